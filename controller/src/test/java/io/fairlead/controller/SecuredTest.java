@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -40,6 +41,16 @@ class SecuredTest {
   private static final String OTTO = "otto-0123456789abcdef";
   private static final String CONTROLLERS = "controllers:the-controllers-password";
   private static final String MUXES = "muxes:the-muxes-password";
+  private static final String SPEC =
+      """
+      {"name":"%s","vips":["%s"],"buckets":256,"ports":[{"protocol":"tcp","port":80}]%s}\
+      """;
+  private static final String BY_AGENTS = ",\"steering\":\"maat\",\"maat\":{\"load\":\"agents\"}";
+
+  /** Loads that a leader wrote to an open tree, and to a protected one. */
+  private static final List<String> LOADS =
+      List.of("/fairlead/services/older/loads", "/fairlead/services/newer/loads");
+
   private static final List<String> SECRETS =
       List.of("/fairlead/audit", "/fairlead/answers", "/fairlead/election");
 
@@ -88,6 +99,10 @@ class SecuredTest {
         JsonObject last = records.getJsonObject(0);
         assertThat(last.getString("who")).isEqualTo("otto");
         assertThat(last.getString("what")).isEqualTo("PUT " + WEB + "/backends/1");
+        String newer = SPEC.formatted("newer", "10.99.0.3", BY_AGENTS);
+        assertThat(send(follower.api(), ADA, "POST", "/v1/services", newer).statusCode())
+            .isEqualTo(201);
+        awaitLoads(connect, MUXES, LOADS.get(1));
         checkZooKeeper(connect, "another:user", MUXES);
       }
       secret("login", "controllers:another-password", "muxes:another-password", CONTROLLERS);
@@ -98,22 +113,34 @@ class SecuredTest {
     }
   }
 
-  /** A service from before logins were set: its nodes must be protected as well. */
+  /** Services from before logins were set: their nodes must be protected as well. */
   private void beforeItWasProtected(String connect) throws Exception {
     try (ControllerProcess open = ControllerProcess.join(directory, connect)) {
-      String spec =
-          "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
-              + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
-      HttpResponse<String> created =
-          HttpClient.newHttpClient()
-              .send(
-                  HttpRequest.newBuilder(URI.create("http://" + open.api() + "/v1/services"))
-                      .header("Content-Type", "application/json")
-                      .POST(HttpRequest.BodyPublishers.ofString(spec))
-                      .build(),
-                  HttpResponse.BodyHandlers.ofString());
-      assertThat(created.statusCode()).isEqualTo(201);
+      create(open.api(), SPEC.formatted("web", "10.99.0.1", ""));
+      create(open.api(), SPEC.formatted("older", "10.99.0.2", BY_AGENTS));
+      awaitLoads(connect, "another:user", LOADS.get(0));
       assertThat(open.terminate()).isEqualTo(143);
+    }
+  }
+
+  private static void create(Endpoint at, String spec) throws IOException, InterruptedException {
+    HttpResponse<String> created =
+        HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create("http://" + at + "/v1/services"))
+                    .header("Content-Type", "application/json")
+                    .POST(HttpRequest.BodyPublishers.ofString(spec))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+    assertThat(created.statusCode()).isEqualTo(201);
+  }
+
+  /** Until the leader has written a service's loads: 10 s after its start if no agent reports. */
+  private static void awaitLoads(String connect, String login, String path) {
+    try (CuratorFramework client = client(connect, login)) {
+      await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> client.checkExists().forPath(path) != null);
     }
   }
 
@@ -123,7 +150,9 @@ class SecuredTest {
         CuratorFramework mux = client(connect, muxes)) {
       String config = "/fairlead/services/web/config";
       String latest = "/fairlead/services/web/ring/latest_gen";
-      for (String path : List.of("/fairlead/services", config, latest, "/fairlead/epoch")) {
+      List<String> read = new ArrayList<>(LOADS);
+      read.addAll(List.of("/fairlead/services", config, latest, "/fairlead/epoch"));
+      for (String path : read) {
         assertThatThrownBy(() -> other.getData().forPath(path))
             .as(path)
             .isInstanceOf(NoAuthException.class);

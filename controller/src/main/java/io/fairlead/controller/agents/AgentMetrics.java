@@ -4,8 +4,12 @@ package io.fairlead.controller.agents;
 import static io.fairlead.controller.metrics.Gauges.gauge;
 import static io.fairlead.controller.metrics.Gauges.point;
 
+import io.fairlead.controller.agents.AgentReports.Offers;
+import io.fairlead.controller.agents.AgentView.Load;
 import io.fairlead.controller.agents.AgentView.State;
 import io.prometheus.metrics.model.registry.MultiCollector;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot.CounterDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
@@ -18,6 +22,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 
 /**
  * Gauges of what agents report, read at every scrape. Only the leader has any. A backend whose
@@ -66,7 +71,62 @@ public final class AgentMetrics implements MultiCollector {
             "fairlead_controller_agent_lost_events",
             "Events that the agent lost since it started",
             reporting,
-            agent -> agent.lostEvents().map(Long::doubleValue)));
+            agent -> agent.lostEvents().map(Long::doubleValue)),
+        perBackend(
+            "fairlead_controller_agent_busy",
+            "What the server has to do, as the agent reads it",
+            reporting,
+            agent -> agent.load().flatMap(Load::busy).map(Long::doubleValue)),
+        counter(
+            "fairlead_controller_agent_offered_connections",
+            "New connections that the server could refuse",
+            reporting,
+            Load::offered),
+        counter(
+            "fairlead_controller_agent_taken_connections",
+            "Those of them that it took",
+            reporting,
+            Load::taken),
+        counter(
+            "fairlead_controller_agent_passed_connections",
+            "Those of them that it passed on to the second bucket's backend",
+            reporting,
+            Load::passed),
+        passedShares(reporting));
+  }
+
+  private static GaugeSnapshot passedShares(List<AgentView> reporting) {
+    Map<String, Offers> sums = new TreeMap<>();
+    for (AgentView agent : reporting) {
+      Offers before = sums.getOrDefault(agent.service(), Offers.NONE);
+      agent.load().ifPresent(load -> sums.put(agent.service(), before.plus(load.latest())));
+    }
+    GaugeSnapshot.Builder gauge =
+        gauge(
+            "fairlead_controller_agent_passed_share",
+            "Part of new connections that the second bucket's backend took, by the last reports");
+    sums.forEach(
+        (service, sum) ->
+            sum.passedShare()
+                .ifPresent(share -> gauge.dataPoint(point(Labels.of("service", service), share))));
+    return gauge.build();
+  }
+
+  private static CounterSnapshot counter(
+      String name, String help, List<AgentView> of, ToLongFunction<Load> value) {
+    CounterSnapshot.Builder counter = CounterSnapshot.builder().name(name).help(help);
+    for (AgentView agent : of) {
+      agent
+          .load()
+          .ifPresent(
+              load ->
+                  counter.dataPoint(
+                      CounterDataPointSnapshot.builder()
+                          .labels(labels(agent))
+                          .value(value.applyAsLong(load))
+                          .build()));
+    }
+    return counter.build();
   }
 
   private GaugeSnapshot states(List<AgentView> all) {
@@ -124,22 +184,15 @@ public final class AgentMetrics implements MultiCollector {
       String name, String help, List<AgentView> of, Function<AgentView, Optional<Double>> value) {
     List<GaugeDataPointSnapshot> points = new ArrayList<>();
     for (AgentView agent : of) {
-      value
-          .apply(agent)
-          .ifPresent(
-              number ->
-                  points.add(
-                      point(
-                          Labels.of(
-                              "service",
-                              agent.service(),
-                              "backend",
-                              Integer.toString(agent.backend())),
-                          number)));
+      value.apply(agent).ifPresent(number -> points.add(point(labels(agent), number)));
     }
     GaugeSnapshot.Builder gauge = gauge(name, help);
     points.forEach(gauge::dataPoint);
     return gauge.build();
+  }
+
+  private static Labels labels(AgentView agent) {
+    return Labels.of("service", agent.service(), "backend", Integer.toString(agent.backend()));
   }
 
   private static Labels labels(AgentView agent, String state) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.agents;
 
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import java.time.Duration;
@@ -13,6 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
 /**
@@ -22,6 +26,9 @@ import java.util.function.LongSupplier;
  * server reports. One lock guards everything; nothing is decoded and nobody waits under it.
  */
 public final class AgentReports implements LiveConnections {
+  /** A load of before says nothing of now. */
+  public static final Duration LOAD_AGE = Duration.ofSeconds(10);
+
   private static final int HURRY_SECONDS = 1;
   private static final int CALM_SECONDS = 10;
 
@@ -39,7 +46,15 @@ public final class AgentReports implements LiveConnections {
   public record Standing(int service, Address address) {}
 
   /** A service that a server serves, and as which of its backends. */
-  public record Place(String service, int id, int buckets, List<Integer> backends) {}
+  public record Place(ServiceConfig config, List<Integer> backends) {
+    public String service() {
+      return config.name();
+    }
+
+    public int id() {
+      return config.id();
+    }
+  }
 
   /**
    * What became of a report.
@@ -63,8 +78,25 @@ public final class AgentReports implements LiveConnections {
 
   /**
    * @param interval since the report before, to which {@code opened} and {@code closed} refer
+   * @param offers in all reports of this server since it was first heard
    */
-  public record Heard(Report.Service report, Optional<Duration> interval) {}
+  public record Heard(Report.Service report, Optional<Duration> interval, Offers offers) {}
+
+  /** New connections that a server could refuse. */
+  public record Offers(long offered, long taken, long passed) {
+    static final Offers NONE = new Offers(0, 0, 0);
+
+    /** Of those that were taken or passed; empty if there are none. */
+    Optional<Double> passedShare() {
+      return taken + passed == 0
+          ? Optional.empty()
+          : Optional.of((double) passed / (taken + passed));
+    }
+
+    Offers plus(Report.Load load) {
+      return new Offers(offered + load.offered(), taken + load.taken(), passed + load.passed());
+    }
+  }
 
   private record Backend(String service, int id) {}
 
@@ -135,7 +167,7 @@ public final class AgentReports implements LiveConnections {
         Report.Service service = report.services().get(i);
         Place place = byName.get(service.name());
         if (service.answer().isPresent() && place != null) {
-          answers.put(service.name(), decode(i, service.answer().get(), place.buckets()));
+          answers.put(service.name(), decode(i, service.answer().get(), place.config().buckets()));
         }
       }
     }
@@ -158,7 +190,7 @@ public final class AgentReports implements LiveConnections {
         if (!open.isEmpty()) {
           asked.add(question(place, open, Optional.ofNullable(answers.get(place.service()))));
         }
-        isHurried |= !open.isEmpty() || isWatched(place, now);
+        isHurried |= !open.isEmpty() || isWatched(place, now) || place.config().wantsLoads();
       }
       return new Outcome(isNew, isHurried ? HURRY_SECONDS : CALM_SECONDS, asked);
     }
@@ -265,6 +297,21 @@ public final class AgentReports implements LiveConnections {
                         .map(Entry::heard)));
   }
 
+  /** How busy the servers of a service's backends are, by those who said so lately. */
+  public synchronized SortedMap<Integer, Long> loads(ServiceImage image) {
+    String name = image.config().name();
+    long now = nanos.getAsLong();
+    SortedMap<Integer, Long> loads = new TreeMap<>();
+    for (ServiceImage.Member member : image.pool().values()) {
+      fresh(name, new Standing(image.config().id(), member.address()), now)
+          .filter(found -> found.age().compareTo(LOAD_AGE) <= 0)
+          .flatMap(found -> found.entry().heard().report().load())
+          .flatMap(Report.Load::busy)
+          .ifPresent(busy -> loads.put(member.id(), busy));
+    }
+    return loads;
+  }
+
   private record Fresh(Entry entry, Duration age) {}
 
   private Optional<Fresh> fresh(String service, Standing at, long now) {
@@ -304,11 +351,21 @@ public final class AgentReports implements LiveConnections {
             service.name(),
             new Entry(
                 place.id(),
-                new Heard(service, interval),
+                new Heard(service, interval, offers(place, service, last)),
                 Optional.ofNullable(answers.get(service.name()))));
       }
     }
     return new Agent(report, now, former, services);
+  }
+
+  private static Offers offers(Place place, Report.Service service, Agent last) {
+    Offers before =
+        Optional.ofNullable(last)
+            .map(agent -> agent.services().get(service.name()))
+            .filter(entry -> entry.service() == place.id())
+            .map(entry -> entry.heard().offers())
+            .orElse(Offers.NONE);
+    return service.load().map(before::plus).orElse(before);
   }
 
   private static Answer decode(int index, Report.Answer answer, int buckets) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.agents;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import io.fairlead.controller.agents.AgentReports.Heard;
+import io.fairlead.controller.agents.AgentReports.Offers;
 import io.fairlead.controller.agents.AgentReports.Seen;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.word.Word;
@@ -29,8 +31,43 @@ public record AgentView(
     Optional<Long> halfOpen,
     Optional<Report.AcceptQueue> acceptQueue,
     Optional<Double> openedPerSecond,
-    Optional<Double> closedPerSecond) {
+    Optional<Double> closedPerSecond,
+    Optional<Load> load) {
   private static final double MILLIS = 1000;
+
+  /**
+   * Of services whose connections have two buckets, if the last report says it.
+   *
+   * @param offered of all reports since this controller leads and hears the agent, as {@code taken}
+   *     and {@code passed}
+   * @param offeredPerSecond between the last two reports; absent after the first
+   * @param latest the last report alone
+   * @param passedShare of those that were taken or passed then; absent if there were none
+   */
+  public record Load(
+      Optional<Long> busy,
+      long offered,
+      long taken,
+      long passed,
+      Optional<Double> offeredPerSecond,
+      Optional<Double> passedShare,
+      @JsonIgnore Report.Load latest) {
+    private static Optional<Load> of(Heard heard) {
+      return heard
+          .report()
+          .load()
+          .map(
+              load ->
+                  new Load(
+                      load.busy(),
+                      heard.offers().offered(),
+                      heard.offers().taken(),
+                      heard.offers().passed(),
+                      rate(heard, load.offered()),
+                      Offers.NONE.plus(load).passedShare(),
+                      load));
+    }
+  }
 
   /** Whether the agent reports. */
   public enum State implements Word {
@@ -61,7 +98,8 @@ public record AgentView(
         heard.map(each -> each.report().halfOpen()),
         heard.flatMap(each -> each.report().acceptQueue()),
         heard.flatMap(each -> rate(each, each.report().opened())),
-        heard.flatMap(each -> rate(each, each.report().closed())));
+        heard.flatMap(each -> rate(each, each.report().closed())),
+        heard.flatMap(Load::of));
   }
 
   /** By service, then by number. */

@@ -53,6 +53,7 @@ public final class Agents {
     boolean isCurrent = report.servicesVersion().equals(version);
     List<Place> places = now.places(addresses);
     checkServices(report, places, isCurrent);
+    checkLoads(report, places, isCurrent);
     Map<String, ConnectionReports.Changes> changes = changes(report, isCurrent);
     Outcome outcome = reports.accept(report, addresses, isCurrent, places);
     int nextSeconds = outcome.nextSeconds();
@@ -161,6 +162,23 @@ public final class Agents {
                     sender.name()));
       }
       at++;
+    }
+  }
+
+  private static void checkLoads(Report report, List<Place> places, boolean isCurrent) {
+    Set<String> loaded =
+        places.stream()
+            .filter(place -> place.config().hasTwoBuckets())
+            .map(Place::service)
+            .collect(Collectors.toSet());
+    for (int i = 0; isCurrent && i < report.services().size(); i++) {
+      Report.Service service = report.services().get(i);
+      if (service.load().isPresent() && !loaded.contains(service.name())) {
+        throw Refusal.invalid(
+            "services[%d].load".formatted(i),
+            service.name(),
+            "services with steering hunt or maat");
+      }
     }
   }
 

@@ -38,7 +38,10 @@ public final class AgentsCommand extends Verb {
             "QUEUE",
             "OPENED/S",
             "CLOSED/S",
-            "LOST");
+            "LOST",
+            "BUSY",
+            "OFFERED/S",
+            "PASSED");
     for (JsonNode agent : agents) {
       JsonNode queue = agent.path("acceptQueue");
       table.row(
@@ -55,7 +58,12 @@ public final class AgentsCommand extends Verb {
               : "%s/%s".formatted(queue.path("length").asText(), queue.path("limit").asText()),
           cell(agent, "openedPerSecond"),
           cell(agent, "closedPerSecond"),
-          cell(agent, "lostEvents"));
+          cell(agent, "lostEvents"),
+          cell(agent.path("load"), "busy"),
+          cell(agent.path("load"), "offeredPerSecond"),
+          agent.path("load").has("passedShare")
+              ? Table.percent(agent.path("load").path("passedShare").asDouble())
+              : NONE);
     }
     table.print(out());
   }

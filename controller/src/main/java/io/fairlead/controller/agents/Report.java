@@ -45,7 +45,17 @@ public record Report(
       long opened,
       long closed,
       Optional<Answer> answer,
-      Optional<Connections> connections) {}
+      Optional<Connections> connections,
+      Optional<Load> load) {}
+
+  /**
+   * How busy the server is, and what became of new connections that it could refuse; of services
+   * whose connections have two buckets.
+   *
+   * @param busy by the latest reading; absent if there is none
+   * @param offered since the last report that was answered, as {@code taken} and {@code passed}
+   */
+  public record Load(Optional<Long> busy, long offered, long taken, long passed) {}
 
   /**
    * Which connections there are, of a service that asks for them.

@@ -12,6 +12,8 @@ import java.util.Optional;
  * What an agent has to know of a service to count its connections by bucket (protocol/README.md
  * §11).
  *
+ * @param twoBuckets whether a connection is in the buckets of both halves of its hash
+ * @param hunt when the server refuses new connections, with steering hunt
  * @param backends that the server is
  */
 public record ServedService(
@@ -27,6 +29,8 @@ public record ServedService(
     int windowSeconds,
     int holdSeconds,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Connections> connections,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean twoBuckets,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<ServiceConfig.Hunt> hunt,
     List<ServedBackend> backends) {
   /**
    * Which connections the controller wants to know one by one.
@@ -51,6 +55,8 @@ public record ServedService(
         config.windowSeconds(),
         config.holdSeconds(),
         config.othello().map(othello -> new Connections(othello.reportAgeSeconds())),
+        config.hasTwoBuckets(),
+        config.hunt(),
         backends);
   }
 }

@@ -145,12 +145,9 @@ public final class ServedServices {
     at(addresses)
         .forEach(
             (name, found) -> {
-              ServiceConfig config = found.get(0).config();
               places.add(
                   new Place(
-                      name,
-                      config.id(),
-                      config.buckets(),
+                      found.get(0).config(),
                       found.stream().map(spot -> spot.backend().id()).toList()));
             });
     return places;

@@ -22,11 +22,20 @@ public final class AddressRules {
         .orElseThrow(() -> Refusal.invalid(field, literal, ALLOWED));
   }
 
-  /** Checks that packets in the service's encapsulation have room for the address. */
-  public static void checkReached(ServiceConfig config, String field, Address address) {
+  /** Checks that the service's encapsulation carries packets to the VIP. */
+  public static void checkCarried(ServiceConfig config, String field, Address address) {
     if (!config.encap().carriesIpv6() && !address.isIpv4()) {
       throw Refusal.invalid(
           field, address, "an IPv4 address, as the service's encap is " + config.encap());
+    }
+  }
+
+  /** Checks that packets in the service's encapsulation have room for the backend's address. */
+  public static void checkReached(ServiceConfig config, String field, Address address) {
+    checkCarried(config, field, address);
+    if (!config.encap().reachesIpv4() && address.isIpv4()) {
+      throw Refusal.invalid(
+          field, address, "an IPv6 address, as the service's encap is " + config.encap());
     }
   }
 }

@@ -41,7 +41,12 @@ public final class Table {
 
   /** A cell with the share of {@code part} in {@code whole}. */
   public static String percent(long part, long whole) {
-    return String.format(Locale.ROOT, "%.1f %%", whole == 0 ? 0.0 : 100.0 * part / whole);
+    return percent(whole == 0 ? 0.0 : (double) part / whole);
+  }
+
+  /** The same of a share, 0 to 1. */
+  public static String percent(double share) {
+    return String.format(Locale.ROOT, "%.1f %%", 100 * share);
   }
 
   private static void line(PrintWriter out, String[] cells, int[] widths, boolean[] isRight) {

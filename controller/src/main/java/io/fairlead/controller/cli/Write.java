@@ -53,6 +53,13 @@ public abstract class Write extends Verb {
             moved,
             moved == 1 ? "" : "s",
             moves(result.path("moves"), moved));
+    if (result.has("eitherShare")) {
+      out()
+          .printf(
+              "%s of all connections have one of them as their first or second bucket; those at the"
+                  + " other one's backend stay%n",
+              Table.percent(result.path("eitherShare").asDouble()));
+    }
     printLeaving(result.path("leaving"));
     int chained = result.path("stillChained").asInt();
     if (chained > 0) {

@@ -6,6 +6,8 @@ import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.cli.Fields;
 import io.fairlead.controller.cli.Verb;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
@@ -67,32 +69,44 @@ public final class ExplainCommand extends Verb {
         explanation.has("current")
             ? owner(explanation.path("current"))
             : "none: packets are counted and dropped");
-    long since = explanation.path("since").asLong();
     if (explanation.has("previous")) {
       fields.add("previous", owner(explanation.path("previous")));
     }
-    if (!explanation.has("bucket")) {
-      fields.print(out());
+    if (explanation.has("bucket")) {
+      addMoved(fields, explanation, "");
+      addArrays(fields, explanation.path("arrays"));
+      addSecond(fields, explanation);
+    }
+    fields.print(out());
+  }
+
+  /**
+   * Adds a bucket's last move.
+   *
+   * @param which of two buckets, as a prefix of the fields
+   */
+  private void addMoved(Fields fields, JsonNode bucket, String which) {
+    long since = bucket.path("since").asLong();
+    if (since == 0) {
+      fields.add(which + "moved", "never");
       return;
     }
-    if (since > 0) {
-      fields.add(
-          "moved",
-          "%s, window %s"
-              .formatted(
-                  Instant.ofEpochSecond(since),
-                  explanation.path("moved").asBoolean()
-                      ? (explanation.path("hold").path("held").asBoolean() ? "over, held" : "open")
-                          + ": older connections are chained to the previous backend"
-                      : closed()));
-      if (explanation.has("hold")) {
-        addHold(fields, explanation.path("hold"));
-      }
-    } else {
-      fields.add("moved", "never");
+    fields.add(
+        which + "moved",
+        "%s, window %s"
+            .formatted(
+                Instant.ofEpochSecond(since),
+                bucket.path("moved").asBoolean()
+                    ? (bucket.path("hold").path("held").asBoolean() ? "over, held" : "open")
+                        + ": older connections are chained to the previous backend"
+                    : closed()));
+    if (bucket.has("hold")) {
+      addHold(fields, bucket.path("hold"), which);
     }
-    if (explanation.has("arrays")) {
-      JsonNode arrays = explanation.path("arrays");
+  }
+
+  private static void addArrays(Fields fields, JsonNode arrays) {
+    if (arrays.isObject()) {
       fields.add(
           "arrays",
           "generation %s, %s"
@@ -102,27 +116,45 @@ public final class ExplainCommand extends Verb {
                       ? "before it %s".formatted(arrays.path("previous").asText())
                       : "settled"));
     }
-    if (explanation.has("second")) {
-      JsonNode second = explanation.path("second");
-      fields.add(
-          "second bucket",
-          "%s, of %s"
-              .formatted(
-                  second.path("bucket").asText(),
-                  second.has("current") ? owner(second.path("current")) : "none"));
-    }
-    fields.print(out());
   }
 
-  private static void addHold(Fields fields, JsonNode hold) {
-    fields.add("held", "until %s at the latest".formatted(time(hold.path("until"))));
+  /** Adds the other candidate, and who chooses between both. */
+  private void addSecond(Fields fields, JsonNode explanation) {
+    JsonNode second = explanation.path("second");
+    if (!second.isObject()) {
+      return;
+    }
+    fields.add(
+        "second bucket",
+        "%s, of %s"
+            .formatted(
+                second.path("bucket").asText(),
+                second.has("current") ? owner(second.path("current")) : "none"));
+    if (second.has("previous")) {
+      fields.add("second previous", owner(second.path("previous")));
+    }
+    addMoved(fields, second, "second ");
+    switch (explanation.path("steering").asText()) {
+      case "hunt" ->
+          fields.add(
+              "order", "a new connection that the first backend refuses is taken by the second");
+      case "maat" ->
+          fields.add("order", "each mux names the less loaded of both first, in any packet");
+      default -> fields.add("order", "the second is for connections of the arrays before");
+    }
+  }
+
+  private static void addHold(Fields fields, JsonNode hold, String which) {
+    fields.add(which + "held", "until %s at the latest".formatted(time(hold.path("until"))));
+    List<String> all = new ArrayList<>();
     for (JsonNode owner : hold.path("owners")) {
       String words = "unknown: " + owner.path("unknown").asText();
       if (owner.has("connected")) {
         words = owner.path("connected").asBoolean() ? "has connections" : "has none left";
       }
-      fields.add("held for", "backend %s: %s".formatted(owner.path("id").asText(), words));
+      all.add("backend %s: %s".formatted(owner.path("id").asText(), words));
     }
+    fields.add(which + "held for", String.join("; ", all));
   }
 
   private static Instant time(JsonNode seconds) {

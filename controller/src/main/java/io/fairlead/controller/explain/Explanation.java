@@ -12,12 +12,14 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.FlowHash;
+import io.fairlead.controller.steering.SteeringMethod;
 import java.util.Optional;
 
 /**
  * Where a packet of a flow goes.
  *
- * @param hash the 32-bit flow hash
+ * @param hash the low half of the flow hash
+ * @param steering the service's method, which says in which order a packet names two buckets
  * @param bucket absent where the port names the backend ({@link MptcpPorts})
  * @param previous the owner before the last move
  * @param since Unix seconds of the last move, 0 for never
@@ -25,11 +27,13 @@ import java.util.Optional;
  *     open, or the bucket is held
  * @param hold of a bucket that is held, or will be when its window is over
  * @param arrays that gave the bucket, with steering othello
- * @param second the bucket that the arrays before give, if it is another
+ * @param second the bucket that the arrays before give, or with hunt and maat the high half of the
+ *     hash, if it is another
  */
 public record Explanation(
     String service,
     long hash,
+    SteeringMethod steering,
     Optional<Integer> bucket,
     Optional<Owner> current,
     Optional<Owner> previous,
@@ -51,7 +55,12 @@ public record Explanation(
 
   /** As the first bucket's fields say of that one. */
   public record Second(
-      int bucket, Optional<Owner> current, Optional<Owner> previous, long since, boolean moved) {}
+      int bucket,
+      Optional<Owner> current,
+      Optional<Owner> previous,
+      long since,
+      boolean moved,
+      Optional<HoldView.Bucket> hold) {}
 
   /** A backend that owns or owned a bucket. */
   public record Owner(int id, String address) {}
@@ -88,6 +97,7 @@ public record Explanation(
       return new Explanation(
           config.name(),
           hash,
+          config.steering(),
           Optional.empty(),
           Optional.ofNullable(image.pool().get(named.get().id(port.port())))
               .map(member -> new Owner(member.id(), member.address().toString())),
@@ -107,6 +117,7 @@ public record Explanation(
     return new Explanation(
         config.name(),
         hash,
+        config.steering(),
         Optional.of(bucket),
         owner(ring, ring.current(bucket)),
         owner(ring, ring.previous(bucket)),
@@ -120,17 +131,27 @@ public record Explanation(
         committed
             .flatMap(CommittedArrays::codesBefore)
             .map(codes -> codes.applyAsInt(wide))
+            .or(() -> byHash(config, flow, wide))
             .filter(other -> other != bucket)
-            .map(other -> second(config, ring, other, now)));
+            .map(other -> second(image, other, live, now)));
   }
 
-  private static Second second(ServiceConfig config, Ring ring, int bucket, long now) {
+  /** The second bucket of hunt and maat. Datagrams have none: no server passes them on. */
+  private static Optional<Integer> byHash(ServiceConfig config, Flow flow, long wide) {
+    return config.hasTwoBuckets() && flow.protocol().equals("tcp")
+        ? Optional.of((int) (wide >>> 32) & (config.buckets() - 1))
+        : Optional.empty();
+  }
+
+  private static Second second(ServiceImage image, int bucket, LiveConnections live, long now) {
+    Ring ring = image.ring();
     return new Second(
         bucket,
         owner(ring, ring.current(bucket)),
         owner(ring, ring.previous(bucket)),
         ring.since(bucket),
-        ring.isMoved(bucket, now, config.chainedSeconds()));
+        ring.isMoved(bucket, now, image.config().chainedSeconds()),
+        HoldView.of(image, bucket, live, now));
   }
 
   private static boolean isStateless(ServiceConfig config, Flow flow) {

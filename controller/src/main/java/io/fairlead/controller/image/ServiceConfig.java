@@ -10,6 +10,8 @@ import io.fairlead.controller.word.Affinity;
 import io.fairlead.controller.word.AssignmentMethod;
 import io.fairlead.controller.word.Encap;
 import io.fairlead.controller.word.Hash;
+import io.fairlead.controller.word.HuntPolicy;
+import io.fairlead.controller.word.MaatLoad;
 import java.util.List;
 import java.util.Optional;
 
@@ -35,7 +37,9 @@ import java.util.Optional;
   "holdSeconds",
   "slowStartSeconds",
   "maintenance",
-  "othello"
+  "othello",
+  "hunt",
+  "maat"
 })
 public record ServiceConfig(
     int format,
@@ -58,7 +62,9 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maintenance> maintenance,
-    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Othello> othello)
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Othello> othello,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hunt> hunt,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maat> maat)
     implements Steering.Spec {
   public static final int FORMAT = 1;
 
@@ -81,6 +87,16 @@ public record ServiceConfig(
   /** How long after its last move a bucket keeps a previous owner at most, with a hold. */
   public int heldSeconds() {
     return Math.max(windowSeconds, holdSeconds);
+  }
+
+  /** Whether each connection has two buckets of the ring, by its hash. */
+  public boolean hasTwoBuckets() {
+    return steering.steering().hasSecond();
+  }
+
+  /** Whether muxes steer by what agents report of their servers' load. */
+  public boolean wantsLoads() {
+    return maat.filter(settings -> settings.load() == MaatLoad.AGENTS).isPresent();
   }
 
   @Override
@@ -155,6 +171,36 @@ public record ServiceConfig(
     }
   }
 
+  /**
+   * Of steering {@code hunt}: when a server would rather not take a new connection.
+   *
+   * @param threshold connections in work from which a server refuses; with {@code dynamic} the
+   *     first, which adapts so that half of the offers are taken
+   * @param window of {@code dynamic}: offers after which it adapts
+   * @param epsilonThousandths of {@code dynamic}: how far from half the share taken may be
+   */
+  public record Hunt(
+      @JsonProperty("policy") HuntPolicy policy,
+      @JsonProperty("threshold") int threshold,
+      @JsonProperty("window") int window,
+      @JsonProperty("epsilonThousandths") int epsilonThousandths) {}
+
+  /**
+   * Of steering {@code maat}: how a mux orders the two owners of a new connection.
+   *
+   * @param load what is counted
+   * @param deltaThousandths of the mean load, by which the first owner's must exceed the second's
+   * @param halfLifeMillis after which load that was counted counts half
+   * @param filterBytes of the counting filter, a power of two
+   * @param filterHashes of a connection in it
+   */
+  public record Maat(
+      @JsonProperty("load") MaatLoad load,
+      @JsonProperty("deltaThousandths") int deltaThousandths,
+      @JsonProperty("halfLifeMillis") int halfLifeMillis,
+      @JsonProperty("filterBytes") int filterBytes,
+      @JsonProperty("filterHashes") int filterHashes) {}
+
   /** TCP ports of which each names a backend: {@code first} plus its id. */
   public record MptcpPorts(@JsonProperty("first") int first, @JsonProperty("last") int last) {
     public boolean has(Port port) {
@@ -207,6 +253,8 @@ public record ServiceConfig(
     builder.slowStartSeconds = slowStartSeconds;
     builder.maintenance = maintenance;
     builder.othello = othello;
+    builder.hunt = hunt;
+    builder.maat = maat;
     return builder;
   }
 
@@ -232,6 +280,8 @@ public record ServiceConfig(
     private int slowStartSeconds;
     private Optional<Maintenance> maintenance = Optional.empty();
     private Optional<Othello> othello = Optional.empty();
+    private Optional<Hunt> hunt = Optional.empty();
+    private Optional<Maat> maat = Optional.empty();
 
     private Builder(int id, String name) {
       this.id = id;
@@ -327,6 +377,16 @@ public record ServiceConfig(
       return this;
     }
 
+    public Builder hunt(Optional<Hunt> to) {
+      hunt = to;
+      return this;
+    }
+
+    public Builder maat(Optional<Maat> to) {
+      maat = to;
+      return this;
+    }
+
     public ServiceConfig build() {
       return new ServiceConfig(
           FORMAT,
@@ -349,7 +409,9 @@ public record ServiceConfig(
           holdSeconds,
           slowStartSeconds,
           maintenance,
-          othello);
+          othello,
+          hunt,
+          maat);
     }
   }
 }

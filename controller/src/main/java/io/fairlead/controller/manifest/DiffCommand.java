@@ -104,7 +104,9 @@ public final class DiffCommand extends Verb {
             "holdSeconds",
             "slowStartSeconds",
             "maintenance",
-            "othello")) {
+            "othello",
+            "hunt",
+            "maat")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
@@ -118,7 +120,9 @@ public final class DiffCommand extends Verb {
             "holdSeconds",
             "slowStartSeconds",
             "maintenance",
-            "othello")) {
+            "othello",
+            "hunt",
+            "maat")) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

@@ -35,6 +35,8 @@ public record Result(
    * @param returnedBuckets how many of those went back to the previous owner, because no other
    *     backend could take them
    * @param moves the first 4,096 by ascending bucket
+   * @param eitherShare of all connections, those that have such a bucket as the first or the
+   *     second; of services in which they have two
    * @param leaving of the first 256 backends that lose buckets, by ascending id
    */
   public record Moved(
@@ -43,11 +45,14 @@ public record Result(
       int returnedBuckets,
       @JsonUnwrapped Owners owners,
       List<Move> moves,
+      @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Double> eitherShare,
       @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Leaving> leaving) {
-    public static final Moved NONE = new Moved(0, 0, 0, Owners.ALL_FOUND, List.of(), List.of());
+    public static final Moved NONE =
+        new Moved(0, 0, 0, Owners.ALL_FOUND, List.of(), Optional.empty(), List.of());
 
     public Moved with(List<Leaving> newLeaving) {
-      return new Moved(movedBuckets, stillChained, returnedBuckets, owners, moves, newLeaving);
+      return new Moved(
+          movedBuckets, stillChained, returnedBuckets, owners, moves, eitherShare, newLeaving);
     }
   }
 

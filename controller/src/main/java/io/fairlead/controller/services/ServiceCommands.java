@@ -58,6 +58,7 @@ public final class ServiceCommands {
       footer = {
         "  fairleadctl service create web --vip 10.99.0.1 --port tcp:80 --port tcp:443",
         "  fairleadctl service create dns --vip 10.99.0.53 --port udp:53 --max-backends 640",
+        "  fairleadctl service create app --vip 10.99.0.2 --port tcp:80 --steering hunt",
         "",
         "The number of buckets is fixed for the life of the service: the next power",
         "of two of 100 times --max-backends. Ask for what the service may ever have."
@@ -111,8 +112,14 @@ public final class ServiceCommands {
     @Option(
         names = "--steering",
         paramLabel = "METHOD",
-        description = "ring (default), or othello: known connections outlive any window.")
+        description = "ring (default), othello, hunt or maat; the latter two go by load.")
     private String steering;
+
+    @Option(
+        names = "--maat-preset",
+        paramLabel = "NAME",
+        description = "Of maat: paper, for the defaults of the Maat paper.")
+    private String preset;
 
     @Mixin private ServiceSettings settings;
 
@@ -147,6 +154,7 @@ public final class ServiceCommands {
       put(spec, "encap", encap);
       put(spec, "steering", steering);
       settings.addTo(spec);
+      LoadSettings.put(spec, "maat", "preset", preset);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
     }
@@ -240,6 +248,7 @@ public final class ServiceCommands {
               fields.add("report age", othello.path("reportAgeSeconds").asText() + " s");
               fields.add("spacing", othello.path("spacingSeconds").asText() + " s");
             }
+            LoadSettings.show(service, fields);
             if (service.has("slowStartSeconds")) {
               fields.add("slow start", service.path("slowStartSeconds").asText() + " s");
             }
@@ -296,7 +305,9 @@ public final class ServiceCommands {
       if (change.isEmpty()) {
         throw usage(
             "nothing to change; allowed: --vip, --port, "
-                + String.join(", ", ServiceSettings.NAMES));
+                + String.join(", ", ServiceSettings.NAMES)
+                + ", "
+                + String.join(", ", LoadSettings.NAMES));
       }
       return write(
           "PATCH",

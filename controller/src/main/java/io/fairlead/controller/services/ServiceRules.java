@@ -6,7 +6,6 @@ import io.fairlead.controller.backends.SlowStartRules;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Maintenance;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
-import io.fairlead.controller.image.ServiceConfig.Othello;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceConfig.QuicServerId;
 import io.fairlead.controller.image.ServiceImage;
@@ -113,7 +112,7 @@ public final class ServiceRules {
     List<Port> ports = ports(spec.ports().orElse(null));
     spec.assignment().ifPresent(word -> builder.assignment(assignment(word)));
     return checked(
-        spec.othello(),
+        spec,
         Optional.empty(),
         builder
             .vips(vips(spec.vips().orElse(null)))
@@ -136,8 +135,8 @@ public final class ServiceRules {
     Optional<QuicServerId> place = change.quicServerId().or(config::quicServerId);
     Optional<Integer> segment = change.maxSegmentSize().or(config::maxSegmentSize);
     return checked(
-        change.othello(),
-        config.othello(),
+        change,
+        Optional.of(config),
         config.toBuilder()
             .vips(change.vips().map(ServiceRules::vips).orElse(config.vips()))
             .ports(ports)
@@ -178,9 +177,12 @@ public final class ServiceRules {
   }
 
   private static ServiceConfig checked(
-      Optional<ServiceSpec.Othello> asked, Optional<Othello> before, ServiceConfig settings) {
+      ServiceSpec asked, Optional<ServiceConfig> before, ServiceConfig settings) {
     checkSteering(settings);
-    ServiceConfig config = OthelloRules.with(settings, asked, before);
+    ServiceConfig config =
+        OthelloRules.with(settings, asked.othello(), before.flatMap(ServiceConfig::othello));
+    config = HuntRules.with(config, asked.hunt(), before.flatMap(ServiceConfig::hunt));
+    config = MaatRules.with(config, asked.maat(), before.flatMap(ServiceConfig::maat));
     SlowStartRules.checkAssignment(config, config.slowStartSeconds());
     return checkEncap(config);
   }
@@ -215,10 +217,7 @@ public final class ServiceRules {
   }
 
   private static int segment(int size) {
-    if (size < SEGMENT_MIN || size > 65535) {
-      throw Refusal.invalid("maxSegmentSize", size, "536..65535");
-    }
-    return size;
+    return inRange("maxSegmentSize", size, SEGMENT_MIN, 65535);
   }
 
   private static SteeringMethod steering(String word) {
@@ -254,7 +253,7 @@ public final class ServiceRules {
   /** Checks that the service's encapsulation carries all of its packets. */
   private static ServiceConfig checkEncap(ServiceConfig config) {
     for (String vip : config.vips()) {
-      AddressRules.checkReached(config, "vips", Address.parse(vip).orElseThrow());
+      AddressRules.checkCarried(config, "vips", Address.parse(vip).orElseThrow());
     }
     if (!config.encap().carriesNamed()
         && (config.mptcpPorts().isPresent() || config.quicServerId().isPresent())) {
@@ -267,9 +266,16 @@ public final class ServiceRules {
   }
 
   /** The constant that a field's word names. */
-  private static <E extends Enum<E> & Word> E word(String field, String asked, Class<E> type) {
+  static <E extends Enum<E> & Word> E word(String field, String asked, Class<E> type) {
     return Word.parse(type, asked)
         .orElseThrow(() -> Refusal.invalid(field, asked, Word.allowed(type)));
+  }
+
+  static int inRange(String field, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw Refusal.invalid(field, value, "%d..%d".formatted(least, most));
+    }
+    return value;
   }
 
   /** Whether the service's steering method takes the rest of its configuration. */
@@ -373,16 +379,10 @@ public final class ServiceRules {
   }
 
   private static int window(int seconds) {
-    if (seconds < 1 || seconds > WINDOW_MAX) {
-      throw Refusal.invalid("windowSeconds", seconds, "1..86400");
-    }
-    return seconds;
+    return inRange("windowSeconds", seconds, 1, WINDOW_MAX);
   }
 
   private static int hold(int seconds) {
-    if (seconds < 0 || seconds > HOLD_MAX) {
-      throw Refusal.invalid("holdSeconds", seconds, "0..604800");
-    }
-    return seconds;
+    return inRange("holdSeconds", seconds, 0, HOLD_MAX);
   }
 }

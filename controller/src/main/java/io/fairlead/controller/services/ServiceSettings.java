@@ -4,6 +4,7 @@ package io.fairlead.controller.services;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
@@ -92,6 +93,8 @@ final class ServiceSettings {
       paramLabel = "SECONDS",
       description = "Of othello: least time between two sets of arrays. Default: window / 2")
   private Integer spacing;
+
+  @Mixin private LoadSettings load;
 
   /**
    * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
@@ -190,5 +193,6 @@ final class ServiceSettings {
         othello.put("spacingSeconds", spacing);
       }
     }
+    load.addTo(spec);
   }
 }

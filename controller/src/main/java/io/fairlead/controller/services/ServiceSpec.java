@@ -40,10 +40,32 @@ public record ServiceSpec(
     Optional<Integer> slowStartSeconds,
     Optional<Maintenance> maintenance,
     Optional<String> steering,
-    Optional<Othello> othello) {
+    Optional<Othello> othello,
+    Optional<Hunt> hunt,
+    Optional<Maat> maat) {
 
   /** In a request, of which a change may have either. */
   public record Othello(Optional<Integer> reportAgeSeconds, Optional<Integer> spacingSeconds) {}
+
+  /** In a request, of which a change may have any. */
+  public record Hunt(
+      Optional<String> policy,
+      Optional<Integer> threshold,
+      Optional<Integer> window,
+      Optional<Integer> epsilonThousandths) {}
+
+  /**
+   * In a request, of which a change may have any but the preset.
+   *
+   * @param preset names other defaults
+   */
+  public record Maat(
+      Optional<String> preset,
+      Optional<String> load,
+      Optional<Integer> deltaThousandths,
+      Optional<Integer> halfLifeMillis,
+      Optional<Integer> filterBytes,
+      Optional<Integer> filterHashes) {}
 
   public static Builder builder() {
     return new Builder();
@@ -71,6 +93,8 @@ public record ServiceSpec(
     builder.maintenance = maintenance;
     builder.steering = steering;
     builder.othello = othello;
+    builder.hunt = hunt;
+    builder.maat = maat;
     return builder;
   }
 
@@ -98,6 +122,8 @@ public record ServiceSpec(
     private Optional<Maintenance> maintenance = Optional.empty();
     private Optional<String> steering = Optional.empty();
     private Optional<Othello> othello = Optional.empty();
+    private Optional<Hunt> hunt = Optional.empty();
+    private Optional<Maat> maat = Optional.empty();
 
     private Builder() {}
 
@@ -201,6 +227,16 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder hunt(Hunt to) {
+      hunt = Optional.of(to);
+      return this;
+    }
+
+    public Builder maat(Maat to) {
+      maat = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -222,7 +258,9 @@ public record ServiceSpec(
           slowStartSeconds,
           maintenance,
           steering,
-          othello);
+          othello,
+          hunt,
+          maat);
     }
   }
 }

@@ -17,6 +17,11 @@ public interface Steering {
   /** The settings in {@code spec} that this method does not allow; none if it allows all. */
   List<Violation> check(Spec spec);
 
+  /** Whether each connection has a second bucket, by the high half of its hash. */
+  default boolean hasSecond() {
+    return false;
+  }
+
   /** The part of a service's configuration that steering depends on. */
   interface Spec {
     int buckets();

@@ -6,7 +6,9 @@ import io.fairlead.controller.word.Word;
 /** All steering methods. */
 public enum SteeringMethod implements Word {
   RING(new RingSteering()),
-  OTHELLO(new OthelloSteering());
+  OTHELLO(new OthelloSteering()),
+  HUNT(new TwoBuckets("hunt")),
+  MAAT(new TwoBuckets("maat"));
 
   /** Of services whose specification names none. */
   public static final SteeringMethod DEFAULT = RING;

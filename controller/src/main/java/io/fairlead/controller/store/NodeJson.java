@@ -71,6 +71,10 @@ public final class NodeJson {
     return transitions;
   }
 
+  static byte[] write(Loads loads) {
+    return bytes(loads);
+  }
+
   static byte[] write(AuditEntry entry) {
     return bytes(entry);
   }
@@ -116,6 +120,8 @@ public final class NodeJson {
         keys.putIfAbsent("slowStartSeconds", keys.numberNode(0));
         keys.putIfAbsent("maintenance", keys.nullNode());
         keys.putIfAbsent("othello", keys.nullNode());
+        keys.putIfAbsent("hunt", keys.nullNode());
+        keys.putIfAbsent("maat", keys.nullNode());
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Checked before the keys, which another format may have renamed.

@@ -350,13 +350,31 @@ public final class ServiceStore {
     }
   }
 
+  /**
+   * Writes how busy a service's backends are, once and without a retry: the next ones follow soon.
+   * Fails if the service is deleted, so that nothing is left of it.
+   */
+  public void write(Epoch epoch, String name, Loads loads) throws StoreException {
+    String path = tree.loads(name);
+    try {
+      write.once(
+          epoch,
+          List.of(
+              nodes.unchanged(tree.config(name), -1),
+              written(path, nodes.stat(path).isPresent(), NodeJson.write(loads))));
+    } catch (Exception e) {
+      throw new StoreException("loads of service '%s' were not written: %s".formatted(name, e), e);
+    }
+  }
+
   /** Deletes generations that no reader needs and those that were never committed. */
   public void removeOld(Epoch epoch, ServiceState service) throws StoreException {
     snapshots.removeOld(epoch, service);
   }
 
   /** Generations whose Othello arrays neither the latest nor {@code before} names. */
-  public List<Long> unnamedArrays(ServiceState service, LatestArrays before) throws StoreException {
+  public List<Long> unnamedArrays(ServiceState service, Optional<LatestArrays> before)
+      throws StoreException {
     return snapshots.unnamed(service, before);
   }
 

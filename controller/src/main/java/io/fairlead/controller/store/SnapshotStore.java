@@ -4,6 +4,7 @@ package io.fairlead.controller.store;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.curator.framework.CuratorFramework;
@@ -119,8 +120,9 @@ final class SnapshotStore {
    * readers may just be reading, name them. Rings change seldom and arrays often: removal with old
    * generations alone would let the arrays of hours pile up.
    */
-  List<Long> unnamed(ServiceState service, LatestArrays before) throws StoreException {
-    Set<Long> named = new TreeSet<>(before.named());
+  List<Long> unnamed(ServiceState service, Optional<LatestArrays> before) throws StoreException {
+    Set<Long> named = new TreeSet<>();
+    before.ifPresent(arrays -> named.addAll(arrays.named()));
     service.arrays().ifPresent(latest -> named.addAll(latest.named()));
     try {
       List<Long> unnamed = new ArrayList<>();

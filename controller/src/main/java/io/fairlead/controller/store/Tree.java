@@ -91,6 +91,11 @@ public record Tree(String root) {
     return service(name) + "/transitions";
   }
 
+  /** How busy backends are, of services whose muxes want to know. */
+  public String loads(String name) {
+    return service(name) + "/loads";
+  }
+
   public String ring(String name) {
     return service(name) + "/ring";
   }

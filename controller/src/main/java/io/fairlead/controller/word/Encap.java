@@ -6,24 +6,29 @@ import java.util.stream.Collectors;
 
 /** How muxes wrap a service's packets (protocol/README.md §2). */
 public enum Encap implements Word {
-  GUE(true, true),
-  IPIP(false, false);
+  GUE(true, true, true),
+  SRV6(true, true, false),
+  IPIP(false, false, true);
 
   /** What the help of commands says. */
-  public static final String HELP = "gue (default), or ipip: the Beamer paper's, IPv4 alone.";
+  public static final String HELP =
+      "gue (default); srv6: segment routing, IPv6 servers; ipip: the Beamer paper's, IPv4 alone.";
 
   private final boolean carriesIpv6;
   private final boolean carriesNamed;
+  private final boolean reachesIpv4;
 
   /**
    * An encapsulation.
    *
    * @param carriesIpv6 whether VIPs and backends may be IPv6
    * @param carriesNamed whether it carries packets that name their backend: of MPTCP and QUIC
+   * @param reachesIpv4 whether backends may be IPv4
    */
-  Encap(boolean carriesIpv6, boolean carriesNamed) {
+  Encap(boolean carriesIpv6, boolean carriesNamed, boolean reachesIpv4) {
     this.carriesIpv6 = carriesIpv6;
     this.carriesNamed = carriesNamed;
+    this.reachesIpv4 = reachesIpv4;
   }
 
   public boolean carriesIpv6() {
@@ -32,6 +37,10 @@ public enum Encap implements Word {
 
   public boolean carriesNamed() {
     return carriesNamed;
+  }
+
+  public boolean reachesIpv4() {
+    return reachesIpv4;
   }
 
   /** The words of those that carry packets that name their backend, for error messages. */

@@ -10,6 +10,7 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -102,12 +103,18 @@ final class ArraysSteps {
     return more;
   }
 
-  /** New arrays follow {@code before}. If they are whole, old ones are removed. */
-  void removeOld(LatestArrays before) {
+  /**
+   * New arrays follow {@code before}. If they are whole, old ones are removed, and what another
+   * leader wrote ahead of a commit that it did not live to make.
+   *
+   * @param before empty: these are the first
+   */
+  void removeOld(Optional<LatestArrays> before) {
     removing(
         () -> {
           ServiceState service = known.state();
-          if (service.arrays().filter(now -> now.whole() != before.whole()).isPresent()) {
+          Optional<Long> whole = service.arrays().map(LatestArrays::whole);
+          if (whole.isPresent() && !whole.equals(before.map(LatestArrays::whole))) {
             removeNext(store.unnamedArrays(service, before), 0);
           }
         });

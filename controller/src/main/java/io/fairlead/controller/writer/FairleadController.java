@@ -119,6 +119,9 @@ public final class FairleadController implements AutoCloseable {
   private final ExecutorService othelloThreads =
       Executors.newFixedThreadPool(OTHELLO_THREADS, DaemonThreads.named("othello"));
   private final OthelloKeepers othello;
+  private final LoadsWriter loads;
+  private final ScheduledExecutorService loadsThread =
+      Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("loads"));
   private final Session session;
   private final Reads reads;
   private final Writes writes;
@@ -158,6 +161,7 @@ public final class FairleadController implements AutoCloseable {
                 options.arraysWait()),
             othelloThreads,
             new OthelloCounters(registry));
+    loads = new LoadsWriter(agentReports::loads, store::write, System::nanoTime, registry);
     agents = new Agents(reads, agentReports, othello);
     drainWatch = new DrainWatch(agentReports, muxWatch::muxes, System::nanoTime);
     writes = new Writes(lead, session, catalogueThread, drainWatch, commits);
@@ -269,6 +273,11 @@ public final class FairleadController implements AutoCloseable {
         this::compareClocks, 0, ClockCheck.PERIOD.toMillis(), TimeUnit.MILLISECONDS);
     upkeepThread.scheduleWithFixedDelay(
         this::upkeepIfDue, UPKEEP_POLL_MILLIS, UPKEEP_POLL_MILLIS, TimeUnit.MILLISECONDS);
+    loadsThread.scheduleWithFixedDelay(
+        this::writeLoads,
+        LoadsWriter.PERIOD_MILLIS,
+        LoadsWriter.PERIOD_MILLIS,
+        TimeUnit.MILLISECONDS);
   }
 
   /** Whether reads are answered. */
@@ -414,6 +423,7 @@ public final class FairleadController implements AutoCloseable {
     muxWatch.close();
     stop(clockThread);
     stop(upkeepThread);
+    stop(loadsThread);
     stop(catalogueThread);
     stop(snapshotThread);
     stop(othelloThreads);
@@ -490,6 +500,17 @@ public final class FairleadController implements AutoCloseable {
                         });
                 othello.step(catalogue.writers().keySet());
               });
+    }
+  }
+
+  private void writeLoads() {
+    if (session.isConnected()) {
+      lead.current()
+          .ifPresent(
+              catalogue ->
+                  loads.step(
+                      catalogue.epoch(),
+                      catalogue.all().stream().map(StoredService::image).toList()));
     }
   }
 

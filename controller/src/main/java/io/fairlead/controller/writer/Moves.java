@@ -10,6 +10,7 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** What the runs of a plan do to buckets and shares, in the words of its result. */
 final class Moves {
@@ -44,7 +45,15 @@ final class Moves {
         all.returned,
         new Result.Owners(losses.count(runs), losses.waiting(), all.unchained),
         all.moves,
+        before.config().hasTwoBuckets() && all.moved > 0
+            ? Optional.of(all.eitherShare())
+            : Optional.empty(),
         List.of());
+  }
+
+  private double eitherShare() {
+    double stay = 1 - (double) moved / ring.buckets();
+    return 1 - stay * stay;
   }
 
   private void move(int bucket, int to, Losses losses) {

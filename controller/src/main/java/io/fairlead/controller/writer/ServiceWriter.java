@@ -314,7 +314,7 @@ final class ServiceWriter implements ArraysWriter {
                 Optional<LatestArrays> before = stored.state().arrays();
                 commit(PoolPlan.of(image(), proposed.get().kept(), now, false), repository, arrays);
                 committed.set(proposed.get());
-                before.ifPresent(arraysSteps::removeOld);
+                arraysSteps.removeOld(before);
               }
               return unchanged(image(), false);
             })

@@ -7,8 +7,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.fairlead.controller.agents.AgentReports.Outcome;
 import io.fairlead.controller.agents.AgentReports.Place;
 import io.fairlead.controller.agents.AgentReports.Standing;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.Maat;
+import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.word.MaatLoad;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -16,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,7 +39,7 @@ class AgentReportsTest {
   private long now = Duration.ofDays(1).toNanos();
   private long terms;
   private final Map<Integer, Standing> backends = new HashMap<>(Map.of(7, new Standing(1, SEVEN)));
-  private List<Place> places = List.of(new Place("web", 1, 256, List.of(7)));
+  private List<Place> places = List.of(place(config -> config, 7));
   private final AgentReports reports =
       new AgentReports(
           (service, backend) ->
@@ -51,7 +61,30 @@ class AgentReportsTest {
         5,
         4,
         Optional.ofNullable(answer),
+        Optional.empty(),
         Optional.empty());
+  }
+
+  private static Place place(UnaryOperator<ServiceConfig.Builder> with, Integer... backends) {
+    return new Place(
+        with.apply(ServiceConfig.builder(1, "web").buckets(256)).build(), List.of(backends));
+  }
+
+  private static Report.Service loaded(Long busy, long offered, long taken, long passed) {
+    return new Report.Service(
+        "web",
+        9,
+        3,
+        Optional.empty(),
+        5,
+        4,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.of(new Report.Load(Optional.ofNullable(busy), offered, taken, passed)));
+  }
+
+  private AgentView view() {
+    return AgentView.of("web", 7, "10.2.0.7", reports.seen("web", backends.get(7)));
   }
 
   private Outcome accept(Report report) {
@@ -210,9 +243,93 @@ class AgentReportsTest {
   }
 
   @Test
+  void whatIsOfferedAddsUpWhileTheAgentIsKnown() {
+    accept(report(BOOT, 1, loaded(3L, 120, 80, 40)));
+    assertThat(view().load())
+        .contains(
+            new AgentView.Load(
+                Optional.of(3L),
+                120,
+                80,
+                40,
+                Optional.empty(),
+                Optional.of(40 / 120.0),
+                new Report.Load(Optional.of(3L), 120, 80, 40)));
+    pass(2);
+    accept(report(BOOT, 2, loaded(null, 10, 10, 0)));
+    assertThat(view().load())
+        .contains(
+            new AgentView.Load(
+                Optional.empty(),
+                130,
+                90,
+                40,
+                Optional.of(5.0),
+                Optional.of(0.0),
+                new Report.Load(Optional.empty(), 10, 10, 0)));
+    accept(report(BOOT, 2, loaded(9L, 10, 10, 0)));
+    assertThat(view().load().orElseThrow().offered()).as("repeated").isEqualTo(130);
+    accept(report(OTHER_BOOT, 1, loaded(1L, 0, 0, 0)));
+    assertThat(view().load())
+        .as("another boot")
+        .contains(
+            new AgentView.Load(
+                Optional.of(1L),
+                130,
+                90,
+                40,
+                Optional.empty(),
+                Optional.empty(),
+                new Report.Load(Optional.of(1L), 0, 0, 0)));
+    accept(report(OTHER_BOOT, 2, web(9, null)));
+    assertThat(view().load()).isEmpty();
+    accept(report(OTHER_BOOT, 3, loaded(1L, 1, 1, 0)));
+    assertThat(view().load().orElseThrow().offered()).isEqualTo(131);
+    reports.forget();
+    accept(report(OTHER_BOOT, 4, loaded(1L, 1, 1, 0)));
+    assertThat(view().load().orElseThrow().offered()).as("a new leader").isEqualTo(1);
+  }
+
+  @Test
+  void loadsAreOfThePoolAndOfTheLastTenSeconds() throws RefusedException {
+    ServiceImage image = image();
+    assertThat(reports.loads(image)).isEmpty();
+    accept(report(BOOT, 1, loaded(0L, 0, 0, 0)));
+    assertThat(reports.loads(image)).isEqualTo(Map.of(7, 0L));
+    pass(10);
+    assertThat(reports.loads(image)).isEqualTo(Map.of(7, 0L));
+    now++;
+    assertThat(reports.loads(image)).isEmpty();
+    accept(report(BOOT, 2, loaded(4294967295L, 0, 0, 0)));
+    assertThat(reports.loads(image)).isEqualTo(Map.of(7, 4294967295L));
+    accept(report(BOOT, 3, loaded(null, 0, 0, 0)));
+    assertThat(reports.loads(image)).as("no reading").isEmpty();
+    accept(report(BOOT, 4, web(9, null)));
+    assertThat(reports.loads(image)).as("no load").isEmpty();
+  }
+
+  /** Backends 7 and 8, of which nobody reports about 8. */
+  private static ServiceImage image() throws RefusedException {
+    Ring ring = Ring.empty(1, 256, 1);
+    Address eight = Address.parse("10.2.0.8").orElseThrow();
+    List<Backend> backends =
+        List.of(new Backend(7, SEVEN, 100, false), new Backend(8, eight, 100, false));
+    ServiceConfig config = ServiceConfig.builder(1, "web").buckets(256).build();
+    return new ServiceImage(config, ring.apply(new Delta(1, 2, 256, 2, backends, Runs.EMPTY), 1));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"PACKETS, 10", "BYTES, 10", "CONNECTIONS, 10", "AGENTS, 1"})
+  void loadsForMuxesAreReportedEverySecond(MaatLoad load, int seconds) {
+    places =
+        List.of(place(config -> config.maat(Optional.of(new Maat(load, 10, 1000, 65_536, 3))), 7));
+    assertThat(accept(report(BOOT, 1, loaded(1L, 0, 0, 0))).nextSeconds()).isEqualTo(seconds);
+  }
+
+  @Test
   void aServerThatIsTwoBackendsIsAskedOnce() {
     backends.put(8, new Standing(1, SEVEN));
-    places = List.of(new Place("web", 1, 256, List.of(7, 8)));
+    places = List.of(place(config -> config, 7, 8));
     String seven = reports.ask("web", 7, set(1, 2)).orElseThrow();
     String eight = reports.ask("web", 8, set(2, 9)).orElseThrow();
     Report.Question asked = accept(report(BOOT, 1, web(9, null))).questions().get(0);

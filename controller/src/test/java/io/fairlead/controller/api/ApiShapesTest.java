@@ -109,6 +109,7 @@ class ApiShapesTest extends ServedApi {
     assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
     checkHolds(web);
     checkOthello(web);
+    checkLoad();
     JsonObject explained =
         expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
     assertThat(explained.getJsonObject("current").getInteger("id")).isIn(8, 9);
@@ -201,6 +202,32 @@ class ApiShapesTest extends ServedApi {
     expect(200, "PATCH", "/v1/services/flows", "{\"othello\":{\"reportAgeSeconds\":30}}");
     expect(400, "PATCH", "/v1/services/flows", "{\"othello\":{\"spacingSeconds\":239}}");
     expect(200, "DELETE", "/v1/services/flows", "");
+  }
+
+  private void checkLoad() {
+    String service =
+        "{\"name\":\"work\",\"vips\":[\"10.99.0.7\"],\"buckets\":1024,\"steering\":\"%s\",%s"
+            + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
+    expect(400, "POST", "/v1/services", service.formatted("hunt", "\"maat\":{},"));
+    expect(201, "POST", "/v1/services", service.formatted("hunt", ""));
+    expect(200, "PATCH", "/v1/services/work", "{\"hunt\":{\"policy\":\"static\"}}");
+    JsonObject hunt = client.get("/v1/services/work").json().getJsonObject("hunt");
+    assertThat(hunt.encode())
+        .isEqualTo(
+            "{\"policy\":\"static\",\"threshold\":4,\"window\":50,\"epsilonThousandths\":100}");
+    expect(400, "PATCH", "/v1/services/work", "{\"hunt\":{\"threshold\":0}}");
+    expect(200, "DELETE", "/v1/services/work", "");
+    expect(
+        201, "POST", "/v1/services", service.formatted("maat", "\"maat\":{\"preset\":\"paper\"},"));
+    expect(200, "PATCH", "/v1/services/work", "{\"maat\":{\"load\":\"agents\"}}");
+    JsonObject maat = client.get("/v1/services/work").json().getJsonObject("maat");
+    assertThat(maat.encode())
+        .isEqualTo(
+            "{\"load\":\"agents\",\"deltaThousandths\":100,\"halfLifeMillis\":60000,"
+                + "\"filterBytes\":32768,\"filterHashes\":3}");
+    expect(400, "PATCH", "/v1/services/work", "{\"maat\":{\"preset\":\"paper\"}}");
+    expect(400, "PATCH", "/v1/services/work", "{\"maat\":{\"filterBytes\":4095}}");
+    expect(200, "DELETE", "/v1/services/work", "");
   }
 
   private void checkHolds(String web) {

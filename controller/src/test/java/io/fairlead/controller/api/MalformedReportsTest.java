@@ -28,6 +28,9 @@ class MalformedReportsTest extends ServedApi {
           .put("opened", "AQAAAAAAAAD/////////fw==")
           .put("closed", "");
 
+  private static final JsonObject LOAD =
+      new JsonObject().put("busy", 3).put("offered", 9).put("taken", 6).put("passed", 3);
+
   private String version;
 
   @BeforeEach
@@ -35,7 +38,7 @@ class MalformedReportsTest extends ServedApi {
     client.send(
         "POST",
         "/v1/services",
-        "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
+        "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,\"steering\":\"hunt\","
             + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}");
     client.send("PUT", "/v1/services/web/backends/7", "{\"address\":\"10.2.0.7\"}");
     plane.connectionReports.asking.add("web");
@@ -47,7 +50,10 @@ class MalformedReportsTest extends ServedApi {
         1,
         version,
         "10.2.0.7",
-        service("web", 12).put("answer", ANSWER.copy()).put("connections", CONNECTIONS.copy()));
+        service("web", 12)
+            .put("answer", ANSWER.copy())
+            .put("connections", CONNECTIONS.copy())
+            .put("load", LOAD.copy()));
   }
 
   private Reply post(JsonObject report) {
@@ -112,6 +118,17 @@ class MalformedReportsTest extends ServedApi {
         "services.0.connections.opened | \"AQAAAAAAAAA\" | services[0].connections.opened",
         "services.0.connections.closed | \"?\" | services[0].connections.closed",
         "services.0.connections.other | 1 | services[0].connections.other",
+        "services.0.load | 3 | services[0].load",
+        "services.0.load | {} | services[0].load.offered",
+        "services.0.load.busy | -1 | services[0].load.busy",
+        "services.0.load.busy | 0.5 | services[0].load.busy",
+        "services.0.load.busy | null | services[0].load.busy",
+        "services.0.load.busy | 4294967296 | services[0].load.busy",
+        "services.0.load.offered | | services[0].load.offered",
+        "services.0.load.offered | -1 | services[0].load.offered",
+        "services.0.load.taken | \"1\" | services[0].load.taken",
+        "services.0.load.passed | 4294967296 | services[0].load.passed",
+        "services.0.load.refused | 1 | services[0].load.refused",
       })
   void aWrongFieldIsNamed(String path, String value, String field) {
     JsonObject report = good();
@@ -126,6 +143,9 @@ class MalformedReportsTest extends ServedApi {
       } else if (name.startsWith("connections.")) {
         at = at.getJsonObject("connections");
         name = name.substring("connections.".length());
+      } else if (name.startsWith("load.")) {
+        at = at.getJsonObject("load");
+        name = name.substring("load.".length());
       }
     }
     if (value == null) {

@@ -49,7 +49,7 @@ class ApplyTest {
         affinity: client
       """;
 
-  /** Two services that together have every field, none at its default. */
+  /** Services that together have every field, none at its default. */
   private static final String ALL =
       """
       services:
@@ -81,6 +81,20 @@ class ApplyTest {
         buckets: 1024
         steering: othello
         othello: {reportAgeSeconds: 30, spacingSeconds: 90}
+        pool: []
+      - name: tcp-hunt
+        vips: [10.99.0.4]
+        ports: [{protocol: tcp, port: 80}]
+        buckets: 1024
+        steering: hunt
+        hunt: {policy: static, threshold: 7, window: 20, epsilonThousandths: 0}
+        pool: []
+      - name: tcp-maat
+        vips: [10.99.0.5]
+        ports: [{protocol: tcp, port: 80}]
+        buckets: 1024
+        steering: maat
+        maat: {preset: paper, load: agents, filterHashes: 1}
         pool: []
       """;
 
@@ -174,8 +188,15 @@ class ApplyTest {
     }
     for (String same : List.of(ALL, exported)) {
       assertThat(with(same, "diff").out())
-          .isEqualTo("old: as in the file\nquic: as in the file\ntcp: as in the file\n");
-      assertThat(with(same, "apply").out()).endsWith("3 unchanged\n");
+          .isEqualTo(
+              """
+              old: as in the file
+              quic: as in the file
+              tcp: as in the file
+              tcp-hunt: as in the file
+              tcp-maat: as in the file
+              """);
+      assertThat(with(same, "apply").out()).endsWith("5 unchanged\n");
     }
     close();
     open();

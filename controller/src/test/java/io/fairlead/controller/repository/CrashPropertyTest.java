@@ -147,7 +147,7 @@ class CrashPropertyTest {
           repository.commit(epoch, service, new ServiceImage(config(tree), next), delta, arrays);
       if (arrays.isPresent()) {
         ServiceStore store = repository.store();
-        for (long old : store.unnamedArrays(service.state(), arrays.get().latest())) {
+        for (long old : store.unnamedArrays(service.state(), arrays.map(ArraysWrite::latest))) {
           store.removeArrays(epoch, service.state(), old);
         }
       }

@@ -203,6 +203,27 @@ class WireTest {
   }
 
   @Test
+  void segmentRoutingReachesIpv6BackendsAlone() {
+    ServiceConfig config =
+        config("10.99.0.1", new Wire("srv6", Optional.empty(), Optional.empty()));
+    assertThat(config.encap()).isEqualTo(Encap.SRV6);
+    AddressRules.checkReached(config, "address", Address.parse("2001:db8::1").orElseThrow());
+    assertThatThrownBy(
+            () ->
+                AddressRules.checkReached(
+                    config, "address", Address.parse("10.1.0.21").orElseThrow()))
+        .hasMessageContaining("address")
+        .hasMessageContaining("10.1.0.21")
+        .hasMessageContaining("an IPv6 address, as the service's encap is srv6");
+    assertThat(
+            config(
+                    "10.99.0.1",
+                    new Wire("srv6", Optional.of(new QuicServerId(1, 2)), Optional.empty()))
+                .quicServerId())
+        .isPresent();
+  }
+
+  @Test
   void thePapersEncapsulationNamesNoBackend() {
     Wire both = new Wire("ipip", Optional.of(new QuicServerId(1, 2)), Optional.empty());
     assertThatThrownBy(() -> config("10.99.0.1", both)).hasMessageContaining("quicServerId");
@@ -216,6 +237,6 @@ class WireTest {
     assertThatThrownBy(
             () -> config("10.99.0.1", new Wire("gre", Optional.empty(), Optional.empty())))
         .hasMessageContaining("gre")
-        .hasMessageContaining("gue, ipip");
+        .hasMessageContaining("gue, srv6, ipip");
   }
 }

@@ -51,7 +51,10 @@ class FlowHashTest {
     long hash = hash(row, row.get("sourcePort").asInt());
     assertThat(hash).isEqualTo(row.get("flowHash").asLong());
     for (JsonNode of : row.get("buckets")) {
-      assertThat(hash & (of.get("buckets").asLong() - 1)).isEqualTo(of.get("bucket").asLong());
+      long mask = of.get("buckets").asLong() - 1;
+      assertThat(hash & mask).isEqualTo(of.get("bucket").asLong());
+      assertThat(Long.parseUnsignedLong(row.get("flowHash64").asText(), 16) >>> 32 & mask)
+          .isEqualTo(of.get("second").asLong());
     }
   }
 

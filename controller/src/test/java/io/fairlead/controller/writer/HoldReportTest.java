@@ -16,6 +16,7 @@ import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.hold.HoldView;
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
@@ -94,6 +95,7 @@ class HoldReportTest {
               0,
               0,
               answer,
+              Optional.empty(),
               Optional.empty());
       Address address = Address.parse("10.1.0.2").orElseThrow();
       AgentReports reports = (AgentReports) controller.liveConnections();
@@ -112,7 +114,7 @@ class HoldReportTest {
                       List.of(web)),
                   Set.of(address),
                   true,
-                  List.of(new AgentReports.Place("web", 1, 1024, List.of(2))))
+                  List.of(new AgentReports.Place(config(), List.of(2))))
               .questions();
       question = asked.stream().findFirst();
       if (question.isPresent() && question.get().buckets().isPresent()) {
@@ -121,6 +123,10 @@ class HoldReportTest {
     } catch (BucketSetCodec.MalformedException e) {
       throw new AssertionError(e);
     }
+  }
+
+  private ServiceConfig config() {
+    return controller.plane().read("web", service -> service.image().config());
   }
 
   private Ring ring() {

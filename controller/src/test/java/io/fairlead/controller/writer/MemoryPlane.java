@@ -357,6 +357,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
                   returned,
                   result.owners(),
                   result.moves(),
+                  result.moved().eitherShare(),
                   List.of());
           return chained > 0
               ? new Planned(plan.after(), result.with(moved, result.shares()))

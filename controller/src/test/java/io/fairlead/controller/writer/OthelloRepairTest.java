@@ -208,6 +208,23 @@ class OthelloRepairTest {
     checkReached(service.read());
   }
 
+  /** A leader was killed before it committed its first arrays. */
+  @Test
+  void whatWasWrittenAheadAndNeverCommittedIsRemoved() throws Exception {
+    open(SMALL);
+    String torn = gone(service.ring().generation());
+    service
+        .client
+        .create()
+        .creatingParentsIfNeeded()
+        .forPath(torn + "/0000000000", new byte[] {1, 2, 3});
+    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    pass(3);
+    assertThat(latest().previous()).contains(0L);
+    assertThat(service.client.checkExists().forPath(torn)).isNull();
+    checkReached(service.read());
+  }
+
   /** A change that is asked for while they are written is committed before them. */
   @Test
   void largeArraysAreWrittenAheadAndLetChangesPass() throws Exception {

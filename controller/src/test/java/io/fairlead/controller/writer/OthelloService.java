@@ -399,7 +399,7 @@ final class OthelloService implements AutoCloseable {
     }
 
     private Place place() {
-      return new Place("web", 1, ring().buckets(), List.of(backend));
+      return new Place(writer.image().config(), List.of(backend));
     }
 
     private Optional<Changes> changes() {

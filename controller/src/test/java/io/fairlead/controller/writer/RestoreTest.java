@@ -124,6 +124,7 @@ class RestoreTest {
                 new Explanation(
                     e.service(),
                     e.hash(),
+                    e.steering(),
                     e.bucket(),
                     e.current(),
                     e.previous(),

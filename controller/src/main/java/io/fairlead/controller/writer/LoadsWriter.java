@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.agents.AgentReports;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Loads;
+import io.fairlead.controller.store.StoreException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells muxes how busy servers are, of services that are steered by that (protocol/README.md §4,
+ * {@code loads}). A thread of its own calls {@link #step} every {@link #PERIOD_MILLIS}: commits
+ * wait neither for a write nor for a ZooKeeper that does not answer one. No write is tried again:
+ * what it would say is out of date a second later.
+ */
+final class LoadsWriter {
+  static final long PERIOD_MILLIS = 1000;
+
+  /** What has not changed is written again: muxes take 10 s without a write for silence. */
+  static final Duration REPEAT = Duration.ofSeconds(4);
+
+  private static final Logger LOG = LoggerFactory.getLogger(LoadsWriter.class);
+  private static final String WRITES = "fairlead.controller.loads.writes";
+
+  /** One write, fenced by the epoch. */
+  interface Store {
+    void write(Epoch epoch, String service, Loads loads) throws StoreException;
+  }
+
+  private final Function<ServiceImage, SortedMap<Integer, Long>> source;
+  private final Store store;
+  private final LongSupplier nanos;
+  private final Counter written;
+  private final Counter failed;
+
+  /** What a node has, and since when. */
+  private record Written(SortedMap<Integer, Long> loads, long at) {}
+
+  /** By id of the service. */
+  private final Map<Integer, Written> known = new HashMap<>();
+
+  private Epoch epoch;
+  private long began;
+
+  /**
+   * @param source the loads of a service's backends that are known now
+   * @param nanos a monotonic clock, as {@link System#nanoTime}
+   */
+  LoadsWriter(
+      Function<ServiceImage, SortedMap<Integer, Long>> source,
+      Store store,
+      LongSupplier nanos,
+      MeterRegistry registry) {
+    this.source = source;
+    this.store = store;
+    this.nanos = nanos;
+    written = registry.counter(WRITES, "result", "written");
+    failed = registry.counter(WRITES, "result", "failed");
+  }
+
+  /**
+   * Writes what has changed since the last step in this epoch, and what is about to seem old.
+   *
+   * @param services all of them, as committed
+   */
+  void step(Epoch now, Collection<ServiceImage> services) {
+    if (!now.equals(epoch)) {
+      epoch = now;
+      began = nanos.getAsLong();
+      known.clear();
+    }
+    Set<Integer> wanting = new HashSet<>();
+    for (ServiceImage service : services) {
+      if (service.config().wantsLoads()) {
+        wanting.add(service.config().id());
+        write(service);
+      }
+    }
+    known.keySet().retainAll(wanting);
+  }
+
+  private void write(ServiceImage service) {
+    int id = service.config().id();
+    SortedMap<Integer, Long> loads = source.apply(service);
+    if (isWritten(loads, known.get(id)) || loads.isEmpty() && isEarly(id)) {
+      return;
+    }
+    try {
+      store.write(epoch, service.config().name(), Loads.of(loads));
+      known.put(id, new Written(loads, nanos.getAsLong()));
+      written.increment();
+    } catch (StoreException e) {
+      known.remove(id);
+      failed.increment();
+      LOG.debug("{}", e.getMessage()); // the next step writes what is known then
+    }
+  }
+
+  private boolean isWritten(SortedMap<Integer, Long> loads, Written last) {
+    return last != null
+        && loads.equals(last.loads())
+        && (loads.isEmpty() || nanos.getAsLong() - last.at() < REPEAT.toNanos());
+  }
+
+  /** A new leader knows nothing yet, and what the last one wrote may still hold. */
+  private boolean isEarly(int id) {
+    return !known.containsKey(id) && nanos.getAsLong() - began < AgentReports.LOAD_AGE.toNanos();
+  }
+}

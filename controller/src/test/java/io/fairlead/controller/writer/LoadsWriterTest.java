@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.Maat;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.steering.SteeringMethod;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.word.MaatLoad;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+/** When which loads are written. */
+class LoadsWriterTest {
+  private static final Epoch FIRST = new Epoch(1, 1);
+  private static final Epoch SECOND = new Epoch(2, 2);
+
+  private final Map<Integer, SortedMap<Integer, Long>> known = new HashMap<>();
+  private final List<String> written = new ArrayList<>();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private boolean fails;
+  private long now;
+  private final LoadsWriter writer =
+      new LoadsWriter(
+          image -> known.getOrDefault(image.config().id(), new TreeMap<>()),
+          (epoch, service, loads) -> {
+            if (fails) {
+              throw new StoreException("no ZooKeeper");
+            }
+            written.add("%d %s %s".formatted(epoch.number(), service, loads.loads()));
+          },
+          () -> now,
+          registry);
+
+  private static ServiceImage service(int id, MaatLoad load) {
+    return ServiceImage.create(
+        ServiceConfig.builder(id, "s" + id)
+            .buckets(256)
+            .windowSeconds(240)
+            .steering(SteeringMethod.MAAT)
+            .maat(Optional.of(new Maat(load, 10, 1000, 65_536, 3)))
+            .build(),
+        1_700_000_000);
+  }
+
+  private static ServiceImage byAgents(int id) {
+    return service(id, MaatLoad.AGENTS);
+  }
+
+  private List<String> step(Epoch epoch, ServiceImage... services) {
+    written.clear();
+    writer.step(epoch, List.of(services));
+    return written;
+  }
+
+  private void busy(int service, long... loads) {
+    SortedMap<Integer, Long> map = new TreeMap<>();
+    for (int i = 0; i < loads.length; i++) {
+      map.put(i + 1, loads[i]);
+    }
+    known.put(service, map);
+  }
+
+  private void pass(Duration time) {
+    now += time.toNanos();
+  }
+
+  @Test
+  void onlyWhatChangedIsWritten() {
+    busy(1, 3, 4);
+    busy(2, 5);
+    assertThat(step(FIRST, byAgents(1), byAgents(2)))
+        .containsExactly("1 s1 {1=3, 2=4}", "1 s2 {1=5}");
+    assertThat(step(FIRST, byAgents(1), byAgents(2))).isEmpty();
+    busy(2, 6);
+    assertThat(step(FIRST, byAgents(1), byAgents(2))).containsExactly("1 s2 {1=6}");
+    assertThat(registry.counter("fairlead.controller.loads.writes", "result", "written").count())
+        .isEqualTo(3);
+  }
+
+  @Test
+  void onlyServicesThatGoByAgentsHaveThem() {
+    busy(1, 3);
+    ServiceImage[] others = {
+      service(1, MaatLoad.PACKETS),
+      service(1, MaatLoad.BYTES),
+      service(1, MaatLoad.CONNECTIONS),
+      ServiceImage.create(ServiceConfig.builder(1, "s1").buckets(256).build(), 1_700_000_000)
+    };
+    for (ServiceImage other : others) {
+      assertThat(step(FIRST, other)).isEmpty();
+    }
+    assertThat(step(FIRST, byAgents(1))).hasSize(1);
+    assertThat(step(FIRST, others[0])).isEmpty();
+    assertThat(step(FIRST, byAgents(1))).as("again").hasSize(1);
+  }
+
+  @Test
+  void theLastLoadThatIsKnownIsTakenAway() {
+    busy(1, 3, 4);
+    step(FIRST, byAgents(1));
+    busy(1, 3);
+    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=3}");
+    busy(1);
+    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
+    assertThat(step(FIRST, byAgents(1))).isEmpty();
+  }
+
+  @Test
+  void aNewLeaderLeavesWhatItFindsUntilItHearsOrAgentsHadTheTime() {
+    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    pass(Duration.ofSeconds(10).minusNanos(1));
+    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    pass(Duration.ofNanos(1));
+    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
+    busy(1, 3);
+    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=3}");
+    assertThat(step(SECOND, byAgents(1))).as("leads anew").containsExactly("2 s1 {1=3}");
+    busy(1);
+    assertThat(step(SECOND, byAgents(1))).containsExactly("2 s1 {}");
+  }
+
+  /** Muxes take loads that nobody writes for those of a leader that is gone. */
+  @Test
+  void whatStaysIsWrittenAgainBeforeItSeemsOld() {
+    busy(1, 3);
+    step(FIRST, byAgents(1));
+    pass(LoadsWriter.REPEAT.minusNanos(1));
+    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    pass(Duration.ofNanos(1));
+    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=3}");
+    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    busy(1);
+    step(FIRST, byAgents(1));
+    pass(Duration.ofHours(1));
+    assertThat(step(FIRST, byAgents(1))).as("there is nothing to be old").isEmpty();
+  }
+
+  @Test
+  void whatWasNotWrittenIsWrittenAsItIsThen() {
+    busy(1, 3);
+    fails = true;
+    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    busy(1, 4);
+    fails = false;
+    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=4}");
+    fails = true;
+    busy(1, 5);
+    step(FIRST, byAgents(1));
+    fails = false;
+    busy(1, 4);
+    assertThat(step(FIRST, byAgents(1))).as("it may have been written").hasSize(1);
+    assertThat(registry.counter("fairlead.controller.loads.writes", "result", "failed").count())
+        .isEqualTo(2);
+  }
+
+  @Test
+  void anotherServiceOfTheNameIsAnother() {
+    busy(1, 3);
+    busy(2, 3);
+    step(FIRST, byAgents(1));
+    assertThat(step(FIRST, byAgents(2))).hasSize(1);
+    assertThat(step(FIRST, byAgents(1))).as("forgotten").hasSize(1);
+  }
+}
