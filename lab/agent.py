@@ -30,4 +30,5 @@ def _command(server: Server, controllers: int, token: str) -> list[str]:
     urls = [f"http://{topology.controller_address(n)}:{topology.REST_PORT}" for n in range(1, controllers + 1)]
     addresses = f"{server.address},{server.address6}"
     words = ["--controller", ",".join(urls), "--token-file", token, "--address", addresses]
+    words += server.form  # which is told how busy the server is (steering hunt)
     return [server.command, "agent", *words]

@@ -12,6 +12,7 @@ Leaving the block undoes everything; leaving it by an exception first shows the 
 
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
@@ -90,8 +91,8 @@ class Lab:
         self.muxes: dict[int, Mux] = {}
         self.clients: list[ClientNode] = []
         self._numbered = 0  # a number is never used twice
-        self._chained_by_former = 0
-        self._chained_lock = threading.Lock()
+        self._sent_on_by_former: Counter[str] = Counter()
+        self._sent_on_lock = threading.Lock()
         self._detached = False
 
     @property
@@ -198,14 +199,23 @@ class Lab:
             spec["holdSeconds"] = self.variant.hold
         if self.variant.steering != "ring":
             spec["steering"] = self.variant.steering
+        if self.variant.encap != "gue":
+            spec["encap"] = self.variant.encap
         if self.buckets:
             spec["buckets"] = self.buckets
         if self.variant.mptcp:
             spec["mptcpPorts"] = dict(zip(("first", "last"), topology.MPTCP_PORTS, strict=True))
         self.api("POST", "/v1/services", spec)
         self.change(
-            *({"op": "add", "id": n, "address": s.address, "weight": 100} for n, s in sorted(self.servers.items()))
+            *(
+                {"op": "add", "id": n, "address": self.ring_address(s), "weight": 100}
+                for n, s in sorted(self.servers.items())
+            )
         )
+
+    def ring_address(self, server: Server) -> str:
+        """The address that the ring of web has for a server."""
+        return server.address6 if self.variant.encap == "srv6" else server.address
 
     # The service.
 
@@ -298,7 +308,7 @@ class Lab:
     def wait_server(self, server: Server) -> None:
         """Waits until it serves; from then on it is one of `servers`."""
         server.wait()
-        with self._chained_lock:
+        with self._sent_on_lock:
             self.servers[server.number] = server
         if self.variant.agents and isinstance(server, MachineServer):
             start_in_machine(server, self.wanted_controllers)
@@ -329,7 +339,7 @@ class Lab:
         """Adds a new server to the service and waits for the muxes; returns it and what the controller moved for it."""
         server = self.start_server(self._numbered + 1, machine)
         self.wait_server(server)
-        plan = self.change({"op": "add", "id": server.number, "address": server.address, "weight": weight})
+        plan = self.change({"op": "add", "id": server.number, "address": self.ring_address(server), "weight": weight})
         self.wait_applied()
         return server, plan
 
@@ -344,16 +354,20 @@ class Lab:
         self.wait_applied()
 
     def switch_off(self, number: int) -> None:
-        """Deletes the server's machine; the sum of chained packets keeps its count."""
-        with self._chained_lock:
+        """Deletes the server's machine; the sums of sent_on() keep its counts."""
+        with self._sent_on_lock:
             server = self.servers.pop(number)
-            self._chained_by_former += server.chained()
+            self._sent_on_by_former += server.sent_on()
         self.instance.remove(server.name)
+
+    def sent_on(self) -> Counter[str]:
+        """Packets that servers have forwarded to other servers, by why, all servers together."""
+        with self._sent_on_lock:
+            return sum((server.sent_on() for server in self.servers.values()), self._sent_on_by_former)
 
     def chained_packets(self) -> int:
         """Packets that servers have forwarded to a bucket's previous owner, all servers together."""
-        with self._chained_lock:
-            return self._chained_by_former + sum(server.chained() for server in self.servers.values())
+        return self.sent_on()["chain"]
 
     def stale_packets(self) -> int:
         """Packets that today's servers have dropped because a newer generation had been seen."""

@@ -6,6 +6,7 @@ Two kinds with one interface: `XdpServer` is a namespace with the XDP program on
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ SYSCTLS = {
     "ipv4__conf__all__arp_ignore": 1,  # the VIP is on every server: none answers ARP for it
     "ipv4__conf__all__arp_announce": 2,
 }
+SENT_ON = ("chain", "pass_on")  # to a bucket's previous owner, to the owner of the second bucket
 VIPS = (f"{topology.VIP}/32", f"{topology.DUAL_VIP}/32", f"{topology.DUAL_VIP6}/128")
 
 
@@ -78,10 +80,14 @@ class Server(Node):
     def show(self) -> dict[str, Any]:
         return json.loads(self.run(self.command, "show", *self.form, "-o", "json"))
 
+    def sent_on(self) -> Counter[str]:
+        """Packets that this server has forwarded to another one, by why (SENT_ON)."""
+        counters = self.show()["counters"]
+        return Counter({why: counters[why] + counters[f"{why}_by_kernel"] for why in SENT_ON})
+
     def chained(self) -> int:
         """Packets that this server has forwarded to a bucket's previous owner."""
-        counters = self.show()["counters"]
-        return counters["chain"] + counters["chain_by_kernel"]
+        return self.sent_on()["chain"]
 
     def connections(self) -> int:
         """The number of connections to VIPs that it holds now."""

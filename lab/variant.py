@@ -20,7 +20,8 @@ class Variant:
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
     authorized: bool = False  # controllers require tokens (lab/tokens.py)
     hold: int = 0  # seconds: holdSeconds of web
-    steering: str = "ring"  # of web; othello needs agents
+    steering: str = "ring"  # of web; othello and hunt need agents
+    encap: str = "gue"  # of web; with srv6 its backends have their IPv6 addresses
     # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
 
