@@ -28,7 +28,7 @@ from lab.variant import Variant
 
 ZOOKEEPER_MEGABYTES = 192
 BROUGHT_UP = ("zookeepers", "controllers", "muxes", "servers")
-STEERINGS = ("ring", "othello")
+STEERINGS = ("ring", "othello", "hunt", "maat")
 OF_FAULTS = ("slow-", "liar")  # processes that faults start are no programs of their nodes
 TOLD_SECONDS = 60
 LED_SECONDS = 90  # arrays wait for agents that other faults keep away

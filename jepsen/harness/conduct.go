@@ -225,7 +225,7 @@ func (c *conductor) run() (int, error) {
 	if err := workload.CheckService(c.api, c.listing.Service, c.needs.Steering, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
 		return 1, err
 	}
-	if c.needs.HoldSeconds > 0 || c.needs.Steering == "othello" {
+	if c.needs.HoldSeconds > 0 || c.needs.Steering == "othello" || c.needs.Steering == "hunt" {
 		if err := workload.AwaitAgents(c.api, c.listing.Service, time.Minute); err != nil {
 			return 1, err
 		}
@@ -294,8 +294,9 @@ func (c *conductor) run() (int, error) {
 // writes says whether services of the run's own are changed all the time; otherwise they only exist.
 func (c *conductor) writes() bool { return c.has("config") || c.has("generations") }
 
-// reported says what came of the agents' reports: held buckets that were released, or arrays. None is an error where the
-// cluster has a hold or arrays, as agents then had no part in the run.
+// reported says what came of the agents' reports: held buckets that were released, arrays, or connections that servers
+// passed on since they were busy. None is an error where the cluster has a hold, arrays, or steering hunt, as agents then
+// had no part in the run.
 func (c *conductor) reported() error {
 	of := fmt.Sprintf("service=%q", c.listing.Service)
 	for _, each := range []struct {
@@ -305,6 +306,7 @@ func (c *conductor) reported() error {
 	}{
 		{c.needs.HoldSeconds > 0, "fairlead_controller_released_buckets_total", "held buckets released", []string{of, `reason="report"`}},
 		{c.needs.Steering == "othello", "fairlead_othello_commits_total", "whole arrays", []string{of, `kind="whole"`}},
+		{c.needs.Steering == "hunt", "fairlead_controller_agent_passed_connections_total", "connections passed on", []string{of}},
 	} {
 		if !each.needed {
 			continue

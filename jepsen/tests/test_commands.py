@@ -121,6 +121,7 @@ def test_exec_passes_everything_on_and_sees_no_other_process(commands: Commands,
         ("up --switch hold-off", 8, 0),
         ("up --schedule arrays", 20, None),
         ("up --schedule agents", 20, None),
+        ("up --schedule hunt", 8, 600),
     ],
 )
 def test_a_cluster_as_a_schedule_needs_it(words: str, window: int, hold: int | None) -> None:
@@ -133,7 +134,7 @@ def test_the_scenarios_name_only_what_there_is() -> None:
     """Every step's fault, role and command is known, and every word of a command is filled in."""
     read = edn.load(BIN.parent / "scenarios.edn")
     faults = read["faults"]
-    steps = [s for name in ("brief", "short", "holds", "arrays", "agents") for s in read["schedules"][name]["steps"]]
+    steps = [s for each in read["schedules"].values() for s in each.get("steps", ())]
     for step in steps + [s for each in read["switches"].values() for s in each["steps"]]:
         fault = faults[step["fault"]]
         assert step.get("on", "none") in fault["on"], step

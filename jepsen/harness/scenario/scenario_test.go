@@ -125,6 +125,10 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hunt, err := all.Schedule("hunt", 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	off, err := all.Switch("hold-off")
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +143,7 @@ func TestNeeds(t *testing.T) {
 		{Schedule{}, "ring", 120, 7, []float64{0.15, 0.5}},
 		{holds, "ring", 8, 600, []float64{3, 4}},
 		{arrays, "othello", 20, 7, []float64{2.5, 3}},
+		{hunt, "hunt", 8, 600, []float64{3, 4}},
 		{off.Schedule, "ring", 8, 0, []float64{3, 4}},
 	} {
 		cluster, lives := all.Needs(row.schedule)
@@ -181,7 +186,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :holds :long :short") {
+	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :holds :hunt :long :maat :short") {
 		t.Error(err)
 	}
 	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {
