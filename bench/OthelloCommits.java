@@ -165,7 +165,7 @@ public final class OthelloCommits {
     Stat stat = client.checkExists().forPath(TREE.latestGeneration(NAME));
     newest = Optional.of(arrays);
     if (isWhole && before.isPresent()) {
-      for (long old : store.unnamedArrays(stored.state(), before.get())) {
+      for (long old : store.unnamedArrays(stored.state(), before)) {
         store.removeArrays(epoch, stored.state(), old);
       }
     }

@@ -40,6 +40,8 @@
 #include "encap/gue.h"
 #include "ring/backend.h"
 #include "steering/flowtable/flowtable.h"
+#include "steering/hunt/hunt.h"
+#include "steering/maat/maat.h"
 #include "steering/othello/othello.h"
 #include "steering/ring/steering_ring.h"
 #include "image.h"
@@ -53,7 +55,6 @@
 enum {
 	RING = 2048,
 	PASS = 1 << 19, /* packets of a row in one run */
-	ROWS_MAX = 32,
 	NOW = 1700000000,
 	MEMORY = 3072, /* MB, for tables of 10 M flows */
 	CHANGES = 10,  /* generations a second */
@@ -78,12 +79,25 @@ static const struct row rows[] = {
     {.name = "crc32", .hash = FL_HASH_CRC32},
     {.name = "crc32, 1 M buckets", .hash = FL_HASH_CRC32, .buckets = 1 << 20},
     {.name = "ipip", .encap = &encap_ipip},
+    {.name = "srv6", .encap = &encap_srv6},
     {.name = "128 services", .services = 128},
     {.name = "1,000 services of 4 K buckets", .services = 1000, .buckets = 4096},
     {.name = "all moved", .told = true},
     {.name = "UDP", .udp = true},
     {.name = "UDP, 1,000 services of 4 K buckets", .udp = true, .services = 1000, .buckets = 4096},
     {.name = "10 generations a second", .changes = true},
+    {.name = "hunt", .steering = &steering_hunt},
+    {.name = "hunt, all moved", .steering = &steering_hunt, .told = true},
+    {.name = "hunt, 1 M buckets", .steering = &steering_hunt, .buckets = 1 << 20},
+    {.name = "maat", .steering = &steering_maat, .load = MAAT_PACKETS},
+    {.name = "maat, bytes", .steering = &steering_maat, .load = MAAT_BYTES},
+    {.name = "maat, connections", .steering = &steering_maat, .load = MAAT_CONNECTIONS},
+    {.name = "maat, a full filter", .steering = &steering_maat, .full = true},
+    {.name = "hunt, 1 K buckets", .steering = &steering_hunt, .buckets = 1024},
+    {.name = "hunt, UDP", .steering = &steering_hunt, .udp = true},
+    {.name = "hunt, 1 K flows", .steering = &steering_hunt, .flows = 1000},
+    {.name = "hunt, 100 K flows", .steering = &steering_hunt, .flows = 100000},
+    {.name = "hunt, 10 M flows", .steering = &steering_hunt, .flows = 10000000},
     {.name = "othello, no arrays", .steering = &steering_othello},
     {.name = "othello, one", .steering = &steering_othello, .arrays = 1},
     {.name = "othello, both, few news", .steering = &steering_othello, .arrays = 2, .news = 1000},
@@ -116,7 +130,7 @@ struct bench {
 	uint32_t *flows; /* numbers in random order */
 	struct flow_packets packets;
 	struct burst burst;
-	struct stand stands[ROWS_MAX];
+	struct stand stands[ROWS];
 	int count;
 	double ns_of_cycle;
 };
@@ -242,7 +256,7 @@ static void run_stages(struct bench *b, struct stand *s)
 		write_ring(b, s);
 		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
 			take_burst(b, i);
-			b->burst.coded = b->burst.choosing = b->burst.methods = b->burst.seconds = 0;
+			b->burst.coded = b->burst.choosing = b->burst.methods = b->burst.seconds = b->burst.ordered = 0;
 			for (int stage = 0; stage < STAND_STAGES; stage++) {
 				uint64_t start = rte_rdtsc_precise();
 
@@ -372,6 +386,14 @@ static void serve(struct stand *s, uint16_t number, uint64_t seed)
 	config.hash = s->row.hash;
 	config.encap = s->row.encap;
 	config.steering = s->row.steering;
+	for (uint32_t i = 0; s->row.encap == &encap_srv6 && i < STAND_BACKENDS; i++) {
+		const uint8_t last[2] = {(uint8_t)(i >> 8), (uint8_t)i};
+
+		snapshot.backends[i].address = image_address("2001:db8:1::");
+		memcpy(snapshot.backends[i].address.bytes + 14, last, sizeof(last));
+	}
+	if (s->row.steering == &steering_maat)
+		config.maat = (struct maat_settings){s->row.load, 10, 1000, 65536, 3};
 	for (uint32_t i = 0; s->row.told && i < s->row.buckets; i++) {
 		snapshot.previous[i] = (uint16_t)(1 + (i + 7) % STAND_BACKENDS);
 		snapshot.since[i] = NOW - 10;
@@ -381,6 +403,8 @@ static void serve(struct stand *s, uint16_t number, uint64_t seed)
 			     random_pair_new(s->row.arrays, s->row.news, s->row.flows, s->row.buckets, seed), &why))
 		die(why.text);
 	s->bytes += sizeof(*service) + s->row.buckets * sizeof(fl_row) + STAND_BACKENDS * sizeof(struct backend);
+	if (s->row.full)
+		memset(maat_of(service)->filter->cells, MAAT_FILTER_COUNT_MAX, 65536);
 	if (!number)
 		s->service = service;
 	image_free(&snapshot);

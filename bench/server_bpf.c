@@ -8,7 +8,8 @@
  * Two numbers a row. "loop" is the kernel's own repetition of one packet, everything in the first-level cache; it is
  * possible only where the packet leaves as it came. "single" hands the packet over anew each time, with a system call
  * between two packets, which leaves the caches as a busy host might; an empty program measured in the same way is
- * taken off. Both are medians of `runs` runs over `packets` packets; the fastest and slowest run stand beside "single".
+ * taken off. Both are medians of `runs` runs over `packets` packets, all rows in turns; the fastest and slowest run
+ * stand beside "single".
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -53,6 +54,7 @@ struct subject {
 	bool is_held;           /* it moved long ago */
 	bool is_looped, is_tagged;
 	int action;
+	const struct fl_load_setting *load; /* of the service; NULL if nobody set it */
 };
 
 static const struct fl_siphash_key tag_key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
@@ -206,6 +208,36 @@ static void second_own_make(struct packet *packet)
 	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
 }
 
+static void second_syn_make(struct packet *packet)
+{
+	struct fl_steer steer = second_steer("10.1.0.21");
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->syn);
+}
+
+/* To a VIP that this host lacks: the packet stays as it is, and can be looped. */
+static void foreign_make(struct packet *packet, const struct fl_steer *steer)
+{
+	struct packet_tcp tcp = rig_packets(RIG_IPV4)->syn;
+
+	tcp.flow.destination = packet_address("10.99.0.2");
+	tcp_make(packet, steer, &tcp);
+}
+
+static void foreign_syn_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	foreign_make(packet, &steer);
+}
+
+static void foreign_second_make(struct packet *packet)
+{
+	struct fl_steer steer = second_steer("10.1.0.21");
+
+	foreign_make(packet, &steer);
+}
+
 static void stranger_make(struct packet *packet)
 {
 	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
@@ -222,24 +254,43 @@ static void not_ours_make(struct packet *packet)
 	packet->data[PACKET_UDP_AT + 3]++;
 }
 
+/* Thresholds that are never reached, and one that always is; one packet in 50 ends dynamic's window. */
+static const struct fl_load_setting takes = {.threshold = UINT32_MAX, .policy = FL_LOAD_STATIC};
+static const struct fl_load_setting adapts = {
+    .threshold = UINT32_MAX, .window = 50, .epsilon = 100, .policy = FL_LOAD_DYNAMIC};
+static const struct fl_load_setting refuses = {.busy = 1, .threshold = 1, .policy = FL_LOAD_STATIC};
+
 static const struct subject subjects[] = {
-    {"pass: not ours", not_ours_make, NULL, false, true, false, XDP_PASS},
-    {"drop: untrusted", stranger_make, NULL, false, true, false, XDP_DROP},
-    {"drop: stale", stale_make, NULL, false, true, false, XDP_DROP},
-    {"deliver: SYN", syn_make, NULL, false, false, false, XDP_PASS},
-    {"deliver: local socket", established_make, NULL, false, false, false, XDP_PASS},
-    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, false, XDP_PASS},
-    {"deliver: local socket, tagged", established_tagged_make, NULL, false, false, true, XDP_PASS},
-    {"chain: from memory", unknown_make, "10.1.0.21", false, false, false, XDP_TX},
-    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, false, XDP_TX},
-    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, false, XDP_TX},
-    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, false, true, XDP_TX},
-    {"deliver: local socket, bucket held", established_held_make, "10.1.0.21", true, false, false, XDP_PASS},
-    {"chain: held, told by the packet", held_make, "10.1.0.21", true, false, false, XDP_TX},
-    {"chain: held, from memory", unknown_make, "10.1.0.21", true, false, false, XDP_TX},
-    {"deliver: local socket, second bucket", second_established_make, NULL, false, false, false, XDP_PASS},
-    {"pass on: to the second bucket's owner", second_make, NULL, false, false, false, XDP_TX},
-    {"chain: by our own second bucket", second_own_make, NULL, false, false, false, XDP_TX},
+    {"pass: not ours", not_ours_make, NULL, false, true, false, XDP_PASS, NULL},
+    {"drop: untrusted", stranger_make, NULL, false, true, false, XDP_DROP, NULL},
+    {"drop: stale", stale_make, NULL, false, true, false, XDP_DROP, NULL},
+    {"deliver: SYN", syn_make, NULL, false, false, false, XDP_PASS, NULL},
+    {"deliver: SYN, second bucket", second_syn_make, NULL, false, false, false, XDP_PASS, NULL},
+    {"deliver: SYN, load is set", syn_make, NULL, false, false, false, XDP_PASS, &takes},
+    {"deliver: SYN, second bucket, static", second_syn_make, NULL, false, false, false, XDP_PASS, &takes},
+    {"deliver: SYN, second bucket, dynamic", second_syn_make, NULL, false, false, false, XDP_PASS, &adapts},
+    {"pass on: SYN, refused", second_syn_make, NULL, false, false, false, XDP_TX, &refuses},
+    {"drop: SYN, VIP missing", foreign_syn_make, NULL, false, true, false, XDP_DROP, NULL},
+    {"the same, second bucket", foreign_second_make, NULL, false, true, false, XDP_DROP, NULL},
+    {"the same, second bucket, static", foreign_second_make, NULL, false, true, false, XDP_DROP, &takes},
+    {"the same, second bucket, dynamic", foreign_second_make, NULL, false, true, false, XDP_DROP, &adapts},
+    {"deliver: local socket", established_make, NULL, false, false, false, XDP_PASS, NULL},
+    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, false, XDP_PASS, NULL},
+    {"deliver: local socket, tagged", established_tagged_make, NULL, false, false, true, XDP_PASS, NULL},
+    {"chain: from memory", unknown_make, "10.1.0.21", false, false, false, XDP_TX, NULL},
+    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, false, XDP_TX, NULL},
+    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, false, XDP_TX, NULL},
+    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, false, true, XDP_TX, NULL},
+    {"deliver: local socket, bucket held", established_held_make, "10.1.0.21", true, false, false, XDP_PASS, NULL},
+    {"chain: held, told by the packet", held_make, "10.1.0.21", true, false, false, XDP_TX, NULL},
+    {"chain: held, from memory", unknown_make, "10.1.0.21", true, false, false, XDP_TX, NULL},
+    {"deliver: local socket, second bucket", second_established_make, NULL, false, false, false, XDP_PASS, NULL},
+    {"pass on: to the second bucket's owner", second_make, NULL, false, false, false, XDP_TX, NULL},
+    {"chain: by our own second bucket", second_own_make, NULL, false, false, false, XDP_TX, NULL},
+};
+
+enum {
+	SUBJECTS = sizeof(subjects) / sizeof(subjects[0]),
 };
 
 static int compare(const void *a, const void *b)
@@ -286,32 +337,42 @@ static void memory_prepare(struct fl_server *program, const char *remembered, fl
 	rig_generation_set(program, RIG_GENERATION);
 }
 
-static struct result measure(const struct bench *bench, const struct subject *subject)
+/* One run over a subject's packets; loop: 0 if it is not possible. */
+static void run_once(const struct bench *bench, const struct subject *subject, double *single, double *loop)
 {
 	struct fl_server *server = subject->is_tagged ? bench->tagged : bench->plain;
 	int program = bpf_program__fd(server->progs.fairlead_server);
-	struct result result = {.name = subject->name};
-	double single[RUNS_MAX], loop[RUNS_MAX];
 	struct packet packet;
+	double empty;
+
+	memory_prepare(server, subject->remembered, subject->is_held ? HELD_AGE : 0);
+	rig_load_set(server, subject->load);
+	subject->make(&packet);
+	singles(program, &packet, WARM_UP, subject->action);
+	empty = singles(bench->empty, &packet, bench->packets, XDP_PASS);
+	*single = singles(program, &packet, bench->packets, subject->action) - empty;
+	*loop = subject->is_looped ? call(program, &packet, bench->packets, subject->action) : 0;
+}
+
+/* The subjects in turns, so that what else the machine does meets all of them. */
+static void measure(const struct bench *bench, struct result results[SUBJECTS])
+{
+	static double single[SUBJECTS][RUNS_MAX], loop[SUBJECTS][RUNS_MAX];
 	unsigned int run;
+	size_t n;
 
-	for (run = 0; run < bench->runs; run++) {
-		double empty;
-
-		memory_prepare(server, subject->remembered, subject->is_held ? HELD_AGE : 0);
-		subject->make(&packet);
-		singles(program, &packet, WARM_UP, subject->action);
-		empty = singles(bench->empty, &packet, bench->packets, XDP_PASS);
-		single[run] = singles(program, &packet, bench->packets, subject->action) - empty;
-		loop[run] = subject->is_looped ? call(program, &packet, bench->packets, subject->action) : 0;
+	for (run = 0; run < bench->runs; run++)
+		for (n = 0; n < SUBJECTS; n++)
+			run_once(bench, &subjects[n], &single[n][run], &loop[n][run]);
+	for (n = 0; n < SUBJECTS; n++) {
+		qsort(single[n], bench->runs, sizeof(double), compare);
+		qsort(loop[n], bench->runs, sizeof(double), compare);
+		results[n] = (struct result){.name = subjects[n].name,
+					     .single = single[n][bench->runs / 2],
+					     .fastest = single[n][0],
+					     .slowest = single[n][bench->runs - 1],
+					     .loop = loop[n][bench->runs / 2]};
 	}
-	qsort(single, bench->runs, sizeof(*single), compare);
-	qsort(loop, bench->runs, sizeof(*loop), compare);
-	result.single = single[bench->runs / 2];
-	result.fastest = single[0];
-	result.slowest = single[bench->runs - 1];
-	result.loop = loop[bench->runs / 2];
-	return result;
 }
 
 static int empty_load(void)
@@ -414,8 +475,7 @@ static unsigned int number(const char *flag, const char *text, unsigned long max
 int main(int argc, char **argv)
 {
 	struct bench bench = {.runs = 5, .packets = 1000000};
-	struct result results[sizeof(subjects) / sizeof(subjects[0])];
-	size_t count = sizeof(subjects) / sizeof(subjects[0]), n;
+	struct result results[SUBJECTS];
 	struct config config = rig_config_both();
 	double megabytes;
 	int i;
@@ -436,12 +496,11 @@ int main(int argc, char **argv)
 	config.program.tag_key = tag_key;
 	bench.tagged = rig_load(&config);
 	bench.empty = empty_load();
-	for (n = 0; n < count; n++)
-		results[n] = measure(&bench, &subjects[n]);
+	measure(&bench, results);
 	megabytes = memory_megabytes(&bench);
-	print_table(results, count, megabytes);
+	print_table(results, SUBJECTS, megabytes);
 	if (bench.json)
-		print_json(&bench, results, count, megabytes);
+		print_json(&bench, results, SUBJECTS, megabytes);
 	program_close(bench.plain);
 	program_close(bench.tagged);
 	close(bench.empty);

@@ -31,6 +31,8 @@ struct row {
 	bool told;       /* all buckets have just moved: every packet carries MOVED */
 	bool udp;        /* datagrams, whose sources are looked up among the VIPs (classify.c) */
 	uint32_t arrays; /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
+	uint32_t load;   /* steering maat: enum maat_load */
+	bool full;       /* steering maat: the filter has every connection */
 	uint32_t news; /* one in how many cells differs between two arrays, 0: their seeds differ, and so nearly all */
 };
 

@@ -14,6 +14,9 @@ BUILD = ROOT / "build" / "lab"
 PYTHON = ROOT / "build" / "venv" / "bin" / "python"
 PATIENCE = 300  # seconds
 FEW = ["--buckets", "4096", "--backends"]
+SERVERS = [
+    *("--servers", "2", "--part", "0.1", "--seeds", "1", "--warm", "1", "--seconds", "5", "--late-ms", "60000"),
+]
 SCRIPTS = {
     "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
     "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
@@ -25,6 +28,8 @@ SCRIPTS = {
         *("--seeds", "1", "--servers", "200", "--warm", "20000", "--queries", "100000", "--loads", "0.5,0.7"),
         *("--tolerance", "0.02"),
     ],
+    "hunt_servers": SERVERS,
+    "maat_servers": SERVERS,
     "othello_map": ["--most", "8192", "--tests", "1"],
     "maat": ["--most", "1000", "--runs", "1"],
     "arrays": ["--build", BUILD, "--connections", "20000", "--buckets", "4096", "--repetitions", "1"],
@@ -33,7 +38,7 @@ SCRIPTS = {
         *("--window", "6", "--age", "1", "--spacing", "1", "--seconds", "0.2", "--lead", "2", "--updates", "1"),
     ],
     "control_plane": [*FEW, "4", "--repetitions", "20"],
-    "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1"],
+    "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1", "--readings", "5"],
 }
 
 
@@ -50,6 +55,7 @@ def programs() -> None:
             "server_bpf",
             "agent_census",
             "agent_connections",
+            "agent_readings",
         )
     ]
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
@@ -79,3 +85,14 @@ def test_a_program_runs_and_keeps_its_figures(words: list[str], tmp_path: Path):
 
 def test_the_parts_of_the_simulation_of_maat():
     subprocess.run([PYTHON, ROOT / "bench" / "maat", "--check"], check=True, timeout=PATIENCE)
+
+
+def test_the_chart_of_steering_by_load_is_drawn_from_kept_results(tmp_path: Path):
+    chart = tmp_path / "load.svg"
+    draw = [PYTHON, ROOT / "bench" / "load_chart", "--svg", chart]
+    subprocess.run(draw, check=True, timeout=PATIENCE)
+    assert chart.read_text() == (ROOT / "bench" / "results" / "load.svg").read_text()
+    (tmp_path / "hunt.json").write_text("{")
+    done = subprocess.run([*draw, "--results", tmp_path], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode
+    assert "hunt.json is not readable" in done.stderr
