@@ -7,7 +7,7 @@ A command that fails although no case did (a broken build, a crash, a missing to
 part in which no case ran: no part can pass by not running. After the table of all parts, each failed case is listed
 again, and each skipped one with its reason, so that the end of a log is a complete summary.
 
-With --long, what CI has no time for runs, too: tests marked `long`, the schedule `short`, switches of steering othello.
+With --long, what CI has no time for runs, too: tests marked `long`, more schedules, switches of steering othello.
 
 Environment: FUZZ_SECONDS (20), the time of each fuzzer; CI, if set, adds the fuzzers to the given parts.
 """
@@ -34,10 +34,13 @@ SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "
 LONG = "--long"
 NAMED = 50  # cases of a part that are listed after the table
 # Tests of the lab that bring up labs of their own, the longest first.
-OWN_LABS = ("drain", "othello", "mixed", "ensemble", "agent", "claims", "mptcp", "controller", "ipip", "vlan")
+OWN_LABS = (
+    *("drain", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp", "controller", "srv6", "ipip"),
+    *("vlan",),
+)
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
-JEPSEN_LONG_SCHEDULES = ("short", "agents")
+JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat")
 JEPSEN_SWITCHES = (
     *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
     *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
@@ -219,7 +222,7 @@ def run_mux(part: Part) -> None:
             part.counts.passed += 1
     if not meson_setup(part, THREADS, "-Db_sanitize=thread", "-Db_lundef=false"):
         return
-    nouns = ("arrays", "change", "fragments", "meeting", "sampler", "state")
+    nouns = ("arrays", "change", "fragments", "maat_filter", "meeting", "sampler", "state")
     if part.run("meson", "compile", "-C", THREADS, *(f"test_mux_{noun}" for noun in nouns)):
         part.counts.fail("the multi-threaded tests do not compile under ThreadSanitizer")
         return
@@ -378,8 +381,10 @@ def run_module(part: Part) -> None:
         stale.unlink()
     code = part.run("kernel-module/tests/run", f"--junit={own}")
     part.settle(junit([own]), code, "kernel-module/tests/run")
-    if part.run("meson", "compile", "-C", build, "server/tests/application:executable"):
-        part.counts.fail("the test application does not compile")
+    if part.run(
+        "meson", "compile", "-C", build, *(f"server/tests/{name}:executable" for name in ("application", "tell"))
+    ):
+        part.counts.fail("the test programs do not compile")
         return
 
     def run(kernel: str) -> tuple[Path, int]:
@@ -392,6 +397,7 @@ def run_module(part: Part) -> None:
 
     nouns = {kernel: ["show"] for kernel in kernels()}
     next(iter(nouns.values())).append("cases")
+    next(iter(nouns.values())).extend(("srv6", "load"))
     next(reversed(nouns.values())).append("wire")
     next(reversed(nouns.values())).append("second")
     with ThreadPoolExecutor(len(nouns)) as machines:
