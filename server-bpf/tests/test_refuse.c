@@ -186,7 +186,7 @@ static fl_u64 tag_of(const struct packet *packet, fl_u64 *right)
 {
 	const fl_u8 *gue = packet->data + PACKET_GUE_AT, *end = packet->data + packet->len;
 	struct fl_tag_message message;
-	struct fl_steer steer;
+	struct fl_steer steer = {.service = 0};
 
 	assert_int_equal(fl_steer_parse(gue, end, &steer), FL_STEER_OK);
 	assert_true(steer.flags & FL_STEER_TAG);
