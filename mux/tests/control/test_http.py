@@ -33,6 +33,7 @@ def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
         current, previous, since = service.image["rows"][bucket]
         expected = {
             "service": "web",
+            "steering": "ring",
             "hash": value,
             "bucket": bucket,
             "current": {"id": current, "address": f"10.1.0.{20 + current}"},
