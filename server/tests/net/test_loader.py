@@ -302,7 +302,7 @@ def test_nothing_is_left_behind(rack: Rack) -> None:
     link = json.loads(rack["a"].namespace.run("ip", "-json", "-details", "link", "show", "eth0"))[0]
     program = link["xdp"]["prog"]["id"]
     maps = json.loads(bpftool("prog", "show", "id", str(program)))["map_ids"]
-    assert len(maps) == 6
+    assert maps
     rack.delete()
     until("the program is gone", lambda: not bpftool("prog", "show", "id", str(program)), 20)
     until("its maps are gone", lambda: not any(bpftool("map", "show", "id", str(one)) for one in maps), 20)

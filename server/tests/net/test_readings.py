@@ -2,6 +2,7 @@
 """How busy an agent finds its server, by each source, and what an attached server makes of it."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from lab.deadline import until
 __all__ = ["world"]
 
 TWO = {"twoBuckets": True}
+SLOW = ("--busy-interval-ms", "500")  # a reading may take a second, and counts for two: even on a busy machine
 PAGES = 8081  # of nginx's stub_status, and of Apache's server-status
 HELD = 12  # requests in work
 
@@ -35,12 +37,16 @@ def busy(controller: FakeController) -> int | None:
 
 
 def until_busy(world: World, controller: FakeController, expected: int | None) -> None:
-    """And stays so for two reports: in a quiet moment a reading is exact."""
+    """And stays so for two reports: in a quiet moment a reading is exact. On a busy machine some reports have none."""
     until(f"{expected} is reported", lambda: busy(controller) == expected, SECONDS)
     count = len(controller.reports)
-    until("two more reports", lambda: len(controller.reports) >= count + 2, SECONDS)
-    said = world.said.read_text()
-    assert [one["services"][0]["load"].get("busy") for one in controller.reports[count:]] == [expected] * 2, said
+
+    def further() -> list[int | None]:
+        found = [one["services"][0]["load"].get("busy") for one in controller.reports[count:]]
+        return [one for one in found if one is not None or expected is None]
+
+    until("two more reports", lambda: len(further()) >= 2, SECONDS)
+    assert set(further()) == {expected}, world.said.read_text()
 
 
 class Upstream:
@@ -200,8 +206,8 @@ def test_services_are_told_apart(world: World) -> None:
     assert "load" not in controller.of("web") and not marker.exists()
     controller.services = [service(), service("api", 2, (OWN,)) | TWO]
     controller.version = "v2"
-    until("a load", lambda: (controller.of("api") or {}).get("load", {}).get("busy") == 5, SECONDS)
-    assert controller.of("api")["load"] == {"busy": 5, "offered": 0, "taken": 0, "passed": 0}
+    expected = {"busy": 5, "offered": 0, "taken": 0, "passed": 0}
+    until("a load", lambda: (controller.of("api") or {}).get("load") == expected, SECONDS)
     assert "load" not in controller.of("web")
     world.stop()
 
@@ -218,15 +224,15 @@ def test_accept_queue(world: World) -> None:
 
 
 def test_pressure(world: World) -> None:
-    """Processes that wait for one processor, and none."""
+    """Processes that wait for every processor: the kernel's average is over all that are not idle."""
     controller = world.controller(service() | TWO)
-    spin = ["taskset", "-c", "0", sys.executable, "-c", "while True: pass"]
+    spin = [sys.executable, "-c", "while True: pass"]
     world.start(controller, words=("--busy", "psi", "--busy-interval-ms", "1000"))
     until_counted(controller, 0)
     with contextlib.ExitStack() as stack:
-        for _ in range(3):
+        for _ in range(3 * len(os.sched_getaffinity(0))):
             stack.callback(stack.enter_context(subprocess.Popen(spin)).kill)
-        until("the processor is contended", lambda: (busy(controller) or 0) > 80, SECONDS)
+        until("the processors are contended", lambda: (busy(controller) or 0) > 80, SECONDS)
     assert all((one["services"][0]["load"].get("busy", 0)) <= 100 for one in controller.reports if one["services"])
     world.stop()
 
@@ -259,7 +265,7 @@ def page(world: World, answer: bytes | None) -> str:
 OK, MISSING = b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 404 Not Found\r\n\r\n"
 FAILURES: dict[str, tuple[Callable[[World], str], str]] = {
     "nobody listens": (lambda world: f"nginx=http://{OWN}:9/", "Couldn't connect to server"),
-    "nobody answers": (lambda world: f"nginx={page(world, None)}", "no answer within 100 ms"),
+    "nobody answers": (lambda world: f"nginx={page(world, None)}", "no answer within 1000 ms"),
     "another page": (lambda world: f"nginx={page(world, OK + b'hello')}", "stub_status: 'hello' is not allowed"),
     "another status": (lambda world: f"nginx={page(world, MISSING)}", "status 404"),
     "a long page": (lambda world: f"apache={page(world, OK + b'x' * (2 << 20))}", "longer than 1 MiB"),
@@ -271,7 +277,7 @@ FAILURES: dict[str, tuple[Callable[[World], str], str]] = {
     "a command that ends": (lambda world: f"command={executable(world, 'exit 3')}", "has ended with 3"),
     "a command that says nothing": (
         lambda world: f"command={executable(world, 'exec sleep 600')}",
-        "has printed no line within 100 ms",
+        "has printed no line within 1000 ms",
     ),
     "a command that says nonsense": (
         lambda world: f"command={executable(world, 'while echo 1.5; do sleep 0.02; done')}",
@@ -279,7 +285,7 @@ FAILURES: dict[str, tuple[Callable[[World], str], str]] = {
     ),
     "a command without an end of line": (
         lambda world: f"command={executable(world, 'exec tr x y </dev/zero')}",
-        "has printed no line within 100 ms",
+        "has printed no line within 1000 ms",
     ),
 }
 
@@ -288,7 +294,7 @@ FAILURES: dict[str, tuple[Callable[[World], str], str]] = {
 def test_failures(world: World, source: Callable[[World], str], sentence: str) -> None:
     """It is said once, there is no reading, and reports go on."""
     controller = world.controller(service() | TWO)
-    world.start(controller, words=("--busy", source(world)))
+    world.start(controller, words=("--busy", source(world), *SLOW))
     until("it is said", lambda: sentence in world.said.read_text(), SECONDS)
     count = len(controller.reports)
     until("reports go on", lambda: len(controller.reports) > count + 1, SECONDS)
@@ -330,7 +336,7 @@ def test_a_busy_server_passes_connections_on(rack: Rack, server_b: World) -> Non
     script = executable(world, f"while true; do cat {number}; sleep 0.02; done")
     controller = world.controller(service() | hunt() | {"backends": [{"id": 2, "address": world.own}]})
     capabilities = unit_capabilities("fairlead-agent.service", "fairlead-agent.service.d/hunt.conf")
-    words = ("--busy", f"command={script}", "--interface", "eth0")
+    words = ("--busy", f"command={script}", "--interface", "eth0", *SLOW)
     world.start(controller, words=words, user=world.as_nobody(capabilities))
     until("nothing is attached, which is said", lambda: "no server is attached" in world.said.read_text(), SECONDS)
     rack.attach()
@@ -344,11 +350,11 @@ def test_a_busy_server_passes_connections_on(rack: Rack, server_b: World) -> Non
     assert takes("b")
     number.write_text("9\n")
     until("b passes on", lambda: takes("a"), SECONDS)
-    begun = len(controller.reports)
     assert all(takes("a") for _ in range(10))
     number.write_text("3\n")
     until("b takes", lambda: takes("b"), SECONDS)
-    until("it is reported", lambda: len(controller.reports) > begun + 3, SECONDS)
+    begun = len(controller.reports)  # one may be under way
+    until("it is reported", lambda: len(controller.reports) > begun + 1, SECONDS)
     loads = [one["services"][0]["load"] for one in controller.reports[1:] if one["services"]]
     offered, taken, passed = (sum(load[key] for load in loads) for key in ("offered", "taken", "passed"))
     assert offered == taken + passed and passed >= 10 and taken >= 2
