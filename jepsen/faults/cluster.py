@@ -7,6 +7,7 @@ LabCluster (lab_cluster.py) has its nodes in network namespaces, SshCluster (ssh
 import json
 import socket
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,18 +164,22 @@ class Cluster(ABC):
         """The JSON of /healthz; empty without an answer."""
         return self._json(node, program, "/healthz") or {}
 
-    def agent(self, server: Node) -> list[dict[str, Any]] | None:
-        """What a controller lists of the server's agent, for each service that has the server's address."""
+    def _listings(self, server: Node) -> Iterator[list[dict[str, Any]]]:
         for node in self.of_kind("controller"):
             listed = self._json(node, "controller", "/v1/agents?limit=1000")
             if isinstance(listed, list):
-                return [each for each in listed if each["address"] == server.address]
-        return None
+                yield [each for each in listed if each["address"] == server.address]
+
+    def agent(self, server: Node) -> list[dict[str, Any]] | None:
+        """What a controller lists of the server's agent, for each service that has the server's address."""
+        return next(self._listings(server), None)
 
     def heard(self, server: Node) -> bool:
-        """Whether a controller hears the server's agent."""
-        listed = self.agent(server)
-        return listed is not None and all(each["state"] in HEARD for each in listed)
+        """
+        Whether a controller hears the server's agent. All are asked: with fencing-off a replaced leader goes on to hear
+        the agents that have come to it, and the new one never does.
+        """
+        return any(all(each["state"] in HEARD for each in listed) for listed in self._listings(server))
 
     def _answers(self, node: Node, program: str) -> bool:
         if self.state(node, program) == DEAD:
