@@ -308,7 +308,7 @@ def test_a_source_comes_back(world: World) -> None:
     controller = world.controller(service() | TWO)
     number = world.directory / "number"
     number.write_text("7\n")
-    script = executable(world, f"while true; do cat {number}; sleep 0.02; done")
+    script = executable(world, f"while cat {number}; do sleep 0.02; done")
     world.start(controller, words=("--busy", f"command={script}"))
     until_busy(world, controller, 7)
     number.write_text("seven\n")
@@ -333,7 +333,7 @@ def test_a_busy_server_passes_connections_on(rack: Rack, server_b: World) -> Non
     """By readings of an agent with its unit's capabilities, and only while they come: a killed one's last ends."""
     world, number = server_b, server_b.directory / "number"
     number.write_text("0\n")
-    script = executable(world, f"while true; do cat {number}; sleep 0.02; done")
+    script = executable(world, f"while cat {number}; do sleep 0.02; done")
     controller = world.controller(service() | hunt() | {"backends": [{"id": 2, "address": world.own}]})
     capabilities = unit_capabilities("fairlead-agent.service", "fairlead-agent.service.d/hunt.conf")
     words = ("--busy", f"command={script}", "--interface", "eth0", *SLOW)
