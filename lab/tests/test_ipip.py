@@ -85,7 +85,9 @@ def test_connections_live_on_by_ipip(ipip_lab: Lab) -> None:
                 assert ipip.checksum(header) == 0
                 assert fields["generation"] == generation
                 if fields["source"] in muxes:
-                    assert fields["destination"] == owner.address
+                    # the bridge sends others' packets here, too, until it knows where their receivers are
+                    if fields["destination"] != owner.address:
+                        continue
                     assert header == ipip.write(fields)
                     assert fields["innerLength"] == len(inner)
                     told[inner] = header
