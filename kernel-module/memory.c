@@ -55,6 +55,14 @@ bool fl_memory_read(struct fl_memory *memory, const struct fl_memory_key *key, s
 	return entry;
 }
 
+u32 fl_memory_find_removed(struct fl_memory *memory, u16 service, const struct fl_address *server)
+{
+	struct fl_memory_key key = fl_memory_key_of_removed(service, server);
+	struct fl_bucket_memory entry;
+
+	return fl_memory_read(memory, &key, &entry) ? fl_memory_removed_by(&entry, server) : 0;
+}
+
 static bool is_later(const struct fl_bucket_memory *a, const struct fl_bucket_memory *b)
 {
 	return a->since != b->since ? a->since > b->since : a->generation > b->generation;
@@ -124,7 +132,7 @@ void fl_memory_forget_service(struct fl_memory *memory, u32 service)
 	while ((entry = rhashtable_walk_next(&iter))) {
 		if (PTR_ERR(entry) == -EAGAIN) /* the table is being resized, and the walk begins again */
 			continue;
-		if (entry->key.service == service)
+		if ((entry->key.service & ~FL_MEMORY_REMOVED) == service)
 			fl_memory_forget(memory, &entry->key, &entry->value);
 		if (need_resched()) {
 			rhashtable_walk_stop(&iter);

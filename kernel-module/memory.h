@@ -43,13 +43,16 @@ void fl_memory_destroy(struct fl_memory *memory);
 /* Fills *value and returns true if the bucket is remembered. Called under rcu_read_lock(). */
 bool fl_memory_read(struct fl_memory *memory, const struct fl_memory_key *key, struct fl_bucket_memory *value);
 
+/* Which generation removed this server of the service, which is dead; 0: none did. Called under rcu_read_lock(). */
+u32 fl_memory_find_removed(struct fl_memory *memory, u16 service, const struct fl_address *server);
+
 /* Remembers a move, unless a later one is already remembered. Returns 0, -ENOSPC if the memory is full, or -ENOMEM. */
 int fl_memory_store(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
 
 /* Forgets the bucket's move if it is still *value. */
 void fl_memory_forget(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
 
-/* Forgets the moves of all buckets of a service; those that are learned meanwhile may stay. May sleep. */
+/* Forgets the moves of all buckets and the removed servers of a service; those that are learned meanwhile may stay. May sleep. */
 void fl_memory_forget_service(struct fl_memory *memory, u32 service);
 
 /* The memory that entries and table take up now. */

@@ -241,7 +241,10 @@ static bool put_bucket(struct sk_buff *answer, struct netlink_callback *callback
 	return true;
 }
 
-/* While the table grows, an entry may be sent twice; an entry that stays is never missed. */
+/*
+ * Buckets alone, not removed servers. While the table grows, an entry may be sent twice; an entry that stays is never
+ * missed.
+ */
 static int memory_dumpit(struct sk_buff *answer, struct netlink_callback *callback)
 {
 	struct cursor *cursor = (struct cursor *)callback->args[0];
@@ -249,7 +252,8 @@ static int memory_dumpit(struct sk_buff *answer, struct netlink_callback *callba
 
 	rhashtable_walk_start(&cursor->iter);
 	entry = rhashtable_walk_peek(&cursor->iter);
-	while (entry && (PTR_ERR(entry) == -EAGAIN || put_bucket(answer, callback, entry)))
+	while (entry && (PTR_ERR(entry) == -EAGAIN || fl_memory_is_of_removed(&entry->key) ||
+			 put_bucket(answer, callback, entry)))
 		entry = rhashtable_walk_next(&cursor->iter);
 	rhashtable_walk_stop(&cursor->iter);
 	return (int)answer->len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Notices: learned from as from one packet of each listed bucket. skb->data is at the UDP header. */
+/* Notices: learned from as from one packet of each listed bucket, and as to which servers were removed. skb->data is at the UDP header. */
 #include "receive.h"
 
 #include <linux/udp.h>
@@ -45,7 +45,11 @@ enum fl_counter fl_notice_learn(struct fl_arrival *arrival)
 	in->packet = FL_PACKET_LOCAL_SOCKET; /* nothing is chained, and nothing stale */
 	in->steer = notice.steer;
 	fl_receive_decide(arrival); /* the generation: the header names no bucket */
-	for (i = 0; fl_notice_bucket(gue_base(skb), skb->data + skb_headlen(skb), &notice, i, &in->steer.bucket); i++)
-		fl_receive_decide(arrival);
+	for (i = 0; fl_notice_bucket(gue_base(skb), skb->data + skb_headlen(skb), &notice, i, &in->steer.bucket); i++) {
+		if (fl_notice_is_removal(in->steer.bucket))
+			fl_receive_removal(arrival);
+		else
+			fl_receive_decide(arrival);
+	}
 	return FL_COUNTER_NOTICE;
 }

@@ -134,6 +134,21 @@ static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key
 		fl_memory_forget(&instance->memory, key, &in->memory);
 }
 
+void fl_receive_removal(struct fl_arrival *arrival)
+{
+	struct fl_instance *instance = arrival->instance;
+	const struct fl_verdict_in *in = &arrival->in;
+	const struct fl_steer *steer = &in->steer;
+	struct fl_memory_key key = fl_memory_key_of_removed(steer->service, &steer->previous);
+	struct fl_bucket_memory value = {
+	    .since = fl_verdict_since(in), .generation = steer->generation, .previous = steer->previous};
+
+	if (fl_memory_find_removed(&instance->memory, steer->service, &steer->previous) >= steer->generation)
+		return;
+	fl_instance_count(instance, fl_memory_store(&instance->memory, &key, &value) ? FL_COUNTER_LEARN_FAILED
+										     : FL_COUNTER_LEARNED);
+}
+
 /* Stores a higher generation, unless it is a jump that no tag vouches for. */
 static void generation_learn(struct fl_arrival *arrival)
 {
@@ -159,6 +174,9 @@ static void decide(struct fl_arrival *arrival)
 
 	if (!remembered)
 		in->memory = (struct fl_bucket_memory){};
+	in->removed = 0;
+	if (remembered && (in->packet == FL_PACKET_UNKNOWN || in->packet == FL_PACKET_NO_RESET))
+		in->removed = fl_memory_find_removed(&instance->memory, in->steer.service, &in->memory.previous);
 	in->chaining = setup->chaining;
 	in->now = (u32)ktime_get_real_seconds();
 	in->window = setup->window;

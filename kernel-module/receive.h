@@ -68,6 +68,9 @@ enum fl_steer_error fl_gue_parse(struct fl_arrival *arrival);
 /* Decides about a trusted, well-formed packet, and stores what it taught. */
 void fl_receive_decide(struct fl_arrival *arrival);
 
+/* Stores what the header of a notice tells: its `previous` is dead and was removed by its generation. */
+void fl_receive_removal(struct fl_arrival *arrival);
+
 /* notice.c: learns from a notice of a peer. Returns the counter of its exit; the packet stays the caller's. */
 enum fl_counter fl_notice_learn(struct fl_arrival *arrival);
 

@@ -6,6 +6,25 @@
 #include <fairlead/generation.h>
 #include "memory.bpf.h"
 
+/* The generation that removed this server, which is dead; 0: none did. */
+static __always_inline __u32 removed_by(__u16 service, const struct fl_address *server)
+{
+	struct fl_memory_key key = fl_memory_key_of_removed(service, server);
+	const struct fl_bucket_memory *entry = bpf_map_lookup_elem(&memory, &key);
+
+	return entry ? fl_memory_removed_by(entry, server) : 0;
+}
+
+/* Stores that a server was removed, unless a later generation is known to have removed it. */
+static __always_inline void removal_store(const struct fl_steer *steer, __u32 since)
+{
+	struct fl_memory_key key = fl_memory_key_of_removed(steer->service, &steer->previous);
+	struct fl_bucket_memory value = {.since = since, .generation = steer->generation, .previous = steer->previous};
+
+	if (removed_by(steer->service, &steer->previous) < steer->generation)
+		memory_store(&key, &value);
+}
+
 /* Fills in what the verdict needs besides the packet; returns whether the bucket is remembered. */
 static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_memory_key *key)
 {
@@ -15,6 +34,9 @@ static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_mem
 		in->memory = *remembered;
 	else
 		in->memory = (struct fl_bucket_memory){0};
+	in->removed = 0;
+	if (remembered && (in->packet == FL_PACKET_UNKNOWN || in->packet == FL_PACKET_NO_RESET))
+		in->removed = removed_by(key->service, &in->memory.previous);
 	in->chaining = config.chaining;
 	in->now = clock_seconds();
 	in->window = config.window;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Notices (fairlead/notice.h): learned from as from one packet of each listed bucket, and consumed.
+ * Notices (fairlead/notice.h): learned from as from one packet of each listed bucket, and as to which servers were
+ * removed; consumed.
  *
  * A notice must lie in the first buffer of a frame that the driver received in several. One of at most 1500 bytes
  * always does. The list is walked by bpf_loop(), so that the verifier sees one bucket and not 352.
@@ -73,7 +74,10 @@ static long notice_learn(__u32 index, void *context)
 	if (index && !fl_notice_bucket(notice_gue(walk->ctx, scratch), packet_end(walk->ctx), &scratch->notice,
 				       index - 1, &in->steer.bucket))
 		return 1;
-	learn(in, &scratch->out);
+	if (index && fl_notice_is_removal(in->steer.bucket))
+		removal_store(&in->steer, fl_verdict_since(in));
+	else
+		learn(in, &scratch->out);
 	return 0;
 }
 

@@ -5,14 +5,15 @@
 
 #include "forget.h"
 
-/* Deletes the service's buckets among these keys; returns how many. */
+/* Deletes the service's buckets and removed servers among these keys; returns how many buckets. */
 static unsigned int moves_delete(int map, fl_u16 service, const struct fl_memory_key *keys, __u32 n)
 {
 	unsigned int deleted = 0;
 	__u32 i;
 
 	for (i = 0; i < n; i++)
-		deleted += keys[i].service == service && !bpf_map_delete_elem(map, &keys[i]);
+		if ((keys[i].service & ~FL_MEMORY_REMOVED) == service && !bpf_map_delete_elem(map, &keys[i]))
+			deleted += !fl_memory_is_of_removed(&keys[i]);
 	return deleted;
 }
 

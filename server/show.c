@@ -123,7 +123,8 @@ static struct document_memory memory_read(const struct running *running)
 	while (!last) {
 		n = running_batch(running->memory, &cursor, &position, keys, values, &last);
 		for (i = 0; i < n; i++)
-			document_memory_add(&memory, &values[i], now, running->config.window);
+			if (!fl_memory_is_of_removed(&keys[i]))
+				document_memory_add(&memory, &values[i], now, running->config.window);
 	}
 	return memory;
 }

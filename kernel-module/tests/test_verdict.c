@@ -53,6 +53,29 @@ static void restore_memory(const json_t *in, const struct fl_memory_key *key)
 		assert_int_equal(module_restore_memory(stand_client(), key, &memory), 0);
 }
 
+/* A notice names the server that the row's bucket came from as removed; that generation has been seen. */
+static void teach_removal(const json_t *in)
+{
+	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
+	struct fl_steer steer = {.flags = FL_STEER_MOVED,
+				 .service = service,
+				 .generation = verdict_row_removed(in),
+				 .since = 1,
+				 .previous = verdict_row_memory(in).previous};
+	const fl_u32 removal = FL_STEER_BUCKET_NONE;
+	fl_u8 bytes[FL_NOTICE_MAX_LEN];
+	struct packet packet;
+
+	if (!steer.generation)
+		return;
+	assert_true(steer.generation <= vectors_number(in, "generationSeen"));
+	packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+	packet_add_bytes(&packet, bytes, fl_notice_write(&steer, &removal, 1, NULL, bytes));
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_NOTICE);
+	assert_int_equal(stand_learned(), 1);
+}
+
 static void restore_generation(const json_t *in)
 {
 	fl_u32 generation = (fl_u32)vectors_number(in, "generationSeen");
@@ -84,6 +107,7 @@ static bool run_once(const json_t *row, const struct row_inner *inner)
 	configure(row);
 	inner_at = row_packet(&packet, row, service, inner);
 	restore_memory(vectors_get(row, "in"), &key);
+	teach_removal(vectors_get(row, "in"));
 	restore_generation(vectors_get(row, "in"));
 	restore_load(vectors_get(row, "in"));
 	if (is_promoted) {

@@ -15,17 +15,6 @@ struct choices choices_first(const struct choices_setting *setting)
 	return choices;
 }
 
-/* Whether the ring names the dead server. */
-static bool is_removal_due(const struct pair *pair)
-{
-	const struct pair_generation *g = pair_newest(pair);
-
-	for (unsigned b = 0; pair->dead != WORLD_NONE && b < PAIR_BUCKETS; b++)
-		if (g->owner[b] == pair->dead || g->previous[b] == pair->dead)
-			return true;
-	return false;
-}
-
 /* Whether a server that lost the bucket has the connection or a copy of it, as far as its agent reports. */
 static bool is_at_earlier_owner(const struct choices_setting *setting, const struct choices *choices, uint8_t bucket)
 {
@@ -63,7 +52,7 @@ static unsigned steps_of_controller(const struct choices_setting *setting, const
 		if (is_held && choices->reported >> b & 1 && pair->newest + 1 < PAIR_GENERATIONS)
 			steps[n++] = (struct world_step){CHOICES_RELEASE, b};
 	}
-	for (uint8_t s = 0; is_removal_due(pair) && !pair->removed && s < servers; s++)
+	for (uint8_t s = 0; pair_is_removal_due(pair) && s < servers; s++)
 		if (s != pair->dead)
 			steps[n++] = (struct world_step){PAIR_REMOVE, s};
 	return n;
@@ -166,7 +155,7 @@ static void remove_dead(const struct choices_setting *setting, struct choices *c
 		g->age[b] = 0;
 		choices->reported &= (uint8_t) ~(1U << b);
 	}
-	pair->removed = true;
+	pair->removed = pair->newest + 1;
 	commit(setting, pair);
 }
 
@@ -263,7 +252,7 @@ static enum world_result settle(const struct choices_setting *setting, struct ch
 {
 	uint8_t orders = setting->method == CHOICES_HUNT ? 1 : 2;
 
-	if (is_removal_due(&choices->pair))
+	if (pair_is_removal_due(&choices->pair))
 		remove_dead(setting, choices, choices->pair.dead == 0);
 	while (choices->pair.late < choices->pair.newest)
 		pair_catch_up(&setting->pair, &choices->pair);

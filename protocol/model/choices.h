@@ -27,6 +27,7 @@ enum choices_rule {
 	CHOICES_RULE_REPORTS,  /* agents report a connection by both of its buckets, not by bucket 0 alone */
 	CHOICES_RULE_TOLD,     /* all owners are told every generation, not only those that have lost a bucket */
 	CHOICES_RULE_LATE,     /* a server that sends a late mux's packet on says so */
+	CHOICES_RULE_NAMED,    /* notices name a server that was removed as dead (pair_setting.unnamed) */
 	CHOICES_RULES,
 };
 
@@ -68,6 +69,7 @@ enum choices_limit {
 	CHOICES_LIMIT_HOLD,
 	CHOICES_LIMIT_FORGOTTEN,
 	CHOICES_LIMIT_NOTICE,
+	CHOICES_LIMIT_DEAD,
 	CHOICES_LIMIT_RETURN,
 	CHOICES_LIMIT_FOURTH_MOVE,
 	CHOICES_LIMITS,

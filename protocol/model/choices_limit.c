@@ -58,6 +58,23 @@ static bool has_returned(const struct choices_setting *setting, const struct pai
 	return false;
 }
 
+/*
+ * Whether the connection's server is behind the dead one, by a bucket that has moved on since: the dead one is named by
+ * what a former owner remembers, and not by the ring, which could name the owner before it.
+ */
+static bool is_behind_dead(const struct pair *pair, uint8_t bucket)
+{
+	unsigned lost = pair->newest;
+	bool is_behind = false;
+
+	while (lost > 0 && (pair->generation[lost - 1].owner[bucket] != pair->dead ||
+			    pair->generation[lost].owner[bucket] == pair->dead))
+		lost--;
+	for (unsigned g = 0; g < lost; g++)
+		is_behind |= pair->generation[g].owner[bucket] == pair->home;
+	return is_behind && pair_newest(pair)->owner[bucket] != pair->generation[lost].owner[bucket];
+}
+
 /* Whether four moves of a bucket are followed: packets are chained three times at most. */
 static bool has_fourth_move(const struct choices_setting *setting, const struct pair *pair)
 {
@@ -73,6 +90,7 @@ enum choices_limit choices_limit_of(const struct choices_setting *setting, const
 				    struct world_step step)
 {
 	uint8_t mux = step.action == CHOICES_SEGMENT ? step.subject & 1 : WORLD_CURRENT, end;
+	struct choices_setting at_once = *setting; /* a settling step may commit a removal */
 	struct choices told = *before, reminded = *before;
 
 	if (is_over(setting, &before->pair, mux) && !setting->pair.hold)
@@ -85,9 +103,12 @@ enum choices_limit choices_limit_of(const struct choices_setting *setting, const
 			return CHOICES_LIMIT_FORGOTTEN;
 		pair_remind(&told.pair);
 	}
+	at_once.pair.notices = WORLD_NOTICES_AT_ONCE;
 	pair_tell(&setting->pair, &told.pair);
-	if (setting->pair.notices != WORLD_NOTICES_OFF && choices_take(setting, &told, step, &end) != WORLD_BROKEN)
+	if (setting->pair.notices != WORLD_NOTICES_OFF && choices_take(&at_once, &told, step, &end) != WORLD_BROKEN)
 		return CHOICES_LIMIT_NOTICE;
+	if (before->pair.dead != WORLD_NONE && (is_behind_dead(&before->pair, 0) || is_behind_dead(&before->pair, 1)))
+		return CHOICES_LIMIT_DEAD;
 	if (has_returned(setting, &before->pair))
 		return CHOICES_LIMIT_RETURN;
 	return has_fourth_move(setting, &before->pair) ? CHOICES_LIMIT_FOURTH_MOVE : CHOICES_LIMIT_NONE;

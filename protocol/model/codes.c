@@ -85,7 +85,7 @@ static unsigned steps_of_controller(const struct codes_setting *setting, const s
 		steps[n++] = (struct world_step){CODES_LEADER, 0};
 	if (setting->silence && codes->leaders && !codes->complete && !codes->silent)
 		steps[n++] = (struct world_step){CODES_SILENCE, 0};
-	for (uint8_t s = 0; has_room && codes->pair.dead != WORLD_NONE && !codes->pair.removed && s < count; s++)
+	for (uint8_t s = 0; has_room && pair_is_removal_due(&codes->pair) && s < count; s++)
 		if (s != codes->pair.dead)
 			steps[n++] = (struct world_step){PAIR_REMOVE, s};
 	return n;
@@ -141,6 +141,8 @@ static void forget(const struct codes_setting *setting, struct codes *codes)
 	memset(codes->pair.generation + PAIR_GENERATIONS - by, 0, by * sizeof(codes->pair.generation[0]));
 	codes->pair.late -= by;
 	codes->pair.newest -= by;
+	if (codes->pair.removed)
+		codes->pair.removed = codes->pair.removed > by ? (uint8_t)(codes->pair.removed - by) : 1;
 	for (unsigned s = 0; s < setting->pair.servers; s++)
 		lower_server(&codes->pair.server[s], by);
 	if (codes->pair.forgot != WORLD_NONE)
@@ -227,7 +229,7 @@ static void remove_dead(const struct codes_setting *setting, struct codes *codes
 		if (owner != g->owner[b] || g->previous[b] == codes->pair.dead)
 			row(setting, codes, b, owner, codes_owner_before(setting, codes, b, owner));
 	}
-	codes->pair.removed = true;
+	codes->pair.removed = codes->pair.newest + 1;
 	commit(setting, codes);
 }
 
@@ -289,14 +291,14 @@ static enum world_result packet(const struct codes_setting *setting, struct code
 
 static enum world_result settle(const struct codes_setting *setting, struct codes *codes)
 {
-	if (codes->pair.dead != WORLD_NONE && !codes->pair.removed && codes_has_room(setting, codes))
+	if (pair_is_removal_due(&codes->pair) && codes_has_room(setting, codes))
 		remove_dead(setting, codes, codes->pair.dead == 0);
 	while (codes->pair.late < codes->pair.newest)
 		catch_up(setting, codes);
 	for (int i = 0; i < SETTLE_PACKETS; i++)
 		if (packet(setting, codes, WORLD_CURRENT) != WORLD_DROPPED)
 			return WORLD_IDLE;
-	return codes->pair.dead != WORLD_NONE && !codes->pair.removed ? WORLD_IDLE : WORLD_BROKEN;
+	return pair_is_removal_due(&codes->pair) ? WORLD_IDLE : WORLD_BROKEN;
 }
 
 static void pass_time(const struct codes_setting *setting, struct codes *codes)

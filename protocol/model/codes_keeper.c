@@ -123,7 +123,7 @@ bool codes_may_commit(const struct codes_setting *setting, const struct codes *c
 		return false;
 	if (!codes_has_rule(setting, CODES_RULE_WAIT))
 		return true;
-	if (!codes->complete || codes->silent == 1 || (codes->pair.dead != WORLD_NONE && !codes->pair.removed))
+	if (!codes->complete || codes->silent == 1 || pair_is_removal_due(&codes->pair))
 		return false;
 	return is_everywhere &&
 	       (codes->pair.home == WORLD_NONE || codes->opened == g->arrays || codes->known || codes->refused);

@@ -41,6 +41,11 @@ uint8_t pair_servers(const struct pair_setting *setting, const struct pair *pair
 	return (uint8_t)(used + 2 < setting->servers ? used + 2 : setting->servers);
 }
 
+bool pair_is_removal_due(const struct pair *pair)
+{
+	return pair->dead != WORLD_NONE && !pair->removed;
+}
+
 struct pair_generation *pair_begin(struct pair *pair)
 {
 	struct pair_generation *g = &pair->generation[pair->newest + 1];
@@ -83,7 +88,7 @@ void pair_commit(const struct pair_setting *setting, struct pair *pair)
 		for (uint8_t b = 0; setting->hold && b < PAIR_BUCKETS; b++)
 			if (pair_is_in_line(pair, pair->newest - 1U, b, s))
 				pair->server[s].lost = 0;
-		if (pair->server[s].lost < setting->window && s != pair->dead)
+		if ((pair->server[s].lost < setting->window || pair->removed == pair->newest) && s != pair->dead)
 			g->told |= (uint8_t)(1U << s);
 	}
 	if (setting->notices == WORLD_NOTICES_AT_ONCE)
@@ -98,7 +103,7 @@ void pair_catch_up(const struct pair_setting *setting, struct pair *pair)
 }
 
 /* Whether the server knows what the generation's notice tells. */
-static bool is_told(const struct pair *pair, uint8_t g, uint8_t server)
+static bool is_told(const struct pair_setting *setting, const struct pair *pair, uint8_t g, uint8_t server)
 {
 	const struct pair_generation *now = &pair->generation[g], *before = now - 1;
 
@@ -109,6 +114,8 @@ static bool is_told(const struct pair *pair, uint8_t g, uint8_t server)
 		    (memory->previous == WORLD_NONE || memory->generation < g - 1 + FIRST_GENERATION))
 			return false;
 	}
+	if (g == pair->removed && !setting->unnamed && !pair->server[server].told_removed)
+		return false;
 	return pair->server[server].seen >= g + FIRST_GENERATION;
 }
 
@@ -134,7 +141,7 @@ unsigned pair_steps(const struct pair_setting *setting, const struct pair *pair,
 	}
 	for (uint8_t g = 1; setting->notices == WORLD_NOTICES_LOSSY && g <= pair->newest; g++)
 		for (uint8_t s = 0; s < setting->servers; s++)
-			if (pair->generation[g].told >> s & 1 && !is_told(pair, g, s))
+			if (pair->generation[g].told >> s & 1 && !is_told(setting, pair, g, s))
 				steps[n++] = (struct world_step){PAIR_NOTICE, pair_notice(g, s)};
 	return n;
 }
@@ -177,6 +184,7 @@ static void forget(const struct pair_setting *setting, struct pair *pair, uint8_
 	pair->forgotten = *at;
 	pair->forgotten.lost = setting->window;
 	at->seen = 0;
+	at->told_removed = false;
 	for (unsigned b = 0; b < PAIR_BUCKETS; b++)
 		at->memory[b] = (struct server_memory){WORLD_NONE, 0, 0};
 }
@@ -188,6 +196,7 @@ void pair_remind(struct pair *pair)
 
 	if (forgotten->seen > server->seen)
 		server->seen = forgotten->seen;
+	server->told_removed |= forgotten->told_removed;
 	for (unsigned b = 0; b < PAIR_BUCKETS; b++)
 		if (server->memory[b].previous == WORLD_NONE || forgotten->memory[b].age < server->memory[b].age)
 			server->memory[b] = forgotten->memory[b];

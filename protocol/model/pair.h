@@ -4,7 +4,8 @@
  * choices.h have in common. Steps and results are those of world.h.
  *
  *	ring		a generation moves a bucket, as in world.h
- *	notices		while packets name a second bucket, all owners get those of each generation
+ *	notices		while packets name a second bucket, all owners get those of each generation; all servers that of one
+ *			that removes a dead server, which it names
  *	server		what it remembers of both buckets, and the highest generation it has seen
  *	connection	its server (home), WORLD_NONE before there is one
  *
@@ -37,6 +38,7 @@ struct pair_setting {
 	bool rooted;                    /* server 0 owns further buckets, which never move and are not in the model */
 	bool death;                     /* one server may die, and is then removed with --dead */
 	bool forgetting;                /* one server may forget all that it remembers, and keeps its connections */
+	bool unnamed;                   /* no notice says which server was removed */
 	int server_ticks[PAIR_SERVERS]; /* error of each server's clock */
 	int mux_ticks[2];               /* and of each mux's */
 };
@@ -54,7 +56,8 @@ struct pair_generation {
 
 struct pair_server {
 	uint8_t seen;
-	uint8_t lost; /* ticks ago, a bucket or, by new arrays, codes; the window or more: not lately */
+	uint8_t lost;         /* ticks ago, a bucket or, by new arrays, codes; the window or more: not lately */
+	uint8_t told_removed; /* whether a notice has named the dead server as removed */
 	struct server_memory memory[PAIR_BUCKETS];
 };
 
@@ -64,15 +67,15 @@ struct pair {
 	uint8_t late;
 	uint8_t moves;
 	uint8_t home;
-	uint8_t dead; /* a server, or WORLD_NONE */
-	uint8_t removed;
+	uint8_t dead;    /* a server, or WORLD_NONE */
+	uint8_t removed; /* the generation that removed it, or 0 */
 	struct pair_generation generation[PAIR_GENERATIONS];
 	struct pair_server server[PAIR_SERVERS];
 	uint8_t forgot; /* the server that did, or WORLD_NONE; what it would know: */
 	struct pair_server forgotten;
 };
 
-_Static_assert(sizeof(struct pair) == 7 + 11 * PAIR_GENERATIONS + 8 * (PAIR_SERVERS + 1), "no padding");
+_Static_assert(sizeof(struct pair) == 7 + 11 * PAIR_GENERATIONS + 9 * (PAIR_SERVERS + 1), "no padding");
 
 /* Steps of both models. */
 enum pair_action {
@@ -138,6 +141,9 @@ bool pair_is_in_line(const struct pair *pair, unsigned generation, uint8_t bucke
 
 /* How many servers have owned a bucket, and one of those that have not: these are alike. */
 uint8_t pair_servers(const struct pair_setting *setting, const struct pair *pair);
+
+/* Whether the dead server has not been removed. */
+bool pair_is_removal_due(const struct pair *pair);
 
 /* A copy of the newest generation to be changed: pair_commit() makes it the newest, and sends its notices. */
 struct pair_generation *pair_begin(struct pair *pair);

@@ -39,9 +39,13 @@ static struct fl_verdict_in input(const struct pair_setting *setting, const stru
 				  enum fl_packet_class packet, const struct fl_steer *steer)
 {
 	const struct pair_server *server = &pair->server[at];
+	const struct server_memory *memory = &server->memory[steer->bucket];
+	struct fl_verdict_in in =
+	    server_input(at, server->seen, memory, setting->server_ticks[at], window_seconds(setting), packet, steer);
 
-	return server_input(at, server->seen, &server->memory[steer->bucket], setting->server_ticks[at],
-			    window_seconds(setting), packet, steer);
+	if (server->told_removed && memory->previous == pair->dead)
+		in.removed = pair->removed + FIRST_GENERATION;
+	return in;
 }
 
 static void store(struct pair *pair, uint8_t at, const struct fl_verdict_in *in, const struct fl_verdict_out *out)
@@ -71,6 +75,7 @@ void pair_read(const struct pair_setting *setting, struct pair *pair, uint8_t g,
 		in = input(setting, pair, server, FL_PACKET_LOCAL_SOCKET, &steer);
 		server_read(&reader->seen, &reader->memory[b], &in);
 	}
+	reader->told_removed |= g == pair->removed && !setting->unnamed;
 }
 
 void pair_tell_of(const struct pair_setting *setting, struct pair *pair, uint8_t g)

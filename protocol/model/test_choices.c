@@ -55,6 +55,11 @@ static const struct row rows[] = {
     {"not longer", "s4 K1 M7 T T P0", WORLD_BROKEN, .limit = CHOICES_LIMIT_WINDOW},
     {"the first one's owner is dead", "s4 K1 X0 P0", WORLD_DROPPED, .limit = 0},
     {"and removed", "s4 K1 X0 V2 P0", WORLD_DELIVERED, .limit = 0},
+    {"a dead former owner, which the ring does not name", "s4 K1 M2 M3 X0 P0", WORLD_DROPPED, .limit = 0},
+    {"and removed: its successor passes on", "s4 K1 M2 M3 X0 V2 P0", WORLD_DELIVERED, .limit = 0},
+    {"unless notices do not name it", "s4 K1 M2 M3 X0 V2 S", WORLD_BROKEN, .without = WITHOUT(NAMED)},
+    {"an owner before the dead one, by memory alone", "s0 K0 M1 M2 M3 X1 V2 P0", WORLD_BROKEN,
+     .limit = CHOICES_LIMIT_DEAD},
     {"the server in between has forgotten", "s0 K0 M1 M2 F1 P0", WORLD_BROKEN, .limit = CHOICES_LIMIT_FORGOTTEN},
     {"the bucket returns to its previous owner", "s0 K0 M1 M2 M1 P0", WORLD_BROKEN, .limit = CHOICES_LIMIT_RETURN},
     {"three moves of a bucket within a window", "s0 K0 M1 M2 M3 P0", WORLD_DELIVERED, .limit = 0},
@@ -73,6 +78,7 @@ static void test_row(void **state)
 						.pair.forgetting = true,
 						.method = CHOICES_BOTH,
 						.cookies = true,
+						.pair.unnamed = row->without & WITHOUT(NAMED),
 						.without = row->without};
 	struct choices choices;
 	int limit;

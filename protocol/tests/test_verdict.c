@@ -12,6 +12,7 @@ static struct fl_verdict_in input_of(const json_t *in)
 	    .chaining = vectors_bool(in, "chaining"),
 	    .generation_seen = (fl_u32)vectors_number(in, "generationSeen"),
 	    .memory = verdict_row_memory(in),
+	    .removed = verdict_row_removed(in),
 	    .now = (fl_u32)vectors_number(in, "now"),
 	    .window = (fl_u32)vectors_number(in, "window"),
 	    .self = vectors_address(in, "self"),

@@ -60,6 +60,11 @@ struct fl_bucket_memory verdict_row_memory(const json_t *in_or_out)
 	return m;
 }
 
+fl_u32 verdict_row_removed(const json_t *in)
+{
+	return json_object_get(in, "removed") ? (fl_u32)vectors_number(in, "removed") : 0;
+}
+
 /* A header without the key has no second bucket; one without `late` is not. */
 static void second_add(struct fl_steer *s, const json_t *second)
 {

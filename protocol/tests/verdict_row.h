@@ -15,6 +15,9 @@ enum fl_verdict verdict_row_verdict(const json_t *out);
 enum fl_steer_error verdict_row_error(const json_t *row, const char *key);
 
 /* in.memory or out.memory. */
+/* The generation that removed memory.previous; 0: the row has none. */
+fl_u32 verdict_row_removed(const json_t *in);
+
 struct fl_bucket_memory verdict_row_memory(const json_t *in_or_out);
 
 /* in.steer; bucket is replaced if the row has none. */

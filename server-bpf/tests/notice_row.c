@@ -55,10 +55,13 @@ void notice_row_teach(const json_t *row, const struct config *config, fl_u64 now
 	json_array_foreach(vectors_list(fields, "buckets"), i, bucket)
 	{
 		in.steer.bucket = (fl_u32)json_integer_value(bucket);
-		decide(taught, &in, config);
+		if (fl_notice_is_removal(in.steer.bucket))
+			taught->removed = 1;
+		else
+			decide(taught, &in, config);
 	}
-	if (!i)
-		taught->generation = in.steer.generation;
+	taught->generation = in.steer.generation;
+	taught->learned += taught->removed;
 }
 
 struct packet notice_row_packet(const json_t *row, enum rig_family family, size_t padding)

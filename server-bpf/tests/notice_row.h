@@ -20,7 +20,8 @@ struct notice_row_move {
 struct notice_row_taught {
 	fl_u16 service;
 	fl_u32 generation;
-	fl_u64 learned; /* moves */
+	fl_u64 learned; /* moves, and the removed server */
+	size_t removed; /* servers: 0 or 1 */
 	size_t count;   /* of different buckets */
 	struct notice_row_move moves[FL_NOTICE_BUCKETS_MAX];
 };

@@ -476,6 +476,17 @@ void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl
 		give_up("memory");
 }
 
+void rig_removed_set(struct fl_server *program, const struct fl_address *server, fl_u32 generation)
+{
+	const struct fl_memory_key key = fl_memory_key_of_removed(RIG_SERVICE, server);
+	const struct fl_bucket_memory entry = {.since = 1, .generation = generation, .previous = *server};
+	int fd = bpf_map__fd(program->maps.memory);
+
+	if (generation ? bpf_map_update_elem(fd, &key, &entry, BPF_ANY)
+		       : bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+		give_up("memory");
+}
+
 bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory)
 {
 	const struct fl_memory_key key = {.service = RIG_SERVICE, .bucket = bucket};

@@ -100,6 +100,8 @@ void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *me
 /* False if the bucket is not remembered. */
 bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory);
 /* The same for another bucket than RIG_BUCKET. */
+/* Has the program remember that this generation removed a server; 0: that none did. */
+void rig_removed_set(struct fl_server *program, const struct fl_address *server, fl_u32 generation);
 void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl_bucket_memory *memory);
 bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory);
 void rig_generation_set(struct fl_server *program, fl_u32 generation);

@@ -72,7 +72,7 @@ static void check_taught(struct fl_server *program, const struct notice_row_taug
 {
 	static const struct fl_bucket_memory nothing;
 	struct fl_bucket_memory memory;
-	size_t i, expected = 0;
+	size_t i, expected = taught->removed;
 
 	assert_int_equal(generation(program, taught->service), taught->generation);
 	for (i = 0; i < taught->count; i++) {

@@ -109,6 +109,7 @@ static bool run_once(const json_t *row, const struct row_inner *inner)
 	static const struct fl_load_setting busy = {.busy = 1, .threshold = 1, .policy = FL_LOAD_STATIC};
 	const json_t *in = vectors_get(row, "in");
 	struct config config = row_config(row);
+	struct fl_address remembered = verdict_row_memory(in).previous;
 	bool is_promoted = row_is_promoted(row);
 	fl_u64 now = vectors_number(in, "now"), learned, promoted;
 	struct fl_bucket_memory memory;
@@ -121,11 +122,13 @@ static bool run_once(const json_t *row, const struct row_inner *inner)
 	memory_set(RIG_BUCKET, in);
 	if (is_promoted)
 		memory_set(row_second_bucket(row), vectors_get(row_last(row), "in"));
+	rig_removed_set(program, &remembered, verdict_row_removed(in));
 	rig_generation_set(program, (fl_u32)vectors_number(in, "generationSeen"));
 	rig_load_set(program, verdict_row_class(in) == FL_PACKET_REFUSED ? &busy : NULL);
 	learned = rig_counter(program, FL_COUNTER_LEARNED);
 	promoted = rig_counter(program, FL_COUNTER_PROMOTED);
 	action = rig_run(program, &after);
+	rig_removed_set(program, &remembered, 0);
 	if (rig_clock(program) != now)
 		return false;
 	check_exit(row, &before, &after, inner_at, action);

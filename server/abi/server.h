@@ -50,6 +50,32 @@ struct fl_memory_key {
 
 _Static_assert(sizeof(struct fl_memory_key) == 8, "no padding in a hash key");
 
+/*
+ * Beside the buckets, memory has an entry for each removed server that a notice has named: its address, the generation
+ * that removed it, and when. No service has such a key, as its id is 16 bits wide. Different IPv6 addresses may have one
+ * key; the entry then is of the one that was named last.
+ */
+#define FL_MEMORY_REMOVED 0x10000U
+
+FL_INLINE struct fl_memory_key fl_memory_key_of_removed(fl_u16 service, const struct fl_address *server)
+{
+	fl_u32 words[4];
+
+	__builtin_memcpy(words, server->bytes, sizeof(words));
+	return (struct fl_memory_key){FL_MEMORY_REMOVED | service, words[0] ^ words[1] ^ words[2] ^ words[3]};
+}
+
+FL_INLINE bool fl_memory_is_of_removed(const struct fl_memory_key *key)
+{
+	return key->service & FL_MEMORY_REMOVED;
+}
+
+/* Which generation removed this server, by the entry with its key, which may be another server's; 0: none. */
+FL_INLINE fl_u32 fl_memory_removed_by(const struct fl_bucket_memory *entry, const struct fl_address *server)
+{
+	return fl_address_equal(&entry->previous, server) ? entry->generation : 0;
+}
+
 /* Longest prefix match for both families: an IPv4 prefix /n is ::ffff:0:0/(96 + n). */
 struct fl_peer_key {
 	fl_u32 prefix_len;

@@ -6,7 +6,8 @@
  *
  * The steer header is the one of steer.h, with hops 0, bucket FL_STEER_BUCKET_NONE, no second bucket and without LATE.
  * Without MOVED no bucket follows, and only the generation is told. With MOVED 1 to FL_NOTICE_BUCKETS_MAX buckets follow, all of which moved at `since`
- * from `previous` to the receiver. A server learns from it what it would learn from one packet of each bucket.
+ * from `previous` to the receiver. A server learns from it what it would learn from one packet of each bucket. An entry
+ * FL_STEER_BUCKET_NONE says instead that `previous` is dead and was removed by this generation.
  *
  * The outer UDP length says where the payload ends: a short frame has padding behind it. The tag is the one of tag.h,
  * with a digest of the payload in place of the inner addresses and ports:
@@ -43,6 +44,12 @@ struct fl_notice {
 	struct fl_steer steer; /* with a listed bucket in steer.bucket: the header of a packet that teaches the same */
 	fl_u32 count;          /* of the buckets that follow; 0 without MOVED */
 };
+
+/* Whether a listed entry tells that `previous` was removed, and not of a bucket. */
+FL_INLINE bool fl_notice_is_removal(fl_u32 bucket)
+{
+	return bucket == FL_STEER_BUCKET_NONE;
+}
 
 /* Whether the GUE packet at data claims to be a notice. Such a packet is read by fl_notice_parse() alone. */
 FL_INLINE bool fl_notice_is(const fl_u8 *data, const fl_u8 *end)

@@ -14,6 +14,9 @@
  * owner of the second. There it is a packet of that bucket alone, so it is passed on once. So is a SYN that the server
  * would rather not take; without a second bucket it takes it.
  *
+ * A server that was removed as dead is named by notices, with the generation that removed it (notice.h). What was
+ * remembered from an earlier generation leads to it no more.
+ *
  * A server that has seen a higher generation than the packet's mux marks it LATE where it sends it on. So a server that
  * has not seen that generation does not reset what may belong to an owner of which the mux does not know.
  */
@@ -64,8 +67,9 @@ struct fl_verdict_in {
 	struct fl_steer steer;
 	fl_u32 generation_seen; /* highest generation seen for the service, 0 for none */
 	struct fl_bucket_memory memory;
-	fl_u32 now;    /* Unix seconds */
-	fl_u32 window; /* seconds */
+	fl_u32 removed; /* generation that removed memory.previous, which is dead; 0: none did */
+	fl_u32 now;     /* Unix seconds */
+	fl_u32 window;  /* seconds */
 	struct fl_address self;
 };
 
@@ -154,13 +158,13 @@ FL_INLINE bool fl_verdict_is_open(const struct fl_verdict_in *in, fl_u32 since)
  * move from a mux that has applied what memory was learned from: such a mux says that the bucket has no previous owner any
  * more. Beyond it, for a packet that would be reset and that is here because the ring still names a previous owner: a
  * server or the mux sent it on to this one. Not for a late mux's, whose connection may be a newer owner's: the former
- * owners may not know that it is late.
+ * owners may not know that it is late. Not at all if its server is dead: neither it nor an owner before it would answer.
  */
 FL_INLINE bool fl_verdict_recalls(const struct fl_verdict_in *in, bool told)
 {
 	bool is_sent_on = in->steer.hops || in->steer.flags & FL_STEER_MOVED;
 
-	if (!fl_verdict_has_bucket(in))
+	if (!fl_verdict_has_bucket(in) || in->memory.generation < in->removed)
 		return false;
 	if (fl_verdict_is_open(in, in->memory.since))
 		return is_sent_on || in->steer.generation < in->memory.generation;

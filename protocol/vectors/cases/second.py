@@ -36,7 +36,8 @@ def passed(name: str, known: dict | None = None, there: str = "unknown", seen: i
         "memory": known or dict(NO_MEMORY),
         "self": out["next"],
     }
-    again = row(name, **(given | later))
+    kept = {key: value for key, value in given.items() if key != "removed"}
+    again = row(name, **(kept | later))
     return one | {"again": {key: again[key] for key in ("in", "out")}}
 
 
@@ -136,6 +137,16 @@ def _late() -> list[dict]:
     ]
 
 
+def _removed() -> list[dict]:
+    """The first bucket's owner before is dead, and a notice has named it."""
+    dead = {"removed": 12, "memory": memory(NOW - 10, 11, A)}
+    return [
+        passed("removed: passed on, not chained", there="local_socket", steer=two(steer(12, 1), second()), **dead),
+        passed("removed: by a late mux, passed on as late", steer=two(steer(10), second()), **dead),
+        passed("removed: ourselves", steer=two(steer(12, 1), second(B, NOW - 10, D)), **dead),
+    ]
+
+
 def _first() -> list[dict]:
     """The first bucket goes before the second."""
     moved = memory(NOW - 10, 12, A)
@@ -162,7 +173,7 @@ def _first() -> list[dict]:
 
 
 def passed_rows() -> list[dict]:
-    rows = _places() + _in_place() + _first() + _refused() + _late()
+    rows = _places() + _in_place() + _first() + _refused() + _late() + _removed()
     generations = {"an older": 11, "the same": 12}
     moves = {"no move": (None, None), "a move just now": (NOW - 1, A)}
     owners = {

@@ -380,6 +380,28 @@ def late_rows() -> list[dict]:
     return rows
 
 
+def removed_rows() -> list[dict]:
+    """A remembered owner is dead, and a notice has named it: `removed` is the generation that removed it."""
+    before, after = memory(NOW - 10, 11, A), memory(NOW - 10, 12, A)
+    over = memory(NOW - 1000, 11, A)
+    rows = [
+        row(f"removed: {packet}, sent on, remembered from a generation {when}", packet=packet, removed=12, **given)
+        for packet in PACKETS
+        for when, given in (
+            ("before", {"steer": steer(12, 1), "memory": before}),
+            ("since", {"steer": steer(12, 1), "memory": after}),
+        )
+    ]
+    return rows + [
+        row("removed: a late mux's packet is stale", removed=12, steer=steer(10), memory=before),
+        row("removed: the window is over and the bucket held", removed=12, steer=steer(12, 1), memory=over),
+        row("removed: the packet names another owner, earlier", removed=12, steer=steer(12, 0, NOW - 50, C), memory=before),
+        row("removed: the packet names another owner, later", removed=12, steer=steer(12, 0, NOW - 5, C), memory=before),
+        row("removed: a late mux names it again", removed=12, steer=steer(11, 0, NOW - 10, A), memory=before),
+        row("removed: it came back, and the bucket moved from it", removed=11, steer=steer(12, 1), memory=after),
+    ]
+
+
 def trust_rows() -> list[dict]:
     moved = steer(99, 0, NOW - 10, A)
     rows = [
@@ -520,6 +542,7 @@ def verdict_vectors() -> dict:
         differing_rows,
         generation_rows,
         late_rows,
+        removed_rows,
         trust_rows,
         chaining_rows,
         packet_rows,

@@ -32,6 +32,7 @@ from test_cases import ACK, SYN, UDP, VECTORS, ipv4, tcp
 
 from lab.deadline import until
 from protocol.vectors.oracle import steer
+from protocol.vectors.oracle.notice import NO_BUCKET, write_notice
 
 RST = 0x04
 ECHO_PORT = 53
@@ -200,6 +201,12 @@ def second_of(given: dict, now: int) -> dict | None:
     return second | {"owner": second["owner"] or "::", "since": since, "previous": previous}
 
 
+def removal(service: int, given: dict) -> bytes:
+    """The notice that the server which the row's bucket came from was removed."""
+    told = {"service": service, "generation": given["removed"], "since": 1, "previous": given["memory"]["previous"]}
+    return write_notice(b"", told | {"tag": None, "buckets": [NO_BUCKET]})
+
+
 def decisions(row: dict) -> list[dict]:
     """The row, and the second decision of a packet that the server would pass to itself."""
     return [row, row["again"]] if row["out"]["verdict"] == "pass" and row["out"]["next"] == row["in"]["self"] else [row]
@@ -235,6 +242,9 @@ def run(wire: Wire, row: dict) -> bool:
     teach(wire, service, given, 7, now)
     for again in decisions(row)[1:]:
         teach(wire, service, again["in"], second["bucket"], now)
+    if given.get("removed"):
+        assert given["removed"] <= given["generationSeen"], "no notice names a removal of an unseen generation"
+        wire.send(removal(service, given), b"")
     if given["generationSeen"]:
         # of no bucket: one of this bucket would end its memory
         wire.send(header(service, given["generationSeen"], bucket=None), tcp(CLIENT, next(wire.ports), SYN))
