@@ -8,6 +8,8 @@
  */
 #include <string.h>
 
+#include <fairlead/notice.h>
+
 #include "row.h"
 #include "stand.h"
 

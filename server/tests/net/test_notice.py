@@ -9,6 +9,7 @@ from rack import Rack
 from steering_mux import BUCKET
 
 from lab.deadline import until
+from protocol.vectors.oracle.notice import NO_BUCKET
 
 KEY = bytes(range(16))
 
@@ -40,6 +41,25 @@ def test_second_move_of_an_idle_connection(rack: Rack, told: bool) -> None:
         return
     with pytest.raises(ConnectionResetError):
         client.ask()
+
+
+def test_removed_server(rack: Rack) -> None:
+    """From a to b to c, and a notice says that a was removed: b resets what it would have chained to a."""
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.move("b", now())
+    rack.mux.notify("b", [BUCKET])
+    rack.mux.generation += 1
+    rack.mux.notify("b", [NO_BUCKET])
+    rack.mux.notify("b", [NO_BUCKET])
+    taken(rack, "b", 3)
+    assert rack["b"].counter("learned") == 2
+    assert rack["b"].show()["memory"]["entries"] == 1
+    rack.mux.move("c", now())
+    with pytest.raises(ConnectionResetError):
+        client.ask()
+    assert rack["b"].chained() == 0
 
 
 def test_late_mux_meets_a_silent_server(rack: Rack) -> None:
