@@ -18,6 +18,7 @@ struct losing {
 	struct losing *next;
 	uint16_t service;
 	struct losses losses;
+	struct removals removals;
 	uint64_t refresh_ms;
 };
 
@@ -79,6 +80,7 @@ void notices_forget(struct notices *notices, uint16_t service)
 		if (losing->service == service) {
 			*at = losing->next;
 			losses_free(&losing->losses);
+			removals_free(&losing->removals);
 			free(losing);
 		} else {
 			at = &losing->next;
@@ -217,7 +219,7 @@ static void start(struct notices *notices, uint16_t service, struct notice_plan 
 	struct batch *batch;
 	uint64_t at_ms = now_ms(notices);
 
-	if (!plan->losers_count) {
+	if (!plan->losers_count && !(plan->removals.count && plan->told_count)) {
 		notice_plan_free(plan);
 		return;
 	}
@@ -245,9 +247,9 @@ static struct losing *find_losing(const struct notices *notices, uint16_t servic
 	return losing;
 }
 
-/* All losses, this change's included. */
-static struct losses note_losses(struct notices *notices, const struct service *service,
-				 const struct losses_change *change)
+/* All losses and removals, this change's included; NULL: no memory. */
+static const struct losing *note_change(struct notices *notices, const struct service *service,
+					const struct losses_change *change)
 {
 	struct losing *losing = find_losing(notices, service->id);
 	int error = 0;
@@ -263,9 +265,21 @@ static struct losses note_losses(struct notices *notices, const struct service *
 	}
 	if (losing)
 		error = losses_note(&losing->losses, change, now(notices), service_owner_seconds(service));
+	if (losing && !error)
+		error = removals_note(&losing->removals, change->delta, now(notices), service_owner_seconds(service));
 	if (!losing || error)
 		notices->errors[NOTICE_NO_MEMORY]++;
-	return losing ? losing->losses : (struct losses){0};
+	return losing;
+}
+
+/* Everybody that this mux tells but the dead themselves is told of the servers that the change removes. */
+static int add_removals(struct notice_plan *plan, const struct losing *losing, const struct delta *change,
+			uint64_t told[WORDS])
+{
+	for (uint32_t i = 0; i < change->backends_count; i++)
+		if (removal_is_of(&change->backends[i]))
+			told[change->backends[i].id / 64] &= ~(1ULL << change->backends[i].id % 64);
+	return notice_plan_add_removals(plan, &losing->removals, change->generation, told);
 }
 
 void notices_before(struct notices *notices, const struct service *service, const struct delta *change, bool all_lose)
@@ -277,18 +291,23 @@ void notices_before(struct notices *notices, const struct service *service, cons
 	    .moved_seconds = service->moved_seconds,
 	    .owner_seconds = service_owner_seconds(service),
 	};
+	const struct losing *losing = note_change(notices, service, &(struct losses_change){change, all_lose, ring});
 	uint64_t told[WORDS];
 	struct notice_plan plan;
 
-	scope.losses = note_losses(notices, service, &(struct losses_change){change, all_lose, ring});
 	if (!ring)
 		return;
+	if (losing)
+		scope.losses = losing->losses;
 	choose_told(notices, ring, told);
 	scope.told = told;
-	if (notice_plan_make(&plan, ring, change, &scope))
+	if (notice_plan_make(&plan, ring, change, &scope)) {
 		notices->errors[NOTICE_NO_MEMORY]++;
-	else
-		start(notices, service->id, &plan, ring_backends(ring), 2, 0);
+		return;
+	}
+	if (losing && scope.has_moves && add_removals(&plan, losing, change, told))
+		notices->errors[NOTICE_NO_MEMORY]++;
+	start(notices, service->id, &plan, ring_backends(ring), 2, 0);
 }
 
 static bool waits_for_refresh(const struct notices *notices, uint16_t service)
@@ -299,12 +318,14 @@ static bool waits_for_refresh(const struct notices *notices, uint16_t service)
 	return false;
 }
 
-/* Tells the generation to the owners whose loss is within window and hold. */
-static void refresh(struct notices *notices, const struct losing *losing)
+/* Tells the generation, and the removals that are not over, to the owners whose loss is within window and hold. */
+static void refresh(struct notices *notices, struct losing *losing)
 {
 	const struct service *service = tables_find_id(notices->options.tables, losing->service);
 	const struct ring *ring = service ? service_ring(service) : NULL;
 	struct notice_plan plan = {.generation = ring ? ring_generation(ring) : 0};
+	static const struct delta nothing;
+	uint64_t told[WORDS] = {0};
 
 	if (!ring || waits_for_refresh(notices, losing->service))
 		return;
@@ -317,9 +338,14 @@ static void refresh(struct notices *notices, const struct losing *losing)
 		const struct notice_owner *owner = &losing->losses.list[i];
 
 		if (losses_is_open(owner, now(notices), service_owner_seconds(service)) &&
-		    notices_tells(notices, ring, owner->id))
+		    notices_tells(notices, ring, owner->id)) {
 			plan.losers[plan.losers_count++] = owner->id;
+			told[owner->id / 64] |= 1ULL << owner->id % 64;
+		}
 	}
+	if (removals_note(&losing->removals, &nothing, now(notices), service_owner_seconds(service)) ||
+	    (service->encap->has_bucket && notice_plan_add_removals(&plan, &losing->removals, 0, told)))
+		notices->errors[NOTICE_NO_MEMORY]++;
 	start(notices, losing->service, &plan, ring_backends(ring), 1, NOTICES_RESERVED);
 }
 

@@ -4,9 +4,11 @@
  * mux; control thread only.
  *
  *	before a change		what notice_plan_make() lists, as far as the burst allows; the rest right after:
- *				to those that lose buckets and those that lost some within window and hold before
+ *				to those that lose buckets and those that lost some within window and hold before; of
+ *				dead servers that it removes, to all backends
  *	1 s after its end	the same once more
- *	every 10 s		the generation, to the owners that have lost buckets within window and hold
+ *	every 10 s		the generation, and the removals within window and hold, to the owners that have lost
+ *				buckets within them
  *
  * A mux tells a server only if it is among the two muxes of the highest weight for it (peers_tells()), so the cost for a
  * server does not grow with the number of muxes, and one of the two may be behind or lose a packet.

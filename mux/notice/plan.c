@@ -224,8 +224,36 @@ int notice_plan_make(struct notice_plan *out, const struct ring *ring, const str
 	return -ENOMEM;
 }
 
+int notice_plan_add_removals(struct notice_plan *plan, const struct removals *removals, uint32_t first,
+			     const uint64_t *told)
+{
+	struct removal *list = malloc((removals->count + !removals->count) * sizeof(*list));
+	uint32_t count = 0, told_count = 0;
+	uint16_t *ids;
+
+	for (uint32_t word = 0; word < WORDS; word++)
+		told_count += (uint32_t)__builtin_popcountll(told[word]);
+	ids = malloc((told_count + !told_count) * sizeof(*ids));
+	if (!list || !ids) {
+		free(list);
+		free(ids);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < removals->count; i++)
+		if (removals->list[i].generation >= first)
+			list[count++] = removals->list[i];
+	plan->removals = (struct removals){count, list};
+	plan->told = ids;
+	for (uint32_t id = 0; id < IDS; id++)
+		if (has(told, (uint16_t)id))
+			ids[plan->told_count++] = (uint16_t)id;
+	return 0;
+}
+
 void notice_plan_free(struct notice_plan *plan)
 {
+	free(plan->told);
+	removals_free(&plan->removals);
 	free(plan->losers);
 	free(plan->groups);
 	free(plan->buckets);

@@ -8,6 +8,8 @@
  *	plan	losers: 2, 1					2 and 1 are told the new generation
  *		group: 2 from 1 at t, buckets 7, ...		2 is told where bucket 7 came from
  *
+ * Of dead servers that the change removes, every backend is told.
+ *
  * Buckets with equal rows are one group: they have the owner, the previous owner and the time of their move in common.
  *
  * Time for a ring of 8,388,608 buckets that all move and all have an open window: see docs/mux.md. Memory while it is
@@ -17,6 +19,7 @@
 #define FAIRLEAD_MUX_NOTICE_PLAN_H
 
 #include "notice/losses.h"
+#include "notice/removals.h"
 #include "ring/delta.h"
 #include "ring/ring.h"
 
@@ -33,6 +36,9 @@ struct notice_plan {
 	struct notice_group *groups; /* by their first bucket */
 	uint32_t buckets_count;
 	uint32_t *buckets; /* ascending in each group */
+	uint32_t told_count;
+	uint16_t *told; /* who is told of each removal, by ascending id */
+	struct removals removals;
 };
 
 struct notice_scope {
@@ -50,6 +56,12 @@ struct notice_scope {
  */
 int notice_plan_make(struct notice_plan *out, const struct ring *ring, const struct delta *change,
 		     const struct notice_scope *scope);
+/*
+ * Has these backends, a bit for each id, told of the removals of generation `first` and later. -ENOMEM: the plan is as
+ * before.
+ */
+int notice_plan_add_removals(struct notice_plan *plan, const struct removals *removals, uint32_t first,
+			     const uint64_t *told);
 void notice_plan_free(struct notice_plan *plan);
 
 #endif
