@@ -25,8 +25,13 @@ from lab.variant import Variant
 
 # By steering: seconds of the window, and how connections of the first second live to the demo's last: by a hold, or by
 # arrays that know them.
-WINDOWS = {"ring": 30, "othello": 60}
-VARIANTS = {"ring": Variant(agents=True, hold=3_600), "othello": Variant(agents=True, steering="othello")}
+WINDOWS = {"ring": 30, "othello": 60, "hunt": 30, "maat": 30}
+VARIANTS = {
+    "ring": Variant(agents=True, hold=3_600),
+    "othello": Variant(agents=True, steering="othello"),
+    "hunt": Variant(agents=True, hold=3_600, steering="hunt"),
+    "maat": Variant(agents=True, hold=3_600, steering="maat"),
+}
 SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end
 QUIET_SECONDS = 4  # of plain traffic before the first event
 SERVERS = 4

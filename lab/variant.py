@@ -25,5 +25,10 @@ class Variant:
     # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
 
+    @property
+    def has_two_candidates(self) -> bool:
+        """A connection may be at either of two servers, by the service's steering."""
+        return self.steering in ("hunt", "maat")
+
 
 USUAL = Variant()

@@ -392,14 +392,20 @@ def removed_rows() -> list[dict]:
             ("since", {"steer": steer(12, 1), "memory": after}),
         )
     ]
-    return rows + [
+    rows += [
         row("removed: a late mux's packet is stale", removed=12, steer=steer(10), memory=before),
         row("removed: the window is over and the bucket held", removed=12, steer=steer(12, 1), memory=over),
-        row("removed: the packet names another owner, earlier", removed=12, steer=steer(12, 0, NOW - 50, C), memory=before),
-        row("removed: the packet names another owner, later", removed=12, steer=steer(12, 0, NOW - 5, C), memory=before),
+        row(
+            "removed: an earlier move is told",
+            removed=12,
+            steer=steer(12, 0, NOW - 50, C),
+            memory=before,
+        ),
+        row("removed: a later move is told", removed=12, steer=steer(12, 0, NOW - 5, C), memory=before),
         row("removed: a late mux names it again", removed=12, steer=steer(11, 0, NOW - 10, A), memory=before),
         row("removed: it came back, and the bucket moved from it", removed=11, steer=steer(12, 1), memory=after),
     ]
+    return rows
 
 
 def trust_rows() -> list[dict]:

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which servers are named as dead, to whom, and for how long. */
+#include <errno.h>
+
+#include "encap/encap.h"
+#include "notices_world.h"
+
+/* A commit that changes one backend's entry and moves nothing; entry: its flags and weight. */
+static void change_backend(struct world *w, uint16_t id, uint16_t flags, uint16_t weight)
+{
+	uint32_t generation = ring_generation(service_ring(w->service)) + 1;
+	struct fl_delta_backend entry = {id, flags, weight, world_address(id)};
+	struct delta delta = {.service = SERVICE,
+			      .generation = generation,
+			      .base = generation - 1,
+			      .buckets = w->image.buckets,
+			      .committed = world_now(w),
+			      .backends_count = 1,
+			      .backends = &entry};
+	struct reason why = {{0}};
+
+	notices_before(w->notices, w->service, &delta, false);
+	assert_int_equal(tables_apply(w->tables, w->service, &delta, &why), 0);
+}
+
+/* Packets from this index on that name a server as removed, by this generation and in this second. */
+static uint32_t removals_of(const struct world *w, uint32_t from, uint16_t id, uint32_t generation, uint32_t since)
+{
+	struct fl_address server = world_address(id);
+	uint32_t count = 0;
+
+	for (; from < w->seen_count; from++) {
+		const struct packet_seen *seen = &w->seen[from];
+
+		if (seen->notice.count != 1 || !fl_notice_is_removal(seen->first))
+			continue;
+		assert_memory_equal(&seen->notice.steer.previous, &server, sizeof(server));
+		assert_false(fl_address_equal(&seen->to, &server));
+		assert_int_equal(seen->notice.steer.generation, generation);
+		assert_int_equal(seen->notice.steer.since, since);
+		count++;
+	}
+	return count;
+}
+
+/* All backends but the dead one are told of it, twice; then those that lost buckets, until the window is over. */
+static void a_dead_server_is_named(void **state)
+{
+	static const struct fl_siphash_key key = {5, 6};
+	struct world *w = world_open(BUCKETS, 1000, &key, NULL);
+	uint32_t mark, since;
+
+	(void)state;
+	world_move(w, 0, 1, 3); /* from 1 */
+	world_pass(w, 5 * NOTICES_REPEAT_MS);
+	mark = w->seen_count;
+	since = world_now(w);
+	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	assert_int_equal(removals_of(w, mark, 4, 9, since), BACKENDS - 1);
+	assert_int_equal(w->seen_count, mark + 1 + BACKENDS - 1);
+	world_pass(w, NOTICES_REPEAT_MS);
+	assert_int_equal(removals_of(w, mark, 4, 9, since), 2 * (BACKENDS - 1));
+	world_move(w, 0, 1, 1); /* another generation, and 3 loses a bucket, too */
+	world_pass(w, 2 * NOTICES_REPEAT_MS);
+	mark = w->seen_count;
+	world_pass(w, NOTICES_REFRESH_MS);
+	assert_int_equal(removals_of(w, mark, 4, 9, since), 2); /* to those that lost buckets */
+	world_pass(w, 230 * 1000);
+	mark = w->seen_count;
+	world_pass(w, 300 * 1000);
+	assert_int_equal(removals_of(w, mark, 4, 9, since), 0);
+	world_close(w);
+}
+
+static void a_removed_server_that_lives_is_not_named(void **state)
+{
+	struct world *w = world_open(BUCKETS, 1000, NULL, NULL);
+
+	(void)state;
+	world_move(w, 0, BUCKETS, 3);
+	change_backend(w, 4, FL_BACKEND_REMOVED, 0);
+	world_pass(w, 3 * NOTICES_REFRESH_MS);
+	assert_int_equal(removals_of(w, 0, 4, 9, UNIX), 0);
+	world_close(w);
+}
+
+static void a_server_that_is_added_again_is_not_named(void **state)
+{
+	struct world *w = world_open(BUCKETS, 1000, NULL, NULL);
+	uint32_t mark;
+
+	(void)state;
+	world_move(w, 0, BUCKETS, 3);
+	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	assert_int_equal(removals_of(w, 0, 4, 9, UNIX), BACKENDS - 1);
+	world_pass(w, 2 * NOTICES_REPEAT_MS);
+	change_backend(w, 4, 0, 1);
+	mark = w->seen_count;
+	world_pass(w, 3 * NOTICES_REFRESH_MS);
+	assert_int_equal(removals_of(w, mark, 4, 9, UNIX), 0);
+	world_close(w);
+}
+
+/* Its servers use no memory. */
+static void ipip_names_no_dead_server(void **state)
+{
+	struct world *w = world_open(BUCKETS, 1000, NULL, &encap_ipip);
+
+	(void)state;
+	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	world_pass(w, 3 * NOTICES_REFRESH_MS);
+	assert_int_equal(removals_of(w, 0, 4, 8, UNIX), 0);
+	world_close(w);
+}
+
+/* What waits and is dropped: moves, not removals. */
+static void removals_wait_with_moves(void **state)
+{
+	struct world *w = world_open(BUCKETS, 100, NULL, NULL);
+	uint64_t waiting;
+
+	(void)state;
+	world_move(w, 0, BUCKETS, 3);
+	world_pass(w, 5 * NOTICES_REPEAT_MS);
+	w->error = -EAGAIN;
+	waiting = notices_waiting(w->notices, SERVICE);
+	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	assert_int_equal(notices_waiting(w->notices, SERVICE), waiting + BACKENDS + BACKENDS - 1);
+	w->error = 0;
+	w->seen_count = 0;
+	world_pass(w, NOTICES_PAUSE_MS);
+	assert_int_equal(removals_of(w, 0, 4, 9, world_now(w)), BACKENDS - 1);
+	world_close(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_dead_server_is_named),
+	    cmocka_unit_test(a_removed_server_that_lives_is_not_named),
+	    cmocka_unit_test(a_server_that_is_added_again_is_not_named),
+	    cmocka_unit_test(ipip_names_no_dead_server),
+	    cmocka_unit_test(removals_wait_with_moves),
+	};
+
+	return cmocka_run_group_tests_name("removals", tests, NULL, NULL);
+}
