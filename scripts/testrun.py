@@ -45,7 +45,7 @@ JEPSEN_SWITCHES = (
     *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
     *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
 )
-JEPSEN_LONG_SWITCHES = ("second-off", "rule-off")
+JEPSEN_LONG_SWITCHES = ("second-off", "rule-off", "filter-off", "filter-random")
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 

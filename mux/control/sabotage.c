@@ -46,6 +46,4 @@ void sabotage_service(struct service *service)
 		maat_set_mode(service, MAAT_FILTER_OFF);
 	if (maat_of(service) && is("filter-random"))
 		maat_set_mode(service, MAAT_FILTER_RANDOM);
-	if (service->way == STEERING_HALVES && is("second-off"))
-		service->way = STEERING_LOW_HALF;
 }

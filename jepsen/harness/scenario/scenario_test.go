@@ -41,7 +41,7 @@ func TestSchedules(t *testing.T) {
 		schedules[string(name)] = schedule
 	}
 	for name, each := range all.Switches {
-		if len(each.Red) == 0 || len(each.Workloads) == 0 {
+		if each.Red == nil || len(each.Workloads) == 0 {
 			t.Errorf("switch %v says neither what turns red nor which workloads run: %+v", name, each)
 		}
 		schedules[string(name)] = each.Schedule
