@@ -15,7 +15,7 @@
  * would rather not take; without a second bucket it takes it.
  *
  * A server that was removed as dead is named by notices, with the generation that removed it (notice.h). What was
- * remembered from an earlier generation leads to it no more.
+ * remembered from this or an earlier generation leads to it no more.
  *
  * A server that has seen a higher generation than the packet's mux marks it LATE where it sends it on. So a server that
  * has not seen that generation does not reset what may belong to an owner of which the mux does not know.
@@ -164,7 +164,7 @@ FL_INLINE bool fl_verdict_recalls(const struct fl_verdict_in *in, bool told)
 {
 	bool is_sent_on = in->steer.hops || in->steer.flags & FL_STEER_MOVED;
 
-	if (!fl_verdict_has_bucket(in) || in->memory.generation < in->removed)
+	if (!fl_verdict_has_bucket(in) || (in->removed && in->memory.generation <= in->removed))
 		return false;
 	if (fl_verdict_is_open(in, in->memory.since))
 		return is_sent_on || in->steer.generation < in->memory.generation;

@@ -382,14 +382,17 @@ def late_rows() -> list[dict]:
 
 def removed_rows() -> list[dict]:
     """A remembered owner is dead, and a notice has named it: `removed` is the generation that removed it."""
-    before, after = memory(NOW - 10, 11, A), memory(NOW - 10, 12, A)
+    before, at, after = (memory(NOW - 10, generation, A) for generation in (11, 12, 13))
     over = memory(NOW - 1000, 11, A)
     rows = [
-        row(f"removed: {packet}, sent on, remembered from a generation {when}", packet=packet, removed=12, **given)
+        row(
+            f"removed: {packet}, sent on, remembered from {when}", packet=packet, removed=12, generationSeen=13, **given
+        )
         for packet in PACKETS
         for when, given in (
-            ("before", {"steer": steer(12, 1), "memory": before}),
-            ("since", {"steer": steer(12, 1), "memory": after}),
+            ("a generation before", {"steer": steer(13, 1), "memory": before}),
+            ("the one that removed it", {"steer": steer(13, 1), "memory": at}),
+            ("a later one", {"steer": steer(13, 1), "memory": after}),
         )
     ]
     rows += [
@@ -403,7 +406,7 @@ def removed_rows() -> list[dict]:
         ),
         row("removed: a later move is told", removed=12, steer=steer(12, 0, NOW - 5, C), memory=before),
         row("removed: a late mux names it again", removed=12, steer=steer(11, 0, NOW - 10, A), memory=before),
-        row("removed: it came back, and the bucket moved from it", removed=11, steer=steer(12, 1), memory=after),
+        row("removed: it came back, and the bucket moved from it", removed=11, steer=steer(12, 1), memory=at),
     ]
     return rows
 

@@ -47,7 +47,7 @@ def _previous(given: dict) -> str | None:
     followed = told if given["packet"] == "unknown" or _is_open(given, steer["since"] or 0) else None
     if told and (_is_news(given) or steer["since"] > memory["since"]):
         return followed
-    if memory["generation"] < given.get("removed", 0):
+    if memory["generation"] <= given.get("removed", -1):
         return followed
     is_sent_on = steer["hops"] > 0 or steer["since"] is not None
     if _is_open(given, memory["since"]) and (is_sent_on or steer["generation"] < memory["generation"]):
