@@ -18,6 +18,7 @@ struct entry {
 struct draft {
 	const struct notice_scope *scope;
 	uint64_t losers[WORDS]; /* a bit for each id */
+	uint64_t dead[WORDS];   /* that the change removes */
 	struct entry *entries;
 	uint32_t entries_count, entries_room;
 	struct notice_group *groups;
@@ -105,7 +106,8 @@ static void note(struct draft *draft, uint32_t bucket, fl_row row, uint16_t owne
 	if (loser == owner || loser == FL_BACKEND_NONE || !has(scope->told, loser))
 		return;
 	draft->losers[loser / 64] |= 1ULL << loser % 64;
-	if (!scope->has_moves || draft->failed || !fl_row_is_moved(row, scope->now, scope->moved_seconds))
+	if (!scope->has_moves || draft->failed || !fl_row_is_moved(row, scope->now, scope->moved_seconds) ||
+	    has(draft->dead, fl_row_previous(row)))
 		return;
 	if (draft->entries_count == draft->entries_room && !grow_entries(draft)) {
 		draft->failed = true;
@@ -116,6 +118,13 @@ static void note(struct draft *draft, uint32_t bucket, fl_row row, uint16_t owne
 		return;
 	draft->groups[draft->last].count++;
 	draft->entries[draft->entries_count++] = (struct entry){bucket, draft->last};
+}
+
+static void note_dead(struct draft *draft, const struct delta *change)
+{
+	for (uint32_t i = 0; !change->snapshot && i < change->backends_count; i++)
+		if (removal_is_of(&change->backends[i]))
+			draft->dead[change->backends[i].id / 64] |= 1ULL << change->backends[i].id % 64;
 }
 
 static void note_image(struct draft *draft, const struct ring *ring, const struct delta *image)
@@ -208,6 +217,7 @@ int notice_plan_make(struct notice_plan *out, const struct ring *ring, const str
 	bool made;
 
 	*out = (struct notice_plan){.generation = change->generation};
+	note_dead(&draft, change);
 	if (change->snapshot)
 		note_image(&draft, ring, change);
 	else if (change->order == FL_DELTA_BY_OWNER)

@@ -8,7 +8,8 @@
  *	plan	losers: 2, 1					2 and 1 are told the new generation
  *		group: 2 from 1 at t, buckets 7, ...		2 is told where bucket 7 came from
  *
- * Of dead servers that the change removes, every backend is told.
+ * Of dead servers that the change removes, every other backend is told. No move from such a server is: its receiver
+ * would follow it, since it learns both from the same generation.
  *
  * Buckets with equal rows are one group: they have the owner, the previous owner and the time of their move in common.
  *

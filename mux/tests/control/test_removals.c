@@ -5,6 +5,15 @@
 #include "encap/encap.h"
 #include "notices_world.h"
 
+/* What servers are told before a change, then the change. */
+static void apply(struct world *w, const struct delta *delta)
+{
+	struct reason why = {{0}};
+
+	notices_before(w->notices, w->service, delta, false);
+	assert_int_equal(tables_apply(w->tables, w->service, delta, &why), 0);
+}
+
 /* A commit that changes one backend's entry and moves nothing; entry: its flags and weight. */
 static void change_backend(struct world *w, uint16_t id, uint16_t flags, uint16_t weight)
 {
@@ -17,10 +26,26 @@ static void change_backend(struct world *w, uint16_t id, uint16_t flags, uint16_
 			      .committed = world_now(w),
 			      .backends_count = 1,
 			      .backends = &entry};
-	struct reason why = {{0}};
 
-	notices_before(w->notices, w->service, &delta, false);
-	assert_int_equal(tables_apply(w->tables, w->service, &delta, &why), 0);
+	apply(w, &delta);
+}
+
+/* A commit that removes servers as dead and gives buckets to a backend. */
+static void remove_dead(struct world *w, const uint16_t *ids, uint32_t count, uint32_t buckets, uint16_t to)
+{
+	uint32_t generation = ring_generation(service_ring(w->service)) + 1;
+	struct delta delta = image_move(&w->image, generation, 0, buckets, to, ids[0], world_now(w));
+	struct fl_delta_backend entries[BACKENDS];
+
+	for (uint32_t i = 0; i < count; i++)
+		entries[i] = (struct fl_delta_backend){ids[i], FL_BACKEND_REMOVED, 1, world_address(ids[i])};
+	delta.backends = entries;
+	delta.backends_count = count;
+	delta.runs_count = buckets > 0;
+	apply(w, &delta);
+	delta.backends = NULL;
+	delta.backends_count = 0;
+	image_free(&delta);
 }
 
 /* Packets from this index on that name a server as removed, by this generation and in this second. */
@@ -79,8 +104,27 @@ static void a_removed_server_that_lives_is_not_named(void **state)
 	(void)state;
 	world_move(w, 0, BUCKETS, 3);
 	change_backend(w, 4, FL_BACKEND_REMOVED, 0);
+	change_backend(w, 2, FL_BACKEND_REMOVED, 100); /* only 1 says that it is dead */
 	world_pass(w, 3 * NOTICES_REFRESH_MS);
 	assert_int_equal(removals_of(w, 0, 4, 9, UNIX), 0);
+	world_close(w);
+}
+
+/* A server would follow it, as of the generation that removed the dead one, and not of an earlier one. */
+static void no_move_from_a_dead_server_is_told(void **state)
+{
+	static const uint16_t dead[] = {2};
+	struct world *w = world_open(BUCKETS, 100, NULL, NULL);
+
+	(void)state;
+	remove_dead(w, dead, 1, 8, 4);
+	assert_int_equal(removals_of(w, 0, 2, 8, UNIX), BACKENDS - 1);
+	for (uint32_t bucket = 0; bucket < 8; bucket++) {
+		uint16_t owner = (uint16_t)(bucket % BACKENDS + 1), previous = owner % BACKENDS + 1;
+
+		assert_int_equal(w->told[bucket], owner != 4 && previous != 2);
+	}
+	assert_int_equal(notices_moves(w->notices), 4);
 	world_close(w);
 }
 
@@ -138,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_dead_server_is_named),
 	    cmocka_unit_test(a_removed_server_that_lives_is_not_named),
+	    cmocka_unit_test(no_move_from_a_dead_server_is_told),
 	    cmocka_unit_test(a_server_that_is_added_again_is_not_named),
 	    cmocka_unit_test(ipip_names_no_dead_server),
 	    cmocka_unit_test(removals_wait_with_moves),
