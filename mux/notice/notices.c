@@ -252,7 +252,7 @@ static const struct losing *note_change(struct notices *notices, const struct se
 					const struct losses_change *change)
 {
 	struct losing *losing = find_losing(notices, service->id);
-	int error = 0;
+	bool is_noted = true;
 
 	if (!losing) {
 		losing = calloc(1, sizeof(*losing));
@@ -263,22 +263,30 @@ static const struct losing *note_change(struct notices *notices, const struct se
 			notices->losing = losing;
 		}
 	}
-	if (losing)
-		error = losses_note(&losing->losses, change, now(notices), service_owner_seconds(service));
-	if (losing && !error)
-		error = removals_note(&losing->removals, change->delta, now(notices), service_owner_seconds(service));
-	if (!losing || error)
+	if (losing) {
+		is_noted = !losses_note(&losing->losses, change, now(notices), service_owner_seconds(service));
+		is_noted &=
+		    !removals_note(&losing->removals, change->delta, now(notices), service_owner_seconds(service));
+	}
+	if (!losing || !is_noted)
 		notices->errors[NOTICE_NO_MEMORY]++;
 	return losing;
 }
 
-/* Everybody that this mux tells but the dead themselves is told of the servers that the change removes. */
-static int add_removals(struct notice_plan *plan, const struct losing *losing, const struct delta *change,
-			uint64_t told[WORDS])
+/* Clears the bits of the dead: they are told of no other. */
+static void leave_out_dead(uint64_t told[WORDS], const struct fl_delta_backend *list, uint32_t count)
 {
-	for (uint32_t i = 0; i < change->backends_count; i++)
-		if (removal_is_of(&change->backends[i]))
-			told[change->backends[i].id / 64] &= ~(1ULL << change->backends[i].id % 64);
+	for (uint32_t i = 0; i < count; i++)
+		if (removal_is_of(&list[i]))
+			told[list[i].id / 64] &= ~(1ULL << list[i].id % 64);
+}
+
+/* All that this mux tells but the dead, earlier ones included, are told of the servers that the change removes. */
+static int add_removals(struct notice_plan *plan, const struct losing *losing, const struct ring *ring,
+			const struct delta *change, uint64_t told[WORDS])
+{
+	leave_out_dead(told, ring_backends(ring)->list, ring_backends(ring)->count);
+	leave_out_dead(told, change->backends, change->backends_count);
 	return notice_plan_add_removals(plan, &losing->removals, change->generation, told);
 }
 
@@ -305,7 +313,7 @@ void notices_before(struct notices *notices, const struct service *service, cons
 		notices->errors[NOTICE_NO_MEMORY]++;
 		return;
 	}
-	if (losing && scope.has_moves && add_removals(&plan, losing, change, told))
+	if (losing && scope.has_moves && add_removals(&plan, losing, ring, change, told))
 		notices->errors[NOTICE_NO_MEMORY]++;
 	start(notices, service->id, &plan, ring_backends(ring), 2, 0);
 }
@@ -343,6 +351,7 @@ static void refresh(struct notices *notices, struct losing *losing)
 			told[owner->id / 64] |= 1ULL << owner->id % 64;
 		}
 	}
+	leave_out_dead(told, ring_backends(ring)->list, ring_backends(ring)->count);
 	if (removals_note(&losing->removals, &nothing, now(notices), service_owner_seconds(service)) ||
 	    (service->encap->has_bucket && notice_plan_add_removals(&plan, &losing->removals, 0, told)))
 		notices->errors[NOTICE_NO_MEMORY]++;

@@ -97,6 +97,82 @@ static void a_dead_server_is_named(void **state)
 	world_close(w);
 }
 
+/* A removal packet for each pair of a backend and a dead server from this index on; none to the dead. */
+static void check_pairs(const struct world *w, uint32_t from, const uint32_t expected[BACKENDS + 1][BACKENDS + 1])
+{
+	uint32_t found[BACKENDS + 1][BACKENDS + 1] = {0};
+
+	for (; from < w->seen_count; from++) {
+		const struct packet_seen *seen = &w->seen[from];
+
+		for (uint16_t to = 1; to <= BACKENDS; to++)
+			for (uint16_t of = 1; seen->notice.count && of <= BACKENDS; of++) {
+				struct fl_address receiver = world_address(to), server = world_address(of);
+
+				found[to][of] += fl_notice_is_removal(seen->first) &&
+						 fl_address_equal(&seen->to, &receiver) &&
+						 fl_address_equal(&seen->notice.steer.previous, &server);
+			}
+	}
+	assert_memory_equal(found, expected, sizeof(found));
+}
+
+/* Each survivor is told of each; the dead, of which 3 counts as a loser, of none. */
+static void several_dead_servers_are_named_to_the_others(void **state)
+{
+	static const uint16_t dead[] = {3, 4}, later[] = {2};
+	static const uint32_t once[BACKENDS + 1][BACKENDS + 1] = {[1] = {[3] = 1, [4] = 1}, [2] = {[3] = 1, [4] = 1}};
+	static const uint32_t again[BACKENDS + 1][BACKENDS + 1] = {[2] = {[3] = 1, [4] = 1}};
+	static const uint32_t third[BACKENDS + 1][BACKENDS + 1] = {[1] = {[2] = 1}};
+	static const uint32_t none[BACKENDS + 1][BACKENDS + 1];
+	struct world *w = world_open(BUCKETS, 1000, NULL, NULL);
+	uint32_t mark;
+
+	(void)state;
+	world_move(w, 1, 1, 1); /* from 2 */
+	world_pass(w, NOTICES_REFRESH_MS - 2 * NOTICES_REPEAT_MS);
+	remove_dead(w, dead, 2, BUCKETS, 1);
+	check_pairs(w, 0, once);
+	mark = w->seen_count;
+	world_pass(w, NOTICES_REPEAT_MS);
+	check_pairs(w, mark, once);
+	mark = w->seen_count;
+	world_pass(w, NOTICES_REFRESH_MS);
+	check_pairs(w, mark, again); /* 1 has lost nothing */
+	mark = w->seen_count;
+	remove_dead(w, later, 1, 0, 1);
+	check_pairs(w, mark, third);
+	world_pass(w, 2 * NOTICES_REPEAT_MS);
+	mark = w->seen_count;
+	world_pass(w, NOTICES_REFRESH_MS);
+	check_pairs(w, mark, none); /* all that lost buckets are dead */
+	world_close(w);
+}
+
+/* With a hold as well, for as long as former owners may remember it, by the generation that removed it. */
+static void a_dead_server_is_named_until_window_and_hold_are_over(void **state)
+{
+	enum { HOLD = 600, SECONDS = HOLD + 240 };
+	static const uint16_t dead[] = {4};
+	struct world *w = world_open_held(BUCKETS, 10000, NULL, NULL, HOLD);
+	uint32_t since = UNIX, mark;
+
+	(void)state;
+	remove_dead(w, dead, 1, 0, 1);
+	world_pass(w, 100 * 1000);
+	world_move(w, 0, 1, 3); /* from 1, which is told generations for longer than of the dead one */
+	world_pass(w, (SECONDS - 100 - 10) * 1000);
+	mark = w->seen_count;
+	world_pass(w, NOTICES_REFRESH_MS - 1);
+	assert_true(removals_of(w, mark, 4, 8, since) >= 1);
+	mark = w->seen_count;
+	world_pass(w, 2 * NOTICES_REFRESH_MS);
+	assert_int_equal(removals_of(w, mark, 4, 8, since), 0);
+	assert_int_equal(w->seen_count, mark + 2); /* 1 is told generation 9 */
+	assert_int_equal(w->seen[mark].notice.steer.generation, 9);
+	world_close(w);
+}
+
 static void a_removed_server_that_lives_is_not_named(void **state)
 {
 	struct world *w = world_open(BUCKETS, 1000, NULL, NULL);
@@ -181,6 +257,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_dead_server_is_named),
+	    cmocka_unit_test(several_dead_servers_are_named_to_the_others),
+	    cmocka_unit_test(a_dead_server_is_named_until_window_and_hold_are_over),
 	    cmocka_unit_test(a_removed_server_that_lives_is_not_named),
 	    cmocka_unit_test(no_move_from_a_dead_server_is_told),
 	    cmocka_unit_test(a_server_that_is_added_again_is_not_named),
