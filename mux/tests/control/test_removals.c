@@ -221,6 +221,34 @@ static void a_server_that_is_added_again_is_not_named(void **state)
 	world_close(w);
 }
 
+/* A snapshot does not say who is dead, but who is there. */
+static void a_snapshot_ends_it_if_the_server_is_there(void **state)
+{
+	static const uint16_t dead[] = {4};
+
+	(void)state;
+	for (uint16_t backends = BACKENDS - 1; backends <= BACKENDS; backends++) {
+		struct world *w = world_open(BUCKETS, 1000, NULL, NULL);
+		struct delta image = image_snapshot(SERVICE, 20, BUCKETS, backends);
+		struct reason why = {{0}};
+		uint32_t mark;
+
+		world_move(w, 0, 1, 2); /* from 1 */
+		remove_dead(w, dead, 1, 0, 1);
+		world_pass(w, 2 * NOTICES_REPEAT_MS);
+		mark = w->seen_count;
+		notices_before(w->notices, w->service, &image, false);
+		assert_int_equal(tables_load(w->tables, w->service, &image, &why), 0);
+		world_pass(w, 2 * NOTICES_REPEAT_MS);
+		assert_true(w->seen_count > mark);
+		assert_int_equal(removals_of(w, mark, 4, 9, UNIX), 0);
+		world_pass(w, NOTICES_REFRESH_MS);
+		assert_int_equal(removals_of(w, mark, 4, 9, UNIX), backends == BACKENDS ? 0 : 1);
+		image_free(&image);
+		world_close(w);
+	}
+}
+
 /* Its servers use no memory. */
 static void ipip_names_no_dead_server(void **state)
 {
@@ -262,6 +290,7 @@ int main(void)
 	    cmocka_unit_test(a_removed_server_that_lives_is_not_named),
 	    cmocka_unit_test(no_move_from_a_dead_server_is_told),
 	    cmocka_unit_test(a_server_that_is_added_again_is_not_named),
+	    cmocka_unit_test(a_snapshot_ends_it_if_the_server_is_there),
 	    cmocka_unit_test(ipip_names_no_dead_server),
 	    cmocka_unit_test(removals_wait_with_moves),
 	};
