@@ -12,7 +12,7 @@ import pytest
 from deadline import stays, until
 from oracle.address import sixteen
 from oracle.flow import siphash
-from oracle.notice import PROTOCOL, check_notice, read_notice
+from oracle.notice import NO_BUCKET, PROTOCOL, check_notice, read_notice
 from oracle.steer import read
 from rack import BACKENDS, BACKENDS6, Rack
 from tree import Service, Tree, backend, run
@@ -102,10 +102,10 @@ def generation_of(mux: WholeMux) -> float:
     return mux.metric("generation", service="web")
 
 
-def change(service: Service, runs: Iterable[dict], **more: object) -> tuple[int, int]:
+def change(service: Service, runs: Iterable[dict], *, backends: Iterable[dict] = (), **more: object) -> tuple[int, int]:
     """Commits a change now; returns its second and its generation."""
     now = int(time.time())
-    image = service.commit([], list(runs), committed=now, **more)
+    image = service.commit(list(backends), list(runs), committed=now, **more)
     return now, image["generation"]
 
 
@@ -192,6 +192,26 @@ def test_a_snapshot_is_compared_with_the_ring(rack: Rack, mux: WholeMux, service
         (one, generation, None, None, ()),
         (two, generation, first, one, (0, 1)),
     ]
+
+
+def test_all_others_are_told_of_a_dead_server(rack: Rack, mux: WholeMux, service: Service):
+    """Also 2, which loses no bucket; again after 10 s those that have lost one, by then at a later generation."""
+    one, two, three = BACKENDS
+    wire = Wire(rack)
+    buckets = service.image["buckets"]
+    of_three = run(buckets // 3 * 2, buckets - buckets // 3 * 2, 1)
+    now, generation = change(service, [of_three], backends=[backend(3, removed=True) | {"weight": 1}])
+    removal = (generation, now, three, (NO_BUCKET,))
+    wait_for(wire, lambda: len(wire.notices()) >= 6)  # at once, and a second later
+    assert sorted(told(wire)[:6], key=str) == sorted(
+        [(three, generation, None, None, ()), (one, *removal), (two, *removal)] * 2, key=str
+    )
+    _, later = change(service, [run(0, 1, 2, 1)])
+    wait_for(wire, lambda: (one, later, None, None, ()) in told(wire))
+    wire.seen = []
+    wait_for(wire, lambda: (one, *removal) in told(wire))
+    assert {to for to, *rest in told(wire) if rest == list(removal)} == {one}
+    assert mux.metric("notice_moves_total") == 0
 
 
 def test_a_mux_that_starts_tells_the_generation(rack: Rack, service: Service, new_mux):
