@@ -370,7 +370,7 @@ static __attribute__((noinline)) void find_ordered_rows(struct burst *burst, uin
 		}
 		find_backend(packet);
 		if (likely(is_ordered))
-			order_count(burst, i, packet);
+			order_count(burst, packet);
 	}
 }
 

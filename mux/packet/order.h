@@ -76,22 +76,16 @@ static inline void order_rows(struct burst *burst, uint32_t i, struct packet *pa
 }
 
 /* What a packet adds to its backend's load, if that is not one. */
-static inline uint32_t order_amount(const struct burst *burst, uint32_t i, const struct packet *packet, uint32_t load)
+static inline uint32_t order_amount(const struct packet *packet, uint32_t load)
 {
-	if (load == MAAT_BYTES)
-		return packet->ip_len;
-	if (packet->flags & PACKET_SYN)
-		return 1;
-	return burst->seconds >> i & 1 && order_has(packet, burst->mbufs[i], TRANSPORT_TCP_FIN | TRANSPORT_TCP_RST)
-		   ? (uint32_t)-1
-		   : 0;
+	return load == MAAT_BYTES ? packet->ip_len : !!(packet->flags & PACKET_SYN);
 }
 
 /* Counts a packet, in the service's unit, for the backend that it goes to; without one, for the id that none has. */
-static inline void order_count(const struct burst *burst, uint32_t i, const struct packet *packet)
+static inline void order_count(const struct burst *burst, const struct packet *packet)
 {
 	const struct maat *maat = service_steering_data(packet->service);
-	uint32_t by = maat->settings.load == MAAT_PACKETS ? 1 : order_amount(burst, i, packet, maat->settings.load);
+	uint32_t by = maat->settings.load == MAAT_PACKETS ? 1 : order_amount(packet, maat->settings.load);
 
 	maat_loads_count(maat->counts, burst->worker, fl_row_current(packet->row), by);
 }

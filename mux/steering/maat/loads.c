@@ -45,7 +45,7 @@ static void store(uint32_t *bits, float value)
 	__atomic_store_n(bits, out, __ATOMIC_RELAXED);
 }
 
-/* What workers have counted since the last tick; connections may have become fewer. */
+/* What workers have counted since the last tick. */
 static float counted(struct maat_loads *loads, uint16_t id)
 {
 	uint32_t sum = 0, since;
@@ -54,7 +54,7 @@ static float counted(struct maat_loads *loads, uint16_t id)
 		sum += __atomic_load_n(&loads->counts[worker * (size_t)MAAT_IDS + id], __ATOMIC_RELAXED);
 	since = sum - loads->seen[id];
 	loads->seen[id] = sum;
-	return (float)(int32_t)since;
+	return (float)since;
 }
 
 /* The backend's load by the agents' last reports; negative: unknown. */
