@@ -19,6 +19,10 @@ int hunt_check(const struct service_config *config, const struct options *option
 		    "encap: service %s has '%s'; allowed with steering %s: one that names a second bucket, "
 		    "such as gue",
 		    config->name, config->encap->name, config->steering->name);
+	if (config->affinity == AFFINITY_CLIENT)
+		return reason_set(why, -EINVAL,
+				  "affinity: service %s has 'client'; allowed with steering %s: connection",
+				  config->name, config->steering->name);
 	if (config->hash == FL_HASH_CRC32 && config->buckets > CRC32_BUCKETS_MAX)
 		return reason_set(
 		    why, -EINVAL, "buckets: service %s has %u; allowed with steering %s and hash crc32: %d..%d",

@@ -41,6 +41,10 @@ static void use_all(struct service_config *config)
 	config->mptcp = (struct mptcp_ports){20000, 20010};
 	config->quic = (struct quic_server_id){1, 2};
 	config->hold = 3600;
+}
+
+static void use_client(struct service_config *config)
+{
 	config->affinity = AFFINITY_CLIENT;
 }
 
@@ -51,6 +55,7 @@ static const struct refusal_row {
     {use_ipip,
      "encap: service web has 'ipip'; allowed with steering hunt: one that names a second bucket, such as gue"},
     {use_wide_crc32, "buckets: service web has 131072; allowed with steering hunt and hash crc32: 256..65536"},
+    {use_client, "affinity: service web has 'client'; allowed with steering hunt: connection"},
     {use_crc32, NULL},
     {use_many, NULL},
     {use_all, NULL},

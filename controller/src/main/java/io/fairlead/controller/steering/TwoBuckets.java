@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.steering;
 
+import io.fairlead.controller.word.Affinity;
 import io.fairlead.controller.word.Encap;
 import io.fairlead.controller.word.Hash;
 import java.util.ArrayList;
@@ -27,6 +28,13 @@ record TwoBuckets(String word) implements Steering {
     }
     if (!spec.encap().carriesNamed()) {
       found.add(violation("encap", spec.encap(), Encap.wordsThatCarryNamed()));
+    }
+    if (spec.affinity() != Affinity.CONNECTION) {
+      found.add(
+          violation(
+              "affinity",
+              spec.affinity(),
+              Affinity.CONNECTION + ", as two servers share what has one hash"));
     }
     return found;
   }

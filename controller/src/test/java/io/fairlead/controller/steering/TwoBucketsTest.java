@@ -29,7 +29,7 @@ class TwoBucketsTest {
           new Row(
               config -> config.hash(Hash.CRC32, "").buckets(131_072).encap(Encap.IPIP),
               List.of("buckets", "encap")),
-          new Row(config -> config.affinity(Affinity.CLIENT), List.of()),
+          new Row(config -> config.affinity(Affinity.CLIENT), List.of("affinity")),
           new Row(config -> config.holdSeconds(604_800), List.of()),
           new Row(
               config -> config.mptcpPorts(Optional.of(new ServiceConfig.MptcpPorts(1000, 2000))),
