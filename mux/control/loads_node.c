@@ -22,6 +22,13 @@ static uint16_t id_of(const char *text)
 	return id <= FL_BACKEND_MAX && *text != '0' ? (uint16_t)id : 0;
 }
 
+static int refuse_load(uint16_t id, const json_t *value, struct reason *why)
+{
+	if (!json_is_number(value))
+		return reason_set(why, -EINVAL, "loads.%u is not a number; allowed: a number 0..1e12", id);
+	return reason_set(why, -EINVAL, "loads.%u is %g; allowed: a number 0..1e12", id, json_number_value(value));
+}
+
 static int read_loads(const json_t *loads, float out[MAAT_IDS], struct reason *why)
 {
 	const char *name;
@@ -40,8 +47,7 @@ static int read_loads(const json_t *loads, float out[MAAT_IDS], struct reason *w
 			return reason_set(why, -EINVAL, "loads names backend '%.20s'; allowed: 1..%d", name,
 					  FL_BACKEND_MAX);
 		if (!json_is_number(value) || !(load >= 0 && load <= LOAD_MAX))
-			return reason_set(why, -EINVAL, "loads.%u is %s; allowed: a number 0..1e12", id,
-					  json_is_number(value) ? "out of range" : "not a number");
+			return refuse_load(id, value, why);
 		out[id] = (float)load;
 	}
 	return 0;
@@ -56,9 +62,12 @@ int loads_node_parse(const char *json, size_t len, float out[MAAT_IDS], struct r
 
 	if (!root)
 		return reason_set(why, -EINVAL, "loads is not JSON: line %d: %.160s", at.line, at.text);
-	if (!json_is_integer(format) || json_integer_value(format) != FORMAT)
+	if (!json_is_integer(format))
 		error =
-		    reason_set(why, -EINVAL, "format is %s; allowed: %d", format ? "another one" : "missing", FORMAT);
+		    reason_set(why, -EINVAL, "format is %s; allowed: %d", format ? "no integer" : "missing", FORMAT);
+	else if (json_integer_value(format) != FORMAT)
+		error = reason_set(why, -EINVAL, "format is %lld; allowed: %d", (long long)json_integer_value(format),
+				   FORMAT);
 	else
 		error = read_loads(json_object_get(root, "loads"), out, why);
 	json_decref(root);

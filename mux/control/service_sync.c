@@ -22,8 +22,10 @@ struct service_sync {
 	const struct service_sync_context *context;
 	struct service_reads *reads;
 	bool is_deleted;
-	unsigned unconfirmed; /* enum sync_unconfirmed */
-	bool loads_early;     /* loads were read before the service was published: they are read again then */
+	unsigned unconfirmed;  /* enum sync_unconfirmed */
+	bool loads_early;      /* loads were read before the service was published: they are read again then */
+	int64_t loads_written; /* when those were written that were taken last, in Unix milliseconds */
+	const struct maat_loads *loads_taken; /* by whom; only compared */
 	struct refusal loads_refusal;
 	struct ring_sync ring;
 };
@@ -101,6 +103,16 @@ static void on_config_exists(struct service_sync *sync, const struct service_ans
 	}
 }
 
+/* To read the same loads again makes them no younger. */
+static void take_loads(struct service_sync *sync, struct maat_loads *by, const float loads[MAAT_IDS], int64_t written)
+{
+	if (by == sync->loads_taken && written == sync->loads_written)
+		return;
+	maat_loads_report(by, loads, zk_now(sync->context->zk));
+	sync->loads_taken = by;
+	sync->loads_written = written;
+}
+
 /* The last good loads count until they are too old (steering/maat/loads.h). */
 static void on_loads(struct service_sync *sync, const struct service_answer *answer)
 {
@@ -124,7 +136,7 @@ static void on_loads(struct service_sync *sync, const struct service_answer *ans
 	refusal_close(&sync->loads_refusal, sync->name, ring_sync_generation(&sync->ring));
 	sync->loads_early = !maat;
 	if (maat)
-		maat_loads_report(maat->loads, loads, zk_now(sync->context->zk));
+		take_loads(sync, maat->loads, loads, reply->written_ms);
 }
 
 /* Without loads, the watch set by this read reports when they are created. */
@@ -162,7 +174,7 @@ void service_sync_refresh(struct service_sync *sync)
 void service_sync_run(struct service_sync *sync, uint64_t now_ms)
 {
 	ring_arrays_poll(&sync->ring);
-	if (sync->loads_early && sync->ring.published.service) {
+	if (sync->loads_early && sync->ring.published.service && maat_of(sync->ring.published.service)) {
 		sync->loads_early = false;
 		service_reads_node(sync->reads, READ_LOADS);
 	}
