@@ -273,21 +273,12 @@ static const struct losing *note_change(struct notices *notices, const struct se
 	return losing;
 }
 
-/* Clears the bits of the dead: they are told of no other. */
+/* Clears the bits of the dead: they are told nothing. */
 static void leave_out_dead(uint64_t told[WORDS], const struct fl_delta_backend *list, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (removal_is_of(&list[i]))
 			told[list[i].id / 64] &= ~(1ULL << list[i].id % 64);
-}
-
-/* All that this mux tells but the dead, earlier ones included, are told of the servers that the change removes. */
-static int add_removals(struct notice_plan *plan, const struct losing *losing, const struct ring *ring,
-			const struct delta *change, uint64_t told[WORDS])
-{
-	leave_out_dead(told, ring_backends(ring)->list, ring_backends(ring)->count);
-	leave_out_dead(told, change->backends, change->backends_count);
-	return notice_plan_add_removals(plan, &losing->removals, change->generation, told);
 }
 
 void notices_before(struct notices *notices, const struct service *service, const struct delta *change, bool all_lose)
@@ -308,12 +299,14 @@ void notices_before(struct notices *notices, const struct service *service, cons
 	if (losing)
 		scope.losses = losing->losses;
 	choose_told(notices, ring, told);
+	leave_out_dead(told, ring_backends(ring)->list, ring_backends(ring)->count);
+	leave_out_dead(told, change->backends, change->backends_count);
 	scope.told = told;
 	if (notice_plan_make(&plan, ring, change, &scope)) {
 		notices->errors[NOTICE_NO_MEMORY]++;
 		return;
 	}
-	if (losing && scope.has_moves && add_removals(&plan, losing, ring, change, told))
+	if (losing && scope.has_moves && notice_plan_add_removals(&plan, &losing->removals, change->generation, told))
 		notices->errors[NOTICE_NO_MEMORY]++;
 	start(notices, service->id, &plan, ring_backends(ring), 2, 0);
 }
