@@ -307,9 +307,10 @@ static void take_own(struct fragments *f, const struct lookup *lookup, const str
  * Sends a fragment to another mux. False if the next hop is not known, or the way there has another family than the
  * address that other muxes know us by: it is handled here instead, where perhaps all fragments arrive.
  */
-static bool forward(struct fragments *f, const struct peers *peers, uint64_t hash, struct rte_mbuf *mbuf,
+static bool forward(struct fragments *f, const struct lookup *lookup, uint64_t hash, struct rte_mbuf *mbuf,
 		    struct packet *packet)
 {
+	const struct peers *peers = lookup->peers;
 	const struct peer *peer = peers_owner(peers, hash);
 	enum verdict verdict;
 
@@ -317,7 +318,7 @@ static bool forward(struct fragments *f, const struct peers *peers, uint64_t has
 	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
 		return false;
 	packet->hash = hash;
-	verdict = mux_to_mux_wrap(&peer->line, peers->tags ? FL_STEER_TAG : 0, mbuf, packet);
+	verdict = mux_to_mux_wrap(lookup, &peer->line, peers->tags ? FL_STEER_TAG : 0, mbuf, packet);
 	finish(f, mbuf, packet, verdict);
 	return true;
 }
@@ -342,7 +343,7 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 	if (!fragment.first)
 		packet->at_l4 = 0;
 	worker = (unsigned)((uint32_t)fragment.hash % f->workers);
-	if (!own && !was_forwarded && forward(f, lookup->peers, fragment.hash, mbuf, packet))
+	if (!own && !was_forwarded && forward(f, lookup, fragment.hash, mbuf, packet))
 		return;
 	if (own || worker == f->worker)
 		take_own(f, lookup, &fragment, mbuf, packet, now_ms);

@@ -6,6 +6,7 @@
 #include "encap/gue.h"
 #include "packet/ipv6_extensions.h"
 #include "ring/backend.h"
+#include "service/lookup.h"
 #include "service/peers.h"
 #include "packet/transport.h"
 
@@ -63,20 +64,33 @@ enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf,
 	return VERDICT_PEER;
 }
 
-enum verdict mux_to_mux_wrap(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet)
+/*
+ * The largest packet that fits the way to a server, if that is as wide as the one between muxes, whatever its service and
+ * with room for a move.
+ */
+static uint32_t room_to_servers(const struct lookup *lookup, const struct backend *line, uint8_t flags)
+{
+	uint8_t moved = line->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+	uint32_t longest = lookup_overhead(lookup, &line->outer, flags | moved), own = gue_overhead(&line->outer, 0);
+
+	return encap_room(longest > own ? longest : own, line->mtu);
+}
+
+enum verdict mux_to_mux_wrap(const struct lookup *lookup, const struct backend *line, uint8_t flags,
+			     struct rte_mbuf *mbuf, struct packet *packet)
 {
 	uint32_t vlan_len = line->vlan ? ENCAP_VLAN_LEN : 0, at_gue = line->outer.ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
 	uint32_t len = at_gue + FL_GUE_BASE_LEN, prepend = vlan_len + len - packet->at_ip;
 	bool is_ipv6 = packet->flags & PACKET_IPV6;
-	uint8_t moved = line->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+	uint32_t room = room_to_servers(lookup, line, flags);
 	struct encap_fields fields = {.inner_protocol = is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
 				      .tos = packet->tos,
 				      .hash = (uint32_t)packet->hash};
 	uint8_t head[GUE_LEN_MAX], *out;
 
-	/* it will most likely not fit the way to a server either, and only this mux can report that */
-	if (packet->ip_len > encap_room(gue_overhead(&line->outer, flags), line->mtu)) {
-		packet->mtu = (uint16_t)encap_room(gue_overhead(&line->outer, flags | moved), line->mtu);
+	/* only this mux can report it */
+	if (packet->ip_len > room) {
+		packet->mtu = (uint16_t)room;
 		return packet->flags & PACKET_LATER ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 	}
 	if (rte_pktmbuf_headroom(mbuf) < prepend)

@@ -11,6 +11,7 @@
 #include "packet/packet.h"
 
 struct backend;
+struct lookup;
 struct peers;
 
 /* VERDICT_PEER if an IP packet to one of the mux's own addresses is from a mux; else it is the kernel's. */
@@ -25,8 +26,10 @@ enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf,
 
 /*
  * Wraps a packet for a mux; packet->hash must be set. Returns VERDICT_FRAGMENT_FORWARDED and sets packet->port, or
- * returns why it can't be sent. flags: of the steer header that the other mux will add, as far as known here.
+ * returns why it can't be sent. flags: of the steer header that the other mux will add, as far as known here; lookup:
+ * whose services it may be for.
  */
-enum verdict mux_to_mux_wrap(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet);
+enum verdict mux_to_mux_wrap(const struct lookup *lookup, const struct backend *line, uint8_t flags,
+			     struct rte_mbuf *mbuf, struct packet *packet);
 
 #endif

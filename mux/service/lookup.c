@@ -88,6 +88,26 @@ static uint32_t slots_for(uint32_t vips)
 	return slots;
 }
 
+static void add_encap(struct lookup *lookup, const struct encap *encap)
+{
+	for (uint32_t i = 0; i < lookup->encaps_count; i++)
+		if (lookup->encaps[i] == encap)
+			return;
+	lookup->encaps[lookup->encaps_count++] = encap;
+}
+
+uint32_t lookup_overhead(const struct lookup *lookup, const struct encap_template *line, uint8_t flags)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < lookup->encaps_count; i++) {
+		uint32_t overhead = lookup->encaps[i]->overhead(line, flags);
+
+		most = overhead > most ? overhead : most;
+	}
+	return most;
+}
+
 struct lookup *lookup_new(struct service *const *services, uint32_t count, const struct fl_address *selves,
 			  uint32_t selves_count)
 {
@@ -118,6 +138,8 @@ struct lookup *lookup_new(struct service *const *services, uint32_t count, const
 	}
 	for (uint32_t i = 0; i < selves_count; i++)
 		insert_self(lookup, &selves[i]);
+	for (uint32_t i = 0; i < count; i++)
+		add_encap(lookup, services[i]->encap);
 	free(entries);
 	return lookup;
 

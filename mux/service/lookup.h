@@ -12,6 +12,8 @@
 
 #include <fairlead/types.h>
 
+#include "encap/encap.h"
+
 struct peers;
 struct service;
 
@@ -39,7 +41,12 @@ struct lookup {
 	struct lookup_vip *slots;
 	struct lookup_port *ports;
 	const struct peers *peers; /* not owned by the lookup */
+	uint32_t encaps_count;
+	const struct encap *encaps[FL_ENCAPS_COUNT]; /* of the services */
 };
+
+/* The longest header to a server over this line, by any of the services' encapsulations; flags: enum fl_steer_flags. */
+uint32_t lookup_overhead(const struct lookup *lookup, const struct encap_template *line, uint8_t flags);
 
 /*
  * Builds the lookup from the services' VIPs, ports and ranges that name backends; no VIP, protocol and port may occur

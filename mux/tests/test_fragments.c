@@ -467,7 +467,8 @@ static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 		memset(&packet, 0, sizeof(packet));
 		packet.at_ip = FRAME_AT_IP;
 		packet.ip_len = (uint16_t)(mbuf->data_len - FRAME_AT_IP);
-		assert_int_equal(mux_to_mux_wrap(&peer->line, 0, mbuf, &packet), VERDICT_FRAGMENT_FORWARDED);
+		assert_int_equal(mux_to_mux_wrap(tables_lookup(muxes[0].tables), &peer->line, 0, mbuf, &packet),
+				 VERDICT_FRAGMENT_FORWARDED);
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		if (kind == 2)
 			out[ENCAP_AT_IP + 15] = 99; /* the source is not a mux */
@@ -537,7 +538,7 @@ static void a_drawn_seed_takes_no_room_for_tags(void **state)
 	struct flow flow = flow_of(4);
 
 	(void)state;
-	image_wire.mtu = 20 + PIECE + 44 + 7;
+	image_wire.mtu = 20 + PIECE + 52 + 7;
 	tag_key = NULL;
 	for (int i = 0; i < MUXES; i++) {
 		assert_int_equal(tables_set_self(muxes[i].tables, &muxes[i].address, &none, &zero), 0);

@@ -4,6 +4,7 @@
  * must also fit wherever servers may chain it, since nothing tells its sender if it does not.
  */
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 
 #include "encap/encap.h"
 #include "packet/burst.h"
+#include "packet/mux_to_mux.h"
 #include "ring/backend.h"
 #include "service/tables.h"
 #include "frame.h"
@@ -270,6 +272,54 @@ static void the_paper_s_header(void **state)
 	tables_free(tables);
 }
 
+/*
+ * The mux that collects a datagram's fragments tells nobody that they are too big, so the one that sends them there leaves
+ * room for a move and the longest header of any service.
+ */
+static void fragments_have_room_at_another_mux(void **state)
+{
+	static const struct {
+		const struct encap *encap; /* of a service beside one with gue */
+		const char *mux;
+		bool tag;
+		uint16_t room;
+	} ways[] = {
+	    {&encap_gue, "10.1.0.12", false, MTU - 52},      {&encap_gue, "10.1.0.12", true, MTU - 60},
+	    {&encap_gue, "2001:db8:1::12", false, MTU - 84}, {&encap_ipip, "2001:db8:1::12", true, MTU - 92},
+	    {&encap_srv6, "10.1.0.12", false, MTU - 104},    {&encap_srv6, "2001:db8:1::12", true, MTU - 112},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct service_config other = image_config(4, "10.99.0.2", BUCKETS);
+		const struct fl_address mux = image_address(ways[i].mux);
+		struct flow flow = frame_flow(IPPROTO_TCP);
+		struct backend line = {0};
+		struct service *service;
+		struct tables *tables = serve(image_config(3, "10.99.0.1", BUCKETS), &service);
+		struct next_hop hop;
+		struct reason why;
+
+		snprintf(other.name, sizeof(other.name), "other");
+		other.encap = ways[i].encap;
+		assert_int_equal(tables_add(tables, &other, &service, &why), 0);
+		hop_of(&image_wire, &mux, &hop);
+		backend_fill(&line, &encap_gue, 0, &mux, &hop);
+		for (uint16_t size = ways[i].room; size <= ways[i].room + 1; size++) {
+			struct frame frame = frame_new(&flow, size - 40U);
+			struct rte_mbuf *mbuf = frame_wrap(&frame);
+			struct packet packet = {.at_ip = FRAME_AT_IP, .ip_len = size};
+			enum verdict verdict = mux_to_mux_wrap(tables_lookup(tables), &line,
+							       ways[i].tag ? FL_STEER_TAG : 0, mbuf, &packet);
+
+			assert_int_equal(verdict, size == ways[i].room ? VERDICT_FRAGMENT_FORWARDED : VERDICT_TOO_BIG);
+			assert_true(verdict == VERDICT_FRAGMENT_FORWARDED || packet.mtu == ways[i].room);
+			frame_unwrap(mbuf);
+		}
+		tables_free(tables);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +327,7 @@ int main(void)
 	    cmocka_unit_test(one_answer_is_enough),
 	    cmocka_unit_test(a_pool_that_changes),
 	    cmocka_unit_test(the_paper_s_header),
+	    cmocka_unit_test(fragments_have_room_at_another_mux),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
