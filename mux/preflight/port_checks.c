@@ -17,8 +17,35 @@ enum {
 	CLIENT_MTU = 1500,
 	MOVED_LEN = 8,   /* since and previous, while the window is open */
 	MOVED6_LEN = 20, /* with an IPv6 previous */
+	SECOND_LEN = 16, /* a second bucket and its move: steering with two buckets */
+	SECOND6_LEN = 40,
 	TAG_LEN = 8,
 };
+
+/* Names an MTU that some services need, unless this one is as large. */
+static void add_need(char *out, size_t size, const char *services, unsigned need, unsigned mtu)
+{
+	size_t len = strlen(out);
+
+	if (mtu < need)
+		snprintf(out + len, size - len, "; %s: %u", services, need);
+}
+
+/* What services need that have more than the longest header of most. */
+static void wider_needs(char *out, size_t size, const struct options *options, unsigned more, unsigned mtu,
+			bool has_ipv6)
+{
+	uint8_t tag = options->has_tag_key ? FL_STEER_TAG : 0, moved = FL_STEER_MOVED | tag;
+	uint8_t second = moved | FL_STEER_SECOND | FL_STEER_MOVED2;
+
+	*out = 0;
+	add_need(out, size, "steering othello, hunt or maat", CLIENT_MTU + more + (has_ipv6 ? SECOND6_LEN : SECOND_LEN),
+		 mtu);
+	if (!has_ipv6)
+		return;
+	add_need(out, size, "encap srv6", CLIENT_MTU + ENCAP_IPV6_LEN + fl_srv6_len(moved), mtu);
+	add_need(out, size, "encap srv6 and such a steering", CLIENT_MTU + ENCAP_IPV6_LEN + fl_srv6_len(second), mtu);
+}
 
 /* Whether an MTU leaves room for a client's packet of 1500 bytes. */
 static void check_mtu(struct preflight *preflight, const struct options *options, const char *port, unsigned mtu,
@@ -27,20 +54,18 @@ static void check_mtu(struct preflight *preflight, const struct options *options
 	unsigned tag = options->has_tag_key ? TAG_LEN : 0;
 	unsigned ipv4 = GUE_PLAIN_LEN - ENCAP_AT_IP + MOVED_LEN + tag;
 	unsigned more = has_ipv6 ? ipv4 - MOVED_LEN + 20 + MOVED6_LEN : ipv4;
-	unsigned srv6 = ENCAP_IPV6_LEN + fl_srv6_len(FL_STEER_MOVED | (options->has_tag_key ? FL_STEER_TAG : 0));
-	char by_srv6[64] = "";
+	char wider[128];
 
-	if (has_ipv6)
-		snprintf(by_srv6, sizeof(by_srv6), "; services with encap srv6: %u", CLIENT_MTU + srv6);
+	wider_needs(wider, sizeof(wider), options, more, mtu, has_ipv6);
 	if (mtu >= CLIENT_MTU + more)
 		preflight_add(preflight, "mtu", port, PREFLIGHT_OK,
 			      "%u carries %u bytes of a client, %u more with the header%s", mtu, CLIENT_MTU, more,
-			      mtu < CLIENT_MTU + srv6 ? by_srv6 : "");
+			      wider);
 	else
 		preflight_add(preflight, "mtu", port, PREFLIGHT_WARN,
 			      "%u leaves %d bytes for a client's packet (the header takes up to %u): larger ones are "
 			      "answered by ICMP; give the way to the servers %u%s",
-			      mtu, (int)mtu - (int)more, more, CLIENT_MTU + more, by_srv6);
+			      mtu, (int)mtu - (int)more, more, CLIENT_MTU + more, wider);
 }
 
 static void check_queues(struct preflight *preflight, const struct options *options, const char *port,

@@ -103,9 +103,11 @@ def test_an_mtu_without_room(check, rack: Rack, service: Service, tmp_path):
     assert (
         "1500 leaves 1416 bytes" in check()[1]["mtu"][1] and "give the way to the servers 1584" in check()[1]["mtu"][1]
     )
-    assert check()[1]["mtu"][1].endswith("; services with encap srv6: 1604")
+    assert check()[1]["mtu"][1].endswith(
+        "; steering othello, hunt or maat: 1624; encap srv6: 1604; encap srv6 and such a steering: 1620"
+    )
     tagged = check("--tag-key", str(key))[1]["mtu"][1]
-    assert "1500 leaves 1408 bytes" in tagged and tagged.endswith("; services with encap srv6: 1612")
+    assert "1500 leaves 1408 bytes" in tagged and "; encap srv6: 1612; " in tagged and tagged.endswith(": 1628")
     rack.inside("ip", "address", "flush", "dev", INSIDE, "scope", "global")
     rack.inside("ip", "address", "add", f"{MUX}/24", "dev", INSIDE)
     assert "1500 leaves 1448 bytes" in check()[1]["mtu"][1] and "srv6" not in check()[1]["mtu"][1]
