@@ -4,12 +4,14 @@ Shared by all of the mux's Python tests: results as TAP for Meson, and for tests
 server and an empty tree for each test.
 """
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest._io import TerminalWriter
 
 sys.path.insert(0, str(Path(__file__).parent / "control"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
@@ -43,6 +45,8 @@ class Tap:
 def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("FAIRLEAD_TAP"):
         config.pluginmanager.register(Tap())
+        # explanations of failed assertions are highlighted by the terminal's plugin, which does not run
+        config.get_terminal_writer = lambda: TerminalWriter(io.StringIO())
 
 
 @pytest.fixture(scope="session")

@@ -207,10 +207,12 @@ static void look_after(struct neighbours *neighbours, struct tables *tables, con
 		if (fds[0].revents)
 			return;
 		if (fds[1].revents) {
-			if (read(STDIN_FILENO, line, sizeof(line)) > 0)
+			if (read(STDIN_FILENO, line, sizeof(line)) > 0) {
+				tables_synchronize(tables); /* what has come out is counted, too */
 				report(counters);
-			else
+			} else {
 				fds[1].fd = -1;
+			}
 		}
 		if (changes && clock_now() - changed >= 0.1) {
 			changed = clock_now();

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures: each test gets its own rack, which is removed afterwards."""
 
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest._io import TerminalWriter
 from forms import Bpf, Form, Module
 from rack import Rack
 
@@ -38,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("these tests make network namespaces and must run as root")
     if os.environ.get("FAIRLEAD_TAP"):
         config.pluginmanager.register(Tap())
+        # explanations of failed assertions are highlighted by the terminal's plugin, which does not run
+        config.get_terminal_writer = lambda: TerminalWriter(io.StringIO())
 
 
 @pytest.hookimpl(hookwrapper=True)
