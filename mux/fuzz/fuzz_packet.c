@@ -12,12 +12,15 @@
 
 #include <rte_ring.h>
 
+#include <fairlead/srv6.h>
+
 #include "packet/answer.h"
 #include "packet/burst.h"
 #include "encap/gue.h"
 #include "packet/fragments.h"
 #include "service/lookup.h"
 #include "service/tables.h"
+#include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
 #include "steering/othello/othello.h"
 #include "steering/othello/pair.h"
@@ -47,6 +50,29 @@ static void serve_maat(const struct delta *snapshot)
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &own, &why))
 		__builtin_trap();
 	maat_set_mode(service, MAAT_FILTER_RANDOM);
+}
+
+/* The same ring, by segment routing to IPv6 servers: the longest headers. */
+static void serve_srv6(const struct delta *snapshot)
+{
+	struct service_config config = image_config(4, "10.99.0.4", 256);
+	struct delta own = *snapshot;
+	struct fl_delta_backend backends[6];
+	struct service *service;
+	struct reason why;
+
+	own.service = 4;
+	own.backends = backends;
+	memcpy(backends, snapshot->backends, sizeof(backends));
+	for (int i = 0; i < 6; i++)
+		backends[i].address.bytes[0] = 0x20;
+	strcpy(config.name, "srv6");
+	config.vips_count = 2;
+	config.vips[1] = image_address("2001:db8:99::4");
+	config.steering = &steering_hunt;
+	config.encap = &encap_srv6;
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &own, &why))
+		__builtin_trap();
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -136,6 +162,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		__builtin_trap();
 	serve_othello(&snapshot);
 	serve_maat(&snapshot);
+	serve_srv6(&snapshot);
 	image_free(&snapshot);
 	make_fragments();
 	return 0;
@@ -144,10 +171,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void check_steered(const struct rte_mbuf *mbuf, const struct packet *packet, const uint8_t *frame, size_t len)
 {
 	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	uint32_t at = fl_load_be16(out + 12) == 0x86dd ? GUE_AT_GUE6 : GUE_AT_GUE;
+	bool is_ipv6 = fl_load_be16(out + 12) == 0x86dd, is_srv6 = is_ipv6 && out[ENCAP_AT_IP + 6] == FL_SRV6_PROTOCOL;
+	uint32_t at = is_srv6 ? ENCAP_AT_IP + ENCAP_IPV6_LEN : is_ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
 	struct fl_steer header;
 
-	if (fl_steer_parse(out + at, out + mbuf->data_len, &header) != FL_STEER_OK)
+	if ((is_srv6 ? fl_srv6_parse : fl_steer_parse)(out + at, out + mbuf->data_len, &header) != FL_STEER_OK)
 		__builtin_trap();
 	if (packet->ip_len > len - packet->at_ip || packet->ip_len + at + header.header_len != mbuf->data_len)
 		__builtin_trap();
