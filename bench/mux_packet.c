@@ -257,6 +257,7 @@ static void run_stages(struct bench *b, struct stand *s)
 		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
 			take_burst(b, i);
 			b->burst.coded = b->burst.choosing = b->burst.methods = b->burst.seconds = b->burst.ordered = 0;
+			b->burst.alike = 0;
 			for (int stage = 0; stage < STAND_STAGES; stage++) {
 				uint64_t start = rte_rdtsc_precise();
 

@@ -130,7 +130,7 @@ static inline void take_halves(struct burst *burst, const struct flow_hash_batch
 	const struct maat *maat = service_steering_data(first->service);
 	const struct ring *ring = first->ring;
 	const uint32_t mask = ring->mask, generation = ring_generation(ring);
-	uint32_t seconds = 0, ordered = 0;
+	uint32_t seconds = 0, ordered = 0, plain = 0;
 
 	rte_prefetch0(ring_backends(ring));
 	for (uint32_t i = 0; i < batch->count; i++) {
@@ -149,6 +149,7 @@ static inline void take_halves(struct burst *burst, const struct flow_hash_batch
 		rte_prefetch0(&ring->rows[bucket]);
 		rte_prefetch0(&ring->rows[second]);
 		seconds |= (uint32_t)(second != bucket) << at[i];
+		plain++;
 		if (maat) {
 			order_fetch(maat, packet);
 			ordered |= 1U << at[i];
@@ -156,6 +157,9 @@ static inline void take_halves(struct burst *burst, const struct flow_hash_batch
 	}
 	burst->seconds |= seconds;
 	burst->ordered |= ordered;
+	/* all lanes came through to the end: a group's packets are numbered in turn */
+	if (likely(seconds == (uint32_t)GROUP_BITS << at[0] && plain == BURST_GROUP))
+		burst->alike |= seconds;
 }
 
 /* Copies each lane's hash to its packet: at[lane] is the packet's number. */
@@ -333,6 +337,42 @@ static inline void find_rows(struct burst *burst, uint32_t first, uint32_t end)
 	}
 }
 
+/*
+ * The same for a group whose packets have two buckets of one ring: what they share is read once. maat: orders them and
+ * counts for its loads; NULL: none does.
+ */
+static __attribute__((always_inline)) inline void find_alike_rows(struct burst *burst, uint32_t first,
+								  const struct maat *maat)
+{
+	struct packet *packets = &burst->packets[first];
+	const struct ring *ring = packets[0].ring;
+	const struct backends *backends;
+	uint32_t asked = 0;
+
+	for (uint32_t i = 0; i < BURST_GROUP; i++) {
+		struct packet *packet = &packets[i];
+
+		if (maat) /* before the second row takes the place of the cell's address */
+			asked |= (uint32_t)(order_may_be_noted(packet) || packet->flags & PACKET_SYN) << i;
+		packet->row = ring_row(ring, packet->bucket);
+		packet->second_row = ring_row(ring, packet->second);
+	}
+	backends = ring_backends(ring); /* at least as new as all rows */
+	for (uint32_t i = 0; i < BURST_GROUP; i++) {
+		struct packet *packet = &packets[i];
+
+		packet->backends = backends;
+		if (unlikely(fl_row_current(packet->second_row) >= backends->size))
+			burst->seconds &= ~(1U << (first + i));
+		else if (maat && unlikely(asked >> i & 1))
+			order_rows(burst, first + i, packet);
+		rte_prefetch0(&backends->rows[fl_row_current(packet->second_row)]);
+		find_backend(packet);
+		if (maat)
+			order_count(burst, maat, packet);
+	}
+}
+
 /* Sets the buckets of coded packets beside ordered ones. */
 static __attribute__((noinline)) void choose_codes(struct burst *burst, uint32_t coded)
 {
@@ -370,12 +410,21 @@ static __attribute__((noinline)) void find_ordered_rows(struct burst *burst, uin
 		}
 		find_backend(packet);
 		if (likely(is_ordered))
-			order_count(burst, packet);
+			order_count(burst, service_steering_data(packet->service), packet);
 	}
 }
 
 void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
 {
+	if (burst->alike >> first & 1) {
+		const struct maat *maat = maat_of(burst->packets[first].service);
+
+		if (maat)
+			find_alike_rows(burst, first, maat);
+		else
+			find_alike_rows(burst, first, NULL);
+		return;
+	}
 	if (unlikely(burst->ordered >> first & GROUP_BITS)) {
 		find_ordered_rows(burst, first, end);
 		return;
@@ -422,7 +471,7 @@ static inline void finish(struct burst *burst)
 
 void burst_steer_classified(struct burst *burst)
 {
-	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = 0;
+	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = burst->alike = 0;
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
 		burst_hash(burst, first, end_of(burst, first));
 	finish(burst);
@@ -430,7 +479,7 @@ void burst_steer_classified(struct burst *burst)
 
 void burst_steer(struct burst *burst)
 {
-	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = 0;
+	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = burst->alike = 0;
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		burst_classify(burst, first, end_of(burst, first));
 		burst_hash(burst, first, end_of(burst, first));

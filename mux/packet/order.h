@@ -82,9 +82,8 @@ static inline uint32_t order_amount(const struct packet *packet, uint32_t load)
 }
 
 /* Counts a packet, in the service's unit, for the backend that it goes to; without one, for the id that none has. */
-static inline void order_count(const struct burst *burst, const struct packet *packet)
+static inline void order_count(const struct burst *burst, const struct maat *maat, const struct packet *packet)
 {
-	const struct maat *maat = service_steering_data(packet->service);
 	uint32_t by = maat->settings.load == MAAT_PACKETS ? 1 : order_amount(packet, maat->settings.load);
 
 	maat_loads_count(maat->counts, burst->worker, fl_row_current(packet->row), by);

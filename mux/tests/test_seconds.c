@@ -347,13 +347,16 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 	unsigned services[BURST_MAX];
 	struct flow flows[BURST_MAX];
 	unsigned only = chance_below(chance, 2 * SERVICES);
+	bool has_only_tcp = chance_below(chance, 2); /* over IPv4: whole groups are alike */
 	uint32_t seconds = 0, moved = 0;
 
 	burst->count = 1 + chance_below(chance, BURST_MAX);
 	burst->tag_key = chance_below(chance, 3) ? NULL : &tag_key;
 	for (uint32_t i = 0; i < burst->count; i++) {
 		services[i] = only < SERVICES ? only : chance_below(chance, SERVICES);
-		flows[i] = random_flow(chance, services[i]);
+		do
+			flows[i] = random_flow(chance, services[i]);
+		while (has_only_tcp && (flows[i].protocol != IPPROTO_TCP || !fl_address_is_ipv4(&flows[i].source)));
 		if (services[i] == MAAT && chance_below(chance, 2))
 			maat_filter_add(maat_of(world->services[MAAT])->filter,
 					service_flow_hash(world->services[MAAT], &flows[i]));
