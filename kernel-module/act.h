@@ -26,11 +26,13 @@ enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_i
  */
 enum fl_chain_numbers {
 	FL_CHAIN_TTL = 64, /* loops are bounded by hops, not by TTL */
+	/* In place of an exit's counter: a refused SYN cannot be sent on; it is unchanged, and still the caller's. */
+	FL_CHAIN_NOWHERE = FL_COUNTERS,
 };
 
 /*
  * The route from our own address to out.next for an outer packet of len bytes; fills in the addresses. NULL if there is
- * none, with the counter of why not in *refusal.
+ * none, with the counter of why not in *refusal; for a refused SYN also if its neighbour does not answer.
  */
 struct rtable *fl_chain_route_ipv4(const struct fl_arrival *arrival, struct flowi4 *fl4, unsigned int len,
 				   enum fl_counter *refusal);
@@ -45,5 +47,8 @@ void fl_chain_forget_arrival(struct sk_buff *skb);
 
 /* Frees the packet and returns why. */
 enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why);
+
+/* The same for an unchanged packet that has no route; a refused SYN stays the caller's: FL_CHAIN_NOWHERE. */
+enum fl_counter fl_chain_unroutable(const struct fl_arrival *arrival, enum fl_counter why);
 
 #endif

@@ -6,6 +6,7 @@
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ip_tunnels.h>
+#include <net/neighbour.h>
 #include <net/route.h>
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
@@ -16,6 +17,34 @@ enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why)
 {
 	kfree_skb(skb);
 	return why;
+}
+
+enum fl_counter fl_chain_unroutable(const struct fl_arrival *arrival, enum fl_counter why)
+{
+	if (arrival->in.packet == FL_PACKET_REFUSED)
+		return (enum fl_counter)FL_CHAIN_NOWHERE;
+	return fl_chain_refuse(arrival->skb, why);
+}
+
+/*
+ * Whether a refused SYN would wait for a neighbour that has not answered yet. Then this server takes it, and the kernel
+ * asks for the neighbour on its own. Only the first packet to a neighbour waits for the answer.
+ */
+static bool neighbour_is_silent(const struct fl_arrival *arrival, struct dst_entry *route, const void *next)
+{
+	struct neighbour *neighbour;
+	bool is_silent;
+
+	if (arrival->in.packet != FL_PACKET_REFUSED)
+		return false;
+	neighbour = dst_neigh_lookup(route, next);
+	if (!neighbour)
+		return false;
+	is_silent = READ_ONCE(neighbour->nud_state) & (NUD_INCOMPLETE | NUD_FAILED);
+	if (is_silent)
+		neigh_event_send(neighbour, NULL);
+	neigh_release(neighbour);
+	return is_silent;
 }
 
 /*
@@ -42,7 +71,7 @@ struct rtable *fl_chain_route_ipv4(const struct fl_arrival *arrival, struct flow
 	route = ip_route_output_key(arrival->net, fl4);
 	if (IS_ERR(route))
 		return NULL;
-	if (route->rt_type != RTN_UNICAST)
+	if (route->rt_type != RTN_UNICAST || neighbour_is_silent(arrival, &route->dst, &fl4->daddr))
 		goto err_route;
 	*refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
 	if (is_too_big(arrival, len, &route->dst))
@@ -65,7 +94,8 @@ struct dst_entry *fl_chain_route_ipv6(const struct fl_arrival *arrival, struct f
 	route = ip6_dst_lookup_flow(arrival->net, NULL, fl6, NULL);
 	if (IS_ERR(route))
 		return NULL;
-	if (((const struct rt6_info *)route)->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST))
+	if (((const struct rt6_info *)route)->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST) ||
+	    neighbour_is_silent(arrival, route, &fl6->daddr))
 		goto err_route;
 	*refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
 	if (is_too_big(arrival, len, route))

@@ -104,7 +104,7 @@ static enum fl_counter send_ipv4(struct fl_arrival *arrival, const struct outer 
 	struct rtable *route = fl_chain_route_ipv4(arrival, &fl4, sizeof(struct iphdr) + arrival->skb->len, &refusal);
 
 	if (!route)
-		return fl_chain_refuse(arrival->skb, refusal);
+		return fl_chain_unroutable(arrival, refusal);
 	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dst.dev) + OUTER4_LEN)) {
 		ip_rt_put(route);
 		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
@@ -126,7 +126,7 @@ static enum fl_counter send_ipv6(struct fl_arrival *arrival, const struct outer 
 	    fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + arrival->skb->len, &refusal);
 
 	if (!route)
-		return fl_chain_refuse(arrival->skb, refusal);
+		return fl_chain_unroutable(arrival, refusal);
 	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dev) + OUTER6_LEN)) {
 		dst_release(route);
 		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);

@@ -61,18 +61,21 @@ static void mangle(struct fl_arrival *arrival)
 	arrival->headers.ip = &arrival->header;
 }
 
-/* Whether another server would take the SYN as well: then it is offered, and may be refused. */
+/* Whether another server would take the SYN as well, and can be reached: then it is offered, and may be refused. */
 static bool is_offered(const struct fl_arrival *arrival)
 {
 	const struct fl_steer *steer = &arrival->in.steer;
+	enum fl_outer_family family = fl_outer_family(&steer->second.owner);
 
 	return arrival->setup->chaining && steer->flags & FL_STEER_SECOND &&
-	       !fl_verdict_is_unspecified(&steer->second.owner);
+	       !fl_verdict_is_unspecified(&steer->second.owner) && !fl_address_is_none(&arrival->setup->self[family]) &&
+	       (family == FL_OUTER_IPV6 || !arrival->encap->is_ipv6_only);
 }
 
 /*
- * The class of a SYN. Counts it if the service's load counts. Only one that the server would rather not take costs a
- * lookup: a client sends a SYN again whose half-open connection is here already.
+ * The class of a SYN. Counts one that is taken if the service's load counts; a refused one is counted by what becomes of
+ * it. Only one that the server would rather not take costs a lookup: a client sends a SYN again whose half-open
+ * connection is here already.
  */
 static enum fl_packet_class ask(struct fl_arrival *arrival)
 {
@@ -91,17 +94,27 @@ static enum fl_packet_class ask(struct fl_arrival *arrival)
 	}
 	if (fl_sockets_state(arrival->net, &arrival->flow, arrival->skb->dev->ifindex) != FL_SOCKET_NONE)
 		return FL_PACKET_SYN;
-	fl_load_count_passed(&load->state);
 	return FL_PACKET_REFUSED;
 }
 
-/* Counts a SYN that this server refused and then took, as it owns the second bucket, too. */
-static void count_own(struct fl_arrival *arrival)
+/* Counts a SYN that this server refused and then took: it owns the second bucket, too, or could not send it on. */
+static void count_refused_taken(struct fl_arrival *arrival)
 {
 	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.steer.service);
 
-	if (load)
+	if (load && arrival->promoted)
 		fl_load_count_unasked(&load->setting, &load->state);
+	else if (load)
+		fl_load_count_taken(&load->state);
+}
+
+/* Counts a packet that is passed on if it is a SYN that this server refused. */
+static void count_passed(struct fl_arrival *arrival)
+{
+	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.steer.service);
+
+	if (load && arrival->in.packet == FL_PACKET_REFUSED)
+		fl_load_count_passed(&load->state);
 }
 
 /* What the host knows of the connection. A socket of a direct connection, or of another VIP's, is not this one's. */
@@ -210,6 +223,7 @@ static bool is_passed_to_self(const struct fl_arrival *arrival)
 static void promote(struct fl_arrival *arrival)
 {
 	fl_instance_count(arrival->instance, FL_COUNTER_PROMOTED);
+	count_passed(arrival);
 	fl_verdict_promote(&arrival->in);
 	arrival->promoted = true;
 	arrival->in.generation_seen = arrival->out.generation_seen;
@@ -233,10 +247,22 @@ static int deliver(struct fl_arrival *arrival)
 			return drop(arrival, FL_COUNTER_DROP_NO_ROOM);
 	}
 	if (packet == FL_PACKET_REFUSED)
-		count_own(arrival);
+		count_refused_taken(arrival);
 	fl_instance_count(arrival->instance,
 			  fl_deliver(arrival->skb, arrival->inner_at, flow->family == AF_INET,
 				     arrival->mangled ? &arrival->mangling : NULL, fl_counter_of_delivery(packet)));
+	return 0;
+}
+
+static int send_on(struct fl_arrival *arrival)
+{
+	enum fl_counter exit = arrival->encap->send_on(arrival);
+
+	if (exit == (enum fl_counter)FL_CHAIN_NOWHERE)
+		return deliver(arrival);
+	if (arrival->out.verdict == FL_VERDICT_PASS)
+		count_passed(arrival);
+	fl_instance_count(arrival->instance, exit);
 	return 0;
 }
 
@@ -250,8 +276,7 @@ static int act(struct fl_arrival *arrival)
 		return deliver(arrival);
 	case FL_VERDICT_CHAIN:
 	case FL_VERDICT_PASS:
-		fl_instance_count(arrival->instance, arrival->encap->send_on(arrival));
-		return 0;
+		return send_on(arrival);
 	default:
 		return drop(arrival, fl_counter_of_drop(arrival->out.verdict, in->malformed));
 	}

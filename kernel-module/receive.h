@@ -40,6 +40,7 @@ struct fl_encap {
 	bool has_options; /* the outer header may have IP options */
 	bool
 	    is_merged; /* GRO merges its packets; the kernel takes them apart again where they are sent on as they are */
+	bool is_ipv6_only; /* packets are sent on to servers' IPv6 addresses only */
 
 	/* Fills in.steer and inner_at if it returns FL_STEER_OK. What the encapsulation reads is linear. */
 	enum fl_steer_error (*parse)(struct fl_arrival *arrival);
@@ -50,7 +51,10 @@ struct fl_encap {
 	/* Writes arrival->tagged; false if there is no complete inner IP header. NULL: a setup with a key has none. */
 	bool (*tag_message)(struct fl_arrival *arrival);
 
-	/* Chains the packet, or passes it on, to the server out.next. Takes it, and returns the counter of its exit. */
+	/*
+	 * Chains the packet, or passes it on, to the server out.next. Takes it, and returns the counter of its exit; or
+	 * FL_CHAIN_NOWHERE, and it is still the caller's.
+	 */
 	enum fl_counter (*send_on)(struct fl_arrival *arrival);
 
 	/* Packets come in from now on, and no longer. NULL: they come in by the instance's sockets. */

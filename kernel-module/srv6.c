@@ -64,7 +64,7 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 		return fl_chain_refuse(skb, FL_COUNTER_DROP_CHAIN_FAMILY);
 	route = fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + skb->len, &refusal);
 	if (!route)
-		return fl_chain_refuse(skb, refusal);
+		return fl_chain_unroutable(arrival, refusal);
 	if (!skb_is_gso(skb) && !fl_chain_sum_complete(skb)) /* each segment of a merged packet gets its own sum */
 		goto err_route;
 	skb_push(skb, sizeof(struct ipv6hdr));
@@ -153,6 +153,7 @@ static void close(void)
 const struct fl_encap fl_srv6 = {
     .has_bucket = true,
     .is_merged = true,
+    .is_ipv6_only = true,
     .parse = parse,
     .tag_message = tag_message,
     .send_on = send_on,

@@ -8,11 +8,29 @@
  * would drop one with its own address as a martian, and the receiver trusts the mux as much as this server. If the
  * outer family changes, our own address is the source: IPv6 forwards it, IPv4 only with accept_local, which the
  * command checks (host.h).
+ *
+ * A SYN that this server refused, and that cannot be sent on, is taken instead: nothing is changed before the lookup's
+ * result. The lookup does not say whether a neighbour is only not resolved yet, or does not answer. So one SYN a second
+ * goes through the kernel, and the others are taken meanwhile.
  */
 #ifndef FAIRLEAD_ACT_BPF_H
 #define FAIRLEAD_ACT_BPF_H
 
 #include "wire.bpf.h"
+
+enum {
+	ONWARD_NOWHERE = -3, /* in place of an XDP action: a refused SYN cannot be sent on, and nothing was changed */
+	ASKED_MAX = 1024,
+	ASK_NS = 1000000000,
+};
+
+/* When a refused SYN last had the kernel resolve this address, by the clock of bpf_ktime_get_coarse_ns(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ASKED_MAX);
+	__type(key, struct fl_address);
+	__type(value, __u64);
+} asked SEC(".maps");
 
 struct macs {
 	__u8 destination[ETH_ALEN];
@@ -97,6 +115,17 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 	return XDP_PASS;
 }
 
+/* Whether a refused SYN may go to this unresolved neighbour through the kernel: it is lost if nobody answers. */
+static __always_inline bool neighbour_may_be_asked(const struct fl_address *next)
+{
+	__u64 now = bpf_ktime_get_coarse_ns(), *before = bpf_map_lookup_elem(&asked, next);
+
+	if (before && now - *before < ASK_NS)
+		return false;
+	bpf_map_update_elem(&asked, next, &now, BPF_ANY);
+	return true;
+}
+
 /* Looks up the route to the next owner; returns bpf_fib_lookup's result. */
 static __always_inline long onward_route(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *source,
 					 const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
@@ -131,7 +160,8 @@ static __always_inline bool onward_write(struct xdp_md *ctx, const struct macs *
 
 /*
  * Sends the packet to another server; how: ONWARD_PROMOTE, ONWARD_CHAIN, or both. scratch->tagged is its tag's message as
- * it came in, if we have the cluster's key.
+ * it came in, if we have the cluster's key. ONWARD_NOWHERE, with nothing changed, if it is a refused SYN and there is no
+ * way.
  * A packet that passed inner_parse() is long enough for all headers: in the tightest case, IPv4 in IPv6 chained over
  * IPv4, it has 20 bytes to spare.
  */
@@ -143,6 +173,7 @@ static __always_inline int send_on(struct xdp_md *ctx, const struct outer *outer
 	struct bpf_fib_lookup *fib = &scratch->fib;
 	struct fl_address *source = &scratch->source;
 	bool is_passed = !(how & ONWARD_CHAIN), by_kernel = false;
+	bool is_refused = scratch->in.packet == FL_PACKET_REFUSED;
 	struct ethhdr *eth = packet_start(ctx);
 	__u8 class = outer->class;
 	struct macs macs;
@@ -161,15 +192,17 @@ static __always_inline int send_on(struct xdp_md *ctx, const struct outer *outer
 		__builtin_memcpy(macs.source, fib->smac, ETH_ALEN);
 		break;
 	case BPF_FIB_LKUP_RET_NO_NEIGH:
+		if (is_refused && !neighbour_may_be_asked(next))
+			return ONWARD_NOWHERE;
 		__builtin_memcpy(&macs, eth, sizeof(macs));
 		if (outer->is_ipv6 == to_ipv6)
 			*source = outer->source;
 		by_kernel = true;
 		break;
 	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
-		return drop(FL_COUNTER_DROP_CHAIN_TOO_BIG);
+		return is_refused ? ONWARD_NOWHERE : drop(FL_COUNTER_DROP_CHAIN_TOO_BIG);
 	default:
-		return drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
+		return is_refused ? ONWARD_NOWHERE : drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
 	}
 	if (outer->ip_len != ip_len && bpf_xdp_adjust_head(ctx, (int)outer->ip_len - (int)ip_len))
 		return drop(FL_COUNTER_DROP_NO_ROOM);

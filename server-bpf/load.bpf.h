@@ -9,6 +9,7 @@
 #ifndef FAIRLEAD_LOAD_BPF_H
 #define FAIRLEAD_LOAD_BPF_H
 
+#include "encap.bpf.h"
 #include "load.h"
 #include "memory.bpf.h"
 #include "sockets.bpf.h"
@@ -27,14 +28,21 @@ struct {
 	__type(value, struct fl_load_state);
 } load_states SEC(".maps");
 
-/* Whether another server would take the SYN as well: then it is offered, and may be refused. */
-static __always_inline bool load_is_offered(const struct fl_steer *steer)
+/* Whether another server would take the SYN as well, and can be reached: then it is offered, and may be refused. */
+static __always_inline bool load_is_offered(const struct fl_steer *steer, __u32 encap)
 {
-	return config.chaining && steer->flags & FL_STEER_SECOND && !fl_verdict_is_unspecified(&steer->second.owner);
+	bool to_ipv6 = !fl_address_is_ipv4(&steer->second.owner);
+	struct fl_address source = config_self(to_ipv6);
+
+	return config.chaining && steer->flags & FL_STEER_SECOND && !fl_verdict_is_unspecified(&steer->second.owner) &&
+	       !fl_address_is_none(&source) && encap_reaches((enum fl_encap_number)encap, to_ipv6);
 }
 
-/* The class of a SYN: FL_PACKET_REFUSED or FL_PACKET_SYN. Counts it if the service has a setting. */
-static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch *scratch)
+/*
+ * The class of a SYN: FL_PACKET_REFUSED or FL_PACKET_SYN. Counts one that is taken if the service has a setting; what
+ * becomes of a refused one is counted by load_count().
+ */
+static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch *scratch, __u32 encap)
 {
 	const struct fl_steer *steer = &scratch->in.steer;
 	__u32 slot = steer->service;
@@ -46,7 +54,7 @@ static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch
 	state = bpf_map_lookup_elem(&load_states, &slot);
 	if (!state)
 		return FL_PACKET_SYN; /* never: the array has a slot for each 16-bit id */
-	if (!load_is_offered(steer)) {
+	if (!load_is_offered(steer, encap)) {
 		fl_load_count_unasked(setting, state);
 		return FL_PACKET_SYN;
 	}
@@ -57,19 +65,30 @@ static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch
 	if (!fl_load_is_armed(setting, bpf_ktime_get_coarse_ns()) ||
 	    sockets_has_own(ctx, &scratch->flow, &scratch->tuple))
 		return FL_PACKET_SYN;
-	fl_load_count_passed(state);
 	return FL_PACKET_REFUSED;
 }
 
-/* Counts a SYN that this server refused and then took, as it owns the second bucket, too. */
-static __always_inline void load_count_own(__u16 service)
+enum load_end {
+	LOAD_PASSED, /* to the second bucket's owner, which may be this server */
+	LOAD_OWN,    /* and then taken, as this server owns the second bucket, too */
+	LOAD_TAKEN,  /* as it could not be sent on */
+};
+
+/* Counts what became of a SYN that was refused. */
+static __always_inline void load_count(__u16 service, enum load_end end)
 {
 	__u32 slot = service;
 	struct fl_load_setting *setting = bpf_map_lookup_elem(&load_settings, &slot);
 	struct fl_load_state *state = bpf_map_lookup_elem(&load_states, &slot);
 
-	if (setting && state)
+	if (!setting || !state)
+		return; /* never: the arrays have a slot for each 16-bit id */
+	if (end == LOAD_PASSED)
+		fl_load_count_passed(state);
+	else if (end == LOAD_OWN)
 		fl_load_count_unasked(setting, state);
+	else
+		fl_load_count_taken(state);
 }
 
 #endif

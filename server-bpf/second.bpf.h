@@ -29,23 +29,46 @@ static __always_inline int promoted_act(struct xdp_md *ctx, const struct outer *
 	if (inner_is_foreign(ctx, &scratch->flow, &scratch->fib))
 		return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
 	if (in->packet == FL_PACKET_REFUSED)
-		load_count_own(in->steer.service);
+		load_count(in->steer.service, LOAD_OWN);
 	return deliver(ctx, outer, &in->steer, outer->payload + encap_inner_at(outer, &in->steer),
 		       fl_counter_of_delivery(in->packet));
 }
 
-/* Takes the packet whose verdict in scratch->out is to pass it on. Returns the XDP action. */
+/* Delivers a refused SYN for which second_take() returned ONWARD_NOWHERE. Returns the XDP action. */
+static __attribute__((noinline)) int refused_take(struct xdp_md *ctx)
+{
+	struct scratch *scratch = scratch_of_this_cpu();
+	struct outer outer;
+
+	if (!scratch || !outer_parse(ctx, &outer) || outer.malformed ||
+	    (void *)(outer.payload + sizeof(struct udphdr)) > packet_end(ctx))
+		return XDP_DROP; /* never: as in second_take() */
+	if (inner_is_foreign(ctx, &scratch->flow, &scratch->fib))
+		return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
+	load_count(scratch->in.steer.service, LOAD_TAKEN);
+	return deliver(ctx, &outer, &scratch->in.steer, outer.payload + encap_inner_at(&outer, &scratch->in.steer),
+		       fl_counter_of_delivery(FL_PACKET_REFUSED));
+}
+
+/*
+ * Takes the packet whose verdict in scratch->out is to pass it on. Returns the XDP action, or ONWARD_NOWHERE for a
+ * refused SYN that nothing was done to.
+ */
 static __attribute__((noinline)) int second_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
+	bool is_refused = scratch && scratch->in.packet == FL_PACKET_REFUSED;
 	__u32 how = ONWARD_PROMOTE;
 	struct outer outer;
+	int action;
 
 	if (!scratch || !outer_parse(ctx, &outer) || outer.malformed ||
 	    (void *)(outer.payload + sizeof(struct udphdr)) > packet_end(ctx))
 		return XDP_DROP; /* never: slot 0 exists, and the packet has been parsed */
 	if (is_own(&scratch->out.next)) {
 		count(FL_COUNTER_PROMOTED);
+		if (is_refused)
+			load_count(scratch->in.steer.service, LOAD_PASSED);
 		fl_verdict_promote(&scratch->in);
 		scratch->in.generation_seen = scratch->out.generation_seen;
 		decide(&scratch->in, &scratch->out);
@@ -53,7 +76,10 @@ static __attribute__((noinline)) int second_take(struct xdp_md *ctx)
 			return promoted_act(ctx, &outer, scratch);
 		how |= ONWARD_CHAIN;
 	}
-	return send_on(ctx, &outer, &scratch->out.next, how, scratch);
+	action = send_on(ctx, &outer, &scratch->out.next, how, scratch);
+	if (is_refused && action != ONWARD_NOWHERE)
+		load_count(scratch->in.steer.service, LOAD_PASSED);
+	return action;
 }
 
 #endif

@@ -37,6 +37,7 @@ static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struc
 enum {
 	IS_NOTICE = -1,
 	IS_SECOND = -2,
+	/* ONWARD_NOWHERE = -3 */
 };
 
 /* Notes where a notice is; outer_parse() has checked that its UDP header fits in. */
@@ -86,7 +87,7 @@ static __attribute__((noinline)) int packet_take(struct xdp_md *ctx)
 	}
 	in->packet = sockets_classify(ctx, flow, &headers, &scratch->tuple);
 	if (in->packet == FL_PACKET_SYN)
-		in->packet = (enum fl_packet_class)load_ask(ctx, scratch);
+		in->packet = (enum fl_packet_class)load_ask(ctx, scratch, outer.encap);
 	if (!learn(in, out))
 		return drop(FL_COUNTER_DROP_STALE);
 	switch (out->verdict) {
@@ -109,6 +110,8 @@ int fairlead_server(struct xdp_md *ctx)
 	int action = packet_take(ctx);
 
 	if (action == IS_SECOND)
-		return second_take(ctx);
+		action = second_take(ctx);
+	if (action == ONWARD_NOWHERE)
+		return refused_take(ctx);
 	return action == IS_NOTICE ? drop(notice_take(ctx)) : action;
 }

@@ -67,7 +67,7 @@ static void check_row(const struct refuse_row *row, enum rig_family family)
 	if (row->counter == FL_COUNTER_PASS_ON) {
 		stand_expect_chained(&passed);
 		refuse_row_check_passed(row, &packet, &passed);
-	} else {
+	} else if (row->counter == FL_COUNTER_DELIVER_SYN || row->counter == FL_COUNTER_DELIVER_LOCAL_SOCKET) {
 		size_t inner_at = packet.len - (family == RIG_IPV4 ? 40 : 60);
 
 		stand_expect_delivered(packet.data + inner_at, packet.len - inner_at);
@@ -82,14 +82,19 @@ static void run(void **state)
 	check_row(*state, RIG_IPV6);
 }
 
-static enum fl_counter offer_to(fl_u16 service)
+static enum fl_counter offer_of(const struct refuse_row *row, fl_u16 service)
 {
-	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct fl_steer steer = refuse_row_steer(row, RIG_IPV4);
 	struct packet packet;
 
 	steer.service = service;
 	packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
 	return stand_send(&packet);
+}
+
+static enum fl_counter offer_to(fl_u16 service)
+{
+	return offer_of(&refuse_offer, service);
 }
 
 /* One more SYN that another server would take, too. Returns whether it was passed on. */
@@ -187,6 +192,38 @@ static void without_chaining(void **state)
 	setting_put(RIG_SERVICE, &refuse_full);
 	assert_false(offer());
 	check_counts(RIG_SERVICE, &(struct refuse_counts){.unasked = 1});
+}
+
+/* Nothing is offered to a server of a family of which this one has no address. */
+static void other_family(void **state)
+{
+	struct config config = rig_config();
+
+	(void)state;
+	set_anew(&config);
+	setting_put(RIG_SERVICE, &refuse_full);
+	assert_int_equal(offer_of(&refuse_offer6, RIG_SERVICE), FL_COUNTER_DELIVER_SYN);
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.unasked = 1});
+	assert_true(offer());
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.passed = 1, .unasked = 1});
+}
+
+/* One SYN waits for a neighbour; the others are taken until it answers. */
+static void silent_neighbour(void **state)
+{
+	const struct refuse_row *rows[] = {&refuse_silent, &refuse_silent6};
+	struct config config = rig_config_both();
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		set_anew(&config);
+		setting_put(RIG_SERVICE, &refuse_full);
+		assert_int_equal(offer_of(rows[i], RIG_SERVICE), FL_COUNTER_PASS_ON);
+		assert_int_equal(offer_of(rows[i], RIG_SERVICE), FL_COUNTER_DELIVER_SYN);
+		assert_int_equal(offer_of(rows[i], RIG_SERVICE), FL_COUNTER_DELIVER_SYN);
+		check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 2, .passed = 1});
+	}
 }
 
 static void kept_until_detached(void **state)
@@ -306,6 +343,8 @@ int main(void)
 	    {"dynamic adapts", dynamic_adapts},
 	    {"services are apart", services_apart},
 	    {"without chaining nothing is refused", without_chaining},
+	    {"a server of another family is asked nothing", other_family},
+	    {"a neighbour that does not answer", silent_neighbour},
 	    {"a setting is kept until the server is detached", kept_until_detached},
 	    {"bad settings", bad_settings},
 	    {"bad messages", bad_messages},

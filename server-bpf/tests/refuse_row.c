@@ -5,14 +5,19 @@
 
 #include "vectors.h"
 
-#define OTHER  "10.1.0.21"
-#define OTHER6 "2001:db8:1::21"
+#define OTHER    "10.1.0.21"
+#define OTHER6   "2001:db8:1::21"
+#define NOWHERE  "10.3.0.21"
+#define NOWHERE6 "2001:db8:3::21"
 
 const struct fl_load_setting refuse_full = {.busy = 4, .threshold = 4, .policy = FL_LOAD_STATIC};
 static const struct fl_load_setting room = {.busy = 3, .threshold = 4, .policy = FL_LOAD_STATIC};
 static const struct fl_load_setting always = {.busy = 1000, .threshold = 1, .policy = FL_LOAD_ALWAYS};
 
 const struct refuse_row refuse_offer = {.inner = SYN, .second = OTHER};
+const struct refuse_row refuse_offer6 = {.inner = SYN, .second = OTHER6};
+const struct refuse_row refuse_silent = {.inner = SYN, .second = "10.1.0.25"};
+const struct refuse_row refuse_silent6 = {.inner = SYN, .second = "2001:db8:1::25"};
 
 /* clang-format off */
 const struct refuse_row refuse_rows[] = {
@@ -37,6 +42,10 @@ const struct refuse_row refuse_rows[] = {
      FL_COUNTER_DELIVER_SYN, {.passed = 1, .unasked = 1}},
     {"busy: delivered if both are ours and the second has moved", SYN, RIG_SELF, true, 0, &refuse_full, FL_COUNTER_DELIVER_SYN,
      {.passed = 1, .unasked = 1}},
+    {"busy: taken if there is no route", SYN, NOWHERE, false, 0, &refuse_full, FL_COUNTER_DELIVER_SYN, {.taken = 1}},
+    {"busy: taken if there is no route by IPv6", SYN, NOWHERE6, false, 0, &refuse_full, FL_COUNTER_DELIVER_SYN, {.taken = 1}},
+    {"busy: an unknown ACK has no route", ACK_UNKNOWN, NOWHERE, false, 0, &refuse_full, FL_COUNTER_DROP_CHAIN_UNROUTABLE,
+     {0}},
     {"busy: an unknown ACK is passed on as ever", ACK_UNKNOWN, OTHER, false, 0, &refuse_full, FL_COUNTER_PASS_ON, {0}},
     {"busy: an open connection's ACK is delivered", ACK_ESTABLISHED, OTHER, false, 0, &refuse_full,
      FL_COUNTER_DELIVER_LOCAL_SOCKET, {0}},

@@ -42,8 +42,11 @@ struct refuse_row {
 /* Ends with one without a name. */
 extern const struct refuse_row refuse_rows[];
 
-/* The offer of a SYN that another server would take, too; and a setting by which it is refused. */
-extern const struct refuse_row refuse_offer;
+/*
+ * The offer of a SYN that another server would take, too, in each family; the same with one that does not answer; and a
+ * setting by which they are refused.
+ */
+extern const struct refuse_row refuse_offer, refuse_offer6, refuse_silent, refuse_silent6;
 extern const struct fl_load_setting refuse_full;
 
 struct fl_steer refuse_row_steer(const struct refuse_row *row, enum rig_family family);

@@ -88,6 +88,7 @@ static void network_make(void)
 	rig_command("for host in 1 11 12 21 23 24; do"
 		    " ip neigh add 2001:db8:1::$host lladdr 02:00:00:00:00:$host dev rig0 || exit 1; done");
 	rig_command("ip route add default via 10.1.0.1 && ip -6 route add default via 2001:db8:1::1");
+	rig_command("ip route add unreachable 10.3.0.0/16 && ip -6 route add unreachable 2001:db8:3::/48");
 	sysctl("ipv4/conf/rig0/forwarding", "1");
 	sysctl("ipv6/conf/all/forwarding", "1");
 	sysctl("ipv6/conf/rig0/forwarding", "1");

@@ -8,6 +8,7 @@
  *	  |     neighbours: router 10.1.0.1, muxes .11 .., servers .21 ..	MAC 02:00:00:00:00:<same digits>
  *	  |     the same of 2001:db8:1::
  *	rig1    the wire's other end: packets are put in and seen here
+ *	nowhere 10.3.0.0/16, 2001:db8:3::/48
  *
  * The program is not attached: packets are handed to it by BPF_PROG_TEST_RUN, as coming in at rig0.
  */

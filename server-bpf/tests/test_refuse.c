@@ -24,7 +24,7 @@ enum {
 };
 
 static const struct fl_siphash_key key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
-static struct fl_server *plain, *tagged, *never_on; /* the last one passes nothing on */
+static struct fl_server *plain, *tagged, *ipv4_only, *never_on; /* the last one passes nothing on */
 
 static void check_counts(struct fl_server *program, const struct refuse_counts *expected)
 {
@@ -47,7 +47,9 @@ static void check_row(const struct refuse_row *row, enum rig_family family)
 	rig_load_set(plain, row->setting);
 	action = rig_run(plain, &packet);
 	rig_check_counted(plain, row->counter);
-	assert_int_equal(action, row->counter == FL_COUNTER_PASS_ON ? XDP_TX : XDP_PASS);
+	assert_int_equal(action, row->counter == FL_COUNTER_PASS_ON                 ? XDP_TX
+				 : row->counter == FL_COUNTER_DROP_CHAIN_UNROUTABLE ? XDP_DROP
+										    : XDP_PASS);
 	if (row->counter == FL_COUNTER_PASS_ON)
 		refuse_row_check_passed(row, &sent, &packet);
 	check_counts(plain, &row->counts);
@@ -67,6 +69,70 @@ static bool syn_offer(struct fl_server *program)
 	struct packet packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
 
 	return rig_run(program, &packet) == XDP_TX;
+}
+
+/* A SYN like the row's. */
+static struct packet syn_of(const struct refuse_row *row)
+{
+	struct fl_steer steer = refuse_row_steer(row, RIG_IPV4);
+
+	return refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+}
+
+static void end_check(struct fl_server *program, const struct refuse_row *row, enum fl_counter expected)
+{
+	struct packet packet = syn_of(row);
+
+	rig_run(program, &packet);
+	rig_check_counted(program, expected);
+}
+
+/* Nothing is offered to a server of a family of which this one has no address. */
+static void other_family(void **state)
+{
+	(void)state;
+	rig_load_set(ipv4_only, &refuse_full);
+	end_check(ipv4_only, &refuse_offer6, FL_COUNTER_DELIVER_SYN);
+	check_counts(ipv4_only, &(struct refuse_counts){.unasked = 1});
+	end_check(ipv4_only, &refuse_offer, FL_COUNTER_PASS_ON);
+	check_counts(ipv4_only, &(struct refuse_counts){.passed = 1, .unasked = 1});
+}
+
+static fl_u64 ticks_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (fl_u64)now.tv_sec * 1000000000 + (fl_u64)now.tv_nsec;
+}
+
+/* One SYN has the kernel resolve a neighbour; the others are taken for a second. */
+static void silent_neighbour(void **state)
+{
+	const struct refuse_row *rows[] = {&refuse_silent, &refuse_silent6};
+	struct fl_address next;
+	struct packet packet;
+	size_t i, tries, sent;
+	fl_u64 begun = 0;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		next = packet_address(rows[i]->second);
+		for (tries = 0; tries < 100; tries++) { /* until it takes less than the second */
+			bpf_map_delete_elem(bpf_map__fd(plain->maps.asked), &next);
+			rig_load_set(plain, &refuse_full);
+			begun = ticks_ns();
+			end_check(plain, rows[i], FL_COUNTER_PASS_ON_BY_KERNEL);
+			check_counts(plain, &(struct refuse_counts){.passed = 1});
+			for (sent = 0; sent < 2; sent++) {
+				packet = syn_of(rows[i]);
+				rig_run(plain, &packet);
+			}
+			if (ticks_ns() - begun < 1000000000)
+				break;
+		}
+		check_counts(plain, &(struct refuse_counts){.taken = 2, .passed = 1});
+	}
 }
 
 static void setting_write(struct fl_server *program, const struct fl_load_setting *setting)
@@ -284,6 +350,8 @@ int main(void)
 	    {"another service is busy", another_service},
 	    {"a stranger's SYN is no offer", untrusted},
 	    {"without chaining nothing is refused", without_chaining},
+	    {"a server of another family is asked nothing", other_family},
+	    {"a neighbour that does not answer", silent_neighbour},
 	    {"a SYN that is passed on has a new tag", tag_is_renewed},
 	    {"a SYN with a wrong tag is no offer", tag_is_wrong},
 	    {"many at once", many_at_once},
@@ -295,6 +363,9 @@ int main(void)
 
 	rig_open();
 	plain = rig_load(&config);
+	config = rig_config();
+	ipv4_only = rig_load(&config);
+	config = rig_config_both();
 	config.program.chaining = 0;
 	never_on = rig_load(&config);
 	config.program.chaining = 1;
@@ -307,6 +378,7 @@ int main(void)
 		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
 	failed = vectors_run("refusing by the XDP program", &tests);
 	program_close(plain);
+	program_close(ipv4_only);
 	program_close(never_on);
 	program_close(tagged);
 	return failed;
