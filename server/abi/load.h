@@ -9,7 +9,8 @@
  *		 if it took less than 1/2 - epsilon of them, one down if it took more than 1/2 + epsilon
  *
  * c stays at 1 or more, where the paper's falls to 0: an idle server then refuses the next 50 connections. Nor has it
- * a most: the form does not know how many workers there are.
+ * a most: the form does not know how many workers there are. It begins anew when the setting's threshold changes, and
+ * when the service has had another policy.
  *
  * The agent writes a setting with each of its readings. The work is the reading and what the server has taken since,
  * offered or not. A setting has an end: if the agent stops, the server takes everything.
@@ -59,7 +60,7 @@ struct fl_load_state {
 	fl_u32 reading_taken; /* the last bits of fl_load_all_taken() at the reading */
 	fl_u32 sequence;      /* of that reading */
 	fl_u32 threshold;     /* dynamic's present c; 0: it has not begun */
-	fl_u32 reserved;
+	fl_u32 begun_at;      /* the setting's threshold from which dynamic began */
 };
 
 _Static_assert(sizeof(struct fl_load_state) == 56, "the value of a map, and of a netlink attribute");
@@ -83,7 +84,10 @@ FL_INLINE fl_u64 fl_load_all_taken(const struct fl_load_state *state)
 	return FL_LOAD_READ(state->taken) + FL_LOAD_READ(state->unasked);
 }
 
-/* Marks where a new reading begins; to be called before anything is counted or decided. */
+/*
+ * Marks where a new reading begins, and ends what dynamic learned if it is not the policy any more; to be called before
+ * anything is counted or decided.
+ */
 FL_INLINE void fl_load_mark_reading(const struct fl_load_setting *setting, struct fl_load_state *state)
 {
 	fl_u32 taken = (fl_u32)fl_load_all_taken(state), sequence = FL_LOAD_READ(setting->sequence);
@@ -91,6 +95,8 @@ FL_INLINE void fl_load_mark_reading(const struct fl_load_setting *setting, struc
 
 	if (before != sequence && __sync_val_compare_and_swap(&state->sequence, before, sequence) == before)
 		state->reading_taken = taken;
+	if (FL_LOAD_READ(state->threshold) && setting->policy != FL_LOAD_DYNAMIC)
+		state->threshold = 0;
 }
 
 /* SYNs taken since the reading; 0 if another CPU has just marked a newer one. */
@@ -105,8 +111,9 @@ FL_INLINE fl_u32 fl_load_since_reading(const struct fl_load_state *state)
 FL_INLINE fl_u32 fl_load_threshold(const struct fl_load_setting *setting, const struct fl_load_state *state)
 {
 	fl_u32 moved = FL_LOAD_READ(state->threshold);
+	bool counts = setting->policy == FL_LOAD_DYNAMIC && FL_LOAD_READ(state->begun_at) == setting->threshold;
 
-	return setting->policy == FL_LOAD_DYNAMIC && moved ? moved : setting->threshold;
+	return counts && moved ? moved : setting->threshold;
 }
 
 /* Moves dynamic's threshold if the SYN that is offered now is the last of its window; it then begins the next one. */
@@ -126,6 +133,7 @@ FL_INLINE void fl_load_adapt(const struct fl_load_setting *setting, struct fl_lo
 	else if (taken * FL_LOAD_WHOLE > attempts * (FL_LOAD_HALF + setting->epsilon) && threshold > 1)
 		threshold--;
 	state->window_taken += taken;
+	state->begun_at = setting->threshold;
 	state->threshold = threshold;
 }
 

@@ -61,7 +61,10 @@ static const struct decision decisions[] = {
      true},
     {"dynamic, moved up before",
      {.until_ns = NOW + 1, .busy = 2, .threshold = 1, .window = 50, .epsilon = 100, .policy = FL_LOAD_DYNAMIC},
-     {.threshold = 3}, NOW, false},
+     {.threshold = 3, .begun_at = 1}, NOW, false},
+    {"dynamic, moved up before from another threshold",
+     {.until_ns = NOW + 1, .busy = 2, .threshold = 2, .window = 50, .epsilon = 100, .policy = FL_LOAD_DYNAMIC},
+     {.threshold = 3, .begun_at = 1}, NOW, true},
     {"dynamic, expired",
      {.until_ns = NOW, .busy = 2, .threshold = 1, .window = 50, .epsilon = 100, .policy = FL_LOAD_DYNAMIC}, {0}, NOW,
      false},
@@ -208,6 +211,43 @@ static void random_offers(void **state)
 	}
 }
 
+static void refuse(const struct fl_load_setting *setting, struct fl_load_state *load)
+{
+	assert_true(fl_load_refuses(setting, load, NOW));
+	fl_load_count_passed(load);
+}
+
+/* What dynamic has learned ends with its setting's threshold, and where it was not the policy meanwhile. */
+static void begins_anew(void **state)
+{
+	struct fl_load_setting setting = {
+	    .until_ns = NOW + 1, .busy = 9, .threshold = 1, .window = 1, .epsilon = 100, .policy = FL_LOAD_DYNAMIC};
+	static const enum fl_load_policy others[] = {FL_LOAD_ALWAYS, FL_LOAD_STATIC};
+	struct fl_load_state load = {0};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		refuse(&setting, &load);
+		assert_int_equal(fl_load_threshold(&setting, &load), 2);
+		setting.policy = others[i];
+		fl_load_refuses(&setting, &load, NOW);
+		setting.policy = FL_LOAD_DYNAMIC;
+		assert_int_equal(fl_load_threshold(&setting, &load), 1);
+	}
+	refuse(&setting, &load);
+	setting.policy = FL_LOAD_STATIC;
+	fl_load_count_unasked(&setting, &load);
+	setting.policy = FL_LOAD_DYNAMIC;
+	assert_int_equal(fl_load_threshold(&setting, &load), 1);
+	refuse(&setting, &load);
+	assert_int_equal(fl_load_threshold(&setting, &load), 2);
+	setting.threshold = 5;
+	assert_int_equal(fl_load_threshold(&setting, &load), 5);
+	refuse(&setting, &load);
+	assert_int_equal(fl_load_threshold(&setting, &load), 6);
+}
+
 /* Under more work than it can have, dynamic takes about half. */
 static void settles_at_half(void **state)
 {
@@ -243,6 +283,7 @@ int main(void)
 	for (i = 0; i < sizeof(windows) / sizeof(windows[0]); i++)
 		vectors_add_plain(&tests, windows[i].name, end_window, (void *)(uintptr_t)&windows[i]);
 	vectors_add_plain(&tests, "random offers as the paper's algorithms decide them", random_offers, (void *)1);
+	vectors_add_plain(&tests, "dynamic begins anew", begins_anew, NULL);
 	vectors_add_plain(&tests, "dynamic settles at half", settles_at_half, NULL);
 	return vectors_run("load", &tests);
 }
