@@ -63,8 +63,12 @@ u32 fl_memory_find_removed(struct fl_memory *memory, u16 service, const struct f
 	return fl_memory_read(memory, &key, &entry) ? fl_memory_removed_by(&entry, server) : 0;
 }
 
-static bool is_later(const struct fl_bucket_memory *a, const struct fl_bucket_memory *b)
+/* Whether a takes b's place: a later move of the bucket, or a removal by a later generation. */
+static bool is_later(const struct fl_memory_key *key, const struct fl_bucket_memory *a,
+		     const struct fl_bucket_memory *b)
 {
+	if (fl_memory_is_of_removed(key))
+		return a->generation > b->generation;
 	return a->since != b->since ? a->since > b->since : a->generation > b->generation;
 }
 
@@ -99,7 +103,7 @@ int fl_memory_store(struct fl_memory *memory, const struct fl_memory_key *key, c
 	entry->value = *value;
 	spin_lock_bh(&memory->lock);
 	old = rhashtable_lookup_fast(&memory->table, key, parameters);
-	if (!old || is_later(value, &old->value)) {
+	if (!old || is_later(key, value, &old->value)) {
 		err = replace(memory, old, entry);
 		if (!err)
 			entry = NULL;

@@ -155,8 +155,9 @@ void fl_receive_removal(struct fl_arrival *arrival)
 	struct fl_memory_key key = fl_memory_key_of_removed(steer->service, &steer->previous);
 	struct fl_bucket_memory value = {
 	    .since = fl_verdict_since(in), .generation = steer->generation, .previous = steer->previous};
+	struct fl_bucket_memory entry;
 
-	if (fl_memory_find_removed(&instance->memory, steer->service, &steer->previous) >= steer->generation)
+	if (fl_memory_read(&instance->memory, &key, &entry) && entry.generation >= steer->generation)
 		return;
 	fl_instance_count(instance, fl_memory_store(&instance->memory, &key, &value) ? FL_COUNTER_LEARN_FAILED
 										     : FL_COUNTER_LEARNED);

@@ -15,13 +15,14 @@ static __always_inline __u32 removed_by(__u16 service, const struct fl_address *
 	return entry ? fl_memory_removed_by(entry, server) : 0;
 }
 
-/* Stores that a server was removed, unless a later generation is known to have removed it. */
+/* Stores that a server was removed, unless an entry of this or a later generation has the key. */
 static __always_inline void removal_store(const struct fl_steer *steer, __u32 since)
 {
 	struct fl_memory_key key = fl_memory_key_of_removed(steer->service, &steer->previous);
 	struct fl_bucket_memory value = {.since = since, .generation = steer->generation, .previous = steer->previous};
+	const struct fl_bucket_memory *entry = bpf_map_lookup_elem(&memory, &key);
 
-	if (removed_by(steer->service, &steer->previous) < steer->generation)
+	if (!entry || entry->generation < steer->generation)
 		memory_store(&key, &value);
 }
 

@@ -52,17 +52,23 @@ _Static_assert(sizeof(struct fl_memory_key) == 8, "no padding in a hash key");
 
 /*
  * Beside the buckets, memory has an entry for each removed server that a notice has named: its address, the generation
- * that removed it, and when. No service has such a key, as its id is 16 bits wide. Different IPv6 addresses may have one
- * key; the entry then is of the one that was named last.
+ * that removed it, and when. No service has such a key, as its id is 16 bits wide. Two servers have one key with a
+ * chance of one in four billions; the entry is then of the one that a later generation removed.
  */
 #define FL_MEMORY_REMOVED 0x10000U
+#define FL_MEMORY_MIX     0x9e3779b1U /* a prime, at the golden ratio of 2^32 */
 
 FL_INLINE struct fl_memory_key fl_memory_key_of_removed(fl_u16 service, const struct fl_address *server)
 {
-	fl_u32 words[4];
+	fl_u32 words[4], hash = 0;
+	int i;
 
 	__builtin_memcpy(words, server->bytes, sizeof(words));
-	return (struct fl_memory_key){FL_MEMORY_REMOVED | service, words[0] ^ words[1] ^ words[2] ^ words[3]};
+	for (i = 0; i < 4; i++) { /* each step is one to one: addresses that differ in one word have different keys */
+		hash = (hash ^ words[i]) * FL_MEMORY_MIX;
+		hash ^= hash >> 15;
+	}
+	return (struct fl_memory_key){FL_MEMORY_REMOVED | service, hash};
 }
 
 FL_INLINE bool fl_memory_is_of_removed(const struct fl_memory_key *key)
