@@ -305,6 +305,37 @@ static int forget_doit(struct sk_buff *request, struct genl_info *info)
 	return 0;
 }
 
+/* Refuses the request's setting because of one of its fields. The message names the value where the kernel can. */
+#ifdef NL_SET_ERR_MSG_ATTR_FMT
+#define refuse_load(info, field, value, allowed)                                                                       \
+	NL_SET_ERR_MSG_ATTR_FMT((info)->extack, (info)->attrs[FAIRLEAD_A_LOAD_SETTING],                                \
+				field " %u is not allowed; allowed: " allowed, value)
+#else
+#define refuse_load(info, field, value, allowed)                                                                       \
+	NL_SET_ERR_MSG_ATTR((info)->extack, (info)->attrs[FAIRLEAD_A_LOAD_SETTING], field " must be " allowed)
+#endif
+
+static bool load_is_within(u32 value, u32 min, u32 max)
+{
+	return value >= min && value <= max;
+}
+
+static int load_check(const struct fl_load_setting *setting, struct genl_info *info)
+{
+	if (setting->policy >= FL_LOAD_POLICIES)
+		refuse_load(info, "policy", setting->policy, "0 always, 1 static, 2 dynamic");
+	else if (setting->epsilon >= FL_LOAD_HALF)
+		refuse_load(info, "epsilon", setting->epsilon, "0..499");
+	else if (setting->policy != FL_LOAD_ALWAYS && !load_is_within(setting->threshold, 1, FL_LOAD_THRESHOLD_MAX))
+		refuse_load(info, "threshold", setting->threshold, "1..65535");
+	else if (setting->policy != FL_LOAD_ALWAYS &&
+		 !load_is_within(setting->window, FL_LOAD_WINDOW_MIN, FL_LOAD_WINDOW_MAX))
+		refuse_load(info, "window", setting->window, "10..1000");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 static int set_load_doit(struct sk_buff *request, struct genl_info *info)
 {
 	struct fl_load_setting setting;
@@ -314,15 +345,9 @@ static int set_load_doit(struct sk_buff *request, struct genl_info *info)
 	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_LOAD_SETTING))
 		return -EINVAL;
 	memcpy(&setting, nla_data(info->attrs[FAIRLEAD_A_LOAD_SETTING]), sizeof(setting));
-	if (setting.policy >= FL_LOAD_POLICIES) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[FAIRLEAD_A_LOAD_SETTING],
-				    "policy must be 0..2: always, static, dynamic");
-		return -EINVAL;
-	}
-	if (setting.epsilon >= FL_LOAD_HALF) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[FAIRLEAD_A_LOAD_SETTING], "epsilon must be 0..499");
-		return -EINVAL;
-	}
+	err = load_check(&setting, info);
+	if (err)
+		return err;
 	instance = fl_instance_get(genl_info_net(info));
 	if (!instance)
 		return -ENOENT;

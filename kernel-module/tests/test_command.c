@@ -77,7 +77,8 @@ static void what_is_set_is_shown(void **state)
 	    .generation = 12,
 	    .previous = packet_address("10.1.0.23"),
 	};
-	const struct fl_load_setting load = {.until_ns = 1, .busy = 5, .policy = FL_LOAD_STATIC};
+	const struct fl_load_setting load = {
+	    .until_ns = 1, .busy = 5, .threshold = 4, .window = 50, .policy = FL_LOAD_STATIC};
 	json_t *document, *config, *counters, *service;
 	struct packet packet;
 	fl_u64 sum = 0;

@@ -90,7 +90,7 @@ static void restore_generation(const json_t *in)
 static void restore_load(const json_t *in)
 {
 	static const struct fl_load_setting busy = {
-	    .until_ns = UINT64_MAX, .busy = 1, .threshold = 1, .policy = FL_LOAD_STATIC};
+	    .until_ns = UINT64_MAX, .busy = 1, .threshold = 1, .window = 50, .policy = FL_LOAD_STATIC};
 
 	if (verdict_row_class(in) == FL_PACKET_REFUSED)
 		assert_int_equal(module_set_load(stand_client(), service, &busy), 0);

@@ -10,8 +10,8 @@
 #define NOWHERE  "10.3.0.21"
 #define NOWHERE6 "2001:db8:3::21"
 
-const struct fl_load_setting refuse_full = {.busy = 4, .threshold = 4, .policy = FL_LOAD_STATIC};
-static const struct fl_load_setting room = {.busy = 3, .threshold = 4, .policy = FL_LOAD_STATIC};
+const struct fl_load_setting refuse_full = {.busy = 4, .threshold = 4, .window = 50, .policy = FL_LOAD_STATIC};
+static const struct fl_load_setting room = {.busy = 3, .threshold = 4, .window = 50, .policy = FL_LOAD_STATIC};
 static const struct fl_load_setting always = {.busy = 1000, .threshold = 1, .policy = FL_LOAD_ALWAYS};
 
 const struct refuse_row refuse_offer = {.inner = SYN, .second = OTHER};

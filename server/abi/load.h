@@ -34,6 +34,9 @@ enum fl_load_policy {
 enum fl_load_numbers {
 	FL_LOAD_HALF = 500, /* thousandths of the offers, which dynamic aims at */
 	FL_LOAD_WHOLE = 1000,
+	FL_LOAD_THRESHOLD_MAX = 65535, /* of a setting; at least 1 */
+	FL_LOAD_WINDOW_MIN = 10,
+	FL_LOAD_WINDOW_MAX = 1000,
 	FL_LOAD_SINCE_MAX = 0x7fffffff, /* of a difference of numbers that wrap: more is less than 0 */
 };
 

@@ -12,9 +12,6 @@ enum limits {
 	PORTS_MAX = 1024,
 	BACKENDS_MAX = 65535,
 	SECONDS_MAX = 2147483647,
-	THRESHOLD_MAX = 65535,
-	WINDOW_MIN = 10,
-	WINDOW_MAX = 1000,
 };
 
 static const char document[] = "/v1/agent/services";
@@ -194,8 +191,8 @@ static bool hunt_read(const struct reader *reader, const json_t *object, struct 
 	if (!json_is_object(hunt))
 		return fields_refuse(reader->where, "hunt", "", "an object with policy, or none");
 	if (!fields_word(reader->where, hunt, "policy", policies, &policy) ||
-	    !fields_number(reader->where, hunt, "threshold", 1, THRESHOLD_MAX, &threshold) ||
-	    !fields_number(reader->where, hunt, "window", WINDOW_MIN, WINDOW_MAX, &window) ||
+	    !fields_number(reader->where, hunt, "threshold", 1, FL_LOAD_THRESHOLD_MAX, &threshold) ||
+	    !fields_number(reader->where, hunt, "window", FL_LOAD_WINDOW_MIN, FL_LOAD_WINDOW_MAX, &window) ||
 	    !fields_number(reader->where, hunt, "epsilonThousandths", 0, FL_LOAD_HALF - 1, &epsilon))
 		return false;
 	service->has_hunt = true;
