@@ -51,10 +51,10 @@ static json_t *connections_make(const struct told *told)
 	return object;
 }
 
-/* What is more than before; all of it if the form was attached anew meanwhile. */
-static fl_u64 grown(fl_u64 now, fl_u64 before)
+/* Whether the form was attached anew meanwhile, and has counted from 0. */
+static bool is_anew(const struct tally_syns *seen, const struct tally_syns *before)
 {
-	return now >= before ? now - before : now;
+	return seen->offered < before->offered || seen->taken < before->taken || seen->passed < before->passed;
 }
 
 void report_load(struct tally *tally, const struct load_figures *figures)
@@ -66,10 +66,12 @@ void report_load(struct tally *tally, const struct load_figures *figures)
 	load->busy = figures->busy;
 	if (!figures->has_state)
 		return;
+	if (load->has_seen && is_anew(&seen, &load->seen))
+		load->seen = (struct tally_syns){0};
 	if (load->has_seen) { /* else it was before the agent started */
-		load->all.offered += grown(seen.offered, load->seen.offered);
-		load->all.taken += grown(seen.taken, load->seen.taken);
-		load->all.passed += grown(seen.passed, load->seen.passed);
+		load->all.offered += seen.offered - load->seen.offered;
+		load->all.taken += seen.taken - load->seen.taken;
+		load->all.passed += seen.passed - load->seen.passed;
 	}
 	load->has_seen = true;
 	load->seen = seen;

@@ -68,8 +68,9 @@ static const struct step {
     {"attached anew: the form counts from 0", 5, 1, true, true, true, 0, 5, 1},
     {"detached", 0, 0, false, true, true, 9, 0, 0},
     {"attached again, and not counted meanwhile", 7, 1, true, true, true, 9, 2, 0},
-    {"more than a report has room for", 7 + 0x100000004ULL, 1, true, true, true, 1, 0xffffffff, 0},
-    {"the rest", 7 + 0x100000004ULL, 1, true, true, true, 1, 5, 0},
+    {"attached anew, and more taken than before", 30, 0, true, true, true, 9, 30, 0},
+    {"more than a report has room for", 30 + 0x100000004ULL, 0, true, true, true, 1, 0xffffffff, 0},
+    {"the rest", 30 + 0x100000004ULL, 0, true, true, true, 1, 5, 0},
 };
 
 static void loads(void **state)
