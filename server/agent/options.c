@@ -29,7 +29,7 @@ const char agent_help[] =
     "  --token-file   a token of role server that names ADDRESS; mode 0640 or narrower\n"
     "  --address      this server's addresses, as in the rings of its services\n"
     "  --mangle       applications listen on ADDRESS and not on the VIP, as with --mangle of attach\n"
-    "  --ca-file      certificates to trust in place of the system's\n"
+    "  --ca-file      certificates of controllers to trust in place of the system's\n"
     "  --client-cert, --client-key   PEM files, in place of a token or beside it\n"
     "  --no-events    list all connections before each report in place of following them by eBPF\n"
     "  --interface    where the XDP program is attached, which is told how busy the server is (steering hunt)\n"

@@ -96,7 +96,7 @@ const char *page_fetch(struct page *page, long deadline_ms, size_t *len, char wh
 	else if (code == CURLE_OPERATION_TIMEDOUT)
 		snprintf(why, FIGURES_WHY_MAX, "no answer within %ld ms", deadline_ms);
 	else if (code)
-		snprintf(why, FIGURES_WHY_MAX, "%s", curl_easy_strerror(code)); /* without times: printed once */
+		snprintf(why, FIGURES_WHY_MAX, "%s", curl_easy_strerror(code)); /* the same words each time */
 	else
 		snprintf(why, FIGURES_WHY_MAX, "status %ld is not allowed; allowed: 200", status);
 	return NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page of a web server, fetched again and again over a connection that is kept. */
+/*
+ * A page of a web server, fetched again and again over a connection that is kept. Of https the system's certificates are
+ * trusted.
+ */
 #ifndef FAIRLEAD_AGENT_PAGE_H
 #define FAIRLEAD_AGENT_PAGE_H
 
