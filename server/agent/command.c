@@ -31,6 +31,9 @@ struct command {
 	char down[FIGURES_WHY_MAX]; /* why there is no child */
 	char line[LINE_BYTES];
 	size_t len;
+	bool has_number;
+	fl_u32 number;    /* that it has printed last */
+	fl_u64 number_ns; /* when that was read */
 };
 
 struct command *command_open(const char *path)
@@ -60,6 +63,7 @@ static int end(struct command *command)
 	}
 	command->child = 0;
 	command->len = 0;
+	command->has_number = false;
 	return status;
 }
 
@@ -171,30 +175,43 @@ static bool ended(struct command *command, fl_u64 now_ns, char why[FIGURES_WHY_M
 	return stays_down(command, now_ns, why);
 }
 
+/* Whether the number that it has printed last still counts. */
+static bool is_fresh(const struct command *command, fl_u64 now_ns)
+{
+	return command->has_number && now_ns - command->number_ns < COMMAND_COUNTS_MS * MS_NS;
+}
+
 bool command_read(struct command *command, fl_u64 now_ns, int deadline_ms, fl_u32 *busy, char why[FIGURES_WHY_MAX])
 {
 	enum taken taken = NOTHING, now;
 	char bytes[CHUNK];
 	struct pollfd wait;
-	ssize_t got;
+	ssize_t got = -1;
 
 	snprintf(why, FIGURES_WHY_MAX, "%s", command->down);
 	if (command->output < 0 && (now_ns < command->start_ns || !start(command, now_ns, why)))
 		return false;
 	wait = (struct pollfd){.fd = command->output, .events = POLLIN};
 	snprintf(why, FIGURES_WHY_MAX, "has printed no line within %d ms", deadline_ms);
-	if (poll(&wait, 1, deadline_ms) <= 0)
-		return false;
+	/* no wait for a line while there is a number */
+	if (poll(&wait, 1, is_fresh(command, now_ns) ? 0 : deadline_ms) <= 0)
+		goto last;
 	/* what it has printed meanwhile is outdated but for the last line; one that never stops is cut short */
 	for (int i = 0; i < CHUNK && (got = read(command->output, bytes, sizeof(bytes))) > 0; i++) {
-		now = take(command, bytes, (size_t)got, busy, why);
+		now = take(command, bytes, (size_t)got, &command->number, why);
 		taken = now == NOTHING ? taken : now;
 	}
 	if (taken == NUMBER) {
 		command->pace.failures = 0;
-		return true;
+		command->number_ns = now_ns;
 	}
+	if (taken != NOTHING)
+		command->has_number = taken == NUMBER;
+	if (taken == REFUSED)
+		return false;
 	if (taken == NOTHING && got == 0)
 		return ended(command, now_ns, why);
-	return false;
+last:
+	*busy = command->number;
+	return is_fresh(command, now_ns);
 }

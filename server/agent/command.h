@@ -9,13 +9,17 @@
 
 #include "figures.h"
 
+enum {
+	COMMAND_COUNTS_MS = 2000, /* a number that it has printed */
+};
+
 struct command;
 
 /* Starts nothing yet. NULL: no memory. */
 struct command *command_open(const char *path);
 void command_close(struct command *command);
 
-/* The last number that it has printed; waits for the next one. False: not within the time, or no number, and why. */
+/* The last number that it has printed; waits for one if that is older than COMMAND_COUNTS_MS. False: none, and why. */
 bool command_read(struct command *command, fl_u64 now_ns, int deadline_ms, fl_u32 *busy, char why[FIGURES_WHY_MAX]);
 
 #endif

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -316,6 +317,21 @@ def test_a_source_comes_back(world: World) -> None:
     number.write_text("8\n")
     until_busy(world, controller, 8)
     assert "is read again" in world.said.read_text()
+    world.stop()
+
+
+def test_a_command_that_prints_rarely(world: World) -> None:
+    """Its last number counts until it prints another one, but not for long."""
+    controller = world.controller(service() | TWO)
+    script = executable(world, "for i in $(seq 15); do echo 6; sleep 1; done; exec sleep 600")
+    world.start(controller, words=("--busy", f"command={script}"))
+    until("a reading is reported", lambda: busy(controller) == 6, SECONDS)
+    begun = len(controller.reports)
+    until("five more reports", lambda: len(controller.reports) >= begun + 5, SECONDS)
+    found = [one["services"][0]["load"].get("busy") for one in controller.reports[begun:]]
+    assert found.count(6) >= 3, (found, world.said.read_text())
+    until("it is too old", lambda: busy(controller) is None, SECONDS)
+    until("which is said", lambda: "has printed no line within" in world.said.read_text(), SECONDS)
     world.stop()
 
 
