@@ -57,7 +57,7 @@ static int end(struct command *command)
 		close(command->output);
 	command->output = -1;
 	if (command->child) {
-		kill(command->child, SIGKILL);
+		kill(-command->child, SIGKILL); /* and what it has started */
 		while (waitpid(command->child, &status, 0) < 0 && errno == EINTR)
 			;
 	}
@@ -92,7 +92,8 @@ static int spawn(struct command *command, int output)
 		posix_spawn_file_actions_destroy(&files);
 		return ENOMEM;
 	}
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setpgroup(&attributes, 0); /* a group of its own */
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &all);
 	err = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

@@ -2,7 +2,8 @@
 /*
  * A command that runs as long as the agent and prints how busy the server is, a number a line. No shell starts it, it
  * has no arguments, and none of the agent's files and of its unit's capabilities. If it ends it is started again, after 1 s
- * to 30 s. It is killed when the agent stops, and ends at its next line if the agent was killed.
+ * to 30 s. When the agent stops it is killed, with all that it has started and that has left its process group as it was.
+ * If the agent is killed, systemd kills all of them with the unit; without systemd, SIGPIPE ends each at its next line.
  */
 #ifndef FAIRLEAD_AGENT_COMMAND_H
 #define FAIRLEAD_AGENT_COMMAND_H

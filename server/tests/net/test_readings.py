@@ -335,6 +335,18 @@ def test_a_command_that_prints_rarely(world: World) -> None:
     world.stop()
 
 
+def test_a_command_ends_with_what_it_has_started(world: World) -> None:
+    controller = world.controller(service() | TWO)
+    file = world.directory / "pid"
+    script = executable(world, f"sleep 600 & echo $! >{file}; while echo 5; do sleep 0.02; done")
+    world.start(controller, words=("--busy", f"command={script}"))
+    until("a reading is reported", lambda: busy(controller) == 5, SECONDS)
+    started = Path("/proc", file.read_text().strip(), "stat")
+    assert " (sleep) S " in started.read_text()
+    world.stop()
+    until("it has ended", lambda: not started.exists() or ") Z " in started.read_text(), SECONDS)
+
+
 @pytest.fixture
 def server_b(rack: Rack, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """Where server b's agent runs; a is the second choice of all connections."""
