@@ -20,6 +20,13 @@ enum numbers {
 	DEADLINE_OF = 2,   /* a reading may take so many intervals */
 	DEADLINE_MS = 100, /* at least */
 	WHY_MAX = 300,
+	SAID_MS = 10000, /* at most one trouble in this time is printed */
+};
+
+/* Of one kind. */
+struct trouble {
+	char said[WHY_MAX]; /* what was printed, and is not over; empty: nothing */
+	fl_u64 said_ns;     /* when something was printed last; 0: never */
 };
 
 struct readings {
@@ -42,7 +49,7 @@ struct readings {
 	fl_u32 *fresh;
 	fl_u32 sequence;
 	fl_u64 spacing_ns;
-	char source_trouble[WHY_MAX], form_trouble[WHY_MAX]; /* what was printed; empty: all is well */
+	struct trouble source_trouble, form_trouble;
 };
 
 static fl_u64 read_ns(clockid_t clock)
@@ -53,14 +60,26 @@ static fl_u64 read_ns(clockid_t clock)
 	return (fl_u64)now.tv_sec * 1000000000ULL + (fl_u64)now.tv_nsec;
 }
 
-/* Prints the trouble if it is another than before; NULL: there is none any more. */
-static void say(char before[WHY_MAX], const char *what, const char *trouble, const char *then, const char *again)
+/*
+ * Prints what is wrong if that is another thing than before, which may be with each reading: so not more often than once
+ * in SAID_MS. NULL: nothing is wrong any more.
+ */
+static void say(struct trouble *trouble, const char *what, const char *wrong, const char *then, const char *again)
 {
-	if (trouble && strcmp(before, trouble))
-		fprintf(stderr, "fairlead-server: agent: %s: %s; %s\n", what, trouble, then);
-	if (!trouble && before[0])
-		fprintf(stderr, "fairlead-server: agent: %s: %s\n", what, again);
-	snprintf(before, WHY_MAX, "%s", trouble ? trouble : "");
+	fl_u64 now_ns;
+
+	if (!wrong) {
+		if (trouble->said[0])
+			fprintf(stderr, "fairlead-server: agent: %s: %s\n", what, again);
+		trouble->said[0] = '\0';
+		return;
+	}
+	now_ns = read_ns(CLOCK_MONOTONIC);
+	if (!strcmp(trouble->said, wrong) || (trouble->said_ns && now_ns - trouble->said_ns < SAID_MS * MS_NS))
+		return;
+	fprintf(stderr, "fairlead-server: agent: %s: %s; %s\n", what, wrong, then);
+	snprintf(trouble->said, WHY_MAX, "%s", wrong);
+	trouble->said_ns = now_ns;
 }
 
 static void say_source(struct readings *readings, const char *trouble)
@@ -68,13 +87,13 @@ static void say_source(struct readings *readings, const char *trouble)
 	char what[WHY_MAX];
 
 	snprintf(what, sizeof(what), "--busy %s", readings->options->source.text);
-	say(readings->source_trouble, what, trouble, "the server takes every connection until it can be read",
+	say(&readings->source_trouble, what, trouble, "the server takes every connection until it can be read",
 	    "is read again");
 }
 
 static void say_form(struct readings *readings, const char *trouble)
 {
-	say(readings->form_trouble, "steering hunt", trouble, "the server takes every connection until then",
+	say(&readings->form_trouble, "steering hunt", trouble, "the server takes every connection until then",
 	    "the attached form is told again how busy the server is");
 }
 

@@ -335,6 +335,19 @@ def test_a_command_that_prints_rarely(world: World) -> None:
     world.stop()
 
 
+def test_trouble_of_many_kinds_is_said_now_and_then(world: World) -> None:
+    controller = world.controller(service() | TWO)
+    script = executable(world, "i=0; while echo x$i; do i=$((i + 1)); sleep 0.02; done")
+    begun = time.monotonic()
+    world.start(controller, words=("--busy", f"command={script}"))
+    until("it is said", lambda: "is not allowed" in world.said.read_text(), SECONDS)
+    count = len(controller.reports)
+    until("three more reports", lambda: len(controller.reports) >= count + 3, SECONDS)
+    said = world.said.read_text().count("--busy command=")
+    assert said <= 1 + (time.monotonic() - begun) / 10, world.said.read_text()
+    world.stop()
+
+
 def test_a_command_ends_with_what_it_has_started(world: World) -> None:
     controller = world.controller(service() | TWO)
     file = world.directory / "pid"
