@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The load of an attached XDP program: elements of two of its maps. Each call asks the kernel which program is attached,
- * 10 microseconds, since the maps of one that was detached would still take what is written into them.
+ * The load of an attached XDP program: elements of two of its maps. find() asks the kernel which program is attached, 10
+ * microseconds, since the maps of one that was detached would still take what is written into them.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -49,8 +49,9 @@ static int program_open(struct load_of_bpf *load, __u32 program)
 }
 
 /* Makes sure that the maps are those of the attached program. */
-static int attached_check(struct load_of_bpf *load)
+static int find(struct load *open)
 {
+	struct load_of_bpf *load = (struct load_of_bpf *)open;
 	unsigned int ifindex = if_nametoindex(load->interface);
 	__u32 program = 0;
 	int err = ifindex ? bpf_xdp_query_id((int)ifindex, 0, &program) : -ENODEV;
@@ -65,22 +66,25 @@ static int attached_check(struct load_of_bpf *load)
 	return program == load->program ? load->err : program_open(load, program);
 }
 
+static bool is_found(const struct load_of_bpf *load)
+{
+	return load->program && !load->err;
+}
+
 static int set(struct load *open, fl_u16 service, const struct fl_load_setting *setting)
 {
 	struct load_of_bpf *load = (struct load_of_bpf *)open;
 	__u32 slot = service;
-	int err = attached_check(load);
 
-	return err ? err : bpf_map_update_elem(load->running.load_settings, &slot, setting, BPF_ANY);
+	return is_found(load) ? bpf_map_update_elem(load->running.load_settings, &slot, setting, BPF_ANY) : -ENOENT;
 }
 
 static int read(struct load *open, fl_u16 service, struct fl_load_state *state)
 {
 	struct load_of_bpf *load = (struct load_of_bpf *)open;
 	__u32 slot = service;
-	int err = attached_check(load);
 
-	return err ? err : bpf_map_lookup_elem(load->running.load_states, &slot, state);
+	return is_found(load) ? bpf_map_lookup_elem(load->running.load_states, &slot, state) : -ENOENT;
 }
 
 static void close_interface(struct load *open)
@@ -91,4 +95,5 @@ static void close_interface(struct load *open)
 	free(load);
 }
 
-const struct load_form load_bpf = {.open = open_interface, .set = set, .read = read, .close = close_interface};
+const struct load_form load_bpf = {
+    .open = open_interface, .find = find, .set = set, .read = read, .close = close_interface};

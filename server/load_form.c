@@ -12,6 +12,11 @@ struct load *load_open(const struct form *form, const char *interface)
 	return load;
 }
 
+int load_find(struct load *load)
+{
+	return load->form->find ? load->form->find(load) : 0;
+}
+
 int load_set(struct load *load, fl_u16 service, const struct fl_load_setting *setting)
 {
 	return load->form->set(load, service, setting);

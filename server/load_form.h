@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the agent tells an attached form how busy the server is, and reads what became of that (abi/load.h). A form that
- * is attached later, or detached and attached again, is found by the next call.
+ * is attached later, or detached and attached again, is found by the next load_find().
  */
 #ifndef FAIRLEAD_LOAD_FORM_H
 #define FAIRLEAD_LOAD_FORM_H
@@ -18,6 +18,7 @@ struct load {
 /* What a form implements; the functions below say what each does. */
 struct load_form {
 	struct load *(*open)(const char *interface);
+	int (*find)(struct load *load); /* NULL: each call finds it */
 	int (*set)(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
 	int (*read)(struct load *load, fl_u16 service, struct fl_load_state *state);
 	void (*close)(struct load *load);
@@ -29,9 +30,11 @@ extern const struct load_form load_bpf, load_module;
 struct load *load_open(const struct form *form, const char *interface);
 
 /*
- * Both return 0, -ENOENT if nothing is attached, or another negative errno: if the form that is attached cannot be used,
- * a sentence is printed when it is met first.
+ * Finds what is attached now: before others, once for several of them. All three return 0, -ENOENT if nothing is
+ * attached, or another negative errno: if the form that is attached cannot be used, a sentence is printed when it is met
+ * first.
  */
+int load_find(struct load *load);
 int load_set(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
 int load_read(struct load *load, fl_u16 service, struct fl_load_state *state);
 

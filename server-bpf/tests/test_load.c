@@ -71,11 +71,26 @@ static void syn_run(fl_u16 service)
 	running_close(&running);
 }
 
+/* As the agent does it. */
+static int set_found(struct load *load, fl_u16 service, const struct fl_load_setting *setting)
+{
+	int err = load_find(load);
+
+	return err ? err : load_set(load, service, setting);
+}
+
+static int read_found(struct load *load, fl_u16 service, struct fl_load_state *state)
+{
+	int err = load_find(load);
+
+	return err ? err : load_read(load, service, state);
+}
+
 static void check_unasked(struct load *load, fl_u16 service, fl_u64 expected)
 {
 	struct fl_load_state state;
 
-	assert_int_equal(load_read(load, service, &state), 0);
+	assert_int_equal(read_found(load, service, &state), 0);
 	assert_int_equal(state.unasked, expected);
 	assert_int_equal(fl_load_offered(&state), 0);
 }
@@ -89,7 +104,7 @@ static void set_and_read(void **state)
 	attach();
 	syn_run(65535);
 	check_unasked(load, 65535, 0);
-	assert_int_equal(load_set(load, 65535, &setting), 0);
+	assert_int_equal(set_found(load, 65535, &setting), 0);
 	syn_run(65535);
 	syn_run(RIG_SERVICE);
 	check_unasked(load, 65535, 1);
@@ -104,7 +119,7 @@ static void kept_when_replaced(void **state)
 
 	(void)state;
 	attach();
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), 0);
+	assert_int_equal(set_found(load, RIG_SERVICE, &setting), 0);
 	syn_run(RIG_SERVICE);
 	attach();
 	syn_run(RIG_SERVICE);
@@ -119,15 +134,15 @@ static void fresh_when_attached_again(void **state)
 	struct fl_load_state read;
 
 	attach();
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), 0);
+	assert_int_equal(set_found(load, RIG_SERVICE, &setting), 0);
 	syn_run(RIG_SERVICE);
 	detach(state);
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), -ENOENT);
-	assert_int_equal(load_read(load, RIG_SERVICE, &read), -ENOENT);
+	assert_int_equal(set_found(load, RIG_SERVICE, &setting), -ENOENT);
+	assert_int_equal(read_found(load, RIG_SERVICE, &read), -ENOENT);
 	attach();
 	syn_run(RIG_SERVICE);
 	check_unasked(load, RIG_SERVICE, 0);
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), 0);
+	assert_int_equal(set_found(load, RIG_SERVICE, &setting), 0);
 	syn_run(RIG_SERVICE);
 	check_unasked(load, RIG_SERVICE, 1);
 	load_close(load);
@@ -139,8 +154,8 @@ static void not_attached(void **state)
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
-	assert_int_equal(load_set(none, RIG_SERVICE, &setting), -ENOENT);
-	assert_int_equal(load_set(absent, RIG_SERVICE, &setting), -ENODEV);
+	assert_int_equal(set_found(none, RIG_SERVICE, &setting), -ENOENT);
+	assert_int_equal(set_found(absent, RIG_SERVICE, &setting), -ENODEV);
 	load_close(none);
 	load_close(absent);
 }
@@ -159,8 +174,8 @@ static void another_program(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(bpf_xdp_attach((int)rig_interface(), fd, 0, NULL), 0);
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), -EBUSY);
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), -EBUSY);
+	assert_int_equal(set_found(load, RIG_SERVICE, &setting), -EBUSY);
+	assert_int_equal(set_found(load, RIG_SERVICE, &setting), -EBUSY);
 	assert_int_equal(bpf_xdp_detach((int)rig_interface(), 0, NULL), 0);
 	load_close(load);
 }

@@ -49,6 +49,7 @@ struct readings {
 	fl_u32 *fresh;
 	fl_u32 sequence;
 	fl_u64 spacing_ns;
+	fl_u64 tell_ns; /* processor time that telling the form has taken last */
 	struct trouble source_trouble, form_trouble;
 };
 
@@ -105,11 +106,12 @@ static bool wants(const struct services *services)
 	return false;
 }
 
-/* Tells the form the last reading. */
+/* Tells the form the last reading, as far as it can. */
 static void tell(struct readings *readings)
 {
+	fl_u64 begun_ns = read_ns(CLOCK_THREAD_CPUTIME_ID);
+	int absent = readings->load ? 0 : -ENODEV, err = 0, one;
 	bool hunts = false;
-	int err = 0, one;
 
 	readings->sequence++;
 	for (size_t i = 0; i < readings->services->count; i++) {
@@ -118,13 +120,16 @@ static void tell(struct readings *readings)
 
 		if (!service->has_hunt || service->ambiguous)
 			continue;
+		if (!hunts && !absent)
+			absent = load_find(readings->load);
 		hunts = true;
 		setting.until_ns = readings->until_ns;
 		setting.busy = readings->busy[i];
 		setting.sequence = readings->sequence;
-		one = readings->load ? load_set(readings->load, service->id, &setting) : -ENODEV;
+		one = absent ? absent : load_set(readings->load, service->id, &setting);
 		err = err ? err : one;
 	}
+	readings->tell_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 	if (!hunts)
 		return;
 	if (!readings->load)
@@ -166,7 +171,7 @@ static void read_once(struct readings *readings)
 	deadline_ms = deadline_ms > DEADLINE_MS ? deadline_ms : DEADLINE_MS;
 	is_read = open_source(readings, why) &&
 		  source_read(readings->source, readings->services, begun_ns, deadline_ms, readings->fresh, why);
-	used_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+	used_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns + readings->tell_ns;
 	readings->spacing_ns = SHARE * used_ns > interval_ns ? SHARE * used_ns : interval_ns;
 	counts_ns = COUNTS_FOR * readings->spacing_ns;
 	say_source(readings, is_read ? NULL : why);
@@ -299,7 +304,7 @@ struct load_figures readings_of(struct readings *readings, const struct service 
 		figures.has_busy = true;
 		figures.busy = readings->busy[i];
 	}
-	if (service->has_hunt && readings->load)
+	if (service->has_hunt && readings->load && !load_find(readings->load))
 		figures.has_state = !load_read(readings->load, service->id, &figures.state);
 	pthread_mutex_unlock(&readings->lock);
 	return figures;
