@@ -78,7 +78,7 @@ public final class AgentReports implements LiveConnections {
 
   /**
    * @param interval since the report before, to which {@code opened} and {@code closed} refer
-   * @param offers in all reports of this server since it was first heard
+   * @param offers in all reports of this server since the service was first heard of there
    */
   public record Heard(Report.Service report, Optional<Duration> interval, Offers offers) {}
 
@@ -108,8 +108,15 @@ public final class AgentReports implements LiveConnections {
 
   private record Entry(int service, Heard heard, Optional<Answer> answer) {}
 
+  /** {@code service} is the id; the counts go on when the server's services change. */
+  private record Counted(int service, Offers offers) {}
+
   private record Agent(
-      Report report, long heard, List<String> formerBoots, Map<String, Entry> services) {}
+      Report report,
+      long heard,
+      List<String> formerBoots,
+      Map<String, Entry> services,
+      Map<String, Counted> counts) {}
 
   private final Directory directory;
   private final LongSupplier nanos;
@@ -179,8 +186,7 @@ public final class AgentReports implements LiveConnections {
       boolean isNew = addresses.stream().allMatch(address -> isNewer(report, agents.get(address)));
       if (isNew) {
         for (Address address : addresses) {
-          agents.put(
-              address, agent(report, agents.get(address), isCurrent ? byName : Map.of(), answers));
+          agents.put(address, agent(report, agents.get(address), isCurrent, byName, answers));
         }
       }
       boolean isHurried = !isCurrent;
@@ -332,7 +338,11 @@ public final class AgentReports implements LiveConnections {
   }
 
   private Agent agent(
-      Report report, Agent last, Map<String, Place> places, Map<String, Answer> answers) {
+      Report report,
+      Agent last,
+      boolean isCurrent,
+      Map<String, Place> places,
+      Map<String, Answer> answers) {
     long now = nanos.getAsLong();
     boolean isSameBoot = last != null && last.report().boot().equals(report.boot());
     List<String> former = last == null ? List.of() : last.formerBoots();
@@ -343,29 +353,51 @@ public final class AgentReports implements LiveConnections {
     }
     Optional<Duration> interval =
         isSameBoot ? Optional.of(Duration.ofNanos(now - last.heard())) : Optional.empty();
+    Map<String, Counted> counts = counts(report, last, isCurrent, places);
     Map<String, Entry> services = new HashMap<>();
     for (Report.Service service : report.services()) {
       Place place = places.get(service.name());
-      if (place != null) {
+      if (isCurrent && place != null) {
         services.put(
             service.name(),
             new Entry(
                 place.id(),
-                new Heard(service, interval, offers(place, service, last)),
+                new Heard(service, interval, counts.get(service.name()).offers()),
                 Optional.ofNullable(answers.get(service.name()))));
       }
     }
-    return new Agent(report, now, former, services);
+    return new Agent(report, now, former, services, counts);
   }
 
-  private static Offers offers(Place place, Report.Service service, Agent last) {
-    Offers before =
-        Optional.ofNullable(last)
-            .map(agent -> agent.services().get(service.name()))
-            .filter(entry -> entry.service() == place.id())
-            .map(entry -> entry.heard().offers())
-            .orElse(Offers.NONE);
-    return service.load().map(before::plus).orElse(before);
+  /**
+   * An agent that counts for other services than now counts what it offers anew all the same. Its
+   * numbers are of the service of that name if that one was heard of before.
+   */
+  private static Map<String, Counted> counts(
+      Report report, Agent last, boolean isCurrent, Map<String, Place> places) {
+    Map<String, Counted> counts = new HashMap<>();
+    if (last != null) {
+      last.counts()
+          .forEach(
+              (name, counted) -> {
+                Place place = places.get(name);
+                if (place != null && place.id() == counted.service()) {
+                  counts.put(name, counted);
+                }
+              });
+    }
+    for (Report.Service service : report.services()) {
+      Place place = places.get(service.name());
+      if (place == null || !isCurrent && !counts.containsKey(service.name())) {
+        continue;
+      }
+      Counted before = counts.getOrDefault(service.name(), new Counted(place.id(), Offers.NONE));
+      counts.put(
+          service.name(),
+          new Counted(
+              place.id(), service.load().map(before.offers()::plus).orElse(before.offers())));
+    }
+    return counts;
   }
 
   private static Answer decode(int index, Report.Answer answer, int buckets) {

@@ -290,6 +290,35 @@ class AgentReportsTest {
     assertThat(view().load().orElseThrow().offered()).as("a new leader").isEqualTo(1);
   }
 
+  /** A change of a server's other services makes its agent's next report outdated. */
+  @Test
+  void whatIsOfferedGoesOnWhenServicesChange() {
+    accept(report(BOOT, 1, loaded(3L, 120, 80, 40)));
+    reports.accept(report(BOOT, 2, loaded(3L, 10, 4, 6)), Set.of(SEVEN), false, places);
+    assertThat(view().load()).as("of another state").isEmpty();
+    accept(report(BOOT, 3, loaded(3L, 1, 1, 0)));
+    AgentView.Load load = view().load().orElseThrow();
+    assertThat(List.of(load.offered(), load.taken(), load.passed()))
+        .isEqualTo(List.of(131L, 85L, 46L));
+
+    reports.accept(
+        report(BOOT, 4, loaded(3L, 10, 10, 0)),
+        Set.of(SEVEN),
+        false,
+        List.of(new Place(ServiceConfig.builder(2, "web").buckets(256).build(), List.of(7))));
+    accept(report(BOOT, 5, loaded(3L, 1, 1, 0)));
+    assertThat(view().load().orElseThrow().offered())
+        .as("another service of the name")
+        .isEqualTo(1);
+  }
+
+  @Test
+  void whatAnUnknownAgentOfferedOtherServicesIsNoOnes() {
+    reports.accept(report(BOOT, 1, loaded(3L, 10, 4, 6)), Set.of(SEVEN), false, places);
+    accept(report(BOOT, 2, loaded(3L, 1, 1, 0)));
+    assertThat(view().load().orElseThrow().offered()).isEqualTo(1);
+  }
+
   @Test
   void loadsAreOfThePoolAndOfTheLastTenSeconds() throws RefusedException {
     ServiceImage image = image();
