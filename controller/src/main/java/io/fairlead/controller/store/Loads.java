@@ -11,7 +11,7 @@ import java.util.TreeMap;
  * @param loads by id; a backend without one is not known to be busy or idle
  */
 public record Loads(int format, SortedMap<Integer, Long> loads) {
-  private static final int FORMAT = 1;
+  static final int FORMAT = 1;
 
   public Loads {
     loads = Collections.unmodifiableSortedMap(new TreeMap<>(loads));

@@ -75,6 +75,14 @@ public final class NodeJson {
     return bytes(loads);
   }
 
+  static Loads readLoads(byte[] json) throws StoreException {
+    Loads loads = read(json, Loads.class, "loads");
+    if (loads.format() != Loads.FORMAT) {
+      throw new StoreException("loads have the unknown format " + loads.format());
+    }
+    return loads;
+  }
+
   static byte[] write(AuditEntry entry) {
     return bytes(entry);
   }

@@ -7,6 +7,7 @@ import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -364,6 +365,23 @@ public final class ServiceStore {
               written(path, nodes.stat(path).isPresent(), NodeJson.write(loads))));
     } catch (Exception e) {
       throw new StoreException("loads of service '%s' were not written: %s".formatted(name, e), e);
+    }
+  }
+
+  /** How busy a service's backends are; empty if that was not written since then. */
+  public Optional<Loads> readLoads(String name, Instant since) throws StoreException {
+    String path = tree.loads(name);
+    try {
+      Optional<Stat> stat = nodes.stat(path);
+      if (stat.isEmpty() || stat.get().getMtime() < since.toEpochMilli()) {
+        return Optional.empty();
+      }
+      Optional<byte[]> json = nodes.data(path);
+      return json.isPresent() ? Optional.of(NodeJson.readLoads(json.get())) : Optional.empty();
+    } catch (StoreException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new StoreException("loads of service '%s' were not read: %s".formatted(name, e), e);
     }
   }
 

@@ -38,6 +38,7 @@ import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
+import io.fairlead.controller.store.Loads;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
@@ -54,6 +55,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Collection;
 import java.util.List;
@@ -161,7 +163,7 @@ public final class FairleadController implements AutoCloseable {
                 options.arraysWait()),
             othelloThreads,
             new OthelloCounters(registry));
-    loads = new LoadsWriter(agentReports::loads, store::write, System::nanoTime, registry);
+    loads = loadsWriter();
     agents = new Agents(reads, agentReports, othello);
     drainWatch = new DrainWatch(agentReports, muxWatch::muxes, System::nanoTime);
     writes = new Writes(lead, session, catalogueThread, drainWatch, commits);
@@ -174,6 +176,25 @@ public final class FairleadController implements AutoCloseable {
         .register(
             new StateMetrics(
                 () -> view.of(reads.health(), reads.lastServices(), muxWatch.muxes())));
+  }
+
+  private LoadsWriter loadsWriter() {
+    return new LoadsWriter(
+        agentReports::loads,
+        new LoadsWriter.Store() {
+          @Override
+          public void write(Epoch epoch, String service, Loads loads) throws StoreException {
+            store.write(epoch, service, loads);
+          }
+
+          @Override
+          public Optional<Loads> readSince(String service, Instant since) throws StoreException {
+            return store.readLoads(service, since);
+          }
+        },
+        options.clock(),
+        System::nanoTime,
+        registry);
   }
 
   private DrainMetrics drainMetrics() {

@@ -9,12 +9,17 @@ import io.fairlead.controller.store.StoreException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -35,13 +40,18 @@ final class LoadsWriter {
   private static final Logger LOG = LoggerFactory.getLogger(LoadsWriter.class);
   private static final String WRITES = "fairlead.controller.loads.writes";
 
-  /** One write, fenced by the epoch. */
+  /** What muxes read. */
   interface Store {
+    /** One write, fenced by the epoch. */
     void write(Epoch epoch, String service, Loads loads) throws StoreException;
+
+    /** What was written since then, by ZooKeeper's clock, which is about this one's. */
+    Optional<Loads> readSince(String service, Instant since) throws StoreException;
   }
 
   private final Function<ServiceImage, SortedMap<Integer, Long>> source;
   private final Store store;
+  private final InstantSource clock;
   private final LongSupplier nanos;
   private final Counter written;
   private final Counter failed;
@@ -51,6 +61,9 @@ final class LoadsWriter {
 
   /** By id of the service. */
   private final Map<Integer, Written> known = new HashMap<>();
+
+  /** What the last leader wrote, by id of the service. */
+  private final Map<Integer, SortedMap<Integer, Long>> found = new HashMap<>();
 
   private Epoch epoch;
   private long began;
@@ -62,10 +75,12 @@ final class LoadsWriter {
   LoadsWriter(
       Function<ServiceImage, SortedMap<Integer, Long>> source,
       Store store,
+      InstantSource clock,
       LongSupplier nanos,
       MeterRegistry registry) {
     this.source = source;
     this.store = store;
+    this.clock = clock;
     this.nanos = nanos;
     written = registry.counter(WRITES, "result", "written");
     failed = registry.counter(WRITES, "result", "failed");
@@ -81,6 +96,7 @@ final class LoadsWriter {
       epoch = now;
       began = nanos.getAsLong();
       known.clear();
+      found.clear();
     }
     Set<Integer> wanting = new HashSet<>();
     for (ServiceImage service : services) {
@@ -90,15 +106,20 @@ final class LoadsWriter {
       }
     }
     known.keySet().retainAll(wanting);
+    found.keySet().retainAll(wanting);
   }
 
   private void write(ServiceImage service) {
     int id = service.config().id();
     SortedMap<Integer, Long> loads = source.apply(service);
-    if (isWritten(loads, known.get(id)) || loads.isEmpty() && isEarly(id)) {
+    if (isWritten(loads, known.get(id)) || loads.isEmpty() && isEarly() && !known.containsKey(id)) {
       return;
     }
     try {
+      loads = withFound(service, loads);
+      if (isWritten(loads, known.get(id))) {
+        return;
+      }
       store.write(epoch, service.config().name(), Loads.of(loads));
       known.put(id, new Written(loads, nanos.getAsLong()));
       written.increment();
@@ -115,8 +136,31 @@ final class LoadsWriter {
         && (loads.isEmpty() || nanos.getAsLong() - last.at() < REPEAT.toNanos());
   }
 
-  /** A new leader knows nothing yet, and what the last one wrote may still hold. */
-  private boolean isEarly(int id) {
-    return !known.containsKey(id) && nanos.getAsLong() - began < AgentReports.LOAD_AGE.toNanos();
+  /**
+   * A new leader has not heard of all servers yet: of the others, what the last one wrote holds.
+   */
+  private SortedMap<Integer, Long> withFound(ServiceImage service, SortedMap<Integer, Long> heard)
+      throws StoreException {
+    if (!isEarly()) {
+      return heard;
+    }
+    int id = service.config().id();
+    if (!found.containsKey(id)) {
+      Instant since = clock.instant().minus(AgentReports.LOAD_AGE);
+      found.put(
+          id,
+          store
+              .readSince(service.config().name(), since)
+              .map(Loads::loads)
+              .orElse(Collections.emptySortedMap()));
+    }
+    SortedMap<Integer, Long> union = new TreeMap<>(found.get(id));
+    union.keySet().retainAll(service.pool().keySet());
+    union.putAll(heard);
+    return union;
+  }
+
+  private boolean isEarly() {
+    return nanos.getAsLong() - began < AgentReports.LOAD_AGE.toNanos();
   }
 }

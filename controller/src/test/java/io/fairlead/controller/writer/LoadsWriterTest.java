@@ -6,12 +6,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Maat;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.steering.SteeringMethod;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Loads;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.word.MaatLoad;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,21 +33,36 @@ import org.junit.jupiter.api.Test;
 class LoadsWriterTest {
   private static final Epoch FIRST = new Epoch(1, 1);
   private static final Epoch SECOND = new Epoch(2, 2);
+  private static final long NOW = 1_700_000_000;
 
   private final Map<Integer, SortedMap<Integer, Long>> known = new HashMap<>();
   private final List<String> written = new ArrayList<>();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final Map<String, Loads> found = new HashMap<>();
   private boolean fails;
   private long now;
   private final LoadsWriter writer =
       new LoadsWriter(
           image -> known.getOrDefault(image.config().id(), new TreeMap<>()),
-          (epoch, service, loads) -> {
-            if (fails) {
-              throw new StoreException("no ZooKeeper");
+          new LoadsWriter.Store() {
+            @Override
+            public void write(Epoch epoch, String service, Loads loads) throws StoreException {
+              if (fails) {
+                throw new StoreException("no ZooKeeper");
+              }
+              written.add("%d %s %s".formatted(epoch.number(), service, loads.loads()));
             }
-            written.add("%d %s %s".formatted(epoch.number(), service, loads.loads()));
+
+            @Override
+            public Optional<Loads> readSince(String service, Instant since) throws StoreException {
+              if (fails) {
+                throw new StoreException("no ZooKeeper");
+              }
+              assertThat(since).isEqualTo(Instant.ofEpochSecond(NOW - 10));
+              return Optional.ofNullable(found.get(service));
+            }
           },
+          () -> Instant.ofEpochSecond(NOW),
           () -> now,
           registry);
 
@@ -56,6 +79,15 @@ class LoadsWriterTest {
 
   private static ServiceImage byAgents(int id) {
     return service(id, MaatLoad.AGENTS);
+  }
+
+  private static ServiceImage withBackends(Integer... ids) throws RefusedException {
+    List<Backend> backends = new ArrayList<>();
+    for (int id : ids) {
+      backends.add(new Backend(id, Address.parse("10.2.0." + id).orElseThrow(), 100, false));
+    }
+    Ring ring = Ring.empty(1, 256, 1);
+    return byAgents(1).withRing(ring.apply(new Delta(1, 2, 256, 2, backends, Runs.EMPTY), 1));
   }
 
   private List<String> step(Epoch epoch, ServiceImage... services) {
@@ -129,6 +161,24 @@ class LoadsWriterTest {
     assertThat(step(SECOND, byAgents(1))).as("leads anew").containsExactly("2 s1 {1=3}");
     busy(1);
     assertThat(step(SECOND, byAgents(1))).containsExactly("2 s1 {}");
+  }
+
+  /** Its first report must not make all other servers unknown. */
+  @Test
+  void aNewLeaderKeepsWhatItFindsOfServersThatItHasNotHeard() throws RefusedException {
+    ServiceImage service = withBackends(1, 2, 3);
+    found.put("s1", Loads.of(new TreeMap<>(Map.of(1, 8L, 2, 9L, 77, 5L))));
+    assertThat(step(FIRST, service)).isEmpty();
+    busy(1, 3);
+    assertThat(step(FIRST, service)).containsExactly("1 s1 {1=3, 2=9}");
+    found.clear();
+    busy(1, 4);
+    assertThat(step(FIRST, service)).as("once found").containsExactly("1 s1 {1=4, 2=9}");
+    pass(Duration.ofSeconds(10).minusNanos(1));
+    assertThat(step(FIRST, service)).as("again").containsExactly("1 s1 {1=4, 2=9}");
+    pass(Duration.ofNanos(1));
+    assertThat(step(FIRST, service)).containsExactly("1 s1 {1=4}");
+    assertThat(step(SECOND, service)).as("nothing is found").containsExactly("2 s1 {1=4}");
   }
 
   /** Muxes take loads that nobody writes for those of a leader that is gone. */
