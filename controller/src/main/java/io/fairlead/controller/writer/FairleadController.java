@@ -192,6 +192,7 @@ public final class FairleadController implements AutoCloseable {
             return store.readLoads(service, since);
           }
         },
+        epoch -> lead.epoch().equals(Optional.of(epoch)),
         options.clock(),
         System::nanoTime,
         registry);

@@ -22,6 +22,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,6 +52,7 @@ final class LoadsWriter {
 
   private final Function<ServiceImage, SortedMap<Integer, Long>> source;
   private final Store store;
+  private final Predicate<Epoch> leads;
   private final InstantSource clock;
   private final LongSupplier nanos;
   private final Counter written;
@@ -70,16 +72,20 @@ final class LoadsWriter {
 
   /**
    * @param source the loads of a service's backends that are known now
+   * @param leads whether this controller still leads in the epoch; if so, what the source said
+   *     before is known
    * @param nanos a monotonic clock, as {@link System#nanoTime}
    */
   LoadsWriter(
       Function<ServiceImage, SortedMap<Integer, Long>> source,
       Store store,
+      Predicate<Epoch> leads,
       InstantSource clock,
       LongSupplier nanos,
       MeterRegistry registry) {
     this.source = source;
     this.store = store;
+    this.leads = leads;
     this.clock = clock;
     this.nanos = nanos;
     written = registry.counter(WRITES, "result", "written");
@@ -117,7 +123,7 @@ final class LoadsWriter {
     }
     try {
       loads = withFound(service, loads);
-      if (isWritten(loads, known.get(id))) {
+      if (isWritten(loads, known.get(id)) || !leads.test(epoch)) {
         return;
       }
       store.write(epoch, service.config().name(), Loads.of(loads));

@@ -40,6 +40,7 @@ class LoadsWriterTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final Map<String, Loads> found = new HashMap<>();
   private boolean fails;
+  private boolean leads = true;
   private long now;
   private final LoadsWriter writer =
       new LoadsWriter(
@@ -62,6 +63,7 @@ class LoadsWriterTest {
               return Optional.ofNullable(found.get(service));
             }
           },
+          epoch -> leads,
           () -> Instant.ofEpochSecond(NOW),
           () -> now,
           registry);
@@ -179,6 +181,18 @@ class LoadsWriterTest {
     pass(Duration.ofNanos(1));
     assertThat(step(FIRST, service)).containsExactly("1 s1 {1=4}");
     assertThat(step(SECOND, service)).as("nothing is found").containsExactly("2 s1 {1=4}");
+  }
+
+  /** It has forgotten what agents reported: that nothing is known is not to be written. */
+  @Test
+  void aLeaderThatStepsDownMeanwhileWritesNothing() {
+    busy(1, 3);
+    step(FIRST, byAgents(1));
+    busy(1);
+    leads = false;
+    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    leads = true;
+    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
   }
 
   /** Muxes take loads that nobody writes for those of a leader that is gone. */
