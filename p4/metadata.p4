@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a stage leaves for later ones. */
+#ifndef FAIRLEAD_P4_METADATA
+#define FAIRLEAD_P4_METADATA
+
+/* Bits of `kind` in the tables' action `serve`. */
+const bit<8> KIND_SIPHASH = 0x01;
+const bit<8> KIND_CLIENT = 0x02;    /* affinity: source and destination address only */
+const bit<8> KIND_STATELESS = 0x04; /* names no bucket and no move */
+const bit<8> KIND_BY_ID = 0x08;     /* the port names the backend */
+const bit<8> KIND_REFER_SYN = 0x10;
+const bit<8> KIND_REFER = 0x20;
+
+/*
+ * The hash comes first: SWX's instruction `hash` has 8 bits for where its result goes, in bits. Keys of tables are in one
+ * piece: else SWX takes them for wildcards.
+ *
+ * SWX's instructions reach the first 256 bytes, and p4c-dpdk gives each inner expression, each cast from 64 to fewer bits
+ * and each operand of `hash` a field of its own behind these. So all stages have one operator a statement, compute in 64
+ * bits, and share scratch. scripts/lint checks both bounds in mux.spec.
+ */
+struct metadata_t {
+    bit<64> hash;             /* 32 bits; from the tables on, what of the CRC the port's entry knows */
+    bit<64> source_high;      /* of IPv6 */
+    bit<64> source_low;       /* IPv4: the address */
+    bit<16> source_port;
+    bit<64> destination_high; /* of IPv6 */
+    bit<64> destination_low;  /* IPv4: the address */
+    bit<16> destination_port; /* 0: neither TCP nor UDP */
+    bit<8> protocol;
+    bit<8> hash_kind;         /* bit 0: IPv6; bit 1: affinity client */
+    bit<8> verdict;
+    bit<8> kind;
+    bit<8> inner_protocol;    /* 4 or 41 */
+    bit<8> is_vip;
+    bit<8> is_source;
+    bit<8> moved;             /* 0: no; 1: previous owner IPv4; 2: IPv6 */
+    bit<16> at_ip;            /* bytes in front of the IP header */
+    bit<16> ip_len;           /* of the IP packet */
+    bit<16> l4_len;           /* of it behind its header */
+    bit<16> data_len;         /* bytes of the frame from the IP header on: in the first buffer, */
+    bit<16> frame_len;        /* in all */
+    bit<16> service;
+    bit<32> slot;
+    bit<64> row;              /* of the bucket; before, the backend that the port names */
+    bit<64> bucket_generation;
+    bit<64> word;             /* the backend's, in the register ring */
+    bit<64> previous_word;    /* the previous owner's */
+    /* scratch */
+    bit<64> wide;
+    bit<64> other;
+    bit<64> index;
+    bit<64> words;
+    bit<16> half;
+    bit<8> octet;
+}
+
+#endif
