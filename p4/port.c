@@ -80,8 +80,8 @@ static struct rte_mbuf *receive(struct port_in *port)
 		if (port->at == port->count) {
 			port->at = port->count = 0;
 			if (port->params.port != P4_PORT_NONE)
-				port->count = rte_eth_rx_burst(port->params.port, port->params.queue, port->mbufs,
-							       P4_PORT_BURST);
+				port->count =
+				    rte_eth_rx_burst(port->params.port, port->params.queue, port->mbufs, P4_PORT_BURST);
 			if (!port->count)
 				return NULL;
 		}
@@ -214,9 +214,8 @@ static void read_stats_out(void *object, struct rte_swx_port_out_stats *stats)
 {
 	const struct port_out *port = object;
 
-	*stats = (struct rte_swx_port_out_stats){.n_pkts = port->params.counts->packets,
-						 .n_bytes = port->bytes,
-						 .n_pkts_drop = port->params.counts->full};
+	*stats = (struct rte_swx_port_out_stats){
+	    .n_pkts = port->params.counts->packets, .n_bytes = port->bytes, .n_pkts_drop = port->params.counts->full};
 }
 
 static void *create_nowhere(void *args)

@@ -28,8 +28,8 @@ enum p4_port_numbers {
 };
 
 /* Names of the types, for rte_swx_pipeline_port_in_config() and its like. */
-#define P4_PORT_IN "fairlead_in"
-#define P4_PORT_OUT "fairlead_out"
+#define P4_PORT_IN      "fairlead_in"
+#define P4_PORT_OUT     "fairlead_out"
 #define P4_PORT_NOWHERE "fairlead_nowhere"
 
 /* Frames that came in, and those of them that could not enter the pipeline. */

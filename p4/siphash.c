@@ -14,7 +14,7 @@
 
 enum { KIND_IPV6 = 0x01, KIND_CLIENT = 0x02 };
 
-/* As in metadata.p4; metadata has no gaps. Addresses are numbers, an IPv4 address is the low word. */
+/* As HASH_SIPHASH of mux.p4 lists them, without gaps. Addresses are numbers, an IPv4 address is the low word. */
 struct siphash_input {
 	uint64_t k0, k1;
 	uint64_t source_high, source_low;
@@ -25,7 +25,7 @@ struct siphash_input {
 	uint8_t kind;
 } __attribute__((packed));
 
-_Static_assert(sizeof(struct siphash_input) == 54, "metadata.p4, k0 to hash_kind");
+_Static_assert(sizeof(struct siphash_input) == 54, "HASH_SIPHASH");
 
 /* The word that SipHash makes of an address's bytes on the wire. */
 static uint64_t word_of(uint64_t number)

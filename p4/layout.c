@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layout.h"
+
+#include "encap/gue.h"
+#include "packet/verdict.h"
+#include "port.h"
+#include "steering/ring/steering_ring.h"
+#include "steering/steering.h"
+
+enum word_bits {
+	WORD_ROOM = 32,
+	WORD_PORT = 48,
+	WORD_IPV6 = 52,
+	WORD_REMOVED = 53,
+	WORD_STATE = 56,
+};
+
+enum { TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd };
+
+static uint64_t load_be64(const uint8_t *bytes)
+{
+	return (uint64_t)fl_load_be32(bytes) << 32 | fl_load_be32(bytes + 4);
+}
+
+const char *p4_verdict_name(unsigned verdict)
+{
+	static const char *const names[] = {"fragment", "icmp", "options", "extensions", "referred"};
+
+	if (verdict < P4_VERDICT_FRAGMENT)
+		return verdict_name((enum verdict)verdict);
+	return verdict < P4_VERDICTS ? names[verdict - P4_VERDICT_FRAGMENT] : "unknown";
+}
+
+/* Whether packets of the service to ports of this protocol are as gue and ring make them. */
+static bool is_plain(const struct service *service, uint8_t protocol)
+{
+	if (service->encap != &encap_gue || steerings[service->steering] != &steering_ring)
+		return false;
+	return protocol != IPPROTO_UDP || !service->quic.length;
+}
+
+uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, bool tagged)
+{
+	uint8_t kind = service->hash == FL_HASH_SIPHASH ? P4_KIND_SIPHASH : 0;
+
+	if (service->affinity == AFFINITY_CLIENT)
+		kind |= P4_KIND_CLIENT;
+	if (by_id)
+		kind |= P4_KIND_BY_ID;
+	if (protocol == IPPROTO_UDP && service->stateless_udp)
+		kind |= P4_KIND_STATELESS;
+	if (protocol == IPPROTO_TCP && service->mss)
+		kind |= P4_KIND_REFER_SYN;
+	if (tagged || !is_plain(service, protocol))
+		kind |= P4_KIND_REFER;
+	return kind;
+}
+
+void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS])
+{
+	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
+	line[P4_LINE_MOVED_SECONDS] = service->moved_seconds;
+	line[P4_LINE_ROOMS] = backends_room(backends, FL_STEER_MOVED) |
+			      (uint64_t)backends_room(backends, FL_STEER_MOVED | FL_STEER_PREVIOUS6) << 16;
+	line[P4_LINE_KEY] = service->key.k0;
+	line[P4_LINE_KEY + 1] = service->key.k1;
+}
+
+void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])
+{
+	const struct encap_template *outer = &backend->outer;
+
+	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
+	line[0] = load_be64(outer->head);
+	if (!outer->ipv6) {
+		line[1] = outer->sum;
+		line[2] = load_be64(outer->head + ENCAP_AT_IP + 12);
+		return;
+	}
+	for (int i = 0; i < 4; i++)
+		line[2 + i] = load_be64(outer->addresses + 8 * i);
+}
+
+uint64_t p4_tail(const struct backend *backend)
+{
+	return (uint64_t)fl_load_be32(backend->outer.macs + 8) << 16 | (backend->outer.ipv6 ? TYPE_IPV6 : TYPE_IPV4);
+}
+
+uint64_t p4_backend_word(const struct backends *backends, const struct backend *backend, uint32_t place, uint8_t wire)
+{
+	uint64_t state = backend_state(backend), room;
+
+	if (state == BACKEND_ABSENT)
+		return 0;
+	if (state == BACKEND_READY && (backend->vlan || wire >= P4_PORT_WIRES))
+		state = P4_STATE_REFERRED;
+	room = encap_room(backends->encap->overhead(&backend->outer, 0), backend->mtu);
+	return place * (uint64_t)P4_LINE_WORDS | room << WORD_ROOM | (uint64_t)(wire & 0xf) << WORD_PORT |
+	       (uint64_t)backend->outer.ipv6 << WORD_IPV6 | (uint64_t)backend_is_removed(backend) << WORD_REMOVED |
+	       state << WORD_STATE;
+}
+
+uint64_t p4_mac(const uint8_t mac[6])
+{
+	return (uint64_t)fl_load_be16(mac) << 32 | fl_load_be32(mac + 2);
+}

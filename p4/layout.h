@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the P4 mux's registers and tables hold, made from the C mux's own tables (README.md, "Registers"). */
+#ifndef FAIRLEAD_P4_LAYOUT_H
+#define FAIRLEAD_P4_LAYOUT_H
+
+#include "ring/backend.h"
+#include "service/service.h"
+
+enum p4_layout_numbers {
+	P4_LINE_WORDS = 8, /* of a service, and of a template */
+	P4_SLOTS = 4096,   /* slot 0: no service */
+	P4_PLACES = 131072,
+	P4_RING_WORDS = 4194304,
+	P4_PACKETS_SHIFT = 6, /* register packets: slot << 6 | verdict */
+
+	P4_LINE_GENERATION = 0, /* words of a service's line */
+	P4_LINE_REGION = 1,
+	P4_LINE_MOVED_SECONDS = 2,
+	P4_LINE_ROOMS = 3,
+	P4_LINE_KEY = 4,
+
+	P4_KIND_SIPHASH = 0x01,
+	P4_KIND_CLIENT = 0x02,
+	P4_KIND_STATELESS = 0x04,
+	P4_KIND_BY_ID = 0x08,
+	P4_KIND_REFER_SYN = 0x10,
+	P4_KIND_REFER = 0x20,
+
+	P4_STATE_REFERRED = 4, /* of a backend; those below are enum backend_state */
+};
+
+/* Verdicts of this program alone; those of mux/packet/verdict.h are below them. */
+enum p4_verdict {
+	P4_VERDICT_FRAGMENT = 48,
+	P4_VERDICT_ICMP,
+	P4_VERDICT_OPTIONS,
+	P4_VERDICT_EXTENSIONS,
+	P4_VERDICT_REFERRED,
+	P4_VERDICTS,
+};
+
+/* As verdict_name(), of both kinds. */
+const char *p4_verdict_name(unsigned verdict);
+
+/*
+ * The argument `kind` of `serve` for a port of a service. tagged: the cluster has a key. by_id: the port names a
+ * backend. What the program does not do is referred: tags, other encapsulations and steering methods than gue and ring,
+ * QUIC's connection ids.
+ */
+uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, bool tagged);
+
+/* A service's line, but for generation and region. */
+void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS]);
+
+static inline uint64_t p4_region(uint32_t base, uint32_t buckets)
+{
+	return (uint64_t)(buckets - 1) << 32 | base;
+}
+
+/* A backend's line in templates, its entry in tails, and its word behind the rows of a region; wire: the pipeline port of backend->port. */
+void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS]);
+uint64_t p4_tail(const struct backend *backend);
+uint64_t p4_backend_word(const struct backends *backends, const struct backend *backend, uint32_t place, uint8_t wire);
+
+/* A port's MAC address as the register macs has it. */
+uint64_t p4_mac(const uint8_t mac[6]);
+
+#endif
