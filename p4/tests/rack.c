@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "crc.h"
+#include "frame.h"
+#include "service/lookup.h"
+#include "siphash.h"
+#include "spec.h"
+
+enum {
+	MBUFS = 2047,
+	ROOM = 2304,
+	INSTRUCTIONS = 1000, /* at once */
+	DEADLINE_S = 60,
+	NAME_MAX_LEN = 32,
+};
+
+/* DPDK never frees which of a table's actions are for its entries, and which for its default. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:rte_swx_pipeline_table_config\n";
+}
+
+void rack_environment(void)
+{
+	static char *arguments[] = {
+	    "p4",          "--no-huge", "-m", "512", "--no-pci", "--no-shconf", "--no-telemetry",
+	    "--log-level", "error",     "-l", "0"};
+
+	if (rte_eal_init(sizeof(arguments) / sizeof(arguments[0]), arguments) < 0) {
+		fprintf(stderr, "DPDK: %s\n", rte_strerror(rte_errno));
+		exit(1);
+	}
+}
+
+/* A DPDK port over one ring in and one out; either may be NULL. */
+static uint16_t open_port(struct rack *rack, const char *name, struct rte_ring *in, struct rte_ring *out)
+{
+	const struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE};
+	int port = rte_eth_from_rings(name, &in, 1, &out, 1, 0);
+
+	assert_true(port >= 0);
+	assert_int_equal(rte_eth_dev_configure((uint16_t)port, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup((uint16_t)port, 0, RACK_QUEUE, 0, NULL, rack->pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup((uint16_t)port, 0, RACK_QUEUE, 0, NULL), 0);
+	assert_int_equal(rte_eth_dev_start((uint16_t)port), 0);
+	return (uint16_t)port;
+}
+
+static struct rte_ring *ring_of(const char *format, unsigned number)
+{
+	char name[NAME_MAX_LEN];
+	struct rte_ring *ring;
+
+	snprintf(name, sizeof(name), format, number);
+	ring = rte_ring_create(name, RACK_QUEUE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	assert_non_null(ring);
+	return ring;
+}
+
+/* A port for each wire, and one for each exception port, which receives nothing. */
+static void open_ports(struct rack *rack)
+{
+	struct rte_ring *nothing = ring_of("nothing%u", 0);
+
+	for (unsigned i = 0; i < RACK_WIRES; i++) {
+		struct p4_port_in_params in = {.counts = &rack->in[i]};
+		struct p4_port_out_params wire = {.trim = true, .counts = &rack->out[i]},
+					  exception = {.counts = &rack->out[RACK_WIRES + i]};
+		char name[NAME_MAX_LEN];
+
+		rack->to[i] = ring_of("to%u", i);
+		rack->from[i] = ring_of("from%u", i);
+		rack->from[RACK_WIRES + i] = ring_of("exception%u", i);
+		snprintf(name, sizeof(name), "wire%u", i);
+		wire.port = in.port = open_port(rack, name, rack->to[i], rack->from[i]);
+		snprintf(name, sizeof(name), "kernel%u", i);
+		exception.port = in.exception_port = open_port(rack, name, nothing, rack->from[RACK_WIRES + i]);
+		assert_int_equal(rte_swx_pipeline_port_in_config(rack->pipeline, i, P4_PORT_IN, &in), 0);
+		assert_int_equal(rte_swx_pipeline_port_out_config(rack->pipeline, i, P4_PORT_OUT, &wire), 0);
+		assert_int_equal(
+		    rte_swx_pipeline_port_out_config(rack->pipeline, P4_PORT_EXCEPTION + i, P4_PORT_OUT, &exception),
+		    0);
+	}
+	for (unsigned i = 0; i < P4_PORTS_OUT; i++)
+		if (i == P4_PORT_DROP || i % P4_PORT_EXCEPTION >= RACK_WIRES)
+			assert_int_equal(
+			    rte_swx_pipeline_port_out_config(rack->pipeline, i, P4_PORT_NOWHERE, rack->pipeline), 0);
+}
+
+static void fill_crc(struct rack *rack)
+{
+	for (unsigned at = 0; at < P4_CRC_SOURCES + P4_CRC_PORTS; at++) {
+		char name[NAME_MAX_LEN];
+
+		if (at < P4_CRC_SOURCES)
+			snprintf(name, sizeof(name), "crc_s%u", at);
+		else
+			snprintf(name, sizeof(name), "crc_p%u", at - P4_CRC_SOURCES);
+		for (unsigned i = 0; i < P4_CRC_ENTRIES; i++)
+			rack_write(rack, name, i, p4_crc_part(at, i / 256, (uint8_t)i));
+	}
+}
+
+void rack_open(struct rack *rack, const char *spec)
+{
+	FILE *file = fopen(spec, "r");
+	struct reason why = {{0}};
+
+	*rack = (struct rack){0};
+	if (!file)
+		fail_msg("cannot open %s", spec);
+	rack->pool = rte_pktmbuf_pool_create("packets", MBUFS, 0, RACK_PRIVATE, ROOM, SOCKET_ID_ANY);
+	assert_non_null(rack->pool);
+	assert_int_equal(rte_swx_pipeline_config(&rack->pipeline, "mux", SOCKET_ID_ANY), 0);
+	assert_int_equal(p4_ports_register(rack->pipeline), 0);
+	assert_int_equal(p4_siphash_register(rack->pipeline), 0);
+	open_ports(rack);
+	if (spec_build(rack->pipeline, file, &why))
+		fail_msg("%s: %s", spec, why.text);
+	fclose(file);
+	rack->control = rte_swx_ctl_pipeline_create(rack->pipeline);
+	assert_non_null(rack->control);
+	fill_crc(rack);
+}
+
+void rack_close(struct rack *rack)
+{
+	uint16_t port;
+
+	rte_swx_ctl_pipeline_free(rack->control);
+	rte_swx_pipeline_free(rack->pipeline);
+	RTE_ETH_FOREACH_DEV(port)
+	rte_eth_dev_stop(port);
+	assert_int_equal(rte_mempool_in_use_count(rack->pool), 0);
+	rte_mempool_free(rack->pool);
+}
+
+uint64_t rack_read(const struct rack *rack, const char *name, uint32_t at)
+{
+	uint64_t value = 0;
+
+	if (rte_swx_ctl_pipeline_regarray_read(rack->pipeline, name, at, &value))
+		fail_msg("no register %s[%u]", name, at);
+	return value;
+}
+
+void rack_write(struct rack *rack, const char *name, uint32_t at, uint64_t value)
+{
+	if (rte_swx_ctl_pipeline_regarray_write(rack->pipeline, name, at, value))
+		fail_msg("no register %s[%u]", name, at);
+}
+
+void rack_now(struct rack *rack, uint32_t now)
+{
+	rack_write(rack, "clock", 0, now);
+}
+
+uint16_t rack_slot(const struct service *service)
+{
+	return (uint16_t)(service->slot + 1);
+}
+
+uint64_t rack_count(const struct rack *rack, uint16_t slot, unsigned verdict)
+{
+	return rack_read(rack, "packets", (uint32_t)slot << P4_PACKETS_SHIFT | verdict);
+}
+
+static void free_entry(struct rte_swx_table_entry *entry)
+{
+	free(entry->key);
+	free(entry->key_mask);
+	free(entry->action_data);
+	free(entry);
+}
+
+/* Adds an entry from text, or removes it. */
+static void change_entry(struct rack *rack, const struct rack_entry *which, bool add)
+{
+	struct rte_swx_table_entry *entry;
+	int is_blank = 0, error;
+
+	entry = rte_swx_ctl_pipeline_table_entry_read(rack->control, which->table, which->text, &is_blank);
+	if (!entry)
+		fail_msg("%s: %s", which->table, which->text);
+	error = add ? rte_swx_ctl_pipeline_table_entry_add(rack->control, which->table, entry)
+		    : rte_swx_ctl_pipeline_table_entry_delete(rack->control, which->table, entry);
+	assert_int_equal(error, 0);
+	free_entry(entry);
+}
+
+static void __attribute__((format(printf, 3, 4)))
+add_entry(struct rack *rack, const char *table, const char *format, ...)
+{
+	struct rack_entry *entry = &rack->entries[rack->entries_count++];
+	va_list list;
+
+	assert_true(rack->entries_count <= RACK_ENTRIES);
+	snprintf(entry->table, sizeof(entry->table), "%s", table);
+	va_start(list, format);
+	vsnprintf(entry->text, sizeof(entry->text), format, list);
+	va_end(list);
+	change_entry(rack, entry, true);
+}
+
+static void clear_entries(struct rack *rack)
+{
+	while (rack->entries_count)
+		change_entry(rack, &rack->entries[--rack->entries_count], false);
+}
+
+static void write_line(struct rack *rack, const char *name, uint32_t at, const uint64_t line[P4_LINE_WORDS])
+{
+	for (uint32_t i = 0; i < P4_LINE_WORDS; i++)
+		rack_write(rack, name, at * P4_LINE_WORDS + i, line[i]);
+}
+
+/* A region with the service's rows and backends. */
+static void fill_region(struct rack *rack, const struct service *service, uint64_t line[P4_LINE_WORDS])
+{
+	const struct ring *ring = service_ring(service);
+	const struct backends *backends = ring_backends(ring);
+	uint32_t base = rack->words, buckets = ring_buckets(ring);
+
+	rack->words += buckets + backends->size;
+	assert_true(rack->words <= P4_RING_WORDS);
+	for (uint32_t i = 0; i < buckets; i++)
+		rack_write(rack, "ring", base + i, ring_row(ring, i));
+	for (uint32_t id = 0; id < backends->size; id++) {
+		const struct backend *backend = &backends->rows[id];
+		uint64_t words[P4_LINE_WORDS];
+
+		if (backend_state(backend) == BACKEND_ABSENT) {
+			rack_write(rack, "ring", base + buckets + id, 0);
+			continue;
+		}
+		assert_true(rack->places < P4_PLACES);
+		p4_template(backend, words);
+		write_line(rack, "templates", rack->places, words);
+		rack_write(rack, "tails", rack->places, p4_tail(backend));
+		rack_write(
+		    rack, "ring", base + buckets + id,
+		    p4_backend_word(backends, backend, rack->places++, (uint8_t)(backend->port - RACK_FIRST_PORT)));
+	}
+	p4_service_line(service, backends, line);
+	line[P4_LINE_REGION] = p4_region(base, buckets);
+	line[P4_LINE_GENERATION] = ring_generation(ring);
+}
+
+static uint64_t high_of(const struct fl_address *address)
+{
+	return (uint64_t)fl_load_be32(address->bytes) << 32 | fl_load_be32(address->bytes + 4);
+}
+
+/* An IPv4 address: the address alone. */
+static uint64_t low_of(const struct fl_address *address)
+{
+	uint64_t low = (uint64_t)fl_load_be32(address->bytes + 8) << 32 | fl_load_be32(address->bytes + 12);
+
+	return fl_address_is_ipv4(address) ? (uint32_t)low : low;
+}
+
+static void add_address(struct rack *rack, const char *table, const struct fl_address *address, const char *action)
+{
+	bool ipv4 = fl_address_is_ipv4(address);
+	char name[NAME_MAX_LEN];
+
+	snprintf(name, sizeof(name), "%s%c", table, ipv4 ? '4' : '6');
+	if (ipv4)
+		add_entry(rack, name, "match 0x%lx action %s4", low_of(address), action);
+	else
+		add_entry(rack, name, "match 0x%lx 0x%lx action %s6", high_of(address), low_of(address), action);
+}
+
+/* One entry of ports4 or ports6; id: the backend that the port names, with by_id. */
+static void add_port(struct rack *rack, const struct service *service, const struct fl_address *vip, uint8_t protocol,
+		     uint16_t port, bool by_id, uint16_t id)
+{
+	bool ipv4 = fl_address_is_ipv4(vip), client = service->affinity == AFFINITY_CLIENT;
+	unsigned variant = (ipv4 ? 0U : P4_CRC_IPV6) | (client ? P4_CRC_CLIENT : 0U);
+	uint32_t crc = service->hash == FL_HASH_CRC32 ? p4_crc_constant(variant, vip, protocol, port) : 0;
+	char action[RACK_ENTRY_MAX / 2];
+
+	snprintf(action, sizeof(action), "serve%c slot 0x%x service 0x%x kind 0x%x backend 0x%x crc 0x%x",
+		 ipv4 ? '4' : '6', rack_slot(service), service->id, p4_kind(service, protocol, by_id, rack->tagged), id,
+		 crc);
+	if (ipv4)
+		add_entry(rack, "ports4", "match 0x%lx 0x%x 0x%x action %s", low_of(vip), port, protocol, action);
+	else
+		add_entry(rack, "ports6", "match 0x%lx 0x%lx 0x%x 0x%x action %s", high_of(vip), low_of(vip), port,
+			  protocol, action);
+}
+
+static void fill_service(struct rack *rack, const struct service *service)
+{
+	const struct service_config *config = &service->config;
+	uint64_t line[P4_LINE_WORDS] = {0};
+
+	assert_true(rack_slot(service) < RACK_SLOTS);
+	if (service_ring(service))
+		fill_region(rack, service, line);
+	write_line(rack, "services", rack_slot(service), line);
+	for (unsigned v = 0; v < config->vips_count; v++) {
+		const struct fl_address *vip = &config->vips[v];
+
+		add_address(rack, "vips", vip, "is_vip");
+		add_address(rack, "sources", vip, "is_source");
+		for (unsigned p = 0; p < config->ports_count; p++)
+			add_port(rack, service, vip, config->ports[p].protocol, config->ports[p].port, false, 0);
+		for (uint32_t port = config->mptcp.first; config->mptcp.first && port <= config->mptcp.last; port++)
+			add_port(rack, service, vip, IPPROTO_TCP, (uint16_t)port, true,
+				 (uint16_t)(port - config->mptcp.first));
+	}
+}
+
+static void clear_counts(struct rack *rack)
+{
+	for (uint32_t i = 0; i < RACK_SLOTS << P4_PACKETS_SHIFT; i++)
+		rack_write(rack, "packets", i, 0);
+	for (uint32_t i = 0; i < RACK_SLOTS; i++) {
+		rack_write(rack, "bytes", i, 0);
+		rack_write(rack, "moved", i, 0);
+	}
+}
+
+void rack_fill(struct rack *rack, const struct tables *tables, const struct fl_address *selves, uint32_t selves_count)
+{
+	clear_entries(rack);
+	assert_int_equal(rte_swx_ctl_pipeline_commit(rack->control, 1), 0);
+	clear_counts(rack);
+	rack->words = rack->places = 0;
+	for (unsigned i = 0; i < P4_PORT_WIRES; i++)
+		rack_write(rack, "macs", i, p4_mac(frame_mac));
+	for (const struct service *s = tables_next(tables, NULL); s; s = tables_next(tables, s))
+		fill_service(rack, s);
+	for (uint32_t i = 0; i < selves_count; i++)
+		add_address(rack, "sources", &selves[i], "is_source");
+	assert_int_equal(rte_swx_ctl_pipeline_commit(rack->control, 1), 0);
+}
+
+void rack_put(struct rack *rack, unsigned wire, struct rte_mbuf *mbuf)
+{
+	rack->put++;
+	assert_int_equal(rte_ring_enqueue(rack->to[wire], mbuf), 0);
+}
+
+/* Frames that have left the pipeline, or never entered it. */
+static uint64_t done(const struct rack *rack)
+{
+	struct rte_swx_port_out_stats dropped;
+	uint64_t sum;
+
+	assert_int_equal(rte_swx_ctl_pipeline_port_out_stats_read(rack->pipeline, P4_PORT_DROP, &dropped), 0);
+	sum = dropped.n_pkts_drop;
+	for (unsigned i = 0; i < RACK_WIRES; i++)
+		sum += rack->in[i].refused;
+	for (unsigned i = 0; i < RACK_OUTS; i++)
+		sum += rack->out[i].packets + rack->out[i].full;
+	return sum;
+}
+
+void rack_run(struct rack *rack)
+{
+	time_t begin = time(NULL);
+
+	while (done(rack) < rack->put) {
+		rte_swx_pipeline_run(rack->pipeline, INSTRUCTIONS);
+		rte_swx_pipeline_flush(rack->pipeline);
+		if (time(NULL) - begin > DEADLINE_S)
+			fail_msg("%lu of %lu frames have left the pipeline", (unsigned long)done(rack),
+				 (unsigned long)rack->put);
+	}
+	assert_int_equal(done(rack), rack->put);
+}
+
+struct rte_mbuf *rack_take(struct rack *rack, unsigned out)
+{
+	void *mbuf = NULL;
+
+	return rte_ring_dequeue(rack->from[out], &mbuf) ? NULL : mbuf;
+}

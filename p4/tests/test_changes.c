@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the control plane changes under a running pipeline, in the order that README.md gives: each change is one store,
+ * and packets go by the old state until then. And the edges of what a packet may be: its size, its move's window.
+ *
+ *	test_p4_changes mux.spec
+ */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "encap/gue.h"
+#include "frame.h"
+#include "image.h"
+#include "rack.h"
+
+enum {
+	BUCKETS = 256,
+	NOW = 1700000100,
+	WINDOW = 240,
+	SINCE = NOW - 10,
+	MTU = 1600,
+	NEXT_BASE = 8192, /* of a second region */
+	NEXT_PLACE = 4096,
+	PAYLOAD_MAX = MTU - 44 - 40, /* of a TCP packet without MOVED */
+	PAYLOAD_MOVED = PAYLOAD_MAX - 8,
+};
+
+static const char *spec;
+static struct rack rack;
+static struct tables *tables;
+static struct service *service;
+
+/* Backend 1 owns all buckets, backend 2 those before, a move of SINCE. */
+static int set_up(void **state)
+{
+	struct service_config config = image_config(9, "10.99.0.1", BUCKETS);
+	struct delta snapshot = image_snapshot(config.id, 20, BUCKETS, 3);
+	struct reason why = {{0}};
+
+	(void)state;
+	tables = tables_new(1, &image_hops);
+	assert_non_null(tables);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		snapshot.current[i] = 1;
+	config.window = WINDOW;
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+		fail_msg("%s", why.text);
+	image_free(&snapshot);
+	rack_fill(&rack, tables, NULL, 0);
+	rack_now(&rack, NOW);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tables_free(tables);
+	return 0;
+}
+
+static uint32_t line_word(unsigned word)
+{
+	return rack_slot(service) * (uint32_t)P4_LINE_WORDS + word;
+}
+
+static uint32_t base_of_region(void)
+{
+	return (uint32_t)rack_read(&rack, "services", line_word(P4_LINE_REGION));
+}
+
+static void set_rows(uint32_t base, fl_row row)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		rack_write(&rack, "ring", base + i, row);
+}
+
+/* What comes of a TCP packet with that payload: the port that it left by, and itself. */
+static struct rte_mbuf *pass(uint32_t payload, unsigned *out)
+{
+	struct flow flow = frame_flow(IPPROTO_TCP);
+	struct frame frame = frame_new(&flow, payload);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(rack.pool);
+
+	assert_non_null(mbuf);
+	memcpy(rte_pktmbuf_append(mbuf, (uint16_t)frame.len), frame.bytes, frame.len);
+	rack_put(&rack, 0, mbuf);
+	rack_run(&rack);
+	for (*out = 0; *out < RACK_OUTS; (*out)++) {
+		mbuf = rack_take(&rack, *out);
+		if (mbuf)
+			return mbuf;
+	}
+	return NULL;
+}
+
+/* Who gets a packet now, of which generation, and whether it carries a move. */
+struct got {
+	uint32_t destination, generation, len;
+	uint8_t flags;
+};
+
+static struct got steer(uint32_t payload)
+{
+	unsigned out;
+	struct rte_mbuf *mbuf = pass(payload, &out);
+	const uint8_t *frame;
+	struct got got;
+
+	assert_non_null(mbuf);
+	assert_int_equal(out, 0);
+	frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	got = (struct got){.destination = fl_load_be32(frame + ENCAP_AT_IP + 16),
+			   .generation = fl_load_be32(frame + GUE_AT_GUE + FL_STEER_AT_GENERATION),
+			   .len = mbuf->pkt_len - ENCAP_AT_IP,
+			   .flags = frame[GUE_AT_GUE + FL_STEER_AT_FLAGS]};
+	rte_pktmbuf_free(mbuf);
+	return got;
+}
+
+static void refuse(uint32_t payload, unsigned verdict, uint16_t slot)
+{
+	uint64_t before = rack_count(&rack, slot, verdict);
+	unsigned out;
+	struct rte_mbuf *mbuf = pass(payload, &out);
+
+	assert_non_null(mbuf);
+	assert_int_equal(out, RACK_WIRES);
+	rte_pktmbuf_free(mbuf);
+	assert_int_equal(rack_count(&rack, slot, verdict), before + 1);
+}
+
+/* A delta: rows, then the generation. */
+static void test_delta(void **state)
+{
+	(void)state;
+	assert_int_equal(steer(10).destination, 0x0a010015);
+	set_rows(base_of_region(), fl_row_make(2, 1, SINCE));
+	assert_int_equal(steer(10).destination, 0x0a010016);
+	assert_int_equal(steer(10).generation, 20);
+	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
+	rack_write(&rack, "services", line_word(P4_LINE_GENERATION), 21);
+	assert_int_equal(steer(10).generation, 21);
+}
+
+/* A snapshot: another region in whole, the service's region by one store, then the generation. */
+static void test_snapshot(void **state)
+{
+	uint32_t base = base_of_region();
+
+	(void)state;
+	set_rows(NEXT_BASE, fl_row_make(3, FL_BACKEND_NONE, 0));
+	for (uint32_t id = 0; id <= 3; id++)
+		rack_write(&rack, "ring", NEXT_BASE + BUCKETS + id, rack_read(&rack, "ring", base + BUCKETS + id));
+	assert_int_equal(steer(10).destination, 0x0a010015);
+	rack_write(&rack, "services", line_word(P4_LINE_REGION), p4_region(NEXT_BASE, BUCKETS));
+	assert_int_equal(steer(10).destination, 0x0a010017);
+	assert_int_equal(steer(10).generation, 20);
+	rack_write(&rack, "services", line_word(P4_LINE_GENERATION), 30);
+	assert_int_equal(steer(10).generation, 30);
+	rack_write(&rack, "services", line_word(P4_LINE_GENERATION), 0);
+	refuse(10, VERDICT_NO_RING, rack_slot(service));
+}
+
+/* A backend's next hop: another place in whole, then its word. */
+static void test_place(void **state)
+{
+	const struct backends *backends = ring_backends(service_ring(service));
+	struct backend backend = backends->rows[1];
+	uint32_t word = base_of_region() + BUCKETS + 1;
+	uint64_t line[P4_LINE_WORDS];
+
+	(void)state;
+	fl_store_be32(backend.outer.head + ENCAP_AT_IP + 16, 0x0a010063);
+	p4_template(&backend, line);
+	for (uint32_t i = 0; i < P4_LINE_WORDS; i++)
+		rack_write(&rack, "templates", NEXT_PLACE * P4_LINE_WORDS + i, line[i]);
+	rack_write(&rack, "tails", NEXT_PLACE, p4_tail(&backend));
+	assert_int_equal(steer(10).destination, 0x0a010015);
+	rack_write(&rack, "ring", word, p4_backend_word(backends, &backend, NEXT_PLACE, 0));
+	assert_int_equal(steer(10).destination, 0x0a010063);
+	backend.state = BACKEND_NO_NEIGHBOUR;
+	rack_write(&rack, "ring", word, p4_backend_word(backends, &backend, NEXT_PLACE, 0));
+	refuse(10, VERDICT_NO_NEIGHBOUR, rack_slot(service));
+	rack_write(&rack, "ring", word, 0);
+	refuse(10, VERDICT_NO_BACKEND, rack_slot(service));
+}
+
+/* Up to the MTU, with and without a move. */
+static void test_sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(steer(PAYLOAD_MAX).len, MTU);
+	refuse(PAYLOAD_MAX + 1, VERDICT_TOO_BIG, rack_slot(service));
+	set_rows(base_of_region(), fl_row_make(2, 1, SINCE));
+	assert_int_equal(steer(PAYLOAD_MOVED).len, MTU);
+	refuse(PAYLOAD_MOVED + 1, VERDICT_TOO_BIG, rack_slot(service));
+}
+
+/* Packets carry a move until the window's last second. */
+static void test_window(void **state)
+{
+	(void)state;
+	set_rows(base_of_region(), fl_row_make(2, 1, SINCE));
+	rack_now(&rack, SINCE + WINDOW - 1);
+	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
+	rack_now(&rack, SINCE + WINDOW);
+	assert_int_equal(steer(10).flags, 0);
+	rack_write(&rack, "services", line_word(P4_LINE_MOVED_SECONDS), FL_ROW_HELD);
+	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
+	set_rows(base_of_region(), fl_row_make(2, 1, 0xffffffff));
+	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
+	set_rows(base_of_region(), fl_row_make(2, 9, SINCE)); /* no such backend */
+	assert_int_equal(steer(10).flags, 0);
+}
+
+/* What is refused can be dropped instead. */
+static void test_dispositions(void **state)
+{
+	unsigned out;
+
+	(void)state;
+	set_rows(base_of_region(), 0);
+	refuse(10, VERDICT_NO_BACKEND, rack_slot(service));
+	rack_write(&rack, "dispositions", VERDICT_NO_BACKEND, 1);
+	assert_null(pass(10, &out));
+	assert_int_equal(rack_count(&rack, rack_slot(service), VERDICT_NO_BACKEND), 2);
+	rack_write(&rack, "dispositions", VERDICT_NO_BACKEND, 0);
+	refuse(10, VERDICT_NO_BACKEND, rack_slot(service));
+}
+
+/* Once the VIP has left the tables, its packets are the kernel's. */
+static void test_removed(void **state)
+{
+	struct tables *none = tables_new(1, &image_hops);
+
+	(void)state;
+	assert_non_null(none);
+	steer(10);
+	rack_fill(&rack, none, NULL, 0);
+	refuse(10, VERDICT_NOT_OURS, 0);
+	tables_free(none);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_delta, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_snapshot, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_dispositions, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
+	};
+	int failed;
+
+	spec = argc > 1 ? argv[1] : "mux.spec";
+	rack_environment();
+	rack_open(&rack, spec);
+	failed = cmocka_run_group_tests_name("p4 changes", tests, NULL, NULL);
+	rack_close(&rack);
+	return failed;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random and damaged frames (random_frame.h) through the P4 mux and, one by one, through the C mux's packet path: the
+ * same tables, the same frame, the same verdict and the same bytes, or a difference that twin.c lists.
+ *
+ *	chance -> two wires -> pipeline -> wires            = the C mux's bytes
+ *				        -> exception ports  = the bytes as received
+ *	       -> burst_steer() -> twin.c
+ *
+ * Frames of a round go together, so that SWX's threads take turns. Four worlds: each hash and affinity for the service
+ * with both families. Then the registers must have counted what was expected, and each verdict must have occurred.
+ *
+ *	test_p4_random mux.spec [--packets N] [--seed N]
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "encap/encap.h"
+#include "rack.h"
+#include "random_frame.h"
+#include "steering/hunt/hunt.h"
+#include "steering/steering.h"
+#include "twin.h"
+
+enum {
+	NOW = 1700000100,
+	ROUND = 64,
+	WORLDS = 4,
+	BUCKETS = 1024,
+	BACKENDS = 40,
+	BACKEND_REMOVED = 39,
+	BACKEND_MUX = 40, /* its address is a mux's */
+	LONG_AGO = 1000,
+};
+
+static const char *spec;
+static uint64_t packets = 40000, seed = 1;
+static uint64_t met[P4_VERDICTS], moved_met, left_by[RACK_OUTS];
+
+/* What a frame must become, in each buffer's private area. */
+struct origin {
+	struct frame frame;
+};
+
+_Static_assert(sizeof(struct origin) <= RACK_PRIVATE, "origin");
+
+/* A round: what must leave by each port, in this order. */
+struct round {
+	uint32_t count[RACK_OUTS];
+	struct frame frames[RACK_OUTS][ROUND];
+};
+
+static struct round expected_round;
+static uint64_t expected[RACK_SLOTS][P4_VERDICTS], expected_moved[RACK_SLOTS], expected_bytes[RACK_SLOTS], refused;
+
+/* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 an MTU of 600, 2 leaves by wire 1. */
+static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	uint8_t last = address->bytes[15] % 10;
+
+	image_hop(context, address, out);
+	if (last == 7)
+		*out = (struct next_hop){.resolved = false};
+	else if (last == 5)
+		out->vlan = 100;
+	else if (last == 3 && address->bytes[15] > 20)
+		out->mtu = 600;
+	else if (last == 2)
+		out->port = RACK_FIRST_PORT + 1;
+	else if (last == 9)
+		out->port = RACK_FIRST_PORT + P4_PORT_WIRES;
+}
+
+/* A third of the buckets moved recently, a third long ago, a few have no backend; some backends have IPv6. */
+static void load(struct tables *tables, const struct service_config *config, bool mixed)
+{
+	struct delta snapshot = image_snapshot(config->id, config->id + 10U, config->buckets, BACKENDS);
+	struct service *service;
+	struct reason why = {{0}};
+
+	for (uint32_t i = 0; i < config->buckets; i++) {
+		if (snapshot.current[i] == BACKEND_REMOVED || i % 50 == 9)
+			snapshot.current[i] = FL_BACKEND_NONE;
+		snapshot.previous[i] = i % 3 ? (uint16_t)(1 + (i + 7) % BACKENDS) : FL_BACKEND_NONE;
+		snapshot.since[i] = i % 3 == 1 ? NOW - 5 : LONG_AGO * (i % 3);
+	}
+	snapshot.previous[4] = BACKENDS + 5; /* a backend that does not exist */
+	snapshot.backends[BACKEND_REMOVED - 1].flags = FL_BACKEND_REMOVED;
+	for (uint32_t i = 0; mixed && i < BACKENDS; i += 2) {
+		snapshot.backends[i].address = image_address("2001:db8:1::");
+		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
+	}
+	snapshot.backends[BACKEND_MUX - 1].address = image_address(RANDOM_PEER);
+	if (tables_add(tables, config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+		fail_msg("%s", why.text);
+	image_free(&snapshot);
+}
+
+/* A service for each VIP; the first has both families, with the world's hash and affinity. */
+static void serve(struct tables *tables, unsigned world)
+{
+	struct service_config config;
+	struct service *service;
+	struct reason why;
+
+	for (uint16_t id = 1; id <= RANDOM_VIPS; id++) {
+		config = image_config(id, random_vips[id - 1], BUCKETS);
+		snprintf(config.name, sizeof(config.name), "service%u", id);
+		config.window = 100000;
+		config.ports_count = 3;
+		config.ports[1] = (struct service_port){IPPROTO_UDP, 443};
+		config.ports[2] = (struct service_port){IPPROTO_UDP, 53};
+		switch (id) {
+		case 1:
+			config.vips_count = 2;
+			config.vips[1] = image_address(random_vips6[0]);
+			config.mptcp = (struct mptcp_ports){20000, 20060};
+			config.hash = world & 1 ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
+			config.affinity = world & 2 ? AFFINITY_CLIENT : AFFINITY_CONNECTION;
+			config.window = world & 1 ? 100000 : 0;
+			config.hold = world & 1 ? 0 : 3600;
+			break;
+		case 2:
+			config.hash = FL_HASH_CRC32;
+			config.affinity = world & 2 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
+			config.mss = 600;
+			config.stateless_udp = true;
+			break;
+		case 3:
+			config.encap = &encap_ipip;
+			break;
+		case 4:
+			config.quic = (struct quic_server_id){.offset = 1, .length = 1};
+			config.hash = FL_HASH_CRC32;
+			if (world & 1)
+				config.steering = &steering_hunt;
+			break;
+		case 5: /* has no ring */
+			assert_int_equal(tables_add(tables, &config, &service, &why), 0);
+			continue;
+		}
+		load(tables, &config, id == 1 || id == 2 || id == 6);
+	}
+}
+
+static void dump(const char *title, const uint8_t *bytes, uint32_t len)
+{
+	fprintf(stderr, "%s (%u):", title, len);
+	for (uint32_t i = 0; i < len && i < 200; i++)
+		fprintf(stderr, " %02x", bytes[i]);
+	fprintf(stderr, "\n");
+}
+
+static struct rte_mbuf *segment(struct rack *rack, uint16_t at, const uint8_t *bytes, uint32_t len)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(rack->pool);
+
+	assert_non_null(mbuf);
+	memset(mbuf->buf_addr, 0xa5, mbuf->buf_len); /* what is read beyond a frame must not matter */
+	mbuf->data_off = at;
+	memcpy(rte_pktmbuf_mtod(mbuf, uint8_t *), bytes, len);
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = len;
+	return mbuf;
+}
+
+/* A frame in a buffer; some have little headroom, some are in two buffers. */
+static struct rte_mbuf *make(struct rack *rack, struct chance *chance, const struct frame *frame, uint32_t *visible)
+{
+	uint16_t at = chance_below(chance, 40) ? RTE_PKTMBUF_HEADROOM : (uint16_t)chance_below(chance, 128);
+	struct rte_mbuf *mbuf;
+
+	*visible = chance_below(chance, 30) ? frame->len : chance_below(chance, frame->len + 1);
+	mbuf = segment(rack, at, frame->bytes, *visible);
+	if (*visible < frame->len) {
+		mbuf->next = segment(rack, RTE_PKTMBUF_HEADROOM, frame->bytes + *visible, frame->len - *visible);
+		mbuf->nb_segs = 2;
+		mbuf->pkt_len = frame->len;
+	}
+	memcpy(rte_mbuf_to_priv(mbuf), frame, sizeof(*frame));
+	return mbuf;
+}
+
+static void expect_at(unsigned out, const struct frame *frame)
+{
+	expected_round.frames[out][expected_round.count[out]++] = *frame;
+}
+
+static void feed(struct rack *rack, struct chance *chance, const struct twin *twin)
+{
+	unsigned wire = chance_below(chance, RACK_WIRES);
+	struct twin_expected what;
+	struct rte_mbuf *mbuf;
+	struct frame frame;
+	uint32_t visible;
+
+	random_frame(chance, &frame);
+	mbuf = make(rack, chance, &frame, &visible);
+	if (mbuf->data_off < P4_PORT_HEADROOM) {
+		refused++;
+	} else {
+		twin_expect(twin, &frame, visible, &what);
+		assert_true(what.slot < RACK_SLOTS && what.verdict < P4_VERDICTS);
+		expected[what.slot][what.verdict]++;
+		met[what.verdict]++;
+		if (what.verdict == VERDICT_SERVICE) {
+			expected_moved[what.slot] += what.moved;
+			expected_bytes[what.slot] += frame.len;
+			expect_at(what.port - RACK_FIRST_PORT, &what.out);
+		} else {
+			expect_at(RACK_WIRES + wire, &frame);
+		}
+	}
+	rack_put(rack, wire, mbuf);
+}
+
+static bool is_frame(const struct rte_mbuf *mbuf, const struct frame *frame)
+{
+	static uint8_t copy[FRAME_MAX];
+
+	return mbuf->pkt_len == frame->len &&
+	       !memcmp(rte_pktmbuf_read(mbuf, 0, mbuf->pkt_len, copy), frame->bytes, frame->len);
+}
+
+static void complain(const struct rte_mbuf *mbuf, unsigned out, const struct frame *wanted)
+{
+	const struct origin *origin = rte_mbuf_to_priv((struct rte_mbuf *)(uintptr_t)mbuf);
+
+	dump("came", origin->frame.bytes, origin->frame.len);
+	dump("left", rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len);
+	if (wanted)
+		dump("must", wanted->bytes, wanted->len);
+	fail_msg("seed %" PRIu64 ": port %u: %s", seed, out, wanted ? "other bytes" : "a frame too many");
+}
+
+/*
+ * Frames that were refused leave by an exception port at once, before others: they are as they came and expected
+ * nowhere. A wire's frames may have come by either wire, whose order is not known.
+ */
+static bool take_one(const struct rte_mbuf *mbuf, unsigned out)
+{
+	const struct origin *origin = rte_mbuf_to_priv((struct rte_mbuf *)(uintptr_t)mbuf);
+
+	for (uint32_t i = 0; i < expected_round.count[out]; i++) {
+		if (!is_frame(mbuf, &expected_round.frames[out][i]))
+			continue;
+		expected_round.frames[out][i] = expected_round.frames[out][--expected_round.count[out]];
+		return true;
+	}
+	return out >= RACK_WIRES && mbuf->data_off < P4_PORT_HEADROOM && is_frame(mbuf, &origin->frame);
+}
+
+static void take(struct rack *rack)
+{
+	for (unsigned out = 0; out < RACK_OUTS; out++) {
+		struct rte_mbuf *mbuf;
+
+		while ((mbuf = rack_take(rack, out))) {
+			left_by[out]++;
+			if (!take_one(mbuf, out))
+				complain(mbuf, out, expected_round.count[out] ? &expected_round.frames[out][0] : NULL);
+			rte_pktmbuf_free(mbuf);
+		}
+		if (expected_round.count[out]) {
+			const struct frame *frame = &expected_round.frames[out][0];
+
+			dump("missing", frame->bytes, frame->len);
+			fail_msg("seed %" PRIu64 ": port %u lacks a frame", seed, out);
+		}
+	}
+}
+
+static void check_counts(const struct rack *rack)
+{
+	for (unsigned slot = 0; slot < RACK_SLOTS; slot++) {
+		for (unsigned v = 0; v < 1U << P4_PACKETS_SHIFT; v++) {
+			uint64_t counted = rack_count(rack, (uint16_t)slot, v);
+			uint64_t wanted = v < P4_VERDICTS ? expected[slot][v] : 0;
+
+			if (counted != wanted)
+				fail_msg("seed %" PRIu64 ": slot %u: %" PRIu64 " packets %s, must be %" PRIu64, seed,
+					 slot, counted, p4_verdict_name(v), wanted);
+		}
+		assert_int_equal(rack_read(rack, "moved", slot), expected_moved[slot]);
+		assert_int_equal(rack_read(rack, "bytes", slot), expected_bytes[slot]);
+		moved_met += expected_moved[slot];
+	}
+	assert_int_equal(rack->in[0].refused + rack->in[1].refused, refused);
+	assert_int_equal(rack->in[0].refused_full + rack->in[1].refused_full, 0);
+}
+
+static void run_world(struct rack *rack, unsigned world, struct chance *chance)
+{
+	static struct next_hop wire;
+	static const struct next_hops hops = {.context = &wire, .lookup = hop_of};
+	const struct fl_address selves[] = {image_address(RANDOM_SELF), image_address(RANDOM_SELF6)};
+	const struct fl_address muxes[] = {image_address(RANDOM_PEER), image_address(RANDOM_PEER6)};
+	const struct fl_siphash_key no_key = {0, 0};
+	struct twin twin = {.now = NOW};
+	struct tables *tables;
+
+	wire = image_wire;
+	tables = tables_new(1, &hops);
+	assert_non_null(tables);
+	assert_int_equal(tables_set_self(tables, &selves[0], &selves[1], &no_key), 0);
+	assert_int_equal(tables_set_peers(tables, muxes, 2), 0);
+	serve(tables, world);
+	twin.tables = tables;
+	rack_fill(rack, tables, selves, 2);
+	rack_now(rack, NOW);
+	memset(expected, 0, sizeof(expected));
+	memset(expected_moved, 0, sizeof(expected_moved));
+	memset(expected_bytes, 0, sizeof(expected_bytes));
+	for (uint64_t fed = 0; fed < packets / WORLDS; fed += ROUND) {
+		for (uint32_t i = 0; i < ROUND; i++)
+			feed(rack, chance, &twin);
+		rack_run(rack);
+		take(rack);
+	}
+	check_counts(rack);
+	tables_free(tables);
+}
+
+/* Every verdict of the program, that of a frame in two buffers included. */
+static void check_met(void)
+{
+	static const uint8_t all[] = {
+	    VERDICT_SERVICE,       VERDICT_NOT_OURS,      VERDICT_IP_HEADER_LENGTH, VERDICT_IP_TOTAL_LENGTH,
+	    VERDICT_IP_CHECKSUM,   VERDICT_IP_TTL,        VERDICT_IP_SOURCE,        VERDICT_TCP_TRUNCATED,
+	    VERDICT_TCP_OFFSET,    VERDICT_TCP_PORT_ZERO, VERDICT_UDP_TRUNCATED,    VERDICT_UDP_LENGTH,
+	    VERDICT_SEGMENTED,     VERDICT_PROTOCOL,      VERDICT_NO_SERVICE_PORT,  VERDICT_NO_RING,
+	    VERDICT_NO_BACKEND,    VERDICT_NO_BACKEND_ID, VERDICT_NO_NEIGHBOUR,     VERDICT_BACKEND_LOOP,
+	    VERDICT_TOO_BIG,       P4_VERDICT_FRAGMENT,   P4_VERDICT_ICMP,          P4_VERDICT_OPTIONS,
+	    P4_VERDICT_EXTENSIONS, P4_VERDICT_REFERRED,
+	};
+
+	for (unsigned i = 0; i < sizeof(all); i++) {
+		printf("# %-20s %" PRIu64 "\n", p4_verdict_name(all[i]), met[all[i]]);
+		if (!met[all[i]])
+			fail_msg("no frame met %s: the random frames have changed", p4_verdict_name(all[i]));
+		met[all[i]] = 0;
+	}
+	for (unsigned v = 0; v < P4_VERDICTS; v++)
+		if (met[v])
+			fail_msg("%s is none of the program's verdicts", p4_verdict_name(v));
+	assert_true(moved_met && refused);
+	for (unsigned out = 0; out < RACK_OUTS; out++)
+		assert_true(left_by[out]);
+}
+
+static void test_random(void **state)
+{
+	struct chance chance = {.state = seed * 0x9e3779b97f4a7c15ULL | 1};
+	struct rack rack;
+
+	(void)state;
+	printf("# seed %" PRIu64 "\n", seed);
+	rack_open(&rack, spec);
+	for (unsigned world = 0; world < WORLDS; world++)
+		run_world(&rack, world, &chance);
+	check_met();
+	rack_close(&rack);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_random),
+	};
+
+	spec = argc > 1 ? argv[1] : "mux.spec";
+	for (int i = 2; i + 1 < argc; i += 2) {
+		if (!strcmp(argv[i], "--packets"))
+			packets = strtoull(argv[i + 1], NULL, 10);
+		else if (!strcmp(argv[i], "--seed"))
+			seed = strtoull(argv[i + 1], NULL, 10);
+	}
+	rack_environment();
+	return cmocka_run_group_tests_name("p4 random", tests, NULL, NULL);
+}
