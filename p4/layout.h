@@ -13,6 +13,8 @@ enum p4_layout_numbers {
 	P4_RING_WORDS = 4194304,
 	P4_PACKETS_SHIFT = 6, /* register packets: slot << 6 | verdict */
 
+	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 800, /* after so many a packet has left: README.md, "Order of writes" */
+
 	P4_LINE_GENERATION = 0, /* words of a service's line */
 	P4_LINE_REGION = 1,
 	P4_LINE_MOVED_SECONDS = 2,

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What `p4/regenerate --check` complains of: a copy of p4/ with one change each. Prints TAP.
+
+Usage: test_regenerate.py P4_FOLDER
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# A sentence, the file, what is replaced by what, and the complaint; None: there is none.
+CASES = (
+    ("nothing has changed", "mux.spec", r"\A", "", None),
+    ("a source has changed", "steer.p4", r"\A", "/* more */\n", "made of other sources"),
+    (
+        "a file that a source includes has another name",
+        "mux.p4",
+        r'"tables.p4"',
+        '"verdicts.p4"',
+        "made of other sources",
+    ),
+    ("other flags", "mux.spec", r"; flags: .*", "; flags: --arch pna", "made with other flags"),
+    (
+        "the hash's result is behind byte 31",
+        "mux.spec",
+        r"(\tbit<64> local_metadata_hash\n)",
+        "\tbit<64> a\n\tbit<64> b\n\tbit<64> c\n\tbit<64> d\n\\1",
+        "local_metadata_hash of 'hash' is at byte 36, at most 31",
+    ),
+    (
+        "an operand is behind byte 255",
+        "mux.spec",
+        r"(\tbit<32> pna_main_output_metadata_output_port\n)",
+        "\tbit<2048> pad\n\\1",
+        "output_port of 'mov' is at byte ",
+    ),
+    (
+        "so is one of a jump's",
+        "mux.spec",
+        r"(\tbit<8> local_metadata_verdict\n)",
+        "\tbit<2048> pad\n\\1",
+        "local_metadata_verdict of 'jmpneq' is at byte ",
+    ),
+    ("too many instructions", "mux.spec", r"(\tinvalidate h.vlan1\n)", r"\1" * 200, "instructions, at most 800"),
+    ("no mux.spec", "mux.spec", None, "", "missing"),
+)
+
+
+def run(folder: Path, case: tuple) -> str:
+    """What is wrong with what it says of this case; nothing: it is right."""
+    _, name, old, new, wanted = case
+    path = folder / name
+    if old is None:
+        path.unlink()
+    else:
+        text, count = re.subn(old, new, path.read_text())
+        if not count:
+            return f"{name} has no {old}"
+        path.write_text(text)
+    done = subprocess.run([folder / "regenerate", "--check"], capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    if wanted is None:
+        return said if done.returncode or said else ""
+    return "" if done.returncode == 1 and wanted in said else f"exit code {done.returncode}, said: {said}"
+
+
+def main(source: Path) -> int:
+    failed = 0
+    print(f"1..{len(CASES)}")
+    for number, case in enumerate(CASES, 1):
+        with tempfile.TemporaryDirectory() as where:
+            folder = Path(where)
+            for path in (*source.glob("*.p4"), source / "mux.spec", source / "regenerate"):
+                shutil.copy(path, folder)
+            wrong = run(folder, case)
+        for line in wrong.splitlines():
+            print(f"# {line}")
+        print(f"{'not ok' if wrong else 'ok'} {number} - {case[0]}")
+        failed += bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
