@@ -205,6 +205,36 @@ static void count_header(const struct frame *out)
 										    : 0]++;
 }
 
+/* Sources that no host may use or that would loop, and their neighbours that may. */
+static const char *const sources[] = {
+    "0.1.2.3",   "1.0.0.1",   "126.9.9.9", "127.0.0.1", "128.0.0.1", "223.255.255.1",
+    "224.0.0.1", "255.1.1.1", RANDOM_SELF, RANDOM_PEER, "10.99.0.1", "10.99.0.6",
+};
+static const char *const sources6[] = {
+    "::",           "::1",        "::2",        "::fffe:1.2.3.4", "::1:0:0",        "fe3f::1",
+    "fe7f:ffff::1", "fe80::1",    "febf::1",    "fec0::1",        "feff::1",        "ff00::1",
+    "ff02::1",      RANDOM_SELF6, RANDOM_PEER6, "2001:db8:99::1", "2001:db8:99::2", "1::",
+};
+
+static void make_source(struct chance *chance, struct frame *out)
+{
+	bool ipv6 = chance_below(chance, 2), udp = chance_below(chance, 2);
+	uint8_t protocol = udp ? IPPROTO_UDP : IPPROTO_TCP;
+	struct flow flow = ipv6 ? frame_flow6(protocol) : frame_flow(protocol);
+	uint32_t mapped = chance_below(chance, 20);
+
+	flow.source = image_address(ipv6 ? sources6[chance_below(chance, sizeof(sources6) / sizeof(sources6[0]))]
+					 : sources[chance_below(chance, sizeof(sources) / sizeof(sources[0]))]);
+	if (!ipv6)
+		flow.destination = image_address(random_vips[chance_below(chance, RANDOM_VIPS)]);
+	flow.destination_port = udp ? 53 : 80;
+	*out = frame_new(&flow, chance_below(chance, 20));
+	if (ipv6 && !mapped) { /* a mapped source, which frame_new() takes for IPv4 */
+		memset(out->bytes + FRAME_AT_IP + 8, 0, 10);
+		memset(out->bytes + FRAME_AT_IP + 18, 0xff, 2);
+	}
+}
+
 static void feed(struct rack *rack, struct chance *chance, const struct twin *twin)
 {
 	unsigned wire = chance_below(chance, RACK_WIRES);
@@ -213,7 +243,10 @@ static void feed(struct rack *rack, struct chance *chance, const struct twin *tw
 	struct frame frame;
 	uint32_t visible;
 
-	random_frame(chance, &frame);
+	if (chance_below(chance, 16))
+		random_frame(chance, &frame);
+	else
+		make_source(chance, &frame);
 	mbuf = make(rack, chance, &frame, &visible);
 	if (mbuf->data_off < P4_PORT_HEADROOM) {
 		refused++;
