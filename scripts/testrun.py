@@ -460,7 +460,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lint": (run_lint, 3),
     "protocol": (run_meson, 10),
     "mux": (run_mux, 20),
-    "p4": (run_meson, 6),
+    "p4": (run_meson, 8),
     "server": (run_meson, 20),
     "module": (run_module, 25),
     "controller": (run_controller, 18),

@@ -6,6 +6,7 @@
  *	test_p4_changes mux.spec
  */
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,9 @@ enum {
 	NEXT_PLACE = 4096,
 	PAYLOAD_MAX = MTU - 44 - 40, /* of a TCP packet without MOVED */
 	PAYLOAD_MOVED = PAYLOAD_MAX - 8,
+	ROUNDS = 400,
+	PER_ROUND = 64,
+	GENERATIONS = 200, /* that packets must have seen */
 };
 
 static const char *spec;
@@ -80,8 +84,8 @@ static void set_rows(uint32_t base, fl_row row)
 		rack_write(&rack, "ring", base + i, row);
 }
 
-/* What comes of a TCP packet with that payload: the port that it left by, and itself. */
-static struct rte_mbuf *pass(uint32_t payload, unsigned *out)
+/* A TCP packet with that payload. */
+static void put(uint32_t payload)
 {
 	struct flow flow = frame_flow(IPPROTO_TCP);
 	struct frame frame = frame_new(&flow, payload);
@@ -90,6 +94,14 @@ static struct rte_mbuf *pass(uint32_t payload, unsigned *out)
 	assert_non_null(mbuf);
 	memcpy(rte_pktmbuf_append(mbuf, (uint16_t)frame.len), frame.bytes, frame.len);
 	rack_put(&rack, 0, mbuf);
+}
+
+/* What comes of one: the port that it left by, and itself. */
+static struct rte_mbuf *pass(uint32_t payload, unsigned *out)
+{
+	struct rte_mbuf *mbuf;
+
+	put(payload);
 	rack_run(&rack);
 	for (*out = 0; *out < RACK_OUTS; (*out)++) {
 		mbuf = rack_take(&rack, *out);
@@ -219,6 +231,63 @@ static void test_window(void **state)
 	assert_int_equal(steer(10).flags, 0);
 }
 
+/* Changes the ring under packets: a delta in each generation, every eighth one a new region. */
+static void *change(void *stop)
+{
+	uint32_t base = base_of_region();
+
+	for (uint32_t generation = 21; !__atomic_load_n((bool *)stop, __ATOMIC_RELAXED); generation++) {
+		if (generation % 8 == 0) {
+			base = base == NEXT_BASE ? 2 * NEXT_BASE : NEXT_BASE;
+			for (uint32_t id = 0; id <= 3; id++)
+				rack_write(&rack, "ring", base + BUCKETS + id, rack_read(&rack, "ring", BUCKETS + id));
+		}
+		set_rows(base, fl_row_make(2, 1, generation));
+		if (generation % 8 == 0)
+			rack_write(&rack, "services", line_word(P4_LINE_REGION), p4_region(base, BUCKETS));
+		rack_write(&rack, "services", line_word(P4_LINE_GENERATION), generation);
+	}
+	return NULL;
+}
+
+/* No packet has a generation that is newer than its row, whose `since` says here of which it is. */
+static void test_order(void **state)
+{
+	uint32_t first = 0, last = 0, newer = 0, row = 0;
+	bool stop = false;
+	pthread_t thread;
+
+	(void)state;
+	rack_write(&rack, "services", line_word(P4_LINE_MOVED_SECONDS), FL_ROW_HELD);
+	set_rows(base_of_region(), fl_row_make(2, 1, 20));
+	assert_int_equal(base_of_region(), 0);
+	assert_int_equal(pthread_create(&thread, NULL, change, &stop), 0);
+	for (uint32_t rounds = 0; !newer && (rounds < ROUNDS || last - first < GENERATIONS); rounds++) {
+		struct rte_mbuf *mbuf;
+
+		for (uint32_t i = 0; i < PER_ROUND; i++)
+			put(10);
+		rack_run(&rack);
+		while ((mbuf = rack_take(&rack, 0))) {
+			const uint8_t *gue = rte_pktmbuf_mtod(mbuf, const uint8_t *) + GUE_AT_GUE;
+			uint32_t generation = fl_load_be32(gue + FL_STEER_AT_GENERATION);
+			uint32_t since = fl_load_be32(gue + FL_STEER_AT_SINCE);
+
+			if (generation > since) {
+				newer = generation;
+				row = since;
+			}
+			first = first ? first : generation;
+			last = generation;
+			rte_pktmbuf_free(mbuf);
+		}
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	if (newer)
+		fail_msg("a packet of generation %u went by a row of %u", newer, row);
+}
+
 /* What is refused can be dropped instead. */
 static void test_dispositions(void **state)
 {
@@ -255,6 +324,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_dispositions, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
 	};
