@@ -294,13 +294,15 @@ static bool take_one(const struct rte_mbuf *mbuf, unsigned out)
 {
 	const struct origin *origin = rte_mbuf_to_priv((struct rte_mbuf *)(uintptr_t)mbuf);
 
+	if (out >= RACK_WIRES && mbuf->data_off < P4_PORT_HEADROOM)
+		return is_frame(mbuf, &origin->frame);
 	for (uint32_t i = 0; i < expected_round.count[out]; i++) {
 		if (!is_frame(mbuf, &expected_round.frames[out][i]))
 			continue;
 		expected_round.frames[out][i] = expected_round.frames[out][--expected_round.count[out]];
 		return true;
 	}
-	return out >= RACK_WIRES && mbuf->data_off < P4_PORT_HEADROOM && is_frame(mbuf, &origin->frame);
+	return false;
 }
 
 static void take(struct rack *rack)
