@@ -4,8 +4,8 @@
  * its template; lengths, TOS, checksum, source port, bucket and generation are the packet's own.
  */
 
-const bit<16> UDP_PLAIN = 24; /* UDP, GUE and steer header without MOVED */
-const bit<64> UDP_PORTS = 0xc00017c000000000; /* source port's highest bits, 6080 */
+const bit<16> UDP_PLAIN = 24;                  /* UDP, GUE and steer header without MOVED */
+const bit<64> UDP_PORTS = 0xc00017c000000000;  /* source port's highest bits, 6080 */
 const bit<64> GUE_PLAIN = 0x0300000010000000;  /* 3 words, version 1 */
 const bit<64> GUE_MOVED = 0x0500000010010000;  /* 5 words, MOVED */
 const bit<64> GUE_MOVED6 = 0x0800000010030000; /* 8 words, MOVED and PREVIOUS6 */

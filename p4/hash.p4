@@ -4,10 +4,11 @@
  *
  * CRC-32 is affine: over the bits of a message, crc(a ^ b) = crc(a) ^ crc(b) ^ crc(0). Destination and protocol are
  * the same for all packets of an entry of ports4 or ports6, so that entry has the CRC of a message whose other bytes are
- * zero, and each other byte adds what its register says. A register has a part for each length of the message.
+ * zero, and each other byte adds what its register says. Registers have 256 entries for each of four variants of the
+ * message: IPv4 or IPv6, with ports or without.
  */
 
-/* Adds the part of the lowest byte of meta.wide, and shifts that out. meta.words: the message's length. */
+/* Adds the part of the lowest byte of meta.wide, and shifts that out. meta.words: 256 x the variant. */
 #define CRC_PART(register)                      \
     meta.index = meta.wide & 0xff;              \
     meta.index = meta.index | meta.words;       \
