@@ -38,7 +38,9 @@ struct service_counters {
 		entry(second_first, "second_first_packets_total",                                                      \
 		      "Packets of steering maat whose second bucket was named first.")                                 \
 		    entry(second_syns, "second_first_syns_total",                                                      \
-			  "SYNs of steering maat that were sent to the second bucket's owner, the less loaded one.")
+			  "SYNs of steering maat that were sent to the second bucket's owner, the less loaded one.")   \
+			entry(front, "pipeline_packets_total",                                                         \
+			      "Packets steered by the pipeline of a mux of kind p4; the others took the usual way.")
 
 #define PLAIN_COUNTER_FIELD(field, metric, help) uint64_t field;
 

@@ -14,6 +14,7 @@
 
 /* The parts that main has created; all of them must outlive the control thread. */
 struct mux {
+	const char *kind; /* program.h: mux_kind.name; NULL in tests: the usual one */
 	const struct options *options;
 	struct ports *ports;
 	struct tables *tables;

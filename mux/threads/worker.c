@@ -22,6 +22,7 @@
 #include "observe/sampler.h"
 #include "packet/transport.h"
 #include "steering/steering.h"
+#include "threads/front.h"
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
 
@@ -42,6 +43,7 @@ struct worker {
 	uint64_t now_ms;                      /* monotonic clock at the start of the poll */
 	struct fragments *fragments;
 	struct sampler *sampler; /* NULL: none */
+	struct front *front;     /* NULL: none */
 	struct steering_states steering;
 	struct limiter echoes;
 	struct limiter errors;
@@ -239,9 +241,31 @@ static inline void serve_fragments(struct worker *worker, const struct port *por
 	}
 }
 
-/* Polls one port; returns the number of packets received. */
-static inline uint16_t serve(struct worker *worker, const struct port *port, uint32_t now)
+/* Lets the front take its packets of the burst and sends them; what it leaves is the burst afterwards. */
+static __attribute__((noinline)) void serve_front(struct worker *worker, unsigned port)
 {
+	struct burst *burst = &worker->burst;
+	struct front_burst taken;
+
+	taken.worker = worker->index;
+	taken.port = port;
+	taken.now = burst->now;
+	taken.count = burst->count;
+	taken.mbufs = burst->mbufs;
+	taken.steered = 0;
+	taken.counters = worker->counters;
+	worker->front->take(worker->front, &taken);
+	burst->count = taken.count;
+	for (uint32_t i = 0; i < taken.steered; i++)
+		put(worker, taken.leave_by[i], taken.out[i]);
+	counter_add(&worker->counters->front, taken.steered);
+	flush(worker);
+}
+
+/* Polls one port; returns the number of packets received. */
+static inline uint16_t serve(struct worker *worker, unsigned index, uint32_t now)
+{
+	const struct port *port = &worker->ports->port[index];
 	struct burst *burst = &worker->burst;
 	uint32_t count;
 
@@ -253,6 +277,11 @@ static inline uint16_t serve(struct worker *worker, const struct port *port, uin
 	burst->now = now;
 	burst->tag_key = worker->tag_key;
 	count = burst->count;
+	if (unlikely(worker->front && !(worker->sampler && sampler_is_on(worker->sampler)))) {
+		serve_front(worker, index);
+		if (!burst->count)
+			return (uint16_t)count;
+	}
 	burst_steer(burst);
 	act(worker, port);
 	serve_fragments(worker, port);
@@ -314,7 +343,7 @@ static void loop(struct worker *worker)
 		for (unsigned i = 0; i < worker->ports->count; i++) {
 			const struct port *port = &worker->ports->port[i];
 
-			got += serve(worker, port, now);
+			got += serve(worker, i, now);
 			if (port->exception != PORT_NONE)
 				got += serve_exception(worker, port);
 		}
@@ -389,6 +418,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->counters = counters_of(place->counters, index);
 	worker->tag_key = place->tag_key;
 	worker->sampler = place->sampler;
+	worker->front = place->front;
 	worker->burst.tag_key = place->tag_key;
 	worker->burst.worker = index;
 	worker->fragments = fragments_new(index, place->workers, place->rings);

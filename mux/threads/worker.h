@@ -2,7 +2,7 @@
 /*
  * A worker: a thread that owns queue i of every port and moves packets in bursts of 32.
  *
- *	receive -> steer (burst.h) -> sample (sampler.h) -> act -> send
+ *	receive -> front (front.h), if there is one -> steer (burst.h) -> sample (sampler.h) -> act -> send
  *
  * Idle back-off: after WORKER_SPIN_US without a packet the worker sleeps, briefly at first and for at most
  * WORKER_SLEEP_MAX; one packet resets the back-off. An idle mux takes about one per cent of a core, and a busy one
@@ -23,6 +23,7 @@ enum worker_numbers {
 	WORKER_SLEEP_MAX = 1000 * 1000,
 };
 
+struct front;
 struct options;
 struct rte_ring;
 struct sampler;
@@ -38,6 +39,7 @@ struct worker_place {
 	const struct options *options;
 	struct rte_ring **rings; /* from worker_rings() */
 	struct sampler *sampler; /* NULL: none */
+	struct front *front;     /* NULL: none */
 };
 
 /* Makes each worker's ring, through which others hand it fragments; never freed while the process runs. */

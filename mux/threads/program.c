@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "threads/program.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include "preflight/preflight.h"
+#include "observe/explain.h"
+#include "observe/sampler.h"
+#include "threads/control_thread.h"
+#include "threads/drain.h"
+#include "threads/worker.h"
+
+extern char **environ;
+
+struct program {
+	const struct mux_kind *kind;
+	struct options options;
+	struct ports ports;
+	struct neighbours *neighbours;
+	struct tables *tables;
+	struct counters *counters;
+	struct sampler *sampler;
+	struct front *front; /* NULL: none */
+	struct worker *workers[OPTIONS_WORKERS_MAX];
+	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
+	unsigned workers_count;
+	struct control_thread *control;
+	struct mux mux;
+	struct preflight_thread preflight;
+	struct fl_address address; /* outer sources; fl_address_is_none: it has none of the family */
+	struct fl_address address6;
+};
+
+/* Sets the outer sources: --address, else the first port's addresses; at least one is needed. */
+static int outer_addresses(struct program *p, struct reason *why)
+{
+	const struct port *port = &p->ports.port[0];
+
+	p->address = p->options.address;
+	p->address6 = p->options.address6;
+	if (fl_address_is_none(&p->address) && port_address(port, &p->address))
+		p->address = (struct fl_address){{0}};
+	if (fl_address_is_none(&p->address6) && port_address6(port, &p->address6))
+		p->address6 = (struct fl_address){{0}};
+	if (fl_address_is_none(&p->address) && fl_address_is_none(&p->address6))
+		return reason_set(why, -EADDRNOTAVAIL,
+				  "--address is missing and %s has none; allowed: an IPv4 or IPv6 address of this mux",
+				  port->arguments);
+	return 0;
+}
+
+static int build(struct program *p, struct reason *why)
+{
+	struct vip_listener listener = {.context = &p->ports, .changed = ports_vips};
+	bool has_ipv4 = !fl_address_is_none(&p->address);
+	struct next_hops hops;
+
+	p->neighbours = neighbours_new(&p->ports, &p->options.address, &p->options.address6, why);
+	if (!p->neighbours)
+		return -errno;
+	hops = neighbours_hops(p->neighbours);
+	p->tables = tables_new(p->options.workers, &hops);
+	p->counters = counters_new(p->options.workers);
+	if (!p->tables || !p->counters)
+		return reason_set(why, -ENOMEM, "no memory for tables and counters");
+	if (tables_set_self(p->tables, has_ipv4 ? &p->address : &p->address6, has_ipv4 ? &p->address6 : &p->address,
+			    &p->options.tag_key))
+		return reason_set(why, -ENOMEM, "no memory for tables");
+	ports_selves(&p->ports, &p->address, &p->address6);
+	tables_set_options(p->tables, &p->options);
+	tables_listen(p->tables, &listener);
+	p->sampler = sampler_new(p->options.workers, p->tables, why);
+	return p->sampler ? 0 : -ENOMEM;
+}
+
+/* What main hands to the other threads' parts. */
+static void assemble(struct program *p)
+{
+	p->mux = (struct mux){.kind = p->kind->name,
+			      .options = &p->options,
+			      .ports = &p->ports,
+			      .tables = p->tables,
+			      .neighbours = p->neighbours,
+			      .counters = p->counters,
+			      .sampler = p->sampler,
+			      .address = p->address,
+			      .address6 = p->address6};
+}
+
+static int start(struct program *p, struct reason *why)
+{
+	struct worker_place place = {.tables = p->tables,
+				     .ports = &p->ports,
+				     .counters = p->counters,
+				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL,
+				     .workers = p->options.workers,
+				     .options = &p->options,
+				     .rings = p->rings,
+				     .sampler = p->sampler,
+				     .front = p->front};
+	int error = worker_rings(p->rings, p->options.workers, why);
+
+	while (!error && p->workers_count < p->options.workers) {
+		error = worker_start(&p->workers[p->workers_count], p->workers_count, &place, why);
+		if (!error)
+			p->workers_count++;
+	}
+	return error ? error : control_thread_start(&p->mux, &p->control, why);
+}
+
+/* In the reverse order of build and start, so VIPs are withdrawn first. */
+static void stop(struct program *p)
+{
+	if (p->control)
+		control_thread_stop(p->control);
+	while (p->workers_count)
+		worker_stop(p->workers[--p->workers_count]);
+	if (p->front)
+		p->kind->close(p->front);
+	sampler_free(p->sampler);
+	tables_free(p->tables);
+	counters_free(p->counters);
+	neighbours_free(p->neighbours);
+	ports_close(&p->ports);
+	rte_eal_cleanup();
+}
+
+static int serve(struct program *p, struct reason *why)
+{
+	sigset_t signals;
+	int error, received;
+
+	/* before any thread starts, so that all inherit it and only sigwait sees them */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+
+	error = preflight_before_start(&p->options, why);
+	if (!error)
+		error = ports_environment(&p->options, why);
+	if (error)
+		return error;
+	error = ports_open(&p->ports, &p->options, why);
+	if (!error)
+		error = preflight_opened(&p->options, &p->ports, why);
+	if (!error)
+		error = outer_addresses(p, why);
+	if (!error)
+		error = build(p, why);
+	assemble(p);
+	if (!error && p->kind->open)
+		error = p->kind->open(&p->front, &p->mux, why);
+	if (!error) {
+		preflight_zookeeper_begin(&p->preflight, &p->options);
+		error = start(p, why);
+	}
+	if (!error && !sigwait(&signals, &received))
+		drain(p->control, &p->mux, &signals, received);
+	stop(p);
+	preflight_zookeeper_end(&p->preflight);
+	if (!error)
+		fprintf(stderr, "mux event=stopped\n");
+	return error;
+}
+
+int program_main(const struct mux_kind *kind, int argc, char **argv)
+{
+	static struct program program;
+	struct reason why = {{0}};
+	int error;
+
+	program.kind = kind;
+	if (argc > 1 && !strcmp(argv[1], "explain"))
+		return explain_main(argc - 2, argv + 2);
+	error = options_parse(&program.options, argc - 1, argv + 1, environ, &why);
+	if (!error && !program.options.help && kind->check)
+		error = kind->check(&program.options, &why);
+	if (error) {
+		fprintf(stderr, "%s: %s\n", kind->program, why.text);
+		return 2;
+	}
+	if (program.options.help) {
+		fputs(kind->about, stdout);
+		fputs(options_usage, stdout);
+		return 0;
+	}
+	if (program.options.check)
+		return preflight_main(&program.options);
+	if (serve(&program, &why)) {
+		fprintf(stderr, "%s: %s\n", kind->program, why.text);
+		return 1;
+	}
+	return 0;
+}
