@@ -24,6 +24,7 @@ struct tables {
 	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
 	bool stale;                    /* VIPs or peers have changed since backends' templates were built */
 	struct vip_listener listener;
+	struct service_listener services;
 };
 
 /*
@@ -138,6 +139,11 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener)
 	announce_vips(tables);
 }
 
+void tables_listen_services(struct tables *tables, const struct service_listener *listener)
+{
+	tables->services = *listener;
+}
+
 /* Builds a lookup from the registry and the peers, and publishes it. */
 static int publish(struct tables *tables)
 {
@@ -198,9 +204,13 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 	return publish_peers(tables, peers_new(addresses, count, &tables->selves[0], &tables->deal, &tables->hops));
 }
 
-static int check_steering(const struct tables *tables, const struct service_config *config, struct reason *why)
+/* Whether this mux can serve a configuration. */
+static int check_config(const struct tables *tables, const struct service_config *config, struct reason *why)
 {
-	return config->steering->check ? config->steering->check(config, tables->options, why) : 0;
+	const struct service_listener *listener = &tables->services;
+	int error = config->steering->check ? config->steering->check(config, tables->options, why) : 0;
+
+	return !error && listener->check ? listener->check(listener->context, config, why) : error;
 }
 
 /* What the method steers a service's packets by under a configuration; old as for steering.serve. */
@@ -218,7 +228,7 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 {
 	struct service *service;
 	void *data;
-	int error = check_steering(tables, config, why);
+	int error = check_config(tables, config, why);
 
 	if (!error)
 		error = make_data(tables, config, NULL, &data, why);
@@ -239,6 +249,8 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 		registry_release(&tables->registry, service);
 		return reason_set(why, error, "service %s: no memory for the lookup", config->name);
 	}
+	if (tables->services.configured)
+		tables->services.configured(tables->services.context, service);
 	*out = service;
 	return 0;
 }
@@ -251,7 +263,7 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 	int error = service_config_check_change(&before, config, why);
 
 	if (!error)
-		error = check_steering(tables, config, why);
+		error = check_config(tables, config, why);
 	if (!error)
 		error = make_data(tables, config, old, &data, why);
 	if (error)
@@ -275,6 +287,8 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		publication_synchronize(tables->publication);
 		config->steering->drop(old);
 	}
+	if (!error && tables->services.configured)
+		tables->services.configured(tables->services.context, service);
 	return error;
 }
 
@@ -302,19 +316,29 @@ void tables_remove(struct tables *tables, struct service *service)
 	/* no lookup that names the service may outlive it, and no other lookup needs less memory than this one */
 	while (publish(tables))
 		nanosleep(&pause, NULL);
+	if (tables->services.removed)
+		tables->services.removed(tables->services.context, service);
 	registry_release(&tables->registry, service);
 }
 
 int tables_load_with(struct tables *tables, struct service *service, const struct delta *snapshot, void *data,
 		     struct reason *why)
 {
-	return publication_load(tables->publication, service, snapshot, data, &tables->backend_hops, why);
+	int error = publication_load(tables->publication, service, snapshot, data, &tables->backend_hops, why);
+
+	if (!error && tables->services.loaded)
+		tables->services.loaded(tables->services.context, service);
+	return error;
 }
 
 int tables_apply_with(struct tables *tables, struct service *service, const struct delta *delta, void *data,
 		      struct reason *why)
 {
-	return publication_apply(tables->publication, service, delta, data, &tables->backend_hops, why);
+	int error = publication_apply(tables->publication, service, delta, data, &tables->backend_hops, why);
+
+	if (!error && tables->services.applied)
+		tables->services.applied(tables->services.context, service, delta);
+	return error;
 }
 
 int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why)
@@ -338,4 +362,6 @@ void tables_refresh(struct tables *tables)
 		publish_peers(tables, peers_renew(tables->peers, &tables->deal, &tables->hops));
 	tables->stale = !publication_refresh(tables->publication, tables->registry.services, tables->registry.count,
 					     &tables->backend_hops);
+	for (uint32_t i = 0; tables->services.refreshed && i < tables->registry.count; i++)
+		tables->services.refreshed(tables->services.context, tables->registry.services[i]);
 }

@@ -11,6 +11,7 @@
 
 #include "host/next_hop.h"
 #include "service/service.h"
+#include "service/service_listener.h"
 
 struct lookup;
 struct options;
@@ -60,13 +61,16 @@ void tables_free(struct tables *tables);
 /* At most one listener; it is called at once with the current VIPs. */
 void tables_listen(struct tables *tables, const struct vip_listener *listener);
 
+/* At most one, which is told of no service that there already is. */
+void tables_listen_services(struct tables *tables, const struct service_listener *listener);
+
 /*
  * Adds a service without a ring: its packets are dropped as no_ring until tables_load. The configuration is copied.
- * Errors of registry_add, and of the steering method's check.
+ * Errors of registry_add, of the steering method's check and of the listener's.
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why);
 
-/* Changes what a service may change (service_config_check_change). Errors of registry_change, and of that check. */
+/* Changes what a service may change (service_config_check_change). Errors of registry_change, and of those checks. */
 int tables_change(struct tables *tables, struct service *service, const struct service_config *config,
 		  struct reason *why);
 

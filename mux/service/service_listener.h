@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Follows what a mux serves, for a packet path that keeps tables of its own beside the workers' (threads/front.h). The
+ * control thread calls it once a change has been published to the workers, so whatever it reads of a service is what
+ * they steer by, or newer than what they still hold.
+ */
+#ifndef FAIRLEAD_MUX_SERVICE_LISTENER_H
+#define FAIRLEAD_MUX_SERVICE_LISTENER_H
+
+#include "service/service.h"
+
+struct service_listener {
+	void *context;
+
+	/* Before a service is added or changed: 0, or -EAFNOSUPPORT or -ENOSPC and why this mux can't serve it. */
+	int (*check)(void *context, const struct service_config *config, struct reason *why);
+
+	/* It was added, which has no ring yet, or its configuration has changed. */
+	void (*configured)(void *context, const struct service *service);
+
+	/* It has a new ring. */
+	void (*loaded)(void *context, const struct service *service);
+
+	/* A delta has changed its ring. */
+	void (*applied)(void *context, const struct service *service, const struct delta *delta);
+
+	/* Next hops of its backends may have changed. */
+	void (*refreshed)(void *context, const struct service *service);
+
+	/* No lookup has it any more. It is freed afterwards. */
+	void (*removed)(void *context, const struct service *service);
+};
+
+#endif
