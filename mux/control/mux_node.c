@@ -20,13 +20,17 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 	     sync = cluster_sync_next(cluster, sync)) {
 		const struct published_service *published = service_sync_view_published(sync);
 		const char *withdrawn = published_withdrawn(published);
+		const struct refusal *refusal = service_sync_refusal(sync);
 		json_t *service = json_pack("{s:I, s:s}", "generation", (json_int_t)service_sync_generation(sync),
 					    "state", service_state_name(service_sync_state(sync)));
 
-		failed = json_object_set_new(services, service_sync_name(sync), service) ||
-			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||
-			 (published->restored &&
-			  json_object_set_new(service, "restored", json_integer(published->restored)));
+		failed =
+		    json_object_set_new(services, service_sync_name(sync), service) ||
+		    (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||
+		    (refusal && (json_object_set_new(service, "refused", json_string(refusal_name(refusal->reason))) ||
+				 json_object_set_new(service, "why", json_string(refusal->why)))) ||
+		    (published->restored &&
+		     json_object_set_new(service, "restored", json_integer(published->restored)));
 	}
 	if (!failed && !json_object_set(all, "services", services))
 		text = json_dumps(all, JSON_COMPACT);
@@ -46,8 +50,8 @@ static void describe_address(json_t *self, const char *key, const struct fl_addr
 json_t *mux_node_begin(const struct cluster_sync_options *options)
 {
 	json_t *ports = json_array();
-	json_t *self = json_pack("{s:i, s:s, s:s, s:b}", "format", NODE_FORMAT, "id", options->id, "version",
-				 FAIRLEAD_VERSION, "fragmentSeed", 1);
+	json_t *self = json_pack("{s:i, s:s, s:s, s:s, s:b}", "format", NODE_FORMAT, "id", options->id, "kind",
+				 options->kind ? options->kind : "c", "version", FAIRLEAD_VERSION, "fragmentSeed", 1);
 
 	describe_address(self, "address", options->address);
 	describe_address(self, "address6", options->address6);

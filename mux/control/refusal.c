@@ -26,12 +26,23 @@ const char *refusal_name(unsigned reason)
 					: names[reason - FL_DELTA_ERRORS];
 }
 
+/* It may quote bytes that are not text, and the mux's node is JSON. */
+static void copy_printable(char *out, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	for (; text[n] && n + 1 < size; n++)
+		out[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+	out[n] = 0;
+}
+
 void refusal_open(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why)
 {
 	if (!refusal->is_open || refusal->reason != reason || refusal->generation != generation)
 		fprintf(stderr, "mux event=refused service=%s reason=%s generation=%u why=\"%s\"\n", service,
 			refusal_name(reason), generation, why);
-	*refusal = (struct refusal){true, reason, generation};
+	*refusal = (struct refusal){.is_open = true, .reason = reason, .generation = generation};
+	copy_printable(refusal->why, sizeof(refusal->why), why);
 }
 
 bool refusal_close(struct refusal *refusal, const char *service, uint32_t generation)

@@ -21,6 +21,7 @@ struct refusal {
 	bool is_open;
 	unsigned reason;
 	uint32_t generation;
+	char why[320]; /* of the latest one, as printable ASCII */
 };
 
 /* Logs the refusal unless the same one is open already; why is a sentence. */

@@ -268,6 +268,13 @@ enum service_state service_sync_state(const struct service_sync *sync)
 	return sync->ring.ring_refusal.is_open || sync->ring.config_refusal.is_open ? SERVICE_STALE : SERVICE_SERVING;
 }
 
+const struct refusal *service_sync_refusal(const struct service_sync *sync)
+{
+	if (sync->ring.config_refusal.is_open)
+		return &sync->ring.config_refusal;
+	return sync->ring.ring_refusal.is_open ? &sync->ring.ring_refusal : NULL;
+}
+
 uint32_t service_sync_generation(const struct service_sync *sync)
 {
 	return ring_sync_generation(&sync->ring);

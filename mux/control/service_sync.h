@@ -65,6 +65,8 @@ enum service_state service_sync_state(const struct service_sync *sync);
 uint32_t service_sync_generation(const struct service_sync *sync);
 /* How often something was refused for this reason. */
 uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason);
+/* What of its configuration, else of its ring, is refused now; NULL: nothing. */
+const struct refusal *service_sync_refusal(const struct service_sync *sync);
 /* What is known of its arrays, for metrics. */
 const struct arrays_sync *service_sync_view_arrays(const struct service_sync *sync);
 struct published_service *service_sync_published(struct service_sync *sync);

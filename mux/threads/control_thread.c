@@ -159,6 +159,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .login = &mux->options->login,
 	    .root = mux->options->root,
 	    .id = mux->options->id,
+	    .kind = mux->kind,
 	    .address = &mux->address,
 	    .address6 = &mux->address6,
 	    .ports_count = mux->ports->count,

@@ -218,7 +218,9 @@ def refused_and_mended(tree: Tree, mux: MuxProcess, reason: str, damage) -> None
     until(lambda: mux.refused(reason) >= 3, 60, f"the third refusal as {reason}\n{mux.log()}")
     assert mux.serves(before) and mux.state() == "stale"
     assert mux.logged(event="refused", reason=reason, generation=3) == 1, mux.log()
-    until(lambda: tree.mux()["services"]["web"] == {"generation": 2, "state": "stale"}, 60, "the node to say so")
+    until(lambda: "refused" in tree.mux()["services"]["web"], 60, "the node to say so")
+    node = tree.mux()["services"]["web"]
+    assert node == {"generation": 2, "state": "stale", "refused": reason, "why": node["why"]} and node["why"]
     tree.client.set(f"{service.gen(3)}/delta/0000", data)
     mux.until_serving(after)
     until(lambda: mux.state() == "serving", 60, "the state")
@@ -499,6 +501,7 @@ def test_node(tree: Tree, mux: MuxProcess):
     assert node == {
         "format": 1,
         "id": "mux1",
+        "kind": "c",
         "fragmentSeed": True,
         "address": "10.1.0.11",
         "ports": [],

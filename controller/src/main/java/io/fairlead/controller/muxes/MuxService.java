@@ -6,9 +6,15 @@ import java.util.Optional;
 
 /**
  * {@code state} is "loading", "serving" or "stale". {@code withdrawn} says why the mux does not
- * announce the service although its ring could serve.
+ * announce the service although its ring could serve. {@code refused} is the word for what it
+ * refuses of the service, {@code why} the sentence.
  */
-public record MuxService(long generation, String state, Optional<String> withdrawn) {
+public record MuxService(
+    long generation,
+    String state,
+    Optional<String> withdrawn,
+    Optional<String> refused,
+    Optional<String> why) {
   /**
    * Whether packets come to it: it has a ring, and has not withdrawn the service as too far behind.
    */

@@ -29,6 +29,10 @@ import org.slf4j.LoggerFactory;
 public final class MuxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MuxWatch.class);
   private static final int FORMAT = 1;
+
+  /** Of nodes that do not say theirs, from before there was another. */
+  private static final String USUAL_KIND = "c";
+
   private static final ObjectMapper MAPPER =
       JsonMapper.builder()
           .addModule(new Jdk8Module())
@@ -37,6 +41,7 @@ public final class MuxWatch implements AutoCloseable {
 
   private record MuxNode(
       int format,
+      Optional<String> kind,
       String version,
       Optional<String> address,
       Optional<String> address6,
@@ -52,13 +57,18 @@ public final class MuxWatch implements AutoCloseable {
     }
   }
 
-  private record ServiceNode(long generation, String state, Optional<String> withdrawn) {
+  private record ServiceNode(
+      long generation,
+      String state,
+      Optional<String> withdrawn,
+      Optional<String> refused,
+      Optional<String> why) {
     boolean isWhole() {
       return generation >= 0 && state != null;
     }
 
     MuxService view() {
-      return new MuxService(generation, state, withdrawn);
+      return new MuxService(generation, state, withdrawn, refused, why);
     }
   }
 
@@ -129,6 +139,7 @@ public final class MuxWatch implements AutoCloseable {
           Optional.of(
               new MuxView(
                   id,
+                  mux.kind().orElse(USUAL_KIND),
                   mux.version(),
                   mux.address(),
                   mux.address6(),

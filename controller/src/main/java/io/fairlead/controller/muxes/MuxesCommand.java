@@ -26,7 +26,8 @@ public final class MuxesCommand extends Verb {
       out().println("there are no muxes");
       return;
     }
-    Table table = new Table("MUX", "ADDRESS", "VERSION", "PORTS", "SERVICE", "GENERATION", "STATE");
+    Table table =
+        new Table("MUX", "KIND", "ADDRESS", "VERSION", "PORTS", "SERVICE", "GENERATION", "STATE");
     for (JsonNode mux : muxes) {
       List<String> ports = new ArrayList<>();
       mux.path("ports").forEach(port -> ports.add(port.asText()));
@@ -38,6 +39,7 @@ public final class MuxesCommand extends Verb {
       }
       String[] row = {
         mux.path("id").asText(),
+        mux.path("kind").asText(),
         String.join(" ", addresses),
         mux.path("version").asText(),
         String.join(" ", ports),
@@ -50,9 +52,9 @@ public final class MuxesCommand extends Verb {
       }
       for (Map.Entry<String, JsonNode> service : mux.path("services").properties()) {
         String[] copy = row.clone();
-        copy[4] = service.getKey();
-        copy[5] = service.getValue().path("generation").asText();
-        copy[6] = state(service.getValue());
+        copy[5] = service.getKey();
+        copy[6] = service.getValue().path("generation").asText();
+        copy[7] = state(service.getValue());
         table.row(copy);
       }
     }
@@ -61,8 +63,12 @@ public final class MuxesCommand extends Verb {
 
   private static String state(JsonNode service) {
     String state = service.path("state").asText();
-    return service.has("withdrawn")
-        ? "%s, withdrawn: %s".formatted(state, service.path("withdrawn").asText())
-        : state;
+    if (service.has("withdrawn")) {
+      state += ", withdrawn: " + service.path("withdrawn").asText();
+    }
+    if (service.has("refused")) {
+      state += ", refused: " + service.path("refused").asText();
+    }
+    return state;
   }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static io.fairlead.controller.muxes.Muxes.behind;
 import static io.fairlead.controller.muxes.Muxes.mux;
 import static io.fairlead.controller.muxes.Muxes.serving;
+import static io.fairlead.controller.muxes.Muxes.unsupported;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.api.ApiClient.Reply;
-import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -153,11 +154,12 @@ class ApiShapesTest extends ServedApi {
     plane.mux(
         new MuxView(
             "mux2",
+            "p4",
             "0.1.0",
             Optional.empty(),
             Optional.of("2001:db8::12"),
             List.of("eth0"),
-            Map.of("web", new MuxService(4, "serving", Optional.of("behind")))));
+            Map.of("web", behind(4), "dns", unsupported("hash: siphash"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
     checkAgents();
     assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
+import static io.fairlead.controller.muxes.Muxes.behind;
 import static io.fairlead.controller.muxes.Muxes.mux;
 import static io.fairlead.controller.muxes.Muxes.serving;
+import static io.fairlead.controller.muxes.Muxes.unsupported;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -14,7 +16,6 @@ import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.Change.Weight;
-import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.writer.MemoryPlane;
@@ -33,6 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -240,18 +242,20 @@ class FairleadctlTest {
     PLANE.mux(
         new MuxView(
             "mux3",
+            "p4",
             "0.1.0",
             Optional.empty(),
             Optional.of("fd00::13"),
             List.of("eth0"),
-            Map.of("web", new MuxService(5, "serving", Optional.of("behind")))));
+            new TreeMap<>(Map.of("web", behind(5), "zone", unsupported("hash: siphash")))));
     assertThat(done("muxes"))
         .isEqualTo(
             """
-            MUX   ADDRESS    VERSION  PORTS      SERVICE  GENERATION  STATE
-            mux1  10.1.0.11  0.1.0    eth0 eth1  web               6  serving
-            mux2  10.1.0.12  0.1.0    eth0       -                 -  -
-            mux3  fd00::13   0.1.0    eth0       web               5  serving, withdrawn: behind
+            MUX   KIND  ADDRESS    VERSION  PORTS      SERVICE  GENERATION  STATE
+            mux1  c     10.1.0.11  0.1.0    eth0 eth1  web               6  serving
+            mux2  c     10.1.0.12  0.1.0    eth0       -                 -  -
+            mux3  p4    fd00::13   0.1.0    eth0       web               5  serving, withdrawn: behind
+            mux3  p4    fd00::13   0.1.0    eth0       zone              0  loading, refused: unsupported
             """);
     assertThat(done("health"))
         .isEqualTo(

@@ -59,27 +59,29 @@ class MuxWatchTest {
   }
 
   @Test
-  void aMuxHasAnAddressOfOneFamilyAtLeastAndSaysWhatItHasWithdrawn() throws Exception {
+  void aMuxHasAnAddressOfOneFamilyAtLeastAndSaysWhatItHasWithdrawnOrRefused() throws Exception {
     write(
         "six",
         """
-        {"format": 1, "id": "six", "version": "0.1.0", "address6": "2001:db8::11", "ports": ["eth0"],
+        {"format": 1, "id": "six", "kind": "p4", "version": "0.1.0", "address6": "2001:db8::11", "ports": ["eth0"],
          "colour": "red",
          "services": {"web": {"generation": 12, "state": "serving", "withdrawn": "behind"},
-                      "dns": {"generation": 0, "state": "loading"}}}
+                      "dns": {"generation": 0, "state": "loading", "refused": "unsupported", "why": "hash"}}}
         """);
     assertThat(seen())
         .containsExactly(
             new MuxView(
                 "six",
+                "p4",
                 "0.1.0",
                 Optional.empty(),
                 Optional.of("2001:db8::11"),
                 List.of("eth0"),
                 Map.of(
-                    "web", new MuxService(12, "serving", Optional.of("behind")),
-                    "dns", new MuxService(0, "loading", Optional.empty()))),
-            new MuxView("z", "1", Optional.of("10.1.0.11"), Optional.empty(), List.of(), Map.of()));
+                    "web", Muxes.behind(12),
+                    "dns", Muxes.unsupported("hash"))),
+            new MuxView(
+                "z", "c", "1", Optional.of("10.1.0.11"), Optional.empty(), List.of(), Map.of()));
   }
 
   @Test

@@ -12,10 +12,23 @@ public final class Muxes {
   /** With an IPv4 address alone. */
   public static MuxView mux(
       String id, String address, List<String> ports, Map<String, MuxService> services) {
-    return new MuxView(id, "0.1.0", Optional.of(address), Optional.empty(), ports, services);
+    return new MuxView(id, "c", "0.1.0", Optional.of(address), Optional.empty(), ports, services);
   }
 
   public static MuxService serving(long generation) {
-    return new MuxService(generation, "serving", Optional.empty());
+    return new MuxService(
+        generation, "serving", Optional.empty(), Optional.empty(), Optional.empty());
+  }
+
+  /** That has withdrawn the service as too far behind. */
+  public static MuxService behind(long generation) {
+    return new MuxService(
+        generation, "serving", Optional.of("behind"), Optional.empty(), Optional.empty());
+  }
+
+  /** That can't serve the service. */
+  public static MuxService unsupported(String why) {
+    return new MuxService(
+        0, "loading", Optional.empty(), Optional.of("unsupported"), Optional.of(why));
   }
 }

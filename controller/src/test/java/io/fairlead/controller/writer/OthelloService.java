@@ -225,6 +225,7 @@ final class OthelloService implements AutoCloseable {
             views.add(
                 new MuxView(
                     id,
+                    "c",
                     "test",
                     Optional.empty(),
                     Optional.empty(),
@@ -234,6 +235,8 @@ final class OthelloService implements AutoCloseable {
                         new MuxService(
                             generation,
                             generation == 0 ? "loading" : "serving",
+                            Optional.empty(),
+                            Optional.empty(),
                             Optional.empty())))));
     return views;
   }
