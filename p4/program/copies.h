@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies of the services' rings in the pipelines' registers: lines of services, regions of rows and backends' words,
+ * templates of outer headers (p4/README.md, "Registers"). The control thread writes them while workers forward, in the
+ * order of "Order of writes" there, so that a packet never carries a generation newer than its row, and a row never
+ * names a backend that is not there yet.
+ *
+ *	snapshot	a second region and new templates, then the base, then the generation; then the first is free
+ *	delta		templates and words of new backends, changed rows, the generation
+ *	next hop	a new template, then the backend's word by one store; then the old template is free
+ *
+ * If there is no second region, or a generation goes back, the gate is closed meanwhile (cores.h).
+ */
+#ifndef FAIRLEAD_P4_COPIES_H
+#define FAIRLEAD_P4_COPIES_H
+
+#include "cores.h"
+#include "regions.h"
+
+/* One ring's. All zero: none. */
+struct copy {
+	struct region region;
+	uint32_t buckets;
+	uint32_t ids;          /* words of backends in the region */
+	uint32_t *places;      /* of their templates, by id; P4_PLACES: none */
+	struct backend *lines; /* as they were written, by id */
+	uint32_t generation;
+};
+
+struct copies {
+	struct cores *cores;
+	const struct ports *ports;
+	struct regions rows;
+	uint32_t *places; /* a stack of free ones */
+	uint32_t free;
+	uint32_t *retired; /* free once no packet can be where they are read */
+	uint32_t retired_count;
+};
+
+int copies_init(struct copies *copies, struct cores *cores, const struct ports *ports, struct reason *why);
+void copies_clear(struct copies *copies);
+
+/* Whether there is a region for a ring of so many buckets, with a few backends. */
+bool copies_has_room(const struct copies *copies, uint32_t buckets);
+
+/* Writes what does not depend on the ring: how long moves count, the key. */
+void copies_configure(struct copies *copies, const struct service *service);
+
+/*
+ * The service's ring in whole; what a delta has changed; its backends' next hops. False: there is no room, and the copy
+ * is no longer the ring's: it must be dropped.
+ */
+bool copy_load(struct copies *copies, struct copy *copy, const struct service *service);
+bool copy_apply(struct copies *copies, struct copy *copy, const struct service *service, const struct delta *delta);
+bool copy_refresh(struct copies *copies, struct copy *copy, const struct service *service);
+
+/* No packet may be served by it: its entries are gone, or the gate is closed. */
+void copy_drop(struct copies *copies, struct copy *copy, const struct service *service);
+
+/* The service's place in tables and registers. */
+static inline uint32_t copies_slot(const struct service *service)
+{
+	return service->slot + 1U;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fairlead-p4mux: the mux with a P4 pipeline in front of its own packet path. */
+#include <errno.h>
+
+#include "pipelines.h"
+#include "port.h"
+#include "threads/program.h"
+
+static int check(const struct options *options, struct reason *why)
+{
+	if (options->has_tag_key)
+		return reason_set(why, -EINVAL,
+				  "--tag-key is not allowed: a mux of kind p4 can't tag packets; allowed: a cluster "
+				  "without a key, or fairlead-mux");
+	if (options->ports_count > P4_PORT_WIRES)
+		return reason_set(why, -EINVAL, "--port: %u are given; allowed with a mux of kind p4: at most %d",
+				  options->ports_count, P4_PORT_WIRES);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct mux_kind kind = {
+	    .name = "p4",
+	    .program = "fairlead-p4mux",
+	    .about =
+		"fairlead-p4mux steers by a P4 pipeline, and is fairlead-mux in all else: it takes the same options,\n"
+		"but no --tag-key and at most four --port, and serves services with steering ring and encap gue.\n\n",
+	    .check = check,
+	    .open = pipelines_open,
+	    .close = pipelines_close,
+	};
+
+	return program_main(&kind, argc, argv);
+}

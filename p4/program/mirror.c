@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mirror.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copies.h"
+#include "crc.h"
+#include "encap/encap.h"
+#include "entries.h"
+#include "layout.h"
+#include "steering/ring/steering_ring.h"
+
+enum { SERVICES_MAX = P4_SLOTS - 1 }; /* slot 0 of the pipelines is of no service */
+
+/* A service as it is in the pipelines. */
+struct mirrored {
+	bool is_there;
+	bool is_offered;
+	bool is_full; /* logged: there is no room for its ring */
+	struct service_config config;
+	struct copy copy;
+};
+
+struct mirror {
+	struct cores *cores;
+	struct copies copies;
+	struct entries entries;
+	uint32_t count;
+	struct mirrored *services[REGISTRY_SERVICES_MAX]; /* by slot */
+	uint16_t slots[UINT16_MAX + 1];                   /* atomic; by id */
+};
+
+uint16_t mirror_slot(const struct mirror *mirror, uint16_t service)
+{
+	return __atomic_load_n(&mirror->slots[service], __ATOMIC_RELAXED);
+}
+
+static const struct mirrored *find(const struct mirror *mirror, uint16_t id)
+{
+	for (uint32_t i = 0; i < REGISTRY_SERVICES_MAX; i++)
+		if (mirror->services[i] && mirror->services[i]->config.id == id)
+			return mirror->services[i];
+	return NULL;
+}
+
+static int check(void *context, const struct service_config *config, struct reason *why)
+{
+	const struct mirror *mirror = context;
+	const struct mirrored *before = find(mirror, config->id);
+
+	if (config->encap != &encap_gue)
+		return reason_set(why, -EAFNOSUPPORT, "service %s: encap is '%s'; allowed with a mux of kind p4: gue",
+				  config->name, config->encap->name);
+	if (config->steering != &steering_ring)
+		return reason_set(why, -EAFNOSUPPORT,
+				  "service %s: steering is '%s'; allowed with a mux of kind p4: ring", config->name,
+				  config->steering->name);
+	if (!before && mirror->count == SERVICES_MAX)
+		return reason_set(why, -ENOSPC,
+				  "service %s: this mux has %u services; allowed with a mux of kind p4: at most %d",
+				  config->name, mirror->count, SERVICES_MAX);
+	if (!before && !copies_has_room(&mirror->copies, config->buckets))
+		return reason_set(why, -ENOSPC,
+				  "service %s: buckets is %u; allowed with a mux of kind p4: %d for all services "
+				  "together, at most %u for one more now",
+				  config->name, config->buckets, P4_RING_WORDS, regions_largest(&mirror->copies.rows));
+	return entries_check(&mirror->entries, before ? &before->config : NULL, config, why);
+}
+
+/* Replaces the service's entries in the tables, and says whom it counts for. */
+static void put(struct mirror *mirror, const struct service *service, const struct service_config *config,
+		bool is_offered)
+{
+	struct mirrored *mirrored = mirror->services[service->slot];
+	const struct entries_service before = {.service = service,
+					       .config = mirrored->is_there ? &mirrored->config : NULL,
+					       .slot = copies_slot(service),
+					       .is_offered = mirrored->is_offered};
+	const struct entries_service after = {
+	    .service = service, .config = config, .slot = copies_slot(service), .is_offered = is_offered};
+
+	if (config)
+		__atomic_store_n(&mirror->slots[service->id], service->slot, __ATOMIC_RELAXED);
+	cores_close(mirror->cores);
+	entries_put(&mirror->entries, &before, &after);
+	cores_open(mirror->cores);
+	if (!config)
+		__atomic_store_n(&mirror->slots[service->id], (uint16_t)MIRROR_SLOT_NONE, __ATOMIC_RELAXED);
+	mirrored->is_there = config;
+	mirrored->is_offered = is_offered;
+	if (config)
+		mirrored->config = *config;
+}
+
+/* Offers the service if its copy is the ring's, else leaves its packets to the usual path. */
+static void offer(struct mirror *mirror, const struct service *service, bool is_copied)
+{
+	struct mirrored *mirrored = mirror->services[service->slot];
+
+	if (!is_copied && !mirrored->is_full)
+		fprintf(stderr, "mux event=not_in_pipeline service=%s buckets=%u why=\"registers are full\"\n",
+			service->config.name, service->config.buckets);
+	if (is_copied && mirrored->is_full)
+		fprintf(stderr, "mux event=in_pipeline service=%s\n", service->config.name);
+	mirrored->is_full = !is_copied;
+	if (mirrored->is_offered != is_copied)
+		put(mirror, service, &service->config, is_copied);
+	if (!is_copied)
+		copy_drop(&mirror->copies, &mirrored->copy, service);
+}
+
+static void configured(void *context, const struct service *service)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = mirror->services[service->slot];
+
+	if (!mirrored) {
+		mirrored = calloc(1, sizeof(*mirrored));
+		if (!mirrored) {
+			cores_fail(mirror->cores, "no memory for a service");
+			cores_close(mirror->cores);
+			return;
+		}
+		mirror->services[service->slot] = mirrored;
+		mirror->count++;
+	}
+	copies_configure(&mirror->copies, service);
+	put(mirror, service, &service->config, mirrored->is_offered);
+}
+
+/* NULL: the mirror follows it no more. */
+static struct mirrored *followed(const struct mirror *mirror, const struct service *service)
+{
+	return mirror->cores->failed ? NULL : mirror->services[service->slot];
+}
+
+static void loaded(void *context, const struct service *service)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = followed(mirror, service);
+
+	if (mirrored)
+		offer(mirror, service, copy_load(&mirror->copies, &mirrored->copy, service));
+}
+
+/* A ring that found no room may find it later, when others have gone: it is tried again with each change. */
+static bool has_copy(const struct mirrored *mirrored)
+{
+	return mirrored->copy.region.size;
+}
+
+static void applied(void *context, const struct service *service, const struct delta *delta)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = followed(mirror, service);
+
+	if (!mirrored)
+		return;
+	if (!has_copy(mirrored))
+		loaded(context, service);
+	else
+		offer(mirror, service, copy_apply(&mirror->copies, &mirrored->copy, service, delta));
+}
+
+static void refreshed(void *context, const struct service *service)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = followed(mirror, service);
+
+	if (!mirrored || !service_ring(service))
+		return;
+	if (!has_copy(mirrored))
+		loaded(context, service);
+	else
+		offer(mirror, service, copy_refresh(&mirror->copies, &mirrored->copy, service));
+}
+
+static void removed(void *context, const struct service *service)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = mirror->services[service->slot];
+
+	if (!mirrored)
+		return;
+	if (!mirror->cores->failed) {
+		put(mirror, service, NULL, false);
+		copy_drop(&mirror->copies, &mirrored->copy, service);
+	}
+	free(mirrored->copy.lines);
+	free(mirrored->copy.places);
+	free(mirrored);
+	mirror->services[service->slot] = NULL;
+	mirror->count--;
+}
+
+static void write_crc(struct cores *cores)
+{
+	char name[16];
+
+	for (unsigned at = 0; at < P4_CRC_SOURCES + P4_CRC_PORTS; at++)
+		for (uint32_t i = 0; i < P4_CRC_ENTRIES; i++)
+			cores_write(cores, pipeline_crc_name(at, name), i, p4_crc_part(at, i / 256, (uint8_t)i));
+}
+
+struct mirror *mirror_new(struct cores *cores, const struct mux *mux, struct reason *why)
+{
+	struct mirror *mirror = calloc(1, sizeof(*mirror));
+	struct service_listener listener = {.context = mirror,
+					    .check = check,
+					    .configured = configured,
+					    .loaded = loaded,
+					    .applied = applied,
+					    .refreshed = refreshed,
+					    .removed = removed};
+
+	if (!mirror) {
+		reason_set(why, -ENOMEM, "no memory for the pipelines' mirror");
+		return NULL;
+	}
+	mirror->cores = cores;
+	memset(mirror->slots, 0xff, sizeof(mirror->slots)); /* none */
+	write_crc(cores);
+	if (copies_init(&mirror->copies, cores, mux->ports, why) ||
+	    entries_init(&mirror->entries, cores, &mux->address, &mux->address6, why)) {
+		mirror_free(mirror);
+		return NULL;
+	}
+	tables_listen_services(mux->tables, &listener);
+	return mirror;
+}
+
+void mirror_free(struct mirror *mirror)
+{
+	if (!mirror)
+		return;
+	for (uint32_t i = 0; i < REGISTRY_SERVICES_MAX; i++) {
+		if (!mirror->services[i])
+			continue;
+		free(mirror->services[i]->copy.lines);
+		free(mirror->services[i]->copy.places);
+		free(mirror->services[i]);
+	}
+	entries_clear(&mirror->entries);
+	copies_clear(&mirror->copies);
+	free(mirror);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_swx_ctl.h>
+
+#include "crc.h"
+#include "layout.h"
+#include "port.h"
+#include "ports.h"
+#include "siphash.h"
+#include "spec.h"
+
+enum { RUN_INSTRUCTIONS = 256 }; /* between two looks at whether a burst is through: a packet takes about as many */
+
+struct pipeline {
+	struct rte_swx_pipeline *swx;
+	struct rte_swx_ctl_pipeline *ctl;
+	struct ports_burst burst;
+};
+
+/* mux.spec, as the build has put it here (spec_text.py). */
+extern const char spec_text[];
+extern const unsigned spec_text_len;
+
+/* Whether the program has a register array of at least this size. */
+static int check_register(struct rte_swx_pipeline *swx, const char *name, uint32_t size, struct reason *why)
+{
+	struct rte_swx_ctl_regarray_info found;
+
+	for (uint32_t i = 0; !rte_swx_ctl_regarray_info_get(swx, i, &found); i++)
+		if (!strcmp(found.name, name) && found.size >= size)
+			return 0;
+	return reason_set(why, -EINVAL, "the pipeline's .spec has no register array %s of %u", name, size);
+}
+
+static int check_registers(struct rte_swx_pipeline *swx, struct reason *why)
+{
+	static const struct {
+		const char *name;
+		uint32_t size;
+	} registers[] = {{"macs", P4_PORT_WIRES},
+			 {"clock", 1},
+			 {"services", P4_SLOTS * P4_LINE_WORDS},
+			 {"ring", P4_RING_WORDS},
+			 {"templates", P4_PLACES * P4_LINE_WORDS},
+			 {"tails", P4_PLACES}};
+	char name[16];
+	int error = 0;
+
+	for (unsigned i = 0; !error && i < RTE_DIM(registers); i++)
+		error = check_register(swx, registers[i].name, registers[i].size, why);
+	for (unsigned at = 0; !error && at < P4_CRC_SOURCES + P4_CRC_PORTS; at++)
+		error = check_register(swx, pipeline_crc_name(at, name), P4_CRC_ENTRIES, why);
+	return error;
+}
+
+const char *pipeline_crc_name(unsigned at, char out[16])
+{
+	if (at < P4_CRC_SOURCES)
+		snprintf(out, 16, "crc_s%u", at);
+	else
+		snprintf(out, 16, "crc_p%u", at - P4_CRC_SOURCES);
+	return out;
+}
+
+static int build(struct pipeline *pipeline, unsigned worker, unsigned ports, struct reason *why)
+{
+	unsigned wires = 1;
+	char name[16];
+	FILE *spec;
+	int error;
+
+	while (wires < ports)
+		wires *= 2;
+	snprintf(name, sizeof(name), "worker %u", worker);
+	error = rte_swx_pipeline_config(&pipeline->swx, name, 0);
+	if (!error)
+		error = ports_config(pipeline->swx, &pipeline->burst, wires);
+	if (!error)
+		error = p4_siphash_register(pipeline->swx);
+	if (error)
+		return reason_set(why, error, "worker %u: the pipeline can't be made: %s", worker, strerror(-error));
+	spec = fmemopen((void *)(uintptr_t)spec_text, spec_text_len, "r");
+	if (!spec)
+		return reason_set(why, -errno, "worker %u: the pipeline's .spec can't be read: %s", worker,
+				  strerror(errno));
+	error = spec_build(pipeline->swx, spec, why);
+	fclose(spec);
+	if (!error)
+		error = check_registers(pipeline->swx, why);
+	if (error)
+		return error;
+	pipeline->ctl = rte_swx_ctl_pipeline_create(pipeline->swx);
+	return pipeline->ctl ? 0 : reason_set(why, -ENOMEM, "worker %u: no memory for the pipeline's tables", worker);
+}
+
+struct pipeline *pipeline_new(unsigned worker, unsigned ports, struct reason *why)
+{
+	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
+
+	if (!pipeline) {
+		reason_set(why, -ENOMEM, "worker %u: no memory for the pipeline", worker);
+		return NULL;
+	}
+	if (!build(pipeline, worker, ports, why))
+		return pipeline;
+	pipeline_free(pipeline);
+	return NULL;
+}
+
+void pipeline_free(struct pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	if (pipeline->ctl)
+		rte_swx_ctl_pipeline_free(pipeline->ctl);
+	if (pipeline->swx)
+		rte_swx_pipeline_free(pipeline->swx);
+	free(pipeline);
+}
+
+uint32_t pipeline_run(struct pipeline *pipeline, unsigned wire, struct rte_mbuf **mbufs, uint32_t count,
+		      struct pipeline_out *out)
+{
+	struct ports_burst *burst = &pipeline->burst;
+
+	burst->wire = wire;
+	burst->count = burst->next = burst->left = burst->steered = burst->dropped = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (ports_may_enter(mbufs[i]))
+			burst->in[burst->count++] = mbufs[i];
+		else
+			burst->left_mbufs[burst->left++] = mbufs[i];
+	}
+	while (ports_done(burst) < count)
+		rte_swx_pipeline_run(pipeline->swx, RUN_INSTRUCTIONS);
+	*out = (struct pipeline_out){.count = burst->steered, .mbufs = burst->out, .wires = burst->out_wire};
+	memcpy(mbufs, burst->left_mbufs, burst->left * sizeof(*mbufs));
+	return burst->left;
+}
+
+/* build() has checked that all registers are there and as large as this program takes them to be. */
+void pipeline_write(struct pipeline *pipeline, const char *name, uint32_t index, uint64_t value)
+{
+	rte_swx_ctl_pipeline_regarray_write(pipeline->swx, name, index, value);
+}
+
+uint64_t pipeline_read(const struct pipeline *pipeline, const char *name, uint32_t index)
+{
+	uint64_t value = 0;
+
+	rte_swx_ctl_pipeline_regarray_read(pipeline->swx, name, index, &value);
+	return value;
+}
+
+static void entry_free(struct rte_swx_table_entry *entry)
+{
+	if (!entry)
+		return;
+	free(entry->key);
+	free(entry->key_mask);
+	free(entry->action_data);
+	free(entry);
+}
+
+int pipeline_entry_add(struct pipeline *pipeline, const char *table, const char *text)
+{
+	int is_blank, error = -EINVAL;
+	struct rte_swx_table_entry *entry =
+	    rte_swx_ctl_pipeline_table_entry_read(pipeline->ctl, table, text, &is_blank);
+
+	if (entry)
+		error = rte_swx_ctl_pipeline_table_entry_add(pipeline->ctl, table, entry);
+	entry_free(entry);
+	return error;
+}
+
+int pipeline_entry_delete(struct pipeline *pipeline, const char *table, const char *text)
+{
+	int is_blank, error = -EINVAL;
+	struct rte_swx_table_entry *entry =
+	    rte_swx_ctl_pipeline_table_entry_read(pipeline->ctl, table, text, &is_blank);
+
+	if (entry)
+		error = rte_swx_ctl_pipeline_table_entry_delete(pipeline->ctl, table, entry);
+	entry_free(entry);
+	return error;
+}
+
+int pipeline_commit(struct pipeline *pipeline)
+{
+	return rte_swx_ctl_pipeline_commit(pipeline->ctl, 1);
+}

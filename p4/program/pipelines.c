@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipelines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_mbuf.h>
+
+#include <fairlead/steer.h>
+
+#include "cores.h"
+#include "encap/gue.h"
+#include "layout.h"
+#include "mirror.h"
+#include "port.h"
+#include "ports.h"
+
+/* What a worker's pipeline was told last. */
+struct told {
+	uint64_t macs[P4_PORT_WIRES]; /* mac_word() */
+	uint32_t now;
+} __attribute__((aligned(64)));
+
+struct pipelines {
+	struct front front;
+	const struct ports *ports;
+	struct cores cores;
+	struct mirror *mirror;
+	struct told told[OPTIONS_WORKERS_MAX];
+};
+
+/* The worker alone writes these registers: clock and MAC addresses must be there before the packets. */
+static void tell(struct pipelines *pipelines, struct pipeline *pipeline, const struct front_burst *burst)
+{
+	struct told *told = &pipelines->told[burst->worker];
+	uint64_t mac = __atomic_load_n(&pipelines->ports->port[burst->port].mac, __ATOMIC_RELAXED);
+	uint8_t bytes[sizeof(mac)];
+
+	if (told->now != burst->now) {
+		told->now = burst->now;
+		pipeline_write(pipeline, "clock", 0, burst->now);
+	}
+	if (told->macs[burst->port] != mac) {
+		told->macs[burst->port] = mac;
+		memcpy(bytes, &mac, sizeof(bytes));
+		pipeline_write(pipeline, "macs", burst->port, p4_mac(bytes));
+	}
+}
+
+/* Of a steered packet, as its outer headers say. */
+struct steered {
+	uint32_t frame_len; /* from Ethernet to the inner packet's end */
+	uint32_t inner_len;
+	uint16_t service;
+	bool moved;
+};
+
+static struct steered look(const uint8_t *frame)
+{
+	bool ipv4 = frame[ENCAP_AT_IP - 2] == 0x08;
+	const uint8_t *gue = frame + (ipv4 ? GUE_AT_GUE : GUE_AT_GUE6);
+	uint32_t ip_len = ipv4 ? fl_load_be16(frame + ENCAP_AT_IP + 2)
+			       : ENCAP_IPV6_LEN + (uint32_t)fl_load_be16(frame + ENCAP_AT_IP + 4);
+	uint32_t outer = (uint32_t)(gue - frame) + FL_GUE_BASE_LEN + 4U * (gue[0] & 0x1f);
+
+	return (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
+				.inner_len = ENCAP_AT_IP + ip_len - outer,
+				.service = fl_load_be16(gue + FL_STEER_AT_SERVICE),
+				.moved = gue[FL_STEER_AT_FLAGS] & FL_STEER_MOVED};
+}
+
+/* Cuts off what Ethernet has padded, and counts as the usual path does (worker.c). */
+static void finish(struct pipelines *pipelines, struct front_burst *burst, const struct pipeline_out *out)
+{
+	struct worker_counters *counters = burst->counters;
+	uint64_t bytes = 0, moved = 0;
+
+	for (uint32_t i = 0; i < out->count; i++) {
+		struct rte_mbuf *mbuf = out->mbufs[i];
+		struct steered steered = look(rte_pktmbuf_mtod(mbuf, const uint8_t *));
+		uint16_t slot = mirror_slot(pipelines->mirror, steered.service);
+
+		bytes += ports_frame_len(mbuf);
+		moved += steered.moved;
+		mbuf->data_len = (uint16_t)steered.frame_len;
+		mbuf->pkt_len = steered.frame_len;
+		if (slot != MIRROR_SLOT_NONE) {
+			counter_add(&counters->services[slot].packets, 1);
+			counter_add(&counters->services[slot].bytes, steered.inner_len);
+		}
+		burst->out[i] = mbuf;
+		burst->leave_by[i] = pipelines->ports->port[out->wires[i]].id;
+	}
+	burst->steered = out->count;
+	counter_add(&counters->bytes, bytes);
+	counter_add(&counters->moved, moved);
+}
+
+static void take(struct front *front, struct front_burst *burst)
+{
+	struct pipelines *pipelines = (struct pipelines *)front;
+	struct pipeline *pipeline = pipelines->cores.pipeline[burst->worker];
+	struct pipeline_out out;
+
+	if (cores_is_closed(&pipelines->cores))
+		return;
+	tell(pipelines, pipeline, burst);
+	burst->count = pipeline_run(pipeline, burst->port, burst->mbufs, burst->count, &out);
+	finish(pipelines, burst, &out);
+}
+
+void pipelines_close(struct front *front)
+{
+	struct pipelines *pipelines = (struct pipelines *)front;
+
+	mirror_free(pipelines->mirror);
+	cores_clear(&pipelines->cores);
+	free(pipelines);
+}
+
+int pipelines_open(struct front **out, const struct mux *mux, struct reason *why)
+{
+	struct pipelines *pipelines = aligned_alloc(64, sizeof(*pipelines));
+
+	if (!pipelines)
+		return reason_set(why, -ENOMEM, "no memory for pipelines");
+	memset(pipelines, 0, sizeof(*pipelines));
+	pipelines->front.take = take;
+	pipelines->ports = mux->ports;
+	if (!cores_init(&pipelines->cores, mux->tables, mux->options->workers, mux->ports->count, why))
+		pipelines->mirror = mirror_new(&pipelines->cores, mux, why);
+	if (!pipelines->mirror) {
+		pipelines_close(&pipelines->front);
+		return -ENOMEM;
+	}
+	*out = &pipelines->front;
+	return 0;
+}

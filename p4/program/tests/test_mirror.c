@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the pipelines hold follows what the mux serves: after each of many random changes, random packets of all services
+ * leave the pipeline as the C mux would send them, byte by byte, and those that it is to take are taken.
+ */
+#include <netinet/in.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "encap/encap.h"
+#include "ring/fold.h"
+#include "ring/ring.h"
+#include "steering/steering.h"
+#include "world.h"
+
+enum {
+	SERVICES = 6,
+	CHANGES = 400,
+	PACKETS = 24, /* after each */
+	BUCKETS = 1024,
+	BACKENDS = 5,
+	IDS = 90, /* beyond the first table of backends, which has 64 lines */
+};
+
+/* A service, and its ring as the tests know it. */
+struct known {
+	struct service *service;
+	struct service_config config;
+	struct delta image;
+	bool has_ring;
+};
+
+struct walk {
+	struct world world;
+	struct chance chance;
+	struct known known[SERVICES];
+	unsigned taken, referred, others;
+	bool with_ipv6;
+};
+
+static uint32_t below(struct walk *walk, uint32_t bound)
+{
+	return chance_below(&walk->chance, bound);
+}
+
+static struct service_config config_of(struct walk *walk, uint16_t id)
+{
+	char vip[32];
+	struct service_config config;
+
+	snprintf(vip, sizeof(vip), "10.99.0.%u", id);
+	config = image_config(id, vip, BUCKETS);
+	snprintf(config.name, sizeof(config.name), "service%u", id);
+	config.hash = walk->with_ipv6 && id % 2 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
+	config.affinity = id % 3 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
+	config.ports[1] = (struct service_port){.protocol = IPPROTO_UDP, .port = 53};
+	config.ports_count = 2;
+	if (walk->with_ipv6) {
+		snprintf(vip, sizeof(vip), "2001:db8:99::%u", id);
+		config.vips[config.vips_count++] = image_address(vip);
+	}
+	return config;
+}
+
+static void add(struct walk *walk, struct known *known)
+{
+	struct reason why = {{0}};
+
+	known->config = config_of(walk, (uint16_t)(known - walk->known + 1));
+	if (tables_add(walk->world.tables, &known->config, &known->service, &why))
+		fail_msg("%s", why.text);
+}
+
+/* A new snapshot; perhaps of a lower generation, as after a disaster. */
+static void load(struct walk *walk, struct known *known)
+{
+	uint32_t generation = known->has_ring && below(walk, 4) ? known->image.generation + 1 : 1 + below(walk, 9);
+	struct delta image = image_snapshot(known->config.id, generation, BUCKETS, BACKENDS);
+	struct reason why = {{0}};
+
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		if (!below(walk, 3)) {
+			image.previous[i] = (uint16_t)(1 + below(walk, BACKENDS));
+			image.since[i] = WORLD_NOW - below(walk, 400);
+			image.current[i] = (uint16_t)below(walk, BACKENDS + 1);
+		}
+	if (known->has_ring)
+		image_free(&known->image);
+	known->image = image;
+	known->has_ring = true;
+	if (tables_load(walk->world.tables, known->service, &image, &why))
+		fail_msg("%s", why.text);
+}
+
+/* One entry: a new backend, another address of one, or its removal or return. */
+static struct fl_delta_backend entry(struct walk *walk, const struct known *known)
+{
+	struct fl_delta_backend out = known->image.backends[below(walk, known->image.backends_count)];
+
+	switch (below(walk, 4)) {
+	case 0:
+		out.flags ^= FL_BACKEND_REMOVED;
+		break;
+	case 1:
+		out.address.bytes[15]++;
+		break;
+	default:
+		out = (struct fl_delta_backend){.id = (uint16_t)(1 + below(walk, IDS)), .weight = 1};
+		out.address = image_address(walk->with_ipv6 && !below(walk, 3) ? "2001:db8:1::77" : "10.1.0.77");
+		out.address.bytes[15] = (uint8_t)(21 + out.id);
+	}
+	return out;
+}
+
+static uint32_t owned(const struct known *known, uint16_t id)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		count += known->image.current[i] == id;
+	return count;
+}
+
+static uint16_t any_backend(struct walk *walk, const struct known *known)
+{
+	return known->image.backends[below(walk, known->image.backends_count)].id;
+}
+
+static void apply(struct walk *walk, struct known *known)
+{
+	struct fl_delta_backend backend = entry(walk, known);
+	struct delta delta = image_move(&known->image, known->image.generation + 1, 0, 0, any_backend(walk, known),
+					any_backend(walk, known), WORLD_NOW - below(walk, 400));
+	uint16_t owner = any_backend(walk, known);
+	struct reason why = {{0}};
+
+	delta.backends_count = below(walk, 2);
+	delta.backends = &backend;
+	delta.order = owned(known, owner) && below(walk, 2) ? FL_DELTA_BY_OWNER : FL_DELTA_BY_NUMBER;
+	delta.runs[0].owner = owner;
+	if (delta.order == FL_DELTA_BY_OWNER) {
+		delta.runs[0].start = below(walk, owned(known, owner));
+		delta.runs[0].count = 1 + below(walk, owned(known, owner) - delta.runs[0].start);
+	} else {
+		delta.runs[0].start = below(walk, BUCKETS);
+		delta.runs[0].count = 1 + below(walk, BUCKETS - delta.runs[0].start);
+	}
+	if (delta.backends_count && backend.id == delta.runs[0].current && backend.flags & FL_BACKEND_REMOVED)
+		delta.runs_count = 0; /* no bucket goes to a backend that is being removed */
+	assert_int_equal(delta_fold(&known->image, &delta), 0);
+	if (tables_apply(walk->world.tables, known->service, &delta, &why))
+		fail_msg("%s", why.text);
+	delta.backends = NULL;
+	image_free(&delta);
+}
+
+static void configure(struct walk *walk, struct known *known)
+{
+	struct reason why = {{0}};
+
+	known->config.ports[0].port = (uint16_t)(80 + below(walk, 3));
+	known->config.vips[0].bytes[14] = (uint8_t)below(walk, 2);
+	known->config.window = 100 + 100 * below(walk, 3);
+	known->config.hold = below(walk, 2) * 3600;
+	known->config.mss = below(walk, 2) ? 1400 : 0;
+	known->config.stateless_udp = below(walk, 2);
+	known->config.quic.length = (uint8_t)!below(walk, 4);
+	if (tables_change(walk->world.tables, known->service, &known->config, &why))
+		fail_msg("%s", why.text);
+}
+
+static void drop(struct walk *walk, struct known *known)
+{
+	tables_remove(walk->world.tables, known->service);
+	if (known->has_ring)
+		image_free(&known->image);
+	*known = (struct known){NULL};
+}
+
+/* Next hops change: MAC addresses, the port, an MTU, an unresolved neighbour, a VLAN. */
+static void reroute(struct walk *walk)
+{
+	image_wire.mac[5]++;
+	image_wire.source_mac[5] = (uint8_t)below(walk, 256);
+	image_wire.port = (uint8_t)(2 + below(walk, 2) + !below(walk, 8));
+	image_wire.mtu = below(walk, 3) ? 1600 : 1500;
+	image_wire.resolved = below(walk, 8);
+	image_wire.vlan = below(walk, 8) ? 0 : 7;
+	tables_refresh(walk->world.tables);
+}
+
+static void step(struct walk *walk)
+{
+	struct known *known = &walk->known[below(walk, SERVICES)];
+	uint32_t what = below(walk, 20);
+
+	if (what == 0)
+		reroute(walk);
+	else if (!known->service)
+		add(walk, known);
+	else if (!known->has_ring || what == 1)
+		load(walk, known);
+	else if (what == 2)
+		drop(walk, known);
+	else if (what < 6)
+		configure(walk, known);
+	else
+		apply(walk, known);
+}
+
+static struct frame random_packet(struct walk *walk, const struct known *known)
+{
+	const struct service_config *config = &known->config;
+	const struct service_port *port = &config->ports[below(walk, config->ports_count)];
+	struct flow flow = {.destination = config->vips[below(walk, config->vips_count)],
+			    .source_port = (uint16_t)(1 + below(walk, 65535)),
+			    .destination_port = port->port,
+			    .protocol = port->protocol};
+	struct frame frame;
+
+	flow.source = image_address(fl_address_is_ipv4(&flow.destination) ? "11.0.0.0" : "2001:db8:7::");
+	fl_store_be16(flow.source.bytes + 13, (uint16_t)chance_next(&walk->chance));
+	flow.source.bytes[15] = (uint8_t)chance_next(&walk->chance);
+	frame = frame_new(&flow, below(walk, 5) ? below(walk, 1000) : 1350 + below(walk, 150));
+	if (frame.len < 60) /* as Ethernet pads */
+		frame.len = 60;
+	if (flow.protocol == IPPROTO_TCP && !below(walk, 6) && fl_address_is_ipv4(&flow.destination))
+		frame.bytes[FRAME_AT_L4 + 13] = 0x02;
+	return frame;
+}
+
+/* Whether the pipeline must take what the C mux steers. */
+static bool must_take(const struct known *known, const struct frame *frame)
+{
+	bool ipv4 = frame->bytes[13] == 0, tcp = frame->bytes[FRAME_AT_IP + (ipv4 ? 9 : 6)] == IPPROTO_TCP;
+
+	return tcp ? !(known->config.mss && frame->bytes[ipv4 ? FRAME_AT_L4 + 13 : FRAME_AT_L46 + 13] & 2)
+		   : !known->config.quic.length;
+}
+
+static void send_one(struct walk *walk)
+{
+	const struct known *known = &walk->known[below(walk, SERVICES)];
+	struct world_sent sent;
+	struct frame frame;
+
+	if (!known->service)
+		return;
+	frame = random_packet(walk, known);
+	sent = world_send(&walk->world, &frame);
+	if (sent.verdict == VERDICT_SERVICE && sent.by_wire && must_take(known, &frame) && !sent.taken)
+		fail_msg("%s: a packet of %u bytes is left", known->config.name, frame.len);
+	walk->taken += sent.taken;
+	walk->referred += sent.verdict == VERDICT_SERVICE && !sent.taken;
+	walk->others += sent.verdict != VERDICT_SERVICE;
+}
+
+static void the_pipeline_follows_every_change(void **state)
+{
+	struct walk walk = {.chance = {*(const uint64_t *)*state}, .with_ipv6 = true};
+	struct next_hop wire = image_wire;
+
+	world_open(&walk.world, 2);
+	for (unsigned i = 0; i < CHANGES; i++) {
+		step(&walk);
+		for (unsigned n = 0; n < PACKETS; n++)
+			send_one(&walk);
+	}
+	print_message("# %u packets by the pipeline, %u referred, %u others\n", walk.taken, walk.referred, walk.others);
+	assert_true(walk.taken > CHANGES * PACKETS / 4);
+	assert_true(walk.referred && walk.others);
+	for (struct known *known = walk.known; known < walk.known + SERVICES; known++)
+		if (known->service)
+			drop(&walk, known);
+	world_close(&walk.world);
+	image_wire = wire;
+}
+
+static void refuse(struct world *world, const struct service_config *config, int error, const char *text)
+{
+	struct reason why = {{0}};
+	struct service *service;
+
+	assert_int_equal(tables_add(world->tables, config, &service, &why), error);
+	assert_non_null(strstr(why.text, text));
+	assert_null(tables_find(world->tables, config->name));
+}
+
+static void what_it_cannot_serve_is_refused_by_name(void **state)
+{
+	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
+	struct world world;
+
+	(void)state;
+	world_open(&world, 1);
+	config.encap = &encap_ipip;
+	refuse(&world, &config, -EAFNOSUPPORT, "encap is 'ipip'");
+	config.encap = &encap_gue;
+	for (unsigned i = 0; steerings[i]; i++)
+		if (!strcmp(steerings[i]->name, "hunt"))
+			config.steering = steerings[i];
+	refuse(&world, &config, -EAFNOSUPPORT, "steering is '");
+	config = image_config(1, "10.99.0.1", FL_BUCKETS_MAX);
+	refuse(&world, &config, -ENOSPC, "buckets is 8388608");
+	world_close(&world);
+}
+
+int main(int argc, char **argv)
+{
+	static uint64_t seed = 1;
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_prestate(the_pipeline_follows_every_change, &seed),
+	    cmocka_unit_test(what_it_cannot_serve_is_refused_by_name),
+	};
+
+	if (argc > 1)
+		seed = strtoull(argv[1], NULL, 0);
+	print_message("# seed %" PRIu64 "\n", seed);
+	world_environment();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
