@@ -15,6 +15,7 @@ from lab.frr import DAEMONS
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = Path(os.environ.get("FAIRLEAD_BUILD_DIR", ROOT / "build" / "lab"))
 MUX = DIRECTORY / "mux" / "fairlead-mux"
+P4MUX = DIRECTORY / "p4" / "program" / "fairlead-p4mux"
 STILL_MUX = DIRECTORY / "mux" / "tests" / "still_mux"
 AGENT = DIRECTORY / "lab" / "vm" / "vm-agent"
 SERVER = DIRECTORY / "server" / "fairlead-server"
@@ -29,7 +30,7 @@ def missing(machines: bool = False) -> list[str]:
     """One sentence for each missing part that a lab, or one with virtual machines, needs."""
     found = []
     commands = COMMANDS + MACHINE_COMMANDS if machines else COMMANDS
-    files = (MUX, SERVER, JAR, AGENT) if machines else (MUX, SERVER, JAR)
+    files = (MUX, P4MUX, SERVER, JAR, AGENT) if machines else (MUX, P4MUX, SERVER, JAR)
     if os.geteuid() != 0:
         found.append("the lab makes network namespaces and must run as root (try sudo)")
     found += [f"the command '{name}' is missing: run scripts/install-deps" for name in commands if not _there(name)]

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ VARIANTS = {
 SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end
 QUIET_SECONDS = 4  # of plain traffic before the first event
 SERVERS = 4
+MUXES = 2
 IDLE = 60  # connections, besides, that are silent for long, also for several windows, and then asked again
 
 
@@ -119,6 +121,20 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
     }
 
 
+def check_pipelines(lab: Lab, timeline: Timeline) -> int:
+    """Packets that the pipelines of P4 muxes have steered since these started: with none the demo shows nothing."""
+    total = 0
+    for number in lab.variant.p4_muxes:
+        counts = lab.muxes[number].metrics()
+        pipeline = int(counts["fairlead_mux_pipeline_packets_total"])
+        steered = int(counts['fairlead_mux_packets_total{verdict="service"}'])
+        if pipeline == 0:
+            raise LabError(f"{lab.muxes[number].name} has steered no packet by its pipeline")
+        timeline.note(f"{lab.muxes[number].name} has steered {pipeline:,} of {steered:,} packets by its pipeline")
+        total += pipeline
+    return total
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/demo",
@@ -132,10 +148,21 @@ def main() -> int:
     )
     parser.add_argument("--port", choices=("af_xdp", "af_packet"), default="af_xdp", help="the muxes' ports")
     parser.add_argument("--steering", choices=tuple(VARIANTS), default="ring", help="the service's (%(default)s)")
+    parser.add_argument(
+        "--p4-muxes",
+        type=int,
+        default=0,
+        metavar="N",
+        help=f"of the {MUXES} muxes, those that steer by P4; only with --steering ring",
+    )
     add_machine_arguments(parser, f"of the {SERVERS} servers, those")
     options = parser.parse_args()
     if not 0 <= options.vm_servers <= SERVERS:
         parser.error(f"--vm-servers '{options.vm_servers}' is refused; allowed: 0..{SERVERS}")
+    if not 0 <= options.p4_muxes <= MUXES:
+        parser.error(f"--p4-muxes '{options.p4_muxes}' is refused; allowed: 0..{MUXES}")
+    if options.p4_muxes and options.steering != "ring":
+        parser.error(f"--steering '{options.steering}' is refused with --p4-muxes; allowed: ring")
     if options.connections < 200:
         parser.error(f"--connections '{options.connections}' is refused; allowed: 200 and more")
     if os.geteuid() != 0:
@@ -145,14 +172,24 @@ def main() -> int:
     timeline = Timeline()
     xdp, machines = SERVERS - options.vm_servers, options.vm_servers
     kinds = f"{SERVERS} servers" + (f" ({machines} of them virtual machines)" if machines else "")
-    timeline.say(f"bringing up 2 clients, a router, 2 muxes, {kinds}, ZooKeeper and the controller ...")
+    muxes = f"{MUXES} muxes" + (f" ({options.p4_muxes} of them by P4)" if options.p4_muxes else "")
+    timeline.say(f"bringing up 2 clients, a router, {muxes}, {kinds}, ZooKeeper and the controller ...")
     began = time.monotonic()
     window, variant = WINDOWS[options.steering], VARIANTS[options.steering]
+    if options.p4_muxes:
+        variant = replace(variant, p4_muxes=tuple(range(1, MUXES + 1))[-options.p4_muxes :], tagged=False)
     with Lab(
-        xdp, port=options.port, window=window, vm_servers=machines, vm_kernel=options.vm_kernel, variant=variant
+        xdp,
+        MUXES,
+        port=options.port,
+        window=window,
+        vm_servers=machines,
+        vm_kernel=options.vm_kernel,
+        variant=variant,
     ) as lab:
         timeline.say(f"lab {lab.instance.name} is up after {time.monotonic() - began:.0f} s")
         summary = play(lab, timeline, options.connections)
+        summary["pipeline_packets"] = check_pipelines(lab, timeline)
         if options.summary:
             options.summary.write_text(json.dumps(summary, indent=2) + "\n")
         good = summary["broken"] == 0

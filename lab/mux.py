@@ -44,7 +44,7 @@ class Mux(Node):
         self.process = self.program(
             "mux",
             [
-                str(variant.mux),
+                str(variant.mux_of(number)),
                 *("--id", self.name),
                 *("--zookeeper", connect_string(max(1, zookeepers))),
                 *login,

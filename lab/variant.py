@@ -12,6 +12,7 @@ class Variant:
     runner: bool = False  # one more node, for a program that talks to the whole cluster
     zookeeper_megabytes: int | None = None  # the size of each ZooKeeper's disk; None: the machine's disk
     mux: Path = build.MUX
+    p4_muxes: tuple[int, ...] = ()  # numbers of muxes that are fairlead-p4mux, which does not tag
     mux_options: tuple[str, ...] = ()
     controller: tuple[str, ...] = (str(build.CONTROLLER),)
     environment: dict[str, str] = field(default_factory=dict)  # of muxes and controllers
@@ -24,6 +25,10 @@ class Variant:
     encap: str = "gue"  # of web; with srv6 its backends have their IPv6 addresses
     # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
+
+    def mux_of(self, number: int) -> Path:
+        """The program of a mux."""
+        return build.P4MUX if number in self.p4_muxes else self.mux
 
     @property
     def has_two_candidates(self) -> bool:
