@@ -216,6 +216,9 @@ func (c *conductor) make() error {
 // openSeconds is how long opening all connections may take, on a slow machine.
 const openSeconds = 120
 
+// reportedTime is for how long agents' reports may come to nothing after the faults, on a slow machine.
+const reportedTime = time.Minute
+
 // run is the whole run: workloads, faults, healing, final reads, verdicts, report.
 func (c *conductor) run() (int, error) {
 	weights, err := workload.Weights(c.api, c.listing.Service)
@@ -295,8 +298,8 @@ func (c *conductor) run() (int, error) {
 func (c *conductor) writes() bool { return c.has("config") || c.has("generations") }
 
 // reported says what came of the agents' reports: held buckets that were released, arrays, or connections that servers
-// passed on since they were busy. None is an error where the cluster has a hold, arrays, or steering hunt, as agents then
-// had no part in the run.
+// passed on since they were busy. None within reportedTime is an error where the cluster has a hold, arrays, or steering
+// hunt, as agents then had no part in the run.
 func (c *conductor) reported() error {
 	of := fmt.Sprintf("service=%q", c.listing.Service)
 	for _, each := range []struct {
@@ -311,7 +314,12 @@ func (c *conductor) reported() error {
 		if !each.needed {
 			continue
 		}
+		deadline := time.Now().Add(reportedTime)
 		count, err := workload.Counted(c.api, each.counter, each.labels...)
+		for err == nil && count == 0 && time.Now().Before(deadline) {
+			time.Sleep(time.Second)
+			count, err = workload.Counted(c.api, each.counter, each.labels...)
+		}
 		if err == nil && count == 0 {
 			err = fmt.Errorf("agents' reports led to no %s of service %s", each.what, c.listing.Service)
 		}
