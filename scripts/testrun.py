@@ -201,7 +201,7 @@ def run_meson(part: Part) -> None:
         stale.unlink()
     code = part.run(
         *("meson", "test", "-C", SANITIZED, "--suite", part.name, "--logbase", part.name),
-        *("--print-errorlogs", "--timeout-multiplier", "4", "--num-processes", "3"),  # the longest mostly wait
+        *("--print-errorlogs", "--timeout-multiplier", "4", "--num-processes", "4"),  # the longest mostly wait
     )
     if not (SANITIZED / "meson-logs" / f"{part.name}.json").exists():
         part.counts.fail("does not compile" if code else f"meson has no test of the suite '{part.name}'")
@@ -295,7 +295,7 @@ def pytest(results: Path) -> tuple[str | Path, ...]:
 
 def run_lab(part: Part) -> None:
     """
-    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Two runs at a
+    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Three runs at a
     time, because all mostly wait. Each has a network and a /run of its own, so that no run sees another's labs.
     """
     if part.run("lab/build"):
@@ -318,16 +318,16 @@ def run_lab(part: Part) -> None:
         results = LOGS / f"lab-{name}.xml"
         return results, part.run(*APART, *pytest(results), *runs[name])
 
-    with ThreadPoolExecutor(2) as two:
-        for results, code in two.map(run, runs):
+    with ThreadPoolExecutor(3) as three:
+        for results, code in three.map(run, runs):
             part.settle(junit([results]), code, "pytest")
 
 
 def run_jepsen(part: Part) -> None:
     """
     Runs on labs, in which each verdict is a case: three of the unmodified system, and one for each switch, which must
-    turn exactly the expected verdicts red. Two at a time, because they mostly wait. Beside the first: the tests of the
-    executables that inject faults, on a lab of their own, and those of both runners' checkers.
+    turn exactly the expected verdicts red. Three at a time, because they mostly wait. Beside the first: the tests of
+    the executables that inject faults, on a lab of their own, and those of both runners' checkers.
     """
     if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
         part.counts.fail("lab/build failed")
@@ -340,16 +340,16 @@ def run_jepsen(part: Part) -> None:
     results.unlink(missing_ok=True)
     schedules = JEPSEN_SCHEDULES + (JEPSEN_LONG_SCHEDULES if long_too() else ())
     switches = JEPSEN_SWITCHES + (JEPSEN_LONG_SWITCHES if long_too() else ())
-    with ThreadPoolExecutor(2) as two:
+    with ThreadPoolExecutor(3) as three:
 
         def conduct(words: tuple[str, str]) -> Future[tuple[int, str]]:
             report = BUILD / "jepsen" / f"{time.strftime('%Y%m%d-%H%M%S')}-{words[1]}"
-            return two.submit(part.capture, *APART, harness, "run", "--seed", "1", "--out", report, *words)
+            return three.submit(part.capture, *APART, harness, "run", "--seed", "1", "--out", report, *words)
 
-        faults = two.submit(part.run, *APART, *pytest(results), "jepsen/tests")
+        faults = three.submit(part.run, *APART, *pytest(results), "jepsen/tests")
         runs = {("--schedule", name): conduct(("--schedule", name)) for name in schedules}
-        go = two.submit(part.capture, "nice", "go", "-C", "jepsen/harness", "test", "-count=1", "-v", "./...")
-        rules = two.submit(part.capture, "nice", "jepsen/test-rules")
+        go = three.submit(part.capture, "nice", "go", "-C", "jepsen/harness", "test", "-count=1", "-v", "./...")
+        rules = three.submit(part.capture, "nice", "jepsen/test-rules")
         runs |= {("--switch", name): conduct(("--switch", name)) for name in switches}
     part.settle(junit([results]), faults.result(), "pytest")
     for words, run in runs.items():
