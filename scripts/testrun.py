@@ -463,7 +463,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "mux": (run_mux, 20),
     "p4": (run_meson, 8),
     "server": (run_meson, 20),
-    "module": (run_module, 25),
+    "module": (run_module, 30),
     "controller": (run_controller, 18),
     "api": (run_api, 6),
     "fuzz": (run_fuzz, 12),
