@@ -14,7 +14,7 @@
 #include <rte_swx_pipeline.h>
 
 #include "layout.h"
-#include "port.h"
+#include "ring_ports.h"
 #include "service/tables.h"
 
 enum {

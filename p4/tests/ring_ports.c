@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "port.h"
+#include "ring_ports.h"
 
 #include <stdlib.h>
 
