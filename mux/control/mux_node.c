@@ -1,18 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/mux_node.h"
 
+#include <string.h>
+
 #include "config/address.h"
 
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
 
-enum { NODE_FORMAT = 1 };
+enum {
+	NODE_FORMAT = 1,
+	WHY_BYTES = 32768, /* of all sentences: ZooKeeper has a limit for a node, and a mux may refuse 4,096 services */
+};
+
+/* The word for what is refused, and the sentence if there is room for it. 0, or no memory. */
+static int describe_refusal(json_t *service, const struct refusal *refusal, size_t *room)
+{
+	size_t len = strlen(refusal->why);
+
+	if (json_object_set_new(service, "refused", json_string(refusal_name(refusal->reason))))
+		return -1;
+	if (len > *room)
+		return 0;
+	*room -= len;
+	return json_object_set_new(service, "why", json_string(refusal->why));
+}
 
 char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 {
 	json_t *services = json_object();
 	json_t *all = json_copy(self);
+	size_t room = WHY_BYTES;
 	char *text = NULL;
 	int failed = !services || !all;
 
@@ -24,13 +43,11 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 		json_t *service = json_pack("{s:I, s:s}", "generation", (json_int_t)service_sync_generation(sync),
 					    "state", service_state_name(service_sync_state(sync)));
 
-		failed =
-		    json_object_set_new(services, service_sync_name(sync), service) ||
-		    (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||
-		    (refusal && (json_object_set_new(service, "refused", json_string(refusal_name(refusal->reason))) ||
-				 json_object_set_new(service, "why", json_string(refusal->why)))) ||
-		    (published->restored &&
-		     json_object_set_new(service, "restored", json_integer(published->restored)));
+		failed = json_object_set_new(services, service_sync_name(sync), service) ||
+			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||
+			 (refusal && describe_refusal(service, refusal, &room)) ||
+			 (published->restored &&
+			  json_object_set_new(service, "restored", json_integer(published->restored)));
 	}
 	if (!failed && !json_object_set(all, "services", services))
 		text = json_dumps(all, JSON_COMPACT);

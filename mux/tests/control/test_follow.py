@@ -334,6 +334,17 @@ def test_bad_config(tree: Tree, mux: MuxProcess):
     until(lambda: mux.state() == "serving", 60, "the state")
 
 
+def test_a_node_has_room_for_the_refusals_of_all(tree: Tree, mux: MuxProcess):
+    """The word for each, and sentences of 32 KB together."""
+    count = 500
+    for at in range(1, count + 1):
+        Service(tree, id_=at, name=f"service{at}", vips=["10.99.1.1"], encap="x" * 60).create()
+    until(lambda: len(tree.mux()["services"]) == count, 60, f"all of them\n{mux.log()}")
+    until(lambda: all("refused" in each for each in tree.mux()["services"].values()), 60, "all refusals")
+    sentences = [each["why"] for each in tree.mux()["services"].values() if "why" in each]
+    assert len(sentences) < count and 32_000 < sum(map(len, sentences)) <= 32_768
+
+
 def test_two_services_want_one_vip(tree: Tree, mux: MuxProcess):
     web = served(tree, mux)
     api = Service(tree, id_=2, name="api").create()
