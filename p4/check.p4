@@ -107,7 +107,7 @@ control judge_ipv6(inout headers_t hdr, inout metadata_t meta) {
 /* TCP or UDP of a sound IP packet that is no fragment, and the service at its port. */
 control judge_transport(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        if (hdr.tcp.isValid()) {
+        if (HAS_TCP(hdr, meta)) {
             meta.half = (bit<16>)hdr.tcp.offset;
             meta.half = meta.half >> 4;
             meta.half = meta.half << 2; /* bytes of the header */
@@ -126,7 +126,7 @@ control judge_transport(inout headers_t hdr, inout metadata_t meta) {
             } else if (meta.octet != 0) {
                 meta.verdict = VERDICT_REFERRED;
             }
-        } else if (hdr.udp.isValid()) {
+        } else if (HAS_UDP(hdr, meta)) {
             if (meta.l4_len < 8) {
                 meta.verdict = VERDICT_UDP_TRUNCATED;
             } else if (hdr.udp.len < 8) {

@@ -80,6 +80,7 @@ control encap(inout headers_t hdr, inout metadata_t meta) {
             READ(hdr.outer4.addresses, templates, PLACE)
             UDP_LEN = UDP_LEN + 20;
             hdr.outer4.version = 0x45;
+            TRIM(UDP_LEN + 14)
             hdr.outer4.tos = TOS;
             hdr.outer4.len = UDP_LEN;
             /* three terms below 2^16: one fold leaves at most 0x10000, so two suffice */
@@ -101,6 +102,7 @@ control encap(inout headers_t hdr, inout metadata_t meta) {
             hdr.outer4.bucket_generation = meta.bucket_generation;
         } else {
             hdr.outer6.setValid();
+            TRIM(UDP_LEN + 54)
             READ(hdr.outer6.macs, templates, PLACE)
             READ(hdr.outer6.tail, tails, meta.other)
             PLACE = PLACE + 2;

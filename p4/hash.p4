@@ -16,7 +16,7 @@
     meta.hash = meta.hash ^ meta.other;         \
     meta.wide = meta.wide >> 8;
 
-control hash(inout headers_t hdr, inout metadata_t meta) {
+control hash_flow(inout headers_t hdr, inout metadata_t meta) {
     SIPHASH(siphash)
 
     apply {

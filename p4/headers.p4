@@ -23,7 +23,7 @@ const bit<8> PROTOCOL_DESTINATION = 60;
 
 const bit<8> TCP_SYN = 0x02;
 
-/* In front of each frame, from the port: no header says how long the frame is. It never leaves. */
+/* Of each frame, from the port or the architecture, since no header says how long a frame is. It never leaves. */
 header arrival_h {
     bit<16> frame_len;
     bit<16> data_len; /* of these in the first buffer */

@@ -53,6 +53,7 @@ struct metadata_t {
     bit<64> words;
     bit<16> half;
     bit<8> octet;
+    ARCH_METADATA
 }
 
 #endif

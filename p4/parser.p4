@@ -5,7 +5,7 @@
  * compares lengths before it believes a header.
  */
     state start {
-        packet.extract(hdr.arrival);
+        EXTRACT_ARRIVAL(packet, hdr)
         packet.extract(hdr.ethernet);
         meta.at_ip = 14;
         transition select(hdr.ethernet.type) {

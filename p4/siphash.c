@@ -14,7 +14,7 @@
 
 enum { KIND_IPV6 = 0x01, KIND_CLIENT = 0x02 };
 
-/* As HASH_SIPHASH of mux.p4 lists them, without gaps. Addresses are numbers, an IPv4 address is the low word. */
+/* As HASH_SIPHASH of arch_pna.p4 lists them, without gaps. Addresses are numbers, an IPv4 address is the low word. */
 struct siphash_input {
 	uint64_t k0, k1;
 	uint64_t source_high, source_low;
