@@ -7,6 +7,9 @@ A command that fails although no case did (a broken build, a crash, a missing to
 part in which no case ran: no part can pass by not running. After the table of all parts, each failed case is listed
 again, and each skipped one with its reason, so that the end of a log is a complete summary.
 
+Parts run one after the other, but for those that only compute (BESIDE): they take what time the others, which mostly
+wait, leave of the processors.
+
 With --long, what CI has no time for runs, too: tests marked `long`, more schedules, switches of steering othello.
 
 Environment: FUZZ_SECONDS (10, or 20 with --long), time of each fuzzer; CI, if set, adds the fuzzers to the given parts.
@@ -32,6 +35,9 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
 LONG = "--long"
+# Parts that run beside others, in this order, from the part UNTIL on: before, the others build in the same folder.
+BESIDE, UNTIL = ("fuzz", "protocol"), "module"
+IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothing else would
 NAMED = 50  # cases of a part that are listed after the table
 # Tests of the lab that bring up labs of their own, the longest first.
 OWN_LABS = (
@@ -74,13 +80,35 @@ class Counts:
         self.skips += other.skips
 
 
+class Running:
+    """The commands that run now, in any thread. After an interruption these end and no other one begins."""
+
+    def __init__(self) -> None:
+        self.processes: set[subprocess.Popen] = set()
+        self.is_interrupted = False
+
+    def interrupt(self, *_: object) -> None:
+        self.is_interrupted = True
+        for process in list(self.processes):
+            if process.poll() is None:
+                os.killpg(process.pid, gentle(process))
+        raise KeyboardInterrupt
+
+
+RUNNING = Running()
+
+
+def gentle(process: subprocess.Popen) -> int:
+    """
+    The signal that ends a command: meson SIGTERM, because SIGINT stops only its longest test; others SIGINT, on which
+    pytest removes the lab's namespaces.
+    """
+    return signal.SIGTERM if "meson" in process.args else signal.SIGINT
+
+
 def stop(process: subprocess.Popen) -> None:
-    """
-    Stops a command that is still running: meson by SIGTERM, because SIGINT stops only its longest test; others by
-    SIGINT, on which pytest removes the lab's namespaces. What remains is killed.
-    """
-    gentle = signal.SIGTERM if process.args[0] == "meson" else signal.SIGINT
-    for sent, seconds in ((gentle, 60), (signal.SIGKILL, None)):
+    """Stops a command that is still running. What remains is killed."""
+    for sent, seconds in ((gentle(process), 60), (signal.SIGKILL, None)):
         if process.poll() is None:
             os.killpg(process.pid, sent)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -88,16 +116,24 @@ def stop(process: subprocess.Popen) -> None:
 
 
 class Part:
-    """One part's run: its log, its deadline, its counts."""
+    """One part's run: its log, its deadline, its counts. One that runs beside others is shown once it has ended."""
 
-    def __init__(self, name: str, minutes: int):
+    def __init__(self, name: str, minutes: int, is_beside: bool = False):
         self.name, self.minutes, self.counts = name, minutes, Counts()
         self.deadline = time.monotonic() + 60 * minutes
-        self.log = (LOGS / f"{name}.log").open("w")
+        self.path = LOGS / f"{name}.log"
+        self.log = self.path.open("w")
+        self.prefix = IDLE if is_beside else ()
 
     def show(self, line: str) -> None:
-        print(line, flush=True)
+        if not self.prefix:
+            print(line, flush=True)
         print(line, file=self.log, flush=True)
+
+    def end(self) -> None:
+        self.log.close()
+        if self.prefix:
+            print(f"\n== {self.name}, which ran beside others ==\n{self.path.read_text(errors='replace')}", flush=True)
 
     def run(self, *command: str | Path, **environment: str) -> int:
         """Runs a command, shows and logs its output. Returns its exit code; 1 and a failed case if it cannot run."""
@@ -107,9 +143,11 @@ class Part:
         """Like run, and returns the command's own output, without that of commands that run in parallel."""
         words = [str(word) for word in command]
         self.show(f"$ {' '.join(words)}")
+        if RUNNING.is_interrupted:
+            return 1, ""
         try:
             process = subprocess.Popen(
-                words,
+                [*self.prefix, *words],
                 cwd=ROOT,
                 env=os.environ | environment,
                 stdin=subprocess.DEVNULL,
@@ -122,6 +160,7 @@ class Part:
         except OSError as error:
             self.counts.fail(f"{words[0]} cannot be run: {error.strerror}")
             return 1, ""
+        RUNNING.processes.add(process)
         # A daemon that outlives the command may keep its output open, so the end of the output is not awaited.
         output = []
 
@@ -138,6 +177,7 @@ class Part:
             self.counts.fail(f"stopped after {self.minutes} minutes: {' '.join(words)}")
         finally:
             stop(process)
+            RUNNING.processes.discard(process)
         reader.join(10)
         return process.returncode, "".join(output)
 
@@ -201,7 +241,8 @@ def run_meson(part: Part) -> None:
         stale.unlink()
     code = part.run(
         *("meson", "test", "-C", SANITIZED, "--suite", part.name, "--logbase", part.name),
-        *("--print-errorlogs", "--timeout-multiplier", "4", "--num-processes", "4"),  # the longest mostly wait
+        *("--print-errorlogs", "--num-processes", "4"),  # the longest mostly wait
+        *("--timeout-multiplier", "20" if part.prefix else "4"),
     )
     if not (SANITIZED / "meson-logs" / f"{part.name}.json").exists():
         part.counts.fail("does not compile" if code else f"meson has no test of the suite '{part.name}'")
@@ -430,7 +471,7 @@ def run_fuzz(part: Part) -> None:
     targets = [t for t in json.loads(listed.stdout) if t["type"] == "executable" and t["name"].startswith("fuzz_")]
     with ThreadPoolExecutor(2) as two:
         for name, code, output in two.map(
-            lambda target: fuzz(target, int(text)), sorted(targets, key=lambda t: t["name"])
+            lambda target: fuzz(part, target, int(text)), sorted(targets, key=lambda t: t["name"])
         ):
             last = [line for line in output.splitlines() if "Done " in line or "ERROR" in line or "SUMMARY" in line]
             (LOGS / f"{name}.log").write_text(output)
@@ -442,41 +483,42 @@ def run_fuzz(part: Part) -> None:
                 part.counts.fail(f"{name} ended with {code}: see build/logs/{name}.log")
 
 
-def fuzz(target: dict, seconds: int) -> tuple[str, int, str]:
+def fuzz(part: Part, target: dict, seconds: int) -> tuple[str, int, str]:
     name = target["name"]
     committed = Path(target["defined_in"]).parent / "corpus" / name.removeprefix("fuzz_")
     if not committed.is_dir() or not any(committed.iterdir()):
         return name, 1, f"ERROR: no committed corpus in {committed.relative_to(ROOT)}"
     found = BUILD / "fuzz-corpus" / name
     found.mkdir(parents=True, exist_ok=True)
-    command = [target["filename"][0], f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=1024", "-verbosity=1"]
-    command += [f"-artifact_prefix={LOGS}/{name}-", str(found), str(committed)]
+    command = [*part.prefix, target["filename"][0], f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=1024"]
+    command += ["-verbosity=1", f"-artifact_prefix={LOGS}/{name}-", str(found), str(committed)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds + 120)
     return name, done.returncode, done.stdout + done.stderr
 
 
 # In this order: what fails soonest comes first. Minutes: a part that takes longer is stopped and fails. They are twice
-# what a part takes on a quiet machine (CONTRIBUTING.md), so that a slower one ends it; all of it must end in 85.
+# what a part takes on a quiet machine (CONTRIBUTING.md), so that a slower one ends it; all of it must end in 85. Those
+# that run beside others have the time of these.
 PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lint": (run_lint, 3),
-    "protocol": (run_meson, 10),
+    "protocol": (run_meson, 45),
     "mux": (run_mux, 20),
     "p4": (run_meson, 8),
     "server": (run_meson, 20),
     "module": (run_module, 30),
     "controller": (run_controller, 18),
     "api": (run_api, 6),
-    "fuzz": (run_fuzz, 12),
+    "fuzz": (run_fuzz, 45),
     "jepsen": (run_jepsen, 26),
     "lab": (run_lab, 40),
 }
 
 
-def run_part(name: str) -> tuple[Counts, float]:
+def run_part(name: str, is_beside: bool = False) -> tuple[Counts, float]:
     run, minutes = PARTS[name]
-    print(f"\n== {name} ==", flush=True)
+    print(f"\n== {name} {'begins beside others ' if is_beside else ''}==", flush=True)
     begin = time.monotonic()
-    part = Part(name, minutes)
+    part = Part(name, minutes, is_beside)
     try:
         run(part)
     except Exception as error:  # the other parts still run, and the summary is still printed
@@ -485,7 +527,7 @@ def run_part(name: str) -> tuple[Counts, float]:
         part.counts.fail("no test ran")
     for line in named(name, part.counts):
         part.show(line)
-    part.log.close()
+    part.end()
     return part.counts, time.monotonic() - begin
 
 
@@ -499,6 +541,23 @@ def named(part: str, counts: Counts) -> list[str]:
     return lines
 
 
+def run_parts(names: list[str]) -> dict[str, tuple[Counts, float]]:
+    """Results by part, in the order of the parts."""
+    order = list(PARTS)
+    late = [name for name in names if order.index(name) >= order.index(UNTIL) and name not in BESIDE]
+    beside = [name for name in BESIDE if name in names and late]
+    results = {}
+    with ThreadPoolExecutor(1) as lane:
+        others = {}
+        for name in names:
+            if name in late and not others:
+                others = {other: lane.submit(run_part, other, True) for other in beside}
+            if name not in beside:
+                results[name] = run_part(name)
+        results |= {name: other.result() for name, other in others.items()}
+    return {name: results[name] for name in names}
+
+
 def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in PARTS]
     if unknown:
@@ -507,11 +566,12 @@ def main(names: list[str]) -> int:
         return 2
     if names and os.environ.get("CI"):
         names = [*names, "fuzz"]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for sent in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sent, RUNNING.interrupt)
     LOGS.mkdir(parents=True, exist_ok=True)
+    results = run_parts([name for name in PARTS if not names or name in names])
     total, table, cases = Counts(), [], []
-    for name in (name for name in PARTS if not names or name in names):
-        counts, seconds = run_part(name)
+    for name, (counts, seconds) in results.items():
         table.append(f"{name:<12}{counts.passed:>8}{counts.failed:>8}{counts.skipped:>9}{seconds:>9.0f}")
         cases += named(name, counts)
         total.add(counts)
