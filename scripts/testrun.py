@@ -39,10 +39,10 @@ LONG = "--long"
 BESIDE, UNTIL = ("fuzz", "protocol"), "module"
 IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothing else would
 NAMED = 50  # cases of a part that are listed after the table
-# Tests of the lab that bring up labs of their own, the longest first.
+# Tests of the lab that bring up labs of their own or take long, the longest first.
 OWN_LABS = (
-    *("drain", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp", "controller", "srv6", "ipip"),
-    *("vlan",),
+    *("idle", "drain", "hold", "dead", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp"),
+    *("controller", "srv6", "ipip", "vlan"),
 )
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
@@ -336,8 +336,9 @@ def pytest(results: Path) -> tuple[str | Path, ...]:
 
 def run_lab(part: Part) -> None:
     """
-    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Three runs at a
-    time, because all mostly wait. Each has a network and a /run of its own, so that no run sees another's labs.
+    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Four runs at a
+    time, because all mostly wait: three use half of two cores. Each has a network and a /run of its own, so that no run
+    sees another's labs.
     """
     if part.run("lab/build"):
         part.counts.fail("lab/build failed")
@@ -359,8 +360,8 @@ def run_lab(part: Part) -> None:
         results = LOGS / f"lab-{name}.xml"
         return results, part.run(*APART, *pytest(results), *runs[name])
 
-    with ThreadPoolExecutor(3) as three:
-        for results, code in three.map(run, runs):
+    with ThreadPoolExecutor(4) as four:
+        for results, code in four.map(run, runs):
             part.settle(junit([results]), code, "pytest")
 
 
