@@ -27,6 +27,7 @@ struct cluster_sync_options {
 	const char *root;
 	const char *id;
 	const char *kind;                 /* the word for the kind of mux; NULL: the usual one */
+	const struct mux_serves *serves;  /* static; NULL: all services (serves.h) */
 	const struct fl_address *address; /* outer sources; fl_address_is_none: it has none of the family */
 	const struct fl_address *address6;
 	unsigned ports_count;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/address.h"
+#include "control/serves.h"
 
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
@@ -64,6 +65,27 @@ static void describe_address(json_t *self, const char *key, const struct fl_addr
 		json_object_set_new(self, key, json_string(address_print(address, text)));
 }
 
+static void describe_words(json_t *serves, const char *key, const char *const *words)
+{
+	json_t *list = words ? json_array() : NULL;
+
+	for (; list && *words; words++)
+		json_array_append_new(list, json_string(*words));
+	if (list)
+		json_object_set_new(serves, key, list);
+}
+
+static json_t *describe_serves(const struct mux_serves *serves)
+{
+	json_t *told = json_object();
+
+	describe_words(told, "encap", serves->encap);
+	describe_words(told, "steering", serves->steering);
+	if (serves->buckets)
+		json_object_set_new(told, "buckets", json_integer(serves->buckets));
+	return told;
+}
+
 json_t *mux_node_begin(const struct cluster_sync_options *options)
 {
 	json_t *ports = json_array();
@@ -75,5 +97,7 @@ json_t *mux_node_begin(const struct cluster_sync_options *options)
 	for (unsigned i = 0; i < options->ports_count; i++)
 		json_array_append_new(ports, json_string(options->ports[i]));
 	json_object_set_new(self, "ports", ports);
+	if (options->serves)
+		json_object_set_new(self, "serves", describe_serves(options->serves));
 	return self;
 }

@@ -160,6 +160,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .root = mux->options->root,
 	    .id = mux->options->id,
 	    .kind = mux->kind,
+	    .serves = mux->serves,
 	    .address = &mux->address,
 	    .address6 = &mux->address6,
 	    .ports_count = mux->ports->count,

@@ -14,7 +14,8 @@
 
 /* The parts that main has created; all of them must outlive the control thread. */
 struct mux {
-	const char *kind; /* program.h: mux_kind.name; NULL in tests: the usual one */
+	const char *kind;                /* program.h: mux_kind.name; NULL in tests: the usual one */
+	const struct mux_serves *serves; /* likewise */
 	const struct options *options;
 	struct ports *ports;
 	struct tables *tables;

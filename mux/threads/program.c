@@ -82,6 +82,7 @@ static int build(struct program *p, struct reason *why)
 static void assemble(struct program *p)
 {
 	p->mux = (struct mux){.kind = p->kind->name,
+			      .serves = p->kind->serves,
 			      .options = &p->options,
 			      .ports = &p->ports,
 			      .tables = p->tables,

@@ -6,13 +6,15 @@
 #ifndef FAIRLEAD_MUX_PROGRAM_H
 #define FAIRLEAD_MUX_PROGRAM_H
 
+#include "control/serves.h"
 #include "threads/control_thread.h"
 #include "threads/front.h"
 
 struct mux_kind {
-	const char *name;    /* the word in the mux's node in ZooKeeper */
-	const char *program; /* the program's name, for messages */
-	const char *about;   /* what --help says before the options */
+	const char *name;                /* the word in the mux's node in ZooKeeper */
+	const char *program;             /* the program's name, for messages */
+	const char *about;               /* what --help says before the options */
+	const struct mux_serves *serves; /* for its node; NULL: all services */
 
 	/* Whether it can run with these options; NULL: with all. */
 	int (*check)(const struct options *options, struct reason *why);

@@ -2,6 +2,7 @@
 /* fairlead-p4mux: the mux with a P4 pipeline in front of its own packet path. */
 #include <errno.h>
 
+#include "mirror.h"
 #include "pipelines.h"
 #include "port.h"
 #include "threads/program.h"
@@ -26,6 +27,7 @@ int main(int argc, char **argv)
 	    .about =
 		"fairlead-p4mux steers by a P4 pipeline, and is fairlead-mux in all else: it takes the same options,\n"
 		"but no --tag-key and at most four --port, and serves services with steering ring and encap gue.\n\n",
+	    .serves = &mirror_serves,
 	    .check = check,
 	    .open = pipelines_open,
 	    .close = pipelines_close,

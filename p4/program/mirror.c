@@ -2,6 +2,7 @@
 #include "mirror.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "encap/encap.h"
 #include "entries.h"
 #include "layout.h"
-#include "steering/ring/steering_ring.h"
+#include "steering/steering.h"
 
 enum { SERVICES_MAX = P4_SLOTS - 1 }; /* slot 0 of the pipelines is of no service */
 
@@ -45,18 +46,39 @@ static const struct mirrored *find(const struct mirror *mirror, uint16_t id)
 	return NULL;
 }
 
+static const char *const words_of_encap[] = {"gue", NULL};
+static const char *const words_of_steering[] = {"ring", NULL};
+
+/* Behind a ring's rows there are its backends, so the largest power of two of rows does not fit. */
+const struct mux_serves mirror_serves = {
+    .encap = words_of_encap, .steering = words_of_steering, .buckets = P4_RING_WORDS / 2};
+
+static int check_word(const char *service, const char *field, const char *word, const char *const *allowed,
+		      struct reason *why)
+{
+	char listed[64] = "";
+
+	for (const char *const *each = allowed; *each; each++) {
+		size_t len = strlen(listed);
+
+		if (!strcmp(word, *each))
+			return 0;
+		snprintf(listed + len, sizeof(listed) - len, "%s%s", len ? ", " : "", *each);
+	}
+	return reason_set(why, -EAFNOSUPPORT, "service %s: %s is '%s'; allowed with a mux of kind p4: %s", service,
+			  field, word, listed);
+}
+
 static int check(void *context, const struct service_config *config, struct reason *why)
 {
 	const struct mirror *mirror = context;
 	const struct mirrored *before = find(mirror, config->id);
+	int error = check_word(config->name, "encap", config->encap->name, words_of_encap, why);
 
-	if (config->encap != &encap_gue)
-		return reason_set(why, -EAFNOSUPPORT, "service %s: encap is '%s'; allowed with a mux of kind p4: gue",
-				  config->name, config->encap->name);
-	if (config->steering != &steering_ring)
-		return reason_set(why, -EAFNOSUPPORT,
-				  "service %s: steering is '%s'; allowed with a mux of kind p4: ring", config->name,
-				  config->steering->name);
+	if (!error)
+		error = check_word(config->name, "steering", config->steering->name, words_of_steering, why);
+	if (error)
+		return error;
 	if (!before && mirror->count == SERVICES_MAX)
 		return reason_set(why, -ENOSPC,
 				  "service %s: this mux has %u services; allowed with a mux of kind p4: at most %d",

@@ -9,10 +9,14 @@
 #ifndef FAIRLEAD_P4_MIRROR_H
 #define FAIRLEAD_P4_MIRROR_H
 
+#include "control/serves.h"
 #include "cores.h"
 #include "threads/control_thread.h"
 
 struct mirror;
+
+/* What it takes, if there is room. */
+extern const struct mux_serves mirror_serves;
 
 /* Follows the mux's tables from now on; no service may be there yet. NULL and why. */
 struct mirror *mirror_new(struct cores *cores, const struct mux *mux, struct reason *why);
