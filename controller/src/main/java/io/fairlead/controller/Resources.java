@@ -66,7 +66,7 @@ public final class Resources {
   public static List<Resource> of(FairleadController controller) {
     Plane plane = controller.plane();
     return List.of(
-        new ServiceRoutes(plane, controller.services()),
+        new ServiceRoutes(plane, controller.services(), controller.muxes()),
         new BackendRoutes(controller.backends()),
         new DrainRoutes(plane, controller.drains(), controller.drainWatch()),
         new UpkeepRoutes(controller.upkeeps()),

@@ -45,7 +45,8 @@ final class EarlyAck implements Backends {
                   result.moved(),
                   result.shares(),
                   result.hold(),
-                  result.drains());
+                  result.drains(),
+                  result.warnings());
             });
   }
 }

@@ -5,6 +5,7 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /** The write that a request asks for, and how its result is answered. */
 public record Write(
@@ -21,5 +22,10 @@ public record Write(
         call,
         result ->
             result.created() ? Answer.created(result, location.apply(result)) : Answer.ok(result));
+  }
+
+  /** With what {@code told} makes of the result, in the answer and in the one that is kept. */
+  public Write telling(UnaryOperator<Result> told) {
+    return new Write(call, result -> answer.apply(told.apply(result)));
   }
 }

@@ -40,6 +40,7 @@ public abstract class Write extends Verb {
     printOwners(result, isPlan);
     printHold(result.path("hold"), isPlan);
     result.path("drains").forEach(this::printDrain);
+    result.path("warnings").forEach(each -> out().println("warning: " + each.asText()));
     if (moved == 0) {
       if (isPlan) {
         out().println("would move no buckets");

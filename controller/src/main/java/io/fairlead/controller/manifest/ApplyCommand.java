@@ -154,6 +154,7 @@ public final class ApplyCommand extends Verb {
                   ? ""
                   : ", generation %d, %d bucket%s moved"
                       .formatted(result.path("generation").asLong(), moved, moved == 1 ? "" : "s"));
+      result.path("warnings").forEach(each -> out().println("warning: " + each.asText()));
       out().flush();
     }
   }

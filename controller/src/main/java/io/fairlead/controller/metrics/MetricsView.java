@@ -72,7 +72,8 @@ public final class MetricsView {
                           mux.id(),
                           service,
                           state.generation(),
-                          lag(service, state.generation()))));
+                          lag(service, state.generation()),
+                          state.isUnsupported())));
     }
     return new State(
         new Controller(health.leader(), health.epoch(), health.zookeeper()),

@@ -50,8 +50,13 @@ public final class StateMetrics implements MultiCollector {
    */
   public record Held(String service, int buckets, long oldestSeconds, int nearLimit) {}
 
-  /** What one mux has applied of one service, and for how long it has been behind. */
-  public record Applied(String mux, String service, long generation, long lagSeconds) {}
+  /**
+   * What one mux has applied of one service, and for how long it has been behind.
+   *
+   * @param isUnsupported whether it does not announce the service, which it can't serve
+   */
+  public record Applied(
+      String mux, String service, long generation, long lagSeconds, boolean isUnsupported) {}
 
   public record State(
       Controller controller,
@@ -139,10 +144,15 @@ public final class StateMetrics implements MultiCollector {
         gauge(
             "fairlead_controller_mux_lag_seconds",
             "Time since the first generation was committed that the mux has not applied");
+    GaugeSnapshot.Builder unsupported =
+        gauge(
+            "fairlead_controller_mux_unsupported",
+            "Whether the mux does not announce the service, because it can't serve it");
     for (Applied each : now.applied()) {
       Labels labels = Labels.of("mux", each.mux(), "service", each.service());
       applied.dataPoint(point(labels, each.generation()));
       seconds.dataPoint(point(labels, each.lagSeconds()));
+      unsupported.dataPoint(point(labels, each.isUnsupported() ? 1 : 0));
       long behind = latest.getOrDefault(each.service(), each.generation()) - each.generation();
       lag.dataPoint(point(labels, Math.max(0, behind)));
     }
@@ -181,7 +191,8 @@ public final class StateMetrics implements MultiCollector {
         oldest.build(),
         near.build(),
         applied.build(),
-        lag.build());
+        lag.build(),
+        unsupported.build());
   }
 
   private static GaugeSnapshot single(String name, String help, double value) {

@@ -15,6 +15,14 @@ public record MuxService(
     Optional<String> withdrawn,
     Optional<String> refused,
     Optional<String> why) {
+  /** The word of {@code refused} for a valid service that this kind of mux can't serve. */
+  public static final String UNSUPPORTED = "unsupported";
+
+  @JsonIgnore
+  public boolean isUnsupported() {
+    return refused.equals(Optional.of(UNSUPPORTED));
+  }
+
   /**
    * Whether packets come to it: it has a ring, and has not withdrawn the service as too far behind.
    */

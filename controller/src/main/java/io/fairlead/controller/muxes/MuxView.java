@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /**
  * {@code kind} is "c" or "p4"; {@code address} is its outer IPv4 source, {@code address6} its IPv6
- * one.
+ * one. {@code serves} is absent if it does not restrict what it serves.
  */
 public record MuxView(
     String id,
@@ -16,4 +16,5 @@ public record MuxView(
     Optional<String> address,
     Optional<String> address6,
     List<String> ports,
+    Optional<MuxServes> serves,
     Map<String, MuxService> services) {}

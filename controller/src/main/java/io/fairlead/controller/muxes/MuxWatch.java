@@ -2,6 +2,7 @@
 package io.fairlead.controller.muxes;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
@@ -46,6 +47,7 @@ public final class MuxWatch implements AutoCloseable {
       Optional<String> address,
       Optional<String> address6,
       List<String> ports,
+      JsonNode serves,
       Map<String, ServiceNode> services) {
     boolean isWhole() {
       return format == FORMAT
@@ -144,11 +146,25 @@ public final class MuxWatch implements AutoCloseable {
                   mux.address(),
                   mux.address6(),
                   List.copyOf(mux.ports()),
+                  serves(id, mux.serves()),
                   Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)))));
     } catch (IOException e) {
       LOG.warn(
           "the node of mux '{}' is not readable: {}", id, e.getMessage().lines().findFirst().get());
       return new Read(written, Optional.empty());
+    }
+  }
+
+  /** What is malformed counts as absent: the mux is there, whatever it says of itself. */
+  private static Optional<MuxServes> serves(String id, JsonNode node) {
+    if (node == null) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(MuxServes.of(node));
+    } catch (IOException e) {
+      LOG.warn("the node of mux '{}': {}; it is left out", id, e.getMessage());
+      return Optional.empty();
     }
   }
 

@@ -59,6 +59,35 @@ public final class MuxesCommand extends Verb {
       }
     }
     table.print(out());
+    muxes.forEach(this::printLimits);
+  }
+
+  /** What a mux does not serve, and why. */
+  private void printLimits(JsonNode mux) {
+    String id = mux.path("id").asText();
+    List<String> limits = new ArrayList<>();
+    for (String field : List.of("encap", "steering")) {
+      JsonNode words = mux.path("serves").path(field);
+      if (words.isArray()) {
+        List<String> listed = new ArrayList<>();
+        words.forEach(word -> listed.add(word.asText()));
+        limits.add(field + " " + (listed.isEmpty() ? "none" : String.join(", ", listed)));
+      }
+    }
+    if (mux.path("serves").has("buckets")) {
+      limits.add("at most %s buckets".formatted(mux.path("serves").path("buckets").asText()));
+    }
+    if (!limits.isEmpty()) {
+      out().printf("%s serves services with %s%n", id, String.join("; ", limits));
+    }
+    for (Map.Entry<String, JsonNode> service : mux.path("services").properties()) {
+      if (service.getValue().has("why")) {
+        out()
+            .printf(
+                "%s refuses of %s: %s%n",
+                id, service.getKey(), service.getValue().path("why").asText());
+      }
+    }
   }
 
   private static String state(JsonNode service) {

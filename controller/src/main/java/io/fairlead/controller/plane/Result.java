@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param shares of backends whose weight or number of buckets changes
  * @param hold of a write that changes for how long buckets are held
  * @param drains of a write that drains backends
+ * @param warnings sentences: which muxes do not announce the service, and why
  */
 public record Result(
     String service,
@@ -26,7 +27,8 @@ public record Result(
     @JsonUnwrapped Moved moved,
     List<Share> shares,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hold> hold,
-    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Drained> drains) {
+    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Drained> drains,
+    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> warnings) {
 
   /**
    * The buckets that a write moves.
@@ -98,6 +100,7 @@ public record Result(
         Moved.NONE,
         List.of(),
         Optional.empty(),
+        List.of(),
         List.of());
   }
 
@@ -109,21 +112,27 @@ public record Result(
   /** Of a write that changes something. */
   public Result with(Moved newMoved, List<Share> newShares) {
     return new Result(
-        service, generation, dryRun, true, created, newMoved, newShares, hold, drains);
+        service, generation, dryRun, true, created, newMoved, newShares, hold, drains, warnings);
   }
 
   public Result asCreated() {
-    return new Result(service, generation, dryRun, changed, true, moved, shares, hold, drains);
+    return new Result(
+        service, generation, dryRun, changed, true, moved, shares, hold, drains, warnings);
   }
 
   public Result with(Optional<Hold> newHold) {
     return new Result(
-        service, generation, dryRun, changed, created, moved, shares, newHold, drains);
+        service, generation, dryRun, changed, created, moved, shares, newHold, drains, warnings);
   }
 
   public Result withDrains(List<Drained> newDrains) {
     return new Result(
-        service, generation, dryRun, changed, created, moved, shares, hold, newDrains);
+        service, generation, dryRun, changed, created, moved, shares, hold, newDrains, warnings);
+  }
+
+  public Result withWarnings(List<String> newWarnings) {
+    return new Result(
+        service, generation, dryRun, changed, created, moved, shares, hold, drains, newWarnings);
   }
 
   public int movedBuckets() {

@@ -6,13 +6,20 @@ import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.api.Write;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.Unserved;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Result;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
+import java.util.function.Supplier;
 
-/** Whole services. */
-public record ServiceRoutes(Plane plane, Services services) implements Resource {
+/** Whole services. Answers warn which of {@code muxes} do not announce the service. */
+public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxView>> muxes)
+    implements Resource {
+  private static final int ANY_ID = 1;
+
   /** What a PUT has besides the specification. */
   private record Pool(Optional<List<Change.Add>> pool) {}
 
@@ -34,20 +41,43 @@ public record ServiceRoutes(Plane plane, Services services) implements Resource 
 
   private Write create(Request request) {
     ServiceSpec spec = request.body(ServiceSpec.class);
-    return Write.creating(
-        options -> services.createService(spec, options), ServiceRoutes::location);
+    return Write.creating(options -> services.createService(spec, options), ServiceRoutes::location)
+        .telling(result -> warned(result, spec));
   }
 
   private Write put(Request request) {
     ServiceSpec spec = request.body(ServiceSpec.class).toBuilder().name(request.service()).build();
     Optional<List<Change.Add>> pool = request.body(Pool.class).pool();
     return Write.creating(
-        options -> services.putService(spec, pool, options), ServiceRoutes::location);
+            options -> services.putService(spec, pool, options), ServiceRoutes::location)
+        .telling(result -> warned(result, spec));
   }
 
   private Write change(Request request) {
     ServiceSpec change = request.body(ServiceSpec.class);
-    return Write.of(options -> services.changeService(request.service(), change, options));
+    return Write.of(options -> services.changeService(request.service(), change, options))
+        .telling(result -> result.withWarnings(unserved(result.service())));
+  }
+
+  /**
+   * With what a new service's specification says, since a dry run leaves no service. The key, which
+   * may be drawn, has no part in it.
+   */
+  private Result warned(Result result, ServiceSpec spec) {
+    return result.withWarnings(
+        result.created()
+            ? Unserved.ofNew(ServiceRules.created(spec, ANY_ID, new Random()), muxes.get())
+            : unserved(result.service()));
+  }
+
+  /** None of a service that is gone meanwhile. */
+  private List<String> unserved(String service) {
+    return plane.services().stream()
+        .map(stored -> stored.image().config())
+        .filter(config -> config.name().equals(service))
+        .findFirst()
+        .map(config -> Unserved.of(config, muxes.get()))
+        .orElse(List.of());
   }
 
   private static String location(Result result) {

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.muxes.MuxServes;
 import io.fairlead.controller.muxes.MuxView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -159,6 +160,9 @@ class ApiShapesTest extends ServedApi {
             Optional.empty(),
             Optional.of("2001:db8::12"),
             List.of("eth0"),
+            Optional.of(
+                new MuxServes(
+                    Optional.of(List.of("gue")), Optional.of(List.of("ring")), Optional.of(128))),
             Map.of("web", behind(4), "dns", unsupported("hash: siphash"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
     checkAgents();
@@ -170,8 +174,11 @@ class ApiShapesTest extends ServedApi {
     expect(200, "DELETE", web, "");
     assertThat(client.get(web).status()).isEqualTo(404);
 
-    expect(201, "PUT", web, STATE);
-    expect(200, "PUT", web, STATE);
+    String warning = "mux mux2 of kind p4 does not announce service web: buckets is ";
+    assertThat(expect(201, "PUT", web, STATE).json().getJsonArray("warnings").getString(0))
+        .startsWith(warning);
+    assertThat(expect(200, "PUT", web, STATE).json().getJsonArray("warnings").getString(0))
+        .startsWith(warning);
 
     Reply metrics = expect(200, "GET", "/metrics", "");
     assertThat(metrics.body())

@@ -16,6 +16,7 @@ import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.Change.Weight;
+import io.fairlead.controller.muxes.MuxServes;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.writer.MemoryPlane;
@@ -247,6 +248,11 @@ class FairleadctlTest {
             Optional.empty(),
             Optional.of("fd00::13"),
             List.of("eth0"),
+            Optional.of(
+                new MuxServes(
+                    Optional.of(List.of("gue", "ipip")),
+                    Optional.of(List.of("ring")),
+                    Optional.of(2048))),
             new TreeMap<>(Map.of("web", behind(5), "zone", unsupported("hash: siphash")))));
     assertThat(done("muxes"))
         .isEqualTo(
@@ -256,6 +262,8 @@ class FairleadctlTest {
             mux2  c     10.1.0.12  0.1.0    eth0       -                 -  -
             mux3  p4    fd00::13   0.1.0    eth0       web               5  serving, withdrawn: behind
             mux3  p4    fd00::13   0.1.0    eth0       zone              0  loading, refused: unsupported
+            mux3 serves services with encap gue, ipip; steering ring; at most 2048 buckets
+            mux3 refuses of zone: hash: siphash
             """);
     assertThat(done("health"))
         .isEqualTo(

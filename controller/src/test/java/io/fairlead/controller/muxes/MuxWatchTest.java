@@ -2,11 +2,14 @@
 package io.fairlead.controller.muxes;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -64,7 +67,7 @@ class MuxWatchTest {
         "six",
         """
         {"format": 1, "id": "six", "kind": "p4", "version": "0.1.0", "address6": "2001:db8::11", "ports": ["eth0"],
-         "colour": "red",
+         "colour": "red", "serves": {"encap": ["gue"], "buckets": 1024, "taste": 1},
          "services": {"web": {"generation": 12, "state": "serving", "withdrawn": "behind"},
                       "dns": {"generation": 0, "state": "loading", "refused": "unsupported", "why": "hash"}}}
         """);
@@ -77,11 +80,47 @@ class MuxWatchTest {
                 Optional.empty(),
                 Optional.of("2001:db8::11"),
                 List.of("eth0"),
+                Optional.of(
+                    new MuxServes(
+                        Optional.of(List.of("gue")), Optional.empty(), Optional.of(1024))),
                 Map.of(
                     "web", Muxes.behind(12),
                     "dns", Muxes.unsupported("hash"))),
             new MuxView(
-                "z", "c", "1", Optional.of("10.1.0.11"), Optional.empty(), List.of(), Map.of()));
+                "z",
+                "c",
+                "1",
+                Optional.of("10.1.0.11"),
+                Optional.empty(),
+                List.of(),
+                Optional.empty(),
+                Map.of()));
+  }
+
+  /** The mux is there, whatever it says that it serves. */
+  @Test
+  void malformedLimitsAreLeftOutWithFieldAndValue() throws Exception {
+    Map<String, String> malformed =
+        Map.of(
+            "[]", "serves is []; allowed: an object",
+            "{\"encap\":\"gue\"}", "serves.encap is \"gue\"; allowed: a list of words",
+            "{\"steering\":[1]}", "serves.steering is [1]; allowed: a list of words",
+            "{\"steering\":null}", "serves.steering is null; allowed: a list of words",
+            "{\"buckets\":-1}", "serves.buckets is -1; allowed: a whole number from 0",
+            "{\"buckets\":1.5}", "serves.buckets is 1.5; allowed: a whole number from 0",
+            "{\"buckets\":4294967296}",
+                "serves.buckets is 4294967296; allowed: a whole number from 0");
+    int number = 0;
+    for (Map.Entry<String, String> each : malformed.entrySet()) {
+      assertThatThrownBy(() -> MuxServes.of(new ObjectMapper().readTree(each.getKey())))
+          .isInstanceOf(IOException.class)
+          .hasMessage(each.getValue());
+      String serves = "\"serves\":%s,\"services\"".formatted(each.getKey());
+      write("odd" + number++, GOOD.replace("\"services\"", serves));
+    }
+    assertThat(seen())
+        .hasSize(malformed.size() + 1)
+        .allSatisfy(mux -> assertThat(mux.serves()).isEmpty());
   }
 
   @Test

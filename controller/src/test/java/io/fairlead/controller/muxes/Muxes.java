@@ -12,7 +12,30 @@ public final class Muxes {
   /** With an IPv4 address alone. */
   public static MuxView mux(
       String id, String address, List<String> ports, Map<String, MuxService> services) {
-    return new MuxView(id, "c", "0.1.0", Optional.of(address), Optional.empty(), ports, services);
+    return new MuxView(
+        id,
+        "c",
+        "0.1.0",
+        Optional.of(address),
+        Optional.empty(),
+        ports,
+        Optional.empty(),
+        services);
+  }
+
+  /** Of kind p4, which serves gue and ring alone. */
+  public static MuxView limited(String id, int buckets, Map<String, MuxService> services) {
+    return new MuxView(
+        id,
+        "p4",
+        "0.1.0",
+        Optional.of("10.1.0.12"),
+        Optional.empty(),
+        List.of("eth0"),
+        Optional.of(
+            new MuxServes(
+                Optional.of(List.of("gue")), Optional.of(List.of("ring")), Optional.of(buckets))),
+        services);
   }
 
   public static MuxService serving(long generation) {

@@ -103,7 +103,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
   public List<Resource> resources() {
     Supplier<List<MuxView>> live = this::muxes;
     return List.of(
-        new ServiceRoutes(this, this),
+        new ServiceRoutes(this, this, live),
         new BackendRoutes(this),
         new DrainRoutes(this, this, drainWatch),
         new UpkeepRoutes(this),

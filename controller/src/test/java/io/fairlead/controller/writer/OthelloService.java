@@ -230,6 +230,7 @@ final class OthelloService implements AutoCloseable {
                     Optional.empty(),
                     Optional.empty(),
                     List.of(),
+                    Optional.empty(),
                     Map.of(
                         "web",
                         new MuxService(
