@@ -46,7 +46,7 @@ OWN_LABS = (
 )
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
-JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat")
+JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat", "p4")
 JEPSEN_SWITCHES = (
     *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
     *("fencing-off", "generation-check-off", "half-delta", "early-ack"),

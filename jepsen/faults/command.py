@@ -18,7 +18,8 @@ from lab.instance import Instance
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios.edn"
 OVER = ("lab", "ssh")
-OF_CLUSTER = ("window-seconds", "hold-seconds", "steering")  # keys of :cluster that a schedule or a switch replaces
+# Keys of :cluster that a schedule or a switch replaces.
+OF_CLUSTER = ("window-seconds", "hold-seconds", "steering", "p4-muxes")
 
 
 Action = Callable[[argparse.Namespace], Any]

@@ -40,12 +40,17 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
-    described = {"hold-seconds": 0, "steering": STEERINGS[0], **described}
+    described = {"hold-seconds": 0, "steering": STEERINGS[0], "p4-muxes": 0, **described}
     if described["steering"] not in STEERINGS:
         raise LabError(f":steering '{described['steering']}' is refused; allowed: {', '.join(STEERINGS)}")
     for key in (*BROUGHT_UP, "window-seconds", "hold-seconds", "behind-seconds"):
         if type(described.get(key)) is not int:
             raise LabError(f":{key} '{described.get(key)}' is refused; allowed: a whole number")
+    muxes, by_p4 = described["muxes"], described["p4-muxes"]
+    if type(by_p4) is not int or not 0 <= by_p4 <= muxes:
+        raise LabError(f":p4-muxes '{by_p4}' is refused; allowed: 0..{muxes}, as there are :muxes")
+    if by_p4 and described["steering"] != "ring":
+        raise LabError(f":steering '{described['steering']}' is refused with :p4-muxes; allowed: ring")
     broken = {"hold": described["hold-seconds"], **switches.variant(switch)}
     mux_options = ("--behind-seconds", str(described["behind-seconds"]), *broken.pop("mux_options", ()))
     lab = Lab(
@@ -57,6 +62,8 @@ def up(described: dict[str, Any], switch: str | None) -> str:
             mptcp=True,
             agents=True,
             steering=described["steering"],
+            p4_muxes=tuple(range(1, muxes + 1))[muxes - by_p4 :],  # the last ones
+            tagged=not by_p4,  # they can't tag
             zookeeper_megabytes=ZOOKEEPER_MEGABYTES,
             mux_options=mux_options,
             **broken,
@@ -314,9 +321,15 @@ class LabCluster(Cluster):
     def attach(self, server_node: Node, clock_seconds: int) -> None:
         window = self.instance.state["settings"]["window"]
         chaining = switches.variant(self.settings["switch"]).get("chaining", True)
-        key = self.directory / server_node.name / cluster_key.NAME
+        key = self.directory / server_node.name / cluster_key.NAME  # without P4 muxes, which can't tag
         argv = server.attachment(
-            str(build.SERVER), server.XdpServer.form, server_node.address, window, chaining, clock_seconds, key
+            str(build.SERVER),
+            server.XdpServer.form,
+            server_node.address,
+            window,
+            chaining,
+            clock_seconds,
+            key if key.exists() else None,
         )
         self.run(server_node, *argv)
 

@@ -115,6 +115,7 @@ type conductor struct {
 	mover       *workload.Mover
 	balance     *workload.Balance
 	nemesis     *nemesis.Nemesis
+	p4Muxes     []cluster.Node // whose pipelines must have a part in the run
 	began       time.Time
 }
 
@@ -216,7 +217,7 @@ func (c *conductor) make() error {
 // openSeconds is how long opening all connections may take, on a slow machine.
 const openSeconds = 120
 
-// reportedTime is for how long agents' reports may come to nothing after the faults, on a slow machine.
+// reportedTime is for how long agents' reports, or pipelines, may come to nothing after the faults, on a slow machine.
 const reportedTime = time.Minute
 
 // run is the whole run: workloads, faults, healing, final reads, verdicts, report.
@@ -226,6 +227,9 @@ func (c *conductor) run() (int, error) {
 		return 1, err
 	}
 	if err := workload.CheckService(c.api, c.listing.Service, c.needs.Steering, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
+		return 1, err
+	}
+	if c.p4Muxes, err = workload.P4Muxes(c.api, c.listing, c.needs.P4Muxes, time.Minute); err != nil {
 		return 1, err
 	}
 	if c.needs.HoldSeconds > 0 || c.needs.Steering == "othello" || c.needs.Steering == "hunt" {
@@ -256,7 +260,7 @@ func (c *conductor) run() (int, error) {
 	if c.writes() {
 		c.config.Stop()
 	}
-	failure = errors.Join(failure, c.reported())
+	failure = errors.Join(failure, c.reported(), c.piped())
 	if c.has("connections") {
 		failure = errors.Join(failure, c.mover.Stop())
 		c.say("connections end, each with its last answer")
@@ -327,6 +331,30 @@ func (c *conductor) reported() error {
 			return err
 		}
 		c.say("agents' reports led to %d %s", count, each.what)
+	}
+	return nil
+}
+
+// piped says how many packets the pipelines of P4 muxes have steered since each was last started, and is an error if one
+// of them has steered none of the connections, which still run, within reportedTime.
+func (c *conductor) piped() error {
+	if !c.has("connections") {
+		return nil
+	}
+	for _, mux := range c.p4Muxes {
+		deadline := time.Now().Add(reportedTime)
+		count, err := workload.Piped(mux)
+		for (err != nil || count == 0) && time.Now().Before(deadline) {
+			time.Sleep(time.Second)
+			count, err = workload.Piped(mux)
+		}
+		if err == nil && count == 0 {
+			err = fmt.Errorf("the pipeline of %s has steered no packet", mux.Node)
+		}
+		if err != nil {
+			return err
+		}
+		c.say("the pipeline of %s has steered %d packets since it was last started", mux.Node, count)
 	}
 	return nil
 }

@@ -154,6 +154,15 @@ GOOD = ":zookeepers 1 :controllers 1 :muxes 1 :servers 1 :window-seconds 120 :be
         (f'{{:cluster {{:over :lab {GOOD} :servers "3"}}}}', ":servers '3' is refused; allowed: a whole number"),
         (f'{{:cluster {{:over :lab {GOOD} :hold-seconds "3"}}}}', ":hold-seconds '3' is refused; allowed: a whole"),
         (f'{{:cluster {{:over :lab {GOOD} :steering "maglev"}}}}', ":steering 'maglev' is refused; allowed: ring, oth"),
+        (
+            f"{{:cluster {{:over :lab {GOOD} :p4-muxes 2}}}}",
+            ":p4-muxes '2' is refused; allowed: 0..1, as there are :muxes",
+        ),
+        (f"{{:cluster {{:over :lab {GOOD} :p4-muxes true}}}}", ":p4-muxes 'True' is refused; allowed: 0..1"),
+        (
+            f'{{:cluster {{:over :lab {GOOD} :p4-muxes 1 :steering "hunt"}}}}',
+            ":steering 'hunt' is refused with :p4-muxes; allowed: ring",
+        ),
         (f"{{:cluster {{:over :lab {GOOD} :muxes 10}}}}", "muxes '10' is refused; allowed: 1..9"),
         (f"{{:cluster {{:over :lab {GOOD} :port 81}}}}", ":port '81' is refused; allowed over :lab: 80"),
         ("{:cluster {:over :ssh}}", ":hosts is missing; allowed over :ssh: a map"),

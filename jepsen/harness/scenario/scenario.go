@@ -28,6 +28,7 @@ type Cluster struct {
 	WindowSeconds float64 `edn:"window-seconds"`
 	HoldSeconds   float64 `edn:"hold-seconds"`
 	Steering      string  `edn:"steering"` // of the service; ring if absent
+	P4Muxes       int     `edn:"p4-muxes"` // how many of the muxes are of kind p4
 	Service       string  `edn:"service"`
 	VIP           string  `edn:"vip"`
 	Port          int     `edn:"port"`
@@ -88,7 +89,7 @@ type Step map[edn.Keyword]any
 
 // Schedule has its steps, or says how to draw them. At Moves, in seconds, the weights of the connections' service change;
 // without any, from time to time. Only Workloads run, all if there are none. Lives are the shortest and the longest of a
-// connection, in windows. WindowSeconds, HoldSeconds and Steering replace those of the cluster.
+// connection, in windows. WindowSeconds, HoldSeconds, Steering and P4Muxes replace those of the cluster.
 type Schedule struct {
 	Seconds float64   `edn:"seconds"`
 	Steps   []Step    `edn:"steps"`
@@ -99,6 +100,7 @@ type Schedule struct {
 	WindowSeconds *float64             `edn:"window-seconds"`
 	HoldSeconds   *float64             `edn:"hold-seconds"`
 	Steering      string               `edn:"steering"`
+	P4Muxes       *int                 `edn:"p4-muxes"`
 
 	Every   float64                 `edn:"every"`
 	For     []float64               `edn:"for"`
@@ -207,6 +209,9 @@ func (s *Scenario) Needs(schedule Schedule) (Cluster, []float64) {
 	}
 	if cluster.Steering == "" {
 		cluster.Steering = steeringUsual
+	}
+	if schedule.P4Muxes != nil {
+		cluster.P4Muxes = *schedule.P4Muxes
 	}
 	if schedule.Lives != nil {
 		lives = schedule.Lives

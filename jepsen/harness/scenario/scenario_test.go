@@ -129,6 +129,10 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p4, err := all.Schedule("p4", 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	off, err := all.Switch("hold-off")
 	if err != nil {
 		t.Fatal(err)
@@ -139,15 +143,17 @@ func TestNeeds(t *testing.T) {
 		steering     string
 		window, hold float64
 		lives        []float64
+		p4Muxes      int
 	}{
-		{Schedule{}, "ring", 120, 7, []float64{0.15, 0.5}},
-		{holds, "ring", 8, 600, []float64{3, 4}},
-		{arrays, "othello", 20, 7, []float64{2.5, 3}},
-		{hunt, "hunt", 8, 600, []float64{3, 4}},
-		{off.Schedule, "ring", 8, 0, []float64{3, 4}},
+		{Schedule{}, "ring", 120, 7, []float64{0.15, 0.5}, 0},
+		{p4, "ring", 120, 7, []float64{0.15, 0.5}, 1},
+		{holds, "ring", 8, 600, []float64{3, 4}, 0},
+		{arrays, "othello", 20, 7, []float64{2.5, 3}, 0},
+		{hunt, "hunt", 8, 600, []float64{3, 4}, 0},
+		{off.Schedule, "ring", 8, 0, []float64{3, 4}, 0},
 	} {
 		cluster, lives := all.Needs(row.schedule)
-		if cluster.Steering != row.steering || cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || !slices.Equal(lives, row.lives) {
+		if cluster.Steering != row.steering || cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || cluster.P4Muxes != row.p4Muxes || !slices.Equal(lives, row.lives) {
 			t.Errorf("%+v, %v; want %+v", cluster, lives, row)
 		}
 	}
@@ -186,7 +192,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :holds :hunt :long :maat :short") {
+	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :holds :hunt :long :maat :p4 :short") {
 		t.Error(err)
 	}
 	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {
