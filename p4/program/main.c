@@ -7,8 +7,14 @@
 #include "port.h"
 #include "threads/program.h"
 
+/* Of --memory: registers and tables of a worker; packets of a worker and a port, with an exception port or without. */
+enum { PIPELINE_MB = 104, PACKETS_MB = 40, PACKETS_ALONE_MB = 20 };
+
 static int check(const struct options *options, struct reason *why)
 {
+	unsigned packets = options->ports_count * (options->no_exception ? PACKETS_ALONE_MB : PACKETS_MB);
+	unsigned needed = options->workers * (PIPELINE_MB + packets);
+
 	if (options->has_tag_key)
 		return reason_set(why, -EINVAL,
 				  "--tag-key is not allowed: a mux of kind p4 can't tag packets; allowed: a cluster "
@@ -16,6 +22,11 @@ static int check(const struct options *options, struct reason *why)
 	if (options->ports_count > P4_PORT_WIRES)
 		return reason_set(why, -EINVAL, "--port: %u are given; allowed with a mux of kind p4: at most %d",
 				  options->ports_count, P4_PORT_WIRES);
+	if (options->memory < needed)
+		return reason_set(why, -EINVAL,
+				  "--memory: %u MB with %u workers and %u ports; allowed with a mux of kind p4: at "
+				  "least %u, of which a pipeline takes %d",
+				  options->memory, options->workers, options->ports_count, needed, PIPELINE_MB);
 	return 0;
 }
 
