@@ -260,7 +260,7 @@ func (c *conductor) run() (int, error) {
 	if c.writes() {
 		c.config.Stop()
 	}
-	failure = errors.Join(failure, c.reported(), c.piped())
+	failure = errors.Join(failure, c.reported(), c.piped(reportedTime))
 	if c.has("connections") {
 		failure = errors.Join(failure, c.mover.Stop())
 		c.say("connections end, each with its last answer")
@@ -336,13 +336,13 @@ func (c *conductor) reported() error {
 }
 
 // piped says how many packets the pipelines of P4 muxes have steered since each was last started, and is an error if one
-// of them has steered none of the connections, which still run, within reportedTime.
-func (c *conductor) piped() error {
+// of them has steered none of the connections, which still run, within so long.
+func (c *conductor) piped(within time.Duration) error {
 	if !c.has("connections") {
 		return nil
 	}
 	for _, mux := range c.p4Muxes {
-		deadline := time.Now().Add(reportedTime)
+		deadline := time.Now().Add(within)
 		count, err := workload.Piped(mux)
 		for (err != nil || count == 0) && time.Now().Before(deadline) {
 			time.Sleep(time.Second)

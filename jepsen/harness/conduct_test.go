@@ -3,8 +3,13 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"fairlead.dev/jepsen/cluster"
 )
 
 // TestPrepare: wrong options are refused before a cluster is brought up; a run names the command that repeats it.
@@ -30,6 +35,35 @@ func TestPrepare(t *testing.T) {
 		}
 		if again != each.again || (err == nil) != (each.says == "") || err != nil && !strings.Contains(err.Error(), each.says) {
 			t.Errorf("%s: again %q, error %v; want %q, %q", each.words, again, err, each.again, each.says)
+		}
+	}
+}
+
+// TestPiped: a run in which one of the pipelines has steered nothing fails, and names its mux; without connections, or
+// muxes of kind p4, there is nothing to steer.
+func TestPiped(t *testing.T) {
+	mux := func(name string, steered int) cluster.Node {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "fairlead_mux_pipeline_packets_total %d\n", steered)
+		}))
+		t.Cleanup(server.Close)
+		return cluster.Node{Node: name, HTTP: server.URL}
+	}
+	for _, row := range []struct {
+		workload string
+		muxes    []cluster.Node
+		says     string
+	}{
+		{"connections", nil, ""},
+		{"connections", []cluster.Node{mux("mux2", 7), mux("mux3", 1)}, ""},
+		{"connections", []cluster.Node{mux("mux2", 7), mux("mux3", 0)}, "the pipeline of mux3 has steered no packet"},
+		{"connections", []cluster.Node{{Node: "mux3", HTTP: "http://127.0.0.1:1"}}, "http://127.0.0.1:1/metrics: "},
+		{"config", []cluster.Node{mux("mux3", 0)}, ""},
+	} {
+		c := &conductor{options: &options{}, names: []string{row.workload}, p4Muxes: row.muxes}
+		err := c.piped(0)
+		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%s, %v: %v, want %q", row.workload, row.muxes, err, row.says)
 		}
 	}
 }
