@@ -33,6 +33,7 @@ VARIANTS = {
     "hunt": Variant(agents=True, hold=3_600, steering="hunt"),
     "maat": Variant(agents=True, hold=3_600, steering="maat"),
 }
+P4_STEERINGS = ("ring", "hunt")  # that a mux of kind p4 has
 SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end
 QUIET_SECONDS = 4  # of plain traffic before the first event
 SERVERS = 4
@@ -153,7 +154,7 @@ def main() -> int:
         type=int,
         default=0,
         metavar="N",
-        help=f"of the {MUXES} muxes, those that steer by P4; only with --steering ring",
+        help=f"of the {MUXES} muxes, those that steer by P4; only with --steering {' or '.join(P4_STEERINGS)}",
     )
     add_machine_arguments(parser, f"of the {SERVERS} servers, those")
     options = parser.parse_args()
@@ -161,8 +162,8 @@ def main() -> int:
         parser.error(f"--vm-servers '{options.vm_servers}' is refused; allowed: 0..{SERVERS}")
     if not 0 <= options.p4_muxes <= MUXES:
         parser.error(f"--p4-muxes '{options.p4_muxes}' is refused; allowed: 0..{MUXES}")
-    if options.p4_muxes and options.steering != "ring":
-        parser.error(f"--steering '{options.steering}' is refused with --p4-muxes; allowed: ring")
+    if options.p4_muxes and options.steering not in P4_STEERINGS:
+        parser.error(f"--steering '{options.steering}' is refused with --p4-muxes; allowed: {', '.join(P4_STEERINGS)}")
     if options.connections < 200:
         parser.error(f"--connections '{options.connections}' is refused; allowed: 200 and more")
     if os.geteuid() != 0:

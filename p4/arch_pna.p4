@@ -8,6 +8,7 @@
 
 #define REGISTER(name, entries) Register<bit<64>, bit<64>>(entries) name;
 #define REGISTER48(name, entries) Register<bit<48>, bit<64>>(entries) name;
+#define REGISTER32(name, entries) Register<bit<32>, bit<64>>(entries) name;
 #define READ(result, register, index) result = register.read(index);
 #define COUNTER(name, entries) Counter<bit<64>, bit<64>>(entries, PNA_CounterType_t.PACKETS) name;
 #define COUNTER_BYTES(name, entries) Counter<bit<64>, bit<64>>(entries, PNA_CounterType_t.BYTES) name;
@@ -27,10 +28,7 @@
  * that the program registers (siphash.h).
  */
 #define SIPHASH(name) Hash<bit<64>>(PNA_HashAlgorithm_t.TARGET_DEFAULT) name;
-#define HASH_SIPHASH(name, meta)                                                                          \
-    meta.hash = name.get_hash({ meta.wide, meta.other, meta.source_high, meta.source_low,                 \
-                                meta.source_port, meta.destination_high, meta.destination_low,            \
-                                meta.destination_port, meta.protocol, meta.hash_kind });
+#define HASH_SIPHASH(result, name, header) result = name.get_hash({ header });
 
 /* The port puts the arrival header in front of each frame. */
 #define EXTRACT_ARRIVAL(packet, hdr) packet.extract(hdr.arrival);

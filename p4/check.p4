@@ -171,7 +171,6 @@ control arrive(inout headers_t hdr, inout metadata_t meta) {
                 meta.source_low = (bit<64>)hdr.ipv4.source;
                 meta.destination_low = (bit<64>)hdr.ipv4.destination;
                 meta.protocol = hdr.ipv4.protocol;
-                meta.hash_kind = 0;
                 meta.half = meta.half + 20;
                 meta.octet = hdr.ipv4.version_ihl;
                 meta.octet = meta.octet >> 4;
@@ -185,7 +184,6 @@ control arrive(inout headers_t hdr, inout metadata_t meta) {
                 meta.destination_high = hdr.ipv6.destination_high;
                 meta.destination_low = hdr.ipv6.destination_low;
                 meta.protocol = hdr.ipv6.next_header;
-                meta.hash_kind = 1;
                 meta.half = meta.half + 40;
                 meta.l4_len = hdr.ipv6.version_class;
                 meta.l4_len = meta.l4_len >> 12;

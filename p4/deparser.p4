@@ -3,6 +3,10 @@
     apply {
         packet.emit(hdr.outer4);
         packet.emit(hdr.outer6);
+        packet.emit(hdr.second4);
+        packet.emit(hdr.second6);
+        packet.emit(hdr.moved2_4);
+        packet.emit(hdr.moved2_6);
         packet.emit(hdr.moved4);
         packet.emit(hdr.moved6);
         packet.emit(hdr.ethernet);

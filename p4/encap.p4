@@ -7,8 +7,12 @@
 const bit<16> UDP_PLAIN = 24;                  /* UDP, GUE and steer header without MOVED */
 const bit<64> UDP_PORTS = 0xc00017c000000000;  /* source port's highest bits, 6080 */
 const bit<64> GUE_PLAIN = 0x0300000010000000;  /* 3 words, version 1 */
-const bit<64> GUE_MOVED = 0x0500000010010000;  /* 5 words, MOVED */
-const bit<64> GUE_MOVED6 = 0x0800000010030000; /* 8 words, MOVED and PREVIOUS6 */
+const bit<64> GUE_MOVED = 0x00010000;
+const bit<64> GUE_PREVIOUS6 = 0x00020000;
+const bit<64> GUE_SECOND = 0x00080000;
+const bit<64> GUE_SECOND6 = 0x00100000;
+const bit<64> GUE_MOVED2 = 0x00200000;
+const bit<64> GUE_PREVIOUS2_6 = 0x00400000;
 const bit<64> IPV4_REST = 0x0000400040110000;  /* DF, TTL 64, UDP */
 const bit<64> IPV6_FIRST = 0x6000000000001140; /* version 6, UDP, hop limit 64 */
 
@@ -20,34 +24,51 @@ const bit<64> IPV6_FIRST = 0x6000000000001140; /* version 6, UDP, hop limit 64 *
 #define UDP meta.source_high
 #define SUM meta.source_low
 
+/* SECOND, MOVED2 or MOVED: number, then the address of the backend of a word. number is then scratch. */
+#define PART(family, number, word, part4, part6, flag, flag6)   \
+    if (family != 0) {                                          \
+        GUE = GUE | flag;                                       \
+        number = number << 32;                                  \
+        PLACE = word & 0xffffffff;                              \
+        meta.other = PLACE >> 3;                                \
+        if (family == 1) {                                      \
+            PLACE = PLACE + 2;                                  \
+            READ(meta.wide, templates, PLACE)                   \
+            meta.wide = meta.wide & 0xffffffff; /* behind the source */ \
+            meta.wide = meta.wide | number;                     \
+            part4.setValid();                                   \
+            part4.number_address = meta.wide;                   \
+        } else {                                                \
+            GUE = GUE | flag6;                                  \
+            part6.setValid();                                   \
+            READ(part6.low, lows, meta.other)                   \
+            PLACE = PLACE + 4;                                  \
+            READ(meta.wide, templates, PLACE)                   \
+            meta.other = meta.wide >> 32;                       \
+            number = number | meta.other;                       \
+            part6.number_high = number;                         \
+            PLACE = PLACE + 1;                                  \
+            READ(number, templates, PLACE)                      \
+            number = number >> 32;                              \
+            meta.wide = meta.wide << 32;                        \
+            number = number | meta.wide;                        \
+            part6.middle = number;                              \
+        }                                                       \
+    }
+
 control encap(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        GUE = GUE_PLAIN;
         UDP_LEN = meta.ip_len + UDP_PLAIN;
-        if (meta.moved != 0) {
-            PLACE = meta.previous_word & 0xffffffff;
-            meta.row = meta.row >> 32; /* since */
-            if (meta.moved == 1) {
-                PLACE = PLACE + 2;
-                READ(meta.wide, templates, PLACE)
-                meta.wide = meta.wide & 0xffffffff; /* behind the source */
-                meta.row = meta.row << 32;
-                meta.wide = meta.wide | meta.row;
-                hdr.moved4.setValid();
-                hdr.moved4.since_previous = meta.wide;
-                GUE = GUE_MOVED;
-                UDP_LEN = UDP_LEN + 8;
-            } else {
-                hdr.moved6.setValid();
-                hdr.moved6.since = (bit<32>)meta.row;
-                PLACE = PLACE + 4;
-                READ(hdr.moved6.previous_high, templates, PLACE)
-                PLACE = PLACE + 1;
-                READ(hdr.moved6.previous_low, templates, PLACE)
-                GUE = GUE_MOVED6;
-                UDP_LEN = UDP_LEN + 20;
-            }
-        }
+        UDP_LEN = UDP_LEN + meta.parts_len;
+        GUE = (bit<64>)meta.parts_len;
+        GUE = GUE << 54; /* in words */
+        GUE = GUE + GUE_PLAIN;
+        meta.row = meta.row >> 32;               /* since */
+        meta.second_row = meta.second_row >> 32;
+        PART(meta.second, meta.second_bucket, meta.second_word, hdr.second4, hdr.second6, GUE_SECOND, GUE_SECOND6)
+        PART(meta.second_moved, meta.second_row, meta.second_previous_word, hdr.moved2_4, hdr.moved2_6, GUE_MOVED2,
+             GUE_PREVIOUS2_6)
+        PART(meta.moved, meta.row, meta.previous_word, hdr.moved4, hdr.moved6, GUE_MOVED, GUE_PREVIOUS6)
         meta.wide = (bit<64>)meta.inner_protocol;
         meta.wide = meta.wide << 48;
         GUE = GUE | meta.wide;

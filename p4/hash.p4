@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash: the connection's hash (protocol/README.md, section 1), of which the low 32 bits are all that rings need.
+ * Hash: the connection's hash (protocol/README.md, section 1), whose halves are computed apart.
  *
  * CRC-32 is affine: over the bits of a message, crc(a ^ b) = crc(a) ^ crc(b) ^ crc(0). Destination and protocol are
  * the same for all packets of an entry of ports4 or ports6, so that entry has the CRC of a message whose other bytes are
@@ -22,15 +22,32 @@ control hash_flow(inout headers_t hdr, inout metadata_t meta) {
     apply {
         meta.octet = meta.kind & KIND_SIPHASH;
         if (meta.octet != 0) {
-            meta.octet = meta.kind & KIND_CLIENT;
-            meta.hash_kind = meta.hash_kind | meta.octet;
             meta.index = (bit<64>)meta.slot;
             meta.index = meta.index << 3;
             meta.index = meta.index + 4;
-            READ(meta.wide, services, meta.index) /* the key */
+            hdr.flow.setValid();
+            READ(hdr.flow.k0, services, meta.index)
             meta.index = meta.index + 1;
-            READ(meta.other, services, meta.index)
-            HASH_SIPHASH(siphash, meta)
+            READ(hdr.flow.k1, services, meta.index)
+            hdr.flow.source_high = meta.source_high;
+            hdr.flow.source_low = meta.source_low;
+            hdr.flow.destination_high = meta.destination_high;
+            hdr.flow.destination_low = meta.destination_low;
+            hdr.flow.source_port = meta.source_port;
+            hdr.flow.destination_port = meta.destination_port;
+            hdr.flow.protocol = meta.protocol;
+            meta.octet = meta.kind & KIND_CLIENT; /* FLOW_CLIENT */
+            if (meta.inner_protocol != 4) {
+                meta.octet = meta.octet | FLOW_IPV6;
+            }
+            hdr.flow.kind = meta.octet;
+            HASH_SIPHASH(meta.hash, siphash, hdr.flow)
+            meta.octet = meta.octet | FLOW_HIGH;
+            hdr.flow.kind = meta.octet;
+            meta.octet = meta.kind & KIND_SECOND;
+            if (meta.octet != 0) {
+                HASH_SIPHASH(meta.second_hash, siphash, hdr.flow)
+            }
         } else {
             meta.words = (bit<64>)meta.kind;
             meta.words = meta.words & 2; /* KIND_CLIENT */
@@ -65,6 +82,10 @@ control hash_flow(inout headers_t hdr, inout metadata_t meta) {
             meta.wide = (bit<64>)meta.source_port;
             CRC_PART(crc_p1)
             CRC_PART(crc_p0)
+            /* the high half: the low one with its halves exchanged */
+            meta.second_hash = meta.hash << 16;
+            meta.other = meta.hash >> 16;
+            meta.second_hash = meta.second_hash | meta.other;
         }
     }
 }

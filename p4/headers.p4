@@ -110,23 +110,46 @@ header outer6_h {
     bit<64> bucket_generation;
 }
 
-/* MOVED: since and the previous owner's address. */
-header moved4_h {
-    bit<64> since_previous;
+/* SECOND, MOVED2 or MOVED: a bucket or since, and a backend's address. */
+header owner4_h {
+    bit<64> number_address;
 }
 
-header moved6_h {
-    bit<32> since;
-    bit<64> previous_high;
-    bit<64> previous_low;
+header owner6_h {
+    bit<64> number_high;       /* and the address's first 32 bits */
+    bit<64> middle;
+    bit<32> low;
 }
+
+/* What SipHash is computed of, in one piece and in the packet's byte order: it never arrives and never leaves. */
+header flow_h {
+    bit<64> k0;
+    bit<64> k1;
+    bit<64> source_high;
+    bit<64> source_low;
+    bit<64> destination_high;
+    bit<64> destination_low;
+    bit<16> source_port;
+    bit<16> destination_port;
+    bit<8> protocol;
+    bit<8> kind;               /* FLOW_ bits */
+}
+
+const bit<8> FLOW_IPV6 = 0x01;
+const bit<8> FLOW_CLIENT = 0x02; /* affinity: addresses only */
+const bit<8> FLOW_HIGH = 0x04;   /* the hash's high half, else the low one */
 
 struct headers_t {
     arrival_h arrival;
     outer6_h outer6;
     outer4_h outer4;
-    moved4_h moved4; /* right behind outer4: SWX then sends both by one copy */
-    moved6_h moved6;
+    owner4_h second4; /* right behind outer4, and so on: SWX then sends them by one copy */
+    owner4_h moved2_4;
+    owner4_h moved4;
+    owner6_h second6;
+    owner6_h moved2_6;
+    owner6_h moved6;
+    flow_h flow;
     ethernet_h ethernet;
     vlan_h vlan0;
     vlan_h vlan1;

@@ -4,8 +4,8 @@
 #include "encap/gue.h"
 #include "packet/verdict.h"
 #include "port.h"
+#include "steering/hunt/hunt.h"
 #include "steering/ring/steering_ring.h"
-#include "steering/steering.h"
 
 enum word_bits {
 	WORD_ROOM = 32,
@@ -31,10 +31,20 @@ const char *p4_verdict_name(unsigned verdict)
 	return verdict < P4_VERDICTS ? names[verdict - P4_VERDICT_FRAGMENT] : "unknown";
 }
 
-/* Whether packets of the service to ports of this protocol are as gue and ring make them. */
-static bool is_plain(const struct service *service, uint8_t protocol)
+bool p4_has_encap(const struct encap *encap)
 {
-	if (service->encap != &encap_gue || steerings[service->steering] != &steering_ring)
+	return encap == &encap_gue;
+}
+
+bool p4_has_steering(const struct steering *steering)
+{
+	return steering == &steering_ring || steering == &steering_hunt;
+}
+
+/* Whether the program finds the servers of packets to ports of this protocol, and writes their headers. */
+static bool is_steered(const struct service *service, uint8_t protocol)
+{
+	if (!p4_has_encap(service->encap) || !p4_has_steering(steerings[service->steering]))
 		return false;
 	return protocol != IPPROTO_UDP || !service->quic.length;
 }
@@ -51,7 +61,9 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 		kind |= P4_KIND_STATELESS;
 	if (protocol == IPPROTO_TCP && service->mss)
 		kind |= P4_KIND_REFER_SYN;
-	if (tagged || !is_plain(service, protocol))
+	if (protocol == IPPROTO_TCP && !by_id && steerings[service->steering]->way == STEERING_HALVES)
+		kind |= P4_KIND_SECOND;
+	if (tagged || !is_steered(service, protocol))
 		kind |= P4_KIND_REFER;
 	return kind;
 }
@@ -60,8 +72,7 @@ void p4_service_line(const struct service *service, const struct backends *backe
 {
 	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
 	line[P4_LINE_MOVED_SECONDS] = service->moved_seconds;
-	line[P4_LINE_ROOMS] = backends_room(backends, FL_STEER_MOVED) |
-			      (uint64_t)backends_room(backends, FL_STEER_MOVED | FL_STEER_PREVIOUS6) << 16;
+	line[P4_LINE_ROOM] = backends_room(backends, 0);
 	line[P4_LINE_KEY] = service->key.k0;
 	line[P4_LINE_KEY + 1] = service->key.k1;
 }
@@ -84,6 +95,13 @@ void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])
 uint64_t p4_tail(const struct backend *backend)
 {
 	return (uint64_t)fl_load_be32(backend->outer.macs + 8) << 16 | (backend->outer.ipv6 ? TYPE_IPV6 : TYPE_IPV4);
+}
+
+uint64_t p4_low(const struct backend *backend)
+{
+	const struct fl_address address = encap_destination(&backend->outer);
+
+	return fl_load_be32(address.bytes + 12);
 }
 
 uint64_t p4_backend_word(const struct backends *backends, const struct backend *backend, uint32_t place, uint8_t wire)

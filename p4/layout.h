@@ -5,6 +5,7 @@
 
 #include "ring/backend.h"
 #include "service/service.h"
+#include "steering/steering.h"
 
 enum p4_layout_numbers {
 	P4_LINE_WORDS = 8, /* of a service, and of a template */
@@ -13,12 +14,12 @@ enum p4_layout_numbers {
 	P4_RING_WORDS = 4194304,
 	P4_PACKETS_SHIFT = 6, /* register packets: slot << 6 | verdict */
 
-	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 800, /* after so many a packet has left: README.md, "Order of writes" */
+	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 1000, /* after so many a packet has left: README.md, "Order of writes" */
 
 	P4_LINE_GENERATION = 0, /* words of a service's line */
 	P4_LINE_REGION = 1,
 	P4_LINE_MOVED_SECONDS = 2,
-	P4_LINE_ROOMS = 3,
+	P4_LINE_ROOM = 3,
 	P4_LINE_KEY = 4,
 
 	P4_KIND_SIPHASH = 0x01,
@@ -27,6 +28,7 @@ enum p4_layout_numbers {
 	P4_KIND_BY_ID = 0x08,
 	P4_KIND_REFER_SYN = 0x10,
 	P4_KIND_REFER = 0x20,
+	P4_KIND_SECOND = 0x40,
 
 	P4_STATE_REFERRED = 4, /* of a backend; those below are enum backend_state */
 };
@@ -46,10 +48,14 @@ const char *p4_verdict_name(unsigned verdict);
 
 /*
  * The argument `kind` of `serve` for a port of a service. tagged: the cluster has a key. by_id: the port names a
- * backend. What the program does not do is referred: tags, other encapsulations and steering methods than gue and ring,
+ * backend. What the program does not do is referred: tags, encapsulations and steering methods that it does not have,
  * QUIC's connection ids.
  */
 uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, bool tagged);
+
+/* Whether the program has the encapsulation, and the steering method. */
+bool p4_has_encap(const struct encap *encap);
+bool p4_has_steering(const struct steering *steering);
 
 /* A service's line, but for generation and region. */
 void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS]);
@@ -59,9 +65,10 @@ static inline uint64_t p4_region(uint32_t base, uint32_t buckets)
 	return (uint64_t)(buckets - 1) << 32 | base;
 }
 
-/* A backend's line in templates, its entry in tails, and its word behind the rows of a region; wire: the pipeline port of backend->port. */
+/* A backend's line in templates, its entries in tails and lows, and its word behind the rows of a region; wire: the pipeline port of backend->port. */
 void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS]);
 uint64_t p4_tail(const struct backend *backend);
+uint64_t p4_low(const struct backend *backend);
 uint64_t p4_backend_word(const struct backends *backends, const struct backend *backend, uint32_t place, uint8_t wire);
 
 /* A port's MAC address as the register macs has it. */

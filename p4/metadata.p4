@@ -10,17 +10,19 @@ const bit<8> KIND_STATELESS = 0x04; /* names no bucket and no move */
 const bit<8> KIND_BY_ID = 0x08;     /* the port names the backend */
 const bit<8> KIND_REFER_SYN = 0x10;
 const bit<8> KIND_REFER = 0x20;
+const bit<8> KIND_SECOND = 0x40;    /* a second bucket, by the hash's high half */
 
 /*
  * The hash comes first: SWX's instruction `hash` has 8 bits for where its result goes, in bits. Keys of tables are in one
  * piece: else SWX takes them for wildcards.
  *
  * SWX's instructions reach the first 256 bytes, and p4c-dpdk gives each inner expression, each cast from 64 to fewer bits
- * and each operand of `hash` a field of its own behind these. So all stages have one operator a statement, compute in 64
- * bits, and share scratch. scripts/lint checks both bounds in mux.spec.
+ * and each operand of `hash` that is metadata a field of its own behind these. So all stages have one operator a
+ * statement, compute in 64 bits, share scratch, and hash a header. scripts/lint checks both bounds in mux.spec.
  */
 struct metadata_t {
-    bit<64> hash;             /* 32 bits; from the tables on, what of the CRC the port's entry knows */
+    bit<64> hash;             /* its low half; from the tables on, what of the CRC the port's entry knows */
+    bit<64> second_hash;      /* its high half, with KIND_SECOND; with CRC-32 other bits are above it */
     bit<64> source_high;      /* of IPv6 */
     bit<64> source_low;       /* IPv4: the address */
     bit<16> source_port;
@@ -28,13 +30,15 @@ struct metadata_t {
     bit<64> destination_low;  /* IPv4: the address */
     bit<16> destination_port; /* 0: neither TCP nor UDP */
     bit<8> protocol;
-    bit<8> hash_kind;         /* bit 0: IPv6; bit 1: affinity client */
     bit<8> verdict;
     bit<8> kind;
     bit<8> inner_protocol;    /* 4 or 41 */
     bit<8> is_vip;
     bit<8> is_source;
     bit<8> moved;             /* 0: no; 1: previous owner IPv4; 2: IPv6 */
+    bit<8> second;            /* 0: no second bucket; 1: its owner IPv4; 2: IPv6 */
+    bit<8> second_moved;      /* as moved, of the second bucket */
+    bit<16> parts_len;        /* of SECOND, MOVED2 and MOVED */
     bit<16> at_ip;            /* bytes in front of the IP header */
     bit<16> ip_len;           /* of the IP packet */
     bit<16> l4_len;           /* of it behind its header */
@@ -46,6 +50,10 @@ struct metadata_t {
     bit<64> bucket_generation;
     bit<64> word;             /* the backend's, in the register ring */
     bit<64> previous_word;    /* the previous owner's */
+    bit<64> second_bucket;
+    bit<64> second_row;
+    bit<64> second_word;
+    bit<64> second_previous_word;
     /* scratch */
     bit<64> wide;
     bit<64> other;

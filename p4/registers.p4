@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the control plane fills and reads, besides tables: README.md, "Registers". Entries have 64 bits, of which tails use 48. */
+/* What the control plane fills and reads, besides tables: README.md, "Registers". Entries have 64 bits, of which tails use 48 and lows 32. */
 
 REGISTER(macs, 4)
 REGISTER(clock, 1)
@@ -7,6 +7,7 @@ REGISTER(services, 32768)
 REGISTER(ring, 4194304)
 REGISTER(templates, 1048576)
 REGISTER48(tails, 131072)
+REGISTER32(lows, 131072)
 REGISTER(dispositions, 64)
 REGISTER(crc_s0, 1024)
 REGISTER(crc_s1, 1024)

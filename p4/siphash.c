@@ -8,67 +8,65 @@
 
 #include <fairlead/hash.h>
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "SWX keeps metadata as the machine's numbers; this reads them as little-endian"
-#endif
+/* As headers.p4 has them. */
+enum { FLOW_IPV6 = 0x01, FLOW_CLIENT = 0x02, FLOW_HIGH = 0x04 };
 
-enum { KIND_IPV6 = 0x01, KIND_CLIENT = 0x02 };
-
-/* As HASH_SIPHASH of arch_pna.p4 lists them, without gaps. Addresses are numbers, an IPv4 address is the low word. */
+/* flow_h of headers.p4: in network byte order. An IPv4 address is the last 4 bytes, behind any others. */
 struct siphash_input {
-	uint64_t k0, k1;
-	uint64_t source_high, source_low;
-	uint16_t source_port;
-	uint64_t destination_high, destination_low;
-	uint16_t destination_port;
+	uint8_t key[16]; /* two numbers, of which the packet knows nothing */
+	uint8_t source[16];
+	uint8_t destination[16];
+	uint8_t ports[4];
 	uint8_t protocol;
 	uint8_t kind;
-} __attribute__((packed));
+};
 
-_Static_assert(sizeof(struct siphash_input) == 54, "HASH_SIPHASH");
+_Static_assert(sizeof(struct siphash_input) == 54, "flow_h");
 
-/* The word that SipHash makes of an address's bytes on the wire. */
-static uint64_t word_of(uint64_t number)
+static uint64_t load_be64(const uint8_t *bytes)
 {
-	return __builtin_bswap64(number);
+	return (uint64_t)fl_load_be32(bytes) << 32 | fl_load_be32(bytes + 4);
 }
 
-/* The same of two IPv4 addresses. */
-static uint64_t word_of_ipv4(const struct siphash_input *in)
+static void add_addresses(struct fl_siphash_state *state, const struct siphash_input *in)
 {
-	return __builtin_bswap64(in->source_low << 32 | (uint32_t)in->destination_low);
-}
+	uint8_t ipv4[8];
 
-/* The last bytes of a key: ports and protocol. */
-static uint64_t rest_of(const struct siphash_input *in)
-{
-	return (uint64_t)__builtin_bswap16(in->source_port) | (uint64_t)__builtin_bswap16(in->destination_port) << 16 |
-	       (uint64_t)in->protocol << 32;
+	if (in->kind & FLOW_IPV6) {
+		fl_siphash_word(state, fl_load_le64(in->source));
+		fl_siphash_word(state, fl_load_le64(in->source + 8));
+		fl_siphash_word(state, fl_load_le64(in->destination));
+		fl_siphash_word(state, fl_load_le64(in->destination + 8));
+		return;
+	}
+	memcpy(ipv4, in->source + 12, 4);
+	memcpy(ipv4 + 4, in->destination + 12, 4);
+	fl_siphash_word(state, fl_load_le64(ipv4));
 }
 
 uint32_t p4_siphash(const void *input, uint32_t length, uint32_t seed)
 {
+	const struct siphash_input *in = input;
 	struct fl_siphash_key key;
 	struct fl_siphash_state state;
-	struct siphash_input in;
-	bool client;
+	uint64_t rest, hash;
+	uint32_t len;
 
 	(void)seed;
-	if (length != sizeof(in))
+	if (length != sizeof(*in))
 		abort(); /* mux.spec is of other sources */
-	memcpy(&in, input, sizeof(in));
-	key = (struct fl_siphash_key){in.k0, in.k1};
-	client = in.kind & KIND_CLIENT;
+	key = (struct fl_siphash_key){load_be64(in->key), load_be64(in->key + 8)};
 	state = fl_siphash_begin(&key);
-	if (in.kind & KIND_IPV6) {
-		fl_siphash_word(&state, word_of(in.source_high));
-		fl_siphash_word(&state, word_of(in.source_low));
-		fl_siphash_word(&state, word_of(in.destination_high));
-		fl_siphash_word(&state, word_of(in.destination_low));
-		return (uint32_t)fl_siphash_end(&state, client ? 0 : rest_of(&in), client ? 32 : FL_KEY_IPV6_LEN);
+	add_addresses(&state, in);
+	if (in->kind & FLOW_CLIENT) {
+		rest = 0;
+		len = in->kind & FLOW_IPV6 ? 32 : 8;
+	} else {
+		rest = fl_load_le32(in->ports) | (uint64_t)in->protocol << 32;
+		len = in->kind & FLOW_IPV6 ? FL_KEY_IPV6_LEN : FL_KEY_IPV4_LEN;
 	}
-	fl_siphash_word(&state, word_of_ipv4(&in));
-	return (uint32_t)fl_siphash_end(&state, client ? 0 : rest_of(&in), client ? 8 : FL_KEY_IPV4_LEN);
+	hash = fl_siphash_end(&state, rest, len);
+	return (uint32_t)(in->kind & FLOW_HIGH ? hash >> 32 : hash);
 }
 
 int p4_siphash_register(struct rte_swx_pipeline *pipeline)

@@ -10,7 +10,7 @@ struct rte_swx_pipeline;
 /* Registers it, before the pipeline is built from mux.spec. 0 or a negative errno. */
 int p4_siphash_register(struct rte_swx_pipeline *pipeline);
 
-/* The low half of SipHash-2-4 of what HASH_SIPHASH of arch_pna.p4 lists, `length` bytes as SWX keeps them; seed: unused. */
+/* A half of SipHash-2-4 of flow_h of headers.p4, which also says which; length: its bytes, 54; seed: unused. */
 uint32_t p4_siphash(const void *input, uint32_t length, uint32_t seed);
 
 #endif

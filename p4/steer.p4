@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steer: from the hash to the bucket's row, from the row to its backend. Generation, then region, then row, then
- * backend: mux/ring/ring.h says why, and README.md in which order they are written.
+ * Steer: from the hash to the bucket's row, from the row to its backend; with KIND_SECOND the same for a second bucket,
+ * whose owner the header names. Generation, then region, then rows, then backends: mux/ring/ring.h says why, and README.md
+ * in which order they are written.
  */
 
 /* Bits of a backend's word in the register ring (README.md). */
@@ -22,6 +23,61 @@ const bit<64> BUCKET_NONE = 0xffffffff;
 #define LINE meta.index
 #define BEHIND meta.words /* the backends' words, behind the rows */
 
+/* Bytes of SECOND, MOVED2 or MOVED with an IPv4 address, and how many more with IPv6. */
+const bit<16> PART_LEN = 8;
+const bit<16> PART_IPV6_MORE = 12;
+
+/*
+ * Whether a row's move is news, and the previous owner is known: then moved is 1 or 2, and word is the owner's. LINE is
+ * at the service's moved_seconds.
+ */
+#define MOVED_FROM(row, word, moved)                                    \
+    meta.wide = row & 0xffffffff;                                       \
+    meta.wide = meta.wide >> 16; /* the previous owner */               \
+    if (meta.wide != 0) {                                               \
+        word = BEHIND + meta.wide;                                      \
+        READ(meta.other, services, LINE)                                \
+        meta.wide = row >> 32;                                          \
+        meta.wide = meta.wide + meta.other; /* the window's end */      \
+        READ(meta.other, clock, 0)                                      \
+        if (meta.other < meta.wide) {                                   \
+            READ(word, ring, word)                                      \
+            meta.wide = word >> WORD_STATE;                             \
+            if (meta.wide != STATE_ABSENT) {                            \
+                moved = 1;                                              \
+                meta.parts_len = meta.parts_len + PART_LEN;             \
+                meta.wide = word & WORD_IPV6;                           \
+                if (meta.wide != 0) {                                   \
+                    moved = 2;                                          \
+                    meta.parts_len = meta.parts_len + PART_IPV6_MORE;   \
+                }                                                       \
+            }                                                           \
+        }                                                               \
+    }
+
+/* The second bucket's owner, if servers may be told of it: no one that is unknown or whose packets would come back. */
+#define SECOND_OWNER                                                \
+    meta.other = meta.second_row & 0xffff;                          \
+    meta.second_word = BEHIND + meta.other;                         \
+    READ(meta.second_word, ring, meta.second_word)                  \
+    meta.wide = meta.second_word >> WORD_STATE;                     \
+    if (meta.other == 0) {                                          \
+        meta.wide = STATE_ABSENT;                                   \
+    }                                                               \
+    if (meta.wide == STATE_ABSENT) {                                \
+        meta.second = 0;                                            \
+    } else if (meta.wide == STATE_LOOP) {                           \
+        meta.second = 0;                                            \
+    } else {                                                        \
+        meta.parts_len = PART_LEN;                                  \
+        meta.wide = meta.second_word & WORD_IPV6;                   \
+        if (meta.wide != 0) {                                       \
+            meta.second = 2;                                        \
+            meta.parts_len = meta.parts_len + PART_IPV6_MORE;       \
+        }                                                           \
+        MOVED_FROM(meta.second_row, meta.second_previous_word, meta.second_moved) \
+    }
+
 control steer(inout headers_t hdr, inout metadata_t meta) {
     apply {
         LINE = (bit<64>)meta.slot;
@@ -29,12 +85,17 @@ control steer(inout headers_t hdr, inout metadata_t meta) {
         READ(meta.bucket_generation, services, LINE)
         LINE = LINE + 1;
         READ(meta.wide, services, LINE)
+        LINE = LINE + 1;
         meta.other = meta.wide >> 32; /* the mask */
         meta.wide = meta.wide & 0xffffffff;
         BEHIND = meta.wide + meta.other;
         BEHIND = BEHIND + 1;
+        meta.second_bucket = meta.other & meta.second_hash;
         meta.other = meta.other & meta.hash; /* the bucket */
         meta.moved = 0;
+        meta.second = 0;
+        meta.second_moved = 0;
+        meta.parts_len = 0;
         meta.half = (bit<16>)meta.kind;
         meta.half = meta.half & 8; /* KIND_BY_ID */
         if (meta.bucket_generation == 0) {
@@ -43,6 +104,12 @@ control steer(inout headers_t hdr, inout metadata_t meta) {
             if (meta.half != 0) {
                 meta.other = BUCKET_NONE;
             } else {
+                meta.octet = meta.kind & KIND_SECOND;
+                if (meta.octet != 0 && meta.second_bucket != meta.other) {
+                    meta.second = 1;
+                    meta.second_row = meta.wide + meta.second_bucket;
+                    READ(meta.second_row, ring, meta.second_row)
+                }
                 meta.wide = meta.wide + meta.other;
                 READ(meta.row, ring, meta.wide)
                 meta.octet = meta.kind & KIND_STATELESS;
@@ -78,33 +145,19 @@ control steer(inout headers_t hdr, inout metadata_t meta) {
             } else if (meta.wide != STATE_READY) {
                 meta.verdict = VERDICT_REFERRED;
             } else {
-                meta.other = meta.word >> WORD_ROOM;
-                meta.wide = meta.row & 0xffffffff;
-                meta.wide = meta.wide >> 16; /* the previous owner */
-                if (meta.wide != 0) {
-                    BEHIND = BEHIND + meta.wide;
-                    LINE = LINE + 1;
-                    READ(meta.previous_word, services, LINE)
-                    meta.wide = meta.row >> 32;
-                    meta.wide = meta.wide + meta.previous_word; /* the window's end */
-                    READ(meta.previous_word, clock, 0)
-                    if (meta.previous_word < meta.wide) {
-                        READ(meta.previous_word, ring, BEHIND)
-                        meta.wide = meta.previous_word >> WORD_STATE;
-                        if (meta.wide != STATE_ABSENT) {
-                            LINE = LINE + 1;
-                            READ(meta.other, services, LINE)
-                            meta.moved = 1;
-                            meta.wide = meta.previous_word & WORD_IPV6;
-                            if (meta.wide != 0) {
-                                meta.moved = 2;
-                                meta.other = meta.other >> 16;
-                            }
-                        }
-                    }
+                if (meta.second != 0) {
+                    SECOND_OWNER
                 }
-                meta.other = meta.other & 0xffff; /* room for the inner packet */
-                meta.wide = (bit<64>)meta.ip_len;
+                MOVED_FROM(meta.row, meta.previous_word, meta.moved)
+                meta.other = meta.word >> WORD_ROOM;
+                if (meta.parts_len != 0) {
+                    LINE = LINE + 1;
+                    READ(meta.other, services, LINE)
+                }
+                meta.other = meta.other & 0xffff; /* room for the inner packet and parts */
+                meta.wide = (bit<64>)meta.parts_len;
+                meta.index = (bit<64>)meta.ip_len;
+                meta.wide = meta.wide + meta.index;
                 if (meta.wide > meta.other) {
                     meta.verdict = VERDICT_TOO_BIG;
                 }

@@ -77,6 +77,7 @@ static void write_template(struct copies *copies, uint32_t place, const struct b
 	for (uint32_t i = 0; i < P4_LINE_WORDS; i++)
 		cores_write(copies->cores, "templates", place * P4_LINE_WORDS + i, line[i]);
 	cores_write(copies->cores, "tails", place, p4_tail(backend));
+	cores_write(copies->cores, "lows", place, p4_low(backend));
 }
 
 /* --- backends ----------------------------------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static void write_room(struct copies *copies, const struct service *service)
 	uint64_t line[P4_LINE_WORDS];
 
 	p4_service_line(service, ring_backends(service_ring(service)), line);
-	write_line(copies, service, P4_LINE_ROOMS, line[P4_LINE_ROOMS]);
+	write_line(copies, service, P4_LINE_ROOM, line[P4_LINE_ROOM]);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */

@@ -37,7 +37,8 @@ int main(int argc, char **argv)
 	    .program = "fairlead-p4mux",
 	    .about =
 		"fairlead-p4mux steers by a P4 pipeline, and is fairlead-mux in all else: it takes the same options,\n"
-		"but no --tag-key and at most four --port, and serves services with steering ring and encap gue.\n\n",
+		"but no --tag-key and at most four --port, and serves services with steering ring or hunt and encap "
+		"gue.\n\n",
 	    .serves = &mirror_serves,
 	    .check = check,
 	    .open = pipelines_open,

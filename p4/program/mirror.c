@@ -47,7 +47,7 @@ static const struct mirrored *find(const struct mirror *mirror, uint16_t id)
 }
 
 static const char *const words_of_encap[] = {"gue", NULL};
-static const char *const words_of_steering[] = {"ring", NULL};
+static const char *const words_of_steering[] = {"ring", "hunt", NULL};
 
 /* Behind a ring's rows there are its backends, so the largest power of two of rows does not fit. */
 const struct mux_serves mirror_serves = {

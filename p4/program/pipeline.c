@@ -49,7 +49,8 @@ static int check_registers(struct rte_swx_pipeline *swx, struct reason *why)
 			 {"services", P4_SLOTS * P4_LINE_WORDS},
 			 {"ring", P4_RING_WORDS},
 			 {"templates", P4_PLACES * P4_LINE_WORDS},
-			 {"tails", P4_PLACES}};
+			 {"tails", P4_PLACES},
+			 {"lows", P4_PLACES}};
 	char name[16];
 	int error = 0;
 

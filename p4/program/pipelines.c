@@ -53,6 +53,7 @@ struct steered {
 	uint32_t inner_len;
 	uint16_t service;
 	bool moved;
+	bool second;
 };
 
 static struct steered look(const uint8_t *frame)
@@ -66,14 +67,15 @@ static struct steered look(const uint8_t *frame)
 	return (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
 				.inner_len = ENCAP_AT_IP + ip_len - outer,
 				.service = fl_load_be16(gue + FL_STEER_AT_SERVICE),
-				.moved = gue[FL_STEER_AT_FLAGS] & FL_STEER_MOVED};
+				.moved = gue[FL_STEER_AT_FLAGS] & FL_STEER_MOVED,
+				.second = gue[FL_STEER_AT_FLAGS] & FL_STEER_SECOND};
 }
 
 /* Cuts off what Ethernet has padded, and counts as the usual path does (worker.c). */
 static void finish(struct pipelines *pipelines, struct front_burst *burst, const struct pipeline_out *out)
 {
 	struct worker_counters *counters = burst->counters;
-	uint64_t bytes = 0, moved = 0;
+	uint64_t bytes = 0, moved = 0, second = 0;
 
 	for (uint32_t i = 0; i < out->count; i++) {
 		struct rte_mbuf *mbuf = out->mbufs[i];
@@ -82,6 +84,7 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 
 		bytes += ports_frame_len(mbuf);
 		moved += steered.moved;
+		second += steered.second;
 		mbuf->data_len = (uint16_t)steered.frame_len;
 		mbuf->pkt_len = steered.frame_len;
 		if (slot != MIRROR_SLOT_NONE) {
@@ -94,6 +97,8 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 	burst->steered = out->count;
 	counter_add(&counters->bytes, bytes);
 	counter_add(&counters->moved, moved);
+	if (second)
+		counter_add(&counters->second, second);
 }
 
 static void take(struct front *front, struct front_burst *burst)

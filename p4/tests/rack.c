@@ -254,6 +254,7 @@ static void fill_region(struct rack *rack, const struct service *service, uint64
 		p4_template(backend, words);
 		write_line(rack, "templates", rack->places, words);
 		rack_write(rack, "tails", rack->places, p4_tail(backend));
+		rack_write(rack, "lows", rack->places, p4_low(backend));
 		rack_write(
 		    rack, "ring", base + buckets + id,
 		    p4_backend_word(backends, backend, rack->places++, (uint8_t)(backend->port - RACK_FIRST_PORT)));

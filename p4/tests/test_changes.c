@@ -193,6 +193,7 @@ static void test_place(void **state)
 	for (uint32_t i = 0; i < P4_LINE_WORDS; i++)
 		rack_write(&rack, "templates", NEXT_PLACE * P4_LINE_WORDS + i, line[i]);
 	rack_write(&rack, "tails", NEXT_PLACE, p4_tail(&backend));
+	rack_write(&rack, "lows", NEXT_PLACE, p4_low(&backend));
 	assert_int_equal(steer(10).destination, 0x0a010015);
 	rack_write(&rack, "ring", word, p4_backend_word(backends, &backend, NEXT_PLACE, 0));
 	assert_int_equal(steer(10).destination, 0x0a010063);

@@ -7,8 +7,8 @@
  *				        -> exception ports  = the bytes as received
  *	       -> burst_steer() -> twin.c
  *
- * Frames of a round go together, so that SWX's threads take turns. Four worlds: each hash and affinity for the service
- * with both families. Then the registers must have counted what was expected, and each verdict must have occurred.
+ * Frames of a round go together, so that SWX's threads take turns. Worlds: each hash and affinity for the service with
+ * both families, and each hash with steering `hunt`. Then the registers must have counted what was expected, and each verdict must have occurred.
  *
  *	test_p4_random mux.spec [--packets N] [--seed N]
  */
@@ -31,7 +31,8 @@
 enum {
 	NOW = 1700000100,
 	ROUND = 64,
-	WORLDS = 4,
+	WORLDS = 6,
+	WORLD_HUNT = 4, /* the first of two whose connections have a second bucket */
 	BUCKETS = 1024,
 	BACKENDS = 40,
 	BACKEND_REMOVED = 39,
@@ -42,7 +43,10 @@ enum {
 static const char *spec;
 static uint64_t packets = 40000, seed = 1;
 static uint64_t met[P4_VERDICTS], left_by[RACK_OUTS];
-static uint64_t headers_met[2][2][3]; /* inner, outer family: IPv4, IPv6; no MOVED, previous owner IPv4, IPv6 */
+/* Of each part of a header: none, with an IPv4 or an IPv6 address. */
+enum { PARTS = 3 };
+static uint64_t headers_met[2][2][PARTS];         /* inner, outer family: IPv4, IPv6; MOVED */
+static uint64_t seconds_met[PARTS][PARTS][PARTS]; /* SECOND, MOVED2, MOVED */
 
 /* What a frame must become, in each buffer's private area. */
 struct origin {
@@ -124,6 +128,8 @@ static void serve(struct tables *tables, unsigned world)
 			config.mptcp = (struct mptcp_ports){20000, 20060};
 			config.hash = world & 1 ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
 			config.affinity = world & 2 ? AFFINITY_CLIENT : AFFINITY_CONNECTION;
+			if (world >= WORLD_HUNT)
+				config.steering = &steering_hunt;
 			config.window = world & 1 ? 100000 : 0;
 			config.hold = world & 1 ? 0 : 3600;
 			break;
@@ -193,16 +199,22 @@ static void expect_at(unsigned out, const struct frame *frame)
 	expected_round.frames[out][expected_round.count[out]++] = *frame;
 }
 
+static unsigned part_of(uint8_t flags, uint8_t flag, uint8_t flag6)
+{
+	return flags & flag6 ? 2 : flags & flag ? 1 : 0;
+}
+
 /* Which kind of header the C mux has written. */
 static void count_header(const struct frame *out)
 {
 	bool outer6 = fl_load_be16(out->bytes + FRAME_AT_IP - 2) == 0x86dd;
 	const uint8_t *gue = out->bytes + (outer6 ? GUE_AT_GUE6 : GUE_AT_GUE);
 	uint8_t flags = gue[FL_STEER_AT_FLAGS];
+	unsigned moved = part_of(flags, FL_STEER_MOVED, FL_STEER_PREVIOUS6);
 
-	headers_met[gue[1] == FL_GUE_PROTO_IPV6][outer6][flags & FL_STEER_PREVIOUS6 ? 2
-							 : flags & FL_STEER_MOVED   ? 1
-										    : 0]++;
+	headers_met[gue[1] == FL_GUE_PROTO_IPV6][outer6][moved]++;
+	seconds_met[part_of(flags, FL_STEER_SECOND, FL_STEER_SECOND6)]
+		   [part_of(flags, FL_STEER_MOVED2, FL_STEER_PREVIOUS2_6)][moved]++;
 }
 
 /* Sources that no host may use or that would loop, and their neighbours that may. */
@@ -400,6 +412,9 @@ static void check_met(void)
 	for (unsigned i = 0; i < 12; i++)
 		if (!headers_met[i / 6][i / 3 % 2][i % 3])
 			fail_msg("no header of kind %u was written", i);
+	for (unsigned i = PARTS * PARTS; i < PARTS * PARTS * PARTS; i++)
+		if (!seconds_met[i / 9][i / 3 % 3][i % 3])
+			fail_msg("no header with a second bucket of kind %u was written", i);
 	assert_true(refused);
 	for (unsigned out = 0; out < RACK_OUTS; out++)
 		assert_true(left_by[out]);

@@ -45,7 +45,7 @@ CASES = (
         "\tbit<2048> pad\n\\1",
         "local_metadata_verdict of 'jmpneq' is at byte ",
     ),
-    ("too many instructions", "mux.spec", r"(\tinvalidate h.vlan1\n)", r"\1" * 200, "instructions, at most 800"),
+    ("too many instructions", "mux.spec", r"(\tinvalidate h.vlan1\n)", r"\1" * 200, "instructions, at most 1000"),
     ("no mux.spec", "mux.spec", None, "", "missing"),
 )
 

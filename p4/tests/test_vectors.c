@@ -4,7 +4,7 @@
  *
  *	hash.json	rows, nat	a ring of 262,144 buckets: the bucket and the outer source port are all bits
  *					of the flow hash
- *	steer.json	valid		the header that a writer makes of the fields
+ *	steer.json	valid		the header that a writer makes of the fields, with a second bucket or without
  *
  * Which rows are no packet of this program is decided by applies_hash() and applies_steer(), and how many are, by
  * constants: a row more or less fails the test until someone has looked at it.
@@ -21,18 +21,22 @@
 #include "frame.h"
 #include "image.h"
 #include "rack.h"
+#include "steering/hunt/hunt.h"
 
 enum {
 	BUCKETS_LOG = 18,      /* with the 14 bits of the source port: 32 */
 	REGION_TOP = 0x200000, /* where the backends' words begin in the register ring, for all sizes */
 	HASH_ROWS = 36,
-	STEER_ROWS = 23,
+	STEER_ROWS = 42,
 	NAT_ROWS = 2,
 	PORT = 80,
 	BY_ID_FIRST = 30000,
 	TRIES = 1 << 26,
 	BATCH = 512,
-	IDS = 3,
+	SECOND_BUCKETS = 8192,       /* of rings with a second bucket, so that a flow with both is found */
+	SECOND_FIRST_TRY = 29203594, /* and where that flow is: the search goes on from here */
+	BACKENDS = 4,
+	IDS = BACKENDS + 1,
 };
 
 static struct rack rack;
@@ -42,9 +46,11 @@ struct setting {
 	struct service_config config;
 	uint32_t generation;
 	uint32_t buckets; /* of the region, whatever the config says */
-	uint32_t bucket;  /* whose row has the previous owner; others have none */
+	uint32_t bucket;  /* whose row this is; others have backend 1 and no previous owner */
 	fl_row row;
-	struct fl_address previous;
+	uint32_t second_bucket; /* likewise, of steering hunt */
+	fl_row second_row;
+	struct fl_address addresses[BACKENDS]; /* of backend 1 and so on; unspecified: as others */
 };
 
 /* Puts the region's end at REGION_TOP, so that a region of any size needs no rows but its own to be written. */
@@ -59,12 +65,15 @@ static void stretch(const struct service *service, const struct setting *setting
 		   p4_region(REGION_TOP - setting->buckets, setting->buckets));
 	if (setting->row)
 		rack_write(&rack, "ring", REGION_TOP - setting->buckets + setting->bucket, setting->row);
+	if (setting->second_row)
+		rack_write(&rack, "ring", REGION_TOP - setting->buckets + setting->second_bucket, setting->second_row);
 }
 
-/* Two backends: 1 owns all buckets, 2 is the previous owner. */
+/* Backend 1 owns all buckets but those of the setting. */
 static struct tables *serve(const struct setting *setting)
 {
-	struct delta snapshot = image_snapshot(setting->config.id, setting->generation, setting->config.buckets, 2);
+	struct delta snapshot =
+	    image_snapshot(setting->config.id, setting->generation, setting->config.buckets, BACKENDS);
 	struct tables *tables = tables_new(1, &image_hops);
 	struct service *service;
 	struct reason why = {{0}};
@@ -72,7 +81,9 @@ static struct tables *serve(const struct setting *setting)
 	assert_non_null(tables);
 	for (uint32_t i = 0; i < setting->config.buckets; i++)
 		snapshot.current[i] = 1;
-	snapshot.backends[1].address = setting->previous;
+	for (uint32_t i = 0; i < BACKENDS; i++)
+		if (!fl_address_is_none(&setting->addresses[i]))
+			snapshot.backends[i].address = setting->addresses[i];
 	if (tables_add(tables, &setting->config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
@@ -142,10 +153,8 @@ static struct flow flow_of(const json_t *row)
 
 static struct setting setting_of(const json_t *row, const struct flow *flow)
 {
-	struct setting setting = {.config = image_config(7, "10.99.0.1", 256),
-				  .generation = 5,
-				  .buckets = 1U << BUCKETS_LOG,
-				  .previous = image_address("10.1.0.22")};
+	struct setting setting = {
+	    .config = image_config(7, "10.99.0.1", 256), .generation = 5, .buckets = 1U << BUCKETS_LOG};
 	struct service_config *config = &setting.config;
 
 	config->vips[0] = flow->destination;
@@ -232,9 +241,22 @@ static void test_nat(void **state)
 	tables_free(tables);
 }
 
+/* Without a second bucket, or with one that a ring may have, and an owner that a backend may be. */
+static bool applies_second(const json_t *fields)
+{
+	const json_t *second = vectors_get(fields, "second");
+	struct fl_address owner;
+
+	if (json_is_null(second))
+		return true;
+	owner = vectors_address(second, "owner");
+	return vectors_number(second, "bucket") < SECOND_BUCKETS && !fl_address_is_none(&owner) &&
+	       (!fl_address_is_ipv4(&owner) || fl_load_be32(owner.bytes + 12));
+}
+
 /*
- * A header that this program writes: without tag and second bucket, never chained, of a service id that a service may
- * have, of a ring that fits.
+ * A header that this program writes: without tag, never chained nor late, of a service id that a service may have, of a
+ * ring that fits.
  */
 static bool applies_steer(const json_t *row)
 {
@@ -242,23 +264,44 @@ static bool applies_steer(const json_t *row)
 	uint64_t protocol = vectors_number(fields, "innerProtocol"), bucket = vectors_number(fields, "bucket");
 
 	return (protocol == FL_GUE_PROTO_IPV4 || protocol == FL_GUE_PROTO_IPV6) && !vectors_number(fields, "hops") &&
-	       !(vectors_number(fields, "flags") & ~(uint64_t)(FL_STEER_MOVED | FL_STEER_PREVIOUS6)) &&
+	       !(vectors_number(fields, "flags") & (FL_STEER_TAG | FL_STEER_LATE)) && applies_second(fields) &&
 	       vectors_number(fields, "service") && (bucket < REGION_TOP / 2 || bucket == FL_STEER_BUCKET_NONE);
 }
 
-/* A flow that goes to the bucket. */
+/* A flow that goes to the bucket, and has the second one. */
 static struct flow find_flow(const struct service *service, const struct setting *setting, bool ipv6)
 {
 	struct flow flow = ipv6 ? frame_flow6(IPPROTO_TCP) : frame_flow(IPPROTO_TCP);
 
-	for (uint32_t i = 0; i < TRIES; i++) {
+	for (uint32_t i = setting->second_row ? SECOND_FIRST_TRY : 0; i < TRIES; i++) {
+		uint64_t hash;
+
 		fl_store_be16(flow.source.bytes + 14, (uint16_t)(i >> 15));
 		flow.source_port = (uint16_t)(1 + (i & 0x7fff));
-		if (fl_bucket(service_flow_hash(service, &flow), setting->buckets) == setting->bucket)
+		hash = service_flow_hash(service, &flow);
+		if (fl_bucket(hash, setting->buckets) == setting->bucket &&
+		    (!setting->second_row || fl_bucket(hash >> 32, setting->buckets) == setting->second_bucket))
 			return flow;
 	}
 	fail_msg("no flow goes to bucket %u", setting->bucket);
 	return flow;
+}
+
+/* Backend 3 owns the second bucket, which may come from backend 4. now: not before its move. */
+static void set_second(struct setting *setting, const json_t *second, uint32_t *now)
+{
+	bool moved = !vectors_is_null(second, "since");
+	uint32_t since = moved ? (uint32_t)vectors_number(second, "since") : 0;
+
+	setting->config.steering = &steering_hunt;
+	setting->buckets = SECOND_BUCKETS;
+	setting->second_bucket = (uint32_t)vectors_number(second, "bucket");
+	setting->second_row = fl_row_make(3, moved ? 4 : FL_BACKEND_NONE, since);
+	setting->addresses[2] = vectors_address(second, "owner");
+	if (moved)
+		setting->addresses[3] = vectors_address(second, "previous");
+	if (since > *now)
+		*now = since;
 }
 
 static void test_steer(void **state)
@@ -266,7 +309,7 @@ static void test_steer(void **state)
 	const json_t *row = *state, *fields = vectors_get(row, "fields");
 	struct vectors_bytes written = vectors_bytes(row, "written");
 	bool moved = !vectors_is_null(fields, "since");
-	uint32_t since = moved ? (uint32_t)vectors_number(fields, "since") : 0;
+	uint32_t since = moved ? (uint32_t)vectors_number(fields, "since") : 0, now = since;
 	bool by_id = vectors_number(fields, "bucket") == FL_STEER_BUCKET_NONE;
 	bool ipv6 = vectors_number(fields, "innerProtocol") == FL_GUE_PROTO_IPV6;
 	struct setting setting = {.config = image_config((uint16_t)vectors_number(fields, "service"),
@@ -274,16 +317,19 @@ static void test_steer(void **state)
 				  .generation = (uint32_t)vectors_number(fields, "generation"),
 				  .buckets = REGION_TOP / 2,
 				  .bucket = by_id ? 0 : (uint32_t)vectors_number(fields, "bucket"),
-				  .row = fl_row_make(1, moved ? 2 : FL_BACKEND_NONE, since),
-				  .previous = moved ? vectors_address(fields, "previous") : image_address("10.1.0.9")};
+				  .row = fl_row_make(1, moved ? 2 : FL_BACKEND_NONE, since)};
 	struct tables *tables;
 	struct flow flow;
 	struct frame frame;
 	struct rte_mbuf *out;
 
 	setting.config.mptcp = (struct mptcp_ports){BY_ID_FIRST, BY_ID_FIRST + 2};
+	if (moved)
+		setting.addresses[1] = vectors_address(fields, "previous");
+	if (!vectors_is_null(fields, "second"))
+		set_second(&setting, vectors_get(fields, "second"), &now);
 	tables = serve(&setting);
-	rack_now(&rack, since);
+	rack_now(&rack, now);
 	flow = find_flow(tables_next(tables, NULL), &setting, ipv6);
 	if (by_id)
 		flow.destination_port = BY_ID_FIRST + 1;

@@ -15,9 +15,11 @@
 #include <cmocka.h>
 
 #include "encap/encap.h"
+#include "layout.h"
 #include "mirror.h"
 #include "ring/fold.h"
 #include "ring/ring.h"
+#include "steering/hunt/hunt.h"
 #include "steering/steering.h"
 #include "world.h"
 
@@ -61,6 +63,8 @@ static struct service_config config_of(struct walk *walk, uint16_t id)
 	snprintf(config.name, sizeof(config.name), "service%u", id);
 	config.hash = walk->with_ipv6 && id % 2 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
 	config.affinity = id % 3 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
+	if (id % 3 == 1)
+		config.steering = &steering_hunt;
 	config.ports[1] = (struct service_port){.protocol = IPPROTO_UDP, .port = 53};
 	config.ports_count = 2;
 	if (walk->with_ipv6) {
@@ -332,6 +336,7 @@ static void what_it_cannot_serve_is_refused_by_name(void **state)
 	refuse(&world, &config, -EAFNOSUPPORT, "encap is 'ipip'");
 	config.encap = &encap_gue;
 	for (unsigned i = 0; steerings[i]; i++) {
+		assert_int_equal(has(mirror_serves.steering, steerings[i]->name), p4_has_steering(steerings[i]));
 		config.steering = steerings[i];
 		/* the C mux itself refuses flowtable without --flows */
 		if (!has(mirror_serves.steering, config.steering->name) && strcmp(config.steering->name, "flowtable"))

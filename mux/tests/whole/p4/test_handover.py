@@ -97,7 +97,7 @@ def test_a_second_process_waits_for_the_name_and_has_no_folder(
     """Nor does it get an interface that the first has."""
     first = new_mux("--state-dir", folder, "--withdraw-wait", "0", "--drain", "0")
     first.start()
-    assert node_of(tree, "p4")["serves"] == {"encap": ["gue"], "steering": ["ring"], "buckets": 2097152}
+    assert node_of(tree, "p4")["serves"] == {"encap": ["gue"], "steering": ["ring", "hunt"], "buckets": 2097152}
     second = new_mux("--state-dir", folder, "--announce", "none", http=f"{MUX}:9109")
     second.command[0] = PROGRAMS["c"]
     refused = second.inside(*second.command, text=True)
