@@ -3,6 +3,7 @@
     apply {
         packet.emit(hdr.outer4);
         packet.emit(hdr.outer6);
+        packet.emit(hdr.outer_ipip);
         packet.emit(hdr.second4);
         packet.emit(hdr.second6);
         packet.emit(hdr.moved2_4);

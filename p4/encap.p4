@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encap: the outer header, as gue_write() of mux/encap/gue.c writes it. What all packets to a backend share comes from
- * its template; lengths, TOS, checksum, source port, bucket and generation are the packet's own.
+ * Encap: the outer header, as gue_write() of mux/encap/gue.c and write() of ipip.c write it. What all packets to a
+ * backend share comes from its template; lengths, TOS, checksum, source port, bucket and generation are the packet's own.
  */
 
 const bit<16> UDP_PLAIN = 24;                  /* UDP, GUE and steer header without MOVED */
@@ -13,6 +13,10 @@ const bit<64> GUE_SECOND = 0x00080000;
 const bit<64> GUE_SECOND6 = 0x00100000;
 const bit<64> GUE_MOVED2 = 0x00200000;
 const bit<64> GUE_PREVIOUS2_6 = 0x00400000;
+const bit<16> IPIP_LEN = 36;                   /* IPv4 and its option */
+const bit<64> IPIP_OPTION = 0x6110000000000000; /* type, length */
+const bit<64> IPIP_SUM = 0x6510;               /* of these, and of 0x49 in place of the template's 0x45 */
+const bit<64> IPIP_REST = 0x0000400040040000;  /* DF, TTL 64, IPIP */
 const bit<64> IPV4_REST = 0x0000400040110000;  /* DF, TTL 64, UDP */
 const bit<64> IPV6_FIRST = 0x6000000000001140; /* version 6, UDP, hop limit 64 */
 
@@ -56,7 +60,7 @@ const bit<64> IPV6_FIRST = 0x6000000000001140; /* version 6, UDP, hop limit 64 *
         }                                                       \
     }
 
-control encap(inout headers_t hdr, inout metadata_t meta) {
+control encap_gue(inout headers_t hdr, inout metadata_t meta) {
     apply {
         UDP_LEN = meta.ip_len + UDP_PLAIN;
         UDP_LEN = UDP_LEN + meta.parts_len;
@@ -145,6 +149,98 @@ control encap(inout headers_t hdr, inout metadata_t meta) {
             hdr.outer6.udp = UDP;
             hdr.outer6.gue_steer = GUE;
             hdr.outer6.bucket_generation = meta.bucket_generation;
+        }
+    }
+}
+
+/* Adds the two halves of 32 bits to SUM. */
+#define ADD_HALVES(number)          \
+    meta.wide = number >> 16;       \
+    SUM = SUM + meta.wide;          \
+    meta.wide = number & 0xffff;    \
+    SUM = SUM + meta.wide;
+
+/* What scratch holds in the next control. */
+#define PREVIOUS meta.second_word
+#define SINCE meta.second_row
+#define GENERATION meta.bucket_generation
+#define TOTAL_LEN meta.half
+
+/* Its services, VIPs and backends have IPv4, and no second bucket (mux/encap/ipip.c). */
+control encap_ipip(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+        PREVIOUS = 0;
+        SINCE = 0;
+        GENERATION = GENERATION & 0xffffffff;
+        if (meta.moved == 1) {
+            PLACE = meta.previous_word & 0xffffffff;
+            PLACE = PLACE + 2;
+            READ(PREVIOUS, templates, PLACE)
+            PREVIOUS = PREVIOUS & 0xffffffff; /* behind the source */
+            /* the bytes of since in the opposite order */
+            meta.row = meta.row >> 32;
+            SINCE = meta.row << 24;
+            SINCE = SINCE & 0xff000000;
+            meta.wide = meta.row << 8;
+            meta.wide = meta.wide & 0xff0000;
+            SINCE = SINCE | meta.wide;
+            meta.wide = meta.row >> 8;
+            meta.wide = meta.wide & 0xff00;
+            SINCE = SINCE | meta.wide;
+            meta.wide = meta.row >> 24;
+            SINCE = SINCE | meta.wide;
+        }
+        TOTAL_LEN = meta.ip_len + IPIP_LEN;
+        TOS = hdr.ipv4.tos;
+        PLACE = meta.word & 0xffffffff;
+        meta.other = PLACE >> 3;
+        hdr.outer_ipip.setValid();
+        READ(hdr.outer_ipip.macs, templates, PLACE)
+        READ(hdr.outer_ipip.tail, tails, meta.other)
+        PLACE = PLACE + 1;
+        READ(SUM, templates, PLACE)
+        PLACE = PLACE + 1;
+        READ(hdr.outer_ipip.addresses, templates, PLACE)
+        hdr.outer_ipip.version = 0x49;
+        hdr.outer_ipip.tos = TOS;
+        hdr.outer_ipip.len = TOTAL_LEN;
+        SUM = SUM + IPIP_SUM;
+        meta.wide = (bit<64>)TOTAL_LEN;
+        SUM = SUM + meta.wide;
+        meta.wide = (bit<64>)TOS;
+        SUM = SUM + meta.wide;
+        ADD_HALVES(PREVIOUS)
+        ADD_HALVES(SINCE)
+        ADD_HALVES(GENERATION)
+        /* ten terms below 2^16: one fold leaves at most 0x10008, so two suffice */
+        meta.wide = SUM >> 16;
+        SUM = SUM & 0xffff;
+        SUM = SUM + meta.wide;
+        meta.wide = SUM >> 16;
+        SUM = SUM & 0xffff;
+        SUM = SUM + meta.wide;
+        SUM = SUM ^ 0xffff;
+        SUM = SUM | IPIP_REST;
+        hdr.outer_ipip.id_to_checksum = SUM;
+        PREVIOUS = PREVIOUS | IPIP_OPTION;
+        hdr.outer_ipip.option_previous = PREVIOUS;
+        SINCE = SINCE << 32;
+        SINCE = SINCE | GENERATION;
+        hdr.outer_ipip.since_generation = SINCE;
+        TRIM(TOTAL_LEN + 14)
+    }
+}
+
+control encap(inout headers_t hdr, inout metadata_t meta) {
+    encap_gue() gue;
+    encap_ipip() ipip;
+
+    apply {
+        meta.octet = meta.kind & KIND_IPIP;
+        if (meta.octet != 0) {
+            ipip.apply(hdr, meta);
+        } else {
+            gue.apply(hdr, meta);
         }
         hdr.ethernet.setInvalid();
         hdr.vlan0.setInvalid();

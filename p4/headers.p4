@@ -110,6 +110,19 @@ header outer6_h {
     bit<64> bucket_generation;
 }
 
+/* Ethernet, IPv4 and the option of protocol/include/fairlead/ipip.h. */
+header outer_ipip_h {
+    bit<64> macs;
+    bit<48> tail;
+    bit<8> version;            /* and header length */
+    bit<8> tos;
+    bit<16> len;
+    bit<64> id_to_checksum;
+    bit<64> addresses;
+    bit<64> option_previous;   /* type, length, 0, the previous owner */
+    bit<64> since_generation;  /* since has its last byte first */
+}
+
 /* SECOND, MOVED2 or MOVED: a bucket or since, and a backend's address. */
 header owner4_h {
     bit<64> number_address;
@@ -149,6 +162,7 @@ struct headers_t {
     owner6_h second6;
     owner6_h moved2_6;
     owner6_h moved6;
+    outer_ipip_h outer_ipip;
     flow_h flow;
     ethernet_h ethernet;
     vlan_h vlan0;

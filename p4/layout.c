@@ -33,7 +33,7 @@ const char *p4_verdict_name(unsigned verdict)
 
 bool p4_has_encap(const struct encap *encap)
 {
-	return encap == &encap_gue;
+	return encap == &encap_gue || encap == &encap_ipip;
 }
 
 bool p4_has_steering(const struct steering *steering)
@@ -63,6 +63,8 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 		kind |= P4_KIND_REFER_SYN;
 	if (protocol == IPPROTO_TCP && !by_id && steerings[service->steering]->way == STEERING_HALVES)
 		kind |= P4_KIND_SECOND;
+	if (service->encap == &encap_ipip)
+		kind |= P4_KIND_IPIP;
 	if (tagged || !is_steered(service, protocol))
 		kind |= P4_KIND_REFER;
 	return kind;
@@ -72,7 +74,8 @@ void p4_service_line(const struct service *service, const struct backends *backe
 {
 	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
 	line[P4_LINE_MOVED_SECONDS] = service->moved_seconds;
-	line[P4_LINE_ROOM] = backends_room(backends, 0);
+	/* ipip has room for a move in every header, but the program adds its length for both */
+	line[P4_LINE_ROOM] = backends_room(backends, FL_STEER_MOVED) + FL_STEER_MOVED4_LEN;
 	line[P4_LINE_KEY] = service->key.k0;
 	line[P4_LINE_KEY + 1] = service->key.k1;
 }

@@ -29,6 +29,7 @@ enum p4_layout_numbers {
 	P4_KIND_REFER_SYN = 0x10,
 	P4_KIND_REFER = 0x20,
 	P4_KIND_SECOND = 0x40,
+	P4_KIND_IPIP = 0x80,
 
 	P4_STATE_REFERRED = 4, /* of a backend; those below are enum backend_state */
 };

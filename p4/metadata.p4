@@ -11,6 +11,7 @@ const bit<8> KIND_BY_ID = 0x08;     /* the port names the backend */
 const bit<8> KIND_REFER_SYN = 0x10;
 const bit<8> KIND_REFER = 0x20;
 const bit<8> KIND_SECOND = 0x40;    /* a second bucket, by the hash's high half */
+const bit<8> KIND_IPIP = 0x80;      /* encapsulation ipip, else gue */
 
 /*
  * The hash comes first: SWX's instruction `hash` has 8 bits for where its result goes, in bits. Keys of tables are in one

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	    .about =
 		"fairlead-p4mux steers by a P4 pipeline, and is fairlead-mux in all else: it takes the same options,\n"
 		"but no --tag-key and at most four --port, and serves services with steering ring or hunt and encap "
-		"gue.\n\n",
+		"gue or ipip.\n\n",
 	    .serves = &mirror_serves,
 	    .check = check,
 	    .open = pipelines_open,

@@ -46,7 +46,7 @@ static const struct mirrored *find(const struct mirror *mirror, uint16_t id)
 	return NULL;
 }
 
-static const char *const words_of_encap[] = {"gue", NULL};
+static const char *const words_of_encap[] = {"gue", "ipip", NULL};
 static const char *const words_of_steering[] = {"ring", "hunt", NULL};
 
 /* Behind a ring's rows there are its backends, so the largest power of two of rows does not fit. */

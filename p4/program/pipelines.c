@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 
+#include <fairlead/ipip.h>
 #include <fairlead/steer.h>
 
 #include "cores.h"
@@ -14,6 +15,7 @@
 #include "mirror.h"
 #include "port.h"
 #include "ports.h"
+#include "service/lookup.h"
 
 /* What a worker's pipeline was told last. */
 struct told {
@@ -56,7 +58,32 @@ struct steered {
 	bool second;
 };
 
-static struct steered look(const uint8_t *frame)
+/* The service that an inner packet is for, whose outer header does not name it; 0: it has just gone. */
+static uint16_t service_of(const struct lookup *lookup, const uint8_t *inner)
+{
+	const struct lookup_port *port = NULL;
+	const struct lookup_vip *vip;
+	uint32_t address;
+
+	memcpy(&address, inner + 16, sizeof(address));
+	vip = lookup_vip(lookup, 0, lookup_low_of_ipv4(address));
+	if (vip && !vip->self)
+		port = lookup_port(lookup, vip, inner[9], fl_load_be16(inner + ENCAP_IPV4_LEN + 2));
+	return port ? port->service->id : 0;
+}
+
+static struct steered look_ipip(const struct lookup *lookup, const uint8_t *frame)
+{
+	const uint8_t *outer = frame + ENCAP_AT_IP;
+	uint32_t ip_len = fl_load_be16(outer + FL_IPIP_AT_TOTAL_LEN);
+
+	return (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
+				.inner_len = ip_len - FL_IPIP_LEN,
+				.service = service_of(lookup, outer + FL_IPIP_LEN),
+				.moved = fl_load_be32(outer + FL_IPIP_AT_PREVIOUS)};
+}
+
+static struct steered look(const struct lookup *lookup, const uint8_t *frame)
 {
 	bool ipv4 = frame[ENCAP_AT_IP - 2] == 0x08;
 	const uint8_t *gue = frame + (ipv4 ? GUE_AT_GUE : GUE_AT_GUE6);
@@ -64,6 +91,8 @@ static struct steered look(const uint8_t *frame)
 			       : ENCAP_IPV6_LEN + (uint32_t)fl_load_be16(frame + ENCAP_AT_IP + 4);
 	uint32_t outer = (uint32_t)(gue - frame) + FL_GUE_BASE_LEN + 4U * (gue[0] & 0x1f);
 
+	if (ipv4 && frame[ENCAP_AT_IP] == FL_IPIP_VERSION_IHL)
+		return look_ipip(lookup, frame);
 	return (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
 				.inner_len = ENCAP_AT_IP + ip_len - outer,
 				.service = fl_load_be16(gue + FL_STEER_AT_SERVICE),
@@ -74,12 +103,13 @@ static struct steered look(const uint8_t *frame)
 /* Cuts off what Ethernet has padded, and counts as the usual path does (worker.c). */
 static void finish(struct pipelines *pipelines, struct front_burst *burst, const struct pipeline_out *out)
 {
+	const struct lookup *lookup = tables_lookup(pipelines->cores.tables);
 	struct worker_counters *counters = burst->counters;
 	uint64_t bytes = 0, moved = 0, second = 0;
 
 	for (uint32_t i = 0; i < out->count; i++) {
 		struct rte_mbuf *mbuf = out->mbufs[i];
-		struct steered steered = look(rte_pktmbuf_mtod(mbuf, const uint8_t *));
+		struct steered steered = look(lookup, rte_pktmbuf_mtod(mbuf, const uint8_t *));
 		uint16_t slot = mirror_slot(pipelines->mirror, steered.service);
 
 		bytes += ports_frame_len(mbuf);

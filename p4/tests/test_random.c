@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <fairlead/ipip.h>
+
 #include "encap/gue.h"
 #include "rack.h"
 #include "random_frame.h"
@@ -46,6 +48,7 @@ static uint64_t met[P4_VERDICTS], left_by[RACK_OUTS];
 /* Of each part of a header: none, with an IPv4 or an IPv6 address. */
 enum { PARTS = 3 };
 static uint64_t headers_met[2][2][PARTS];         /* inner, outer family: IPv4, IPv6; MOVED */
+static uint64_t ipip_met[2];                      /* no move; a previous owner */
 static uint64_t seconds_met[PARTS][PARTS][PARTS]; /* SECOND, MOVED2, MOVED */
 
 /* What a frame must become, in each buffer's private area. */
@@ -212,6 +215,10 @@ static void count_header(const struct frame *out)
 	uint8_t flags = gue[FL_STEER_AT_FLAGS];
 	unsigned moved = part_of(flags, FL_STEER_MOVED, FL_STEER_PREVIOUS6);
 
+	if (out->bytes[FRAME_AT_IP] == FL_IPIP_VERSION_IHL) {
+		ipip_met[fl_load_be32(out->bytes + FRAME_AT_IP + FL_IPIP_AT_PREVIOUS) != 0]++;
+		return;
+	}
 	headers_met[gue[1] == FL_GUE_PROTO_IPV6][outer6][moved]++;
 	seconds_met[part_of(flags, FL_STEER_SECOND, FL_STEER_SECOND6)]
 		   [part_of(flags, FL_STEER_MOVED2, FL_STEER_PREVIOUS2_6)][moved]++;
@@ -415,6 +422,7 @@ static void check_met(void)
 	for (unsigned i = PARTS * PARTS; i < PARTS * PARTS * PARTS; i++)
 		if (!seconds_met[i / 9][i / 3 % 3][i % 3])
 			fail_msg("no header with a second bucket of kind %u was written", i);
+	assert_true(ipip_met[0] && ipip_met[1]);
 	assert_true(refused);
 	for (unsigned out = 0; out < RACK_OUTS; out++)
 		assert_true(left_by[out]);

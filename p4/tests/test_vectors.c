@@ -6,6 +6,8 @@
  *					of the flow hash
  *	steer.json	valid		the header that a writer makes of the fields, with a second bucket or without
  *
+ *	ipip.json	valid		the same, of encapsulation ipip
+ *
  * Which rows are no packet of this program is decided by applies_hash() and applies_steer(), and how many are, by
  * constants: a row more or less fails the test until someone has looked at it.
  *
@@ -16,6 +18,8 @@
 #include <string.h>
 
 #include "vectors.h"
+
+#include <fairlead/ipip.h>
 
 #include "encap/gue.h"
 #include "frame.h"
@@ -28,6 +32,8 @@ enum {
 	REGION_TOP = 0x200000, /* where the backends' words begin in the register ring, for all sizes */
 	HASH_ROWS = 36,
 	STEER_ROWS = 42,
+	IPIP_ROWS = 7,
+	IPIP_INNER_LEN = 40, /* of the packets of these rows: TCP without data */
 	NAT_ROWS = 2,
 	PORT = 80,
 	BY_ID_FIRST = 30000,
@@ -344,6 +350,48 @@ static void test_steer(void **state)
 	vectors_free(&written);
 }
 
+/* A header of a packet that a frame has. */
+static bool applies_ipip(const json_t *row)
+{
+	return vectors_number(vectors_get(row, "fields"), "innerLength") == IPIP_INNER_LEN;
+}
+
+static void test_ipip(void **state)
+{
+	const json_t *row = *state, *fields = vectors_get(row, "fields");
+	struct vectors_bytes written = vectors_bytes(row, "written");
+	bool moved = !vectors_is_null(fields, "since");
+	uint32_t since = moved ? (uint32_t)vectors_number(fields, "since") : 0;
+	struct setting setting = {.config = image_config(7, "10.99.0.1", 256),
+				  .generation = (uint32_t)vectors_number(fields, "generation"),
+				  .buckets = 256,
+				  .row = fl_row_make(1, moved ? 2 : FL_BACKEND_NONE, since)};
+	struct tables *tables;
+	struct flow flow;
+	struct frame frame;
+	struct rte_mbuf *out;
+
+	setting.config.encap = &encap_ipip;
+	setting.addresses[0] = vectors_address(fields, "destination");
+	if (moved)
+		setting.addresses[1] = vectors_address(fields, "previous");
+	tables = serve(&setting);
+	rack_now(&rack, since);
+	flow = find_flow(tables_next(tables, NULL), &setting, false);
+	frame = frame_new(&flow, 0);
+	frame.bytes[FRAME_AT_IP + 1] = (uint8_t)vectors_number(fields, "trafficClass");
+	frame_fix_checksum(&frame);
+	out = steer(&frame);
+	assert_int_equal(out->pkt_len, FRAME_AT_IP + FL_IPIP_LEN + IPIP_INNER_LEN);
+	assert_int_equal(written.len, FL_IPIP_LEN);
+	assert_memory_equal(rte_pktmbuf_mtod(out, uint8_t *) + FRAME_AT_IP, written.data, written.len);
+	assert_memory_equal(rte_pktmbuf_mtod(out, uint8_t *) + FRAME_AT_IP + FL_IPIP_LEN, frame.bytes + FRAME_AT_IP,
+			    IPIP_INNER_LEN);
+	rte_pktmbuf_free(out);
+	tables_free(tables);
+	vectors_free(&written);
+}
+
 /* How many rows of a list apply, as plain tests. */
 static int add(struct vectors_tests *tests, const json_t *file, const char *key, bool (*applies)(const json_t *),
 	       CMUnitTestFunction function)
@@ -362,7 +410,7 @@ static int add(struct vectors_tests *tests, const json_t *file, const char *key,
 	return count;
 }
 
-static int hash_rows, nat_rows, steer_rows;
+static int hash_rows, nat_rows, steer_rows, ipip_rows;
 
 static void test_rows(void **state)
 {
@@ -370,6 +418,7 @@ static void test_rows(void **state)
 	assert_int_equal(hash_rows, HASH_ROWS);
 	assert_int_equal(nat_rows, NAT_ROWS);
 	assert_int_equal(steer_rows, STEER_ROWS);
+	assert_int_equal(ipip_rows, IPIP_ROWS);
 }
 
 static void test_closed(void **state)
@@ -381,7 +430,7 @@ static void test_closed(void **state)
 int main(int argc, char **argv)
 {
 	struct vectors_tests tests = {NULL, 0};
-	json_t *hash, *steer_file;
+	json_t *hash, *steer_file, *ipip_file;
 	int failed;
 
 	if (argc != 3) {
@@ -393,13 +442,16 @@ int main(int argc, char **argv)
 	own_all();
 	hash = vectors_load(argv[1], "hash.json");
 	steer_file = vectors_load(argv[1], "steer.json");
+	ipip_file = vectors_load(argv[1], "ipip.json");
 	hash_rows = add(&tests, hash, "rows", applies_hash, test_hash);
 	nat_rows = add(&tests, hash, "nat", NULL, test_nat);
 	steer_rows = add(&tests, steer_file, "valid", applies_steer, test_steer);
+	ipip_rows = add(&tests, ipip_file, "valid", applies_ipip, test_ipip);
 	vectors_add_plain(&tests, "as many rows apply as this test was written for", test_rows, NULL);
 	vectors_add_plain(&tests, "no packet is left", test_closed, NULL);
 	failed = vectors_run("p4 vectors", &tests);
 	json_decref(hash);
 	json_decref(steer_file);
+	json_decref(ipip_file);
 	return failed;
 }

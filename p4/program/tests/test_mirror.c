@@ -29,6 +29,7 @@ enum {
 	PACKETS = 24, /* after each */
 	BUCKETS = 1024,
 	BACKENDS = 5,
+	ID_IPIP = 5,
 	IDS = 90, /* beyond the first table of backends, which has 64 lines */
 };
 
@@ -65,9 +66,11 @@ static struct service_config config_of(struct walk *walk, uint16_t id)
 	config.affinity = id % 3 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
 	if (id % 3 == 1)
 		config.steering = &steering_hunt;
+	if (id == ID_IPIP)
+		config.encap = &encap_ipip;
 	config.ports[1] = (struct service_port){.protocol = IPPROTO_UDP, .port = 53};
 	config.ports_count = 2;
-	if (walk->with_ipv6) {
+	if (walk->with_ipv6 && id != ID_IPIP) {
 		snprintf(vip, sizeof(vip), "2001:db8:99::%u", id);
 		config.vips[config.vips_count++] = image_address(vip);
 	}
@@ -104,6 +107,11 @@ static void load(struct walk *walk, struct known *known)
 		fail_msg("%s", why.text);
 }
 
+static bool has_ipv6(const struct walk *walk, const struct known *known)
+{
+	return walk->with_ipv6 && known->config.encap != &encap_ipip;
+}
+
 /* One entry: a new backend, another address of one, or its removal or return. */
 static struct fl_delta_backend entry(struct walk *walk, const struct known *known)
 {
@@ -118,7 +126,7 @@ static struct fl_delta_backend entry(struct walk *walk, const struct known *know
 		break;
 	default:
 		out = (struct fl_delta_backend){.id = (uint16_t)(1 + below(walk, IDS)), .weight = 1};
-		out.address = image_address(walk->with_ipv6 && !below(walk, 3) ? "2001:db8:1::77" : "10.1.0.77");
+		out.address = image_address(has_ipv6(walk, known) && !below(walk, 3) ? "2001:db8:1::77" : "10.1.0.77");
 		out.address.bytes[15] = (uint8_t)(21 + out.id);
 	}
 	return out;
@@ -176,7 +184,7 @@ static void configure(struct walk *walk, struct known *known)
 	known->config.hold = below(walk, 2) * 3600;
 	known->config.mss = below(walk, 2) ? 1400 : 0;
 	known->config.stateless_udp = below(walk, 2);
-	known->config.quic.length = (uint8_t)!below(walk, 4);
+	known->config.quic.length = (uint8_t)(!below(walk, 4) && known->config.encap != &encap_ipip);
 	if (tables_change(walk->world.tables, known->service, &known->config, &why))
 		fail_msg("%s", why.text);
 }
@@ -253,13 +261,17 @@ static bool must_take(const struct known *known, const struct frame *frame)
 static void send_one(struct walk *walk)
 {
 	const struct known *known = &walk->known[below(walk, SERVICES)];
+	const struct worker_counters *counters = counters_of(walk->world.counters, 0);
 	struct world_sent sent;
 	struct frame frame;
+	uint64_t before;
 
 	if (!known->service)
 		return;
 	frame = random_packet(walk, known);
+	before = counters->services[known->service->slot].packets;
 	sent = world_send(&walk->world, &frame);
+	assert_int_equal(counters->services[known->service->slot].packets - before, sent.taken);
 	if (sent.verdict == VERDICT_SERVICE && sent.by_wire && must_take(known, &frame) && !sent.taken)
 		fail_msg("%s: a packet of %u bytes is left", known->config.name, frame.len);
 	walk->taken += sent.taken;
@@ -317,7 +329,7 @@ static void it_serves_what_its_node_says(void **state)
 	world_open(&world, 1);
 	assert_true(has(mirror_serves.encap, config.encap->name));
 	assert_true(has(mirror_serves.steering, config.steering->name));
-	assert_false(has(mirror_serves.encap, encap_ipip.name));
+	assert_false(has(mirror_serves.encap, encap_srv6.name));
 	refuse(&world, &config, -ENOSPC, "buckets is ");
 	config.buckets = mirror_serves.buckets;
 	assert_int_equal(tables_add(world.tables, &config, &service, &why), 0);
@@ -332,8 +344,8 @@ static void what_it_cannot_serve_is_refused_by_name(void **state)
 
 	(void)state;
 	world_open(&world, 1);
-	config.encap = &encap_ipip;
-	refuse(&world, &config, -EAFNOSUPPORT, "encap is 'ipip'");
+	config.encap = &encap_srv6;
+	refuse(&world, &config, -EAFNOSUPPORT, "encap is 'srv6'; allowed with a mux of kind p4: gue, ipip");
 	config.encap = &encap_gue;
 	for (unsigned i = 0; steerings[i]; i++) {
 		assert_int_equal(has(mirror_serves.steering, steerings[i]->name), p4_has_steering(steerings[i]));

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> str:
 @pytest.fixture
 def wide(tree: Tree) -> Service:
     """A service that the P4 mux can't serve."""
-    wide = Service(tree, id_=2, name="wide", vips=["10.99.0.2"], encap="ipip").create()
+    wide = Service(tree, id_=2, name="wide", vips=["10.99.0.2"], encap="srv6").create()
     wide.commit([backend(1, BACKENDS[0])], [run(0, 256, 1)])
     return wide
 
@@ -97,7 +97,7 @@ def test_a_second_process_waits_for_the_name_and_has_no_folder(
     """Nor does it get an interface that the first has."""
     first = new_mux("--state-dir", folder, "--withdraw-wait", "0", "--drain", "0")
     first.start()
-    assert node_of(tree, "p4")["serves"] == {"encap": ["gue"], "steering": ["ring", "hunt"], "buckets": 2097152}
+    assert node_of(tree, "p4")["serves"] == {"encap": ["gue", "ipip"], "steering": ["ring", "hunt"], "buckets": 2097152}
     second = new_mux("--state-dir", folder, "--announce", "none", http=f"{MUX}:9109")
     second.command[0] = PROGRAMS["c"]
     refused = second.inside(*second.command, text=True)
