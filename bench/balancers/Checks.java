@@ -21,6 +21,7 @@ public final class Checks {
   public static void main(String[] args) {
     sizes();
     algorithm1();
+    units();
     filters();
     saturation();
     simulations();
@@ -107,6 +108,23 @@ public final class Checks {
     mux.filter.add(FLOW);
     expect("lines 20 to 22: no backup, whatever the filter says", mux.later(FLOW, 0), 0);
     expect("a server is not its own backup", mux.first(FLOW, 0, 0), 0);
+  }
+
+  /** What a flow's first packet, a later burst, and its tenth kilobyte add to its server's load. */
+  private static void units() {
+    long[][] rows = {{1, 10, 0}, {0, 10, 0}, {1, 0, 0}, {0, 0, 1}};
+    PaperMux.Unit[] units = {
+      PaperMux.Unit.PACKETS, PaperMux.Unit.LATER, PaperMux.Unit.CONNECTIONS, PaperMux.Unit.LARGE
+    };
+    for (int i = 0; i < units.length; i++) {
+      PaperMux mux = new PaperMux(2, 100, units[i], new CountingFilter(64, 2, 3));
+      mux.first(FLOW, 0, 1);
+      expect(units[i] + ", a first packet", mux.load[0], rows[i][0]);
+      mux.count(0, 10, false);
+      expect(units[i] + ", ten later ones", mux.load[0], rows[i][0] + rows[i][1]);
+      mux.count(0, 0, true);
+      expect(units[i] + ", a flow that is large now", mux.load[0], Arrays.stream(rows[i]).sum());
+    }
   }
 
   /** Against a map, with adds and removals at random; and no other flow is removed. */

@@ -12,8 +12,9 @@ import java.util.function.Function;
 
 /**
  * What bench/maat prints: the figures of the Maat paper that a simulation can have, as one JSON
- * document. Arguments: the file of flow sizes, the seed, runs, the most connections. Run r has the
- * seed {@code seed + r} in every row, so that all methods see the same connections.
+ * document. Arguments: the file of flow sizes, the seed, runs, the most connections, and whether
+ * only the figures of a switch are wanted. Run r has the seed {@code seed + r} in every row, so
+ * that all methods see the same connections.
  */
 public final class MaatFigures {
   private static final int[] SIZES = {16_000, 32_000, 65_000, 130_000};
@@ -23,6 +24,7 @@ public final class MaatFigures {
   private static final double[] KIB = {2.44, 3.66, 4.88, 5.6, 6.1, 7.32, 8.54};
   private static final int[] HASHES = {1, 2, 4, 8};
   private static final int[] COUNTERS = {1 << 12, 1 << 14, 1 << 16, 1 << 18};
+  private static final String UNCOUNTED = ", first packets not counted";
   private static final int REPORT = Scenario.SECOND / 10;
 
   private final Map<String, FlowSizes> distributions;
@@ -49,7 +51,9 @@ public final class MaatFigures {
             Long.parseLong(args[1]),
             Integer.parseInt(args[2]),
             Integer.parseInt(args[3]));
-    System.out.println(new ObjectMapper().writeValueAsString(figures.all()));
+    boolean isSwitch = Boolean.parseBoolean(args[4]);
+    Map<String, Object> result = isSwitch ? figures.ofSwitch() : figures.all();
+    System.out.println(new ObjectMapper().writeValueAsString(result));
   }
 
   private Map<String, Object> all() {
@@ -78,6 +82,22 @@ public final class MaatFigures {
       say(sizes, "paces and settings");
       of.put("table2", table2(sizes));
       say(sizes, "table 2");
+      result.put(sizes.name(), of);
+    }
+    return result;
+  }
+
+  /** Figures 14 and 15, for which a switch is not needed: what its form does not count. */
+  private Map<String, Object> ofSwitch() {
+    Map<String, Object> result = new LinkedHashMap<>();
+    for (FlowSizes sizes : distributions.values()) {
+      Map<String, Object> of = new LinkedHashMap<>();
+      of.put("runs", fewer(sizes));
+      of.put("figure14", bySize(sizes, fewer(sizes), MaatFigures::firstUncounted));
+      of.put(
+          "figure15",
+          row(sizes, fewer(sizes), Scenario.plain(most, GIGABIT), MaatFigures::filtersUncounted));
+      say(sizes, "figures 14 and 15");
       result.put(sizes.name(), of);
     }
     return result;
@@ -180,6 +200,35 @@ public final class MaatFigures {
       all.put(
           "ours, %d KiB".formatted(counters >> 10),
           methods.ours(TwoBuckets.Settings.DEFAULT.withCounters(counters)));
+    }
+    return all;
+  }
+
+  /** Figure 14: loads with and without the first packet of each flow. */
+  private static Map<String, Function<Servers, Balancer>> firstUncounted(Methods methods) {
+    PaperMaat.Settings paper = PaperMaat.PAPER;
+    TwoBuckets.Settings ours = TwoBuckets.Settings.DEFAULT;
+    Map<String, Function<Servers, Balancer>> all = new LinkedHashMap<>();
+    all.put(Methods.PAPER, methods.paper(paper, 0));
+    all.put(
+        Methods.PAPER + UNCOUNTED,
+        methods.paper(paper.counting(PaperMux.Unit.LATER, paper.delta()), 0));
+    all.put(Methods.OURS, methods.ours(ours));
+    all.put(
+        Methods.OURS + UNCOUNTED,
+        methods.ours(ours.counting(TwoBuckets.Unit.LATER, ours.delta())));
+    return all;
+  }
+
+  /** Figure 15: the least, the usual and the largest filter of Figure 10, likewise. */
+  private static Map<String, Function<Servers, Balancer>> filtersUncounted(Methods methods) {
+    PaperMaat.Settings paper = PaperMaat.PAPER;
+    PaperMaat.Settings uncounted = paper.counting(PaperMux.Unit.LATER, paper.delta());
+    Map<String, Function<Servers, Balancer>> all = new LinkedHashMap<>();
+    for (double kib : new double[] {KIB[0], paper.kib(), KIB[KIB.length - 1]}) {
+      String name = "paper, %.2f KiB".formatted(kib);
+      all.put(name, methods.paper(paper.withFilter(kib, 3), 0));
+      all.put(name + UNCOUNTED, methods.paper(uncounted.withFilter(kib, 3), 0));
     }
     return all;
   }

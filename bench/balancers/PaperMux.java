@@ -19,6 +19,8 @@ final class PaperMux {
   /** What T counts (Figure 9). */
   enum Unit {
     PACKETS,
+    /** But each flow's first one, as on a switch that reads loads with it (Figures 14 and 15). */
+    LATER,
     CONNECTIONS,
     /** Flows that have sent 10 KB. */
     LARGE
@@ -50,14 +52,18 @@ final class PaperMux {
     } else if (load[s1] - load[backup[s1]] >= delta) {
       return toBackup(flow, backup[s1]);
     }
-    load[s1] += unit == Unit.LARGE ? 0 : 1;
+    load[s1] += firsts();
     return s1;
   }
 
   private int toBackup(long flow, int server) {
-    load[server] += unit == Unit.LARGE ? 0 : 1;
+    load[server] += firsts();
     filter.add(flow);
     return server;
+  }
+
+  private int firsts() {
+    return unit == Unit.LARGE || unit == Unit.LATER ? 0 : 1;
   }
 
   /** Lines 20 to 29, without the load. */
@@ -69,7 +75,7 @@ final class PaperMux {
   void count(int server, int packets, boolean isNowLarge) {
     load[server] +=
         switch (unit) {
-          case PACKETS -> packets;
+          case PACKETS, LATER -> packets;
           case CONNECTIONS -> 0;
           case LARGE -> isNowLarge ? 1 : 0;
         };

@@ -38,6 +38,8 @@ final class TwoBuckets implements Balancer {
   enum Unit {
     /** That the mux sent: it does not see that a server passes them on. */
     PACKETS,
+    /** The same but SYNs. */
+    LATER,
     /** That each server delivered, from all muxes, as agents could report. */
     DELIVERED,
     /** That were opened. */
@@ -127,7 +129,7 @@ final class TwoBuckets implements Balancer {
       most = Math.max(most, ++now);
       mostFill = Math.max(mostFill, of.filter.fill());
     }
-    of.recent[server] += settings.unit == Unit.DELIVERED ? 0 : 1;
+    of.recent[server] += settings.unit == Unit.PACKETS || settings.unit == Unit.CONNECTIONS ? 1 : 0;
     return server;
   }
 
@@ -145,7 +147,8 @@ final class TwoBuckets implements Balancer {
     }
     int first = isSecond ? second(hash) : first(hash);
     int other = isSecond ? first(hash) : second(hash);
-    of.recent[ring.owner(first)] += settings.unit == Unit.PACKETS ? packets : 0;
+    boolean isCounted = settings.unit == Unit.PACKETS || settings.unit == Unit.LATER;
+    of.recent[ring.owner(first)] += isCounted ? packets : 0;
     int away = hops(first, other, servers.home(flow));
     sent += packets;
     hops += (long) away * packets;
