@@ -32,6 +32,8 @@ SCRIPTS = {
     "maat_servers": SERVERS,
     "othello_map": ["--most", "8192", "--tests", "1"],
     "maat": ["--most", "1000", "--runs", "1"],
+    "p4_load": ["--build", BUILD, "--flows", "2048", "--buckets", "1024"],
+    "p4_rules": ["--rings", "20:256", "--changes", "3"],
     "arrays": ["--build", BUILD, "--connections", "20000", "--buckets", "4096", "--repetitions", "1"],
     "updates": [
         *("--build", BUILD, *FEW, "16", "--connections", "2000", "--rate", "500", "--changes", "2", "--rounds", "1"),
@@ -51,6 +53,7 @@ def programs() -> None:
             "mux_packet",
             "mux_reader",
             "othello_lookup",
+            "p4_load",
             "random_ring",
             "server_bpf",
             "agent_census",
@@ -88,8 +91,16 @@ def test_a_program_runs_and_keeps_its_figures(words: list[str], tmp_path: Path):
     assert json.loads(figures.read_text())["benchmark"] == words[0]
 
 
-def test_the_parts_of_the_simulation_of_maat():
-    subprocess.run([PYTHON, ROOT / "bench" / "maat", "--check"], check=True, timeout=PATIENCE)
+@pytest.mark.parametrize("name", ["maat", "p4_rules"])
+def test_the_parts_of_a_simulation(name: str):
+    subprocess.run([PYTHON, ROOT / "bench" / name, "--check"], check=True, timeout=PATIENCE)
+
+
+def test_the_figures_of_maat_on_a_switch(tmp_path: Path):
+    figures = tmp_path / "figures.json"
+    few = ["--switch", "--most", "1000", "--runs", "1", "--json", figures]
+    subprocess.run([PYTHON, ROOT / "bench" / "maat", *few], check=True, timeout=PATIENCE)
+    assert set(json.loads(figures.read_text())["web search"]) == {"runs", "figure14", "figure15"}
 
 
 def test_the_chart_of_steering_by_load_is_drawn_from_kept_results(tmp_path: Path):
