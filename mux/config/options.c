@@ -33,6 +33,8 @@ const char options_usage[] =
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
     "  --notices on|off     tell servers about moved buckets and new generations  (on)\n"
+    "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
+    "                                                      (auto)\n"
     "  --withdraw-wait S    seconds to wait for routers to reroute before the mux stops  (2)\n"
     "  --drain S            seconds to keep serving packets that still arrive after that   (10)\n"
     "  --behind-seconds S   withdraw a service's VIPs once its ring has been behind for this long and another mux\n"
@@ -330,6 +332,20 @@ static int set_notices(struct options *options, const char *name, const char *va
 	return 0;
 }
 
+static int set_pipeline(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	if (!strcmp(value, "auto"))
+		options->pipeline = PIPELINE_AUTO;
+	else if (!strcmp(value, "interpreted"))
+		options->pipeline = PIPELINE_INTERPRETED;
+	else if (!strcmp(value, "compiled"))
+		options->pipeline = PIPELINE_COMPILED;
+	else
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: auto, interpreted, compiled", name,
+				  value);
+	return 0;
+}
+
 static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return login_read(name, value, &options->login, why);
@@ -358,6 +374,7 @@ static const struct option table[] = {
     {"no-huge", true, set_no_huge},
     {"announce", false, set_announce},
     {"notices", false, set_notices},
+    {"pipeline", false, set_pipeline},
     {"tag-key", false, set_tag_key},
     {"zookeeper-auth", false, set_zookeeper_auth},
     {"behind-seconds", false, set_behind_seconds},

@@ -27,6 +27,13 @@ enum announce {
 	ANNOUNCE_NONE,
 };
 
+/* How a mux of kind p4 runs its pipeline. AUTO: compiled if it can, else interpreted. */
+enum pipeline_mode {
+	PIPELINE_AUTO,
+	PIPELINE_INTERPRETED,
+	PIPELINE_COMPILED,
+};
+
 /* How far a ring may be behind before its VIPs are withdrawn. 0: no bound. */
 struct lag_limits {
 	uint32_t seconds;
@@ -44,18 +51,19 @@ struct options {
 	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
 	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT, here without an IPv6 host's brackets */
 	uint16_t http_port;
-	unsigned hello_port;      /* --hello; 0: off */
-	unsigned workers;         /* --workers */
-	unsigned memory;          /* --memory, MB */
-	unsigned flows;           /* --flows, of each worker */
-	unsigned withdraw_wait;   /* --withdraw-wait, seconds */
-	unsigned drain;           /* --drain, seconds */
-	bool no_huge;             /* --no-huge */
-	bool no_exception;        /* not a flag: raw ports without a way to the kernel, for benchmarks */
-	enum announce announce;   /* --announce */
-	bool notices;             /* --notices */
-	struct lag_limits behind; /* --behind-seconds, --behind-generations */
-	bool has_tag_key;         /* --tag-key: a file with the cluster's key */
+	unsigned hello_port;         /* --hello; 0: off */
+	unsigned workers;            /* --workers */
+	unsigned memory;             /* --memory, MB */
+	unsigned flows;              /* --flows, of each worker */
+	unsigned withdraw_wait;      /* --withdraw-wait, seconds */
+	unsigned drain;              /* --drain, seconds */
+	bool no_huge;                /* --no-huge */
+	bool no_exception;           /* not a flag: raw ports without a way to the kernel, for benchmarks */
+	enum announce announce;      /* --announce */
+	bool notices;                /* --notices */
+	enum pipeline_mode pipeline; /* --pipeline, of fairlead-p4mux */
+	struct lag_limits behind;    /* --behind-seconds, --behind-generations */
+	bool has_tag_key;            /* --tag-key: a file with the cluster's key */
 	struct fl_siphash_key tag_key;
 	struct login login; /* --zookeeper-auth; without it the mux does not log in */
 	bool check;         /* --check: see preflight.h */

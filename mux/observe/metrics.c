@@ -49,6 +49,16 @@ static void write_info(FILE *out, const char *name, const struct sources *from)
 	fprintf(out, "fairlead_mux_%s{id=\"%s\",version=\"%s\"} 1\n", name, from->id, FAIRLEAD_VERSION);
 }
 
+static void write_pipeline(FILE *out, const char *name, const struct sources *from)
+{
+	sample(out, name, "mode", from->pipeline, 1);
+}
+
+static bool has_pipeline(const struct sources *from)
+{
+	return from->pipeline;
+}
+
 static uint64_t is_connected(const struct sources *from)
 {
 	return cluster_sync_is_connected(from->cluster);
@@ -383,6 +393,8 @@ static void write_next_hops(FILE *out, const char *name, const struct sources *f
 /* clang-format off */
 static const struct metric metrics[] = {
 	{"info", "gauge", "Always 1; the labels name this mux and its version.", .write = write_info},
+	{"pipeline_info", "gauge", "Always 1, of muxes of kind p4: how the pipeline runs.", .write = write_pipeline,
+	 .is_there = has_pipeline},
 	{"zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
 	 .value = is_connected},
 	{"foreign_cluster", "gauge", "1 while ZooKeeper holds a different cluster from the one that is served.",

@@ -15,6 +15,7 @@ struct sources {
 	const struct neighbours *neighbours; /* NULL: none */
 	const struct hello *hello;           /* NULL: none */
 	struct sampler *sampler;             /* NULL: none */
+	const char *pipeline;                /* how it runs; NULL: none */
 };
 
 #endif

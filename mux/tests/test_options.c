@@ -153,6 +153,7 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--memory|64MB", "", "--memory: '64MB'", "64.."},
 	    {BASE "|--no-huge=maybe", "", "--no-huge: 'maybe'", "true, false"},
 	    {BASE "|--notices|no", "", "--notices: 'no'", "on, off"},
+	    {BASE "|--pipeline|jit", "", "--pipeline: 'jit'", "auto, interpreted, compiled"},
 	    {BASE "|--announce|bgp", "", "--announce: 'bgp'", "tun, none"},
 	    {BASE "|--withdraw-wait|-1", "", "--withdraw-wait: '-1'", "0..3600"},
 	    {BASE "|--check=maybe", "", "--check: 'maybe'", "true, false"},

@@ -213,6 +213,7 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .notices = control->notices,
 	    .ports = mux->ports,
 	    .sampler = mux->sampler,
+	    .pipeline = mux->pipeline,
 	    .id = mux->options->id,
 	};
 

@@ -30,6 +30,8 @@ struct front_burst {
 struct front {
 	/* Called by the worker's thread, between two of its quiescent states (publication.h). */
 	void (*take)(struct front *front, struct front_burst *burst);
+
+	const char *mode; /* for the log and metrics: how it runs */
 };
 
 #endif

@@ -158,6 +158,8 @@ static int serve(struct program *p, struct reason *why)
 	assemble(p);
 	if (!error && p->kind->open)
 		error = p->kind->open(&p->front, &p->mux, why);
+	if (p->front)
+		p->mux.pipeline = p->front->mode;
 	if (!error) {
 		preflight_zookeeper_begin(&p->preflight, &p->options);
 		error = start(p, why);

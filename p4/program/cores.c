@@ -5,11 +5,12 @@
 
 #include <rte_atomic.h>
 
-int cores_init(struct cores *cores, struct tables *tables, unsigned workers, unsigned ports, struct reason *why)
+int cores_init(struct cores *cores, struct tables *tables, unsigned workers, unsigned ports, enum pipeline_mode mode,
+	       struct reason *why)
 {
 	*cores = (struct cores){.tables = tables};
 	while (cores->count < workers) {
-		struct pipeline *pipeline = pipeline_new(cores->count, ports, why);
+		struct pipeline *pipeline = pipeline_new(cores->count, ports, mode, why);
 
 		if (!pipeline) {
 			cores_clear(cores);

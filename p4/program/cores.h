@@ -20,7 +20,8 @@ struct cores {
 };
 
 /* Makes a pipeline for each worker, with the gate open. On failure nothing is left. */
-int cores_init(struct cores *cores, struct tables *tables, unsigned workers, unsigned ports, struct reason *why);
+int cores_init(struct cores *cores, struct tables *tables, unsigned workers, unsigned ports, enum pipeline_mode mode,
+	       struct reason *why);
 void cores_clear(struct cores *cores);
 
 /* Returns once no worker runs its pipeline. */

@@ -2,6 +2,7 @@
 /* fairlead-p4mux: the mux with a P4 pipeline in front of its own packet path. */
 #include <errno.h>
 
+#include "compiled/compiled.h"
 #include "mirror.h"
 #include "pipelines.h"
 #include "port.h"
@@ -27,7 +28,7 @@ static int check(const struct options *options, struct reason *why)
 				  "--memory: %u MB with %u workers and %u ports; allowed with a mux of kind p4: at "
 				  "least %u, of which a pipeline takes %d",
 				  options->memory, options->workers, options->ports_count, needed, PIPELINE_MB);
-	return 0;
+	return options->pipeline == PIPELINE_COMPILED ? compiled_check(why) : 0;
 }
 
 int main(int argc, char **argv)

@@ -9,18 +9,20 @@
 #include <rte_common.h>
 #include <rte_swx_ctl.h>
 
+#include "compiled/build.h"
+#include "compiled/compiled.h"
 #include "crc.h"
 #include "layout.h"
 #include "port.h"
 #include "ports.h"
-#include "siphash.h"
-#include "spec.h"
 
-enum { RUN_INSTRUCTIONS = 256 }; /* between two looks at whether a burst is through: a packet takes about as many */
+/* Between two looks at whether a burst is through: about as many as a packet takes, interpreted. */
+enum { RUN_INSTRUCTIONS = 256, RUN_INSTRUCTIONS_COMPILED = 64 };
 
 struct pipeline {
 	struct rte_swx_pipeline *swx;
 	struct rte_swx_ctl_pipeline *ctl;
+	uint32_t instructions; /* RUN_INSTRUCTIONS */
 	struct ports_burst burst;
 };
 
@@ -70,38 +72,47 @@ const char *pipeline_crc_name(unsigned at, char out[16])
 	return out;
 }
 
-static int build(struct pipeline *pipeline, unsigned worker, unsigned ports, struct reason *why)
+static int build_interpreted(struct pipeline *pipeline, const char *name, const struct p4_ends *ends,
+			     struct reason *why)
 {
+	FILE *spec = fmemopen((void *)(uintptr_t)spec_text, spec_text_len, "r");
+	int error;
+
+	if (!spec)
+		return reason_set(why, -errno, "%s: the pipeline's .spec can't be read: %s", name, strerror(errno));
+	error = p4_build_interpreted(&pipeline->swx, name, ends, spec, why);
+	fclose(spec);
+	return error;
+}
+
+static int build(struct pipeline *pipeline, unsigned worker, unsigned ports, enum pipeline_mode mode,
+		 struct reason *why)
+{
+	struct ports_ends ends;
 	unsigned wires = 1;
 	char name[16];
-	FILE *spec;
 	int error;
 
 	while (wires < ports)
 		wires *= 2;
 	snprintf(name, sizeof(name), "worker %u", worker);
-	error = rte_swx_pipeline_config(&pipeline->swx, name, 0);
-	if (!error)
-		error = ports_config(pipeline->swx, &pipeline->burst, wires);
-	if (!error)
-		error = p4_siphash_register(pipeline->swx);
-	if (error)
-		return reason_set(why, error, "worker %u: the pipeline can't be made: %s", worker, strerror(-error));
-	spec = fmemopen((void *)(uintptr_t)spec_text, spec_text_len, "r");
-	if (!spec)
-		return reason_set(why, -errno, "worker %u: the pipeline's .spec can't be read: %s", worker,
-				  strerror(errno));
-	error = spec_build(pipeline->swx, spec, why);
-	fclose(spec);
+	ports_make(&ends, &pipeline->burst, wires);
+	if (mode == PIPELINE_COMPILED) {
+		pipeline->instructions = RUN_INSTRUCTIONS_COMPILED;
+		error = p4_build_compiled(&pipeline->swx, name, &ends.ends, why);
+	} else {
+		pipeline->instructions = RUN_INSTRUCTIONS;
+		error = build_interpreted(pipeline, name, &ends.ends, why);
+	}
 	if (!error)
 		error = check_registers(pipeline->swx, why);
 	if (error)
 		return error;
 	pipeline->ctl = rte_swx_ctl_pipeline_create(pipeline->swx);
-	return pipeline->ctl ? 0 : reason_set(why, -ENOMEM, "worker %u: no memory for the pipeline's tables", worker);
+	return pipeline->ctl ? 0 : reason_set(why, -ENOMEM, "%s: no memory for the pipeline's tables", name);
 }
 
-struct pipeline *pipeline_new(unsigned worker, unsigned ports, struct reason *why)
+struct pipeline *pipeline_new(unsigned worker, unsigned ports, enum pipeline_mode mode, struct reason *why)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 
@@ -109,7 +120,7 @@ struct pipeline *pipeline_new(unsigned worker, unsigned ports, struct reason *wh
 		reason_set(why, -ENOMEM, "worker %u: no memory for the pipeline", worker);
 		return NULL;
 	}
-	if (!build(pipeline, worker, ports, why))
+	if (!build(pipeline, worker, ports, mode, why))
 		return pipeline;
 	pipeline_free(pipeline);
 	return NULL;
@@ -140,7 +151,7 @@ uint32_t pipeline_run(struct pipeline *pipeline, unsigned wire, struct rte_mbuf 
 			burst->left_mbufs[burst->left++] = mbufs[i];
 	}
 	while (ports_done(burst) < count)
-		rte_swx_pipeline_run(pipeline->swx, RUN_INSTRUCTIONS);
+		rte_swx_pipeline_run(pipeline->swx, pipeline->instructions);
 	*out = (struct pipeline_out){.count = burst->steered, .mbufs = burst->out, .wires = burst->out_wire};
 	memcpy(mbufs, burst->left_mbufs, burst->left * sizeof(*mbufs));
 	return burst->left;

@@ -10,13 +10,13 @@
 #ifndef FAIRLEAD_P4_PIPELINE_H
 #define FAIRLEAD_P4_PIPELINE_H
 
-#include "config/reason.h"
+#include "config/options.h"
 #include "threads/front.h"
 
 struct pipeline;
 
-/* The worker's, by the .spec that this program was built with, for so many ports. NULL and why. */
-struct pipeline *pipeline_new(unsigned worker, unsigned ports, struct reason *why);
+/* The worker's, by the .spec that this program was built with, for so many ports. mode: not auto. NULL and why. */
+struct pipeline *pipeline_new(unsigned worker, unsigned ports, enum pipeline_mode mode, struct reason *why);
 void pipeline_free(struct pipeline *pipeline);
 
 /*

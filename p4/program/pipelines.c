@@ -9,6 +9,7 @@
 #include <fairlead/ipip.h>
 #include <fairlead/steer.h>
 
+#include "compiled/compiled.h"
 #include "cores.h"
 #include "encap/gue.h"
 #include "layout.h"
@@ -153,21 +154,38 @@ void pipelines_close(struct front *front)
 	free(pipelines);
 }
 
+/* How to run the pipelines, if the options leave that open. */
+static enum pipeline_mode choose(enum pipeline_mode wanted)
+{
+	struct reason why;
+	int error;
+
+	if (wanted != PIPELINE_AUTO)
+		return wanted;
+	error = compiled_check(&why);
+	if (error && error != -ENOTSUP)
+		fprintf(stderr, "mux event=not_compiled why=\"%s\"\n", why.text);
+	return error ? PIPELINE_INTERPRETED : PIPELINE_COMPILED;
+}
+
 int pipelines_open(struct front **out, const struct mux *mux, struct reason *why)
 {
 	struct pipelines *pipelines = aligned_alloc(64, sizeof(*pipelines));
+	enum pipeline_mode mode = choose(mux->options->pipeline);
 
 	if (!pipelines)
 		return reason_set(why, -ENOMEM, "no memory for pipelines");
 	memset(pipelines, 0, sizeof(*pipelines));
 	pipelines->front.take = take;
+	pipelines->front.mode = mode == PIPELINE_COMPILED ? "compiled" : "interpreted";
 	pipelines->ports = mux->ports;
-	if (!cores_init(&pipelines->cores, mux->tables, mux->options->workers, mux->ports->count, why))
+	if (!cores_init(&pipelines->cores, mux->tables, mux->options->workers, mux->ports->count, mode, why))
 		pipelines->mirror = mirror_new(&pipelines->cores, mux, why);
 	if (!pipelines->mirror) {
 		pipelines_close(&pipelines->front);
 		return -ENOMEM;
 	}
+	fprintf(stderr, "mux event=pipeline mode=%s\n", pipelines->front.mode);
 	*out = &pipelines->front;
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ports.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,21 +10,12 @@
 
 #include "port.h"
 
-/* One port: what its functions get. */
-struct end {
-	struct ports_burst *burst;
-	unsigned number;
-	uint64_t packets;
-	uint64_t bytes;
-	uint64_t empty;
-};
-
 static void *end_new(void *args)
 {
-	struct end *end = malloc(sizeof(*end));
+	struct ports_end *end = malloc(sizeof(*end));
 
 	if (end)
-		*end = *(const struct end *)args;
+		*end = *(const struct ports_end *)args;
 	return end;
 }
 
@@ -37,7 +27,7 @@ bool ports_may_enter(const struct rte_mbuf *mbuf)
 
 static int receive(void *port, struct rte_swx_pkt *pkt)
 {
-	struct end *end = port;
+	struct ports_end *end = port;
 	struct ports_burst *burst = end->burst;
 	struct rte_mbuf *mbuf;
 	uint8_t *arrival;
@@ -63,13 +53,13 @@ static int receive(void *port, struct rte_swx_pkt *pkt)
 
 static void in_stats(void *port, struct rte_swx_port_in_stats *stats)
 {
-	const struct end *end = port;
+	const struct ports_end *end = port;
 
 	*stats = (struct rte_swx_port_in_stats){.n_pkts = end->packets, .n_bytes = end->bytes, .n_empty = end->empty};
 }
 
 /* The mbuf, as the program has left it. */
-static struct rte_mbuf *leave(struct end *end, const struct rte_swx_pkt *pkt)
+static struct rte_mbuf *leave(struct ports_end *end, const struct rte_swx_pkt *pkt)
 {
 	struct rte_mbuf *mbuf = pkt->handle;
 
@@ -83,7 +73,7 @@ static struct rte_mbuf *leave(struct end *end, const struct rte_swx_pkt *pkt)
 
 static void steer(void *port, struct rte_swx_pkt *pkt)
 {
-	struct end *end = port;
+	struct ports_end *end = port;
 	struct ports_burst *burst = end->burst;
 
 	burst->out[burst->steered] = leave(end, pkt);
@@ -92,14 +82,14 @@ static void steer(void *port, struct rte_swx_pkt *pkt)
 
 static void except(void *port, struct rte_swx_pkt *pkt)
 {
-	struct end *end = port;
+	struct ports_end *end = port;
 
 	end->burst->left_mbufs[end->burst->left++] = leave(end, pkt);
 }
 
 static void drop(void *port, struct rte_swx_pkt *pkt)
 {
-	struct end *end = port;
+	struct ports_end *end = port;
 
 	end->burst->dropped++;
 	rte_pktmbuf_free(leave(end, pkt));
@@ -121,7 +111,7 @@ static void send_clone(void *port, struct rte_swx_pkt *pkt, uint32_t length)
 
 static void out_stats(void *port, struct rte_swx_port_out_stats *stats)
 {
-	const struct end *end = port;
+	const struct ports_end *end = port;
 
 	*stats = (struct rte_swx_port_out_stats){.n_pkts = end->packets, .n_bytes = end->bytes};
 }
@@ -136,26 +126,18 @@ static struct rte_swx_port_in_ops in_ops = {.create = end_new, .free = free, .pk
 
 static struct rte_swx_port_out_ops wire_ops = OUT_OPS(steer), exception_ops = OUT_OPS(except), drop_ops = OUT_OPS(drop);
 
-int ports_config(struct rte_swx_pipeline *pipeline, struct ports_burst *burst, unsigned wires)
+void ports_make(struct ports_ends *ports, struct ports_burst *burst, unsigned wires)
 {
-	int error = rte_swx_pipeline_port_in_type_register(pipeline, "burst", &in_ops);
-
-	if (!error)
-		error = rte_swx_pipeline_port_out_type_register(pipeline, "steered", &wire_ops);
-	if (!error)
-		error = rte_swx_pipeline_port_out_type_register(pipeline, "left", &exception_ops);
-	if (!error)
-		error = rte_swx_pipeline_port_out_type_register(pipeline, "dropped", &drop_ops);
-	for (unsigned i = 0; !error && i < wires; i++) {
-		struct end end = {.burst = burst, .number = i};
-
-		error = rte_swx_pipeline_port_in_config(pipeline, i, "burst", &end);
+	*ports = (struct ports_ends){.ends.wires = wires};
+	for (unsigned i = 0; i < wires; i++) {
+		ports->in[i] = (struct ports_end){.burst = burst, .number = i};
+		ports->ends.in[i] = (struct p4_end_in){&in_ops, &ports->in[i]};
 	}
-	for (unsigned i = 0; !error && i < P4_PORTS_OUT; i++) {
-		struct end end = {.burst = burst, .number = i};
-		const char *type = i < P4_PORT_EXCEPTION ? "steered" : i < P4_PORT_DROP ? "left" : "dropped";
-
-		error = rte_swx_pipeline_port_out_config(pipeline, i, type, &end);
+	for (unsigned i = 0; i < P4_PORTS_OUT; i++) {
+		ports->out[i] = (struct ports_end){.burst = burst, .number = i};
+		ports->ends.out[i] = (struct p4_end_out){i < P4_PORT_EXCEPTION ? &wire_ops
+							 : i < P4_PORT_DROP    ? &exception_ops
+									       : &drop_ops,
+							 &ports->out[i]};
 	}
-	return error;
 }

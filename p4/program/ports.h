@@ -11,8 +11,8 @@
 #define FAIRLEAD_P4_PORTS_H
 
 #include <rte_mbuf.h>
-#include <rte_swx_pipeline.h>
 
+#include "ends.h"
 #include "threads/front.h"
 
 /* A burst on its way through a pipeline: the ports read from and write to it. */
@@ -43,7 +43,22 @@ static inline uint32_t ports_frame_len(const struct rte_mbuf *mbuf)
 	return mbuf->hash.usr;
 }
 
-/* Configures `wires` in ports (a power of two) and all out ports of a pipeline on this burst. Negative errno. */
-int ports_config(struct rte_swx_pipeline *pipeline, struct ports_burst *burst, unsigned wires);
+/* What a port's functions get; SWX copies it. */
+struct ports_end {
+	struct ports_burst *burst;
+	unsigned number;
+	uint64_t packets;
+	uint64_t bytes;
+	uint64_t empty;
+};
+
+/* All ports of a pipeline on a burst: needed until the pipeline is built. */
+struct ports_ends {
+	struct p4_ends ends;
+	struct ports_end in[P4_PORT_WIRES], out[P4_PORTS_OUT];
+};
+
+/* wires: in ports, a power of two. */
+void ports_make(struct ports_ends *ports, struct ports_burst *burst, unsigned wires);
 
 #endif

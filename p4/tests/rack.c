@@ -16,11 +16,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "compiled/build.h"
 #include "crc.h"
 #include "frame.h"
 #include "service/lookup.h"
-#include "siphash.h"
-#include "spec.h"
 
 enum {
 	MBUFS = 2047,
@@ -74,34 +73,40 @@ static struct rte_ring *ring_of(const char *format, unsigned number)
 	return ring;
 }
 
+/* What SWX copies of the ports' arguments. */
+struct arguments {
+	struct p4_port_in_params in[RACK_WIRES];
+	struct p4_port_out_params out[RACK_OUTS];
+};
+
 /* A port for each wire, and one for each exception port, which receives nothing. */
-static void open_ports(struct rack *rack)
+static struct p4_ends open_ports(struct rack *rack, struct arguments *arguments)
 {
 	struct rte_ring *nothing = ring_of("nothing%u", 0);
+	struct p4_ends ends = {.wires = RACK_WIRES};
 
+	for (unsigned i = 0; i < P4_PORTS_OUT; i++)
+		ends.out[i] = (struct p4_end_out){&p4_port_nowhere, &rack->dropped};
 	for (unsigned i = 0; i < RACK_WIRES; i++) {
-		struct p4_port_in_params in = {.counts = &rack->in[i]};
-		struct p4_port_out_params wire = {.trim = true, .counts = &rack->out[i]},
-					  exception = {.counts = &rack->out[RACK_WIRES + i]};
+		struct p4_port_in_params *in = &arguments->in[i];
+		struct p4_port_out_params *wire = &arguments->out[i], *exception = &arguments->out[RACK_WIRES + i];
 		char name[NAME_MAX_LEN];
 
+		*in = (struct p4_port_in_params){.counts = &rack->in[i]};
+		*wire = (struct p4_port_out_params){.trim = true, .counts = &rack->out[i]};
+		*exception = (struct p4_port_out_params){.counts = &rack->out[RACK_WIRES + i]};
 		rack->to[i] = ring_of("to%u", i);
 		rack->from[i] = ring_of("from%u", i);
 		rack->from[RACK_WIRES + i] = ring_of("exception%u", i);
 		snprintf(name, sizeof(name), "wire%u", i);
-		wire.port = in.port = open_port(rack, name, rack->to[i], rack->from[i]);
+		wire->port = in->port = open_port(rack, name, rack->to[i], rack->from[i]);
 		snprintf(name, sizeof(name), "kernel%u", i);
-		exception.port = in.exception_port = open_port(rack, name, nothing, rack->from[RACK_WIRES + i]);
-		assert_int_equal(rte_swx_pipeline_port_in_config(rack->pipeline, i, P4_PORT_IN, &in), 0);
-		assert_int_equal(rte_swx_pipeline_port_out_config(rack->pipeline, i, P4_PORT_OUT, &wire), 0);
-		assert_int_equal(
-		    rte_swx_pipeline_port_out_config(rack->pipeline, P4_PORT_EXCEPTION + i, P4_PORT_OUT, &exception),
-		    0);
+		exception->port = in->exception_port = open_port(rack, name, nothing, rack->from[RACK_WIRES + i]);
+		ends.in[i] = (struct p4_end_in){&p4_port_in, in};
+		ends.out[i] = (struct p4_end_out){&p4_port_out, wire};
+		ends.out[P4_PORT_EXCEPTION + i] = (struct p4_end_out){&p4_port_out, exception};
 	}
-	for (unsigned i = 0; i < P4_PORTS_OUT; i++)
-		if (i == P4_PORT_DROP || i % P4_PORT_EXCEPTION >= RACK_WIRES)
-			assert_int_equal(
-			    rte_swx_pipeline_port_out_config(rack->pipeline, i, P4_PORT_NOWHERE, rack->pipeline), 0);
+	return ends;
 }
 
 static void fill_crc(struct rack *rack)
@@ -118,23 +123,33 @@ static void fill_crc(struct rack *rack)
 	}
 }
 
-void rack_open(struct rack *rack, const char *spec)
+static int build(struct rack *rack, const char *spec, const struct p4_ends *ends, struct reason *why)
 {
-	FILE *file = fopen(spec, "r");
-	struct reason why = {{0}};
+	FILE *file;
+	int error;
 
-	*rack = (struct rack){0};
+	if (!strcmp(spec, RACK_COMPILED))
+		return p4_build_compiled(&rack->pipeline, "mux", ends, why);
+	file = fopen(spec, "r");
 	if (!file)
 		fail_msg("cannot open %s", spec);
+	error = p4_build_interpreted(&rack->pipeline, "mux", ends, file, why);
+	fclose(file);
+	return error;
+}
+
+void rack_open(struct rack *rack, const char *spec)
+{
+	struct arguments arguments;
+	struct reason why = {{0}};
+	struct p4_ends ends;
+
+	*rack = (struct rack){0};
 	rack->pool = rte_pktmbuf_pool_create("packets", MBUFS, 0, RACK_PRIVATE, ROOM, SOCKET_ID_ANY);
 	assert_non_null(rack->pool);
-	assert_int_equal(rte_swx_pipeline_config(&rack->pipeline, "mux", SOCKET_ID_ANY), 0);
-	assert_int_equal(p4_ports_register(rack->pipeline), 0);
-	assert_int_equal(p4_siphash_register(rack->pipeline), 0);
-	open_ports(rack);
-	if (spec_build(rack->pipeline, file, &why))
+	ends = open_ports(rack, &arguments);
+	if (build(rack, spec, &ends, &why))
 		fail_msg("%s: %s", spec, why.text);
-	fclose(file);
 	rack->control = rte_swx_ctl_pipeline_create(rack->pipeline);
 	assert_non_null(rack->control);
 	fill_crc(rack);
@@ -364,11 +379,8 @@ void rack_put(struct rack *rack, unsigned wire, struct rte_mbuf *mbuf)
 /* Frames that have left the pipeline, or never entered it. */
 static uint64_t done(const struct rack *rack)
 {
-	struct rte_swx_port_out_stats dropped;
-	uint64_t sum;
+	uint64_t sum = rack->dropped.packets;
 
-	assert_int_equal(rte_swx_ctl_pipeline_port_out_stats_read(rack->pipeline, P4_PORT_DROP, &dropped), 0);
-	sum = dropped.n_pkts_drop;
 	for (unsigned i = 0; i < RACK_WIRES; i++)
 		sum += rack->in[i].refused;
 	for (unsigned i = 0; i < RACK_OUTS; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The P4 mux in a test: mux.spec in DPDK's software switch, interpreted, with ports that are rings, filled from the C
+ * The P4 mux in a test: mux.spec in DPDK's software switch, with ports that are rings, filled from the C
  * mux's own tables.
  *
  *	rack_put -> wire 0, 1 -> pipeline -> wire 0, 1      -> rack_take
@@ -16,6 +16,8 @@
 #include "layout.h"
 #include "ring_ports.h"
 #include "service/tables.h"
+
+#define RACK_COMPILED "compiled" /* in place of a .spec: as C, by build.h */
 
 enum {
 	RACK_WIRES = 2,
@@ -39,7 +41,7 @@ struct rack {
 	struct rte_swx_ctl_pipeline *control;
 	struct rte_ring *to[RACK_WIRES], *from[RACK_OUTS];
 	struct p4_port_in_counts in[RACK_WIRES];
-	struct p4_port_out_counts out[RACK_OUTS];
+	struct p4_port_out_counts out[RACK_OUTS], dropped;
 	uint64_t put;
 	struct rack_entry entries[RACK_ENTRIES];
 	unsigned entries_count;
@@ -50,7 +52,7 @@ struct rack {
 /* Starts DPDK without huge pages and devices; once in a program. */
 void rack_environment(void);
 
-/* Builds the pipeline from a file, prints what is wrong with it and ends the test otherwise. */
+/* Builds the pipeline, of a .spec or RACK_COMPILED; prints what is wrong with it and ends the test otherwise. */
 void rack_open(struct rack *rack, const char *spec);
 void rack_close(struct rack *rack);
 

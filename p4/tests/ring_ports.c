@@ -5,7 +5,6 @@
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <rte_swx_pipeline.h>
 
 #include <fairlead/types.h>
 
@@ -220,48 +219,41 @@ static void read_stats_out(void *object, struct rte_swx_port_out_stats *stats)
 
 static void *create_nowhere(void *args)
 {
-	(void)args;
-	return calloc(1, sizeof(uint64_t));
+	return args;
 }
 
 static void free_nowhere(void *object)
 {
-	free(object);
+	(void)object;
 }
 
 static void drop(void *object, struct rte_swx_pkt *packet)
 {
-	(*(uint64_t *)object)++;
+	struct p4_port_out_counts *counts = object;
+
+	counts->packets++;
 	rte_pktmbuf_free(packet->handle);
 }
 
 static void read_stats_nowhere(void *object, struct rte_swx_port_out_stats *stats)
 {
-	*stats = (struct rte_swx_port_out_stats){.n_pkts_drop = *(const uint64_t *)object};
+	const struct p4_port_out_counts *counts = object;
+
+	*stats = (struct rte_swx_port_out_stats){.n_pkts_drop = counts->packets};
 }
 
-int p4_ports_register(struct rte_swx_pipeline *pipeline)
-{
-	static struct rte_swx_port_in_ops in = {
-	    .create = create_in, .free = free_in, .pkt_rx = receive_packet, .stats_read = read_stats_in};
-	static struct rte_swx_port_out_ops out = {.create = create_out,
-						  .free = free_out,
-						  .pkt_tx = send_packet,
-						  .pkt_fast_clone_tx = send_fast_clone,
-						  .pkt_clone_tx = send_clone,
-						  .flush = flush,
-						  .stats_read = read_stats_out};
-	static struct rte_swx_port_out_ops nowhere = {.create = create_nowhere,
-						      .free = free_nowhere,
-						      .pkt_tx = drop,
-						      .pkt_fast_clone_tx = send_fast_clone,
-						      .pkt_clone_tx = send_clone,
-						      .stats_read = read_stats_nowhere};
-	int error = rte_swx_pipeline_port_in_type_register(pipeline, P4_PORT_IN, &in);
-
-	if (!error)
-		error = rte_swx_pipeline_port_out_type_register(pipeline, P4_PORT_OUT, &out);
-	if (!error)
-		error = rte_swx_pipeline_port_out_type_register(pipeline, P4_PORT_NOWHERE, &nowhere);
-	return error;
-}
+struct rte_swx_port_in_ops p4_port_in = {
+    .create = create_in, .free = free_in, .pkt_rx = receive_packet, .stats_read = read_stats_in};
+struct rte_swx_port_out_ops p4_port_out = {.create = create_out,
+					   .free = free_out,
+					   .pkt_tx = send_packet,
+					   .pkt_fast_clone_tx = send_fast_clone,
+					   .pkt_clone_tx = send_clone,
+					   .flush = flush,
+					   .stats_read = read_stats_out};
+struct rte_swx_port_out_ops p4_port_nowhere = {.create = create_nowhere,
+					       .free = free_nowhere,
+					       .pkt_tx = drop,
+					       .pkt_fast_clone_tx = send_fast_clone,
+					       .pkt_clone_tx = send_clone,
+					       .stats_read = read_stats_nowhere};

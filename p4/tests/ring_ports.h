@@ -11,19 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "port.h"
+#include <rte_swx_port.h>
 
-struct rte_swx_pipeline;
+#include "port.h"
 
 enum ring_port_numbers {
 	P4_PORT_NONE = 0xffff,
 	P4_PORT_BURST = 32,
 };
-
-/* Names of the types, for rte_swx_pipeline_port_in_config() and its like. */
-#define P4_PORT_IN      "fairlead_in"
-#define P4_PORT_OUT     "fairlead_out"
-#define P4_PORT_NOWHERE "fairlead_nowhere"
 
 /* Frames that came in, and those of them that could not enter the pipeline. */
 struct p4_port_in_counts {
@@ -50,9 +45,10 @@ struct p4_port_out_params {
 };
 
 /*
- * Registers the three types with a pipeline, before its ports are configured. Parameters of P4_PORT_IN and P4_PORT_OUT
- * are the structs above; P4_PORT_NOWHERE has none (a pointer to anything). 0 or a negative errno.
+ * The functions of the three kinds. Arguments of p4_port_in and p4_port_out are the structs above; of p4_port_nowhere,
+ * which drops, its counts.
  */
-int p4_ports_register(struct rte_swx_pipeline *pipeline);
+extern struct rte_swx_port_in_ops p4_port_in;
+extern struct rte_swx_port_out_ops p4_port_out, p4_port_nowhere;
 
 #endif
