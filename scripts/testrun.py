@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
+COMPILED = BUILD / "p4-compiled"
 LONG = "--long"
 # Parts that run beside others, in this order, from the part UNTIL on: before, the others build in the same folder.
 BESIDE, UNTIL = ("fuzz", "protocol"), "module"
@@ -234,20 +235,29 @@ def meson_results(folder: Path, suite: str) -> Counts:
     return counts
 
 
-def run_meson(part: Part) -> None:
-    if not meson_setup(part, SANITIZED, "-Db_sanitize=address,undefined", "-Db_lundef=false"):
+def run_meson(part: Part, folder: Path = SANITIZED, *options: str) -> None:
+    if not meson_setup(part, folder, "-Db_sanitize=address,undefined", "-Db_lundef=false", *options):
         return
-    for stale in (SANITIZED / "meson-logs").glob(f"{part.name}.*"):
+    for stale in (folder / "meson-logs").glob(f"{part.name}.*"):
         stale.unlink()
     code = part.run(
-        *("meson", "test", "-C", SANITIZED, "--suite", part.name, "--logbase", part.name),
+        *("meson", "test", "-C", folder, "--suite", part.name, "--logbase", part.name),
         *("--print-errorlogs", "--num-processes", "4"),  # the longest mostly wait
         *("--timeout-multiplier", "20" if part.prefix else "4"),
     )
-    if not (SANITIZED / "meson-logs" / f"{part.name}.json").exists():
+    if not (folder / "meson-logs" / f"{part.name}.json").exists():
         part.counts.fail("does not compile" if code else f"meson has no test of the suite '{part.name}'")
         return
-    part.settle(meson_results(SANITIZED, part.name), code, "meson test")
+    part.settle(meson_results(folder, part.name), code, "meson test")
+
+
+def run_p4(part: Part) -> None:
+    """The suite; with --long again, and with the pipeline as C, too."""
+    run_meson(part)
+    if long_too() and part.run(ROOT / "scripts/install-deps", "--p4-compiled"):
+        part.counts.fail("the headers for -Dp4_compiled=true cannot be fetched")
+    elif long_too():
+        run_meson(part, COMPILED, "-Dp4_compiled=true")
 
 
 def run_mux(part: Part) -> None:
@@ -504,7 +514,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lint": (run_lint, 3),
     "protocol": (run_meson, 45),
     "mux": (run_mux, 20),
-    "p4": (run_meson, 8),
+    "p4": (run_p4, 20 if long_too() else 8),
     "server": (run_meson, 20),
     "module": (run_module, 30),
     "controller": (run_controller, 18),
