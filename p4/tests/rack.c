@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "cases.h"
 #include "compiled/build.h"
 #include "crc.h"
 #include "frame.h"
@@ -187,6 +188,7 @@ void rack_write(struct rack *rack, const char *name, uint32_t at, uint64_t value
 {
 	if (rte_swx_ctl_pipeline_regarray_write(rack->pipeline, name, at, value))
 		fail_msg("no register %s[%u]", name, at);
+	cases_register(name, at, value);
 }
 
 void rack_now(struct rack *rack, uint32_t now)
@@ -225,6 +227,7 @@ static void change_entry(struct rack *rack, const struct rack_entry *which, bool
 		    : rte_swx_ctl_pipeline_table_entry_delete(rack->control, which->table, entry);
 	assert_int_equal(error, 0);
 	free_entry(entry);
+	cases_entry(add, which->table, which->text);
 }
 
 static void __attribute__((format(printf, 3, 4)))
@@ -352,14 +355,22 @@ static void fill_service(struct rack *rack, const struct service *service)
 	}
 }
 
+/* Sets a counter, of which cases need no line each. */
+static void clear_count(struct rack *rack, const char *name, uint32_t at)
+{
+	if (rte_swx_ctl_pipeline_regarray_write(rack->pipeline, name, at, 0))
+		fail_msg("no counter %s[%u]", name, at);
+}
+
 static void clear_counts(struct rack *rack)
 {
 	for (uint32_t i = 0; i < RACK_SLOTS << P4_PACKETS_SHIFT; i++)
-		rack_write(rack, "packets", i, 0);
+		clear_count(rack, "packets", i);
 	for (uint32_t i = 0; i < RACK_SLOTS; i++) {
-		rack_write(rack, "bytes", i, 0);
-		rack_write(rack, "moved", i, 0);
+		clear_count(rack, "bytes", i);
+		clear_count(rack, "moved", i);
 	}
+	cases_clear();
 }
 
 void rack_fill(struct rack *rack, const struct tables *tables, const struct fl_address *selves, uint32_t selves_count)

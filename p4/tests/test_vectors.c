@@ -11,7 +11,9 @@
  * Which rows are no packet of this program is decided by applies_hash() and applies_steer(), and how many are, by
  * constants: a row more or less fails the test until someone has looked at it.
  *
- *	test_p4_vectors FOLDER mux.spec
+ * With CASES, all packets but most of the source ports of hash.json's nat are written to that file (cases.h).
+ *
+ *	test_p4_vectors FOLDER mux.spec [CASES]
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 
 #include <fairlead/ipip.h>
 
+#include "cases.h"
 #include "encap/gue.h"
 #include "frame.h"
 #include "image.h"
@@ -43,6 +46,7 @@ enum {
 	SECOND_FIRST_TRY = 29203594, /* and where that flow is: the search goes on from here */
 	BACKENDS = 4,
 	IDS = BACKENDS + 1,
+	CASES_EVERY = 64, /* of source ports, one that cases have */
 };
 
 static struct rack rack;
@@ -107,6 +111,11 @@ static struct rte_mbuf *wrap(const struct frame *frame)
 	return mbuf;
 }
 
+static void record(const struct frame *frame, const struct rte_mbuf *out)
+{
+	cases_frame(0, frame->bytes, frame->len, 0, rte_pktmbuf_mtod(out, const uint8_t *), out->pkt_len);
+}
+
 /* What a frame becomes; the caller frees it. */
 static struct rte_mbuf *steer(const struct frame *frame)
 {
@@ -117,6 +126,7 @@ static struct rte_mbuf *steer(const struct frame *frame)
 	out = rack_take(&rack, 0);
 	if (!out)
 		fail_msg("the packet was not steered");
+	record(frame, out);
 	return out;
 }
 
@@ -233,6 +243,13 @@ static void test_nat(void **state)
 			struct rte_mbuf *out = rack_take(&rack, 0);
 
 			assert_non_null(out);
+			if (port % CASES_EVERY == 1) {
+				struct frame frame;
+
+				flow.source_port = (uint16_t)port;
+				frame = frame_new(&flow, 0);
+				record(&frame, out);
+			}
 			fl_store_be32(all + 4 * port, hash_of(out));
 			rte_pktmbuf_free(out);
 		}
@@ -433,10 +450,12 @@ int main(int argc, char **argv)
 	json_t *hash, *steer_file, *ipip_file;
 	int failed;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: test_p4_vectors FOLDER mux.spec\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: test_p4_vectors FOLDER mux.spec [CASES]\n");
 		return 2;
 	}
+	if (argc == 4)
+		cases_open(argv[3]);
 	rack_environment();
 	rack_open(&rack, argv[2]);
 	own_all();
@@ -450,6 +469,7 @@ int main(int argc, char **argv)
 	vectors_add_plain(&tests, "as many rows apply as this test was written for", test_rows, NULL);
 	vectors_add_plain(&tests, "no packet is left", test_closed, NULL);
 	failed = vectors_run("p4 vectors", &tests);
+	cases_close();
 	json_decref(hash);
 	json_decref(steer_file);
 	json_decref(ipip_file);
