@@ -47,7 +47,12 @@ CASES = (
     ),
     ("too many instructions", "mux.spec", r"(\tinvalidate h.vlan1\n)", r"\1" * 200, "instructions, at most 1000"),
     ("no mux.spec", "mux.spec", None, "", "missing"),
+    ("mux_v1.p4 has changed since its last run", "mux_v1.p4", r"\A", "/* more */\n", "RESULTS.md:1: records no run of"),
+    ("no run is recorded", "RESULTS.md", None, "", "records no run of mux_v1.p4"),
 )
+
+
+OTHERS = ("mux.spec", "regenerate", "RESULTS.md")
 
 
 def run(folder: Path, case: tuple) -> str:
@@ -74,7 +79,7 @@ def main(source: Path) -> int:
     for number, case in enumerate(CASES, 1):
         with tempfile.TemporaryDirectory() as where:
             folder = Path(where)
-            for path in (*source.glob("*.p4"), source / "mux.spec", source / "regenerate"):
+            for path in (*source.glob("*.p4"), *(source / name for name in OTHERS)):
                 shutil.copy(path, folder)
             wrong = run(folder, case)
         for line in wrong.splitlines():
