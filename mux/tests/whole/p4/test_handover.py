@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from deadline import until
 from oracle.steer import read
-from rack import BACKENDS, CLIENT, INSIDE, MUX, VIP, Rack, is_tunnel
+from rack import BACKENDS6, CLIENT, INSIDE, MUX, VIP, Rack, is_tunnel
 from scapy.all import IP, TCP, Ether
 from tree import Service, Tree, backend, run
 from whole_mux import WholeMux
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> str:
 def wide(tree: Tree) -> Service:
     """A service that the P4 mux can't serve."""
     wide = Service(tree, id_=2, name="wide", vips=["10.99.0.2"], encap="srv6").create()
-    wide.commit([backend(1, BACKENDS[0])], [run(0, 256, 1)])
+    wide.commit([backend(1, BACKENDS6[0])], [run(0, 256, 1)])
     return wide
 
 
