@@ -27,6 +27,9 @@ struct service_listener {
 	/* Next hops of its backends may have changed. */
 	void (*refreshed)(void *context, const struct service *service);
 
+	/* Its steering method was called as every STEERING_TICK_MS; not of methods that are not. */
+	void (*ticked)(void *context, const struct service *service, uint64_t now_ms);
+
 	/* No lookup has it any more. It is freed afterwards. */
 	void (*removed)(void *context, const struct service *service);
 };

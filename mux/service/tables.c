@@ -302,6 +302,8 @@ bool tables_tick(struct tables *tables, uint64_t now_ms)
 		if (!service->config.steering->tick)
 			continue;
 		service->config.steering->tick(service, now_ms);
+		if (tables->services.ticked)
+			tables->services.ticked(tables->services.context, service, now_ms);
 		any = true;
 	}
 	return any;
