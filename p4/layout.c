@@ -5,6 +5,7 @@
 #include "packet/verdict.h"
 #include "port.h"
 #include "steering/hunt/hunt.h"
+#include "steering/maat/maat.h"
 #include "steering/ring/steering_ring.h"
 
 enum word_bits {
@@ -38,7 +39,7 @@ bool p4_has_encap(const struct encap *encap)
 
 bool p4_has_steering(const struct steering *steering)
 {
-	return steering == &steering_ring || steering == &steering_hunt;
+	return steering == &steering_ring || steering == &steering_hunt || steering == &steering_maat;
 }
 
 /* Whether the program finds the servers of packets to ports of this protocol, and writes their headers. */
@@ -47,6 +48,14 @@ static bool is_steered(const struct service *service, uint8_t protocol)
 	if (!p4_has_encap(service->encap) || !p4_has_steering(steerings[service->steering]))
 		return false;
 	return protocol != IPPROTO_UDP || !service->quic.length;
+}
+
+/* Whether the program keeps no filter as this service has it: one with more hashes, or of SYNs that it does not see. */
+static bool has_foreign_filter(const struct service *service)
+{
+	const struct maat *maat = maat_of(service);
+
+	return maat && (service->mss || maat->settings.filter_hashes > P4_FILTER_HASHES_MAX);
 }
 
 uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, bool tagged)
@@ -65,7 +74,7 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 		kind |= P4_KIND_SECOND;
 	if (service->encap == &encap_ipip)
 		kind |= P4_KIND_IPIP;
-	if (tagged || !is_steered(service, protocol))
+	if (tagged || !is_steered(service, protocol) || (kind & P4_KIND_SECOND && has_foreign_filter(service)))
 		kind |= P4_KIND_REFER;
 	return kind;
 }
@@ -80,11 +89,40 @@ void p4_service_line(const struct service *service, const struct backends *backe
 	line[P4_LINE_KEY + 1] = service->key.k1;
 }
 
+static uint64_t fixed(float value)
+{
+	static const float most = (float)(UINT64_C(1) << 41);
+
+	return (uint64_t)((value < most ? value : most) * (float)(1 << 20));
+}
+
+uint64_t p4_score(const struct service *service, uint16_t id)
+{
+	float score = maat_loads_float(&maat_of(service)->loads->scores[id]);
+
+	return score < 0 ? P4_SCORE_UNKNOWN : fixed(score);
+}
+
+uint64_t p4_least(const struct service *service)
+{
+	uint64_t least = fixed(maat_loads_float(&maat_of(service)->loads->least));
+
+	return least ? least : 1; /* equal loads: the first */
+}
+
+uint64_t p4_filter(const struct service *service, uint32_t base)
+{
+	const struct maat_settings *settings = &maat_of(service)->settings;
+
+	return base | settings->filter_hashes << 24 | (uint64_t)(settings->filter_bytes - 1) << 32;
+}
+
 void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])
 {
 	const struct encap_template *outer = &backend->outer;
 
 	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
+	line[P4_TEMPLATE_SCORE] = P4_SCORE_UNKNOWN;
 	line[0] = load_be64(outer->head);
 	if (!outer->ipv6) {
 		line[1] = outer->sum;

@@ -14,13 +14,20 @@ enum p4_layout_numbers {
 	P4_RING_WORDS = 4194304,
 	P4_PACKETS_SHIFT = 6, /* register packets: slot << 6 | verdict */
 
-	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 1000, /* after so many a packet has left: README.md, "Order of writes" */
+	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 1100, /* after so many a packet has left: README.md, "Order of writes" */
 
 	P4_LINE_GENERATION = 0, /* words of a service's line */
 	P4_LINE_REGION = 1,
 	P4_LINE_MOVED_SECONDS = 2,
 	P4_LINE_ROOM = 3,
 	P4_LINE_KEY = 4,
+	P4_LINE_LEAST = 6,
+	P4_LINE_FILTER = 7,
+
+	P4_TEMPLATE_SCORE = 6, /* a word of a template's line */
+
+	P4_CELLS = 1048576, /* of the register noted: of all filters */
+	P4_FILTER_HASHES_MAX = 3,
 
 	P4_KIND_SIPHASH = 0x01,
 	P4_KIND_CLIENT = 0x02,
@@ -58,8 +65,19 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 bool p4_has_encap(const struct encap *encap);
 bool p4_has_steering(const struct steering *steering);
 
-/* A service's line, but for generation and region. */
+/* A service's line, but for generation, region, and what is of steering `maat`. */
 void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS]);
+
+/*
+ * With steering `maat`: a backend's load over weight, in 2^20ths; P4_SCORE_UNKNOWN: it is never taken for the less loaded
+ * one. And by how much the second must be below the first.
+ */
+#define P4_SCORE_UNKNOWN (UINT64_C(1) << 63)
+uint64_t p4_score(const struct service *service, uint16_t id);
+uint64_t p4_least(const struct service *service);
+
+/* Word P4_LINE_FILTER of a service whose filter has so many cells from base on in the register noted. */
+uint64_t p4_filter(const struct service *service, uint32_t base);
 
 static inline uint64_t p4_region(uint32_t base, uint32_t buckets)
 {

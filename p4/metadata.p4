@@ -39,6 +39,7 @@ struct metadata_t {
     bit<8> moved;             /* 0: no; 1: previous owner IPv4; 2: IPv6 */
     bit<8> second;            /* 0: no second bucket; 1: its owner IPv4; 2: IPv6 */
     bit<8> second_moved;      /* as moved, of the second bucket */
+    bit<8> second_first;      /* with steering maat, the second bucket is first: 1; of a SYN: 2 */
     bit<16> parts_len;        /* of SECOND, MOVED2 and MOVED */
     bit<16> at_ip;            /* bytes in front of the IP header */
     bit<16> ip_len;           /* of the IP packet */

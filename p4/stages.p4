@@ -44,6 +44,13 @@
             if (meta.moved != 0) {
                 COUNT(moved, meta.index)
             }
+            if (meta.second_first != 0) {
+                meta.other = 0; /* a constant would count in the first register array of all, as DPDK 22.11 has it */
+                COUNT(second_first, meta.other)
+                if (meta.second_first == 2) {
+                    COUNT(second_syns, meta.other)
+                }
+            }
             encapsulating.apply(hdr, meta);
             meta.index = meta.word >> WORD_PORT;
             meta.index = meta.index & 0xf;

@@ -78,7 +78,11 @@ const bit<16> PART_IPV6_MORE = 12;
         MOVED_FROM(meta.second_row, meta.second_previous_word, meta.second_moved) \
     }
 
+#include "order.p4"
+
 control steer(inout headers_t hdr, inout metadata_t meta) {
+    order() ordering;
+
     apply {
         LINE = (bit<64>)meta.slot;
         LINE = LINE << 3;
@@ -95,6 +99,7 @@ control steer(inout headers_t hdr, inout metadata_t meta) {
         meta.moved = 0;
         meta.second = 0;
         meta.second_moved = 0;
+        meta.second_first = 0;
         meta.parts_len = 0;
         meta.half = (bit<16>)meta.kind;
         meta.half = meta.half & 8; /* KIND_BY_ID */
@@ -116,6 +121,9 @@ control steer(inout headers_t hdr, inout metadata_t meta) {
                 if (meta.octet != 0) {
                     meta.row = meta.row & 0xffff;
                     meta.other = BUCKET_NONE;
+                }
+                if (meta.second != 0) {
+                    ordering.apply(hdr, meta);
                 }
             }
             meta.other = meta.other << 32;

@@ -11,6 +11,7 @@
 #include "encap/encap.h"
 #include "entries.h"
 #include "layout.h"
+#include "orders.h"
 #include "steering/steering.h"
 
 enum { SERVICES_MAX = P4_SLOTS - 1 }; /* slot 0 of the pipelines is of no service */
@@ -22,20 +23,28 @@ struct mirrored {
 	bool is_full; /* logged: there is no room for its ring */
 	struct service_config config;
 	struct copy copy;
+	struct order_copy order;
 };
 
 struct mirror {
 	struct cores *cores;
 	struct copies copies;
 	struct entries entries;
+	struct orders orders;
 	uint32_t count;
 	struct mirrored *services[REGISTRY_SERVICES_MAX]; /* by slot */
 	uint16_t slots[UINT16_MAX + 1];                   /* atomic; by id */
+	bool ordered[UINT16_MAX + 1];                     /* atomic; by id */
 };
 
 uint16_t mirror_slot(const struct mirror *mirror, uint16_t service)
 {
 	return __atomic_load_n(&mirror->slots[service], __ATOMIC_RELAXED);
+}
+
+bool mirror_is_ordered(const struct mirror *mirror, uint16_t service)
+{
+	return __atomic_load_n(&mirror->ordered[service], __ATOMIC_RELAXED);
 }
 
 static const struct mirrored *find(const struct mirror *mirror, uint16_t id)
@@ -47,7 +56,7 @@ static const struct mirrored *find(const struct mirror *mirror, uint16_t id)
 }
 
 static const char *const words_of_encap[] = {"gue", "ipip", NULL};
-static const char *const words_of_steering[] = {"ring", "hunt", NULL};
+static const char *const words_of_steering[] = {"ring", "hunt", "maat", NULL};
 
 /* Behind a ring's rows there are its backends, so the largest power of two of rows does not fit. */
 const struct mux_serves mirror_serves = {
@@ -69,6 +78,21 @@ static int check_word(const char *service, const char *field, const char *word, 
 			  field, word, listed);
 }
 
+/* Whether there is room for its filter. */
+static int check_filter(const struct mirror *mirror, const struct mirrored *before, const struct service_config *config,
+			struct reason *why)
+{
+	static const struct order_copy none;
+
+	if (config->steering != &steering_maat ||
+	    orders_has_room(&mirror->orders, before ? &before->order : &none, config->maat.filter_bytes))
+		return 0;
+	return reason_set(why, -ENOSPC,
+			  "service %s: maat.filterBytes is %u; allowed with a mux of kind p4: %d for all services "
+			  "together, at most %u for one more now",
+			  config->name, config->maat.filter_bytes, P4_CELLS, regions_largest(&mirror->orders.cells));
+}
+
 static int check(void *context, const struct service_config *config, struct reason *why)
 {
 	const struct mirror *mirror = context;
@@ -88,6 +112,9 @@ static int check(void *context, const struct service_config *config, struct reas
 				  "service %s: buckets is %u; allowed with a mux of kind p4: %d for all services "
 				  "together, at most %u for one more now",
 				  config->name, config->buckets, P4_RING_WORDS, regions_largest(&mirror->copies.rows));
+	error = check_filter(mirror, before, config, why);
+	if (error)
+		return error;
 	return entries_check(&mirror->entries, before ? &before->config : NULL, config, why);
 }
 
@@ -103,13 +130,17 @@ static void put(struct mirror *mirror, const struct service *service, const stru
 	const struct entries_service after = {
 	    .service = service, .config = config, .slot = copies_slot(service), .is_offered = is_offered};
 
-	if (config)
+	if (config) {
+		__atomic_store_n(&mirror->ordered[service->id], config->steering == &steering_maat, __ATOMIC_RELAXED);
 		__atomic_store_n(&mirror->slots[service->id], service->slot, __ATOMIC_RELAXED);
+	}
 	cores_close(mirror->cores);
 	entries_put(&mirror->entries, &before, &after);
 	cores_open(mirror->cores);
-	if (!config)
+	if (!config) {
+		__atomic_store_n(&mirror->ordered[service->id], false, __ATOMIC_RELAXED);
 		__atomic_store_n(&mirror->slots[service->id], (uint16_t)MIRROR_SLOT_NONE, __ATOMIC_RELAXED);
+	}
 	mirrored->is_there = config;
 	mirrored->is_offered = is_offered;
 	if (config)
@@ -127,6 +158,8 @@ static void offer(struct mirror *mirror, const struct service *service, bool is_
 	if (is_copied && mirrored->is_full)
 		fprintf(stderr, "mux event=in_pipeline service=%s\n", service->config.name);
 	mirrored->is_full = !is_copied;
+	if (is_copied && mirrored->order.cells.size)
+		orders_write(&mirror->orders, &mirrored->copy, service);
 	if (mirrored->is_offered != is_copied)
 		put(mirror, service, &service->config, is_copied);
 	if (!is_copied)
@@ -149,6 +182,7 @@ static void configured(void *context, const struct service *service)
 		mirror->count++;
 	}
 	copies_configure(&mirror->copies, service);
+	orders_configure(&mirror->orders, &mirrored->order, copies_slot(service), service);
 	put(mirror, service, &service->config, mirrored->is_offered);
 }
 
@@ -199,6 +233,15 @@ static void refreshed(void *context, const struct service *service)
 		offer(mirror, service, copy_refresh(&mirror->copies, &mirrored->copy, service));
 }
 
+static void ticked(void *context, const struct service *service, uint64_t now_ms)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = followed(mirror, service);
+
+	if (mirrored && mirrored->order.cells.size)
+		orders_tick(&mirror->orders, &mirrored->order, &mirrored->copy, service, now_ms);
+}
+
 static void removed(void *context, const struct service *service)
 {
 	struct mirror *mirror = context;
@@ -208,6 +251,7 @@ static void removed(void *context, const struct service *service)
 		return;
 	if (!mirror->cores->failed) {
 		put(mirror, service, NULL, false);
+		orders_configure(&mirror->orders, &mirrored->order, copies_slot(service), NULL);
 		copy_drop(&mirror->copies, &mirrored->copy, service);
 	}
 	free(mirrored->copy.lines);
@@ -235,6 +279,7 @@ struct mirror *mirror_new(struct cores *cores, const struct mux *mux, struct rea
 					    .loaded = loaded,
 					    .applied = applied,
 					    .refreshed = refreshed,
+					    .ticked = ticked,
 					    .removed = removed};
 
 	if (!mirror) {
@@ -244,6 +289,7 @@ struct mirror *mirror_new(struct cores *cores, const struct mux *mux, struct rea
 	mirror->cores = cores;
 	memset(mirror->slots, 0xff, sizeof(mirror->slots)); /* none */
 	write_crc(cores);
+	orders_init(&mirror->orders, cores);
 	if (copies_init(&mirror->copies, cores, mux->ports, why) ||
 	    entries_init(&mirror->entries, cores, &mux->address, &mux->address6, why)) {
 		mirror_free(mirror);
@@ -266,5 +312,6 @@ void mirror_free(struct mirror *mirror)
 	}
 	entries_clear(&mirror->entries);
 	copies_clear(&mirror->copies);
+	orders_clear(&mirror->orders);
 	free(mirror);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps the pipelines in step with what the mux serves: the control thread tells it of each change (service_listener.h),
- * and it writes the rings' copies (copies.h) and the tables' entries (entries.h).
+ * and it writes the rings' copies (copies.h), what steering maat has (orders.h) and the tables' entries (entries.h).
  *
  * A service is offered to packets once its ring's copy is there. One that has no copy, since registers are full, is not
  * offered: its packets are left to the usual path, and the log says so.
@@ -27,5 +27,8 @@ void mirror_free(struct mirror *mirror);
 /* Any thread: the slot of the counters of a service that is offered, by its id; MIRROR_SLOT_NONE: none. */
 enum { MIRROR_SLOT_NONE = 0xffff };
 uint16_t mirror_slot(const struct mirror *mirror, uint16_t service);
+
+/* Any thread: whether a service that is offered has steering maat, by its id. */
+bool mirror_is_ordered(const struct mirror *mirror, uint16_t service);
 
 #endif

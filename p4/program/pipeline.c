@@ -52,7 +52,10 @@ static int check_registers(struct rte_swx_pipeline *swx, struct reason *why)
 			 {"ring", P4_RING_WORDS},
 			 {"templates", P4_PLACES * P4_LINE_WORDS},
 			 {"tails", P4_PLACES},
-			 {"lows", P4_PLACES}};
+			 {"lows", P4_PLACES},
+			 {"noted", P4_CELLS},
+			 {"second_first", 1},
+			 {"second_syns", 1}};
 	char name[16];
 	int error = 0;
 

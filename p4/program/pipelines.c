@@ -17,11 +17,13 @@
 #include "port.h"
 #include "ports.h"
 #include "service/lookup.h"
+#include "tally.h"
 
-/* What a worker's pipeline was told last. */
+/* What a worker and its pipeline have told each other last. */
 struct told {
 	uint64_t macs[P4_PORT_WIRES]; /* mac_word() */
 	uint32_t now;
+	uint64_t second_first, second_syns; /* of its counters, what the worker has counted */
 } __attribute__((aligned(64)));
 
 struct pipelines {
@@ -54,6 +56,7 @@ static void tell(struct pipelines *pipelines, struct pipeline *pipeline, const s
 struct steered {
 	uint32_t frame_len; /* from Ethernet to the inner packet's end */
 	uint32_t inner_len;
+	uint32_t bucket;
 	uint16_t service;
 	bool moved;
 	bool second;
@@ -96,9 +99,29 @@ static struct steered look(const struct lookup *lookup, const uint8_t *frame)
 		return look_ipip(lookup, frame);
 	return (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
 				.inner_len = ENCAP_AT_IP + ip_len - outer,
+				.bucket = fl_load_be32(gue + FL_STEER_AT_BUCKET),
 				.service = fl_load_be16(gue + FL_STEER_AT_SERVICE),
 				.moved = gue[FL_STEER_AT_FLAGS] & FL_STEER_MOVED,
 				.second = gue[FL_STEER_AT_FLAGS] & FL_STEER_SECOND};
+}
+
+/* Adds to the worker's counter what the pipeline's own has counted since. */
+static void take_count(const struct pipeline *pipeline, const char *name, uint64_t *taken, uint64_t *counter)
+{
+	uint64_t counted = pipeline_read(pipeline, name, 0);
+
+	counter_add(counter, counted - *taken);
+	*taken = counted;
+}
+
+/* Of packets of steering maat: those whose second bucket is first. */
+static void take_ordered(struct pipelines *pipelines, const struct front_burst *burst)
+{
+	const struct pipeline *pipeline = pipelines->cores.pipeline[burst->worker];
+	struct told *told = &pipelines->told[burst->worker];
+
+	take_count(pipeline, "second_first", &told->second_first, &burst->counters->second_first);
+	take_count(pipeline, "second_syns", &told->second_syns, &burst->counters->second_syns);
 }
 
 /* Cuts off what Ethernet has padded, and counts as the usual path does (worker.c). */
@@ -107,6 +130,7 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 	const struct lookup *lookup = tables_lookup(pipelines->cores.tables);
 	struct worker_counters *counters = burst->counters;
 	uint64_t bytes = 0, moved = 0, second = 0;
+	bool is_ordered = false;
 
 	for (uint32_t i = 0; i < out->count; i++) {
 		struct rte_mbuf *mbuf = out->mbufs[i];
@@ -118,6 +142,14 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 		second += steered.second;
 		mbuf->data_len = (uint16_t)steered.frame_len;
 		mbuf->pkt_len = steered.frame_len;
+		if (mirror_is_ordered(pipelines->mirror, steered.service)) {
+			const struct tally_packet packet = {
+			    rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, steered.frame_len - steered.inner_len),
+			    steered.inner_len, steered.bucket};
+
+			tally_order(lookup, burst->worker, &packet);
+			is_ordered = true;
+		}
 		if (slot != MIRROR_SLOT_NONE) {
 			counter_add(&counters->services[slot].packets, 1);
 			counter_add(&counters->services[slot].bytes, steered.inner_len);
@@ -130,6 +162,8 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 	counter_add(&counters->moved, moved);
 	if (second)
 		counter_add(&counters->second, second);
+	if (is_ordered)
+		take_ordered(pipelines, burst);
 }
 
 static void take(struct front *front, struct front_burst *burst)

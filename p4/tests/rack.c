@@ -21,6 +21,7 @@
 #include "crc.h"
 #include "frame.h"
 #include "service/lookup.h"
+#include "steering/maat/maat.h"
 
 enum {
 	MBUFS = 2047,
@@ -289,6 +290,22 @@ static void fill_region(struct rack *rack, const struct service *service, uint64
 	line[P4_LINE_GENERATION] = ring_generation(ring);
 }
 
+void rack_score(struct rack *rack, const struct service *service)
+{
+	const struct ring *ring = service_ring(service);
+	uint32_t line = rack_slot(service) * P4_LINE_WORDS;
+	uint32_t words = (uint32_t)rack_read(rack, "services", line + P4_LINE_REGION) + ring_buckets(ring);
+
+	for (uint32_t id = 0; id < ring_backends(ring)->size; id++) {
+		uint64_t word = rack_read(rack, "ring", words + id);
+
+		if (word)
+			rack_write(rack, "templates", (uint32_t)word + P4_TEMPLATE_SCORE,
+				   p4_score(service, (uint16_t)id));
+	}
+	rack_write(rack, "services", line + P4_LINE_LEAST, p4_least(service));
+}
+
 static uint64_t high_of(const struct fl_address *address)
 {
 	return (uint64_t)fl_load_be32(address->bytes) << 32 | fl_load_be32(address->bytes + 4);
@@ -341,7 +358,14 @@ static void fill_service(struct rack *rack, const struct service *service)
 	assert_true(rack_slot(service) < RACK_SLOTS);
 	if (service_ring(service))
 		fill_region(rack, service, line);
+	if (maat_of(service)) {
+		line[P4_LINE_FILTER] = p4_filter(service, rack->cells);
+		rack->cells += maat_of(service)->settings.filter_bytes;
+		assert_true(rack->cells <= P4_CELLS);
+	}
 	write_line(rack, "services", rack_slot(service), line);
+	if (maat_of(service) && service_ring(service))
+		rack_score(rack, service);
 	for (unsigned v = 0; v < config->vips_count; v++) {
 		const struct fl_address *vip = &config->vips[v];
 
@@ -370,6 +394,8 @@ static void clear_counts(struct rack *rack)
 		clear_count(rack, "bytes", i);
 		clear_count(rack, "moved", i);
 	}
+	clear_count(rack, "second_first", 0);
+	clear_count(rack, "second_syns", 0);
 	cases_clear();
 }
 

@@ -46,6 +46,7 @@ struct rack {
 	struct rack_entry entries[RACK_ENTRIES];
 	unsigned entries_count;
 	uint32_t words, places; /* of ring and templates that are in use */
+	uint32_t cells;         /* of noted that were in use since it was opened */
 	bool tagged;            /* the cluster has a key */
 };
 
@@ -58,6 +59,9 @@ void rack_close(struct rack *rack);
 
 /* Replaces all that registers and tables hold by what the tables have. selves: the mux's own addresses. */
 void rack_fill(struct rack *rack, const struct tables *tables, const struct fl_address *selves, uint32_t selves_count);
+
+/* Writes the scores of a service with steering maat, as its loads have them now. */
+void rack_score(struct rack *rack, const struct service *service);
 
 /* Sets the clock. */
 void rack_now(struct rack *rack, uint32_t now);

@@ -8,7 +8,9 @@
  *	       -> burst_steer() -> twin.c
  *
  * Frames of a round go together, so that SWX's threads take turns. Worlds: each hash and affinity for the service with
- * both families, and each hash with steering `hunt`. Then the registers must have counted what was expected, and each verdict must have occurred.
+ * both families, and each hash with steering `hunt`, and with `maat`. There frames go one by one, since what a connection's
+ * SYN has noted says where later ones go; half of them are of few connections, and loads change. Then the registers must
+ * have counted what was expected, and each verdict must have occurred.
  *
  * With --cases all is written to a file (cases.h), but frames in two buffers and with little headroom, which only SWX has.
  *
@@ -30,14 +32,18 @@
 #include "rack.h"
 #include "random_frame.h"
 #include "steering/hunt/hunt.h"
+#include "steering/maat/maat.h"
 #include "steering/steering.h"
 #include "twin.h"
 
 enum {
 	NOW = 1700000100,
 	ROUND = 64,
-	WORLDS = 6,
+	WORLDS = 8,
 	WORLD_HUNT = 4, /* the first of two whose connections have a second bucket */
+	WORLD_MAAT = 6, /* the same, and an order */
+	CONNECTIONS = 200,
+	NEW_LOADS = 256, /* frames between two changes of loads */
 	BUCKETS = 1024,
 	BACKENDS = 40,
 	BACKEND_REMOVED = 39,
@@ -51,6 +57,7 @@ static uint64_t met[P4_VERDICTS], left_by[RACK_OUTS];
 /* Of each part of a header: none, with an IPv4 or an IPv6 address. */
 enum { PARTS = 3 };
 static uint64_t headers_met[2][2][PARTS];         /* inner, outer family: IPv4, IPv6; MOVED */
+static uint64_t ordered_met, opened_met;          /* second buckets that were first; SYNs among them */
 static uint64_t ipip_met[2];                      /* no move; a previous owner */
 static uint64_t seconds_met[PARTS][PARTS][PARTS]; /* SECOND, MOVED2, MOVED */
 
@@ -68,6 +75,7 @@ struct round {
 };
 
 static struct round expected_round;
+static uint64_t expected_second_first, expected_second_syns;
 static uint64_t expected[RACK_SLOTS][P4_VERDICTS], expected_moved[RACK_SLOTS], expected_bytes[RACK_SLOTS], refused;
 
 /* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 an MTU of 600, 2 leaves by wire 1. */
@@ -133,9 +141,11 @@ static void serve(struct tables *tables, unsigned world)
 			config.vips[1] = image_address(random_vips6[0]);
 			config.mptcp = (struct mptcp_ports){20000, 20060};
 			config.hash = world & 1 ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
-			config.affinity = world & 2 ? AFFINITY_CLIENT : AFFINITY_CONNECTION;
+			config.affinity = world < WORLD_HUNT && world & 2 ? AFFINITY_CLIENT : AFFINITY_CONNECTION;
 			if (world >= WORLD_HUNT)
-				config.steering = &steering_hunt;
+				config.steering = world < WORLD_MAAT ? &steering_hunt : &steering_maat;
+			config.maat = world & 1 ? (struct maat_settings){MAAT_BYTES, 10, 1000, 524288, 2}
+						: (struct maat_settings){MAAT_PACKETS, 10, 1000, 65536, 3};
 			config.window = world & 1 ? 100000 : 0;
 			config.hold = world & 1 ? 0 : 3600;
 			break;
@@ -261,7 +271,36 @@ static void make_source(struct chance *chance, struct frame *out)
 	}
 }
 
-static void feed(struct rack *rack, struct chance *chance, const struct twin *twin)
+/* A segment of one of few connections to the first service, with any of the flags that matter. */
+static void make_connection(struct chance *chance, struct frame *out)
+{
+	static const uint8_t tcp_flags[] = {0x02, 0x02, 0x12, 0x10, 0x10, 0x10, 0x18, 0x11, 0x04, 0x07};
+	bool ipv6 = chance_below(chance, 2);
+	struct flow flow = ipv6 ? frame_flow6(IPPROTO_TCP) : frame_flow(IPPROTO_TCP);
+
+	flow.source_port = (uint16_t)(1000 + chance_below(chance, CONNECTIONS));
+	flow.destination = image_address(ipv6 ? random_vips6[0] : random_vips[0]);
+	flow.destination_port = 80;
+	*out = frame_new(&flow, chance_below(chance, 100));
+	out->bytes[(ipv6 ? FRAME_AT_L46 : FRAME_AT_L4) + 13] = tcp_flags[chance_below(chance, sizeof(tcp_flags))];
+}
+
+/* Loads of all kinds, which both compare until they are changed again. */
+static void change_loads(struct rack *rack, struct chance *chance, const struct tables *tables)
+{
+	const struct service *service = tables_find_id(tables, 1);
+	struct maat_loads *loads = maat_of(service)->loads;
+
+	for (uint32_t id = 1; id <= BACKENDS; id++) {
+		float load = chance_below(chance, 6) ? (float)chance_below(chance, 400) / 4 : -1;
+
+		memcpy(&loads->scores[id], &load, sizeof(load));
+	}
+	memcpy(&loads->least, &(float){(float)chance_below(chance, 40) / 4}, sizeof(float));
+	rack_score(rack, service);
+}
+
+static void feed(struct rack *rack, struct chance *chance, const struct twin *twin, bool connections)
 {
 	unsigned wire = chance_below(chance, RACK_WIRES);
 	struct twin_expected what;
@@ -269,7 +308,9 @@ static void feed(struct rack *rack, struct chance *chance, const struct twin *tw
 	struct frame frame;
 	uint32_t visible;
 
-	if (chance_below(chance, 16))
+	if (connections && chance_below(chance, 2))
+		make_connection(chance, &frame);
+	else if (chance_below(chance, 16))
 		random_frame(chance, &frame);
 	else
 		make_source(chance, &frame);
@@ -283,6 +324,8 @@ static void feed(struct rack *rack, struct chance *chance, const struct twin *tw
 		met[what.verdict]++;
 		if (what.verdict == VERDICT_SERVICE) {
 			expected_moved[what.slot] += what.moved;
+			expected_second_first += what.second_first;
+			expected_second_syns += what.second_syns;
 			expected_bytes[what.slot] += frame.len;
 			count_header(&what.out);
 			expect_at(what.port - RACK_FIRST_PORT, &what.out);
@@ -371,6 +414,10 @@ static void check_counts(const struct rack *rack)
 		cases_count("moved", slot, expected_moved[slot]);
 		cases_count("bytes", slot, expected_bytes[slot]);
 	}
+	assert_int_equal(rack_read(rack, "second_first", 0), expected_second_first);
+	assert_int_equal(rack_read(rack, "second_syns", 0), expected_second_syns);
+	cases_count("second_first", 0, expected_second_first);
+	cases_count("second_syns", 0, expected_second_syns);
 	assert_int_equal(rack->in[0].refused + rack->in[1].refused, refused);
 	assert_int_equal(rack->in[0].refused_full + rack->in[1].refused_full, 0);
 }
@@ -397,13 +444,23 @@ static void run_world(struct rack *rack, unsigned world, struct chance *chance)
 	memset(expected, 0, sizeof(expected));
 	memset(expected_moved, 0, sizeof(expected_moved));
 	memset(expected_bytes, 0, sizeof(expected_bytes));
+	expected_second_first = expected_second_syns = 0;
 	for (uint64_t fed = 0; fed < packets / WORLDS; fed += ROUND) {
-		for (uint32_t i = 0; i < ROUND; i++)
-			feed(rack, chance, &twin);
+		if (world >= WORLD_MAAT && fed % NEW_LOADS == 0)
+			change_loads(rack, chance, tables);
+		for (uint32_t i = 0; i < ROUND; i++) {
+			feed(rack, chance, &twin, world >= WORLD_MAAT);
+			if (world >= WORLD_MAAT) {
+				rack_run(rack);
+				take(rack);
+			}
+		}
 		rack_run(rack);
 		take(rack);
 	}
 	check_counts(rack);
+	ordered_met += expected_second_first;
+	opened_met += expected_second_syns;
 	tables_free(tables);
 }
 
@@ -435,6 +492,8 @@ static void check_met(void)
 	for (unsigned i = PARTS * PARTS; i < PARTS * PARTS * PARTS; i++)
 		if (!seconds_met[i / 9][i / 3 % 3][i % 3])
 			fail_msg("no header with a second bucket of kind %u was written", i);
+	printf("# second bucket first   %" PRIu64 ", SYNs %" PRIu64 "\n", ordered_met, opened_met);
+	assert_true(opened_met && ordered_met > opened_met);
 	assert_true(ipip_met[0] && ipip_met[1]);
 	assert_true(refused || cases_recording());
 	for (unsigned out = 0; out < RACK_OUTS; out++)

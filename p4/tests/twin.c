@@ -151,6 +151,8 @@ void twin_expect(const struct twin *twin, const struct frame *frame, uint32_t vi
 	packet = &burst.packets[0];
 	out->slot = 0;
 	out->moved = burst.moved;
+	out->second_first = burst.second_first;
+	out->second_syns = burst.second_syns;
 	out->out.len = 0;
 	if (packet->verdict == VERDICT_NOT_OURS || packet->verdict == VERDICT_PEER) {
 		out->verdict = VERDICT_NOT_OURS; /* to the mux itself: fragments that others send here */

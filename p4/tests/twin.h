@@ -20,7 +20,8 @@ struct twin_expected {
 	uint16_t slot;    /* under which it counts */
 	uint8_t port;     /* DPDK's, to leave by; with VERDICT_SERVICE */
 	bool moved;
-	struct frame out; /* likewise */
+	bool second_first, second_syns; /* as the burst counts it */
+	struct frame out;               /* likewise */
 };
 
 /* visible: bytes of the frame in its first buffer. */

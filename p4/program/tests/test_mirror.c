@@ -20,6 +20,7 @@
 #include "ring/fold.h"
 #include "ring/ring.h"
 #include "steering/hunt/hunt.h"
+#include "steering/maat/maat.h"
 #include "steering/steering.h"
 #include "world.h"
 
@@ -29,8 +30,10 @@ enum {
 	PACKETS = 24, /* after each */
 	BUCKETS = 1024,
 	BACKENDS = 5,
+	ID_MAAT = 2,
 	ID_IPIP = 5,
-	IDS = 90, /* beyond the first table of backends, which has 64 lines */
+	CONNECTIONS = 16, /* to ID_MAAT, of each family */
+	IDS = 90,         /* beyond the first table of backends, which has 64 lines */
 };
 
 /* A service, and its ring as the tests know it. */
@@ -46,6 +49,7 @@ struct walk {
 	struct chance chance;
 	struct known known[SERVICES];
 	unsigned taken, referred, others;
+	uint64_t now_ms;
 	bool with_ipv6;
 };
 
@@ -66,6 +70,10 @@ static struct service_config config_of(struct walk *walk, uint16_t id)
 	config.affinity = id % 3 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
 	if (id % 3 == 1)
 		config.steering = &steering_hunt;
+	if (id == ID_MAAT) {
+		config.steering = &steering_maat;
+		config.maat = (struct maat_settings){below(walk, 2) ? MAAT_PACKETS : MAAT_BYTES, 10, 1000, 65536, 3};
+	}
 	if (id == ID_IPIP)
 		config.encap = &encap_ipip;
 	config.ports[1] = (struct service_port){.protocol = IPPROTO_UDP, .port = 53};
@@ -93,6 +101,8 @@ static void load(struct walk *walk, struct known *known)
 	struct delta image = image_snapshot(known->config.id, generation, BUCKETS, BACKENDS);
 	struct reason why = {{0}};
 
+	for (uint32_t i = 0; i < BACKENDS; i++)
+		image.backends[i].weight = (uint16_t)(1 + i % 3);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		if (!below(walk, 3)) {
 			image.previous[i] = (uint16_t)(1 + below(walk, BACKENDS));
@@ -182,7 +192,13 @@ static void configure(struct walk *walk, struct known *known)
 	known->config.vips[0].bytes[14] = (uint8_t)below(walk, 2);
 	known->config.window = 100 + 100 * below(walk, 3);
 	known->config.hold = below(walk, 2) * 3600;
-	known->config.mss = below(walk, 2) ? 1400 : 0;
+	known->config.mss = known->config.id != ID_MAAT && below(walk, 2) ? 1400 : 0;
+	if (known->config.id == ID_MAAT) { /* more hashes than the pipeline has, too; few of them need many cells */
+		known->config.maat.delta = 10 * below(walk, 4);
+		known->config.maat.filter_hashes =
+		    below(walk, 2) ? known->config.maat.filter_hashes : 1 + below(walk, 4);
+		known->config.maat.filter_bytes = known->config.maat.filter_hashes < 2 ? 524288 : 65536;
+	}
 	known->config.stateless_udp = below(walk, 2);
 	known->config.quic.length = (uint8_t)(!below(walk, 4) && known->config.encap != &encap_ipip);
 	if (tables_change(walk->world.tables, known->service, &known->config, &why))
@@ -226,6 +242,21 @@ static void step(struct walk *walk)
 		configure(walk, known);
 	else
 		apply(walk, known);
+	tables_tick(walk->world.tables, walk->now_ms += 10);
+}
+
+/* Of few connections: their filters answer. SYN, SYN again, data, or an end. */
+static void make_connection(struct walk *walk, struct flow *flow)
+{
+	flow->source = image_address(fl_address_is_ipv4(&flow->destination) ? "11.0.0.1" : "2001:db8:7::1");
+	flow->source_port = (uint16_t)(1 + below(walk, CONNECTIONS));
+}
+
+static uint8_t any_flags(struct walk *walk)
+{
+	static const uint8_t flags[] = {0x02, 0x02, 0x10, 0x10, 0x18, 0x11, 0x04};
+
+	return flags[below(walk, sizeof(flags))];
 }
 
 static struct frame random_packet(struct walk *walk, const struct known *known)
@@ -241,11 +272,16 @@ static struct frame random_packet(struct walk *walk, const struct known *known)
 	flow.source = image_address(fl_address_is_ipv4(&flow.destination) ? "11.0.0.0" : "2001:db8:7::");
 	fl_store_be16(flow.source.bytes + 13, (uint16_t)chance_next(&walk->chance));
 	flow.source.bytes[15] = (uint8_t)chance_next(&walk->chance);
+	if (config->id == ID_MAAT)
+		make_connection(walk, &flow);
 	frame = frame_new(&flow, below(walk, 5) ? below(walk, 1000) : 1350 + below(walk, 150));
 	if (frame.len < 60) /* as Ethernet pads */
 		frame.len = 60;
 	if (flow.protocol == IPPROTO_TCP && !below(walk, 6) && fl_address_is_ipv4(&flow.destination))
 		frame.bytes[FRAME_AT_L4 + 13] = 0x02;
+	if (flow.protocol == IPPROTO_TCP && config->id == ID_MAAT)
+		frame.bytes[(fl_address_is_ipv4(&flow.destination) ? FRAME_AT_L4 : FRAME_AT_L46) + 13] =
+		    any_flags(walk);
 	return frame;
 }
 
@@ -254,12 +290,42 @@ static bool must_take(const struct known *known, const struct frame *frame)
 {
 	bool ipv4 = frame->bytes[13] == 0, tcp = frame->bytes[FRAME_AT_IP + (ipv4 ? 9 : 6)] == IPPROTO_TCP;
 
+	if (tcp && known->config.maat.filter_hashes > P4_FILTER_HASHES_MAX)
+		return false;
 	return tcp ? !(known->config.mss && frame->bytes[ipv4 ? FRAME_AT_L4 + 13 : FRAME_AT_L46 + 13] & 2)
 		   : !known->config.quic.length;
 }
 
+/* What has been counted for loads, of all backends; both paths count each packet, for the same one. */
+static uint32_t loads_of(const struct known *known, uint32_t *of_one)
+{
+	const struct maat *maat = maat_of(known->service);
+	uint32_t sum = 0;
+
+	for (uint32_t id = 0; maat && id <= IDS; id++) {
+		sum += maat->counts[id];
+		of_one[id] = maat->counts[id];
+	}
+	return sum;
+}
+
+static void check_loads(const struct known *known, const uint32_t *before, uint32_t sum_before,
+			const struct frame *frame)
+{
+	uint32_t now[IDS + 1], changed = 0, by = loads_of(known, now) - sum_before;
+	bool ipv4 = frame->bytes[13] == 0;
+	uint32_t len =
+	    ipv4 ? fl_load_be16(frame->bytes + FRAME_AT_IP + 2) : 40U + fl_load_be16(frame->bytes + FRAME_AT_IP + 4);
+
+	for (uint32_t id = 0; id <= IDS; id++)
+		changed += now[id] != before[id];
+	assert_int_equal(changed, 1);
+	assert_int_equal(by, 2 * (known->config.maat.load == MAAT_PACKETS ? 1 : len));
+}
+
 static void send_one(struct walk *walk)
 {
+	uint32_t loads[IDS + 1], sum;
 	const struct known *known = &walk->known[below(walk, SERVICES)];
 	const struct worker_counters *counters = counters_of(walk->world.counters, 0);
 	struct world_sent sent;
@@ -270,7 +336,10 @@ static void send_one(struct walk *walk)
 		return;
 	frame = random_packet(walk, known);
 	before = counters->services[known->service->slot].packets;
+	sum = loads_of(known, loads);
 	sent = world_send(&walk->world, &frame);
+	if (sent.taken && maat_of(known->service))
+		check_loads(known, loads, sum, &frame);
 	assert_int_equal(counters->services[known->service->slot].packets - before, sent.taken);
 	if (sent.verdict == VERDICT_SERVICE && sent.by_wire && must_take(known, &frame) && !sent.taken)
 		fail_msg("%s: a packet of %u bytes is left", known->config.name, frame.len);
@@ -281,7 +350,8 @@ static void send_one(struct walk *walk)
 
 static void the_pipeline_follows_every_change(void **state)
 {
-	struct walk walk = {.chance = {*(const uint64_t *)*state}, .with_ipv6 = true};
+	struct walk walk = {.chance = {*(const uint64_t *)*state}, .with_ipv6 = true, .now_ms = 1000};
+	const struct worker_counters *counters;
 	struct next_hop wire = image_wire;
 
 	world_open(&walk.world, 2);
@@ -291,6 +361,10 @@ static void the_pipeline_follows_every_change(void **state)
 			send_one(&walk);
 	}
 	print_message("# %u packets by the pipeline, %u referred, %u others\n", walk.taken, walk.referred, walk.others);
+	counters = counters_of(walk.world.counters, 0);
+	print_message("# %llu by the second bucket, %llu of them SYNs\n", (unsigned long long)counters->second_first,
+		      (unsigned long long)counters->second_syns);
+	assert_true(counters->second_syns > 10 && counters->second_first > counters->second_syns);
 	assert_true(walk.taken > CHANGES * PACKETS / 4);
 	assert_true(walk.referred && walk.others);
 	for (struct known *known = walk.known; known < walk.known + SERVICES; known++)
@@ -332,6 +406,20 @@ static void it_serves_what_its_node_says(void **state)
 	assert_false(has(mirror_serves.encap, encap_srv6.name));
 	refuse(&world, &config, -ENOSPC, "buckets is ");
 	config.buckets = mirror_serves.buckets;
+	assert_int_equal(tables_add(world.tables, &config, &service, &why), 0);
+	tables_remove(world.tables, service);
+	config = image_config(1, "10.99.0.1", BUCKETS);
+	config.steering = &steering_maat;
+	config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 2 * P4_CELLS, 3};
+	refuse(&world, &config, -ENOSPC, "maat.filterBytes is 2097152; allowed with a mux of kind p4: 1048576 ");
+	config.maat.filter_bytes = P4_CELLS;
+	assert_int_equal(tables_add(world.tables, &config, &service, &why), 0);
+	config.id = 2;
+	config.vips[0] = image_address("10.99.0.2");
+	strcpy(config.name, "second");
+	config.maat.filter_bytes = 1024;
+	refuse(&world, &config, -ENOSPC, "at most 0 for one more now");
+	tables_remove(world.tables, service);
 	assert_int_equal(tables_add(world.tables, &config, &service, &why), 0);
 	tables_remove(world.tables, service);
 	world_close(&world);

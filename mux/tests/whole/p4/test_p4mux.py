@@ -326,6 +326,6 @@ def test_options_that_it_does_not_have(tmp_path: Path):
     many = [word for n in range(4) for word in ("--port", f"af_packet:x{n}")]
     done = subprocess.run([*command, *many], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2 and "5 are given" in done.stderr
-    few = ["--memory", "287", "--workers", "2", "--check"]
+    few = ["--memory", "303", "--workers", "2", "--check"]
     done = subprocess.run([*command, *few], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2 and "at least 288, of which a pipeline takes 104" in done.stderr
+    assert done.returncode == 2 and "at least 304, of which a pipeline takes 112" in done.stderr

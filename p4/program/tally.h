@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a packet that a pipeline has steered does to a service with steering `maat`, as packet/order.h has it for the
+ * usual path: it counts for its backend's load, and its filter notes or forgets the connection, so that both paths, and
+ * explanations, order alike.
+ */
+#ifndef FAIRLEAD_P4_TALLY_H
+#define FAIRLEAD_P4_TALLY_H
+
+#include "service/lookup.h"
+
+/* A steered packet: the inner one, and the bucket that its header names. */
+struct tally_packet {
+	const uint8_t *inner;
+	uint32_t len;
+	uint32_t bucket; /* FL_STEER_BUCKET_NONE: its port names the backend, or it is a datagram without one */
+};
+
+/* The worker, between two quiescent states. Nothing for other services, and ports that have just gone. */
+void tally_order(const struct lookup *lookup, unsigned worker, const struct tally_packet *packet);
+
+#endif
