@@ -517,7 +517,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "p4": (run_p4, 20 if long_too() else 8),
     "server": (run_meson, 20),
     "module": (run_module, 30),
-    "controller": (run_controller, 18),
+    "controller": (run_controller, 25),
     "api": (run_api, 6),
     "fuzz": (run_fuzz, 45),
     "jepsen": (run_jepsen, 26),
