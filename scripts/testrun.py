@@ -36,8 +36,8 @@ LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
 COMPILED = BUILD / "p4-compiled"
 LONG = "--long"
-# Parts that run beside others, in this order, from the part UNTIL on: before, the others build in the same folder.
-BESIDE, UNTIL = ("fuzz", "protocol"), "module"
+# Parts that run beside others, in this order, from the part UNTIL on, since which processors are mostly idle.
+BESIDE, UNTIL = ("fuzz", "protocol"), "jepsen"
 IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothing else would
 NAMED = 50  # cases of a part that are listed after the table
 # Tests of the lab that bring up labs of their own or take long, the longest first.
