@@ -16,6 +16,7 @@ import struct
 import subprocess
 import time
 
+from oracle.notice import PROTOCOL
 from scapy.all import ICMP, IP, TCP, UDP, Ether, Raw
 
 VIP = "10.99.0.1"
@@ -138,7 +139,8 @@ class Rack:
 
 
 def is_tunnel(frame):
-    return UDP in frame and frame[UDP].dport == 6080
+    """Whether it has a packet inside, which notices have not: these come beside packets, at any time."""
+    return UDP in frame and frame[UDP].dport == 6080 and bytes(frame[UDP].payload)[1:2] != bytes([PROTOCOL])
 
 
 def is_echo_reply(frame):
