@@ -82,9 +82,10 @@
         (recur (conj steps step) (+ at every) healed (rest drawn))))))
 
 (defn needed
-  "The scenarios with the cluster as a schedule or a switch needs it: with its window, its hold and its steering."
+  "The scenarios with the cluster as a schedule or a switch needs it: with its window, its hold, its steering and its
+  muxes of kind p4."
   [scenarios described]
-  (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds :steering])))
+  (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds :steering :p4-muxes])))
 
 (def usual-lives
   "Least and longest of a long connection, as parts of the window, where a schedule or a switch says nothing of them."
