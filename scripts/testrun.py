@@ -346,9 +346,8 @@ def pytest(results: Path) -> tuple[str | Path, ...]:
 
 def run_lab(part: Part) -> None:
     """
-    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Four runs at a
-    time, because all mostly wait: three use half of two cores. Each has a network and a /run of its own, so that no run
-    sees another's labs.
+    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Three runs at a
+    time, because all mostly wait. Each has a network and a /run of its own, so that no run sees another's labs.
     """
     if part.run("lab/build"):
         part.counts.fail("lab/build failed")
@@ -370,8 +369,8 @@ def run_lab(part: Part) -> None:
         results = LOGS / f"lab-{name}.xml"
         return results, part.run(*APART, *pytest(results), *runs[name])
 
-    with ThreadPoolExecutor(4) as four:
-        for results, code in four.map(run, runs):
+    with ThreadPoolExecutor(3) as three:
+        for results, code in three.map(run, runs):
             part.settle(junit([results]), code, "pytest")
 
 
