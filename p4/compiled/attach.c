@@ -67,6 +67,9 @@ int compiled_attach(struct rte_swx_pipeline *pipeline, const struct p4_ends *end
 	struct hash_func *function;
 	int error = 0;
 
+	if (pipeline->n_structs != compiled_structs || pipeline->metadata_struct_id != compiled_structs - 1 ||
+	    (pipeline->metadata_st->n_bits + 7) / 8 != compiled_metadata_bytes)
+		return -EINVAL;
 	for (unsigned i = 0; !error && i < ends->wires; i++)
 		error = attach_in(pipeline, i, &ends->in[i]);
 	for (unsigned i = 0; !error && i < P4_PORTS_OUT; i++)

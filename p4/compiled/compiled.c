@@ -62,5 +62,8 @@ int compiled_build(struct rte_swx_pipeline **out, const char *name, const struct
 		return 0;
 	rte_swx_pipeline_free(*out);
 	*out = NULL;
-	return reason_set(why, error, "%s: no memory for the compiled pipeline's ports", name);
+	return reason_set(why, error,
+			  error == -ENOMEM ? "%s: no memory for the compiled pipeline's ports"
+					   : "%s: the compiled pipeline has other structs than its code; build again",
+			  name);
 }

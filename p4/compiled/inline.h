@@ -19,3 +19,14 @@
 #include <rte_swx_table_selector.h>
 
 #define inline inline __attribute__((always_inline))
+
+/*
+ * Ports get a copy of SWX's note on a packet: a function that got the address of the thread's own might change all of
+ * the thread, as far as the compiler knows (own.h).
+ */
+#define OWN_NOTE(note)                                                                                                 \
+	(&(struct rte_swx_pkt){                                                                                        \
+	    .handle = (note)->handle, .pkt = (note)->pkt, .offset = (note)->offset, .length = (note)->length})
+#define pkt_tx(object, note)               pkt_tx(object, OWN_NOTE(note))
+#define pkt_fast_clone_tx(object, note)    pkt_fast_clone_tx(object, OWN_NOTE(note))
+#define pkt_clone_tx(object, note, length) pkt_clone_tx(object, OWN_NOTE(note), length)

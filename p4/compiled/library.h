@@ -15,7 +15,11 @@ enum { BUILD_ID_MAX = 129 }; /* hex digits and the end */
 /* Of the DPDK library that this one was compiled for. */
 extern const char compiled_for[];
 
-/* Gives a built pipeline these ports, and SipHash in place of COMPILED_STANDIN. -ENOMEM, and it must be freed. */
+/* What its code takes a pipeline to have (own.h). */
+extern const unsigned compiled_structs, compiled_metadata_bytes;
+
+/* Gives a built pipeline these ports, and SipHash in place of COMPILED_STANDIN. -ENOMEM, or -EINVAL of
+ * another pipeline than this library's, and it must be freed. */
 int compiled_attach(struct rte_swx_pipeline *pipeline, const struct p4_ends *ends);
 
 /* Of DPDK's pipeline library in this process; empty: it has none. */

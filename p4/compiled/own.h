@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Behind DPDK's internal header, in front of its generated code: a packet's state in local variables.
+ *
+ * SWX keeps that state in a thread of its own, where the metadata are memory that any store through a pointer might
+ * change. So the compiler loaded three pointers for each instruction and kept nothing in a register. While one of the
+ * generated functions runs, the thread is this function's alone. It works on a copy, whose address no other function
+ * gets, and writes back what the next one of them, a table or an action will look at. Behind the last one the packet has
+ * left, and its metadata are of no use.
+ *
+ * generate.c has put OWN_THREAD where a function of the pipeline names its thread, and has defined OWN_STRUCTS and
+ * OWN_METADATA_BYTES by the .spec; attach.c compares them with the pipeline. What a function ends with is replaced here.
+ */
+#ifndef FAIRLEAD_P4_COMPILED_OWN_H
+#define FAIRLEAD_P4_COMPILED_OWN_H
+
+enum { OWN_METADATA_WORDS = (OWN_METADATA_BYTES + 7) / 8 + 1 }; /* instructions read 8 bytes wherever a field begins */
+
+#define OWN_THREAD                                                                                                     \
+	struct thread *const home = &p->threads[p->thread_id];                                                         \
+	uint64_t own_metadata[OWN_METADATA_WORDS];                                                                     \
+	uint8_t *own_structs[OWN_STRUCTS];                                                                             \
+	struct thread own = *home, *const t = &own;                                                                    \
+	memcpy(own_metadata, home->metadata, OWN_METADATA_BYTES);                                                      \
+	memcpy(own_structs, home->structs, sizeof(own_structs));                                                       \
+	own_structs[OWN_STRUCTS - 1] = (uint8_t *)own_metadata;                                                        \
+	own.metadata = (uint8_t *)own_metadata;                                                                        \
+	own.structs = own_structs;                                                                                     \
+	own.recirculate = 0;                                                                                           \
+	own.mirroring_slots_mask = 0;
+
+/* The packet goes on elsewhere. structs[0] is an action's; the last one is the metadata. */
+static inline void own_leave(struct thread *home, const struct thread *own)
+{
+	home->pkt = own->pkt;
+	home->ptr = own->ptr;
+	home->valid_headers = own->valid_headers;
+	home->n_headers_out = own->n_headers_out;
+	memcpy(home->structs + 1, own->structs + 1, (OWN_STRUCTS - 2) * sizeof(*home->structs));
+	memcpy(home->metadata, own->metadata, OWN_METADATA_BYTES);
+}
+
+#define thread_ip_inc(p)     (own_leave(home, t), thread_ip_inc(p))
+#define thread_ip_set(t, to) (own_leave(home, t), thread_ip_set(home, to))
+
+/* The packet has left. */
+#define thread_ip_reset(p, t) thread_ip_reset(p, home)
+
+#endif
