@@ -12,12 +12,15 @@
 
 #include "library.h"
 
-enum { LINE_LEN_MAX = 4096 };
+enum { LINE_LEN_MAX = 4096, FIELDS_MAX = 256 };
 
 /* What own.h must know of a .spec. */
 struct shape {
 	unsigned headers;
-	unsigned metadata_bits;
+	unsigned fields; /* of the last struct: in the end, of the metadata */
+	unsigned bits[FIELDS_MAX];
+	char name[64];     /* its */
+	char metadata[64]; /* once that is known */
 };
 
 static const char hash[] = "\thash siphash ", standin[] = "\thash " COMPILED_STANDIN " ";
@@ -28,30 +31,28 @@ static void die(const char *path, const char *text)
 	exit(1);
 }
 
-/* Adds a line's part to the shape. A struct is metadata if the line behind it says so, so each one is counted. */
+/* Adds a line's part to the shape. */
 static void look(const char *path, const char *line, struct shape *shape)
 {
-	static const char *const copied[] = {"\tlearn ", "\tmirror ", "\trecirculate", "\textern "};
-	static char name[64];
-	static unsigned bits;
-	char word[64];
-	unsigned width;
+	static const char *const refused[] = {"\tlearn ", "\tmirror ", "\trecirculate", "\textern "};
+	unsigned bits;
+	char name[64];
 
-	for (unsigned i = 0; i < sizeof(copied) / sizeof(*copied); i++)
-		if (!strncmp(line, copied[i], strlen(copied[i])))
-			die(path,
-			    "has an instruction of which own.h keeps no state: learn, mirror, recirculate, extern");
-	if (sscanf(line, "struct %63s {", word) == 1) {
-		strcpy(name, word);
-		bits = 0;
-	} else if (sscanf(line, "\tbit<%u>", &width) == 1) {
-		bits += width;
+	for (unsigned i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (!strncmp(line, refused[i], strlen(refused[i])))
+			die(path, "has learn, mirror, recirculate or extern, whose state own.h does not keep");
+	if (sscanf(line, "struct %63s {", name) == 1 && !shape->metadata[0]) {
+		strcpy(shape->name, name);
+		shape->fields = 0;
+	} else if (sscanf(line, "\tbit<%u>", &bits) == 1 && !shape->metadata[0]) {
+		if (shape->fields == FIELDS_MAX || bits % 8)
+			die(path, "has a struct of more fields than 256, or one that is not of whole bytes");
+		shape->bits[shape->fields++] = bits;
 	} else if (!strncmp(line, "header ", 7)) {
 		shape->headers++;
-	} else if (sscanf(line, "metadata instanceof %63s", word) == 1) {
-		if (strcmp(word, name))
-			die(path, "has another struct between that of the metadata and its use");
-		shape->metadata_bits = bits;
+	} else if (sscanf(line, "metadata instanceof %63s", shape->metadata) == 1 &&
+		   strcmp(shape->metadata, shape->name)) {
+		die(path, "has another struct between that of the metadata and its use");
 	}
 }
 
@@ -75,6 +76,21 @@ static FILE *read_spec(const char *path, struct shape *shape)
 	fclose(spec);
 	rewind(out);
 	return out;
+}
+
+/* Structs are one for an action's arguments, the headers', and the metadata's. */
+static void write_shape(FILE *code, const struct shape *shape)
+{
+	fprintf(code, "#include <stdint.h>\n\nenum { OWN_STRUCTS = %u };\n\nstruct own_fields {\n", shape->headers + 2);
+	for (unsigned i = 0; i < shape->fields; i++) {
+		unsigned bits = shape->bits[i];
+
+		if (bits == 8 || bits == 16 || bits == 32 || bits == 64)
+			fprintf(code, "\tuint%u_t field%u;\n", bits, i);
+		else
+			fprintf(code, "\tuint8_t field%u[%u];\n", i, bits / 8);
+	}
+	fputs("} __attribute__((packed));\n\n", code);
 }
 
 /* The generated code with OWN_THREAD in its functions of the pipeline. */
@@ -121,12 +137,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "generate: %s: line %u: %s\n", argv[1], line, text ? text : "no reason given");
 		return 1;
 	}
-	/* structs: one for an action's arguments, the headers', the metadata's */
-	fprintf(code, "enum { OWN_STRUCTS = %u, OWN_METADATA_BYTES = %u };\n", shape.headers + 2,
-		(shape.metadata_bits + 7) / 8);
-	fputs("#include \"inline.h\"\n#include \"rte_swx_pipeline_internal.h\"\n#include \"own.h\"\n", code);
+	write_shape(code, &shape);
+	fputs("#include \"inline.h\"\n#include \"rte_swx_pipeline_internal.h\"\n#include \"narrow.h\"\n#include "
+	      "\"own.h\"\n",
+	      code);
 	copy_code(argv[1], made, code);
-	fputs("\nconst unsigned compiled_structs = OWN_STRUCTS, compiled_metadata_bytes = OWN_METADATA_BYTES;\n", code);
+	fputs("\nconst unsigned compiled_structs = OWN_STRUCTS, compiled_metadata_bytes = sizeof(struct own_fields);\n",
+	      code);
 	fprintf(code, "const char compiled_for[] = \"%s\";\n", id);
 	fclose(spec);
 	fclose(made);

@@ -9,22 +9,28 @@
  * left, and its metadata are of no use.
  *
  * generate.c has put OWN_THREAD where a function of the pipeline names its thread, and has defined OWN_STRUCTS and
- * OWN_METADATA_BYTES by the .spec; attach.c compares them with the pipeline. What a function ends with is replaced here.
+ * struct own_fields by the .spec; attach.c compares them with the pipeline. What a function ends with is replaced here.
  */
 #ifndef FAIRLEAD_P4_COMPILED_OWN_H
 #define FAIRLEAD_P4_COMPILED_OWN_H
 
-enum { OWN_METADATA_WORDS = (OWN_METADATA_BYTES + 7) / 8 + 1 }; /* instructions read 8 bytes wherever a field begins */
+/* The metadata. Instructions that are not in narrow.h reach up to 7 bytes beyond a field's. */
+struct own_metadata {
+	struct own_fields fields;
+	uint64_t beyond;
+} __attribute__((packed));
 
 #define OWN_THREAD                                                                                                     \
 	struct thread *const home = &p->threads[p->thread_id];                                                         \
-	uint64_t own_metadata[OWN_METADATA_WORDS];                                                                     \
+	struct own_metadata own_metadata;                                                                              \
 	uint8_t *own_structs[OWN_STRUCTS];                                                                             \
 	struct thread own = *home, *const t = &own;                                                                    \
-	memcpy(own_metadata, home->metadata, OWN_METADATA_BYTES);                                                      \
-	memcpy(own_structs, home->structs, sizeof(own_structs));                                                       \
-	own_structs[OWN_STRUCTS - 1] = (uint8_t *)own_metadata;                                                        \
-	own.metadata = (uint8_t *)own_metadata;                                                                        \
+	own_metadata.fields = *(const struct own_fields *)home->metadata;                                              \
+	own_metadata.beyond = 0;                                                                                       \
+	for (unsigned i = 0; i < OWN_STRUCTS - 1; i++)                                                                 \
+		own_structs[i] = home->structs[i];                                                                     \
+	own_structs[OWN_STRUCTS - 1] = (uint8_t *)&own_metadata;                                                       \
+	own.metadata = (uint8_t *)&own_metadata;                                                                       \
 	own.structs = own_structs;                                                                                     \
 	own.recirculate = 0;                                                                                           \
 	own.mirroring_slots_mask = 0;
@@ -36,8 +42,9 @@ static inline void own_leave(struct thread *home, const struct thread *own)
 	home->ptr = own->ptr;
 	home->valid_headers = own->valid_headers;
 	home->n_headers_out = own->n_headers_out;
-	memcpy(home->structs + 1, own->structs + 1, (OWN_STRUCTS - 2) * sizeof(*home->structs));
-	memcpy(home->metadata, own->metadata, OWN_METADATA_BYTES);
+	for (unsigned i = 1; i < OWN_STRUCTS - 1; i++)
+		home->structs[i] = own->structs[i];
+	*(struct own_fields *)home->metadata = *(const struct own_fields *)own->metadata;
 }
 
 #define thread_ip_inc(p)     (own_leave(home, t), thread_ip_inc(p))

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The instructions that a packet takes most, in place of those of DPDK's internal header, which load and store 8 bytes
+ * whatever the width of a field. A field of one byte that has just been written was then read as part of 8 bytes, of
+ * which the processor had others in its store buffer: it waited some 15 cycles for them, dozens of times a packet. Here
+ * a field is loaded and stored by its own width, so that the compiler knows that fields differ, and keeps them in
+ * registers (own.h). Other instructions are DPDK's: both read and write the same bytes.
+ *
+ * Metadata and an action's arguments are in host order, headers in network order.
+ */
+#ifndef FAIRLEAD_P4_COMPILED_NARROW_H
+#define FAIRLEAD_P4_COMPILED_NARROW_H
+
+typedef uint16_t narrow16 __attribute__((aligned(1), may_alias));
+typedef uint32_t narrow32 __attribute__((aligned(1), may_alias));
+typedef uint64_t narrow64 __attribute__((aligned(1), may_alias));
+
+/* The bytes as they are, as a number in host order. */
+static inline uint64_t narrow_load(const uint8_t *at, unsigned bits)
+{
+	switch (bits) {
+	case 8:
+		return *at;
+	case 16:
+		return *(const narrow16 *)at;
+	case 32:
+		return *(const narrow32 *)at;
+	default:
+		return *(const narrow64 *)at & UINT64_MAX >> (64 - bits);
+	}
+}
+
+static inline void narrow_store(uint8_t *at, unsigned bits, uint64_t value)
+{
+	uint64_t mask = UINT64_MAX >> (64 - bits);
+
+	switch (bits) {
+	case 8:
+		*at = (uint8_t)value;
+		break;
+	case 16:
+		*(narrow16 *)at = (uint16_t)value;
+		break;
+	case 32:
+		*(narrow32 *)at = (uint32_t)value;
+		break;
+	case 64:
+		*(narrow64 *)at = value;
+		break;
+	default:
+		*(narrow64 *)at = (*(narrow64 *)at & ~mask) | (value & mask);
+	}
+}
+
+/* From host to network order, or back. */
+static inline uint64_t narrow_swap(uint64_t value, unsigned bits)
+{
+	return __builtin_bswap64(value) >> (64 - bits);
+}
+
+#define NARROW_AT(t, operand)              ((t)->structs[(operand).struct_id] + (operand).offset)
+#define NARROW_GET(t, operand)             narrow_load(NARROW_AT(t, operand), (operand).n_bits)
+#define NARROW_GET_NET(t, operand)         narrow_swap(NARROW_GET(t, operand), (operand).n_bits)
+#define NARROW_SET(t, operand, value)      narrow_store(NARROW_AT(t, operand), (operand).n_bits, value)
+#define NARROW_SET_NET(t, operand, value)  NARROW_SET(t, operand, narrow_swap(value, (operand).n_bits))
+#define NARROW_REGISTER(p, ip)             (&(p)->regarray_runtime[(ip)->regarray.regarray_id])
+#define NARROW_READ(p, ip, index)          NARROW_REGISTER(p, ip)->regarray[(index)&NARROW_REGISTER(p, ip)->size_mask]
+#define NARROW_ALU(t, ip, operator, value) NARROW_SET(t, (ip)->alu.dst, NARROW_GET(t, (ip)->alu.dst) operator(value))
+#define NARROW_ALU_M(t, ip, operator)      NARROW_ALU(t, ip, operator, NARROW_GET(t, (ip)->alu.src))
+#define NARROW_ALU_I(t, ip, operator)      NARROW_ALU(t, ip, operator,(ip)->alu.src_val)
+
+#define instr_operand_hbo(t, operand) NARROW_GET(t, *(operand))
+#define instr_operand_nbo(t, operand) NARROW_GET_NET(t, *(operand))
+
+#define __instr_mov_exec(p, t, ip)    NARROW_SET(t, (ip)->mov.dst, NARROW_GET(t, (ip)->mov.src))
+#define __instr_mov_i_exec(p, t, ip)  NARROW_SET(t, (ip)->mov.dst, (ip)->mov.src_val)
+#define __instr_mov_mh_exec(p, t, ip) NARROW_SET(t, (ip)->mov.dst, NARROW_GET_NET(t, (ip)->mov.src))
+#define __instr_mov_hm_exec(p, t, ip) NARROW_SET_NET(t, (ip)->mov.dst, NARROW_GET(t, (ip)->mov.src))
+
+#define __instr_alu_add_exec(p, t, ip)    NARROW_ALU_M(t, ip, +)
+#define __instr_alu_sub_exec(p, t, ip)    NARROW_ALU_M(t, ip, -)
+#define __instr_alu_and_exec(p, t, ip)    NARROW_ALU_M(t, ip, &)
+#define __instr_alu_or_exec(p, t, ip)     NARROW_ALU_M(t, ip, |)
+#define __instr_alu_xor_exec(p, t, ip)    NARROW_ALU_M(t, ip, ^)
+#define __instr_alu_add_mi_exec(p, t, ip) NARROW_ALU_I(t, ip, +)
+#define __instr_alu_and_i_exec(p, t, ip)  NARROW_ALU_I(t, ip, &)
+#define __instr_alu_or_i_exec(p, t, ip)   NARROW_ALU_I(t, ip, |)
+#define __instr_alu_xor_i_exec(p, t, ip)  NARROW_ALU_I(t, ip, ^)
+#define __instr_alu_shl_mi_exec(p, t, ip) NARROW_ALU_I(t, ip, <<)
+#define __instr_alu_shr_mi_exec(p, t, ip) NARROW_ALU_I(t, ip, >>)
+
+#define __instr_regrd_mrm_exec(p, t, ip)                                                                               \
+	NARROW_SET(t, (ip)->regarray.dstsrc, NARROW_READ(p, ip, NARROW_GET(t, (ip)->regarray.idx)))
+#define __instr_regrd_mri_exec(p, t, ip)                                                                               \
+	NARROW_SET(t, (ip)->regarray.dstsrc, NARROW_READ(p, ip, (ip)->regarray.idx_val))
+#define __instr_regrd_hrm_exec(p, t, ip)                                                                               \
+	NARROW_SET_NET(t, (ip)->regarray.dstsrc, NARROW_READ(p, ip, NARROW_GET(t, (ip)->regarray.idx)))
+
+/* A header that leaves: right behind the one before, or apart. */
+static inline void narrow_emit(struct thread *t, uint32_t header_id, uint32_t struct_id)
+{
+	const struct header_runtime *header = &t->headers[header_id];
+	struct header_out_runtime *last = t->headers_out + t->n_headers_out - 1;
+	uint8_t *ptr = t->structs[struct_id];
+
+	if (!HEADER_VALID(t, header_id))
+		return;
+	if (t->n_headers_out && last->ptr + last->n_bytes == ptr) {
+		last->n_bytes += header->n_bytes;
+		return;
+	}
+	last[1].ptr0 = header->ptr0;
+	last[1].ptr = ptr;
+	last[1].n_bytes = header->n_bytes;
+	t->n_headers_out++;
+}
+
+/* Without a loop, so that each struct's number is a constant wherever the compiler looks. */
+static inline void narrow_emit_many(struct thread *t, const struct instruction *ip, unsigned count)
+{
+#define NARROW_EMIT(i)                                                                                                 \
+	if (count > (i))                                                                                               \
+	narrow_emit(t, ip->io.hdr.header_id[i], ip->io.hdr.struct_id[i])
+	NARROW_EMIT(0);
+	NARROW_EMIT(1);
+	NARROW_EMIT(2);
+	NARROW_EMIT(3);
+	NARROW_EMIT(4);
+	NARROW_EMIT(5);
+	NARROW_EMIT(6);
+	NARROW_EMIT(7);
+}
+
+#define __instr_hdr_emit_exec(p, t, ip)     narrow_emit_many(t, ip, 1)
+#define __instr_hdr_emit_tx_exec(p, t, ip)  (narrow_emit_many(t, ip, 1), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit2_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 2), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit3_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 3), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit4_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 4), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit5_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 5), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit6_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 6), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit7_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 7), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit8_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 8), __instr_tx_exec(p, t, ip))
+
+#endif
