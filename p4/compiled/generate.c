@@ -90,7 +90,10 @@ static void write_shape(FILE *code, const struct shape *shape)
 		else
 			fprintf(code, "\tuint8_t field%u[%u];\n", i, bits / 8);
 	}
-	fputs("} __attribute__((packed));\n\n", code);
+	fputs("} __attribute__((packed));\n\n#define OWN_COPY_STRUCTS(to, from) ", code);
+	for (unsigned i = 0; i < shape->headers + 1; i++)
+		fprintf(code, "\\\n\t(to)[%u] = (from)[%u];", i, i);
+	fputs("\n\n", code);
 }
 
 /* The generated code with OWN_THREAD in its functions of the pipeline. */

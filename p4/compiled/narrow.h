@@ -96,6 +96,15 @@ static inline uint64_t narrow_swap(uint64_t value, unsigned bits)
 #define __instr_regrd_hrm_exec(p, t, ip)                                                                               \
 	NARROW_SET_NET(t, (ip)->regarray.dstsrc, NARROW_READ(p, ip, NARROW_GET(t, (ip)->regarray.idx)))
 
+static inline void narrow_extract(struct thread *t, uint32_t header_id, uint32_t struct_id, uint32_t bytes)
+{
+	t->structs[struct_id] = t->ptr;
+	t->valid_headers = MASK64_BIT_SET(t->valid_headers, header_id);
+	t->pkt.offset += bytes;
+	t->pkt.length -= bytes;
+	t->ptr += bytes;
+}
+
 /* A header that leaves: right behind the one before, or apart. */
 static inline void narrow_emit(struct thread *t, uint32_t header_id, uint32_t struct_id)
 {
@@ -116,20 +125,48 @@ static inline void narrow_emit(struct thread *t, uint32_t header_id, uint32_t st
 }
 
 /* Without a loop, so that each struct's number is a constant wherever the compiler looks. */
+#define NARROW_EACH(count, act)                                                                                        \
+	if ((count) > 0)                                                                                               \
+		act(0);                                                                                                \
+	if ((count) > 1)                                                                                               \
+		act(1);                                                                                                \
+	if ((count) > 2)                                                                                               \
+		act(2);                                                                                                \
+	if ((count) > 3)                                                                                               \
+		act(3);                                                                                                \
+	if ((count) > 4)                                                                                               \
+		act(4);                                                                                                \
+	if ((count) > 5)                                                                                               \
+		act(5);                                                                                                \
+	if ((count) > 6)                                                                                               \
+		act(6);                                                                                                \
+	if ((count) > 7)                                                                                               \
+		act(7);
+
+static inline void narrow_extract_many(struct thread *t, const struct instruction *ip, unsigned count)
+{
+	const struct instr_io *io = &ip->io;
+
+#define NARROW_EXTRACT(i) narrow_extract(t, io->hdr.header_id[i], io->hdr.struct_id[i], io->hdr.n_bytes[i])
+	NARROW_EACH(count, NARROW_EXTRACT)
+}
+
 static inline void narrow_emit_many(struct thread *t, const struct instruction *ip, unsigned count)
 {
-#define NARROW_EMIT(i)                                                                                                 \
-	if (count > (i))                                                                                               \
-	narrow_emit(t, ip->io.hdr.header_id[i], ip->io.hdr.struct_id[i])
-	NARROW_EMIT(0);
-	NARROW_EMIT(1);
-	NARROW_EMIT(2);
-	NARROW_EMIT(3);
-	NARROW_EMIT(4);
-	NARROW_EMIT(5);
-	NARROW_EMIT(6);
-	NARROW_EMIT(7);
+	const struct instr_io *io = &ip->io;
+
+#define NARROW_EMIT(i) narrow_emit(t, io->hdr.header_id[i], io->hdr.struct_id[i])
+	NARROW_EACH(count, NARROW_EMIT)
 }
+
+#define __instr_hdr_extract_exec(p, t, ip)  narrow_extract_many(t, ip, 1)
+#define __instr_hdr_extract2_exec(p, t, ip) narrow_extract_many(t, ip, 2)
+#define __instr_hdr_extract3_exec(p, t, ip) narrow_extract_many(t, ip, 3)
+#define __instr_hdr_extract4_exec(p, t, ip) narrow_extract_many(t, ip, 4)
+#define __instr_hdr_extract5_exec(p, t, ip) narrow_extract_many(t, ip, 5)
+#define __instr_hdr_extract6_exec(p, t, ip) narrow_extract_many(t, ip, 6)
+#define __instr_hdr_extract7_exec(p, t, ip) narrow_extract_many(t, ip, 7)
+#define __instr_hdr_extract8_exec(p, t, ip) narrow_extract_many(t, ip, 8)
 
 #define __instr_hdr_emit_exec(p, t, ip)     narrow_emit_many(t, ip, 1)
 #define __instr_hdr_emit_tx_exec(p, t, ip)  (narrow_emit_many(t, ip, 1), __instr_tx_exec(p, t, ip))

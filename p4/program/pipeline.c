@@ -17,7 +17,7 @@
 #include "ports.h"
 
 /* Between two looks at whether a burst is through: about as many as a packet takes, interpreted. */
-enum { RUN_INSTRUCTIONS = 256, RUN_INSTRUCTIONS_COMPILED = 64 };
+enum { RUN_INSTRUCTIONS = 256, RUN_INSTRUCTIONS_COMPILED = 16 };
 
 struct pipeline {
 	struct rte_swx_pipeline *swx;
