@@ -90,10 +90,35 @@ static void write_shape(FILE *code, const struct shape *shape)
 		else
 			fprintf(code, "\tuint8_t field%u[%u];\n", i, bits / 8);
 	}
-	fputs("} __attribute__((packed));\n\n#define OWN_COPY_STRUCTS(to, from) ", code);
-	for (unsigned i = 0; i < shape->headers + 1; i++)
-		fprintf(code, "\\\n\t(to)[%u] = (from)[%u];", i, i);
-	fputs("\n\n", code);
+	fputs("} __attribute__((packed));\n\n", code);
+}
+
+/* In the generated code, of an instruction. */
+static void check_instruction(const char *path, const char *line)
+{
+	static const char *const known[] = {/* of narrow.h */
+					    "mov", "mov_i", "mov_mh", "mov_hm", "alu_add", "alu_sub", "alu_and",
+					    "alu_or", "alu_xor", "alu_add_mi", "alu_and_i", "alu_or_i", "alu_xor_i",
+					    "alu_shl_mi", "alu_shr_mi", "regrd_mrm", "regrd_mri", "regrd_hrm",
+					    "regadd_rmi", "regadd_rmh", "regadd_rmm", "regwr_rmi", "regwr_rmm",
+					    "alu_sub_mi", "alu_shl", "alu_shr", "hdr_emit",
+					    /* of DPDK, without metadata in t->structs */
+					    "hash_func", "alu_ckadd_struct20", "hdr_validate", "hdr_invalidate"};
+	static const char begin[] = "__instr_", end[] = "_exec(";
+	const char *name = strstr(line, begin), *behind = name ? strstr(name, end) : NULL;
+	size_t len;
+
+	if (!behind)
+		return;
+	name += sizeof(begin) - 1;
+	len = (size_t)(behind - name);
+	if ((!strncmp(name, "hdr_emit", 8) && !strncmp(behind - 3, "_tx", 3)) || !strncmp(name, "hdr_extract", 11))
+		return;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i]) == len && !strncmp(known[i], name, len))
+			return;
+	fprintf(stderr, "generate: %s: p4/compiled/narrow.h has no instruction %.*s\n", path, (int)len, name);
+	exit(1);
 }
 
 /* The generated code with OWN_THREAD in its functions of the pipeline. */
@@ -107,6 +132,8 @@ static void copy_code(const char *path, FILE *from, FILE *to)
 	while (fgets(line, sizeof(line), from)) {
 		if (!strncmp(line, "pipeline_func_", 14))
 			functions++;
+		if (functions)
+			check_instruction(path, line);
 		if (functions && !strcmp(line, thread)) {
 			fputs("\tOWN_THREAD\n", to);
 			changed++;

@@ -4,7 +4,8 @@
  * whatever the width of a field. A field of one byte that has just been written was then read as part of 8 bytes, of
  * which the processor had others in its store buffer: it waited some 15 cycles for them, dozens of times a packet. Here
  * a field is loaded and stored by its own width, so that the compiler knows that fields differ, and keeps them in
- * registers (own.h). Other instructions are DPDK's: both read and write the same bytes.
+ * registers (own.h). Of DPDK's own there are left those that take no metadata but by t->metadata: generate.c has the list,
+ * and refuses any other.
  *
  * Metadata and an action's arguments are in host order, headers in network order.
  */
@@ -58,7 +59,9 @@ static inline uint64_t narrow_swap(uint64_t value, unsigned bits)
 	return __builtin_bswap64(value) >> (64 - bits);
 }
 
-#define NARROW_AT(t, operand)              ((t)->structs[(operand).struct_id] + (operand).offset)
+#define NARROW_AT(t, operand)                                                                                          \
+	(((operand).struct_id == OWN_STRUCTS - 1 ? (t)->metadata : (t)->structs[(operand).struct_id]) +                \
+	 (operand).offset)
 #define NARROW_GET(t, operand)             narrow_load(NARROW_AT(t, operand), (operand).n_bits)
 #define NARROW_GET_NET(t, operand)         narrow_swap(NARROW_GET(t, operand), (operand).n_bits)
 #define NARROW_SET(t, operand, value)      narrow_store(NARROW_AT(t, operand), (operand).n_bits, value)
@@ -83,6 +86,9 @@ static inline uint64_t narrow_swap(uint64_t value, unsigned bits)
 #define __instr_alu_or_exec(p, t, ip)     NARROW_ALU_M(t, ip, |)
 #define __instr_alu_xor_exec(p, t, ip)    NARROW_ALU_M(t, ip, ^)
 #define __instr_alu_add_mi_exec(p, t, ip) NARROW_ALU_I(t, ip, +)
+#define __instr_alu_sub_mi_exec(p, t, ip) NARROW_ALU_I(t, ip, -)
+#define __instr_alu_shl_exec(p, t, ip)    NARROW_ALU_M(t, ip, <<)
+#define __instr_alu_shr_exec(p, t, ip)    NARROW_ALU_M(t, ip, >>)
 #define __instr_alu_and_i_exec(p, t, ip)  NARROW_ALU_I(t, ip, &)
 #define __instr_alu_or_i_exec(p, t, ip)   NARROW_ALU_I(t, ip, |)
 #define __instr_alu_xor_i_exec(p, t, ip)  NARROW_ALU_I(t, ip, ^)
@@ -95,6 +101,14 @@ static inline uint64_t narrow_swap(uint64_t value, unsigned bits)
 	NARROW_SET(t, (ip)->regarray.dstsrc, NARROW_READ(p, ip, (ip)->regarray.idx_val))
 #define __instr_regrd_hrm_exec(p, t, ip)                                                                               \
 	NARROW_SET_NET(t, (ip)->regarray.dstsrc, NARROW_READ(p, ip, NARROW_GET(t, (ip)->regarray.idx)))
+
+#define NARROW_ADD(p, t, ip, value)       NARROW_READ(p, ip, NARROW_GET(t, (ip)->regarray.idx)) += (value)
+#define __instr_regadd_rmi_exec(p, t, ip) NARROW_ADD(p, t, ip, (ip)->regarray.dstsrc_val)
+#define __instr_regadd_rmh_exec(p, t, ip) NARROW_ADD(p, t, ip, NARROW_GET_NET(t, (ip)->regarray.dstsrc))
+#define __instr_regadd_rmm_exec(p, t, ip) NARROW_ADD(p, t, ip, NARROW_GET(t, (ip)->regarray.dstsrc))
+#define NARROW_WRITE(p, t, ip, value)     NARROW_READ(p, ip, NARROW_GET(t, (ip)->regarray.idx)) = (value)
+#define __instr_regwr_rmi_exec(p, t, ip)  NARROW_WRITE(p, t, ip, (ip)->regarray.dstsrc_val)
+#define __instr_regwr_rmm_exec(p, t, ip)  NARROW_WRITE(p, t, ip, NARROW_GET(t, (ip)->regarray.dstsrc))
 
 static inline void narrow_extract(struct thread *t, uint32_t header_id, uint32_t struct_id, uint32_t bytes)
 {
@@ -168,14 +182,24 @@ static inline void narrow_emit_many(struct thread *t, const struct instruction *
 #define __instr_hdr_extract7_exec(p, t, ip) narrow_extract_many(t, ip, 7)
 #define __instr_hdr_extract8_exec(p, t, ip) narrow_extract_many(t, ip, 8)
 
+/* The program's last instruction; its thread neither mirrors nor recirculates (generate.c). */
+static inline void narrow_tx(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip)
+{
+	uint64_t number = narrow_load(t->metadata + ip->io.io.offset, ip->io.io.n_bits);
+	struct port_out_runtime *port = &p->out[number];
+
+	emit_handler(t);
+	port->pkt_tx(port->obj, &t->pkt);
+}
+
 #define __instr_hdr_emit_exec(p, t, ip)     narrow_emit_many(t, ip, 1)
-#define __instr_hdr_emit_tx_exec(p, t, ip)  (narrow_emit_many(t, ip, 1), __instr_tx_exec(p, t, ip))
-#define __instr_hdr_emit2_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 2), __instr_tx_exec(p, t, ip))
-#define __instr_hdr_emit3_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 3), __instr_tx_exec(p, t, ip))
-#define __instr_hdr_emit4_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 4), __instr_tx_exec(p, t, ip))
-#define __instr_hdr_emit5_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 5), __instr_tx_exec(p, t, ip))
-#define __instr_hdr_emit6_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 6), __instr_tx_exec(p, t, ip))
-#define __instr_hdr_emit7_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 7), __instr_tx_exec(p, t, ip))
-#define __instr_hdr_emit8_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 8), __instr_tx_exec(p, t, ip))
+#define __instr_hdr_emit_tx_exec(p, t, ip)  (narrow_emit_many(t, ip, 1), narrow_tx(p, t, ip))
+#define __instr_hdr_emit2_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 2), narrow_tx(p, t, ip))
+#define __instr_hdr_emit3_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 3), narrow_tx(p, t, ip))
+#define __instr_hdr_emit4_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 4), narrow_tx(p, t, ip))
+#define __instr_hdr_emit5_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 5), narrow_tx(p, t, ip))
+#define __instr_hdr_emit6_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 6), narrow_tx(p, t, ip))
+#define __instr_hdr_emit7_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 7), narrow_tx(p, t, ip))
+#define __instr_hdr_emit8_tx_exec(p, t, ip) (narrow_emit_many(t, ip, 8), narrow_tx(p, t, ip))
 
 #endif

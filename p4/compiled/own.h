@@ -8,8 +8,8 @@
  * gets, and writes back what the next one of them, a table or an action will look at. Behind the last one the packet has
  * left, and its metadata are of no use.
  *
- * generate.c has put OWN_THREAD where a function of the pipeline names its thread, and has defined OWN_STRUCTS,
- * OWN_COPY_STRUCTS and struct own_fields by the .spec; attach.c compares them with the pipeline. What a function ends with is replaced here.
+ * generate.c has put OWN_THREAD where a function of the pipeline names its thread, and has defined OWN_STRUCTS and
+ * struct own_fields by the .spec; attach.c compares them with the pipeline. What a function ends with is replaced here.
  */
 #ifndef FAIRLEAD_P4_COMPILED_OWN_H
 #define FAIRLEAD_P4_COMPILED_OWN_H
@@ -20,17 +20,13 @@ struct own_metadata {
 	uint64_t beyond;
 } __attribute__((packed));
 
-/*
- * Of the thread what instructions look at. The metadata are copied in whole: with a copy of each field the compiler had
- * more values than registers, and a packet took 10 % longer.
- */
+/* Of the thread what instructions look at. Its structs stay: headers are elsewhere anyway. */
 #define OWN_THREAD                                                                                                     \
 	struct thread *const home = &p->threads[p->thread_id];                                                         \
 	struct own_metadata own_metadata = {.fields = *(const struct own_fields *)home->metadata};                     \
-	uint8_t *own_structs[OWN_STRUCTS];                                                                             \
 	struct thread own = {.pkt = home->pkt,                                                                         \
 			     .ptr = home->ptr,                                                                         \
-			     .structs = own_structs,                                                                   \
+			     .structs = home->structs,                                                                 \
 			     .headers = home->headers,                                                                 \
 			     .headers_out = home->headers_out,                                                         \
 			     .header_storage = home->header_storage,                                                   \
@@ -41,18 +37,15 @@ struct own_metadata {
 			     .action_id = home->action_id,                                                             \
 			     .entry_id = home->entry_id,                                                               \
 			     .hit = home->hit};                                                                        \
-	struct thread *const t = &own;                                                                                 \
-	OWN_COPY_STRUCTS(own_structs, home->structs)                                                                   \
-	own_structs[OWN_STRUCTS - 1] = (uint8_t *)&own_metadata;
+	struct thread *const t = &own;
 
-/* The packet goes on elsewhere. The last struct is the metadata. */
+/* The packet goes on elsewhere. */
 static inline void own_leave(struct thread *home, const struct thread *own)
 {
 	home->pkt = own->pkt;
 	home->ptr = own->ptr;
 	home->valid_headers = own->valid_headers;
 	home->n_headers_out = own->n_headers_out;
-	OWN_COPY_STRUCTS(home->structs, own->structs)
 	*(struct own_fields *)home->metadata = *(const struct own_fields *)own->metadata;
 }
 
