@@ -10,19 +10,12 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.fairlead.controller.FreePorts;
-import io.fairlead.controller.Resources;
-import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.agents.AgentRequests;
-import io.fairlead.controller.api.ApiClient;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.image.Drain.Then;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
-import io.fairlead.controller.store.ZooKeeperClient;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
@@ -34,57 +27,18 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.test.TestingServer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What a scrape of a controller shows, over HTTP, with two muxes, one of which lags. */
-class MetricsTest {
-  private static final long NOW = 1_700_000_000;
+class MetricsTest extends ServedController {
   private static final Path ALERTS =
       Path.of(System.getProperty("fairlead.vectors")).resolve("../../docs/alerts.yaml");
 
-  private final SettableClock clock = new SettableClock(NOW);
-  private TestingServer zookeeper;
-  private CuratorFramework client;
-  private FairleadController controller;
-  private ApiServer server;
-  private ApiClient api;
-
   @BeforeEach
   void open() throws Exception {
-    zookeeper = TestZooKeeper.start();
-    client = ZooKeeperClient.create(zookeeper.getConnectString());
-    client.start();
-    controller =
-        FairleadController.open(
-            ControllerOptions.of(
-                    zookeeper.getConnectString(),
-                    FreePorts.nextAddress(),
-                    "/fairlead",
-                    "test",
-                    clock)
-                .withClockCheck(false));
-    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            controller.plane(),
-            Resources.of(controller),
-            controller.metrics());
-    api = new ApiClient(server.listen());
     done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
     done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    server.close();
-    controller.close();
-    client.close();
-    zookeeper.close();
   }
 
   private void applied(String mux, long generation) throws Exception {

@@ -4,25 +4,14 @@ package io.fairlead.controller.writer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.FreePorts;
-import io.fairlead.controller.Resources;
-import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiClient.Reply;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.store.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.List;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.test.TestingServer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Over HTTP and a real ZooKeeper: a write says which muxes can't serve the service. */
-class UnservedServiceTest {
+class UnservedServiceTest extends ServedController {
   private static final String SERVES = "\"serves\":{\"encap\":[\"gue\"],\"steering\":[\"ring\"]},";
   private static final String SPEC =
       "{\"vips\":[\"%s\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],\"encap\":\"%s\"}";
@@ -31,44 +20,10 @@ class UnservedServiceTest {
   private static final String NONE =
       "no mux announces service wide: the only one that is there can't serve it";
 
-  private TestingServer zookeeper;
-  private CuratorFramework client;
-  private FairleadController controller;
-  private ApiServer server;
-  private ApiClient api;
-
   @BeforeEach
   void open() throws Exception {
-    zookeeper = TestZooKeeper.start();
-    client = ZooKeeperClient.create(zookeeper.getConnectString());
-    client.start();
-    controller =
-        FairleadController.open(
-            ControllerOptions.of(
-                    zookeeper.getConnectString(),
-                    FreePorts.nextAddress(),
-                    "/fairlead",
-                    "test",
-                    new SettableClock(1_700_000_000))
-                .withClockCheck(false));
-    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            controller.plane(),
-            Resources.of(controller),
-            controller.metrics());
-    api = new ApiClient(server.listen());
     node("mux1", "c", "", "{}");
     node("mux2", "p4", SERVES, "{}");
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    server.close();
-    controller.close();
-    client.close();
-    zookeeper.close();
   }
 
   private void node(String mux, String kind, String serves, String services) throws Exception {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Resources;
+import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.api.ApiClient;
+import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.store.ZooKeeperClient;
+import java.time.Duration;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+
+/** A test of a leading controller over HTTP, with a ZooKeeper of its own, in which it may write. */
+public abstract class ServedController {
+  protected static final long NOW = 1_700_000_000;
+
+  protected final SettableClock clock = new SettableClock(NOW);
+  protected TestingServer zookeeper;
+  protected CuratorFramework client;
+  protected FairleadController controller;
+  protected ApiClient api;
+  private ApiServer server;
+
+  @BeforeEach
+  final void serve() throws Exception {
+    zookeeper = TestZooKeeper.start();
+    client = ZooKeeperClient.create(zookeeper.getConnectString());
+    client.start();
+    controller =
+        FairleadController.open(
+            ControllerOptions.of(
+                    zookeeper.getConnectString(),
+                    FreePorts.nextAddress(),
+                    "/fairlead",
+                    "test",
+                    clock)
+                .withClockCheck(false));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            controller.plane(),
+            Resources.of(controller),
+            controller.metrics());
+    api = new ApiClient(server.listen());
+  }
+
+  @AfterEach
+  final void end() throws Exception {
+    server.close();
+    controller.close();
+    client.close();
+    zookeeper.close();
+  }
+}
