@@ -47,24 +47,24 @@ class Packets:
         name = ctypes.util.find_library("nanomsg")
         if not name:
             raise SwitchError("libnanomsg is missing, which simple_switch --packet-in needs too")
-        self.library = ctypes.CDLL(name, use_errno=True)
-        self.socket = self.library.nn_socket(AF_SP, NN_PAIR)
+        self.nanomsg = ctypes.CDLL(name, use_errno=True)
+        self.socket = self.nanomsg.nn_socket(AF_SP, NN_PAIR)
         timeout = ctypes.c_int(PACKET_S * 1000)
-        self.library.nn_setsockopt(
+        self.nanomsg.nn_setsockopt(
             self.socket, NN_SOL_SOCKET, NN_RCVTIMEO, ctypes.byref(timeout), ctypes.c_size_t(ctypes.sizeof(timeout))
         )
-        if self.library.nn_connect(self.socket, address.encode()) < 0:
+        if self.nanomsg.nn_connect(self.socket, address.encode()) < 0:
             raise SwitchError(f"cannot connect to {address}: errno {ctypes.get_errno()}")
         self.buffer = ctypes.create_string_buffer(ROOM)
 
     def send(self, port: int, frame: bytes) -> None:
         message = HEAD.pack(PACKET_IN, port, len(frame)) + frame
-        if self.library.nn_send(self.socket, message, ctypes.c_size_t(len(message)), 0) != len(message):
+        if self.nanomsg.nn_send(self.socket, message, ctypes.c_size_t(len(message)), 0) != len(message):
             raise SwitchError(f"cannot send a packet to the switch: errno {ctypes.get_errno()}")
 
     def receive(self) -> tuple[int, bytes]:
         """Port and frame of the next packet that leaves."""
-        count = self.library.nn_recv(self.socket, self.buffer, ctypes.c_size_t(ROOM), 0)
+        count = self.nanomsg.nn_recv(self.socket, self.buffer, ctypes.c_size_t(ROOM), 0)
         if count < HEAD.size:
             raise SwitchError(f"no packet has left the switch for {PACKET_S} s")
         kind, port, length = HEAD.unpack_from(self.buffer)
@@ -73,7 +73,7 @@ class Packets:
         return port, self.buffer[HEAD.size : count]
 
     def close(self) -> None:
-        self.library.nn_close(self.socket)
+        self.nanomsg.nn_close(self.socket)
 
 
 class Switch:
