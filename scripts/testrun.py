@@ -36,8 +36,8 @@ LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
 COMPILED = BUILD / "p4-compiled"
 LONG = "--long"
-# Parts that run beside others, in this order, from the part UNTIL on, since which processors are mostly idle.
-BESIDE, UNTIL = ("fuzz", "protocol"), "jepsen"
+# Parts that run beside others, in this order, from the part FROM on, since when processors are mostly idle.
+BESIDE, FROM = ("fuzz", "protocol"), "jepsen"
 IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothing else would
 NAMED = 50  # cases of a part that are listed after the table
 # Tests of the lab that bring up labs of their own or take long, the longest first.
@@ -554,7 +554,7 @@ def named(part: str, counts: Counts) -> list[str]:
 def run_parts(names: list[str]) -> dict[str, tuple[Counts, float]]:
     """Results by part, in the order of the parts."""
     order = list(PARTS)
-    late = [name for name in names if order.index(name) >= order.index(UNTIL) and name not in BESIDE]
+    late = [name for name in names if order.index(name) >= order.index(FROM) and name not in BESIDE]
     beside = [name for name in BESIDE if name in names and late]
     results = {}
     with ThreadPoolExecutor(1) as lane:
