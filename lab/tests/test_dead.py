@@ -72,7 +72,7 @@ def die(lab: Lab, number: int) -> None:
 def without_connections(answer: dict) -> dict:
     """Without what agents may report between two answers."""
     keys = ("backend", "buckets", "fate")
-    return answer | {"leaving": [{key: each[key] for key in keys} for each in answer["leaving"]]}
+    return answer | {"leaving": [{key: each[key] for key in keys} for each in answer.get("leaving", [])]}
 
 
 def remove_dead(lab: Lab, number: int, service: str = SERVICE) -> dict:
