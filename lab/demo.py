@@ -33,7 +33,7 @@ VARIANTS = {
     "hunt": Variant(agents=True, hold=3_600, steering="hunt"),
     "maat": Variant(agents=True, hold=3_600, steering="maat"),
 }
-P4_STEERINGS = ("ring", "hunt", "maat")  # that a mux of kind p4 has
+P4_STEERINGS = ("ring", "hunt", "maat", "othello")  # that a mux of kind p4 has
 SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end
 QUIET_SECONDS = 4  # of plain traffic before the first event
 SERVERS = 4

@@ -31,6 +31,13 @@
 #define SIPHASH(name) Hash<bit<64>>(PNA_HashAlgorithm_t.TARGET_DEFAULT) name;
 #define HASH_SIPHASH(result, name, header) result = name.get_hash({ header });
 
+/* The same function, which knows headers by their lengths. */
+#define CELLS(name) Hash<bit<64>>(PNA_HashAlgorithm_t.TARGET_DEFAULT) name;
+#define HASH_CELLS(result, name, header) result = name.get_hash({ header });
+
+/* By a number that is not a constant. */
+#define SHIFT_RIGHT(number, by) number = number >> by;
+
 /* The port puts the arrival header in front of each frame. */
 #define EXTRACT_ARRIVAL(packet, hdr) packet.extract(hdr.arrival);
 

@@ -26,6 +26,13 @@
 #define SIPHASH(name) siphash_2_4() name;
 #define HASH_SIPHASH(result, name, header) name.apply(header, result);
 
+/* Nor this one: cells_v1.p4. */
+#define CELLS(name) place_of_cell() name;
+#define HASH_CELLS(result, name, header) name.apply(header, result);
+
+/* bmv2 takes no shift of more than 8 bits. */
+#define SHIFT_RIGHT(number, by) number = number >> (bit<8>)(by);
+
 /* The architecture knows a frame's length, and has it in one piece. */
 #define EXTRACT_ARRIVAL(packet, hdr)                                    \
     hdr.arrival.setValid();                                             \

@@ -152,6 +152,17 @@ const bit<8> FLOW_IPV6 = 0x01;
 const bit<8> FLOW_CLIENT = 0x02; /* affinity: addresses only */
 const bit<8> FLOW_HIGH = 0x04;   /* the hash's high half, else the low one */
 
+/* What the place of a cell is computed of (codes.p4), likewise. */
+header cells_h {
+    bit<64> hash;
+    bit<64> seed;
+    bit<64> sizes;             /* cells of A, of B << 32 */
+    bit<8> kind;               /* CELLS_ bits */
+}
+
+const bit<8> CELLS_SIPHASH = 0x01;
+const bit<8> CELLS_B = 0x02;   /* of B, else of A */
+
 struct headers_t {
     arrival_h arrival;
     outer6_h outer6;
@@ -164,6 +175,7 @@ struct headers_t {
     owner6_h moved6;
     outer_ipip_h outer_ipip;
     flow_h flow;
+    cells_h cells;
     ethernet_h ethernet;
     vlan_h vlan0;
     vlan_h vlan1;

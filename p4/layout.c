@@ -6,6 +6,8 @@
 #include "port.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
+#include "steering/othello/arrays.h"
+#include "steering/othello/othello.h"
 #include "steering/ring/steering_ring.h"
 
 enum word_bits {
@@ -39,7 +41,8 @@ bool p4_has_encap(const struct encap *encap)
 
 bool p4_has_steering(const struct steering *steering)
 {
-	return steering == &steering_ring || steering == &steering_hunt || steering == &steering_maat;
+	return steering == &steering_ring || steering == &steering_hunt || steering == &steering_maat ||
+	       steering == &steering_othello;
 }
 
 /* Whether the program finds the servers of packets to ports of this protocol, and writes their headers. */
@@ -70,7 +73,7 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 		kind |= P4_KIND_STATELESS;
 	if (protocol == IPPROTO_TCP && service->mss)
 		kind |= P4_KIND_REFER_SYN;
-	if (protocol == IPPROTO_TCP && !by_id && steerings[service->steering]->way == STEERING_HALVES)
+	if (protocol == IPPROTO_TCP && !by_id && steering_has_second(steerings[service->steering]))
 		kind |= P4_KIND_SECOND;
 	if (service->encap == &encap_ipip)
 		kind |= P4_KIND_IPIP;
@@ -115,6 +118,23 @@ uint64_t p4_filter(const struct service *service, uint32_t base)
 	const struct maat_settings *settings = &maat_of(service)->settings;
 
 	return base | settings->filter_hashes << 24 | (uint64_t)(settings->filter_bytes - 1) << 32;
+}
+
+uint64_t p4_set_words(const struct othello_arrays *arrays)
+{
+	return P4_SET_HEAD + ((uint64_t)arrays->na + arrays->nb + P4_SET_CELLS - 1) / P4_SET_CELLS;
+}
+
+uint64_t p4_set_word(const struct othello_arrays *arrays, uint32_t at)
+{
+	uint64_t count = (uint64_t)arrays->na + arrays->nb, first = ((uint64_t)at - P4_SET_HEAD) * P4_SET_CELLS;
+	uint64_t word = 0;
+
+	if (at < P4_SET_HEAD)
+		return at ? (uint64_t)arrays->nb << 32 | arrays->na : arrays->seed;
+	for (uint32_t i = 0; i < P4_SET_CELLS && first + i < count; i++)
+		word |= (uint64_t)arrays->cells[first + i] << 16 * i;
+	return word;
 }
 
 void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])

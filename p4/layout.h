@@ -12,9 +12,10 @@ enum p4_layout_numbers {
 	P4_SLOTS = 4096,   /* slot 0: no service */
 	P4_PLACES = 131072,
 	P4_RING_WORDS = 4194304,
+	P4_CELLS_WORDS = 2097152,
 	P4_PACKETS_SHIFT = 6, /* register packets: slot << 6 | verdict */
 
-	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 1100, /* after so many a packet has left: README.md, "Order of writes" */
+	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 1200, /* after so many a packet has left: README.md, "Order of writes" */
 
 	P4_LINE_GENERATION = 0, /* words of a service's line */
 	P4_LINE_REGION = 1,
@@ -26,8 +27,15 @@ enum p4_layout_numbers {
 
 	P4_TEMPLATE_SCORE = 6, /* a word of a template's line */
 
-	P4_CELLS = 1048576, /* of the register noted: of all filters */
+	P4_NOTED = 1048576, /* cells of the register noted: of all filters */
 	P4_FILTER_HASHES_MAX = 3,
+	P4_LINE_SETS = 6, /* with steering othello, in place of the least difference */
+
+	P4_SET_NONE = 0,     /* where sets of cells are, in place of where they begin */
+	P4_SET_LOW_BITS = 1, /* no arrays: the hash's low bits */
+	P4_SET_FIRST = 2,    /* they begin here or later */
+	P4_SET_HEAD = 2,     /* words in front of the cells */
+	P4_SET_CELLS = 4,    /* in a word */
 
 	P4_KIND_SIPHASH = 0x01,
 	P4_KIND_CLIENT = 0x02,
@@ -82,6 +90,21 @@ uint64_t p4_filter(const struct service *service, uint32_t base);
 static inline uint64_t p4_region(uint32_t base, uint32_t buckets)
 {
 	return (uint64_t)(buckets - 1) << 32 | base;
+}
+
+struct othello_arrays;
+
+/* Of word P4_LINE_SETS, which no least difference has. */
+#define P4_SETS (UINT64_C(1) << 63)
+
+/* Words of register cells that arrays take, and each of these. */
+uint64_t p4_set_words(const struct othello_arrays *arrays);
+uint64_t p4_set_word(const struct othello_arrays *arrays, uint32_t at);
+
+/* A service's word: where the sets for the bucket and the second bucket are. */
+static inline uint64_t p4_sets(uint32_t first, uint32_t second)
+{
+	return P4_SETS | (uint64_t)second << 32 | first;
 }
 
 /* A backend's line in templates, its entries in tails and lows, and its word behind the rows of a region; wire: the pipeline port of backend->port. */

@@ -20,7 +20,9 @@ parser mux_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
 
 #include "check.p4"
 #include "siphash_v1.p4"
+#include "cells_v1.p4"
 #include "hash.p4"
+#include "codes.p4"
 #include "steer.p4"
 #include "encap.p4"
 

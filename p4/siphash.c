@@ -8,6 +8,8 @@
 
 #include <fairlead/hash.h>
 
+#include "cells.h"
+
 /* As headers.p4 has them. */
 enum { FLOW_IPV6 = 0x01, FLOW_CLIENT = 0x02, FLOW_HIGH = 0x04 };
 
@@ -53,6 +55,8 @@ uint32_t p4_siphash(const void *input, uint32_t length, uint32_t seed)
 	uint32_t len;
 
 	(void)seed;
+	if (length == P4_CELLS_LEN)
+		return p4_cells(input);
 	if (length != sizeof(*in))
 		abort(); /* mux.spec is of other sources */
 	key = (struct fl_siphash_key){load_be64(in->key), load_be64(in->key + 8)};

@@ -10,7 +10,11 @@ struct rte_swx_pipeline;
 /* Registers it, before the pipeline is built from mux.spec. 0 or a negative errno. */
 int p4_siphash_register(struct rte_swx_pipeline *pipeline);
 
-/* A half of SipHash-2-4 of flow_h of headers.p4, which also says which; length: its bytes, 54; seed: unused. */
+/*
+ * A half of SipHash-2-4 of flow_h of headers.p4, which also says which. The same function gives places of cells by
+ * cells_h (cells.h), since the pipeline as C can stand in for one function only. length: 54 or P4_CELLS_LEN, which says
+ * of which of both; seed: unused.
+ */
 uint32_t p4_siphash(const void *input, uint32_t length, uint32_t seed);
 
 #endif

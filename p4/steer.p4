@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steer: from the hash to the bucket's row, from the row to its backend; with KIND_SECOND the same for a second bucket,
- * whose owner the header names. Generation, then region, then rows, then backends: mux/ring/ring.h says why, and README.md
+ * whose owner the header names. Generation, then arrays, region, then rows, then backends: mux/ring/ring.h says why, and README.md
  * in which order they are written.
  */
 
@@ -82,11 +82,24 @@ const bit<16> PART_IPV6_MORE = 12;
 
 control steer(inout headers_t hdr, inout metadata_t meta) {
     order() ordering;
+    choose_codes() choosing;
 
     apply {
         LINE = (bit<64>)meta.slot;
         LINE = LINE << 3;
         READ(meta.bucket_generation, services, LINE)
+        meta.word = meta.hash; /* whose low bits are the bucket */
+        meta.octet = meta.kind & KIND_SECOND;
+        if (meta.octet != 0) {
+            LINE = LINE + 6;
+            READ(meta.second_word, services, LINE)
+            meta.wide = meta.second_word >> 63; /* sets, or the least difference of maat */
+            if (meta.wide != 0) {
+                choosing.apply(hdr, meta);
+            }
+            LINE = (bit<64>)meta.slot;
+            LINE = LINE << 3;
+        }
         LINE = LINE + 1;
         READ(meta.wide, services, LINE)
         LINE = LINE + 1;
@@ -95,7 +108,7 @@ control steer(inout headers_t hdr, inout metadata_t meta) {
         BEHIND = meta.wide + meta.other;
         BEHIND = BEHIND + 1;
         meta.second_bucket = meta.other & meta.second_hash;
-        meta.other = meta.other & meta.hash; /* the bucket */
+        meta.other = meta.other & meta.word; /* the bucket */
         meta.moved = 0;
         meta.second = 0;
         meta.second_moved = 0;

@@ -24,6 +24,10 @@ int copies_init(struct copies *copies, struct cores *cores, const struct ports *
 		copies_clear(copies);
 		return reason_set(why, -ENOMEM, "no memory for the pipelines' copies of rings");
 	}
+	if (sets_init(&copies->sets, cores, why)) {
+		copies_clear(copies);
+		return -ENOMEM;
+	}
 	while (copies->free < P4_PLACES) {
 		copies->places[copies->free] = P4_PLACES - 1 - copies->free;
 		copies->free++;
@@ -34,6 +38,7 @@ int copies_init(struct copies *copies, struct cores *cores, const struct ports *
 void copies_clear(struct copies *copies)
 {
 	regions_clear(&copies->rows);
+	sets_clear(&copies->sets);
 	free(copies->places);
 	free(copies->retired);
 	copies->places = copies->retired = NULL;
@@ -142,6 +147,7 @@ void copies_configure(struct copies *copies, const struct service *service)
 	write_line(copies, service, P4_LINE_MOVED_SECONDS, service->moved_seconds);
 	write_line(copies, service, P4_LINE_KEY, service->key.k0);
 	write_line(copies, service, P4_LINE_KEY + 1, service->key.k1);
+	sets_configure(&copies->sets, service);
 }
 
 static void write_room(struct copies *copies, const struct service *service)
@@ -248,23 +254,28 @@ void copy_drop(struct copies *copies, struct copy *copy, const struct service *s
 	static const struct copy none;
 
 	write_line(copies, service, P4_LINE_GENERATION, 0);
+	sets_drop(&copies->sets, &copy->sets, service);
 	give_back(copies, copy, &none);
 	reclaim(copies);
 }
 
-/* Makes packets use the new copy, then frees the old one. */
-static void exchange(struct copies *copies, struct copy *copy, struct copy *fresh, const struct service *service)
+/* Makes packets use the new copy, then frees the old one. False: there is no room for its arrays. */
+static bool exchange(struct copies *copies, struct copy *copy, struct copy *fresh, const struct service *service)
 {
 	struct copy old = *copy;
+	bool has_sets;
 
+	fresh->sets = copy->sets;
 	fresh->generation = ring_generation(service_ring(service));
 	write_room(copies, service);
 	write_line(copies, service, P4_LINE_REGION, p4_region(fresh->region.base, fresh->buckets));
-	write_line(copies, service, P4_LINE_GENERATION, fresh->generation);
+	has_sets = sets_put(&copies->sets, &fresh->sets, service);
+	write_line(copies, service, P4_LINE_GENERATION, has_sets ? fresh->generation : 0);
 	cores_settle(copies->cores);
 	*copy = *fresh;
 	give_back(copies, &old, copy);
 	reclaim(copies);
+	return has_sets;
 }
 
 bool copy_load(struct copies *copies, struct copy *copy, const struct service *service)
@@ -290,7 +301,7 @@ bool copy_load(struct copies *copies, struct copy *copy, const struct service *s
 		give_back(copies, &fresh, copy);
 	}
 	if (done)
-		exchange(copies, copy, &fresh, service);
+		done = exchange(copies, copy, &fresh, service);
 	if (goes_back || !is_second)
 		cores_open(copies->cores);
 	return done;
@@ -310,6 +321,8 @@ bool copy_apply(struct copies *copies, struct copy *copy, const struct service *
 		write_changed_rows(copies, copy, ring);
 	else
 		write_runs(copies, copy, ring, delta);
+	if (!sets_put(&copies->sets, &copy->sets, service))
+		return false;
 	copy->generation = ring_generation(ring);
 	write_line(copies, service, P4_LINE_GENERATION, copy->generation);
 	reclaim(copies);

@@ -7,6 +7,7 @@
  *
  *	snapshot	a second region and new templates, then the base, then the generation; then the first is free
  *	delta		templates and words of new backends, changed rows, the generation
+ *	arrays		new ones in a region of their own, then the word that names them, behind the rows (sets.h)
  *	next hop	a new template, then the backend's word by one store; then the old template is free
  *
  * If there is no second region, or a generation goes back, the gate is closed meanwhile (cores.h).
@@ -16,6 +17,7 @@
 
 #include "cores.h"
 #include "regions.h"
+#include "sets.h"
 
 /* One ring's. All zero: none. */
 struct copy {
@@ -25,12 +27,14 @@ struct copy {
 	uint32_t *places;      /* of their templates, by id; P4_PLACES: none */
 	struct backend *lines; /* as they were written, by id */
 	uint32_t generation;
+	struct sets_copy sets;
 };
 
 struct copies {
 	struct cores *cores;
 	const struct ports *ports;
 	struct regions rows;
+	struct sets sets;
 	uint32_t *places; /* a stack of free ones */
 	uint32_t free;
 	uint32_t *retired; /* free once no packet can be where they are read */

@@ -2,6 +2,7 @@
 #include "mirror.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static const struct mirrored *find(const struct mirror *mirror, uint16_t id)
 }
 
 static const char *const words_of_encap[] = {"gue", "ipip", NULL};
-static const char *const words_of_steering[] = {"ring", "hunt", "maat", NULL};
+static const char *const words_of_steering[] = {"ring", "hunt", "maat", "othello", NULL};
 
 /* Behind a ring's rows there are its backends, so the largest power of two of rows does not fit. */
 const struct mux_serves mirror_serves = {
@@ -90,7 +91,7 @@ static int check_filter(const struct mirror *mirror, const struct mirrored *befo
 	return reason_set(why, -ENOSPC,
 			  "service %s: maat.filterBytes is %u; allowed with a mux of kind p4: %d for all services "
 			  "together, at most %u for one more now",
-			  config->name, config->maat.filter_bytes, P4_CELLS, regions_largest(&mirror->orders.cells));
+			  config->name, config->maat.filter_bytes, P4_NOTED, regions_largest(&mirror->orders.cells));
 }
 
 static int check(void *context, const struct service_config *config, struct reason *why)
@@ -153,8 +154,12 @@ static void offer(struct mirror *mirror, const struct service *service, bool is_
 	struct mirrored *mirrored = mirror->services[service->slot];
 
 	if (!is_copied && !mirrored->is_full)
-		fprintf(stderr, "mux event=not_in_pipeline service=%s buckets=%u why=\"registers are full\"\n",
-			service->config.name, service->config.buckets);
+		fprintf(stderr,
+			"mux event=not_in_pipeline service=%s buckets=%u cell_words=%" PRIu64
+			" why=\"registers are full: of "
+			"ring at most %u words are free together, of cells %u\"\n",
+			service->config.name, service->config.buckets, sets_words(service),
+			regions_largest(&mirror->copies.rows), regions_largest(&mirror->copies.sets.cells));
 	if (is_copied && mirrored->is_full)
 		fprintf(stderr, "mux event=in_pipeline service=%s\n", service->config.name);
 	mirrored->is_full = !is_copied;
@@ -254,6 +259,7 @@ static void removed(void *context, const struct service *service)
 		orders_configure(&mirror->orders, &mirrored->order, copies_slot(service), NULL);
 		copy_drop(&mirror->copies, &mirrored->copy, service);
 	}
+	sets_forget(&mirrored->copy.sets);
 	free(mirrored->copy.lines);
 	free(mirrored->copy.places);
 	free(mirrored);
@@ -306,6 +312,7 @@ void mirror_free(struct mirror *mirror)
 	for (uint32_t i = 0; i < REGISTRY_SERVICES_MAX; i++) {
 		if (!mirror->services[i])
 			continue;
+		sets_forget(&mirror->services[i]->copy.sets);
 		free(mirror->services[i]->copy.lines);
 		free(mirror->services[i]->copy.places);
 		free(mirror->services[i]);

@@ -6,7 +6,7 @@
 void orders_init(struct orders *orders, struct cores *cores)
 {
 	*orders = (struct orders){.cores = cores};
-	regions_init(&orders->cells, P4_CELLS);
+	regions_init(&orders->cells, P4_NOTED);
 }
 
 void orders_clear(struct orders *orders)

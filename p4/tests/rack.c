@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rack.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +24,8 @@
 #include "frame.h"
 #include "service/lookup.h"
 #include "steering/maat/maat.h"
+#include "steering/othello/arrays.h"
+#include "steering/othello/pair.h"
 
 enum {
 	MBUFS = 2047,
@@ -50,11 +54,15 @@ void rack_environment(void)
 	static char *arguments[] = {
 	    "p4",          "--no-huge", "-m", "512", "--no-pci", "--no-shconf", "--no-telemetry",
 	    "--log-level", "error",     "-l", "0"};
+	cpu_set_t cpus;
 
-	if (rte_eal_init(sizeof(arguments) / sizeof(arguments[0]), arguments) < 0) {
+	if (pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus) ||
+	    rte_eal_init(sizeof(arguments) / sizeof(arguments[0]), arguments) < 0) {
 		fprintf(stderr, "DPDK: %s\n", rte_strerror(rte_errno));
 		exit(1);
 	}
+	/* a test's own threads run beside the pipeline, not on its CPU alone */
+	pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
 }
 
 /* A DPDK port over one ring in and one out; either may be NULL. */
@@ -306,6 +314,31 @@ void rack_score(struct rack *rack, const struct service *service)
 	rack_write(rack, "services", line + P4_LINE_LEAST, p4_least(service));
 }
 
+/* A set of cells; where it begins. */
+static uint32_t fill_set(struct rack *rack, const struct othello_arrays *arrays)
+{
+	uint32_t base = rack->cells, words = (uint32_t)p4_set_words(arrays);
+
+	rack->cells += words;
+	assert_true(rack->cells <= P4_CELLS_WORDS);
+	for (uint32_t i = 0; i < words; i++)
+		rack_write(rack, "cells", base + i, p4_set_word(arrays, i));
+	return base;
+}
+
+static uint64_t fill_sets(struct rack *rack, const struct service *service)
+{
+	const struct othello_pair *pair = service->way == STEERING_CODES ? othello_pair_of(service) : NULL;
+
+	if (service->way != STEERING_CODES)
+		return 0;
+	if (!pair)
+		return p4_sets(P4_SET_LOW_BITS, P4_SET_NONE);
+	return p4_sets(fill_set(rack, pair->newest), pair->previous   ? fill_set(rack, pair->previous)
+						     : pair->low_bits ? P4_SET_LOW_BITS
+								      : P4_SET_NONE);
+}
+
 static uint64_t high_of(const struct fl_address *address)
 {
 	return (uint64_t)fl_load_be32(address->bytes) << 32 | fl_load_be32(address->bytes + 4);
@@ -359,10 +392,11 @@ static void fill_service(struct rack *rack, const struct service *service)
 	if (service_ring(service))
 		fill_region(rack, service, line);
 	if (maat_of(service)) {
-		line[P4_LINE_FILTER] = p4_filter(service, rack->cells);
-		rack->cells += maat_of(service)->settings.filter_bytes;
-		assert_true(rack->cells <= P4_CELLS);
+		line[P4_LINE_FILTER] = p4_filter(service, rack->noted);
+		rack->noted += maat_of(service)->settings.filter_bytes;
+		assert_true(rack->noted <= P4_NOTED);
 	}
+	line[P4_LINE_SETS] = fill_sets(rack, service);
 	write_line(rack, "services", rack_slot(service), line);
 	if (maat_of(service) && service_ring(service))
 		rack_score(rack, service);
@@ -405,6 +439,7 @@ void rack_fill(struct rack *rack, const struct tables *tables, const struct fl_a
 	assert_int_equal(rte_swx_ctl_pipeline_commit(rack->control, 1), 0);
 	clear_counts(rack);
 	rack->words = rack->places = 0;
+	rack->cells = P4_SET_FIRST;
 	for (unsigned i = 0; i < P4_PORT_WIRES; i++)
 		rack_write(rack, "macs", i, p4_mac(frame_mac));
 	for (const struct service *s = tables_next(tables, NULL); s; s = tables_next(tables, s))

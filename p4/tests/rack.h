@@ -46,7 +46,8 @@ struct rack {
 	struct rack_entry entries[RACK_ENTRIES];
 	unsigned entries_count;
 	uint32_t words, places; /* of ring and templates that are in use */
-	uint32_t cells;         /* of noted that were in use since it was opened */
+	uint32_t noted;         /* cells of noted that were in use since it was opened */
+	uint32_t cells;         /* words of cells */
 	bool tagged;            /* the cluster has a key */
 };
 

@@ -19,6 +19,9 @@
 #include "frame.h"
 #include "image.h"
 #include "rack.h"
+#include "steering/othello/arrays.h"
+#include "steering/othello/othello.h"
+#include "steering/othello/pair.h"
 
 enum {
 	BUCKETS = 256,
@@ -28,6 +31,9 @@ enum {
 	MTU = 1600,
 	NEXT_BASE = 8192, /* of a second region */
 	NEXT_PLACE = 4096,
+	NEXT_CELLS = 4096,           /* of sets of cells */
+	SETS = 64,                   /* as many generations may be published while a packet is in the pipeline */
+	SET_CELLS = 4,               /* of each array */
 	PAYLOAD_MAX = MTU - 44 - 40, /* of a TCP packet without MOVED */
 	PAYLOAD_MOVED = PAYLOAD_MAX - 8,
 	ROUNDS = 400,
@@ -40,25 +46,56 @@ static struct rack rack;
 static struct tables *tables;
 static struct service *service;
 
-/* Backend 1 owns all buckets, backend 2 those before, a move of SINCE. */
-static int set_up(void **state)
+/* Backend 1 owns all buckets. */
+static int open_service(const struct service_config *config, struct othello_pair *pair)
 {
-	struct service_config config = image_config(9, "10.99.0.1", BUCKETS);
-	struct delta snapshot = image_snapshot(config.id, 20, BUCKETS, 3);
+	struct delta snapshot = image_snapshot(config->id, 20, BUCKETS, 3);
 	struct reason why = {{0}};
 
-	(void)state;
 	tables = tables_new(1, &image_hops);
 	assert_non_null(tables);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		snapshot.current[i] = 1;
-	config.window = WINDOW;
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, config, &service, &why) || tables_load_with(tables, service, &snapshot, pair, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 	rack_fill(&rack, tables, NULL, 0);
 	rack_now(&rack, NOW);
 	return 0;
+}
+
+static struct service_config config_of_test(void)
+{
+	struct service_config config = image_config(9, "10.99.0.1", BUCKETS);
+
+	config.window = WINDOW;
+	return config;
+}
+
+static int set_up(void **state)
+{
+	struct service_config config = config_of_test();
+
+	(void)state;
+	return open_service(&config, NULL);
+}
+
+/* Arrays that name bucket 20 for each connection. */
+static int set_up_arrays(void **state)
+{
+	struct service_config config = config_of_test();
+	struct othello_arrays *arrays;
+	struct othello_pair *pair;
+	struct chance chance = {1};
+
+	(void)state;
+	config.steering = &steering_othello;
+	arrays = image_arrays(&chance, 1, SET_CELLS, SET_CELLS, config.hash, BUCKETS);
+	for (uint32_t i = 0; i < 2 * SET_CELLS; i++)
+		((uint16_t *)(uintptr_t)arrays->cells)[i] = i < SET_CELLS ? 20 : 0;
+	pair = othello_pair_new(arrays, NULL, false);
+	assert_non_null(pair);
+	return open_service(&config, pair);
 }
 
 static int tear_down(void **state)
@@ -289,6 +326,67 @@ static void test_order(void **state)
 		fail_msg("a packet of generation %u went by a row of %u", newer, row);
 }
 
+struct shared {
+	bool stop;     /* atomic */
+	uint32_t seen; /* atomic; a generation that a packet had */
+};
+
+/* Changes arrays under packets: a set of its own in each generation, whose number is the bucket of all connections. */
+static void *change_arrays(void *context)
+{
+	struct shared *shared = context;
+	uint32_t first = (uint32_t)rack_read(&rack, "services", line_word(P4_LINE_SETS));
+
+	for (uint32_t generation = 21; !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED); generation++) {
+		uint64_t codes = generation % BUCKETS * UINT64_C(0x0001000100010001);
+		uint32_t set = NEXT_CELLS + generation % SETS * (P4_SET_HEAD + 2);
+
+		while (generation > __atomic_load_n(&shared->seen, __ATOMIC_RELAXED) + SETS)
+			if (__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
+				return NULL;
+		for (uint32_t i = 0; i < P4_SET_HEAD; i++)
+			rack_write(&rack, "cells", set + i, rack_read(&rack, "cells", first + i));
+		rack_write(&rack, "cells", set + P4_SET_HEAD, codes);
+		rack_write(&rack, "cells", set + P4_SET_HEAD + 1, 0);
+		rack_write(&rack, "services", line_word(P4_LINE_SETS), p4_sets(set, P4_SET_NONE));
+		rack_write(&rack, "services", line_word(P4_LINE_GENERATION), generation);
+	}
+	return NULL;
+}
+
+/* No packet has a generation that is newer than the arrays that gave its bucket. */
+static void test_arrays(void **state)
+{
+	struct shared shared = {.seen = 20};
+	uint32_t newer = 0, older = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, change_arrays, &shared), 0);
+	for (uint32_t i = 0; !newer && (i < ROUNDS * PER_ROUND || shared.seen < 20 + GENERATIONS); i++) {
+		struct rte_mbuf *mbuf;
+
+		put(10);
+		rack_run(&rack);
+		while ((mbuf = rack_take(&rack, 0))) {
+			const uint8_t *gue = rte_pktmbuf_mtod(mbuf, const uint8_t *) + GUE_AT_GUE;
+			uint32_t generation = fl_load_be32(gue + FL_STEER_AT_GENERATION);
+			uint32_t arrays = fl_load_be32(gue + FL_STEER_AT_BUCKET);
+
+			if ((arrays - generation) % BUCKETS >= BUCKETS / 2) {
+				newer = generation;
+				older = arrays;
+			}
+			__atomic_store_n(&shared.seen, generation, __ATOMIC_RELAXED);
+			rte_pktmbuf_free(mbuf);
+		}
+	}
+	__atomic_store_n(&shared.stop, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	if (newer)
+		fail_msg("a packet of generation %u went by arrays of bucket %u", newer, older);
+}
+
 /* What is refused can be dropped instead. */
 static void test_dispositions(void **state)
 {
@@ -326,6 +424,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_arrays, set_up_arrays, tear_down),
 	    cmocka_unit_test_setup_teardown(test_dispositions, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
 	};

@@ -7,10 +7,9 @@
  *				        -> exception ports  = the bytes as received
  *	       -> burst_steer() -> twin.c
  *
- * Frames of a round go together, so that SWX's threads take turns. Worlds: each hash and affinity for the service with
- * both families, and each hash with steering `hunt`, and with `maat`. There frames go one by one, since what a connection's
- * SYN has noted says where later ones go; half of them are of few connections, and loads change. Then the registers must
- * have counted what was expected, and each verdict must have occurred.
+ * Frames of a round go together, so that SWX's threads take turns; with `maat` (worlds.h) one by one, since what a
+ * connection's SYN has noted says where later ones go, half of them are of few connections, and loads change. Then the
+ * registers must have counted what was expected, and each verdict must have occurred.
  *
  * With --cases all is written to a file (cases.h), but frames in two buffers and with little headroom, which only SWX has.
  *
@@ -31,24 +30,15 @@
 #include "encap/gue.h"
 #include "rack.h"
 #include "random_frame.h"
-#include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
 #include "steering/steering.h"
 #include "twin.h"
+#include "worlds.h"
 
 enum {
-	NOW = 1700000100,
 	ROUND = 64,
-	WORLDS = 8,
-	WORLD_HUNT = 4, /* the first of two whose connections have a second bucket */
-	WORLD_MAAT = 6, /* the same, and an order */
 	CONNECTIONS = 200,
 	NEW_LOADS = 256, /* frames between two changes of loads */
-	BUCKETS = 1024,
-	BACKENDS = 40,
-	BACKEND_REMOVED = 39,
-	BACKEND_MUX = 40, /* its address is a mux's */
-	LONG_AGO = 1000,
 };
 
 static const char *spec;
@@ -56,10 +46,11 @@ static uint64_t packets = 40000, seed = 1;
 static uint64_t met[P4_VERDICTS], left_by[RACK_OUTS];
 /* Of each part of a header: none, with an IPv4 or an IPv6 address. */
 enum { PARTS = 3 };
-static uint64_t headers_met[2][2][PARTS];         /* inner, outer family: IPv4, IPv6; MOVED */
-static uint64_t ordered_met, opened_met;          /* second buckets that were first; SYNs among them */
-static uint64_t ipip_met[2];                      /* no move; a previous owner */
-static uint64_t seconds_met[PARTS][PARTS][PARTS]; /* SECOND, MOVED2, MOVED */
+static uint64_t headers_met[2][2][PARTS];          /* inner, outer family: IPv4, IPv6; MOVED */
+static uint64_t ordered_met, opened_met;           /* second buckets that were first; SYNs among them */
+static uint64_t codes_met[ARRAYS_NONE_YET + 1][2]; /* without second bucket; with one */
+static uint64_t ipip_met[2];                       /* no move; a previous owner */
+static uint64_t seconds_met[PARTS][PARTS][PARTS];  /* SECOND, MOVED2, MOVED */
 
 /* What a frame must become, in each buffer's private area. */
 struct origin {
@@ -77,100 +68,6 @@ struct round {
 static struct round expected_round;
 static uint64_t expected_second_first, expected_second_syns;
 static uint64_t expected[RACK_SLOTS][P4_VERDICTS], expected_moved[RACK_SLOTS], expected_bytes[RACK_SLOTS], refused;
-
-/* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 an MTU of 600, 2 leaves by wire 1. */
-static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
-{
-	uint8_t last = address->bytes[15] % 10;
-
-	image_hop(context, address, out);
-	if (last == 7)
-		*out = (struct next_hop){.resolved = false};
-	else if (last == 5)
-		out->vlan = 100;
-	else if (last == 3 && address->bytes[15] > 20)
-		out->mtu = 600;
-	else if (last == 2)
-		out->port = RACK_FIRST_PORT + 1;
-	else if (last == 9)
-		out->port = RACK_FIRST_PORT + P4_PORT_WIRES;
-}
-
-/* A third of the buckets moved recently, a third long ago, a few have no backend; some backends have IPv6. */
-static void load(struct tables *tables, const struct service_config *config, bool mixed)
-{
-	struct delta snapshot = image_snapshot(config->id, config->id + 10U, config->buckets, BACKENDS);
-	struct service *service;
-	struct reason why = {{0}};
-
-	for (uint32_t i = 0; i < config->buckets; i++) {
-		if (snapshot.current[i] == BACKEND_REMOVED || i % 50 == 9)
-			snapshot.current[i] = FL_BACKEND_NONE;
-		snapshot.previous[i] = i % 3 ? (uint16_t)(1 + (i + 7 + i / BACKENDS) % BACKENDS) : FL_BACKEND_NONE;
-		snapshot.since[i] = i % 3 == 1 ? NOW - 5 : LONG_AGO * (i % 3);
-	}
-	snapshot.previous[4] = BACKENDS + 5; /* a backend that does not exist */
-	snapshot.backends[BACKEND_REMOVED - 1].flags = FL_BACKEND_REMOVED;
-	for (uint32_t i = 0; mixed && i < BACKENDS; i += 2) {
-		snapshot.backends[i].address = image_address("2001:db8:1::");
-		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
-	}
-	snapshot.backends[BACKEND_MUX - 1].address = image_address(RANDOM_PEER);
-	if (tables_add(tables, config, &service, &why) || tables_load(tables, service, &snapshot, &why))
-		fail_msg("%s", why.text);
-	image_free(&snapshot);
-}
-
-/* A service for each VIP; the first has both families, with the world's hash and affinity. */
-static void serve(struct tables *tables, unsigned world)
-{
-	struct service_config config;
-	struct service *service;
-	struct reason why;
-
-	for (uint16_t id = 1; id <= RANDOM_VIPS; id++) {
-		config = image_config(id, random_vips[id - 1], BUCKETS);
-		snprintf(config.name, sizeof(config.name), "service%u", id);
-		config.window = 100000;
-		config.ports_count = 3;
-		config.ports[1] = (struct service_port){IPPROTO_UDP, 443};
-		config.ports[2] = (struct service_port){IPPROTO_UDP, 53};
-		switch (id) {
-		case 1:
-			config.vips_count = 2;
-			config.vips[1] = image_address(random_vips6[0]);
-			config.mptcp = (struct mptcp_ports){20000, 20060};
-			config.hash = world & 1 ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
-			config.affinity = world < WORLD_HUNT && world & 2 ? AFFINITY_CLIENT : AFFINITY_CONNECTION;
-			if (world >= WORLD_HUNT)
-				config.steering = world < WORLD_MAAT ? &steering_hunt : &steering_maat;
-			config.maat = world & 1 ? (struct maat_settings){MAAT_BYTES, 10, 1000, 524288, 2}
-						: (struct maat_settings){MAAT_PACKETS, 10, 1000, 65536, 3};
-			config.window = world & 1 ? 100000 : 0;
-			config.hold = world & 1 ? 0 : 3600;
-			break;
-		case 2:
-			config.hash = FL_HASH_CRC32;
-			config.affinity = world & 2 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
-			config.mss = 600;
-			config.stateless_udp = true;
-			break;
-		case 3:
-			config.encap = &encap_ipip;
-			break;
-		case 4:
-			config.quic = (struct quic_server_id){.offset = 1, .length = 1};
-			config.hash = FL_HASH_CRC32;
-			if (world & 1)
-				config.steering = &steering_hunt;
-			break;
-		case 5: /* has no ring */
-			assert_int_equal(tables_add(tables, &config, &service, &why), 0);
-			continue;
-		}
-		load(tables, &config, id == 1 || id == 2 || id == 6);
-	}
-}
 
 static void dump(const char *title, const uint8_t *bytes, uint32_t len)
 {
@@ -225,7 +122,7 @@ static unsigned part_of(uint8_t flags, uint8_t flag, uint8_t flag6)
 }
 
 /* Which kind of header the C mux has written. */
-static void count_header(const struct frame *out)
+static void count_header(const struct frame *out, unsigned world)
 {
 	bool outer6 = fl_load_be16(out->bytes + FRAME_AT_IP - 2) == 0x86dd;
 	const uint8_t *gue = out->bytes + (outer6 ? GUE_AT_GUE6 : GUE_AT_GUE);
@@ -236,6 +133,8 @@ static void count_header(const struct frame *out)
 		ipip_met[fl_load_be32(out->bytes + FRAME_AT_IP + FL_IPIP_AT_PREVIOUS) != 0]++;
 		return;
 	}
+	if (world >= WORLD_OTHELLO && fl_load_be16(gue + FL_STEER_AT_SERVICE) == 1)
+		codes_met[(world - WORLD_OTHELLO) / 2][!!(flags & FL_STEER_SECOND)]++;
 	headers_met[gue[1] == FL_GUE_PROTO_IPV6][outer6][moved]++;
 	seconds_met[part_of(flags, FL_STEER_SECOND, FL_STEER_SECOND6)]
 		   [part_of(flags, FL_STEER_MOVED2, FL_STEER_PREVIOUS2_6)][moved]++;
@@ -291,7 +190,7 @@ static void change_loads(struct rack *rack, struct chance *chance, const struct 
 	const struct service *service = tables_find_id(tables, 1);
 	struct maat_loads *loads = maat_of(service)->loads;
 
-	for (uint32_t id = 1; id <= BACKENDS; id++) {
+	for (uint32_t id = 1; id <= WORLD_BACKENDS; id++) {
 		float load = chance_below(chance, 6) ? (float)chance_below(chance, 400) / 4 : -1;
 
 		memcpy(&loads->scores[id], &load, sizeof(load));
@@ -300,7 +199,7 @@ static void change_loads(struct rack *rack, struct chance *chance, const struct 
 	rack_score(rack, service);
 }
 
-static void feed(struct rack *rack, struct chance *chance, const struct twin *twin, bool connections)
+static void feed(struct rack *rack, struct chance *chance, const struct twin *twin, unsigned world)
 {
 	unsigned wire = chance_below(chance, RACK_WIRES);
 	struct twin_expected what;
@@ -308,7 +207,7 @@ static void feed(struct rack *rack, struct chance *chance, const struct twin *tw
 	struct frame frame;
 	uint32_t visible;
 
-	if (connections && chance_below(chance, 2))
+	if (world_is_maat(world) && chance_below(chance, 2))
 		make_connection(chance, &frame);
 	else if (chance_below(chance, 16))
 		random_frame(chance, &frame);
@@ -327,7 +226,7 @@ static void feed(struct rack *rack, struct chance *chance, const struct twin *tw
 			expected_second_first += what.second_first;
 			expected_second_syns += what.second_syns;
 			expected_bytes[what.slot] += frame.len;
-			count_header(&what.out);
+			count_header(&what.out, world);
 			expect_at(what.port - RACK_FIRST_PORT, &what.out);
 			cases_frame(wire, frame.bytes, frame.len, what.port - RACK_FIRST_PORT, what.out.bytes,
 				    what.out.len);
@@ -425,11 +324,11 @@ static void check_counts(const struct rack *rack)
 static void run_world(struct rack *rack, unsigned world, struct chance *chance)
 {
 	static struct next_hop wire;
-	static const struct next_hops hops = {.context = &wire, .lookup = hop_of};
+	static const struct next_hops hops = {.context = &wire, .lookup = world_hop};
 	const struct fl_address selves[] = {image_address(RANDOM_SELF), image_address(RANDOM_SELF6)};
 	const struct fl_address muxes[] = {image_address(RANDOM_PEER), image_address(RANDOM_PEER6)};
 	const struct fl_siphash_key no_key = {0, 0};
-	struct twin twin = {.now = NOW};
+	struct twin twin = {.now = WORLD_NOW};
 	struct tables *tables;
 
 	wire = image_wire;
@@ -437,20 +336,20 @@ static void run_world(struct rack *rack, unsigned world, struct chance *chance)
 	assert_non_null(tables);
 	assert_int_equal(tables_set_self(tables, &selves[0], &selves[1], &no_key), 0);
 	assert_int_equal(tables_set_peers(tables, muxes, 2), 0);
-	serve(tables, world);
+	world_serve(tables, world, chance);
 	twin.tables = tables;
 	rack_fill(rack, tables, selves, 2);
-	rack_now(rack, NOW);
+	rack_now(rack, WORLD_NOW);
 	memset(expected, 0, sizeof(expected));
 	memset(expected_moved, 0, sizeof(expected_moved));
 	memset(expected_bytes, 0, sizeof(expected_bytes));
 	expected_second_first = expected_second_syns = 0;
 	for (uint64_t fed = 0; fed < packets / WORLDS; fed += ROUND) {
-		if (world >= WORLD_MAAT && fed % NEW_LOADS == 0)
+		if (world_is_maat(world) && fed % NEW_LOADS == 0)
 			change_loads(rack, chance, tables);
 		for (uint32_t i = 0; i < ROUND; i++) {
-			feed(rack, chance, &twin, world >= WORLD_MAAT);
-			if (world >= WORLD_MAAT) {
+			feed(rack, chance, &twin, world);
+			if (world_is_maat(world)) {
 				rack_run(rack);
 				take(rack);
 			}
@@ -494,6 +393,10 @@ static void check_met(void)
 			fail_msg("no header with a second bucket of kind %u was written", i);
 	printf("# second bucket first   %" PRIu64 ", SYNs %" PRIu64 "\n", ordered_met, opened_met);
 	assert_true(opened_met && ordered_met > opened_met);
+	for (unsigned kind = 0; kind <= ARRAYS_NONE_YET; kind++) {
+		assert_true(codes_met[kind][0]);
+		assert_int_equal(!!codes_met[kind][1], kind <= ARRAYS_LOW_BITS_BEFORE);
+	}
 	assert_true(ipip_met[0] && ipip_met[1]);
 	assert_true(refused || cases_recording());
 	for (unsigned out = 0; out < RACK_OUTS; out++)

@@ -8,6 +8,9 @@
  *
  *	ipip.json	valid		the same, of encapsulation ipip
  *
+ *	othello.json	indexes		the places that the program's hash function gives
+ *			codes		these and what the register cells holds
+ *
  * Which rows are no packet of this program is decided by applies_hash() and applies_steer(), and how many are, by
  * constants: a row more or less fails the test until someone has looked at it.
  *
@@ -24,11 +27,14 @@
 #include <fairlead/ipip.h>
 
 #include "cases.h"
+#include "cells.h"
 #include "encap/gue.h"
 #include "frame.h"
 #include "image.h"
 #include "rack.h"
+#include "siphash.h"
 #include "steering/hunt/hunt.h"
+#include "steering/othello/arrays.h"
 
 enum {
 	BUCKETS_LOG = 18,      /* with the 14 bits of the source port: 32 */
@@ -38,6 +44,8 @@ enum {
 	IPIP_ROWS = 7,
 	IPIP_INNER_LEN = 40, /* of the packets of these rows: TCP without data */
 	NAT_ROWS = 2,
+	INDEX_ROWS = 600,
+	CODE_ROWS = 21,
 	PORT = 80,
 	BY_ID_FIRST = 30000,
 	TRIES = 1 << 26,
@@ -409,6 +417,58 @@ static void test_ipip(void **state)
 	vectors_free(&written);
 }
 
+/* cells_h of headers.p4; the place is among A's cells and B's behind them. */
+static uint32_t place_of(const json_t *row, const json_t *sizes, bool in_b)
+{
+	uint64_t hash = strtoull(vectors_text(row, "flowHash64"), NULL, 16);
+	uint64_t seed = strtoull(vectors_text(sizes, "seed"), NULL, 16);
+	uint8_t input[P4_CELLS_LEN];
+
+	fl_store_be32(input, (uint32_t)(hash >> 32));
+	fl_store_be32(input + 4, (uint32_t)hash);
+	fl_store_be32(input + 8, (uint32_t)(seed >> 32));
+	fl_store_be32(input + 12, (uint32_t)seed);
+	fl_store_be32(input + 16, (uint32_t)vectors_number(sizes, "nb"));
+	fl_store_be32(input + 20, (uint32_t)vectors_number(sizes, "na"));
+	input[24] = (uint8_t)((vectors_word(sizes, "hash", hashes, 3) == FL_HASH_SIPHASH) | in_b << 1);
+	return p4_siphash(input, sizeof(input), 0);
+}
+
+static void test_index(void **state)
+{
+	const json_t *row = *state;
+
+	assert_int_equal(place_of(row, row, false), vectors_number(row, "a"));
+	assert_int_equal(place_of(row, row, true), vectors_number(row, "na") + vectors_number(row, "b"));
+}
+
+static uint32_t cell_of(const struct othello_arrays *arrays, uint32_t place)
+{
+	return p4_set_word(arrays, P4_SET_HEAD + place / P4_SET_CELLS) >> place % P4_SET_CELLS * 16 & 0xffff;
+}
+
+static void test_codes(void **state)
+{
+	const json_t *row = *state, *cells = vectors_list(row, "cells"), *codes = vectors_list(row, "codes"), *one;
+	struct othello_arrays arrays = {.na = (uint32_t)vectors_number(row, "na"),
+					.nb = (uint32_t)vectors_number(row, "nb")};
+	uint16_t *copy = calloc(arrays.na + arrays.nb, sizeof(*copy));
+	size_t i;
+
+	assert_non_null(copy);
+	json_array_foreach(cells, i, one) copy[i] = (uint16_t)json_integer_value(one);
+	arrays.cells = copy;
+	json_array_foreach(codes, i, one)
+	{
+		uint32_t a = cell_of(&arrays, place_of(one, row, false)),
+			 b = cell_of(&arrays, place_of(one, row, true));
+
+		assert_int_equal(a ^ b, vectors_number(one, "code"));
+	}
+	assert_true(i);
+	free(copy);
+}
+
 /* How many rows of a list apply, as plain tests. */
 static int add(struct vectors_tests *tests, const json_t *file, const char *key, bool (*applies)(const json_t *),
 	       CMUnitTestFunction function)
@@ -427,7 +487,7 @@ static int add(struct vectors_tests *tests, const json_t *file, const char *key,
 	return count;
 }
 
-static int hash_rows, nat_rows, steer_rows, ipip_rows;
+static int hash_rows, nat_rows, steer_rows, ipip_rows, index_rows, code_rows;
 
 static void test_rows(void **state)
 {
@@ -436,6 +496,8 @@ static void test_rows(void **state)
 	assert_int_equal(nat_rows, NAT_ROWS);
 	assert_int_equal(steer_rows, STEER_ROWS);
 	assert_int_equal(ipip_rows, IPIP_ROWS);
+	assert_int_equal(index_rows, INDEX_ROWS);
+	assert_int_equal(code_rows, CODE_ROWS);
 }
 
 static void test_closed(void **state)
@@ -447,7 +509,7 @@ static void test_closed(void **state)
 int main(int argc, char **argv)
 {
 	struct vectors_tests tests = {NULL, 0};
-	json_t *hash, *steer_file, *ipip_file;
+	json_t *hash, *steer_file, *ipip_file, *othello_file;
 	int failed;
 
 	if (argc != 3 && argc != 4) {
@@ -462,10 +524,13 @@ int main(int argc, char **argv)
 	hash = vectors_load(argv[1], "hash.json");
 	steer_file = vectors_load(argv[1], "steer.json");
 	ipip_file = vectors_load(argv[1], "ipip.json");
+	othello_file = vectors_load(argv[1], "othello.json");
 	hash_rows = add(&tests, hash, "rows", applies_hash, test_hash);
 	nat_rows = add(&tests, hash, "nat", NULL, test_nat);
 	steer_rows = add(&tests, steer_file, "valid", applies_steer, test_steer);
 	ipip_rows = add(&tests, ipip_file, "valid", applies_ipip, test_ipip);
+	index_rows = add(&tests, othello_file, "indexes", NULL, test_index);
+	code_rows = add(&tests, othello_file, "codes", NULL, test_codes);
 	vectors_add_plain(&tests, "as many rows apply as this test was written for", test_rows, NULL);
 	vectors_add_plain(&tests, "no packet is left", test_closed, NULL);
 	failed = vectors_run("p4 vectors", &tests);
@@ -473,5 +538,6 @@ int main(int argc, char **argv)
 	json_decref(hash);
 	json_decref(steer_file);
 	json_decref(ipip_file);
+	json_decref(othello_file);
 	return failed;
 }

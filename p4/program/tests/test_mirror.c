@@ -21,6 +21,9 @@
 #include "ring/ring.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
+#include "steering/othello/arrays.h"
+#include "steering/othello/othello.h"
+#include "steering/othello/pair.h"
 #include "steering/steering.h"
 #include "world.h"
 
@@ -32,6 +35,8 @@ enum {
 	BACKENDS = 5,
 	ID_MAAT = 2,
 	ID_IPIP = 5,
+	ID_OTHELLO = 3,
+	ID_OTHELLO2 = 6,
 	CONNECTIONS = 16, /* to ID_MAAT, of each family */
 	IDS = 90,         /* beyond the first table of backends, which has 64 lines */
 };
@@ -42,6 +47,7 @@ struct known {
 	struct service_config config;
 	struct delta image;
 	bool has_ring;
+	struct othello_arrays *newest; /* of arrays, with a reference; NULL: none yet */
 };
 
 struct walk {
@@ -56,6 +62,11 @@ struct walk {
 static uint32_t below(struct walk *walk, uint32_t bound)
 {
 	return chance_below(&walk->chance, bound);
+}
+
+static bool is_othello(uint16_t id)
+{
+	return id == ID_OTHELLO || id == ID_OTHELLO2;
 }
 
 static struct service_config config_of(struct walk *walk, uint16_t id)
@@ -74,10 +85,14 @@ static struct service_config config_of(struct walk *walk, uint16_t id)
 		config.steering = &steering_maat;
 		config.maat = (struct maat_settings){below(walk, 2) ? MAAT_PACKETS : MAAT_BYTES, 10, 1000, 65536, 3};
 	}
+	if (is_othello(id)) {
+		config.steering = &steering_othello;
+		config.hash = id == ID_OTHELLO ? FL_HASH_SIPHASH : FL_HASH_CRC32;
+	}
 	if (id == ID_IPIP)
 		config.encap = &encap_ipip;
 	config.ports[1] = (struct service_port){.protocol = IPPROTO_UDP, .port = 53};
-	config.ports_count = 2;
+	config.ports_count = is_othello(id) ? 1 : 2;
 	if (walk->with_ipv6 && id != ID_IPIP) {
 		snprintf(vip, sizeof(vip), "2001:db8:99::%u", id);
 		config.vips[config.vips_count++] = image_address(vip);
@@ -92,6 +107,33 @@ static void add(struct walk *walk, struct known *known)
 	known->config = config_of(walk, (uint16_t)(known - walk->known + 1));
 	if (tables_add(walk->world.tables, &known->config, &known->service, &why))
 		fail_msg("%s", why.text);
+}
+
+/* New arrays, and those before, none or the low bits as those before; NULL: none yet, or none are new. */
+static struct othello_pair *new_pair(struct walk *walk, struct known *known, bool must)
+{
+	bool crc = known->config.hash == FL_HASH_CRC32;
+	uint32_t na = 1 + below(walk, 900), nb = 1 + below(walk, 900), what = below(walk, 4);
+	struct othello_arrays *before = known->newest, *newest;
+	struct othello_pair *pair;
+
+	if (!is_othello(known->config.id) || (!must && below(walk, 3)) || (!before && !below(walk, 4)))
+		return NULL;
+	if (before && what == 0) { /* the same, without those before */
+		newest = before;
+		before = NULL;
+	} else {
+		newest = image_arrays(&walk->chance, 2, crc ? 1U << below(walk, 10) : na,
+				      crc ? 1U << below(walk, 10) : nb, known->config.hash, BUCKETS);
+		if (before && what == 1) {
+			othello_arrays_free(before);
+			before = NULL;
+		}
+	}
+	known->newest = newest;
+	pair = othello_pair_new(othello_arrays_keep(newest), before, !before && below(walk, 2));
+	assert_non_null(pair);
+	return pair;
 }
 
 /* A new snapshot; perhaps of a lower generation, as after a disaster. */
@@ -113,7 +155,7 @@ static void load(struct walk *walk, struct known *known)
 		image_free(&known->image);
 	known->image = image;
 	known->has_ring = true;
-	if (tables_load(walk->world.tables, known->service, &image, &why))
+	if (tables_load_with(walk->world.tables, known->service, &image, new_pair(walk, known, true), &why))
 		fail_msg("%s", why.text);
 }
 
@@ -178,7 +220,7 @@ static void apply(struct walk *walk, struct known *known)
 	if (delta.backends_count && backend.id == delta.runs[0].current && backend.flags & FL_BACKEND_REMOVED)
 		delta.runs_count = 0; /* no bucket goes to a backend that is being removed */
 	assert_int_equal(delta_fold(&known->image, &delta), 0);
-	if (tables_apply(walk->world.tables, known->service, &delta, &why))
+	if (tables_apply_with(walk->world.tables, known->service, &delta, new_pair(walk, known, false), &why))
 		fail_msg("%s", why.text);
 	delta.backends = NULL;
 	image_free(&delta);
@@ -191,7 +233,6 @@ static void configure(struct walk *walk, struct known *known)
 	known->config.ports[0].port = (uint16_t)(80 + below(walk, 3));
 	known->config.vips[0].bytes[14] = (uint8_t)below(walk, 2);
 	known->config.window = 100 + 100 * below(walk, 3);
-	known->config.hold = below(walk, 2) * 3600;
 	known->config.mss = known->config.id != ID_MAAT && below(walk, 2) ? 1400 : 0;
 	if (known->config.id == ID_MAAT) { /* more hashes than the pipeline has, too; few of them need many cells */
 		known->config.maat.delta = 10 * below(walk, 4);
@@ -199,8 +240,11 @@ static void configure(struct walk *walk, struct known *known)
 		    below(walk, 2) ? known->config.maat.filter_hashes : 1 + below(walk, 4);
 		known->config.maat.filter_bytes = known->config.maat.filter_hashes < 2 ? 524288 : 65536;
 	}
-	known->config.stateless_udp = below(walk, 2);
-	known->config.quic.length = (uint8_t)(!below(walk, 4) && known->config.encap != &encap_ipip);
+	if (!is_othello(known->config.id)) {
+		known->config.hold = below(walk, 2) * 3600;
+		known->config.stateless_udp = below(walk, 2);
+		known->config.quic.length = (uint8_t)(!below(walk, 4) && known->config.encap != &encap_ipip);
+	}
 	if (tables_change(walk->world.tables, known->service, &known->config, &why))
 		fail_msg("%s", why.text);
 }
@@ -210,6 +254,7 @@ static void drop(struct walk *walk, struct known *known)
 	tables_remove(walk->world.tables, known->service);
 	if (known->has_ring)
 		image_free(&known->image);
+	othello_arrays_free(known->newest);
 	*known = (struct known){NULL};
 }
 
@@ -374,6 +419,55 @@ static void the_pipeline_follows_every_change(void **state)
 	image_wire = wire;
 }
 
+/*
+ * Arrays of which the newest and those before fit into the pipelines, but not beside the ones that these replace: packets
+ * take the mux's own path meanwhile. With larger ones they do so for good, and with small ones no more.
+ */
+static void arrays_without_room_are_left_to_the_mux(void **state)
+{
+	static const struct {
+		uint32_t na, nb;
+		bool fits;
+	} steps[] = {{1, 1, true},
+		     {P4_CELLS_WORDS, P4_CELLS_WORDS / 2 + 5, true},
+		     {P4_CELLS_WORDS, P4_CELLS_WORDS / 2 + 5, true},
+		     {2 * P4_CELLS_WORDS, P4_CELLS_WORDS / 4, true},
+		     {2 * P4_CELLS_WORDS, P4_CELLS_WORDS / 4, false},
+		     {70, 9, true},
+		     {70, 9, true}};
+	struct walk walk = {.chance = {*(const uint64_t *)*state}};
+	struct known *known = &walk.known[ID_OTHELLO - 1];
+	struct reason why = {{0}};
+
+	world_open(&walk.world, 1);
+	add(&walk, known);
+	load(&walk, known);
+	othello_arrays_free(known->newest);
+	known->newest = NULL;
+	for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct othello_arrays *before = known->newest;
+		struct delta delta = image_move(&known->image, known->image.generation + 1, 0, 1, 1, 2, WORLD_NOW);
+		unsigned taken = walk.taken;
+
+		known->newest =
+		    image_arrays(&walk.chance, i + 3, steps[i].na, steps[i].nb, known->config.hash, BUCKETS);
+		assert_int_equal(delta_fold(&known->image, &delta), 0);
+		if (tables_apply_with(walk.world.tables, known->service, &delta,
+				      othello_pair_new(othello_arrays_keep(known->newest), before, false), &why))
+			fail_msg("%s", why.text);
+		for (unsigned n = 0; n < 200; n++) {
+			struct frame frame = random_packet(&walk, known);
+
+			walk.taken += world_send(&walk.world, &frame).taken;
+		}
+		assert_int_equal(walk.taken > taken, steps[i].fits);
+		delta.backends = NULL;
+		image_free(&delta);
+	}
+	drop(&walk, known);
+	world_close(&walk.world);
+}
+
 static void refuse(struct world *world, const struct service_config *config, int error, const char *text)
 {
 	struct reason why = {{0}};
@@ -410,9 +504,9 @@ static void it_serves_what_its_node_says(void **state)
 	tables_remove(world.tables, service);
 	config = image_config(1, "10.99.0.1", BUCKETS);
 	config.steering = &steering_maat;
-	config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 2 * P4_CELLS, 3};
+	config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 2 * P4_NOTED, 3};
 	refuse(&world, &config, -ENOSPC, "maat.filterBytes is 2097152; allowed with a mux of kind p4: 1048576 ");
-	config.maat.filter_bytes = P4_CELLS;
+	config.maat.filter_bytes = P4_NOTED;
 	assert_int_equal(tables_add(world.tables, &config, &service, &why), 0);
 	config.id = 2;
 	config.vips[0] = image_address("10.99.0.2");
@@ -452,6 +546,7 @@ int main(int argc, char **argv)
 	static uint64_t seed = 1;
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_prestate(the_pipeline_follows_every_change, &seed),
+	    cmocka_unit_test_prestate(arrays_without_room_are_left_to_the_mux, &seed),
 	    cmocka_unit_test(it_serves_what_its_node_says),
 	    cmocka_unit_test(what_it_cannot_serve_is_refused_by_name),
 	};

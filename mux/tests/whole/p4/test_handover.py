@@ -99,7 +99,7 @@ def test_a_second_process_waits_for_the_name_and_has_no_folder(
     first.start()
     assert node_of(tree, "p4")["serves"] == {
         "encap": ["gue", "ipip"],
-        "steering": ["ring", "hunt", "maat"],
+        "steering": ["ring", "hunt", "maat", "othello"],
         "buckets": 2097152,
     }
     second = new_mux("--state-dir", folder, "--announce", "none", http=f"{MUX}:9109")
@@ -122,7 +122,7 @@ def test_a_second_process_waits_for_the_name_and_has_no_folder(
 def test_explain_of_what_the_pipeline_refers(service: Service, wide: Service, new_mux, rack: Rack):
     """SYNs of a service with maxSegmentSize; a service that is refused has no explanation."""
     service.configure(maxSegmentSize=1000)
-    mux = new_mux("--memory", "152")  # the least that is allowed
+    mux = new_mux("--memory", "169")  # the least that is allowed
     mux.start()
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     ask = f"/explain?service=%s&protocol=tcp&source={CLIENT}&sourcePort=%d&destination=%s&destinationPort=80"

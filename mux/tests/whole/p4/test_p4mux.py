@@ -274,12 +274,12 @@ def test_counts_are_those_of_the_mux(web: Service, p4mux: WholeMux, rack: Rack):
 
 def test_it_tells_its_kind_and_what_it_cannot_serve(web: Service, p4mux: WholeMux, tree: Tree, rack: Rack):
     Service(tree, id_=2, name="wide", vips=["10.99.0.2"], encap="srv6").create()
-    Service(tree, id_=3, name="two", vips=["10.99.0.3"], steering="othello").create()
+    Service(tree, id_=3, name="two", vips=["10.99.0.3"], steering="maat").create()
     until(lambda: tree.mux()["services"].get("two", {}).get("refused"), 60, p4mux.log())
     until(lambda: tree.mux()["services"].get("wide", {}).get("refused"), 60, p4mux.log())
     node = tree.mux()
     assert node["kind"] == "p4" and node["services"]["web"]["state"] == "serving"
-    for name, why in {"wide": "encap is 'srv6'", "two": "steering is 'othello'"}.items():
+    for name, why in {"wide": "encap is 'srv6'", "two": "steering is 'maat'"}.items():
         told = node["services"][name]
         assert (told["state"], told["refused"]) == ("loading", "unsupported") and why in told["why"]
         assert p4mux.logged(event="refused", service=name, reason="unsupported") == 1
@@ -326,6 +326,6 @@ def test_options_that_it_does_not_have(tmp_path: Path):
     many = [word for n in range(4) for word in ("--port", f"af_packet:x{n}")]
     done = subprocess.run([*command, *many], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2 and "5 are given" in done.stderr
-    few = ["--memory", "303", "--workers", "2", "--check"]
+    few = ["--memory", "337", "--workers", "2", "--check"]
     done = subprocess.run([*command, *few], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2 and "at least 304, of which a pipeline takes 112" in done.stderr
+    assert done.returncode == 2 and "at least 338, of which a pipeline takes 129" in done.stderr
