@@ -255,7 +255,7 @@ def run_p4(part: Part) -> None:
     """The suite; with --long again, and with the pipeline as C, too."""
     run_meson(part)
     if long_too() and part.run(ROOT / "scripts/install-deps", "--p4-compiled"):
-        part.counts.fail("the headers for -Dp4_compiled=true cannot be fetched")
+        part.counts.fail("the header for -Dp4_compiled=true cannot be fetched")
     elif long_too():
         run_meson(part, COMPILED, "-Dp4_compiled=true")
 

@@ -52,3 +52,8 @@ int p4_build_compiled(struct rte_swx_pipeline **out, const char *name, const str
 	*out = NULL;
 	return compiled_build(out, name, ends, why);
 }
+
+void p4_run_compiled(struct rte_swx_pipeline *pipeline)
+{
+	compiled_run(pipeline);
+}

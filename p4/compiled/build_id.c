@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The build id that a linker has put into DPDK's pipeline library: it differs as soon as any of its code does. */
+#include "build_id.h"
+
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "library.h"
 
 static const char library[] = "librte_pipeline.so";
 

@@ -5,65 +5,71 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_errno.h>
-#include <rte_ring.h>
+#include <rte_swx_ctl.h>
 
-#include "library.h"
+#include "build.h"
+#include "build_id.h"
+#include "run_names.h"
 
-enum { IOSPEC_MAX = 1024 };
-
-static const char nowhere[] = "fairlead_nowhere"; /* a ring that all pipelines' first ports name and none uses */
+/* Made by the build. */
+extern const char run_built_for[];
 
 int compiled_check(struct reason *why)
 {
 	char id[BUILD_ID_MAX];
 
 	build_id_read(id);
-	if (!strcmp(id, compiled_for))
+	if (!strcmp(id, run_built_for))
 		return 0;
 	return reason_set(why, -ENOEXEC,
 			  "the compiled pipeline is for DPDK's pipeline library with build id %s, and that of this "
 			  "machine has %s: build again",
-			  compiled_for, id[0] ? id : "none");
+			  run_built_for, id[0] ? id : "none");
 }
 
-/* A description of ports that lead nowhere, as many as there are. */
-static FILE *describe(char text[IOSPEC_MAX], unsigned wires)
+/* The code knows registers, tables and actions by their numbers. */
+static int check_numbers(struct rte_swx_pipeline *pipeline, struct reason *why)
 {
-	size_t len = 0;
+	struct rte_swx_ctl_pipeline_info whole;
+	struct rte_swx_ctl_regarray_info array;
+	struct rte_swx_ctl_table_info table;
+	struct rte_swx_ctl_action_info action;
+	uint32_t i;
 
-	for (unsigned i = 0; i < wires; i++)
-		len += (size_t)snprintf(text + len, IOSPEC_MAX - len, "port in %u ring %s bsz 1\n", i, nowhere);
-	for (unsigned i = 0; i < P4_PORTS_OUT; i++)
-		len += (size_t)snprintf(text + len, IOSPEC_MAX - len, "port out %u sink file none\n", i);
-	return fmemopen(text, len, "r");
+	if (rte_swx_ctl_pipeline_info_get(pipeline, &whole))
+		return reason_set(why, -EINVAL, "the pipeline can't be looked at");
+	for (i = 0; run_registers[i].name; i++)
+		if (rte_swx_ctl_regarray_info_get(pipeline, i, &array) || strcmp(array.name, run_registers[i].name) ||
+		    array.size != run_registers[i].entries)
+			return reason_set(why, -EINVAL, "the pipeline's register array %u is not %s of %u", i,
+					  run_registers[i].name, run_registers[i].entries);
+	for (i = 0; run_tables[i]; i++)
+		if (rte_swx_ctl_table_info_get(pipeline, i, &table) || strcmp(table.name, run_tables[i]))
+			return reason_set(why, -EINVAL, "the pipeline's table %u is not %s", i, run_tables[i]);
+	for (i = 0; run_actions[i]; i++)
+		if (rte_swx_ctl_action_info_get(pipeline, i, &action) || strcmp(action.name, run_actions[i]))
+			return reason_set(why, -EINVAL, "the pipeline's action %u is not %s", i, run_actions[i]);
+	return 0;
 }
 
 int compiled_build(struct rte_swx_pipeline **out, const char *name, const struct p4_ends *ends, struct reason *why)
 {
-	char text[IOSPEC_MAX];
-	FILE *ports;
+	FILE *spec = NULL;
 	int error = compiled_check(why);
 
 	if (error)
 		return error;
-	if (!rte_ring_lookup(nowhere) && !rte_ring_create(nowhere, 2, SOCKET_ID_ANY, 0))
-		return reason_set(why, -rte_errno, "%s: no memory for a ring", name);
-	ports = describe(text, ends->wires);
-	if (!ports)
-		return reason_set(why, -errno, "%s: the pipeline's ports can't be described", name);
-	error = rte_swx_pipeline_build_from_lib(out, name, COMPILED_LIBRARY, ports, 0);
-	fclose(ports);
+	spec = fmemopen((void *)(uintptr_t)spec_text, spec_text_len, "r");
+	if (!spec)
+		return reason_set(why, -errno, "%s: the pipeline's .spec can't be read: %s", name, strerror(errno));
+	error = p4_build_interpreted(out, name, ends, spec, why);
+	fclose(spec);
 	if (error)
-		return reason_set(why, error, "%s: the compiled pipeline can't be made of %s: %s", name,
-				  COMPILED_LIBRARY, strerror(-error));
-	error = compiled_attach(*out, ends);
-	if (!error)
-		return 0;
-	rte_swx_pipeline_free(*out);
-	*out = NULL;
-	return reason_set(why, error,
-			  error == -ENOMEM ? "%s: no memory for the compiled pipeline's ports"
-					   : "%s: the compiled pipeline has other structs than its code; build again",
-			  name);
+		return error;
+	error = check_numbers(*out, why);
+	if (error) {
+		rte_swx_pipeline_free(*out);
+		*out = NULL;
+	}
+	return error;
 }

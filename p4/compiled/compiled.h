@@ -2,17 +2,16 @@
 /*
  * mux.spec as C, for builds with -Dp4_compiled=true.
  *
- *	mux.spec -> generate -> mux_spec.c -+-> libfairlead-p4-compiled.so -> rte_swx_pipeline_build_from_lib()
- *	                        attach.c   -+
+ *	mux.spec -> translate.py -> mux_run.c, with run.h -> compiled_run()
+ *	mux.spec -> spec_build() -> a pipeline of SWX: its registers, tables and ports
  *
- * generate.c calls rte_swx_pipeline_codegen(). What that writes, and attach.c, are compiled with two internal headers of
- * DPDK, from the source package of the installed version (scripts/install-deps --p4-compiled). Whatever they say holds
- * for one build of DPDK's pipeline library; its build id is kept beside the code, and another one is refused.
+ * DPDK makes C of a .spec, too, by rte_swx_pipeline_codegen(). That stays in SWX's loop, in which 16 packets take turns,
+ * a function ends at each table, and a packet's metadata are memory. compiled_run() takes a packet through the whole
+ * program at once, with all of its metadata in local variables: a packet costs half as much.
  *
- * build_from_lib has two gaps. It knows no types of ports but SWX's own, so the pipeline gets ports that lead nowhere
- * and attach.c puts ours in their place, as if they had been configured. It knows no hash functions but SWX's own, so
- * generate.c writes `jhash` for `siphash`, and attach.c puts SipHash in the place of jhash, which the program does not
- * use.
+ * SWX has no public way to registers but by their names, so one internal header of DPDK is needed, from the source package
+ * of the installed version (scripts/install-deps --p4-compiled). Whatever that says holds for one build of DPDK's
+ * pipeline library; its build id is kept beside the code, and another one is refused.
  */
 #ifndef FAIRLEAD_P4_COMPILED_H
 #define FAIRLEAD_P4_COMPILED_H
@@ -27,5 +26,8 @@ int compiled_check(struct reason *why);
 
 /* p4_build_compiled(). */
 int compiled_build(struct rte_swx_pipeline **out, const char *name, const struct p4_ends *ends, struct reason *why);
+
+/* p4_run() of such a pipeline. */
+void compiled_run(struct rte_swx_pipeline *pipeline);
 
 #endif

@@ -10,25 +10,19 @@
 #include <rte_swx_ctl.h>
 
 #include "compiled/build.h"
-#include "compiled/compiled.h"
 #include "crc.h"
 #include "layout.h"
 #include "port.h"
 #include "ports.h"
 
-/* Between two looks at whether a burst is through: about as many as a packet takes, interpreted. */
-enum { RUN_INSTRUCTIONS = 256, RUN_INSTRUCTIONS_COMPILED = 16 };
+enum { RUN_INSTRUCTIONS = 256 }; /* between two looks at whether a burst is through: about as many as a packet takes */
 
 struct pipeline {
 	struct rte_swx_pipeline *swx;
 	struct rte_swx_ctl_pipeline *ctl;
-	uint32_t instructions; /* RUN_INSTRUCTIONS */
+	bool is_compiled;
 	struct ports_burst burst;
 };
-
-/* mux.spec, as the build has put it here (spec_text.py). */
-extern const char spec_text[];
-extern const unsigned spec_text_len;
 
 /* Whether the program has a register array of at least this size. */
 static int check_register(struct rte_swx_pipeline *swx, const char *name, uint32_t size, struct reason *why)
@@ -101,13 +95,9 @@ static int build(struct pipeline *pipeline, unsigned worker, unsigned ports, enu
 		wires *= 2;
 	snprintf(name, sizeof(name), "worker %u", worker);
 	ports_make(&ends, &pipeline->burst, wires);
-	if (mode == PIPELINE_COMPILED) {
-		pipeline->instructions = RUN_INSTRUCTIONS_COMPILED;
-		error = p4_build_compiled(&pipeline->swx, name, &ends.ends, why);
-	} else {
-		pipeline->instructions = RUN_INSTRUCTIONS;
-		error = build_interpreted(pipeline, name, &ends.ends, why);
-	}
+	pipeline->is_compiled = mode == PIPELINE_COMPILED;
+	error = pipeline->is_compiled ? p4_build_compiled(&pipeline->swx, name, &ends.ends, why)
+				      : build_interpreted(pipeline, name, &ends.ends, why);
 	if (!error)
 		error = check_registers(pipeline->swx, why);
 	if (error)
@@ -154,8 +144,12 @@ uint32_t pipeline_run(struct pipeline *pipeline, unsigned wire, struct rte_mbuf 
 		else
 			burst->left_mbufs[burst->left++] = mbufs[i];
 	}
-	while (ports_done(burst) < count)
-		rte_swx_pipeline_run(pipeline->swx, pipeline->instructions);
+	while (ports_done(burst) < count) {
+		if (pipeline->is_compiled)
+			p4_run_compiled(pipeline->swx);
+		else
+			rte_swx_pipeline_run(pipeline->swx, RUN_INSTRUCTIONS);
+	}
 	*out = (struct pipeline_out){.count = burst->steered, .mbufs = burst->out, .wires = burst->out_wire};
 	memcpy(mbufs, burst->left_mbufs, burst->left * sizeof(*mbufs));
 	return burst->left;

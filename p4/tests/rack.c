@@ -35,18 +35,11 @@ enum {
 	NAME_MAX_LEN = 32,
 };
 
-/*
- * DPDK never frees which of a table's actions are for its entries, and which for its default; nor, of a pipeline as C,
- * arrays of what its description of ports says, in functions that have no name in its library.
- */
+/* DPDK never frees which of a table's actions are for its entries, and which for its default. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-#ifdef FAIRLEAD_P4_COMPILED
-	return "leak:librte_pipeline.so\n";
-#else
 	return "leak:rte_swx_pipeline_table_config\n";
-#endif
 }
 
 void rack_environment(void)
@@ -145,7 +138,8 @@ static int build(struct rack *rack, const char *spec, const struct p4_ends *ends
 	FILE *file;
 	int error;
 
-	if (!strcmp(spec, RACK_COMPILED))
+	rack->is_compiled = !strcmp(spec, RACK_COMPILED);
+	if (rack->is_compiled)
 		return p4_build_compiled(&rack->pipeline, "mux", ends, why);
 	file = fopen(spec, "r");
 	if (!file)
@@ -472,7 +466,10 @@ void rack_run(struct rack *rack)
 	time_t begin = time(NULL);
 
 	while (done(rack) < rack->put) {
-		rte_swx_pipeline_run(rack->pipeline, INSTRUCTIONS);
+		if (rack->is_compiled)
+			p4_run_compiled(rack->pipeline);
+		else
+			rte_swx_pipeline_run(rack->pipeline, INSTRUCTIONS);
 		rte_swx_pipeline_flush(rack->pipeline);
 		if (time(NULL) - begin > DEADLINE_S)
 			fail_msg("%lu of %lu frames have left the pipeline", (unsigned long)done(rack),

@@ -38,6 +38,7 @@ struct rack_entry {
 struct rack {
 	struct rte_mempool *pool;
 	struct rte_swx_pipeline *pipeline;
+	bool is_compiled;
 	struct rte_swx_ctl_pipeline *control;
 	struct rte_ring *to[RACK_WIRES], *from[RACK_OUTS];
 	struct p4_port_in_counts in[RACK_WIRES];
