@@ -2,7 +2,7 @@
 /*
  * mux.spec as C, for builds with -Dp4_compiled=true.
  *
- *	mux.spec -> translate.py -> mux_run.c, with run.h -> compiled_run()
+ *	mux.spec -> translate.py -> mux_run.c, with run.h and run_loop.h -> compiled_run()
  *	mux.spec -> spec_build() -> a pipeline of SWX: its registers, tables and ports
  *
  * DPDK makes C of a .spec, too, by rte_swx_pipeline_codegen(). That stays in SWX's loop, in which 16 packets take turns,

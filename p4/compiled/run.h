@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the C of mux.spec calls (translate.py), and the loop around it. It runs a packet from its arrival to its port at
- * once: SWX's own loop takes turns between 16 packets, and keeps what it knows of them in memory.
- *
- * Included by that C, which has defined RUN_REGISTERS.
- */
+/* What the C of mux.spec calls (translate.py), which has defined RUN_REGISTERS. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -153,27 +148,4 @@ static inline void run_leave(const struct run *run, struct rte_swx_pkt *packet, 
 	packet->length += packet->offset - offset;
 	packet->offset = offset;
 	port->pkt_tx(port->obj, packet);
-}
-
-static void run_packet(const struct run *run, struct rte_swx_pkt *packet, uint32_t wire);
-
-void compiled_run(struct rte_swx_pipeline *pipeline)
-{
-	struct rte_swx_pkt packets[64];
-	struct run run = {.tables = pipeline->table_state, .out = pipeline->out};
-	unsigned register_id = 0, count;
-
-#define RUN_REGISTER(name, entries) run.name = pipeline->regarray_runtime[register_id++].regarray;
-	RUN_REGISTERS(RUN_REGISTER)
-#undef RUN_REGISTER
-	for (uint32_t wire = 0; wire < pipeline->n_ports_in; wire++) {
-		const struct port_in_runtime *port = &pipeline->in[wire];
-
-		do {
-			for (count = 0; count < 64 && port->pkt_rx(port->obj, &packets[count]); count++)
-				rte_prefetch0(packets[count].pkt + packets[count].offset);
-			for (unsigned i = 0; i < count; i++)
-				run_packet(&run, &packets[i], wire);
-		} while (count == 64);
-	}
 }
