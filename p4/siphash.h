@@ -17,7 +17,7 @@ int p4_siphash_register(struct rte_swx_pipeline *pipeline);
 
 /*
  * A half of SipHash-2-4 of flow_h, which also says which. The same function gives places of cells by cells_h (cells.h),
- * since the compiler's name for it can be given one meaning only. length: 54 or P4_CELLS_LEN, which says of which of
+ * since the compiler has one word for all functions that it does not know. length: 54 or P4_CELLS_LEN, which says of which of
  * both; seed: unused.
  */
 uint32_t p4_siphash(const void *input, uint32_t length, uint32_t seed);

@@ -10,6 +10,7 @@
 
 #include "rte_swx_pipeline_internal.h"
 
+#include "cells.h"
 #include "compiled.h"
 #include "run_names.h"
 #include "siphash.h"

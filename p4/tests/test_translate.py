@@ -29,6 +29,7 @@ CASES = (
     ("a register array of odd size", r"(regarray tails size) \S+", r"\1 0x3", "tails of 3 entries"),
     ("a constant index of a counter", r"(regadd moved) \S+ 1", r"\1 0x0 1", "a constant index"),
     ("a part of a header is hashed", r"h.flow.k0 h.flow.kind", "h.flow.k1 h.flow.kind", "a whole header"),
+    ("a header is hashed that no function has", r"(h\.|header )cells\b", r"\1place", "hash of h.place: allowed is"),
     ("a sum of another header", r"(ckadd \S+) h.ipv4", r"\1 h.ipv6", "ckadd of h.ipv6"),
 )
 
