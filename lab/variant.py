@@ -33,7 +33,7 @@ class Variant:
     @property
     def has_two_candidates(self) -> bool:
         """A connection may be at either of two servers, by the service's steering."""
-        return self.steering in ("hunt", "maat")
+        return self.steering in ("othello", "hunt", "maat")
 
 
 USUAL = Variant()
