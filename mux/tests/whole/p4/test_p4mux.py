@@ -274,12 +274,19 @@ def test_counts_are_those_of_the_mux(web: Service, p4mux: WholeMux, rack: Rack):
 
 def test_it_tells_its_kind_and_what_it_cannot_serve(web: Service, p4mux: WholeMux, tree: Tree, rack: Rack):
     Service(tree, id_=2, name="wide", vips=["10.99.0.2"], encap="srv6").create()
-    Service(tree, id_=3, name="two", vips=["10.99.0.3"], steering="maat").create()
+    maat = {
+        "load": "packets",
+        "deltaThousandths": 10,
+        "halfLifeMillis": 1000,
+        "filterBytes": 2097152,
+        "filterHashes": 3,
+    }
+    Service(tree, id_=3, name="two", vips=["10.99.0.3"], steering="maat", maat=maat).create()
     until(lambda: tree.mux()["services"].get("two", {}).get("refused"), 60, p4mux.log())
     until(lambda: tree.mux()["services"].get("wide", {}).get("refused"), 60, p4mux.log())
     node = tree.mux()
     assert node["kind"] == "p4" and node["services"]["web"]["state"] == "serving"
-    for name, why in {"wide": "encap is 'srv6'", "two": "steering is 'maat'"}.items():
+    for name, why in {"wide": "encap is 'srv6'", "two": "maat.filterBytes is 2097152"}.items():
         told = node["services"][name]
         assert (told["state"], told["refused"]) == ("loading", "unsupported") and why in told["why"]
         assert p4mux.logged(event="refused", service=name, reason="unsupported") == 1
