@@ -20,6 +20,7 @@ IDLE = 240
 LONG = 60
 ANSWER_SECONDS = 60.0
 NEVER = (3_600.0,)
+LONG_TEST = pytest.mark.long
 
 
 def status(lab: Lab) -> dict:
@@ -59,14 +60,16 @@ def live_through(lab: Lab, traffic: Traffic, count: int, pause: int) -> list[dic
     return traffic.broken()
 
 
-def survive(steering: str, count: int, pause: int) -> tuple[list[dict], dict]:
-    variant = Variant(agents=True, steering=steering)
+def survive(steering: str, count: int, pause: int, p4_muxes: tuple[int, ...] = ()) -> tuple[list[dict], dict]:
+    variant = Variant(agents=True, steering=steering, p4_muxes=p4_muxes, tagged=not p4_muxes)
     with (
         Lab(servers=4, window=WINDOW, variant=variant) as lab,
         Traffic(lab.clients, LONG, 1.0, 10, answer_seconds=ANSWER_SECONDS, idle=IDLE, silences=NEVER) as traffic,
     ):
         traffic.wait_open()
         broken = live_through(lab, traffic, count, pause)
+        for number in p4_muxes:
+            assert lab.muxes[number].metrics()["fairlead_mux_pipeline_packets_total"] > 0
         if steering != "othello":
             return broken, {}
         until("the arrays know all that is open", lambda: status(lab)["miscoded"] == 0, 60)
@@ -74,9 +77,13 @@ def survive(steering: str, count: int, pause: int) -> tuple[list[dict], dict]:
 
 
 # What breaks by ring alone is also in test_hold, without a hold.
-@pytest.mark.parametrize("steering", ["othello", pytest.param("ring", marks=pytest.mark.long)])
-def test_many_changes(built: None, steering: str) -> None:
-    broken, found = survive(steering, 6, WINDOW)
+@pytest.mark.parametrize(
+    ("steering", "p4_muxes"),
+    [("othello", ()), pytest.param("othello", (2,), marks=LONG_TEST), pytest.param("ring", (), marks=LONG_TEST)],
+    ids=["othello", "othello by P4", "ring"],
+)
+def test_many_changes(built: None, steering: str, p4_muxes: tuple[int, ...]) -> None:
+    broken, found = survive(steering, 6, WINDOW, p4_muxes)
     print(f"{len(broken)} of {IDLE + LONG} long connections broke; {found}")
     if steering == "ring":
         assert {line["kind"] for line in broken} == {"reset"}
@@ -86,7 +93,7 @@ def test_many_changes(built: None, steering: str) -> None:
     assert found["arrays"]["generation"] > 0
 
 
-@pytest.mark.long
+@LONG_TEST
 def test_twenty_changes_in_ten_windows(built: None) -> None:
     broken, found = survive("othello", 20, WINDOW // 2)
     print(f"{len(broken)} of {IDLE + LONG} long connections broke; {found}")
