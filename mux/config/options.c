@@ -12,9 +12,6 @@
 static const char prefix[] = "FAIRLEAD_MUX_";
 
 const char options_usage[] =
-    "usage: fairlead-mux --id NAME --zookeeper HOST:PORT,... --port PORT [--port PORT ...] [options]\n"
-    "       fairlead-mux explain --http HOST:PORT SERVICE PROTO SRC:PORT DST:PORT\n"
-    "\n"
     "  --id NAME            name of this mux, unique in the cluster: letters, digits, '-', '_', '.'\n"
     "  --zookeeper LIST     ZooKeeper servers, HOST:PORT separated by commas\n"
     "  --port PORT          port to receive and send by, repeatable:\n"

@@ -190,8 +190,9 @@ int program_main(const struct mux_kind *kind, int argc, char **argv)
 		return 2;
 	}
 	if (program.options.help) {
-		fputs(kind->about, stdout);
-		fputs(options_usage, stdout);
+		printf("%susage: %s --id NAME --zookeeper HOST:PORT,... --port PORT [--port PORT ...] [options]\n"
+		       "       %s explain --http HOST:PORT SERVICE PROTO SRC:PORT DST:PORT\n\n%s",
+		       kind->about, kind->program, kind->program, options_usage);
 		return 0;
 	}
 	if (program.options.check)
