@@ -20,11 +20,6 @@ enum word_bits {
 
 enum { TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd };
 
-static uint64_t load_be64(const uint8_t *bytes)
-{
-	return (uint64_t)fl_load_be32(bytes) << 32 | fl_load_be32(bytes + 4);
-}
-
 const char *p4_verdict_name(unsigned verdict)
 {
 	static const char *const names[] = {"fragment", "icmp", "options", "extensions", "referred"};
@@ -143,14 +138,14 @@ void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])
 
 	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
 	line[P4_TEMPLATE_SCORE] = P4_SCORE_UNKNOWN;
-	line[0] = load_be64(outer->head);
+	line[0] = fl_load_be64(outer->head);
 	if (!outer->ipv6) {
 		line[1] = outer->sum;
-		line[2] = load_be64(outer->head + ENCAP_AT_IP + 12);
+		line[2] = fl_load_be64(outer->head + ENCAP_AT_IP + 12);
 		return;
 	}
 	for (int i = 0; i < 4; i++)
-		line[2 + i] = load_be64(outer->addresses + 8 * i);
+		line[2 + i] = fl_load_be64(outer->addresses + 8 * i);
 }
 
 uint64_t p4_tail(const struct backend *backend)

@@ -15,8 +15,6 @@ enum p4_layout_numbers {
 	P4_CELLS_WORDS = 2097152,
 	P4_PACKETS_SHIFT = 6, /* register packets: slot << 6 | verdict */
 
-	P4_DRAIN_INSTRUCTIONS = 16 * 14 * 1200, /* after so many a packet has left: README.md, "Order of writes" */
-
 	P4_LINE_GENERATION = 0, /* words of a service's line */
 	P4_LINE_REGION = 1,
 	P4_LINE_MOVED_SECONDS = 2,
@@ -72,6 +70,12 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 /* Whether the program has the encapsulation, and the steering method. */
 bool p4_has_encap(const struct encap *encap);
 bool p4_has_steering(const struct steering *steering);
+
+/* The service's place in tables and registers. */
+static inline uint32_t p4_slot(const struct service *service)
+{
+	return service->slot + 1U;
+}
 
 /* A service's line, but for generation, region, and what is of steering `maat`. */
 void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS]);

@@ -137,16 +137,11 @@ static bool change_backend(struct copies *copies, struct copy *copy, const struc
 
 /* --- lines of services -------------------------------------------------------------------------------------------- */
 
-static void write_line(struct copies *copies, const struct service *service, uint32_t at, uint64_t word)
-{
-	cores_write(copies->cores, "services", copies_slot(service) * P4_LINE_WORDS + at, word);
-}
-
 void copies_configure(struct copies *copies, const struct service *service)
 {
-	write_line(copies, service, P4_LINE_MOVED_SECONDS, service->moved_seconds);
-	write_line(copies, service, P4_LINE_KEY, service->key.k0);
-	write_line(copies, service, P4_LINE_KEY + 1, service->key.k1);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_MOVED_SECONDS, service->moved_seconds);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_KEY, service->key.k0);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_KEY + 1, service->key.k1);
 	sets_configure(&copies->sets, service);
 }
 
@@ -155,7 +150,7 @@ static void write_room(struct copies *copies, const struct service *service)
 	uint64_t line[P4_LINE_WORDS];
 
 	p4_service_line(service, ring_backends(service_ring(service)), line);
-	write_line(copies, service, P4_LINE_ROOM, line[P4_LINE_ROOM]);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_ROOM, line[P4_LINE_ROOM]);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -253,7 +248,7 @@ void copy_drop(struct copies *copies, struct copy *copy, const struct service *s
 {
 	static const struct copy none;
 
-	write_line(copies, service, P4_LINE_GENERATION, 0);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_GENERATION, 0);
 	sets_drop(&copies->sets, &copy->sets, service);
 	give_back(copies, copy, &none);
 	reclaim(copies);
@@ -268,9 +263,10 @@ static bool exchange(struct copies *copies, struct copy *copy, struct copy *fres
 	fresh->sets = copy->sets;
 	fresh->generation = ring_generation(service_ring(service));
 	write_room(copies, service);
-	write_line(copies, service, P4_LINE_REGION, p4_region(fresh->region.base, fresh->buckets));
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_REGION,
+			 p4_region(fresh->region.base, fresh->buckets));
 	has_sets = sets_put(&copies->sets, &fresh->sets, service);
-	write_line(copies, service, P4_LINE_GENERATION, has_sets ? fresh->generation : 0);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_GENERATION, has_sets ? fresh->generation : 0);
 	cores_settle(copies->cores);
 	*copy = *fresh;
 	give_back(copies, &old, copy);
@@ -324,7 +320,7 @@ bool copy_apply(struct copies *copies, struct copy *copy, const struct service *
 	if (!sets_put(&copies->sets, &copy->sets, service))
 		return false;
 	copy->generation = ring_generation(ring);
-	write_line(copies, service, P4_LINE_GENERATION, copy->generation);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_GENERATION, copy->generation);
 	reclaim(copies);
 	return true;
 }

@@ -61,10 +61,4 @@ bool copy_refresh(struct copies *copies, struct copy *copy, const struct service
 /* No packet may be served by it: its entries are gone, or the gate is closed. */
 void copy_drop(struct copies *copies, struct copy *copy, const struct service *service);
 
-/* The service's place in tables and registers. */
-static inline uint32_t copies_slot(const struct service *service)
-{
-	return service->slot + 1U;
-}
-
 #endif

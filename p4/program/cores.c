@@ -5,6 +5,8 @@
 
 #include <rte_atomic.h>
 
+#include "layout.h"
+
 int cores_init(struct cores *cores, struct tables *tables, unsigned workers, unsigned ports, enum pipeline_mode mode,
 	       struct reason *why)
 {
@@ -56,6 +58,11 @@ void cores_write(struct cores *cores, const char *name, uint32_t index, uint64_t
 	rte_smp_wmb();
 	for (unsigned i = 0; i < cores->count; i++)
 		pipeline_write(cores->pipeline[i], name, index, value);
+}
+
+void cores_write_line(struct cores *cores, uint32_t slot, uint32_t at, uint64_t word)
+{
+	cores_write(cores, "services", slot * P4_LINE_WORDS + at, word);
 }
 
 uint64_t cores_read(const struct cores *cores, const char *name, uint32_t index)

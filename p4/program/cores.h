@@ -42,7 +42,10 @@ void cores_settle(struct cores *cores);
 /* One register of all, after all that was written before. */
 void cores_write(struct cores *cores, const char *name, uint32_t index, uint64_t value);
 
-/* The same of each one. */
+/* Likewise, a word of the line that the service in this slot has. */
+void cores_write_line(struct cores *cores, uint32_t slot, uint32_t at, uint64_t word);
+
+/* What all of them have there. */
 uint64_t cores_read(const struct cores *cores, const char *name, uint32_t index);
 
 /* While the gate is closed: an entry of all tables of this name, done by the commit. Fails as cores_fail(). */

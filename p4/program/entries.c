@@ -16,18 +16,13 @@ static int family(const struct fl_address *address)
 	return !fl_address_is_ipv4(address);
 }
 
-static uint64_t load_be64(const uint8_t *bytes)
-{
-	return (uint64_t)fl_load_be32(bytes) << 32 | fl_load_be32(bytes + 4);
-}
-
 /* An address as a key's first fields. */
 static int print_key(char *out, size_t size, const struct fl_address *address)
 {
 	if (fl_address_is_ipv4(address))
 		return snprintf(out, size, "match 0x%x", fl_load_be32(address->bytes + 12));
-	return snprintf(out, size, "match 0x%" PRIx64 " 0x%" PRIx64, load_be64(address->bytes),
-			load_be64(address->bytes + 8));
+	return snprintf(out, size, "match 0x%" PRIx64 " 0x%" PRIx64, fl_load_be64(address->bytes),
+			fl_load_be64(address->bytes + 8));
 }
 
 /* The tables: each kind has one for IPv4 and, behind it, one for IPv6. */

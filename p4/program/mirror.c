@@ -126,10 +126,10 @@ static void put(struct mirror *mirror, const struct service *service, const stru
 	struct mirrored *mirrored = mirror->services[service->slot];
 	const struct entries_service before = {.service = service,
 					       .config = mirrored->is_there ? &mirrored->config : NULL,
-					       .slot = copies_slot(service),
+					       .slot = p4_slot(service),
 					       .is_offered = mirrored->is_offered};
 	const struct entries_service after = {
-	    .service = service, .config = config, .slot = copies_slot(service), .is_offered = is_offered};
+	    .service = service, .config = config, .slot = p4_slot(service), .is_offered = is_offered};
 
 	if (config) {
 		__atomic_store_n(&mirror->ordered[service->id], config->steering == &steering_maat, __ATOMIC_RELAXED);
@@ -187,7 +187,7 @@ static void configured(void *context, const struct service *service)
 		mirror->count++;
 	}
 	copies_configure(&mirror->copies, service);
-	orders_configure(&mirror->orders, &mirrored->order, copies_slot(service), service);
+	orders_configure(&mirror->orders, &mirrored->order, p4_slot(service), service);
 	put(mirror, service, &service->config, mirrored->is_offered);
 }
 
@@ -256,7 +256,7 @@ static void removed(void *context, const struct service *service)
 		return;
 	if (!mirror->cores->failed) {
 		put(mirror, service, NULL, false);
-		orders_configure(&mirror->orders, &mirrored->order, copies_slot(service), NULL);
+		orders_configure(&mirror->orders, &mirrored->order, p4_slot(service), NULL);
 		copy_drop(&mirror->copies, &mirrored->copy, service);
 	}
 	sets_forget(&mirrored->copy.sets);

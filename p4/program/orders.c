@@ -19,17 +19,12 @@ bool orders_has_room(const struct orders *orders, const struct order_copy *own, 
 	return cells <= own->cells.size || cells <= regions_largest(&orders->cells);
 }
 
-static void write_line(struct orders *orders, uint32_t slot, uint32_t at, uint64_t word)
-{
-	cores_write(orders->cores, "services", slot * P4_LINE_WORDS + at, word);
-}
-
 /* Packets take their first buckets meanwhile, so that none is where cells are cleared. */
 static void drop(struct orders *orders, struct order_copy *order, uint32_t slot)
 {
 	if (!order->cells.size)
 		return;
-	write_line(orders, slot, P4_LINE_FILTER, 0);
+	cores_write_line(orders->cores, slot, P4_LINE_FILTER, 0);
 	cores_settle(orders->cores);
 	regions_give(&orders->cells, &order->cells);
 	*order = (struct order_copy){0};
@@ -47,8 +42,8 @@ void orders_configure(struct orders *orders, struct order_copy *order, uint32_t 
 	order->hashes = maat->settings.filter_hashes;
 	for (uint32_t i = 0; i < order->cells.size; i++)
 		cores_write(orders->cores, "noted", order->cells.base + i, 0);
-	write_line(orders, slot, P4_LINE_LEAST, p4_least(service));
-	write_line(orders, slot, P4_LINE_FILTER, p4_filter(service, order->cells.base));
+	cores_write_line(orders->cores, slot, P4_LINE_LEAST, p4_least(service));
+	cores_write_line(orders->cores, slot, P4_LINE_FILTER, p4_filter(service, order->cells.base));
 }
 
 /* Writes a word that has another value. */
@@ -69,7 +64,7 @@ void orders_write(struct orders *orders, const struct copy *copy, const struct s
 			update(orders, "templates", copy->places[id] * P4_LINE_WORDS + P4_TEMPLATE_SCORE,
 			       p4_score(service, id));
 	}
-	update(orders, "services", copies_slot(service) * P4_LINE_WORDS + P4_LINE_LEAST, p4_least(service));
+	update(orders, "services", p4_slot(service) * P4_LINE_WORDS + P4_LINE_LEAST, p4_least(service));
 }
 
 /* As the C mux's filter: clears a cell that was not used since the last visit. */

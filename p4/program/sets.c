@@ -23,14 +23,9 @@ void sets_clear(struct sets *sets)
 	regions_clear(&sets->cells);
 }
 
-static void write_line(struct sets *sets, const struct service *service, uint32_t at, uint64_t word)
-{
-	cores_write(sets->cores, "services", (service->slot + 1U) * P4_LINE_WORDS + at, word);
-}
-
 void sets_configure(struct sets *sets, const struct service *service)
 {
-	uint32_t at = (service->slot + 1U) * P4_LINE_WORDS + P4_LINE_SETS;
+	uint32_t at = p4_slot(service) * P4_LINE_WORDS + P4_LINE_SETS;
 	bool has_arrays = service->way == STEERING_CODES;
 
 	/* what a service that had the slot before has left is of no use */
@@ -124,13 +119,13 @@ static bool replace(struct sets *sets, struct sets_copy *copy, const struct serv
 	bool was_closed = cores_is_closed(sets->cores), done;
 
 	cores_close(sets->cores);
-	write_line(sets, service, P4_LINE_GENERATION, 0);
+	cores_write_line(sets->cores, p4_slot(service), P4_LINE_GENERATION, 0);
 	sets_drop(sets, copy, service);
 	done = make(sets, copy, &none, pair_of(service));
 	if (!done)
 		*copy = none;
 	else
-		write_line(sets, service, P4_LINE_SETS, copy->word);
+		cores_write_line(sets->cores, p4_slot(service), P4_LINE_SETS, copy->word);
 	if (!was_closed)
 		cores_open(sets->cores);
 	return done;
@@ -147,7 +142,7 @@ bool sets_put(struct sets *sets, struct sets_copy *copy, const struct service *s
 	*copy = fresh;
 	if (fresh.word == old.word)
 		return true;
-	write_line(sets, service, P4_LINE_SETS, fresh.word);
+	cores_write_line(sets->cores, p4_slot(service), P4_LINE_SETS, fresh.word);
 	if (old.newest.arrays || old.previous.arrays)
 		cores_settle(sets->cores);
 	give_back(sets, &old, copy);
@@ -160,7 +155,7 @@ void sets_drop(struct sets *sets, struct sets_copy *copy, const struct service *
 
 	if (service->way != STEERING_CODES)
 		return;
-	write_line(sets, service, P4_LINE_SETS, p4_sets(P4_SET_LOW_BITS, P4_SET_NONE));
+	cores_write_line(sets->cores, p4_slot(service), P4_LINE_SETS, p4_sets(P4_SET_LOW_BITS, P4_SET_NONE));
 	give_back(sets, copy, &none);
 	*copy = none;
 }

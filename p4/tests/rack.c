@@ -335,13 +335,13 @@ static uint64_t fill_sets(struct rack *rack, const struct service *service)
 
 static uint64_t high_of(const struct fl_address *address)
 {
-	return (uint64_t)fl_load_be32(address->bytes) << 32 | fl_load_be32(address->bytes + 4);
+	return fl_load_be64(address->bytes);
 }
 
 /* An IPv4 address: the address alone. */
 static uint64_t low_of(const struct fl_address *address)
 {
-	uint64_t low = (uint64_t)fl_load_be32(address->bytes + 8) << 32 | fl_load_be32(address->bytes + 12);
+	uint64_t low = fl_load_be64(address->bytes + 8);
 
 	return fl_address_is_ipv4(address) ? (uint32_t)low : low;
 }
