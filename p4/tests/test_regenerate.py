@@ -12,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import tap
+
 # A sentence, the file, what is replaced by what, and the complaint; None: there is none.
 CASES = (
     ("nothing has changed", "mux.spec", r"\A", "", None),
@@ -80,21 +82,13 @@ def run(folder: Path, case: tuple) -> str:
     return "" if done.returncode == 1 and wanted in said else f"exit code {done.returncode}, said: {said}"
 
 
-def main(source: Path) -> int:
-    failed = 0
-    print(f"1..{len(CASES)}")
-    for number, case in enumerate(CASES, 1):
-        with tempfile.TemporaryDirectory() as where:
-            folder = Path(where)
-            for path in (*source.glob("*.p4"), *(source / name for name in OTHERS)):
-                shutil.copy(path, folder)
-            wrong = run(folder, case)
-        for line in wrong.splitlines():
-            print(f"# {line}")
-        print(f"{'not ok' if wrong else 'ok'} {number} - {case[0]}")
-        failed += bool(wrong)
-    return 1 if failed else 0
+def run_in_copy(source: Path, case: tuple) -> str:
+    with tempfile.TemporaryDirectory() as where:
+        folder = Path(where)
+        for path in (*source.glob("*.p4"), *(source / name for name in OTHERS)):
+            shutil.copy(path, folder)
+        return run(folder, case)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(tap.run(CASES, lambda case: run_in_copy(Path(sys.argv[1]), case)))

@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import tap
+
 # A sentence, what is replaced by what in mux.spec, and the complaint; None: there is none.
 CASES = (
     ("nothing has changed", r"\A", "", None),
@@ -53,17 +55,5 @@ def run(folder: Path, case: tuple) -> str:
     return "" if is_refused else f"exit code {done.returncode}, said: {done.stderr}"
 
 
-def main(folder: Path) -> int:
-    failed = 0
-    print(f"1..{len(CASES)}")
-    for number, case in enumerate(CASES, 1):
-        wrong = run(folder, case)
-        for line in wrong.splitlines():
-            print(f"# {line}")
-        print(f"{'not ok' if wrong else 'ok'} {number} - {case[0]}")
-        failed += bool(wrong)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(tap.run(CASES, lambda case: run(Path(sys.argv[1]), case)))

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import tap
 from bmv2 import PACKET_S, Switch, SwitchError
 
 TOOLS = ("p4c-bm2-ss", "simple_switch")
@@ -260,9 +261,7 @@ def main() -> int:
         while True:
             number += 1
             failed += bool(wrong)
-            for line in wrong.splitlines():
-                print(f"# {line}")
-            print(f"{'not ok' if wrong else 'ok'} {number} - {name}", flush=True)
+            tap.tell(number, name, wrong)
             if not tests:
                 return 1 if failed else 0
             name, test = tests.pop(0)
