@@ -156,8 +156,7 @@ static void offer(struct mirror *mirror, const struct service *service, bool is_
 	if (!is_copied && !mirrored->is_full)
 		fprintf(stderr,
 			"mux event=not_in_pipeline service=%s buckets=%u cell_words=%" PRIu64
-			" why=\"registers are full: of "
-			"ring at most %u words are free together, of cells %u\"\n",
+			" why=\"registers are full: of ring at most %u words are free together, of cells %u\"\n",
 			service->config.name, service->config.buckets, sets_words(service),
 			regions_largest(&mirror->copies.rows), regions_largest(&mirror->copies.sets.cells));
 	if (is_copied && mirrored->is_full)
