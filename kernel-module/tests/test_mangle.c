@@ -294,7 +294,7 @@ static void forgotten(void **state)
 		expect_echo(fds[i], "known");
 	}
 	state_read(&module);
-	assert_int_equal(module.flows, 10);
+	assert_true(module.flows >= 10); /* more, if a late packet of an earlier test's connection came */
 	for (i = 0; i < 9; i++) {
 		setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		close(fds[i]);
