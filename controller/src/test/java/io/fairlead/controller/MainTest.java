@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,6 +44,20 @@ class MainTest {
     assertThat(run.exit()).isEqualTo(2);
     assertThat(run.err()).startsWith("fairlead-controller: " + sentence);
     assertThat(run.err().lines()).hasSize(1);
+  }
+
+  @Test
+  void aFolderThatCannotBeMadeIsNamedWithTheReason(@TempDir Path directory) throws IOException {
+    Run proc = run("--zookeeper=embedded:/proc/nope", "--listen=127.0.0.1:" + FreePorts.next());
+    assertThat(proc.exit()).isEqualTo(1);
+    assertThat(proc.err())
+        .startsWith(
+            "fairlead-controller: the embedded ZooKeeper cannot keep its data in /proc/nope")
+        .contains("/proc/nope cannot be created: no such file or directory; allowed: a folder");
+    Path file = Files.createFile(directory.resolve("file"));
+    Run taken = run("--zookeeper=embedded:" + file, "--listen=127.0.0.1:" + FreePorts.next());
+    assertThat(taken.exit()).isEqualTo(1);
+    assertThat(taken.err()).contains(file + " is not a folder; allowed: a folder");
   }
 
   @Test

@@ -7,9 +7,11 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.channels.UnresolvedAddressException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -93,13 +95,22 @@ public final class Api {
     try {
       return reply(http.send(request.build(), HttpResponse.BodyHandlers.ofString()));
     } catch (IOException e) {
-      String reason = e.getMessage() == null ? "connection refused" : e.getMessage();
       throw new UnreachableException(
-          "the controller at %s cannot be reached: %s".formatted(base, reason), e);
+          "the controller at %s cannot be reached: %s".formatted(base, reason(e)), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new UnreachableException("interrupted while waiting for " + base, e);
     }
+  }
+
+  /** Java's client does not say what it could not connect to, nor why. */
+  private String reason(IOException e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof UnresolvedAddressException || cause instanceof UnknownHostException) {
+        return "the host '%s' is unknown".formatted(base.getHost());
+      }
+    }
+    return e.getMessage() == null ? "connection refused" : e.getMessage();
   }
 
   private Reply reply(HttpResponse<String> response) {

@@ -9,8 +9,12 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Properties;
@@ -49,8 +53,16 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
     if (host == null) {
       throw new IOException("the host '%s' is unknown".formatted(listen.getHostString()));
     }
-    Files.createDirectories(directory);
-    FileChannel lock = lock(directory);
+    FileChannel lock;
+    try {
+      Files.createDirectories(directory);
+      lock = lock(directory);
+    } catch (FileSystemException e) {
+      throw new IOException(
+          "the embedded ZooKeeper cannot keep its data in %s: %s; allowed: a folder that this user can create and write"
+              .formatted(directory, why(e)),
+          e);
+    }
     try {
       return start(directory, host, checkPort(listen), lock);
     } catch (IOException e) {
@@ -93,6 +105,21 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
           "the embedded ZooKeeper in %s on port %d cannot start: %s".formatted(directory, port, e),
           e);
     }
+  }
+
+  /** The message of such an exception is the file alone. */
+  private static String why(FileSystemException e) {
+    String file = e.getFile();
+    if (e instanceof NoSuchFileException) {
+      return file + " cannot be created: no such file or directory";
+    }
+    if (e instanceof AccessDeniedException) {
+      return file + " cannot be written: permission denied";
+    }
+    if (e instanceof FileAlreadyExistsException) {
+      return file + " is not a folder";
+    }
+    return "%s: %s".formatted(file, e.getReason() == null ? e.toString() : e.getReason());
   }
 
   /** Where clients on this machine reach it. */
