@@ -30,6 +30,7 @@ struct cluster_sync {
 	uint64_t restore_at;        /* 0: not known yet, UINT64_MAX: never */
 	bool is_restored;
 	struct hello *hello; /* NULL: no hellos */
+	const struct needs *needs;
 	struct service_sync_context context;
 	struct service_list *services;
 	struct tree_access access;
@@ -270,6 +271,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	cluster->registration = registration_new(cluster->zk, path, render, cluster);
 	snprintf(path, sizeof(path), "%s/muxes", options->root);
 	cluster->hello = options->hello;
+	cluster->needs = options->needs;
 	cluster->peers = peer_watch_new(cluster->zk, path, options->tables, options->hello);
 	cluster->seed = seed_watch_new(cluster->zk, options->root, options->tables);
 	cluster->withdrawal =
@@ -388,6 +390,20 @@ void cluster_sync_announce(struct cluster_sync *cluster)
 
 	for (unsigned i = 0; i < service_list_count(cluster->services); i++)
 		published_announce(service_sync_published(syncs[i]));
+}
+
+void cluster_sync_guard(struct cluster_sync *cluster)
+{
+	struct service_sync *const *syncs = service_list_syncs(cluster->services);
+
+	for (unsigned i = 0; i < service_list_count(cluster->services); i++)
+		service_sync_guard(syncs[i]);
+	note_change(cluster);
+}
+
+const struct needs *cluster_sync_needs(const struct cluster_sync *cluster)
+{
+	return cluster->needs;
 }
 
 void cluster_sync_leave(struct cluster_sync *cluster)

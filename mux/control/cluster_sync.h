@@ -40,6 +40,7 @@ struct cluster_sync_options {
 	struct notices *notices;     /* NULL: servers get no notices */
 	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
 	struct hello *hello;         /* NULL: no hellos */
+	const struct needs *needs;   /* NULL: nothing; for the mux's node */
 };
 
 struct cluster_sync;
@@ -54,6 +55,9 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster);
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms);
 /* A device of the announcer was lost. */
 void cluster_sync_announce(struct cluster_sync *cluster);
+
+/* What the mux needs has changed: serves no VIP that is among it, and says so in its node. */
+void cluster_sync_guard(struct cluster_sync *cluster);
 
 /* Withdraws all VIPs for good; everything else continues. */
 void cluster_sync_leave(struct cluster_sync *cluster);
@@ -71,6 +75,8 @@ bool cluster_sync_is_restored(const struct cluster_sync *cluster);
 /* NULL: nothing is kept on disk. */
 const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster);
 bool cluster_sync_is_registered(const struct cluster_sync *cluster);
+/* NULL: the mux needs nothing. */
+const struct needs *cluster_sync_needs(const struct cluster_sync *cluster);
 /* The mux's clock against ZooKeeper's, at the last write of the mux's own node. */
 const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluster);
 /* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */

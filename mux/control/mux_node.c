@@ -5,6 +5,7 @@
 
 #include "config/address.h"
 #include "control/serves.h"
+#include "host/needs.h"
 
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
@@ -26,6 +27,19 @@ static int describe_refusal(json_t *service, const struct refusal *refusal, size
 		return 0;
 	*room -= len;
 	return json_object_set_new(service, "why", json_string(refusal->why));
+}
+
+/* What addresses are needed for. NULL: no memory. */
+static json_t *describe_needs(const struct needs *needs)
+{
+	json_t *told = json_object();
+	char text[ADDRESS_TEXT_MAX];
+	unsigned count = 0;
+	const struct need *list = needs ? needs_list(needs, &count) : NULL;
+
+	for (unsigned i = 0; told && i < count; i++)
+		json_object_set_new(told, address_print(&list[i].address, text), json_string(need_name(list[i].kind)));
+	return told;
 }
 
 char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
@@ -50,6 +64,7 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 			 (published->restored &&
 			  json_object_set_new(service, "restored", json_integer(published->restored)));
 	}
+	failed = failed || json_object_set_new(all, "needs", describe_needs(cluster_sync_needs(cluster)));
 	if (!failed && !json_object_set(all, "services", services))
 		text = json_dumps(all, JSON_COMPACT);
 	json_decref(services);

@@ -9,6 +9,8 @@
 unsigned refusal_of(int error)
 {
 	switch (error) {
+	case -EADDRINUSE:
+		return REFUSAL_VIP;
 	case -EAFNOSUPPORT:
 	case -ENOMEM:
 	case -ENOSPC:
@@ -20,7 +22,7 @@ unsigned refusal_of(int error)
 
 const char *refusal_name(unsigned reason)
 {
-	static const char *const names[] = {"missing", "number", "config", "unsupported", "arrays", "loads"};
+	static const char *const names[] = {"missing", "number", "config", "unsupported", "arrays", "vip", "loads"};
 
 	return reason < FL_DELTA_ERRORS ? delta_error_name((enum fl_delta_error)reason)
 					: names[reason - FL_DELTA_ERRORS];

@@ -12,6 +12,7 @@ enum refusal_reason {
 	REFUSAL_CONFIG,                    /* invalid, or in conflict with another service's */
 	REFUSAL_UNSUPPORTED,               /* valid, but this mux can't serve it */
 	REFUSAL_ARRAYS,                    /* latest_arrays, or what it names, is damaged or missing */
+	REFUSAL_VIP,                       /* a VIP would cut this mux off from what it needs, or is a backend */
 	REFUSAL_LOADS,                     /* the servers' loads are malformed */
 	REFUSAL_REASONS,
 };

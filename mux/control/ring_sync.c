@@ -247,10 +247,23 @@ static void apply_config(struct ring_sync *sync)
 {
 	struct reason why = {""};
 
-	if (published_change_config(&sync->published, &sync->config, &why))
-		ring_sync_refuse_config(sync, REFUSAL_CONFIG, why.text);
+	int error = published_change_config(&sync->published, &sync->config, &why);
+
+	if (error)
+		ring_sync_refuse_config(sync, error == -EADDRINUSE ? REFUSAL_VIP : REFUSAL_CONFIG, why.text);
 	else if (!sync->config_is_outdated)
 		clear_refusal(sync, &sync->config_refusal);
+}
+
+void ring_sync_guard(struct ring_sync *sync)
+{
+	struct reason why = {""};
+
+	if (!sync->published.service ||
+	    !tables_check_vips(sync->context->place.tables, &sync->published.service->config, &why))
+		return;
+	published_remove(&sync->published);
+	ring_sync_refuse_config(sync, REFUSAL_VIP, why.text);
 }
 
 void ring_sync_advance(struct ring_sync *sync)

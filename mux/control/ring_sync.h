@@ -64,6 +64,8 @@ void ring_sync_retry(struct ring_sync *sync);
 
 /* After each event that may let the ring go on: at most one snapshot or delta is being read. */
 void ring_sync_advance(struct ring_sync *sync);
+/* What the mux needs has changed: serves no VIP that it needs itself, until a retry finds that it does not any more. */
+void ring_sync_guard(struct ring_sync *sync);
 /* latest_gen has changed: reads it and, since it usually moves by one, the next delta along with it. */
 void ring_sync_read_changed(struct ring_sync *sync);
 /* An answer to what it reads: READ_SNAPSHOT_NUMBER and what is below a generation. */

@@ -194,6 +194,11 @@ void service_sync_changed(struct service_sync *sync, const char *tail)
 		service_reads_node(sync->reads, what);
 }
 
+void service_sync_guard(struct service_sync *sync)
+{
+	ring_sync_guard(&sync->ring);
+}
+
 /* The config may have been missing only because the list was missing as well: it is read once more. */
 void service_sync_confirm(struct service_sync *sync)
 {

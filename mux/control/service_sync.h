@@ -52,6 +52,8 @@ void service_sync_refresh(struct service_sync *sync);
 void service_sync_changed(struct service_sync *sync, const char *tail);
 /* Answers service_sync_context.vanished: the service is still listed, so a missing node is really missing. */
 void service_sync_confirm(struct service_sync *sync);
+/* What the mux needs has changed (host/needs.h). */
+void service_sync_guard(struct service_sync *sync);
 /* Takes what other threads have done, and refreshes when a backoff ends. */
 void service_sync_run(struct service_sync *sync, uint64_t now_ms);
 /* When service_sync_run() is due without an event; UINT64_MAX: never. */

@@ -379,6 +379,27 @@ bool neighbours_tick(struct neighbours *n)
 	return take_changed(n);
 }
 
+int neighbours_route(struct neighbours *n, const struct fl_address *address, struct netlink_route *out)
+{
+	return netlink_route(n->netlink, address, out);
+}
+
+void neighbours_each(const struct neighbours *n,
+		     void (*found)(void *context, const struct fl_address *address, const struct netlink_route *route),
+		     void *context)
+{
+	struct collection c = {0};
+
+	twalk_r(n->hops, collect, &c);
+	for (size_t i = 0; i < c.count; i++) {
+		const struct hop *hop = c.entries[i];
+
+		if (hop->route.ifindex)
+			found(context, &hop->address, &hop->route);
+	}
+	free(c.entries);
+}
+
 void neighbours_count(const struct neighbours *n, unsigned *resolved, unsigned *unresolved)
 {
 	*resolved = __atomic_load_n(&n->resolved, __ATOMIC_RELAXED);

@@ -19,6 +19,7 @@
 #include "host/port.h"
 
 struct neighbours;
+struct netlink_route;
 
 /*
  * ports must outlive it. source, source6: the mux's outer addresses; fl_address_is_none: the kernel's preferred address
@@ -39,6 +40,14 @@ bool neighbours_receive(struct neighbours *neighbours);
 
 /* Call about once a second: requests missing and stale neighbours again. True as above. */
 bool neighbours_tick(struct neighbours *neighbours);
+
+/* The kernel's route to an address, through whichever interface. 0 or -errno. */
+int neighbours_route(struct neighbours *neighbours, const struct fl_address *address, struct netlink_route *out);
+
+/* Calls back with each address that was looked up and has a route. */
+void neighbours_each(const struct neighbours *neighbours,
+		     void (*found)(void *context, const struct fl_address *address, const struct netlink_route *route),
+		     void *context);
 
 /* How many next hops are resolved and how many are not; any thread. */
 void neighbours_count(const struct neighbours *neighbours, unsigned *resolved, unsigned *unresolved);

@@ -8,6 +8,7 @@
 
 #include "control/cluster_sync.h"
 #include "host/announce.h"
+#include "host/needs.h"
 #include "host/neighbour.h"
 #include "host/port.h"
 #include "notice/notices.h"
@@ -390,6 +391,22 @@ static void write_next_hops(FILE *out, const char *name, const struct sources *f
 	sample(out, name, "state", "unresolved", unresolved);
 }
 
+static void write_needs(FILE *out, const char *name, const struct sources *from)
+{
+	unsigned count = 0, sums[NEED_KINDS] = {0};
+	const struct need *list = needs_list(cluster_sync_needs(from->cluster), &count);
+
+	for (unsigned i = 0; i < count; i++)
+		sums[list[i].kind]++;
+	for (enum need_kind kind = NEED_OWN; kind < NEED_KINDS; kind++)
+		sample(out, name, "kind", need_name(kind), sums[kind]);
+}
+
+static bool has_needs(const struct sources *from)
+{
+	return cluster_sync_needs(from->cluster);
+}
+
 /* clang-format off */
 static const struct metric metrics[] = {
 	{"info", "gauge", "Always 1; the labels name this mux and its version.", .write = write_info},
@@ -461,6 +478,8 @@ static const struct metric metrics[] = {
 	 .is_there = has_notices},
 	{"notices_waiting", "gauge", "Notices that wait for the rate limit or for their repetition.",
 	 .value = notices_wait, .is_there = has_notices},
+	{"needs", "gauge", "Addresses that no VIP may have, since this mux needs them, by what for.",
+	 .write = write_needs, .is_there = has_needs},
 	{"next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.",
 	 .write = write_next_hops, .is_there = has_neighbours},
 };

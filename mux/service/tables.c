@@ -6,7 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/address.h"
 #include "config/options.h"
+#include "ring/backend.h"
+#include "ring/ring.h"
 #include "service/lookup.h"
 #include "service/peers.h"
 #include "service/publication.h"
@@ -25,6 +28,7 @@ struct tables {
 	bool stale;                    /* VIPs or peers have changed since backends' templates were built */
 	struct vip_listener listener;
 	struct service_listener services;
+	struct vip_guard guard;
 };
 
 /*
@@ -204,12 +208,64 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 	return publish_peers(tables, peers_new(addresses, count, &tables->selves[0], &tables->deal, &tables->hops));
 }
 
+/* Also of backends that were removed: servers may still send packets on to them. */
+static const struct service *backend_at(const struct tables *tables, const struct fl_address *address, uint16_t except)
+{
+	for (uint32_t i = 0; i < tables->registry.count; i++) {
+		const struct service *service = tables->registry.services[i];
+		const struct ring *ring = service->ring;
+
+		for (uint32_t b = 0; ring && service->id != except && b < ring->backends->count; b++)
+			if (!memcmp(ring->backends->list[b].address.bytes, address->bytes, sizeof(address->bytes)))
+				return service;
+	}
+	return NULL;
+}
+
+static int check_vip(const struct tables *tables, const struct service_config *config, const struct fl_address *vip,
+		     struct reason *why)
+{
+	const struct vip_guard *guard = &tables->guard;
+	const struct service *other;
+	char text[ADDRESS_TEXT_MAX];
+	int error = guard->check(guard->context, vip, why);
+
+	if (error)
+		return error;
+	address_print(vip, text);
+	if (peers_has(tables->peers, vip))
+		return reason_set(why, -EADDRINUSE, "vips: %s of service %s is that of a mux; allowed: others", text,
+				  config->name);
+	other = backend_at(tables, vip, config->id);
+	if (other)
+		return reason_set(why, -EADDRINUSE,
+				  "vips: %s of service %s is that of a backend of service %s; allowed: others", text,
+				  config->name, other->config.name);
+	return 0;
+}
+
+int tables_check_vips(const struct tables *tables, const struct service_config *config, struct reason *why)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; tables->guard.check && !error && i < config->vips_count; i++)
+		error = check_vip(tables, config, &config->vips[i], why);
+	return error;
+}
+
+void tables_guard(struct tables *tables, const struct vip_guard *guard)
+{
+	tables->guard = *guard;
+}
+
 /* Whether this mux can serve a configuration. */
 static int check_config(const struct tables *tables, const struct service_config *config, struct reason *why)
 {
 	const struct service_listener *listener = &tables->services;
 	int error = config->steering->check ? config->steering->check(config, tables->options, why) : 0;
 
+	if (!error)
+		error = tables_check_vips(tables, config, why);
 	return !error && listener->check ? listener->check(listener->context, config, why) : error;
 }
 

@@ -27,6 +27,15 @@ struct vip_listener {
 	void (*changed)(void *context, const struct fl_address *vips, uint32_t count);
 };
 
+/*
+ * Which VIPs would cut the mux off from what it needs itself: check returns 0, or -EADDRINUSE and why. Asked before a
+ * service is added or changed, and by tables_check_vips.
+ */
+struct vip_guard {
+	void *context;
+	int (*check)(void *context, const struct fl_address *vip, struct reason *why);
+};
+
 /* hops provides every backend's next hop and must outlive the tables. NULL: no memory. */
 struct tables *tables_new(unsigned readers, const struct next_hops *hops);
 
@@ -64,9 +73,15 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
 /* At most one, which is told of no service that there already is. */
 void tables_listen_services(struct tables *tables, const struct service_listener *listener);
 
+/* At most one guard, which is asked about no service that there already is; without one all VIPs are allowed. */
+void tables_guard(struct tables *tables, const struct vip_guard *guard);
+
+/* 0, or -EADDRINUSE and why: a VIP is an address that the guard keeps, or that of a mux or of another service's backend. */
+int tables_check_vips(const struct tables *tables, const struct service_config *config, struct reason *why);
+
 /*
  * Adds a service without a ring: its packets are dropped as no_ring until tables_load. The configuration is copied.
- * Errors of registry_add, of the steering method's check and of the listener's.
+ * Errors of registry_add, of tables_check_vips, of the steering method's check and of the listener's.
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why);
 

@@ -13,7 +13,9 @@
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
 #include "notice/notices.h"
+#include "config/address.h"
 #include "host/announce.h"
+#include "host/needs.h"
 #include "hello/hello.h"
 #include "observe/http.h"
 #include "steering/steering.h"
@@ -31,6 +33,7 @@ struct control_thread {
 	struct mux mux;
 	struct announcer *announcer; /* NULL with --announce none */
 	struct change_log *changes;
+	struct needs *needs;
 	struct notices *notices; /* NULL with --notices off */
 	struct notice_sender *sender;
 	struct hello *hello; /* NULL with --hello off */
@@ -80,6 +83,8 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		moved |= neighbours_tick(neighbours);
 	if (moved || (is_tick && tables_is_stale(control->mux.tables)))
 		tables_refresh(control->mux.tables);
+	if (is_tick && needs_refresh(control->needs, now))
+		cluster_sync_guard(control->cluster);
 	if (control->hello)
 		hello_receive(control->hello, now);
 	cluster_sync_run(control->cluster, now);
@@ -150,6 +155,40 @@ static int open_notices(struct control_thread *control, struct reason *why)
 	return control->notices ? 0 : reason_set(why, -ENOMEM, "control thread: no memory");
 }
 
+/* For tables_guard. */
+static int check_vip(void *context, const struct fl_address *vip, struct reason *why)
+{
+	static const char *const uses[NEED_KINDS] = {
+	    [NEED_OWN] = "this mux sends from it",
+	    [NEED_ZOOKEEPER] = "this mux reaches ZooKeeper there",
+	    [NEED_BGP] = "this mux has a BGP session with it",
+	    [NEED_NEXT_HOP] = "this mux sends to others through it",
+	};
+	enum need_kind kind = needs_of(context, vip);
+	char text[ADDRESS_TEXT_MAX];
+
+	if (kind == NEED_NONE)
+		return 0;
+	return reason_set(why, -EADDRINUSE,
+			  "vips: %s is not allowed: %s; allowed: addresses that the mux does not need",
+			  address_print(vip, text), uses[kind]);
+}
+
+/* Before any service is served, so that none is that must not be. */
+static int open_needs(struct control_thread *control, struct reason *why)
+{
+	const struct mux *mux = &control->mux;
+	struct vip_guard guard = {.check = check_vip};
+
+	control->needs = needs_new(mux->options->zookeeper, &mux->address, &mux->address6, mux->neighbours, why);
+	if (!control->needs)
+		return -ENOMEM;
+	needs_refresh(control->needs, clock_ms());
+	guard.context = control->needs;
+	tables_guard(mux->tables, &guard);
+	return 0;
+}
+
 static int open_cluster(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
@@ -173,6 +212,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .notices = control->notices,
 	    .behind = mux->options->behind,
 	    .hello = control->hello,
+	    .needs = control->needs,
 	};
 
 	for (unsigned i = 0; i < mux->ports->count; i++) {
@@ -247,6 +287,8 @@ static int open_epoll(struct control_thread *control, struct reason *why)
 /* VIPs are withdrawn and the session is closed first, HTTP stops last. */
 static void destroy(struct control_thread *control)
 {
+	static const struct vip_guard none;
+
 	if (control->cluster)
 		cluster_sync_free(control->cluster);
 	if (control->http)
@@ -255,6 +297,8 @@ static void destroy(struct control_thread *control)
 		hello_close(control->hello);
 	if (control->announcer)
 		announce_close(control->announcer);
+	tables_guard(control->mux.tables, &none);
+	needs_free(control->needs);
 	notices_free(control->notices);
 	notice_sender_free(control->sender);
 	change_log_free(control->changes);
@@ -286,6 +330,8 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 	}
 	if (!error && mux->options->notices)
 		error = open_notices(control, why);
+	if (!error)
+		error = open_needs(control, why);
 	if (!error)
 		error = open_hello(control, why);
 	if (!error)

@@ -516,6 +516,7 @@ def test_node(tree: Tree, mux: MuxProcess):
         "fragmentSeed": True,
         "address": "10.1.0.11",
         "ports": [],
+        "needs": {"10.1.0.11": "own"},
         "services": {},
     }
     assert version.count(".") == 2

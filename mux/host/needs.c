@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/needs.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <libmnl/libmnl.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+
+#include "config/address.h"
+#include "host/neighbour.h"
+#include "host/netlink.h"
+
+enum {
+	SERVERS_MAX = 32,
+	PORTS_MAX = 8,
+	TEXT_MAX = 255,
+	BUFFER = 32768,
+	STATES = 1 << TCP_ESTABLISHED | 1 << TCP_SYN_SENT,
+};
+
+struct needs {
+	struct neighbours *neighbours; /* NULL: none */
+	struct mnl_socket *sockets;
+	unsigned sequence;
+	bool has_said; /* that sockets can't be listed */
+	uint64_t now;  /* seconds */
+	bool changed;
+	struct fl_address own[2];
+	unsigned servers_count;
+	struct fl_address servers[SERVERS_MAX];
+	unsigned ports_count;
+	uint16_t ports[PORTS_MAX]; /* of the servers */
+	unsigned count;
+	struct need list[NEEDS_MAX];
+};
+
+const char *need_name(enum need_kind kind)
+{
+	static const char *const names[NEED_KINDS] = {"none", "own", "zookeeper", "bgp", "next_hop"};
+
+	return names[kind];
+}
+
+/* Not loopback and not link-local: no VIP can have such an address. */
+static bool is_of_concern(const struct fl_address *address)
+{
+	static const uint8_t loopback6[16] = {[15] = 1};
+	const uint8_t *bytes = address->bytes;
+
+	if (fl_address_is_none(address))
+		return false;
+	if (fl_address_is_ipv4(address))
+		return bytes[12] && bytes[12] != 127;
+	return memcmp(bytes, loopback6, sizeof(loopback6)) && !(bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80);
+}
+
+static struct need *find(const struct needs *needs, const struct fl_address *address)
+{
+	for (unsigned i = 0; i < needs->count; i++)
+		if (fl_address_equal(&needs->list[i].address, address))
+			return (struct need *)(uintptr_t)&needs->list[i];
+	return NULL;
+}
+
+/* The first kind in the order of the enum stays. */
+static void see(struct needs *needs, const struct fl_address *address, enum need_kind kind)
+{
+	struct need *need;
+
+	if (!is_of_concern(address))
+		return;
+	need = find(needs, address);
+	if (!need && needs->count == NEEDS_MAX)
+		return;
+	if (!need) {
+		need = &needs->list[needs->count++];
+		*need = (struct need){*address, kind, needs->now};
+		needs->changed = true;
+	} else if (kind < need->kind) {
+		need->kind = kind;
+		needs->changed = true;
+	}
+	if (kind == need->kind)
+		need->seen = needs->now;
+}
+
+/* The route to an address that is needed: what is sent from, and through. */
+static void see_route(struct needs *needs, const struct fl_address *address)
+{
+	struct netlink_route route;
+
+	if (!needs->neighbours || neighbours_route(needs->neighbours, address, &route))
+		return;
+	see(needs, &route.source, NEED_OWN);
+	if (!fl_address_equal(&route.gateway, address))
+		see(needs, &route.gateway, NEED_NEXT_HOP);
+}
+
+static void on_hop(void *context, const struct fl_address *address, const struct netlink_route *route)
+{
+	struct needs *needs = context;
+
+	see(needs, &route->source, NEED_OWN);
+	if (!fl_address_equal(&route->gateway, address))
+		see(needs, &route->gateway, NEED_NEXT_HOP);
+}
+
+static int on_socket(const struct nlmsghdr *message, void *data)
+{
+	const struct inet_diag_msg *found = mnl_nlmsg_get_payload(message);
+	struct needs *needs = data;
+	struct fl_address other;
+	uint16_t near = ntohs(found->id.idiag_sport), far = ntohs(found->id.idiag_dport);
+
+	if (found->idiag_family == AF_INET)
+		other = fl_address_from_ipv4((const uint8_t *)found->id.idiag_dst);
+	else
+		memcpy(other.bytes, found->id.idiag_dst, sizeof(other.bytes));
+	if (near == NEEDS_BGP_PORT || far == NEEDS_BGP_PORT)
+		see(needs, &other, NEED_BGP);
+	/* not while it is being made: it may be another's, to a VIP with this port */
+	for (unsigned i = 0; found->idiag_state == TCP_ESTABLISHED && i < needs->ports_count; i++)
+		if (far == needs->ports[i])
+			see(needs, &other, NEED_ZOOKEEPER);
+	return MNL_CB_OK;
+}
+
+/* TCP connections of a family, also those that are being made. 0 or -errno. */
+static int list_sockets(struct needs *needs, uint8_t family)
+{
+	char buffer[BUFFER];
+	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+	struct inet_diag_req_v2 *request;
+	ssize_t len;
+	int rc;
+
+	message->nlmsg_type = SOCK_DIAG_BY_FAMILY;
+	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	message->nlmsg_seq = ++needs->sequence;
+	request = mnl_nlmsg_put_extra_header(message, sizeof(*request));
+	request->sdiag_family = family;
+	request->sdiag_protocol = IPPROTO_TCP;
+	request->idiag_states = STATES;
+	if (mnl_socket_sendto(needs->sockets, message, message->nlmsg_len) < 0)
+		return -errno;
+	do {
+		len = mnl_socket_recvfrom(needs->sockets, buffer, sizeof(buffer));
+		if (len < 0)
+			return -errno;
+		rc = mnl_cb_run(buffer, (size_t)len, needs->sequence, mnl_socket_get_portid(needs->sockets), on_socket,
+				needs);
+		if (rc < 0)
+			return -errno;
+	} while (rc == MNL_CB_OK);
+	return 0;
+}
+
+static void see_sockets(struct needs *needs)
+{
+	int error = list_sockets(needs, AF_INET);
+
+	if (!error)
+		error = list_sockets(needs, AF_INET6);
+	if (error && !needs->has_said)
+		fprintf(stderr, "mux event=sockets_unknown error=\"%s\"\n", strerror(-error));
+	needs->has_said = error;
+}
+
+static bool is_kept(const struct needs *needs, const struct need *need)
+{
+	bool follows_routes = need->kind == NEED_OWN || need->kind == NEED_NEXT_HOP;
+
+	return needs->now - need->seen <= (follows_routes ? NEEDS_HOP_KEPT_SECONDS : NEEDS_KEPT_SECONDS);
+}
+
+static void forget(struct needs *needs)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < needs->count; i++)
+		if (is_kept(needs, &needs->list[i]))
+			needs->list[kept++] = needs->list[i];
+	needs->changed |= kept != needs->count;
+	needs->count = kept;
+}
+
+bool needs_refresh(struct needs *needs, uint64_t now_ms)
+{
+	unsigned count;
+
+	needs->now = now_ms / 1000;
+	needs->changed = false;
+	see(needs, &needs->own[0], NEED_OWN);
+	see(needs, &needs->own[1], NEED_OWN);
+	for (unsigned i = 0; i < needs->servers_count; i++)
+		see(needs, &needs->servers[i], NEED_ZOOKEEPER);
+	see_sockets(needs);
+	count = needs->count; /* what follows adds others */
+	for (unsigned i = 0; i < count; i++)
+		if (needs->list[i].kind == NEED_ZOOKEEPER || needs->list[i].kind == NEED_BGP)
+			see_route(needs, &needs->list[i].address);
+	if (needs->neighbours)
+		neighbours_each(needs->neighbours, on_hop, needs);
+	forget(needs);
+	return needs->changed;
+}
+
+enum need_kind needs_of(const struct needs *needs, const struct fl_address *address)
+{
+	const struct need *need = find(needs, address);
+
+	return need ? need->kind : NEED_NONE;
+}
+
+const struct need *needs_list(const struct needs *needs, unsigned *count)
+{
+	*count = needs->count;
+	return needs->list;
+}
+
+static void add_port(struct needs *needs, uint16_t port)
+{
+	for (unsigned i = 0; i < needs->ports_count; i++)
+		if (needs->ports[i] == port)
+			return;
+	if (needs->ports_count < PORTS_MAX)
+		needs->ports[needs->ports_count++] = port;
+}
+
+/* Of HOST:PORT, IPv6 in brackets. A name that has no address now is found by its connection later. */
+static void look_up(struct needs *needs, char *server)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+	char *colon = strrchr(server, ':'), *host = server;
+
+	if (!colon)
+		return;
+	*colon = 0;
+	add_port(needs, (uint16_t)atoi(colon + 1));
+	if (*host == '[') {
+		host++;
+		host[strcspn(host, "]")] = 0;
+	}
+	if (getaddrinfo(host, NULL, &hints, &found))
+		return;
+	for (const struct addrinfo *at = found; at && needs->servers_count < SERVERS_MAX; at = at->ai_next)
+		needs->servers[needs->servers_count++] = address_of_socket(at->ai_addr);
+	freeaddrinfo(found);
+}
+
+struct needs *needs_new(const char *zookeeper, const struct fl_address *own, const struct fl_address *own6,
+			struct neighbours *neighbours, struct reason *why)
+{
+	struct needs *needs = calloc(1, sizeof(*needs));
+	char list[TEXT_MAX + 1], *at = list, *server;
+
+	if (!needs) {
+		reason_set(why, -ENOMEM, "no memory for the addresses that the mux needs");
+		return NULL;
+	}
+	needs->neighbours = neighbours;
+	needs->own[0] = *own;
+	needs->own[1] = *own6;
+	needs->sockets = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC);
+	if (!needs->sockets || mnl_socket_bind(needs->sockets, 0, MNL_SOCKET_AUTOPID)) {
+		reason_set(why, -errno, "can't list the kernel's connections: %s", strerror(errno));
+		needs_free(needs);
+		return NULL;
+	}
+	snprintf(list, sizeof(list), "%s", zookeeper);
+	while ((server = strsep(&at, ",")))
+		look_up(needs, server);
+	return needs;
+}
+
+void needs_free(struct needs *needs)
+{
+	if (!needs)
+		return;
+	if (needs->sockets)
+		mnl_socket_close(needs->sockets);
+	free(needs);
+}
