@@ -205,6 +205,7 @@ class Lab:
             spec["buckets"] = self.buckets
         if self.variant.mptcp:
             spec["mptcpPorts"] = dict(zip(("first", "last"), topology.MPTCP_PORTS, strict=True))
+        self.api("PUT", "/v1/cluster", {"vipRanges": [topology.VIPS, topology.VIPS6]})
         self.api("POST", "/v1/services", spec)
         self.change(
             *(

@@ -35,6 +35,7 @@ def owners(mux: MuxProcess) -> list[dict]:
 def test_zookeeper_is_lost(
     controller: ControllerProcess, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path: Path
 ) -> None:
+    controller.ctl("cluster", "set", "--vip-range", "10.99.0.0/16", "--never-vip", "10.99.0.9")
     controller.ctl("service", "create", "web", "--vip", "10.99.0.1", "--port", "tcp:80", "--buckets", "1024")
     for number in range(1, 5):
         controller.ctl("backend", "add", "web", str(number), f"10.1.0.2{number}")

@@ -48,6 +48,7 @@ def ask(controller: ControllerProcess, method: str, path: str, **body: object) -
 def create(controller: ControllerProcess) -> None:
     """A service with one backend: generation 2."""
     service = {"name": "web", "vips": ["10.99.0.1"], "ports": [{"protocol": "tcp", "port": 80}], "buckets": 256}
+    service["vipRanges"] = ["10.99.0.0/16"]
     until(lambda: ask(controller, "POST", "/v1/services", **service)[0] in (201, 409), 120, controller.log())
     until(lambda: ask(controller, "PUT", BACKEND, address="10.1.0.21")[0] in (200, 201), 120, controller.log())
 

@@ -11,6 +11,8 @@ import io.fairlead.controller.backends.BackendRoutes;
 import io.fairlead.controller.backends.ChangesCommand;
 import io.fairlead.controller.backup.BackupCommand;
 import io.fairlead.controller.backup.BackupRoutes;
+import io.fairlead.controller.cluster.ClusterCommands;
+import io.fairlead.controller.cluster.ClusterRoutes;
 import io.fairlead.controller.drains.DrainRoutes;
 import io.fairlead.controller.drains.DrainsCommand;
 import io.fairlead.controller.events.EventRoutes;
@@ -40,6 +42,7 @@ public final class Resources {
   /** The verbs of {@code fairleadctl} in the order of its help. */
   static final List<Class<?>> VERBS =
       List.of(
+          ClusterCommands.class,
           ServiceCommands.class,
           BackendCommands.class,
           DrainsCommand.class,
@@ -68,6 +71,7 @@ public final class Resources {
     return List.of(
         new ServiceRoutes(plane, controller.services(), controller.muxes()),
         new BackendRoutes(controller.backends()),
+        new ClusterRoutes(controller.cluster()),
         new DrainRoutes(plane, controller.drains(), controller.drainWatch()),
         new UpkeepRoutes(controller.upkeeps()),
         new ExplainRoutes(

@@ -25,7 +25,9 @@ import org.junit.jupiter.api.Test;
 class AgentFailoverTest {
   private static final Duration SOON = Duration.ofSeconds(30);
   private static final String WEB =
-      "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
+      "{"
+          + Ranges.FIELD
+          + ",\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
           + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
 
   /** A controller and its API. */

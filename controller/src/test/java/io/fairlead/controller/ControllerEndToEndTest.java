@@ -138,7 +138,7 @@ class ControllerEndToEndTest {
             "/v1/services",
             """
             {"name":"web","vips":["10.99.0.1"],"ports":[{"protocol":"tcp","port":80}],
-             "buckets":1024}\
+             "buckets":1024,"vipRanges":["10.99.0.0/16"]}\
             """);
     assertThat(created.status()).as(created.body()).isEqualTo(201);
   }

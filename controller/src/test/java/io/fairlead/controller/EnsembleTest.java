@@ -75,7 +75,9 @@ class EnsembleTest {
 
   private void create(Endpoint at) throws IOException, InterruptedException {
     String spec =
-        "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],"
+        "{"
+            + Ranges.FIELD
+            + ",\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],"
             + "\"buckets\":256}";
     assertThat(send(at, "POST", "/v1/services", spec).status()).isEqualTo(201);
   }

@@ -54,7 +54,9 @@ class LeavingTest {
     client = new ApiClient(server.listen());
     put(
         WEB,
-        "{\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],\"buckets\":1024,"
+        "{"
+            + Ranges.FIELD
+            + ",\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],\"buckets\":1024,"
             + "\"pool\":[{\"id\":1,\"address\":\"10.2.0.1\"},{\"id\":2,\"address\":\"10.2.0.2\"}]}");
     now += 1000;
   }

@@ -43,7 +43,8 @@ class SecuredTest {
   private static final String MUXES = "muxes:the-muxes-password";
   private static final String SPEC =
       """
-      {"name":"%s","vips":["%s"],"buckets":256,"ports":[{"protocol":"tcp","port":80}]%s}\
+      {"name":"%s","vips":["%s"],"buckets":256,"ports":[{"protocol":"tcp","port":80}],
+       "vipRanges":["10.99.0.0/16"]%s}\
       """;
   private static final String BY_AGENTS = ",\"steering\":\"maat\",\"maat\":{\"load\":\"agents\"}";
 

@@ -26,6 +26,7 @@ import picocli.CommandLine.ScopeType;
     },
     footerHeading = "%nExamples:%n",
     footer = {
+      "  fairleadctl cluster set --vip-range 10.99.0.0/16",
       "  fairleadctl service create web --vip 10.99.0.1 --port tcp:80",
       "  fairleadctl backend add web 1 10.1.0.21",
       "  fairleadctl backend drain web 1 --dry-run",

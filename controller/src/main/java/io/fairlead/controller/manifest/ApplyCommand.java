@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.Sets;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Api.RefusedException;
+import io.fairlead.controller.cli.Api.Reply;
 import io.fairlead.controller.cli.Api.UnreachableException;
 import io.fairlead.controller.cli.Fairleadctl;
 import io.fairlead.controller.cli.OnLoss;
@@ -43,6 +44,7 @@ import picocli.CommandLine.Option;
       "  fairleadctl apply -f services.yaml --dry-run",
       "  fairleadctl apply -f services.yaml",
       "  fairleadctl apply -f - --prune <<'END'",
+      "  vipRanges: [10.99.0.0/16]",
       "  services:",
       "  - name: web",
       "    vips: [10.99.0.1]",
@@ -73,6 +75,10 @@ public final class ApplyCommand extends Verb {
   private boolean isPruning;
 
   private final Set<String> present = new TreeSet<>();
+
+  /** Whether the cluster has no ranges of VIPs yet. */
+  private boolean isFirst;
+
   private final ArrayNode report = Api.JSON.createArrayNode();
   private final Map<String, String> refusals = new TreeMap<>();
   private final Map<String, Integer> counts = new TreeMap<>();
@@ -91,17 +97,40 @@ public final class ApplyCommand extends Verb {
   }
 
   private void applyAll(Api api, Manifest manifest) {
+    applyRanges(api, manifest);
     Queue<String> waiting = new ArrayDeque<>(manifest.services().keySet());
     api.get("/v1/services").json().forEach(s -> present.add(s.path("name").asText()));
     Queue<String> unwanted = new ArrayDeque<>();
     if (isPruning) {
       unwanted.addAll(Sets.difference(present, manifest.services().keySet()));
     }
-    round(waiting, name -> apply(api, name, manifest.services().get(name)));
+    round(waiting, name -> apply(api, name, manifest.request(name, isFirst)));
     round(unwanted, name -> delete(api, name));
     while (!waiting.isEmpty()
-        && round(waiting, name -> apply(api, name, manifest.services().get(name)))) {
+        && round(waiting, name -> apply(api, name, manifest.request(name, isFirst)))) {
       continue;
+    }
+  }
+
+  /** A cluster without ranges gets those of the file with its first service. */
+  private void applyRanges(Api api, Manifest manifest) {
+    Reply cluster = api.get("/v1/cluster");
+    ObjectNode wanted = cluster.json().deepCopy();
+    isFirst = wanted.path("vipRanges").isEmpty();
+    manifest.vipRanges().ifPresent(ranges -> wanted.set("vipRanges", ranges));
+    if (isFirst || wanted.equals(cluster.json())) {
+      return;
+    }
+    try {
+      api.send("PUT", "/v1/cluster" + query(isDryRun, List.of()), wanted.toString());
+      if (isTable()) {
+        out()
+            .printf(
+                "vipRanges: %s, now %s%n",
+                isDryRun ? "would be changed" : "changed", wanted.path("vipRanges"));
+      }
+    } catch (RefusedException e) {
+      refusals.put("vipRanges", e.getMessage());
     }
   }
 

@@ -44,8 +44,20 @@ public final class DiffCommand extends Verb {
   @Override
   public Integer call() {
     Manifest wanted = Manifest.read(this, file);
-    SortedMap<String, ObjectNode> present = Manifest.of(api(), List.of()).services();
-    wanted.services().forEach((name, state) -> compare(name, present.get(name), state));
+    Manifest all = Manifest.of(api(), List.of());
+    SortedMap<String, ObjectNode> present = all.services();
+    boolean isFirst = all.vipRanges().isEmpty();
+    if (wanted.vipRanges().isPresent() && !wanted.vipRanges().equals(all.vipRanges())) {
+      isDifferent = true;
+      out()
+          .printf(
+              "vipRanges: %s -> %s%n",
+              isFirst ? "none" : all.vipRanges().get(), wanted.vipRanges().get());
+    }
+    wanted
+        .services()
+        .keySet()
+        .forEach(name -> compare(name, present.get(name), wanted.request(name, isFirst)));
     for (String name : present.keySet()) {
       if (!wanted.services().containsKey(name)) {
         out().printf("%s: not in the file; 'apply --prune' would delete it%n", name);

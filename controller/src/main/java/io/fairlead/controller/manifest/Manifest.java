@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -28,7 +29,8 @@ import org.yaml.snakeyaml.LoaderOptions;
 
 /**
  * Services and their pools as they should be, in YAML: each entry is the body of {@code PUT
- * /v1/services/NAME} with the name added. JSON is YAML, too.
+ * /v1/services/NAME} with the name added. Beside them may be the ranges from which the cluster's
+ * VIPs come. JSON is YAML, too.
  */
 final class Manifest {
   /** A pool of 65,535 backends takes 4 MB. */
@@ -40,9 +42,29 @@ final class Manifest {
   private static final int READS_MAX = 10;
   private static final ObjectMapper YAML = mapper();
 
+  private static final String RANGES = "vipRanges";
+
   private final SortedMap<String, ObjectNode> services = new TreeMap<>();
+  private Optional<ArrayNode> vipRanges = Optional.empty();
 
   private Manifest() {}
+
+  /** From which the cluster's VIPs come, if the file says. */
+  Optional<ArrayNode> vipRanges() {
+    return vipRanges;
+  }
+
+  /**
+   * The body of a request for a service: the first one of a cluster without ranges brings those of
+   * the file.
+   */
+  ObjectNode request(String name, boolean isFirst) {
+    ObjectNode state = services.get(name).deepCopy();
+    if (isFirst && !state.has(RANGES)) {
+      vipRanges.ifPresent(ranges -> state.set(RANGES, ranges));
+    }
+    return state;
+  }
 
   /** By name, each without it. */
   SortedMap<String, ObjectNode> services() {
@@ -88,11 +110,18 @@ final class Manifest {
       throw refused(file, "it has no list 'services'", "services: [{name: web, ...}, ...]");
     }
     for (var field : root.properties()) {
-      if (!field.getKey().equals("services")) {
-        throw refused(file, "the field '%s'".formatted(field.getKey()), "the field services");
+      if (!field.getKey().equals("services") && !field.getKey().equals(RANGES)) {
+        throw refused(
+            file, "the field '%s'".formatted(field.getKey()), "the fields services, vipRanges");
       }
     }
     Manifest manifest = new Manifest();
+    if (root.has(RANGES)) {
+      if (!(root.path(RANGES) instanceof ArrayNode ranges) || ranges.isEmpty()) {
+        throw refused(file, "vipRanges is not a list of ranges", "vipRanges: [10.99.0.0/16]");
+      }
+      manifest.vipRanges = Optional.of(ranges);
+    }
     for (int i = 0; i < list.size(); i++) {
       if (!(list.get(i) instanceof ObjectNode service) || !service.path("name").isTextual()) {
         throw refused(file, "services[%d] has no name".formatted(i), "name: web");
@@ -109,6 +138,7 @@ final class Manifest {
   /** What the controller has; of all services if {@code names} is empty. */
   static Manifest of(Api api, List<String> names) {
     Manifest manifest = new Manifest();
+    manifest.vipRanges = presentRanges(api).filter(ranges -> !ranges.isEmpty());
     if (names.isEmpty()) {
       api.get("/v1/services")
           .json()
@@ -117,6 +147,13 @@ final class Manifest {
       names.forEach(name -> manifest.add(api, name));
     }
     return manifest;
+  }
+
+  /** Those that the cluster has now. */
+  static Optional<ArrayNode> presentRanges(Api api) {
+    return Optional.of(api.get("/v1/cluster").json().path(RANGES))
+        .filter(ArrayNode.class::isInstance)
+        .map(ArrayNode.class::cast);
   }
 
   private void add(Api api, String name) {
@@ -153,6 +190,7 @@ final class Manifest {
 
   String yaml() {
     ObjectNode root = Api.object();
+    vipRanges.ifPresent(ranges -> root.set(RANGES, ranges));
     ArrayNode list = root.putArray("services");
     services.forEach((name, state) -> list.addObject().put("name", name).setAll(state));
     try {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.muxes;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * {@code kind} is "c" or "p4"; {@code address} is its outer IPv4 source, {@code address6} its IPv6
- * one. {@code serves} is absent if it does not restrict what it serves.
+ * one. {@code serves} is absent if it does not restrict what it serves. {@code needs} says of
+ * addresses that it must reach, or sends from, what for: a VIP there would cut it off.
  */
 public record MuxView(
     String id,
@@ -17,4 +20,11 @@ public record MuxView(
     Optional<String> address6,
     List<String> ports,
     Optional<MuxServes> serves,
-    Map<String, MuxService> services) {}
+    Map<String, String> needs,
+    Map<String, MuxService> services) {
+  /** Its outer sources. */
+  @JsonIgnore
+  public List<String> addresses() {
+    return Stream.concat(address.stream(), address6.stream()).toList();
+  }
+}

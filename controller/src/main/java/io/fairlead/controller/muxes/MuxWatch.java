@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.google.common.collect.Maps;
+import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
@@ -48,6 +49,7 @@ public final class MuxWatch implements AutoCloseable {
       Optional<String> address6,
       List<String> ports,
       JsonNode serves,
+      JsonNode needs,
       Map<String, ServiceNode> services) {
     boolean isWhole() {
       return format == FORMAT
@@ -147,6 +149,7 @@ public final class MuxWatch implements AutoCloseable {
                   mux.address6(),
                   List.copyOf(mux.ports()),
                   serves(id, mux.serves()),
+                  needs(id, mux.needs()),
                   Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)))));
     } catch (IOException e) {
       LOG.warn(
@@ -166,6 +169,26 @@ public final class MuxWatch implements AutoCloseable {
       LOG.warn("the node of mux '{}': {}; it is left out", id, e.getMessage());
       return Optional.empty();
     }
+  }
+
+  /** Absent of a mux of an older version. */
+  private static Map<String, String> needs(String id, JsonNode node) {
+    Map<String, String> needs = new TreeMap<>();
+    if (node == null) {
+      return needs;
+    }
+    for (Map.Entry<String, JsonNode> need : node.properties()) {
+      if (Address.parse(need.getKey()).isPresent() && need.getValue().isTextual()) {
+        needs.put(need.getKey(), need.getValue().asText());
+      } else {
+        LOG.warn(
+            "the node of mux '{}': needs has '{}': {}; it is left out",
+            id,
+            need.getKey(),
+            need.getValue());
+      }
+    }
+    return needs;
   }
 
   private static String id(ChildData node) {

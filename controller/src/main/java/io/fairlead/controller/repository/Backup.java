@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.Transitions;
@@ -42,15 +43,18 @@ import java.util.Set;
  * @param cluster the name by which muxes recognize the cluster that they serve
  * @param taken ISO 8601
  * @param lastServiceId ids up to this one were handed out
+ * @param settings of the whole cluster, as in ZooKeeper; absent if there are none
  * @param services by ascending id
  */
-@JsonPropertyOrder({"format", "cluster", "taken", "epoch", "lastServiceId", "services"})
+@JsonPropertyOrder({"format", "cluster", "taken", "epoch", "lastServiceId", "settings", "services"})
+@JsonInclude(JsonInclude.Include.NON_ABSENT)
 public record Backup(
     @JsonProperty(required = true) int format,
     @JsonProperty(required = true) String cluster,
     @JsonProperty(required = true) String taken,
     @JsonProperty(required = true) long epoch,
     @JsonProperty(required = true) int lastServiceId,
+    Optional<JsonNode> settings,
     @JsonProperty(required = true) List<Service> services) {
   public static final int FORMAT = 1;
 
@@ -71,7 +75,15 @@ public record Backup(
           .build();
 
   public Backup {
+    settings = Optional.ofNullable(settings).flatMap(s -> s).filter(s -> !s.isNull());
     services = List.copyOf(services);
+  }
+
+  /** Settings of the whole cluster. */
+  public ClusterSettings clusterSettings() throws StoreException {
+    return settings.isPresent()
+        ? NodeJson.readSettings(Service.bytes(settings.get()))
+        : ClusterSettings.NONE;
   }
 
   /**
@@ -138,6 +150,7 @@ public record Backup(
       Instant taken,
       long epoch,
       int lastServiceId,
+      ClusterSettings settings,
       Collection<ServiceImage> images) {
     return new Backup(
         FORMAT,
@@ -145,6 +158,9 @@ public record Backup(
         taken.toString(),
         epoch,
         lastServiceId,
+        Optional.of(settings)
+            .filter(some -> !some.equals(ClusterSettings.NONE))
+            .map(MAPPER::valueToTree),
         images.stream()
             .sorted(Comparator.comparingInt(image -> image.config().id()))
             .map(Service::of)
@@ -228,6 +244,11 @@ public record Backup(
     }
     if (!backup.cluster().matches("[0-9a-f]{32}")) {
       throw refused(file, "cluster is '%s'".formatted(backup.cluster()));
+    }
+    try {
+      backup.clusterSettings();
+    } catch (StoreException e) {
+      throw refused(file, e.getMessage());
     }
     Set<String> names = new HashSet<>();
     int last = 0;

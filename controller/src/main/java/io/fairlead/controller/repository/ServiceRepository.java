@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.repository;
 
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Delta;
@@ -91,8 +92,18 @@ public final class ServiceRepository {
         : ring;
   }
 
-  /** Creates the service with its ring's generation as a snapshot, and takes its id. */
+  /** As below, without a change of the cluster's settings. */
   public StoredService create(Epoch epoch, ServiceImage image) throws StoreException {
+    return create(epoch, image, Optional.empty());
+  }
+
+  /**
+   * Creates the service with its ring's generation as a snapshot, and takes its id.
+   *
+   * @param settings of the whole cluster, if they change with it
+   */
+  public StoredService create(Epoch epoch, ServiceImage image, Optional<ClusterSettings> settings)
+      throws StoreException {
     Generation snapshot =
         Generation.of(
             image.ring().generation(), Generation.SNAPSHOT, DeltaCodec.encode(image.ring()));
@@ -100,7 +111,8 @@ public final class ServiceRepository {
         earlier(image.ring())
             .map(bytes -> snapshot.with(Generation.EARLIER, bytes))
             .orElse(snapshot);
-    return new StoredService(image, store.create(epoch, image.config(), image.progress(), first));
+    return new StoredService(
+        image, store.create(epoch, image.config(), image.progress(), first, settings));
   }
 
   /** Writes the configuration of {@code changed}, which has the generation of {@code before}. */

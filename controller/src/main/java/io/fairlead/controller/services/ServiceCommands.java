@@ -60,6 +60,7 @@ public final class ServiceCommands {
         "  fairleadctl service create dns --vip 10.99.0.53 --port udp:53 --max-backends 640",
         "  fairleadctl service create app --vip 10.99.0.2 --port tcp:80 --steering hunt",
         "",
+        "The first service of a cluster needs --vip-range, unless 'cluster set' was used.",
         "The number of buckets is fixed for the life of the service: the next power",
         "of two of 100 times --max-backends. Ask for what the service may ever have."
       })
@@ -85,6 +86,14 @@ public final class ServiceCommands {
         converter = PortConverter.class,
         description = "Protocols and ports, such as tcp:80.")
     private List<Port> ports;
+
+    @Option(
+        names = "--vip-range",
+        split = ",",
+        paramLabel = "RANGE",
+        description =
+            "With the cluster's first service: from where all VIPs come, such as 10.99.0.0/16.")
+    private List<String> ranges;
 
     @ArgGroup private Size size;
 
@@ -142,6 +151,10 @@ public final class ServiceCommands {
       ObjectNode spec = Api.object().put("name", name);
       addAddresses(spec, vips);
       addPorts(spec, ports);
+      if (ranges != null) {
+        ArrayNode given = spec.putArray("vipRanges");
+        ranges.forEach(given::add);
+      }
       if (size != null && size.maxBackends != null) {
         spec.put("maxBackends", size.maxBackends);
       }

@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param maxBackends gives the service the next power of two of 100 x as many buckets
  * @param buckets a power of two in 256..8388608, in place of {@code maxBackends}
  * @param hashKey 32 hex digits
+ * @param vipRanges of the whole cluster, which has none before its first service
  */
 @JsonDeserialize(builder = ServiceSpec.Builder.class)
 public record ServiceSpec(
@@ -42,7 +43,8 @@ public record ServiceSpec(
     Optional<String> steering,
     Optional<Othello> othello,
     Optional<Hunt> hunt,
-    Optional<Maat> maat) {
+    Optional<Maat> maat,
+    Optional<List<String>> vipRanges) {
 
   /** In a request, of which a change may have either. */
   public record Othello(Optional<Integer> reportAgeSeconds, Optional<Integer> spacingSeconds) {}
@@ -95,6 +97,7 @@ public record ServiceSpec(
     builder.othello = othello;
     builder.hunt = hunt;
     builder.maat = maat;
+    builder.vipRanges = vipRanges;
     return builder;
   }
 
@@ -124,6 +127,7 @@ public record ServiceSpec(
     private Optional<Othello> othello = Optional.empty();
     private Optional<Hunt> hunt = Optional.empty();
     private Optional<Maat> maat = Optional.empty();
+    private Optional<List<String>> vipRanges = Optional.empty();
 
     private Builder() {}
 
@@ -237,6 +241,11 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder vipRanges(List<String> to) {
+      vipRanges = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -260,7 +269,8 @@ public record ServiceSpec(
           steering,
           othello,
           hunt,
-          maat);
+          maat,
+          vipRanges);
     }
   }
 }

@@ -16,7 +16,8 @@ import java.util.Optional;
  * @param what the request in one line
  * @param body the request's body without secrets, or why it was refused; absent if there was none
  *     or it was long
- * @param service that was written to; absent of a read, which concerns all of them
+ * @param service that was written to; absent of a read and of the cluster's settings, which concern
+ *     all of them
  * @param outcome "committed", "read", or "refused" of a report about another server: all other
  *     requests that are refused leave no record here
  * @param generation of the service afterwards, 0 if nothing was written
@@ -60,9 +61,9 @@ public record AuditEntry(
   public static final String READ = "read";
   public static final String REFUSED = "refused";
 
-  /** One of a write to {@code service} by {@code who}. */
-  public static Builder committed(String who, String what, String service) {
-    return new Builder(who, what, Optional.of(service), COMMITTED);
+  /** One of a write by {@code who} to {@code service}, or to the whole cluster. */
+  public static Builder committed(String who, String what, Optional<String> service) {
+    return new Builder(who, what, service, COMMITTED);
   }
 
   /** One of a read of secrets by {@code who}. */

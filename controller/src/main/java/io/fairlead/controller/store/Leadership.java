@@ -212,6 +212,21 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
+  /** Ids of the controllers that run, as far as ZooKeeper can be read. */
+  public static List<String> candidates(CuratorFramework client, Tree tree) {
+    List<String> ids = new ArrayList<>();
+    try {
+      for (String child : client.getChildren().forPath(tree.election())) {
+        new Nodes(client)
+            .data(tree.election() + "/" + child)
+            .ifPresent(id -> ids.add(new String(id, StandardCharsets.UTF_8)));
+      }
+    } catch (Exception e) {
+      LOG.warn("the controllers cannot be listed: {}", e.toString());
+    }
+    return ids;
+  }
+
   private void pause() {
     try {
       Thread.sleep(RETRY_MILLIS);

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.image.UpkeepState;
@@ -33,6 +34,18 @@ public final class NodeJson {
 
   static byte[] write(ServiceConfig config) {
     return bytes(config);
+  }
+
+  static byte[] write(ClusterSettings settings) {
+    return bytes(settings);
+  }
+
+  public static ClusterSettings readSettings(byte[] json) throws StoreException {
+    ClusterSettings settings = read(json, ClusterSettings.class, "settings");
+    if (settings.format() != ClusterSettings.FORMAT) {
+      throw new StoreException("settings have the unknown format " + settings.format());
+    }
+    return settings;
   }
 
   static byte[] write(UpkeepState state) {

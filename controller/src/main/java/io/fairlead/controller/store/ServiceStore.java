@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.Transitions;
@@ -112,6 +113,38 @@ public final class ServiceStore {
     }
   }
 
+  /** Settings of the whole cluster, as of what was committed before this call. */
+  public ClusterSettings settings() throws StoreException {
+    try {
+      new Reads(client).sync(tree.root());
+      Optional<byte[]> json = nodes.data(tree.settings());
+      return json.isPresent() ? NodeJson.readSettings(json.get()) : ClusterSettings.NONE;
+    } catch (StoreException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new StoreException("the cluster's settings cannot be read: " + e, e);
+    }
+  }
+
+  /** Changes the settings of the whole cluster. */
+  public void changeSettings(Epoch epoch, ClusterSettings settings) throws StoreException {
+    byte[] json = NodeJson.write(settings);
+    write.run(
+        "change of the cluster's settings",
+        epoch,
+        () -> List.of(settingsWritten(json)),
+        () -> {
+          Optional<byte[]> present = nodes.data(tree.settings());
+          return present.filter(other -> Arrays.equals(other, json)).isPresent()
+              ? Outcome.WRITTEN
+              : Outcome.NOT_WRITTEN;
+        });
+  }
+
+  private CuratorOp settingsWritten(byte[] json) throws Exception {
+    return written(tree.settings(), nodes.stat(tree.settings()).isPresent(), json);
+  }
+
   /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
   public Optional<ServiceReading> read(String name) throws StoreException {
     return reader.read(name);
@@ -127,11 +160,24 @@ public final class ServiceStore {
     return reader.readCommitted(name, known);
   }
 
+  /** As below, without a change of the cluster's settings. */
+  public ServiceState create(Epoch epoch, ServiceConfig config, Progress progress, Generation first)
+      throws StoreException {
+    return create(epoch, config, progress, first, Optional.empty());
+  }
+
   /**
    * Creates a service with its first generation, which has a snapshot, and takes its id. What is
    * too large for one step is written ahead: no reader reads a service without a configuration.
+   *
+   * @param settings of the whole cluster, if they change with it
    */
-  public ServiceState create(Epoch epoch, ServiceConfig config, Progress progress, Generation first)
+  public ServiceState create(
+      Epoch epoch,
+      ServiceConfig config,
+      Progress progress,
+      Generation first,
+      Optional<ClusterSettings> settings)
       throws StoreException {
     String name = config.name();
     byte[] json = NodeJson.write(config);
@@ -151,6 +197,9 @@ public final class ServiceStore {
           }
           Stat id = client.checkExists().forPath(tree.lastServiceId());
           ops.add(nodes.set(tree.lastServiceId(), id.getVersion(), Nodes.decimal(config.id())));
+          if (settings.isPresent()) {
+            ops.add(settingsWritten(NodeJson.write(settings.get())));
+          }
           ops.add(nodes.create(tree.config(name), json));
           return ops;
         },

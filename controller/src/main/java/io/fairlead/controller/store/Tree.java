@@ -36,6 +36,11 @@ public record Tree(String root) {
     return root + "/restoring";
   }
 
+  /** Settings of the whole cluster; absent before the first. */
+  public String settings() {
+    return root + "/settings";
+  }
+
   /** Written by controllers for the time that ZooKeeper gives it. */
   public String clock() {
     return root + "/clock";

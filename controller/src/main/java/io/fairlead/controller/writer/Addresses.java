@@ -3,6 +3,7 @@ package io.fairlead.controller.writer;
 
 import com.google.common.base.Suppliers;
 import io.fairlead.controller.backends.Reserved;
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
@@ -19,7 +20,8 @@ import java.util.function.Supplier;
 
 /**
  * Keeps VIPs and backends of all services of an epoch apart: a mux sends a backend's packets to its
- * address, and if that is a VIP they return to a mux.
+ * address, and if that is a VIP they return to a mux. A {@link VipGuard} keeps VIPs away from what
+ * the cluster itself needs.
  *
  * <p>Services change concurrently. So before a commit its change is checked and claimed in one
  * step, and the claim counts for all other services until it is known whether the commit took
@@ -27,6 +29,7 @@ import java.util.function.Supplier;
  */
 final class Addresses {
   private final Supplier<? extends Collection<ServiceImage>> images;
+  private final VipGuard guard;
 
   /** Services as they will be if their pending commits succeed, by name. */
   private final Map<String, ServiceImage> coming = new HashMap<>();
@@ -34,8 +37,21 @@ final class Addresses {
   /**
    * @param images of all services as committed
    */
-  Addresses(Supplier<? extends Collection<ServiceImage>> images) {
+  Addresses(Supplier<? extends Collection<ServiceImage>> images, VipGuard guard) {
     this.images = images;
+    this.guard = guard;
+  }
+
+  /** Claims a new service, which comes with these settings of the cluster. */
+  synchronized void claim(ServiceImage created, ClusterSettings settings, long now) {
+    if (check(Optional.empty(), created, settings, now)) {
+      coming.put(created.config().name(), created);
+    }
+  }
+
+  /** As {@link #claim(ServiceImage, ClusterSettings, long)}, but claims nothing. */
+  synchronized void check(ServiceImage created, ClusterSettings settings, long now) {
+    check(Optional.empty(), created, settings, now);
   }
 
   /**
@@ -44,7 +60,7 @@ final class Addresses {
    * @param before absent for a new service
    * @param now Unix seconds
    * @throws Refusal if a new VIP is a backend's address, or a new backend's address a VIP, here or
-   *     elsewhere
+   *     elsewhere, or if the guard does not allow a new VIP
    */
   synchronized void claim(Optional<ServiceImage> before, ServiceImage after, long now) {
     if (check(before, after, now)) {
@@ -58,6 +74,11 @@ final class Addresses {
    * @return whether any VIP or backend is new
    */
   synchronized boolean check(Optional<ServiceImage> before, ServiceImage after, long now) {
+    return check(before, after, guard.settings(), now);
+  }
+
+  private boolean check(
+      Optional<ServiceImage> before, ServiceImage after, ClusterSettings settings, long now) {
     Set<Address> vips = vips(after);
     Set<Address> backends = backends(after);
     before.ifPresent(
@@ -68,6 +89,7 @@ final class Addresses {
     if (vips.isEmpty() && backends.isEmpty()) {
       return false;
     }
+    guard.check(settings, vips, backends);
     List<ServiceImage> all = new ArrayList<>(images.get());
     all.addAll(coming.values());
     all.add(after);
@@ -76,6 +98,27 @@ final class Addresses {
       checkBackends(backends, image);
     }
     return true;
+  }
+
+  /**
+   * Checks that settings allow the VIPs of all services.
+   *
+   * @throws Refusal naming the first VIP that they do not allow
+   */
+  synchronized void check(ClusterSettings settings) {
+    List<ServiceImage> all = new ArrayList<>(images.get());
+    all.addAll(coming.values());
+    for (ServiceImage image : all) {
+      for (Address vip : vips(image)) {
+        if (!settings.covers(vip) || settings.excludes(vip)) {
+          throw conflict(
+              settings.covers(vip) ? "neverVips" : "vipRanges",
+              vip,
+              "settings that allow the VIPs of all services; it is one of '%s'"
+                  .formatted(image.config().name()));
+        }
+      }
+    }
   }
 
   /** Ends the claim for the service: it is committed, or is known not to be. */

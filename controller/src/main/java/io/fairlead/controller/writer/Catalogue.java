@@ -3,6 +3,8 @@ package io.fairlead.controller.writer;
 
 import com.google.common.base.Throwables;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.cluster.ClusterRules;
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
@@ -30,14 +32,15 @@ import java.util.concurrent.Future;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * All services of one epoch by name. Decides what concerns more than one of them (names, ids and
- * VIPs), one request after another: the caller runs {@link #create}, {@link #put}, {@link #change}
- * and {@link #delete} on one thread.
+ * VIPs), one request after another: the caller runs {@link #create}, {@link #put}, {@link #change},
+ * {@link #delete} and {@link #changeCluster} on one thread.
  */
 final class Catalogue implements Images {
   private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
@@ -67,7 +70,8 @@ final class Catalogue implements Images {
    */
   private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
 
-  private final Addresses addresses = new Addresses(this::images);
+  private final VipGuard guard;
+  private final Addresses addresses;
 
   private Catalogue(
       ServiceRepository repository,
@@ -75,13 +79,16 @@ final class Catalogue implements Images {
       ClockCheck clock,
       Notes notes,
       RandomGenerator random,
-      Writers writerOf) {
+      Writers writerOf,
+      VipGuard guard) {
     this.repository = repository;
     this.epoch = epoch;
     this.clock = clock;
     this.notes = notes;
     this.random = random;
     this.writerOf = writerOf;
+    this.guard = guard;
+    this.addresses = new Addresses(this::images, guard);
   }
 
   /**
@@ -89,6 +96,7 @@ final class Catalogue implements Images {
    * takes a dozen round trips, which of a thousand services one after another were half a minute
    * without a leader.
    *
+   * @param taken addresses that are no VIPs
    * @param known of a service, if it has not changed since, saves reading it
    */
   static Catalogue load(
@@ -98,9 +106,11 @@ final class Catalogue implements Images {
       Notes notes,
       RandomGenerator random,
       Writers writerOf,
+      Supplier<Infrastructure.Taken> taken,
       Function<String, Optional<StoredService>> known)
       throws StoreException {
-    Catalogue catalogue = new Catalogue(repository, epoch, clock, notes, random, writerOf);
+    VipGuard guard = new VipGuard(repository.store().settings(), taken);
+    Catalogue catalogue = new Catalogue(repository, epoch, clock, notes, random, writerOf, guard);
     ExecutorService readers =
         Executors.newFixedThreadPool(LOADED_AT_ONCE, DaemonThreads.named("load"));
     try {
@@ -213,6 +223,7 @@ final class Catalogue implements Images {
           "65535 services ever; all ids are used up");
     }
     checkListeners(config);
+    ClusterSettings settings = ClusterRules.with(guard.settings(), spec.vipRanges());
     long now = clock.seconds(options);
     ServiceImage image = ServiceImage.create(config, now);
     Result result = ServiceWriter.unmoved(image, options.dryRun());
@@ -222,12 +233,13 @@ final class Catalogue implements Images {
       result = plan.result();
     }
     result = result.asCreated();
-    addresses.check(Optional.empty(), image, now);
+    addresses.check(image, settings, now);
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
       creating.lock();
       try {
-        StoredService created = createClaimed(noting, image, now);
+        StoredService created = createClaimed(noting, image, settings, now);
+        guard.set(settings);
         writers.put(config.name(), writerOf.of(epoch, addresses, created));
       } finally {
         creating.unlock();
@@ -237,12 +249,14 @@ final class Catalogue implements Images {
   }
 
   /** Where it is not known whether it was written, its addresses stay claimed. */
-  private StoredService createClaimed(ServiceRepository noting, ServiceImage image, long now)
+  private StoredService createClaimed(
+      ServiceRepository noting, ServiceImage image, ClusterSettings settings, long now)
       throws StoreException {
-    addresses.claim(Optional.empty(), image, now);
+    addresses.claim(image, settings, now);
     boolean isKnown = true;
     try {
-      return noting.create(epoch, image);
+      return noting.create(
+          epoch, image, Optional.of(settings).filter(other -> !other.equals(guard.settings())));
     } catch (StoreException.Unknown e) {
       isKnown = false;
       throw e;
@@ -263,12 +277,40 @@ final class Catalogue implements Images {
     ServiceWriter writer = writer(name);
     options.precondition().checkAbsent("there is a service '%s'".formatted(name));
     ServiceConfig wanted = ServiceRules.replaced(writer.image().config(), spec);
+    if (!ClusterRules.with(guard.settings(), spec.vipRanges()).equals(guard.settings())) {
+      throw Refusal.conflict(
+          "vipRanges",
+          String.join(", ", spec.vipRanges().orElseThrow()),
+          "with a service that is created; PUT /v1/cluster sets them otherwise");
+    }
     checkListeners(wanted);
     return await(writer.put(wanted, pool, options));
   }
 
   private boolean isTaken(String name) {
     return writers.containsKey(name) || damaged.containsKey(name);
+  }
+
+  ClusterSettings settings() {
+    return guard.settings();
+  }
+
+  /** Changes the settings of the whole cluster. */
+  Result changeCluster(ClusterSettings settings, WriteOptions options) throws StoreException {
+    if (settings.equals(guard.settings())) {
+      return Result.unchanged("", 0, options.dryRun());
+    }
+    addresses.check(settings);
+    Result result = Result.unmoved("", 0, options.dryRun());
+    if (!options.dryRun()) {
+      clock.seconds(options);
+      repository
+          .with(notes.of(epoch, options.origin(), result))
+          .store()
+          .changeSettings(epoch, settings);
+      guard.set(settings);
+    }
+    return result;
   }
 
   Result change(String name, ServiceSpec change, WriteOptions options) {

@@ -9,9 +9,11 @@ import io.fairlead.controller.agents.Agents;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.audit.AuditLog;
 import io.fairlead.controller.backends.Backends;
+import io.fairlead.controller.cluster.Cluster;
 import io.fairlead.controller.drains.DrainMetrics;
 import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.drains.Drains;
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.MetricsView;
@@ -28,6 +30,7 @@ import io.fairlead.controller.othello.Surroundings;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
@@ -57,10 +60,12 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -130,6 +135,7 @@ public final class FairleadController implements AutoCloseable {
   private final Agents agents;
   private final DrainWatch drainWatch;
   private volatile Leadership leadership;
+  private volatile Optional<URI> url = Optional.empty();
 
   private FairleadController(
       ControllerOptions options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
@@ -268,6 +274,7 @@ public final class FairleadController implements AutoCloseable {
    * @param url of this controller's API, for the others to send writes to while it leads
    */
   public void start(Optional<URI> url) {
+    this.url = url;
     leadership =
         new Leadership(
             writing,
@@ -340,6 +347,21 @@ public final class FairleadController implements AutoCloseable {
 
   public Drains drains() {
     return writes;
+  }
+
+  /** Settings of the whole cluster. */
+  public Cluster cluster() {
+    return new Cluster() {
+      @Override
+      public ClusterSettings settings() {
+        return reads.settings();
+      }
+
+      @Override
+      public CompletionStage<Result> changeCluster(ClusterSettings settings, WriteOptions options) {
+        return writes.changeCluster(settings, options);
+      }
+    };
   }
 
   /** How far drains are, as known to this controller while it leads. */
@@ -421,6 +443,10 @@ public final class FairleadController implements AutoCloseable {
               backup.lastServiceId(),
               epoch -> {
                 Map<String, Long> applied = muxWatch.appliedAfter(options.muxesRegister());
+                ClusterSettings settings = backup.clusterSettings();
+                if (!settings.equals(ClusterSettings.NONE)) {
+                  store.changeSettings(epoch, settings);
+                }
                 for (ServiceImage image : backup.restored(options.clock().instant(), applied)) {
                   Result result = ServiceWriter.unmoved(image, false);
                   repository.with(notes.of(epoch, origin, result)).create(epoch, image);
@@ -458,7 +484,14 @@ public final class FairleadController implements AutoCloseable {
   private void lead(Epoch epoch) throws StoreException {
     Catalogue loaded =
         Catalogue.load(
-            repository, epoch, clock, notes, random, this::writer, serviceWatch::service);
+            repository,
+            epoch,
+            clock,
+            notes,
+            random,
+            this::writer,
+            new Infrastructure(connectString, this::controllers, muxWatch::muxes),
+            serviceWatch::service);
     lead.load(loaded);
     serviceWatch.pause();
     agentReports.forget();
@@ -466,6 +499,16 @@ public final class FairleadController implements AutoCloseable {
     lead.begin();
     retention.tidy();
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
+  }
+
+  /** Ids of all controllers that run, and where this one is. */
+  private List<String> controllers() {
+    List<String> controllers = new ArrayList<>(Leadership.candidates(client, tree));
+    url.map(URI::getHost).ifPresent(controllers::add);
+    if (Infrastructure.listensEverywhere(options.id())) {
+      controllers.addAll(Infrastructure.ownAddresses());
+    }
+    return controllers;
   }
 
   private void follow() {

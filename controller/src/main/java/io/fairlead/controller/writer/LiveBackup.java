@@ -30,6 +30,7 @@ record LiveBackup(Plane plane, ServiceStore store, Journal journal, Notes notes)
               notes.clock().instant().truncatedTo(ChronoUnit.SECONDS),
               epoch,
               store.lastServiceId(),
+              store.settings(),
               plane.services().stream().map(StoredService::image).toList())
           .json();
     } catch (StoreException e) {

@@ -43,7 +43,10 @@ public record Notes(String controller, InstantSource clock, Runnable made) {
   public Note of(Epoch epoch, Origin origin, Result result) {
     made.run();
     AuditEntry entry =
-        AuditEntry.committed(origin.who(), origin.what(), result.service())
+        AuditEntry.committed(
+                origin.who(),
+                origin.what(),
+                Optional.of(result.service()).filter(name -> !name.isEmpty()))
             .at(clock.instant())
             .body(origin.body())
             .generation(result.generation())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.plane.Plane;
@@ -91,6 +92,19 @@ final class Reads implements Plane {
     } catch (Refusal e) {
       metrics.refused(e.kind());
       throw e;
+    }
+  }
+
+  /** Settings of the whole cluster. */
+  ClusterSettings settings() {
+    Optional<Catalogue> leading = lead.current();
+    if (leading.isPresent()) {
+      return leading.get().settings();
+    }
+    try {
+      return store.settings();
+    } catch (StoreException e) {
+      throw Unavailable.store(e);
     }
   }
 

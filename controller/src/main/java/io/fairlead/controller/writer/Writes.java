@@ -6,6 +6,7 @@ import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.drains.Drains;
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
@@ -75,6 +76,10 @@ final class Writes implements Services, Backends, Drains, Upkeeps {
   @Override
   public CompletionStage<Result> deleteService(String name, WriteOptions options) {
     return onCatalogue(catalogue -> catalogue.delete(name, options));
+  }
+
+  CompletionStage<Result> changeCluster(ClusterSettings settings, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.changeCluster(settings, options));
   }
 
   @Override

@@ -45,11 +45,34 @@ class ApiShapesTest extends ServedApi {
     return reply;
   }
 
+  private void checkCluster() {
+    String path = "/v1/cluster";
+    JsonObject none = new JsonObject("{\"vipRanges\":[],\"neverVips\":[]}");
+    assertThat(expect(200, "GET", path, "").json()).isEqualTo(none);
+    String asked =
+        "{\"vipRanges\":[\"10.99.0.0/16\",\"FD00::/16\"],\"neverVips\":[\"10.99.0.9/32\"]}";
+    JsonObject set =
+        new JsonObject(
+            "{\"vipRanges\":[\"10.99.0.0/16\",\"fd00::/16\"],\"neverVips\":[\"10.99.0.9\"]}");
+    assertThat(expect(200, "PUT", path + "?dryRun=true", asked).json()).isEqualTo(set);
+    assertThat(client.get(path).json()).isEqualTo(none);
+    assertThat(expect(200, "PUT", path, asked).json()).isEqualTo(set);
+    assertThat(expect(200, "GET", path, "").json()).isEqualTo(set);
+    for (String refused :
+        List.of("[]", "[\"10.0.0.0/7\"]", "[\"10.99.0.1/16\"]", "[\"fd00::/8\"]", "[\"here\"]")) {
+      expect(400, "PUT", path, "{\"vipRanges\":%s}".formatted(refused));
+    }
+    String never = "{\"vipRanges\":[\"10.99.0.0/16\"],\"neverVips\":[\"10.99.0.9/24\"]}";
+    assertThat(expect(400, "PUT", path, never).json().getString("field")).isEqualTo("neverVips");
+    assertThat(client.get(path).json()).isEqualTo(set);
+  }
+
   @Test
   void everyOperationAnswersAsTheContractSays() {
     String services = "/v1/services";
     String web = "/v1/services/web";
 
+    checkCluster();
     assertThat(expect(200, "GET", services, "").array()).isEmpty();
     assertThat(expect(200, "POST", services + "?dryRun=true", WEB).json().getMap())
         .containsEntry("dryRun", true);
@@ -163,6 +186,7 @@ class ApiShapesTest extends ServedApi {
             Optional.of(
                 new MuxServes(
                     Optional.of(List.of("gue")), Optional.of(List.of("ring")), Optional.of(128))),
+            Map.of(),
             Map.of("web", behind(4), "dns", unsupported("hash: siphash"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
     checkAgents();

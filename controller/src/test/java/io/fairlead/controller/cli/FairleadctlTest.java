@@ -253,6 +253,7 @@ class FairleadctlTest {
                     Optional.of(List.of("gue", "ipip")),
                     Optional.of(List.of("ring")),
                     Optional.of(2048))),
+            Map.of(),
             new TreeMap<>(Map.of("web", behind(5), "zone", unsupported("hash: siphash")))));
     assertThat(done("muxes"))
         .isEqualTo(
@@ -382,6 +383,7 @@ class FairleadctlTest {
                 "/v1/services/web/explain?protocol=tcp&source=fd00::2&sourcePort=5"
                     + "&destination=fd00::1&destinationPort=80",
             "muxes", "/v1/muxes",
+            "cluster show", "/v1/cluster",
             "health", "/healthz");
     reads.forEach(
         (verb, path) ->
@@ -530,6 +532,12 @@ class FairleadctlTest {
         .isEqualTo(
             "the controller at http://127.0.0.1:%d cannot be reached: connection refused\n"
                 .formatted(free));
+    CtlRun unknown = CtlRun.of("--api", "http://nowhere.invalid:8080", "service", "list");
+    assertThat(unknown.exit()).isEqualTo(3);
+    assertThat(unknown.err())
+        .isEqualTo(
+            "the controller at http://nowhere.invalid:8080 cannot be reached: the host"
+                + " 'nowhere.invalid' is unknown\n");
   }
 
   @Test

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Ranges;
 import io.fairlead.controller.Resources;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
@@ -114,6 +115,7 @@ class ApplyTest {
                 "test",
                 InstantSource.system()));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+    Ranges.set(controller);
     server =
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),
@@ -167,7 +169,10 @@ class ApplyTest {
     assertThat(run("export", "dns").out()).contains("dns").doesNotContain("web");
   }
 
-  /** All but the hash key, which is a secret, and {@code maxBackends}, another word for buckets. */
+  /**
+   * All but the hash key, which is a secret, {@code maxBackends}, another word for buckets, and
+   * {@code vipRanges}, which are the cluster's and stand beside the services.
+   */
   @Test
   void everyFieldOfTheContractSurvivesAnExport() throws Exception {
     CtlRun applied = with(ALL, "apply");
@@ -182,7 +187,7 @@ class ApplyTest {
             .path("properties");
     assertThat(fields).hasSizeGreaterThan(10);
     for (var field : fields.properties()) {
-      if (!Set.of("maxBackends", "hashKey").contains(field.getKey())) {
+      if (!Set.of("maxBackends", "hashKey", "vipRanges").contains(field.getKey())) {
         assertThat(exported).contains(" " + field.getKey() + ":");
       }
     }

@@ -67,7 +67,7 @@ class MuxWatchTest {
         "six",
         """
         {"format": 1, "id": "six", "kind": "p4", "version": "0.1.0", "address6": "2001:db8::11", "ports": ["eth0"],
-         "colour": "red", "serves": {"encap": ["gue"], "buckets": 1024, "taste": 1},
+         "colour": "red", "needs": {"10.1.0.1": "bgp", "x": "bgp", "10.1.0.2": 3}, "serves": {"encap": ["gue"], "buckets": 1024, "taste": 1},
          "services": {"web": {"generation": 12, "state": "serving", "withdrawn": "behind"},
                       "dns": {"generation": 0, "state": "loading", "refused": "unsupported", "why": "hash"}}}
         """);
@@ -83,6 +83,7 @@ class MuxWatchTest {
                 Optional.of(
                     new MuxServes(
                         Optional.of(List.of("gue")), Optional.empty(), Optional.of(1024))),
+                Map.of("10.1.0.1", "bgp"),
                 Map.of(
                     "web", Muxes.behind(12),
                     "dns", Muxes.unsupported("hash"))),
@@ -94,6 +95,7 @@ class MuxWatchTest {
                 Optional.empty(),
                 List.of(),
                 Optional.empty(),
+                Map.of(),
                 Map.of()));
   }
 

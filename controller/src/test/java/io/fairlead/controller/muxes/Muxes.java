@@ -20,6 +20,7 @@ public final class Muxes {
         Optional.empty(),
         ports,
         Optional.empty(),
+        Map.of(),
         services);
   }
 
@@ -35,6 +36,7 @@ public final class Muxes {
         Optional.of(
             new MuxServes(
                 Optional.of(List.of("gue")), Optional.of(List.of("ring")), Optional.of(buckets))),
+        Map.of(),
         services);
   }
 

@@ -60,6 +60,7 @@ class UnservedTest {
             Optional.empty(),
             List.of(),
             Optional.of(new MuxServes(Optional.of(List.of()), Optional.empty(), Optional.empty())),
+            Map.of(),
             Map.of());
     assertThat(Unserved.ofNew(service("gue", "maat", 256), List.of(C_MUX, none)))
         .containsExactly(

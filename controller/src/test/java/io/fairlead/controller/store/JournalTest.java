@@ -125,7 +125,7 @@ class JournalTest {
 
   private static Note note(long generation, Optional<String> key) {
     AuditEntry entry =
-        AuditEntry.committed("alice", "PUT /v1/services/web/backends/7", "web")
+        AuditEntry.committed("alice", "PUT /v1/services/web/backends/7", Optional.of("web"))
             .at(Instant.parse("2026-01-01T00:00:00Z"))
             .generation(generation)
             .buckets(3, generation % 2 == 0 ? 2 : 0, 0)

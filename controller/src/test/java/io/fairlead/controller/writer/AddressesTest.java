@@ -173,7 +173,7 @@ class AddressesTest extends EmbeddedController {
     ServiceImage pool =
         PoolPlan.of(web, List.of(at(1, "10.1.0.1")), 1_700_000_000, WriteOptions.COMMIT).after();
     ServiceImage vip = image("dns", "10.1.0.1");
-    Addresses addresses = new Addresses(() -> List.of(web));
+    Addresses addresses = new Addresses(() -> List.of(web), VipGuard.none());
     addresses.check(Optional.of(web), pool, 0);
     addresses.check(Optional.empty(), vip, 0);
     addresses.claim(Optional.of(web), pool, 0);

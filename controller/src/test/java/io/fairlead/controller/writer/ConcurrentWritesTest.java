@@ -3,6 +3,7 @@ package io.fairlead.controller.writer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.Ranges;
 import io.fairlead.controller.Resources;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
@@ -20,7 +21,9 @@ class ConcurrentWritesTest extends EmbeddedController {
   private static final int ROUNDS = 30;
   private static final String WEB = "/v1/services/web";
   private static final String SETTINGS =
-      "{\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]%s}";
+      "{"
+          + Ranges.FIELD
+          + ",\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]%s}";
 
   private ApiServer server;
   private ApiClient client;

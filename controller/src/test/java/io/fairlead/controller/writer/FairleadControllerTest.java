@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.Ranges;
 import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.explain.Explanation;
@@ -492,6 +493,7 @@ class FairleadControllerTest extends EmbeddedController {
         ServiceSpec.builder()
             .name(spec.name().orElseThrow())
             .vips(spec.vips().orElseThrow())
+            .vipRanges(Ranges.ALL)
             .ports(spec.ports().orElseThrow());
     if (maxBackends != null) {
       sized.maxBackends(maxBackends);

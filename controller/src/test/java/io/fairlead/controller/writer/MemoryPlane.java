@@ -13,6 +13,8 @@ import io.fairlead.controller.backends.Backends;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.backup.BackupRoutes;
+import io.fairlead.controller.cluster.Cluster;
+import io.fairlead.controller.cluster.ClusterRoutes;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.drains.DrainRoutes;
 import io.fairlead.controller.drains.DrainWatch;
@@ -20,6 +22,7 @@ import io.fairlead.controller.drains.Drains;
 import io.fairlead.controller.events.EventRoutes;
 import io.fairlead.controller.explain.ExplainRoutes;
 import io.fairlead.controller.health.HealthRoutes;
+import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.muxes.MuxRoutes;
@@ -68,7 +71,8 @@ import java.util.function.Supplier;
  * The control plane without ZooKeeper, so that tests of the API can stop it, break it and see all
  * of its state: the real rules and plans over services in memory.
  */
-public final class MemoryPlane implements Plane, Services, Backends, Drains, Upkeeps, AuditLog {
+public final class MemoryPlane
+    implements Plane, Services, Backends, Cluster, Drains, Upkeeps, AuditLog {
   private static final Epoch EPOCH = new Epoch(3, 3);
   private static final byte[] BACKUP =
       """
@@ -90,6 +94,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
   private final AgentReports agentReports =
       new AgentReports(this::standing, System::nanoTime, new Random(1)::nextLong);
   private final DrainWatch drainWatch = new DrainWatch(agentReports, this::muxes, System::nanoTime);
+  private ClusterSettings settings = ClusterSettings.NONE;
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
   private Optional<URI> leaderUrl = Optional.empty();
@@ -105,6 +110,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
     return List.of(
         new ServiceRoutes(this, this, live),
         new BackendRoutes(this),
+        new ClusterRoutes(this),
         new DrainRoutes(this, this, drainWatch),
         new UpkeepRoutes(this),
         new ExplainRoutes(this, agentReports, service -> Optional.empty(), InstantSource.system()),
@@ -152,6 +158,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
     records.clear();
     kept.clear();
     lastId = 0;
+    settings = ClusterSettings.NONE;
     meanwhile = () -> {};
     chain(0, 0);
     leaderUrl = Optional.empty();
@@ -338,6 +345,26 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
           ServiceImage image = checked(name, options);
           return new Planned(null, ServiceWriter.unmoved(image, options.dryRun()));
         });
+  }
+
+  @Override
+  public synchronized ClusterSettings settings() {
+    return settings;
+  }
+
+  /** Any VIPs are allowed here: the guard is ZooKeeper's controller's. */
+  @Override
+  public synchronized CompletionStage<Result> changeCluster(
+      ClusterSettings asked, WriteOptions options) {
+    try {
+      checkZooKeeper();
+    } catch (Refusal refusal) {
+      return CompletableFuture.failedFuture(refusal);
+    }
+    if (!options.dryRun()) {
+      settings = asked;
+    }
+    return CompletableFuture.completedFuture(Result.unmoved("", 0, options.dryRun()));
   }
 
   @Override

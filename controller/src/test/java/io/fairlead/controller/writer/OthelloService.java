@@ -182,7 +182,7 @@ final class OthelloService implements AutoCloseable {
             .clock(ClockCheck.off(clock, System::nanoTime, () -> 0))
             .notes(new Notes("test", clock, () -> {}))
             .metrics(new CommitMetrics(registry))
-            .addresses(new Addresses(List::of))
+            .addresses(new Addresses(List::of, VipGuard.none()))
             .live(new FakeConnections())
             .threads(Runnable::run, Runnable::run)
             .build();
@@ -231,6 +231,7 @@ final class OthelloService implements AutoCloseable {
                     Optional.empty(),
                     List.of(),
                     Optional.empty(),
+                    Map.of(),
                     Map.of(
                         "web",
                         new MuxService(

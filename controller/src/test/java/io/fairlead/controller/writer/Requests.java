@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.Ranges;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.plane.Refusal;
@@ -30,6 +31,7 @@ final class Requests {
         .ports(List.of(new Port("tcp", 80)))
         .buckets(buckets)
         .hashKey("000102030405060708090a0b0c0d0e0f")
+        .vipRanges(Ranges.ALL)
         .build();
   }
 

@@ -4,6 +4,7 @@ package io.fairlead.controller.writer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Ranges;
 import io.fairlead.controller.Resources;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.api.ApiClient;
@@ -42,6 +43,7 @@ public abstract class ServedController {
                     clock)
                 .withClockCheck(false));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+    Ranges.set(controller);
     server =
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),

@@ -72,7 +72,7 @@ class ServiceWriterTest {
             .clock(ClockCheck.off(clock, System::nanoTime, () -> 0))
             .notes(new Notes("test", clock, notes::incrementAndGet))
             .metrics(new CommitMetrics(new SimpleMeterRegistry()))
-            .addresses(new Addresses(List::of))
+            .addresses(new Addresses(List::of, VipGuard.none()))
             .live(new FakeConnections())
             .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
             .build();
