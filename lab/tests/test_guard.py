@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VIPs that would cut the cluster off are refused, even where the ranges allow them, and no connection breaks."""
+
+import pytest
+
+from lab import Lab, topology
+from lab.rest import Refused
+
+RANGES = [topology.VIPS, topology.VIPS6, topology.RACK]
+
+
+def test_no_vip_cuts_the_cluster_off(lab: Lab) -> None:
+    cases = [(topology.ROUTER, "BGP"), (topology.CONTROLLER, "ZooKeeper"), (topology.mux_address(1), "mux mux1")]
+    lab.api("PUT", "/v1/cluster", {"vipRanges": RANGES})
+    try:
+        with lab.traffic(long=100, interval=0.2, short_rate=20) as traffic:
+            traffic.wait_open()
+            for vip, why in cases:
+                spec = {"name": "oops", "vips": [vip], "ports": [{"protocol": "tcp", "port": 8088}]}
+                with pytest.raises(Refused, match=why):
+                    lab.api("POST", "/v1/services", spec)
+                with pytest.raises(Refused, match=why):
+                    lab.api("POST", "/v1/services?dryRun=true", spec)
+            traffic.wait_seconds(2)
+            assert not traffic.broken()
+        for path in ("/v1/services/web/backends/77", "/v1/services/web/backends/77?dryRun=true"):
+            with pytest.raises(Refused, match="mux mux1"):
+                lab.api("PUT", path, {"address": topology.mux_address(1)})
+    finally:
+        lab.api("PUT", "/v1/cluster", {"vipRanges": RANGES[:2]})
