@@ -2,21 +2,19 @@
 #include "host/announce.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <net/if.h>
-#include <linux/if_link.h>
-#include <linux/if_tun.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <libmnl/libmnl.h>
+
+#include "host/tun.h"
 
 struct device {
 	LIST_ENTRY(device) next;
@@ -28,72 +26,11 @@ struct device {
 };
 
 struct announcer {
-	struct mnl_socket *netlink;
-	unsigned sequence;
+	struct rtnetlink netlink;
 	int epoll;
 	uint64_t drained;
 	LIST_HEAD(, device) devices;
 };
-
-/* Sends a request and waits for the kernel's acknowledgement. 0 or -errno. */
-static int ask(struct announcer *announcer, struct nlmsghdr *request)
-{
-	char buffer[8192]; /* larger than an acknowledgement that quotes any request made here */
-	unsigned port = mnl_socket_get_portid(announcer->netlink);
-	ssize_t len;
-	int rc;
-
-	request->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
-	request->nlmsg_seq = ++announcer->sequence;
-	if (mnl_socket_sendto(announcer->netlink, request, request->nlmsg_len) < 0)
-		return -errno;
-	do {
-		len = mnl_socket_recvfrom(announcer->netlink, buffer, sizeof(buffer));
-		if (len < 0)
-			return -errno;
-		rc = mnl_cb_run(buffer, (size_t)len, announcer->sequence, port, NULL, NULL);
-		if (rc < 0)
-			return -errno;
-	} while (rc == MNL_CB_OK);
-	return 0;
-}
-
-/* Without a link-local address the kernel neither solicits routers nor joins groups on a device that leads nowhere. */
-static int keep_ipv6_off(struct announcer *announcer, uint32_t index)
-{
-	char buffer[256] = {0};
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-	struct nlattr *spec, *inet6;
-	struct ifinfomsg *link;
-	int error;
-
-	request->nlmsg_type = RTM_SETLINK;
-	link = mnl_nlmsg_put_extra_header(request, sizeof(*link));
-	link->ifi_family = AF_UNSPEC;
-	link->ifi_index = (int)index;
-	spec = mnl_attr_nest_start(request, IFLA_AF_SPEC);
-	inet6 = mnl_attr_nest_start(request, AF_INET6);
-	mnl_attr_put_u8(request, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
-	mnl_attr_nest_end(request, inet6);
-	mnl_attr_nest_end(request, spec);
-	error = ask(announcer, request);
-	return error == -EAFNOSUPPORT || error == -ENODEV ? 0 : error; /* a kernel without IPv6 */
-}
-
-static int link_up(struct announcer *announcer, uint32_t index)
-{
-	char buffer[256] = {0};
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-	struct ifinfomsg *link;
-
-	request->nlmsg_type = RTM_NEWLINK;
-	link = mnl_nlmsg_put_extra_header(request, sizeof(*link));
-	link->ifi_family = AF_UNSPEC;
-	link->ifi_index = (int)index;
-	link->ifi_change = IFF_UP;
-	link->ifi_flags = IFF_UP;
-	return ask(announcer, request);
-}
 
 static int route(struct announcer *announcer, uint16_t type, const struct device *device, const struct fl_address *vip)
 {
@@ -117,7 +54,7 @@ static int route(struct announcer *announcer, uint16_t type, const struct device
 	mnl_attr_put_u32(request, RTA_OIF, device->index);
 	/* Services may share a VIP on different ports: with a metric of its own, each can have a route to it. */
 	mnl_attr_put_u32(request, RTA_PRIORITY, device->service);
-	return ask(announcer, request);
+	return rtnetlink_ask(&announcer->netlink, request);
 }
 
 static void device_close(struct device *device)
@@ -132,38 +69,29 @@ static void device_close(struct device *device)
 /* Creates the TUN device of a service. Returns 0 or -errno; -EBUSY: another process has it. */
 static int device_open(struct announcer *announcer, uint32_t service, struct device **out)
 {
-	struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
 	struct epoll_event event = {.events = EPOLLIN};
 	struct device *device = calloc(1, sizeof(*device));
+	char name[IF_NAMESIZE];
 	int error;
 
 	if (!device)
 		return -ENOMEM;
 	device->service = service;
 	LIST_INSERT_HEAD(&announcer->devices, device, next);
-	device->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (device->fd < 0)
-		goto fail;
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "fl%u", service);
-	if (ioctl(device->fd, TUNSETIFF, &request) < 0)
-		goto fail;
-	device->index = if_nametoindex(request.ifr_name);
-	if (!device->index)
-		goto fail;
-	error = keep_ipv6_off(announcer, device->index);
-	if (!error)
-		error = link_up(announcer, device->index);
-	if (error) {
-		errno = -error;
+	snprintf(name, sizeof(name), "fl%u", service);
+	device->fd = tun_open(&announcer->netlink, name, 0, &device->index);
+	if (device->fd < 0) {
+		error = device->fd;
 		goto fail;
 	}
 	event.data.ptr = device;
-	if (epoll_ctl(announcer->epoll, EPOLL_CTL_ADD, device->fd, &event) < 0)
+	if (epoll_ctl(announcer->epoll, EPOLL_CTL_ADD, device->fd, &event) < 0) {
+		error = -errno;
 		goto fail;
+	}
 	*out = device;
 	return 0;
 fail:
-	error = -errno;
 	device_close(device);
 	return error;
 }
@@ -279,11 +207,11 @@ struct announcer *announce_open(void)
 	announcer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (announcer->epoll < 0)
 		goto fail;
-	announcer->netlink = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	if (!announcer->netlink)
+	error = rtnetlink_open(&announcer->netlink);
+	if (error) {
+		errno = -error;
 		goto fail;
-	if (mnl_socket_bind(announcer->netlink, 0, MNL_SOCKET_AUTOPID) < 0)
-		goto fail;
+	}
 	return announcer;
 fail:
 	error = errno;
@@ -298,8 +226,7 @@ void announce_close(struct announcer *announcer)
 
 	while ((device = LIST_FIRST(&announcer->devices)))
 		device_close(device);
-	if (announcer->netlink)
-		mnl_socket_close(announcer->netlink);
+	rtnetlink_close(&announcer->netlink);
 	if (announcer->epoll >= 0)
 		close(announcer->epoll);
 	free(announcer);
