@@ -168,6 +168,7 @@ class SecuredTest {
             .isInstanceOf(NoAuthException.class);
       }
       mux.create().withMode(CreateMode.EPHEMERAL).forPath("/fairlead/muxes/mux1", new byte[0]);
+      mux.create().withMode(CreateMode.EPHEMERAL).forPath("/fairlead/health/mux1", new byte[0]);
       assertThatThrownBy(() -> mux.create().forPath("/fairlead/services/mine"))
           .isInstanceOf(NoAuthException.class);
       assertThatThrownBy(() -> other.create().forPath("/fairlead/muxes/mux2"))

@@ -39,7 +39,8 @@ import java.util.Optional;
   "maintenance",
   "othello",
   "hunt",
-  "maat"
+  "maat",
+  "healthCheck"
 })
 public record ServiceConfig(
     int format,
@@ -64,7 +65,8 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maintenance> maintenance,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Othello> othello,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hunt> hunt,
-    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maat> maat)
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maat> maat,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<HealthCheck> healthCheck)
     implements Steering.Spec {
   public static final int FORMAT = 1;
 
@@ -255,6 +257,7 @@ public record ServiceConfig(
     builder.othello = othello;
     builder.hunt = hunt;
     builder.maat = maat;
+    builder.healthCheck = healthCheck;
     return builder;
   }
 
@@ -282,6 +285,7 @@ public record ServiceConfig(
     private Optional<Othello> othello = Optional.empty();
     private Optional<Hunt> hunt = Optional.empty();
     private Optional<Maat> maat = Optional.empty();
+    private Optional<HealthCheck> healthCheck = Optional.empty();
 
     private Builder(int id, String name) {
       this.id = id;
@@ -387,6 +391,11 @@ public record ServiceConfig(
       return this;
     }
 
+    public Builder healthCheck(Optional<HealthCheck> to) {
+      healthCheck = to;
+      return this;
+    }
+
     public ServiceConfig build() {
       return new ServiceConfig(
           FORMAT,
@@ -411,7 +420,8 @@ public record ServiceConfig(
           maintenance,
           othello,
           hunt,
-          maat);
+          maat,
+          healthCheck);
     }
   }
 }

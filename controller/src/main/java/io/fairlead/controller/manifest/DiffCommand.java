@@ -118,7 +118,8 @@ public final class DiffCommand extends Verb {
             "maintenance",
             "othello",
             "hunt",
-            "maat")) {
+            "maat",
+            "healthCheck")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
@@ -134,7 +135,8 @@ public final class DiffCommand extends Verb {
             "maintenance",
             "othello",
             "hunt",
-            "maat")) {
+            "maat",
+            "healthCheck")) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

@@ -59,6 +59,7 @@ public final class ServiceCommands {
         "  fairleadctl service create web --vip 10.99.0.1 --port tcp:80 --port tcp:443",
         "  fairleadctl service create dns --vip 10.99.0.53 --port udp:53 --max-backends 640",
         "  fairleadctl service create app --vip 10.99.0.2 --port tcp:80 --steering hunt",
+        "  fairleadctl service create api --vip 10.99.0.3 --port tcp:80 --health http",
         "",
         "The first service of a cluster needs --vip-range, unless 'cluster set' was used.",
         "The number of buckets is fixed for the life of the service: the next power",
@@ -262,6 +263,7 @@ public final class ServiceCommands {
               fields.add("spacing", othello.path("spacingSeconds").asText() + " s");
             }
             LoadSettings.show(service, fields);
+            HealthSettings.show(service, fields);
             if (service.has("slowStartSeconds")) {
               fields.add("slow start", service.path("slowStartSeconds").asText() + " s");
             }
@@ -320,7 +322,9 @@ public final class ServiceCommands {
             "nothing to change; allowed: --vip, --port, "
                 + String.join(", ", ServiceSettings.NAMES)
                 + ", "
-                + String.join(", ", LoadSettings.NAMES));
+                + String.join(", ", LoadSettings.NAMES)
+                + ", "
+                + String.join(", ", HealthSettings.NAMES));
       }
       return write(
           "PATCH",

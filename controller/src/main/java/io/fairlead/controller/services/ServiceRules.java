@@ -183,6 +183,8 @@ public final class ServiceRules {
         OthelloRules.with(settings, asked.othello(), before.flatMap(ServiceConfig::othello));
     config = HuntRules.with(config, asked.hunt(), before.flatMap(ServiceConfig::hunt));
     config = MaatRules.with(config, asked.maat(), before.flatMap(ServiceConfig::maat));
+    config =
+        HealthRules.with(config, asked.healthCheck(), before.flatMap(ServiceConfig::healthCheck));
     SlowStartRules.checkAssignment(config, config.slowStartSeconds());
     return checkEncap(config);
   }

@@ -96,6 +96,8 @@ final class ServiceSettings {
 
   @Mixin private LoadSettings load;
 
+  @Mixin private HealthSettings health;
+
   /**
    * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
    */
@@ -194,5 +196,6 @@ final class ServiceSettings {
       }
     }
     load.addTo(spec);
+    health.addTo(spec);
   }
 }

@@ -44,6 +44,7 @@ public record ServiceSpec(
     Optional<Othello> othello,
     Optional<Hunt> hunt,
     Optional<Maat> maat,
+    Optional<Health> healthCheck,
     Optional<List<String>> vipRanges) {
 
   /** In a request, of which a change may have either. */
@@ -68,6 +69,25 @@ public record ServiceSpec(
       Optional<Integer> halfLifeMillis,
       Optional<Integer> filterBytes,
       Optional<Integer> filterHashes) {}
+
+  /** In a request, of which a change may have any; of kind {@code none} it takes the check away. */
+  public record Health(
+      Optional<String> kind,
+      Optional<Integer> port,
+      Optional<String> path,
+      Optional<String> host,
+      Optional<Boolean> verify,
+      Optional<String> send,
+      Optional<String> command,
+      Optional<Expect> expect,
+      Optional<Integer> intervalMillis,
+      Optional<Integer> timeoutMillis,
+      Optional<Integer> rise,
+      Optional<Integer> fall,
+      Optional<Integer> jitterPercent) {}
+
+  /** What an answer must have. */
+  public record Expect(Optional<String> status, Optional<String> body, Optional<String> hex) {}
 
   public static Builder builder() {
     return new Builder();
@@ -97,6 +117,7 @@ public record ServiceSpec(
     builder.othello = othello;
     builder.hunt = hunt;
     builder.maat = maat;
+    builder.healthCheck = healthCheck;
     builder.vipRanges = vipRanges;
     return builder;
   }
@@ -127,6 +148,7 @@ public record ServiceSpec(
     private Optional<Othello> othello = Optional.empty();
     private Optional<Hunt> hunt = Optional.empty();
     private Optional<Maat> maat = Optional.empty();
+    private Optional<Health> healthCheck = Optional.empty();
     private Optional<List<String>> vipRanges = Optional.empty();
 
     private Builder() {}
@@ -246,6 +268,11 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder healthCheck(Health to) {
+      healthCheck = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -270,6 +297,7 @@ public record ServiceSpec(
           othello,
           hunt,
           maat,
+          healthCheck,
           vipRanges);
     }
   }

@@ -15,6 +15,7 @@ import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.word.AssignmentMethod;
 import java.io.IOException;
+import java.util.List;
 
 /** The JSON of configuration nodes: unknown keys are ignored, an unknown format is refused. */
 public final class NodeJson {
@@ -29,6 +30,12 @@ public final class NodeJson {
   /** For types with keys that may be absent. */
   private static final ObjectMapper TOLERANT =
       MAPPER.copy().disable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
+
+  /** Of {@code healthCheck} and its {@code expect}: keys that may be absent. */
+  private static final List<String> HEALTH_KEYS =
+      List.of("port", "path", "host", "verify", "send", "command", "expect");
+
+  private static final List<String> EXPECT_KEYS = List.of("status", "body", "hex");
 
   private NodeJson() {}
 
@@ -143,6 +150,13 @@ public final class NodeJson {
         keys.putIfAbsent("othello", keys.nullNode());
         keys.putIfAbsent("hunt", keys.nullNode());
         keys.putIfAbsent("maat", keys.nullNode());
+        keys.putIfAbsent("healthCheck", keys.nullNode());
+        if (keys.get("healthCheck") instanceof ObjectNode check) {
+          HEALTH_KEYS.forEach(key -> check.putIfAbsent(key, check.nullNode()));
+          if (check.get("expect") instanceof ObjectNode expect) {
+            EXPECT_KEYS.forEach(key -> expect.putIfAbsent(key, expect.nullNode()));
+          }
+        }
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Checked before the keys, which another format may have renamed.

@@ -37,6 +37,7 @@ public final class Roots {
     createIfAbsent(client, tree.lastServiceId(), "0");
     createIfAbsent(client, tree.services(), "");
     createIfAbsent(client, tree.muxes(), "");
+    createIfAbsent(client, tree.health(), "");
     createIfAbsent(client, tree.election(), "");
     createIfAbsent(client, tree.audit(), "");
     createIfAbsent(client, tree.answers(), "");

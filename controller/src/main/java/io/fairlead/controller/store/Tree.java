@@ -75,6 +75,16 @@ public record Tree(String root) {
     return root + "/muxes";
   }
 
+  /** Whether muxes and probes have nodes of their own below this one. */
+  public boolean isOfMuxes(String path) {
+    return path.equals(muxes()) || path.equals(health());
+  }
+
+  /** What probes find of backends. */
+  public String health() {
+    return root + "/health";
+  }
+
   public String services() {
     return root + "/services";
   }

@@ -82,7 +82,7 @@ public final class ZooKeeperAccess {
       }
     }
     return list(
-        controllers(), muxes(path.equals(tree.muxes()) ? Perms.READ | Perms.CREATE : Perms.READ));
+        controllers(), muxes(tree.isOfMuxes(path) ? Perms.READ | Perms.CREATE : Perms.READ));
   }
 
   /** ZooKeeper calls {@code contains(null)}, for which the lists of {@code List.of} throw. */
@@ -120,7 +120,7 @@ public final class ZooKeeperAccess {
   }
 
   private void protect(CuratorFramework client, Tree tree, String path) throws Exception {
-    if (path.equals(tree.format()) || path.startsWith(tree.muxes() + "/")) {
+    if (path.equals(tree.format()) || tree.isOfMuxes(path.substring(0, path.lastIndexOf('/')))) {
       return;
     }
     try {

@@ -96,6 +96,7 @@ class ApplyTest {
         buckets: 1024
         steering: maat
         maat: {preset: paper, load: agents, filterHashes: 1}
+        healthCheck: {kind: https, host: www.example.org, verify: true, rise: 5}
         pool: []
       """;
 
