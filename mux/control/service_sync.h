@@ -37,6 +37,10 @@ struct service_sync_context {
 	void *owner;
 	void (*changed)(void *owner);  /* a generation or a state */
 	void (*vanished)(void *owner); /* a node is gone: asks the owner whether the service is still listed */
+	/* For a reader of more than a mux needs: a config node was read, before it is checked. NULL: nobody wants it. */
+	void (*configured)(void *owner, const char *name, const struct zk_reply *config);
+	const struct steering
+	    *steering; /* in place of the services' own, for a reader that does not steer; usually NULL */
 };
 
 struct service_sync;

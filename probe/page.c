@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <microhttpd.h>
+
+#include "prober.h"
+#include "tree.h"
+
+enum { CONNECTIONS_MAX = 16, TIMEOUT_S = 10 };
+
+struct page {
+	struct MHD_Daemon *daemon;
+	struct page_sources sources;
+	int fd;
+};
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+	fprintf(out, "# HELP fairlead_probe_%s %s\n# TYPE fairlead_probe_%s %s\n", name, help, name, type);
+}
+
+static void gauge(FILE *out, const char *name, const char *help, uint64_t value)
+{
+	head(out, name, "gauge", help);
+	fprintf(out, "fairlead_probe_%s %" PRIu64 "\n", name, value);
+}
+
+/* Backends by what is known of them. */
+static void backends(FILE *out, const struct pool *pool)
+{
+	static const char *const words[] = {"unknown", "up", "down"};
+
+	head(out, "backends", "gauge", "Backends of services that are probed, by what is known of them.");
+	for (unsigned i = 0; i < pool->count; i++) {
+		const struct probed *service = pool->services[i];
+		uint32_t counts[3] = {0};
+		const struct probe *worst;
+
+		if (service->refusal != PROBED)
+			continue;
+		for (uint32_t j = 0; j < service->count; j++)
+			counts[target_health(service->targets[j], &worst)]++;
+		for (int k = 0; k < 3; k++)
+			fprintf(out, "fairlead_probe_backends{service=\"%s\",health=\"%s\"} %u\n", service->name,
+				words[k], counts[k]);
+	}
+	head(out, "service_unprobed", "gauge", "1 for a service whose healthCheck can't be followed.");
+	for (unsigned i = 0; i < pool->count; i++)
+		if (pool->services[i]->refusal == PROBED_CHECK || pool->services[i]->refusal == PROBED_NO_SOURCE)
+			fprintf(out, "fairlead_probe_service_unprobed{service=\"%s\"} 1\n", pool->services[i]->name);
+}
+
+void page_write(FILE *out, const struct page_sources *sources)
+{
+	const struct prober *prober = sources->prober;
+	const struct tunnel_counters *tunnel = tunnel_counters(sources->tunnel);
+
+	gauge(out, "zookeeper_connected", "1 while there is a session with ZooKeeper.",
+	      tree_is_connected(sources->tree));
+	gauge(out, "registered", "1 while the results are in ZooKeeper.", tree_is_registered(sources->tree));
+	backends(out, sources->pool);
+	gauge(out, "source_ports_taken", "Source ports of attempts that are under way.", ports_taken(prober->ports));
+	head(out, "results_total", "counter", "Attempts by their outcome.");
+	for (int i = 0; i < OUTCOMES_COUNT; i++)
+		fprintf(out, "fairlead_probe_results_total{outcome=\"%s\"} %" PRIu64 "\n", outcome_name(i),
+			prober->counters.outcomes[i]);
+	head(out, "void_total", "counter", "Attempts that say nothing of their backend, by the reason.");
+#define PROBER_COUNTER(name, help)                                                                                     \
+	fprintf(out, "fairlead_probe_void_total{reason=\"" #name "\"} %" PRIu64 "\n", prober->counters.name);
+	PROBER_COUNTERS(PROBER_COUNTER)
+#undef PROBER_COUNTER
+	head(out, "packets_total", "counter", "Packets that the kernel gave to the tunnel, by what became of them.");
+#define TUNNEL_COUNTER(name, help)                                                                                     \
+	fprintf(out, "fairlead_probe_packets_total{action=\"" #name "\"} %" PRIu64 "\n", tunnel->name);
+	TUNNEL_COUNTERS(TUNNEL_COUNTER)
+#undef TUNNEL_COUNTER
+}
+
+static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+			      const char *version, const char *body, size_t *body_len, void **state)
+{
+	const struct page *page = context;
+	bool is_there = !strcmp(url, "/metrics") && !strcmp(method, "GET");
+	struct MHD_Response *response;
+	enum MHD_Result result;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	(void)version;
+	(void)body;
+	(void)state;
+	*body_len = 0;
+	out = open_memstream(&text, &len);
+	if (!out)
+		return MHD_NO;
+	if (is_there)
+		page_write(out, &page->sources);
+	else
+		fputs("allowed: GET /metrics\n", out);
+	fclose(out);
+	response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain; version=0.0.4");
+	result = MHD_queue_response(connection, is_there ? MHD_HTTP_OK : MHD_HTTP_NOT_FOUND, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+struct page *page_open(const char *host, uint16_t port, const struct page_sources *sources, struct reason *why)
+{
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+	const union MHD_DaemonInfo *info;
+	struct page *page = calloc(1, sizeof(*page));
+	struct addrinfo *at = NULL;
+	char service[8];
+
+	snprintf(service, sizeof(service), "%u", port);
+	if (!page || getaddrinfo(host, service, &hints, &at)) {
+		reason_set(why, -EINVAL, "--http: '%s' is not allowed; allowed: an address of this host", host);
+		free(page);
+		return NULL;
+	}
+	page->sources = *sources;
+	page->daemon = MHD_start_daemon(MHD_USE_EPOLL | (at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), port, NULL,
+					NULL, answer, page, MHD_OPTION_SOCK_ADDR, at->ai_addr,
+					MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+					MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_END);
+	freeaddrinfo(at);
+	info = page->daemon ? MHD_get_daemon_info(page->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	if (info) {
+		page->fd = info->epoll_fd;
+		return page;
+	}
+	reason_set(why, -EADDRNOTAVAIL, "--http: %s port %u can't be listened on: %s", host, port, strerror(errno));
+	if (page->daemon)
+		MHD_stop_daemon(page->daemon);
+	free(page);
+	return NULL;
+}
+
+void page_close(struct page *page)
+{
+	MHD_stop_daemon(page->daemon);
+	free(page);
+}
+
+int page_fd(const struct page *page)
+{
+	return page->fd;
+}
+
+int page_wait(const struct page *page, int limit)
+{
+	unsigned MHD_LONG_LONG ms;
+
+	return MHD_get_timeout(page->daemon, &ms) == MHD_YES && ms < (unsigned)limit ? (int)ms : limit;
+}
+
+void page_run(struct page *page)
+{
+	MHD_run(page->daemon);
+}

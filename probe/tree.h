@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the probe follows and writes in ZooKeeper: services with their configuration and backends, as muxes follow them
+ * (mux/control), and what its mux serves; its node with the results.
+ *
+ * Packets of probes carry the generation that the mux of this host says it serves, so they teach servers nothing that its
+ * packets do not. Without a mux it is 1, which teaches nothing at all.
+ *
+ * A probe follows any cluster. Without ZooKeeper it goes on with what it knows; its node is gone then.
+ */
+#ifndef FAIRLEAD_PROBE_TREE_H
+#define FAIRLEAD_PROBE_TREE_H
+
+#include "config/login.h"
+#include "config/reason.h"
+#include "pool.h"
+
+enum tree_numbers {
+	TREE_WRITE_MS = 1000,    /* results that change are written within this time, */
+	TREE_REFRESH_MS = 10000, /* and in this one if nothing changes: so readers know that they are fresh */
+	TREE_SCAN_MS = 1000,
+};
+
+struct tree_options {
+	const char *zookeeper;
+	const struct login *login;
+	const char *root;
+	const char *id; /* of the mux on this host */
+	struct pool *pool;
+	/* Of the VIPs of services that are probed, after each change. 0 or -errno: it is called again. */
+	int (*vips)(void *context, const struct fl_address *vips, uint32_t count);
+	void *context;
+};
+
+struct tree;
+
+/* NULL and why if a server's name can't be resolved. */
+struct tree *tree_open(const struct tree_options *options, struct reason *why);
+/* Ends the session; the pool stays as it is. */
+void tree_close(struct tree *tree);
+
+int tree_fd(const struct tree *tree);
+uint64_t tree_deadline(const struct tree *tree);
+void tree_run(struct tree *tree, uint64_t now_ms);
+/* What is known of backends has changed: it is written soon. */
+void tree_changed(struct tree *tree);
+
+bool tree_is_connected(const struct tree *tree);
+/* Whether results are in the tree. */
+bool tree_is_registered(const struct tree *tree);
+
+/* Of JSON that a mux's node has: the generation that it serves of a service; 0: none. */
+uint32_t tree_mux_generation(const char *json, size_t len, const char *service);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrap.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include <fairlead/srv6.h>
+#include <fairlead/steer.h>
+
+enum {
+	IPV4_LEN = 20,
+	IPV6_LEN = 40,
+	PORTS_LEN = 4,
+	FRAGMENT_BITS = 0x3fff, /* more fragments, or an offset */
+};
+
+_Static_assert((int)WRAP_HEADROOM >=
+		       (int)ENCAP_AT_IP + (int)ENCAP_IPV6_LEN + 8 + (int)FL_GUE_BASE_LEN + (int)FL_STEER_MAX_LEN &&
+		   (int)WRAP_HEADROOM >= (int)ENCAP_AT_IP + (int)ENCAP_IPV6_LEN + (int)FL_SRV6_MAX_LEN,
+	       "room for the longest header");
+
+static bool read_ipv4(const uint8_t *ip, size_t len, struct wrap_flow *out, const uint8_t **l4)
+{
+	size_t header = (ip[0] & 15) * 4U;
+
+	if (len < IPV4_LEN || header < IPV4_LEN || len < header + PORTS_LEN || fl_load_be16(ip + 2) != len ||
+	    fl_load_be16(ip + 6) & FRAGMENT_BITS)
+		return false;
+	out->is_ipv6 = false;
+	out->traffic_class = ip[1];
+	out->protocol = ip[9];
+	out->source = fl_address_from_ipv4(ip + 12);
+	out->destination = fl_address_from_ipv4(ip + 16);
+	*l4 = ip + header;
+	return true;
+}
+
+static bool read_ipv6(const uint8_t *ip, size_t len, struct wrap_flow *out, const uint8_t **l4)
+{
+	if (len < IPV6_LEN + PORTS_LEN || fl_load_be16(ip + 4) + (size_t)IPV6_LEN != len)
+		return false;
+	out->is_ipv6 = true;
+	out->traffic_class = (uint8_t)(fl_load_be16(ip) >> 4);
+	out->protocol = ip[6];
+	memcpy(&out->source, ip + 8, sizeof(out->source));
+	memcpy(&out->destination, ip + 24, sizeof(out->destination));
+	*l4 = ip + IPV6_LEN;
+	return true;
+}
+
+bool wrap_flow_read(const uint8_t *packet, size_t len, struct wrap_flow *out)
+{
+	const uint8_t *l4 = NULL;
+	bool is_ip = len && (packet[0] >> 4 == 4   ? read_ipv4(packet, len, out, &l4)
+			     : packet[0] >> 4 == 6 ? read_ipv6(packet, len, out, &l4)
+						   : false);
+
+	if (!is_ip || (out->protocol != IPPROTO_TCP && out->protocol != IPPROTO_UDP))
+		return false;
+	out->source_port = fl_load_be16(l4);
+	out->destination_port = fl_load_be16(l4 + 2);
+	return true;
+}
+
+static uint32_t hash_of(const struct wrap *wrap, const struct wrap_flow *flow)
+{
+	uint32_t skip = flow->is_ipv6 ? 0 : 12, size = 16 - skip;
+	uint8_t key[FL_KEY_IPV6_LEN];
+
+	memcpy(key, flow->source.bytes + skip, size);
+	memcpy(key + size, flow->destination.bytes + skip, size);
+	fl_store_be16(key + 2 * size, flow->source_port);
+	fl_store_be16(key + 2 * size + 2, flow->destination_port);
+	key[2 * size + 4] = flow->protocol;
+	return (uint32_t)fl_flow_hash(wrap->hash, wrap->key, key, 2 * size + 5);
+}
+
+/* RFC 1624: the checksum of a header of which one word changes. */
+static uint16_t checksum_changed(uint16_t checksum, uint16_t before, uint16_t after)
+{
+	uint32_t sum = (uint16_t)~checksum + (uint32_t)(uint16_t)~before + after;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t) ~((sum & 0xffff) + (sum >> 16));
+}
+
+static void keep_local(uint8_t *packet, bool is_ipv6)
+{
+	uint16_t before = fl_load_be16(packet + 8);
+
+	if (is_ipv6) {
+		packet[7] = WRAP_TTL;
+		return;
+	}
+	packet[8] = WRAP_TTL;
+	fl_store_be16(packet + 10, checksum_changed(fl_load_be16(packet + 10), before, fl_load_be16(packet + 8)));
+}
+
+uint32_t wrap_write(const struct wrap *wrap, const struct wrap_flow *flow, uint8_t *packet, size_t len)
+{
+	const struct next_hop hop = {.source = wrap->source}; /* Ethernet is not sent */
+	struct encap_fields fields = {
+	    .inner_len = (uint16_t)len,
+	    .inner_protocol = flow->is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
+	    .tos = flow->traffic_class,
+	    .flags = wrap->tag_key && wrap->encap->has_bucket ? FL_STEER_TAG : 0,
+	    .hash = hash_of(wrap, flow),
+	    .bucket = FL_STEER_BUCKET_NONE,
+	    .generation = wrap->generation,
+	    .tag_key = wrap->tag_key,
+	};
+	struct encap_template template = {0};
+	uint32_t overhead;
+
+	keep_local(packet, flow->is_ipv6);
+	wrap->encap->fill(&template, wrap->service, &wrap->backend, &hop);
+	overhead = wrap->encap->overhead(&template, fields.flags);
+	wrap->encap->write(packet - overhead - ENCAP_AT_IP, &template, &fields);
+	return overhead;
+}
