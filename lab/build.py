@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = Path(os.environ.get("FAIRLEAD_BUILD_DIR", ROOT / "build" / "lab"))
 MUX = DIRECTORY / "mux" / "fairlead-mux"
 P4MUX = DIRECTORY / "p4" / "program" / "fairlead-p4mux"
+PROBE = DIRECTORY / "probe" / "fairlead-probe"
 STILL_MUX = DIRECTORY / "mux" / "tests" / "still_mux"
 AGENT = DIRECTORY / "lab" / "vm" / "vm-agent"
 SERVER = DIRECTORY / "server" / "fairlead-server"
