@@ -19,7 +19,7 @@
 enum prober_numbers {
 	PROBER_STALL_MS = 300,     /* longer without running than was meant makes attempts void */
 	PROBER_POSTPONE_MS = 100,  /* without a free source port */
-	PROBER_STEP_MS = 4,        /* probes that are due within this time are made together */
+	PROBER_STEP_MS = 20,       /* probes that are due within this time are made together */
 	PROBER_COMMANDS_MAX = 64,  /* that run at once */
 	PROBER_ATTEMPTS_MAX = 256, /* that are begun between two looks at sockets */
 };
