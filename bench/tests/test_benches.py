@@ -40,6 +40,7 @@ SCRIPTS = {
         *("--window", "6", "--age", "1", "--spacing", "1", "--seconds", "0.2", "--lead", "2", "--updates", "1"),
     ],
     "control_plane": [*FEW, "4", "--repetitions", "2"],
+    "probe": ["--build", BUILD, "--backends", "20", "--interval", "500", "--seconds", "2", "--kinds", "tcp,http,udp"],
     "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1", "--readings", "5"],
 }
 
@@ -59,12 +60,14 @@ def programs() -> None:
             "agent_census",
             "agent_connections",
             "agent_readings",
+            "decapsulate.bpf.o",
         )
     ]
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
 
 
-LONG = {"maat_servers"}  # hunt_servers runs the same lab with the same clients; maat's simulation is short
+# hunt_servers runs the same lab with the same clients as maat_servers; maat's simulation is short
+LONG = {"maat_servers", "probe"}
 
 
 @pytest.mark.parametrize(
