@@ -174,7 +174,7 @@ def test_firewalls(lab: Lab, found: Findings, checked: Callable[..., None]) -> N
     both_up(found)
 
 
-@pytest.mark.parametrize("vip", [topology.DUAL_VIP, topology.DUAL_VIP6])
+@pytest.mark.parametrize("vip", [pytest.param(topology.DUAL_VIP, marks=pytest.mark.long), topology.DUAL_VIP6])
 def test_a_vip_that_is_missing(lab: Lab, found: Findings, checked: Callable[..., None], vip: str) -> None:
     checked(kind="http")
     both_up(found)
