@@ -33,6 +33,7 @@ struct loop {
 	struct page *page;
 	/* Readable when the part has something to do; what each does is in run(). */
 	struct waiter on_signal, on_tree, on_page, on_tunnel;
+	int vips_error; /* of the last attempt to set the VIPs' routes */
 	bool is_over;
 	int error; /* why it is over, 0: it was asked to end */
 };
@@ -82,8 +83,9 @@ static int on_vips(void *context, const struct fl_address *vips, uint32_t count)
 	struct loop *loop = context;
 	int error = tunnel_vips(loop->tunnel, vips, count);
 
-	if (error)
+	if (error && error != loop->vips_error)
 		fprintf(stderr, "probe event=routes_failed device=" TUNNEL_DEVICE " error=\"%s\"\n", strerror(-error));
+	loop->vips_error = error;
 	return error;
 }
 

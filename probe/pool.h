@@ -62,6 +62,7 @@ struct probed {
 	struct check_endpoint endpoints[CHECK_ENDPOINTS_MAX];
 	uint32_t count;
 	struct target **targets; /* by ascending id; each stays where it is */
+	int64_t wanted_written;  /* config_written of wanted */
 	uint64_t seen;           /* by the tree: what of its nodes is here */
 };
 

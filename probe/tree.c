@@ -123,13 +123,14 @@ static void on_config(void *owner, const char *name, const struct zk_reply *repl
 	struct check check;
 
 	tree->has_changed = true;
-	if (!service || service->config_written == reply->written_ms)
+	if (!service || service->wanted_written == reply->written_ms)
 		return;
-	service->config_written = reply->written_ms;
+	service->wanted_written = reply->written_ms;
 	service->seen = 0;
 	tree->vips_changed = true;
 	if (check_parse((const char *)reply->data, reply->len, &check, &why)) {
 		service->has_wanted = false;
+		service->config_written = reply->written_ms;
 		pool_refuse(tree->options.pool, service, PROBED_CHECK, why.text);
 		fprintf(stderr, "probe event=check_refused service=%s why=\"%s\"\n", name, why.text);
 		return;
@@ -137,8 +138,10 @@ static void on_config(void *owner, const char *name, const struct zk_reply *repl
 	/* until the ring is known with this configuration; what is probed goes on meanwhile */
 	service->wanted = check;
 	service->has_wanted = true;
-	if (service->refusal != PROBED)
+	if (service->refusal != PROBED) {
+		service->config_written = reply->written_ms;
 		pool_refuse(tree->options.pool, service, PROBED_WAITING, "");
+	}
 }
 
 /* Takes over what has changed of one service. */
@@ -156,6 +159,7 @@ static void follow(struct tree *tree, const struct service_sync *sync)
 		     backends->count))
 		return; /* no memory: once more at the next scan */
 	service->seen = published->stamp;
+	service->config_written = service->wanted_written;
 	tree->vips_changed = true;
 	fprintf(stderr, "probe event=probing service=%s kind=%s backends=%u endpoints=%d%s%s%s\n", service->name,
 		check_kind_name(service->check.kind), service->count, service->endpoints_count,
