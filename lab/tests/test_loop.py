@@ -57,21 +57,26 @@ def counted(lab: Lab, packets: Iterable[Packet]) -> Counter[str]:
     return +grown
 
 
-@pytest.fixture
-def loop(lab: Lab) -> Iterator[None]:
-    """A service whose backends are both muxes."""
-    backends = [mux.address for mux in lab.muxes.values()]
+@pytest.fixture(scope="module")
+def loop(session_lab: Lab) -> Iterator[None]:
+    """A service whose backends are both muxes. The controller takes these addresses while the muxes are off."""
+    muxes = session_lab.muxes.values()
     ports = [{"protocol": "tcp", "port": 80}, {"protocol": "udp", "port": GUE_PORT}]
-    lab.api("POST", "/v1/services", {"name": SERVICE, "vips": [VIP], "ports": ports})
+    for mux in muxes:
+        mux.stop()
+    until("no mux is registered", lambda: not session_lab.api("GET", "/v1/muxes"), 30)
+    session_lab.api("POST", "/v1/services", {"name": SERVICE, "vips": [VIP], "ports": ports})
     try:
-        lab.change(*(addition(n, address) for n, address in enumerate(backends, 1)), service=SERVICE)
-        lab.wait_applied(service=SERVICE)
-        lab.wait_announced(vip=VIP)
+        session_lab.change(*(addition(n, mux.address) for n, mux in enumerate(muxes, 1)), service=SERVICE)
+        for mux in muxes:
+            mux.start()
+        session_lab.wait_applied(service=SERVICE)
+        session_lab.wait_announced(vip=VIP)
         yield
     finally:
-        lab.api("DELETE", f"/v1/services/{SERVICE}")
+        session_lab.api("DELETE", f"/v1/services/{SERVICE}")
         # otherwise the next test takes a route that is about to vanish for its own
-        until(f"no mux announces {VIP}", lambda: not lab.router.vip_hops(VIP), 60)
+        until(f"no mux announces {VIP}", lambda: not session_lab.router.vip_hops(VIP), 60)
 
 
 def addition(number: int, address: str) -> dict[str, Any]:
