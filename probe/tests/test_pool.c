@@ -18,6 +18,9 @@
 #include "pool.h"
 #include "results.h"
 #include "tree.h"
+#include "vectors.h"
+
+static const char *vectors_folder;
 
 struct world {
 	struct pool pool;
@@ -199,6 +202,17 @@ static void expect_ids(const json_t *set, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
+/* The node is the first of health.json, which controllers read. */
+static void expect_vector(json_t *root)
+{
+	json_t *file = vectors_load(vectors_folder, "health.json");
+	json_t *node = json_object_get(json_array_get(json_object_get(file, "nodes"), 0), "node");
+
+	json_object_set(root, "version", json_object_get(node, "version"));
+	assert_true(json_equal(root, node));
+	json_decref(file);
+}
+
 static void the_node_names_groups_with_their_reasons(void **state)
 {
 	struct world *world = *state;
@@ -240,6 +254,7 @@ static void the_node_names_groups_with_their_reasons(void **state)
 	assert_string_equal(json_string_value(json_object_get(web, "unprobed")), "check");
 	assert_string_equal(json_string_value(json_object_get(web, "why")), "healthCheck.kind is 'icmp'");
 	assert_null(json_object_get(root, "omitted"));
+	expect_vector(root);
 	json_decref(root);
 	free(text);
 }
@@ -266,7 +281,7 @@ static void generations_of_the_mux(void **state)
 		assert_int_equal(tree_mux_generation(rows[i].json, strlen(rows[i].json), "web"), rows[i].generation);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(results_stay_with_their_backend, setup, teardown),
@@ -276,5 +291,6 @@ int main(void)
 	    cmocka_unit_test(generations_of_the_mux),
 	};
 
+	vectors_folder = argc > 1 ? argv[1] : ".";
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 from cases.delta import delta_vectors
 from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
+from cases.health import health_vectors
 from cases.hello import hello_vectors
 from cases.ipip import ipip_vectors
 from cases.notice import notice_vectors
@@ -36,6 +37,7 @@ FILES = {
     "notice.json": notice_vectors,
     "hello.json": hello_vectors,
     "reports.json": report_vectors,
+    "health.json": health_vectors,
     "delta.json": delta_vectors,
     "othello.json": othello_vectors,
     "verdict.json": lambda: verdict_vectors() | {"passed": passed_rows()},

@@ -73,6 +73,7 @@ public final class Resources {
         new BackendRoutes(controller.backends()),
         new ClusterRoutes(controller.cluster()),
         new DrainRoutes(plane, controller.drains(), controller.drainWatch()),
+        controller.probes(),
         new UpkeepRoutes(controller.upkeeps()),
         new ExplainRoutes(
             plane, controller.liveConnections(), controller.arrays(), controller.clock()),

@@ -27,6 +27,8 @@ import picocli.CommandLine.TypeConversionException;
       BackendCommands.Weight.class,
       BackendCommands.Drain.class,
       BackendCommands.Undrain.class,
+      BackendCommands.HoldHealth.class,
+      BackendCommands.ReleaseHealth.class,
       BackendCommands.Remove.class,
       BackendCommands.ListAll.class
     })
@@ -239,6 +241,42 @@ public final class BackendCommands {
           order(),
           "no longer drains " + name(),
           "would no longer drain " + name());
+    }
+  }
+
+  @Command(
+      name = "hold-health",
+      description = "Keeps health from taking backends out of service.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  fairleadctl backend hold-health web 7 8",
+        "  fairleadctl backend release-health web 7 8",
+        "",
+        "Probes go on, and nothing follows from what they find. A backend that health took out of",
+        "service comes back at once. Weight 0 and drains are not touched."
+      })
+  static final class HoldHealth extends OfBackends {
+    @Override
+    public Integer call() {
+      String what = "%s whatever probes find".formatted(name());
+      return write("POST", path("hold-health"), order(), "keeping " + what, "would keep " + what);
+    }
+  }
+
+  @Command(
+      name = "release-health",
+      description = "Lets health act on backends again.",
+      footerHeading = "%nExample:%n",
+      footer = "  fairleadctl backend release-health web 7 8")
+  static final class ReleaseHealth extends OfBackends {
+    @Override
+    public Integer call() {
+      return write(
+          "POST",
+          path("release-health"),
+          order(),
+          "health acts again on " + name(),
+          "health would act again on " + name());
     }
   }
 

@@ -8,7 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * @param state "active" (weight > 0) or "draining" (weight 0)
+ * @param weight the operator's
+ * @param state "active" (weight > 0), "draining" (weight 0) or "unhealthy"
  * @param slowStart of a backend whose share still grows
  * @param drain of one that is waited for
  */
@@ -64,14 +65,14 @@ public record BackendView(
   /** By ascending id; removed backends are not listed. */
   public static List<BackendView> of(ServiceImage image) {
     int[] owned = image.ring().owned();
-    return image.pool().values().stream()
+    return image.wanted().values().stream()
         .map(
             member ->
                 new BackendView(
                     member.id(),
                     member.address().toString(),
                     member.weight(),
-                    member.state(),
+                    image.transitions().health().isOut(member.id()) ? "unhealthy" : member.state(),
                     owned[member.id()],
                     Optional.ofNullable(image.transitions().slowStarts().get(member.id()))
                         .map(Growth::of),

@@ -52,7 +52,7 @@ public final class DrainRules {
               ? new Drain(
                   now,
                   image.ring().generation() + 1,
-                  image.pool().get(id).weight(),
+                  image.wanted().get(id).weight(),
                   deadline,
                   order.then(),
                   Optional.empty())

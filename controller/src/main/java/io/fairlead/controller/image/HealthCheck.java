@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param command a file in a folder on each mux's host
  * @param rise successes in a row after which a backend is up
  * @param jitterPercent of the interval by which it varies, to either side
+ * @param action what follows from the results; probes ignore it
  */
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
 public record HealthCheck(
@@ -32,7 +33,8 @@ public record HealthCheck(
     @JsonProperty("timeoutMillis") int timeoutMillis,
     @JsonProperty("rise") int rise,
     @JsonProperty("fall") int fall,
-    @JsonProperty("jitterPercent") int jitterPercent) {
+    @JsonProperty("jitterPercent") int jitterPercent,
+    @JsonProperty("action") Action action) {
 
   /** VIPs times ports at which each backend is probed, at most. */
   public static final int ENDPOINTS_MAX = 256;
@@ -45,6 +47,24 @@ public record HealthCheck(
     send = or(send);
     command = or(command);
     expect = or(expect);
+    action = action == null ? Action.DEFAULT : action;
+  }
+
+  /**
+   * What becomes of backends that are down.
+   *
+   * @param panicPercent of the backends that have to be healthy; below, health is ignored
+   * @param maxOut how many may be out at once, as "2" or, of all, as "25%"
+   * @param withdraw whether the last backend may go out too, so that muxes withdraw the VIPs
+   */
+  public record Action(
+      @JsonProperty("panicPercent") int panicPercent,
+      @JsonProperty("maxOut") String maxOut,
+      @JsonProperty("withdraw") boolean withdraw) {
+    public static final Action DEFAULT = new Action(50, "50%", false);
+
+    /** With {@code withdraw}. */
+    public static final Action WITHDRAWING = new Action(0, "100%", true);
   }
 
   /**

@@ -71,6 +71,21 @@ public final class ServiceImage {
     return pool;
   }
 
+  /** The pool with the weights that operators gave, also to backends that health took out. */
+  public SortedMap<Integer, Member> wanted() {
+    SortedMap<Integer, Member> wanted = new TreeMap<>(pool);
+    transitions
+        .health()
+        .out()
+        .forEach(
+            (id, outage) -> {
+              if (outage.isOut() && pool.containsKey(id)) {
+                wanted.put(id, new Member(id, pool.get(id).address(), outage.weight()));
+              }
+            });
+    return wanted;
+  }
+
   public ServiceImage withConfig(ServiceConfig changed) {
     return new ServiceImage(changed, ring, pool, upkeep, transitions);
   }

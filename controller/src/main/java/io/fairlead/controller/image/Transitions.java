@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.image;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import io.fairlead.controller.image.ServiceImage.Member;
 import java.util.Arrays;
@@ -16,22 +17,24 @@ import java.util.TreeMap;
 
 /**
  * The backends of a service that are on their way from one state to another, as in its ZooKeeper
- * node (protocol/README.md §4), from which any controller continues: those that start slowly and
- * those that drain. Immutable.
+ * node (protocol/README.md §4), from which any controller continues: those that start slowly, those
+ * that drain, and those that health took out of service. Immutable.
  *
  * @param last Unix seconds of the latest step
  * @param slowStarts by backend id; their weights are above 0
  * @param drains by backend id; their weights are 0
  * @param former drains whose backends were removed at the end; the latest {@link #FORMER_MAX}, each
  *     until its id is used again
+ * @param health what probes have brought about
  */
-@JsonPropertyOrder({"format", "last", "slowStarts", "drains", "former"})
+@JsonPropertyOrder({"format", "last", "slowStarts", "drains", "former", "health"})
 public record Transitions(
     int format,
     long last,
     SortedMap<Integer, SlowStart> slowStarts,
     SortedMap<Integer, Drain> drains,
-    SortedMap<Integer, Drain> former) {
+    SortedMap<Integer, Drain> former,
+    @JsonInclude(JsonInclude.Include.NON_NULL) Unhealthy health) {
   public static final int FORMAT = 1;
 
   /** Most backends in a transition at once: they have to fit into the node that keeps them. */
@@ -45,13 +48,14 @@ public record Transitions(
   private static final int LISTED = 10;
 
   public static final Transitions NONE =
-      new Transitions(FORMAT, 0, new TreeMap<>(), new TreeMap<>(), new TreeMap<>());
+      new Transitions(FORMAT, 0, new TreeMap<>(), new TreeMap<>(), new TreeMap<>(), Unhealthy.NONE);
 
   public Transitions {
     slowStarts =
         Collections.unmodifiableSortedMap(slowStarts == null ? new TreeMap<>() : slowStarts);
     drains = Collections.unmodifiableSortedMap(drains == null ? new TreeMap<>() : drains);
     former = Collections.unmodifiableSortedMap(former == null ? new TreeMap<>() : former);
+    health = health == null ? Unhealthy.NONE : health;
   }
 
   /**
@@ -106,14 +110,14 @@ public record Transitions(
     }
     SortedMap<Integer, SlowStart> all = new TreeMap<>(slowStarts);
     seconds.forEach((id, each) -> all.put(id, SlowStart.of(now, each)));
-    return new Transitions(format, Math.max(last, now), all, drains, former);
+    return new Transitions(format, Math.max(last, now), all, drains, former, health);
   }
 
   /** Without the slow starts of these backends. */
   public Transitions without(Collection<Integer> ids) {
     SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
     kept.keySet().removeAll(ids);
-    return new Transitions(format, last, kept, drains, former);
+    return new Transitions(format, last, kept, drains, former, health);
   }
 
   /** Only what the weights of these backends allow. */
@@ -124,14 +128,14 @@ public record Transitions(
     draining.keySet().removeIf(id -> !pool.containsKey(id) || pool.get(id).weight() > 0);
     SortedMap<Integer, Drain> gone = new TreeMap<>(former);
     gone.keySet().removeAll(pool.keySet());
-    return new Transitions(format, last, starts, draining, gone);
+    return new Transitions(format, last, starts, draining, gone, health.within(pool));
   }
 
   /** With these drains, in place of those that their backends had. */
   public Transitions draining(Map<Integer, Drain> more, long now) {
     SortedMap<Integer, Drain> all = new TreeMap<>(drains);
     all.putAll(more);
-    return new Transitions(format, Math.max(last, now), slowStarts, all, former);
+    return new Transitions(format, Math.max(last, now), slowStarts, all, former, health);
   }
 
   /** With these drains as former ones. */
@@ -147,21 +151,26 @@ public record Transitions(
             .map(Map.Entry::getKey)
             .toList();
     all.keySet().retainAll(Set.copyOf(latest));
-    return new Transitions(format, Math.max(last, now), slowStarts, drains, all);
+    return new Transitions(format, Math.max(last, now), slowStarts, drains, all, health);
   }
 
   /** Without the drains of these backends. */
   public Transitions undrained(Collection<Integer> ids) {
     SortedMap<Integer, Drain> kept = new TreeMap<>(drains);
     kept.keySet().removeAll(ids);
-    return new Transitions(format, last, slowStarts, kept, former);
+    return new Transitions(format, last, slowStarts, kept, former, health);
+  }
+
+  public Transitions with(Unhealthy newHealth) {
+    return new Transitions(format, last, slowStarts, drains, former, newHealth);
   }
 
   /** Whether the same backends are on their way to the same: shares may differ. */
   public boolean isLike(Transitions other) {
     return slowStarts.keySet().equals(other.slowStarts.keySet())
         && drains.equals(other.drains)
-        && former.equals(other.former);
+        && former.equals(other.former)
+        && health.equals(other.health);
   }
 
   /** All shares as they should be at {@code now}, Unix seconds. */
@@ -171,14 +180,14 @@ public record Transitions(
     }
     SortedMap<Integer, SlowStart> next = new TreeMap<>();
     slowStarts.forEach((id, start) -> next.put(id, start.at(now)));
-    return new Transitions(format, Math.max(last, now), next, drains, former);
+    return new Transitions(format, Math.max(last, now), next, drains, former, health);
   }
 
   /** Without slow starts whose share is whole. */
   public Transitions unfinished() {
     SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
     kept.values().removeIf(SlowStart::isWhole);
-    return new Transitions(format, last, kept, drains, former);
+    return new Transitions(format, last, kept, drains, former, health);
   }
 
   /** What a step did, in a few words for the audit. */

@@ -7,7 +7,8 @@ import java.util.function.Function;
 /**
  * Where a write, or a read of secrets, comes from; kept in its audit record.
  *
- * @param who the token's name, "nobody" without authentication, "controller" for the leader's own
+ * @param who the token's name, "nobody" without authentication, "controller" for the leader's own,
+ *     "health" for what probes brought about
  * @param what the request in one line, such as "PUT /v1/services/web/backends/7"
  * @param body the request's body without secrets, empty if there was none or a long one
  * @param retry how to answer when the request is sent again, if it has a key for that
@@ -20,6 +21,11 @@ public record Origin(String who, String what, Optional<String> body, Optional<Re
   /** A write of the leader itself, such as one step of a rebalance. */
   public static Origin controller(String what) {
     return new Origin("controller", what, Optional.empty(), Optional.empty());
+  }
+
+  /** A write of the leader by what probes find. */
+  public static Origin health(String what) {
+    return new Origin("health", what, Optional.empty(), Optional.empty());
   }
 
   public Origin with(Optional<Retry> newRetry) {

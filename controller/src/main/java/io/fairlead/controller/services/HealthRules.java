@@ -2,6 +2,7 @@
 package io.fairlead.controller.services;
 
 import io.fairlead.controller.image.HealthCheck;
+import io.fairlead.controller.image.HealthCheck.Action;
 import io.fairlead.controller.image.HealthCheck.Expect;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.plane.Refusal;
@@ -31,6 +32,10 @@ final class HealthRules {
   private static final int JITTER = 10;
   private static final int STATUS_RANGES = 8;
   private static final String STATUSES = "200-399";
+  private static final Pattern MAX_OUT =
+      Pattern.compile(
+          "([1-9][0-9]?|100)%|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}"
+              + "|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]");
   private static final Pattern PATH = Pattern.compile("/[!-\"$-~]*");
   private static final Pattern HOST = Pattern.compile("[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?");
   private static final Pattern COMMAND = Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}");
@@ -130,7 +135,39 @@ final class HealthRules {
                     .or(() -> before.map(HealthCheck::jitterPercent))
                     .orElse(JITTER),
                 0,
-                JITTER_MAX)));
+                JITTER_MAX),
+            action(asked.action(), present.map(HealthCheck::action))));
+  }
+
+  /** Stays with another kind. */
+  private static Action action(Optional<ServiceSpec.HealthAction> asked, Optional<Action> before) {
+    boolean isWithdrawing =
+        asked
+            .flatMap(ServiceSpec.HealthAction::withdraw)
+            .orElse(before.filter(Action::withdraw).isPresent());
+    Action others =
+        before
+            .filter(action -> action.withdraw() == isWithdrawing)
+            .orElse(isWithdrawing ? Action.WITHDRAWING : Action.DEFAULT);
+    int panic =
+        ServiceRules.inRange(
+            "healthCheck.action.panicPercent",
+            asked.flatMap(ServiceSpec.HealthAction::panicPercent).orElse(others.panicPercent()),
+            0,
+            100);
+    String most = asked.flatMap(ServiceSpec.HealthAction::maxOut).orElse(others.maxOut());
+    if (!MAX_OUT.matcher(most).matches()) {
+      throw Refusal.invalid(
+          "healthCheck.action.maxOut", most, "1..65535, or a part of all from 1% to 100%");
+    }
+    if (isWithdrawing && (panic > 0 || !most.equals(Action.WITHDRAWING.maxOut()))) {
+      throw Refusal.invalid(
+          "healthCheck.action.withdraw",
+          true,
+          "false with panicPercent %d and maxOut %s; with true they are 0 and 100%%"
+              .formatted(panic, most));
+    }
+    return new Action(panic, most, isWithdrawing);
   }
 
   /** 0 takes it away. */

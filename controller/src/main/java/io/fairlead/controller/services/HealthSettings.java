@@ -25,7 +25,10 @@ final class HealthSettings {
           "--health-timeout",
           "--health-rise",
           "--health-fall",
-          "--health-jitter");
+          "--health-jitter",
+          "--health-panic",
+          "--health-max-out",
+          "--health-withdraw");
 
   @Option(
       names = "--health",
@@ -115,6 +118,25 @@ final class HealthSettings {
       description = "Of the interval, by which it varies, 0..50. Default: 10")
   private Integer jitter;
 
+  @Option(
+      names = "--health-panic",
+      paramLabel = "PERCENT",
+      description = "Of backends that must be healthy; below, health is ignored. Default: 50")
+  private Integer panic;
+
+  @Option(
+      names = "--health-max-out",
+      paramLabel = "N|N%%",
+      description = "How many may be out of service at once. Default: 50%%")
+  private String maxOut;
+
+  @Option(
+      names = "--health-withdraw",
+      arity = "1",
+      paramLabel = "true|false",
+      description = "Withdraw the VIPs when no backend is healthy. Default: false")
+  private Boolean withdraw;
+
   /** Adds the fields of the options that were given. */
   void addTo(ObjectNode spec) {
     put(spec, "", "kind", kind);
@@ -132,6 +154,9 @@ final class HealthSettings {
     put(spec, "", "rise", rise);
     put(spec, "", "fall", fall);
     put(spec, "", "jitterPercent", jitter);
+    put(spec, "/action", "panicPercent", panic);
+    put(spec, "/action", "maxOut", maxOut);
+    put(spec, "/action", "withdraw", withdraw);
   }
 
   private static void put(ObjectNode spec, String where, String field, Object value) {
@@ -166,5 +191,15 @@ final class HealthSettings {
                 check.path("timeoutMillis").asText(),
                 check.path("rise").asText(),
                 check.path("fall").asText()));
+    JsonNode action = check.path("action");
+    fields.add(
+        "health action",
+        "at most %s out, ignored below %s %% healthy%s"
+            .formatted(
+                action.path("maxOut").asText(),
+                action.path("panicPercent").asText(),
+                action.path("withdraw").asBoolean()
+                    ? ", VIPs withdrawn without a healthy one"
+                    : ""));
   }
 }

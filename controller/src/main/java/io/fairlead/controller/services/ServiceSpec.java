@@ -84,7 +84,12 @@ public record ServiceSpec(
       Optional<Integer> timeoutMillis,
       Optional<Integer> rise,
       Optional<Integer> fall,
-      Optional<Integer> jitterPercent) {}
+      Optional<Integer> jitterPercent,
+      Optional<HealthAction> action) {}
+
+  /** In a request, of which a change may have any. */
+  public record HealthAction(
+      Optional<Integer> panicPercent, Optional<String> maxOut, Optional<Boolean> withdraw) {}
 
   /** What an answer must have. */
   public record Expect(Optional<String> status, Optional<String> body, Optional<String> hex) {}

@@ -33,7 +33,7 @@ public final class NodeJson {
 
   /** Of {@code healthCheck} and its {@code expect}: keys that may be absent. */
   private static final List<String> HEALTH_KEYS =
-      List.of("port", "path", "host", "verify", "send", "command", "expect");
+      List.of("port", "path", "host", "verify", "send", "command", "expect", "action");
 
   private static final List<String> EXPECT_KEYS = List.of("status", "body", "hex");
 

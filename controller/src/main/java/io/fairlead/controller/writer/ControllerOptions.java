@@ -23,6 +23,7 @@ import org.apache.curator.framework.CuratorFramework;
  * @param writing wraps the client that elects and writes; the identity, except in tests
  * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
  *     try again each second
+ * @param healthSettle for how long a new leader, or one that lost ZooKeeper, only looks at probes
  */
 public record ControllerOptions(
     String zookeeper,
@@ -34,8 +35,12 @@ public record ControllerOptions(
     boolean arraysWait,
     Optional<ZooKeeperAccess> access,
     UnaryOperator<CuratorFramework> writing,
-    Duration muxesRegister) {
+    Duration muxesRegister,
+    Duration healthSettle) {
   private static final Duration MUXES_REGISTER = Duration.ofSeconds(3);
+
+  /** A probe writes its node every 10 s, and at once when it is there again. */
+  private static final Duration HEALTH_SETTLE = Duration.ofSeconds(12);
 
   /** Without protection. */
   public static ControllerOptions of(
@@ -54,7 +59,8 @@ public record ControllerOptions(
         true,
         Optional.empty(),
         UnaryOperator.identity(),
-        MUXES_REGISTER);
+        MUXES_REGISTER,
+        HEALTH_SETTLE);
   }
 
   public ControllerOptions with(Optional<ZooKeeperAccess> newAccess) {
@@ -68,7 +74,8 @@ public record ControllerOptions(
         arraysWait,
         newAccess,
         writing,
-        muxesRegister);
+        muxesRegister,
+        healthSettle);
   }
 
   public ControllerOptions with(UnaryOperator<CuratorFramework> newWriting) {
@@ -82,7 +89,8 @@ public record ControllerOptions(
         arraysWait,
         access,
         newWriting,
-        muxesRegister);
+        muxesRegister,
+        healthSettle);
   }
 
   public ControllerOptions withClockCheck(boolean checks) {
@@ -95,7 +103,17 @@ public record ControllerOptions(
 
   private ControllerOptions withRules(boolean checks, boolean wait) {
     return new ControllerOptions(
-        zookeeper, zookeeperListen, root, id, clock, checks, wait, access, writing, muxesRegister);
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        checks,
+        wait,
+        access,
+        writing,
+        muxesRegister,
+        healthSettle);
   }
 
   public ControllerOptions with(Duration newMuxesRegister) {
@@ -109,6 +127,22 @@ public record ControllerOptions(
         arraysWait,
         access,
         writing,
-        newMuxesRegister);
+        newMuxesRegister,
+        healthSettle);
+  }
+
+  public ControllerOptions withHealthSettle(Duration newHealthSettle) {
+    return new ControllerOptions(
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        checksClock,
+        arraysWait,
+        access,
+        writing,
+        muxesRegister,
+        newHealthSettle);
   }
 }

@@ -31,6 +31,7 @@ import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.probes.ProbeRoutes;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
@@ -102,6 +103,7 @@ public final class FairleadController implements AutoCloseable {
   private final ServiceWatch<StoredService> serviceWatch;
   private final LeaderWatch leaderWatch;
   private final MuxWatch muxWatch;
+  private final HealthLoop health;
   private final SecureRandom random = new SecureRandom();
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -170,6 +172,9 @@ public final class FairleadController implements AutoCloseable {
             othelloThreads,
             new OthelloCounters(registry));
     loads = loadsWriter();
+    health =
+        new HealthLoop(
+            client, options, lead, session, () -> muxWatch.muxes().size(), clock, registry);
     agents = new Agents(reads, agentReports, othello);
     drainWatch = new DrainWatch(agentReports, muxWatch::muxes, System::nanoTime);
     writes = new Writes(lead, session, catalogueThread, drainWatch, commits);
@@ -296,6 +301,7 @@ public final class FairleadController implements AutoCloseable {
     client.start();
     leaderWatch.start();
     muxWatch.start();
+    health.start();
     serviceWatch.start();
     leadership.start();
     clockThread.scheduleWithFixedDelay(
@@ -367,6 +373,11 @@ public final class FairleadController implements AutoCloseable {
   /** How far drains are, as known to this controller while it leads. */
   public DrainWatch drainWatch() {
     return drainWatch;
+  }
+
+  /** What probes find, and backends that health leaves alone. */
+  public ProbeRoutes probes() {
+    return new ProbeRoutes(health::views, writes);
   }
 
   public Upkeeps upkeeps() {
@@ -469,13 +480,14 @@ public final class FairleadController implements AutoCloseable {
     leaderWatch.close();
     serviceWatch.close();
     muxWatch.close();
-    stop(clockThread);
-    stop(upkeepThread);
-    stop(loadsThread);
-    stop(catalogueThread);
-    stop(snapshotThread);
-    stop(othelloThreads);
-    stop(writerThreads);
+    health.close();
+    DaemonThreads.stop(clockThread);
+    DaemonThreads.stop(upkeepThread);
+    DaemonThreads.stop(loadsThread);
+    DaemonThreads.stop(catalogueThread);
+    DaemonThreads.stop(snapshotThread);
+    DaemonThreads.stop(othelloThreads);
+    DaemonThreads.stop(writerThreads);
     client.close();
     embedded.ifPresent(EmbeddedZooKeeper::close);
     registry.close();
@@ -576,18 +588,6 @@ public final class FairleadController implements AutoCloseable {
                   loads.step(
                       catalogue.epoch(),
                       catalogue.all().stream().map(StoredService::image).toList()));
-    }
-  }
-
-  private static void stop(ExecutorService executor) {
-    executor.shutdown();
-    try {
-      if (!executor.awaitTermination(WRITE_DEADLINE.toSeconds(), TimeUnit.SECONDS)) {
-        executor.shutdownNow();
-      }
-    } catch (InterruptedException e) {
-      executor.shutdownNow();
-      Thread.currentThread().interrupt();
     }
   }
 }

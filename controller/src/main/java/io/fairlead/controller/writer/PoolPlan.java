@@ -48,7 +48,9 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   static PoolPlan of(ServiceImage before, List<Change> changes, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
-    Transitions transitions = SlowStartRules.after(before, changes, pool, committed);
+    Transitions transitions =
+        SlowStartRules.after(before, changes, pool, committed)
+            .with(OutageRules.weighed(before, changes, pool, committed));
     boolean isEffective = !pool.equals(before.pool()) || !transitions.equals(before.transitions());
     // What changes anything takes a step of all slow starts with it; what does not moves nothing.
     ServiceImage from =
@@ -83,7 +85,41 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     SortedMap<Integer, Drain> drains = DrainRules.drains(before, order, committed);
     List<Change> changes = DrainRules.changes(before, order.ids());
     return transited(
-        before, changes, state -> state.draining(drains, committed), committed, options);
+        before,
+        changes,
+        state ->
+            state
+                .draining(drains, committed)
+                .with(OutageRules.over(state.health(), order.ids(), committed)),
+        committed,
+        options);
+  }
+
+  /** Keeps health from taking backends out of service, or no longer. */
+  static PoolPlan holdHealth(
+      ServiceImage before, List<Integer> ids, boolean isHeld, long now, WriteOptions options) {
+    long committed = Math.max(now, before.ring().committed());
+    OutageRules.Order back = OutageRules.held(before, ids, isHeld);
+    return transited(
+        before,
+        OutageRules.changes(before, back),
+        state ->
+            OutageRules.withHolds(
+                OutageRules.after(before, state, back, committed), ids, isHeld, committed),
+        committed,
+        options);
+  }
+
+  /** Takes backends out of service, or back into it, by what probes find. */
+  static PoolPlan health(
+      ServiceImage before, OutageRules.Order order, long now, WriteOptions options) {
+    long committed = Math.max(now, before.ring().committed());
+    return transited(
+        before,
+        OutageRules.changes(before, order),
+        state -> OutageRules.after(before, state, order, committed),
+        committed,
+        options);
   }
 
   PoolPlan withDrains(List<Result.Drained> drains) {

@@ -167,7 +167,8 @@ final class ServiceWriter implements ArraysWriter {
         options,
         () -> {
           List<Change> changes =
-              pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
+              pool.map(members -> PoolRules.difference(image().wanted(), members))
+                  .orElse(List.of());
           if (!changes.isEmpty() || !isSharedOutAs(wanted)) {
             return commit(readied(wanted, options), changes, options);
           }

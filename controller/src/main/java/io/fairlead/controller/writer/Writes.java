@@ -11,6 +11,7 @@ import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.probes.HealthHolds;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.Services;
 import io.fairlead.controller.store.StoreException;
@@ -30,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * Takes writes while this controller leads, and counts those that are refused. Writes to whole
  * services run on the catalogue's thread, one after another; the others on their service's.
  */
-final class Writes implements Services, Backends, Drains, Upkeeps {
+final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
   private static final Logger LOG = LoggerFactory.getLogger(Writes.class);
 
   private final Lead lead;
@@ -107,6 +108,16 @@ final class Writes implements Services, Backends, Drains, Upkeeps {
         service,
         writer ->
             writer.commit((image, now) -> PoolPlan.undrain(image, ids, now, options), options));
+  }
+
+  @Override
+  public CompletionStage<Result> holdHealth(
+      String service, List<Integer> ids, boolean held, WriteOptions options) {
+    return onWriter(
+        service,
+        writer ->
+            writer.commit(
+                (image, now) -> PoolPlan.holdHealth(image, ids, held, now, options), options));
   }
 
   @Override

@@ -11,6 +11,8 @@ import static org.awaitility.Awaitility.await;
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.fairlead.controller.muxes.MuxServes;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.probes.HealthDecision.State;
+import io.fairlead.controller.probes.HealthView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
@@ -65,6 +67,48 @@ class ApiShapesTest extends ServedApi {
     String never = "{\"vipRanges\":[\"10.99.0.0/16\"],\"neverVips\":[\"10.99.0.9/24\"]}";
     assertThat(expect(400, "PUT", path, never).json().getString("field")).isEqualTo("neverVips");
     assertThat(client.get(path).json()).isEqualTo(set);
+  }
+
+  private void checkHealth(String web) {
+    assertThat(expect(200, "GET", "/v1/health", "").array()).isEmpty();
+    HealthView.Event event =
+        new HealthView.Event(1_700_000_000, 8, State.HEALTHY, State.OUT, "refused");
+    HealthView.Backend out =
+        new HealthView.Backend(
+            8,
+            State.OUT,
+            0,
+            2,
+            0,
+            Map.of("mux1", "refused at 10.99.0.1 tcp:80"),
+            Optional.of(1_700_000_000L),
+            Optional.of(2),
+            Optional.of(1_700_000_030L));
+    HealthView.Backend up =
+        new HealthView.Backend(
+            9,
+            State.HEALTHY,
+            2,
+            0,
+            0,
+            Map.of(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty());
+    plane.health(
+        new HealthView(
+            "web", List.of(out, up), 1, false, true, 2, 2, List.of("mux3: no"), List.of(event)));
+    JsonObject health = expect(200, "GET", "/v1/health", "").array().getJsonObject(0);
+    assertThat(health.getJsonArray("backends").getJsonObject(0).getString("state"))
+        .isEqualTo("out");
+    assertThat(health.getJsonArray("backends").getJsonObject(1).getMap())
+        .doesNotContainKeys("since", "times", "returns");
+    expect(200, "POST", web + "/hold-health", "{\"ids\":[8]}");
+    assertThat(expect(200, "POST", web + "/hold-health", "{\"ids\":[8]}").json().getMap())
+        .containsEntry("movedBuckets", 0);
+    expect(404, "POST", web + "/hold-health", "{\"ids\":[77]}");
+    expect(400, "POST", web + "/release-health", "{\"ids\":[]}");
+    expect(200, "POST", web + "/release-health", "{\"ids\":[8]}");
   }
 
   @Test
@@ -175,6 +219,8 @@ class ApiShapesTest extends ServedApi {
     assertThat(expect(200, "GET", "/v1/drains", "").array()).isEmpty();
 
     plane.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of("web", serving(5))));
+    checkHealth(web);
+
     plane.mux(
         new MuxView(
             "mux2",

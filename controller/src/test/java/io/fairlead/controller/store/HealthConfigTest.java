@@ -20,7 +20,8 @@ class HealthConfigTest {
       "\"healthCheck\":{\"kind\":\"https\",\"port\":8443,\"path\":\"/\",\"host\":\"a.b\","
           + "\"verify\":false,\"expect\":{\"status\":\"200-399\",\"body\":\"ok\"},"
           + "\"intervalMillis\":5000,\"timeoutMillis\":2000,\"rise\":2,\"fall\":3,"
-          + "\"jitterPercent\":10}";
+          + "\"jitterPercent\":10,"
+          + "\"action\":{\"panicPercent\":50,\"maxOut\":\"50%\",\"withdraw\":false}}";
 
   private static ServiceConfig web(Optional<HealthCheck> check) {
     return ServiceConfig.builder(1, "web")
@@ -47,7 +48,8 @@ class HealthConfigTest {
         2000,
         2,
         3,
-        10);
+        10,
+        HealthCheck.Action.DEFAULT);
   }
 
   private static HealthCheck tcp() {
@@ -64,7 +66,8 @@ class HealthConfigTest {
         2000,
         2,
         3,
-        10);
+        10,
+        HealthCheck.Action.DEFAULT);
   }
 
   private static String text(ServiceConfig config) {
@@ -83,6 +86,9 @@ class HealthConfigTest {
       ServiceConfig config = web(Optional.of(check));
       assertThat(read(text(config))).isEqualTo(config);
     }
+    String before = text(web(Optional.of(tcp()))).replaceFirst(",\"action\":\\{[^}]*}", "");
+    assertThat(before).doesNotContain("action");
+    assertThat(read(before)).as("of an older version").isEqualTo(web(Optional.of(tcp())));
     assertThat(read(text(web(Optional.empty())))).isEqualTo(web(Optional.empty()));
   }
 

@@ -35,6 +35,9 @@ import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.probes.HealthHolds;
+import io.fairlead.controller.probes.HealthView;
+import io.fairlead.controller.probes.ProbeRoutes;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.services.ServiceRoutes;
@@ -72,7 +75,7 @@ import java.util.function.Supplier;
  * of its state: the real rules and plans over services in memory.
  */
 public final class MemoryPlane
-    implements Plane, Services, Backends, Cluster, Drains, Upkeeps, AuditLog {
+    implements Plane, Services, Backends, Cluster, Drains, HealthHolds, Upkeeps, AuditLog {
   private static final Epoch EPOCH = new Epoch(3, 3);
   private static final byte[] BACKUP =
       """
@@ -84,6 +87,7 @@ public final class MemoryPlane
   private final Map<String, StoredService> services = new TreeMap<>();
   private final List<Journal.Numbered> records = new ArrayList<>();
   private final Map<String, KeptAnswer> kept = new TreeMap<>();
+  private final List<HealthView> health = new ArrayList<>();
   private final List<MuxView> muxes = new ArrayList<>();
   private final Function<String, Optional<OthelloStatus>> othello =
       name ->
@@ -112,6 +116,7 @@ public final class MemoryPlane
         new BackendRoutes(this),
         new ClusterRoutes(this),
         new DrainRoutes(this, this, drainWatch),
+        new ProbeRoutes(() -> List.copyOf(health), this),
         new UpkeepRoutes(this),
         new ExplainRoutes(this, agentReports, service -> Optional.empty(), InstantSource.system()),
         new MuxRoutes(live),
@@ -154,6 +159,7 @@ public final class MemoryPlane
   public synchronized void clear() {
     services.clear();
     muxes.clear();
+    health.clear();
     agentReports.forget();
     records.clear();
     kept.clear();
@@ -409,6 +415,20 @@ public final class MemoryPlane
     return write(
         options,
         () -> Planned.of(PoolPlan.undrain(checked(service, options), ids, now(), options)));
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> holdHealth(
+      String service, List<Integer> ids, boolean held, WriteOptions options) {
+    return write(
+        options,
+        () ->
+            Planned.of(PoolPlan.holdHealth(checked(service, options), ids, held, now(), options)));
+  }
+
+  /** What the leader is to say of health. */
+  public synchronized void health(HealthView view) {
+    health.add(view);
   }
 
   @Override

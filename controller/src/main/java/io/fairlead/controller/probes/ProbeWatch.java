@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.probes;
+
+import io.fairlead.controller.store.Tree;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.cache.ChildData;
+import org.apache.curator.framework.recipes.cache.CuratorCache;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The probes, as they describe what they find in their ephemeral nodes. Watches keep a copy, so a
+ * read needs no request.
+ */
+public final class ProbeWatch implements AutoCloseable {
+  /** A node that was not written for so long says nothing. */
+  static final Duration FRESH = Duration.ofSeconds(30);
+
+  private static final Logger LOG = LoggerFactory.getLogger(ProbeWatch.class);
+
+  private final String parent;
+  private final CuratorCache cache;
+  private final LongSupplier nanos;
+  private final LongSupplier millis;
+  private final Map<String, Read> reads = new ConcurrentHashMap<>();
+
+  /** A node of one write, when it was seen first, and what it says if it is readable. */
+  private record Read(String id, long written, long millis, long seen, Optional<ProbeNode> node) {}
+
+  /**
+   * What is known of one probe.
+   *
+   * @param state "fresh", "stale" or "malformed"; of the latter two nothing counts
+   * @param reaches whether any backend of any service is up or has answered
+   */
+  public record View(String id, String state, boolean reaches) {}
+
+  /**
+   * @param nanos a monotonic clock
+   * @param millis Unix milliseconds
+   */
+  public ProbeWatch(CuratorFramework client, Tree tree, LongSupplier nanos, LongSupplier millis) {
+    parent = tree.health();
+    cache = CuratorCache.build(client, parent);
+    this.nanos = nanos;
+    this.millis = millis;
+  }
+
+  public void start() {
+    cache.start();
+  }
+
+  /** Those that are fresh, by ascending id. */
+  public List<ProbeNode> fresh() {
+    return reads().stream().filter(this::isFresh).flatMap(read -> read.node().stream()).toList();
+  }
+
+  /** All of them, by ascending id. */
+  public List<View> probes() {
+    return reads().stream()
+        .map(
+            read ->
+                new View(
+                    read.id(),
+                    read.node().isEmpty() ? "malformed" : isFresh(read) ? "fresh" : "stale",
+                    read.node().filter(ProbeNode::reachesAny).isPresent()))
+        .toList();
+  }
+
+  private List<Read> reads() {
+    List<ChildData> nodes = cache.stream().filter(node -> !node.getPath().equals(parent)).toList();
+    reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
+    return nodes.stream()
+        .sorted(Comparator.comparing(ChildData::getPath))
+        .map(node -> reads.compute(node.getPath(), (path, last) -> read(node, last)))
+        .toList();
+  }
+
+  /** By either clock: the wall clock tells of nodes that were stale when this controller began. */
+  private boolean isFresh(Read read) {
+    return nanos.getAsLong() - read.seen() <= FRESH.toNanos()
+        && millis.getAsLong() - read.millis() <= FRESH.toMillis();
+  }
+
+  private Read read(ChildData data, Read last) {
+    long written = data.getStat().getMzxid();
+    if (last != null && last.written() == written) {
+      return last;
+    }
+    String id = data.getPath().substring(data.getPath().lastIndexOf('/') + 1);
+    Optional<ProbeNode> node = Optional.empty();
+    try {
+      node = Optional.of(ProbeNode.parse(id, data.getData()));
+    } catch (IOException e) {
+      LOG.warn(
+          "the node of the probe of mux '{}' is not readable: {}",
+          id,
+          e.getMessage().lines().findFirst().orElse(""));
+    }
+    return new Read(id, written, data.getStat().getMtime(), nanos.getAsLong(), node);
+  }
+
+  @Override
+  public void close() {
+    cache.close();
+  }
+}

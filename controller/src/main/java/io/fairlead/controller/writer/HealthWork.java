@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.image.HealthCheck;
+import io.fairlead.controller.image.ServiceConfig.Maintenance;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.Unhealthy;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.plane.WriteOptions.OnLoss;
+import io.fairlead.controller.probes.Evidence;
+import io.fairlead.controller.probes.HealthDecision;
+import io.fairlead.controller.probes.HealthDecision.Backend;
+import io.fairlead.controller.probes.HealthDecision.Memory;
+import io.fairlead.controller.probes.HealthDecision.Policy;
+import io.fairlead.controller.probes.HealthDecision.State;
+import io.fairlead.controller.probes.HealthDecision.Step;
+import io.fairlead.controller.probes.HealthView;
+import io.fairlead.controller.probes.HealthView.Event;
+import io.fairlead.controller.probes.ProbeNode;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.store.Epoch;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes backends out of service, and back, by what probes find. A thread of its own calls {@link
+ * #step} every second while this controller leads.
+ *
+ * <p>What is out is in the image, so a new leader changes nothing of it. It only looks until every
+ * probe has had time to write its node; so does a leader that has lost ZooKeeper for a moment.
+ */
+final class HealthWork {
+  static final long PERIOD_MILLIS = 1000;
+
+  /** How often buckets are tried again that a backend kept, lest one loses an owner. */
+  private static final long RETRY_SECONDS = 5;
+
+  private static final int LISTED = 10;
+  private static final Logger LOG = LoggerFactory.getLogger(HealthWork.class);
+
+  /** When the service's present configuration was written, Unix milliseconds by ZooKeeper. */
+  interface Written {
+    OptionalLong millis(StoredService service);
+  }
+
+  /**
+   * @param fresh nodes of probes
+   * @param muxes how many live
+   * @param nanos a monotonic clock
+   */
+  record Sources(
+      Supplier<Optional<Catalogue>> lead,
+      BooleanSupplier isConnected,
+      Supplier<List<ProbeNode>> fresh,
+      IntSupplier muxes,
+      Written written,
+      LongSupplier nanos,
+      Duration settle) {}
+
+  private static final class Track {
+    private final Deque<Event> history = new ArrayDeque<>();
+    private final AtomicBoolean isCommitting = new AtomicBoolean();
+    private Memory memory = Memory.NONE;
+    private SortedMap<Integer, State> states = new TreeMap<>();
+    private long retried;
+  }
+
+  private final Sources from;
+  private final ClockCheck clock;
+  private final MeterRegistry metrics;
+  private final Map<String, Track> tracks = new HashMap<>();
+  private volatile List<HealthView> views = List.of();
+  private Optional<Epoch> epoch = Optional.empty();
+  private long quietSince;
+
+  HealthWork(Sources from, ClockCheck clock, MeterRegistry metrics) {
+    this.from = from;
+    this.clock = clock;
+    this.metrics = metrics;
+  }
+
+  /** The health of services with a check, by name; none on a follower. */
+  List<HealthView> views() {
+    return from.lead().get().isPresent() ? views : List.of();
+  }
+
+  /** Looks at all services; called by one thread. */
+  void step() {
+    Optional<Catalogue> catalogue = from.lead().get();
+    if (catalogue.isEmpty() || !from.isConnected().getAsBoolean()) {
+      quietSince = from.nanos().getAsLong();
+      if (catalogue.isEmpty()) {
+        forget(Optional.empty());
+      }
+      return;
+    }
+    if (!epoch.equals(catalogue.map(Catalogue::epoch))) {
+      forget(catalogue.map(Catalogue::epoch));
+    }
+    boolean isActing = from.nanos().getAsLong() - quietSince >= from.settle().toNanos();
+    Map<String, ServiceWriter> writers = catalogue.get().writers();
+    tracks.keySet().retainAll(writers.keySet());
+    List<ProbeNode> fresh = from.fresh().get();
+    List<HealthView> next = new ArrayList<>();
+    new TreeMap<>(writers)
+        .forEach((name, writer) -> look(writer, fresh, isActing).ifPresent(next::add));
+    views = List.copyOf(next);
+  }
+
+  private void forget(Optional<Epoch> next) {
+    epoch = next;
+    quietSince = from.nanos().getAsLong();
+    tracks.clear();
+    views = List.of();
+  }
+
+  private Optional<HealthView> look(ServiceWriter writer, List<ProbeNode> fresh, boolean isActing) {
+    StoredService stored = writer.stored();
+    ServiceImage image = stored.image();
+    Track track = tracks.computeIfAbsent(writer.name(), name -> new Track());
+    if (writer.isGone()) {
+      return Optional.empty();
+    }
+    Optional<HealthCheck> check = image.config().healthCheck();
+    if (check.isEmpty()) {
+      // Nothing may stay out for a check that is no more.
+      TreeSet<Integer> back = new TreeSet<>(image.transitions().health().out().keySet());
+      back.removeIf(id -> !image.transitions().health().isOut(id));
+      track.memory = Memory.NONE;
+      commit(writer, track, new OutageRules.Order(new TreeMap<>(), back), "no health check");
+      return Optional.empty();
+    }
+    OptionalLong written = from.written().millis(stored);
+    Evidence evidence =
+        Evidence.of(
+            writer.name(), image.config().id(), written.orElse(-1), fresh, from.muxes().getAsInt());
+    SortedMap<Integer, Backend> backends = backends(image, evidence);
+    int limit = new Maintenance(check.get().action().maxOut()).draining(backends.size());
+    Policy policy =
+        new Policy(check.get().action().panicPercent(), limit, check.get().action().withdraw());
+    long now = clock.seconds();
+    Step step = HealthDecision.step(policy, backends, track.memory, now);
+    if (isActing) {
+      track.memory = step.memory();
+      SortedMap<Integer, String> out = new TreeMap<>();
+      step.out().forEach(id -> out.put(id, evidence.votes(id).reason().orElse("unknown")));
+      String why = step.memory().isPanic() ? "health is ignored: too few are healthy" : "up again";
+      if (!commit(writer, track, new OutageRules.Order(out, step.back()), why)) {
+        moveLeft(writer, track, now);
+      }
+    }
+    return Optional.of(view(image, evidence, step, track, isActing, now));
+  }
+
+  private static SortedMap<Integer, Backend> backends(ServiceImage image, Evidence evidence) {
+    Unhealthy health = image.transitions().health();
+    SortedMap<Integer, Backend> backends = new TreeMap<>();
+    image
+        .wanted()
+        .forEach(
+            (id, member) -> {
+              if (member.weight() > 0) {
+                backends.put(
+                    id,
+                    new Backend(
+                        evidence.verdict(id),
+                        health.holds().containsKey(id),
+                        Optional.ofNullable(health.out().get(id))));
+              }
+            });
+    return backends;
+  }
+
+  /** Whether there is anything to commit, or a commit under way. */
+  private boolean commit(ServiceWriter writer, Track track, OutageRules.Order order, String back) {
+    if (order.isEmpty() || !track.isCommitting.compareAndSet(false, true)) {
+      return track.isCommitting.get();
+    }
+    String what = "health of %s: %s".formatted(writer.name(), order.words(back));
+    WriteOptions options = WriteOptions.COMMIT.with(OnLoss.KEEP).with(Origin.health(what));
+    writer
+        .commit((image, now) -> PoolPlan.health(image, order.on(image), now, options), options)
+        .whenComplete(
+            (result, failure) -> {
+              track.isCommitting.set(false);
+              if (failure != null) {
+                LOG.warn("{}: {}", what, failure.getMessage());
+                return;
+              }
+              LOG.info("{}, generation {}", what, result.generation());
+              count(writer.name(), "out", order.out().size());
+              count(writer.name(), "back", order.back().size());
+            });
+    return true;
+  }
+
+  private void count(String service, String direction, int backends) {
+    if (backends > 0) {
+      metrics
+          .counter("fairlead.controller.health.changes", "service", service, "direction", direction)
+          .increment(backends);
+    }
+  }
+
+  /**
+   * Buckets that would have lost an owner have stayed where they were: moves them when they may.
+   */
+  private void moveLeft(ServiceWriter writer, Track track, long now) {
+    ServiceImage image = writer.image();
+    Unhealthy health = image.transitions().health();
+    if (now - track.retried < RETRY_SECONDS || health.out().isEmpty()) {
+      return;
+    }
+    track.retried = now;
+    int[] owned = image.ring().owned();
+    boolean isServing = image.pool().values().stream().anyMatch(member -> member.weight() > 0);
+    if (isServing
+        && health.out().keySet().stream().anyMatch(id -> health.isOut(id) && owned[id] > 0)) {
+      String what = "health of %s: buckets that waited".formatted(writer.name());
+      WriteOptions options = WriteOptions.COMMIT.with(OnLoss.KEEP).with(Origin.health(what));
+      writer
+          .commit((on, at) -> PoolPlan.of(on, at, options), options)
+          .exceptionally(
+              failure -> {
+                LOG.warn("{}: {}", what, failure.getMessage());
+                return null;
+              });
+    }
+  }
+
+  private HealthView view(
+      ServiceImage image, Evidence evidence, Step step, Track track, boolean isActing, long now) {
+    SortedMap<Integer, State> states = new TreeMap<>(step.states());
+    image.pool().keySet().forEach(id -> states.putIfAbsent(id, State.DRAINING));
+    states.forEach(
+        (id, state) -> {
+          State before = track.states.get(id);
+          if (before != null && before != state) {
+            String reason = evidence.votes(id).reason().orElse("");
+            track.history.addFirst(new Event(now, id, before, state, reason));
+            if (track.history.size() > HealthView.HISTORY) {
+              track.history.removeLast();
+            }
+          }
+        });
+    track.states = states;
+    List<HealthView.Backend> backends = new ArrayList<>();
+    states.forEach(
+        (id, state) -> {
+          Evidence.Votes votes = evidence.votes(id);
+          Map<String, String> faults = new TreeMap<>();
+          votes.faults().forEach((mux, fault) -> faults.put(mux, fault.toString()));
+          Optional<Unhealthy.Outage> outage =
+              Optional.ofNullable(image.transitions().health().out().get(id));
+          backends.add(
+              new HealthView.Backend(
+                  id,
+                  state,
+                  votes.up(),
+                  votes.down(),
+                  votes.silent(),
+                  faults,
+                  outage.filter(Unhealthy.Outage::isOut).map(Unhealthy.Outage::since),
+                  outage.map(last -> HealthDecision.times(last, now)).filter(times -> times > 0),
+                  Optional.ofNullable(step.returns().get(id))));
+        });
+    return new HealthView(
+        image.config().name(),
+        backends,
+        step.healthy(),
+        step.memory().isPanic(),
+        isActing,
+        evidence.probes(),
+        evidence.needed(),
+        evidence.unprobed(),
+        List.copyOf(track.history));
+  }
+
+  /** Backends in words, for the audit. */
+  static String words(SortedMap<Integer, String> backends) {
+    int more = backends.size() - LISTED;
+    return backends.entrySet().stream()
+            .limit(LISTED)
+            .map(each -> "backend %d (%s)".formatted(each.getKey(), each.getValue()))
+            .collect(Collectors.joining(", "))
+        + (more > 0 ? " and %d more".formatted(more) : "");
+  }
+}

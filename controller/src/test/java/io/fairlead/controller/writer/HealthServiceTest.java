@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.spec;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.agents.BucketSetCodec;
+import io.fairlead.controller.backends.BackendView;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.drains.DrainOrder;
+import io.fairlead.controller.image.Drain.Then;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.store.ZooKeeperClient;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.apache.zookeeper.CreateMode;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Backends go out of service and come back by nodes of probes, on a real ZooKeeper. */
+class HealthServiceTest {
+  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final int SETTLE_MILLIS = 1500;
+
+  private TestingServer zookeeper;
+  private CuratorFramework client;
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    zookeeper = TestZooKeeper.start();
+    client = ZooKeeperClient.create(zookeeper.getConnectString());
+    client.start();
+    controller = open("first");
+    assertThat(controller.awaitLeader(SOON)).isTrue();
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(
+        controller
+            .backends()
+            .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
+    check(Optional.of("tcp"));
+    for (String mux : List.of("mux1", "mux2", "mux3")) {
+      put("/fairlead/muxes/" + mux, mux(mux));
+    }
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    controller.close();
+    client.close();
+    zookeeper.close();
+  }
+
+  private FairleadController open(String id) throws Exception {
+    return FairleadController.open(
+        ControllerOptions.of(
+                zookeeper.getConnectString(),
+                FreePorts.nextAddress(),
+                "/fairlead",
+                id,
+                InstantSource.system())
+            .withHealthSettle(Duration.ofMillis(SETTLE_MILLIS)));
+  }
+
+  private void check(Optional<String> kind) throws Exception {
+    ServiceSpec.Health health =
+        new ServiceSpec.Health(
+            kind,
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty());
+    done(
+        controller
+            .services()
+            .changeService(
+                "web", ServiceSpec.builder().healthCheck(health).build(), WriteOptions.COMMIT));
+  }
+
+  private static String mux(String id) {
+    return "{\"format\":1,\"id\":\"%s\",\"version\":\"1\",\"address\":\"10.1.0.11\",\"ports\":[],\"services\":{}}"
+        .formatted(id);
+  }
+
+  private void put(String path, String data) throws Exception {
+    if (client.checkExists().forPath(path) == null) {
+      client.create().creatingParentsIfNeeded().withMode(CreateMode.EPHEMERAL).forPath(path);
+    }
+    client.setData().forPath(path, data.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static String ids(List<Integer> ids) {
+    BitSet set = new BitSet();
+    ids.forEach(set::set);
+    return BucketSetCodec.encode(set);
+  }
+
+  /** The probe of {@code mux} finds these down, and the others of 1..4 up. */
+  private void probe(String mux, Integer... down) throws Exception {
+    List<Integer> bad = List.of(down);
+    ObjectNode node = new ObjectMapper().createObjectNode();
+    node.put("format", 1).put("id", mux).put("version", "1");
+    ObjectNode web = node.putObject("services").putObject("web");
+    int serviceId = controller.plane().read("web", stored -> stored.image().config().id());
+    web.put("id", serviceId);
+    web.put("config", client.checkExists().forPath("/fairlead/services/web/config").getMtime());
+    web.put("kind", "tcp");
+    web.put("up", ids(List.of(1, 2, 3, 4).stream().filter(id -> !bad.contains(id)).toList()));
+    if (bad.isEmpty()) {
+      web.putArray("down");
+    } else {
+      web.putArray("down")
+          .addObject()
+          .put("reason", "refused")
+          .put("vip", "10.99.0.1")
+          .put("protocol", "tcp")
+          .put("port", 80)
+          .put("backends", ids(bad));
+    }
+    web.put("silent", "");
+    put("/fairlead/health/" + mux, node.toString());
+  }
+
+  private void probes(Integer... down) throws Exception {
+    for (String mux : List.of("mux1", "mux2", "mux3")) {
+      probe(mux, down);
+    }
+  }
+
+  private BackendView backend(int id) {
+    return Shown.backends(controller, "web").stream()
+        .filter(view -> view.id() == id)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private List<Integer> unhealthy() {
+    return Shown.backends(controller, "web").stream()
+        .filter(view -> view.state().equals("unhealthy"))
+        .map(BackendView::id)
+        .toList();
+  }
+
+  private void awaitUnhealthy(Integer... ids) {
+    await().atMost(SOON).until(() -> unhealthy().equals(List.of(ids)));
+  }
+
+  private String latestWho() {
+    return controller.audit().page(OptionalLong.empty(), 1).entries().get(0).entry().who();
+  }
+
+  /** Waits until the leader has looked {@code times} times more. */
+  private void looks(int times) throws Exception {
+    for (int i = 0; i < times; i++) {
+      var before = controller.probes().views().get();
+      await().atMost(SOON).until(() -> controller.probes().views().get() != before);
+    }
+  }
+
+  private long generation() {
+    return controller.plane().read("web", stored -> stored.image().ring().generation());
+  }
+
+  @Test
+  void mostProbesTakeABackendOutAndBackWithItsWeight() throws Exception {
+    done(
+        controller
+            .backends()
+            .change("web", List.of(new Change.Weight(2, 70)), WriteOptions.COMMIT));
+    probes();
+    await()
+        .atMost(SOON)
+        .until(() -> controller.probes().views().get().stream().anyMatch(view -> view.acting()));
+    long before = generation();
+    probe("mux1", 2);
+    looks(3);
+    assertThat(generation()).as("one probe's verdict").isEqualTo(before);
+    probe("mux2", 2);
+    awaitUnhealthy(2);
+    assertThat(latestWho()).isEqualTo("health");
+    assertThat(backend(2).weight()).isEqualTo(70);
+    assertThat(backend(2).buckets()).isZero();
+    done(
+        controller
+            .backends()
+            .change("web", List.of(new Change.Weight(2, 80)), WriteOptions.COMMIT));
+    assertThat(unhealthy()).as("a weight is for the return").containsExactly(2);
+    assertThat(backend(2).buckets()).isZero();
+    probes();
+    awaitUnhealthy();
+    assertThat(backend(2).weight()).isEqualTo(80);
+    assertThat(backend(2).buckets()).isPositive();
+    assertThat(controller.probes().views().get().get(0).history()).isNotEmpty();
+  }
+
+  @Test
+  void aNewLeaderAndAnOutageOfZooKeeperFlipNothing() throws Exception {
+    probes(3);
+    awaitUnhealthy(3);
+    long before = generation();
+    FairleadController next = open("next");
+    await().until(next::isServing);
+    controller.close();
+    controller = next;
+    assertThat(controller.awaitLeader(SOON)).isTrue();
+    await()
+        .atMost(SOON)
+        .until(() -> controller.probes().views().get().stream().anyMatch(view -> view.acting()));
+    looks(3);
+    assertThat(unhealthy()).containsExactly(3);
+    zookeeper.restart();
+    await().atMost(SOON).until(() -> controller.plane().health().zookeeper().equals("connected"));
+    looks(4);
+    assertThat(unhealthy()).containsExactly(3);
+    assertThat(generation()).isEqualTo(before);
+  }
+
+  @Test
+  void panicHoldsDrainsAndAnEndOfTheCheckBringThemBack() throws Exception {
+    probes(1, 2);
+    awaitUnhealthy(1, 2);
+    done(controller.probes().holds().holdHealth("web", List.of(1), true, WriteOptions.COMMIT));
+    assertThat(unhealthy()).containsExactly(2);
+    done(controller.probes().holds().holdHealth("web", List.of(1), false, WriteOptions.COMMIT));
+    awaitUnhealthy(1, 2);
+    DrainOrder drain = new DrainOrder(List.of(2), Optional.of(7200), Then.KEEP);
+    done(controller.drains().drain("web", drain, WriteOptions.COMMIT));
+    assertThat(unhealthy()).containsExactly(1);
+    assertThat(backend(2).drain().orElseThrow().weight()).isEqualTo(100);
+    done(controller.drains().undrain("web", List.of(2), WriteOptions.COMMIT));
+    check(Optional.of("none"));
+    awaitUnhealthy();
+    assertThat(backend(2).weight()).isEqualTo(100);
+    assertThat(latestWho()).isEqualTo("health");
+    check(Optional.of("tcp"));
+    probes(1, 2, 3);
+    await()
+        .atMost(SOON)
+        .until(() -> controller.probes().views().get().stream().anyMatch(view -> view.panic()));
+    assertThat(unhealthy()).isEmpty();
+  }
+}
