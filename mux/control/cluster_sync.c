@@ -31,6 +31,9 @@ struct cluster_sync {
 	bool is_restored;
 	struct hello *hello; /* NULL: no hellos */
 	const struct needs *needs;
+	void (*refused)(void *context, const struct reason *why);
+	void *refused_context;
+	char *id;
 	struct service_sync_context context;
 	struct service_list *services;
 	struct tree_access access;
@@ -129,7 +132,32 @@ static void on_connected(void *context)
 	peer_watch_connected(cluster->peers);
 	seed_watch_connected(cluster->seed);
 	service_list_hold(cluster->services); /* it may be another cluster's tree by now */
-	read_cluster(cluster);
+	if (registration_may_serve(cluster->registration))
+		read_cluster(cluster);
+}
+
+static void on_may_serve(void *context)
+{
+	read_cluster(context);
+}
+
+static bool is_own_place(void *context, const char *text, char *address, size_t size)
+{
+	const struct cluster_sync *cluster = context;
+
+	return mux_node_is_place(cluster->self, text, address, size);
+}
+
+static void on_refused(void *context, const char *address)
+{
+	const struct cluster_sync *cluster = context;
+	struct reason why = {{0}};
+
+	reason_set(&why, -EADDRINUSE,
+		   "--id is '%s', which another live mux has, that with the outer source %s; allowed: an id of its own "
+		   "for each mux",
+		   cluster->id, address);
+	cluster->refused(cluster->refused_context, &why);
 }
 
 static void on_disconnected(void *context)
@@ -247,6 +275,7 @@ static char *render(void *context)
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why)
 {
 	static const struct zk_events events = {on_connected, on_disconnected, on_changed};
+	static const struct registration_calls calls = {render, is_own_place, on_may_serve, on_refused};
 	struct cluster_sync *cluster = calloc(1, sizeof(*cluster));
 	char path[PATH_MAX_LEN];
 
@@ -255,9 +284,12 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	cluster->cluster_at = UINT64_MAX;
 	cluster->self = mux_node_begin(options);
 	cluster->root = strdup(options->root);
+	cluster->id = strdup(options->id);
+	cluster->refused = options->refused;
+	cluster->refused_context = options->refused_context;
 	snprintf(path, sizeof(path), "%s/cluster", options->root);
 	cluster->cluster_path = strdup(path);
-	if (!cluster->self || !cluster->root || !cluster->cluster_path)
+	if (!cluster->self || !cluster->root || !cluster->id || !cluster->cluster_path)
 		goto fail;
 	cluster->access.has_login = options->login && options->login->count;
 	cluster->zk = zk_open(options->zookeeper, options->login, &events, cluster);
@@ -268,7 +300,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		goto fail;
 	}
 	snprintf(path, sizeof(path), "%s/muxes/%s", options->root, options->id);
-	cluster->registration = registration_new(cluster->zk, path, render, cluster);
+	cluster->registration = registration_new(cluster->zk, path, &calls, cluster);
 	snprintf(path, sizeof(path), "%s/muxes", options->root);
 	cluster->hello = options->hello;
 	cluster->needs = options->needs;
@@ -321,6 +353,7 @@ void cluster_sync_free(struct cluster_sync *cluster)
 	json_decref(cluster->self);
 	free(cluster->cluster_path);
 	free(cluster->root);
+	free(cluster->id);
 	free(cluster);
 }
 

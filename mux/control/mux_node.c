@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/mux_node.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "config/address.h"
@@ -99,6 +100,28 @@ static json_t *describe_serves(const struct mux_serves *serves)
 	if (serves->buckets)
 		json_object_set_new(told, "buckets", json_integer(serves->buckets));
 	return told;
+}
+
+/* An address of a node, "" if it has none. */
+static const char *address_of(const json_t *node, const char *key)
+{
+	const char *text = json_string_value(json_object_get(node, key));
+
+	return text ? text : "";
+}
+
+bool mux_node_is_place(const json_t *self, const char *text, char *address, size_t size)
+{
+	json_t *node = json_loads(text ? text : "", 0, NULL);
+	const char *first = address_of(node, "address"), *second = address_of(node, "address6");
+	bool is_same = (*first && !strcmp(first, address_of(self, "address"))) ||
+		       (*second && !strcmp(second, address_of(self, "address6")));
+
+	snprintf(address, size, "%.45s%s%.45s", first, *first && *second ? "," : "", second);
+	if (!*address)
+		snprintf(address, size, "none");
+	json_decref(node);
+	return is_same;
 }
 
 json_t *mux_node_begin(const struct cluster_sync_options *options)

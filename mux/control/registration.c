@@ -6,17 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REGISTRATION_ADDRESS_MAX = 128 }; /* of both addresses as text */
+
 struct registration {
 	struct zk_client *zk;
 	char *path;
-	char *(*render)(void *context);
+	struct registration_calls calls;
 	void *context;
 	bool is_ours;
+	bool may_serve;
+	bool is_refused;
 	bool is_writing;   /* a create, a set or a read of its owner is under way */
 	int64_t taken;     /* session that owns it, as last logged */
 	bool has_changed;  /* since the last write was sent */
 	uint64_t write_at; /* when the next write is due */
 	uint64_t retry_at;
+	uint64_t refuse_at; /* when another mux that still has the node is taken for alive; UINT64_MAX: none has it */
 	struct clock_compare clock;
 };
 
@@ -28,6 +33,47 @@ static uint64_t compare_later(const struct registration *own)
 	if (!own->is_ours)
 		return zk_jitter(CLOCK_COMPARE_FIRST_MS);
 	return CLOCK_COMPARE_PERIOD_MS + zk_jitter(CLOCK_COMPARE_PERIOD_MS / 10);
+}
+
+/* No other mux has the id, as far as known. */
+static void allow(struct registration *own)
+{
+	own->refuse_at = UINT64_MAX;
+	if (own->may_serve || own->is_refused)
+		return;
+	own->may_serve = true;
+	own->calls.may_serve(own->context);
+}
+
+/* The server answered, so this is not about the connection. */
+static bool is_answer(int rc)
+{
+	return rc < ZAPIERROR && rc != ZSESSIONEXPIRED && rc != ZCLOSING && rc != ZSESSIONMOVED;
+}
+
+/* The node belongs to another session. */
+static void taken(struct registration *own, const struct zk_reply *reply)
+{
+	char address[REGISTRATION_ADDRESS_MAX];
+	bool is_own = own->calls.is_own_place(own->context, (const char *)reply->data, address, sizeof(address));
+	uint64_t now = zk_now(own->zk);
+
+	if (reply->owner != own->taken)
+		fprintf(stderr, "mux event=node_taken path=%s session=0x%" PRIx64 " address=%s place=%s\n", own->path,
+			(uint64_t)reply->owner, address, is_own ? "own" : "other");
+	own->taken = reply->owner;
+	if (is_own)
+		allow(own);
+	if (own->may_serve || own->is_refused)
+		return;
+	if (own->refuse_at == UINT64_MAX)
+		own->refuse_at = now + REGISTRATION_SESSIONS * (uint64_t)zk_session_ms(own->zk);
+	if (now < own->refuse_at) {
+		own->retry_at = own->refuse_at; /* a last look, unless the watch fires before */
+		return;
+	}
+	own->is_refused = true;
+	own->calls.refused(own->context, address);
 }
 
 static void on_owner(void *context, const struct zk_reply *reply)
@@ -43,15 +89,13 @@ static void on_owner(void *context, const struct zk_reply *reply)
 		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
 		return;
 	}
-	if (reply->owner == zk_session(own->zk)) {
-		own->is_ours = true;
-		write_node(own);
+	if (reply->owner != zk_session(own->zk)) {
+		taken(own, reply);
 		return;
 	}
-	if (reply->owner != own->taken)
-		fprintf(stderr, "mux event=node_taken path=%s session=0x%" PRIx64 "\n", own->path,
-			(uint64_t)reply->owner);
-	own->taken = reply->owner;
+	own->is_ours = true;
+	allow(own);
+	write_node(own);
 }
 
 static void on_created(void *context, const struct zk_reply *reply)
@@ -61,7 +105,7 @@ static void on_created(void *context, const struct zk_reply *reply)
 	own->is_writing = false;
 	if (reply->rc == ZNODEEXISTS) {
 		own->is_writing = true;
-		zk_exists(own->zk, own->path, true, on_owner, own);
+		zk_get(own->zk, own->path, true, on_owner, own);
 		return;
 	}
 	if (reply->rc == ZOK) {
@@ -69,8 +113,11 @@ static void on_created(void *context, const struct zk_reply *reply)
 		own->taken = 0;
 		fprintf(stderr, "mux event=registered path=%s session=0x%" PRIx64 "\n", own->path,
 			(uint64_t)zk_session(own->zk));
+		allow(own);
 	} else {
 		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+		if (is_answer(reply->rc)) /* no folder yet, say: no other mux, either */
+			allow(own);
 	}
 }
 
@@ -95,7 +142,7 @@ static void write_node(struct registration *own)
 
 	if (own->is_writing || !zk_is_connected(own->zk))
 		return;
-	text = own->render(own->context);
+	text = own->calls.render(own->context);
 	if (!text) {
 		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
 		return;
@@ -114,6 +161,7 @@ static void write_node(struct registration *own)
 void registration_connected(struct registration *own)
 {
 	own->is_ours = false; /* until the server confirms it: the session may be new */
+	own->refuse_at = UINT64_MAX;
 	write_node(own);
 }
 
@@ -158,12 +206,17 @@ const struct clock_compare *registration_clock(const struct registration *own)
 	return &own->clock;
 }
 
+bool registration_may_serve(const struct registration *own)
+{
+	return own->may_serve;
+}
+
 bool registration_is_registered(const struct registration *own)
 {
 	return own->is_ours && zk_is_connected(own->zk);
 }
 
-struct registration *registration_new(struct zk_client *zk, const char *path, char *(*render)(void *context),
+struct registration *registration_new(struct zk_client *zk, const char *path, const struct registration_calls *calls,
 				      void *context)
 {
 	struct registration *own = calloc(1, sizeof(*own));
@@ -171,10 +224,11 @@ struct registration *registration_new(struct zk_client *zk, const char *path, ch
 	if (!own)
 		return NULL;
 	own->zk = zk;
-	own->render = render;
+	own->calls = *calls;
 	own->context = context;
 	own->write_at = UINT64_MAX;
 	own->retry_at = UINT64_MAX;
+	own->refuse_at = UINT64_MAX;
 	own->path = strdup(path);
 	if (own->path)
 		return own;

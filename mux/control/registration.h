@@ -3,8 +3,7 @@
  * The mux's own ephemeral node, which shows the controller what the mux has applied (protocol/README.md section 4).
  *
  *	connected -> create -> it exists: ours, from before the connection broke -> write it
- *					      another session's: a mux with our id that was killed, or a second one
- *					      that is alive; wait until it is gone, then create
+ *					      another session's: wait until it is gone, then create
  *	changed   -> at a random moment soon, write the state of that moment, one write at a time
  *
  * The whole ensemble has to agree on each write and sync it, and each generation causes one at every mux, just when
@@ -12,6 +11,12 @@
  * during that time are written once: 100 muxes cause at most 200 writes a second.
  *
  * Without changes the node is written every half minute, to compare clocks (clock_compare.h).
+ *
+ * A node of another session is that of a mux with our id. Its outer sources tell whose: with one of ours it is an earlier
+ * process of this mux, killed or about to stop, and this one serves meanwhile. With others it is another mux. That one
+ * may be dead, with a session that has not expired yet; so this one serves nothing until the node is gone, and gives
+ * up if it still is there after REGISTRATION_SESSIONS session timeouts of one connection. A process that has once had
+ * the node never gives up: it serves, and its VIPs are worth more than its name.
  */
 #ifndef MUX_REGISTRATION_H
 #define MUX_REGISTRATION_H
@@ -21,14 +26,22 @@
 
 enum registration_numbers {
 	REGISTRATION_RETRY_MS = 1000,      /* while the muxes' folder is missing */
+	REGISTRATION_SESSIONS = 2,         /* a server ends a session up to a tick late, and learns of it later still */
 	REGISTRATION_SPREAD_MS = 10,       /* for each other live mux, */
 	REGISTRATION_SPREAD_MAX_MS = 1000, /* up to this: readers of the nodes rely on it */
 };
 
 struct registration;
 
-/* render returns the node's text, which the caller frees with free(). */
-struct registration *registration_new(struct zk_client *zk, const char *path, char *(*render)(void *context),
+struct registration_calls {
+	char *(*render)(void *context); /* the node's text, freed with free() */
+	/* Whether a node is of a mux in our place, whichever process; address: its outer sources, for people. */
+	bool (*is_own_place)(void *context, const char *text, char *address, size_t size);
+	void (*may_serve)(void *context); /* at most once: no other mux has the id, as far as known */
+	void (*refused)(void *context, const char *address); /* at most once: another mux has it, and is alive */
+};
+
+struct registration *registration_new(struct zk_client *zk, const char *path, const struct registration_calls *calls,
 				      void *context);
 /* No request may be under way: after zk_close(). The node vanishes with the session. */
 void registration_free(struct registration *own);
@@ -43,6 +56,8 @@ void registration_watched(struct registration *own, const char *path);
 uint64_t registration_deadline(const struct registration *own);
 void registration_run(struct registration *own, uint64_t now_ms);
 
+/* Whether may_serve() has been called. */
+bool registration_may_serve(const struct registration *own);
 /* Whether the node exists and is ours. */
 bool registration_is_registered(const struct registration *own);
 

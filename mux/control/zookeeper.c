@@ -490,6 +490,11 @@ int64_t zk_session(const struct zk_client *zk)
 	return zk->connected ? zoo_client_id(zk->zhandle)->client_id : 0;
 }
 
+int zk_session_ms(const struct zk_client *zk)
+{
+	return zk->connected ? zoo_recv_timeout(zk->zhandle) : ZK_SESSION_MS;
+}
+
 struct zk_client *zk_open(const char *hosts, const struct login *login, const struct zk_events *events, void *context)
 {
 	struct zk_client *zk = zk_alloc(sizeof(*zk));

@@ -90,6 +90,9 @@ bool zk_is_connected(const struct zk_client *zk);
 /* Id of the session, 0 without one. */
 int64_t zk_session(const struct zk_client *zk);
 
+/* How long the session outlives its client, as the server granted it; ZK_SESSION_MS without one. */
+int zk_session_ms(const struct zk_client *zk);
+
 /* Requests. `watch` asks for zk_events.changed at the next change. fn never runs before these return. */
 void zk_get(struct zk_client *zk, const char *path, bool watch, zk_fn fn, void *context);
 void zk_exists(struct zk_client *zk, const char *path, bool watch, zk_fn fn, void *context);

@@ -93,6 +93,12 @@ void zk_create_ephemeral(struct zk_client *zk, const char *path, const char *tex
 	ask(zk, FAKE_CREATE, path, false, fn, context);
 }
 
+int zk_session_ms(const struct zk_client *zk)
+{
+	(void)zk;
+	return ZK_SESSION_MS;
+}
+
 bool zk_is_connected(const struct zk_client *zk)
 {
 	return !zk->closing;

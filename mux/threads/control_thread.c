@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -43,6 +44,8 @@ struct control_thread {
 	int epoll;
 	int wake;         /* eventfd: the order has changed */
 	enum order order; /* atomic */
+	struct reason refusal;
+	bool is_refused; /* atomic: refusal is written */
 	pthread_t thread;
 };
 
@@ -189,6 +192,16 @@ static int open_needs(struct control_thread *control, struct reason *why)
 	return 0;
 }
 
+/* Ends the program in the way of a signal, which main waits for. */
+static void refused(void *context, const struct reason *why)
+{
+	struct control_thread *control = context;
+
+	control->refusal = *why;
+	__atomic_store_n(&control->is_refused, true, __ATOMIC_RELEASE);
+	kill(getpid(), SIGTERM);
+}
+
 static int open_cluster(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
@@ -213,6 +226,8 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .behind = mux->options->behind,
 	    .hello = control->hello,
 	    .needs = control->needs,
+	    .refused = refused,
+	    .refused_context = control,
 	};
 
 	for (unsigned i = 0; i < mux->ports->count; i++) {
@@ -361,6 +376,14 @@ static void give(struct control_thread *control, enum order order)
 	__atomic_store_n(&control->order, order, __ATOMIC_RELEASE);
 	while (write(control->wake, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+}
+
+int control_thread_refusal(const struct control_thread *control, struct reason *why)
+{
+	if (!__atomic_load_n(&control->is_refused, __ATOMIC_ACQUIRE))
+		return 0;
+	*why = control->refusal;
+	return -EADDRINUSE;
 }
 
 void control_thread_leave(struct control_thread *control)

@@ -32,6 +32,9 @@ struct control_thread;
 /* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
 int control_thread_start(const struct mux *mux, struct control_thread **out, struct reason *why);
 
+/* Why the mux must end, if it must: a SIGTERM to the process says that this has changed. 0, or negative errno. */
+int control_thread_refusal(const struct control_thread *control, struct reason *why);
+
 /* Withdraws the announcements for good; everything else continues. Does not wait for the withdrawal. */
 void control_thread_leave(struct control_thread *control);
 

@@ -164,8 +164,11 @@ static int serve(struct program *p, struct reason *why)
 		preflight_zookeeper_begin(&p->preflight, &p->options);
 		error = start(p, why);
 	}
-	if (!error && !sigwait(&signals, &received))
-		drain(p->control, &p->mux, &signals, received);
+	if (!error && !sigwait(&signals, &received)) {
+		error = control_thread_refusal(p->control, why);
+		if (!error)
+			drain(p->control, &p->mux, &signals, received);
+	}
 	stop(p);
 	preflight_zookeeper_end(&p->preflight);
 	if (!error)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When the mux's own node is written: after changes, and periodically without any, to compare clocks; and what the
- * comparison makes of the answers (clock_compare.h).
+ * comparison makes of the answers (clock_compare.h). And what becomes of a mux whose id another one has.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static const char path[] = "/fairlead/muxes/mux1";
 struct world {
 	struct zk_client *zk;
 	struct registration *own;
+	unsigned may_serve, refused;
 };
 
 static char *render(void *context)
@@ -27,13 +29,36 @@ static char *render(void *context)
 	return zk_copy("{}");
 }
 
+static bool is_own_place(void *context, const char *text, char *address, size_t size)
+{
+	(void)context;
+	snprintf(address, size, "%s", text);
+	return !strcmp(text, "own");
+}
+
+static void may_serve(void *context)
+{
+	struct world *world = context;
+
+	world->may_serve++;
+}
+
+static void refused(void *context, const char *address)
+{
+	struct world *world = context;
+
+	assert_string_equal(address, "other");
+	world->refused++;
+}
+
 static int set_up(void **state)
 {
+	static const struct registration_calls calls = {render, is_own_place, may_serve, refused};
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
 	world->zk = fake_zk_new();
-	world->own = registration_new(world->zk, path, render, NULL);
+	world->own = registration_new(world->zk, path, &calls, world);
 	assert_non_null(world->own);
 	*state = world;
 	return 0;
@@ -110,6 +135,130 @@ static void a_change_does_not_wait_for_the_next_comparison(void **state)
 	assert_int_equal(registration_deadline(world->own), 1001 + CLOCK_COMPARE_PERIOD_MS);
 }
 
+enum { OTHER_SESSION = 99, WAIT_MS = REGISTRATION_SESSIONS * ZK_SESSION_MS };
+
+/* The node exists; its text. */
+static void answer_taken(const struct world *world, const char *text)
+{
+	const struct zk_reply exists = {.rc = ZNODEEXISTS};
+	const struct zk_reply node = {
+	    .rc = ZOK, .owner = OTHER_SESSION, .data = (const uint8_t *)text, .len = strlen(text)};
+
+	assert_int_equal(fake_zk_count(world->zk), 1);
+	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CREATE);
+	fake_zk_answer(world->zk, 0, &exists);
+	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_GET);
+	assert_true(fake_zk_at(world->zk, 0)->watch);
+	fake_zk_answer(world->zk, 0, &node);
+}
+
+static void a_mux_with_the_id_of_a_live_one_is_refused(void **state)
+{
+	const struct world *world = *state;
+
+	registration_connected(world->own);
+	answer_taken(world, "other");
+	assert_int_equal(registration_deadline(world->own), WAIT_MS);
+	run_at(world, WAIT_MS - 1);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	run_at(world, WAIT_MS);
+	answer_taken(world, "other");
+	assert_int_equal(world->refused, 1);
+	assert_int_equal(world->may_serve, 0);
+	registration_watched(world->own, path); /* it writes its node: no second refusal */
+	answer_taken(world, "other");
+	assert_int_equal(world->refused, 1);
+}
+
+static void a_mux_with_the_id_of_a_dead_one_waits_for_its_session(void **state)
+{
+	const struct world *world = *state;
+
+	registration_connected(world->own);
+	answer_taken(world, "other");
+	fake_zk_set_now(world->zk, 5000);
+	registration_watched(world->own, path);
+	answer(world, FAKE_CREATE, 0);
+	assert_true(registration_may_serve(world->own));
+	run_at(world, 2 * WAIT_MS);
+	answer(world, FAKE_SET, clock_compare_now());
+	assert_int_equal(world->may_serve, 1);
+	assert_int_equal(world->refused, 0);
+}
+
+/* A session may outlive its mux by the time that ZooKeeper was away. */
+static void the_wait_begins_anew_with_a_connection(void **state)
+{
+	const struct world *world = *state;
+
+	registration_connected(world->own);
+	answer_taken(world, "other");
+	fake_zk_set_now(world->zk, WAIT_MS - 1);
+	registration_connected(world->own);
+	answer_taken(world, "other");
+	run_at(world, WAIT_MS + 1);
+	if (fake_zk_count(world->zk)) /* the look that was due is no harm */
+		answer_taken(world, "other");
+	assert_int_equal(world->refused, 0);
+	assert_int_equal(registration_deadline(world->own), 2 * WAIT_MS - 1);
+}
+
+static void an_earlier_process_of_the_mux_is_served_beside_for_ever(void **state)
+{
+	const struct world *world = *state;
+
+	registration_connected(world->own);
+	answer_taken(world, "own");
+	assert_int_equal(world->may_serve, 1);
+	run_at(world, 2 * WAIT_MS);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	registration_watched(world->own, path);
+	answer(world, FAKE_CREATE, 0);
+	assert_int_equal(world->may_serve, 1);
+	assert_int_equal(world->refused, 0);
+}
+
+/* One that was cut off while another took its id. */
+static void a_mux_that_had_the_node_is_not_refused(void **state)
+{
+	const struct world *world = *state;
+
+	registration_connected(world->own);
+	answer(world, FAKE_CREATE, 0);
+	run_at(world, 0);
+	answer(world, FAKE_SET, clock_compare_now());
+	registration_connected(world->own);
+	answer_taken(world, "other");
+	run_at(world, 2 * WAIT_MS);
+	while (fake_zk_count(world->zk))
+		answer_taken(world, "other");
+	assert_int_equal(world->refused, 0);
+}
+
+static void who_else_has_the_id_is_asked_until_it_is_known(void **state)
+{
+	static const struct {
+		int rc;
+		bool may_serve;
+	} rows[] = {{ZCONNECTIONLOSS, false}, {ZOPERATIONTIMEOUT, false},
+		    {ZSESSIONEXPIRED, false}, {ZINVALIDSTATE, false},
+		    {ZNONODE, true},          {ZNOAUTH, true}};
+	const struct world *world = *state;
+	uint64_t now = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct zk_reply reply = {.rc = rows[i].rc};
+
+		if (!i)
+			registration_connected(world->own);
+		fake_zk_answer(world->zk, 0, &reply);
+		assert_int_equal(registration_may_serve(world->own), rows[i].may_serve);
+		now += REGISTRATION_RETRY_MS;
+		run_at(world, now);
+		assert_int_equal(fake_zk_count(world->zk), 1);
+	}
+}
+
 static void the_round_trip_counts_in_favour_of_the_clock(void **state)
 {
 	static const struct {
@@ -146,6 +295,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    CASE(the_node_is_written_every_half_minute_to_compare_clocks),
 	    CASE(a_change_does_not_wait_for_the_next_comparison),
+	    CASE(a_mux_with_the_id_of_a_live_one_is_refused),
+	    CASE(a_mux_with_the_id_of_a_dead_one_waits_for_its_session),
+	    CASE(the_wait_begins_anew_with_a_connection),
+	    CASE(an_earlier_process_of_the_mux_is_served_beside_for_ever),
+	    CASE(a_mux_that_had_the_node_is_not_refused),
+	    CASE(who_else_has_the_id_is_asked_until_it_is_known),
 	    cmocka_unit_test(the_round_trip_counts_in_favour_of_the_clock),
 	};
 

@@ -160,3 +160,15 @@ def test_the_preflight_is_of_this_mux(rack: Rack, service: Service, new_mux):
     assert done.returncode == 0 and answer["ready"], done.stdout
     assert {one["check"]: one["verdict"] for one in answer["checks"]}["session"] == "ok"
     assert f"af_xdp:{INSIDE}" in done.stdout
+
+
+def test_the_id_of_a_live_mux_elsewhere_is_refused(tree: Tree, service: Service, new_mux):
+    tree.client.create("/fairlead/muxes/mux1", b'{"address": "10.1.0.12"}', ephemeral=True)
+    mux = new_mux()
+    refused = mux.inside(*mux.command, text=True)
+    assert refused.returncode == 1, refused.stderr
+    assert (
+        "fairlead-p4mux: --id is 'mux1', which another live mux has, that with the outer source 10.1.0.12"
+        in refused.stderr
+    ), refused.stderr
+    assert "event=loaded" not in refused.stderr
