@@ -16,6 +16,7 @@ import io.fairlead.controller.cluster.ClusterRoutes;
 import io.fairlead.controller.drains.DrainRoutes;
 import io.fairlead.controller.drains.DrainsCommand;
 import io.fairlead.controller.events.EventRoutes;
+import io.fairlead.controller.events.EventsCommand;
 import io.fairlead.controller.explain.ExplainCommand;
 import io.fairlead.controller.explain.ExplainRoutes;
 import io.fairlead.controller.explain.RingCommand;
@@ -60,6 +61,7 @@ public final class Resources {
           ExplainCommand.class,
           MuxesCommand.class,
           AgentsCommand.class,
+          EventsCommand.class,
           AuditCommand.class,
           HealthCommand.class);
 

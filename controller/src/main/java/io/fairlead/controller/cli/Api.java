@@ -11,15 +11,23 @@ import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodySubscribers;
 import java.nio.channels.UnresolvedAddressException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 
 /** The controller's REST API from the client's side. */
 public final class Api {
   public static final ObjectMapper JSON = new ObjectMapper();
 
+  private static final int OK = 200;
+  private static final int UNAVAILABLE = 503;
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
 
@@ -35,8 +43,20 @@ public final class Api {
 
   /** A problem document; its message is the document's detail. */
   public static final class RefusedException extends RuntimeException {
+    private final int status;
+
     public RefusedException(String message) {
+      this(message, 0);
+    }
+
+    RefusedException(String message, int status) {
       super(message);
+      this.status = status;
+    }
+
+    /** Whether the same request may succeed later: the controller cannot serve it now. */
+    public boolean isForNow() {
+      return status == UNAVAILABLE;
     }
   }
 
@@ -103,6 +123,55 @@ public final class Api {
     }
   }
 
+  /**
+   * Follows {@code path} until the connection ends.
+   *
+   * @param after the id of the last event that the caller has; empty for those from now on
+   * @param events is given the stream once, and takes events until it has none
+   * @throws RefusedException if the controller refuses
+   * @throws UnreachableException if there was no connection, or its end was not of our making
+   */
+  public void follow(String path, String after, Consumer<EventStream> events) {
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
+    token.ifPresent(secret -> request.header("Authorization", "Bearer " + secret));
+    if (!after.isEmpty()) {
+      request.header("Last-Event-ID", after);
+    }
+    EventStream stream = new EventStream();
+    var answer =
+        http.sendAsync(
+            request.build(),
+            head ->
+                head.statusCode() == OK
+                    ? BodySubscribers.fromLineSubscriber(
+                        stream, given -> "", StandardCharsets.UTF_8, null)
+                    : BodySubscribers.ofString(StandardCharsets.UTF_8));
+    // The end of a good answer comes to the stream behind its last line.
+    answer.whenComplete(
+        (response, broken) -> {
+          if (broken != null || response.statusCode() != OK) {
+            stream.end();
+          }
+        });
+    events.accept(stream);
+    try {
+      HttpResponse<String> response = answer.get(1, TimeUnit.SECONDS);
+      if (response.statusCode() != OK) {
+        reply(response);
+        throw notOurs(response, null);
+      }
+    } catch (ExecutionException e) {
+      String why = e.getCause() instanceof IOException broken ? reason(broken) : e.toString();
+      throw new UnreachableException(
+          "the controller at %s cannot be reached: %s".formatted(base, why), e);
+    } catch (TimeoutException e) {
+      throw new UnreachableException("the controller at %s says nothing".formatted(base), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new UnreachableException("interrupted while waiting for " + base, e);
+    }
+  }
+
   /** Java's client does not say what it could not connect to, nor why. */
   private String reason(IOException e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
@@ -118,7 +187,7 @@ public final class Api {
       JsonNode json = JSON.readTree(response.body());
       String type = response.headers().firstValue("Content-Type").orElse("");
       if (type.startsWith("application/problem+json")) {
-        throw new RefusedException(json.path("detail").asText());
+        throw new RefusedException(json.path("detail").asText(), response.statusCode());
       }
       if (type.startsWith("application/json")) {
         String version = response.headers().firstValue("ETag").orElse("");
