@@ -21,6 +21,7 @@ SCRIPTS = {
     "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
     "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
+    "fairleadctl": ["--runs", "1"],
     "holds": ["--buckets", "4096", "--servers", "16"],
     "hunt": ["--seeds", "1", "--warm", "200", "--queries", "2000", "--loads", "0.5,0.87"],
     "hunt_candidates": ["--small", "--draws", "1"],

@@ -9,10 +9,11 @@ public final class CtlMain {
   private CtlMain() {}
 
   public static void main(String[] args) {
-    System.exit(commandLine().execute(args));
+    System.exit(commandLine(args).execute(args));
   }
 
-  public static CommandLine commandLine() {
-    return Fairleadctl.commandLine(Resources.VERBS);
+  /** For these arguments and no others. */
+  public static CommandLine commandLine(String... args) {
+    return Fairleadctl.commandLine(Resources.VERBS, args);
   }
 }

@@ -14,7 +14,9 @@ public record CtlRun(int exit, String out, String err) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     CommandLine command =
-        CtlMain.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        CtlMain.commandLine(args)
+            .setOut(new PrintWriter(out, true))
+            .setErr(new PrintWriter(err, true));
     return new CtlRun(command.execute(args), out.toString(), err.toString());
   }
 

@@ -11,8 +11,6 @@ import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -21,7 +19,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 /** What a plan and a write say of live connections in the buckets that move, by reports. */
 class LeavingTest {
@@ -187,21 +184,17 @@ class LeavingTest {
   @Test
   void theCommandSaysItInWords() {
     report(1, 999);
-    StringWriter out = new StringWriter();
-    CommandLine command = CtlMain.commandLine().setOut(new PrintWriter(out, true));
     String api = "http://" + server.listen();
-    String[] add = {"--api", api, "backend", "add", "web", "3", "10.2.0.3", "--dry-run"};
-    assertThat(command.execute(add)).isZero();
+    String moves = CtlRun.done(api, "backend add web 3 10.2.0.3 --dry-run");
     String until = ", broken at " + Instant.ofEpochSecond(now + 240) + " if still open";
-    assertThat(out.toString())
+    assertThat(moves)
         .containsPattern(
             "backend 1 gives 17[01] buckets with about 33[0-9] connections: chained" + until)
         .containsPattern(
             "backend 2 gives 17[01] buckets with an unknown number of connections"
                 + " \\(backend 2 has no agent\\): chained"
                 + until);
-    assertThat(command.execute("--api", api, "agents")).isZero();
-    assertThat(out.toString())
+    assertThat(CtlRun.done(api, "agents"))
         .containsPattern("web +1  10.2.0.1  reporting +[0-9.]+  events +999 +1 +0/511")
         .containsPattern("web +2  10.2.0.2  never heard +-");
   }

@@ -88,7 +88,9 @@ public final class Api {
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT_TIMEOUT);
-    authority.ifPresent(path -> builder.sslContext(Authority.trust(path)));
+    if (authority.isPresent() || "http".equals(uri.getScheme())) {
+      builder.sslContext(authority.map(Authority::trust).orElseGet(PlainContext::new));
+    }
     http = builder.build();
   }
 

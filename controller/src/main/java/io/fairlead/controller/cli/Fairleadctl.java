@@ -4,10 +4,12 @@ package io.fairlead.controller.cli;
 import io.fairlead.controller.secret.SecretFile;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
@@ -113,14 +115,34 @@ public final class Fairleadctl {
     return Optional.ofNullable(authority);
   }
 
-  /** With these verbs, each a picocli command. */
-  public static CommandLine commandLine(List<Class<?>> verbs) {
+  /**
+   * With these verbs, each a picocli command. Reading the annotations of all takes longer than a
+   * request, so only the verb that {@code args} name is made whole, and the others are not there;
+   * if none is named, all are, with name and description, for help.
+   */
+  public static CommandLine commandLine(List<Class<?>> verbs, String... args) {
     CommandLine command = new CommandLine(new Fairleadctl());
-    verbs.forEach(command::addSubcommand);
+    List<String> words = List.of(args);
+    List<Class<?>> named = new ArrayList<>(verbs);
+    named.removeIf(verb -> !words.contains(name(verb)));
+    named.forEach(command::addSubcommand);
+    if (named.isEmpty()) {
+      verbs.forEach(verb -> command.addSubcommand(name(verb), described(verb)));
+    }
     return command
         .setUsageHelpAutoWidth(true)
         .setParameterExceptionHandler(Fairleadctl::badUsage)
         .setExecutionExceptionHandler(Fairleadctl::failed);
+  }
+
+  private static String name(Class<?> verb) {
+    return verb.getAnnotation(Command.class).name();
+  }
+
+  private static CommandSpec described(Class<?> verb) {
+    CommandSpec spec = CommandSpec.create().name(name(verb));
+    spec.usageMessage().description(verb.getAnnotation(Command.class).description());
+    return spec;
   }
 
   private static int badUsage(ParameterException e, String[] args) {
