@@ -19,6 +19,10 @@ int main(int argc, char **argv)
 		fputs(probe_usage, stdout);
 		return 0;
 	}
+	if (options.version) {
+		puts("fairlead-probe " FAIRLEAD_VERSION);
+		return 0;
+	}
 	if (loop_run(&options, &why)) {
 		fprintf(stderr, "fairlead-probe: %s\n", why.text);
 		return 1;

@@ -31,6 +31,7 @@ const char probe_usage[] =
     "  --zookeeper-auth FILE  the muxes' logins, as lines USER:PASSWORD\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
     "  --help               this text\n"
+    "  --version            its version\n"
     "\n"
     "Each option can be set in the environment as FAIRLEAD_PROBE_<NAME>; several addresses are separated by spaces\n"
     "there. The command line wins.\n";
@@ -245,6 +246,10 @@ int probe_options_parse(struct probe_options *options, int argc, char *const *ar
 
 		if (!strcmp(argv[i], "--help")) {
 			options->help = true;
+			return 0;
+		}
+		if (!strcmp(argv[i], "--version")) {
+			options->version = true;
 			return 0;
 		}
 		if (at < 0)

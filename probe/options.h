@@ -32,6 +32,7 @@ struct probe_options {
 	struct fl_siphash_key tag_key;
 	struct login login;
 	bool help;
+	bool version;
 };
 
 /* Texts point into argv and the environment. Returns -EINVAL and why on failure. */

@@ -25,6 +25,7 @@ static const char usage[] =
     "       fairlead-server detach --interface IF\n"
     "       fairlead-server show   --interface IF [-o table|json|prometheus]\n"
     "       fairlead-server forget --interface IF --service ID\n"
+    "       fairlead-server --help | --version\n"
     "       with --form module in place of --interface IF: the kernel module, for all interfaces\n"
     "\n"
     "Receives the packets that Fairlead's muxes send to ADDRESS in GUE. Delivers those of new\n"
@@ -88,6 +89,10 @@ int main(int argc, char **argv)
 		fputs(usage, stdout);
 		fputs(mptcp_help, stdout);
 		fputs(agent_help, stdout);
+		return EXIT_DONE;
+	}
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		puts("fairlead-server " FAIRLEAD_VERSION);
 		return EXIT_DONE;
 	}
 	if (argc > 1 && !strcmp(argv[1], "mptcp"))

@@ -45,6 +45,7 @@ const char options_usage[] =
     "  --check              check whether a mux can run here, and exit; exit code 0: it can\n"
     "  --output text|json   format of --check's report     (text)\n"
     "  --help               this text\n"
+    "  --version            its version\n"
     "\n"
     "Each option can be set in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
     "ports are separated by spaces there. The command line wins.\n";
@@ -418,6 +419,10 @@ static int parse_arguments(struct options *options, int argc, char *const *argv,
 			options->help = true;
 			return 0;
 		}
+		if (!strcmp(argv[i], "--version")) {
+			options->version = true;
+			return 0;
+		}
 		if (strncmp(argv[i], "--", 2))
 			return reason_set(why, -EINVAL, "'%s' is not allowed; see --help for what is", argv[i]);
 		equals = strchr(flag, '=');
@@ -480,7 +485,7 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->behind.seconds = 60;
 
 	error = parse_arguments(options, argc, argv, seen, why);
-	if (error || options->help)
+	if (error || options->help || options->version)
 		return error;
 	error = parse_environment(options, environment, seen, why);
 	if (error)

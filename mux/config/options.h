@@ -69,6 +69,7 @@ struct options {
 	bool check;         /* --check: see preflight.h */
 	bool json;          /* --output json, of --check */
 	bool help;
+	bool version;
 };
 
 /* argv excludes the program's name; environment is like environ. Returns -EINVAL and why on failure. */

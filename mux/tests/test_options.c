@@ -229,6 +229,8 @@ static void help_needs_nothing_else(void **state)
 	(void)state;
 	assert_int_equal(parse(&o, "--help", "", &why), 0);
 	assert_true(o.help);
+	assert_int_equal(parse(&o, "--version", "", &why), 0);
+	assert_true(o.version);
 	assert_non_null(strstr(options_usage, "--zookeeper"));
 }
 

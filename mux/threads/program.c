@@ -186,7 +186,7 @@ int program_main(const struct mux_kind *kind, int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "explain"))
 		return explain_main(argc - 2, argv + 2);
 	error = options_parse(&program.options, argc - 1, argv + 1, environ, &why);
-	if (!error && !program.options.help && kind->check)
+	if (!error && !program.options.help && !program.options.version && kind->check)
 		error = kind->check(&program.options, &why);
 	if (error) {
 		fprintf(stderr, "%s: %s\n", kind->program, why.text);
@@ -196,6 +196,10 @@ int program_main(const struct mux_kind *kind, int argc, char **argv)
 		printf("%susage: %s --id NAME --zookeeper HOST:PORT,... --port PORT [--port PORT ...] [options]\n"
 		       "       %s explain --http HOST:PORT SERVICE PROTO SRC:PORT DST:PORT\n\n%s",
 		       kind->about, kind->program, kind->program, options_usage);
+		return 0;
+	}
+	if (program.options.version) {
+		printf("%s %s\n", kind->program, FAIRLEAD_VERSION);
 		return 0;
 	}
 	if (program.options.check)

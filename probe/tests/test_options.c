@@ -75,6 +75,8 @@ static void defaults_and_what_is_given(void **state)
 	assert_string_equal(address_print(&options.outer[1], text), "2001:db8::11");
 	assert_int_equal(parse(&options, "--help|--nonsense", "", &why), 0);
 	assert_true(options.help);
+	assert_int_equal(parse(&options, "--version|--nonsense", "", &why), 0);
+	assert_true(options.version);
 }
 
 static void refusals(void **state)

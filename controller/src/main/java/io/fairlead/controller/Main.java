@@ -5,6 +5,7 @@ import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Security;
+import io.fairlead.controller.cli.Version;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
@@ -43,6 +44,7 @@ import picocli.CommandLine.Option;
       "underscores for dashes; the flag wins. Without --tokens every caller may do",
       "everything: let the API listen where only operators can reach it."
     },
+    versionProvider = Version.class,
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"1:could not start", "2:bad usage", "143:stopped in order by SIGTERM"})
 public class Main implements Callable<Integer> {
@@ -156,6 +158,9 @@ public class Main implements Callable<Integer> {
       usageHelp = true,
       description = "Show this help.")
   private boolean isHelpAsked;
+
+  @Option(names = "--version", versionHelp = true, description = "Show the version.")
+  private boolean isVersionAsked;
 
   @CommandLine.Spec private CommandLine.Model.CommandSpec spec;
 

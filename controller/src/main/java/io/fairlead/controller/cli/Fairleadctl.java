@@ -18,6 +18,7 @@ import picocli.CommandLine.ScopeType;
 @Command(
     name = "fairleadctl",
     description = "Reads and changes a Fairlead cluster through its controller's REST API.",
+    versionProvider = Version.class,
     synopsisSubcommandLabel = "COMMAND",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -85,6 +86,9 @@ public final class Fairleadctl {
       usageHelp = true,
       description = "Show this help.")
   private boolean isHelpAsked;
+
+  @Option(names = "--version", versionHelp = true, description = "Show the version.")
+  private boolean isVersionAsked;
 
   Fairleadctl() {}
 
