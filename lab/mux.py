@@ -53,7 +53,7 @@ class Mux(Node):
                 "--no-huge",
                 *("--withdraw-wait", "1"),
                 *("--state-dir", str(state)),
-                *("--http", f"0.0.0.0:{HTTP_PORT}"),
+                *("--http", f"0.0.0.0:{HTTP_PORT}", "--http-open", "on"),
                 *variant.mux_options,
             ],
             variant.environment,

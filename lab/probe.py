@@ -36,7 +36,16 @@ class Probe:
     def __init__(self, mux: Mux, commands: Path | None = None) -> None:
         """`commands`: the folder that health checks may name files of."""
         self.mux = mux
-        words = ["--id", mux.name, "--zookeeper", connect_string(1), "--http", f"0.0.0.0:{HTTP_PORT}"]
+        words = [
+            "--id",
+            mux.name,
+            "--zookeeper",
+            connect_string(1),
+            "--http",
+            f"0.0.0.0:{HTTP_PORT}",
+            "--http-open",
+            "on",
+        ]
         words += ["--address", mux.address, "--address", mux.address6, "--tag-key", str(key_file(mux.directory))]
         words += ["--commands", str(commands)] if commands else []
         self.process = mux.program("probe", [str(build.PROBE), *words])

@@ -152,7 +152,7 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 	if (!loop->tree)
 		return -EINVAL;
 	sources = (struct page_sources){&loop->pool, &loop->prober, loop->tree, loop->tunnel};
-	loop->page = page_open(options->http_host, options->http_port, &sources, why);
+	loop->page = page_open(&options->http, &sources, why);
 	if (!loop->page)
 		return -EADDRNOTAVAIL;
 	loop->on_signal.ready = on_signal;

@@ -24,7 +24,10 @@ const char probe_usage[] =
     "  --source ADDRESS     address of this host to which servers answer, repeatable, one of each family\n"
     "                                                      (those of --address)\n"
     "  --ports FIRST-LAST   source ports of probes, at least 64 (16384-32767)\n"
-    "  --http HOST:PORT     metrics                        (127.0.0.1:9109)\n"
+    "  --http HOST:PORT|unix:PATH  metrics                 (127.0.0.1:9109)\n"
+    "  --http-cert FILE, --http-key FILE  TLS at --http: certificates and key, PEM; read again when they change\n"
+    "  --http-tokens FILE   bearer tokens that --http accepts, one a line; read again when it changes\n"
+    "  --http-open on|off   on: --http may be an address other than loopback without TLS and tokens  (off)\n"
     "  --commands DIR       folder of the commands that health checks may name (none)\n"
     "  --ca-file FILE       certificates to trust, in place of the system's\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits, as the muxes have it\n"
@@ -124,22 +127,27 @@ static int set_ports(struct probe_options *options, const char *name, const char
 
 static int set_http(struct probe_options *options, const char *name, const char *value, struct reason *why)
 {
-	const char *colon = strrchr(value, ':');
-	size_t len = colon ? (size_t)(colon - value) : 0;
-	unsigned long port;
-	char *end;
+	return http_access_set_address(&options->http, name, value, why);
+}
 
-	if (len >= 2 && value[0] == '[' && value[len - 1] == ']') {
-		value++;
-		len -= 2;
-	}
-	if (!colon || !len || len >= sizeof(options->http_host) || !read_port(colon + 1, &end, &port) || *end)
-		return reason_set(why, -EINVAL, "%s: '%.80s' is not allowed; allowed: HOST:PORT or [IPV6]:PORT", name,
-				  value);
-	memcpy(options->http_host, value, len);
-	options->http_host[len] = 0;
-	options->http_port = (uint16_t)port;
-	return 0;
+static int set_http_cert(struct probe_options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_certificate(&options->http, name, value, why);
+}
+
+static int set_http_key(struct probe_options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_key(&options->http, name, value, why);
+}
+
+static int set_http_tokens(struct probe_options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_tokens(&options->http, name, value, why);
+}
+
+static int set_http_open(struct probe_options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_open(&options->http, name, value, why);
 }
 
 static int set_commands(struct probe_options *options, const char *name, const char *value, struct reason *why)
@@ -179,6 +187,10 @@ static const struct {
     {"source", set_source},
     {"ports", set_ports},
     {"http", set_http},
+    {"http-cert", set_http_cert},
+    {"http-key", set_http_key},
+    {"http-tokens", set_http_tokens},
+    {"http-open", set_http_open},
     {"commands", set_commands},
     {"ca-file", set_ca_file},
     {"tag-key", set_tag_key},
@@ -227,7 +239,7 @@ static int check(struct probe_options *options, struct reason *why)
 	for (int i = 0; i < 2; i++)
 		if (fl_address_is_none(&options->inner[i]))
 			options->inner[i] = options->outer[i];
-	return 0;
+	return http_access_check(&options->http, why);
 }
 
 int probe_options_parse(struct probe_options *options, int argc, char *const *argv, char *const *environment,
@@ -239,8 +251,7 @@ int probe_options_parse(struct probe_options *options, int argc, char *const *ar
 	*options = (struct probe_options){.root = "/fairlead",
 					  .first_port = 16384,
 					  .last_port = 32767,
-					  .http_host = "127.0.0.1",
-					  .http_port = OPTIONS_HTTP_PORT};
+					  .http = {.host = "127.0.0.1", .port = OPTIONS_HTTP_PORT}};
 	for (int i = 0; i < argc && !error; i++) {
 		int at = strncmp(argv[i], "--", 2) ? -1 : find(argv[i] + 2);
 

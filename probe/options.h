@@ -8,6 +8,7 @@
 
 #include <fairlead/hash.h>
 
+#include "config/http_access.h"
 #include "config/login.h"
 #include "config/reason.h"
 
@@ -24,10 +25,9 @@ struct probe_options {
 	struct fl_address outer[2]; /* --address, by family; fl_address_is_none: none */
 	struct fl_address inner[2]; /* --source; else the same */
 	uint16_t first_port, last_port;
-	const char *commands; /* NULL: none */
-	const char *ca_file;  /* NULL: the system's */
-	char http_host[256];
-	uint16_t http_port;
+	const char *commands;    /* NULL: none */
+	const char *ca_file;     /* NULL: the system's */
+	struct http_access http; /* --http, --http-cert, ... */
 	bool has_tag_key;
 	struct fl_siphash_key tag_key;
 	struct login login;

@@ -3,21 +3,18 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <microhttpd.h>
 
+#include "observe/listener.h"
 #include "prober.h"
 #include "tree.h"
 
-enum { CONNECTIONS_MAX = 16, TIMEOUT_S = 10 };
-
 struct page {
-	struct MHD_Daemon *daemon;
+	struct listener *listener;
 	struct page_sources sources;
-	int fd;
 };
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
@@ -101,7 +98,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	if (!out)
 		return MHD_NO;
 	if (is_there)
-		page_write(out, &page->sources);
+		page_write(out, &page->sources), listener_write_metrics(out, "fairlead_probe", page->listener);
 	else
 		fputs("allowed: GET /metrics\n", out);
 	fclose(out);
@@ -116,57 +113,42 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	return result;
 }
 
-struct page *page_open(const char *host, uint16_t port, const struct page_sources *sources, struct reason *why)
+struct page *page_open(const struct http_access *access, const struct page_sources *sources, struct reason *why)
 {
-	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_STREAM};
-	const union MHD_DaemonInfo *info;
 	struct page *page = calloc(1, sizeof(*page));
-	struct addrinfo *at = NULL;
-	char service[8];
+	const struct listener_config config = {.program = "probe", .handler = answer, .context = page};
 
-	snprintf(service, sizeof(service), "%u", port);
-	if (!page || getaddrinfo(host, service, &hints, &at)) {
-		reason_set(why, -EINVAL, "--http: '%s' is not allowed; allowed: an address of this host", host);
-		free(page);
+	if (!page) {
+		reason_set(why, -ENOMEM, "--http: no memory");
 		return NULL;
 	}
 	page->sources = *sources;
-	page->daemon = MHD_start_daemon(MHD_USE_EPOLL | (at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), port, NULL,
-					NULL, answer, page, MHD_OPTION_SOCK_ADDR, at->ai_addr,
-					MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-					MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_END);
-	freeaddrinfo(at);
-	info = page->daemon ? MHD_get_daemon_info(page->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
-	if (info) {
-		page->fd = info->epoll_fd;
+	page->listener = listener_open(access, &config, why);
+	if (page->listener)
 		return page;
-	}
-	reason_set(why, -EADDRNOTAVAIL, "--http: %s port %u can't be listened on: %s", host, port, strerror(errno));
-	if (page->daemon)
-		MHD_stop_daemon(page->daemon);
 	free(page);
 	return NULL;
 }
 
 void page_close(struct page *page)
 {
-	MHD_stop_daemon(page->daemon);
+	listener_close(page->listener);
 	free(page);
 }
 
 int page_fd(const struct page *page)
 {
-	return page->fd;
+	return listener_fd(page->listener);
 }
 
 int page_wait(const struct page *page, int limit)
 {
-	unsigned MHD_LONG_LONG ms;
+	int ms = listener_timeout(page->listener);
 
-	return MHD_get_timeout(page->daemon, &ms) == MHD_YES && ms < (unsigned)limit ? (int)ms : limit;
+	return ms >= 0 && ms < limit ? ms : limit;
 }
 
 void page_run(struct page *page)
 {
-	MHD_run(page->daemon);
+	listener_run(page->listener);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/http_access.h"
 #include "config/reason.h"
 
 struct pool;
@@ -23,8 +24,8 @@ struct page_sources {
 
 struct page;
 
-/* NULL and why if it can't listen on host and port. */
-struct page *page_open(const char *host, uint16_t port, const struct page_sources *sources, struct reason *why);
+/* access is kept. NULL and why if it can't listen there. */
+struct page *page_open(const struct http_access *access, const struct page_sources *sources, struct reason *why);
 void page_close(struct page *page);
 int page_fd(const struct page *page);
 /* Milliseconds until page_run() is due, at most limit. */

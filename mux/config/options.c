@@ -21,7 +21,10 @@ const char options_usage[] =
     "                         net_NAME0,ARGS    any DPDK virtual device\n"
     "  --address ADDRESS    outer source address, repeatable, one of each family\n"
     "                                                      (the first ones of the first port's interface)\n"
-    "  --http HOST:PORT     metrics, health, explain, samples (127.0.0.1:9108)\n"
+    "  --http HOST:PORT|unix:PATH  metrics, health, explain, samples (127.0.0.1:9108)\n"
+    "  --http-cert FILE, --http-key FILE  TLS at --http: certificates and key, PEM; read again when they change\n"
+    "  --http-tokens FILE   bearer tokens that --http accepts, one a line; read again when it changes\n"
+    "  --http-open on|off   on: --http may be an address other than loopback without TLS and tokens  (off)\n"
     "  --hello PORT|off     UDP port of the hellos between muxes, the same at all (6081)\n"
     "  --workers N          packet threads                 (1)\n"
     "  --memory MB          packet memory                  (256)\n"
@@ -81,38 +84,6 @@ static int set_number(unsigned *out, unsigned low, unsigned high, const char *na
 	return 0;
 }
 
-/* Splits HOST:PORT or [IPV6]:PORT; the brackets are left out of host. */
-static int split_host_port(const char *text, size_t len, char *host, size_t size, uint16_t *port)
-{
-	const char *colon = memrchr(text, ':', len);
-	char digits[6] = "", *end;
-	size_t host_len, digits_len;
-	unsigned long number;
-
-	if (!colon)
-		return -EINVAL;
-	host_len = (size_t)(colon - text);
-	digits_len = len - host_len - 1;
-	if (!digits_len || digits_len >= sizeof(digits) || !isdigit((unsigned char)colon[1]))
-		return -EINVAL;
-	memcpy(digits, colon + 1, digits_len);
-	number = strtoul(digits, &end, 10);
-	if (*end || number < 1 || number > 65535)
-		return -EINVAL;
-	if (host_len >= 2 && text[0] == '[' && text[host_len - 1] == ']') {
-		text++;
-		host_len -= 2;
-	} else if (memchr(text, ':', host_len)) {
-		return -EINVAL;
-	}
-	if (!host_len || host_len >= size)
-		return -EINVAL;
-	memcpy(host, text, host_len);
-	host[host_len] = 0;
-	*port = (uint16_t)number;
-	return 0;
-}
-
 static int set_id(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	static const char allowed[] = "letters, digits, '-', '_', '.', at most 63, beginning with a letter or digit";
@@ -135,7 +106,7 @@ static int set_zookeeper(struct options *options, const char *name, const char *
 		char host[OPTIONS_TEXT_MAX + 1];
 		uint16_t port;
 
-		if (split_host_port(at, len, host, sizeof(host), &port))
+		if (host_port_split(at, len, host, sizeof(host), &port))
 			return reason_set(
 			    why, -EINVAL,
 			    "%s: '%s' is not allowed; allowed: HOST:PORT, several separated by commas, PORT "
@@ -231,11 +202,27 @@ static int set_address(struct options *options, const char *name, const char *va
 
 static int set_http(struct options *options, const char *name, const char *value, struct reason *why)
 {
-	if (split_host_port(value, strlen(value), options->http_host, sizeof(options->http_host), &options->http_port))
-		return reason_set(why, -EINVAL,
-				  "%s: '%s' is not allowed; allowed: HOST:PORT, PORT 1..65535, IPv6 in brackets", name,
-				  value);
-	return 0;
+	return http_access_set_address(&options->http, name, value, why);
+}
+
+static int set_http_cert(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_certificate(&options->http, name, value, why);
+}
+
+static int set_http_key(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_key(&options->http, name, value, why);
+}
+
+static int set_http_tokens(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_tokens(&options->http, name, value, why);
+}
+
+static int set_http_open(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	return http_access_set_open(&options->http, name, value, why);
 }
 
 static int set_hello(struct options *options, const char *name, const char *value, struct reason *why)
@@ -365,6 +352,10 @@ static const struct option table[] = {
     {"port", false, set_port},
     {"address", false, set_address},
     {"http", false, set_http},
+    {"http-cert", false, set_http_cert},
+    {"http-key", false, set_http_key},
+    {"http-tokens", false, set_http_tokens},
+    {"http-open", false, set_http_open},
     {"hello", false, set_hello},
     {"workers", false, set_workers},
     {"memory", false, set_memory},
@@ -473,8 +464,8 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	memset(options, 0, sizeof(*options));
 	strcpy(options->root, "/fairlead");
 	strcpy(options->state_dir, "/var/lib/fairlead/mux");
-	strcpy(options->http_host, "127.0.0.1");
-	options->http_port = 9108;
+	strcpy(options->http.host, "127.0.0.1");
+	options->http.port = 9108;
 	options->hello_port = OPTIONS_HELLO_PORT;
 	options->workers = 1;
 	options->memory = 256;
@@ -498,5 +489,5 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 		return reason_set(why, -EINVAL,
 				  "--port is missing; allowed: af_xdp:IFACE, af_packet:IFACE, a PCI "
 				  "address or a DPDK virtual device");
-	return 0;
+	return http_access_check(&options->http, why);
 }

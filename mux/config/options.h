@@ -9,6 +9,7 @@
 
 #include <fairlead/hash.h>
 
+#include "config/http_access.h"
 #include "config/login.h"
 #include "config/reason.h"
 
@@ -49,15 +50,14 @@ struct options {
 	char ports[OPTIONS_PORTS_MAX][OPTIONS_TEXT_MAX + 1]; /* --port, see port.h */
 	struct fl_address address;                           /* --address, IPv4; none: the first port's */
 	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
-	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT, here without an IPv6 host's brackets */
-	uint16_t http_port;
-	unsigned hello_port;         /* --hello; 0: off */
-	unsigned workers;            /* --workers */
-	unsigned memory;             /* --memory, MB */
-	unsigned flows;              /* --flows, of each worker */
-	unsigned withdraw_wait;      /* --withdraw-wait, seconds */
-	unsigned drain;              /* --drain, seconds */
-	bool no_huge;                /* --no-huge */
+	struct http_access http;                             /* --http, --http-cert, ... */
+	unsigned hello_port;                                 /* --hello; 0: off */
+	unsigned workers;                                    /* --workers */
+	unsigned memory;                                     /* --memory, MB */
+	unsigned flows;                                      /* --flows, of each worker */
+	unsigned withdraw_wait;                              /* --withdraw-wait, seconds */
+	unsigned drain;                                      /* --drain, seconds */
+	bool no_huge;                                        /* --no-huge */
 	bool no_exception;           /* not a flag: raw ports without a way to the kernel, for benchmarks */
 	enum announce announce;      /* --announce */
 	bool notices;                /* --notices */

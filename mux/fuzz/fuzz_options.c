@@ -70,8 +70,8 @@ static bool is_text(const char *text, size_t size)
 static void check_ranges(const struct options *o)
 {
 	require(is_text(o->id, sizeof(o->id)) && is_text(o->zookeeper, sizeof(o->zookeeper)));
-	require(is_text(o->root, sizeof(o->root)) && o->root[0] == '/' && is_text(o->http_host, sizeof(o->http_host)));
-	require(o->ports_count >= 1 && o->ports_count <= OPTIONS_PORTS_MAX && o->http_port);
+	require(is_text(o->root, sizeof(o->root)) && o->root[0] == '/' && is_text(o->http.host, sizeof(o->http.host)));
+	require(o->ports_count >= 1 && o->ports_count <= OPTIONS_PORTS_MAX && o->http.port);
 	for (unsigned i = 0; i < o->ports_count; i++) {
 		require(is_text(o->ports[i], sizeof(o->ports[i])));
 		for (unsigned j = 0; j < i; j++)
@@ -89,7 +89,7 @@ static void check_ranges(const struct options *o)
 static void say(const struct options *o, struct words *flags)
 {
 	char text[ADDRESS_TEXT_MAX];
-	bool ipv6 = strchr(o->http_host, ':');
+	bool ipv6 = strchr(o->http.host, ':');
 
 	add(flags, "--id=%s", o->id);
 	add(flags, "--zookeeper=%s", o->zookeeper);
@@ -101,7 +101,7 @@ static void say(const struct options *o, struct words *flags)
 		add(flags, "--address=%s", address_print(&o->address, text));
 	if (!fl_address_is_none(&o->address6))
 		add(flags, "--address=%s", address_print(&o->address6, text));
-	add(flags, ipv6 ? "--http=[%s]:%u" : "--http=%s:%u", o->http_host, o->http_port);
+	add(flags, ipv6 ? "--http=[%s]:%u" : "--http=%s:%u", o->http.host, o->http.port);
 	add(flags, "--workers=%u", o->workers);
 	add(flags, "--memory=%u", o->memory);
 	add(flags, "--flows=%u", o->flows);
@@ -130,8 +130,8 @@ static void check_said(struct options *options)
 	require(!options_parse(&again, flags.count, flags.word, NULL, &why));
 	require(!strcmp(again.id, options->id) && !strcmp(again.zookeeper, options->zookeeper));
 	require(!strcmp(again.state_dir, options->state_dir));
-	require(!strcmp(again.root, options->root) && !strcmp(again.http_host, options->http_host));
-	require(again.http_port == options->http_port && again.ports_count == options->ports_count);
+	require(!strcmp(again.root, options->root) && !strcmp(again.http.host, options->http.host));
+	require(again.http.port == options->http.port && again.ports_count == options->ports_count);
 	for (unsigned i = 0; i < again.ports_count; i++)
 		require(!strcmp(again.ports[i], options->ports[i]));
 	require(fl_address_equal(&again.address, &options->address) &&

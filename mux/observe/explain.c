@@ -11,19 +11,27 @@
 
 #include "config/options.h"
 #include "config/service_config.h"
+#include "observe/bearer.h"
 
 enum exit_code { EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_UNREACHABLE };
 
 enum { TIMEOUT_S = 10, PROTOCOL_LEN_MAX = 16, URL_LEN_MAX = 2048, BODY_MAX = 1 << 20 };
 
 static const char usage[] =
-    "usage: fairlead-mux explain [--http HOST:PORT] [-o text|json] SERVICE PROTOCOL SOURCE:PORT DESTINATION:PORT\n"
+    "usage: fairlead-mux explain [--http HOST:PORT|unix:PATH] [--ca-file FILE] [--token-file FILE] [-o text|json]\n"
+    "                            SERVICE PROTOCOL SOURCE:PORT DESTINATION:PORT\n"
     "Where this mux sends the packets of a connection, and why. PROTOCOL is tcp or udp; IPv6 in brackets.\n"
-    "  --http HOST:PORT  the mux's --http; default 127.0.0.1:9108, or FAIRLEAD_MUX_HTTP\n"
+    "  --http            the mux's --http; default 127.0.0.1:9108, or FAIRLEAD_MUX_HTTP\n"
+    "  --ca-file FILE    by TLS, which the mux has with --http-cert: the certificates to trust\n"
+    "  --token-file FILE the mux's --http-tokens, of which the first one is used, or a file with one token\n"
     "exit codes: 0 answered, 1 refused by the mux, 2 bad usage, 3 mux not reachable\n";
+
+static const char unix_prefix[] = "unix:";
 
 struct question {
 	const char *http;
+	const char *ca_file;    /* NULL: without TLS */
+	const char *token_file; /* NULL: no token */
 	bool json;
 	bool help;
 	const char *service;
@@ -50,22 +58,30 @@ static int parse(int argc, char *const *argv, struct question *out)
 
 	for (int i = 0; i < argc; i++) {
 		bool is_http = !strcmp(argv[i], "--http"), is_format = !strcmp(argv[i], "-o");
+		bool is_ca = !strcmp(argv[i], "--ca-file"), is_token = !strcmp(argv[i], "--token-file");
 
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			out->help = true;
 			return EXIT_OK;
 		}
-		if ((is_http || is_format) && i + 1 == argc)
-			return misused("no value for", argv[i], is_http ? "HOST:PORT" : "text, json");
+		if ((is_http || is_format || is_ca || is_token) && i + 1 == argc)
+			return misused("no value for", argv[i],
+				       is_http     ? "HOST:PORT, unix:PATH"
+				       : is_format ? "text, json"
+						   : "a file");
 		if (is_http) {
 			out->http = argv[++i];
+		} else if (is_ca) {
+			out->ca_file = argv[++i];
+		} else if (is_token) {
+			out->token_file = argv[++i];
 		} else if (is_format) {
 			out->json = !strcmp(argv[++i], "json");
 			if (!out->json && strcmp(argv[i], "text"))
 				return misused("-o", argv[i], "text, json");
 		} else if (argv[i][0] == '-' || count == 4) {
 			return misused(argv[i][0] == '-' ? "unknown flag" : "one word too many", argv[i],
-				       "--http, -o and four words");
+				       "--http, --ca-file, --token-file, -o and four words");
 		} else {
 			words[count++] = argv[i];
 		}
@@ -128,14 +144,22 @@ static size_t receive(char *data, size_t size, size_t count, void *context)
 }
 
 /* Sends the request. Returns the answer's status, or prints the error and returns 0. */
-static long ask(CURL *curl, const char *url, const char *http, struct body *body)
+static long ask(CURL *curl, const char *url, const struct question *question, const char *token, struct body *body)
 {
+	bool is_unix = !strncmp(question->http, unix_prefix, strlen(unix_prefix));
 	char error[CURL_ERROR_SIZE] = "";
 	CURLcode code;
 	long status = 0;
 
 	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_CAINFO, question->ca_file);
+	if (is_unix)
+		curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, question->http + strlen(unix_prefix));
+	if (*token) {
+		curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+		curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, token);
+	}
 	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)TIMEOUT_S);
@@ -146,7 +170,7 @@ static long ask(CURL *curl, const char *url, const char *http, struct body *body
 	if (code == CURLE_OK)
 		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	else
-		fprintf(stderr, "fairlead-mux explain: no mux answers at %s: %s\n", http,
+		fprintf(stderr, "fairlead-mux explain: no mux answers at %s: %s\n", question->http,
 			error[0] ? error : curl_easy_strerror(code));
 	return status;
 }
@@ -244,7 +268,8 @@ static int print(const struct question *question, long status, const struct body
 int explain_main(int argc, char *const *argv)
 {
 	struct question question = {.http = getenv("FAIRLEAD_MUX_HTTP")};
-	char url[URL_LEN_MAX], address[2][64], port[2][16];
+	char url[URL_LEN_MAX], address[2][64], port[2][16], token[BEARER_TOKEN_MAX + 1] = "";
+	struct reason why;
 	struct body body = {0};
 	long status;
 	int code = parse(argc, argv, &question);
@@ -259,24 +284,30 @@ int explain_main(int argc, char *const *argv)
 	if (!question.http)
 		question.http = "127.0.0.1:9108";
 	if (strlen(question.http) > OPTIONS_TEXT_MAX)
-		return misused("--http", question.http, "HOST:PORT");
+		return misused("--http", question.http, "HOST:PORT, unix:PATH");
 	if (!split(question.source, address[0], port[0]))
 		return misused("source", question.source, "ADDRESS:PORT");
 	if (!split(question.destination, address[1], port[1]))
 		return misused("destination", question.destination, "ADDRESS:PORT");
+	if (question.token_file && bearer_first("--token-file", question.token_file, token, &why)) {
+		fprintf(stderr, "fairlead-mux explain: %s\n", why.text);
+		return EXIT_USAGE;
+	}
 	curl = curl_easy_init();
 	if (!curl) {
 		fputs("fairlead-mux explain: libcurl can't start\n", stderr);
 		return EXIT_UNREACHABLE;
 	}
-	snprintf(url, sizeof(url), "http://%s/explain", question.http);
+	snprintf(url, sizeof(url), "%s://%s/explain", question.ca_file ? "https" : "http",
+		 strncmp(question.http, unix_prefix, strlen(unix_prefix)) ? question.http : "mux");
 	append(curl, url, "service", question.service);
 	append(curl, url, "protocol", question.protocol);
 	append(curl, url, "source", address[0]);
 	append(curl, url, "sourcePort", port[0]);
 	append(curl, url, "destination", address[1]);
 	append(curl, url, "destinationPort", port[1]);
-	status = ask(curl, url, question.http, &body);
+	status = ask(curl, url, &question, token, &body);
+	explicit_bzero(token, sizeof(token));
 	code = status ? print(&question, status, &body) : EXIT_UNREACHABLE;
 	free(body.text);
 	curl_easy_cleanup(curl);

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
 #include "notice/notices.h"
+#include "observe/listener.h"
 #include "observe/metrics.h"
 #include "observe/peers_answer.h"
 #include "observe/recording.h"
@@ -27,10 +27,9 @@
 #include "service/tables.h"
 
 struct http {
-	struct MHD_Daemon *daemon;
+	struct listener *listener;
 	struct sources from;
 	struct recording *recording; /* NULL: none is running */
-	int fd;
 };
 
 /* An answer under construction: text is malloc'ed, and the server owns it once the answer is queued. */
@@ -116,6 +115,7 @@ static void get_metrics(struct http *http, struct MHD_Connection *connection, st
 	if (!out)
 		return;
 	metrics_write(out, &http->from);
+	listener_write_metrics(out, "fairlead_mux", http->listener);
 	fclose(out);
 	answer->status = MHD_HTTP_OK;
 	answer->type = "text/plain; version=0.0.4; charset=utf-8";
@@ -512,82 +512,47 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	return send_answer(connection, &answer);
 }
 
-/* The first address of host and port. 0 or a getaddrinfo error. */
-static int resolve(const char *host, uint16_t port, struct sockaddr_storage *out)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-	struct addrinfo *found = NULL;
-	char service[8];
-	int error;
-
-	snprintf(service, sizeof(service), "%u", port);
-	error = getaddrinfo(host, service, &hints, &found);
-	if (error)
-		return error;
-	memcpy(out, found->ai_addr, found->ai_addrlen);
-	freeaddrinfo(found);
-	return 0;
-}
-
-struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct reason *why)
+struct http *http_open(const struct http_access *access, const struct sources *sources, struct reason *why)
 {
 	struct http *http = calloc(1, sizeof(*http));
-	struct sockaddr_storage address = {0};
-	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
-	int error = resolve(host, port, &address);
+	const struct listener_config config = {
+	    .program = "mux", .handler = on_request, .context = http, .flags = MHD_ALLOW_SUSPEND_RESUME};
 
-	if (error || !http) {
-		reason_set(why, -EINVAL, "--http: '%s:%u' can't be listened on: %s; allowed: an address of this host",
-			   host, port, error ? gai_strerror(error) : "no memory");
-		free(http);
+	if (!http) {
+		reason_set(why, -ENOMEM, "--http: no memory");
 		return NULL;
 	}
 	http->from = *sources;
-	if (address.ss_family == AF_INET6)
-		flags |= MHD_USE_IPv6;
-	errno = 0;
-	http->daemon =
-	    MHD_start_daemon(flags, port, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
-			     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-			     (unsigned)HTTP_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
-	if (!http->daemon) {
-		reason_set(why, -EADDRINUSE,
-			   "--http: '%s:%u' can't be listened on: %s; allowed: a free address of this host", host, port,
-			   strerror(errno));
-		free(http);
-		return NULL;
-	}
-	http->fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-	return http;
+	http->listener = listener_open(access, &config, why);
+	if (http->listener)
+		return http;
+	free(http);
+	return NULL;
 }
 
 void http_close(struct http *http)
 {
 	if (http->recording)
 		recording_end(http->recording);
-	MHD_stop_daemon(http->daemon);
+	listener_close(http->listener);
 	free(http);
 }
 
 int http_fd(const struct http *http)
 {
-	return http->fd;
+	return listener_fd(http->listener);
 }
 
 int http_timeout(const struct http *http)
 {
-	MHD_UNSIGNED_LONG_LONG ms = 0;
+	int ms = listener_timeout(http->listener);
 
-	if (MHD_get_timeout(http->daemon, &ms) != MHD_YES)
-		return http->recording ? RECORDING_TICK_MS : -1;
-	if (http->recording && ms > RECORDING_TICK_MS)
-		return RECORDING_TICK_MS;
-	return ms > 60000 ? 60000 : (int)ms;
+	return http->recording && (ms < 0 || ms > RECORDING_TICK_MS) ? RECORDING_TICK_MS : ms;
 }
 
 void http_run(struct http *http)
 {
 	if (http->recording)
 		recording_run(http->recording, clock_ms());
-	MHD_run(http->daemon);
+	listener_run(http->listener);
 }

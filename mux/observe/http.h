@@ -8,20 +8,13 @@
 #ifndef FAIRLEAD_MUX_HTTP_H
 #define FAIRLEAD_MUX_HTTP_H
 
-#include <stdint.h>
-
-#include "config/reason.h"
+#include "config/http_access.h"
 #include "observe/sources.h"
-
-enum http_limits {
-	HTTP_CONNECTIONS_MAX = 64,
-	HTTP_TIMEOUT_S = 10, /* a connection is closed after this long without traffic */
-};
 
 struct http;
 
-/* Returns NULL and why if it can't listen on host and port. */
-struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct reason *why);
+/* access is kept. Returns NULL and why if it can't listen there. */
+struct http *http_open(const struct http_access *access, const struct sources *sources, struct reason *why);
 void http_close(struct http *http);
 
 /* Readable when http_run() has work. */

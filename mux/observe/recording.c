@@ -182,6 +182,8 @@ static bool check_client(struct MHD_Connection *connection, char text[ADDRESS_TE
 
 	if (!client || !fd || getsockname(fd->connect_fd, (struct sockaddr *)&own, &len))
 		return refuse(refusal, MHD_HTTP_FORBIDDEN, "client", "unknown", "this host");
+	if (own.ss_family == AF_UNIX)
+		return true;
 	theirs = address_of_socket(client->client_addr);
 	ours = address_of_socket((const struct sockaddr *)&own);
 	return is_local(&theirs, &ours) ||

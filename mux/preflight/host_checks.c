@@ -225,12 +225,30 @@ static void check_state(struct preflight *preflight, const struct options *optio
 		preflight_add(preflight, "state", NULL, PREFLIGHT_OK, "%s can be written", folder);
 }
 
+/* Whether --http may listen where it is told to. */
+static void check_http(struct preflight *preflight, const struct options *options)
+{
+	struct sockaddr_storage address;
+	struct reason why = {""};
+	socklen_t len;
+
+	if (!*options->http.socket && http_access_resolve(&options->http, &address, &len, &why))
+		preflight_add(preflight, "http", NULL, PREFLIGHT_FAIL, "%s", why.text);
+	else
+		preflight_add(preflight, "http", NULL, PREFLIGHT_OK, "%s",
+			      *options->http.socket        ? "a Unix socket"
+			      : *options->http.certificate ? "TLS"
+			      : options->http.open         ? "open to everyone: --http-open on"
+							   : "a loopback address");
+}
+
 void preflight_host(struct preflight *preflight, const struct options *options)
 {
 	check_privileges(preflight, options);
 	check_hugepages(preflight, options);
 	check_clock(preflight);
 	check_state(preflight, options);
+	check_http(preflight, options);
 	check_bgp(preflight, options);
 	for (unsigned i = 0; i < options->ports_count; i++)
 		preflight_port(preflight, options, options->ports[i]);

@@ -55,8 +55,8 @@ static void defaults_are_as_documented(void **state)
 	assert_string_equal(o.ports[0], "af_xdp:eth0");
 	assert_true(fl_address_is_none(&o.address));
 	assert_true(fl_address_is_none(&o.address6));
-	assert_string_equal(o.http_host, "127.0.0.1");
-	assert_int_equal(o.http_port, 9108);
+	assert_string_equal(o.http.host, "127.0.0.1");
+	assert_int_equal(o.http.port, 9108);
 	assert_int_equal(o.hello_port, 6081);
 	assert_int_equal(o.workers, 1);
 	assert_int_equal(o.memory, 256);
@@ -91,8 +91,8 @@ static void every_flag_is_accepted(void **state)
 	assert_string_equal(o.ports[1], "net_null0,no-rx=1");
 	assert_memory_equal(o.address.bytes + 10, "\xff\xff\x0a\x01\x00\x0b", 6);
 	assert_memory_equal(o.address6.bytes, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x0b", 16);
-	assert_string_equal(o.http_host, "::1");
-	assert_int_equal(o.http_port, 80);
+	assert_string_equal(o.http.host, "::1");
+	assert_int_equal(o.http.port, 80);
 	assert_int_equal(o.workers, 4);
 	assert_int_equal(o.memory, 1024);
 	assert_true(o.no_huge);
@@ -177,6 +177,12 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--http|a:0", "", "--http: 'a:0'", "HOST:PORT"},
 	    {BASE "|--http|a:65536", "", "--http: 'a:65536'", "HOST:PORT"},
 	    {BASE "|--http|::1:80", "", "--http: '::1:80'", "HOST:PORT"},
+	    {BASE "|--http|unix:relative", "", "--http: 'unix:relative'", "absolute path"},
+	    {BASE "|--http-open|yes", "", "--http-open: 'yes'", "on, off"},
+	    {BASE, "FAIRLEAD_MUX_HTTP_CERT=", "FAIRLEAD_MUX_HTTP_CERT: ''", "a file"},
+	    {BASE "|--http-cert|/c", "", "--http-cert is given without --http-key", "both, or neither"},
+	    {BASE, "FAIRLEAD_MUX_HTTP_KEY=/k", "--http-key is given without --http-cert", "both, or neither"},
+	    {BASE "|--http|unix:/s|--http-cert|/c|--http-key|/k", "", "--http-cert: '/c'", "HOST:PORT"},
 	    {BASE "|--zookeeper-auth|/nowhere/at/all", "", "--zookeeper-auth: '/nowhere/at/all'", "can be read"},
 	    {BASE "|--state-dir|state", "", "--state-dir: 'state'", "absolute path, or none"},
 	    {BASE "|--root|fairlead", "", "--root: 'fairlead'", "absolute"},
@@ -269,13 +275,53 @@ static void the_cluster_key_is_read_from_a_file(void **state)
 	}
 }
 
+/* Where --http may listen without --http-open, by whether there are TLS and tokens. */
+static void only_loopback_is_open(void **state)
+{
+	static const struct {
+		const char *host, *certificate, *tokens, *refusal;
+	} rows[] = {
+	    {"127.0.0.1", "", "", NULL},
+	    {"127.8.9.10", "", "", NULL},
+	    {"::1", "", "", NULL},
+	    {"::ffff:127.0.0.1", "", "", NULL},
+	    {"10.1.0.11", "", "", "neither TLS nor tokens protect it; allowed: with --http-cert, --http-key and"},
+	    {"0.0.0.0", "", "", "'0.0.0.0:9108' is not a loopback address"},
+	    {"::", "", "", "':::9108' is not a loopback address"},
+	    {"::ffff:10.1.0.11", "", "", "is not a loopback address"},
+	    {"2001:db8::1", "", "", "is not a loopback address"},
+	    {"10.1.0.11", "", "/t", "tokens would travel without TLS"},
+	    {"10.1.0.11", "/c", "", "no token is asked for"},
+	    {"10.1.0.11", "/c", "/t", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_access access = {.port = 9108};
+		struct sockaddr_storage address;
+		struct reason why = {""};
+		socklen_t len;
+		int error;
+
+		strcpy(access.host, rows[i].host);
+		strcpy(access.certificate, rows[i].certificate);
+		strcpy(access.tokens, rows[i].tokens);
+		error = http_access_resolve(&access, &address, &len, &why);
+		assert_int_equal(error, rows[i].refusal ? -EACCES : 0);
+		if (rows[i].refusal && !strstr(why.text, rows[i].refusal))
+			fail_msg("%s: %s", rows[i].host, why.text);
+		access.open = true;
+		assert_int_equal(http_access_resolve(&access, &address, &len, &why), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(defaults_are_as_documented),          cmocka_unit_test(every_flag_is_accepted),
 	    cmocka_unit_test(flags_override_the_environment),      cmocka_unit_test(every_error_names_its_option),
 	    cmocka_unit_test(too_many_ports_are_rejected),         cmocka_unit_test(help_needs_nothing_else),
-	    cmocka_unit_test(the_cluster_key_is_read_from_a_file),
+	    cmocka_unit_test(the_cluster_key_is_read_from_a_file), cmocka_unit_test(only_loopback_is_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

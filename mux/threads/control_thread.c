@@ -272,7 +272,7 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .id = mux->options->id,
 	};
 
-	control->http = http_open(mux->options->http_host, mux->options->http_port, &sources, why);
+	control->http = http_open(&mux->options->http, &sources, why);
 	return control->http ? 0 : -EADDRNOTAVAIL;
 }
 

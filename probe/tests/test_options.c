@@ -50,8 +50,8 @@ static void defaults_and_what_is_given(void **state)
 	assert_string_equal(options.root, "/fairlead");
 	assert_int_equal(options.first_port, 16384);
 	assert_int_equal(options.last_port, 32767);
-	assert_string_equal(options.http_host, "127.0.0.1");
-	assert_int_equal(options.http_port, 9109);
+	assert_string_equal(options.http.host, "127.0.0.1");
+	assert_int_equal(options.http.port, 9109);
 	assert_null(options.commands);
 	assert_string_equal(address_print(&options.inner[0], text), "10.1.0.11");
 	assert_true(fl_address_is_none(&options.inner[1]));
@@ -66,7 +66,7 @@ static void defaults_and_what_is_given(void **state)
 	assert_string_equal(address_print(&options.outer[1], text), "2001:db8::11");
 	assert_string_equal(address_print(&options.inner[0], text), "10.1.0.12");
 	assert_string_equal(address_print(&options.inner[1], text), "2001:db8::11");
-	assert_string_equal(options.http_host, "::1");
+	assert_string_equal(options.http.host, "::1");
 	assert_int_equal(parse(&options, "",
 			       "FAIRLEAD_PROBE_ID=mux1|FAIRLEAD_PROBE_ZOOKEEPER=zk:2181|"
 			       "FAIRLEAD_PROBE_ADDRESS=10.1.0.11 2001:db8::11",

@@ -5,7 +5,7 @@
  *
  *	control_mux ID ZOOKEEPER HTTP-PORT ANNOUNCE STATE-DIR|none [LOGIN-FILE]
  *
- * Prints "ready" once it answers HTTP; SIGTERM ends it.
+ * HTTP, HTTP_CERT, HTTP_KEY, HTTP_TOKENS in the environment are the flags of fairlead-mux. Prints "ready" once it answers HTTP; SIGTERM ends it.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -20,9 +20,31 @@ static void hop(void *context, const struct fl_address *address, struct next_hop
 	*out = (struct next_hop){.resolved = true};
 }
 
+static int set_http(struct http_access *access, struct reason *why)
+{
+	static const struct {
+		const char *name;
+		int (*set)(struct http_access *access, const char *name, const char *value, struct reason *why);
+	} variables[] = {
+	    {"HTTP", http_access_set_address},
+	    {"HTTP_CERT", http_access_set_certificate},
+	    {"HTTP_KEY", http_access_set_key},
+	    {"HTTP_TOKENS", http_access_set_tokens},
+	};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *value = getenv(variables[i].name);
+
+		if (value && variables[i].set(access, variables[i].name, value, why))
+			return -1;
+	}
+	return http_access_check(access, why);
+}
+
 int main(int argc, char **argv)
 {
-	static struct options options = {.workers = 1, .root = "/fairlead", .notices = true, .http_host = "127.0.0.1"};
+	static struct options options = {
+	    .workers = 1, .root = "/fairlead", .notices = true, .http = {.host = "127.0.0.1"}};
 	static struct ports ports;
 	struct next_hops hops = {.lookup = hop};
 	struct mux mux = {.options = &options, .ports = &ports, .address = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
@@ -41,8 +63,12 @@ int main(int argc, char **argv)
 	snprintf(options.zookeeper, sizeof(options.zookeeper), "%s", argv[2]);
 	if (strcmp(argv[5], "none"))
 		snprintf(options.state_dir, sizeof(options.state_dir), "%s", argv[5]);
-	options.http_port = (uint16_t)atoi(argv[3]);
-	options.hello_port = options.http_port; /* of UDP: of this process alone, as several share an address */
+	options.http.port = (uint16_t)atoi(argv[3]);
+	options.hello_port = options.http.port; /* of UDP: of this process alone, as several share an address */
+	if (set_http(&options.http, &why)) {
+		fprintf(stderr, "control_mux: %s\n", why.text);
+		return 1;
+	}
 	options.announce = strcmp(argv[4], "tun") ? ANNOUNCE_NONE : ANNOUNCE_TUN;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/http_access.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char unix_prefix[] = "unix:";
+
+int host_port_split(const char *text, size_t len, char *host, size_t size, uint16_t *port)
+{
+	const char *colon = memrchr(text, ':', len);
+	char digits[6] = "", *end;
+	size_t host_len, digits_len;
+	unsigned long number;
+
+	if (!colon)
+		return -EINVAL;
+	host_len = (size_t)(colon - text);
+	digits_len = len - host_len - 1;
+	if (!digits_len || digits_len >= sizeof(digits) || !isdigit((unsigned char)colon[1]))
+		return -EINVAL;
+	memcpy(digits, colon + 1, digits_len);
+	number = strtoul(digits, &end, 10);
+	if (*end || number < 1 || number > 65535)
+		return -EINVAL;
+	if (host_len >= 2 && text[0] == '[' && text[host_len - 1] == ']') {
+		text++;
+		host_len -= 2;
+	} else if (memchr(text, ':', host_len)) {
+		return -EINVAL;
+	}
+	if (!host_len || host_len >= size)
+		return -EINVAL;
+	memcpy(host, text, host_len);
+	host[host_len] = 0;
+	*port = (uint16_t)number;
+	return 0;
+}
+
+static int set_socket(struct http_access *access, const char *name, const char *value, struct reason *why)
+{
+	const char *path = value + strlen(unix_prefix);
+
+	if (path[0] != '/' || !path[1] || strlen(path) > HTTP_SOCKET_MAX)
+		return reason_set(why, -EINVAL,
+				  "%s: '%.120s' is not allowed; allowed: unix: and an absolute path of at most %d "
+				  "characters",
+				  name, value, HTTP_SOCKET_MAX);
+	strcpy(access->socket, path);
+	access->host[0] = 0;
+	access->port = 0;
+	return 0;
+}
+
+int http_access_set_address(struct http_access *access, const char *name, const char *value, struct reason *why)
+{
+	if (!strncmp(value, unix_prefix, strlen(unix_prefix)))
+		return set_socket(access, name, value, why);
+	if (host_port_split(value, strlen(value), access->host, sizeof(access->host), &access->port))
+		return reason_set(why, -EINVAL,
+				  "%s: '%.120s' is not allowed; allowed: HOST:PORT, PORT 1..65535, IPv6 in brackets, "
+				  "or unix:PATH",
+				  name, value);
+	access->socket[0] = 0;
+	return 0;
+}
+
+static int set_file(char out[HTTP_TEXT_MAX + 1], const char *name, const char *value, struct reason *why)
+{
+	if (!*value || strlen(value) > HTTP_TEXT_MAX)
+		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: a file, 1..%d characters", name,
+				  value, HTTP_TEXT_MAX);
+	strcpy(out, value);
+	return 0;
+}
+
+int http_access_set_certificate(struct http_access *access, const char *name, const char *value, struct reason *why)
+{
+	return set_file(access->certificate, name, value, why);
+}
+
+int http_access_set_key(struct http_access *access, const char *name, const char *value, struct reason *why)
+{
+	return set_file(access->key, name, value, why);
+}
+
+int http_access_set_tokens(struct http_access *access, const char *name, const char *value, struct reason *why)
+{
+	return set_file(access->tokens, name, value, why);
+}
+
+int http_access_set_open(struct http_access *access, const char *name, const char *value, struct reason *why)
+{
+	if (strcmp(value, "on") && strcmp(value, "off"))
+		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: on, off", name, value);
+	access->open = !strcmp(value, "on");
+	return 0;
+}
+
+int http_access_check(const struct http_access *access, struct reason *why)
+{
+	if (!*access->certificate != !*access->key)
+		return reason_set(why, -EINVAL, "%s is given without %s; allowed: both, or neither",
+				  *access->certificate ? "--http-cert" : "--http-key",
+				  *access->key ? "--http-cert" : "--http-key");
+	if (*access->certificate && *access->socket)
+		return reason_set(why, -EINVAL,
+				  "--http-cert: '%.120s' is not allowed with --http unix:PATH; allowed: HOST:PORT",
+				  access->certificate);
+	return 0;
+}
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
+	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
+
+	if (address->ss_family == AF_INET)
+		return ntohl(ipv4->sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr) ||
+	       (IN6_IS_ADDR_V4MAPPED(&ipv6->sin6_addr) && ipv6->sin6_addr.s6_addr[12] == 127);
+}
+
+int http_access_resolve(const struct http_access *access, struct sockaddr_storage *out, socklen_t *len,
+			struct reason *why)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	struct addrinfo *found = NULL;
+	char port[8];
+	int error;
+
+	snprintf(port, sizeof(port), "%u", access->port);
+	error = getaddrinfo(access->host, port, &hints, &found);
+	if (error)
+		return reason_set(why, -EINVAL,
+				  "--http: '%.120s:%u' can't be listened on: %s; allowed: an address of this host",
+				  access->host, access->port, gai_strerror(error));
+	memcpy(out, found->ai_addr, found->ai_addrlen);
+	*len = found->ai_addrlen;
+	freeaddrinfo(found);
+	if (is_loopback(out) || access->open || (*access->certificate && *access->tokens))
+		return 0;
+	return reason_set(why, -EACCES,
+			  "--http: '%.60s:%u' is not a loopback address, and %s; allowed: with --http-cert, --http-key "
+			  "and --http-tokens, or with --http-open on, which lets everyone read; a loopback address; "
+			  "unix:PATH",
+			  access->host, access->port,
+			  *access->certificate ? "no token is asked for"
+			  : *access->tokens    ? "tokens would travel without TLS"
+					       : "neither TLS nor tokens protect it");
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "observe/watched_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool watched_file_has_changed(struct watched_file *file)
+{
+	struct stat now, *seen = &file->seen;
+	bool is_same;
+
+	if (stat(file->path, &now))
+		memset(&now, 0, sizeof(now));
+	is_same = now.st_dev == seen->st_dev && now.st_ino == seen->st_ino && now.st_size == seen->st_size &&
+		  is_same_time(&now.st_mtim, &seen->st_mtim) && is_same_time(&now.st_ctim, &seen->st_ctim);
+	*seen = now;
+	return !is_same;
+}
+
+char *watched_file_read(const struct watched_file *file, size_t max, size_t *len, struct reason *why)
+{
+	FILE *in = fopen(file->path, "re");
+	struct stat stat;
+	char *text = NULL;
+
+	/* the mode of the open file, not of its name, which may be another file's by then */
+	if (!in || fstat(fileno(in), &stat) || !S_ISREG(stat.st_mode)) {
+		reason_set(why, -EINVAL, "%s: '%.160s' is not allowed: %s; allowed: a file that can be read",
+			   file->option, file->path, in ? "no regular file" : strerror(errno));
+	} else if (file->is_secret && stat.st_mode & 037) {
+		reason_set(why, -EINVAL, "%s: '%.160s' has mode %04o; allowed: 0640 or narrower", file->option,
+			   file->path, (unsigned)stat.st_mode & 07777);
+	} else {
+		text = malloc(max + 2);
+		*len = text ? fread(text, 1, max + 1, in) : 0;
+		if (!*len || *len > max) {
+			reason_set(why, -EINVAL, "%s: '%.160s' is not allowed; allowed: a file of 1..%zu bytes",
+				   file->option, file->path, max);
+			watched_file_free(text, text ? *len : 0);
+			text = NULL;
+		} else {
+			text[*len] = 0;
+		}
+	}
+	if (in)
+		fclose(in);
+	return text;
+}
+
+void watched_file_free(char *text, size_t len)
+{
+	if (text)
+		explicit_bzero(text, len);
+	free(text);
+}
