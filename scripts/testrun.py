@@ -43,7 +43,7 @@ NAMED = 50  # cases of a part that are listed after the table
 # Tests of the lab that bring up labs of their own or take long, the longest first.
 OWN_LABS = (
     *("idle", "drain", "hold", "dead", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp"),
-    *("probe", "controller", "srv6", "ipip", "vlan"),
+    *("health", "probe", "controller", "srv6", "ipip", "vlan"),
 )
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")

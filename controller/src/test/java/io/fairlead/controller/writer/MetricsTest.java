@@ -180,9 +180,14 @@ class MetricsTest extends ServedController {
     assertThat(api.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
     ServiceSpec flows = spec("flows", "10.99.0.2").toBuilder().steering("othello").build();
     done(controller.services().createService(flows, WriteOptions.COMMIT));
-    await()
-        .atMost(Duration.ofSeconds(30))
-        .until(() -> api.get("/metrics").body().contains("fairlead_othello_connections{"));
+    String check = "{\"healthCheck\":{\"kind\":\"tcp\"}}";
+    assertThat(api.send("PATCH", "/v1/services/flows", check).status()).isEqualTo(200);
+    for (String metric :
+        List.of("fairlead_othello_connections", "fairlead_controller_health_panic")) {
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> api.get("/metrics").body().contains(metric + "{"));
+    }
     String scrape = api.get("/metrics").body();
     JsonNode rules =
         new YAMLMapper().readTree(ALERTS.toFile()).path("groups").path(0).path("rules");
