@@ -266,6 +266,19 @@ static char *render(void *context)
 	return results_print(tree->options.pool, tree->options.id);
 }
 
+/* Whoever has the node, this probe goes on and waits until it is gone: both find the same. */
+static bool is_own_place(void *context, const char *text, char *address, size_t size)
+{
+	(void)context, (void)text;
+	snprintf(address, size, "-");
+	return true;
+}
+
+static void on_may_serve(void *context)
+{
+	(void)context;
+}
+
 static void on_hop(void *context, const struct fl_address *address, struct next_hop *out)
 {
 	(void)context;
@@ -277,6 +290,7 @@ struct tree *tree_open(const struct tree_options *options, struct reason *why)
 {
 	static const struct zk_events events = {on_connected, on_disconnected, on_changed};
 	static const struct next_hops hops = {.lookup = on_hop};
+	static const struct registration_calls calls = {render, is_own_place, on_may_serve, NULL};
 	struct tree *tree = calloc(1, sizeof(*tree));
 	char path[PATH_LEN_MAX];
 
@@ -301,7 +315,7 @@ struct tree *tree_open(const struct tree_options *options, struct reason *why)
 	snprintf(tree->root, sizeof(tree->root), "%s", options->root);
 	snprintf(tree->mux_path, sizeof(tree->mux_path), "%s/muxes/%s", options->root, options->id);
 	snprintf(path, sizeof(path), "%s/health/%s", options->root, options->id);
-	tree->registration = registration_new(tree->zk, path, render, tree);
+	tree->registration = registration_new(tree->zk, path, &calls, tree);
 	tree->services = service_list_new(&tree->context, tree->root, &tree->access);
 	if (!tree->registration || !tree->services)
 		goto fail;

@@ -38,7 +38,8 @@ struct registration_calls {
 	/* Whether a node is of a mux in our place, whichever process; address: its outer sources, for people. */
 	bool (*is_own_place)(void *context, const char *text, char *address, size_t size);
 	void (*may_serve)(void *context); /* at most once: no other mux has the id, as far as known */
-	void (*refused)(void *context, const char *address); /* at most once: another mux has it, and is alive */
+	void (*refused)(void *context, const char *address); /* at most once: another mux has it, and is alive. NULL if
+							      is_own_place() never says so */
 };
 
 struct registration *registration_new(struct zk_client *zk, const char *path, const struct registration_calls *calls,
