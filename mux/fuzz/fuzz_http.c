@@ -14,6 +14,7 @@
 #include "../tests/image.h"
 #include "control/cluster_sync.h"
 #include "host/announce.h"
+#include "host/needs.h"
 #include "host/neighbour.h"
 #include "host/port.h"
 #include "control/change_log.h"
@@ -103,6 +104,25 @@ const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluste
 	return &clock;
 }
 
+const struct needs *cluster_sync_needs(const struct cluster_sync *cluster)
+{
+	(void)cluster;
+	return NULL;
+}
+
+const struct need *needs_list(const struct needs *needs, unsigned *count)
+{
+	(void)needs;
+	*count = 0;
+	return NULL;
+}
+
+const char *need_name(enum need_kind kind)
+{
+	(void)kind;
+	return "";
+}
+
 uint64_t cluster_sync_lag_ms(const struct cluster_sync *cluster, const struct service_sync *sync)
 {
 	(void)cluster, (void)sync;
@@ -187,6 +207,7 @@ static struct sockaddr_in address = {.sin_family = AF_INET};
 static void listen_somewhere(const struct sources *sources)
 {
 	socklen_t len = sizeof(address);
+	static struct http_access access = {.host = "127.0.0.1"};
 	struct reason why = {""};
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -197,7 +218,8 @@ static void listen_somewhere(const struct sources *sources)
 		require(probe >= 0 && !bind(probe, (struct sockaddr *)&address, len) &&
 			!getsockname(probe, (struct sockaddr *)&address, &len));
 		close(probe);
-		http = http_open("127.0.0.1", ntohs(address.sin_port), sources, &why);
+		access.port = ntohs(address.sin_port);
+		http = http_open(&access, sources, &why);
 	}
 	if (!http)
 		fprintf(stderr, "%s\n", why.text);

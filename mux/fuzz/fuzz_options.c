@@ -70,8 +70,13 @@ static bool is_text(const char *text, size_t size)
 static void check_ranges(const struct options *o)
 {
 	require(is_text(o->id, sizeof(o->id)) && is_text(o->zookeeper, sizeof(o->zookeeper)));
-	require(is_text(o->root, sizeof(o->root)) && o->root[0] == '/' && is_text(o->http.host, sizeof(o->http.host)));
-	require(o->ports_count >= 1 && o->ports_count <= OPTIONS_PORTS_MAX && o->http.port);
+	require(is_text(o->root, sizeof(o->root)) && o->root[0] == '/');
+	if (*o->http.socket)
+		require(is_text(o->http.socket, sizeof(o->http.socket)) && !*o->http.host && !*o->http.certificate);
+	else
+		require(is_text(o->http.host, sizeof(o->http.host)) && o->http.port);
+	require(!*o->http.certificate == !*o->http.key);
+	require(o->ports_count >= 1 && o->ports_count <= OPTIONS_PORTS_MAX);
 	for (unsigned i = 0; i < o->ports_count; i++) {
 		require(is_text(o->ports[i], sizeof(o->ports[i])));
 		for (unsigned j = 0; j < i; j++)
@@ -101,7 +106,17 @@ static void say(const struct options *o, struct words *flags)
 		add(flags, "--address=%s", address_print(&o->address, text));
 	if (!fl_address_is_none(&o->address6))
 		add(flags, "--address=%s", address_print(&o->address6, text));
-	add(flags, ipv6 ? "--http=[%s]:%u" : "--http=%s:%u", o->http.host, o->http.port);
+	if (*o->http.socket)
+		add(flags, "--http=unix:%s", o->http.socket);
+	else
+		add(flags, ipv6 ? "--http=[%s]:%u" : "--http=%s:%u", o->http.host, o->http.port);
+	if (*o->http.certificate) {
+		add(flags, "--http-cert=%s", o->http.certificate);
+		add(flags, "--http-key=%s", o->http.key);
+	}
+	if (*o->http.tokens)
+		add(flags, "--http-tokens=%s", o->http.tokens);
+	add(flags, "--http-open=%s", o->http.open ? "on" : "off");
 	add(flags, "--workers=%u", o->workers);
 	add(flags, "--memory=%u", o->memory);
 	add(flags, "--flows=%u", o->flows);
@@ -131,6 +146,9 @@ static void check_said(struct options *options)
 	require(!strcmp(again.id, options->id) && !strcmp(again.zookeeper, options->zookeeper));
 	require(!strcmp(again.state_dir, options->state_dir));
 	require(!strcmp(again.root, options->root) && !strcmp(again.http.host, options->http.host));
+	require(!strcmp(again.http.socket, options->http.socket) && !strcmp(again.http.tokens, options->http.tokens));
+	require(!strcmp(again.http.certificate, options->http.certificate));
+	require(!strcmp(again.http.key, options->http.key) && again.http.open == options->http.open);
 	require(again.http.port == options->http.port && again.ports_count == options->ports_count);
 	for (unsigned i = 0; i < again.ports_count; i++)
 		require(!strcmp(again.ports[i], options->ports[i]));
@@ -167,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(why.text[0]);
 		return 0;
 	}
-	if (options.help)
+	if (options.help || options.version)
 		return 0;
 	check_ranges(&options);
 	check_said(&options);
