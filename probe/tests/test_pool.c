@@ -207,9 +207,14 @@ static void expect_vector(json_t *root)
 {
 	json_t *file = vectors_load(vectors_folder, "health.json");
 	json_t *node = json_object_get(json_array_get(json_object_get(file, "nodes"), 0), "node");
+	char *written, *wanted;
 
 	json_object_set(root, "version", json_object_get(node, "version"));
-	assert_true(json_equal(root, node));
+	written = json_dumps(root, JSON_SORT_KEYS);
+	wanted = json_dumps(node, JSON_SORT_KEYS);
+	assert_string_equal(written, wanted);
+	free(written);
+	free(wanted);
 	json_decref(file);
 }
 

@@ -54,6 +54,7 @@ def test_a_host_that_is_ready(check, service: Service):
         "tun",
         "hugepages",
         "state",
+        "http",
         "interface",
         "queues",
         "offloads",
@@ -69,7 +70,7 @@ def test_a_host_that_is_ready(check, service: Service):
 def test_for_people(rack: Rack, service: Service, new_mux):
     done = new_mux(port="af_xdp").inside(*new_mux(port="af_xdp").command, "--check", text=True)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[-1].startswith("ready: 13 checks, 0 failed"), done.stdout
+    assert done.returncode == 0 and lines[-1].startswith("ready: 14 checks, 0 failed"), done.stdout
     assert f"ok    queues      {XDP}: 1, one for each worker" in lines
 
 
