@@ -113,6 +113,8 @@ class ApiVersionsTest extends ServedApi {
             new Write("PATCH", WEB + "/backends/7", "{\"weight\":5}"),
             new Write("POST", WEB + "/drains", "{\"ids\":[8]}"),
             new Write("POST", WEB + "/undrain", "{\"ids\":[8]}"),
+            new Write("POST", WEB + "/hold-health", "{\"ids\":[8]}"),
+            new Write("POST", WEB + "/release-health", "{\"ids\":[8]}"),
             new Write("POST", WEB + "/changes", "{\"changes\":[{\"op\":\"remove\",\"id\":8}]}"),
             new Write("POST", WEB + "/rebalance", "{}"),
             new Write("DELETE", WEB + "/upkeep", ""),
