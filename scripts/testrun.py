@@ -346,8 +346,8 @@ def pytest(results: Path) -> tuple[str | Path, ...]:
 
 def run_lab(part: Part) -> None:
     """
-    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Three runs at a
-    time, because all mostly wait. Each has a network and a /run of its own, so that no run sees another's labs.
+    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size, with the pages
+    made from --help. Three runs at a time, since all mostly wait, each with a network and a /run of its own.
     """
     if part.run("lab/build"):
         part.counts.fail("lab/build failed")
@@ -361,7 +361,8 @@ def run_lab(part: Part) -> None:
     tests = sorted((ROOT / "lab" / "tests").glob("test_*.py"))
     shared = [path for path in tests if path.stem.removeprefix("test_") not in OWN_LABS]
     own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in OWN_LABS}
-    runs = {"shared": shared, "bench": [ROOT / "bench" / "tests"], **own}  # the longest first
+    small = [ROOT / "bench" / "tests", ROOT / "distribution" / "tests"]
+    runs = {"shared": shared, "bench": small, **own}  # the longest first
     for stale in LOGS.glob("lab*.xml"):
         stale.unlink()
 

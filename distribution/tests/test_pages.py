@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from distribution import completion, environment, manual, pages
 from lab import build
-from packaging import completion, environment, manual, pages
 
 TEXT = """usage: tool --id NAME [options]
        tool explain --http HOST:PORT WHAT

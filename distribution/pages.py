@@ -3,7 +3,7 @@
 """
 Writes manual pages, completions and default environment files, all of them from what `--help` prints.
 
-    packaging/pages.py --binaries build/release --jar controller/target/fairlead-controller.jar --out build/pages
+    distribution/pages.py --binaries build/release --jar controller/target/fairlead-controller.jar --out build/pages
 """
 
 import argparse
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from packaging import completion, environment, manual
+from distribution import completion, environment, manual
 
 ROOT = Path(__file__).resolve().parent.parent
 # What `apropos` shows, and the section of the page.
@@ -105,7 +105,7 @@ def said(*command: str | Path) -> str:
 
 def java(jar: Path) -> list[tuple[str, str]]:
     """fairleadctl's commands, the shortest first."""
-    text = said("java", "-cp", jar, ROOT / "packaging" / "CommandHelp.java")
+    text = said("java", "-cp", jar, ROOT / "distribution" / "CommandHelp.java")
     return [tuple(part.split("\n", 1)) for part in text.split("\f")[1:]]
 
 

@@ -45,7 +45,7 @@ def synopsis(lines: list[str]) -> list[str]:
 
 
 def page(name: str, section: int, about: str, version: str, commands: list) -> str:
-    """`commands` are the command's own help and those of its subcommands (packaging/pages.py: Help)."""
+    """`commands` are the command's own help and those of its subcommands (distribution/pages.py: Help)."""
     first, rest = commands[0], commands[1:]
     out = [f'.TH {name.upper()} {section} "" "Fairlead {version}" "Fairlead"']
     out += [".SH NAME", f"{name} \\- {escape(about)}"]
