@@ -10,7 +10,7 @@ again, and each skipped one with its reason, so that the end of a log is a compl
 Parts run one after the other, but for those that only compute (BESIDE): they take what time the others, which mostly
 wait, leave of the processors.
 
-With --long, what CI has no time for runs, too: tests marked `long`, more schedules, switches of steering othello.
+With --long, what CI has no time for runs, too: tests marked `long`, meson's suite `long`, more schedules and switches.
 
 Environment: FUZZ_SECONDS (10, or 20 with --long), time of each fuzzer; CI, if set, adds the fuzzers to the given parts.
 """
@@ -26,9 +26,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
+
+from testcounts import Counts, junit, lines, meson_results, named
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -39,7 +39,6 @@ LONG = "--long"
 # Parts that run beside others, in this order, from the part FROM on, since when processors are mostly idle.
 BESIDE, FROM = ("fuzz", "protocol"), "jepsen"
 IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothing else would
-NAMED = 50  # cases of a part that are listed after the table
 # Tests of the lab that bring up labs of their own or take long, the longest first.
 OWN_LABS = (
     *("idle", "drain", "hold", "dead", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp"),
@@ -48,37 +47,13 @@ OWN_LABS = (
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
 JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat", "p4")
-JEPSEN_SWITCHES = (
-    *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
-    *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
+JEPSEN_SWITCHES = ("chaining-off", "notices-off", "hello-off", "hold-off", "fencing-off")
+JEPSEN_LONG_SWITCHES = (
+    *("clock-check-off", "generation-check-off", "half-delta", "early-ack"),
+    *("second-off", "rule-off", "filter-off", "filter-random"),
 )
-JEPSEN_LONG_SWITCHES = ("second-off", "rule-off", "filter-off", "filter-random")
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
-
-
-@dataclass
-class Counts:
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-    failures: list[str] = field(default_factory=list)  # a sentence each
-    skips: list[str] = field(default_factory=list)
-
-    def fail(self, sentence: str) -> None:
-        self.failed += 1
-        self.failures.append(sentence)
-
-    def skip(self, sentence: str) -> None:
-        self.skipped += 1
-        self.skips.append(sentence)
-
-    def add(self, other: "Counts") -> None:
-        self.passed += other.passed
-        self.failed += other.failed
-        self.skipped += other.skipped
-        self.failures += other.failures
-        self.skips += other.skips
 
 
 class Running:
@@ -189,27 +164,6 @@ class Part:
             self.counts.fail(f"{what} ended with {code}, though no case failed: see build/logs/{self.name}.log")
 
 
-def junit(paths: list[Path]) -> Counts:
-    """Counts the cases in JUnit files, in the dialects of meson, surefire and pytest."""
-    counts = Counts()
-    for path in paths:
-        try:
-            cases = list(ElementTree.parse(path).iter("testcase"))
-        except (OSError, ElementTree.ParseError) as error:
-            counts.fail(f"{path.name} cannot be read: {error}")
-            continue
-        for case in cases:
-            name = f"{case.get('classname') or ''} {case.get('name')}".strip()
-            if case.find("failure") is not None or case.find("error") is not None:
-                counts.fail(name)
-            elif (skipped := case.find("skipped")) is not None:
-                reason = " ".join((skipped.get("message") or skipped.text or "").split())
-                counts.skip(f"{name}: {reason or 'no reason given'}")
-            else:
-                counts.passed += 1
-    return counts
-
-
 def meson_setup(part: Part, folder: Path, *options: str, **environment: str) -> bool:
     if (folder / "build.ninja").exists():
         return True
@@ -217,22 +171,6 @@ def meson_setup(part: Part, folder: Path, *options: str, **environment: str) -> 
     if code:
         part.counts.fail(f"{folder.relative_to(ROOT)} cannot be configured")
     return code == 0
-
-
-def meson_results(folder: Path, suite: str) -> Counts:
-    """
-    Cases from JUnit, and from the JSON log each program that failed without a failed case: after a crash or a time-out
-    JUnit has only the cases that ran.
-    """
-    logs = folder / "meson-logs"
-    cases = logs / f"{suite}.junit.xml"
-    counts = junit([cases] if cases.exists() else [])
-    failed = " ".join(counts.failures)
-    for line in (logs / f"{suite}.json").read_text().splitlines():
-        program = json.loads(line)
-        if program["result"] not in ("OK", "SKIP", "EXPECTEDFAIL") and program["name"] not in failed:
-            counts.fail(f"{program['name']}: {program['result']}")
-    return counts
 
 
 def run_meson(part: Part, folder: Path = SANITIZED, *options: str) -> None:
@@ -243,6 +181,7 @@ def run_meson(part: Part, folder: Path = SANITIZED, *options: str) -> None:
     code = part.run(
         *("meson", "test", "-C", folder, "--suite", part.name, "--logbase", part.name),
         *("--print-errorlogs", "--num-processes", "4"),  # the longest mostly wait
+        *(() if long_too() else ("--no-suite", "long")),
         *("--timeout-multiplier", "20" if part.prefix else "4"),
     )
     if not (folder / "meson-logs" / f"{part.name}.json").exists():
@@ -297,14 +236,6 @@ def run_lines(part: Part, command: str) -> None:
     """Runs a command that prints a line for each case, `ok - NAME` or `not ok - NAME`."""
     code, said = part.capture(command)
     part.settle(lines(said), code, command)
-
-
-def lines(said: str) -> Counts:
-    """Cases from lines `ok - NAME` and `not ok - NAME`."""
-    counts = Counts(passed=len(re.findall(r"^ok - ", said, re.MULTILINE)))
-    for name in re.findall(r"^not ok - (.*)$", said, re.MULTILINE):
-        counts.fail(name)
-    return counts
 
 
 def run_controller(part: Part) -> None:
@@ -540,16 +471,6 @@ def run_part(name: str, is_beside: bool = False) -> tuple[Counts, float]:
         part.show(line)
     part.end()
     return part.counts, time.monotonic() - begin
-
-
-def named(part: str, counts: Counts) -> list[str]:
-    """A line for each failed and each skipped case of a part, at most NAMED of each."""
-    lines = []
-    for what, sentences in (("failed", counts.failures), ("skipped", counts.skips)):
-        lines += [f"{what}: {part}: {sentence}" for sentence in sentences[:NAMED]]
-        if len(sentences) > NAMED:
-            lines.append(f"{what}: {part}: and {len(sentences) - NAMED} more")
-    return lines
 
 
 def run_parts(names: list[str]) -> dict[str, tuple[Counts, float]]:

@@ -67,8 +67,8 @@ def programs() -> None:
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
 
 
-# hunt_servers runs the same lab with the same clients as maat_servers; maat's simulation is short
-LONG = {"maat_servers", "probe"}
+# a minute or two each, and what they run is tested elsewhere: the lab, agents, the controller at its limits
+LONG = {"agents", "hunt_servers", "maat_servers", "probe", "size", "updates"}
 
 
 @pytest.mark.parametrize(

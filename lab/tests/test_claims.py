@@ -19,7 +19,7 @@ def status(lab: Lab) -> dict:
     return lab.api("GET", f"/v1/services/{SERVICE}/othello")
 
 
-@pytest.mark.parametrize("also", ["its own", "nothing"])
+@pytest.mark.parametrize("also", ["its own", pytest.param("nothing", marks=pytest.mark.long)])
 def test_claims(built: None, also: str) -> None:
     """What it claims of others is refused, and the next arrays send them to their servers as before."""
     variant = Variant(agents=True, authorized=True, steering="othello")

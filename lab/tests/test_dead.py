@@ -90,7 +90,8 @@ def remove_plainly(lab: Lab, number: int, service: str = SERVICE) -> dict:
     return plan
 
 
-either_way = pytest.mark.parametrize("plain_first", [False, True], ids=["at once", "after a plain removal"])
+AFTER = pytest.param(True, id="after a plain removal", marks=pytest.mark.long)
+either_way = pytest.mark.parametrize("plain_first", [pytest.param(False, id="at once"), AFTER])
 
 
 @either_way

@@ -100,6 +100,7 @@ def test_it_ends_with_the_last_connection(lab: Lab, traffic: Traffic) -> None:
     assert traffic.broken() == []
 
 
+@pytest.mark.long  # DrainServiceTest has deadlines, with an injected clock
 def test_a_deadline_that_passes(lab: Lab, traffic: Traffic) -> None:
     """With `keep` connections go on, the drain can be undone; with `remove` they break, as its plan says."""
     wait_reported(lab)
@@ -121,6 +122,7 @@ def test_a_deadline_that_passes(lab: Lab, traffic: Traffic) -> None:
     assert {line["server"] for line in traffic.broken()} == {"server3"}
 
 
+@pytest.mark.long
 def test_too_many_at_once(lab: Lab) -> None:
     lab.api("PATCH", f"/v1/services/{SERVICE}", {"maintenance": {"maxDraining": "25%"}})
     drain(lab, 4)

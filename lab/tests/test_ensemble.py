@@ -121,6 +121,7 @@ def expect_alerts(lab: Lab, wanted: dict[str, int], directory: Path) -> None:
         assert differ() == ""
 
 
+@pytest.mark.long  # EnsembleTest does the same to a controller without a lab
 def test_nothing_is_lost_or_repeated_while_each_of_them_is_restarted(ensemble: Lab, tmp_path: Path) -> None:
     """Also, traffic and muxes do not notice the loss of a controller or ZooKeeper server, whether stopped or killed."""
     lab = ensemble

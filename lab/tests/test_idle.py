@@ -115,7 +115,7 @@ def drained_behind_a_mux(lab: Lab) -> list[dict]:
     return broken(traffic)
 
 
-STORIES = (two_drains, rolling_drain, drained_behind_a_mux)
+STORIES = (pytest.param(two_drains, marks=pytest.mark.long), rolling_drain, drained_behind_a_mux)
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)

@@ -28,7 +28,10 @@ INTERVAL = 0.5
 SHORT_RATE = 10
 
 
-@pytest.fixture(scope="module", params=kernels())
+STOCK, *LATER = kernels()
+
+
+@pytest.fixture(scope="module", params=[STOCK, *(pytest.param(one, marks=pytest.mark.long) for one in LATER)])
 def mixed_lab(request: pytest.FixtureRequest, built: None) -> Iterator[Lab]:
     """Two servers of each form."""
     with Lab(servers=2, window=WINDOW, vm_servers=2, vm_kernel=request.param, variant=Variant(agents=True)) as lab:

@@ -150,6 +150,7 @@ def reboot(lab: Lab, current: Mux, late: Mux) -> None:
     assert seen == {current.address}, "the router had a route to a mux whose ring is older than the window"
 
 
+@pytest.mark.long
 def test_a_mux_is_cut_off_for_several_windows(short_lab: Lab) -> None:
     """Servers come and go; it withdraws, and traffic that still gets to it breaks nothing."""
     lab = short_lab
