@@ -4,6 +4,7 @@
 import pytest
 
 from lab import Lab, topology
+from lab.deadline import until
 from lab.rest import Refused
 
 RANGES = [topology.VIPS, topology.VIPS6, topology.RACK]
@@ -29,3 +30,19 @@ def test_no_vip_cuts_the_cluster_off(lab: Lab) -> None:
                 lab.api("PUT", path, {"address": topology.mux_address(1), "weight": 0})
     finally:
         lab.api("PUT", "/v1/cluster", {"vipRanges": RANGES[:2]})
+
+
+def test_a_backend_that_no_mux_reaches_is_named(lab: Lab) -> None:
+    """Nobody has its address. With weight 0 it gets no bucket, so no connection is in danger."""
+    path, address = "/v1/services/web/backends/78", topology.server_address(topology.SERVERS_MAX)
+    muxes = [f"mux{number}" for number in lab.muxes]
+    assert "warnings" not in lab.api("PUT", path, {"address": address, "weight": 0})
+    try:
+        until("muxes tell of it", lambda: lab.api("GET", path)["unreachableBy"] == muxes, 20)
+        others = [one for one in lab.api("GET", "/v1/services/web/backends") if one["id"] != 78]
+        assert others and not any(one["unreachableBy"] for one in others)
+        plan = lab.api("PUT", path + "?dryRun=true", {"address": address, "weight": 0})
+        assert plan["warnings"][0].startswith(f"packets to {address} are dropped by all {len(muxes)} muxes")
+    finally:
+        lab.api("DELETE", path)
+    until("they no longer do", lambda: not any(mux["unreachable"] for mux in lab.api("GET", "/v1/muxes")), 20)

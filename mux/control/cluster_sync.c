@@ -17,6 +17,7 @@
 #include "control/seed_watch.h"
 #include "control/service_list.h"
 #include "control/tree_access.h"
+#include "control/unreachable.h"
 
 enum { PATH_MAX_LEN = 512 };
 
@@ -26,6 +27,7 @@ struct cluster_sync {
 	struct peer_watch *peers;
 	struct seed_watch *seed;
 	struct lag_withdrawal *withdrawal;
+	struct unreachable *unreachable;
 	struct state_keeper *state; /* NULL: nothing is kept on disk */
 	uint64_t restore_at;        /* 0: not known yet, UINT64_MAX: never */
 	bool is_restored;
@@ -308,10 +310,12 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	cluster->seed = seed_watch_new(cluster->zk, options->root, options->tables);
 	cluster->withdrawal =
 	    lag_withdrawal_new(cluster->zk, path, options->id, &options->behind, hello_peers(options->hello));
+	cluster->unreachable = unreachable_new();
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
 	cluster->services = service_list_new(&cluster->context, cluster->root, &cluster->access);
-	if (!cluster->registration || !cluster->peers || !cluster->seed || !cluster->withdrawal || !cluster->services ||
+	if (!cluster->registration || !cluster->peers || !cluster->seed || !cluster->withdrawal ||
+	    !cluster->unreachable || !cluster->services ||
 	    (options->state_dir && *options->state_dir && !cluster->state))
 		goto fail;
 	cluster->context = (struct service_sync_context){
@@ -348,6 +352,7 @@ void cluster_sync_free(struct cluster_sync *cluster)
 	seed_watch_free(cluster->seed);
 	if (cluster->withdrawal)
 		lag_withdrawal_free(cluster->withdrawal);
+	unreachable_free(cluster->unreachable);
 	state_keeper_free(cluster->state);
 	service_list_free(cluster->services);
 	json_decref(cluster->self);
@@ -414,6 +419,8 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 	count = service_list_count(cluster->services);
 	if (lag_withdrawal_run(cluster->withdrawal, syncs, count, follows, now_ms))
 		note_change(cluster);
+	if (unreachable_run(cluster->unreachable, syncs, count, now_ms))
+		note_change(cluster);
 	hello_round_run(cluster->hello, syncs, count, now_ms);
 }
 
@@ -432,6 +439,11 @@ void cluster_sync_guard(struct cluster_sync *cluster)
 	for (unsigned i = 0; i < service_list_count(cluster->services); i++)
 		service_sync_guard(syncs[i]);
 	note_change(cluster);
+}
+
+const struct unreachable *cluster_sync_unreachable(const struct cluster_sync *cluster)
+{
+	return cluster->unreachable;
 }
 
 const struct needs *cluster_sync_needs(const struct cluster_sync *cluster)

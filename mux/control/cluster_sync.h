@@ -78,6 +78,8 @@ bool cluster_sync_is_restored(const struct cluster_sync *cluster);
 /* NULL: nothing is kept on disk. */
 const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster);
 bool cluster_sync_is_registered(const struct cluster_sync *cluster);
+/* The backends that the mux can't send to. */
+const struct unreachable *cluster_sync_unreachable(const struct cluster_sync *cluster);
 /* NULL: the mux needs nothing. */
 const struct needs *cluster_sync_needs(const struct cluster_sync *cluster);
 /* The mux's clock against ZooKeeper's, at the last write of the mux's own node. */

@@ -6,6 +6,7 @@
 
 #include "config/address.h"
 #include "control/serves.h"
+#include "control/unreachable.h"
 #include "host/needs.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -65,7 +66,8 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 			 (published->restored &&
 			  json_object_set_new(service, "restored", json_integer(published->restored)));
 	}
-	failed = failed || json_object_set_new(all, "needs", describe_needs(cluster_sync_needs(cluster)));
+	failed = failed || json_object_set_new(all, "needs", describe_needs(cluster_sync_needs(cluster))) ||
+		 unreachable_describe(cluster_sync_unreachable(cluster), all);
 	if (!failed && !json_object_set(all, "services", services))
 		text = json_dumps(all, JSON_COMPACT);
 	json_decref(services);

@@ -72,7 +72,7 @@ public final class Resources {
     Plane plane = controller.plane();
     return List.of(
         new ServiceRoutes(plane, controller.services(), controller.muxes()),
-        new BackendRoutes(controller.backends()),
+        new BackendRoutes(plane, controller.backends(), controller.muxes()),
         new ClusterRoutes(controller.cluster()),
         new DrainRoutes(plane, controller.drains(), controller.drainWatch()),
         controller.probes(),

@@ -61,7 +61,8 @@ public final class SabotagedController extends Main {
       resources.replaceAll(
           resource ->
               resource instanceof BackendRoutes
-                  ? new BackendRoutes(new EarlyAck(controller.backends()))
+                  ? new BackendRoutes(
+                      controller.plane(), new EarlyAck(controller.backends()), controller.muxes())
                   : resource);
     }
     return resources;

@@ -355,6 +355,11 @@ public final class BackendCommands {
 
     private static String state(JsonNode backend) {
       String state = backend.path("state").asText();
+      if (!backend.path("unreachableBy").isEmpty()) {
+        List<String> muxes = new ArrayList<>();
+        backend.path("unreachableBy").forEach(mux -> muxes.add(mux.asText()));
+        state += ", unreachable by " + String.join(" ", muxes);
+      }
       if (backend.path("drain").has("end")) {
         return "drained: " + backend.path("drain").path("end").path("reason").asText();
       }

@@ -5,14 +5,24 @@ import io.fairlead.controller.api.Request;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.api.Write;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.Unreachable;
+import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.ring.Address;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The backends of a service, one by one or many at once. */
-public record BackendRoutes(Backends backends) implements Resource {
+public record BackendRoutes(Plane plane, Backends backends, Supplier<List<MuxView>> muxes)
+    implements Resource {
   private static final int LISTED_IDS = 20;
 
   /** The body of a PUT; the id is in the path. */
@@ -31,10 +41,10 @@ public record BackendRoutes(Backends backends) implements Resource {
   public void register(Routes routes) {
     routes.listOfService(
         "listBackends",
-        service -> BackendView.of(service.image()),
+        service -> BackendView.of(service.image(), muxes.get()),
         BackendView::id,
         BackendRoutes::id);
-    routes.ofService("getBackend", BackendRoutes::backend);
+    routes.ofService("getBackend", this::backend);
     routes.write("putBackend", this::put);
     routes.write(
         "changeBackend",
@@ -47,30 +57,57 @@ public record BackendRoutes(Backends backends) implements Resource {
         "changeBackends",
         request -> {
           List<Change> changes = request.body(Changes.class).changes();
-          return Write.of(options -> backends.change(request.service(), changes, options));
+          return Write.of(options -> backends.change(request.service(), changes, options))
+              .telling(result -> warned(result, changes));
         });
   }
 
   private Write put(Request request) {
     Change.Put change = request.body(Spec.class).change(id(request));
     return Write.creating(
-        options -> backends.change(request.service(), List.of(change), options),
-        result -> "/v1/services/%s/backends/%d".formatted(result.service(), change.id()));
+            options -> backends.change(request.service(), List.of(change), options),
+            result -> "/v1/services/%s/backends/%d".formatted(result.service(), change.id()))
+        .telling(result -> warned(result, List.of(change)));
   }
 
   private Write change(Request request, Change change) {
-    return Write.of(options -> backends.change(request.service(), List.of(change), options));
+    return Write.of(options -> backends.change(request.service(), List.of(change), options))
+        .telling(result -> warned(result, List.of(change)));
   }
 
-  private static BackendView backend(Request request, StoredService service) {
-    List<BackendView> backends = BackendView.of(service.image());
-    return backends.stream()
+  /** With the backends of the pool, as it is then, that muxes can't send to. */
+  private Result warned(Result result, List<Change> changes) {
+    List<MuxView> live = muxes.get();
+    Map<Integer, String> pool = new TreeMap<>();
+    plane.services().stream()
+        .filter(stored -> stored.image().config().name().equals(result.service()))
+        .flatMap(stored -> stored.image().wanted().values().stream())
+        .forEach(member -> pool.put(member.id(), member.address().toString()));
+    for (Change change : changes) {
+      if (change instanceof Change.Add add) {
+        put(pool, add.id(), add.address());
+      } else if (change instanceof Change.Put put) {
+        put(pool, put.id(), put.address());
+      } else if (change instanceof Change.Remove) {
+        pool.remove(change.id());
+      }
+    }
+    return result.withWarnings(Unreachable.warnings(new LinkedHashSet<>(pool.values()), live));
+  }
+
+  private static void put(Map<Integer, String> pool, int id, String text) {
+    Address.parse(text).ifPresent(address -> pool.put(id, address.toString()));
+  }
+
+  private BackendView backend(Request request, StoredService service) {
+    List<BackendView> views = BackendView.of(service.image(), muxes.get());
+    return views.stream()
         .filter(backend -> backend.id() == id(request))
         .findFirst()
         .orElseThrow(
             () ->
                 new Refusal(
-                    Refusal.Kind.NOT_FOUND, "id", Integer.toString(id(request)), listed(backends)));
+                    Refusal.Kind.NOT_FOUND, "id", Integer.toString(id(request)), listed(views)));
   }
 
   private static String listed(List<BackendView> backends) {

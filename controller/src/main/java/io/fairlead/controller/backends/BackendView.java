@@ -4,6 +4,8 @@ package io.fairlead.controller.backends;
 import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.Transitions.SlowStart;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.Unreachable;
 import java.util.List;
 import java.util.Optional;
 
@@ -12,6 +14,7 @@ import java.util.Optional;
  * @param state "active" (weight > 0), "draining" (weight 0) or "unhealthy"
  * @param slowStart of a backend whose share still grows
  * @param drain of one that is waited for
+ * @param unreachableBy ids of muxes that can't send to it now
  */
 public record BackendView(
     int id,
@@ -20,7 +23,8 @@ public record BackendView(
     String state,
     int buckets,
     Optional<Growth> slowStart,
-    Optional<Draining> drain) {
+    Optional<Draining> drain,
+    List<String> unreachableBy) {
   /**
    * Times are Unix seconds.
    *
@@ -57,14 +61,15 @@ public record BackendView(
    */
   public record Ended(String reason, long at, Optional<Long> connections) {}
 
-  /** One whose share is that of its weight, and that is not waited for. */
+  /** One whose share is that of its weight, that is not waited for, and that all muxes reach. */
   public BackendView(int id, String address, int weight, String state, int buckets) {
-    this(id, address, weight, state, buckets, Optional.empty(), Optional.empty());
+    this(id, address, weight, state, buckets, Optional.empty(), Optional.empty(), List.of());
   }
 
   /** By ascending id; removed backends are not listed. */
-  public static List<BackendView> of(ServiceImage image) {
+  public static List<BackendView> of(ServiceImage image, List<MuxView> muxes) {
     int[] owned = image.ring().owned();
+    List<MuxView> missing = muxes.stream().filter(mux -> !mux.unreachable().isEmpty()).toList();
     return image.wanted().values().stream()
         .map(
             member ->
@@ -77,7 +82,8 @@ public record BackendView(
                     Optional.ofNullable(image.transitions().slowStarts().get(member.id()))
                         .map(Growth::of),
                     Optional.ofNullable(image.transitions().drains().get(member.id()))
-                        .map(Draining::of)))
+                        .map(Draining::of),
+                    Unreachable.muxesOf(member.address().toString(), missing)))
         .toList();
   }
 }

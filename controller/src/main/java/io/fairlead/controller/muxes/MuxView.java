@@ -10,7 +10,9 @@ import java.util.stream.Stream;
 /**
  * {@code kind} is "c" or "p4"; {@code address} is its outer IPv4 source, {@code address6} its IPv6
  * one. {@code serves} is absent if it does not restrict what it serves. {@code needs} says of
- * addresses that it must reach, or sends from, what for: a VIP there would cut it off.
+ * addresses that it must reach, or sends from, what for: a VIP there would cut it off. {@code
+ * unreachable} has backends that it can't send to, and the word for why; {@code unreachableMore}
+ * are left out.
  */
 public record MuxView(
     String id,
@@ -21,7 +23,23 @@ public record MuxView(
     List<String> ports,
     Optional<MuxServes> serves,
     Map<String, String> needs,
+    Map<String, String> unreachable,
+    int unreachableMore,
     Map<String, MuxService> services) {
+  /** One that reaches all backends. */
+  public MuxView(
+      String id,
+      String kind,
+      String version,
+      Optional<String> address,
+      Optional<String> address6,
+      List<String> ports,
+      Optional<MuxServes> serves,
+      Map<String, String> needs,
+      Map<String, MuxService> services) {
+    this(id, kind, version, address, address6, ports, serves, needs, Map.of(), 0, services);
+  }
+
   /** Its outer sources. */
   @JsonIgnore
   public List<String> addresses() {

@@ -50,6 +50,8 @@ public final class MuxWatch implements AutoCloseable {
       List<String> ports,
       JsonNode serves,
       JsonNode needs,
+      JsonNode unreachable,
+      int unreachableMore,
       Map<String, ServiceNode> services) {
     boolean isWhole() {
       return format == FORMAT
@@ -149,7 +151,9 @@ public final class MuxWatch implements AutoCloseable {
                   mux.address6(),
                   List.copyOf(mux.ports()),
                   serves(id, mux.serves()),
-                  needs(id, mux.needs()),
+                  words(id, "needs", mux.needs()),
+                  words(id, "unreachable", mux.unreachable()),
+                  Math.max(mux.unreachableMore(), 0),
                   Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)))));
     } catch (IOException e) {
       LOG.warn(
@@ -171,24 +175,26 @@ public final class MuxWatch implements AutoCloseable {
     }
   }
 
-  /** Absent of a mux of an older version. */
-  private static Map<String, String> needs(String id, JsonNode node) {
-    Map<String, String> needs = new TreeMap<>();
+  /** Words by address; a field is absent of a mux of an older version. */
+  private static Map<String, String> words(String id, String field, JsonNode node) {
+    Map<String, String> words = new TreeMap<>();
     if (node == null) {
-      return needs;
+      return words;
     }
-    for (Map.Entry<String, JsonNode> need : node.properties()) {
-      if (Address.parse(need.getKey()).isPresent() && need.getValue().isTextual()) {
-        needs.put(need.getKey(), need.getValue().asText());
+    for (Map.Entry<String, JsonNode> word : node.properties()) {
+      Optional<Address> address = Address.parse(word.getKey());
+      if (address.isPresent() && word.getValue().isTextual()) {
+        words.put(address.get().toString(), word.getValue().asText());
       } else {
         LOG.warn(
-            "the node of mux '{}': needs has '{}': {}; it is left out",
+            "the node of mux '{}': {} has '{}': {}; it is left out",
             id,
-            need.getKey(),
-            need.getValue());
+            field,
+            word.getKey(),
+            word.getValue());
       }
     }
-    return needs;
+    return words;
   }
 
   private static String id(ChildData node) {

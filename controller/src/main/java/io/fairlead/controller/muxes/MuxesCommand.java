@@ -15,6 +15,8 @@ import picocli.CommandLine.Command;
     footerHeading = "%nExample:%n",
     footer = "  fairleadctl muxes")
 public final class MuxesCommand extends Verb {
+  private static final int NAMED = 8;
+
   @Override
   public Integer call() {
     print(api().get("/v1/muxes"), this::printMuxes);
@@ -80,6 +82,7 @@ public final class MuxesCommand extends Verb {
     if (!limits.isEmpty()) {
       out().printf("%s serves services with %s%n", id, String.join("; ", limits));
     }
+    printUnreachable(id, mux);
     for (Map.Entry<String, JsonNode> service : mux.path("services").properties()) {
       if (service.getValue().has("why")) {
         out()
@@ -87,6 +90,22 @@ public final class MuxesCommand extends Verb {
                 "%s refuses of %s: %s%n",
                 id, service.getKey(), service.getValue().path("why").asText());
       }
+    }
+  }
+
+  /** The backends that a mux can't send to, and why. */
+  private void printUnreachable(String id, JsonNode mux) {
+    JsonNode unreachable = mux.path("unreachable");
+    List<String> named = new ArrayList<>();
+    unreachable.properties().stream()
+        .limit(NAMED)
+        .forEach(each -> named.add(each.getKey() + ": " + each.getValue().asText()));
+    long more = unreachable.size() - named.size() + mux.path("unreachableMore").asLong();
+    if (more > 0) {
+      named.add("%d more".formatted(more));
+    }
+    if (!named.isEmpty()) {
+      out().printf("%s can't send to %s%n", id, String.join(", ", named));
     }
   }
 

@@ -7,9 +7,12 @@ import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.api.Write;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.Unreachable;
 import io.fairlead.controller.muxes.Unserved;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.ring.Address;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -42,7 +45,7 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
   private Write create(Request request) {
     ServiceSpec spec = request.body(ServiceSpec.class);
     return Write.creating(options -> services.createService(spec, options), ServiceRoutes::location)
-        .telling(result -> warned(result, spec));
+        .telling(result -> warned(result, spec, Optional.empty()));
   }
 
   private Write put(Request request) {
@@ -50,7 +53,7 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
     Optional<List<Change.Add>> pool = request.body(Pool.class).pool();
     return Write.creating(
             options -> services.putService(spec, pool, options), ServiceRoutes::location)
-        .telling(result -> warned(result, spec));
+        .telling(result -> warned(result, spec, pool));
   }
 
   private Write change(Request request) {
@@ -63,11 +66,21 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
    * With what a new service's specification says, since a dry run leaves no service. The key, which
    * may be drawn, has no part in it.
    */
-  private Result warned(Result result, ServiceSpec spec) {
-    return result.withWarnings(
-        result.created()
-            ? Unserved.ofNew(ServiceRules.created(spec, ANY_ID, new Random()), muxes.get())
-            : unserved(result.service()));
+  private Result warned(Result result, ServiceSpec spec, Optional<List<Change.Add>> pool) {
+    List<MuxView> live = muxes.get();
+    List<String> warnings =
+        new ArrayList<>(
+            result.created()
+                ? Unserved.ofNew(ServiceRules.created(spec, ANY_ID, new Random()), live)
+                : unserved(result.service()));
+    List<String> addresses =
+        pool.stream()
+            .flatMap(List::stream)
+            .flatMap(added -> Address.parse(added.address()).stream())
+            .map(Address::toString)
+            .toList();
+    warnings.addAll(Unreachable.warnings(addresses, live));
+    return result.withWarnings(warnings);
   }
 
   /** None of a service that is gone meanwhile. */

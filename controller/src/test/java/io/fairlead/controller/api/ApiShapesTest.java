@@ -69,6 +69,27 @@ class ApiShapesTest extends ServedApi {
     assertThat(client.get(path).json()).isEqualTo(set);
   }
 
+  /** A backend that a mux can't send to is in the pool's list and in the answers of writes. */
+  private void checkUnreachable(String web) {
+    String warning =
+        "packets to 10.1.0.77 are dropped by mux mux2 (no_neighbour: no route, or no answer to ARP"
+            + " or neighbour discovery)";
+    String backend = web + "/backends/77";
+    for (String query : List.of("?dryRun=true", "")) {
+      int status = query.isEmpty() ? 201 : 200;
+      assertThat(
+              expect(status, "PUT", backend + query, "{\"address\":\"10.1.0.77\"}")
+                  .json()
+                  .getJsonArray("warnings"))
+          .containsExactly(warning);
+    }
+    assertThat(expect(200, "GET", backend, "").json().getJsonArray("unreachableBy"))
+        .containsExactly("mux2");
+    assertThat(expect(200, "PATCH", backend, "{\"weight\":50}").json().getJsonArray("warnings"))
+        .containsExactly(warning);
+    assertThat(expect(200, "DELETE", backend, "").json().containsKey("warnings")).isFalse();
+  }
+
   private void checkHealth(String web) {
     assertThat(expect(200, "GET", "/v1/health", "").array()).isEmpty();
     HealthView.Event event =
@@ -233,6 +254,8 @@ class ApiShapesTest extends ServedApi {
                 new MuxServes(
                     Optional.of(List.of("gue")), Optional.of(List.of("ring")), Optional.of(128))),
             Map.of(),
+            Map.of("10.1.0.77", "no_neighbour"),
+            4,
             Map.of("web", behind(4), "dns", unsupported("hash: siphash"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
     checkAgents();
@@ -255,6 +278,8 @@ class ApiShapesTest extends ServedApi {
         .containsPattern(
             "fairlead_controller_http_requests_seconds_count\\{"
                 + "operation=\"putBackend\",status=\"201\"} 3");
+
+    checkUnreachable(web);
 
     Set<String> all = new TreeSet<>();
     for (Map.Entry<String, Object> path : contract.document().getJsonObject("paths")) {

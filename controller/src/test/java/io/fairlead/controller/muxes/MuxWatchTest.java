@@ -67,7 +67,8 @@ class MuxWatchTest {
         "six",
         """
         {"format": 1, "id": "six", "kind": "p4", "version": "0.1.0", "address6": "2001:db8::11", "ports": ["eth0"],
-         "colour": "red", "needs": {"10.1.0.1": "bgp", "x": "bgp", "10.1.0.2": 3}, "serves": {"encap": ["gue"], "buckets": 1024, "taste": 1},
+         "colour": "red", "needs": {"10.1.0.1": "bgp", "x": "bgp", "10.1.0.2": 3},
+         "unreachable": {"2001:DB8::9": "loop", "y": "loop", "10.1.0.9": null}, "unreachableMore": 3, "serves": {"encap": ["gue"], "buckets": 1024, "taste": 1},
          "services": {"web": {"generation": 12, "state": "serving", "withdrawn": "behind"},
                       "dns": {"generation": 0, "state": "loading", "refused": "unsupported", "why": "hash"}}}
         """);
@@ -84,6 +85,8 @@ class MuxWatchTest {
                     new MuxServes(
                         Optional.of(List.of("gue")), Optional.empty(), Optional.of(1024))),
                 Map.of("10.1.0.1", "bgp"),
+                Map.of("2001:db8::9", "loop"),
+                3,
                 Map.of(
                     "web", Muxes.behind(12),
                     "dns", Muxes.unsupported("hash"))),

@@ -113,7 +113,7 @@ public final class MemoryPlane
     Supplier<List<MuxView>> live = this::muxes;
     return List.of(
         new ServiceRoutes(this, this, live),
-        new BackendRoutes(this),
+        new BackendRoutes(this, this, live),
         new ClusterRoutes(this),
         new DrainRoutes(this, this, drainWatch),
         new ProbeRoutes(() -> List.copyOf(health), this),

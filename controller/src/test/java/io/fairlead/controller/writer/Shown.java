@@ -30,7 +30,7 @@ public final class Shown {
   }
 
   public static List<BackendView> backends(FairleadController controller, String service) {
-    return controller.plane().read(service, stored -> BackendView.of(stored.image()));
+    return controller.plane().read(service, stored -> BackendView.of(stored.image(), List.of()));
   }
 
   static UpkeepView upkeep(FairleadController controller, String service) {
