@@ -17,6 +17,7 @@ import pytest
 from lab import Lab, topology
 from lab.dual import DualService, udp_sockets
 from lab.lab import SERVICE
+from lab.rest import Refused
 from lab.traffic import Traffic
 
 LONG = 200  # connections that talk
@@ -124,6 +125,29 @@ def test_connections_of_the_living_survive(small_lab: Lab, plain_first: bool) ->
         begun = time.monotonic()
         assert {one.breaks() for one in its_own} <= {"ConnectionResetError"}
         assert time.monotonic() - begun < ANSWER_SECONDS, "its clients are reset at once"
+
+
+def test_a_removed_server_comes_back_within_the_window(small_lab: Lab) -> None:
+    """With its id and its address it is the same server: chaining goes on, and it gets its buckets back."""
+    lab = small_lab
+    with Traffic(lab.clients, LONG, 0.25, 0, answer_seconds=TALK_SECONDS) as traffic:
+        traffic.wait_open()
+        idle = [Idle(lab, number) for number in range(IDLE)]
+        remove_plainly(lab, 2)
+        traffic.wait_seconds(3)
+        address, another = topology.server_address(2), topology.server_address(topology.SERVERS_MAX)
+        with pytest.raises(Refused, match="by which it comes back"):
+            lab.api("PUT", f"/v1/services/{SERVICE}/backends/2", {"address": another})
+        with pytest.raises(Refused, match="by which it comes back"):
+            lab.api("PUT", f"/v1/services/{SERVICE}/backends/9", {"address": address})
+        assert lab.api("PUT", f"/v1/services/{SERVICE}/backends/2", {"address": address})["movedBuckets"] > 0
+        lab.wait_applied()
+        assert lab.backends()[2]["buckets"] > 0
+        traffic.wait_seconds(5)
+        traffic.wait_quiet()
+        assert traffic.broken() == []
+        assert [one.breaks() for one in idle] == [""] * IDLE
+        assert "server2" in {Idle(lab, number).server for number in range(IDLE)}
 
 
 def unanswered(lab: Lab) -> int:

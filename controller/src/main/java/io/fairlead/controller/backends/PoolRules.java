@@ -164,13 +164,7 @@ public final class PoolRules {
           address,
           "an address that no backend of the service has; %d has it".formatted(holder));
     }
-    checkChained("id", add.id(), add.id(), chainedUntil);
-    for (int former : chainedUntil.keySet()) {
-      Backend backend = image.ring().backends().get(former);
-      if (backend != null && backend.address().equals(address)) {
-        checkChained("address", address, former, chainedUntil);
-      }
-    }
+    checkReserved(add.id(), address, chainedUntil);
     pool.put(add.id(), new Member(add.id(), address, weight));
     addresses.put(address, add.id());
   }
@@ -192,15 +186,35 @@ public final class PoolRules {
             });
   }
 
-  private void checkChained(
-      String field, Object value, int former, Map<Integer, Long> chainedUntil) {
-    Long until = chainedUntil.get(former);
-    if (until != null) {
+  /**
+   * Checks that no removed backend to which packets are chained has the id or the address. One that
+   * has both is the same server, which comes back: rows and earlier moves go on naming it.
+   */
+  private void checkReserved(int id, Address address, Map<Integer, Long> chainedUntil) {
+    for (Map.Entry<Integer, Long> each : chainedUntil.entrySet()) {
+      int former = each.getKey();
+      Backend backend = image.ring().backends().get(former);
+      boolean hasAddress = backend != null && backend.address().equals(address);
+      if ((former == id) == hasAddress) {
+        continue;
+      }
+      String chained =
+          "this one in %d s%s: packets are still chained to the removed backend %d"
+              .formatted(
+                  each.getValue() - now,
+                  image.config().holdSeconds() > 0 ? " at most" : "",
+                  former);
+      if (hasAddress) {
+        throw Refusal.conflict(
+            "address", address, "%s; or id %d, by which it comes back".formatted(chained, former));
+      }
       throw Refusal.conflict(
-          field,
-          value,
-          "this one again in %d s%s: packets are still chained to the removed backend %d"
-              .formatted(until - now, image.config().holdSeconds() > 0 ? " at most" : "", former));
+          "id",
+          id,
+          backend == null
+              ? chained
+              : "%s; or its address %s, by which it comes back"
+                  .formatted(chained, backend.address()));
     }
   }
 

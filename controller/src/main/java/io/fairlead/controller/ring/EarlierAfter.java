@@ -9,8 +9,9 @@ import java.util.Set;
  * previous one, and those of the earlier moves) loses what comes before the delta's {@code
  * previous} and that one itself, which the ring's row has; the next two are kept, as far as their
  * windows are open. To commit a move anew renews them too: servers follow what they remember as
- * long as the last move is open. What a reused id stands for ends there: it is another machine. So
- * does what a dead backend passed on.
+ * long as the last move is open. What a reused id stands for ends there if its address is another:
+ * it is another machine. So does what a dead backend passed on. A removed backend that comes back
+ * with its address is the same server.
  */
 final class EarlierAfter {
   private final Ring base;
@@ -34,7 +35,7 @@ final class EarlierAfter {
       boolean isReused =
           !backend.removed()
               && before != null
-              && (before.removed() || !before.address().equals(backend.address()));
+              && (before.isDead() || !before.address().equals(backend.address()));
       if (isReused || backend.isDead()) {
         ended.add(backend.id());
       }

@@ -104,6 +104,20 @@ class ChainsTest {
     Backend one = story.ring().backends().get(1);
     story.apply(List.of(new Backend(1, one.address(), 0, true)), Runs.EMPTY, story.now());
     assertThat(story.line()).isEqualTo("4 3 2 1");
+    Address other = Address.parse("10.9.9.9").orElseThrow();
+    story.apply(List.of(new Backend(1, other, 100, false)), Runs.EMPTY, story.now());
+    assertThat(story.line()).isEqualTo("4 3 2");
+  }
+
+  @Test
+  void aRemovedServerThatComesBackIsTheSame() throws Exception {
+    Story story = new Story(6).through("1 2 3 4");
+    Backend one = story.ring().backends().get(1);
+    story.apply(List.of(new Backend(1, one.address(), 0, true)), Runs.EMPTY, story.now());
+    story.apply(List.of(one), Runs.EMPTY, story.now());
+    assertThat(story.line()).isEqualTo("4 3 2 1");
+    story.apply(List.of(new Backend(1, one.address(), 1, true)), Runs.EMPTY, story.now());
+    assertThat(story.line()).as("it is dead").isEqualTo("4 3 2");
     story.apply(List.of(one), Runs.EMPTY, story.now());
     assertThat(story.line()).isEqualTo("4 3 2");
   }

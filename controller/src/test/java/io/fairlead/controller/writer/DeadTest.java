@@ -183,7 +183,8 @@ class DeadTest {
     change(add(3));
     now += 8;
     change(remove(3));
-    assertThat(refused(add(3)).allowed()).contains("still chained to the removed backend 3");
+    assertThat(refused(new Change.Add(3, "10.1.0.9", 100)).allowed())
+        .contains("still chained to the removed backend 3");
     change(dead(3));
     change(add(3));
     now += 1000;

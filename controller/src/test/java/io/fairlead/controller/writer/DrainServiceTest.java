@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.another;
 import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.refusal;
 import static io.fairlead.controller.writer.Requests.spec;
@@ -147,7 +148,7 @@ class DrainServiceTest {
     assertThat(controller.metrics().scrape())
         .contains("fairlead_controller_drains_ended_total{reason=\"empty\",service=\"web\"} 1.0");
     Refusal reserved =
-        refusal(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT));
+        refusal(controller.backends().change("web", List.of(another(2)), WriteOptions.COMMIT));
     assertThat(reserved.allowed()).contains("packets are still chained to the removed backend 2");
   }
 

@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.another;
 import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -159,7 +160,7 @@ class DrainTest {
         .isEqualTo("end of drain of web: backend 2 (empty, no connection left), removed");
     assertThat(image.pool()).doesNotContainKey(2);
     assertThat(image.transitions().drains()).isEmpty();
-    assertThatThrownBy(() -> PoolPlan.of(image, List.of(add(2)), now, WriteOptions.COMMIT))
+    assertThatThrownBy(() -> PoolPlan.of(image, List.of(another(2)), now, WriteOptions.COMMIT))
         .as("its buckets still name it")
         .hasMessageContaining("packets are still chained to the removed backend 2");
   }

@@ -39,6 +39,11 @@ final class Requests {
     return new Change.Add(id, "10.1.%d.%d".formatted(id / 256, id % 256), 100);
   }
 
+  /** A machine of another address, under this id. */
+  static Change another(int id) {
+    return new Change.Add(id, "10.2.%d.%d".formatted(id / 256, id % 256), 100);
+  }
+
   static Change weight(int id, int weight) {
     return new Change.Weight(id, weight);
   }

@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.another;
 import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.remove;
 import static io.fairlead.controller.writer.Requests.spec;
@@ -219,9 +220,11 @@ class RestoreTest {
     for (int id : new int[] {2, 3}) {
       assertThat(
               Requests.refusal(
-                      controller.backends().change("web", List.of(add(id)), WriteOptions.COMMIT))
+                      controller
+                          .backends()
+                          .change("web", List.of(another(id)), WriteOptions.COMMIT))
                   .allowed())
-          .startsWith("this one again in 4200 s at most");
+          .startsWith("this one in 4200 s at most");
     }
     clock.set(NOW + 2000 + 7200);
     long restored = Shown.ring(controller, "web").generation();
