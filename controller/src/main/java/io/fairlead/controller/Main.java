@@ -52,6 +52,9 @@ public class Main implements Callable<Integer> {
   private static final Duration LEADER_POLL = Duration.ofMillis(100);
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+  /** Java's own are 30 s and, of a name that is not known, 10 s. */
+  private static final String NAME_SECONDS = "1";
+
   @Option(
       names = "--zookeeper",
       required = true,
@@ -204,6 +207,9 @@ public class Main implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    // A name is looked up for a new connection alone, and then its address may have changed.
+    java.security.Security.setProperty("networkaddress.cache.ttl", NAME_SECONDS);
+    java.security.Security.setProperty("networkaddress.cache.negative.ttl", NAME_SECONDS);
     try {
       Endpoint client = Endpoint.parse("--zookeeper-listen", zookeeperListen);
       Endpoint endpoint = Endpoint.parse("--listen", listen);

@@ -50,12 +50,19 @@ final class ControllerProcess implements AutoCloseable {
   /** One of several on a ZooKeeper of their own; returns once it leads or follows. */
   static ControllerProcess join(Path directory, String zookeeper, String... flags)
       throws IOException {
+    return join(directory, Map.of(), zookeeper, flags);
+  }
+
+  /** The same with variables of the environment. */
+  static ControllerProcess join(
+      Path directory, Map<String, String> environment, String zookeeper, String... flags)
+      throws IOException {
     List<String> all = new ArrayList<>(List.of(flags));
     all.add("--zookeeper=" + zookeeper);
     if (Stream.of(flags).noneMatch(flag -> flag.startsWith("--listen="))) {
       all.add("--listen=127.0.0.1:0");
     }
-    return await(launch(directory, Map.of(), all), List.of(READY, FOLLOWS));
+    return await(launch(directory, environment, all), List.of(READY, FOLLOWS));
   }
 
   private static Process launch(Path directory, Map<String, String> environment, List<String> flags)
