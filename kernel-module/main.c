@@ -56,5 +56,5 @@ module_exit(fairlead_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Server side of the Fairlead load balancer: decapsulates, delivers, daisy-chains");
 MODULE_AUTHOR("The Fairlead authors");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");
 MODULE_ALIAS_GENL_FAMILY("fairlead");

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from lab import build, nginx, topology
+from lab import nginx, topology
 from lab.cluster_key import key_file
 from lab.instance import Instance
 from lab.node import Node, wire
@@ -95,11 +95,11 @@ class Server(Node):
 
 
 class XdpServer(Server):
-    command = str(build.SERVER)
     form = ("--interface", "eth0")
 
     def __init__(self, instance: Instance, router: Router, number: int, window: int, variant: Variant = USUAL) -> None:
         super().__init__(instance, number, window, chaining=variant.chaining)
+        self.command = str(variant.server)
         self.mptcp = variant.mptcp
         self.key = key_file(self.directory) if variant.tagged else None
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)

@@ -12,6 +12,7 @@ class Variant:
     runner: bool = False  # one more node, for a program that talks to the whole cluster
     zookeeper_megabytes: int | None = None  # the size of each ZooKeeper's disk; None: the machine's disk
     mux: Path = build.MUX
+    server: Path = build.SERVER  # of servers in namespaces, and of their agents
     p4_muxes: tuple[int, ...] = ()  # numbers of muxes that are fairlead-p4mux, which does not tag
     mux_options: tuple[str, ...] = ()
     controller: tuple[str, ...] = (str(build.CONTROLLER),)

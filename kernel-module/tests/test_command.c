@@ -119,7 +119,7 @@ static void what_is_set_is_shown(void **state)
 	assert_int_equal(vectors_number(json_object_get(document, "memory"), "open"), 1);
 	assert_in_range(vectors_number(json_object_get(document, "memory"), "bytes"), 56, 1 << 20);
 	assert_string_equal(vectors_text(document, "form"), "module");
-	assert_string_equal(vectors_text(document, "version"), "0.1.0");
+	assert_string_equal(vectors_text(document, "version"), FAIRLEAD_VERSION);
 	json_decref(document);
 	assert_int_equal(command("show --form module -o prometheus"), 0);
 	assert_non_null(strstr(output, "\nfairlead_server_packets_total{interface=\"\",verdict=\"chain\"} 1\n"));

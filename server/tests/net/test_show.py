@@ -8,8 +8,9 @@ from pathlib import Path
 import exposition
 from rack import Rack
 
-ALERTS = Path(__file__).resolve().parents[3] / "docs" / "alerts.yaml"
-DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "servers.md"
+ROOT = Path(__file__).resolve().parents[3]
+ALERTS = ROOT / "docs" / "alerts.yaml"
+DOCUMENTED = ROOT / "docs" / "servers.md"
 
 
 def expected(shown: dict) -> dict[exposition.Sample, float]:
@@ -59,7 +60,7 @@ def test_formats_agree(rack: Rack) -> None:
     assert rack.connect().ask() == "b"
     server = rack["b"]
     shown = server.show()
-    assert (shown["form"], shown["version"]) == (rack.form.name, "0.1.0")
+    assert (shown["form"], shown["version"]) == (rack.form.name, (ROOT / "VERSION").read_text().strip())
     assert shown["counters"]["deliver_syn"] == 1
     assert shown["counters"]["drop_malformed_truncated"] == 1
     assert shown["services"] == {"1": {"generation": 2}}
