@@ -12,10 +12,10 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from lab.deadline import LabError
 from lab.vm.channel import Channel, Done
-from lab.vm.kernel import Kernel
 
 QEMU = "qemu-system-x86_64"
 CONSOLE = "machine.log"
@@ -50,6 +50,13 @@ def _lines(console: Path) -> list[str]:
     return console.read_text(errors="replace").splitlines() if console.exists() else []
 
 
+class Booted(Protocol):
+    """What has a kernel that QEMU boots."""
+
+    @property
+    def image(self) -> Path: ...
+
+
 @dataclass(frozen=True)
 class Plug:
     """Where the machine's eth0 is plugged in: a TAP interface in a network namespace, and its bridge if one is named.
@@ -68,13 +75,15 @@ class Plug:
 @dataclass
 class Machine:
     directory: Path  # of its sockets and its console's log; a short path
-    kernel: Kernel
+    kernel: Booted
     initramfs: Path
     plug: Plug | None = None
     setup: str = ""  # a shell script, run once at each start with -e
     memory: int = 192  # MiB
     processors: int = 1
     append: str = ""  # to the kernel's command line
+    devices: tuple[str, ...] = ()  # further words of QEMU's command line
+    reboots: bool = False  # what reboots goes on; otherwise it ends
     channel: Channel = field(init=False)
     _qemu: subprocess.Popen | None = field(init=False, default=None)
 
@@ -99,7 +108,7 @@ class Machine:
             "-m",
             str(self.memory),
         ]
-        words += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+        words += ["-nodefaults", "-no-user-config", "-display", "none", *([] if self.reboots else ["-no-reboot"])]
         words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)]
         words += ["-append", f"{COMMAND_LINE} {self.append}".rstrip()]
         words += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
@@ -115,7 +124,7 @@ class Machine:
             script = Path(__file__).parent / "plug"
             words += ["-netdev", f"tap,id=eth0,ifname={self.plug.interface},script={script},downscript=no,vnet_hdr=off"]
             words += ["-device", f"virtio-net-pci,netdev=eth0,mac={self.plug.mac},romfile="]
-        return words
+        return [*words, *self.devices]
 
     def environment(self) -> dict[str, str]:
         plug = self.plug
