@@ -269,9 +269,9 @@ def long_too() -> bool:
     return LONG in sys.argv
 
 
-def pytest(results: Path) -> tuple[str | Path, ...]:
+def pytest(results: Path, has_long: bool = False) -> tuple[str | Path, ...]:
     """The command that writes these results."""
-    chosen = () if long_too() else ("-m", "not long")
+    chosen = () if has_long or long_too() else ("-m", "not long")
     return (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}", *chosen)
 
 
@@ -304,6 +304,21 @@ def run_lab(part: Part) -> None:
     with ThreadPoolExecutor(3) as three:
         for results, code in three.map(run, runs):
             part.settle(junit([results]), code, "pytest")
+
+
+def run_packages(part: Part) -> None:
+    """The packages in virtual machines with systemd; their disks are made first, as the machines have no network."""
+    if part.run("scripts/install-deps", "--packages") or part.run("scripts/package") or part.run("lab/build"):
+        part.counts.fail("the packages cannot be built")
+        return
+    sys.path.insert(0, str(ROOT))
+    from distribution.machines.rack import disks
+
+    disks()
+    results = LOGS / "packages.xml"
+    results.unlink(missing_ok=True)
+    code = part.run(*APART, *pytest(results, has_long=True), "distribution/machines")
+    part.settle(junit([results]), code, "pytest")
 
 
 def run_jepsen(part: Part) -> None:
@@ -453,7 +468,10 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "fuzz": (run_fuzz, 45),
     "jepsen": (run_jepsen, 26),
     "lab": (run_lab, 40),
+    "packages": (run_packages, 180),
 }
+# They run if they are named, or with --long.
+LONG_PARTS = ("packages",)
 
 
 def run_part(name: str, is_beside: bool = False) -> tuple[Counts, float]:
@@ -501,7 +519,9 @@ def main(names: list[str]) -> int:
     for sent in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sent, RUNNING.interrupt)
     LOGS.mkdir(parents=True, exist_ok=True)
-    results = run_parts([name for name in PARTS if not names or name in names])
+    if not names:
+        names = [name for name in PARTS if name not in LONG_PARTS or long_too()]
+    results = run_parts([name for name in PARTS if name in names])
     total, table, cases = Counts(), [], []
     for name, (counts, seconds) in results.items():
         table.append(f"{name:<12}{counts.passed:>8}{counts.failed:>8}{counts.skipped:>9}{seconds:>9.0f}")
