@@ -10,6 +10,7 @@ import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.ZooKeeperTls;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import java.io.IOException;
@@ -124,6 +125,23 @@ public class Main implements Callable<Integer> {
   private Path zookeeperAuth;
 
   @Option(
+      names = "--zookeeper-tls-ca",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_TLS_CA}",
+      description =
+          "TLS to ZooKeeper: who signs its servers' certificates, PEM. Without it there is no TLS")
+  private Path zookeeperTlsAuthorities;
+
+  @Option(
+      names = "--zookeeper-tls-identity",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_TLS_IDENTITY}",
+      description =
+          "For servers that ask clients for a certificate: the key (PKCS #8) and the certificates,"
+              + " PEM, in one file that only this user can read")
+  private Path zookeeperTlsIdentity;
+
+  @Option(
       names = "--clock-check",
       paramLabel = "on|off",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_CLOCK_CHECK:-on}",
@@ -230,6 +248,7 @@ public class Main implements Callable<Integer> {
                       Optional.ofNullable(zookeeperAuth)
                           .map(path -> new SecretFile("--zookeeper-auth", path))
                           .map(ZooKeeperAccess::read))
+                  .withTls(zookeeperTls())
                   .with(this::writing)
                   .withClockCheck(isOn("--clock-check", clockCheck))
                   .withArraysWait(isOn("--arrays-wait", arraysWait)));
@@ -284,6 +303,20 @@ public class Main implements Callable<Integer> {
           throw new IllegalArgumentException(
               "%s '%s' is refused; allowed: on, off".formatted(option, value));
     };
+  }
+
+  private Optional<ZooKeeperTls> zookeeperTls() {
+    if (zookeeperTlsIdentity != null && zookeeperTlsAuthorities == null) {
+      throw new IllegalArgumentException(
+          "--zookeeper-tls-identity is given without --zookeeper-tls-ca; allowed: both, or none");
+    }
+    return Optional.ofNullable(zookeeperTlsAuthorities)
+        .map(
+            path ->
+                new ZooKeeperTls(
+                    path,
+                    Optional.ofNullable(zookeeperTlsIdentity)
+                        .map(file -> new SecretFile("--zookeeper-tls-identity", file))));
   }
 
   private Security security() {

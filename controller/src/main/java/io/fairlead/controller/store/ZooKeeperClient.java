@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.util.Collection;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
@@ -12,6 +14,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ConnectStringParser;
 import org.apache.zookeeper.client.HostProvider;
 import org.apache.zookeeper.client.StaticHostProvider;
+import org.apache.zookeeper.client.ZKClientConfig;
 
 /**
  * The ZooKeeper client, tuned to reconnect soon after an outage.
@@ -32,32 +35,44 @@ public final class ZooKeeperClient {
 
   /** A client without a login, not yet started. */
   public static CuratorFramework create(String connectString) {
-    return create(connectString, new Tree("/"), Optional.empty());
+    return create(connectString, new Tree("/"), Optional.empty(), Optional.empty());
   }
 
   /**
    * A client, not yet started.
    *
    * @param access its login, and the permissions of the nodes of {@code tree} that it creates
+   * @param tls empty: without TLS
    */
   public static CuratorFramework create(
-      String connectString, Tree tree, Optional<ZooKeeperAccess> access) {
+      String connectString,
+      Tree tree,
+      Optional<ZooKeeperAccess> access,
+      Optional<ZooKeeperTls> tls) {
     // The caller gets the exception; the listener logs a change of the connection once.
     System.setProperty(DebugUtils.PROPERTY_DONT_LOG_CONNECTION_ISSUES, "true");
     CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder();
     access.ifPresent(
         who -> builder.authorization(who.identities()).aclProvider(who.provider(tree)));
-    return builder
-        .connectString(connectString)
-        .sessionTimeoutMs(SESSION_MILLIS)
-        .connectionTimeoutMs(CONNECTION_MILLIS)
-        .retryPolicy(new RetryNTimes(RETRIES, RETRY_MILLIS))
-        .ensembleTracker(false)
-        .zookeeperFactory(
-            (servers, sessionMillis, watcher, canBeReadOnly) ->
-                new ZooKeeper(
-                    servers, sessionMillis, watcher, canBeReadOnly, new PromptHosts(servers)))
-        .build();
+    CuratorFramework client =
+        builder
+            .connectString(connectString)
+            .sessionTimeoutMs(SESSION_MILLIS)
+            .connectionTimeoutMs(CONNECTION_MILLIS)
+            .retryPolicy(new RetryNTimes(RETRIES, RETRY_MILLIS))
+            .ensembleTracker(false)
+            .zookeeperFactory(
+                (servers, sessionMillis, watcher, canBeReadOnly) ->
+                    new ZooKeeper(
+                        servers,
+                        sessionMillis,
+                        watcher,
+                        canBeReadOnly,
+                        new PromptHosts(servers),
+                        tls.map(ZooKeeperTls::config).orElseGet(ZKClientConfig::new)))
+            .build();
+    tls.ifPresent(each -> new ZooKeeperTlsFaults(connectString, each).watch(client));
+    return client;
   }
 
   /** ZooKeeper's own choice among the servers, with shorter timeouts. */
@@ -80,7 +95,22 @@ public final class ZooKeeperClient {
 
     @Override
     public InetSocketAddress next(long pauseMillis) {
-      return hosts.next(Math.min(pauseMillis, PAUSE_MILLIS));
+      InetSocketAddress next = hosts.next(Math.min(pauseMillis, PAUSE_MILLIS));
+      return next.isUnresolved() ? next : named(next);
+    }
+
+    /**
+     * One that was given as a number is named by it: the client would else ask the resolver for a
+     * name, and with TLS want the certificate to have that.
+     */
+    private static InetSocketAddress named(InetSocketAddress server) {
+      try {
+        return new InetSocketAddress(
+            InetAddress.getByAddress(server.getHostString(), server.getAddress().getAddress()),
+            server.getPort());
+      } catch (UnknownHostException e) {
+        throw new IllegalStateException("an address of no length: " + server, e);
+      }
     }
 
     @Override

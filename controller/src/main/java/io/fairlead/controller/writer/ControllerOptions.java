@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.ZooKeeperTls;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -20,6 +21,7 @@ import org.apache.curator.framework.CuratorFramework;
  * @param checksClock whether commits are refused while {@code clock} and ZooKeeper's differ
  * @param arraysWait whether new arrays of steering othello wait for agents and muxes
  * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
+ * @param tls to ZooKeeper; empty: without TLS
  * @param writing wraps the client that elects and writes; the identity, except in tests
  * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
  *     try again each second
@@ -34,6 +36,7 @@ public record ControllerOptions(
     boolean checksClock,
     boolean arraysWait,
     Optional<ZooKeeperAccess> access,
+    Optional<ZooKeeperTls> tls,
     UnaryOperator<CuratorFramework> writing,
     Duration muxesRegister,
     Duration healthSettle) {
@@ -41,6 +44,18 @@ public record ControllerOptions(
 
   /** A probe writes its node every 10 s, and at once when it is there again. */
   private static final Duration HEALTH_SETTLE = Duration.ofSeconds(12);
+
+  /**
+   * @throws IllegalArgumentException naming the option, if two do not go together
+   */
+  public ControllerOptions {
+    if (tls.isPresent() && zookeeper.startsWith("embedded:")) {
+      throw new IllegalArgumentException(
+          ("--zookeeper-tls-ca with --zookeeper '%s' is refused; allowed: with HOST:PORT,..., as"
+                  + " the embedded server speaks no TLS")
+              .formatted(zookeeper));
+    }
+  }
 
   /** Without protection. */
   public static ControllerOptions of(
@@ -58,6 +73,7 @@ public record ControllerOptions(
         true,
         true,
         Optional.empty(),
+        Optional.empty(),
         UnaryOperator.identity(),
         MUXES_REGISTER,
         HEALTH_SETTLE);
@@ -73,6 +89,23 @@ public record ControllerOptions(
         checksClock,
         arraysWait,
         newAccess,
+        tls,
+        writing,
+        muxesRegister,
+        healthSettle);
+  }
+
+  public ControllerOptions withTls(Optional<ZooKeeperTls> newTls) {
+    return new ControllerOptions(
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        checksClock,
+        arraysWait,
+        access,
+        newTls,
         writing,
         muxesRegister,
         healthSettle);
@@ -88,6 +121,7 @@ public record ControllerOptions(
         checksClock,
         arraysWait,
         access,
+        tls,
         newWriting,
         muxesRegister,
         healthSettle);
@@ -111,6 +145,7 @@ public record ControllerOptions(
         checks,
         wait,
         access,
+        tls,
         writing,
         muxesRegister,
         healthSettle);
@@ -126,6 +161,7 @@ public record ControllerOptions(
         checksClock,
         arraysWait,
         access,
+        tls,
         writing,
         newMuxesRegister,
         healthSettle);
@@ -141,6 +177,7 @@ public record ControllerOptions(
         checksClock,
         arraysWait,
         access,
+        tls,
         writing,
         muxesRegister,
         newHealthSettle);

@@ -145,7 +145,7 @@ public final class FairleadController implements AutoCloseable {
     this.embedded = embedded;
     this.connectString = connectString;
     tree = new Tree(options.root());
-    client = ZooKeeperClient.create(connectString, tree, options.access());
+    client = ZooKeeperClient.create(connectString, tree, options.access(), options.tls());
     session = new Session(connectString);
     client.getConnectionStateListenable().addListener(session);
     writing = options.writing().apply(client);
