@@ -13,6 +13,7 @@
 
 #include <curl/curl.h>
 
+#include "config/address.h"
 #include "page.h"
 #include "prober.h"
 #include "tree.h"
@@ -36,6 +37,7 @@ struct loop {
 	int vips_error; /* of the last attempt to set the VIPs' routes */
 	bool is_over;
 	int error; /* why it is over, 0: it was asked to end */
+	char metrics[HTTP_URL_MAX];
 };
 
 static uint64_t clock_ms(void)
@@ -122,11 +124,13 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 	    .changed = on_results,
 	    .context = loop,
 	};
+	char own[ADDRESS_TEXT_MAX];
 	const struct tree_options tree = {
 	    .zookeeper = options->zookeeper,
 	    .login = &options->login,
 	    .root = options->root,
 	    .id = options->id,
+	    .metrics = loop->metrics,
 	    .pool = &loop->pool,
 	    .vips = on_vips,
 	    .context = loop,
@@ -148,6 +152,8 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 	loop->tunnel = tunnel_open(options->inner, &prober_tunnel_events, &loop->prober, why);
 	if (!loop->tunnel)
 		return -EPERM;
+	address_print(&options->outer[fl_address_is_none(&options->outer[0])], own);
+	http_access_metrics(&options->http, own, loop->metrics);
 	loop->tree = tree_open(&tree, why);
 	if (!loop->tree)
 		return -EINVAL;

@@ -133,7 +133,7 @@ static void add(json_t *services, json_t *omitted, const struct probed *service,
 	json_decref(json);
 }
 
-char *results_print(const struct pool *pool, const char *id)
+char *results_print(const struct pool *pool, const char *id, const char *metrics)
 {
 	json_t *services = json_object(), *omitted = json_array(), *root;
 	size_t left = RESULTS_MAX;
@@ -144,6 +144,8 @@ char *results_print(const struct pool *pool, const char *id)
 			add(services, omitted, pool->services[i], &left);
 	root =
 	    json_pack("{s:i, s:s, s:s, s:o}", "format", 1, "id", id, "version", FAIRLEAD_VERSION, "services", services);
+	if (*metrics)
+		json_object_set_new(root, "metrics", json_string(metrics));
 	if (json_array_size(omitted))
 		json_object_set(root, "omitted", omitted);
 	json_decref(omitted);

@@ -9,7 +9,7 @@ enum {
 	RESULTS_MAX = 900000, /* bytes of the node: services that do not fit are named alone */
 };
 
-/* JSON to be freed; NULL: no memory. id: the mux's. */
-char *results_print(const struct pool *pool, const char *id);
+/* JSON to be freed; NULL: no memory. id: the mux's. metrics: the URL of the probe's, empty: others can't read them. */
+char *results_print(const struct pool *pool, const char *id, const char *metrics);
 
 #endif

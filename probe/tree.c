@@ -263,7 +263,7 @@ static char *render(void *context)
 {
 	const struct tree *tree = context;
 
-	return results_print(tree->options.pool, tree->options.id);
+	return results_print(tree->options.pool, tree->options.id, tree->options.metrics);
 }
 
 /* Whoever has the node, this probe goes on and waits until it is gone: both find the same. */

@@ -25,7 +25,8 @@ struct tree_options {
 	const char *zookeeper;
 	const struct login *login;
 	const char *root;
-	const char *id; /* of the mux on this host */
+	const char *id;      /* of the mux on this host */
+	const char *metrics; /* URL of this probe's; empty: others can't read them */
 	struct pool *pool;
 	/* Of the VIPs of services that are probed, after each change. 0 or -errno: it is called again. */
 	int (*vips)(void *context, const struct fl_address *vips, uint32_t count);

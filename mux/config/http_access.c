@@ -125,6 +125,29 @@ static bool is_loopback(const struct sockaddr_storage *address)
 	       (IN6_IS_ADDR_V4MAPPED(&ipv6->sin6_addr) && ipv6->sin6_addr.s6_addr[12] == 127);
 }
 
+static bool is_any(const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)address)->sin_addr.s_addr == htonl(INADDR_ANY);
+	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+void http_access_metrics(const struct http_access *access, const char *own, char url[HTTP_URL_MAX])
+{
+	struct sockaddr_storage address;
+	struct reason ignored;
+	const char *host = access->host;
+	socklen_t len;
+
+	url[0] = 0;
+	if (*access->socket || http_access_resolve(access, &address, &len, &ignored) || is_loopback(&address))
+		return;
+	if (is_any(&address))
+		host = own;
+	snprintf(url, HTTP_URL_MAX, strchr(host, ':') ? "%s://[%s]:%u/metrics" : "%s://%s:%u/metrics",
+		 *access->certificate ? "https" : "http", host, access->port);
+}
+
 int http_access_resolve(const struct http_access *access, struct sockaddr_storage *out, socklen_t *len,
 			struct reason *why)
 {

@@ -45,6 +45,14 @@ int http_access_check(const struct http_access *access, struct reason *why);
 int http_access_resolve(const struct http_access *access, struct sockaddr_storage *out, socklen_t *len,
 			struct reason *why);
 
+enum { HTTP_URL_MAX = HTTP_TEXT_MAX + 32 };
+
+/*
+ * Where others read /metrics, as a URL: at host, or at `own`, an outer address as text, if every address is listened on.
+ * Empty: nowhere, since it is a socket, a loopback address, or a name without an address.
+ */
+void http_access_metrics(const struct http_access *access, const char *own, char url[HTTP_URL_MAX]);
+
 /* Splits HOST:PORT or [IPV6]:PORT of len bytes; the brackets are left out of host. -EINVAL if it is neither. */
 int host_port_split(const char *text, size_t len, char *host, size_t size, uint16_t *port);
 

@@ -40,6 +40,7 @@ struct cluster_sync_options {
 	struct notices *notices;     /* NULL: servers get no notices */
 	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
 	struct hello *hello;         /* NULL: no hellos */
+	const char *metrics;         /* URL, for the mux's node; NULL or empty: others can't read them */
 	const struct needs *needs;   /* NULL: nothing; for the mux's node */
 	/* Another live mux has the id: this one must end. On the thread of cluster_sync_run(), at most once. */
 	void (*refused)(void *context, const struct reason *why);

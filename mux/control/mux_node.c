@@ -137,6 +137,8 @@ json_t *mux_node_begin(const struct cluster_sync_options *options)
 	for (unsigned i = 0; i < options->ports_count; i++)
 		json_array_append_new(ports, json_string(options->ports[i]));
 	json_object_set_new(self, "ports", ports);
+	if (options->metrics && *options->metrics)
+		json_object_set_new(self, "metrics", json_string(options->metrics));
 	if (options->serves)
 		json_object_set_new(self, "serves", describe_serves(options->serves));
 	return self;

@@ -315,6 +315,35 @@ static void only_loopback_is_open(void **state)
 	}
 }
 
+/* What a node says of where metrics are read, the outer address being 10.1.0.11. */
+static void others_read_metrics_at_an_address(void **state)
+{
+	static const struct {
+		const char *host, *certificate, *socket, *url;
+	} rows[] = {
+	    {"10.1.0.12", "", "", "http://10.1.0.12:9108/metrics"},
+	    {"2001:db8::1", "/c", "", "https://[2001:db8::1]:9108/metrics"},
+	    {"0.0.0.0", "/c", "", "https://10.1.0.11:9108/metrics"},
+	    {"::", "", "", "http://10.1.0.11:9108/metrics"},
+	    {"127.0.0.1", "/c", "", ""},
+	    {"localhost", "", "", ""},
+	    {"no such host", "", "", ""},
+	    {"10.1.0.12", "", "/run/http.sock", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_access access = {.port = 9108, .open = true};
+		char url[HTTP_URL_MAX];
+
+		strcpy(access.host, rows[i].host);
+		strcpy(access.certificate, rows[i].certificate);
+		strcpy(access.socket, rows[i].socket);
+		http_access_metrics(&access, "10.1.0.11", url);
+		assert_string_equal(url, rows[i].url);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +351,7 @@ int main(void)
 	    cmocka_unit_test(flags_override_the_environment),      cmocka_unit_test(every_error_names_its_option),
 	    cmocka_unit_test(too_many_ports_are_rejected),         cmocka_unit_test(help_needs_nothing_else),
 	    cmocka_unit_test(the_cluster_key_is_read_from_a_file), cmocka_unit_test(only_loopback_is_open),
+	    cmocka_unit_test(others_read_metrics_at_an_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

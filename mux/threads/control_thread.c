@@ -206,6 +206,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
 	const char *ports[OPTIONS_PORTS_MAX];
+	char own[ADDRESS_TEXT_MAX], metrics[HTTP_URL_MAX];
 	struct cluster_sync_options options = {
 	    .zookeeper = mux->options->zookeeper,
 	    .login = &mux->options->login,
@@ -225,11 +226,14 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .notices = control->notices,
 	    .behind = mux->options->behind,
 	    .hello = control->hello,
+	    .metrics = metrics,
 	    .needs = control->needs,
 	    .refused = refused,
 	    .refused_context = control,
 	};
 
+	address_print(fl_address_is_none(&mux->address) ? &mux->address6 : &mux->address, own);
+	http_access_metrics(&mux->options->http, own, metrics);
 	for (unsigned i = 0; i < mux->ports->count; i++) {
 		const struct port *port = &mux->ports->port[i];
 

@@ -235,12 +235,13 @@ static void the_node_names_groups_with_their_reasons(void **state)
 	take(world, 2, OUTCOME_OK, OUTCOME_TIMEOUT);
 	take(world, 3, OUTCOME_TIMEOUT, OUTCOME_UNROUTABLE);
 	take(world, 5, OUTCOME_REFUSED, OUTCOME_OK);
-	text = results_print(&world->pool, "mux1");
+	text = results_print(&world->pool, "mux1", "http://10.1.0.11:9109/metrics");
 	assert_non_null(text);
 	root = json_loads(text, 0, NULL);
 	web = json_object_get(json_object_get(root, "services"), "web");
 	assert_int_equal(json_integer_value(json_object_get(root, "format")), 1);
 	assert_string_equal(json_string_value(json_object_get(root, "id")), "mux1");
+	assert_string_equal(json_string_value(json_object_get(root, "metrics")), "http://10.1.0.11:9109/metrics");
 	assert_int_equal(json_integer_value(json_object_get(web, "config")), 1234567890123);
 	assert_int_equal(json_integer_value(json_object_get(web, "id")), 5);
 	expect_ids(json_object_get(web, "up"), "1");
@@ -259,6 +260,7 @@ static void the_node_names_groups_with_their_reasons(void **state)
 	assert_string_equal(json_string_value(json_object_get(web, "unprobed")), "check");
 	assert_string_equal(json_string_value(json_object_get(web, "why")), "healthCheck.kind is 'icmp'");
 	assert_null(json_object_get(root, "omitted"));
+	assert_int_equal(json_object_del(root, "metrics"), 0); /* not in the vector */
 	expect_vector(root);
 	json_decref(root);
 	free(text);
