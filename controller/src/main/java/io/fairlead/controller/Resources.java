@@ -33,6 +33,8 @@ import io.fairlead.controller.othello.OthelloRoutes;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.services.ServiceCommands;
 import io.fairlead.controller.services.ServiceRoutes;
+import io.fairlead.controller.targets.MetricsCommand;
+import io.fairlead.controller.targets.TargetRoutes;
 import io.fairlead.controller.upkeep.UpkeepCommands;
 import io.fairlead.controller.upkeep.UpkeepRoutes;
 import io.fairlead.controller.writer.FairleadController;
@@ -61,6 +63,7 @@ public final class Resources {
           ExplainCommand.class,
           MuxesCommand.class,
           AgentsCommand.class,
+          MetricsCommand.class,
           EventsCommand.class,
           AuditCommand.class,
           HealthCommand.class);
@@ -81,6 +84,7 @@ public final class Resources {
             plane, controller.liveConnections(), controller.arrays(), controller.clock()),
         new OthelloRoutes(plane, controller.othello()),
         new MuxRoutes(controller.muxes()),
+        new TargetRoutes(controller.targets()),
         new AgentRoutes(controller.agents(), controller.refusals()),
         new EventRoutes(plane, controller.muxes(), controller.drainWatch()),
         new AuditRoutes(controller.audit()),

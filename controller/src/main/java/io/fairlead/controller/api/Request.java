@@ -36,6 +36,11 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
     return valid.getQuery().get(name).getString();
   }
 
+  /** A query parameter that may be absent. */
+  public Optional<String> optional(String name) {
+    return Optional.ofNullable(valid.getQuery().get(name)).map(RequestParameter::getString);
+  }
+
   /** A required query parameter. */
   public int queryNumber(String name) {
     return valid.getQuery().get(name).getInteger();

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
  * one. {@code serves} is absent if it does not restrict what it serves. {@code needs} says of
  * addresses that it must reach, or sends from, what for: a VIP there would cut it off. {@code
  * unreachable} has backends that it can't send to, and the word for why; {@code unreachableMore}
- * are left out.
+ * are left out. {@code metrics} is absent if they are read on its host alone.
  */
 public record MuxView(
     String id,
@@ -25,8 +25,9 @@ public record MuxView(
     Map<String, String> needs,
     Map<String, String> unreachable,
     int unreachableMore,
-    Map<String, MuxService> services) {
-  /** One that reaches all backends. */
+    Map<String, MuxService> services,
+    Optional<MetricsUrl> metrics) {
+  /** One that reaches all backends, and whose metrics are read on its host alone. */
   public MuxView(
       String id,
       String kind,
@@ -37,7 +38,35 @@ public record MuxView(
       Optional<MuxServes> serves,
       Map<String, String> needs,
       Map<String, MuxService> services) {
-    this(id, kind, version, address, address6, ports, serves, needs, Map.of(), 0, services);
+    this(
+        id,
+        kind,
+        version,
+        address,
+        address6,
+        ports,
+        serves,
+        needs,
+        Map.of(),
+        0,
+        services,
+        Optional.empty());
+  }
+
+  public MuxView with(Optional<MetricsUrl> newMetrics) {
+    return new MuxView(
+        id,
+        kind,
+        version,
+        address,
+        address6,
+        ports,
+        serves,
+        needs,
+        unreachable,
+        unreachableMore,
+        services,
+        newMetrics);
   }
 
   /** Its outer sources. */

@@ -52,6 +52,7 @@ public final class MuxWatch implements AutoCloseable {
       JsonNode needs,
       JsonNode unreachable,
       int unreachableMore,
+      JsonNode metrics,
       Map<String, ServiceNode> services) {
     boolean isWhole() {
       return format == FORMAT
@@ -154,7 +155,8 @@ public final class MuxWatch implements AutoCloseable {
                   words(id, "needs", mux.needs()),
                   words(id, "unreachable", mux.unreachable()),
                   Math.max(mux.unreachableMore(), 0),
-                  Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)))));
+                  Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)),
+                  MetricsUrl.of("mux '%s'".formatted(id), mux.metrics()))));
     } catch (IOException e) {
       LOG.warn(
           "the node of mux '{}' is not readable: {}", id, e.getMessage().lines().findFirst().get());

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.fairlead.controller.agents.BucketSetCodec;
 import io.fairlead.controller.agents.BucketSetCodec.MalformedException;
+import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.ring.Backend;
 import java.io.IOException;
 import java.util.BitSet;
@@ -19,13 +20,19 @@ import java.util.regex.Pattern;
  *
  * @param id of the mux beside it
  * @param services by name
+ * @param metrics absent if they are read on its host alone
  */
-public record ProbeNode(String id, SortedMap<String, Service> services) {
+public record ProbeNode(
+    String id, SortedMap<String, Service> services, Optional<MetricsUrl> metrics) {
   private static final int FORMAT = 1;
   private static final int PORT_MAX = 65_535;
   private static final int SHOWN = 100;
   private static final Pattern REASON = Pattern.compile("[a-z_]{1,32}");
   private static final JsonMapper MAPPER = new JsonMapper();
+
+  public ProbeNode(String id, SortedMap<String, Service> services) {
+    this(id, services, Optional.empty());
+  }
 
   /**
    * @param id of the service; 0 if it is not probed
@@ -76,7 +83,8 @@ public record ProbeNode(String id, SortedMap<String, Service> services) {
     for (Map.Entry<String, JsonNode> each : node.path("services").properties()) {
       services.put(each.getKey(), service(each.getKey(), each.getValue()));
     }
-    return new ProbeNode(id, services);
+    return new ProbeNode(
+        id, services, MetricsUrl.of("the probe of mux '%s'".formatted(id), node.path("metrics")));
   }
 
   /** Whether any backend of any service is up or has answered: else it is the probe that is cut. */

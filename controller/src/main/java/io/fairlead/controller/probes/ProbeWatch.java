@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.probes;
 
+import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
 import java.time.Duration;
@@ -8,6 +9,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import org.apache.curator.framework.CuratorFramework;
@@ -61,6 +63,15 @@ public final class ProbeWatch implements AutoCloseable {
   /** Those that are fresh, by ascending id. */
   public List<ProbeNode> fresh() {
     return reads().stream().filter(this::isFresh).flatMap(read -> read.node().stream()).toList();
+  }
+
+  /** Where those that say so have their metrics, by id. */
+  public Map<String, MetricsUrl> metrics() {
+    Map<String, MetricsUrl> urls = new TreeMap<>();
+    for (Read read : reads()) {
+      read.node().flatMap(ProbeNode::metrics).ifPresent(url -> urls.put(read.id(), url));
+    }
+    return urls;
   }
 
   /** All of them, by ascending id. */

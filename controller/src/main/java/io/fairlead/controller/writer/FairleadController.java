@@ -50,6 +50,7 @@ import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.fairlead.controller.store.ZooKeeperTime;
+import io.fairlead.controller.targets.MetricsTargets;
 import io.fairlead.controller.upkeep.Upkeeps;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -61,7 +62,6 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -389,6 +389,11 @@ public final class FairleadController implements AutoCloseable {
     return muxWatch::muxes;
   }
 
+  public MetricsTargets targets() {
+    return new MetricsTargets(
+        () -> Leadership.candidates(client, tree), () -> url, muxWatch::muxes, health::metrics);
+  }
+
   /** How services steered by othello stand, as known to this controller while it leads. */
   public Function<String, Optional<OthelloStatus>> othello() {
     return othello::status;
@@ -502,7 +507,12 @@ public final class FairleadController implements AutoCloseable {
             notes,
             random,
             this::writer,
-            new Infrastructure(connectString, this::controllers, muxWatch::muxes),
+            new Infrastructure(
+                connectString,
+                () ->
+                    Infrastructure.controllers(
+                        Leadership.candidates(client, tree), url, options.id()),
+                muxWatch::muxes),
             serviceWatch::service);
     lead.load(loaded);
     serviceWatch.pause();
@@ -511,16 +521,6 @@ public final class FairleadController implements AutoCloseable {
     lead.begin();
     retention.tidy();
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
-  }
-
-  /** Ids of all controllers that run, and where this one is. */
-  private List<String> controllers() {
-    List<String> controllers = new ArrayList<>(Leadership.candidates(client, tree));
-    url.map(URI::getHost).ifPresent(controllers::add);
-    if (Infrastructure.listensEverywhere(options.id())) {
-      controllers.addAll(Infrastructure.ownAddresses());
-    }
-    return controllers;
   }
 
   private void follow() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.probes.HealthMetrics;
 import io.fairlead.controller.probes.HealthView;
 import io.fairlead.controller.probes.ProbeWatch;
@@ -74,6 +75,11 @@ final class HealthLoop implements AutoCloseable {
 
   List<HealthView> views() {
     return work.views();
+  }
+
+  /** Where probes have their metrics, by the id of the mux beside them. */
+  Map<String, MetricsUrl> metrics() {
+    return watch.metrics();
   }
 
   private void step() {

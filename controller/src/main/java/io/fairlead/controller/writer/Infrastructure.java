@@ -6,12 +6,14 @@ import io.fairlead.controller.ring.Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -88,6 +90,16 @@ record Infrastructure(
     } catch (UnknownHostException e) {
       LOG.debug("'{}' has no address now: {}", host, e.getMessage());
     }
+  }
+
+  /** The ids of all controllers that run, and where this one is, whose id is {@code own}. */
+  static List<String> controllers(List<String> ids, Optional<URI> url, String own) {
+    List<String> controllers = new ArrayList<>(ids);
+    url.map(URI::getHost).ifPresent(controllers::add);
+    if (listensEverywhere(own)) {
+      controllers.addAll(ownAddresses());
+    }
+    return controllers;
   }
 
   /** Where the controller listens; on all of its addresses, those of its host's name. */

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.muxes.MuxServes;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.probes.HealthDecision.State;
@@ -256,8 +257,10 @@ class ApiShapesTest extends ServedApi {
             Map.of(),
             Map.of("10.1.0.77", "no_neighbour"),
             4,
-            Map.of("web", behind(4), "dns", unsupported("hash: siphash"))));
+            Map.of("web", behind(4), "dns", unsupported("hash: siphash")),
+            Optional.of(new MetricsUrl("https", "[2001:db8::12]:9108", "/metrics"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
+    checkTargets();
     checkAgents();
     assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);
     expect(200, "GET", "/healthz", "");
@@ -356,6 +359,21 @@ class ApiShapesTest extends ServedApi {
     JsonArray owners = expect(200, "GET", web + "/holds", "").json().getJsonArray("owners");
     assertThat(owners.getJsonObject(0).getString("unknown")).isEqualTo("backend 7 has no agent");
     expect(400, "PATCH", web, "{\"holdSeconds\":604801}");
+  }
+
+  private void checkTargets() {
+    JsonArray targets = expect(200, "GET", "/v1/metrics/targets", "").array();
+    assertThat(targets).hasSize(2);
+    assertThat(targets.getJsonObject(0).encode())
+        .isEqualTo(
+            "{\"targets\":[\"10.1.0.5:8080\"],\"labels\":{\"__metrics_path__\":\"/metrics\","
+                + "\"__scheme__\":\"http\",\"instance\":\"10.1.0.5:8080\",\"part\":\"controller\"}}");
+    JsonArray muxes = expect(200, "GET", "/v1/metrics/targets?part=mux", "").array();
+    assertThat(muxes).hasSize(1);
+    assertThat(muxes.getJsonObject(0).getJsonObject("labels").getString("instance"))
+        .isEqualTo("mux2");
+    assertThat(expect(200, "GET", "/v1/metrics/targets?part=probe", "").array()).isEmpty();
+    expect(400, "GET", "/v1/metrics/targets?part=server", "");
   }
 
   /** Of the backend 8, which is the only one. */

@@ -40,7 +40,8 @@ class UnreachableVerbsTest extends ServedApi {
             Map.of(),
             unreachable,
             7,
-            Map.of()));
+            Map.of(),
+            Optional.empty()));
   }
 
   private String done(String line) {

@@ -28,7 +28,8 @@ class UnreachableTest {
         Map.of(),
         unreachable,
         0,
-        Map.of());
+        Map.of(),
+        Optional.empty());
   }
 
   @ParameterizedTest

@@ -51,6 +51,8 @@ import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Note;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.ServiceState;
+import io.fairlead.controller.targets.MetricsTargets;
+import io.fairlead.controller.targets.TargetRoutes;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import io.fairlead.controller.upkeep.UpkeepRoutes;
 import io.fairlead.controller.upkeep.Upkeeps;
@@ -120,6 +122,8 @@ public final class MemoryPlane
         new UpkeepRoutes(this),
         new ExplainRoutes(this, agentReports, service -> Optional.empty(), InstantSource.system()),
         new MuxRoutes(live),
+        new TargetRoutes(
+            new MetricsTargets(() -> List.of("c1/10.1.0.5:8080"), Optional::empty, live, Map::of)),
         new OthelloRoutes(this, othello),
         new AgentRoutes(new Agents(this, agentReports, connectionReports), this::refused),
         new EventRoutes(this, live, drainWatch),
