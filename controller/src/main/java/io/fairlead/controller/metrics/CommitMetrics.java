@@ -55,6 +55,8 @@ public final class CommitMetrics {
     registry
         .counter("fairlead.controller.lost.buckets", "service", service)
         .increment(moved.owners().lostBuckets());
+    // There from the start: an alert compares with what was before.
+    released(service, "limit", 0);
   }
 
   /** An iteration of a rebalance or defragmentation. */

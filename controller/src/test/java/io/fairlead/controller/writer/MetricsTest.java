@@ -180,10 +180,19 @@ class MetricsTest extends ServedController {
     assertThat(api.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
     ServiceSpec flows = spec("flows", "10.99.0.2").toBuilder().steering("othello").build();
     done(controller.services().createService(flows, WriteOptions.COMMIT));
+    String probe = "{\"format\":1,\"id\":\"mux1\",\"services\":{}}";
+    client
+        .create()
+        .orSetData()
+        .creatingParentsIfNeeded()
+        .forPath("/fairlead/health/mux1", probe.getBytes(StandardCharsets.UTF_8));
     String check = "{\"healthCheck\":{\"kind\":\"tcp\"}}";
     assertThat(api.send("PATCH", "/v1/services/flows", check).status()).isEqualTo(200);
     for (String metric :
-        List.of("fairlead_othello_connections", "fairlead_controller_health_panic")) {
+        List.of(
+            "fairlead_othello_connections",
+            "fairlead_controller_health_panic",
+            "fairlead_controller_probe_reaches")) {
       await()
           .atMost(Duration.ofSeconds(30))
           .until(() -> api.get("/metrics").body().contains(metric + "{"));
