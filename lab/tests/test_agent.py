@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents from end to end: what they report of real connections, and what controllers say when they stop or lie."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -83,6 +84,8 @@ def test_kill_and_partition(agents: Lab) -> None:
             apart.run("nft", f"add rule inet apart output ip daddr {agents.controller.address} drop")
             until("both are silent", lambda: is_silent(agents, 1) and is_silent(agents, 2), SILENT_SECONDS, pause=0.5)
             assert counts(agents) == before and is_heard(agents, 3)
+            listed = agents.controller.ctl("backend", "list", "web").splitlines()
+            assert re.search(r"silent for \d+ s$", listed[1]) and listed[3].endswith("reporting"), listed
         finally:
             apart.run("nft", "delete", "table", "inet", "apart")
         killed.agent.start()

@@ -9,7 +9,10 @@ import io.fairlead.controller.cli.MovingWrite;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
@@ -320,7 +323,15 @@ public final class BackendCommands {
       name = "list",
       description = "Lists the backends of a service.",
       footerHeading = "%nExample:%n",
-      footer = "  fairleadctl backend list web")
+      footer = {
+        "  fairleadctl backend list web",
+        "",
+        "AGENT is what is heard of the agent on the server: reporting; silent, since when; none"
+            + " was",
+        "heard of since the leader leads; or unknown, when no controller leads. A silent one may"
+            + " mean",
+        "that the machine is gone; an agent does not see whether the server side is attached."
+      })
   static final class ListAll extends Verb {
     @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
     private String service;
@@ -338,7 +349,9 @@ public final class BackendCommands {
             for (JsonNode backend : backends) {
               total += backend.path("buckets").asLong();
             }
-            Table table = new Table("ID", "ADDRESS", "WEIGHT", "STATE", "BUCKETS", "SHARE");
+            Optional<Map<Integer, JsonNode>> agents = agents();
+            Table table =
+                new Table("ID", "ADDRESS", "WEIGHT", "STATE", "BUCKETS", "SHARE", "AGENT");
             for (JsonNode backend : backends) {
               table.row(
                   backend.path("id").asText(),
@@ -346,11 +359,36 @@ public final class BackendCommands {
                   backend.path("weight").asText(),
                   state(backend),
                   backend.path("buckets").asText(),
-                  Table.percent(backend.path("buckets").asLong(), total));
+                  Table.percent(backend.path("buckets").asLong(), total),
+                  agents.map(all -> agent(all.get(backend.path("id").asInt()))).orElse("unknown"));
             }
             table.print(out());
           });
       return 0;
+    }
+
+    /** By backend; empty if nobody leads, who alone knows. */
+    private Optional<Map<Integer, JsonNode>> agents() {
+      Map<Integer, JsonNode> agents = new HashMap<>();
+      try {
+        for (JsonNode agent : api().get("/v1/agents").json()) {
+          if (agent.path("service").asText().equals(service)) {
+            agents.put(agent.path("backend").asInt(), agent);
+          }
+        }
+      } catch (Api.RefusedException | Api.UnreachableException e) {
+        return Optional.empty();
+      }
+      return Optional.of(agents);
+    }
+
+    private static String agent(JsonNode agent) {
+      String state = agent == null ? "never_heard" : agent.path("state").asText();
+      return switch (state) {
+        case "never_heard" -> "none";
+        case "silent" -> "silent for %.0f s".formatted(agent.path("ageSeconds").asDouble());
+        default -> state;
+      };
     }
 
     private static String state(JsonNode backend) {

@@ -190,9 +190,9 @@ class FairleadctlTest {
     assertThat(done("backend list web"))
         .isEqualTo(
             """
-            ID  ADDRESS    WEIGHT  STATE   BUCKETS   SHARE
-             1  10.1.0.21     100  active      256  25.0 %
-            12  fd00::12      300  active      768  75.0 %
+            ID  ADDRESS    WEIGHT  STATE   BUCKETS   SHARE  AGENT
+             1  10.1.0.21     100  active      256  25.0 %  none
+            12  fd00::12      300  active      768  75.0 %  none
             """);
     assertThat(done("ring web"))
         .isEqualTo(

@@ -4,7 +4,9 @@ package io.fairlead.controller.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
+import io.fairlead.controller.agents.AgentRequests;
 import io.fairlead.controller.api.ServedApi;
+import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -22,6 +24,18 @@ class TransitionVerbsTest extends ServedApi {
 
   private String done(String line) {
     return CtlRun.done(url(), line);
+  }
+
+  @Test
+  void theListSaysWhatIsHeardOfAgents() {
+    done("backend add web 2 10.1.0.22");
+    assertThat(done("backend list web")).containsPattern("1 +10.1.0.21 .* none\n +2 .* none\n");
+    String version = client.get("/v1/agent/services").json().getString("version");
+    JsonObject report =
+        AgentRequests.report(1, version, "10.1.0.21", AgentRequests.service("web", 1));
+    assertThat(client.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
+    assertThat(done("backend list web"))
+        .containsPattern("1 +10.1.0.21 .* reporting\n +2 .* none\n");
   }
 
   @Test

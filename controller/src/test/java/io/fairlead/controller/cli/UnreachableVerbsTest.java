@@ -57,9 +57,9 @@ class UnreachableVerbsTest extends ServedApi {
     assertThat(done("backend list api"))
         .isEqualTo(
             """
-            ID  ADDRESS    WEIGHT  STATE                        BUCKETS   SHARE
-             1  10.1.0.21     100  active                           128  50.0 %
-             2  10.1.0.22     100  active, unreachable by mux2      128  50.0 %
+            ID  ADDRESS    WEIGHT  STATE                        BUCKETS   SHARE  AGENT
+             1  10.1.0.21     100  active                           128  50.0 %  none
+             2  10.1.0.22     100  active, unreachable by mux2      128  50.0 %  none
             """);
     assertThat(done("backend weight api 1 50 --dry-run")).contains(WARNING);
     assertThat(done("backend remove api 2 --dry-run")).doesNotContain("warning");
