@@ -21,6 +21,8 @@ STILL_MUX = DIRECTORY / "mux" / "tests" / "still_mux"
 AGENT = DIRECTORY / "lab" / "vm" / "vm-agent"
 SERVER = DIRECTORY / "server" / "fairlead-server"
 JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
+# ZooKeeper of Debian's package libzookeeper-java, whose class path is in the file.
+DEBIAN_ZOOKEEPER = Path("/usr/share/java/zookeeper.jar")
 CONTROLLER = ROOT / "controller" / "bin" / "fairlead-controller"
 CTL = ROOT / "controller" / "bin" / "fairleadctl"
 MACHINE_COMMANDS = ("qemu-system-x86_64", "make", "modinfo", "strip", "sparse")

@@ -25,9 +25,7 @@ class Controller(Node):
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.ip(f"route add default via {topology.ROUTER}")
-        self.zookeeper = (
-            ZooKeeper(self, number, zookeepers, variant.zookeeper_megabytes) if number <= zookeepers else None
-        )
+        self.zookeeper = ZooKeeper(self, number, zookeepers, variant) if number <= zookeepers else None
         if zookeepers:
             self.store = ["--zookeeper", zookeeper.connect_string(zookeepers)]
         else:

@@ -11,6 +11,7 @@ from lab import build
 class Variant:
     runner: bool = False  # one more node, for a program that talks to the whole cluster
     zookeeper_megabytes: int | None = None  # the size of each ZooKeeper's disk; None: the machine's disk
+    zookeeper: Path = build.JAR  # class path of ZooKeeper's servers; the controller's has 3.9
     mux: Path = build.MUX
     server: Path = build.SERVER  # of servers in namespaces, and of their agents
     p4_muxes: tuple[int, ...] = ()  # numbers of muxes that are fairlead-p4mux, which does not tag

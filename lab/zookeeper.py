@@ -8,9 +8,10 @@ muxes log in.
 import shutil
 from pathlib import Path
 
-from lab import build, topology
+from lab import topology
 from lab.deadline import until
 from lab.node import Node
+from lab.variant import USUAL, Variant
 
 CONFIG = """\
 tickTime=1000
@@ -45,8 +46,9 @@ def login_file(node: Node, *lines: str) -> Path:
 
 
 class ZooKeeper:
-    def __init__(self, node: Node, number: int, count: int, megabytes: int | None = None) -> None:
-        """`number`: which one of `count`, from 1; `megabytes`: the size of a disk of its own."""
+    def __init__(self, node: Node, number: int, count: int, variant: Variant = USUAL) -> None:
+        """`number`: which one of `count`, from 1."""
+        megabytes = variant.zookeeper_megabytes  # the size of a disk of its own
         self.node = node
         self.data = node.directory / "zookeeper-data"
         self.member = f"{number}\n" if count > 1 else ""
@@ -64,7 +66,7 @@ class ZooKeeper:
         file.write_text(config)
         jvm = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true"]
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        self.process = node.program("zookeeper", ["java", *jvm, "-cp", str(build.JAR), main, str(file)])
+        self.process = node.program("zookeeper", ["java", *jvm, "-cp", str(variant.zookeeper), main, str(file)])
 
     def start(self) -> None:
         self.node.instance.start(self.process)
@@ -85,15 +87,23 @@ class ZooKeeper:
         if self.member:
             (self.data / "myid").write_text(self.member)
 
+    def version(self) -> str:
+        """As the server itself says."""
+        return self._answer().decode().partition("version: ")[2].partition("-")[0]
+
     def _serves(self) -> bool:
         """Alone or as one of a quorum; without one it answers that it does not serve."""
         self.process.expect_alive()
+        return b"Mode: " in self._answer()
+
+    def _answer(self) -> bytes:
+        """Of `srvr`; empty if there is none."""
         try:
             with self.node.namespace.connect(self.node.address, topology.ZOOKEEPER_PORT, 2) as connection:
                 connection.sendall(b"srvr")
                 answer = b""
                 while part := connection.recv(4096):
                     answer += part
-                return b"Mode: " in answer
+                return answer
         except OSError:
-            return False
+            return b""

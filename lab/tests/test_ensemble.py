@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lab import Lab, prometheus
+from lab import Lab, build, prometheus
 from lab.controller import Controller
 from lab.deadline import LabError, until
 from lab.rest import Refused, Unreachable
+from lab.variant import USUAL, Variant
 
 BACKEND = "/v1/services/web/backends/1"
 WRITES = 5  # acknowledged between two faults
@@ -23,9 +24,15 @@ REFUSED_WITHOUT_A_QUORUM = (
 MOVING_SECONDS = 60  # for leadership, sessions and quorums to move, on a busy machine
 
 
-@pytest.fixture(scope="module")
-def ensemble(built: None) -> Iterator[Lab]:
-    with Lab(servers=2, muxes=1, window=600, zookeepers=3, controllers=3) as lab:
+@pytest.fixture(scope="module", params=["3.9", pytest.param("3.8", marks=pytest.mark.long)])
+def ensemble(built: None, request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """By ZooKeeper's version: the controller's own, or Debian 12's."""
+    assert (
+        request.param == "3.9" or build.DEBIAN_ZOOKEEPER.exists()
+    ), f"{build.DEBIAN_ZOOKEEPER} is missing: run scripts/install-deps --debian-zookeeper"
+    variant = Variant(zookeeper=build.DEBIAN_ZOOKEEPER) if request.param == "3.8" else USUAL
+    with Lab(servers=2, muxes=1, window=600, zookeepers=3, controllers=3, variant=variant) as lab:
+        assert {server.version().rpartition(".")[0] for server in lab.zookeepers} == {request.param}
         yield lab
 
 

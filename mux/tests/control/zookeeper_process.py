@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real ZooKeeper servers, from the controller's jar, that can be stopped, restarted, and wiped."""
+"""
+Real ZooKeeper servers, from the controller's jar, that can be stopped, restarted, and wiped.
+
+Environment: FAIRLEAD_ZOOKEEPER, the class path of another ZooKeeper, such as Debian's /usr/share/java/zookeeper.jar.
+"""
 
 import fcntl
 import os
@@ -14,6 +18,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 ROOT = Path(__file__).resolve().parents[3]
 JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
+CLASS_PATH = os.environ.get("FAIRLEAD_ZOOKEEPER", str(JAR))
 SESSION_SECONDS = 3
 
 
@@ -51,7 +56,7 @@ class ZooKeeperProcess:
 
     def launch(self) -> None:
         """Starts it without waiting until it answers."""
-        command = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(JAR)]
+        command = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", CLASS_PATH]
         command += [*self.options, "-Dzookeeper.admin.enableServer=false"]
         command += ["-Dzookeeper.forceSync=no"]  # a slow disk would break the short sessions
         command += ["org.apache.zookeeper.server.quorum.QuorumPeerMain"]
