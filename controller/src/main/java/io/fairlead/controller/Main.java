@@ -113,7 +113,8 @@ public class Main implements Callable<Integer> {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_TOKENS}",
       description =
-          "Who may call: lines NAME ROLE sha256:DIGEST, the role viewer, operator, admin or"
+          "Who may call: lines NAME ROLE sha256:DIGEST, the role viewer, operator, admin,"
+              + " operator=SERVICE[,SERVICE], admin=SERVICE[,SERVICE] or"
               + " server=ADDRESS[,ADDRESS]. Read again when it changes")
   private Path tokens;
 

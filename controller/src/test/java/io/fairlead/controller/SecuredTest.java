@@ -79,7 +79,7 @@ class SecuredTest {
       "--tls-cert=" + certificate.pem(),
       "--tls-key=" + certificate.key(),
       "--tls-ca=" + certificate.pem(),
-      "--tokens=" + secret("tokens", "ada admin plain:" + ADA, "otto operator plain:" + OTTO),
+      "--tokens=" + secret("tokens", "ada admin plain:" + ADA, "otto operator=web plain:" + OTTO),
       "--zookeeper-auth=" + secret("login", CONTROLLERS, MUXES),
     };
     try (TestingServer zookeeper = TestZooKeeper.start()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
-import io.fairlead.controller.api.Tokens.Caller;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.openapi.contract.OpenAPIContract;
@@ -14,14 +13,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks that the caller's token has the role of the operation in the contract ({@code x-role}) or
- * a higher one. An agent may have a certificate in place of a token. Without a file of tokens every
- * caller may do everything, and an operation without a role is always open.
+ * a higher one, for the service that the path names or for all. An agent may have a certificate in
+ * place of a token. Without a file of tokens every caller may do everything, and an operation
+ * without a role is always open.
  */
 final class Access {
   static final String ANONYMOUS = "nobody";
 
   private static final Logger LOG = LoggerFactory.getLogger(Access.class);
   private static final String CALLER = Access.class.getName();
+  private static final String SERVICES = "/v1/services/";
   private static final String SCHEME = "Bearer ";
 
   private final Contract contract;
@@ -70,15 +71,15 @@ final class Access {
               "Authorization",
               token(context).map(sent -> "an unknown token"),
               "Bearer and a token of this cluster"));
-    } else if (!caller.get().role().includes(wanted.get())) {
+    } else if (!caller.get().may(wanted.get(), service(context))) {
       refuse(
           context,
           caller.get().name(),
           Problem.of(
               Problem.Kind.FORBIDDEN,
               "role",
-              Optional.of(caller.get().role().toString()),
-              wanted.get().orMore()));
+              Optional.of(caller.get().roles()),
+              caller.get().wanting(wanted.get(), service(context))));
     } else {
       context.put(CALLER, caller.get());
       context.next();
@@ -93,7 +94,10 @@ final class Access {
         || ClientCertificate.caller(context.request())
             .filter(caller -> token(context).isEmpty())
             .or(() -> token(context).flatMap(known.get()::find))
-            .filter(caller -> contract.role(operation).stream().allMatch(caller.role()::includes))
+            .filter(
+                caller ->
+                    contract.role(operation).stream()
+                        .allMatch(role -> caller.may(role, service(context))))
             .isPresent();
   }
 
@@ -110,6 +114,19 @@ final class Access {
   /** Whether it was a certificate that told who calls. */
   static boolean isByCertificate(RoutingContext context) {
     return found(context).isPresent() && token(context).isEmpty();
+  }
+
+  /** Whether the caller is an admin of some services only, who may not change the cluster. */
+  static boolean isRestricted(RoutingContext context) {
+    return found(context).filter(caller -> !caller.may(Role.ADMIN, Optional.empty())).isPresent();
+  }
+
+  /** Of a path that is spelled in another way it is no service's; {@link Guard} refuses those. */
+  private static Optional<String> service(RoutingContext context) {
+    String path = context.request().path();
+    return path.startsWith(SERVICES)
+        ? Optional.of(path.substring(SERVICES.length()).split("/", 2)[0])
+        : Optional.empty();
   }
 
   private static Optional<Caller> found(RoutingContext context) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
-import io.fairlead.controller.api.Tokens.Caller;
 import io.fairlead.controller.ring.Address;
 import io.vertx.core.http.HttpServerRequest;
 import java.security.cert.CertificateException;
@@ -38,8 +37,7 @@ final class ClientCertificate {
       Set<Address> addresses = addresses(certificate);
       return addresses.isEmpty() || addresses.size() > Tokens.ADDRESSES_MAX
           ? Optional.empty()
-          : Optional.of(
-              new Caller(certificate.getSubjectX500Principal().getName(), Role.SERVER, addresses));
+          : Optional.of(Caller.server(certificate.getSubjectX500Principal().getName(), addresses));
     } catch (SSLPeerUnverifiedException | CertificateException e) {
       return Optional.empty();
     }

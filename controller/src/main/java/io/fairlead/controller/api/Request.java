@@ -84,6 +84,11 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
     return Access.caller(context);
   }
 
+  /** Whether the caller may change some services only, and nothing of the cluster. */
+  public boolean isRestricted() {
+    return Access.isRestricted(context);
+  }
+
   public Sender sender() {
     return Access.sender(context);
   }

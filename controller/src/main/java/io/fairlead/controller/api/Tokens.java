@@ -8,6 +8,7 @@ import io.fairlead.controller.secret.SecretFile;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -17,9 +18,9 @@ import java.util.regex.Pattern;
 
 /**
  * Who may call, from a file of lines {@code NAME ROLE sha256:DIGEST} or {@code NAME ROLE
- * plain:TOKEN}. The role of a server's agent names the server's addresses: {@code
- * server=10.2.0.7,2001:db8::7}. Several tokens may have one name, so that one can be replaced by
- * another while both are valid.
+ * plain:TOKEN}. The role is a {@link Grant}, or that of a server's agent, which names the server's
+ * addresses: {@code server=10.2.0.7,2001:db8::7}. Several tokens may have one name, so that one can
+ * be replaced by another while both are valid.
  *
  * <p>Tokens are random, not chosen by people, and have at least 16 characters, so a plain SHA-256
  * does not reveal them. They are looked up by that digest: how long it takes tells at most how the
@@ -33,21 +34,13 @@ final class Tokens {
               + "(?:sha256:(?<digest>[0-9a-fA-F]{64})|plain:(?<plain>[!-~]{16,512}))");
   private static final String ALLOWED =
       "lines NAME ROLE sha256:64-HEX-DIGITS or NAME ROLE plain:TOKEN, a token of 16..512"
-          + " characters, a role of viewer, operator, admin, or server=ADDRESS[,ADDRESS] of one"
-          + " server";
+          + " characters, a role of "
+          + Grant.ALLOWED
+          + ", or server=ADDRESS[,ADDRESS] of one server";
   private static final String SERVER = Role.SERVER + "=";
 
   /** What an agent's server has: an IPv4 address, an IPv6 address, or both. */
   static final int ADDRESSES_MAX = 2;
-
-  /**
-   * @param addresses about which a server may report; empty of other roles
-   */
-  record Caller(String name, Role role, Set<Address> addresses) {
-    Caller {
-      addresses = Set.copyOf(addresses);
-    }
-  }
 
   private final Map<HashCode, Caller> callers;
 
@@ -83,9 +76,7 @@ final class Tokens {
 
   private static Optional<Caller> caller(String name, String role) {
     if (!role.startsWith(SERVER)) {
-      return Role.parse(role)
-          .filter(each -> each != Role.SERVER)
-          .map(each -> new Caller(name, each, Set.of()));
+      return Grant.parse(role).map(grant -> new Caller(name, List.of(grant), Set.of()));
     }
     Set<Address> addresses = new LinkedHashSet<>();
     for (String text : role.substring(SERVER.length()).split(",", -1)) {
@@ -95,7 +86,7 @@ final class Tokens {
       }
     }
     return addresses.size() <= ADDRESSES_MAX
-        ? Optional.of(new Caller(name, Role.SERVER, addresses))
+        ? Optional.of(Caller.server(name, addresses))
         : Optional.empty();
   }
 

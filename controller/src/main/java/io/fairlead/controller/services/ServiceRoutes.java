@@ -10,6 +10,7 @@ import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.Unreachable;
 import io.fairlead.controller.muxes.Unserved;
 import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.ring.Address;
 import java.util.ArrayList;
@@ -50,6 +51,13 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
 
   private Write put(Request request) {
     ServiceSpec spec = request.body(ServiceSpec.class).toBuilder().name(request.service()).build();
+    if (request.isRestricted() && spec.vipRanges().isPresent()) {
+      throw new Refusal(
+          Refusal.Kind.FORBIDDEN,
+          "vipRanges",
+          String.join(", ", spec.vipRanges().get()),
+          "vipRanges only from an admin for all services, since they are of the whole cluster");
+    }
     Optional<List<Change.Add>> pool = request.body(Pool.class).pool();
     return Write.creating(
             options -> services.putService(spec, pool, options), ServiceRoutes::location)
