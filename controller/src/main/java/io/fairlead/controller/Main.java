@@ -42,7 +42,7 @@ import picocli.CommandLine.Option;
       "  fairlead-controller --zookeeper zk1:2181,zk2:2181,zk3:2181 --listen 10.1.0.5:8080",
       "",
       "Every flag can be set in the environment as FAIRLEAD_CONTROLLER_<NAME>, with",
-      "underscores for dashes; the flag wins. Without --tokens every caller may do",
+      "underscores for dashes; the flag wins. Without --tokens and --oidc every caller may do",
       "everything: let the API listen where only operators can reach it."
     },
     versionProvider = Version.class,
@@ -117,6 +117,15 @@ public class Main implements Callable<Integer> {
               + " operator=SERVICE[,SERVICE], admin=SERVICE[,SERVICE] or"
               + " server=ADDRESS[,ADDRESS]. Read again when it changes")
   private Path tokens;
+
+  @Option(
+      names = "--oidc",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_OIDC}",
+      description =
+          "Who may call by JWTs of an OIDC issuer, YAML: issuer, audience, jwks, roles. Read again"
+              + " when it changes")
+  private Path oidc;
 
   @Option(
       names = "--zookeeper-auth",
@@ -337,6 +346,7 @@ public class Main implements Callable<Integer> {
                         path, new SecretFile("--tls-key", tlsKey), Optional.ofNullable(tlsAgents))),
         Optional.ofNullable(tlsAuthorities),
         Optional.ofNullable(tokens).map(path -> new SecretFile("--tokens", path)),
+        Optional.ofNullable(oidc),
         zookeeperAuth != null);
   }
 

@@ -2,6 +2,7 @@
 package io.fairlead.controller.api;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.Context;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.openapi.contract.OpenAPIContract;
 import io.vertx.openapi.contract.Operation;
@@ -23,46 +24,51 @@ final class Access {
   private static final Logger LOG = LoggerFactory.getLogger(Access.class);
   private static final String CALLER = Access.class.getName();
   private static final String SERVICES = "/v1/services/";
+  private static final int UNAUTHORIZED = 401;
   private static final String SCHEME = "Bearer ";
 
   private final Contract contract;
   private final OpenAPIContract api;
-  private final Supplier<Optional<Tokens>> tokens;
+  private final Supplier<Callers> callers;
   private final MeterRegistry metrics;
   private final LogLimit limit;
 
   /**
-   * @param tokens the current ones, empty for no authentication
+   * @param callers the current ones
    */
   Access(
       Contract contract,
       OpenAPIContract api,
-      Supplier<Optional<Tokens>> tokens,
+      Supplier<Callers> callers,
       MeterRegistry metrics,
       LogLimit limit) {
     this.contract = contract;
     this.api = api;
-    this.tokens = tokens;
+    this.callers = callers;
     this.metrics = metrics;
     this.limit = limit;
   }
 
   void handle(RoutingContext context) {
-    Optional<Tokens> known = tokens.get();
+    Callers known = callers.get();
     Operation operation = api.findOperation(context.request().path(), context.request().method());
     Optional<Role> wanted = operation == null ? Optional.of(Role.VIEWER) : contract.role(operation);
     Optional<Caller> certified =
         token(context).isEmpty() && wanted.isPresent()
             ? ClientCertificate.caller(context.request())
             : Optional.empty();
-    if (known.isEmpty() || wanted.isEmpty()) {
+    if (known.isOpen() || wanted.isEmpty()) {
       certified.ifPresent(server -> context.put(CALLER, server));
       context.next();
       return;
     }
-    Optional<Caller> caller = certified.or(() -> token(context).flatMap(known.get()::find));
-    if (caller.isEmpty()) {
-      context.response().putHeader("WWW-Authenticate", "Bearer realm=\"fairlead\"");
+    Optional<Caller> caller = certified.or(() -> token(context).flatMap(known::listed));
+    Optional<Oidc> issuer = token(context).flatMap(known::issuer);
+    if (caller.isPresent()) {
+      decide(context, caller.get(), wanted.get());
+    } else if (issuer.isPresent()) {
+      verify(context, issuer.get(), wanted.get());
+    } else {
       refuse(
           context,
           ANONYMOUS,
@@ -70,30 +76,74 @@ final class Access {
               Problem.Kind.UNAUTHORIZED,
               "Authorization",
               token(context).map(sent -> "an unknown token"),
-              "Bearer and a token of this cluster"));
-    } else if (!caller.get().may(wanted.get(), service(context))) {
+              known.allowed()));
+    }
+  }
+
+  private void decide(RoutingContext context, Caller caller, Role wanted) {
+    if (caller.may(wanted, service(context))) {
+      context.put(CALLER, caller);
+      context.next();
+    } else {
       refuse(
           context,
-          caller.get().name(),
+          caller.name(),
           Problem.of(
               Problem.Kind.FORBIDDEN,
               "role",
-              Optional.of(caller.get().roles()),
-              caller.get().wanting(wanted.get(), service(context))));
-    } else {
-      context.put(CALLER, caller.get());
-      context.next();
+              Optional.of(caller.roles()),
+              caller.wanting(wanted, service(context))));
     }
+  }
+
+  /** By a JWT; the request waits while its key is fetched. */
+  private void verify(RoutingContext context, Oidc issuer, Role wanted) {
+    String token = token(context).orElseThrow();
+    Oidc.Verdict verdict = issuer.check(token);
+    if (!(verdict instanceof Oidc.Unknown)) {
+      settle(context, issuer, verdict, wanted);
+      return;
+    }
+    context.request().pause();
+    Context here = context.vertx().getOrCreateContext();
+    issuer
+        .refresh()
+        .thenRun(
+            () ->
+                here.runOnContext(
+                    nothing -> {
+                      context.request().resume();
+                      settle(context, issuer, issuer.check(token), wanted);
+                    }));
+  }
+
+  private void settle(RoutingContext context, Oidc issuer, Oidc.Verdict verdict, Role wanted) {
+    Oidc.Verdict last = verdict instanceof Oidc.Unknown unknown ? unknown.otherwise() : verdict;
+    issuer.count(last);
+    if (last instanceof Oidc.Accepted accepted) {
+      decide(context, accepted.caller(), wanted);
+    } else if (last instanceof Oidc.Refused refused) {
+      refuse(context, ANONYMOUS, refused.problem());
+    }
+  }
+
+  private static Optional<Caller> accepted(Callers known, String token) {
+    return known
+        .issuer(token)
+        .map(issuer -> issuer.check(token))
+        .filter(Oidc.Accepted.class::isInstance)
+        .map(verdict -> ((Oidc.Accepted) verdict).caller());
   }
 
   /** Whether the request would still be accepted: a stream may outlive its token. */
   boolean isStillAllowed(RoutingContext context) {
     Operation operation = api.findOperation(context.request().path(), context.request().method());
-    Optional<Tokens> known = tokens.get();
-    return known.isEmpty()
+    Callers known = callers.get();
+    return known.isOpen()
         || ClientCertificate.caller(context.request())
             .filter(caller -> token(context).isEmpty())
-            .or(() -> token(context).flatMap(known.get()::find))
+            .or(() -> token(context).flatMap(known::listed))
+            .or(() -> token(context).flatMap(token -> accepted(known, token)))
             .filter(
                 caller ->
                     contract.role(operation).stream()
@@ -134,6 +184,9 @@ final class Access {
   }
 
   private void refuse(RoutingContext context, String who, Problem problem) {
+    if (problem.status() == UNAUTHORIZED) {
+      context.response().putHeader("WWW-Authenticate", "Bearer realm=\"fairlead\"");
+    }
     OptionalLong suppressed = limit.take();
     if (suppressed.isEmpty()) {
       metrics.counter("fairlead.controller.access.refused.unlogged").increment();

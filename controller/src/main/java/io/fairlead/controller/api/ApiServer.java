@@ -67,7 +67,7 @@ public final class ApiServer implements AutoCloseable {
       List<Resource> resources,
       PrometheusMeterRegistry metrics)
       throws IOException {
-    SecurityFiles files = new SecurityFiles(security);
+    SecurityFiles files = new SecurityFiles(security, metrics);
     Contract contract = Contract.load();
     OpenAPIContract api = check(contract);
     Vertx vertx =
@@ -85,7 +85,7 @@ public final class ApiServer implements AutoCloseable {
       files.protect(options);
       Forward forward = new Forward(vertx, contract, api, plane, listen, security);
       Access access =
-          new Access(contract, api, files::tokens, metrics, new LogLimit(System::nanoTime));
+          new Access(contract, api, files::callers, metrics, new LogLimit(System::nanoTime));
       HttpServer http =
           join(
               vertx

@@ -110,8 +110,8 @@ final class Forward {
           "--zookeeper-auth",
           "is not set, so anyone who can write to ZooKeeper could name a leader and receive the"
               + " tokens of forwarded requests",
-          "--tokens together with --zookeeper-auth, or to send the request to the leader itself;"
-              + " nothing was written");
+          "--tokens and --oidc together with --zookeeper-auth, or to send the request to the leader"
+              + " itself; nothing was written");
     } else {
       forward(context, health.leaderUrl().get());
     }

@@ -11,16 +11,27 @@ import java.util.Optional;
  *
  * @param tls certificate and key of the API; without it is plain HTTP
  * @param authorities who signs the other controllers' certificates; the system's if empty
- * @param tokens see {@link Tokens}; without it every caller may do everything
+ * @param tokens see {@link Tokens}; without it and {@code oidc} every caller may do everything
+ * @param oidc see {@link OidcSettings}
  * @param isLeaderTrusted whether only controllers can write the node that names the leader
  */
 public record Security(
     Optional<Tls> tls,
     Optional<Path> authorities,
     Optional<SecretFile> tokens,
+    Optional<Path> oidc,
     boolean isLeaderTrusted) {
   public static final Security NONE =
       new Security(Optional.empty(), Optional.empty(), Optional.empty(), false);
+
+  /** Without an OIDC issuer. */
+  public Security(
+      Optional<Tls> tls,
+      Optional<Path> authorities,
+      Optional<SecretFile> tokens,
+      boolean isLeaderTrusted) {
+    this(tls, authorities, tokens, Optional.empty(), isLeaderTrusted);
+  }
 
   /**
    * @param certificate PEM, the server's first, then those that lead to the authority
@@ -34,7 +45,7 @@ public record Security(
 
   /** Whether a follower may send a caller's token to the leader. */
   boolean mayForward() {
-    return tokens.isEmpty() || isLeaderTrusted;
+    return (tokens.isEmpty() && oidc.isEmpty()) || isLeaderTrusted;
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServer;
@@ -16,6 +17,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,23 +32,54 @@ import org.slf4j.LoggerFactory;
 final class SecurityFiles {
   private static final Logger LOG = LoggerFactory.getLogger(SecurityFiles.class);
   private static final long LOOK_MILLIS = 2000;
+  private static final long FETCHER_SECONDS = 10;
   private static final Set<String> TLS_VERSIONS = Set.of("TLSv1.2", "TLSv1.3");
 
   private final Security security;
-  private volatile Optional<Tokens> tokens;
+  private final MeterRegistry metrics;
+
+  /** Fetches an issuer's keys, one fetch at a time. */
+  private final ThreadPoolExecutor fetcher =
+      new ThreadPoolExecutor(
+          1,
+          1,
+          FETCHER_SECONDS,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          SecurityFiles::thread);
+
+  private volatile Callers callers;
+  private List<Path> watched;
   private List<FileTime> seen;
 
   /**
    * @throws IllegalArgumentException naming the file
    */
-  SecurityFiles(Security security) {
+  SecurityFiles(Security security, MeterRegistry metrics) {
     this.security = security;
-    this.seen = times();
-    this.tokens = security.tokens().map(Tokens::read);
+    this.metrics = metrics;
+    fetcher.allowCoreThreadTimeOut(true);
+    this.watched =
+        paths(security.oidc().map(OidcSettings::read).stream().flatMap(OidcSettings::files));
+    this.seen = times(watched);
+    this.callers = new Callers(security.tokens().map(Tokens::read), issuer(Optional.empty()));
   }
 
-  Optional<Tokens> tokens() {
-    return tokens;
+  Callers callers() {
+    return callers;
+  }
+
+  private Optional<Oidc> issuer(Optional<Oidc> before) {
+    Optional<Oidc> issuer =
+        security.oidc().map(path -> Oidc.of(OidcSettings.read(path), fetcher, before, metrics));
+    issuer.ifPresent(Oidc::renew);
+    return issuer;
+  }
+
+  private static Thread thread(Runnable run) {
+    Thread thread = new Thread(run, "oidc");
+    thread.setDaemon(true);
+    return thread;
   }
 
   void protect(HttpServerOptions options) {
@@ -61,15 +96,21 @@ final class SecurityFiles {
   }
 
   private synchronized boolean look(HttpServer http) {
-    List<FileTime> now = times();
+    callers.oidc().ifPresent(Oidc::renew);
+    List<FileTime> now = times(watched);
     if (now.equals(seen)) {
       return false;
     }
     seen = now;
     try {
-      tokens = security.tokens().map(Tokens::read);
+      callers = new Callers(security.tokens().map(Tokens::read), issuer(callers.oidc()));
+      List<Path> next = paths(callers.oidc().stream().flatMap(Oidc::files));
+      if (!next.equals(watched)) {
+        watched = next;
+        seen = times(next);
+      }
     } catch (IllegalArgumentException e) {
-      LOG.error("the tokens stay as they were: {}", e.getMessage());
+      LOG.error("who may call stays as it was: {}", e.getMessage());
     }
     if (security.tls().isPresent()) {
       ServerSSLOptions options = new ServerSSLOptions().setUseAlpn(false);
@@ -79,7 +120,7 @@ final class SecurityFiles {
           .onSuccess(done -> LOG.info("the API's files are read again"))
           .onFailure(e -> LOG.error("the certificate stays as it was: {}", e.getMessage()));
     } else {
-      LOG.info("the API's tokens are read again");
+      LOG.info("who may call the API is read again");
     }
     return true;
   }
@@ -98,17 +139,20 @@ final class SecurityFiles {
         .map(path -> new PemTrustOptions().addCertPath(path.toString()));
   }
 
-  private List<FileTime> times() {
-    List<FileTime> times = new ArrayList<>();
-    Stream.concat(
-            security.tls().stream()
-                .flatMap(
-                    t ->
-                        Stream.concat(
-                            Stream.of(t.certificate(), t.key().path()), t.agents().stream())),
-            security.tokens().stream().map(file -> file.path()))
-        .forEach(path -> times.add(time(path)));
-    return times;
+  private List<Path> paths(Stream<Path> ofIssuer) {
+    List<Path> paths = new ArrayList<>();
+    for (Security.Tls tls : security.tls().stream().toList()) {
+      paths.add(tls.certificate());
+      paths.add(tls.key().path());
+      tls.agents().ifPresent(paths::add);
+    }
+    security.tokens().ifPresent(file -> paths.add(file.path()));
+    ofIssuer.forEach(paths::add);
+    return paths;
+  }
+
+  private static List<FileTime> times(List<Path> paths) {
+    return paths.stream().map(SecurityFiles::time).toList();
   }
 
   private static FileTime time(Path path) {

@@ -109,7 +109,7 @@ public final class Fairleadctl {
     }
     SecretFile file = new SecretFile("--token-file", tokenFile);
     List<SecretFile.Line> lines = file.lines();
-    if (lines.size() != 1 || !lines.get(0).text().matches("[!-~]{1,512}")) {
+    if (lines.size() != 1 || !lines.get(0).text().matches("[!-~]{1,7168}")) {
       throw file.refused("it is malformed", "a token of visible characters in one line");
     }
     return Optional.of(lines.get(0).text());

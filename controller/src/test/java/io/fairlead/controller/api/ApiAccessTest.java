@@ -12,10 +12,7 @@ import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -195,27 +192,10 @@ class ApiAccessTest {
   void aStreamEndsWithItsToken() throws IOException {
     SecretFile file = tokens();
     try (ApiServer server = open(file);
-        Socket socket = new Socket(server.listen().host(), server.listen().port())) {
-      socket.setSoTimeout(30_000);
-      String request =
-          "GET /v1/events HTTP/1.1\r\n"
-              + "Host: x\r\n"
-              + "Connection: close\r\n"
-              + "Authorization: Bearer %s\r\n\r\n";
-      socket
-          .getOutputStream()
-          .write(request.formatted(TOKENS.get(Role.VIEWER)).getBytes(StandardCharsets.US_ASCII));
-      BufferedReader lines =
-          new BufferedReader(
-              new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
-      String line = lines.readLine();
-      assertThat(line).isEqualTo("HTTP/1.1 200 OK");
+        Stream stream = new Stream(server.listen(), TOKENS.get(Role.VIEWER))) {
+      assertThat(stream.status()).isEqualTo("HTTP/1.1 200 OK");
       write(file, "ann viewer plain:another-0123456789abcdef");
-      long end = System.nanoTime() + Duration.ofSeconds(40).toNanos();
-      while (line != null) {
-        assertThat(System.nanoTime()).as("the stream continues").isLessThan(end);
-        line = lines.readLine();
-      }
+      stream.readToItsEnd(Duration.ofSeconds(40));
       assertThat(status(new ApiClient(server.listen()), TOKENS.get(Role.VIEWER))).isEqualTo(401);
     }
   }

@@ -84,7 +84,7 @@ class ForwardAccessTest {
         assertThat(reply.status()).isEqualTo(503);
         assertThat(reply.json().getString("field")).isEqualTo("--zookeeper-auth");
         assertThat(reply.json().getString("allowed"))
-            .contains("--tokens together with --zookeeper-auth", "nothing was written");
+            .contains("together with --zookeeper-auth", "nothing was written");
         assertThat(received).isEmpty();
       }
       assertThat(client.get("/v1/services", "Authorization", TOKEN).status())
