@@ -33,6 +33,7 @@ import io.fairlead.controller.othello.OthelloRoutes;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.services.ServiceCommands;
 import io.fairlead.controller.services.ServiceRoutes;
+import io.fairlead.controller.support.SupportBundleCommand;
 import io.fairlead.controller.targets.MetricsCommand;
 import io.fairlead.controller.targets.TargetRoutes;
 import io.fairlead.controller.upkeep.UpkeepCommands;
@@ -66,7 +67,8 @@ public final class Resources {
           MetricsCommand.class,
           EventsCommand.class,
           AuditCommand.class,
-          HealthCommand.class);
+          HealthCommand.class,
+          SupportBundleCommand.class);
 
   private Resources() {}
 

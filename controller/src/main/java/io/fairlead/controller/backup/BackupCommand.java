@@ -2,14 +2,11 @@
 package io.fairlead.controller.backup;
 
 import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.PrivateFile;
 import io.fairlead.controller.cli.Verb;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -37,7 +34,7 @@ public final class BackupCommand extends Verb {
   public Integer call() {
     Api.Reply reply = api().get("/v1/backup");
     try {
-      write(reply.text());
+      PrivateFile.replace(file, reply.text().getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
       throw usage(
           "-f '%s' cannot be written: %s; allowed: a file in a folder of yours"
@@ -49,24 +46,5 @@ public final class BackupCommand extends Verb {
             file, reply.json().path("cluster").asText(), reply.json().path("services").size());
     out().flush();
     return 0;
-  }
-
-  private void write(String text) throws IOException {
-    Path folder = file.toAbsolutePath().getParent();
-    Path aside =
-        Files.createTempFile(
-            folder,
-            file.getFileName().toString(),
-            ".new",
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-    try {
-      Files.writeString(aside, text);
-      try (FileChannel channel = FileChannel.open(aside, StandardOpenOption.WRITE)) {
-        channel.force(true);
-      }
-      Files.move(aside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    } finally {
-      Files.deleteIfExists(aside);
-    }
   }
 }

@@ -5,7 +5,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.net.http.HttpClient;
@@ -16,11 +19,14 @@ import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /** The controller's REST API from the client's side. */
 public final class Api {
@@ -102,20 +108,65 @@ public final class Api {
     return send("GET", path, "");
   }
 
-  /** An empty {@code body} sends none. */
-  public Reply send(String method, String path, String body) {
+  /** An answer that is no JSON. */
+  public String text(String path) {
+    return answered(
+        () -> {
+          HttpResponse<String> response =
+              http.send(request(path).GET().build(), HttpResponse.BodyHandlers.ofString());
+          if (response.statusCode() != OK) {
+            reply(response);
+            throw notOurs(response, null);
+          }
+          return response.body();
+        });
+  }
+
+  /**
+   * Lines of a stream of events, until {@code isEnd} says so of one, the last, or the stream ends.
+   *
+   * @param after the id of the last event that the caller has; empty for those from now on
+   */
+  public List<String> lines(String path, String after, Predicate<String> isEnd) {
+    HttpRequest.Builder request = request(path);
+    if (!after.isEmpty()) {
+      request.header("Last-Event-ID", after);
+    }
+    return answered(
+        () -> {
+          HttpResponse<InputStream> response =
+              http.send(request.GET().build(), HttpResponse.BodyHandlers.ofInputStream());
+          List<String> lines = new ArrayList<>();
+          try (BufferedReader reader =
+              new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8))) {
+            if (response.statusCode() != OK) {
+              throw new RefusedException(
+                  JSON.readTree(reader).path("detail").asText(), response.statusCode());
+            }
+            String line = reader.readLine();
+            while (line != null) {
+              lines.add(line);
+              line = isEnd.test(line) ? null : reader.readLine();
+            }
+          }
+          return lines;
+        });
+  }
+
+  private HttpRequest.Builder request(String path) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(base + path)).timeout(ANSWER_TIMEOUT);
     token.ifPresent(secret -> request.header("Authorization", "Bearer " + secret));
-    if (body.isEmpty()) {
-      request.method(method, HttpRequest.BodyPublishers.noBody());
-    } else {
-      request
-          .header("Content-Type", "application/json")
-          .method(method, HttpRequest.BodyPublishers.ofString(body));
-    }
+    return request;
+  }
+
+  private interface Call<T> {
+    T call() throws IOException, InterruptedException;
+  }
+
+  private <T> T answered(Call<T> call) {
     try {
-      return reply(http.send(request.build(), HttpResponse.BodyHandlers.ofString()));
+      return call.call();
     } catch (IOException e) {
       throw new UnreachableException(
           "the controller at %s cannot be reached: %s".formatted(base, reason(e)), e);
@@ -123,6 +174,19 @@ public final class Api {
       Thread.currentThread().interrupt();
       throw new UnreachableException("interrupted while waiting for " + base, e);
     }
+  }
+
+  /** An empty {@code body} sends none. */
+  public Reply send(String method, String path, String body) {
+    HttpRequest.Builder request = request(path);
+    if (body.isEmpty()) {
+      request.method(method, HttpRequest.BodyPublishers.noBody());
+    } else {
+      request
+          .header("Content-Type", "application/json")
+          .method(method, HttpRequest.BodyPublishers.ofString(body));
+    }
+    return answered(() -> reply(http.send(request.build(), HttpResponse.BodyHandlers.ofString())));
   }
 
   /**

@@ -37,7 +37,7 @@ import picocli.CommandLine.ScopeType;
     })
 public final class Fairleadctl {
   public static final int REFUSED = 1;
-  private static final int UNREACHABLE = 3;
+  public static final int UNREACHABLE = 3;
 
   /** How answers are printed. */
   enum Format {

@@ -3,6 +3,7 @@ package io.fairlead.controller.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Api.Reply;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -29,11 +30,29 @@ public abstract class Verb implements Callable<Integer> {
   }
 
   protected final Api api() {
+    return api(root().api());
+  }
+
+  /** Another controller, called with the same token. */
+  protected final Api api(String url) {
     try {
-      return new Api(root().api(), root().token(), root().authority());
+      return new Api(url, root().token(), root().authority());
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
     }
+  }
+
+  /** What others must not read of what this command was given. */
+  protected final List<String> secrets() {
+    try {
+      return root().token().stream().toList();
+    } catch (IllegalArgumentException e) {
+      throw usage(e.getMessage());
+    }
+  }
+
+  protected final String version() throws IOException {
+    return Version.text();
   }
 
   protected final boolean isTable() {

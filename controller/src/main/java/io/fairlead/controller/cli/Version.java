@@ -16,12 +16,16 @@ public final class Version implements CommandLine.IVersionProvider {
 
   @Override
   public String[] getVersion() throws IOException {
+    return new String[] {spec.root().name() + " " + text()};
+  }
+
+  /** Without the command's name. */
+  static String text() throws IOException {
     try (InputStream in = Version.class.getResourceAsStream(RESOURCE)) {
       if (in == null) {
         throw new IOException("the program lacks its resource " + RESOURCE);
       }
-      String version = new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip();
-      return new String[] {spec.root().name() + " " + version};
+      return new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip();
     }
   }
 }
