@@ -43,6 +43,7 @@ class VerbsTest {
           "export",
           "health",
           "holds web",
+          "metrics targets --file NEW",
           "muxes",
           "othello web",
           "rebalance web",

@@ -56,6 +56,7 @@ class ServiceRolesTest {
               "explain",
               "getCluster",
               "listMuxes",
+              "listMetricsTargets",
               "listHealth",
               "listDrains",
               "listAgents",
