@@ -318,6 +318,25 @@ public final class AgentReports implements LiveConnections {
     return loads;
   }
 
+  /**
+   * The backends of a service whose agents reported once and have been silent for so long, while
+   * that of another server reports: otherwise it is this controller that hears none.
+   */
+  public synchronized Set<Integer> silent(ServiceImage image, Duration silence) {
+    long now = nanos.getAsLong();
+    Set<Integer> silent = new HashSet<>();
+    boolean isAnyHeard = false;
+    for (ServiceImage.Member member : image.pool().values()) {
+      Agent agent = agents.get(member.address());
+      if (agent != null && now - agent.heard() > silence.toNanos()) {
+        silent.add(member.id());
+      }
+      // Agents report every 10 s: two that fall silent at one moment are not heard for half of 30.
+      isAnyHeard |= agent != null && now - agent.heard() <= silence.toNanos() / 2;
+    }
+    return isAnyHeard ? silent : Set.of();
+  }
+
   private record Fresh(Entry entry, Duration age) {}
 
   private Optional<Fresh> fresh(String service, Standing at, long now) {

@@ -56,15 +56,23 @@ public record HealthCheck(
    * @param panicPercent of the backends that have to be healthy; below, health is ignored
    * @param maxOut how many may be out at once, as "2" or, of all, as "25%"
    * @param withdraw whether the last backend may go out too, so that muxes withdraw the VIPs
+   * @param dead true: a server that is silent to probes and whose agent is silent is removed as
+   *     dead; empty: it is not
    */
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
   public record Action(
       @JsonProperty("panicPercent") int panicPercent,
       @JsonProperty("maxOut") String maxOut,
-      @JsonProperty("withdraw") boolean withdraw) {
-    public static final Action DEFAULT = new Action(50, "50%", false);
+      @JsonProperty("withdraw") boolean withdraw,
+      @JsonProperty("dead") Optional<Boolean> dead) {
+    public static final Action DEFAULT = new Action(50, "50%", false, Optional.empty());
 
     /** With {@code withdraw}. */
-    public static final Action WITHDRAWING = new Action(0, "100%", true);
+    public static final Action WITHDRAWING = new Action(0, "100%", true, Optional.empty());
+
+    public Action {
+      dead = or(dead).filter(allowed -> allowed);
+    }
   }
 
   /**

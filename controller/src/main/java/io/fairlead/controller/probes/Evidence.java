@@ -96,6 +96,11 @@ public record Evidence(int probes, int needed, List<String> unprobed, Map<Intege
     return votes.getOrDefault(backend, Votes.NONE);
   }
 
+  /** Whether nothing comes back from it to any of the probes, of which there are enough. */
+  public boolean isSilent(int backend) {
+    return probes >= needed && votes(backend).silent() == probes;
+  }
+
   /** What more than half of the probes say; those that do not know yet count as well. */
   public Verdict verdict(int backend) {
     Votes of = votes(backend);

@@ -21,6 +21,9 @@ import java.util.TreeSet;
  *                                   hold-down: 0 s, 30 s, 60 s, ... 900 s, by how often lately
  * </pre>
  *
+ * <p>One that is out, silent to all probes, and whose agent has fallen silent is dead, if the
+ * operator allows that: its buckets let go of it. It stays out until it is up.
+ *
  * <p>Nothing goes out beyond the limit, nor while fewer backends are healthy than the panic
  * threshold. After {@link #PANIC_AFTER_SECONDS} below it health is ignored: what is out comes back,
  * until {@link #CALM_SECONDS} above it.
@@ -41,16 +44,18 @@ public final class HealthDecision {
    * @param panicPercent of the backends that have to be healthy; 0: no threshold
    * @param limit how many may be out at once, as long as one is left
    * @param withdraw whether the last may go out too, so that muxes withdraw the VIPs
+   * @param dead whether backends may be removed as dead
    */
-  public record Policy(int panicPercent, int limit, boolean withdraw) {}
+  public record Policy(int panicPercent, int limit, boolean withdraw, boolean dead) {}
 
   /**
    * A backend to which the operator gives a weight.
    *
    * @param held whether health leaves it alone
+   * @param silent whether its server answers no probe on any port, and its agent has fallen silent
    * @param outage that it is in, or was in lately
    */
-  public record Backend(Verdict verdict, boolean held, Optional<Outage> outage) {
+  public record Backend(Verdict verdict, boolean silent, boolean held, Optional<Outage> outage) {
     public boolean isOut() {
       return outage.filter(Outage::isOut).isPresent();
     }
@@ -77,6 +82,8 @@ public final class HealthDecision {
     UNKNOWN,
     /** Out of service. */
     OUT,
+    /** Out of service, and its buckets have let go of it. */
+    DEAD,
     /** Out of service, and up: it waits for the end of its hold-down. */
     RETURNING,
     /** Down, and in service: too few are healthy. */
@@ -97,6 +104,7 @@ public final class HealthDecision {
   /**
    * @param out to take out of service
    * @param back to take back
+   * @param dead to remove as dead
    * @param states before that
    * @param healthy how many of the backends
    * @param returns by backend that is {@code RETURNING}, Unix seconds at which it may
@@ -105,6 +113,7 @@ public final class HealthDecision {
       Memory memory,
       SortedSet<Integer> out,
       SortedSet<Integer> back,
+      SortedSet<Integer> dead,
       SortedMap<Integer, State> states,
       int healthy,
       SortedMap<Integer, Long> returns) {}
@@ -153,6 +162,8 @@ public final class HealthDecision {
     boolean isBelow = healthy * 100L < (long) policy.panicPercent() * backends.size();
     Memory memory = memory(before, upSince, isBelow, now);
     SortedSet<Integer> back = new TreeSet<>();
+    SortedSet<Integer> dead = new TreeSet<>();
+    boolean isIgnored = isBelow || memory.isPanic();
     int out = 0;
     for (var each : backends.entrySet()) {
       if (each.getValue().isOut()) {
@@ -160,6 +171,10 @@ public final class HealthDecision {
           back.add(each.getKey());
         } else {
           out++;
+          boolean isDead = each.getValue().outage().get().dead().isPresent();
+          if (policy.dead() && each.getValue().silent() && !isDead && !isIgnored) {
+            dead.add(each.getKey());
+          }
         }
       }
     }
@@ -167,7 +182,7 @@ public final class HealthDecision {
     SortedSet<Integer> taken = new TreeSet<>();
     SortedMap<Integer, State> states = new TreeMap<>();
     for (var each : backends.entrySet()) {
-      State state = state(each.getValue(), isBelow || memory.isPanic());
+      State state = state(each.getValue(), isIgnored);
       if (state == State.OUT && !each.getValue().isOut()) {
         if (out < Math.min(most, Transitions.MAX)) {
           taken.add(each.getKey());
@@ -178,7 +193,7 @@ public final class HealthDecision {
       }
       states.put(each.getKey(), state);
     }
-    return new Step(memory, taken, back, states, healthy, returns);
+    return new Step(memory, taken, back, dead, states, healthy, returns);
   }
 
   /** {@code OUT} also of one that should be and is not yet. */
@@ -187,7 +202,9 @@ public final class HealthDecision {
       return State.HELD;
     }
     if (backend.isOut()) {
-      return backend.verdict() == Verdict.UP ? State.RETURNING : State.OUT;
+      return backend.verdict() == Verdict.UP
+          ? State.RETURNING
+          : backend.outage().get().dead().isPresent() ? State.DEAD : State.OUT;
     }
     return switch (backend.verdict()) {
       case UP -> State.HEALTHY;

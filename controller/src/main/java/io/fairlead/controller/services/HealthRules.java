@@ -167,7 +167,9 @@ final class HealthRules {
           "false with panicPercent %d and maxOut %s; with true they are 0 and 100%%"
               .formatted(panic, most));
     }
-    return new Action(panic, most, isWithdrawing);
+    Optional<Boolean> dead =
+        asked.flatMap(ServiceSpec.HealthAction::dead).or(() -> before.flatMap(Action::dead));
+    return new Action(panic, most, isWithdrawing, dead);
   }
 
   /** 0 takes it away. */

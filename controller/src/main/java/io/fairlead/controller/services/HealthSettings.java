@@ -28,7 +28,8 @@ final class HealthSettings {
           "--health-jitter",
           "--health-panic",
           "--health-max-out",
-          "--health-withdraw");
+          "--health-withdraw",
+          "--health-dead");
 
   @Option(
       names = "--health",
@@ -137,6 +138,13 @@ final class HealthSettings {
       description = "Withdraw the VIPs when no backend is healthy. Default: false")
   private Boolean withdraw;
 
+  @Option(
+      names = "--health-dead",
+      arity = "1",
+      paramLabel = "true|false",
+      description = "Remove servers as dead whose ports and agent are silent. Default: false")
+  private Boolean dead;
+
   /** Adds the fields of the options that were given. */
   void addTo(ObjectNode spec) {
     put(spec, "", "kind", kind);
@@ -157,6 +165,7 @@ final class HealthSettings {
     put(spec, "/action", "panicPercent", panic);
     put(spec, "/action", "maxOut", maxOut);
     put(spec, "/action", "withdraw", withdraw);
+    put(spec, "/action", "dead", dead);
   }
 
   private static void put(ObjectNode spec, String where, String field, Object value) {
@@ -194,12 +203,11 @@ final class HealthSettings {
     JsonNode action = check.path("action");
     fields.add(
         "health action",
-        "at most %s out, ignored below %s %% healthy%s"
+        "at most %s out, ignored below %s %% healthy%s%s"
             .formatted(
                 action.path("maxOut").asText(),
                 action.path("panicPercent").asText(),
-                action.path("withdraw").asBoolean()
-                    ? ", VIPs withdrawn without a healthy one"
-                    : ""));
+                action.path("withdraw").asBoolean() ? ", VIPs withdrawn without a healthy one" : "",
+                action.path("dead").asBoolean() ? ", silent servers removed as dead" : ""));
   }
 }

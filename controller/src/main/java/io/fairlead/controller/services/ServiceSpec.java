@@ -89,7 +89,10 @@ public record ServiceSpec(
 
   /** In a request, of which a change may have any. */
   public record HealthAction(
-      Optional<Integer> panicPercent, Optional<String> maxOut, Optional<Boolean> withdraw) {}
+      Optional<Integer> panicPercent,
+      Optional<String> maxOut,
+      Optional<Boolean> withdraw,
+      Optional<Boolean> dead) {}
 
   /** What an answer must have. */
   public record Expect(Optional<String> status, Optional<String> body, Optional<String> hex) {}

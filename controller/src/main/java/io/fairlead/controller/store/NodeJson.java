@@ -156,6 +156,9 @@ public final class NodeJson {
           if (check.get("expect") instanceof ObjectNode expect) {
             EXPECT_KEYS.forEach(key -> expect.putIfAbsent(key, expect.nullNode()));
           }
+          if (check.get("action") instanceof ObjectNode action) {
+            action.putIfAbsent("dead", action.nullNode());
+          }
         }
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperTls;
 import java.net.InetSocketAddress;
@@ -26,6 +27,8 @@ import org.apache.curator.framework.CuratorFramework;
  * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
  *     try again each second
  * @param healthSettle for how long a new leader, or one that lost ZooKeeper, only looks at probes
+ * @param deadAfter for how long an agent is silent before its server may be taken as dead; a
+ *     backend that was removed as dead is in the pool again after as long
  */
 public record ControllerOptions(
     String zookeeper,
@@ -39,7 +42,8 @@ public record ControllerOptions(
     Optional<ZooKeeperTls> tls,
     UnaryOperator<CuratorFramework> writing,
     Duration muxesRegister,
-    Duration healthSettle) {
+    Duration healthSettle,
+    Duration deadAfter) {
   private static final Duration MUXES_REGISTER = Duration.ofSeconds(3);
 
   /** A probe writes its node every 10 s, and at once when it is there again. */
@@ -76,7 +80,8 @@ public record ControllerOptions(
         Optional.empty(),
         UnaryOperator.identity(),
         MUXES_REGISTER,
-        HEALTH_SETTLE);
+        HEALTH_SETTLE,
+        LiveConnections.SILENCE);
   }
 
   public ControllerOptions with(Optional<ZooKeeperAccess> newAccess) {
@@ -92,7 +97,8 @@ public record ControllerOptions(
         tls,
         writing,
         muxesRegister,
-        healthSettle);
+        healthSettle,
+        deadAfter);
   }
 
   public ControllerOptions withTls(Optional<ZooKeeperTls> newTls) {
@@ -108,7 +114,8 @@ public record ControllerOptions(
         newTls,
         writing,
         muxesRegister,
-        healthSettle);
+        healthSettle,
+        deadAfter);
   }
 
   public ControllerOptions with(UnaryOperator<CuratorFramework> newWriting) {
@@ -124,7 +131,8 @@ public record ControllerOptions(
         tls,
         newWriting,
         muxesRegister,
-        healthSettle);
+        healthSettle,
+        deadAfter);
   }
 
   public ControllerOptions withClockCheck(boolean checks) {
@@ -148,7 +156,8 @@ public record ControllerOptions(
         tls,
         writing,
         muxesRegister,
-        healthSettle);
+        healthSettle,
+        deadAfter);
   }
 
   public ControllerOptions with(Duration newMuxesRegister) {
@@ -164,7 +173,8 @@ public record ControllerOptions(
         tls,
         writing,
         newMuxesRegister,
-        healthSettle);
+        healthSettle,
+        deadAfter);
   }
 
   public ControllerOptions withHealthSettle(Duration newHealthSettle) {
@@ -180,6 +190,24 @@ public record ControllerOptions(
         tls,
         writing,
         muxesRegister,
-        newHealthSettle);
+        newHealthSettle,
+        deadAfter);
+  }
+
+  public ControllerOptions withDeadAfter(Duration newDeadAfter) {
+    return new ControllerOptions(
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        checksClock,
+        arraysWait,
+        access,
+        tls,
+        writing,
+        muxesRegister,
+        healthSettle,
+        newDeadAfter);
   }
 }

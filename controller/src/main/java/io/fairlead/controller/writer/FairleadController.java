@@ -174,7 +174,14 @@ public final class FairleadController implements AutoCloseable {
     loads = loadsWriter();
     health =
         new HealthLoop(
-            client, options, lead, session, () -> muxWatch.muxes().size(), clock, registry);
+            client,
+            options,
+            lead,
+            session,
+            () -> muxWatch.muxes().size(),
+            agentReports,
+            clock,
+            registry);
     agents = new Agents(reads, agentReports, othello);
     drainWatch = new DrainWatch(agentReports, muxWatch::muxes, System::nanoTime);
     writes = new Writes(lead, session, catalogueThread, drainWatch, commits);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.probes.HealthMetrics;
 import io.fairlead.controller.probes.HealthView;
@@ -45,6 +46,7 @@ final class HealthLoop implements AutoCloseable {
       Lead lead,
       Session session,
       IntSupplier muxes,
+      AgentReports agents,
       ClockCheck clock,
       PrometheusMeterRegistry registry) {
     this.client = client;
@@ -59,9 +61,11 @@ final class HealthLoop implements AutoCloseable {
                 session::isConnected,
                 watch::fresh,
                 muxes,
+                image -> agents.silent(image, options.deadAfter()),
                 this::written,
                 System::nanoTime,
-                options.healthSettle()),
+                options.healthSettle(),
+                options.deadAfter()),
             clock,
             registry);
     registry.getPrometheusRegistry().register(new HealthMetrics(work::views, watch::probes));

@@ -9,6 +9,7 @@ import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.plane.WriteOptions.OnLoss;
 import io.fairlead.controller.probes.Evidence;
+import io.fairlead.controller.probes.Evidence.Verdict;
 import io.fairlead.controller.probes.HealthDecision;
 import io.fairlead.controller.probes.HealthDecision.Backend;
 import io.fairlead.controller.probes.HealthDecision.Memory;
@@ -30,11 +31,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -66,16 +70,21 @@ final class HealthWork {
   /**
    * @param fresh nodes of probes
    * @param muxes how many live
+   * @param silent backends of a service whose agents have fallen silent
    * @param nanos a monotonic clock
+   * @param settle for how long a new leader only looks
+   * @param deadAfter after which a backend that was removed as dead is in the pool again
    */
   record Sources(
       Supplier<Optional<Catalogue>> lead,
       BooleanSupplier isConnected,
       Supplier<List<ProbeNode>> fresh,
       IntSupplier muxes,
+      Function<ServiceImage, Set<Integer>> silent,
       Written written,
       LongSupplier nanos,
-      Duration settle) {}
+      Duration settle,
+      Duration deadAfter) {}
 
   private static final class Track {
     private final Deque<Event> history = new ArrayDeque<>();
@@ -83,6 +92,7 @@ final class HealthWork {
     private Memory memory = Memory.NONE;
     private SortedMap<Integer, State> states = new TreeMap<>();
     private long retried;
+    private volatile long refused;
   }
 
   private final Sources from;
@@ -147,17 +157,25 @@ final class HealthWork {
       TreeSet<Integer> back = new TreeSet<>(image.transitions().health().out().keySet());
       back.removeIf(id -> !image.transitions().health().isOut(id));
       track.memory = Memory.NONE;
-      commit(writer, track, new OutageRules.Order(new TreeMap<>(), back), "no health check");
+      OutageRules.Order order =
+          new OutageRules.Order(
+              new TreeMap<>(),
+              back,
+              new TreeSet<>(),
+              new TreeSet<>(image.transitions().health().gone().keySet()));
+      commit(writer, track, order, "no health check");
       return Optional.empty();
     }
     OptionalLong written = from.written().millis(stored);
     Evidence evidence =
         Evidence.of(
             writer.name(), image.config().id(), written.orElse(-1), fresh, from.muxes().getAsInt());
-    SortedMap<Integer, Backend> backends = backends(image, evidence);
-    int limit = new Maintenance(check.get().action().maxOut()).draining(backends.size());
-    Policy policy =
-        new Policy(check.get().action().panicPercent(), limit, check.get().action().withdraw());
+    HealthCheck.Action action = check.get().action();
+    boolean isKilling = action.dead().isPresent();
+    SortedMap<Integer, Backend> backends =
+        backends(image, evidence, isKilling ? from.silent().apply(image) : Set.of());
+    int limit = new Maintenance(action.maxOut()).draining(backends.size());
+    Policy policy = new Policy(action.panicPercent(), limit, action.withdraw(), isKilling);
     long now = clock.seconds();
     Step step = HealthDecision.step(policy, backends, track.memory, now);
     if (isActing) {
@@ -165,14 +183,39 @@ final class HealthWork {
       SortedMap<Integer, String> out = new TreeMap<>();
       step.out().forEach(id -> out.put(id, evidence.votes(id).reason().orElse("unknown")));
       String why = step.memory().isPanic() ? "health is ignored: too few are healthy" : "up again";
-      if (!commit(writer, track, new OutageRules.Order(out, step.back()), why)) {
+      boolean isLater = now - track.refused < RETRY_SECONDS; // what is not urgent
+      OutageRules.Order order =
+          new OutageRules.Order(
+              out,
+              step.back(),
+              isLater ? new TreeSet<>() : step.dead(),
+              isLater ? new TreeSet<>() : again(image, now));
+      if (!commit(writer, track, order.on(image), why)) {
         moveLeft(writer, track, now);
       }
     }
     return Optional.of(view(image, evidence, step, track, isActing, now));
   }
 
-  private static SortedMap<Integer, Backend> backends(ServiceImage image, Evidence evidence) {
+  /** Of those that are gone, the ones whose time in the pool has come. */
+  private SortedSet<Integer> again(ServiceImage image, long now) {
+    SortedSet<Integer> again = new TreeSet<>();
+    image
+        .transitions()
+        .health()
+        .gone()
+        .forEach(
+            (id, gone) -> {
+              if (now - gone.outage().dead().orElse(0L) >= from.deadAfter().toSeconds()) {
+                again.add(id);
+              }
+            });
+    return again;
+  }
+
+  /** Those that are gone count as well, lest a limit forgets them. */
+  private static SortedMap<Integer, Backend> backends(
+      ServiceImage image, Evidence evidence, Set<Integer> silent) {
     Unhealthy health = image.transitions().health();
     SortedMap<Integer, Backend> backends = new TreeMap<>();
     image
@@ -184,10 +227,17 @@ final class HealthWork {
                     id,
                     new Backend(
                         evidence.verdict(id),
+                        evidence.isSilent(id) && silent.contains(id),
                         health.holds().containsKey(id),
                         Optional.ofNullable(health.out().get(id))));
               }
             });
+    health
+        .gone()
+        .forEach(
+            (id, gone) ->
+                backends.put(
+                    id, new Backend(Verdict.UNKNOWN, false, false, Optional.of(gone.outage()))));
     return backends;
   }
 
@@ -204,12 +254,14 @@ final class HealthWork {
             (result, failure) -> {
               track.isCommitting.set(false);
               if (failure != null) {
+                track.refused = clock.seconds();
                 LOG.warn("{}: {}", what, failure.getMessage());
                 return;
               }
               LOG.info("{}, generation {}", what, result.generation());
               count(writer.name(), "out", order.out().size());
               count(writer.name(), "back", order.back().size());
+              count(writer.name(), "dead", order.dead().size());
             });
     return true;
   }
@@ -270,8 +322,7 @@ final class HealthWork {
           Evidence.Votes votes = evidence.votes(id);
           Map<String, String> faults = new TreeMap<>();
           votes.faults().forEach((mux, fault) -> faults.put(mux, fault.toString()));
-          Optional<Unhealthy.Outage> outage =
-              Optional.ofNullable(image.transitions().health().out().get(id));
+          Optional<Unhealthy.Outage> outage = image.transitions().health().outage(id);
           backends.add(
               new HealthView.Backend(
                   id,

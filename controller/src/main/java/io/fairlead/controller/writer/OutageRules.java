@@ -32,10 +32,20 @@ final class OutageRules {
 
   /**
    * @param out by backend id, the reason
+   * @param dead of those that are out, to remove as dead
+   * @param again of those that are gone, to have in the pool again
    */
-  record Order(SortedMap<Integer, String> out, SortedSet<Integer> back) {
+  record Order(
+      SortedMap<Integer, String> out,
+      SortedSet<Integer> back,
+      SortedSet<Integer> dead,
+      SortedSet<Integer> again) {
+    static Order back(SortedSet<Integer> back) {
+      return new Order(new TreeMap<>(), back, new TreeSet<>(), new TreeSet<>());
+    }
+
     boolean isEmpty() {
-      return out.isEmpty() && back.isEmpty();
+      return out.isEmpty() && back.isEmpty() && dead.isEmpty() && again.isEmpty();
     }
 
     /** What of it {@code image} still allows: an operator may have been faster. */
@@ -50,18 +60,32 @@ final class OutageRules {
                       || health.holds().containsKey(id));
       SortedSet<Integer> comes = new TreeSet<>(back);
       comes.removeIf(id -> !health.isOut(id));
-      return new Order(goes, comes);
+      SortedSet<Integer> die = new TreeSet<>(dead);
+      die.removeIf(id -> !health.isOut(id) || health.holds().containsKey(id));
+      SortedSet<Integer> there = new TreeSet<>(again);
+      there.retainAll(health.gone().keySet());
+      return new Order(goes, comes, die, there);
     }
 
     /** In words, for the audit. */
     String words(String whyBack) {
-      SortedMap<Integer, String> comes = new TreeMap<>();
-      back.forEach(id -> comes.put(id, whyBack));
       return Stream.of(
-              out.isEmpty() ? "" : "out: " + HealthWork.words(out),
-              comes.isEmpty() ? "" : "back: " + HealthWork.words(comes))
+              words("out", out),
+              words("back", because(back, whyBack)),
+              words("removed as dead", because(dead, "probes and agent are silent")),
+              words("in the pool again", because(again, "removed as dead before")))
           .filter(words -> !words.isEmpty())
           .collect(Collectors.joining("; "));
+    }
+
+    private static SortedMap<Integer, String> because(SortedSet<Integer> ids, String why) {
+      SortedMap<Integer, String> reasons = new TreeMap<>();
+      ids.forEach(id -> reasons.put(id, why));
+      return reasons;
+    }
+
+    private static String words(String what, SortedMap<Integer, String> backends) {
+      return backends.isEmpty() ? "" : what + ": " + HealthWork.words(backends);
     }
   }
 
@@ -102,6 +126,13 @@ final class OutageRules {
             id ->
                 changes.add(
                     new Change.Weight(id, before.transitions().health().out().get(id).weight())));
+    order.dead().forEach(id -> changes.add(new Change.Remove(id, true)));
+    order
+        .again()
+        .forEach(
+            id ->
+                changes.add(
+                    new Change.Add(id, before.transitions().health().gone().get(id).address(), 0)));
     return changes;
   }
 
@@ -113,7 +144,16 @@ final class OutageRules {
       Outage last = health.out().get(id);
       int times = last == null ? 1 : HealthDecision.times(last, now) + 1;
       int weight = before.pool().get(id).weight();
-      health = health.with(id, new Outage(now, weight, each.getValue(), times, Optional.empty()));
+      health =
+          health.with(
+              id,
+              new Outage(now, weight, each.getValue(), times, Optional.empty(), Optional.empty()));
+    }
+    for (int id : order.dead()) {
+      health = health.died(id, before.pool().get(id).address().toString(), now);
+    }
+    for (int id : order.again()) {
+      health = health.again(id);
     }
     SortedMap<Integer, Integer> starts = new TreeMap<>();
     int seconds = before.config().slowStartSeconds();
@@ -146,7 +186,7 @@ final class OutageRules {
     }
     SortedSet<Integer> back = new TreeSet<>();
     ids.stream().filter(id -> isHeld && health.isOut(id)).forEach(back::add);
-    return new Order(new TreeMap<>(), back);
+    return Order.back(back);
   }
 
   static Transitions withHolds(Transitions state, List<Integer> ids, boolean isHeld, long now) {

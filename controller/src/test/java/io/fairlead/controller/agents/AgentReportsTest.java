@@ -337,6 +337,34 @@ class AgentReportsTest {
     assertThat(reports.loads(image)).as("no load").isEmpty();
   }
 
+  /** The ages of the latest reports of backends 7 and 8, in seconds; none: never heard. */
+  @ParameterizedTest
+  @CsvSource({
+    "31, 15, 7",
+    "31, 16, ",
+    "30, 0, ",
+    "31, , ",
+    ", 0, ",
+    "900, 2, 7",
+    "31, 31, ",
+  })
+  void silentIsWhoReportedBeforeWhileAnotherReports(Integer seven, Integer eight, Integer silent)
+      throws RefusedException {
+    Address other = Address.parse("10.2.0.8").orElseThrow();
+    long end = now + Duration.ofSeconds(1000).toNanos();
+    if (seven != null) {
+      now = end - Duration.ofSeconds(seven).toNanos();
+      accept(report(BOOT, 1));
+    }
+    if (eight != null) {
+      now = end - Duration.ofSeconds(eight).toNanos();
+      reports.accept(report(OTHER_BOOT, 1), Set.of(other), true, places);
+    }
+    now = end;
+    assertThat(reports.silent(image(), LiveConnections.SILENCE))
+        .isEqualTo(silent == null ? Set.of() : Set.of(silent));
+  }
+
   /** Backends 7 and 8, of which nobody reports about 8. */
   private static ServiceImage image() throws RefusedException {
     Ring ring = Ring.empty(1, 256, 1);

@@ -35,6 +35,8 @@ class HealthVerbsTest extends ServedApi {
         .containsPattern("expect status +200-299,401\n")
         .containsPattern("expect body +ready\n")
         .contains("every 10000 ms +-20 %, timeout 3000 ms, up after 4, down after 5");
+    done("service change api --health-dead true");
+    assertThat(done("service show api")).contains("healthy, silent servers removed as dead\n");
     done("service change api --health-fall 6 --health-port 0");
     assertThat(done("service show api"))
         .contains("down after 6")

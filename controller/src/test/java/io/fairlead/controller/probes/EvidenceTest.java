@@ -31,9 +31,10 @@ class EvidenceTest {
     } else if (found != '?' && found != 'n') {
       down.put(1, REFUSED);
     }
-    if (found == 's') {
+    if (found == 's' || found == 'S') {
       silent.set(1);
-    } else {
+    }
+    if (found != 's') {
       up.set(2);
     }
     SortedMap<String, ProbeNode.Service> services = new TreeMap<>();
@@ -90,5 +91,27 @@ class EvidenceTest {
     if (verdict == Verdict.DOWN) {
       assertThat(evidence.votes(1).reason()).contains("refused");
     }
+  }
+
+  /** S: silent, where others answer. */
+  @ParameterizedTest
+  @CsvSource({
+    "'', 1, false",
+    "S, 1, true",
+    "S, 2, false",
+    "SS, 2, true",
+    "SSd, 3, false",
+    "SSu, 3, false",
+    "SS?, 3, false",
+    "SSs, 3, true",
+    "SSn, 3, true",
+    "SSo, 3, true",
+  })
+  void silentIsWhatAllOfThemFindSilent(String found, int muxes, boolean isSilent) {
+    List<ProbeNode> nodes = new ArrayList<>();
+    for (int i = 0; i < found.length(); i++) {
+      nodes.add(node(i, found.charAt(i)));
+    }
+    assertThat(Evidence.of("web", 7, 100, nodes, muxes).isSilent(1)).isEqualTo(isSilent);
   }
 }

@@ -33,6 +33,7 @@ class HealthDecisionTest {
   private static final class World {
     final SortedMap<Integer, Optional<Outage>> outages = new TreeMap<>();
     final Set<Integer> held = new TreeSet<>();
+    final Set<Integer> silent = new TreeSet<>();
     Policy policy;
     Memory memory = Memory.NONE;
     Step last;
@@ -49,7 +50,9 @@ class HealthDecisionTest {
       SortedMap<Integer, Backend> backends = new TreeMap<>();
       outages.forEach(
           (id, outage) ->
-              backends.put(id, new Backend(verdicts.get(id), held.contains(id), outage)));
+              backends.put(
+                  id,
+                  new Backend(verdicts.get(id), silent.contains(id), held.contains(id), outage)));
       return backends;
     }
 
@@ -59,16 +62,32 @@ class HealthDecisionTest {
       memory = last.memory();
       for (int id : last.out()) {
         int times = outages.get(id).map(past -> HealthDecision.times(past, now)).orElse(0) + 1;
-        outages.put(id, Optional.of(new Outage(now, 100, "refused", times, Optional.empty())));
+        outages.put(id, Optional.of(outage(now, times, Optional.empty(), Optional.empty())));
+      }
+      for (int id : last.dead()) {
+        Outage past = outages.get(id).orElseThrow();
+        outages.put(
+            id,
+            Optional.of(outage(past.since(), past.times(), Optional.empty(), Optional.of(now))));
       }
       for (int id : last.back()) {
         Outage past = outages.get(id).orElseThrow();
         outages.put(
-            id,
-            Optional.of(new Outage(past.since(), 100, "refused", past.times(), Optional.of(now))));
+            id, Optional.of(outage(past.since(), past.times(), Optional.of(now), past.dead())));
       }
       now++;
       return out();
+    }
+
+    private static Outage outage(
+        long since, int times, Optional<Long> returned, Optional<Long> dead) {
+      return new Outage(since, 100, "refused", times, returned, dead);
+    }
+
+    Set<Integer> dead() {
+      Set<Integer> dead = out();
+      dead.removeIf(id -> outages.get(id).orElseThrow().dead().isEmpty());
+      return dead;
     }
 
     Set<Integer> out() {
@@ -102,7 +121,7 @@ class HealthDecisionTest {
   }
 
   private static Policy policy(int panic, int limit) {
-    return new Policy(panic, limit, false);
+    return new Policy(panic, limit, false, false);
   }
 
   @Test
@@ -179,7 +198,7 @@ class HealthDecisionTest {
 
   @Test
   void withWithdrawalTheLastGoesToo() {
-    World world = new World(new Policy(0, 3, true), 3);
+    World world = new World(new Policy(0, 3, true, false), 3);
     assertThat(world.seconds("ddd", 1)).containsExactly(1, 2, 3);
     world.seconds("udd", 1);
     world.seconds("ddd", 1);
@@ -197,6 +216,41 @@ class HealthDecisionTest {
     assertThat(world.seconds("uduu", 1)).containsExactly(2);
     world.held.add(2);
     assertThat(world.seconds("uduu", 1)).isEmpty();
+  }
+
+  @Test
+  void aSilentOneDiesOnceItIsOut() {
+    World world = new World(new Policy(50, 1, false, true), 4);
+    world.silent.addAll(Set.of(2, 3));
+    assertThat(world.seconds("uuuu", 5)).as("silence alone").isEmpty();
+    world.seconds("uddu", 1);
+    assertThat(world.dead()).as("not in the second in which it goes out").isEmpty();
+    world.seconds("uddu", 10);
+    assertThat(world.last.states()).containsEntry(2, State.DEAD).containsEntry(3, State.LIMITED);
+    assertThat(world.dead()).as("no more than may be out").containsExactly(2);
+    assertThat(world.last.dead()).as("once").isEmpty();
+    world.silent.clear();
+    assertThat(world.seconds("u?du", 900)).as("until it is up").containsExactly(2);
+    assertThat(world.seconds("uudu", 1)).doesNotContain(2);
+    world.seconds("uduu", 2);
+    assertThat(world.dead()).as("the next outage begins anew").isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"false, uduu, , 2", "true, uddd, , 2", "true, uduu, 2, "})
+  void nobodyDiesWithoutConsentInPanicOrHeld(
+      boolean isAllowed, String verdicts, Integer held, Integer out) {
+    World world = new World(new Policy(50, 3, false, isAllowed), 4);
+    world.silent.addAll(Set.of(1, 2, 3, 4));
+    if (held != null) {
+      world.held.add(held);
+    }
+    world.policy = new Policy(50, 3, false, false);
+    world.seconds("uduu", 1);
+    world.policy = new Policy(50, 3, false, isAllowed);
+    world.seconds(verdicts, 3);
+    assertThat(world.out()).isEqualTo(out == null ? Set.of() : Set.of(out));
+    assertThat(world.dead()).isEmpty();
   }
 
   @Test
@@ -235,7 +289,11 @@ class HealthDecisionTest {
       while (first > 0
           && past.get(first - 1).get(id).isOut()
           && past.get(first - 1).get(id).verdict() == Verdict.UP
-          && past.get(first - 1).get(id).outage().equals(backend.outage())) {
+          && past.get(first - 1)
+              .get(id)
+              .outage()
+              .map(Outage::since)
+              .equals(backend.outage().map(Outage::since))) {
         first--;
       }
       return second - first >= HealthDecision.hold(backend.outage().orElseThrow().times());
@@ -265,6 +323,21 @@ class HealthDecisionTest {
       }
       boolean isLong = now >= (was ? 30 : 5);
       return was ? isBelow || !isLong : isBelow && isLong;
+    }
+
+    /** What has died in this second: it is out before and after, and was not dead. */
+    Set<Integer> dead(Set<Integer> out) {
+      int now = past.size() - 1;
+      Set<Integer> dead = new TreeSet<>();
+      past.get(now)
+          .forEach(
+              (id, backend) -> {
+                boolean isNew = backend.isOut() && backend.outage().orElseThrow().dead().isEmpty();
+                if (policy.dead() && backend.silent() && isNew && out.contains(id)) {
+                  dead.add(id);
+                }
+              });
+      return panics.get(now) || isBelow(now) ? Set.of() : dead;
     }
 
     /** What is out afterwards. */
@@ -303,8 +376,9 @@ class HealthDecisionTest {
     boolean withdraw = random.nextInt(4) == 0;
     Policy policy =
         withdraw
-            ? new Policy(0, backends, true)
-            : policy(random.nextInt(101), 1 + random.nextInt(backends));
+            ? new Policy(0, backends, true, random.nextBoolean())
+            : new Policy(
+                random.nextInt(101), 1 + random.nextInt(backends), false, random.nextBoolean());
     World world = new World(policy, backends);
     Oracle oracle = new Oracle(policy);
     SortedMap<Integer, Verdict> verdicts = verdicts("u".repeat(backends));
@@ -317,9 +391,14 @@ class HealthDecisionTest {
         if (random.nextDouble() < 0.002 && !world.held.remove(id)) {
           world.held.add(id);
         }
+        if (random.nextDouble() < 0.02 && !world.silent.remove(id)) {
+          world.silent.add(id);
+        }
       }
       Set<Integer> wanted = oracle.second(world.backends(verdicts));
       assertThat(world.second(verdicts)).as("second %d of seed %d", second, seed).isEqualTo(wanted);
+      assertThat(world.last.dead()).as("second %d", second).isEqualTo(oracle.dead(wanted));
+      assertThat(wanted).containsAll(world.last.dead());
       assertThat(wanted).hasSizeLessThanOrEqualTo(withdraw ? backends : policy.limit());
       assertThat(world.memory.isPanic() && !wanted.isEmpty()).isFalse();
     }

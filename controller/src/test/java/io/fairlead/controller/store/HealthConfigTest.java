@@ -89,6 +89,11 @@ class HealthConfigTest {
     String before = text(web(Optional.of(tcp()))).replaceFirst(",\"action\":\\{[^}]*}", "");
     assertThat(before).doesNotContain("action");
     assertThat(read(before)).as("of an older version").isEqualTo(web(Optional.of(tcp())));
+    String killing =
+        text(web(Optional.of(tcp()))).replace("w\":false}", "w\":false,\"dead\":true}");
+    assertThat(read(killing).healthCheck().orElseThrow().action().dead()).contains(true);
+    assertThat(text(read(killing))).isEqualTo(killing);
+    assertThat(read(killing.replace("true}", "false}"))).isEqualTo(web(Optional.of(tcp())));
     assertThat(read(text(web(Optional.empty())))).isEqualTo(web(Optional.empty()));
   }
 

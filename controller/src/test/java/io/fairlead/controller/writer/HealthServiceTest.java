@@ -11,12 +11,18 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.BucketSetCodec;
+import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.image.Drain.Then;
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.probes.HealthDecision.State;
+import io.fairlead.controller.probes.HealthView;
+import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;
@@ -26,6 +32,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 import org.apache.zookeeper.CreateMode;
@@ -37,10 +44,13 @@ import org.junit.jupiter.api.Test;
 class HealthServiceTest {
   private static final Duration SOON = Duration.ofSeconds(30);
   private static final int SETTLE_MILLIS = 1500;
+  private static final Duration DEAD_AFTER = Duration.ofSeconds(2);
 
   private TestingServer zookeeper;
   private CuratorFramework client;
   private FairleadController controller;
+  private boolean isSilent;
+  private long sequence;
 
   @BeforeEach
   void open() throws Exception {
@@ -75,10 +85,15 @@ class HealthServiceTest {
                 "/fairlead",
                 id,
                 InstantSource.system())
-            .withHealthSettle(Duration.ofMillis(SETTLE_MILLIS)));
+            .withHealthSettle(Duration.ofMillis(SETTLE_MILLIS))
+            .withDeadAfter(DEAD_AFTER));
   }
 
   private void check(Optional<String> kind) throws Exception {
+    check(kind, Optional.empty());
+  }
+
+  private void check(Optional<String> kind, Optional<Boolean> dead) throws Exception {
     ServiceSpec.Health health =
         new ServiceSpec.Health(
             kind,
@@ -94,7 +109,9 @@ class HealthServiceTest {
             Optional.empty(),
             Optional.empty(),
             Optional.empty(),
-            Optional.empty());
+            Optional.of(
+                new ServiceSpec.HealthAction(
+                    Optional.empty(), Optional.empty(), Optional.empty(), dead)));
     done(
         controller
             .services()
@@ -142,8 +159,63 @@ class HealthServiceTest {
           .put("port", 80)
           .put("backends", ids(bad));
     }
-    web.put("silent", "");
+    web.put("silent", isSilent ? ids(bad) : "");
     put("/fairlead/health/" + mux, node.toString());
+  }
+
+  private void probesSilent(int id) throws Exception {
+    isSilent = true;
+    probes(id);
+    isSilent = false;
+  }
+
+  /** The agents of these report. */
+  private void report(Integer... ids) {
+    ServiceConfig config = controller.plane().read("web", stored -> stored.image().config());
+    for (int id : ids) {
+      String address = "10.1.0." + id;
+      Report report =
+          new Report(
+              1,
+              "%032x".formatted(id),
+              ++sequence,
+              "test",
+              "events",
+              List.of(address),
+              "v",
+              0,
+              List.of());
+      ((AgentReports) controller.liveConnections())
+          .accept(
+              report,
+              Set.of(Address.parse(address).orElseThrow()),
+              true,
+              List.of(new AgentReports.Place(config, List.of(id))));
+    }
+  }
+
+  private State state(int id) {
+    return controller.probes().views().get().stream()
+        .flatMap(view -> view.backends().stream())
+        .filter(backend -> backend.backend() == id)
+        .map(HealthView.Backend::state)
+        .findFirst()
+        .orElse(State.UNKNOWN);
+  }
+
+  /** Agents of living servers report meanwhile. */
+  private void awaitState(int id, State wanted, Integer... living) {
+    await()
+        .atMost(SOON)
+        .until(
+            () -> {
+              report(living);
+              return state(id) == wanted;
+            });
+  }
+
+  private boolean isInPool(int id) {
+    return Shown.backends(controller, "web").stream().anyMatch(view -> view.id() == id);
   }
 
   private void probes(Integer... down) throws Exception {
@@ -238,6 +310,60 @@ class HealthServiceTest {
     looks(4);
     assertThat(unhealthy()).containsExactly(3);
     assertThat(generation()).isEqualTo(before);
+  }
+
+  @Test
+  void aServerThatIsSilentIsRemovedAsDeadAndComesBackWithItsWeight() throws Exception {
+    done(
+        controller
+            .backends()
+            .change("web", List.of(new Change.Weight(2, 70)), WriteOptions.COMMIT));
+    probes();
+    check(Optional.of("tcp"), Optional.of(true));
+    report(1, 2, 3, 4);
+    probesSilent(2);
+    awaitUnhealthy(2);
+    assertThat(isInPool(2)).isTrue();
+    awaitState(2, State.DEAD, 1, 3, 4);
+    assertThat(latestWho()).isEqualTo("health");
+    assertThat(controller.audit().page(OptionalLong.empty(), 9).entries())
+        .anyMatch(each -> each.entry().toString().contains("removed as dead: backend 2"));
+    FairleadController next = open("next");
+    await().until(next::isServing);
+    controller.close();
+    controller = next; // which may have to bring it into the pool again
+    assertThat(controller.awaitLeader(SOON)).isTrue();
+    await().atMost(SOON).until(() -> isInPool(2) && state(2) == State.DEAD);
+    assertThat(backend(2).weight()).isEqualTo(70);
+    assertThat(backend(2).buckets()).isZero();
+    long before = generation();
+    probesSilent(2);
+    looks(4);
+    assertThat(generation()).as("dead once").isEqualTo(before);
+    probes();
+    await().atMost(SOON).until(() -> state(2) == State.HEALTHY);
+    assertThat(backend(2).weight()).isEqualTo(70);
+    assertThat(backend(2).buckets()).isPositive();
+  }
+
+  @Test
+  void nobodyIsDeadWhoseAgentWasNeverHeardOrIsTheOnlyOne() throws Exception {
+    probes();
+    check(Optional.of("tcp"), Optional.of(true));
+    report(2);
+    probesSilent(3);
+    awaitUnhealthy(3);
+    looks(4);
+    probesSilent(2);
+    await().atMost(SOON).until(() -> state(2) == State.OUT);
+    looks(4);
+    assertThat(isInPool(3)).isTrue();
+    assertThat(isInPool(2)).as("no other agent reports").isTrue();
+    report(3);
+    await().atMost(SOON).until(() -> !isInPool(2));
+    check(Optional.of("none"));
+    await().atMost(SOON).until(() -> isInPool(2) && backend(2).buckets() > 0);
+    assertThat(unhealthy()).isEmpty();
   }
 
   @Test
