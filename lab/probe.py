@@ -1,46 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes of backends: fairlead-probe on a mux's machine, and what it writes into ZooKeeper, as its readers see it."""
+"""Probes of backends: fairlead-probe on a mux's machine. lab/findings.py reads what it writes into ZooKeeper."""
 
-import base64
-import contextlib
-import json
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-
-from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError
 
 from lab import build
 from lab.cluster_key import key_file
-from lab.deadline import until
-from lab.lab import Lab
 from lab.mux import Mux
 from lab.rest import Rest, samples
-from lab.zookeeper import connect_string
+from lab.zookeeper import MUXES_LOGIN, connect_string, login_file
 
 HTTP_PORT = 9109
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Why a backend is down."""
-
-    reason: str
-    vip: str
-    port: str
-    silent: bool
-
-
 class Probe:
-    def __init__(self, mux: Mux, commands: Path | None = None) -> None:
-        """`commands`: the folder that health checks may name files of."""
+    def __init__(self, mux: Mux, commands: Path | None = None, zookeepers: int = 1) -> None:
+        """`commands`: the folder that health checks may name files of. Several `zookeepers` require the mux's login."""
         self.mux = mux
         words = [
             "--id",
             mux.name,
             "--zookeeper",
-            connect_string(1),
+            connect_string(zookeepers),
             "--http",
             f"0.0.0.0:{HTTP_PORT}",
             "--http-open",
@@ -48,6 +28,7 @@ class Probe:
         ]
         words += ["--address", mux.address, "--address", mux.address6, "--tag-key", str(key_file(mux.directory))]
         words += ["--commands", str(commands)] if commands else []
+        words += ["--zookeeper-auth", str(login_file(mux, MUXES_LOGIN))] if zookeepers > 1 else []
         self.process = mux.program("probe", [str(build.PROBE), *words])
         self.http = Rest(mux.namespace, "127.0.0.1", HTTP_PORT)
 
@@ -56,74 +37,3 @@ class Probe:
 
     def metrics(self) -> dict[str, float]:
         return samples(self.http("GET", "/metrics"))
-
-
-class Findings:
-    """The nodes of probes in ZooKeeper."""
-
-    def __init__(self, client: KazooClient) -> None:
-        self.client = client
-
-    def node(self, mux: str) -> dict:
-        """{} if there is none."""
-        try:
-            return json.loads(self.client.get(f"/fairlead/health/{mux}")[0])
-        except NoNodeError:
-            return {}
-
-    def service(self, mux: str, service: str) -> dict:
-        return self.node(mux).get("services", {}).get(service, {})
-
-    def up(self, mux: str, service: str) -> set[int]:
-        return ids(self.service(mux, service).get("up", ""))
-
-    def down(self, mux: str, service: str) -> dict[int, Finding]:
-        found = self.service(mux, service)
-        silent = ids(found.get("silent", ""))
-        return {
-            number: Finding(each["reason"], each["vip"], f"{each['protocol']}:{each['port']}", number in silent)
-            for each in found.get("down", [])
-            for number in ids(each["backends"])
-        }
-
-    def wait_up(self, mux: str, service: str, wanted: set[int], seconds: float = 30) -> None:
-        until(f"{mux} finds {wanted} of {service} up", lambda: self.up(mux, service) == wanted, seconds)
-
-    def wait_down(self, mux: str, service: str, number: int, reasons: Collection[str], silent: bool = False) -> Finding:
-        """Until it is down for one of these reasons; `silent`: and nothing comes back from any of its endpoints."""
-
-        def finding() -> Finding | None:
-            one = self.down(mux, service).get(number)
-            return one if one and one.reason in reasons and one.silent == silent else None
-
-        what = f"{mux} finds {number} of {service} down by {', '.join(reasons)}{', silent' if silent else ''}"
-        return until(what, finding, 30)
-
-
-def ids(text: str) -> set[int]:
-    """A set of ids as base64 of varints (protocol/README.md, 11)."""
-    numbers, shift, number = [], 0, 0
-    for byte in base64.b64decode(text):
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if not byte & 0x80:
-            numbers.append(number)
-            shift, number = 0, 0
-    found: set[int] = set()
-    at = 0
-    for skip, count in zip(numbers[::2], numbers[1::2], strict=True):
-        found |= set(range(at + skip, at + skip + count))
-        at += skip + count
-    return found
-
-
-@contextlib.contextmanager
-def findings(lab: Lab) -> Iterator[Findings]:
-    with lab.controller.namespace.inside():  # the client's threads stay there
-        client = KazooClient(hosts=connect_string(1), read_only=True)
-        client.start(timeout=20)
-    try:
-        yield Findings(client)
-    finally:
-        client.stop()
-        client.close()

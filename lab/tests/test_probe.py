@@ -19,8 +19,9 @@ import pytest
 from lab import Lab, build, topology
 from lab.deadline import until
 from lab.dual import DualService
+from lab.findings import Finding, Findings, findings
 from lab.namespace import run
-from lab.probe import Finding, Findings, Probe, findings
+from lab.probe import Probe
 from lab.rest import Refused
 from lab.server import Server
 
