@@ -46,6 +46,8 @@ static void backends(FILE *out, const struct pool *pool)
 		for (int k = 0; k < 3; k++)
 			fprintf(out, "fairlead_probe_backends{service=\"%s\",health=\"%s\"} %u\n", service->name,
 				words[k], counts[k]);
+		fprintf(out, "fairlead_probe_backends{service=\"%s\",health=\"skipped\"} %u\n", service->name,
+			service->skipped_count);
 	}
 	head(out, "service_unprobed", "gauge", "1 for a service whose healthCheck can't be followed.");
 	for (unsigned i = 0; i < pool->count; i++)

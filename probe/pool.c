@@ -48,8 +48,11 @@ static void targets_clear(struct pool *pool, struct probed *service)
 	for (uint32_t i = 0; i < service->count; i++)
 		target_free(pool, service->targets[i]);
 	free(service->targets);
+	free(service->skipped);
 	service->targets = NULL;
+	service->skipped = NULL;
 	service->count = 0;
+	service->skipped_count = 0;
 	service->endpoints_count = 0;
 }
 
@@ -110,25 +113,45 @@ static struct target *target_new(const struct pool *pool, struct probed *service
 	return target;
 }
 
-/* Whether this host has the addresses that it takes to reach the backends and to be answered. */
+/* Whether the backend is probed, if this host can reach it. */
+static bool is_listed(const struct fl_delta_backend *backend)
+{
+	return !(backend->flags & FL_BACKEND_REMOVED);
+}
+
+static bool is_reached(const struct pool *pool, const struct fl_delta_backend *backend)
+{
+	return !fl_address_is_none(&pool->outer[!fl_address_is_ipv4(&backend->address)]);
+}
+
+/*
+ * Whether this host has the addresses that it takes to be answered, and to reach any backend. `why` says it of the first
+ * one that it can't reach, also if there are others.
+ */
 static int check_sources(const struct pool *pool, const struct service_config *config,
 			 const struct fl_delta_backend *backends, uint32_t count, struct reason *why)
 {
 	char text[ADDRESS_TEXT_MAX];
+	uint32_t reached = 0;
+	int error = 0;
 
 	for (uint32_t i = 0; i < config->vips_count; i++)
 		if (fl_address_is_none(&pool->inner[!fl_address_is_ipv4(&config->vips[i])]))
 			return reason_set(why, -EADDRNOTAVAIL,
 					  "VIP %s: the probe has no address of its family; allowed: with --source",
 					  address_print(&config->vips[i], text));
-	for (uint32_t i = 0; i < count; i++)
-		if (!(backends[i].flags & FL_BACKEND_REMOVED) &&
-		    fl_address_is_none(&pool->outer[!fl_address_is_ipv4(&backends[i].address)]))
-			return reason_set(
+	for (uint32_t i = 0; i < count; i++) {
+		if (!is_listed(&backends[i]))
+			continue;
+		if (is_reached(pool, &backends[i]))
+			reached++;
+		else if (!error)
+			error = reason_set(
 			    why, -EADDRNOTAVAIL,
 			    "backend %u at %s: the probe has no address of its family; allowed: with --address",
 			    backends[i].id, address_print(&backends[i].address, text));
-	return 0;
+	}
+	return reached ? 0 : error;
 }
 
 /* Whether what a probe knows counts on: it is made in the same way to the same place. */
@@ -145,12 +168,20 @@ static bool is_same_way(const struct probed *service, const struct service_confi
 static int merge(struct pool *pool, struct probed *service, const struct fl_delta_backend *backends, uint32_t count)
 {
 	struct target **targets = calloc(count + 1, sizeof(struct target *)), **old = service->targets;
+	uint16_t *skipped = calloc(count + 1, sizeof(*skipped));
 	uint32_t made = 0, at = 0, old_count = service->count;
-	bool failed = !targets;
+	bool failed = !targets || !skipped;
 
+	free(service->skipped);
+	service->skipped = skipped;
+	service->skipped_count = 0;
 	for (uint32_t i = 0; !failed && i < count; i++) {
-		if (backends[i].flags & FL_BACKEND_REMOVED)
+		if (!is_listed(&backends[i]))
 			continue;
+		if (!is_reached(pool, &backends[i])) {
+			skipped[service->skipped_count++] = backends[i].id;
+			continue;
+		}
 		for (; at < old_count && (!old[at] || old[at]->id < backends[i].id); at++)
 			;
 		if (at < old_count && old[at]->id == backends[i].id &&
@@ -204,7 +235,7 @@ int pool_set(struct pool *pool, struct probed *service, const struct service_con
 		return error;
 	}
 	service->refusal = PROBED;
-	service->why.text[0] = 0;
+	service->why = why;
 	for (uint32_t i = 0; i < service->count; i++)
 		for (int j = 0; j < service->endpoints_count; j++)
 			if (!service->targets[i]->probes[j].due.slot)

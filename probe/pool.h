@@ -44,7 +44,7 @@ enum probed_refusal {
 	PROBED,
 	PROBED_NO_CHECK,  /* it has no healthCheck */
 	PROBED_CHECK,     /* its healthCheck is refused */
-	PROBED_NO_SOURCE, /* this host has no address of a VIP's, or a backend's, family to be answered at */
+	PROBED_NO_SOURCE, /* this host has no address of a VIP's family, or of any backend's */
 	PROBED_WAITING,   /* its backends are not known yet */
 };
 
@@ -57,11 +57,13 @@ struct probed {
 	int64_t config_written; /* when the config node was written, in Unix milliseconds */
 	uint32_t generation;    /* of its packets */
 	enum probed_refusal refusal;
-	struct reason why; /* of PROBED_CHECK and PROBED_NO_SOURCE */
+	struct reason why; /* of PROBED_CHECK and PROBED_NO_SOURCE; with PROBED, of backends that are skipped */
 	int endpoints_count;
 	struct check_endpoint endpoints[CHECK_ENDPOINTS_MAX];
 	uint32_t count;
 	struct target **targets; /* by ascending id; each stays where it is */
+	uint32_t skipped_count;  /* backends that are not probed, as this host has no address of their family */
+	uint16_t *skipped;       /* their ids */
 	int64_t wanted_written;  /* config_written of wanted */
 	uint64_t seen;           /* by the tree: what of its nodes is here */
 };

@@ -83,6 +83,19 @@ static bool sort(const struct probed *service, struct bucket_set *up, struct buc
 	return true;
 }
 
+/* Adds the backends that are not probed, and why the first one is not. */
+static void skipped_print(json_t *json, const struct probed *service)
+{
+	struct bucket_set *ids = bucket_set_new(IDS);
+
+	for (uint32_t i = 0; ids && i < service->skipped_count; i++)
+		bucket_set_add(ids, service->skipped[i]);
+	if (ids)
+		json_object_set_new(json, "skipped", ids_print(ids));
+	json_object_set_new(json, "why", json_string(service->why.text));
+	free(ids);
+}
+
 /* NULL: no memory. */
 static json_t *probed_print(const struct probed *service)
 {
@@ -96,6 +109,8 @@ static json_t *probed_print(const struct probed *service)
 		json = json_pack("{s:i, s:I, s:s, s:o, s:O, s:o}", "id", service->config.id, "config",
 				 (json_int_t)service->config_written, "kind", check_kind_name(service->check.kind),
 				 "up", ids_print(up), "down", list, "silent", ids_print(silent));
+		if (json && service->skipped_count)
+			skipped_print(json, service);
 	}
 	for (uint32_t i = 0; i < down.count; i++)
 		free(down.list[i].ids);

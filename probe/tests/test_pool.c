@@ -176,7 +176,7 @@ static void without_an_address_nothing_is_probed(void **state)
 	world->pool.outer[1] = (struct fl_address){{0}};
 	assert_int_equal(set(world, "1=10.1.0.21 2-2001:db8::22"), 0);
 	expect(world, "1?"); /* removed ones do not count */
-	assert_int_equal(set(world, "1=10.1.0.21 2=2001:db8::22"), 0);
+	assert_int_equal(set(world, "2=2001:db8::22"), 0);
 	assert_int_equal(world->web->refusal, PROBED_NO_SOURCE);
 	assert_non_null(strstr(world->web->why.text, "backend 2 at 2001:db8::22"));
 	world->pool.outer[1] = world->pool.inner[1];
@@ -200,6 +200,41 @@ static void expect_ids(const json_t *set, const char *wanted)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u", *text ? " " : "", i);
 	free(ids);
 	assert_string_equal(text, wanted);
+}
+
+/* A probe without IPv6 says which backends it does not probe; what it knows of the others stays. */
+static void backends_of_another_family_are_skipped(void **state)
+{
+	struct world *world = *state;
+	const json_t *web;
+	json_t *root;
+	char *text;
+
+	world->pool.outer[1] = (struct fl_address){{0}};
+	assert_int_equal(set(world, "1=10.1.0.21 3=10.1.0.23"), 0);
+	take(world, 0, OUTCOME_OK, OUTCOME_OK);
+	text = results_print(&world->pool, "mux1", "");
+	root = json_loads(text, 0, NULL);
+	web = json_object_get(json_object_get(root, "services"), "web");
+	assert_null(json_object_get(web, "skipped"));
+	assert_null(json_object_get(web, "why"));
+	json_decref(root);
+	free(text);
+	assert_int_equal(set(world, "1=10.1.0.21 2=2001:db8::22 3=10.1.0.23 4-2001:db8::24 65535=2001:db8::25"), 0);
+	expect(world, "1U 3?");
+	assert_int_equal(world->probes, 4);
+	text = results_print(&world->pool, "mux1", "");
+	root = json_loads(text, 0, NULL);
+	web = json_object_get(json_object_get(root, "services"), "web");
+	expect_ids(json_object_get(web, "up"), "1");
+	expect_ids(json_object_get(web, "skipped"), "2 65535");
+	assert_non_null(strstr(json_string_value(json_object_get(web, "why")), "backend 2 at 2001:db8::22"));
+	json_decref(root);
+	free(text);
+	assert_int_equal(set(world, "1=10.1.0.21 3=10.1.0.23"), 0);
+	assert_int_equal(world->web->skipped_count, 0);
+	assert_string_equal(world->web->why.text, "");
+	expect(world, "1U 3?");
 }
 
 /* The node is the first of health.json, which controllers read. */
@@ -294,6 +329,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(results_stay_with_their_backend, setup, teardown),
 	    cmocka_unit_test_setup_teardown(packets_go_by_the_backends_family, setup, teardown),
 	    cmocka_unit_test_setup_teardown(without_an_address_nothing_is_probed, setup, teardown),
+	    cmocka_unit_test_setup_teardown(backends_of_another_family_are_skipped, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_node_names_groups_with_their_reasons, setup, teardown),
 	    cmocka_unit_test(generations_of_the_mux),
 	};

@@ -53,6 +53,18 @@ ANSWERED = {
         "silent": [1],
     },
 }
+PARTLY = {
+    "web": {
+        "id": 5,
+        "config": 7,
+        "kind": "tcp",
+        "up": [1],
+        "down": [],
+        "silent": [],
+        "skipped": [2, 65535],
+        "why": "backend 2 at 2001:db8::22: the probe has no address of its family; allowed: with --address",
+    },
+}
 
 
 def text(ids: list[int]) -> str:
@@ -62,7 +74,7 @@ def text(ids: list[int]) -> str:
 def encoded(node: dict) -> dict:
     node = copy.deepcopy(node)
     for service in node["services"].values():
-        for key in ("up", "silent"):
+        for key in ("up", "silent", "skipped"):
             if key in service:
                 service[key] = text(service[key])
         for group in service.get("down", []):
@@ -75,7 +87,7 @@ def row(name: str, node: dict) -> dict:
     known = {}
     for service, found in node["services"].items():
         down = {str(each): group["reason"] for group in found.get("down", []) for each in group["backends"]}
-        known[service] = {"up": found.get("up", []), "down": down, "silent": found.get("silent", [])}
+        known[service] = {key: found.get(key, []) for key in ("up", "silent", "skipped")} | {"down": down}
     reaches = any(
         found["up"] or any(int(each) not in found["silent"] for each in found["down"]) for found in known.values()
     )
@@ -130,6 +142,9 @@ def malformed() -> list[dict]:
         ("port 0", "services.web.down.port", with_group(port=0)),
         ("a port beyond 65535", "services.web.down.port", with_group(port=65536)),
         ("no VIP", "services.web.down.vip", with_group(vip=None)),
+        ("skipped as a list", "services.web.skipped", with_web(skipped=[7])),
+        ("a backend both up and skipped", "services.web.skipped", with_web(skipped=text([1, 7]))),
+        ("a backend both down and skipped", "services.web.skipped", with_web(skipped=text([2]))),
         ("unprobed as a number", "services.web.unprobed", with_web(unprobed=1)),
     ]
     return [{"name": name, "field": field, "node": value} for name, field, value in rows]
@@ -143,6 +158,7 @@ def health_vectors() -> dict:
             row("no service", BARE),
             row("a probe that reaches nothing", BARE | {"services": UNREACHED}),
             row("a backend that answered, for a reason that is unknown", BARE | {"services": ANSWERED}),
+            row("backends that are not probed", BARE | {"services": PARTLY}),
         ],
         "malformed": malformed(),
     }

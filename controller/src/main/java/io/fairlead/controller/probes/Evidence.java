@@ -19,7 +19,7 @@ import java.util.TreeMap;
  *
  * @param probes that have probed the service by its present check
  * @param needed of them, at least, that call a backend down
- * @param unprobed probes that do not probe it: "mux1: no_source"
+ * @param unprobed probes that do not probe it, or not all backends: "mux1: no_source"
  */
 public record Evidence(int probes, int needed, List<String> unprobed, Map<Integer, Votes> votes) {
   /** Of a backend. */
@@ -33,10 +33,11 @@ public record Evidence(int probes, int needed, List<String> unprobed, Map<Intege
    * Probes by what they say of a backend.
    *
    * @param silent those of {@code down} to which nothing came back
+   * @param skipped those that do not probe it
    * @param faults by mux
    */
-  public record Votes(int up, int down, int silent, SortedMap<String, Fault> faults) {
-    public static final Votes NONE = new Votes(0, 0, 0, new TreeMap<>());
+  public record Votes(int up, int down, int silent, int skipped, SortedMap<String, Fault> faults) {
+    public static final Votes NONE = new Votes(0, 0, 0, 0, new TreeMap<>());
 
     /** The reason of most probes. */
     public Optional<String> reason() {
@@ -76,20 +77,32 @@ public record Evidence(int probes, int needed, List<String> unprobed, Map<Intege
                 (each, fault) -> {
                   SortedMap<String, Fault> faults = new TreeMap<>(Map.of(node.id(), fault));
                   int silent = found.silent().get(each) ? 1 : 0;
-                  votes.merge(each, new Votes(0, 1, silent, faults), Evidence::sum);
+                  votes.merge(each, new Votes(0, 1, silent, 0, faults), Evidence::sum);
                 });
+        found.skipped().stream().forEach(each -> votes.merge(each, SKIPPED, Evidence::sum));
+        if (!found.skipped().isEmpty()) {
+          unprobed.add(
+              "%s, %d of its backends: %s"
+                  .formatted(
+                      node.id(), found.skipped().cardinality(), found.why().orElse("no_source")));
+        }
       }
     }
     return new Evidence(probes, muxes > 1 ? 2 : 1, unprobed, votes);
   }
 
-  private static final Votes UP = new Votes(1, 0, 0, new TreeMap<>());
+  private static final Votes UP = new Votes(1, 0, 0, 0, new TreeMap<>());
+  private static final Votes SKIPPED = new Votes(0, 0, 0, 1, new TreeMap<>());
 
   private static Votes sum(Votes one, Votes other) {
     SortedMap<String, Fault> faults = new TreeMap<>(one.faults());
     faults.putAll(other.faults());
     return new Votes(
-        one.up() + other.up(), one.down() + other.down(), one.silent() + other.silent(), faults);
+        one.up() + other.up(),
+        one.down() + other.down(),
+        one.silent() + other.silent(),
+        one.skipped() + other.skipped(),
+        faults);
   }
 
   public Votes votes(int backend) {
@@ -98,15 +111,17 @@ public record Evidence(int probes, int needed, List<String> unprobed, Map<Intege
 
   /** Whether nothing comes back from it to any of the probes, of which there are enough. */
   public boolean isSilent(int backend) {
-    return probes >= needed && votes(backend).silent() == probes;
+    Votes of = votes(backend);
+    return of.silent() >= needed && of.silent() == probes - of.skipped();
   }
 
-  /** What more than half of the probes say; those that do not know yet count as well. */
+  /** What more than half of its probes say; those that do not know yet count as well. */
   public Verdict verdict(int backend) {
     Votes of = votes(backend);
-    if (2 * of.down() > probes && of.down() >= needed) {
+    int all = probes - of.skipped();
+    if (2 * of.down() > all && of.down() >= needed) {
       return Verdict.DOWN;
     }
-    return 2 * of.up() > probes ? Verdict.UP : Verdict.UNKNOWN;
+    return 2 * of.up() > all ? Verdict.UP : Verdict.UNKNOWN;
   }
 }

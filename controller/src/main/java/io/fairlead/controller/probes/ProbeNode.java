@@ -37,7 +37,8 @@ public record ProbeNode(
   /**
    * @param id of the service; 0 if it is not probed
    * @param config when the configuration was written that the check is of, Unix milliseconds
-   * @param unprobed why it is not probed, {@code why} the sentence
+   * @param unprobed why it is not probed, {@code why} the sentence, or that of {@code skipped}
+   * @param skipped backends that this probe can't reach, and does not probe
    * @param down by backend, what failed first
    * @param silent those of which nothing came back
    */
@@ -48,7 +49,8 @@ public record ProbeNode(
       Optional<String> why,
       BitSet up,
       SortedMap<Integer, Fault> down,
-      BitSet silent) {}
+      BitSet silent,
+      BitSet skipped) {}
 
   /**
    * What a probe met at an endpoint of a backend; {@code reason} is one of the protocol's words.
@@ -115,6 +117,7 @@ public record ProbeNode(
           why,
           new BitSet(),
           new TreeMap<>(),
+          new BitSet(),
           new BitSet());
     }
     int id = number(at + ".id", node.path("id"), Integer.MAX_VALUE);
@@ -134,8 +137,20 @@ public record ProbeNode(
       }
     }
     BitSet silent = ids(at + ".silent", node.path("silent"));
+    BitSet skipped =
+        node.has("skipped") ? ids(at + ".skipped", node.path("skipped")) : new BitSet();
+    if (skipped.intersects(up) || skipped.stream().anyMatch(down::containsKey)) {
+      throw refused(at + ".skipped", node.path("skipped"), "no backend that is up or down");
+    }
     return new Service(
-        id, config.longValue(), Optional.empty(), Optional.empty(), up, down, silent);
+        id,
+        config.longValue(),
+        Optional.empty(),
+        Optional.ofNullable(node.path("why").textValue()),
+        up,
+        down,
+        silent,
+        skipped);
   }
 
   private static Fault fault(String at, JsonNode group) throws IOException {

@@ -20,14 +20,17 @@ class EvidenceTest {
 
   /**
    * u: up, d: down, s: down and silent as are all, ?: unknown, o: down by an older check, i: down
-   * in a service of another id, n: not probed.
+   * in a service of another id, n: not probed, k: skipped by a probe of others.
    */
   private static ProbeNode node(int number, char found) {
     BitSet up = new BitSet();
     BitSet silent = new BitSet();
+    BitSet skipped = new BitSet();
     SortedMap<Integer, Fault> down = new TreeMap<>();
     if (found == 'u') {
       up.set(1);
+    } else if (found == 'k') {
+      skipped.set(1);
     } else if (found != '?' && found != 'n') {
       down.put(1, REFUSED);
     }
@@ -47,7 +50,8 @@ class EvidenceTest {
             Optional.empty(),
             up,
             down,
-            silent));
+            silent,
+            skipped));
     return new ProbeNode("mux" + number, services);
   }
 
@@ -75,6 +79,13 @@ class EvidenceTest {
     "ddn, 3, DOWN, 2",
     "dn, 2, UNKNOWN, 1",
     "dddd, 1, DOWN, 4",
+    "ddk, 3, DOWN, 3",
+    "dk, 2, UNKNOWN, 2",
+    "dk, 1, DOWN, 2",
+    "uk, 2, UP, 2",
+    "ukk, 3, UP, 3",
+    "kk, 2, UNKNOWN, 2",
+    "duk, 3, UNKNOWN, 3",
   })
   void mostOfTheProbesThatReachAnythingDecide(
       String found, int muxes, Verdict verdict, int probes) {
@@ -87,7 +98,8 @@ class EvidenceTest {
     assertThat(evidence.probes()).isEqualTo(probes);
     assertThat(evidence.verdict(3)).isEqualTo(Verdict.UNKNOWN);
     assertThat(Evidence.of("other", 7, 100, nodes, muxes).verdict(1)).isEqualTo(Verdict.UNKNOWN);
-    assertThat(evidence.unprobed()).hasSize((int) found.chars().filter(c -> c == 'n').count());
+    assertThat(evidence.unprobed())
+        .hasSize((int) found.chars().filter(c -> c == 'n' || c == 'k').count());
     if (verdict == Verdict.DOWN) {
       assertThat(evidence.votes(1).reason()).contains("refused");
     }
@@ -106,6 +118,9 @@ class EvidenceTest {
     "SSs, 3, true",
     "SSn, 3, true",
     "SSo, 3, true",
+    "SSk, 3, true",
+    "Sk, 2, false",
+    "kk, 2, false",
   })
   void silentIsWhatAllOfThemFindSilent(String found, int muxes, boolean isSilent) {
     List<ProbeNode> nodes = new ArrayList<>();

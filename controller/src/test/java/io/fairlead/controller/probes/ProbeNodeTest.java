@@ -41,6 +41,8 @@ class ProbeNodeTest {
       assertThat(service.up().stream()).containsExactlyElementsOf(ids(each.getValue(), "up"));
       assertThat(service.silent().stream())
           .containsExactlyElementsOf(ids(each.getValue(), "silent"));
+      assertThat(service.skipped().stream())
+          .containsExactlyElementsOf(ids(each.getValue(), "skipped"));
       assertThat(service.down()).hasSameSizeAs(each.getValue().get("down"));
       each.getValue()
           .get("down")
