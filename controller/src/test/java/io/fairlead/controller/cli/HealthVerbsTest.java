@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.api.ServedApi;
+import io.fairlead.controller.probes.HealthDecision.State;
+import io.fairlead.controller.probes.HealthView;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -54,6 +59,75 @@ class HealthVerbsTest extends ServedApi {
     assertThat(done("service show dns"))
         .containsPattern("health check +udp send 00ff\n")
         .containsPattern("expect hex +0a\n");
+  }
+
+  private static HealthView.Backend backend(int id, State state, int down, String fault) {
+    return new HealthView.Backend(
+        id,
+        state,
+        2 - down,
+        down,
+        0,
+        fault == null ? Map.of() : Map.of("mux1", fault, "mux2", fault),
+        Optional.of(1_700_000_000L).filter(any -> fault != null),
+        Optional.of(2).filter(any -> fault != null),
+        Optional.of(1_700_000_030L).filter(any -> state == State.RETURNING));
+  }
+
+  @Test
+  void healthShowsStatesReasonsAndChanges() {
+    assertThat(done("health")).containsPattern("leader +yes\n").contains("zookeeper");
+    assertThat(done("health web")).isEqualTo("service web has no health check\n");
+    assertThat(done("health --backends")).isEqualTo("no service has a health check\n");
+    plane.health(
+        new HealthView(
+            "web",
+            List.of(
+                backend(7, State.HEALTHY, 0, null),
+                backend(8, State.DEAD, 2, "timeout at 10.99.0.1 tcp:80"),
+                backend(9, State.RETURNING, 0, "refused at 10.99.0.1 tcp:80"),
+                backend(10, State.DRAINING, 0, null)),
+            1,
+            true,
+            false,
+            1,
+            2,
+            List.of("mux3, 2 of its backends: no IPv6"),
+            List.of(new HealthView.Event(1_700_000_000, 8, State.OUT, State.DEAD, "timeout"))));
+    plane.health(new HealthView("mail", List.of(), 0, false, true, 2, 2, List.of(), List.of()));
+    assertThat(done("health web"))
+        .startsWith("web: 1 of 3 backends healthy, by 1 probes; too few: health is ignored\n")
+        .contains("  the leader has just begun, and only looks\n")
+        .contains("  nothing goes out of service: that takes 2 probes\n")
+        .contains("  not probed by mux3, 2 of its backends: no IPv6\n")
+        .containsPattern("7 +healthy +2 +0 +- +- +- *\n")
+        .containsPattern(
+            "8 +dead +0 +2 +2023-11-14T22:13:20Z +2 +- +mux1: timeout at 10.99.0.1 tcp:80, mux2: ")
+        .containsPattern("9 +returning +2 +0 +\\S+ +2 +2023-11-14T22:13:50Z +mux1: refused")
+        .containsPattern("AT +BACKEND +FROM +TO +REASON *\n2023-11-14T22:13:20Z +8 +out +dead")
+        .doesNotContain("mail");
+    assertThat(done("health --backends")).contains("web: 1 of 3", "mail: 0 of 0 backends healthy");
+  }
+
+  private Map<Integer, Long> holds() {
+    return plane.read("web", stored -> stored.image().transitions().health().holds());
+  }
+
+  @Test
+  void holdsAreMadeAndReleased() {
+    done("service create web --vip 10.99.0.1 --port tcp:80 --buckets 256 --health tcp");
+    done("backend add web 7 10.1.0.27");
+    done("backend add web 8 10.1.0.28");
+    assertThat(done("backend hold-health web 7 8 --dry-run"))
+        .startsWith("would keep backends 7, 8 of web whatever probes find");
+    assertThat(done("backend hold-health web 7 8"))
+        .startsWith("keeping backends 7, 8 of web whatever probes find: generation ");
+    assertThat(holds()).containsOnlyKeys(7, 8);
+    assertThat(done("backend release-health web 7"))
+        .startsWith("health acts again on backend 7 of web");
+    assertThat(holds()).containsOnlyKeys(8);
+    assertThat(refused("backend", "hold-health", "web", "77")).contains("77", "ids");
+    assertThat(refused("backend", "release-health", "mail", "7")).contains("mail");
   }
 
   @Test
