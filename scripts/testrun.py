@@ -42,11 +42,11 @@ IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothin
 # Tests of the lab that bring up labs of their own or take long, the longest first.
 OWN_LABS = (
     *("idle", "drain", "hold", "dead", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp"),
-    *("health", "probe", "controller", "srv6", "ipip", "vlan", "versions"),
+    *("health", "partition", "probe", "controller", "srv6", "ipip", "vlan", "versions"),
 )
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
-JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat", "p4")
+JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat", "p4", "health")
 JEPSEN_SWITCHES = ("chaining-off", "notices-off", "hello-off", "hold-off", "fencing-off")
 JEPSEN_LONG_SWITCHES = (
     *("clock-check-off", "generation-check-off", "half-delta", "early-ack"),

@@ -19,7 +19,7 @@ from lab.instance import Instance
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios.edn"
 OVER = ("lab", "ssh")
 # Keys of :cluster that a schedule or a switch replaces.
-OF_CLUSTER = ("window-seconds", "hold-seconds", "steering", "p4-muxes")
+OF_CLUSTER = ("window-seconds", "hold-seconds", "steering", "p4-muxes", "probes")
 
 
 Action = Callable[[argparse.Namespace], Any]

@@ -3,12 +3,14 @@
 namespace. They are dropped or delayed there, since a mux and an XDP program see packets before the filters of their own
 kernel do."""
 
+import contextlib
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from lab.lab import CLIENTS, SERVICE, Lab
 from lab.mux import HTTP_PORT
 from lab.namespace import Namespace
 from lab.node import route_hops
+from lab.probe import Probe
 from lab.process import Process, start_ticks
 from lab.router import BRIDGE
 from lab.variant import Variant
@@ -31,6 +34,8 @@ BROUGHT_UP = ("zookeepers", "controllers", "muxes", "servers")
 STEERINGS = ("ring", "othello", "hunt", "maat")
 OF_FAULTS = ("slow-", "liar")  # processes that faults start are no programs of their nodes
 TOLD_SECONDS = 60
+# Slower than in the lab's tests: two cores run everything.
+CHECK = {"kind": "http", "intervalMillis": 1000, "timeoutMillis": 900, "rise": 1, "fall": 2, "jitterPercent": 10}
 LED_SECONDS = 90  # arrays wait for agents that other faults keep away
 FIXED = {"service": SERVICE, "vip": topology.VIP, "port": topology.VIP_PORT, "clients": CLIENTS}
 
@@ -40,7 +45,9 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
-    described = {"hold-seconds": 0, "steering": STEERINGS[0], "p4-muxes": 0, **described}
+    described = {"hold-seconds": 0, "steering": STEERINGS[0], "p4-muxes": 0, "probes": False, **described}
+    if type(described["probes"]) is not bool:
+        raise LabError(f":probes '{described['probes']}' is refused; allowed: true, false")
     if described["steering"] not in STEERINGS:
         raise LabError(f":steering '{described['steering']}' is refused; allowed: {', '.join(STEERINGS)}")
     for key in (*BROUGHT_UP, "window-seconds", "hold-seconds", "behind-seconds"):
@@ -71,8 +78,27 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     )
     lab.settings = {"faults": {"switch": switch, "zookeepers": described["zookeepers"]}}
     lab.up_or_undone()
+    if described["probes"]:
+        with undone_on_failure(lab):
+            start_probes(lab)
     lab.detach()
     return lab.instance.name
+
+
+@contextlib.contextmanager
+def undone_on_failure(lab: Lab) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        lab.down()
+        raise
+
+
+def start_probes(lab: Lab) -> None:
+    """One on each mux's machine, and a check of the service by HTTP, so that a paused server is down."""
+    for mux in lab.muxes.values():
+        Probe(mux, zookeepers=lab.wanted_zookeepers).start()
+    lab.api("PATCH", f"/v1/services/{SERVICE}", {"healthCheck": CHECK})
 
 
 def kind_of(name: str) -> str:

@@ -220,6 +220,9 @@ const openSeconds = 120
 // reportedTime is for how long agents' reports, or pipelines, may come to nothing after the faults, on a slow machine.
 const reportedTime = time.Minute
 
+// healthyTime is for how long health may lag behind: a backend that flaps stays out for up to two minutes here.
+const healthyTime = 3 * time.Minute
+
 // run is the whole run: workloads, faults, healing, final reads, verdicts, report.
 func (c *conductor) run() (int, error) {
 	weights, err := workload.Weights(c.api, c.listing.Service)
@@ -234,6 +237,11 @@ func (c *conductor) run() (int, error) {
 	}
 	if c.needs.HoldSeconds > 0 || c.needs.Steering == "othello" || c.needs.Steering == "hunt" {
 		if err := workload.AwaitAgents(c.api, c.listing.Service, time.Minute); err != nil {
+			return 1, err
+		}
+	}
+	if c.needs.Probes {
+		if err := workload.AwaitHealthy(c.api, c.listing.Service, healthyTime); err != nil {
 			return 1, err
 		}
 	}
@@ -260,7 +268,7 @@ func (c *conductor) run() (int, error) {
 	if c.writes() {
 		c.config.Stop()
 	}
-	failure = errors.Join(failure, c.reported(), c.piped(reportedTime))
+	failure = errors.Join(failure, c.reported(), c.piped(reportedTime), c.healthy())
 	if c.has("connections") {
 		failure = errors.Join(failure, c.mover.Stop())
 		c.say("connections end, each with its last answer")
@@ -332,6 +340,27 @@ func (c *conductor) reported() error {
 		}
 		c.say("agents' reports led to %d %s", count, each.what)
 	}
+	return nil
+}
+
+// healthy says how often health has changed what serves, and is an error if it has not, or if it does not find all
+// backends healthy within healthyTime, now that they are.
+func (c *conductor) healthy() error {
+	if !c.needs.Probes {
+		return nil
+	}
+	count, err := workload.HealthChanges(c.api, c.listing.Service)
+	if err == nil && count == 0 {
+		err = fmt.Errorf("health has taken no backend of service %s out of service", c.listing.Service)
+	}
+	if err != nil {
+		return err
+	}
+	c.say("health has changed what serves %d times", count)
+	if err := workload.AwaitHealthy(c.api, c.listing.Service, healthyTime); err != nil {
+		return err
+	}
+	c.say("all backends are healthy")
 	return nil
 }
 

@@ -163,6 +163,7 @@ GOOD = ":zookeepers 1 :controllers 1 :muxes 1 :servers 1 :window-seconds 120 :be
             f'{{:cluster {{:over :lab {GOOD} :p4-muxes 1 :steering "hunt"}}}}',
             ":steering 'hunt' is refused with :p4-muxes; allowed: ring",
         ),
+        (f"{{:cluster {{:over :lab {GOOD} :probes 3}}}}", ":probes '3' is refused; allowed: true, false"),
         (f"{{:cluster {{:over :lab {GOOD} :muxes 10}}}}", "muxes '10' is refused; allowed: 1..9"),
         (f"{{:cluster {{:over :lab {GOOD} :port 81}}}}", ":port '81' is refused; allowed over :lab: 80"),
         ("{:cluster {:over :ssh}}", ":hosts is missing; allowed over :ssh: a map"),

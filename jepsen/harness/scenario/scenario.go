@@ -29,6 +29,7 @@ type Cluster struct {
 	HoldSeconds   float64 `edn:"hold-seconds"`
 	Steering      string  `edn:"steering"` // of the service; ring if absent
 	P4Muxes       int     `edn:"p4-muxes"` // how many of the muxes are of kind p4
+	Probes        bool    `edn:"probes"`   // whether probes run, and the service has a check
 	Service       string  `edn:"service"`
 	VIP           string  `edn:"vip"`
 	Port          int     `edn:"port"`
@@ -88,8 +89,8 @@ type Fault struct {
 type Step map[edn.Keyword]any
 
 // Schedule has its steps, or says how to draw them. At Moves, in seconds, the weights of the connections' service change;
-// without any, from time to time. Only Workloads run, all if there are none. Lives are the shortest and the longest of a
-// connection, in windows. WindowSeconds, HoldSeconds, Steering and P4Muxes replace those of the cluster.
+// without :moves, from time to time. Only Workloads run, all if there are none. Lives are the shortest and the longest of a
+// connection, in windows. WindowSeconds, HoldSeconds, Steering, P4Muxes and Probes replace those of the cluster.
 type Schedule struct {
 	Seconds float64   `edn:"seconds"`
 	Steps   []Step    `edn:"steps"`
@@ -101,6 +102,7 @@ type Schedule struct {
 	HoldSeconds   *float64             `edn:"hold-seconds"`
 	Steering      string               `edn:"steering"`
 	P4Muxes       *int                 `edn:"p4-muxes"`
+	Probes        *bool                `edn:"probes"`
 
 	Every   float64                 `edn:"every"`
 	For     []float64               `edn:"for"`
@@ -212,6 +214,9 @@ func (s *Scenario) Needs(schedule Schedule) (Cluster, []float64) {
 	}
 	if schedule.P4Muxes != nil {
 		cluster.P4Muxes = *schedule.P4Muxes
+	}
+	if schedule.Probes != nil {
+		cluster.Probes = *schedule.Probes
 	}
 	if schedule.Lives != nil {
 		lives = schedule.Lives

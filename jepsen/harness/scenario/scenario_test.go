@@ -133,6 +133,13 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	health, err := all.Schedule("health", 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if health.Moves == nil {
+		t.Error("the schedule health has weights changed from time to time; want never")
+	}
 	off, err := all.Switch("hold-off")
 	if err != nil {
 		t.Fatal(err)
@@ -144,16 +151,18 @@ func TestNeeds(t *testing.T) {
 		window, hold float64
 		lives        []float64
 		p4Muxes      int
+		probes       bool
 	}{
-		{Schedule{}, "ring", 120, 7, []float64{0.15, 0.5}, 0},
-		{p4, "ring", 120, 7, []float64{0.15, 0.5}, 1},
-		{holds, "ring", 8, 600, []float64{3, 4}, 0},
-		{arrays, "othello", 20, 7, []float64{2.5, 3}, 0},
-		{hunt, "hunt", 8, 600, []float64{3, 4}, 0},
-		{off.Schedule, "ring", 8, 0, []float64{3, 4}, 0},
+		{Schedule{}, "ring", 120, 7, []float64{0.15, 0.5}, 0, false},
+		{p4, "ring", 120, 7, []float64{0.15, 0.5}, 1, false},
+		{health, "ring", 120, 7, []float64{0.15, 0.5}, 0, true},
+		{holds, "ring", 8, 600, []float64{3, 4}, 0, false},
+		{arrays, "othello", 20, 7, []float64{2.5, 3}, 0, false},
+		{hunt, "hunt", 8, 600, []float64{3, 4}, 0, false},
+		{off.Schedule, "ring", 8, 0, []float64{3, 4}, 0, false},
 	} {
 		cluster, lives := all.Needs(row.schedule)
-		if cluster.Steering != row.steering || cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || cluster.P4Muxes != row.p4Muxes || !slices.Equal(lives, row.lives) {
+		if cluster.Steering != row.steering || cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || cluster.P4Muxes != row.p4Muxes || cluster.Probes != row.probes || !slices.Equal(lives, row.lives) {
 			t.Errorf("%+v, %v; want %+v", cluster, lives, row)
 		}
 	}
@@ -192,7 +201,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :holds :hunt :long :maat :p4 :short") {
+	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :health :holds :hunt :long :maat :p4 :short") {
 		t.Error(err)
 	}
 	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {

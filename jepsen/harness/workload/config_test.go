@@ -106,7 +106,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestMover: weights are changed in one generation and can be restored; it is an error if none was ever changed.
+// TestMover: weights are changed in one generation and can be restored; it is an error if none was ever changed, though some should.
 func TestMover(t *testing.T) {
 	before := map[int64]int64{1: 70, 2: 80, 3: 90}
 	p := &pools{services: map[string]map[int64]int64{"web": maps.Clone(before), "empty": {}}}
@@ -132,6 +132,11 @@ func TestMover(t *testing.T) {
 		if err := mover.Stop(); (err == nil) != moves {
 			t.Errorf("%s: %v", service, err)
 		}
+	}
+	never := &Mover{API: api, Service: "web", Life: 60, Moves: []float64{}, Seed: 7, Say: func(string, ...any) { t.Error("weights were changed") }}
+	never.Start()
+	if err := never.Stop(); err != nil {
+		t.Errorf("no moves wanted: %v", err)
 	}
 	if err := SetWeights(api, "web", "as-before", func(_ int, each Backend) int64 { return before[each.ID] }); err != nil {
 		t.Fatal(err)

@@ -323,7 +323,7 @@ type Mover struct {
 	API     *API
 	Service string
 	Life    float64   // the longest of a connection, in seconds
-	Moves   []float64 // when, in seconds from the beginning; nil: from time to time
+	Moves   []float64 // when, in seconds from the beginning; nil: from time to time, none: never
 	Seed    uint64
 	Say     func(format string, args ...any)
 	stop    chan struct{}
@@ -361,11 +361,11 @@ func (m *Mover) Start() {
 	}()
 }
 
-// Stop stops the moves; an error if nothing ever moved, so that connections had nothing to survive.
+// Stop stops the moves; an error if none was made, so that connections had nothing to survive, unless none is wanted.
 func (m *Mover) Stop() error {
 	close(m.stop)
 	m.wait.Wait()
-	if m.moved == 0 {
+	if m.moved == 0 && (m.Moves == nil || len(m.Moves) > 0) {
 		return fmt.Errorf("weights of %s were never changed: no bucket moved", m.Service)
 	}
 	return nil

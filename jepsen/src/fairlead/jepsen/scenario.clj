@@ -82,10 +82,10 @@
         (recur (conj steps step) (+ at every) healed (rest drawn))))))
 
 (defn needed
-  "The scenarios with the cluster as a schedule or a switch needs it: with its window, its hold, its steering and its
-  muxes of kind p4."
+  "The scenarios with the cluster as a schedule or a switch needs it: with its window, its hold, its steering, its
+  muxes of kind p4 and its probes."
   [scenarios described]
-  (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds :steering :p4-muxes])))
+  (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds :steering :p4-muxes :probes])))
 
 (def usual-lives
   "Least and longest of a long connection, as parts of the window, where a schedule or a switch says nothing of them."
