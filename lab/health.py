@@ -16,6 +16,8 @@ from lab.server import Server
 CHECK = {"kind": "tcp", "intervalMillis": 500, "timeoutMillis": 400, "rise": 1, "fall": 2, "jitterPercent": 10}
 SYNS = "tcp dport 80 tcp flags & (syn | ack) == syn drop"
 UNAVAILABLE = 503
+DEAF_PORT = 81
+PATIENCE_SECONDS = 60  # until probes have looked at emulated machines
 SETTLE_SECONDS = 30  # a leader only looks for 12 s
 
 
@@ -76,6 +78,29 @@ def probing(lab: Lab) -> Iterator[dict[str, Probe]]:
     for probe in made.values():
         probe.process.stop()
         assert probe.process.exit_code == 0, probe.process.tail()
+
+
+def expect_probed(lab: Lab) -> None:
+    """
+    Each server of web is up for each mux's probe, and refuses by itself at a port where nobody listens. So probes reach
+    the server that they name, also by another encapsulation or form of the server side.
+    """
+    health, muxes = Health(lab), len(lab.muxes)
+
+    def all_found(key: str) -> bool:
+        found = health.now().get("backends", [])
+        return len(found) == len(lab.servers) and all(one[key] == muxes and not one["silent"] for one in found)
+
+    with probing(lab):
+        try:
+            health.check(intervalMillis=2000, timeoutMillis=1900)  # machines are emulated
+            until("probes find all servers up", lambda: all_found("up"), PATIENCE_SECONDS)
+            health.check(port=DEAF_PORT)
+            until("probes are refused by all", lambda: all_found("down"), PATIENCE_SECONDS)
+            faults = {fault for one in health.now()["backends"] for fault in one["faults"].values()}
+            assert all(fault.startswith("refused at ") for fault in faults), faults
+        finally:
+            health.uncheck()
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import pytest
 
 from lab import Lab, topology
 from lab.deadline import until
+from lab.health import expect_probed
 from lab.lab import SERVICE
 from lab.variant import Variant
 from lab.vm.kernel import kernels
@@ -63,6 +64,10 @@ class Wire:
             if frame[12:ETHERNET] == b"\x08\x00" and packet[9] == socket.IPPROTO_IPIP:
                 packet = packet[: int.from_bytes(packet[2:4])]
                 return packet[: ipip.LENGTH], packet[ipip.LENGTH :]
+
+
+def test_probes_reach_each_server(ipip_lab: Lab) -> None:
+    expect_probed(ipip_lab)
 
 
 def test_connections_live_on_by_ipip(ipip_lab: Lab) -> None:

@@ -15,6 +15,7 @@ import pytest
 from lab import Lab, LabError, build, events
 from lab.chains import Chains
 from lab.deadline import until
+from lab.health import expect_probed
 from lab.machine_server import MachineServer
 from lab.server import Server
 from lab.traffic import MACHINE_ANSWER_SECONDS, Traffic
@@ -66,6 +67,10 @@ def test_agents_of_both_forms_count(mixed_lab: Lab) -> None:
         traffic.wait_open()
         assert all(server.connections() > 0 for server in mixed_lab.servers.values())
         until("the reported connections are those of the servers", counted, 60)
+
+
+def test_probes_reach_servers_of_both_forms(mixed_lab: Lab) -> None:
+    expect_probed(mixed_lab)
 
 
 def test_commands_run_in_a_machine(mixed_lab: Lab) -> None:

@@ -14,6 +14,7 @@ from scapy.all import Ether, IPv6, IPv6ExtHdrSegmentRouting
 from lab import Lab
 from lab.cluster_key import KEY as KEY_TEXT
 from lab.deadline import until
+from lab.health import expect_probed
 from lab.variant import Variant
 from lab.vm.kernel import kernels
 from protocol.vectors.oracle import srv6
@@ -82,6 +83,10 @@ def check_capture(lab: Lab, owner: str, drained: str) -> None:
                 assert packet[:4] == before[:4]  # class and flow label
                 assert packet[IPV6:] == srv6.tagged(KEY, srv6.chain(before[IPV6:], drained))
                 chained += 1
+
+
+def test_probes_reach_each_server(srv6_lab: Lab) -> None:
+    expect_probed(srv6_lab)
 
 
 def test_connections_live_on_by_segment_routing(srv6_lab: Lab) -> None:
