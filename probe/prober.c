@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -199,13 +200,15 @@ void prober_lead(struct prober *prober, const struct probe *probe)
 int prober_socket(struct prober *prober, struct probe *probe, int type)
 {
 	static const struct linger reset = {1, 0}; /* else the port would wait in TIME-WAIT for a minute */
-	int one = 1, family = fl_address_is_ipv4(probe_vip(probe)) ? AF_INET : AF_INET6, error;
+	int one = 1, none = 0, family = fl_address_is_ipv4(probe_vip(probe)) ? AF_INET : AF_INET6, error;
 	int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
+	/* without quick ACKs the handshake's last one goes with the request, or, if nothing is sent, not before the RST */
 	error = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-			(type == SOCK_STREAM && setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)))
+			(type == SOCK_STREAM && (setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)) ||
+						 setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &none, sizeof(none))))
 		    ? -errno
 		    : bind_any(prober, probe, fd);
 	if (error) {
