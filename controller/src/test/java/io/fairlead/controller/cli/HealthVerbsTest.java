@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -68,7 +69,7 @@ class HealthVerbsTest extends ServedApi {
         2 - down,
         down,
         0,
-        fault == null ? Map.of() : Map.of("mux1", fault, "mux2", fault),
+        fault == null ? Map.of() : new TreeMap<>(Map.of("mux1", fault, "mux2", fault)),
         Optional.of(1_700_000_000L).filter(any -> fault != null),
         Optional.of(2).filter(any -> fault != null),
         Optional.of(1_700_000_030L).filter(any -> state == State.RETURNING));

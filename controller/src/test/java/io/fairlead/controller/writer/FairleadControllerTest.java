@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.another;
 import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.refusal;
 import static io.fairlead.controller.writer.Requests.remove;
@@ -154,7 +155,8 @@ class FairleadControllerTest extends EmbeddedController {
     clock.set(NOW + 1000);
     done(controller.backends().change("web", List.of(remove(2)), WriteOptions.COMMIT));
     clock.set(NOW + 1100);
-    Refusal id = refusal(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT));
+    Refusal id =
+        refusal(controller.backends().change("web", List.of(another(2)), WriteOptions.COMMIT));
     assertThat(id.kind()).isEqualTo(Refusal.Kind.CONFLICT);
     assertThat(id.field()).isEqualTo("id");
     assertThat(id.allowed()).contains("140 s");
@@ -167,7 +169,7 @@ class FairleadControllerTest extends EmbeddedController {
     assertThat(address.allowed()).contains("140 s");
     restart();
     assertThat(
-            refusal(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT))
+            refusal(controller.backends().change("web", List.of(another(2)), WriteOptions.COMMIT))
                 .allowed())
         .contains("140 s");
     clock.set(NOW + 1000 + WINDOW);

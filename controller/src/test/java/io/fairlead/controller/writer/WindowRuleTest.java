@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.another;
 import static io.fairlead.controller.writer.Requests.remove;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
@@ -77,8 +78,10 @@ class WindowRuleTest {
     image = after(image, MOVED, remove(1));
     ServiceImage kept = after(image, MOVED + 200, add(2));
     assertThat(kept.ring().previous(0)).isEqualTo(1);
-    Refusal refusal = catchThrowableOfType(Refusal.class, () -> after(kept, MOVED + 300, add(1)));
+    Refusal refusal =
+        catchThrowableOfType(Refusal.class, () -> after(kept, MOVED + 300, another(1)));
     assertThat(refusal.allowed()).contains("in 140 s");
-    assertThat(after(kept, MOVED + 440, add(1)).pool()).hasSize(2);
+    assertThat(after(kept, MOVED + 300, add(1)).pool()).as("the same server").hasSize(2);
+    assertThat(after(kept, MOVED + 440, another(1)).pool()).hasSize(2);
   }
 }
