@@ -42,8 +42,9 @@ IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothin
 # Tests of the lab that bring up labs of their own or take long, the longest first.
 OWN_LABS = (
     *("idle", "drain", "hold", "dead", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp"),
-    *("health", "partition", "probe", "controller", "srv6", "ipip", "vlan", "versions"),
+    *("health", "probe", "controller", "srv6", "ipip", "vlan"),
 )
+OWN_LONG_LABS = ("versions", "partition")  # the same; all of their tests are marked `long`
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
 JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat", "p4", "health")
@@ -290,8 +291,9 @@ def run_lab(part: Part) -> None:
     for kernel in kernels():
         archive(choose(kernel))  # includes the kernel's package, which the runs cannot download
     tests = sorted((ROOT / "lab" / "tests").glob("test_*.py"))
-    shared = [path for path in tests if path.stem.removeprefix("test_") not in OWN_LABS]
-    own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in OWN_LABS}
+    shared = [path for path in tests if path.stem.removeprefix("test_") not in OWN_LABS + OWN_LONG_LABS]
+    nouns = OWN_LABS + (OWN_LONG_LABS if long_too() else ())
+    own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in nouns}
     small = [ROOT / "bench" / "tests", ROOT / "distribution" / "tests"]
     runs = {"shared": shared, "bench": small, **own}  # the longest first
     for stale in LOGS.glob("lab*.xml"):
