@@ -46,6 +46,10 @@ final class Oidc {
   private static final Map<String, String> CURVES =
       Map.of("ES256", "P-256", "ES384", "P-384", "ES512", "P-521");
   private static final String PREFIX = "oidc:";
+
+  /** RFC 7515, section 7.1. The library also reads other forms of base64. */
+  private static final Pattern COMPACT = Pattern.compile("[\\w-]+\\.[\\w-]+\\.[\\w-]*");
+
   private static final Pattern NAME = Pattern.compile("[\\p{Graph}&&[^,\"]]{1,128}");
   private static final long NANOS_PER_MILLI = 1_000_000;
   private static final int SHOWN_MAX = 100;
@@ -134,13 +138,16 @@ final class Oidc {
   Verdict check(String token) {
     Optional<String> sent;
     Optional<String> kid;
+    if (!COMPACT.matcher(token).matches()) {
+      return malformed();
+    }
     try {
       JsonWebSignature signed = new JsonWebSignature();
       signed.setCompactSerialization(token);
       sent = Optional.ofNullable(signed.getAlgorithmHeaderValue());
       kid = Optional.ofNullable(signed.getKeyIdHeaderValue());
     } catch (JoseException | RuntimeException e) {
-      return refused("token", "it is malformed", "a JWT of three parts in base64url");
+      return malformed();
     }
     if (sent.filter(ALGORITHMS::contains).isEmpty()) {
       return refused("alg", sent, String.join(", ", ALGORITHMS));
@@ -156,6 +163,10 @@ final class Oidc {
       return refused("kid", kid, "the id of a single key for %s".formatted(algorithm));
     }
     return verdict(token, fitting.get(0));
+  }
+
+  private Refused malformed() {
+    return refused("token", "it is malformed", "a JWT of three parts in base64url");
   }
 
   private Refused unknown(OidcKeys.Known known, Optional<String> kid, String algorithm) {

@@ -43,7 +43,7 @@ class OidcPropertyTest {
     }
   }
 
-  /** What is signed are the characters; a signature may be written in several ways. */
+  /** What is signed are the characters. A signature's last one has bits that mean nothing. */
   @Property(tries = 2000)
   void aTokenWithOneOtherCharacterIsNotAccepted(
       @ForAll @IntRange(max = 2000) int at, @ForAll @CharRange(from = '!', to = '~') char put) {
@@ -51,13 +51,13 @@ class OidcPropertyTest {
     String token = GOOD.substring(0, index) + put + GOOD.substring(index + 1);
     if (OIDC.check(token) instanceof Oidc.Accepted && !token.equals(GOOD)) {
       int signature = GOOD.lastIndexOf('.') + 1;
-      assertThat(index).isGreaterThanOrEqualTo(signature);
+      assertThat(index).isEqualTo(GOOD.length() - 1);
       assertThat(decoded(token.substring(signature))).isEqualTo(decoded(GOOD.substring(signature)));
     }
   }
 
   private static byte[] decoded(String base64) {
-    return Base64.getUrlDecoder().decode(base64.replaceAll("[^A-Za-z0-9_-]", ""));
+    return Base64.getUrlDecoder().decode(base64);
   }
 
   @Property(tries = 1000)

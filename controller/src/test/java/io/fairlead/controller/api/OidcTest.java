@@ -288,6 +288,22 @@ class OidcTest {
   }
 
   /** A key that comes with the token, by value or by address, is not used. */
+  /** Of one signature in other forms of base64: the characters of a token are its own. */
+  @ParameterizedTest
+  @ValueSource(strings = {"=", "==", "!", " ", "\n", ".", ".e30"})
+  void whatIsNoBase64urlIsRefused(String appended) throws IOException {
+    String good = token(claims -> {});
+    assertThat(oidc(RSA).check(good)).isInstanceOf(Oidc.Accepted.class);
+    assertThat(sentence(oidc(RSA).check(good + appended)))
+        .isEqualTo(
+            "token 'it is malformed' is refused; allowed: a JWT of three parts in base64url");
+    String signature = signatureOf(good).replace('-', '+').replace('_', '/');
+    String other = good.substring(0, good.lastIndexOf('.') + 1) + signature;
+    if (!other.equals(good)) {
+      assertThat(oidc(RSA).check(other)).isInstanceOf(Oidc.Refused.class);
+    }
+  }
+
   @Test
   void keysInTheTokenCountForNothing() throws IOException, JoseException {
     PublicJsonWebKey mine = as(OTHER, "rsa1");
