@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
 
@@ -85,129 +86,65 @@ public record ControllerOptions(
   }
 
   public ControllerOptions with(Optional<ZooKeeperAccess> newAccess) {
-    return new ControllerOptions(
-        zookeeper,
-        zookeeperListen,
-        root,
-        id,
-        clock,
-        checksClock,
-        arraysWait,
-        newAccess,
-        tls,
-        writing,
-        muxesRegister,
-        healthSettle,
-        deadAfter);
+    return copy(copy -> copy.access = newAccess);
   }
 
   public ControllerOptions withTls(Optional<ZooKeeperTls> newTls) {
-    return new ControllerOptions(
-        zookeeper,
-        zookeeperListen,
-        root,
-        id,
-        clock,
-        checksClock,
-        arraysWait,
-        access,
-        newTls,
-        writing,
-        muxesRegister,
-        healthSettle,
-        deadAfter);
+    return copy(copy -> copy.tls = newTls);
   }
 
   public ControllerOptions with(UnaryOperator<CuratorFramework> newWriting) {
-    return new ControllerOptions(
-        zookeeper,
-        zookeeperListen,
-        root,
-        id,
-        clock,
-        checksClock,
-        arraysWait,
-        access,
-        tls,
-        newWriting,
-        muxesRegister,
-        healthSettle,
-        deadAfter);
+    return copy(copy -> copy.writing = newWriting);
   }
 
   public ControllerOptions withClockCheck(boolean checks) {
-    return withRules(checks, arraysWait);
+    return copy(copy -> copy.checksClock = checks);
   }
 
   public ControllerOptions withArraysWait(boolean wait) {
-    return withRules(checksClock, wait);
-  }
-
-  private ControllerOptions withRules(boolean checks, boolean wait) {
-    return new ControllerOptions(
-        zookeeper,
-        zookeeperListen,
-        root,
-        id,
-        clock,
-        checks,
-        wait,
-        access,
-        tls,
-        writing,
-        muxesRegister,
-        healthSettle,
-        deadAfter);
+    return copy(copy -> copy.arraysWait = wait);
   }
 
   public ControllerOptions with(Duration newMuxesRegister) {
-    return new ControllerOptions(
-        zookeeper,
-        zookeeperListen,
-        root,
-        id,
-        clock,
-        checksClock,
-        arraysWait,
-        access,
-        tls,
-        writing,
-        newMuxesRegister,
-        healthSettle,
-        deadAfter);
+    return copy(copy -> copy.muxesRegister = newMuxesRegister);
   }
 
   public ControllerOptions withHealthSettle(Duration newHealthSettle) {
-    return new ControllerOptions(
-        zookeeper,
-        zookeeperListen,
-        root,
-        id,
-        clock,
-        checksClock,
-        arraysWait,
-        access,
-        tls,
-        writing,
-        muxesRegister,
-        newHealthSettle,
-        deadAfter);
+    return copy(copy -> copy.healthSettle = newHealthSettle);
   }
 
   public ControllerOptions withDeadAfter(Duration newDeadAfter) {
+    return copy(copy -> copy.deadAfter = newDeadAfter);
+  }
+
+  /** What the methods above may change. */
+  private final class Copy {
+    private boolean checksClock = ControllerOptions.this.checksClock;
+    private boolean arraysWait = ControllerOptions.this.arraysWait;
+    private Optional<ZooKeeperAccess> access = ControllerOptions.this.access;
+    private Optional<ZooKeeperTls> tls = ControllerOptions.this.tls;
+    private UnaryOperator<CuratorFramework> writing = ControllerOptions.this.writing;
+    private Duration muxesRegister = ControllerOptions.this.muxesRegister;
+    private Duration healthSettle = ControllerOptions.this.healthSettle;
+    private Duration deadAfter = ControllerOptions.this.deadAfter;
+  }
+
+  private ControllerOptions copy(Consumer<Copy> change) {
+    Copy copy = new Copy();
+    change.accept(copy);
     return new ControllerOptions(
         zookeeper,
         zookeeperListen,
         root,
         id,
         clock,
-        checksClock,
-        arraysWait,
-        access,
-        tls,
-        writing,
-        muxesRegister,
-        healthSettle,
-        newDeadAfter);
+        copy.checksClock,
+        copy.arraysWait,
+        copy.access,
+        copy.tls,
+        copy.writing,
+        copy.muxesRegister,
+        copy.healthSettle,
+        copy.deadAfter);
   }
 }
