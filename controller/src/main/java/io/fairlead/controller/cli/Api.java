@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.fairlead.controller.secret.Authority;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -95,7 +96,8 @@ public final class Api {
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT_TIMEOUT);
     if (authority.isPresent() || "http".equals(uri.getScheme())) {
-      builder.sslContext(authority.map(Authority::trust).orElseGet(PlainContext::new));
+      builder.sslContext(
+          authority.map(path -> Authority.trust("--cacert", path)).orElseGet(PlainContext::new));
     }
     http = builder.build();
   }

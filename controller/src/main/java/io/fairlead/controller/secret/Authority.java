@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.secret;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,13 +13,14 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /** Trusts only the certificates in a file. */
-final class Authority {
+public final class Authority {
   private Authority() {}
 
   /**
-   * @throws IllegalArgumentException naming the file and what is allowed
+   * @param option what names the file
+   * @throws IllegalArgumentException naming option and file, and what is allowed
    */
-  static SSLContext trust(Path pem) {
+  public static SSLContext trust(String option, Path pem) {
     try (InputStream in = Files.newInputStream(pem)) {
       KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
       trusted.load(null, null);
@@ -38,8 +39,8 @@ final class Authority {
       return context;
     } catch (IOException | GeneralSecurityException e) {
       throw new IllegalArgumentException(
-          "--cacert '%s' is refused: %s; allowed: a file of certificates, PEM"
-              .formatted(pem, e.getMessage()),
+          "%s '%s' is refused: %s; allowed: a file of certificates, PEM"
+              .formatted(option, pem, e.getMessage()),
           e);
     }
   }

@@ -2,6 +2,7 @@
 package io.fairlead.controller.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -120,24 +121,38 @@ class OidcKeysTest {
     assertThat(keys.known().failure()).contains("the answer has more than 1048576 bytes");
   }
 
+  private static OidcSettings trusting(Path authority) throws IOException {
+    OidcSettings settings = OidcSettings.read(issuer.settings("groups: {web-team: operator}"));
+    return new OidcSettings(
+        settings.file(),
+        settings.issuer(),
+        settings.audiences(),
+        settings.keys(),
+        Optional.of(authority),
+        0,
+        "sub",
+        settings.rules());
+  }
+
   @Test
   void aServerOfAnotherAuthorityIsNotTrusted() throws IOException {
-    OidcSettings settings = OidcSettings.read(issuer.settings("groups: {web-team: operator}"));
-    Certificate other = Certificate.make(directory, "another");
-    OidcSettings wrong =
-        new OidcSettings(
-            settings.file(),
-            settings.issuer(),
-            settings.audiences(),
-            settings.keys(),
-            Optional.of(other.pem()),
-            0,
-            "sub",
-            settings.rules());
+    OidcSettings wrong = trusting(Certificate.make(directory, "another").pem());
     keys = new OidcKeys(wrong, Runnable::run, millis::get, metrics);
     keys.renew();
     assertThat(keys.known().failure().orElseThrow()).contains("certification path");
     assertThat(issuer.fetches()).isZero();
+  }
+
+  @Test
+  void aFileWithoutAnAuthorityIsRefused() throws IOException {
+    Path empty = Issuer.write(directory.resolve("empty.pem"), "");
+    OidcSettings settings = trusting(empty);
+    assertThatThrownBy(() -> new OidcKeys(settings, Runnable::run, millis::get, metrics))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "--oidc: ca '%s' is refused: it has no certificate; allowed: a file of certificates,"
+                + " PEM",
+            empty);
   }
 
   @Test
