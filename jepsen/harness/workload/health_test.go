@@ -29,14 +29,7 @@ func TestAwaitHealthy(t *testing.T) {
 		{`[` + other + `]`, `[]`, "no leader shows it"},
 		{`{}`, `{}`, "GET /v1/health: json"},
 	} {
-		asked := 0
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if asked++; asked == 1 {
-				fmt.Fprint(w, row.first)
-			} else {
-				fmt.Fprint(w, row.later)
-			}
-		}))
+		server := changing(row.first, row.later)
 		err := AwaitHealthy(NewAPI([]string{server.URL}), "web", 500*time.Millisecond)
 		server.Close()
 		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {

@@ -72,6 +72,18 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// changing answers the first request in one way, and later ones in another.
+func changing(first, later string) *httptest.Server {
+	asked := 0
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked == 1 {
+			fmt.Fprint(w, first)
+		} else {
+			fmt.Fprint(w, later)
+		}
+	}))
+}
+
 // TestAwaitAgents: it returns once all of the service's agents report; otherwise it says which do not.
 func TestAwaitAgents(t *testing.T) {
 	const other = `{"service": "other", "address": "10.1.0.23", "state": "never heard"}`
@@ -87,14 +99,7 @@ func TestAwaitAgents(t *testing.T) {
 		{listed("never heard"), listed("never heard"), "not all agents of service web report within 500ms: 10.1.0.22 never heard"},
 		{`{}`, `{}`, "GET /v1/agents: json"},
 	} {
-		asked := 0
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if asked++; asked == 1 {
-				fmt.Fprint(w, row.first)
-			} else {
-				fmt.Fprint(w, row.later)
-			}
-		}))
+		server := changing(row.first, row.later)
 		err := AwaitAgents(NewAPI([]string{server.URL}), "web", 500*time.Millisecond)
 		server.Close()
 		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
