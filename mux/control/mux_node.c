@@ -129,8 +129,9 @@ bool mux_node_is_place(const json_t *self, const char *text, char *address, size
 json_t *mux_node_begin(const struct cluster_sync_options *options)
 {
 	json_t *ports = json_array();
-	json_t *self = json_pack("{s:i, s:s, s:s, s:s, s:b}", "format", NODE_FORMAT, "id", options->id, "kind",
-				 options->kind ? options->kind : "c", "version", FAIRLEAD_VERSION, "fragmentSeed", 1);
+	json_t *self = json_pack("{s:i, s:s, s:s, s:s, s:b, s:I}", "format", NODE_FORMAT, "id", options->id, "kind",
+				 options->kind ? options->kind : "c", "version", FAIRLEAD_VERSION, "fragmentSeed", 1,
+				 "behindSeconds", (json_int_t)options->behind.seconds);
 
 	describe_address(self, "address", options->address);
 	describe_address(self, "address6", options->address6);
