@@ -8,12 +8,14 @@ import io.fairlead.controller.ring.Ring;
 import java.util.BitSet;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.LongUnaryOperator;
 
 /**
  * What the owners before are asked about one service's held buckets, and what they answered. An
  * owner is asked about all held buckets whose packets are chained to it, if it has an agent. Only
- * buckets whose window is over are in a question, and an answer counts for a bucket only if the
- * question was asked later than that.
+ * buckets whose window is over, and where no mux opens connections at an owner before any more
+ * ({@link SettledMoves}), are in a question. An answer counts for a bucket only if the question was
+ * asked later than that.
  *
  * <p>A question is a set of bits, one for each bucket up to the last. Where all of them together
  * would take more than {@link #BYTES_MAX}, owners take turns.
@@ -32,18 +34,24 @@ public final class Questions {
   private record Asked(String name, BitSet buckets, long at) {}
 
   private final LiveConnections live;
+  private final LongUnaryOperator settled;
   private final long bytesMax;
   private final SortedMap<Integer, Asked> asked = new TreeMap<>();
 
   /** The bucket whose owners did not fit into the latest turn. */
   private int nextTurn;
 
-  public Questions(LiveConnections live) {
-    this(live, BYTES_MAX);
+  /**
+   * @param settled by the second of a move, the second from which on answers count as far as muxes
+   *     go: {@link SettledMoves#settled}
+   */
+  public Questions(LiveConnections live, LongUnaryOperator settled) {
+    this(live, settled, BYTES_MAX);
   }
 
-  Questions(LiveConnections live, long bytesMax) {
+  Questions(LiveConnections live, LongUnaryOperator settled, long bytesMax) {
     this.live = live;
+    this.settled = settled;
     this.bytesMax = bytesMax;
   }
 
@@ -62,7 +70,7 @@ public final class Questions {
     for (int owner = 1; owner < sets.length; owner++) {
       BitSet set = sets[owner];
       for (int b = set == null ? -1 : set.nextSetBit(0); b >= 0; b = set.nextSetBit(b + 1)) {
-        closed[owner] = Math.max(closed[owner], ring.since(b) + window);
+        closed[owner] = Math.max(closed[owner], closed(ring.since(b), window));
       }
     }
     asked
@@ -81,6 +89,20 @@ public final class Questions {
         ask(service, owner, sets[owner], now);
       }
     }
+  }
+
+  private long closed(long since, int window) {
+    return Math.max(since + window, settled.applyAsLong(since));
+  }
+
+  /** Visits the held buckets that may be asked about. */
+  private void visit(ServiceImage image, long now, HeldBuckets.Visitor visitor) {
+    HeldBuckets.visit(
+        image,
+        now,
+        (bucket, owners, count) ->
+            settled.applyAsLong(image.ring().since(bucket)) > now
+                || visitor.visit(bucket, owners, count));
   }
 
   private void ask(String service, int owner, BitSet set, long now) {
@@ -118,7 +140,7 @@ public final class Questions {
     nextTurn = 0;
     for (int pass = 0; pass < 2 && nextTurn == 0; pass++) {
       boolean isFirst = pass == 0;
-      HeldBuckets.visit(
+      visit(
           image,
           now,
           (bucket, owners, count) -> {
@@ -134,7 +156,7 @@ public final class Questions {
 
   private boolean[] heard(ServiceImage image, long now) {
     boolean[] isNamed = new boolean[Backend.MAX + 1];
-    HeldBuckets.visit(
+    visit(
         image,
         now,
         (bucket, owners, count) -> {
@@ -179,9 +201,9 @@ public final class Questions {
     }
   }
 
-  private static BitSet[] sets(ServiceImage image, boolean[] isChosen, long now) {
+  private BitSet[] sets(ServiceImage image, boolean[] isChosen, long now) {
     BitSet[] sets = new BitSet[isChosen.length];
-    HeldBuckets.visit(
+    visit(
         image,
         now,
         (bucket, owners, count) -> {
@@ -200,7 +222,7 @@ public final class Questions {
 
   /** What has been answered by now. */
   public Answers answers(String service) {
-    Answers answers = new Answers();
+    Answers answers = new Answers(this);
     asked.forEach(
         (owner, question) ->
             live.occupied(service, owner)
@@ -218,7 +240,12 @@ public final class Questions {
   public static final class Answers {
     private final BitSet[] free = new BitSet[Backend.MAX + 1];
     private final long[] askedAt = new long[Backend.MAX + 1];
+    private final Questions questions;
     private boolean isNone = true;
+
+    private Answers(Questions questions) {
+      this.questions = questions;
+    }
 
     private void add(int owner, BitSet buckets, long at) {
       free[owner] = buckets;
@@ -229,6 +256,11 @@ public final class Questions {
     /** Whether no bucket is known to have no connection. */
     boolean isNone() {
       return isNone;
+    }
+
+    /** From when on a question about a bucket counts that moved at {@code since}. */
+    long closed(long since, int window) {
+      return questions.closed(since, window);
     }
 
     /**

@@ -40,7 +40,8 @@ public record Release(Runs runs, int byReport, int atLimit, int skipped) {
         now,
         (bucket, owners, count) -> {
           long since = ring.since(bucket);
-          int free = free(answers, bucket, owners, count, since + config.windowSeconds());
+          long closed = answers.closed(since, config.windowSeconds());
+          int free = free(answers, bucket, owners, count, closed);
           boolean isDue = now >= since + config.heldSeconds();
           boolean isSkip = skips && free > 0 && free < count && !isDue;
           if (free < count && !isDue && !isSkip) {

@@ -30,4 +30,10 @@ public record MuxService(
   public boolean isServed() {
     return generation > 0 && !withdrawn.equals(Optional.of("behind"));
   }
+
+  /** Whether it takes new connections: it has not withdrawn the service in order to end. */
+  @JsonIgnore
+  public boolean isAnnounced() {
+    return !withdrawn.equals(Optional.of("stopping"));
+  }
 }

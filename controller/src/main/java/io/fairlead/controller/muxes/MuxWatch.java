@@ -13,14 +13,18 @@ import io.fairlead.controller.store.Tree;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
 import org.apache.curator.framework.recipes.cache.CuratorCache;
+import org.apache.curator.framework.recipes.cache.CuratorCacheListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,6 +57,7 @@ public final class MuxWatch implements AutoCloseable {
       JsonNode unreachable,
       int unreachableMore,
       JsonNode metrics,
+      JsonNode behindSeconds,
       Map<String, ServiceNode> services) {
     boolean isWhole() {
       return format == FORMAT
@@ -79,22 +84,84 @@ public final class MuxWatch implements AutoCloseable {
     }
   }
 
+  /** For so long other muxes count one whose node is gone, too (protocol/README.md §9, peers). */
+  private static final long ABSENT_SECONDS = 86_400;
+
   private final String parent;
   private final CuratorCache cache;
+  private final LongSupplier seconds;
+  private volatile long watchedSince = Long.MAX_VALUE;
+
+  /** As {@link #presence} saw them last. */
+  private List<MuxPresence.Present> lastPresent = List.of();
+
+  /** By id. */
+  private final Map<String, MuxPresence.Absent> absent = new ConcurrentHashMap<>();
 
   /** Nodes as they were read last, by their paths. */
   private final Map<String, Read> reads = new ConcurrentHashMap<>();
 
   /** A node of one write, and what it says if it is readable. */
-  private record Read(long written, Optional<MuxView> mux) {}
+  private record Read(long written, Optional<MuxPresence.Present> mux) {}
 
-  public MuxWatch(CuratorFramework client, Tree tree) {
+  /**
+   * @param seconds Unix time
+   */
+  public MuxWatch(CuratorFramework client, Tree tree, LongSupplier seconds) {
     parent = tree.muxes();
     cache = CuratorCache.build(client, parent);
+    this.seconds = seconds;
+    cache
+        .listenable()
+        .addListener(
+            CuratorCacheListener.builder()
+                .forInitialized(() -> watchedSince = seconds.getAsLong())
+                .forDeletes(this::missed)
+                .build());
   }
 
   public void start() {
     cache.start();
+  }
+
+  private void missed(ChildData node) {
+    if (!node.getPath().equals(parent)) {
+      read(node, null)
+          .mux()
+          .ifPresent(
+              mux ->
+                  absent.put(
+                      mux.mux().id(),
+                      new MuxPresence.Absent(mux.mux(), mux.behindSeconds(), seconds.getAsLong())));
+    }
+  }
+
+  /**
+   * The live muxes, and those that may steer packets without a node. One that comes back, or whose
+   * address another one has, is not absent; after a day it is taken to be gone for good.
+   */
+  public synchronized MuxPresence presence() {
+    List<MuxPresence.Present> present = present();
+    Set<String> back = new HashSet<>();
+    for (MuxPresence.Present each : present) {
+      back.add(each.mux().id());
+      back.addAll(each.mux().addresses());
+    }
+    long now = seconds.getAsLong();
+    // The cache may have dropped a node whose deletion its listener has yet to hear of.
+    lastPresent.forEach(
+        each ->
+            absent.putIfAbsent(
+                each.mux().id(), new MuxPresence.Absent(each.mux(), each.behindSeconds(), now)));
+    lastPresent = present;
+    absent
+        .values()
+        .removeIf(
+            each ->
+                now >= each.gone() + ABSENT_SECONDS
+                    || back.contains(each.mux().id())
+                    || each.mux().addresses().stream().anyMatch(back::contains));
+    return new MuxPresence(present, List.copyOf(absent.values()), watchedSince);
   }
 
   /**
@@ -102,12 +169,16 @@ public final class MuxWatch implements AutoCloseable {
    * deleted and created again while the connection was lost.
    */
   public List<MuxView> muxes() {
+    return present().stream().map(MuxPresence.Present::mux).toList();
+  }
+
+  private List<MuxPresence.Present> present() {
     List<ChildData> nodes = cache.stream().filter(node -> !node.getPath().equals(parent)).toList();
     reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
     return nodes.stream()
         .flatMap(
             node -> reads.compute(node.getPath(), (path, last) -> read(node, last)).mux().stream())
-        .sorted(Comparator.comparing(MuxView::id))
+        .sorted(Comparator.comparing(present -> present.mux().id()))
         .toList();
   }
 
@@ -144,24 +215,43 @@ public final class MuxWatch implements AutoCloseable {
       return new Read(
           written,
           Optional.of(
-              new MuxView(
-                  id,
-                  mux.kind().orElse(USUAL_KIND),
-                  mux.version(),
-                  mux.address(),
-                  mux.address6(),
-                  List.copyOf(mux.ports()),
-                  serves(id, mux.serves()),
-                  words(id, "needs", mux.needs()),
-                  words(id, "unreachable", mux.unreachable()),
-                  Math.max(mux.unreachableMore(), 0),
-                  Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)),
-                  MetricsUrl.of("mux '%s'".formatted(id), mux.metrics()))));
+              new MuxPresence.Present(view(id, mux), behindSeconds(id, mux.behindSeconds()))));
     } catch (IOException e) {
       LOG.warn(
           "the node of mux '{}' is not readable: {}", id, e.getMessage().lines().findFirst().get());
       return new Read(written, Optional.empty());
     }
+  }
+
+  private static MuxView view(String id, MuxNode mux) {
+    return new MuxView(
+        id,
+        mux.kind().orElse(USUAL_KIND),
+        mux.version(),
+        mux.address(),
+        mux.address6(),
+        List.copyOf(mux.ports()),
+        serves(id, mux.serves()),
+        words(id, "needs", mux.needs()),
+        words(id, "unreachable", mux.unreachable()),
+        Math.max(mux.unreachableMore(), 0),
+        Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)),
+        MetricsUrl.of("mux '%s'".formatted(id), mux.metrics()));
+  }
+
+  private static int behindSeconds(String id, JsonNode node) {
+    if (node == null) {
+      return MuxPresence.BEHIND_SECONDS_DEFAULT;
+    }
+    if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
+      LOG.warn(
+          "the node of mux '{}': behindSeconds is {}; allowed: a whole number from 0; {} is taken",
+          id,
+          node,
+          MuxPresence.BEHIND_SECONDS_DEFAULT);
+      return MuxPresence.BEHIND_SECONDS_DEFAULT;
+    }
+    return node.intValue();
   }
 
   /** What is malformed counts as absent: the mux is there, whatever it says of itself. */

@@ -157,7 +157,7 @@ public final class FairleadController implements AutoCloseable {
     notes = new Notes(options.id(), options.clock(), retention::noted);
     serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
     leaderWatch = new LeaderWatch(client, tree);
-    muxWatch = new MuxWatch(client, tree);
+    muxWatch = new MuxWatch(client, tree, clock::seconds);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
     othello =
         new OthelloKeepers(
@@ -557,7 +557,7 @@ public final class FairleadController implements AutoCloseable {
         .notes(notes)
         .metrics(commits)
         .addresses(addresses)
-        .live(agentReports)
+        .live(agentReports, muxWatch::presence)
         .drains(drainWatch)
         .threads(writerThreads, snapshotThread)
         .build();

@@ -4,10 +4,12 @@ package io.fairlead.controller.writer;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.store.Epoch;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 
 /** Sets what a writer works with by name. */
 final class ServiceWriterBuilder {
@@ -19,6 +21,7 @@ final class ServiceWriterBuilder {
   CommitMetrics metrics;
   Addresses addresses;
   LiveConnections live;
+  Supplier<MuxPresence> muxes;
   DrainWatch drains;
   Executor pool;
   Executor background;
@@ -50,9 +53,13 @@ final class ServiceWriterBuilder {
     return this;
   }
 
-  /** What earlier owners of held buckets are asked. */
-  ServiceWriterBuilder live(LiveConnections to) {
-    live = to;
+  /**
+   * @param connections what earlier owners of held buckets are asked
+   * @param presence of those who may open some there
+   */
+  ServiceWriterBuilder live(LiveConnections connections, Supplier<MuxPresence> presence) {
+    live = connections;
+    muxes = presence;
     return this;
   }
 

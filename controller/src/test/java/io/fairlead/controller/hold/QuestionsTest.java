@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** Whom the owner of held buckets asks, about which, and when an answer counts. */
 class QuestionsTest {
   private final FakeConnections live = new FakeConnections();
-  private final Questions questions = new Questions(live);
+  private final Questions questions = new Questions(live, since -> since);
 
   private static BitSet set(int... buckets) {
     BitSet set = new BitSet();
@@ -119,7 +119,7 @@ class QuestionsTest {
   @Test
   void ownersTakeTurns() {
     int backends = 20;
-    Questions few = new Questions(live, 4 * 256 / 8);
+    Questions few = new Questions(live, since -> since, 4 * 256 / 8);
     HeldStory story = new HeldStory(backends + 1);
     for (int id = 1; id <= backends; id++) {
       live.has(id);

@@ -30,7 +30,7 @@ class TwoBucketsHoldTest {
   private record Connection(int first, int second, int server) {}
 
   private final FakeConnections live = new FakeConnections();
-  private final Questions questions = new Questions(live);
+  private final Questions questions = new Questions(live, since -> since);
   private final HeldStory story = new HeldStory(BACKENDS).hold(HeldStory.WINDOW, 604_800);
   private final List<Connection> connections = new ArrayList<>();
 

@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
@@ -27,6 +29,7 @@ class MuxWatchTest {
   private static final String GOOD =
       "{\"format\":1,\"id\":\"z\",\"version\":\"1\",\"address\":\"10.1.0.11\",\"ports\":[],\"services\":{}}";
 
+  private final AtomicLong now = new AtomicLong(1_700_000_000);
   private TestingServer server;
   private CuratorFramework client;
   private MuxWatch watch;
@@ -37,7 +40,7 @@ class MuxWatchTest {
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     client.create().creatingParentsIfNeeded().forPath(TREE.muxes(), new byte[0]);
-    watch = new MuxWatch(client, TREE);
+    watch = new MuxWatch(client, TREE, now::get);
     watch.start();
   }
 
@@ -151,5 +154,49 @@ class MuxWatchTest {
       write("bad" + i, nodes.get(i));
     }
     assertThat(seen()).extracting(MuxView::id).containsExactly("z");
+  }
+
+  /** Presence once it is as wanted. */
+  private MuxPresence until(Predicate<MuxPresence> wanted) {
+    await().atMost(Duration.ofSeconds(30)).until(() -> wanted.test(watch.presence()));
+    return watch.presence();
+  }
+
+  private static String node(String address, String more) {
+    return """
+    {"format": 1, "version": "1", "address": "%s", "ports": [], %s "services": {"web": {"generation": 7, "state": "serving"}}}
+    """
+        .formatted(address, more);
+  }
+
+  @Test
+  void aMuxWhoseNodeIsGoneIsAbsentUntilItIsBackOrADayHasPassed() throws Exception {
+    write("a", node("10.1.0.11", "\"behindSeconds\": 5,"));
+    write("b", node("10.1.0.12", "\"behindSeconds\": \"soon\","));
+    write("c", node("10.1.0.13", ""));
+    MuxPresence all = until(presence -> presence.present().size() == 3);
+    assertThat(all.present())
+        .extracting(MuxPresence.Present::behindSeconds)
+        .containsExactly(5, 60, 60);
+    assertThat(all.absent()).isEmpty();
+    assertThat(all.watchedSince()).isEqualTo(now.get());
+    long gone = now.addAndGet(100);
+    for (String mux : List.of("a", "b", "c")) {
+      client.delete().forPath(TREE.muxes() + "/" + mux);
+    }
+    MuxPresence none = until(presence -> presence.absent().size() == 3);
+    assertThat(none.present()).isEmpty();
+    assertThat(none.absent()).extracting(MuxPresence.Absent::gone).containsOnly(gone);
+    assertThat(none.absent())
+        .filteredOn(each -> each.mux().id().equals("a"))
+        .allMatch(
+            each ->
+                each.behindSeconds() == 5 && each.mux().services().get("web").generation() == 7);
+    write("a", node("10.1.0.11", ""));
+    write("d", node("10.1.0.12", ""));
+    MuxPresence back = until(presence -> presence.absent().size() == 1);
+    assertThat(back.absent().get(0).mux().id()).isEqualTo("c");
+    now.addAndGet(86_400);
+    assertThat(watch.presence().absent()).isEmpty();
   }
 }

@@ -9,7 +9,11 @@ import io.fairlead.controller.agents.FakeConnections;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.hold.Questions;
 import io.fairlead.controller.hold.Release;
+import io.fairlead.controller.hold.SettledMoves;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.MuxPresence;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.DeltaCodec;
@@ -29,8 +33,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Random moves, connections that end, agents that answer, are late or stop, against servers that
- * each remember from whom they have a bucket: no release cuts off a connection before its time, and
- * what has none is released.
+ * each remember from whom they have a bucket, and a mux that is late or absent and opens
+ * connections by the ring that it has: no release cuts off a connection before its time, and what
+ * has none is released.
  */
 class HoldPropertyTest {
   private static final int BUCKETS = 256;
@@ -38,6 +43,13 @@ class HoldPropertyTest {
   private static final int WINDOW = 20;
   private static final int HOLD = 300;
   private static final int EVERY = 5;
+
+  /** After which an absent mux withdraws; longer than the window. */
+  private static final int BEHIND = 30;
+
+  /** It has learned that it is behind, and routers have followed. */
+  private static final int QUIET = BEHIND + 10;
+
   private static final WriteOptions FORCE = WriteOptions.COMMIT.with(WriteOptions.OnLoss.FORCE);
 
   /** Of one bucket: from whom each server has it. */
@@ -62,9 +74,25 @@ class HoldPropertyTest {
 
   private static int atLimit;
   private static int skips;
+  private static int openedByLate;
 
   private final FakeConnections live = new FakeConnections();
-  private final Questions questions = new Questions(live);
+  private final SettledMoves settled = new SettledMoves();
+  private final Questions questions = new Questions(live, settled::settled);
+
+  /** What the late mux has. */
+  private ServiceImage late;
+
+  /** When the first generation was committed that the late mux lacks. */
+  private long lacksSince;
+
+  private boolean isAbsent;
+  private long gone;
+
+  /** By bucket: the generation of its last move, and of that after which it was released. */
+  private final long[] moved = new long[BUCKETS];
+
+  private final long[] released = new long[BUCKETS];
   private final Memory[] memories = new Memory[BUCKETS];
   private final BitSet[] connections = new BitSet[BACKENDS + 1];
   private final boolean[] hasAgent = new boolean[BACKENDS + 1];
@@ -94,11 +122,58 @@ class HoldPropertyTest {
         hasAgent[backend] = !hasAgent[backend];
         report(backend);
       }
+      stepLate(random);
       if (step % 2 == 0) {
         release();
       }
     }
     releaseAll();
+  }
+
+  /** The late mux catches up, loses its session or gets another, and opens connections. */
+  private void stepLate(Random random) {
+    if (random.nextInt(20) == 0) {
+      isAbsent = !isAbsent;
+      gone = now;
+      late = isAbsent ? late : image;
+    } else if (!isAbsent && random.nextInt(6) == 0) {
+      late = image;
+    }
+    boolean lacks = late.ring().generation() < image.ring().generation();
+    if (isAbsent && lacks && now >= Math.max(gone, lacksSince) + QUIET) {
+      return;
+    }
+    for (int i = 0; i < 3; i++) {
+      int bucket = random.nextInt(BUCKETS);
+      int owner = late.ring().current(bucket);
+      assertThat(late.ring().generation())
+          .as("bucket %d was released although a mux still opens connections at %d", bucket, owner)
+          .isGreaterThanOrEqualTo(released[bucket]);
+      openedByLate += owner == image.ring().current(bucket) ? 0 : 1;
+      connections[owner].set(bucket);
+      report(owner);
+    }
+  }
+
+  private static MuxView mux(String id, ServiceImage image) {
+    return Muxes.mux(
+        id, "10.1.0.11", List.of(), Map.of("web", Muxes.serving(image.ring().generation())));
+  }
+
+  private MuxPresence presence() {
+    MuxPresence.Present current = new MuxPresence.Present(mux("a", image), BEHIND);
+    return isAbsent
+        ? new MuxPresence(
+            List.of(current), List.of(new MuxPresence.Absent(mux("b", late), BEHIND, gone)), 0)
+        : new MuxPresence(
+            List.of(current, new MuxPresence.Present(mux("b", late), BEHIND)), List.of(), 0);
+  }
+
+  private void next(ServiceImage next) {
+    if (late.ring().generation() == image.ring().generation()) {
+      lacksSince = now;
+    }
+    image = next;
   }
 
   /** Of one run alone each may be missing by chance. */
@@ -107,6 +182,7 @@ class HoldPropertyTest {
     assertThat(byReport).isPositive();
     assertThat(atLimit).isPositive();
     assertThat(skips).isPositive();
+    assertThat(openedByLate).isPositive();
   }
 
   private void begin(Random random) throws Exception {
@@ -128,6 +204,7 @@ class HoldPropertyTest {
         image.withConfig(
             image.config().toBuilder().windowSeconds(WINDOW).holdSeconds(HOLD).build());
     image = PoolPlan.of(image, pool, now, FORCE).after();
+    late = image;
     open(random);
   }
 
@@ -147,12 +224,13 @@ class HoldPropertyTest {
     }
     Ring before = image.ring();
     PoolPlan plan = PoolPlan.of(image, weights, now, FORCE);
-    image = decoded(plan);
+    next(decoded(plan));
     for (int bucket = 0; bucket < BUCKETS; bucket++) {
       int from = before.current(bucket);
       int to = image.ring().current(bucket);
       if (from != to) {
         memories[bucket].previous.put(to, from);
+        moved[bucket] = image.ring().generation();
       }
     }
     open(random);
@@ -190,19 +268,20 @@ class HoldPropertyTest {
   }
 
   private void release() throws Exception {
+    settled.see(image, presence(), now);
     Release release = Release.of(image, now, questions.answers("web"));
     Ring before = image.ring();
     if (release.runs().size() > 0) {
       PoolPlan plan = PoolPlan.of(image, release.runs(), now, false);
       assertThat(plan.result().movedBuckets()).isZero();
-      image = decoded(plan);
+      next(decoded(plan));
     }
-    int released = 0;
+    int count = 0;
     int skipped = 0;
     for (int bucket = 0; bucket < BUCKETS; bucket++) {
       assertThat(image.ring().current(bucket)).isEqualTo(before.current(bucket));
       if (before.previous(bucket) > 0 && image.ring().previous(bucket) == 0) {
-        released++;
+        count++;
         checkReleased(before, bucket);
         memories[bucket].previous.clear();
       } else if (before.previous(bucket) != image.ring().previous(bucket)) {
@@ -212,9 +291,10 @@ class HoldPropertyTest {
     }
     assertThat(skipped).isEqualTo(release.skipped());
     skips += skipped;
-    assertThat(released).isEqualTo(release.byReport() + release.atLimit());
+    assertThat(count).isEqualTo(release.byReport() + release.atLimit());
     byReport += release.byReport();
     atLimit += release.atLimit();
+    settled.see(image, presence(), now);
     questions.ask(image, now);
   }
 
@@ -241,6 +321,7 @@ class HoldPropertyTest {
     long age = now - before.since(bucket);
     assertThat(age).as("bucket %d: its window", bucket).isGreaterThanOrEqualTo(WINDOW);
     if (age < HOLD) {
+      released[bucket] = moved[bucket];
       for (int owner : memories[bucket].reached(before.current(bucket))) {
         assertThat(connections[owner].get(bucket))
             .as("bucket %d: a connection of %d", bucket, owner)
@@ -256,8 +337,10 @@ class HoldPropertyTest {
       hasAgent[id] = true;
       report(id);
     }
+    isAbsent = false;
     for (int look = 0; look < 4; look++) { // a step to an earlier owner begins a window
-      now += WINDOW;
+      late = image;
+      now += WINDOW + QUIET;
       release();
       live.answer();
       now += EVERY;

@@ -11,6 +11,7 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Othello;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.othello.ArraysWriter;
@@ -183,7 +184,7 @@ final class OthelloService implements AutoCloseable {
             .notes(new Notes("test", clock, () -> {}))
             .metrics(new CommitMetrics(registry))
             .addresses(new Addresses(List::of, VipGuard.none()))
-            .live(new FakeConnections())
+            .live(new FakeConnections(), () -> MuxPresence.NONE)
             .threads(Runnable::run, Runnable::run)
             .build();
     ArraysWriter mine = new Overtaken(writer);

@@ -12,6 +12,7 @@ import io.fairlead.controller.agents.FakeConnections;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.ServiceRepository;
@@ -73,7 +74,7 @@ class ServiceWriterTest {
             .notes(new Notes("test", clock, notes::incrementAndGet))
             .metrics(new CommitMetrics(new SimpleMeterRegistry()))
             .addresses(new Addresses(List::of, VipGuard.none()))
-            .live(new FakeConnections())
+            .live(new FakeConnections(), () -> MuxPresence.NONE)
             .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
             .build();
   }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.muxes;
+
+import java.util.List;
+
+/**
+ * The muxes that may steer packets, as far as a controller knows.
+ *
+ * @param present those with a node
+ * @param absent those whose node is gone, and that have not come back
+ * @param watchedSince Unix seconds from when on no node can have gone unnoticed
+ */
+public record MuxPresence(List<Present> present, List<Absent> absent, long watchedSince) {
+  /** Of a mux that does not say: an older one, by its default. */
+  public static final int BEHIND_SECONDS_DEFAULT = 60;
+
+  /** No muxes, and none before. */
+  public static final MuxPresence NONE = new MuxPresence(List.of(), List.of(), 0);
+
+  /**
+   * @param behindSeconds for which the mux may be behind before it withdraws a service; 0: it never
+   *     does
+   */
+  public record Present(MuxView mux, int behindSeconds) {}
+
+  /**
+   * A mux without a session with ZooKeeper: it may have ended, or goes on by what it has.
+   *
+   * @param mux as it last described itself
+   * @param gone Unix seconds at which its node was missed
+   */
+  public record Absent(MuxView mux, int behindSeconds, long gone) {}
+}

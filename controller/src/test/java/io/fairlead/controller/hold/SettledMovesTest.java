@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.hold;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.agents.FakeConnections;
+import io.fairlead.controller.muxes.MuxPresence;
+import io.fairlead.controller.muxes.MuxService;
+import io.fairlead.controller.muxes.Muxes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** How long a release waits for muxes that may still open connections at an owner before. */
+class SettledMovesTest {
+  private static final int BEHIND = 500;
+  private static final int QUIET = BEHIND + SettledMoves.MARGIN_SECONDS;
+  private static final long LONG_AGO = HeldStory.START - 100_000;
+
+  private final SettledMoves moves = new SettledMoves();
+  private final FakeConnections live = new FakeConnections();
+  private final Questions questions = new Questions(live, moves::settled);
+  private final HeldStory story = new HeldStory(3).move(1, 4).wait(1000);
+  private final List<MuxPresence.Present> present = new ArrayList<>();
+  private final List<MuxPresence.Absent> absent = new ArrayList<>();
+  private long watchedSince = LONG_AGO;
+
+  private void mux(String id, MuxService web) {
+    present.removeIf(each -> each.mux().id().equals(id));
+    present.add(
+        new MuxPresence.Present(
+            Muxes.mux(id, "10.1.0.11", List.of("eth0"), Map.of("web", web)), BEHIND));
+  }
+
+  private void mux(String id, long generation) {
+    mux(id, Muxes.serving(generation));
+  }
+
+  /** It has just lost its session, or ended. */
+  private void lose(String id, int behindSeconds) {
+    MuxPresence.Present lost =
+        present.stream().filter(each -> each.mux().id().equals(id)).findFirst().orElseThrow();
+    present.remove(lost);
+    absent.add(new MuxPresence.Absent(lost.mux(), behindSeconds, story.now()));
+  }
+
+  private long generation() {
+    return story.image().ring().generation();
+  }
+
+  /** Whether the move is settled now. */
+  private boolean isSettled() {
+    moves.see(story.image(), new MuxPresence(present, absent, watchedSince), story.now());
+    return moves.settled(story.image().ring().since(4)) <= story.now();
+  }
+
+  private void isSettledAfter(int seconds) {
+    assertThat(isSettled()).isFalse();
+    story.wait(seconds - 1);
+    assertThat(isSettled()).isFalse();
+    story.wait(1);
+    assertThat(isSettled()).isTrue();
+  }
+
+  @Test
+  void allPresentMuxesHaveTheMove() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).as("b is behind").isFalse();
+    mux("b", generation());
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** Someone may be absent of whom this controller, or its predecessor, does not know. */
+  @Test
+  void everyMoveWaitsForThoseWhoMayBeAbsent() {
+    story.move(2, 4);
+    mux("a", generation());
+    isSettledAfter(QUIET);
+  }
+
+  @Test
+  void aControllerThatBeganToWatchWaitsFromThenOn() {
+    mux("a", generation());
+    story.move(2, 4).wait(10_000);
+    mux("a", generation());
+    watchedSince = story.now();
+    isSettledAfter(QUIET);
+    watchedSince = Long.MAX_VALUE;
+    assertThat(new SettledMoves().settled(0)).as("seen nothing yet").isEqualTo(Long.MAX_VALUE);
+  }
+
+  @Test
+  void anAbsentMuxWithdrawsOnceItIsBehind() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    lose("b", BEHIND);
+    isSettledAfter(QUIET);
+  }
+
+  @Test
+  void anAbsentMuxThatHadTheMoveDelaysNothing() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    mux("b", generation());
+    story.wait(QUIET);
+    lose("b", 0);
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** What it lacks is settled once it is back, and has it. */
+  @Test
+  void anAbsentMuxThatNeverWithdrawsHoldsUp() {
+    mux("a", generation());
+    mux("b", generation());
+    lose("b", 0);
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(50 * QUIET);
+    assertThat(isSettled()).isFalse();
+    absent.clear();
+    mux("b", generation());
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** At least half of the muxes have to be ahead, or none withdraws. */
+  @Test
+  void mostMuxesAreAbsent() {
+    for (String id : List.of("a", "b", "c")) {
+      mux(id, generation());
+    }
+    lose("b", BEHIND);
+    lose("c", BEHIND);
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    mux("d", generation());
+    assertThat(isSettled()).as("two of four").isTrue();
+  }
+
+  @Test
+  void whoWithdrewIsWaitedForUntilRoutersFollow() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    mux("b", Muxes.behind(generation() - 1));
+    isSettledAfter(SettledMoves.MARGIN_SECONDS);
+  }
+
+  @Test
+  void whoStopsOrDoesNotServeTheServiceIsNotWaitedFor() {
+    mux("a", generation());
+    mux(
+        "b",
+        new MuxService(
+            generation(), "serving", Optional.of("stopping"), Optional.empty(), Optional.empty()));
+    mux("c", Muxes.unsupported("hash"));
+    lose("b", 0);
+    lose("c", 0);
+    story.move(2, 4);
+    mux("a", generation());
+    isSettledAfter(QUIET);
+  }
+
+  @Test
+  void commitsOfOneSecondAreSettledTogether() {
+    mux("a", generation());
+    story.move(2, 5);
+    isSettled();
+    mux("a", generation());
+    story.move(2, 4); // in the same second
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    story.move(3, 9);
+    assertThat(isSettled()).isFalse();
+    mux("a", generation() - 1);
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** A bucket of long ago is asked about once, however often others move. */
+  @Test
+  void laterCommitsDoNotDelay() {
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(QUIET);
+    assertThat(isSettled()).isTrue();
+    long settled = moves.settled(story.image().ring().since(4));
+    for (int i = 0; i < 100; i++) {
+      story.move(1 + i % 3, 9).wait(60);
+      mux("a", generation());
+      isSettled();
+    }
+    assertThat(moves.settled(story.image().ring().since(4))).isEqualTo(settled);
+  }
+
+  /**
+   * The former owner had no connection, then a late mux opens one, and then the bucket is released.
+   */
+  @Test
+  void noAnswerFromBeforeCounts() {
+    live.has(1);
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    isSettled();
+    questions.ask(story.image(), story.now());
+    live.answer();
+    assertThat(questions.isAsking()).as("b may open one").isFalse();
+    assertThat(story.release(questions).byReport()).isZero();
+    mux("b", generation());
+    isSettled();
+    live.has(1, 4);
+    questions.ask(story.image(), story.now());
+    live.answer();
+    assertThat(story.release(questions).byReport()).as("b has opened one").isZero();
+    live.has(1);
+    live.answer();
+    assertThat(story.release(questions).byReport()).isEqualTo(1);
+  }
+}
