@@ -32,6 +32,15 @@ static bool is_at_earlier_owner(const struct choices_setting *setting, const str
 	return false;
 }
 
+/* Whether a report about the bucket may count as far as muxes go: none opens connections at an earlier owner any more. */
+static bool is_everywhere(const struct choices_setting *setting, const struct pair *pair, uint8_t bucket)
+{
+	for (unsigned g = pair->newest; g > pair->late; g--)
+		if (pair->generation[g].owner[bucket] != pair->generation[g - 1].owner[bucket])
+			return !choices_has_rule(setting, CHOICES_RULE_MUXES);
+	return true;
+}
+
 static unsigned steps_of_controller(const struct choices_setting *setting, const struct choices *choices,
 				    struct world_step *steps)
 {
@@ -47,7 +56,8 @@ static unsigned steps_of_controller(const struct choices_setting *setting, const
 		bool is_held =
 		    pair_newest(pair)->previous[b] != WORLD_NONE && pair_newest(pair)->age[b] >= setting->pair.window;
 
-		if (is_held && !(choices->reported >> b & 1) && !is_at_earlier_owner(setting, choices, b))
+		if (is_held && !(choices->reported >> b & 1) && is_everywhere(setting, pair, b) &&
+		    !is_at_earlier_owner(setting, choices, b))
 			steps[n++] = (struct world_step){CHOICES_REPORT, b};
 		if (is_held && choices->reported >> b & 1 && pair->newest + 1 < PAIR_GENERATIONS)
 			steps[n++] = (struct world_step){CHOICES_RELEASE, b};
@@ -192,8 +202,6 @@ static enum world_result syn(const struct choices_setting *setting, struct choic
 	*end = way.end;
 	if (way.verdict != FL_VERDICT_DELIVER)
 		return WORLD_DROPPED;
-	if (setting->pair.hold && mux == WORLD_LATE && !((choices->half_open | choices->cookies) >> way.end & 1))
-		choices->by_late |= (uint8_t)(1U << way.end);
 	if (is_cookie && !(choices->half_open >> way.end & 1))
 		choices->cookies |= (uint8_t)(1U << way.end);
 	else
@@ -205,7 +213,6 @@ static void take(const struct choices_setting *setting, struct choices *choices,
 {
 	choices->pair.home = server;
 	choices->cookies = 0;
-	choices->by_late &= (uint8_t)(1U << server);
 	if (choices_has_rule(setting, CHOICES_RULE_ACKS))
 		choices->half_open = 0;
 }

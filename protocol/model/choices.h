@@ -25,6 +25,7 @@ enum choices_rule {
 	CHOICES_RULE_ONCE,     /* the second one's owner takes every SYN */
 	CHOICES_RULE_ACKS,     /* a copy is local state for what acknowledges its own SYN-ACK only */
 	CHOICES_RULE_REPORTS,  /* agents report a connection by both of its buckets, not by bucket 0 alone */
+	CHOICES_RULE_MUXES,    /* a report counts only once the late mux has the bucket's last move */
 	CHOICES_RULE_TOLD,     /* all owners are told every generation, not only those that have lost a bucket */
 	CHOICES_RULE_LATE,     /* a server that sends a late mux's packet on says so */
 	CHOICES_RULE_NAMED,    /* notices name a server that was removed as dead (pair_setting.unnamed) */
@@ -45,12 +46,11 @@ struct choices {
 	struct pair pair;
 	uint8_t half_open; /* a bit for each server with a copy that is one */
 	uint8_t cookies;   /* and that is a SYN cookie */
-	uint8_t by_late;   /* with a hold, and that the late mux brought; later, the connection's server alone */
 	uint8_t
 	    reported; /* with a hold, a bit for each bucket whose earlier owners had no connection after the window */
 };
 
-_Static_assert(sizeof(struct choices) == sizeof(struct pair) + 4, "no padding");
+_Static_assert(sizeof(struct choices) == sizeof(struct pair) + 3, "no padding");
 
 enum choices_action {
 	CHOICES_SYN = PAIR_ACTIONS, /* + choices_syn(): the client's SYN, for the first time or again */
@@ -66,7 +66,6 @@ enum { CHOICES_STEPS_MAX = 18 + 2 * PAIR_BUCKETS + PAIR_STEPS_MAX + (PAIR_BUCKET
 enum choices_limit {
 	CHOICES_LIMIT_NONE,
 	CHOICES_LIMIT_WINDOW,
-	CHOICES_LIMIT_HOLD,
 	CHOICES_LIMIT_FORGOTTEN,
 	CHOICES_LIMIT_NOTICE,
 	CHOICES_LIMIT_DEAD,

@@ -95,8 +95,6 @@ enum choices_limit choices_limit_of(const struct choices_setting *setting, const
 
 	if (is_over(setting, &before->pair, mux) && !setting->pair.hold)
 		return CHOICES_LIMIT_WINDOW;
-	if (is_over(setting, &before->pair, mux) && before->by_late)
-		return CHOICES_LIMIT_HOLD;
 	if (before->pair.forgot != WORLD_NONE) {
 		pair_remind(&reminded.pair);
 		if (choices_take(setting, &reminded, step, &end) != WORLD_BROKEN)

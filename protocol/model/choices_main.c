@@ -16,10 +16,10 @@
 
 /* What each says: choices.h. */
 static const char *const rules[CHOICES_RULES] = {
-    [CHOICES_RULE_SECOND] = "second",     [CHOICES_RULE_SAME] = "same", [CHOICES_RULE_MOVED2] = "moved2",
-    [CHOICES_RULE_IN_PLACE] = "in-place", [CHOICES_RULE_ONCE] = "once", [CHOICES_RULE_ACKS] = "acks",
-    [CHOICES_RULE_REPORTS] = "reports",   [CHOICES_RULE_TOLD] = "told", [CHOICES_RULE_LATE] = "late",
-    [CHOICES_RULE_NAMED] = "named",
+    [CHOICES_RULE_SECOND] = "second",     [CHOICES_RULE_SAME] = "same",   [CHOICES_RULE_MOVED2] = "moved2",
+    [CHOICES_RULE_IN_PLACE] = "in-place", [CHOICES_RULE_ONCE] = "once",   [CHOICES_RULE_ACKS] = "acks",
+    [CHOICES_RULE_REPORTS] = "reports",   [CHOICES_RULE_TOLD] = "told",   [CHOICES_RULE_LATE] = "late",
+    [CHOICES_RULE_NAMED] = "named",       [CHOICES_RULE_MUXES] = "muxes",
 };
 
 static bool set(struct choices_setting *setting, struct pair_options *options, const char *option, const char *value)
@@ -62,11 +62,13 @@ static bool parse(int argc, char **argv, struct choices_setting *setting, struct
 
 int main(int argc, char **argv)
 {
-	static const char *const limits[CHOICES_LIMITS] = {
-	    [CHOICES_LIMIT_NONE] = "none",     [CHOICES_LIMIT_WINDOW] = "window",
-	    [CHOICES_LIMIT_HOLD] = "hold",     [CHOICES_LIMIT_FORGOTTEN] = "forgotten",
-	    [CHOICES_LIMIT_NOTICE] = "notice", [CHOICES_LIMIT_DEAD] = "dead",
-	    [CHOICES_LIMIT_RETURN] = "return", [CHOICES_LIMIT_FOURTH_MOVE] = "fourth-move"};
+	static const char *const limits[CHOICES_LIMITS] = {[CHOICES_LIMIT_NONE] = "none",
+							   [CHOICES_LIMIT_WINDOW] = "window",
+							   [CHOICES_LIMIT_FORGOTTEN] = "forgotten",
+							   [CHOICES_LIMIT_NOTICE] = "notice",
+							   [CHOICES_LIMIT_DEAD] = "dead",
+							   [CHOICES_LIMIT_RETURN] = "return",
+							   [CHOICES_LIMIT_FOURTH_MOVE] = "fourth-move"};
 	struct choices_setting setting = {.method = CHOICES_HUNT};
 	struct pair_options options = pair_options();
 

@@ -72,10 +72,13 @@ static bool is_over(const struct world_setting *setting, const struct world *wor
 	return false;
 }
 
-/* Whether a hold ended by a report although the connection was there: only a late mux can open one after the report. */
+/*
+ * Whether a hold ended by a report although the connection was there: only a mux that is late, absent and never withdraws
+ * can open one after the report.
+ */
 static bool is_report_wrong(const struct world_setting *setting, const struct world *world)
 {
-	return setting->traffic == WORLD_TCP && world->overtaken && !world->by_late;
+	return setting->traffic == WORLD_TCP && world->overtaken && (!world->by_late || setting->absence != WORLD_LOST);
 }
 
 enum limit limit_of(const struct world_setting *setting, const struct world *before, struct world_step step)

@@ -3,7 +3,9 @@
  * explore: which connections break, over all placements of moves, packets, silence, late muxes, notices, wrong clocks and
  * dead servers. Exits 1 if one breaks that no limit of protocol/README.md section 10 covers, 2 if it can't run.
  *
- *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--hold off|on] [--json FILE]
+ *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--hold off|on] [--wait on|off] [--json FILE]
+ *
+ * --wait off: reports count although a mux may still open connections at earlier owners.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +23,7 @@ struct options {
 	unsigned moves;
 	enum world_notices notices;
 	bool hold;
+	bool hasty;
 	const char *json; /* NULL: none */
 };
 
@@ -44,6 +47,7 @@ static bool parse(int argc, char **argv, struct options *options)
 	options->moves = MOVES_DEFAULT;
 	options->notices = WORLD_NOTICES_LOSSY;
 	options->hold = false;
+	options->hasty = false;
 	options->json = NULL;
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -54,14 +58,15 @@ static bool parse(int argc, char **argv, struct options *options)
 			continue;
 		} else if (!strcmp(argv[i], "--hold") && (!strcmp(value, "on") || !strcmp(value, "off"))) {
 			options->hold = value[1] == 'n';
+		} else if (!strcmp(argv[i], "--wait") && (!strcmp(value, "on") || !strcmp(value, "off"))) {
+			options->hasty = value[1] == 'f';
 		} else if (!strcmp(argv[i], "--moves") && strlen(value) == 1 && *value >= '1' &&
 			   *value <= '0' + WORLD_MOVES_MAX) {
 			options->moves = (unsigned)(*value - '0');
 		} else {
 			fprintf(stderr,
 				"explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once|late, --hold "
-				"off|on, "
-				"--json FILE\n",
+				"off|on, --wait on|off, --json FILE\n",
 				argv[i], value, WORLD_MOVES_MAX);
 			return false;
 		}
@@ -91,10 +96,24 @@ static bool explore_traffic(struct world_setting setting, struct tally *tally)
 	return done && explore_one(setting, FEW_MOVES, tally);
 }
 
+/* TCP with a hold, and a late mux that the controller doesn't know. */
+static bool explore_absent(struct world_setting setting, struct tally *tally)
+{
+	bool done = true;
+
+	setting.behind = true;
+	for (int i = WORLD_ABSENT; done && setting.hold && i < WORLD_ABSENCES; i++) {
+		setting.absence = (enum world_absence)i;
+		done = explore_traffic(setting, tally);
+	}
+	return done;
+}
+
 /* All kinds of traffic; both muxes current, or one of them late. */
 static bool explore_all(const struct options *options, struct tally *tally)
 {
-	struct world_setting setting = {.notices = options->notices, .moves = options->moves, .hold = options->hold};
+	struct world_setting setting = {
+	    .notices = options->notices, .moves = options->moves, .hold = options->hold, .hasty = options->hasty};
 
 	for (int i = 0; i < 2 * WORLD_TRAFFICS; i++) {
 		setting.traffic = (enum world_traffic)(i / 2);
@@ -102,7 +121,8 @@ static bool explore_all(const struct options *options, struct tally *tally)
 		if (!explore_traffic(setting, tally))
 			return false;
 	}
-	return true;
+	setting.traffic = WORLD_TCP;
+	return explore_absent(setting, tally);
 }
 
 static uint64_t broken(const struct tally *tally)

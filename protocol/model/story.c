@@ -18,8 +18,14 @@ static void tell_setting(FILE *out, const struct world_setting *setting)
 	    [WORLD_BY_ID] = "QUIC, connection ids name the server",
 	    [WORLD_STATELESS] = "UDP, stateless",
 	};
+	static const char *const absence[WORLD_ABSENCES] = {
+	    [WORLD_PRESENT] = "",
+	    [WORLD_ABSENT] = "; the late mux has no session",
+	    [WORLD_LOST] = "; the late mux has no session and hears no other",
+	};
 
-	fprintf(out, "server A owns the bucket; %s%s", traffic[setting->traffic], setting->hold ? ", held" : "");
+	fprintf(out, "server A owns the bucket; %s%s%s", traffic[setting->traffic], setting->hold ? ", held" : "",
+		absence[setting->absence]);
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
 		if (setting->clock_ticks[s])
 			fprintf(out, "; the clock of %c is %+d s off", 'A' + s, setting->clock_ticks[s] * WORLD_TICK);

@@ -99,6 +99,20 @@ static bool is_held(const struct world_setting *setting, const struct world *wor
 	return setting->hold && world->previous[world->moves] != WORLD_NONE && world->age[world->moves] >= WORLD_WINDOW;
 }
 
+/* Whether the late mux has withdrawn: it gets no new connection. */
+static bool is_quiet(const struct world_setting *setting, const struct world *world)
+{
+	return setting->hold && setting->absence == WORLD_ABSENT && world->late < world->moves &&
+	       world->age[world->late + 1] >= WORLD_QUIET;
+}
+
+/* Whether a report about the last move may count as far as muxes go. */
+static bool is_everywhere(const struct world_setting *setting, const struct world *world)
+{
+	return setting->hasty || world->late == world->moves ||
+	       (setting->absence != WORLD_PRESENT && world->age[world->moves] >= WORLD_QUIET);
+}
+
 /* Whether the connection is at one of the owners that the controller asks: all before today's since the last release. */
 static bool is_at_earlier_owner(const struct world *world)
 {
@@ -145,13 +159,16 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 	if (setting->notices == WORLD_NOTICES_LATE && world->late + 1 < world->moves)
 		steps[n++] = (struct world_step){WORLD_JUMP, 0};
 	for (uint8_t mux = WORLD_CURRENT; mux <= (is_late ? WORLD_LATE : WORLD_CURRENT); mux++) {
-		steps[n++] = (struct world_step){WORLD_PACKET, mux};
+		bool opens = world->home == WORLD_NONE;
+
+		if (!opens || mux != WORLD_LATE || !is_quiet(setting, world))
+			steps[n++] = (struct world_step){WORLD_PACKET, mux};
 		steps[n++] = (struct world_step){WORLD_OTHER, mux};
 	}
 	n += steps_of_servers(setting, world, used, steps + n);
 	if (is_removal_due(world) && world->moves < WORLD_MOVES_MAX)
 		steps[n++] = (struct world_step){WORLD_REMOVE, 0};
-	if (is_held(setting, world) && !world->reported && !is_at_earlier_owner(world))
+	if (is_held(setting, world) && !world->reported && is_everywhere(setting, world) && !is_at_earlier_owner(world))
 		steps[n++] = (struct world_step){WORLD_REPORT, 0};
 	if (is_held(setting, world) && world->moves < WORLD_MOVES_MAX &&
 	    (world->reported || world->age[world->moves] >= WORLD_AGE_MAX))

@@ -8,7 +8,8 @@
  *	late mux	has applied generations up to `late`; with WORLD_NOTICES_LATE it alone tells servers
  *	server		what it remembers of the bucket, and the highest generation it has seen
  *	connection	its server (home), WORLD_NONE before it is opened
- *	hold		ends with a generation that moves nothing: after a report, or 7 ticks after the last move
+ *	hold		ends with a generation that moves nothing: after a report, or 7 ticks after the last move. A report
+ *			counts once no mux opens connections at earlier owners any more (enum world_absence)
  *
  * Packets go through the real fl_verdict_decide(), hop by hop. Time is in ticks of 10 s and the window is 4 ticks; ages
  * beyond WORLD_AGE_MAX are equal for every rule, so the state is finite although time is not.
@@ -25,7 +26,20 @@ enum world_numbers {
 	WORLD_SERVERS = 4,
 	WORLD_MOVES_MAX = 4,
 	WORLD_WINDOW = 4,  /* ticks */
+	WORLD_QUIET = 6,   /* ticks; longer than the window, as the wait for an absent mux matters only then */
 	WORLD_AGE_MAX = 7, /* the window, the largest clock error twice, and one */
+};
+
+/* Whether the controller knows how far the late mux is. Matters to holds only. */
+enum world_absence {
+	WORLD_PRESENT, /* yes: ZooKeeper has its node. A report waits until it has applied the last move */
+	/*
+	 * No: its session has ended. It opens connections until WORLD_QUIET ticks after the first generation that it lacks,
+	 * then it has withdrawn. A report waits for as long after the last move.
+	 */
+	WORLD_ABSENT,
+	WORLD_LOST, /* no, and it never withdraws: it hears no other mux. A report waits as with WORLD_ABSENT */
+	WORLD_ABSENCES,
 };
 
 enum world_traffic {
@@ -52,6 +66,8 @@ struct world_setting {
 	unsigned moves;                 /* at most WORLD_MOVES_MAX */
 	bool hold;                      /* muxes stamp MOVED until the controller releases the bucket */
 	bool behind;                    /* the late mux may be late; else both are current */
+	enum world_absence absence;     /* of the late mux */
+	bool hasty;                     /* a report does not wait for the late mux: only to show what breaks then */
 	bool death;                     /* one server may die, and is then removed with --dead */
 	int clock_ticks[WORLD_SERVERS]; /* error of each server's clock */
 };
@@ -84,13 +100,14 @@ enum world_action {
 	WORLD_MOVE,     /* + server: the bucket moves there; the current mux applies it at once */
 	WORLD_CATCH_UP, /* the late mux applies one generation */
 	WORLD_JUMP, /* the late mux loads a snapshot of the newest; only with WORLD_NOTICES_LATE it is a step of its own */
-	WORLD_PACKET,  /* + mux: a packet of the connection; the first one opens it */
-	WORLD_OTHER,   /* + mux: another client's SYN in the same bucket */
-	WORLD_NEWS,    /* + server: a packet of another bucket by the current mux; only its generation matters */
-	WORLD_NOTICE,  /* + world_notice(): it arrives, again or for the first time */
-	WORLD_DEATH,   /* + server: it never answers again */
-	WORLD_REMOVE,  /* `backend remove --dead` of the dead server; the current mux applies it at once */
-	WORLD_REPORT,  /* with hold: the earlier owners report, after the window, that they have no connection */
+	WORLD_PACKET, /* + mux: a packet of the connection; the first one opens it */
+	WORLD_OTHER,  /* + mux: another client's SYN in the same bucket */
+	WORLD_NEWS,   /* + server: a packet of another bucket by the current mux; only its generation matters */
+	WORLD_NOTICE, /* + world_notice(): it arrives, again or for the first time */
+	WORLD_DEATH,  /* + server: it never answers again */
+	WORLD_REMOVE, /* `backend remove --dead` of the dead server; the current mux applies it at once */
+	WORLD_REPORT, /* with hold: the earlier owners report, after the window and once no mux opens any there, that they
+			  have no connection */
 	WORLD_RELEASE, /* the controller clears the previous owner: after such a report, or at the hold's end */
 	WORLD_SETTLE,  /* the dead server is removed, all muxes become current and the client sends again and again; the
 			   last step of a sequence */
