@@ -8,6 +8,8 @@ servers 1, 2, 3 ──▶ 4 is added, 1 is drained, and windows later 2: buckets
 Muxes are restarted in between: what a chain needs, servers remember.
 """
 
+import time
+
 import pytest
 
 from lab import Lab
@@ -22,6 +24,13 @@ IDLE = 240
 BETWEEN = 3 * WINDOW  # seconds of silence after each change
 ANSWER_SECONDS = 60.0
 NEVER = (3_600.0,)
+BEHIND = 40  # seconds, after which a mux withdraws: longer than it is cut off here
+LONG = 100
+
+
+def held(lab: Lab) -> int:
+    """Buckets whose window is over, and that name a previous owner."""
+    return lab.api("GET", f"/v1/services/{SERVICE}/holds")["heldBuckets"]
 
 
 def restart_muxes(lab: Lab) -> None:
@@ -69,3 +78,28 @@ def test_idle_for_several_windows(built: None, hold: int) -> None:
         assert len(traffic.broken()) >= drained
         assert servers_of(traffic.broken()) >= {"server1", "server2"}
         assert {line["kind"] for line in traffic.broken()} == {"reset"}
+
+
+@pytest.mark.long
+def test_a_mux_that_is_cut_off_opens_connections_at_a_drained_server(built: None) -> None:
+    """No bucket is released while it may: agents' answers from before say nothing of what it opens later."""
+    variant = Variant(agents=True, hold=HOLD, mux_options=("--behind-seconds", str(BEHIND)))
+    with Lab(servers=3, muxes=2, window=WINDOW, variant=variant) as lab:
+        lab.wait_reporting()
+        lab.muxes[2].cut_from_zookeeper()
+        lab.weights({1: 0})
+        drained = time.monotonic()
+        until("its buckets are held", lambda: held(lab) > 0, 4 * WINDOW)
+        time.sleep(max(0.0, drained + 3 * WINDOW - time.monotonic()))  # agents would have answered by now
+        with lab.traffic(long=LONG, short_rate=0) as traffic:
+            traffic.wait_open()
+            late = traffic.held_by("server1")
+            print(f"{late} of {LONG} connections were opened at the drained server")
+            assert late > 0
+            lab.muxes[2].mend_zookeeper()
+            lab.wait_applied()
+            traffic.wait_seconds(WINDOW)
+            traffic.wait_quiet()
+            assert traffic.broken() == []
+            assert traffic.held_by("server1") == late
+        until("all is released, as nothing is left", lambda: held(lab) == 0, BEHIND + 60)
