@@ -12,6 +12,7 @@ import pytest
 
 from lab import Lab
 from lab.deadline import until
+from lab.health import apart
 from lab.mux import Mux
 from lab.traffic import Traffic
 from lab.variant import Variant
@@ -132,3 +133,26 @@ def test_idle_connections_break_without_notices(built: None, story: Callable[[La
         found = story(lab)
     assert len(found) >= FEWEST_BROKEN
     assert {line["kind"] for line in found} == {"reset"}
+
+
+@pytest.mark.long
+def test_a_rack_that_no_mux_reaches_is_not_told_where_to_chain_on(built: None) -> None:
+    """
+    The limit `notice` of protocol/README.md, section 10: server 2 takes buckets of server 1, and loses them while no
+    mux reaches it. What server 1 has in these breaks, also once server 2 is in reach again; all else goes on.
+    """
+    with Lab(servers=4, window=WINDOW) as lab, idle(lab) as traffic:
+        traffic.wait_open()
+        held = traffic.idle_by("server1"), traffic.idle_by("server2")
+        began = time.monotonic()
+        lab.drain(1)
+        with apart(lab, lab.muxes, [2]):
+            lab.drain(2)
+            traffic.wait_seconds(SILENT_SECONDS)
+        traffic.talk()
+        found = broken(traffic)
+        assert time.monotonic() - began < WINDOW, "the machine is too slow for this window"
+    print(f"of {held[0]} connections of server 1 and {held[1]} of server 2")
+    assert len(found) >= FEWEST_BROKEN
+    assert len(found) < held[0], "those whose bucket never was server 2's live on"
+    assert {(line["server"], line["kind"]) for line in found} == {("server1", "reset")}
