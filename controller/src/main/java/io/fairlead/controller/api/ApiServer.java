@@ -86,12 +86,18 @@ public final class ApiServer implements AutoCloseable {
       Forward forward = new Forward(vertx, contract, api, plane, listen, security);
       Access access =
           new Access(contract, api, files::callers, metrics, new LogLimit(System::nanoTime));
+      Console console = Console.load(List::of);
+      Router router = router(vertx, contract, api, access, forward, plane, resources, metrics);
       HttpServer http =
           join(
               vertx
                   .createHttpServer(options)
                   .requestHandler(
-                      router(vertx, contract, api, access, forward, plane, resources, metrics))
+                      request -> {
+                        if (!console.answers(request)) {
+                          router.handle(request);
+                        }
+                      })
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
       files.watch(vertx, http);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { merge } from "./client";
+import { split } from "./events";
+
+test("events are taken out of the stream wherever it is cut", () => {
+  const stream = ': hello\n\nid: 0a-1\nevent: mux\ndata: {"mux":"m1"}\n\nid: 0a-2\r\nevent: start\r\ndata: {"a":\r\ndata: 1}\r\n\r\n';
+  for (let cut = 0; cut <= stream.length; cut++) {
+    const first = split(stream.slice(0, cut));
+    const second = split(first.rest + stream.slice(cut));
+    assert.deepEqual(
+      [...first.events, ...second.events],
+      [
+        { id: "0a-1", kind: "mux", data: { mux: "m1" } },
+        { id: "0a-2", kind: "start", data: { a: 1 } },
+      ],
+    );
+    assert.equal(second.rest, "");
+  }
+});
+
+test("controllers that are known stay known", () => {
+  assert.deepEqual(merge(["a", "b"], ["c", "b"]), ["a", "b", "c"]);
+});

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * The web console: files of the jar, served to everyone, since they hold no data. Everything that
+ * the page shows it reads from the API, under the token of its user.
+ */
+final class Console {
+  private static final String FOLDER = "/io/fairlead/controller/console/";
+  private static final String PATH = "/console/";
+  private static final String INDEX = "index.html";
+
+  /** Media types by file. What is not here is not served. */
+  private static final Map<String, String> FILES =
+      Map.of(
+          INDEX,
+          "text/html; charset=utf-8",
+          "console.js",
+          "text/javascript; charset=utf-8",
+          "console.css",
+          "text/css; charset=utf-8",
+          "icon.svg",
+          "image/svg+xml",
+          "licences.txt",
+          "text/plain; charset=utf-8");
+
+  /**
+   * The page runs its own script and style and talks to controllers, and nothing else. The second
+   * part is for other controllers that it may ask when this one is gone.
+   */
+  private static final String POLICY =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src"
+          + " 'self'%s; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+  private static final int NOT_MODIFIED = 304;
+
+  private record File(String mediaType, Buffer plain, Buffer gzip, String tag) {}
+
+  private final Map<String, File> byPath;
+  private final Supplier<List<String>> others;
+
+  private Console(Map<String, File> byPath, Supplier<List<String>> others) {
+    this.byPath = byPath;
+    this.others = others;
+  }
+
+  /**
+   * @param others origins of controllers that the page may ask, such as http://10.1.0.6:8080;
+   *     called on the event loop
+   */
+  static Console load(Supplier<List<String>> others) {
+    Map<String, File> byPath = new TreeMap<>();
+    FILES.forEach(
+        (name, mediaType) -> {
+          Buffer plain = read(name);
+          File file = new File(mediaType, plain, read(name + ".gz"), EntityTags.of(plain));
+          byPath.put(name.equals(INDEX) ? "/" : PATH + name, file);
+        });
+    return new Console(Map.copyOf(byPath), others);
+  }
+
+  private static Buffer read(String name) {
+    try (InputStream in = Console.class.getResourceAsStream(FOLDER + name)) {
+      if (in == null) {
+        throw new IllegalStateException(
+            "the jar lacks the console's %s: build it by mvn package".formatted(name));
+      }
+      return Buffer.buffer(in.readAllBytes());
+    } catch (IOException e) {
+      throw new UncheckedIOException(name + " of the console is not readable", e);
+    }
+  }
+
+  /** Whether the request is for one of the console's files; if so it is answered. */
+  boolean answers(HttpServerRequest request) {
+    boolean isRead = request.method() == HttpMethod.GET || request.method() == HttpMethod.HEAD;
+    File file = isRead && request.path() != null ? byPath.get(request.path()) : null;
+    if (file == null) {
+      return false;
+    }
+    HttpServerResponse response =
+        request
+            .response()
+            .putHeader("ETag", EntityTags.quote(file.tag))
+            .putHeader(
+                "Cache-Control", isVersioned(request) ? "max-age=31536000, immutable" : "no-cache")
+            .putHeader("Vary", "Accept-Encoding")
+            .putHeader("Content-Security-Policy", policy())
+            .putHeader("X-Content-Type-Options", "nosniff")
+            .putHeader("X-Frame-Options", "DENY")
+            .putHeader("Referrer-Policy", "no-referrer")
+            .putHeader("Cross-Origin-Opener-Policy", "same-origin")
+            .putHeader("Cross-Origin-Resource-Policy", "same-origin");
+    if (known(request, file)) {
+      response.setStatusCode(NOT_MODIFIED).end();
+      return true;
+    }
+    boolean isGzip =
+        Optional.ofNullable(request.getHeader("Accept-Encoding")).orElse("").contains("gzip");
+    Buffer body = isGzip ? file.gzip : file.plain;
+    response.putHeader("Content-Type", file.mediaType);
+    if (isGzip) {
+      response.putHeader("Content-Encoding", "gzip");
+    }
+    if (request.method() == HttpMethod.HEAD) {
+      response.putHeader("Content-Length", Integer.toString(body.length())).end();
+    } else {
+      response.end(body);
+    }
+    return true;
+  }
+
+  private static boolean known(HttpServerRequest request, File file) {
+    String header = request.getHeader("If-None-Match");
+    return header != null && EntityTags.matches(header, file.tag);
+  }
+
+  /** The page names its files with the hash of their content, so these never change. */
+  private static boolean isVersioned(HttpServerRequest request) {
+    return request.query() != null && request.query().startsWith("v=");
+  }
+
+  private String policy() {
+    return POLICY.formatted(others.get().stream().map(" "::concat).collect(Collectors.joining()));
+  }
+}
