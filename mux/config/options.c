@@ -25,6 +25,7 @@ const char options_usage[] =
     "  --http-cert FILE, --http-key FILE  TLS at --http: certificates and key, PEM; read again when they change\n"
     "  --http-tokens FILE   bearer tokens that --http accepts, one a line; read again when it changes\n"
     "  --http-open on|off   on: --http may be an address other than loopback without TLS and tokens  (off)\n"
+    "  --http-samples on|off  on: --http shows packets to clients of other hosts, too  (off)\n"
     "  --hello PORT|off     UDP port of the hellos between muxes, the same at all (6081)\n"
     "  --workers N          packet threads                 (1)\n"
     "  --memory MB          packet memory                  (256)\n"
@@ -225,6 +226,14 @@ static int set_http_open(struct options *options, const char *name, const char *
 	return http_access_set_open(&options->http, name, value, why);
 }
 
+static int set_http_samples(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	if (strcmp(value, "on") && strcmp(value, "off"))
+		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: on, off", name, value);
+	options->http_samples = !strcmp(value, "on");
+	return 0;
+}
+
 static int set_hello(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	if (!strcmp(value, "off")) {
@@ -356,6 +365,7 @@ static const struct option table[] = {
     {"http-key", false, set_http_key},
     {"http-tokens", false, set_http_tokens},
     {"http-open", false, set_http_open},
+    {"http-samples", false, set_http_samples},
     {"hello", false, set_hello},
     {"workers", false, set_workers},
     {"memory", false, set_memory},

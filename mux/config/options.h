@@ -51,6 +51,7 @@ struct options {
 	struct fl_address address;                           /* --address, IPv4; none: the first port's */
 	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
 	struct http_access http;                             /* --http, --http-cert, ... */
+	bool http_samples;                                   /* --http-samples: packets also to other hosts */
 	unsigned hello_port;                                 /* --hello; 0: off */
 	unsigned workers;                                    /* --workers */
 	unsigned memory;                                     /* --memory, MB */

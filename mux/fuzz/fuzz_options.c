@@ -117,6 +117,7 @@ static void say(const struct options *o, struct words *flags)
 	if (*o->http.tokens)
 		add(flags, "--http-tokens=%s", o->http.tokens);
 	add(flags, "--http-open=%s", o->http.open ? "on" : "off");
+	add(flags, "--http-samples=%s", o->http_samples ? "on" : "off");
 	add(flags, "--workers=%u", o->workers);
 	add(flags, "--memory=%u", o->memory);
 	add(flags, "--flows=%u", o->flows);

@@ -170,9 +170,10 @@ static bool is_local(const struct fl_address *client, const struct fl_address *s
 	       (fl_address_is_ipv4(client) && client->bytes[12] == 127);
 }
 
-static bool check_client(struct MHD_Connection *connection, char text[ADDRESS_TEXT_MAX],
+static bool check_client(const struct sources *from, struct MHD_Connection *connection, char text[ADDRESS_TEXT_MAX],
 			 struct recording_refusal *refusal)
 {
+	static const char allowed[] = "this host, or any with --http-samples on";
 	const union MHD_ConnectionInfo *client =
 	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -181,13 +182,13 @@ static bool check_client(struct MHD_Connection *connection, char text[ADDRESS_TE
 	struct fl_address theirs, ours;
 
 	if (!client || !fd || getsockname(fd->connect_fd, (struct sockaddr *)&own, &len))
-		return refuse(refusal, MHD_HTTP_FORBIDDEN, "client", "unknown", "this host");
-	if (own.ss_family == AF_UNIX)
+		return refuse(refusal, MHD_HTTP_FORBIDDEN, "client", "unknown", allowed);
+	if (own.ss_family == AF_UNIX || from->samples_for_all)
 		return true;
 	theirs = address_of_socket(client->client_addr);
 	ours = address_of_socket((const struct sockaddr *)&own);
 	return is_local(&theirs, &ours) ||
-	       refuse(refusal, MHD_HTTP_FORBIDDEN, "client", address_print(&theirs, text), "this host");
+	       refuse(refusal, MHD_HTTP_FORBIDDEN, "client", address_print(&theirs, text), allowed);
 }
 
 static uint64_t clock_ns(void)
@@ -208,7 +209,7 @@ struct recording *recording_new(const struct sources *from, struct MHD_Connectio
 	struct recording *recording;
 
 	*refusal = (struct recording_refusal){0};
-	if (!check_client(connection, client, refusal) || !parse(from, connection, &seconds, &filter, refusal))
+	if (!check_client(from, connection, client, refusal) || !parse(from, connection, &seconds, &filter, refusal))
 		return NULL;
 	recording = calloc(1, sizeof(*recording));
 	if (!recording)

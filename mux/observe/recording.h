@@ -2,7 +2,7 @@
 /*
  * GET /sample?seconds=&rate=&service=&verdict=&source=: the sampler's packets, as a pcapng stream that ends after the
  * given seconds. Each has a comment: verdict, service, bucket, backend, generation. Only clients on this host are
- * served, since packets are private to their senders; one recording at a time.
+ * served, since packets are private to their senders, but for --http-samples on; one recording at a time.
  */
 #ifndef FAIRLEAD_MUX_RECORDING_H
 #define FAIRLEAD_MUX_RECORDING_H

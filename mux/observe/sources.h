@@ -3,6 +3,8 @@
 #ifndef FAIRLEAD_MUX_SOURCES_H
 #define FAIRLEAD_MUX_SOURCES_H
 
+#include <stdbool.h>
+
 struct sources {
 	const char *id; /* --id */
 	const struct cluster_sync *cluster;
@@ -15,6 +17,7 @@ struct sources {
 	const struct neighbours *neighbours; /* NULL: none */
 	const struct hello *hello;           /* NULL: none */
 	struct sampler *sampler;             /* NULL: none */
+	bool samples_for_all;                /* clients of other hosts may see packets, too */
 	const char *pipeline;                /* how it runs; NULL: none */
 };
 

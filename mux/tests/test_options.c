@@ -179,6 +179,7 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--http|::1:80", "", "--http: '::1:80'", "HOST:PORT"},
 	    {BASE "|--http|unix:relative", "", "--http: 'unix:relative'", "absolute path"},
 	    {BASE "|--http-open|yes", "", "--http-open: 'yes'", "on, off"},
+	    {BASE "|--http-samples|all", "", "--http-samples: 'all'", "on, off"},
 	    {BASE, "FAIRLEAD_MUX_HTTP_CERT=", "FAIRLEAD_MUX_HTTP_CERT: ''", "a file"},
 	    {BASE "|--http-cert|/c", "", "--http-cert is given without --http-key", "both, or neither"},
 	    {BASE, "FAIRLEAD_MUX_HTTP_KEY=/k", "--http-key is given without --http-cert", "both, or neither"},
