@@ -6,6 +6,7 @@ import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Security;
 import io.fairlead.controller.cli.Version;
+import io.fairlead.controller.inspect.MuxAccess;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
@@ -152,6 +153,21 @@ public class Main implements Callable<Integer> {
   private Path zookeeperTlsIdentity;
 
   @Option(
+      names = "--muxes-token",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_MUXES_TOKEN}",
+      description =
+          "A token of the muxes' --http-tokens, one line, to read from those that speak TLS")
+  private Path muxesToken;
+
+  @Option(
+      names = "--muxes-ca",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_MUXES_CA}",
+      description = "Who signs the certificates of muxes, PEM. Default: the system's")
+  private Path muxesAuthorities;
+
+  @Option(
       names = "--clock-check",
       paramLabel = "on|off",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_CLOCK_CHECK:-on}",
@@ -199,7 +215,7 @@ public class Main implements Callable<Integer> {
 
   /** What the API serves. Tests break some of it; no flag does. */
   List<Resource> resources(FairleadController controller) {
-    return Resources.of(controller);
+    return Resources.of(controller, muxAccess());
   }
 
   /** The client that elects and writes; as {@link #resources}. */
@@ -327,6 +343,12 @@ public class Main implements Callable<Integer> {
                     path,
                     Optional.ofNullable(zookeeperTlsIdentity)
                         .map(file -> new SecretFile("--zookeeper-tls-identity", file))));
+  }
+
+  private MuxAccess muxAccess() {
+    return new MuxAccess(
+        Optional.ofNullable(muxesToken).map(path -> new SecretFile("--muxes-token", path)),
+        Optional.ofNullable(muxesAuthorities));
   }
 
   private Security security() {

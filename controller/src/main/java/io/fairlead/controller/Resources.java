@@ -23,6 +23,8 @@ import io.fairlead.controller.explain.RingCommand;
 import io.fairlead.controller.health.HealthCommand;
 import io.fairlead.controller.health.HealthRoutes;
 import io.fairlead.controller.hold.HoldsCommand;
+import io.fairlead.controller.inspect.InspectRoutes;
+import io.fairlead.controller.inspect.MuxAccess;
 import io.fairlead.controller.manifest.ApplyCommand;
 import io.fairlead.controller.manifest.DiffCommand;
 import io.fairlead.controller.manifest.ExportCommand;
@@ -72,8 +74,13 @@ public final class Resources {
 
   private Resources() {}
 
-  /** The resources that the controller's API serves. */
+  /** As the other {@code of}, without a token for muxes. */
   public static List<Resource> of(FairleadController controller) {
+    return of(controller, MuxAccess.NONE);
+  }
+
+  /** The resources that the controller's API serves. */
+  public static List<Resource> of(FairleadController controller, MuxAccess access) {
     Plane plane = controller.plane();
     return List.of(
         new ServiceRoutes(plane, controller.services(), controller.muxes()),
@@ -86,6 +93,7 @@ public final class Resources {
             plane, controller.liveConnections(), controller.arrays(), controller.clock()),
         new OthelloRoutes(plane, controller.othello()),
         new MuxRoutes(controller.muxes()),
+        new InspectRoutes(controller.muxes(), access),
         new TargetRoutes(controller.targets()),
         new AgentRoutes(controller.agents(), controller.refusals()),
         new EventRoutes(plane, controller.muxes(), controller.drainWatch()),

@@ -31,6 +31,16 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
     return valid.getPathParameters().get(name).getInteger();
   }
 
+  /** A word in the path. */
+  public String pathText(String name) {
+    return valid.getPathParameters().get(name).getString();
+  }
+
+  /** A query parameter as it was sent. */
+  public Optional<String> sent(String name) {
+    return Optional.ofNullable(context.queryParams().get(name));
+  }
+
   /** A required query parameter. */
   public String query(String name) {
     return valid.getQuery().get(name).getString();

@@ -26,6 +26,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -192,6 +193,16 @@ public final class Routes {
   /** An operation that answers on the event loop, for as long as its client stays. */
   public void stream(String operation, Handler<RoutingContext> handler) {
     builder.getRoute(operation).addHandler(handler);
+  }
+
+  /** As the other {@code stream}; what {@code call} throws is the failure of the request. */
+  public void streamOf(String operation, Consumer<Request> call) {
+    stream(
+        operation,
+        context -> {
+          ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
+          call.accept(new Request(valid, context));
+        });
   }
 
   /** Whether the token of a request that was let through still allows it. */

@@ -9,6 +9,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.inspect.FakeMux;
+import io.fairlead.controller.inspect.FakeMux.Says;
 import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.muxes.MuxServes;
 import io.fairlead.controller.muxes.MuxView;
@@ -16,6 +18,7 @@ import io.fairlead.controller.probes.HealthDecision.State;
 import io.fairlead.controller.probes.HealthView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
@@ -133,8 +136,27 @@ class ApiShapesTest extends ServedApi {
     expect(200, "POST", web + "/release-health", "{\"ids\":[8]}");
   }
 
+  /** What a mux itself says; it is asked by the controller. */
+  private void checkMux(String web, String flow) throws IOException {
+    String explained =
+        "{\"service\":\"web\",\"hash\":1,\"steering\":\"ring\",\"since\":0,\"moved\":false,"
+            + "\"generation\":4}";
+    Map<String, Says> answers =
+        Map.of(
+            "/metrics", new Says(200, "text/plain; version=0.0.4", "up 1\n"),
+            "/explain", new Says(200, "application/json", explained),
+            "/sample", new Says(200, "application/x-pcapng", "packets"));
+    try (FakeMux mux = new FakeMux(answers)) {
+      plane.mux(mux.node("mux9"));
+      assertThat(expect(200, "GET", "/v1/muxes/mux9/metrics", "").body()).isEqualTo("up 1\n");
+      expect(200, "GET", web + "/muxes/mux9/explain" + flow + "&destinationPort=80", "");
+      expect(200, "GET", web + "/muxes/mux9/sample?seconds=1&rate=5&verdict=drops", "");
+      expect(400, "GET", web + "/muxes/mux9/sample?seconds=0", "");
+    }
+  }
+
   @Test
-  void everyOperationAnswersAsTheContractSays() {
+  void everyOperationAnswersAsTheContractSays() throws IOException {
     String services = "/v1/services";
     String web = "/v1/services/web";
 
@@ -283,6 +305,7 @@ class ApiShapesTest extends ServedApi {
                 + "operation=\"putBackend\",status=\"201\"} 3");
 
     checkUnreachable(web);
+    checkMux(web, flow);
 
     Set<String> all = new TreeSet<>();
     for (Map.Entry<String, Object> path : contract.document().getJsonObject("paths")) {

@@ -25,6 +25,8 @@ import io.fairlead.controller.health.HealthRoutes;
 import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
+import io.fairlead.controller.inspect.InspectRoutes;
+import io.fairlead.controller.inspect.MuxAccess;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.othello.OthelloRoutes;
@@ -122,6 +124,7 @@ public final class MemoryPlane
         new UpkeepRoutes(this),
         new ExplainRoutes(this, agentReports, service -> Optional.empty(), InstantSource.system()),
         new MuxRoutes(live),
+        new InspectRoutes(live, MuxAccess.NONE),
         new TargetRoutes(
             new MetricsTargets(() -> List.of("c1/10.1.0.5:8080"), Optional::empty, live, Map::of)),
         new OthelloRoutes(this, othello),

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.inspect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.api.ServedApi;
+import io.fairlead.controller.inspect.FakeMux.Says;
+import io.fairlead.controller.muxes.Muxes;
+import io.fairlead.controller.secret.SecretFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the controller asks muxes for, and what it makes of their answers. */
+class InspectRoutesTest extends ServedApi {
+  private static final String FLOW =
+      "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1&destinationPort=80";
+  private static final String AT = "/v1/services/web/muxes/mux1/";
+  private static final Says REFUSED =
+      new Says(
+          404,
+          "application/problem+json",
+          "{\"status\":404,\"field\":\"service\",\"value\":\"web\",\"allowed\":\"one with a"
+              + " ring\"}");
+
+  @TempDir private Path folder;
+
+  @Test
+  void aMuxIsAskedForTheServiceOfThePathAlone() throws IOException {
+    Says packets = new Says(200, "application/x-pcapng", "packets");
+    try (FakeMux mux = new FakeMux(Map.of("/sample", packets))) {
+      plane.mux(mux.node("mux1"));
+      Reply sample = client.get(AT + "sample?seconds=2&verdict=service,no_backend");
+      assertThat(sample.status()).isEqualTo(200);
+      assertThat(sample.body()).isEqualTo("packets");
+      assertThat(sample.header("Cache-Control")).isEqualTo("no-store");
+      assertThat(client.get(AT + "sample?service=api").status()).isEqualTo(400);
+      assertThat(mux.asked())
+          .containsExactly("/sample?service=web&seconds=2&verdict=service%2Cno_backend");
+    }
+  }
+
+  @Test
+  void whatAMuxRefusesIsSaidInItsWords() throws IOException {
+    try (FakeMux mux = new FakeMux(Map.of("/explain", REFUSED))) {
+      plane.mux(mux.node("mux1"));
+      Reply refused = client.get(AT + "explain" + FLOW);
+      assertThat(refused.status()).isEqualTo(404);
+      assertThat(refused.json().getString("field")).isEqualTo("service");
+      assertThat(refused.json().getString("allowed"))
+          .isEqualTo("one with a ring (as mux mux1 says)");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "401 | mux1 answered 401: it does not know the --muxes-token",
+        "404 | mux1 answered 404",
+        "500 | mux1 answered 500",
+      })
+  void anyOtherAnswerIsAFaultOfTheMux(int status, String value) throws IOException {
+    Map<String, Says> answers = Map.of("/metrics", new Says(status, "text/html", "<p>no</p>"));
+    try (FakeMux mux = new FakeMux(answers)) {
+      plane.mux(mux.node("mux1"));
+      Reply refused = client.get("/v1/muxes/mux1/metrics");
+      assertThat(refused.status()).isEqualTo(503);
+      assertThat(refused.json().getString("value")).isEqualTo(value);
+    }
+  }
+
+  @Test
+  void aMuxThatIsNotThereOrNotReached() throws IOException {
+    plane.mux(Muxes.mux("mux2", "10.1.0.12", List.of("eth0"), Map.of()));
+    FakeMux gone = new FakeMux(Map.of());
+    plane.mux(gone.node("mux3"));
+    gone.close();
+    assertThat(client.get("/v1/muxes/mux1/metrics").json().getString("detail"))
+        .isEqualTo("id 'mux1' does not exist; allowed: mux2, mux3");
+    Reply local = client.get("/v1/muxes/mux2/metrics");
+    assertThat(local.status()).isEqualTo(409);
+    assertThat(local.json().getString("allowed")).contains("--http");
+    Reply dead = client.get("/v1/muxes/mux3/metrics");
+    assertThat(dead.status()).isEqualTo(503);
+    assertThat(dead.json().getString("value")).startsWith("mux3 cannot be reached at http://");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {"'' | no", "short | no", "0123456789abcdef | yes", "0123456789abcdef\\n1 | no"})
+  void theTokenIsOneLine(String text, String isTaken) throws IOException {
+    Path path = Files.writeString(folder.resolve("token"), text.replace("\\n", "\n"));
+    Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
+    Optional<SecretFile> file = Optional.of(new SecretFile("--muxes-token", path));
+    if (isTaken.equals("yes")) {
+      assertThat(new MuxAccess(file, Optional.empty()).bearer()).contains(text);
+    } else {
+      assertThatThrownBy(() -> new MuxAccess(file, Optional.empty()))
+          .hasMessageContaining("--muxes-token")
+          .hasMessageContaining("16..256");
+    }
+  }
+
+  @Test
+  void authoritiesAreAFile() {
+    assertThatThrownBy(
+            () -> new MuxAccess(Optional.empty(), Optional.of(folder.resolve("nowhere"))))
+        .hasMessageContaining("--muxes-ca");
+  }
+}
