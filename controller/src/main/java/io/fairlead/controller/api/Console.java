@@ -103,8 +103,11 @@ final class Console {
             .putHeader("X-Content-Type-Options", "nosniff")
             .putHeader("X-Frame-Options", "DENY")
             .putHeader("Referrer-Policy", "no-referrer")
-            .putHeader("Cross-Origin-Opener-Policy", "same-origin")
             .putHeader("Cross-Origin-Resource-Policy", "same-origin");
+    if (request.isSSL()) {
+      // Without TLS browsers report the header as an error.
+      response.putHeader("Cross-Origin-Opener-Policy", "same-origin");
+    }
     if (known(request, file)) {
       response.setStatusCode(NOT_MODIFIED).end();
       return true;
