@@ -1,10 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What happens, as it happens: the stream of events, and who has written what.
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { AuditRecord } from "../../generated/schema";
+import { type ApiEvent, events, isStreaming } from "../api/events";
+import { usePolled } from "../api/poll";
 import type { PageProps } from "../app";
+import { describe, serviceOfEvent } from "../audit/describe";
+import { setQuery } from "../router";
+import "../explain/explain.css";
+import { type Column, Table } from "../parts/table";
 
-export function AuditPage({ args }: PageProps) {
+const RECORDS = 1000;
+const KINDS = ["service", "hold", "slowStart", "drain", "mux", "controller"];
+
+export function AuditPage({ query }: PageProps) {
+  const service = useSignal(query.service ?? "");
+  const kind = useSignal(query.kind ?? "");
+  useEffect(() => setQuery({ service: service.value, kind: kind.value }), [service.value, kind.value]);
+  return (
+    <>
+      <section class="card">
+        <h1>Audit and events</h1>
+        <div class="filters">
+          <label>
+            Service
+            <input
+              type="search"
+              name="service"
+              placeholder="all"
+              value={service.value}
+              onInput={(event) => (service.value = event.currentTarget.value.trim())}
+            />
+          </label>
+          <label>
+            Events of
+            <select name="kind" value={kind.value} onChange={(event) => (kind.value = event.currentTarget.value)}>
+              <option value="">all kinds</option>
+              {KINDS.map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+      </section>
+      <Events service={service.value} kind={kind.value} />
+      <Audit service={service.value} />
+    </>
+  );
+}
+
+const time = (millis: number) => new Date(millis).toLocaleTimeString("sv");
+
+const EVENT_COLUMNS: Column<ApiEvent>[] = [
+  { key: "at", title: "Time", value: (row) => row.at, render: (row) => time(row.at) },
+  { key: "kind", title: "Event", value: (row) => row.kind, render: (row) => <span class="tag">{row.kind}</span> },
+  {
+    key: "service", title: "Service", value: (row) => serviceOfEvent(row).join(", "),
+    render: (row) => serviceOfEvent(row).map((name) => <a key={name} href={`#/service/${name}`}>{name} </a>),
+  },
+  { key: "what", title: "What", value: describe },
+];
+
+function Events({ service, kind }: { service: string; kind: string }) {
+  const isPaused = useSignal(false);
+  const paused = useRef<ApiEvent[]>([]);
+  const all = isPaused.value ? paused.current : events.value;
+  const rows = useMemo(
+    () =>
+      all
+        .filter((event) => (!kind || event.kind === kind) && (!service || serviceOfEvent(event).includes(service)))
+        .reverse(),
+    [all, kind, service],
+  );
+  const pause = () => {
+    paused.current = events.value;
+    isPaused.value = !isPaused.value;
+  };
   return (
     <section class="card">
-      <h1>Audit {args.join(" ")}</h1>
+      <h2>Events</h2>
+      <p class="hint" role="status">
+        {isPaused.value ? "Paused." : isStreaming.value ? "Live." : "Connecting."} The latest 1,000 since this page was
+        opened, newest first.
+      </p>
+      <Table
+        label="Events"
+        columns={EVENT_COLUMNS}
+        rows={rows}
+        rowKey={(row) => `${row.id} ${row.at}`}
+        empty={all.length ? "No event of these." : "Nothing has happened since this page was opened."}
+        tools={
+          <button type="button" aria-pressed={isPaused.value} onClick={pause}>
+            {isPaused.value ? "Go on" : "Pause"}
+          </button>
+        }
+      />
+    </section>
+  );
+}
+
+const AUDIT_COLUMNS: Column<AuditRecord>[] = [
+  { key: "number", title: "#", isNumber: true, value: (row) => row.number },
+  { key: "time", title: "Time", value: (row) => row.time, render: (row) => new Date(row.time).toLocaleString("sv") },
+  { key: "who", title: "Who", value: (row) => row.who },
+  {
+    key: "service", title: "Service", value: (row) => row.service ?? "",
+    render: (row) => row.service && <a href={`#/service/${row.service}`}>{row.service}</a>,
+  },
+  {
+    key: "what", title: "What", value: (row) => row.what,
+    text: (row) => `${row.what} ${row.body ?? ""}`,
+    render: (row) => (
+      <span class="mono clip" title={row.body}>
+        {row.what} {row.body ?? ""}
+      </span>
+    ),
+  },
+  {
+    key: "outcome", title: "Outcome", value: (row) => row.outcome,
+    render: (row) => <span class={row.outcome === "refused" ? "bad" : "good"}>{row.outcome}</span>,
+  },
+  { key: "generation", title: "Generation", isNumber: true, value: (row) => row.generation || "" },
+  { key: "moved", title: "Moved", isNumber: true, value: (row) => row.movedBuckets || "" },
+  {
+    key: "lost", title: "Lost", isNumber: true, value: (row) => row.lostBuckets ?? "",
+    render: (row) => row.lostBuckets && <span class="bad">{row.lostBuckets.toLocaleString("en")}</span>,
+  },
+  { key: "controller", title: "Controller", value: (row) => row.controller },
+];
+
+function Audit({ service }: { service: string }) {
+  const records = usePolled<AuditRecord[]>(`/v1/audit?limit=${RECORDS}`, 10, ["service", "drain", "hold", "slowStart"]);
+  const rows = useMemo(
+    () => (records.data.value ?? []).filter((record) => !service || record.service === service),
+    [records.data.value, service],
+  );
+  return (
+    <section class="card">
+      <h2>Who has written what</h2>
+      {records.status.value === 403 ? (
+        <p role="status">The token may not read the audit: that takes the role admin, for all services.</p>
+      ) : (
+        <>
+          {records.error.value && (
+            <p class="bad" role="alert">
+              {records.error.value}
+            </p>
+          )}
+          <Table label="Audit records" columns={AUDIT_COLUMNS} rows={rows} rowKey={(row) => row.number}
+            empty="Nothing was written yet." />
+        </>
+      )}
     </section>
   );
 }

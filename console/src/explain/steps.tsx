@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What router, mux and servers do with packets of a flow, in order: ARCHITECTURE.md, "The life of a packet".
+import type { VNode } from "preact";
+import type { Explanation, Service } from "../../generated/schema";
+import type { AtMux } from "../pages/explain";
+import type { Flow } from "./flow";
+
+interface StepsProps {
+  flow: Flow;
+  service: Service;
+  committed: Explanation;
+  muxes: AtMux[];
+}
+
+const backend = (one?: { id?: number; address?: string }) => `backend ${one?.id} (${one?.address})`;
+
+/** One line for each part that a packet meets. */
+export function steps({ flow, service, committed, muxes }: StepsProps): { who: string; does: string }[] {
+  const serving = muxes.filter((mux) => mux.said).map((mux) => mux.id);
+  const { current, previous, second } = committed;
+  const found = [
+    { who: "Router", does: `sends it to one of ${serving.length} muxes that announce ${flow.destination}: ${some(serving)}.` },
+  ];
+  if (!current) {
+    const why = committed.bucket === undefined ? "no backend has the id of its port: no_backend_id" : "no_backend";
+    return [...found, { who: "Mux", does: `finds no owner, and drops it: ${why}.` }];
+  }
+  const chained = committed.moved && previous ? `, and names ${backend(previous)} as the previous owner` : "";
+  const named = second?.current ? `, and ${backend(second.current)} of the second bucket ${second.bucket}` : "";
+  found.push({
+    who: "Mux",
+    does: `finds bucket ${committed.bucket ?? "of its port"}, and sends it in ${service.encap ?? "gue"} to ${backend(current)}${chained}${named}.`,
+  });
+  const isUdp = flow.protocol === "udp";
+  const own = isUdp ? "a socket for it" : "its connection, or it opens one (SYN)";
+  if (committed.moved && previous) {
+    found.push({ who: `Server of ${current.id}`, does: `takes it if it has ${own}; else it chains it to ${backend(previous)}.` });
+    found.push({
+      who: `Server of ${previous.id}`,
+      does: "takes it if it has its connection; else it drops it if the mux is late (stale), or its kernel answers.",
+    });
+  } else if (second?.current && service.steering !== "ring") {
+    found.push({
+      who: `Server of ${current.id}`,
+      does: `takes it if it has ${own}; else it passes it on to ${backend(second.current)}.`,
+    });
+  } else {
+    found.push({
+      who: `Server of ${current.id}`,
+      does: isUdp ? "takes it." : "takes it; what has no connection there is answered by its kernel (RST).",
+    });
+  }
+  found.push({ who: "Client", does: `gets the answer from ${flow.destination} directly, not through a mux.` });
+  return found;
+}
+
+function some(names: string[]): string {
+  return names.length > 4 ? `${names.slice(0, 4).join(", ")}, ...` : names.join(", ") || "there is none";
+}
+
+export function Steps(props: StepsProps): VNode {
+  return (
+    <ol class="steps">
+      {steps(props).map((step, index) => (
+        <li key={index}>
+          <strong>{step.who}</strong> {step.does}
+        </li>
+      ))}
+    </ol>
+  );
+}
