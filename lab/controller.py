@@ -31,7 +31,7 @@ class Controller(Node):
         else:
             self.store = ["--zookeeper", f"embedded:{self.directory / 'zookeeper-data'}"]
             self.store += ["--zookeeper-listen", f"{self.address}:{topology.ZOOKEEPER_PORT}"]
-        if zookeepers > 1:
+        if zookeepers > 1 or variant.login:
             login = zookeeper.login_file(self, zookeeper.CONTROLLERS_LOGIN, zookeeper.MUXES_LOGIN)
             self.store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", f"{self.address}:{topology.REST_PORT}"]

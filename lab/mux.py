@@ -37,7 +37,7 @@ class Mux(Node):
         router.plug(self.name)
         self.namespace.ip(f"route add default via {topology.ROUTER}", f"route add default via {topology.ROUTER6}")
         self.frr = Frr(self, mux_config(topology.mux_as(number), self.address))
-        login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 else []
+        login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 or variant.login else []
         key = ["--tag-key", str(key_file(self.directory))] if variant.tagged else []
         state = self.directory / "state"
         state.mkdir(mode=0o700, exist_ok=True)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tokens of a lab whose controllers require them: one for operators, one for the agent of each server."""
+"""The tokens of a lab whose controllers require them: for operators, a viewer, and each server's agent."""
 
 from pathlib import Path
 
 from lab import topology
 
 OPERATOR = "operator-of-the-lab"  # fixed: nothing outside the lab's namespaces reaches its controllers
+VIEWER = "viewer-of-the-lab"
 NAME = "token"
 
 
@@ -14,8 +15,8 @@ def agent_token(number: int) -> str:
 
 
 def controllers_file(directory: Path) -> Path:
-    """Who may call the controllers, for --tokens: operators, and each server's agent about its own addresses."""
-    lines = [f"lab admin plain:{OPERATOR}"]
+    """Who may call the controllers, for --tokens: operators, a viewer, each server's agent about its own addresses."""
+    lines = [f"lab admin plain:{OPERATOR}", f"reader viewer plain:{VIEWER}"]
     for number in range(1, topology.SERVERS_MAX + 1):
         address = topology.server_address(number)
         own = f"{address},{topology.rack_address6(address)}"

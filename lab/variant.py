@@ -22,6 +22,7 @@ class Variant:
     tagged: bool = True  # muxes and servers have the cluster's key
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
     authorized: bool = False  # controllers require tokens (lab/tokens.py)
+    login: bool = False  # controllers and muxes log in to ZooKeeper, also to a single one
     hold: int = 0  # seconds: holdSeconds of web
     steering: str = "ring"  # of web; othello and hunt need agents
     encap: str = "gue"  # of web; with srv6 its backends have their IPv6 addresses
