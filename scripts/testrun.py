@@ -308,6 +308,17 @@ def run_lab(part: Part) -> None:
             part.settle(junit([results]), code, "pytest")
 
 
+def run_console(part: Part) -> None:
+    """The web console in a real browser, on labs of its own."""
+    if part.run("lab/build"):
+        part.counts.fail("lab/build failed")
+        return
+    results = LOGS / "console.xml"
+    results.unlink(missing_ok=True)
+    code = part.run(*APART, *pytest(results), "console/tests")
+    part.settle(junit([results]), code, "pytest")
+
+
 def run_packages(part: Part) -> None:
     """The packages in virtual machines with systemd; their disks are made first, as the machines have no network."""
     if part.run("scripts/install-deps", "--packages") or part.run("scripts/package") or part.run("lab/build"):
@@ -470,6 +481,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "fuzz": (run_fuzz, 45),
     "jepsen": (run_jepsen, 26),
     "lab": (run_lab, 40),
+    "console": (run_console, 15),
     "packages": (run_packages, 180),
 }
 # They run if they are named, or with --long.

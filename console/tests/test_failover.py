@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The leading controller is killed while the page is open: the page finds the next one, and goes on."""
+
+import re
+from collections.abc import Callable
+
+from console.tests.browser import Visit
+from console.tests.conftest import url
+from lab import Lab
+from lab.controller import Controller
+from lab.deadline import until
+from lab.lab import SERVICE
+
+NEXT_SECONDS = 60  # until another controller leads, and the page has found it, on a busy machine
+
+
+def leader(lab: Lab) -> Controller:
+    return until("a controller leads", lambda: next((each for each in lab.controllers if each.leads), None), 60)
+
+
+def test_the_page_finds_the_next_leader(lab: Lab, visit: Callable[..., Visit]) -> None:
+    """It was served by the one that dies, keeps its token, and shows what the next one writes."""
+    dying = leader(lab)
+    other = next(each for each in lab.controllers if each is not dying)
+    someone = visit(at=dying)
+    someone.open("audit")
+    someone.page.get_by_text("Live.").wait_for()
+    until("the page knows both", lambda: knows(someone, other), 40, pause=0.5)
+    dying.process.kill()
+    try:
+        until("the other one leads", lambda: other.leads, NEXT_SECONDS, pause=0.2)
+        status = someone.page.get_by_role("status").filter(has_text="live").filter(has_text=other.address)
+        status.wait_for(timeout=1000 * NEXT_SECONDS)
+        path = f"/v1/services/{SERVICE}/backends/3"
+        generation = other.api("PATCH", path, {"weight": 99})["generation"]
+        events = someone.page.get_by_role("region", name="Events")
+        events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
+        records = someone.page.get_by_role("region", name="Audit records")
+        records.get_by_role("row").filter(has_text='"weight":99').first.wait_for()
+        # By the page, too: it asks the next leader about a flow.
+        someone.page.get_by_role("link", name="Explain").click()
+        someone.page.get_by_label("A flow, or a line of tcpdump").fill("tcp 10.2.1.2:7 10.99.0.1:80")
+        someone.page.get_by_role("button", name="Explain").click()
+        someone.page.get_by_label("Answer").filter(has_text=re.compile(rf"Generation\s+{generation}")).wait_for()
+    finally:
+        dying.start()
+        dying.wait_serving()
+        lab.weights({3: 100})
+    assert any(request.startswith(url(other)) for request in someone.requests)
+
+
+def knows(visit: Visit, controller: Controller) -> bool:
+    """Whether the page was told of the controller: it has asked which ones there are."""
+    return visit.page.evaluate(
+        """async (address) => {
+            const headers = {Authorization: `Bearer ${sessionStorage.getItem('fairlead.token')}`};
+            const asked = await fetch('/v1/metrics/targets?part=controller', {headers});
+            return JSON.stringify(await asked.json()).includes(address);
+        }""",
+        controller.address,
+    )

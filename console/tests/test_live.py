@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages show as it happens: counters of muxes, events, records; for someone who may see less, that."""
+
+import re
+
+import pytest
+
+from console.tests.browser import Visit
+from lab import Lab
+from lab.deadline import until
+from lab.lab import SERVICE
+from lab.traffic import Traffic
+
+
+def test_muxes_show_rates_lag_and_servers(lab: Lab, traffic: Traffic, viewer: Visit) -> None:
+    viewer.open("muxes")
+    muxes = viewer.page.get_by_role("region", name="Muxes").first
+    row = muxes.get_by_role("row").filter(has_text="mux1")
+    until("the packets of mux1 are counted", lambda: re.search(r"connected", row.inner_text()), 20, pause=0.2)
+    rate = row.get_by_role("cell").nth(5)
+    until("packets of traffic are shown", lambda: float(number(rate.inner_text())) > 0, 30, pause=0.2)
+    assert "1 of 1" in row.inner_text() and "10.1.0.1" in row.inner_text()
+    viewer.page.get_by_text("All 2 rings at muxes serve the committed generation").wait_for()
+    agents = viewer.page.get_by_role("region", name="Agents")
+    assert agents.get_by_role("row").filter(has_text="reporting").count() == len(lab.agents())
+
+
+def number(text: str) -> str:
+    return re.sub(r"[^0-9.]", "", text) or "0"
+
+
+def test_drops_are_named_and_explained(lab: Lab, viewer: Visit) -> None:
+    """A port that the VIP lacks; its drops lead to the page of the reason."""
+    refused = "curl -s --max-time 0.3 http://10.99.0.1:9000/ && exit 1 || true"
+    lab.clients[0].run("sh", "-c", "; ".join([refused] * 3))
+    viewer.open("muxes")
+    link = viewer.page.get_by_role("region", name="Reasons of drops").get_by_role("link", name="no_service_port")
+    link.click()
+    viewer.page.get_by_role("heading", name="Drop reason no_service_port").wait_for()
+    viewer.page.get_by_text("its service has no such protocol and port").first.wait_for()
+
+
+def test_a_mux_that_dies_leaves_the_page(lab: Lab, viewer: Visit) -> None:
+    viewer.open("muxes")
+    row = viewer.page.get_by_role("region", name="Muxes").first.get_by_role("row").filter(has_text="mux2")
+    row.wait_for()
+    lab.kill_mux(2)
+    try:
+        row.wait_for(state="detached", timeout=40_000)
+    finally:
+        lab.start_mux(2)
+    row.wait_for()
+
+
+def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> None:
+    operator.open("audit")
+    operator.page.get_by_text("Live.").wait_for()
+    generation = lab.weights({4: 101})["generation"]
+    events = operator.page.get_by_role("region", name="Events")
+    events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
+    records = operator.page.get_by_role("region", name="Audit records")
+    record = records.get_by_role("row").filter(has_text="/changes").filter(has_text='"weight":101').first
+    record.wait_for()
+    assert "lab" in record.inner_text() and "committed" in record.inner_text()
+    lab.weights({4: 100})
+    operator.page.get_by_label("Service").fill("none")
+    operator.page.get_by_text("No event of these").wait_for()
+    operator.page.get_by_label("Service").fill(SERVICE)
+    events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
+
+
+def test_a_viewer_reads_no_audit(viewer: Visit) -> None:
+    viewer.open("audit")
+    viewer.page.get_by_text("The token may not read the audit").wait_for()
+    assert {status for status, _ in viewer.refused} == {403}
+
+
+@pytest.mark.long  # EventStreamsTest has slow clients; this is the page's own reconnection
+def test_events_go_on_after_a_pause_of_the_network(lab: Lab, operator: Visit) -> None:
+    operator.open("audit")
+    operator.page.get_by_text("Live.").wait_for()
+    operator.context.set_offline(True)
+    operator.page.get_by_text("no controller answers").wait_for(timeout=60_000)
+    operator.context.set_offline(False)
+    operator.page.get_by_text("Live.").wait_for(timeout=60_000)
