@@ -86,15 +86,17 @@ public final class ApiServer implements AutoCloseable {
       Forward forward = new Forward(vertx, contract, api, plane, listen, security);
       Access access =
           new Access(contract, api, files::callers, metrics, new LogLimit(System::nanoTime));
-      Console console = Console.load(List::of);
-      Router router = router(vertx, contract, api, access, forward, plane, resources, metrics);
+      Origins origins = new Origins();
+      Console console = Console.load(origins::known);
+      Router router =
+          router(vertx, contract, api, access, forward, plane, resources, origins, metrics);
       HttpServer http =
           join(
               vertx
                   .createHttpServer(options)
                   .requestHandler(
                       request -> {
-                        if (!console.answers(request)) {
+                        if (!console.answers(request) && !origins.answers(request)) {
                           router.handle(request);
                         }
                       })
@@ -132,6 +134,7 @@ public final class ApiServer implements AutoCloseable {
       Forward forward,
       Plane plane,
       List<Resource> resources,
+      Origins origins,
       PrometheusMeterRegistry metrics) {
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
     PlatformHandler guard = new Guard(contract, api)::handle;
@@ -142,7 +145,7 @@ public final class ApiServer implements AutoCloseable {
             .rootHandler(guard)
             .rootHandler((PlatformHandler) forward::handle)
             .rootHandler(BodyHandler.create(false).setBodyLimit(BODY_LIMIT));
-    Routes routes = new Routes(vertx, builder, contract, plane, access, metrics);
+    Routes routes = new Routes(vertx, builder, contract, plane, access, origins, metrics);
     resources.forEach(resource -> resource.register(routes));
     Answer document = Answer.ok("application/json", contract.document().toBuffer());
     routes.immediate("getContract", () -> document);

@@ -42,6 +42,7 @@ public final class Routes {
   private final Plane plane;
   private final Retries retries;
   private final Access access;
+  private final Origins origins;
   private final PrometheusMeterRegistry metrics;
 
   Routes(
@@ -50,6 +51,7 @@ public final class Routes {
       Contract contract,
       Plane plane,
       Access access,
+      Origins origins,
       PrometheusMeterRegistry metrics) {
     this.vertx = vertx;
     this.builder = builder;
@@ -57,6 +59,7 @@ public final class Routes {
     this.plane = plane;
     this.retries = new Retries(plane);
     this.access = access;
+    this.origins = origins;
     this.metrics = metrics;
   }
 
@@ -203,6 +206,15 @@ public final class Routes {
           ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
           call.accept(new Request(valid, context));
         });
+  }
+
+  /**
+   * Whose pages may call this API, and whose API its page may call.
+   *
+   * @param urls of the controllers that run, without a path; may wait
+   */
+  public void controllers(Supplier<List<String>> urls) {
+    origins.follow(vertx, urls);
   }
 
   /** Whether the token of a request that was let through still allows it. */

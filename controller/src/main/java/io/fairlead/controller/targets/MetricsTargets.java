@@ -95,6 +95,13 @@ public record MetricsTargets(
         .toList();
   }
 
+  /** Where controllers are reached, without a path. */
+  List<String> controllerUrls() {
+    return controllerTargets().stream()
+        .map(target -> target.labels().get("__scheme__") + "://" + target.targets().get(0))
+        .toList();
+  }
+
   /** Where a controller listens; at its host's name if it listens everywhere. Empty: unknown. */
   static Optional<String> endpoint(String id) {
     int slash = id.indexOf('/');

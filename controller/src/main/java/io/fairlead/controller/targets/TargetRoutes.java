@@ -11,6 +11,7 @@ import java.util.Locale;
 public record TargetRoutes(MetricsTargets targets) implements Resource {
   @Override
   public void register(Routes routes) {
+    routes.controllers(targets::controllerUrls);
     routes.read(
         "listMetricsTargets",
         request ->

@@ -491,7 +491,7 @@ class ApiErrorsTest {
             "this parameter once"),
         // HTTP itself.
         row("unknown path", "GET", "/v2/services", "", 404, "path", "/v2/services", "/v1/services"),
-        row("root", "GET", "/", "", 404, "path", "/", "/openapi.json"),
+        row("root", "POST", "/", "{}", 404, "path", "/", "/openapi.json"),
         row("wrong method", "POST", WEB, "{}", 405, "method", "POST", "DELETE, GET, PATCH, PUT"),
         state("unknown field", "\"name\":\"web\"", "name", "web", "the fields vips, ports"),
         state("pool no list", "\"pool\":{}", "pool", "{}", "a list of 0..65535 entries"),
