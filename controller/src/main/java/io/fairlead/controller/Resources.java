@@ -32,6 +32,7 @@ import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxesCommand;
 import io.fairlead.controller.othello.OthelloCommand;
 import io.fairlead.controller.othello.OthelloRoutes;
+import io.fairlead.controller.overview.OverviewRoutes;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.services.ServiceCommands;
 import io.fairlead.controller.services.ServiceRoutes;
@@ -94,6 +95,8 @@ public final class Resources {
         new OthelloRoutes(plane, controller.othello()),
         new MuxRoutes(controller.muxes()),
         new InspectRoutes(controller.muxes(), access),
+        new OverviewRoutes(
+            plane, controller.muxes(), controller.agents(), controller.probes().views()),
         new TargetRoutes(controller.targets()),
         new AgentRoutes(controller.agents(), controller.refusals()),
         new EventRoutes(plane, controller.muxes(), controller.drainWatch()),

@@ -56,6 +56,11 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
     return valid.getQuery().get(name).getInteger();
   }
 
+  /** A query parameter that is {@code absent} when it was not sent. */
+  public int queryNumber(String name, int absent) {
+    return Optional.ofNullable(valid.getQuery().get(name).getInteger()).orElse(absent);
+  }
+
   boolean dryRun() {
     return flag("dryRun");
   }

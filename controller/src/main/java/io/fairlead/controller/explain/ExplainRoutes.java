@@ -24,6 +24,7 @@ public record ExplainRoutes(
   @Override
   public void register(Routes routes) {
     routes.ofService("getRing", (request, service) -> RingView.of(service.image()));
+    routes.read("getRingCells", this::cells);
     routes.read("explain", this::explain);
     routes.read("getHolds", this::holds);
   }
@@ -42,6 +43,21 @@ public record ExplainRoutes(
         plane.read(
             request.service(),
             service -> Explanation.of(service.image(), arrays.apply(service), flow, live, now)));
+  }
+
+  private Answer cells(Request request) {
+    long now = clock.instant().getEpochSecond();
+    return Answer.tagged(
+        request,
+        plane.read(
+            request.service(),
+            service ->
+                RingCells.of(
+                    service.image(),
+                    request.queryNumber("start", 0),
+                    request.queryNumber("count", 0),
+                    request.queryNumber("cells", RingCells.DEFAULT),
+                    now)));
   }
 
   private Answer holds(Request request) {

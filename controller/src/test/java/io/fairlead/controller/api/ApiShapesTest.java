@@ -282,6 +282,9 @@ class ApiShapesTest extends ServedApi {
             Map.of("web", behind(4), "dns", unsupported("hash: siphash")),
             Optional.of(new MetricsUrl("https", "[2001:db8::12]:9108", "/metrics"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
+    assertThat(expect(200, "GET", "/v1/overview", "").json().getJsonArray("muxes")).hasSize(2);
+    assertThat(expect(200, "GET", web + "/ring/cells?cells=16", "").json().getJsonArray("owners"))
+        .hasSize(16);
     checkTargets();
     checkAgents();
     assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);

@@ -31,6 +31,7 @@ import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.othello.OthelloRoutes;
 import io.fairlead.controller.othello.OthelloStatus;
+import io.fairlead.controller.overview.OverviewRoutes;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
@@ -125,6 +126,11 @@ public final class MemoryPlane
         new ExplainRoutes(this, agentReports, service -> Optional.empty(), InstantSource.system()),
         new MuxRoutes(live),
         new InspectRoutes(live, MuxAccess.NONE),
+        new OverviewRoutes(
+            this,
+            live,
+            new Agents(this, agentReports, connectionReports),
+            () -> List.copyOf(health)),
         new TargetRoutes(
             new MetricsTargets(() -> List.of("c1/10.1.0.5:8080"), Optional::empty, live, Map::of)),
         new OthelloRoutes(this, othello),

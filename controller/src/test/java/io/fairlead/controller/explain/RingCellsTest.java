@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.explain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.api.ServedApi;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A ring of 256 buckets, half of which moved from backend 1 to backend 2 just now. */
+class RingCellsTest extends ServedApi {
+  private static final String WEB = "/v1/services/web";
+
+  @BeforeEach
+  void create() {
+    assertThat(
+            client
+                .send(
+                    "PUT",
+                    WEB,
+                    "{\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],"
+                        + "\"buckets\":256,\"pool\":[{\"id\":1,\"address\":\"10.2.0.1\"}]}")
+                .status())
+        .isEqualTo(201);
+    assertThat(client.send("PUT", WEB + "/backends/2", "{\"address\":\"10.2.0.2\"}").status())
+        .isEqualTo(201);
+  }
+
+  private JsonObject cells(String query) {
+    Reply reply = client.get(WEB + "/ring/cells" + query);
+    assertThat(reply.status()).as(reply.body()).isEqualTo(200);
+    return reply.json();
+  }
+
+  private static int sum(JsonArray numbers) {
+    return numbers.stream().mapToInt(number -> ((Number) number).intValue()).sum();
+  }
+
+  /** However it is cut, buckets and moves add up. */
+  @ParameterizedTest
+  @CsvSource({"'', 256, 1", "?cells=16, 16, 16", "?cells=3, 3, 86", "?cells=1, 1, 256"})
+  void theWholeRing(String query, int count, int size) {
+    JsonObject cells = cells(query);
+    assertThat(cells.getInteger("size")).isEqualTo(size);
+    assertThat(cells.getInteger("count")).isEqualTo(256);
+    assertThat(cells.getLong("generation")).isEqualTo(3);
+    assertThat(cells.getJsonArray("owners")).hasSize(count).containsAnyOf(1, 2);
+    assertThat(sum(cells.getJsonArray("moved"))).isEqualTo(128);
+    assertThat(sum(cells.getJsonArray("held"))).isZero();
+    int most = sum(cells.getJsonArray("owned"));
+    assertThat(most).isBetween(128, 256);
+    assertThat(cells.containsKey("previous")).isEqualTo(size == 1);
+    if (size == 1) {
+      assertThat(most).isEqualTo(256);
+    }
+  }
+
+  @Test
+  void singleBucketsHavePreviousOwnersAndTimes() {
+    JsonObject cells = cells("?start=100&count=50");
+    assertThat(cells.getInteger("start")).isEqualTo(100);
+    assertThat(cells.getJsonArray("owners")).hasSize(50);
+    IntStream.range(0, 50)
+        .forEach(
+            cell -> {
+              boolean isMoved = cells.getJsonArray("moved").getInteger(cell) == 1;
+              assertThat(cells.getJsonArray("owners").getInteger(cell)).isEqualTo(isMoved ? 2 : 1);
+              assertThat(cells.getJsonArray("previous").getInteger(cell))
+                  .isEqualTo(isMoved ? 1 : 0);
+              assertThat(cells.getJsonArray("since").getLong(cell)).isPositive();
+            });
+  }
+
+  @Test
+  void aPartEndsWithTheRing() {
+    assertThat(cells("?start=250&count=100").getInteger("count")).isEqualTo(6);
+    assertThat(cells("?start=255&count=0").getJsonArray("owners")).hasSize(1);
+    Reply beyond = client.get(WEB + "/ring/cells?start=256");
+    assertThat(beyond.status()).isEqualTo(400);
+    assertThat(beyond.json().getString("field")).isEqualTo("start");
+    assertThat(beyond.json().getString("allowed")).isEqualTo("0..255");
+  }
+}
