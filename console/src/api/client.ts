@@ -71,9 +71,9 @@ export async function get<T>(path: string): Promise<T> {
   return (await call<T>(path)).body as T;
 }
 
-/** All pages of a list. */
-export async function list<T>(path: string): Promise<T[]> {
-  return get<T[]>(path);
+/** A new Idempotency-Key. Made of random bytes, since randomUUID is only there over TLS. */
+export function key(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** The response itself, for streams and downloads. A 503 that another controller may do better is tried there. */
@@ -155,8 +155,9 @@ export async function findControllers(): Promise<void> {
   );
 }
 
+/** Origins as browsers write them, without default ports. */
 export function merge(known: string[], found: string[]): string[] {
-  return [...new Set([...known, ...found])];
+  return [...new Set([...known, ...found.map((url) => new URL(url).origin)])];
 }
 
 /** What an error says, for the user. */

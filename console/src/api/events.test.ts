@@ -21,5 +21,8 @@ test("events are taken out of the stream wherever it is cut", () => {
 });
 
 test("controllers that are known stay known", () => {
-  assert.deepEqual(merge(["a", "b"], ["c", "b"]), ["a", "b", "c"]);
+  const own = "http://10.1.0.5:8080";
+  assert.deepEqual(merge([own], ["http://10.1.0.6:80", "http://10.1.0.5:8080", "https://[fd00::7]:8443"]), [
+    ...[own, "http://10.1.0.6", "https://[fd00::7]:8443"],
+  ]);
 });

@@ -1,10 +1,323 @@
 // SPDX-License-Identifier: Apache-2.0
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { Agent, Backend, Mux, Service } from "../../generated/schema";
+import { usePolled } from "../api/poll";
 import type { PageProps } from "../app";
+import { total, useTraffic } from "../overview/traffic";
+import { Chart, extend, NO_SERIES } from "../parts/chart";
+import { ownerColour, percent, short } from "../parts/palette";
+import { addressKey } from "../parts/rows";
+import { type Column, Table } from "../parts/table";
+import { Tile } from "../parts/tile";
+import { href } from "../router";
+import { Drains } from "../service/drains";
+import { rows, type Row, type Seen } from "../service/shares";
+import { Strip } from "../service/strip";
+import { Timeline } from "../service/timeline";
 
-export function ServicePage({ args }: PageProps) {
+const SECONDS = 3;
+/** Of large pools the lists are megabytes. */
+const LARGE = 4000;
+const LARGE_SECONDS = 30;
+const LINES = 8;
+const LEGEND = 16;
+const NO_AGENTS: Agent[] = [];
+
+export function ServicePage({ args, query }: PageProps) {
+  const name = args[0] ?? "";
+  const path = `/v1/services/${encodeURIComponent(name)}`;
+  const service = usePolled<Service>(name && path, SECONDS, ["service"]);
+  const size = service.data.value?.backends ?? 0;
+  const seconds = size > LARGE ? LARGE_SECONDS : SECONDS;
+  const backends = usePolled<Backend[]>(size ? `${path}/backends` : "", seconds, ["service"]);
+  // Agents are listed by service and backend, all of them: after "web.0" come those of web.
+  const agents = usePolled<Agent[]>(size ? `/v1/agents?cursor=${name}.0&limit=${size}` : "", seconds, ["drain"]);
+  const muxes = usePolled<Mux[]>("/v1/muxes", 10, ["mux"]);
+  const seen = useSignal<Seen[]>([]);
+  const buckets = service.data.value?.buckets ?? 1;
+  const list = useMemo(
+    () =>
+      rows(
+        backends.data.value ?? [],
+        (agents.data.value ?? NO_AGENTS).filter((agent) => agent.service === name),
+        buckets,
+      ),
+    [backends.data.value, agents.data.value, buckets],
+  );
+  const place = useMemo(() => new Map(list.map((row, index) => [row.id, index])), [list]);
+
+  useEffect(() => {
+    const generation = service.data.value?.generation;
+    if (!generation || !list.length || list.reduce((sum, row) => sum + row.buckets, 0) > buckets) return;
+    if ((seen.value.at(-1)?.generation ?? 0) >= generation) return;
+    seen.value = [
+      ...seen.value.slice(-99),
+      { generation, at: Date.now(), owned: new Map(list.map((row) => [row.id, row.buckets])) },
+    ];
+  }, [backends.data.value]);
+
+  const found = service.data.value;
+  if (!found) {
+    return (
+      <section class={service.error.value ? "card error" : "card"}>
+        <h1>Service {name}</h1>
+        <p role="status">{service.error.value || "Loading"}</p>
+      </section>
+    );
+  }
+  const bucket = query.bucket === undefined ? undefined : Number(query.bucket);
   return (
-    <section class="card">
-      <h1>Service {args.join(" ")}</h1>
-    </section>
+    <>
+      <header class="title">
+        <h1>{name}</h1>
+        <span class="hint">
+          {found.vips.join(", ")} · {found.ports.map((port) => `${port.protocol}:${port.port}`).join(", ")} ·{" "}
+          {found.steering} · {found.assignment} · {found.encap} · window {found.windowSeconds} s
+          {found.holdSeconds ? ` · hold ${found.holdSeconds} s` : ""}
+        </span>
+        <a class="button" href={href("change", [name])}>
+          Change
+        </a>
+        <a class="button" href={href("explain", [name])}>
+          Explain
+        </a>
+      </header>
+      {service.error.value && (
+        <p class="card error" role="alert">
+          Not current: {service.error.value}
+        </p>
+      )}
+      <Numbers service={found} list={list} muxes={muxes.data.value ?? []} />
+      <section class="card" aria-labelledby="ring">
+        <h2 id="ring">Ring</h2>
+        <Strip
+          service={name}
+          buckets={buckets}
+          place={place}
+          bucket={bucket !== undefined && bucket >= 0 && bucket < buckets ? bucket : undefined}
+        />
+        <Legend list={list} />
+      </section>
+      <section class="card" aria-labelledby="backends">
+        <h2 id="backends">Backends</h2>
+        <Backends list={list} place={place} filter={query.filter ?? ""} error={backends.error.value} />
+      </section>
+      <section class="card" aria-labelledby="drains">
+        <h2 id="drains">Drains</h2>
+        <Drains service={name} />
+      </section>
+      <Live name={name} list={list} muxes={muxes.data.value ?? []} />
+      <section class="card" aria-labelledby="generations">
+        <h2 id="generations">Generations</h2>
+        <Timeline service={name} seen={seen.value} />
+      </section>
+    </>
+  );
+}
+
+function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxes: Mux[] }) {
+  const count = (state: Backend["state"]) => list.filter((row) => row.state === state).length;
+  const known = list.filter((row) => row.connections !== undefined);
+  const applied = muxes.map((mux) => mux.services[service.name]).filter((each) => each !== undefined);
+  const behind = applied.filter((each) => each.generation < service.generation).length;
+  const worst = list.reduce((most, row) => (row.wanted ? Math.max(most, row.real / row.wanted) : most), 0);
+  return (
+    <div class="tiles">
+      <Tile name="Generation" value={service.generation.toLocaleString("en")} />
+      <Tile name="Buckets" value={service.buckets.toLocaleString("en")} />
+      <Tile
+        name="Backends active"
+        value={short(count("active"))}
+        note={`${count("draining")} draining, ${count("unhealthy")} unhealthy`}
+        state={count("unhealthy") ? "warn" : undefined}
+      />
+      <Tile
+        name="Connections"
+        value={known.length ? short(known.reduce((sum, row) => sum + (row.connections ?? 0), 0)) : "–"}
+        note={`${known.length} of ${list.length} agents report`}
+      />
+      <Tile
+        name="Muxes"
+        value={short(applied.length)}
+        note={`${behind} behind`}
+        state={behind ? "warn" : applied.length ? undefined : "bad"}
+      />
+      <Tile name="Highest share / wanted" value={worst ? worst.toFixed(3) : "–"} />
+    </div>
+  );
+}
+
+function Legend({ list }: { list: Row[] }) {
+  const shown = useMemo(
+    () =>
+      list
+        .map((row, index) => ({ row, index }))
+        .sort((a, b) => b.row.buckets - a.row.buckets)
+        .slice(0, LEGEND),
+    [list],
+  );
+  return (
+    <ul class="legend">
+      {shown.map(({ row, index }) => (
+        <li key={row.id}>
+          <Swatch index={index} /> {row.id} <span class="hint">{percent(row.real)}</span>
+        </li>
+      ))}
+      {list.length > LEGEND && <li class="hint">and {(list.length - LEGEND).toLocaleString("en")} more</li>}
+      <li class="hint">A solid bar at a cell's top: moved within the window. A dotted one at its bottom: held.</li>
+    </ul>
+  );
+}
+
+const Swatch = ({ index }: { index: number }) => (
+  <span class="swatch" aria-hidden="true" style={{ background: ownerColour(index) }} />
+);
+
+interface BackendsProps {
+  list: Row[];
+  place: Map<number, number>;
+  filter: string;
+  error: string;
+}
+
+function Backends({ list, place, filter, error }: BackendsProps) {
+  const most = list.reduce((largest, row) => Math.max(largest, row.real, row.wanted), 1e-9);
+  const columns: Column<Row>[] = [
+    {
+      key: "id",
+      title: "Id",
+      value: (row) => row.id,
+      isNumber: true,
+      render: (row) => (
+        <>
+          <Swatch index={place.get(row.id) ?? 0} /> {row.id}
+        </>
+      ),
+    },
+    {
+      key: "address",
+      title: "Address",
+      value: (row) => addressKey(row.address),
+      text: (row) => row.address,
+      render: (row) => <span class="mono">{row.address}</span>,
+    },
+    {
+      key: "state",
+      title: "State",
+      value: (row) => row.state,
+      render: (row) => (
+        <span class={row.state === "active" ? "good" : row.state === "draining" ? "warn" : "bad"}>
+          {row.state}
+          {row.slowStart && `, starts slowly: ${percent(row.slowStart.share)}`}
+        </span>
+      ),
+    },
+    { key: "weight", title: "Weight", value: (row) => row.weight, isNumber: true },
+    { key: "buckets", title: "Buckets", value: (row) => row.buckets, isNumber: true },
+    {
+      key: "wanted",
+      title: "Wanted",
+      value: (row) => row.wanted,
+      text: () => "",
+      isNumber: true,
+      render: (row) => percent(row.wanted),
+    },
+    {
+      key: "real",
+      title: "Real",
+      value: (row) => row.real,
+      text: () => "",
+      render: (row) => <Share row={row} most={most} color={ownerColour(place.get(row.id) ?? 0)} />,
+    },
+    {
+      key: "connections",
+      title: "Connections",
+      value: (row) => row.connections ?? -1,
+      text: () => "",
+      isNumber: true,
+      render: (row) => row.connections?.toLocaleString("en") ?? "–",
+    },
+    {
+      key: "opened",
+      title: "New/s",
+      value: (row) => row.opened ?? -1,
+      text: () => "",
+      isNumber: true,
+      render: (row) => (row.opened === undefined ? "–" : short(row.opened)),
+    },
+    {
+      key: "unreachable",
+      title: "Unreachable by",
+      value: (row) => row.unreachableBy.length,
+      text: (row) => row.unreachableBy.join(" "),
+      render: (row) => <span class="bad">{row.unreachableBy.join(", ")}</span>,
+    },
+  ];
+  return (
+    <>
+      {error && <p class="hint">Backends cannot be read: {error}</p>}
+      <Table
+        label="Backends"
+        columns={columns}
+        rows={list}
+        rowKey={(row) => row.id}
+        filter={filter}
+        empty="There is no backend."
+      />
+    </>
+  );
+}
+
+/** A bar of the share that it has, with a mark at the one that it should have. */
+function Share({ row, most, color }: { row: Row; most: number; color: string }) {
+  return (
+    <span class="share">
+      <span class="bar-box" aria-hidden="true">
+        <span class="bar-fill" style={{ width: `${(100 * row.real) / most}%`, background: color }} />
+        <span class="bar-mark" style={{ left: `${(100 * row.wanted) / most}%` }} />
+      </span>
+      {percent(row.real)}
+    </span>
+  );
+}
+
+function Live({ name, list, muxes }: { name: string; list: Row[]; muxes: Mux[] }) {
+  const traffic = useTraffic(
+    muxes.filter((mux) => mux.services[name]).map((mux) => mux.id),
+    SECONDS,
+  );
+  const packets = useSignal(NO_SERIES);
+  const connections = useSignal(NO_SERIES);
+  useEffect(() => {
+    const all = total(traffic.value.values());
+    if (!all) return;
+    const busiest = [...traffic.value]
+      .map(([id, rates]): [string, number] => [id, rates.services.get(name) ?? 0])
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, LINES);
+    packets.value = extend(packets.value, Date.now() / 1000, Object.fromEntries(busiest));
+  }, [traffic.value]);
+  useEffect(() => {
+    const known = list.filter((row) => row.connections !== undefined);
+    if (!known.length) return;
+    const largest = [...known].sort((a, b) => b.connections! - a.connections!).slice(0, LINES);
+    const wanted = new Set([...connections.value.names, ...largest.map((row) => `backend ${row.id}`)].slice(0, LINES));
+    const point = Object.fromEntries(
+      known
+        .map((row): [string, number] => [`backend ${row.id}`, row.connections!])
+        .filter(([line]) => wanted.has(line)),
+    );
+    connections.value = extend(connections.value, Date.now() / 1000, point);
+  }, [list]);
+  return (
+    <div class="columns">
+      <section class="card">
+        <Chart label={`Packets a second of ${name}, by mux`} series={packets.value} unit="/s" />
+      </section>
+      <section class="card">
+        <Chart label="Connections, by backend" series={connections.value} />
+      </section>
+    </div>
   );
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a change would do: how many buckets move between which backends, with the connections that live in them.
+import type { Result } from "../../generated/schema";
+import { ownerColour, short } from "../parts/palette";
+import { Tile } from "../parts/tile";
+import type { Flow } from "./edits";
+import { COLUMN, type End, outline, picture, WIDTH } from "./flows_layout";
+
+interface PlanProps {
+  result: Result;
+  flows: Flow[];
+  place: Map<number, number>;
+}
+
+export function Plan({ result, flows, place }: PlanProps) {
+  const known = flows.filter((flow) => flow.connections !== undefined);
+  const connections = known.reduce((sum, flow) => sum + flow.connections!, 0);
+  return (
+    <>
+      <div class="tiles">
+        <Tile name="Generation" value={result.generation.toLocaleString("en")} />
+        <Tile name="Buckets that move" value={result.movedBuckets.toLocaleString("en")} />
+        <Tile
+          name="Live connections in them"
+          value={known.length ? `≈ ${short(connections)}` : "–"}
+          note={known.length ? "chained to where they are" : "no agent says"}
+        />
+        <Tile name="Still chained" value={result.stillChained.toLocaleString("en")} note="moved within the window before" />
+        <Tile
+          name="Lose an owner"
+          value={result.lostBuckets.toLocaleString("en")}
+          note={result.lostBuckets ? "their oldest connections break" : "no connection breaks by this"}
+          state={result.lostBuckets ? "bad" : "good"}
+        />
+        {result.waitingBuckets > 0 && (
+          <Tile name="Wait" value={result.waitingBuckets.toLocaleString("en")} note="move once their window is over" />
+        )}
+      </div>
+      {(result.warnings ?? []).map((warning) => (
+        <p key={warning} class="warn">
+          {warning}
+        </p>
+      ))}
+      {flows.length > 0 ? <Flows flows={flows} place={place} /> : <p>No bucket moves.</p>}
+    </>
+  );
+}
+
+function name(id: number): string {
+  return id ? `backend ${id}` : "no backend";
+}
+
+function Flows({ flows, place }: { flows: Flow[]; place: Map<number, number> }) {
+  const drawn = picture(flows);
+  const words = flows
+    .slice(0, 8)
+    .map((flow) => `${flow.buckets} buckets from ${name(flow.from)} to ${name(flow.to)}`)
+    .join("; ");
+  const color = (id: number) => (id ? ownerColour(place.get(id) ?? place.size + 1) : "gray");
+  return (
+    <div class="flows-box">
+      <svg viewBox={`0 0 ${WIDTH} ${drawn.height}`} role="img" aria-label={`Moves: ${words}`} class="flows">
+        {drawn.ribbons.map((ribbon) => (
+          <path
+            key={`${ribbon.flow.from} ${ribbon.flow.to}`}
+            d={outline(ribbon)}
+            fill={color(ribbon.flow.to)}
+            class="ribbon"
+          >
+            <title>
+              {`${name(ribbon.flow.from)} to ${name(ribbon.flow.to)}: ${ribbon.flow.buckets.toLocaleString("en")} buckets` +
+                (ribbon.flow.connections === undefined ? "" : `, about ${ribbon.flow.connections} connections`)}
+            </title>
+          </path>
+        ))}
+        {drawn.from.map((end) => (
+          <Label key={end.id} end={end} x={COLUMN.left - 12} side="end" color={color(end.id)} sign="−" />
+        ))}
+        {drawn.to.map((end) => (
+          <Label key={end.id} end={end} x={COLUMN.right + 12} side="start" color={color(end.id)} sign="+" />
+        ))}
+      </svg>
+      {drawn.more > 0 && (
+        <p class="hint">
+          {drawn.more.toLocaleString("en")} smaller flows with {drawn.moreBuckets.toLocaleString("en")} buckets are not drawn.
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface LabelProps {
+  end: End;
+  x: number;
+  side: "start" | "end";
+  color: string;
+  sign: string;
+}
+
+function Label({ end, x, side, color, sign }: LabelProps) {
+  const bar = side === "end" ? x + 4 : x - 12;
+  const connections = end.connections === undefined ? "" : ` · ≈ ${short(end.connections)} connections`;
+  return (
+    <g>
+      <rect x={bar} y={end.y - end.thick / 2} width={8} height={end.thick} fill={color} class="end" />
+      <text x={x} y={end.y - 2} text-anchor={side} class="end-title">
+        {name(end.id)}
+      </text>
+      <text x={x} y={end.y + 12} text-anchor={side} class="end-note">
+        {sign}
+        {short(end.buckets)} buckets{connections}
+      </text>
+    </g>
+  );
+}
