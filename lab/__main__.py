@@ -30,6 +30,7 @@ def up(options: argparse.Namespace) -> int:
         controllers=options.controllers,
     )
     lab.up_or_undone()
+    lab.open_console()
     lab.detach()
     print(f"lab {lab.instance.name} is up; logs and state in {lab.instance.directory}")
     print(instructions(lab.instance))
@@ -42,6 +43,7 @@ def instructions(up: Instance) -> str:
     run = f"lab/lab exec --instance {instance}"
     api = f"--api http://{topology.CONTROLLER}:{topology.REST_PORT}"
     return f"""\
+  the console          {up.state["settings"]["console"]}
   the service          {run} client1 curl -s http://{topology.VIP}/
   the controller       {run} controller controller/bin/fairleadctl {api} backend list {SERVICE}
   drain a server       {run} controller controller/bin/fairleadctl {api} backend drain {SERVICE} 1

@@ -189,6 +189,7 @@ def main() -> int:
         variant=variant,
     ) as lab:
         timeline.say(f"lab {lab.instance.name} is up after {time.monotonic() - began:.0f} s")
+        timeline.say(f"watch it at {lab.open_console()}")
         summary = play(lab, timeline, options.connections)
         summary["pipeline_packets"] = check_pipelines(lab, timeline)
         if options.summary:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
-from lab import build, topology
+from lab import build, relay, topology
 from lab.agent import agent, start_in_machine
 from lab.client_node import ClientNode
 from lab.controller import Controller
@@ -177,6 +177,13 @@ class Lab:
             mux.start()
         self.wait_applied()
         self.wait_announced()
+
+    def open_console(self) -> str:
+        """Lets browsers of this machine reach the first controller; returns the page's address."""
+        at = relay.start(self.controller.namespace, self.controller.address, topology.REST_PORT)
+        self.instance.state["settings"]["console"] = f"http://{at}/"
+        self.instance.save()
+        return self.instance.state["settings"]["console"]
 
     def detach(self) -> None:
         """From now on the lab stays up, even when this process ends."""

@@ -119,7 +119,7 @@ function Grid({ muxes, services, rows }: { muxes: Mux[]; services: Service[]; ro
   return (
     <figure class="lag">
       <figcaption>
-        Rows: {muxes.length} muxes, {muxes[0]?.id} first. Columns: {services.length} services, {services[0]?.name} first.
+        A row for each mux, {muxes[0]?.id} first; a column for each service, {services[0]?.name} first.
         Low bars are in step, higher ones behind; full ones are not served.
       </figcaption>
       <canvas

@@ -264,7 +264,7 @@ const AGENT_COLUMNS: Column<Agent>[] = [
 ];
 
 function Agents({ agents }: { agents: Agent[] }) {
-  const versions = count(agents.map((agent) => agent.version ?? "unknown"));
+  const versions = count(agents.map((agent) => agent.version ?? "unknown"), "of ");
   const heard = count(agents.map((agent) => agent.state.replace("_", " ")));
   return (
     <>
@@ -280,9 +280,9 @@ function Agents({ agents }: { agents: Agent[] }) {
   );
 }
 
-/** 3 of 0.2.0, 1 of 0.1.0 */
-function count(words: string[]): string {
+/** 3 reporting, 1 silent; of versions 3 of 0.2.0, 1 of 0.1.0 */
+function count(words: string[], of = ""): string {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].map(([word, number]) => `${number.toLocaleString("en")} ${word}`).join(", ");
+  return [...counts].map(([word, number]) => `${number.toLocaleString("en")} ${of}${word}`).join(", ");
 }
