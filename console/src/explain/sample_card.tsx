@@ -14,12 +14,14 @@ import { download, isSampling, packets, sampleError, type SampledPacket, stopSam
 interface SampleCardProps {
   services: Service[];
   muxes: Mux[];
+  /** A service, or nothing. */
+  preferred: string;
   /** The flow that was explained, if one was. */
   flow?: { flow: Flow; service: Service };
 }
 
-export function SampleCard({ services, muxes, flow }: SampleCardProps) {
-  const service = useSignal("");
+export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps) {
+  const service = useSignal(preferred);
   const mux = useSignal("");
   const seconds = useSignal(5);
   const rate = useSignal(100);

@@ -27,7 +27,7 @@ interface Answer {
   muxes: AtMux[];
 }
 
-export function ExplainPage({ query }: PageProps) {
+export function ExplainPage({ args, query }: PageProps) {
   const services = usePolled<Service[]>("/v1/services", 30, ["service"]);
   const muxes = usePolled<Mux[]>("/v1/muxes", 10, ["mux"]);
   const typed = useSignal(query.flow ?? "");
@@ -95,7 +95,8 @@ export function ExplainPage({ query }: PageProps) {
         {services.error.value && <p class="bad">{services.error.value}</p>}
       </section>
       {answer.value && <Result answer={answer.value} />}
-      <SampleCard services={services.data.value ?? []} muxes={muxes.data.value ?? []} flow={answer.value} />
+      <SampleCard services={services.data.value ?? []} muxes={muxes.data.value ?? []} flow={answer.value}
+        preferred={args[0] ?? ""} />
     </>
   );
 }

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of the console for the documents: a lab with traffic, a change under way, and each page as it shows them.
+
+Brings up a lab of its own, as the tests do; run lab/build before, and this as root.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from console.tests.browser import Visit, chromium
+from console.tests.conftest import VARIANT, url
+from lab import Lab, interrupt
+from lab.deadline import LabError
+from lab.lab import SERVICE
+from lab.tokens import OPERATOR
+
+ROOT = Path(__file__).resolve().parents[1]
+WIDTH, HEIGHT = 1280, 860
+WATCHED_SECONDS = 25  # so that charts have lines
+PAGES = {
+    "overview": ("overview", "dark"),
+    "service": (f"service/{SERVICE}", "light"),
+    "explain": ("explain?flow=tcp 10.2.1.2:40001 10.99.0.1:80", "light"),
+    "muxes": ("muxes", "dark"),
+    "audit": ("audit", "light"),
+}
+
+
+def change(visit: Visit) -> None:
+    """A plan that is drawn and not applied."""
+    visit.open(f"change/{SERVICE}")
+    visit.page.get_by_label("Weight of backend 3").fill("40")
+    visit.page.get_by_role("button", name="Plan 1 change").click()
+    visit.page.get_by_text("Buckets that move").wait_for()
+
+
+def sample(visit: Visit) -> None:
+    """Packets below the explanation."""
+    visit.page.get_by_label("Seconds", exact=True).fill("2")
+    visit.page.get_by_role("button", name="Start").click()
+    visit.page.get_by_role("region", name="Packets").get_by_role("link", name="service").first.wait_for()
+
+
+def take(lab: Lab, out: Path) -> None:
+    with chromium(lab.runner.namespace, lab.runner.directory) as browser:
+        for name, (route, theme) in [*PAGES.items(), ("change", ("overview", "light"))]:
+            visit = Visit(browser, url(lab.controller), color_scheme=theme, viewport={"width": WIDTH, "height": HEIGHT})
+            visit.open()
+            visit.log_in(OPERATOR)
+            visit.open(route)
+            if name == "change":
+                change(visit)
+            if name == "explain":
+                sample(visit)
+            visit.page.wait_for_timeout(1000 * (WATCHED_SECONDS if name in ("overview", "service", "muxes") else 3))
+            path = out / f"console-{name}.png"
+            visit.page.screenshot(path=path)
+            visit.close()
+            print(path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="console/screenshots", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures", help="(%(default)s)")
+    options = parser.parse_args()
+    interrupt.listen()
+    options.out.mkdir(parents=True, exist_ok=True)
+    with Lab(servers=5, muxes=2, window=120, variant=VARIANT) as lab:
+        lab.wait_reporting(60)
+        with lab.traffic(long=160, interval=0.4, short_rate=20) as traffic:
+            traffic.wait_open()
+            lab.weights({1: 160, 4: 60})
+            lab.api("POST", f"/v1/services/{SERVICE}/drains", {"ids": [5]})
+            lab.wait_applied()
+            traffic.wait_seconds(3)
+            take(lab, options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except LabError as error:
+        sys.exit(f"console/screenshots: {error}")
+    except interrupt.Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)
