@@ -252,7 +252,7 @@ function Services({ services, all }: { services: OverviewService[]; all: Rates |
       },
       {
         key: "change",
-        title: "",
+        title: "Edit",
         value: () => "",
         render: (row) => (
           <a href={href("change", [row.name])} aria-label={`Change ${row.name}`}>
