@@ -91,6 +91,7 @@ class Visit:
         self.page.get_by_label("Token").fill(token)
         self.page.get_by_role("button", name="Log in").click()
         self.page.get_by_role("navigation", name="Pages").wait_for()
+        self.refused = []  # what was asked before
 
     def heading(self, name: str) -> None:
         """Waits for a heading with these words."""

@@ -65,8 +65,8 @@ def test_packets_are_shown_and_saved(lab: Lab, traffic: Traffic, operator: Visit
     """They are those of the service; the saved file is one that tcpdump reads, with as many packets."""
     operator.open("explain")
     page = operator.page
-    page.get_by_label("Service", exact=True).select_option(SERVICE)
-    page.get_by_label("At mux").select_option("mux1")
+    page.locator("select[name=service]").select_option(SERVICE)
+    page.locator("select[name=mux]").select_option("mux1")
     page.get_by_label("Seconds", exact=True).fill(str(SECONDS))
     page.get_by_role("button", name="Start").click()
     packets = page.get_by_role("region", name="Packets")

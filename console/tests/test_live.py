@@ -63,9 +63,9 @@ def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> Non
     record.wait_for()
     assert "lab" in record.inner_text() and "committed" in record.inner_text()
     lab.weights({4: 100})
-    operator.page.get_by_label("Service").fill("none")
+    operator.page.get_by_role("searchbox", name="Service").fill("none")
     operator.page.get_by_text("No event of these").wait_for()
-    operator.page.get_by_label("Service").fill(SERVICE)
+    operator.page.get_by_role("searchbox", name="Service").fill(SERVICE)
     events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
 
 
