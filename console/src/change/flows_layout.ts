@@ -3,10 +3,10 @@
 // Flows of buckets between two columns of backends, each as wide as it is large. The smallest beyond so many are one.
 import type { Flow } from "./edits";
 
-export const WIDTH = 860;
+export const WIDTH = 960;
 export const SHOWN = 24;
-const LEFT = 190;
-const RIGHT = 670;
+const LEFT = 240;
+const RIGHT = 720;
 const THICK = 260; // of all flows together
 const GAP = 14;
 const LEAST = 2;

@@ -94,7 +94,9 @@ function Editor({ name }: { name: string }) {
     if (!base.value || !tag || isBusy.value || tag === base.value.etag || tag === latest.value?.etag) return;
     void read(path).then(
       (state) => {
-        if (state.etag !== base.value?.etag) latest.value = state;
+        if (state.etag === base.value?.etag) return;
+        const hasEdits = edits.value.size > 0 || more.value !== "";
+        (hasEdits ? latest : base).value = state; // without edits there is nothing to contradict
       },
       () => {}, // asked again with the next version
     );

@@ -47,9 +47,9 @@ export function Chart({ label, series, unit = "", height = 180 }: ChartProps): V
         cursor: { points: { size: 6 } },
         legend: { live: true },
         scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-        axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => short(tick) + unit) }],
+        axes: [{ ...axis, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => short(tick) + unit) }],
         series: [
-          {},
+          { value: (_: uPlot, at: number | null) => (at === null ? "–" : clock(at)) },
           ...series.names.map((name, index) => ({
             label: name,
             stroke: lineColour(index),
@@ -72,7 +72,13 @@ export function Chart({ label, series, unit = "", height = 180 }: ChartProps): V
     };
   }, [names, current, height, unit]);
 
-  useEffect(() => plot.current?.setData(data(series)), [series]);
+  useEffect(() => {
+    plot.current?.setData(data(series));
+    // Without a pointer over it, the legend has the latest values.
+    if (plot.current?.cursor.idx == null && series.times.length) {
+      plot.current?.setLegend({ idx: series.times.length - 1 }, false);
+    }
+  }, [series, names, current]);
 
   const latest = series.names.map((name, index) => {
     const value = series.values[index]!.at(-1);
@@ -85,6 +91,9 @@ export function Chart({ label, series, unit = "", height = 180 }: ChartProps): V
     </figure>
   );
 }
+
+/** Local time of Unix seconds. */
+const clock = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString("sv");
 
 interface ChartProps {
   label: string;

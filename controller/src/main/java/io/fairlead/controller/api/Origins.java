@@ -25,6 +25,7 @@ import org.slf4j.LoggerFactory;
 final class Origins {
   private static final Logger LOG = LoggerFactory.getLogger(Origins.class);
   private static final int REMEMBERED_MAX = 32;
+  private static final long FIRST_MILLIS = 1000;
   private static final long PERIOD_MILLIS = 5000;
   private static final int NO_CONTENT = 204;
 
@@ -39,13 +40,12 @@ final class Origins {
   private boolean isFailing;
 
   /**
-   * Learns them now and every few seconds.
+   * Learns them in a moment, when the client of ZooKeeper has been started, and every few seconds.
    *
    * @param live URLs without a path of those that run; may wait for ZooKeeper
    */
   void follow(Vertx vertx, Supplier<List<String>> live) {
-    refresh(vertx, live);
-    vertx.setPeriodic(PERIOD_MILLIS, timer -> refresh(vertx, live));
+    vertx.setPeriodic(FIRST_MILLIS, PERIOD_MILLIS, timer -> refresh(vertx, live));
   }
 
   private void refresh(Vertx vertx, Supplier<List<String>> live) {
