@@ -14,7 +14,7 @@
 enum { BINDS_MAX = 8 }; /* source ports that are tried, as other programs may have some */
 
 static const struct attempt_kind *const kinds[] = {
-    [CHECK_TCP] = &attempt_tcp, [CHECK_HTTP] = &attempt_http,       [CHECK_HTTPS] = &attempt_http,
+    [CHECK_TCP] = &attempt_tcp, [CHECK_HTTP] = &attempt_http,       [CHECK_HTTPS] = &attempt_https,
     [CHECK_UDP] = &attempt_udp, [CHECK_COMMAND] = &attempt_command,
 };
 
@@ -293,7 +293,7 @@ int prober_wait(const struct prober *prober, int limit)
 		wait = PROBER_STEP_MS;
 	if (probe && wait < (uint64_t)limit)
 		limit = (int)wait;
-	return prober->http ? http_client_wait(prober->http, prober->now_ms, limit) : limit;
+	return prober->https ? https_client_wait(prober->https, prober->now_ms, limit) : limit;
 }
 
 /* Every attempt that is under way has had no chance. All begin again within an interval. */
@@ -331,8 +331,8 @@ void prober_run(struct prober *prober, uint64_t now_ms)
 			begun++;
 		}
 	}
-	if (prober->http)
-		http_client_run(prober->http, now_ms);
+	if (prober->https)
+		https_client_run(prober->https, now_ms);
 }
 
 int prober_open(struct prober *prober, const struct prober_options *options)
@@ -347,8 +347,8 @@ int prober_open(struct prober *prober, const struct prober_options *options)
 
 void prober_close(struct prober *prober)
 {
-	if (prober->http)
-		http_client_free(prober->http);
+	if (prober->https)
+		https_client_free(prober->https);
 	prober_reap(prober);
 	ports_free(prober->ports);
 	schedule_free(&prober->schedule);

@@ -47,7 +47,7 @@ struct prober_counters {
 #undef PROBER_COUNTER
 };
 
-struct http_client;
+struct https_client;
 struct prober;
 
 /* An attempt as the prober knows it; the first member of a kind's own. */
@@ -68,7 +68,7 @@ struct attempt_kind {
 	uint32_t rest_ms; /* of its source port */
 };
 
-extern const struct attempt_kind attempt_tcp, attempt_udp, attempt_http, attempt_command;
+extern const struct attempt_kind attempt_tcp, attempt_udp, attempt_http, attempt_https, attempt_command;
 
 struct prober_options {
 	struct fl_address inner[2]; /* sources, by family */
@@ -84,8 +84,8 @@ struct prober {
 	struct prober_options options;
 	struct schedule schedule;
 	struct ports *ports;
-	struct http_client *http; /* NULL until the first one */
-	unsigned commands;        /* that run */
+	struct https_client *https; /* NULL until the first one */
+	unsigned commands;          /* that run */
 	struct waiter *buried;
 	uint64_t now_ms;
 	uint64_t random;
@@ -129,10 +129,10 @@ enum outcome prober_outcome(int error);
 /* A number below n. */
 uint32_t prober_draw(struct prober *prober, uint32_t n);
 
-/* The handling of HTTP between attempts (http.c). */
-void http_client_free(struct http_client *client);
-/* Milliseconds until http_client_run() is due, at most limit. */
-int http_client_wait(const struct http_client *client, uint64_t now_ms, int limit);
-void http_client_run(struct http_client *client, uint64_t now_ms);
+/* The handling of HTTPS between attempts (https.c). */
+void https_client_free(struct https_client *client);
+/* Milliseconds until https_client_run() is due, at most limit. */
+int https_client_wait(const struct https_client *client, uint64_t now_ms, int limit);
+void https_client_run(struct https_client *client, uint64_t now_ms);
 
 #endif
