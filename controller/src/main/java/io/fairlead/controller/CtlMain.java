@@ -9,6 +9,8 @@ public final class CtlMain {
   private CtlMain() {}
 
   public static void main(String[] args) {
+    // Else picocli looks for classes that none of the options is of, and prepares them.
+    System.setProperty("picocli.converters.excludes", "java[.](time|sql)[.].*");
     System.exit(commandLine(args).execute(args));
   }
 

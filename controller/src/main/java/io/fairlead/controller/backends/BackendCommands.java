@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.MovingWrite;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
@@ -62,7 +63,7 @@ public final class BackendCommands {
     }
 
     final int weight(int weight, String past, String plan) {
-      ObjectNode change = Api.object().put("weight", weight);
+      ObjectNode change = Json.object().put("weight", weight);
       return write("PATCH", path(), change, past, plan);
     }
   }
@@ -99,7 +100,7 @@ public final class BackendCommands {
 
     @Override
     public Integer call() {
-      ObjectNode changes = Api.object();
+      ObjectNode changes = Json.object();
       ObjectNode add =
           changes
               .putArray("changes")
@@ -161,7 +162,7 @@ public final class BackendCommands {
     }
 
     final ObjectNode order() {
-      ObjectNode order = Api.object();
+      ObjectNode order = Json.object();
       ids.forEach(order.putArray("ids")::add);
       return order;
     }

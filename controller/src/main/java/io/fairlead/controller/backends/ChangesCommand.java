@@ -3,7 +3,7 @@ package io.fairlead.controller.backends;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.MovingWrite;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -54,7 +54,7 @@ public final class ChangesCommand extends MovingWrite {
     try {
       byte[] bytes =
           file.equals("-") ? System.in.readAllBytes() : Files.readAllBytes(Path.of(file));
-      return Api.JSON.readTree(new String(bytes, StandardCharsets.UTF_8));
+      return Json.read(new String(bytes, StandardCharsets.UTF_8));
     } catch (JsonProcessingException e) {
       throw usage(
           "-f '%s' is refused: line %d: %s; allowed: one JSON document"

@@ -3,44 +3,38 @@ package io.fairlead.controller.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.secret.Authority;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.UnknownHostException;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodySubscribers;
-import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import javax.net.ssl.SSLContext;
 
 /** The controller's REST API from the client's side. */
 public final class Api {
-  public static final ObjectMapper JSON = new ObjectMapper();
-
   private static final int OK = 200;
   private static final int UNAVAILABLE = 503;
-  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
-  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
+  private static final int ANSWER_MILLIS = 60_000;
+
+  /** The controller sends a comment every 15 s into a stream of events. */
+  private static final int SILENCE_MILLIS = 45_000;
 
   private final URI base;
   private final Optional<String> token;
-  private final HttpClient http;
+  private final Optional<SSLContext> tls;
 
   /**
    * {@code version} is the entity tag, empty without one; {@code text} the body as it came, {@code
@@ -91,19 +85,7 @@ public final class Api {
     }
     base = uri;
     this.token = token;
-    HttpClient.Builder builder =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECT_TIMEOUT);
-    if (authority.isPresent() || "http".equals(uri.getScheme())) {
-      builder.sslContext(
-          authority.map(path -> Authority.trust("--cacert", path)).orElseGet(PlainContext::new));
-    }
-    http = builder.build();
-  }
-
-  public static ObjectNode object() {
-    return JSON.createObjectNode();
+    tls = authority.map(path -> Authority.trust("--cacert", path));
   }
 
   public Reply get(String path) {
@@ -112,16 +94,7 @@ public final class Api {
 
   /** An answer that is no JSON. */
   public String text(String path) {
-    return answered(
-        () -> {
-          HttpResponse<String> response =
-              http.send(request(path).GET().build(), HttpResponse.BodyHandlers.ofString());
-          if (response.statusCode() != OK) {
-            reply(response);
-            throw notOurs(response, null);
-          }
-          return response.body();
-        });
+    return answered("GET", path, Map.of(), "", Api::textOf);
   }
 
   /**
@@ -130,65 +103,32 @@ public final class Api {
    * @param after the id of the last event that the caller has; empty for those from now on
    */
   public List<String> lines(String path, String after, Predicate<String> isEnd) {
-    HttpRequest.Builder request = request(path);
-    if (!after.isEmpty()) {
-      request.header("Last-Event-ID", after);
-    }
     return answered(
-        () -> {
-          HttpResponse<InputStream> response =
-              http.send(request.GET().build(), HttpResponse.BodyHandlers.ofInputStream());
+        "GET",
+        path,
+        lastEvent(after),
+        "",
+        (api, answer) -> {
+          if (answer.status() != OK) {
+            throw api.notStreamed(answer);
+          }
           List<String> lines = new ArrayList<>();
-          try (BufferedReader reader =
-              new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8))) {
-            if (response.statusCode() != OK) {
-              throw new RefusedException(
-                  JSON.readTree(reader).path("detail").asText(), response.statusCode());
-            }
-            String line = reader.readLine();
-            while (line != null) {
-              lines.add(line);
-              line = isEnd.test(line) ? null : reader.readLine();
-            }
+          BufferedReader reader =
+              new BufferedReader(new InputStreamReader(answer.body(), StandardCharsets.UTF_8));
+          String line = reader.readLine();
+          while (line != null) {
+            lines.add(line);
+            line = isEnd.test(line) ? null : reader.readLine();
           }
           return lines;
         });
   }
 
-  private HttpRequest.Builder request(String path) {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(base + path)).timeout(ANSWER_TIMEOUT);
-    token.ifPresent(secret -> request.header("Authorization", "Bearer " + secret));
-    return request;
-  }
-
-  private interface Call<T> {
-    T call() throws IOException, InterruptedException;
-  }
-
-  private <T> T answered(Call<T> call) {
-    try {
-      return call.call();
-    } catch (IOException e) {
-      throw new UnreachableException(
-          "the controller at %s cannot be reached: %s".formatted(base, reason(e)), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new UnreachableException("interrupted while waiting for " + base, e);
-    }
-  }
-
   /** An empty {@code body} sends none. */
   public Reply send(String method, String path, String body) {
-    HttpRequest.Builder request = request(path);
-    if (body.isEmpty()) {
-      request.method(method, HttpRequest.BodyPublishers.noBody());
-    } else {
-      request
-          .header("Content-Type", "application/json")
-          .method(method, HttpRequest.BodyPublishers.ofString(body));
-    }
-    return answered(() -> reply(http.send(request.build(), HttpResponse.BodyHandlers.ofString())));
+    Map<String, String> headers =
+        body.isEmpty() ? Map.of() : Map.of("Content-Type", "application/json");
+    return answered(method, path, headers, body, Api::reply);
   }
 
   /**
@@ -200,77 +140,97 @@ public final class Api {
    * @throws UnreachableException if there was no connection, or its end was not of our making
    */
   public void follow(String path, String after, Consumer<EventStream> events) {
-    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
-    token.ifPresent(secret -> request.header("Authorization", "Bearer " + secret));
-    if (!after.isEmpty()) {
-      request.header("Last-Event-ID", after);
-    }
-    EventStream stream = new EventStream();
-    var answer =
-        http.sendAsync(
-            request.build(),
-            head ->
-                head.statusCode() == OK
-                    ? BodySubscribers.fromLineSubscriber(
-                        stream, given -> "", StandardCharsets.UTF_8, null)
-                    : BodySubscribers.ofString(StandardCharsets.UTF_8));
-    // The end of a good answer comes to the stream behind its last line.
-    answer.whenComplete(
-        (response, broken) -> {
-          if (broken != null || response.statusCode() != OK) {
-            stream.end();
-          }
-        });
-    events.accept(stream);
-    try {
-      HttpResponse<String> response = answer.get(1, TimeUnit.SECONDS);
-      if (response.statusCode() != OK) {
-        reply(response);
-        throw notOurs(response, null);
+    try (Exchange answer = exchange(SILENCE_MILLIS, "GET", path, lastEvent(after), "")) {
+      if (answer.status() != OK) {
+        throw notStreamed(answer);
       }
-    } catch (ExecutionException e) {
-      String why = e.getCause() instanceof IOException broken ? reason(broken) : e.toString();
-      throw new UnreachableException(
-          "the controller at %s cannot be reached: %s".formatted(base, why), e);
-    } catch (TimeoutException e) {
-      throw new UnreachableException("the controller at %s says nothing".formatted(base), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new UnreachableException("interrupted while waiting for " + base, e);
+      EventStream stream = new EventStream(answer.body());
+      events.accept(stream);
+      if (stream.broken().isPresent()) {
+        throw stream.broken().get();
+      }
+    } catch (IOException e) {
+      throw unreachable(e);
     }
   }
 
-  /** Java's client does not say what it could not connect to, nor why. */
+  private static Map<String, String> lastEvent(String after) {
+    return after.isEmpty() ? Map.of() : Map.of("Last-Event-ID", after);
+  }
+
+  private interface Reader<T> {
+    T read(Api api, Exchange answer) throws IOException;
+  }
+
+  private <T> T answered(
+      String method, String path, Map<String, String> headers, String body, Reader<T> reader) {
+    try (Exchange answer = exchange(ANSWER_MILLIS, method, path, headers, body)) {
+      return reader.read(this, answer);
+    } catch (IOException e) {
+      throw unreachable(e);
+    }
+  }
+
+  private Exchange exchange(
+      int silenceMillis, String method, String path, Map<String, String> headers, String body)
+      throws IOException {
+    Map<String, String> all = new HashMap<>(headers);
+    if (token.isPresent()) {
+      all.put("Authorization", "Bearer " + token.get());
+    }
+    return Exchange.of(URI.create(base + path), tls, silenceMillis, method, all, body);
+  }
+
+  private UnreachableException unreachable(IOException e) {
+    return new UnreachableException(
+        "the controller at %s cannot be reached: %s".formatted(base, reason(e)), e);
+  }
+
+  /** The same words in one case, and what Java leaves out. */
   private String reason(IOException e) {
-    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-      if (cause instanceof UnresolvedAddressException || cause instanceof UnknownHostException) {
-        return "the host '%s' is unknown".formatted(base.getHost());
-      }
+    if (e instanceof UnknownHostException) {
+      return "the host '%s' is unknown".formatted(base.getHost());
     }
-    return e.getMessage() == null ? "connection refused" : e.getMessage();
+    boolean isJavas = e instanceof SocketException || e instanceof SocketTimeoutException;
+    String message = e.getMessage() == null ? e.toString() : e.getMessage();
+    return isJavas
+        ? message.substring(0, 1).toLowerCase(Locale.ROOT) + message.substring(1)
+        : message;
   }
 
-  private Reply reply(HttpResponse<String> response) {
+  private static String textOf(Api api, Exchange answer) throws IOException {
+    if (answer.status() != OK) {
+      throw api.notStreamed(answer);
+    }
+    return answer.text();
+  }
+
+  /** What an answer says that is neither the stream nor the text that was asked for. */
+  private RuntimeException notStreamed(Exchange answer) throws IOException {
+    reply(answer);
+    return notOurs(answer, null);
+  }
+
+  private Reply reply(Exchange answer) throws IOException {
+    String text = answer.text();
+    String type = answer.header("Content-Type");
     try {
-      JsonNode json = JSON.readTree(response.body());
-      String type = response.headers().firstValue("Content-Type").orElse("");
       if (type.startsWith("application/problem+json")) {
-        throw new RefusedException(json.path("detail").asText(), response.statusCode());
+        throw new RefusedException(Json.read(text).path("detail").asText(), answer.status());
       }
       if (type.startsWith("application/json")) {
-        String version = response.headers().firstValue("ETag").orElse("");
-        return new Reply(response.statusCode(), version, response.body(), json);
+        return new Reply(answer.status(), answer.header("ETag"), text, Json.read(text));
       }
     } catch (JsonProcessingException e) {
-      throw notOurs(response, e);
+      throw notOurs(answer, e);
     }
-    throw notOurs(response, null);
+    throw notOurs(answer, null);
   }
 
-  private UnreachableException notOurs(HttpResponse<String> response, Throwable cause) {
+  private UnreachableException notOurs(Exchange answer, Throwable cause) {
     return new UnreachableException(
         "the server at %s is not a Fairlead controller: status %d without JSON"
-            .formatted(base, response.statusCode()),
+            .formatted(base, answer.status()),
         cause);
   }
 

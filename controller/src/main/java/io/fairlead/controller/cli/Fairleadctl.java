@@ -4,11 +4,12 @@ package io.fairlead.controller.cli;
 import io.fairlead.controller.secret.SecretFile;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -123,20 +124,29 @@ public final class Fairleadctl {
    * With these verbs, each a picocli command. Reading the annotations of all takes longer than a
    * request, so only the verb that {@code args} name is made whole, and the others are not there;
    * if none is named, all are, with name and description, for help.
+   *
+   * <p>Here are no lambdas that picocli sees: it is compiled for Java 5, and of such classes those
+   * that lambdas have linked are left out of the archive of shared classes.
    */
   public static CommandLine commandLine(List<Class<?>> verbs, String... args) {
     CommandLine command = new CommandLine(new Fairleadctl());
     List<String> words = List.of(args);
-    List<Class<?>> named = new ArrayList<>(verbs);
-    named.removeIf(verb -> !words.contains(name(verb)));
-    named.forEach(command::addSubcommand);
-    if (named.isEmpty()) {
-      verbs.forEach(verb -> command.addSubcommand(name(verb), described(verb)));
+    boolean isNamed = false;
+    for (Class<?> verb : verbs) {
+      if (words.contains(name(verb))) {
+        command.addSubcommand(verb);
+        isNamed = true;
+      }
+    }
+    if (!isNamed) {
+      for (Class<?> verb : verbs) {
+        command.addSubcommand(name(verb), described(verb));
+      }
     }
     return command
         .setUsageHelpAutoWidth(true)
-        .setParameterExceptionHandler(Fairleadctl::badUsage)
-        .setExecutionExceptionHandler(Fairleadctl::failed);
+        .setParameterExceptionHandler(new BadUsage())
+        .setExecutionExceptionHandler(new Failed());
   }
 
   private static String name(Class<?> verb) {
@@ -149,24 +159,30 @@ public final class Fairleadctl {
     return spec;
   }
 
-  private static int badUsage(ParameterException e, String[] args) {
-    CommandLine command = e.getCommandLine();
-    PrintWriter err = command.getErr();
-    err.println(e.getMessage());
-    err.printf("Try '%s --help'.%n", command.getCommandSpec().qualifiedName());
-    return CommandLine.ExitCode.USAGE;
+  private static final class BadUsage implements IParameterExceptionHandler {
+    @Override
+    public int handleParseException(ParameterException e, String[] args) {
+      CommandLine command = e.getCommandLine();
+      PrintWriter err = command.getErr();
+      err.println(e.getMessage());
+      err.printf("Try '%s --help'.%n", command.getCommandSpec().qualifiedName());
+      return CommandLine.ExitCode.USAGE;
+    }
   }
 
-  private static int failed(Exception e, CommandLine command, CommandLine.ParseResult parsed)
-      throws Exception {
-    if (e instanceof Api.RefusedException) {
-      command.getErr().println(e.getMessage());
-      return REFUSED;
+  private static final class Failed implements IExecutionExceptionHandler {
+    @Override
+    public int handleExecutionException(
+        Exception e, CommandLine command, CommandLine.ParseResult parsed) throws Exception {
+      if (e instanceof Api.RefusedException) {
+        command.getErr().println(e.getMessage());
+        return REFUSED;
+      }
+      if (e instanceof Api.UnreachableException) {
+        command.getErr().println(e.getMessage());
+        return UNREACHABLE;
+      }
+      throw e;
     }
-    if (e instanceof Api.UnreachableException) {
-      command.getErr().println(e.getMessage());
-      return UNREACHABLE;
-    }
-    throw e;
   }
 }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
 import java.util.List;
@@ -82,7 +83,7 @@ public final class ClusterCommands {
         throw usage("nothing is given to set; allowed: --vip-range, --never-vip, or both");
       }
       Api api = api();
-      ObjectNode asked = Api.object();
+      ObjectNode asked = Json.object();
       JsonNode present = api.get(PATH).json();
       asked.set(RANGES, ranges == null ? present.path(RANGES) : array(ranges));
       boolean isNone = List.of("none").equals(never);
@@ -101,7 +102,7 @@ public final class ClusterCommands {
   }
 
   private static ArrayNode array(List<String> texts) {
-    ArrayNode array = Api.JSON.createArrayNode();
+    ArrayNode array = Json.array();
     texts.forEach(array::add);
     return array;
   }

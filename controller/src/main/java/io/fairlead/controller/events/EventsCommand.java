@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.EventStream;
 import io.fairlead.controller.cli.EventStream.Event;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.Verb;
 import java.util.Optional;
 import java.util.StringJoiner;
@@ -78,12 +79,8 @@ public final class EventsCommand extends Verb {
   }
 
   private void print(EventStream stream) {
-    try {
-      for (Optional<Event> next = stream.next(); next.isPresent(); next = stream.next()) {
-        print(next.get());
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    for (Optional<Event> next = stream.next(); next.isPresent(); next = stream.next()) {
+      print(next.get());
     }
   }
 
@@ -97,7 +94,7 @@ public final class EventsCommand extends Verb {
     } else if (isTable()) {
       out().println("%-10s %s".formatted(event.type(), words(data)));
     } else {
-      ObjectNode line = Api.object().put("id", event.id()).put("type", event.type());
+      ObjectNode line = Json.object().put("id", event.id()).put("type", event.type());
       out().println(line.set("data", data).toString());
     }
     out().flush();
@@ -108,7 +105,7 @@ public final class EventsCommand extends Verb {
 
   private static JsonNode json(Event event) {
     try {
-      return Api.JSON.readTree(event.data());
+      return Json.read(event.data());
     } catch (JsonProcessingException e) {
       throw new Api.RefusedException(
           "event %s has data '%s'; allowed: JSON".formatted(event.id(), event.data()));

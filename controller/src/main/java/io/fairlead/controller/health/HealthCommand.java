@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Fairleadctl;
 import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import java.time.Instant;
@@ -64,7 +65,7 @@ public final class HealthCommand extends Verb {
     print(
         api().get("/v1/health"),
         all -> {
-          ArrayNode shown = Api.object().putArray("shown");
+          ArrayNode shown = Json.object().putArray("shown");
           all.forEach(
               each -> {
                 if (service == null || each.path("service").asText().equals(service)) {

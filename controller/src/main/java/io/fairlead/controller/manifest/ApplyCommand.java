@@ -10,6 +10,7 @@ import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Api.Reply;
 import io.fairlead.controller.cli.Api.UnreachableException;
 import io.fairlead.controller.cli.Fairleadctl;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.OnLoss;
 import io.fairlead.controller.cli.Verb;
 import java.util.ArrayDeque;
@@ -79,7 +80,7 @@ public final class ApplyCommand extends Verb {
   /** Whether the cluster has no ranges of VIPs yet. */
   private boolean isFirst;
 
-  private final ArrayNode report = Api.JSON.createArrayNode();
+  private final ArrayNode report = Json.array();
   private final Map<String, String> refusals = new TreeMap<>();
   private final Map<String, Integer> counts = new TreeMap<>();
 

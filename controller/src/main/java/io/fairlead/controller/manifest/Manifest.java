@@ -14,6 +14,7 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Api.Reply;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.Verb;
 import io.fairlead.controller.steering.SteeringMethod;
 import java.io.IOException;
@@ -189,7 +190,7 @@ final class Manifest {
   }
 
   String yaml() {
-    ObjectNode root = Api.object();
+    ObjectNode root = Json.object();
     vipRanges.ifPresent(ranges -> root.set(RANGES, ranges));
     ArrayNode list = root.putArray("services");
     services.forEach((name, state) -> list.addObject().put("name", name).setAll(state));

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.MovingWrite;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
@@ -149,7 +149,7 @@ public final class ServiceCommands {
 
     @Override
     public Integer call() {
-      ObjectNode spec = Api.object().put("name", name);
+      ObjectNode spec = Json.object().put("name", name);
       addAddresses(spec, vips);
       addPorts(spec, ports);
       if (ranges != null) {
@@ -313,7 +313,7 @@ public final class ServiceCommands {
 
     @Override
     public Integer call() {
-      ObjectNode change = Api.object();
+      ObjectNode change = Json.object();
       addAddresses(change, vips);
       addPorts(change, ports);
       settings.addTo(change);

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.Verb;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -82,7 +83,7 @@ final class Bundle {
 
   /** What runs here. */
   void host(String version) {
-    ObjectNode host = Api.object().put("fairleadctl", version);
+    ObjectNode host = Json.object().put("fairleadctl", version);
     for (String property :
         List.of("os.name", "os.version", "os.arch", "java.vendor", "java.version")) {
       host.put(property, System.getProperty(property));
@@ -126,7 +127,7 @@ final class Bundle {
     PARTS.forEach((name, path) -> json(name, api, path));
     part(
         "contract.json",
-        () -> Api.object().set("version", info(api).path("version")).toPrettyString());
+        () -> Json.object().set("version", info(api).path("version")).toPrettyString());
     part("events.txt", () -> events(api));
     services(api);
     isReached = hasAnswered;
@@ -164,7 +165,7 @@ final class Bundle {
 
   private static JsonNode tree(byte[] json) {
     try {
-      return Api.JSON.readTree(new String(json, StandardCharsets.UTF_8));
+      return Json.read(new String(json, StandardCharsets.UTF_8));
     } catch (JsonProcessingException e) {
       throw new IllegalStateException("no JSON any more", e);
     }
@@ -259,7 +260,7 @@ final class Bundle {
 
   /** Adds what is here and what is not, and why. */
   JsonNode manifest(Instant now) {
-    ObjectNode manifest = Api.object().put("format", FORMAT).put("time", now.toString());
+    ObjectNode manifest = Json.object().put("format", FORMAT).put("time", now.toString());
     manifest.put("hidden", redaction.hidden());
     ArrayNode found = manifest.putArray("files");
     files.forEach((name, bytes) -> found.addObject().put("name", name).put("bytes", bytes.length));

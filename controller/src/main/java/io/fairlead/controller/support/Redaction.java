@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
-import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Json;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -65,14 +65,14 @@ final class Redaction {
 
   JsonNode json(JsonNode node) {
     if (node instanceof ObjectNode object) {
-      ObjectNode clean = Api.object();
+      ObjectNode clean = Json.object();
       for (Map.Entry<String, JsonNode> field : object.properties()) {
         clean.set(text(field.getKey()), value(field.getKey(), field.getValue()));
       }
       return clean;
     }
     if (node instanceof ArrayNode list) {
-      ArrayNode clean = Api.JSON.createArrayNode();
+      ArrayNode clean = Json.array();
       list.forEach(each -> clean.add(json(each)));
       return clean;
     }
@@ -91,7 +91,7 @@ final class Redaction {
   String embedded(String text) {
     if (text.startsWith("{") || text.startsWith("[")) {
       try {
-        return json(Api.JSON.readTree(text)).toString();
+        return json(Json.read(text)).toString();
       } catch (JsonProcessingException e) {
         return text(text); // only looked like it
       }

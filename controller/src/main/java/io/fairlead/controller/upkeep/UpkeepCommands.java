@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.Verb;
 import io.fairlead.controller.cli.Write;
 import java.time.Instant;
@@ -107,7 +107,7 @@ public final class UpkeepCommands {
 
     @Override
     public Integer call() {
-      ObjectNode order = Api.object();
+      ObjectNode order = Json.object();
       if (target != null) {
         order.put("target", target);
       }
@@ -133,7 +133,7 @@ public final class UpkeepCommands {
 
     @Override
     public Integer call() {
-      ObjectNode order = Api.object();
+      ObjectNode order = Json.object();
       if (target != null) {
         order.put("target", target);
       }

@@ -388,7 +388,7 @@ class FairleadctlTest {
     reads.forEach(
         (verb, path) ->
             assertThat(done(verb + " -o json")).as(verb).isEqualTo(rest.get(path).body() + "\n"));
-    JsonNode planned = Api.JSON.readTree(done("-o json backend weight web 1 7 --dry-run"));
+    JsonNode planned = Json.read(done("-o json backend weight web 1 7 --dry-run"));
     assertThat(planned.path("dryRun").asBoolean()).isTrue();
     assertThat(planned.path("shares").path(0).path("weight").asInt()).isEqualTo(7);
   }

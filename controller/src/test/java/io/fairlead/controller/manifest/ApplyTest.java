@@ -11,7 +11,7 @@ import io.fairlead.controller.Ranges;
 import io.fairlead.controller.Resources;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import io.fairlead.controller.writer.Shown;
@@ -254,7 +254,7 @@ class ApplyTest {
     assertThat(Shown.service(controller, "web").orElseThrow().config().windowSeconds())
         .isEqualTo(60);
     assertThat(with(mixed, "diff").exit()).isEqualTo(1);
-    JsonNode report = Api.JSON.readTree(with(mixed, "-o", "json", "apply").out());
+    JsonNode report = Json.read(with(mixed, "-o", "json", "apply").out());
     assertThat(report.findValuesAsText("outcome")).containsExactly("unchanged", "refused");
   }
 

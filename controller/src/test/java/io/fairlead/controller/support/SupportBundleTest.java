@@ -11,7 +11,7 @@ import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.api.Security;
-import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -109,7 +109,7 @@ class SupportBundleTest {
   }
 
   private static JsonNode json(byte[] bytes) throws IOException {
-    return Api.JSON.readTree(bytes);
+    return Json.read(new String(bytes, StandardCharsets.UTF_8));
   }
 
   private static List<String> missing(Map<String, byte[]> files) throws IOException {
