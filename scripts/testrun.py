@@ -325,9 +325,10 @@ def run_packages(part: Part) -> None:
         part.counts.fail("the packages cannot be built")
         return
     sys.path.insert(0, str(ROOT))
-    from distribution.machines.rack import disks
+    from distribution.machines.rack import disks, module_disks
 
     disks()
+    module_disks()
     results = LOGS / "packages.xml"
     results.unlink(missing_ok=True)
     code = part.run(*APART, *pytest(results, has_long=True), "distribution/machines")

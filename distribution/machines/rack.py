@@ -12,21 +12,37 @@ BUILT = ROOT / "build" / "packages"
 WANTED = ("cli", "controller", "doc", "mux", "server")
 # What of Debian the machines install.
 DEBIAN = ["zookeeper", "zookeeperd", "frr", "nginx-light"]
+# What DKMS compiles for.
+HEADERS = ["linux-headers-amd64"]
 MTU = 1600
 
 
-def own() -> list[Path]:
-    """The project's packages that scripts/package has built, but for the module's, which would have to be compiled."""
-    found = [path for name in WANTED for path in sorted(BUILT.glob(f"fairlead-{name}_*.deb"))]
-    if len(found) != len(WANTED):
-        raise LabError(f"{BUILT} has not one package of each of {', '.join(WANTED)}: run scripts/package")
+def own(wanted: tuple[str, ...], built: Path) -> list[Path]:
+    """The project's packages of these names that scripts/package has built there."""
+    found = [path for name in wanted for path in sorted(built.glob(f"fairlead-{name}_*.deb"))]
+    if len(found) != len(wanted):
+        raise LabError(f"{built} has not one package of each of {', '.join(wanted)}: run scripts/package")
     return found
+
+
+def previous() -> Path:
+    """The folder with the previous release's packages; builds them once."""
+    return ROOT / run(ROOT / "scripts" / "previous-release", "--packages").strip()
 
 
 def disks() -> tuple[debian.Disk, Path]:
     """What machines start from: a disk with Debian, and one with all packages. Made once, with a network."""
-    disk = debian.disk(build.AGENT, own(), DEBIAN)
-    return disk, debian.repository(disk, own(), DEBIAN)
+    return _disks(own(WANTED, BUILT), DEBIAN)
+
+
+def module_disks() -> tuple[debian.Disk, Path]:
+    """The same with the module's package in this release and the previous one, and what compiles it."""
+    return _disks(own(("dkms",), BUILT), HEADERS, own(("dkms",), previous()))
+
+
+def _disks(packages: list[Path], others: list[str], older: list[Path] | None = None) -> tuple[debian.Disk, Path]:
+    disk = debian.disk(build.AGENT, packages, others)
+    return disk, debian.repository(disk, [*packages, *(older or [])], others)
 
 
 def bridge(name: str) -> None:

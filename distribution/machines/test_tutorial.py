@@ -4,10 +4,12 @@
     client (a network namespace) ── net ── router ── rack ──┬── lb1, lb2, web1
                                                             └── you (this network namespace)
 
-Blocks run in the page's order. Where one reboots a machine, connections that were opened before go on asking, and so
-do new ones: the reboot of a mux may break none, and after that of the server new ones are served again.
+Blocks run in the page's order. Where one reboots a machine, connections that were opened before go on asking: the
+reboot of a mux may break none, and after that of the server new ones are served. With the previous release's packages
+the same commands run, but for the reboots; then each machine is upgraded, and a mux purged, under traffic.
 """
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -35,6 +37,10 @@ RACK = {"lb1": "10.1.0.11", "lb2": "10.1.0.12", "web1": "10.1.0.21"}
 MEMORY = {"router": 320, "lb1": 1400, "lb2": 1400, "web1": 640}  # MiB
 VIP = ("10.99.0.1", 80)
 BLOCK_SECONDS = 1800.0
+REBOOT = "reboot\n"
+INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends"
+VERSION = (ROOT / "VERSION").read_text().strip()
+PREVIOUS = (ROOT / "distribution" / "previous-release").read_text().split()[0]
 CONNECTIONS = 16
 ASK = b"GET / HTTP/1.1\r\nHost: web\r\n\r\n"
 ANSWER = b"hello from web1"
@@ -93,8 +99,9 @@ class Site:
         assert debian.started(machine) == "running", shell(machine, "systemctl --failed")
 
 
-@pytest.fixture(scope="module")
-def site(disks: tuple[debian.Disk, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@contextlib.contextmanager
+def site(disks: tuple[debian.Disk, Path], folder: Path, built: Path) -> Iterator[Site]:
+    """Machines with nothing but Debian, on bridges of their own; `you` has the packages of `built`."""
     for name in ("rack", "net"):
         rack.bridge(name)
     run("ip", "address", "add", "10.1.0.2/24", "dev", "rack")
@@ -106,12 +113,14 @@ def site(disks: tuple[debian.Disk, Path], tmp_path_factory: pytest.TempPathFacto
         "link set lo up", "address add 192.0.2.10/24 dev eth0", "link set eth0 up", "route add default via 192.0.2.1"
     )
     client.run("ethtool", "-K", "eth0", "tx", "off", "tso", "off", "gso", "off")
-    folder = tmp_path_factory.mktemp("you")
-    (folder / "build").symlink_to(ROOT / "build")
+    (folder / "build").mkdir()
+    (folder / "build" / "packages").symlink_to(built)
     key = ssh(folder)
-    machines = {
-        name: debian.machine(name, Path("/run") / name, *disks, taps(name), memory) for name, memory in MEMORY.items()
-    }
+    machines = {}
+    for name, memory in MEMORY.items():
+        for tap in taps(name):
+            rack.tap(tap, "net" if tap == "router-net" else "rack")
+        machines[name] = debian.machine(name, folder / name, *disks, taps(name), memory)
     try:
         for machine in machines.values():
             machine.start()
@@ -122,10 +131,12 @@ def site(disks: tuple[debian.Disk, Path], tmp_path_factory: pytest.TempPathFacto
         for machine in machines.values():
             machine.stop()
         client.delete()
+        for link in ("rack", "net", *(tap for name in MEMORY for tap in taps(name))):
+            run("ip", "link", "delete", link)
 
 
 def taps(name: str) -> list[str]:
-    return [rack.tap(name, "rack"), *([rack.tap("router-net", "net")] if name == "router" else [])]
+    return [f"{name}-rack", *(["router-net"] if name == "router" else [])]
 
 
 def ssh(folder: Path) -> str:
@@ -193,25 +204,63 @@ def test_page_has_commands_for_each_machine() -> None:
     assert PAGE.read_text().count("```\n# on ") == len(BLOCKS)
 
 
-def test_tutorial(site: Site) -> None:
-    for block in BLOCKS:
-        if block.script != "reboot\n":
-            site.run(block)
-            continue
-        (name,) = block.machines
-        for each in ("lb1", "lb2") if name == "lb1" else (name,):  # the page: the same for lb2
-            if name == "web1":
-                site.reboot(each)
-            else:
-                with Traffic(site.client) as traffic:
-                    before = traffic.answers
-                    site.reboot(each)
-                assert traffic.broken == [], f"by the reboot of {each}"
-                assert traffic.answers > before
-                print(f"-- {each} rebooted: {traffic.answers} answers, 0 of {CONNECTIONS} connections broke")
-            until(f"served after the reboot of {each}", lambda: served(site.client), 600, pause=1)
-            until(f"two muxes after that of {each}", lambda: ways(site) == 2, 600, pause=1)
-    for name, machine in site.machines.items():
+def test_tutorial(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
+    with site(disks, tmp_path, rack.BUILT) as at:
+        for block in BLOCKS:
+            if block.script != REBOOT:
+                at.run(block)
+                continue
+            (name,) = block.machines
+            for each in ("lb1", "lb2") if name == "lb1" else (name,):  # the page: the same for lb2
+                if name == "web1":
+                    at.reboot(each)
+                else:
+                    with unbroken(at, f"the reboot of {each}"):
+                        at.reboot(each)
+                settled(at, f"the reboot of {each}")
+        nothing_failed(at)
+
+
+def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
+    with site(disks, tmp_path, rack.previous()) as at:
+        for block in BLOCKS:
+            if block.script != REBOOT:
+                at.run(block)
+        for name in RACK:
+            packages = "fairlead-server" if name == "web1" else "fairlead-cli fairlead-controller fairlead-mux"
+            versions = f"dpkg-query -W -f '${{Version}}\\n' {packages}"
+            assert set(shell(at.machines[name], versions).split()) == {PREVIOUS}
+            with unbroken(at, f"the upgrade of {name}"):
+                shell(at.machines[name], f"{INSTALL} install {packages}", BLOCK_SECONDS)
+                assert set(shell(at.machines[name], versions).split()) == {VERSION}
+                if name != "web1":
+                    shell(at.machines[name], "systemctl restart fairlead-mux", BLOCK_SECONDS)
+                settled(at, f"the upgrade of {name}")
+        nothing_failed(at)
+        with unbroken(at, "the purge of lb2"):
+            shell(at.machines["lb2"], f"{INSTALL} purge 'fairlead-*'", BLOCK_SECONDS)
+            until("one mux is left", lambda: ways(at) == 1, 600, pause=1)
+        found = "find / -xdev '(' -path /srv/packages -o -path /root -o -path /var/cache ')' -prune -o"
+        assert shell(at.machines["lb2"], f"{found} -name '*fairlead*' -print") == ""
+
+
+@contextlib.contextmanager
+def unbroken(at: Site, by: str) -> Iterator[None]:
+    with Traffic(at.client) as traffic:
+        before = traffic.answers
+        yield
+    assert traffic.broken == [], f"by {by}"
+    assert traffic.answers > before
+    print(f"-- {by}: {traffic.answers} answers, 0 of {CONNECTIONS} connections broke", flush=True)
+
+
+def settled(at: Site, after: str) -> None:
+    until(f"served after {after}", lambda: served(at.client), 600, pause=1)
+    until(f"two muxes after {after}", lambda: ways(at) == 2, 600, pause=1)
+
+
+def nothing_failed(at: Site) -> None:
+    for name, machine in at.machines.items():
         assert shell(machine, "systemctl --failed --no-legend") == "", name
         assert machine.complaints() == [], name
 
@@ -225,6 +274,6 @@ def served(client: Namespace) -> bool:
         return False
 
 
-def ways(site: Site) -> int:
+def ways(at: Site) -> int:
     """How many muxes the router sends to."""
-    return shell(site.machines["router"], "ip route show 10.99.0.1").count("via 10.1.0.1")
+    return shell(at.machines["router"], "ip route show 10.99.0.1").count("via 10.1.0.1")
