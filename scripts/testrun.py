@@ -392,8 +392,8 @@ def judge(part: Part, words: str, code: int, said: str) -> None:
 
 def run_module(part: Part) -> None:
     """
-    The module's own tests on each kernel; then the tests of part server that both forms pass, divided among the
-    kernels, with one machine of each kernel in parallel.
+    The module's own tests, divided among the kernels (with --long: all on each); then the tests of part server that
+    both forms pass, divided too. One machine of each kernel runs in parallel.
     """
     sys.path.insert(0, str(ROOT))
     from lab.vm.kernel import kernels
@@ -401,7 +401,7 @@ def run_module(part: Part) -> None:
     own, build = LOGS / "module.xml", BUILD / "vm" / "user"
     for stale in LOGS.glob("module*.xml"):
         stale.unlink()
-    code = part.run("kernel-module/tests/run", f"--junit={own}")
+    code = part.run("kernel-module/tests/run", f"--junit={own}", *([] if long_too() else ["--divided"]))
     part.settle(junit([own]), code, "kernel-module/tests/run")
     if part.run(
         "meson", "compile", "-C", build, *(f"server/tests/{name}:executable" for name in ("application", "tell"))
