@@ -320,10 +320,12 @@ def run_console(part: Part) -> None:
 
 
 def run_packages(part: Part) -> None:
-    """The packages in virtual machines with systemd; their disks are made first, as the machines have no network."""
-    if part.run("scripts/install-deps", "--packages") or part.run("scripts/package") or part.run("lab/build"):
-        part.counts.fail("the packages cannot be built")
-        return
+    """The packages in virtual machines with systemd, and images; what needs the Internet is made before the tests."""
+    steps = (["scripts/install-deps", "--packages"], ["scripts/package"], ["scripts/images"], ["lab/build"])
+    for step in steps:
+        if part.run(*step):
+            part.counts.fail(f"{step[0]} failed")
+            return
     sys.path.insert(0, str(ROOT))
     from distribution.machines.rack import disks, module_disks
 
