@@ -514,7 +514,7 @@ def test_node(tree: Tree, mux: MuxProcess):
         "id": "mux1",
         "kind": "c",
         "fragmentSeed": True,
-        "behindSeconds": 60,
+        "behindSeconds": 0,  # control_mux withdraws nothing
         "address": "10.1.0.11",
         "ports": [],
         "needs": {"10.1.0.11": "own"},
