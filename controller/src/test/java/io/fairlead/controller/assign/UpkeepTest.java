@@ -128,7 +128,10 @@ class UpkeepTest {
     Limits limits = new Limits(1 + random.nextInt(3) * 0.1, 1 + random.nextInt(20), false);
     long now = NOW + WINDOW;
     int moved = 0;
-    int needed = new Rebalance().step(ring, weights, noLimit(limits), now, WINDOW).runs().buckets();
+    Step whole = new Rebalance().step(ring, weights, noLimit(limits), now, WINDOW);
+    int needed = whole.runs().buckets();
+    // Whole buckets cannot always be shared out better than they were; steps only go towards it.
+    double goal = Rebalance.imbalance(Pools.apply(ring, whole.runs(), now), weights);
     for (int iteration = 0; ; iteration++) {
       assertThat(iteration).isLessThan(2 * buckets);
       Step step = new Rebalance().step(ring, weights, limits, now, WINDOW);
@@ -136,7 +139,7 @@ class UpkeepTest {
       double imbalance = Rebalance.imbalance(ring, weights);
       ring = Pools.apply(ring, step.runs(), now);
       moved += step.runs().buckets();
-      assertThat(Rebalance.imbalance(ring, weights)).isLessThanOrEqualTo(imbalance);
+      assertThat(Rebalance.imbalance(ring, weights)).isLessThanOrEqualTo(Math.max(imbalance, goal));
       if (step.reached()) {
         assertThat(step.left()).isZero();
         break;
