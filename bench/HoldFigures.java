@@ -100,7 +100,7 @@ public final class HoldFigures {
   private static Map<String, Object> releases(
       ServiceImage held, long now, double share, long seed) throws Exception {
     Agents agents = new Agents(share, held.ring().buckets(), seed);
-    Questions questions = new Questions(agents);
+    Questions questions = new Questions(agents, since -> since);
     ServiceImage image = held;
     int generations = 0;
     long bytes = 0;
