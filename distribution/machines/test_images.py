@@ -98,7 +98,7 @@ def test_server_attaches(podman: Podman, tmp_path: Path) -> None:
     words += ("--volume", f"{tmp_path}:/etc/fairlead", podman.image("server"))
     podman(*words, "attach", "--interface", "server-port", "--config", "/etc/fairlead/server.json")
     assert "prog/xdp" in run("ip", "-details", "link", "show", "server-port")
-    assert json.loads(podman(*words, "show", "--interface", "server-port", "-o", "json"))["tagRequired"] is False
+    assert '"tagRequired": false' in podman(*words, "show", "--interface", "server-port", "-o", "json")
     podman(*words, "detach", "--interface", "server-port")
     assert "prog/xdp" not in run("ip", "-details", "link", "show", "server-port")
 
