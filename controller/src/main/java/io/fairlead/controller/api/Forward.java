@@ -11,6 +11,7 @@ import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpClosedException;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
@@ -161,10 +162,16 @@ final class Forward {
               fail(
                   context,
                   CONTROLLER,
-                  "the leader at %s did not answer: %s".formatted(leader, e.getMessage()),
+                  "the leader at %s did not answer: %s".formatted(leader, why(e)),
                   "to send it again under the same Idempotency-Key, or to check whether it was"
                       + " written");
             });
+  }
+
+  private static String why(Throwable e) {
+    return e instanceof HttpClosedException
+        ? "the connection was closed, or silent for %d s".formatted(ANSWER_SECONDS)
+        : e.getMessage();
   }
 
   private static Future<Void> back(HttpServerResponse response, HttpClientResponse answer) {
