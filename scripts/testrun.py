@@ -35,9 +35,10 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
 COMPILED = BUILD / "p4-compiled"
+CONSOLE = ROOT / "console" / "tests"
 LONG = "--long"
 # Parts that run beside others, in this order, from the part FROM on, since when processors are mostly idle.
-BESIDE, FROM = ("fuzz", "protocol"), "jepsen"
+BESIDE, FROM = ("fuzz", "protocol", "p4"), "jepsen"
 IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothing else would
 # Tests of the lab that bring up labs of their own or take long, the longest first.
 OWN_LABS = (
@@ -278,8 +279,9 @@ def pytest(results: Path, has_long: bool = False) -> tuple[str | Path, ...]:
 
 def run_lab(part: Part) -> None:
     """
-    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size, with the pages
-    made from --help. Three runs at a time, since all mostly wait, each with a network and a /run of its own.
+    Tests that share one lab, tests with labs of their own, the console's, and the benchmarks at their smallest size,
+    with the pages made from --help. Three runs at a time, since all mostly wait, each with a network and a /run of its
+    own.
     """
     if part.run("lab/build"):
         part.counts.fail("lab/build failed")
@@ -295,7 +297,7 @@ def run_lab(part: Part) -> None:
     nouns = OWN_LABS + (OWN_LONG_LABS if long_too() else ())
     own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in nouns}
     small = [ROOT / "bench" / "tests", ROOT / "distribution" / "tests"]
-    runs = {"shared": shared, "bench": small, **own}  # the longest first
+    runs = {"shared": shared, "console": [CONSOLE], "bench": small, **own}  # the longest first
     for stale in LOGS.glob("lab*.xml"):
         stale.unlink()
 
@@ -309,13 +311,13 @@ def run_lab(part: Part) -> None:
 
 
 def run_console(part: Part) -> None:
-    """The web console in a real browser, on labs of its own."""
+    """The web console in a real browser, on labs of its own: these tests are the lab's, too."""
     if part.run("lab/build"):
         part.counts.fail("lab/build failed")
         return
     results = LOGS / "console.xml"
     results.unlink(missing_ok=True)
-    code = part.run(*APART, *pytest(results), "console/tests")
+    code = part.run(*APART, *pytest(results), CONSOLE)
     part.settle(junit([results]), code, "pytest")
 
 
@@ -476,7 +478,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lint": (run_lint, 3),
     "protocol": (run_meson, 45),
     "mux": (run_mux, 20),
-    "p4": (run_p4, 20 if long_too() else 8),
+    "p4": (run_p4, 45),
     "server": (run_meson, 20),
     "module": (run_module, 30),
     "controller": (run_controller, 25),
@@ -487,14 +489,21 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "console": (run_console, 15),
     "packages": (run_packages, 180),
 }
-# They run if they are named, or with --long.
-LONG_PARTS = ("packages",)
+# They run if they are named; the second also with --long.
+NAMED_PARTS = ("console", "packages")
 
 
-def run_part(name: str, is_beside: bool = False) -> tuple[Counts, float]:
+def busy() -> float:
+    """Seconds that all processors together have worked since the machine's start."""
+    user, nice, system, _, _, irq, softirq = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def run_part(name: str, is_beside: bool = False) -> tuple[Counts, float, float]:
+    """The part's results, its seconds, and how many processors worked meanwhile, for it or for others."""
     run, minutes = PARTS[name]
     print(f"\n== {name} {'begins beside others ' if is_beside else ''}==", flush=True)
-    begin = time.monotonic()
+    begin, before = time.monotonic(), busy()
     part = Part(name, minutes, is_beside)
     try:
         run(part)
@@ -505,10 +514,11 @@ def run_part(name: str, is_beside: bool = False) -> tuple[Counts, float]:
     for line in named(name, part.counts):
         part.show(line)
     part.end()
-    return part.counts, time.monotonic() - begin
+    seconds = time.monotonic() - begin
+    return part.counts, seconds, (busy() - before) / seconds
 
 
-def run_parts(names: list[str]) -> dict[str, tuple[Counts, float]]:
+def run_parts(names: list[str]) -> dict[str, tuple[Counts, float, float]]:
     """Results by part, in the order of the parts."""
     order = list(PARTS)
     late = [name for name in names if order.index(name) >= order.index(FROM) and name not in BESIDE]
@@ -537,14 +547,15 @@ def main(names: list[str]) -> int:
         signal.signal(sent, RUNNING.interrupt)
     LOGS.mkdir(parents=True, exist_ok=True)
     if not names:
-        names = [name for name in PARTS if name not in LONG_PARTS or long_too()]
+        names = [name for name in PARTS if name not in NAMED_PARTS or (name == "packages" and long_too())]
     results = run_parts([name for name in PARTS if name in names])
     total, table, cases = Counts(), [], []
-    for name, (counts, seconds) in results.items():
-        table.append(f"{name:<12}{counts.passed:>8}{counts.failed:>8}{counts.skipped:>9}{seconds:>9.0f}")
+    for name, (counts, seconds, processors) in results.items():
+        done = f"{counts.passed:>8}{counts.failed:>8}{counts.skipped:>9}"
+        table.append(f"{name:<12}{done}{seconds:>9.0f}{processors:>12.1f}")
         cases += named(name, counts)
         total.add(counts)
-    print(f"\n{'part':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    print(f"\n{'part':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}{'processors':>12}")
     print("\n".join(table + cases))
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 0 if total.passed and not total.failed else 1
