@@ -82,6 +82,16 @@ char *zk_copy(const char *text)
 	return copy;
 }
 
+char *zk_servers(const char *hosts)
+{
+	char *servers = zk_alloc(strlen(hosts) + 1), *to = servers;
+
+	for (const char *from = hosts; *from; from++)
+		if (*from != '[' && *from != ']')
+			*to++ = *from;
+	return servers;
+}
+
 uint32_t zk_jitter(uint32_t n)
 {
 	uint32_t r = 0;
@@ -504,7 +514,7 @@ struct zk_client *zk_open(const char *hosts, const struct login *login, const st
 	STAILQ_INIT(&zk->queue);
 	LIST_INIT(&zk->open);
 	pthread_mutex_init(&zk->lock, NULL);
-	zk->hosts = zk_copy(hosts);
+	zk->hosts = zk_servers(hosts);
 	zk->login = login;
 	zk->events = *events;
 	zk->context = context;

@@ -100,6 +100,12 @@ void zk_children(struct zk_client *zk, const char *path, bool watch, zk_fn fn, v
 void zk_set(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context);
 void zk_create_ephemeral(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context);
 
+/*
+ * The list of servers as the C client wants it, to be freed: without the brackets of IPv6 addresses. For the port it takes
+ * what follows the last colon, and it looks up everything before that.
+ */
+char *zk_servers(const char *hosts);
+
 /* Zeroed memory for requests and answers. Without memory the mux aborts: each request must be answered. */
 void *zk_alloc(size_t size);
 char *zk_copy(const char *text);

@@ -13,6 +13,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "control/clock_compare.h"
+#include "control/zookeeper.h"
 
 static uint64_t clock_ms(void)
 {
@@ -264,10 +265,12 @@ static void check_session(struct preflight *preflight, const struct options *opt
 	struct answer answer = {0}, written; /* both outlive the handle */
 	bool has_begun;
 	zhandle_t *zk;
+	char *servers = zk_servers(options->zookeeper);
 	int rc;
 
 	zoo_set_debug_level((ZooLogLevel)0);
-	zk = zookeeper_init(options->zookeeper, NULL, PREFLIGHT_SESSION_MS, NULL, NULL, 0);
+	zk = zookeeper_init(servers, NULL, PREFLIGHT_SESSION_MS, NULL, NULL, 0);
+	free(servers);
 	if (!zk) {
 		preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "can't be started: %s", strerror(errno))
 		    ->may_come = true;

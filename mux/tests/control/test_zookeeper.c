@@ -41,9 +41,12 @@ ssize_t getrandom(void *out, size_t len, unsigned flags)
 	return (ssize_t)len;
 }
 
+static char servers[128]; /* that the latest session was opened with */
+
 zhandle_t *zookeeper_init(const char *host, watcher_fn fn, int timeout, const clientid_t *id, void *context, int flags)
 {
-	(void)host, (void)timeout, (void)id, (void)flags;
+	(void)timeout, (void)id, (void)flags;
+	snprintf(servers, sizeof(servers), "%s", host);
 	watcher = fn;
 	watcher_context = context;
 	opened++;
@@ -266,10 +269,31 @@ static void muxes_do_not_return_at_one_instant(void **state)
 	muxes_spread(&ZOO_AUTH_FAILED_STATE, 1, ZK_REOPEN_MIN_MS, ZK_REOPEN_MIN_MS + ZK_REOPEN_JITTER_MS);
 }
 
+/* The C client takes an IPv6 address without brackets, and nothing else. */
+static void servers_lose_their_brackets(void **state)
+{
+	static const char *const cases[][2] = {
+	    {"10.1.0.5:2181", "10.1.0.5:2181"},
+	    {"[2001:db8:1::5]:2181", "2001:db8:1::5:2181"},
+	    {"zk1:2181,[::1]:12181,10.1.0.5:2181", "zk1:2181,::1:12181,10.1.0.5:2181"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct zk_events none = {0};
+		struct zk_client *zk = zk_open(cases[i][0], NULL, &none, NULL);
+
+		assert_non_null(zk);
+		assert_string_equal(servers, cases[i][1]);
+		zk_close(zk);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(closing_answers_all),
+	    cmocka_unit_test(servers_lose_their_brackets),
 	    cmocka_unit_test(an_expired_session_answers_all),
 	    cmocka_unit_test(a_rejected_login_answers_all),
 	    cmocka_unit_test(muxes_do_not_return_at_one_instant),
