@@ -69,10 +69,17 @@ public final class ZooKeeperClient {
                         watcher,
                         canBeReadOnly,
                         new PromptHosts(servers),
-                        tls.map(ZooKeeperTls::config).orElseGet(ZKClientConfig::new)))
+                        config(tls)))
             .build();
     tls.ifPresent(each -> new ZooKeeperTlsFaults(connectString, each).watch(client));
     return client;
+  }
+
+  /** Without SASL, which nobody uses here: it asks DNS for a server's name before each attempt. */
+  private static ZKClientConfig config(Optional<ZooKeeperTls> tls) {
+    ZKClientConfig config = tls.map(ZooKeeperTls::config).orElseGet(ZKClientConfig::new);
+    config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+    return config;
   }
 
   /** ZooKeeper's own choice among the servers, with shorter timeouts. */

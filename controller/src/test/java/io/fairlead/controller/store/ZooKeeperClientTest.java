@@ -30,4 +30,14 @@ class ZooKeeperClientTest {
       }
     }
   }
+
+  /** With SASL it would ask DNS for the server's name, and without an answer never connect. */
+  @Test
+  void itDoesNotAskForNamesOfServers() throws Exception {
+    try (CuratorFramework client = ZooKeeperClient.create("127.0.0.1:1")) {
+      client.start();
+      assertThat(client.getZookeeperClient().getZooKeeper().getClientConfig().isSaslClientEnabled())
+          .isFalse();
+    }
+  }
 }
