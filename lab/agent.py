@@ -27,8 +27,9 @@ def start_in_machine(server: MachineServer, controllers: int) -> None:
 
 
 def _command(server: Server, controllers: int, token: str) -> list[str]:
-    urls = [f"http://{topology.controller_address(n)}:{topology.REST_PORT}" for n in range(1, controllers + 1)]
-    addresses = f"{server.address},{server.address6}"
+    hosts = [server.variant.rack_address(topology.controller_address(number)) for number in range(1, controllers + 1)]
+    urls = [f"http://{topology.endpoint(host, topology.REST_PORT)}" for host in hosts]
+    addresses = ",".join(dict.fromkeys((server.address, server.address6)))
     words = ["--controller", ",".join(urls), "--token-file", token, "--address", addresses]
     words += server.form  # which is told how busy the server is (steering hunt)
     return [server.command, "agent", *words]

@@ -20,21 +20,22 @@ class Controller(Node):
         self, instance: Instance, router: Router, number: int, zookeepers: int, variant: Variant = USUAL
     ) -> None:
         """`number`: from 1; `zookeepers`: how many there are, on the first machines, or 0 for one inside this one."""
-        address = topology.controller_address(number)
-        super().__init__(instance, topology.controller_name(number), address, topology.rack_address6(address))
+        usual = topology.controller_address(number)
+        address, address6 = variant.rack_address(usual), topology.rack_address6(usual)
+        super().__init__(instance, topology.controller_name(number), address, address6)
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
-        self.namespace.ip(f"route add default via {topology.ROUTER}")
+        self.namespace.ip(*(f"route add {gateway}" for gateway in router.gateways()))
         self.zookeeper = ZooKeeper(self, number, zookeepers, variant) if number <= zookeepers else None
         if zookeepers:
-            self.store = ["--zookeeper", zookeeper.connect_string(zookeepers)]
+            self.store = ["--zookeeper", zookeeper.connect_string(zookeepers, variant)]
         else:
             self.store = ["--zookeeper", f"embedded:{self.directory / 'zookeeper-data'}"]
-            self.store += ["--zookeeper-listen", f"{self.address}:{topology.ZOOKEEPER_PORT}"]
+            self.store += ["--zookeeper-listen", topology.endpoint(self.address, topology.ZOOKEEPER_PORT)]
         if zookeepers > 1 or variant.login:
             login = zookeeper.login_file(self, zookeeper.CONTROLLERS_LOGIN, zookeeper.MUXES_LOGIN)
             self.store += ["--zookeeper-auth", str(login)]
-        listen = ["--listen", f"{self.address}:{topology.REST_PORT}"]
+        listen = ["--listen", topology.endpoint(self.address, topology.REST_PORT)]
         if variant.authorized:
             listen += ["--tokens", str(controllers_file(self.directory))]
         # Without the optimising compiler it starts in half the time, and it has little to do here.
@@ -62,7 +63,7 @@ class Controller(Node):
 
     def ctl(self, *words: str) -> str:
         """The output of fairleadctl here."""
-        api = f"http://{self.address}:{topology.REST_PORT}"
+        api = f"http://{topology.endpoint(self.address, topology.REST_PORT)}"
         return self.run(str(build.CTL), "--api", api, *self._token, *words)
 
     def metrics(self) -> dict[str, float]:

@@ -2,7 +2,8 @@
 """FRR in a node: zebra and bgpd with their sockets, configuration and logs in the node's own directory.
 
 The mux's side, by scripts/frr-config, redistributes kernel routes to VIPs and accepts nothing; the router's side
-accepts VIPs from every BGP speaker on the rack and announces nothing. Each family has a session of its own. The hold
+accepts VIPs from every BGP speaker on the rack and announces nothing. Each family has a session of its own, but on a
+rack with IPv6 alone one session carries both. The hold
 time is 9 s and there is no BFD: the kernel routes of a mux vanish with it, and bgpd, which still runs, withdraws them
 at once.
 """
@@ -38,6 +39,7 @@ router bgp {topology.ROUTER_AS}
  neighbor MUXES remote-as external
  neighbor MUXES6 peer-group
  neighbor MUXES6 remote-as external
+ neighbor MUXES6 capability extended-nexthop
  bgp listen range {topology.RACK} peer-group MUXES
  bgp listen range {topology.RACK6} peer-group MUXES6
  address-family ipv4 unicast
@@ -45,6 +47,10 @@ router bgp {topology.ROUTER_AS}
   neighbor MUXES activate
   neighbor MUXES prefix-list VIPS in
   neighbor MUXES prefix-list NOTHING out
+  neighbor MUXES6 activate
+  neighbor MUXES6 route-map GLOBAL in
+  neighbor MUXES6 prefix-list VIPS in
+  neighbor MUXES6 prefix-list NOTHING out
  exit-address-family
  address-family ipv6 unicast
   maximum-paths {topology.MUXES_MAX}
@@ -55,12 +61,12 @@ router bgp {topology.ROUTER_AS}
 """
 
 
-def mux_config(own_as: int, router_id: str) -> str:
-    """The configuration that scripts/frr-config writes for a mux of this lab, without BFD."""
+def mux_config(own_as: int, router_id: str, routers: list[str]) -> str:
+    """The configuration that scripts/frr-config writes for a mux of this lab, without BFD. `routers`: addresses."""
     words = ["--as", str(own_as), "--router-id", router_id, "--hold", "9", "--no-bfd"]
-    for router, vips in ((topology.ROUTER, topology.VIPS), (topology.ROUTER6, topology.VIPS6)):
-        words += ["--neighbor", f"{router}={topology.ROUTER_AS}", "--vips", vips]
-    return run([str(FRR_CONFIG), *words])
+    for router in routers:
+        words += ["--neighbor", f"{router}={topology.ROUTER_AS}"]
+    return run([str(FRR_CONFIG), *words, "--vips", topology.VIPS, "--vips", topology.VIPS6])
 
 
 class Frr:

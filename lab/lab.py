@@ -142,12 +142,12 @@ class Lab:
             settings["vmKernel"] = self.vm_kernel.release
         with held():
             self.instance = Instance.create(settings)
-        self.router = Router(self.instance)
+        self.router = Router(self.instance, self.variant)
         self.router.frr.start()
         for number in range(1, max(self.wanted_zookeepers, self.wanted_controllers) + 1):
             self.machines.append(Controller(self.instance, self.router, number, self.wanted_zookeepers, self.variant))
         if self.variant.runner:
-            self.runner = Runner(self.instance, self.router)
+            self.runner = Runner(self.instance, self.router, self.variant)
         for zookeeper in self.zookeepers:
             zookeeper.start()
         self.clients = [ClientNode(self.instance, self.router, number + 1) for number in range(CLIENTS)]

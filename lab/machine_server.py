@@ -55,9 +55,10 @@ class MachineServer(Server):
         archive: Path,
         variant: Variant = USUAL,
     ) -> None:
-        super().__init__(instance, number, window, machine=True)
+        super().__init__(instance, number, window, variant, machine=True)
         self.key = KEY_FILE if variant.tagged else None
         mac = f"52:54:00:00:00:{number:02x}"
+        self.gateways = router.gateways()
         plug = Plug(router.namespace.name, self.name, mac, topology.RACK_MTU, BRIDGE)
         self.machine = Machine(self.directory, kernel, archive, plug, self._setup(), MEMORY)
         self.process = self.program(PROCESS, self.machine.command(), self.machine.environment())
@@ -67,7 +68,7 @@ class MachineServer(Server):
         # The kernel created eth0 before the sysctls turned duplicate address detection off.
         places = [(address, "eth0") for address in self.interface_addresses] + [(vip, "lo") for vip in VIPS]
         addresses = [f"addr add {a} dev {device}{' nodad' if ':' in a else ''}" for a, device in places]
-        addresses += [f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)]
+        addresses += [f"route add {gateway}" for gateway in self.gateways]
         return SETUP.format(
             sysctls="\n".join(f"echo {value} >{path}" for path, value in paths.items()),
             mtu=topology.RACK_MTU,

@@ -30,13 +30,14 @@ class Mux(Node):
     ) -> None:
         if port not in PORTS:
             raise LabError(f"unknown mux port '{port}'; allowed: {', '.join(PORTS)}")
-        address = topology.mux_address(number)
-        super().__init__(instance, f"mux{number}", address, topology.rack_address6(address))
+        usual = topology.mux_address(number)
+        super().__init__(instance, f"mux{number}", variant.rack_address(usual), topology.rack_address6(usual))
         self.number = number
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
-        self.namespace.ip(f"route add default via {topology.ROUTER}", f"route add default via {topology.ROUTER6}")
-        self.frr = Frr(self, mux_config(topology.mux_as(number), self.address))
+        self.namespace.ip(*(f"route add {gateway}" for gateway in router.gateways()))
+        routers = list(dict.fromkeys((router.address, router.address6)))
+        self.frr = Frr(self, mux_config(topology.mux_as(number), usual, routers))
         login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 or variant.login else []
         key = ["--tag-key", str(key_file(self.directory))] if variant.tagged else []
         state = self.directory / "state"
@@ -46,7 +47,7 @@ class Mux(Node):
             [
                 str(variant.mux_of(number)),
                 *("--id", self.name),
-                *("--zookeeper", connect_string(max(1, zookeepers))),
+                *("--zookeeper", connect_string(max(1, zookeepers), variant)),
                 *login,
                 *key,
                 *("--port", f"{port}:eth0"),

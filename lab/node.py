@@ -27,7 +27,7 @@ SYSCTLS = {
 
 class Node:
     def __init__(self, instance: Instance, name: str, address: str, address6: str, machine: bool = False) -> None:
-        """With `machine` the namespace only holds QEMU."""
+        """With `machine` the namespace only holds QEMU. Both addresses are the same where the rack has IPv6 alone."""
         self.instance = instance
         self.name = name
         self.address = address
@@ -39,8 +39,8 @@ class Node:
 
     @property
     def interface_addresses(self) -> list[str]:
-        """Both addresses, with the prefix lengths of their networks."""
-        return [f"{self.address}/24", f"{self.address6}/64"]
+        """Its addresses, with the prefix lengths of their networks."""
+        return [f"{each}/{64 if is_ipv6(each) else 24}" for each in dict.fromkeys((self.address, self.address6))]
 
     def run(self, *argv: str) -> str:
         return self.namespace.run(*argv)
@@ -57,8 +57,13 @@ def route_hops(namespace: Namespace, destination: str) -> list[str]:
     """The next hops of the kernel's route to exactly `destination`; empty without one."""
     family = "-6" if is_ipv6(destination) else "-4"
     routes = json.loads(namespace.run("ip", "-json", family, "route", "show", "exact", destination) or "[]")
-    hops = [hop.get("gateway", hop.get("dev", "")) for route in routes for hop in route.get("nexthops", [route])]
+    hops = [_hop(hop) for route in routes for hop in route.get("nexthops", [route])]
     return sorted(hop for hop in hops if hop)
+
+
+def _hop(hop: dict) -> str:
+    """Of a route of IPv4 it may be an IPv6 address (via)."""
+    return hop.get("gateway") or hop.get("via", {}).get("host") or hop.get("dev", "")
 
 
 def wire(

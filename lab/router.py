@@ -8,6 +8,7 @@ from lab import topology
 from lab.frr import ROUTER, Frr
 from lab.instance import Instance
 from lab.node import Node
+from lab.variant import USUAL, Variant
 
 BRIDGE = "rack"
 SINGLE_MUX_TABLE = 100  # of the route to the only mux
@@ -22,8 +23,8 @@ HASHED_FIELDS = 0x37  # addresses, protocol, ports
 
 
 class Router(Node):
-    def __init__(self, instance: Instance) -> None:
-        super().__init__(instance, "router", topology.ROUTER, topology.ROUTER6)
+    def __init__(self, instance: Instance, variant: Variant = USUAL) -> None:
+        super().__init__(instance, "router", variant.rack_address(topology.ROUTER), topology.ROUTER6)
         self.namespace.sysctl(ipv4__ip_forward=1, ipv6__conf__all__forwarding=1)
         for family in ("ipv4", "ipv6"):
             self.namespace.sysctl(**{f"{family}__fib_multipath_hash_fields": HASHED_FIELDS})
@@ -36,6 +37,11 @@ class Router(Node):
             f"route add blackhole {topology.FLOOD_SOURCES}",
         )
         self.frr = Frr(self, ROUTER)
+
+    def gateways(self) -> list[str]:
+        """The default routes of machines on the rack, as words for ip; IPv4's may lead by an IPv6 address."""
+        by = f"inet6 {self.address}" if topology.is_ipv6(self.address) else self.address
+        return [f"0.0.0.0/0 via {by}", f"::/0 via {self.address6}"]
 
     def plug(self, interface: str) -> None:
         """Adds the far end of a machine's wire to the rack's bridge."""

@@ -5,11 +5,13 @@ from lab import topology
 from lab.instance import Instance
 from lab.node import Node, wire
 from lab.router import Router
+from lab.variant import USUAL, Variant
 
 
 class Runner(Node):
-    def __init__(self, instance: Instance, router: Router) -> None:
-        super().__init__(instance, "runner", topology.RUNNER, topology.rack_address6(topology.RUNNER))
+    def __init__(self, instance: Instance, router: Router, variant: Variant = USUAL) -> None:
+        address6 = topology.rack_address6(topology.RUNNER)
+        super().__init__(instance, "runner", variant.rack_address(topology.RUNNER), address6)
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
-        self.namespace.ip(f"route add default via {topology.ROUTER}")
+        self.namespace.ip(*(f"route add {gateway}" for gateway in router.gateways()))

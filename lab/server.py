@@ -39,8 +39,10 @@ def attachment(
 
     `key`: the file with the cluster's key; None: tags are not required.
     """
-    addresses, peers = f"{address},{topology.rack_address6(address)}", f"{topology.RACK},{topology.RACK6}"
-    own = ["--address", addresses, "--peers", peers, "--window", str(window)]
+    addresses, peers = [address, topology.rack_address6(address)], [topology.RACK, topology.RACK6]
+    if topology.is_ipv6(address):  # it has no other one
+        addresses, peers = addresses[:1], peers[1:]
+    own = ["--address", ",".join(addresses), "--peers", ",".join(peers), "--window", str(window)]
     own += [] if chaining else ["--no-chaining"]
     own += ["--tag-key", str(key)] if key else []
     return [command, "attach", *form, *own, *(["--clock-error", str(clock_seconds)] if clock_seconds else [])]
@@ -52,14 +54,14 @@ class Server(Node):
     key: Path | None  # where its commands run
     agent: Process | None = None
 
-    def __init__(
-        self, instance: Instance, number: int, window: int, machine: bool = False, chaining: bool = True
-    ) -> None:
-        address = topology.server_address(number)
-        super().__init__(instance, f"server{number}", address, topology.rack_address6(address), machine)
+    def __init__(self, instance: Instance, number: int, window: int, variant: Variant, machine: bool = False) -> None:
+        usual = topology.server_address(number)
+        address, address6 = variant.rack_address(usual), topology.rack_address6(usual)
+        super().__init__(instance, f"server{number}", address, address6, machine)
         self.number = number
         self.window = window
-        self.chaining = chaining
+        self.variant = variant
+        self.chaining = variant.chaining
 
     def start(self) -> None:
         """Starts it without waiting; see wait()."""
@@ -98,7 +100,7 @@ class XdpServer(Server):
     form = ("--interface", "eth0")
 
     def __init__(self, instance: Instance, router: Router, number: int, window: int, variant: Variant = USUAL) -> None:
-        super().__init__(instance, number, window, chaining=variant.chaining)
+        super().__init__(instance, number, window, variant)
         self.command = str(variant.server)
         self.mptcp = variant.mptcp
         self.key = key_file(self.directory) if variant.tagged else None
@@ -111,7 +113,7 @@ class XdpServer(Server):
         self.namespace.ip(
             # nginx cannot bind to an IPv6 address before its duplicate address detection ends, on lo as well.
             *(f"addr add {vip} dev lo{' nodad' if ':' in vip else ''}" for vip in VIPS),
-            *(f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)),
+            *(f"route add {gateway}" for gateway in router.gateways()),
         )
         directory = self.directory / "nginx"
         directory.mkdir(exist_ok=True)

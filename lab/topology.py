@@ -23,6 +23,9 @@ Muxes and servers have a cluster key (lab/cluster_key.py), so that packets to se
 The service of every lab is web, on the VIP 10.99.0.1. lab/dual.py adds one of both families, on 10.99.0.2 and
 2001:db8:99::1.
 
+A rack may have IPv6 alone (Variant.ipv4); clients keep both families, and the router's routes to VIPs of IPv4 lead by
+the muxes' IPv6 addresses.
+
 The last servers may be virtual machines, with a kernel of their own and the module in place of the XDP program: their
 namespace holds QEMU, and their eth0 is a TAP interface on the rack.
 
@@ -80,6 +83,11 @@ def rack_address6(address: str) -> str:
 def is_ipv6(address: str) -> bool:
     """Of an address or a network."""
     return ipaddress.ip_interface(address).version == 6
+
+
+def endpoint(address: str, port: int) -> str:
+    """ADDRESS:PORT as commands and URLs have it, IPv6 in brackets."""
+    return f"[{address}]:{port}" if is_ipv6(address) else f"{address}:{port}"
 
 
 def mux_as(number: int) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import build
+from lab.topology import rack_address6
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,14 @@ class Variant:
     login: bool = False  # controllers and muxes log in to ZooKeeper, also to a single one
     hold: int = 0  # seconds: holdSeconds of web
     steering: str = "ring"  # of web; othello and hunt need agents
+    ipv4: bool = True  # of the rack; without it its machines have IPv6 addresses alone
     encap: str = "gue"  # of web; with srv6 its backends have their IPv6 addresses
     # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
+
+    def rack_address(self, address: str) -> str:
+        """Of the machine that has this IPv4 address on the usual rack."""
+        return address if self.ipv4 else rack_address6(address)
 
     def mux_of(self, number: int) -> Path:
         """The program of a mux."""

@@ -33,8 +33,9 @@ CONTROLLERS_LOGIN = "controllers:lab-controllers-password"
 MUXES_LOGIN = "muxes:lab-muxes-password"
 
 
-def connect_string(count: int) -> str:
-    return ",".join(f"{topology.controller_address(n)}:{topology.ZOOKEEPER_PORT}" for n in range(1, count + 1))
+def connect_string(count: int, variant: Variant = USUAL) -> str:
+    addresses = [variant.rack_address(topology.controller_address(number)) for number in range(1, count + 1)]
+    return ",".join(topology.endpoint(address, topology.ZOOKEEPER_PORT) for address in addresses)
 
 
 def login_file(node: Node, *lines: str) -> Path:
@@ -61,7 +62,8 @@ class ZooKeeper:
             config += SMALL_DISK
         if count > 1:
             for other in range(1, count + 1):
-                config += f"server.{other}={topology.controller_address(other)}:2888:3888\n"
+                address = variant.rack_address(topology.controller_address(other))
+                config += f"server.{other}={topology.endpoint(address, 2888)}:3888\n"
         file = node.directory / "zookeeper.cfg"
         file.write_text(config)
         jvm = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true"]

@@ -175,6 +175,7 @@ def test_vtysh_takes_every_form(tmp_path: Path):
             "2",
         ],
         [*MINE[:4], *MINE[6:], "--vips", "2001:db8:99::1/128"],
+        [*MINE[:4], *MINE[6:], *VIPS],  # IPv4 by a session over IPv6: lab/tests/test_rack6.py
     ):
         (tmp_path / "frr.conf").write_text(frr_config(*arguments).stdout)
         done = subprocess.run(["vtysh", "-C", "-f", tmp_path / "frr.conf"], capture_output=True, text=True, check=False)
