@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-ZooKeeper speaks nothing but TLS and asks for certificates: the controller by itself, the mux through stunnel, with the
-configuration of distribution/examples. Tunnel and ZooKeeper go away and come back, and all certificates and their
-authority are replaced while everything runs.
+ZooKeeper speaks nothing but TLS and asks for certificates, by itself or through stunnel: the controller by itself,
+the mux through stunnel, with the configurations of distribution/examples. Tunnel and ZooKeeper go away and come back,
+and all certificates and their authority are replaced while everything runs.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from deadline import stays, until
 from free_port import free_port
 from mux_process import MuxProcess
 from pki import Authority
-from tunnel_process import Identity, TlsZooKeeper, Tunnel
+from tunnel_process import Identity, TlsZooKeeper, Tunnel, ZooKeeperBehindTunnel
 
 
 def trust(path: Path, *authorities: Authority) -> Path:
@@ -28,7 +28,8 @@ def trust(path: Path, *authorities: Authority) -> Path:
     return path
 
 
-def test_all_of_it_by_tls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [TlsZooKeeper, ZooKeeperBehindTunnel])
+def test_all_of_it_by_tls(kind: type[TlsZooKeeper], tmp_path: Path) -> None:
     old = Authority(tmp_path, "old")
     trusted = trust(tmp_path / "trusted.pem", old)
     server = Identity(tmp_path, "server").become(*old.sign("server1"))
@@ -36,7 +37,7 @@ def test_all_of_it_by_tls(tmp_path: Path) -> None:
     manager = Identity(tmp_path, "controller").become(*old.sign("controller1", "DNS:controller1"))
     folder = tmp_path / "zookeeper"
     folder.mkdir()
-    zookeeper = TlsZooKeeper(folder, trusted, server, host)
+    zookeeper = kind(folder, trusted, server, host)
     tunnel = Tunnel(tmp_path, zookeeper.address, trusted, host, "checkIP = 127.0.0.1")
     options = ["--zookeeper-tls-ca", str(trusted), "--zookeeper-tls-identity", str(manager.both)]
     controller = ControllerProcess(zookeeper.address, tmp_path, *options)
@@ -71,13 +72,16 @@ def test_all_of_it_by_tls(tmp_path: Path) -> None:
         lost = mux.logged(event="zookeeper_lost")
         trust(trusted, old, new)
         tunnel.reload()
+        zookeeper.reload()
         server.become(*new.sign("server2"))
         host.become(*new.sign("host2", "DNS:mux1"))
         manager.become(*new.sign("controller2", "DNS:controller1"))
         tunnel.reload()
+        zookeeper.reload()
         follows("changes while certificates are replaced")
         trust(trusted, new)
         tunnel.reload()
+        zookeeper.reload()
         until(zookeeper.answers, 60, "the server with its new certificate")
         assert mux.logged(event="zookeeper_lost") == lost, "connections that are open stay"
         tunnel.stop()

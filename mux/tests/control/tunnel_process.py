@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ZooKeeper server that speaks nothing but TLS, and stunnel before it, by the configuration that operators get."""
+"""
+ZooKeeper servers that speak nothing but TLS, by themselves or through stunnel, and the tunnel of a mux before them, by
+the configurations that operators get.
+"""
 
 import re
 import shutil
@@ -13,7 +16,7 @@ from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 from zookeeper_process import ROOT, ZooKeeperProcess
 
-EXAMPLE = ROOT / "distribution" / "examples" / "fairlead-zookeeper.conf"
+EXAMPLES = ROOT / "distribution" / "examples"
 READY = "Configuration successful"
 
 
@@ -54,6 +57,9 @@ class TlsZooKeeper(ZooKeeperProcess):
             + "ssl.clientAuth=need\nclient.certReload=true\n"
         )
 
+    def reload(self) -> None:
+        """It reads new certificates by itself."""
+
     def kazoo(self) -> KazooClient:
         files = {"certfile": str(self.client.certificate), "keyfile": str(self.client.key), "ca": str(self.authority)}
         return KazooClient(hosts=self.address, timeout=5, use_ssl=True, check_hostname=True, **files)
@@ -74,16 +80,18 @@ class TlsZooKeeper(ZooKeeperProcess):
 class Tunnel:
     """The example with other files and one server, whose name is checked as `check` says."""
 
-    def __init__(self, folder: Path, server: str, authority: Path, client: Identity, check: str):
+    example, section = EXAMPLES / "fairlead-zookeeper.conf", "[zk1]"
+
+    def __init__(self, folder: Path, server: str, authority: Path, own: Identity, check: str = ""):
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
         self.log_path = folder / f"tunnel-{self.port}.log"
         self.config = folder / f"tunnel-{self.port}.conf"
-        head = EXAMPLE.read_text().split("[zk1]")[0]
-        for key, path in (("CAfile", authority), ("cert", client.certificate), ("key", client.key)):
+        head = self.example.read_text().split(self.section)[0]
+        for key, path in (("CAfile", authority), ("cert", own.certificate), ("key", own.key)):
             head, count = re.subn(rf"(?m)^{key} = .*$", f"{key} = {path}", head)
-            assert count == 1, f"{EXAMPLE} has {count} lines of {key}"
-        self.config.write_text(f"{head}[zk1]\naccept = {self.address}\nconnect = {server}\n{check}\n")
+            assert count == 1, f"{self.example} has {count} lines of {key}"
+        self.config.write_text(f"{head}{self.section}\naccept = {self.address}\nconnect = {server}\n{check}\n")
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
@@ -115,3 +123,30 @@ class Tunnel:
 
     def logged(self, words: str) -> int:
         return self.log().count(words)
+
+
+class ServerTunnel(Tunnel):
+    """The example for a server's host."""
+
+    example, section = EXAMPLES / "fairlead-zookeeper-server.conf", "[zookeeper]"
+
+
+class ZooKeeperBehindTunnel(TlsZooKeeper):
+    """Without TLS of its own: it listens on loopback, and stunnel takes TLS for it."""
+
+    def __init__(self, folder: Path, authority: Path, own: Identity, client: Identity):
+        ZooKeeperProcess.__init__(self, folder)
+        self.authority, self.client = authority, client
+        self.tunnel = ServerTunnel(folder, self.address, authority, own)
+        self.address = self.tunnel.address
+
+    def launch(self) -> None:
+        super().launch()
+        self.tunnel.start()
+
+    def stop(self) -> None:
+        self.tunnel.stop()
+        super().stop()
+
+    def reload(self) -> None:
+        self.tunnel.reload()
