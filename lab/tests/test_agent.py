@@ -95,6 +95,34 @@ def test_kill_and_partition(agents: Lab) -> None:
     assert traffic.total is not None and traffic.total["broken"] == 0, traffic.broken()
 
 
+def listed(lab: Lab, number: int) -> str:
+    return lab.controller.ctl("backend", "list", SERVICE).splitlines()[number]
+
+
+def detached_alerts(lab: Lab) -> list[str]:
+    alerts = lab.api("GET", "/v1/overview")["alerts"]
+    return [alert["text"] for alert in alerts if alert["name"] == "FairleadServerDetached"]
+
+
+def test_detach(agents: Lab) -> None:
+    """A server whose XDP program is taken off its interface is shown as detached, until it is attached again."""
+    server = agents.servers[3]
+    assert listed(agents, 3).endswith("reporting") and not detached_alerts(agents)
+    server.run(server.command, "detach", *server.form)
+    try:
+        until("it is shown", lambda: listed(agents, 3).endswith("detached from eth0"), REPORT_SECONDS, pause=0.5)
+        assert agents.agents()[3]["form"] == {"kind": "bpf", "interface": "eth0", "attached": False}
+        assert "detached: eth0" in agents.controller.ctl("agents")
+        assert detached_alerts(agents) == [
+            f"Backend 3 of web ({server.address}) takes no packet: nothing is attached (eth0)."
+        ]
+        assert listed(agents, 1).endswith("reporting") and is_heard(agents, 3)
+    finally:
+        server.attach()
+    until("it is not any more", lambda: listed(agents, 3).endswith("reporting"), REPORT_SECONDS, pause=0.5)
+    assert not detached_alerts(agents)
+
+
 def refused(lab: Lab) -> float:
     found = [value for name, value in lab.controller.metrics().items() if name.startswith(REFUSED)]
     return sum(found)

@@ -25,6 +25,7 @@
 #include "answer.h"
 #include "exchange.h"
 #include "follower.h"
+#include "form.h"
 #include "pace.h"
 #include "readings.h"
 
@@ -175,6 +176,8 @@ static void post(struct agent *agent)
 	agent->report.has_events = follower_has_events(agent->follower);
 	agent->report.lost_events = follower_lost(agent->follower);
 	agent->known = known(agent);
+	if (agent->report.form)
+		agent->report.is_attached = agent->options.readings.form->is_attached(agent->report.interface);
 	text = report_write(&agent->report, agent->census);
 	if (!text)
 		fail(agent, "report", "there is no memory");
@@ -229,7 +232,7 @@ static bool is_current(const struct agent *agent, const struct services *service
 {
 	const struct services *current = census_services(agent->census);
 
-	return current && !strcmp(current->version, services->version);
+	return current && !strcmp(current->version, services->version) && current->asks_form == services->asks_form;
 }
 
 static void end_fetch(struct agent *agent, const struct exchange_result *result)
@@ -400,6 +403,10 @@ static void name_report(struct agent *agent)
 	for (unsigned i = 0; i < agent->options.address_count; i++)
 		options_address_text(&agent->options.addresses[i], report->addresses[i]);
 	report->address_count = agent->options.address_count;
+	if (agent->options.readings.form) {
+		report->form = agent->options.readings.form->word;
+		report->interface = agent->options.readings.interface;
+	}
 }
 
 static int start(struct agent *agent)

@@ -145,6 +145,15 @@ static json_t *services_make(const struct report *report, struct census *census,
 	return list;
 }
 
+/* NULL: the controller does not ask, or it is not known. */
+static json_t *form_make(const struct report *report, const struct services *services)
+{
+	if (!services->asks_form || !report->form || report->is_attached < 0)
+		return NULL;
+	return json_pack("{s:s, s:s*, s:b}", "kind", report->form, "interface", report->interface, "attached",
+			 report->is_attached);
+}
+
 static json_t *addresses_make(const struct report *report)
 {
 	json_t *list = json_array();
@@ -166,11 +175,11 @@ char *report_write(const struct report *report, struct census *census)
 	question_answer_all(census, answers);
 	list = services_make(report, census, answers);
 	if (list)
-		root = json_pack("{s:i, s:s, s:I, s:s, s:s, s:o, s:s, s:I, s:o}", "format", 1, "boot", report->boot,
-				 "sequence", (json_int_t)report->sequence, "version", FAIRLEAD_VERSION, "mode",
-				 report->has_events ? "events" : "dumps", "addresses", addresses_make(report),
+		root = json_pack("{s:i, s:s, s:I, s:s, s:s, s:o, s:s, s:I, s:o, s:o*}", "format", 1, "boot",
+				 report->boot, "sequence", (json_int_t)report->sequence, "version", FAIRLEAD_VERSION,
+				 "mode", report->has_events ? "events" : "dumps", "addresses", addresses_make(report),
 				 "servicesVersion", services->version, "lostEvents", (json_int_t)report->lost_events,
-				 "services", list);
+				 "services", list, "form", form_make(report, services));
 	if (root)
 		text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);

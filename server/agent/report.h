@@ -17,6 +17,9 @@ struct report {
 	char addresses[REPORT_ADDRESSES_MAX][46];
 	size_t address_count;
 	fl_u64 lost_events;
+	const char *form;      /* that serves here; NULL: not known */
+	const char *interface; /* NULL with the module */
+	int is_attached;       /* negative: not known */
 };
 
 struct load_figures;

@@ -46,6 +46,7 @@ struct endpoint {
 
 struct services {
 	char version[SERVICES_VERSION_MAX + 1];
+	bool asks_form; /* reports are to say whether a server is attached */
 	size_t count;
 	struct service *list;
 	size_t endpoint_count;

@@ -167,15 +167,15 @@ static bool age_read(const struct reader *reader, const json_t *object, fl_u32 *
 	return true;
 }
 
-/* Absent where connections have one bucket. */
-static bool two_buckets_read(const struct reader *reader, const json_t *object, bool *two_buckets)
+/* Absent is false. */
+static bool flag_read(const char *where, const json_t *object, const char *key, bool *flag)
 {
-	const json_t *value = json_object_get(object, "twoBuckets");
+	const json_t *value = json_object_get(object, key);
 
-	*two_buckets = json_is_true(value);
+	*flag = json_is_true(value);
 	if (!value || json_is_boolean(value) || json_is_null(value))
 		return true;
-	return fields_refuse(reader->where, "twoBuckets", "", "true or false, or none");
+	return fields_refuse(where, key, "", "true or false, or none");
 }
 
 /* Whether the server may pass new connections on, and how it decides that. */
@@ -224,7 +224,8 @@ static bool service_read(struct reader *reader, const json_t *object, bool *serv
 	    (json_object_get(object, "holdSeconds") &&
 	     !fields_number(reader->where, object, "holdSeconds", 0, SECONDS_MAX, &seconds)) ||
 	    !age_read(reader, object, &service->age_seconds) ||
-	    !two_buckets_read(reader, object, &service->two_buckets) || !hunt_read(reader, object, service))
+	    !flag_read(reader->where, object, "twoBuckets", &service->two_buckets) ||
+	    !hunt_read(reader, object, service))
 		return false;
 	if (buckets & (buckets - 1))
 		return fields_refuse(reader->where, "buckets", "", "a power of two");
@@ -289,6 +290,7 @@ static bool read_all(struct reader *reader, const json_t *root)
 
 	if (!fields_number(document, root, "format", 1, 1, &format) ||
 	    !fields_text(document, root, "version", SERVICES_VERSION_MAX, &version) ||
+	    !flag_read(document, root, "asksForm", &services->asks_form) ||
 	    !fields_list(document, root, "services", JSON_OBJECT, SERVICES_MAX, &list))
 		return false;
 	snprintf(services->version, sizeof(services->version), "%s", version);

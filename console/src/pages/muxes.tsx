@@ -248,6 +248,14 @@ const AGENT_COLUMNS: Column<Agent>[] = [
     render: (row) => <span class={AGENT_CLASS[row.state]}>{row.state.replace("_", " ")}</span>,
   },
   {
+    key: "form", title: "Server side", value: (row) => (row.form ? `${row.form.attached}` : ""),
+    render: (row) => {
+      if (!row.form) return "–";
+      const place = row.form.interface ?? row.form.kind;
+      return row.form.attached ? place : <span class="bad">detached: {place}</span>;
+    },
+  },
+  {
     key: "age", title: "Last report", isNumber: true, value: (row) => row.ageSeconds ?? -1,
     render: (row) => (row.ageSeconds === undefined ? "–" : `${duration(row.ageSeconds)} ago`),
   },

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What reports say of the load of a service with two buckets, whatever happens to the form and to answers. */
+/*
+ * What reports say of the load of a service with two buckets, whatever happens to the form and to answers, and of the
+ * form itself.
+ */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,17 +20,22 @@
 static const char document[] = "{\"format\": 1, \"version\": \"1\", \"services\": [" SERVICE(
     "web", "1", "10.99.0.1", ", \"twoBuckets\": true") ", " SERVICE("api", "2", "10.99.0.2", "") "]}";
 
-static struct census *census_of(void)
+static struct census *census_from(const char *text)
 {
 	static const struct services_mangle plain = {
 	    false, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0, 7}}, {{0}}};
 	struct fl_siphash_key seed = {5, 6};
 	struct census *census = census_new(&seed);
 
-	assert_true(census_serve(census, services_read(document, strlen(document), &plain)));
+	assert_true(census_serve(census, services_read(text, strlen(text), &plain)));
 	census_dump_begin(census, 1);
 	census_dump_end(census, true);
 	return census;
+}
+
+static struct census *census_of(void)
+{
+	return census_from(document);
 }
 
 /* The load of a service in the next report; NULL: it has none. */
@@ -104,10 +113,47 @@ static void loads(void **state)
 	census_free(census);
 }
 
+/* What the report says of the form, as JSON; "" if nothing. */
+static void expect_form(struct census *census, const struct report *report, const char *expected)
+{
+	char *text = report_write(report, census), *form;
+	json_t *root = json_loads(text, 0, NULL);
+
+	form = json_dumps(json_object_get(root, "form"), JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(form ? form : "", expected);
+	free(form);
+	json_decref(root);
+	free(text);
+}
+
+static void forms(void **state)
+{
+	static const char none[] = "{\"format\": 1, \"version\": \"1\", \"services\": []}";
+	static const char asks[] = "{\"format\": 1, \"version\": \"1\", \"asksForm\": true, \"services\": []}";
+	struct census *older = census_from(none), *census = census_from(asks);
+	struct report report = {.boot = "0", .has_events = true, .is_attached = 1};
+
+	(void)state;
+	expect_form(census, &report, ""); /* the agent was not told where to look */
+	report.form = "bpf";
+	report.interface = "eth0";
+	expect_form(census, &report, "{\"attached\":true,\"interface\":\"eth0\",\"kind\":\"bpf\"}");
+	expect_form(older, &report, "");
+	report.is_attached = 0;
+	expect_form(census, &report, "{\"attached\":false,\"interface\":\"eth0\",\"kind\":\"bpf\"}");
+	report.is_attached = -EPERM;
+	expect_form(census, &report, "");
+	report = (struct report){.boot = "0", .form = "module", .is_attached = 1};
+	expect_form(census, &report, "{\"attached\":true,\"kind\":\"module\"}");
+	census_free(older);
+	census_free(census);
+}
+
 int main(void)
 {
 	struct vectors_tests tests = {NULL, 0};
 
 	vectors_add_plain(&tests, "loads", loads, NULL);
+	vectors_add_plain(&tests, "forms", forms, NULL);
 	return vectors_run("report", &tests);
 }

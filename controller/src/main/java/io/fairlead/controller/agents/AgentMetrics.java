@@ -51,6 +51,7 @@ public final class AgentMetrics implements MultiCollector {
     return MetricSnapshots.of(
         states(all),
         withoutEvents(reporting),
+        detached(all),
         perBackend(
             "fairlead_controller_agent_age_seconds",
             "Age of the last report about the backend",
@@ -161,6 +162,21 @@ public final class AgentMetrics implements MultiCollector {
         gauge(
             "fairlead_controller_agents_without_events",
             "Backends whose agents only read socket tables now and then");
+    counts.forEach(
+        (service, count) -> gauge.dataPoint(point(Labels.of("service", service), count)));
+    return gauge.build();
+  }
+
+  private GaugeSnapshot detached(List<AgentView> all) {
+    Map<String, Integer> counts = new TreeMap<>();
+    services.get().forEach(service -> counts.put(service, 0));
+    all.stream()
+        .filter(AgentView::isDetached)
+        .forEach(agent -> counts.merge(agent.service(), 1, Integer::sum));
+    GaugeSnapshot.Builder gauge =
+        gauge(
+            "fairlead_controller_agents_detached",
+            "Backends whose agents say that nothing is attached that takes packets of muxes");
     counts.forEach(
         (service, count) -> gauge.dataPoint(point(Labels.of("service", service), count)));
     return gauge.build();

@@ -70,7 +70,12 @@ public final class AgentReports implements LiveConnections {
    *     another state of the services
    */
   public record Seen(
-      Duration age, String version, String mode, long lostEvents, Optional<Heard> service) {
+      Duration age,
+      String version,
+      String mode,
+      long lostEvents,
+      Optional<Report.Form> form,
+      Optional<Heard> service) {
     public boolean isSilent() {
       return age.compareTo(SILENCE) > 0;
     }
@@ -298,6 +303,7 @@ public final class AgentReports implements LiveConnections {
                     agent.report().version(),
                     agent.report().mode(),
                     agent.report().lostEvents(),
+                    agent.report().form(),
                     Optional.ofNullable(agent.services().get(service))
                         .filter(entry -> entry.service() == at.service())
                         .map(Entry::heard)));

@@ -27,6 +27,7 @@ public record AgentView(
     Optional<String> version,
     Optional<String> mode,
     Optional<Long> lostEvents,
+    Optional<Report.Form> form,
     Optional<Long> established,
     Optional<Long> halfOpen,
     Optional<Report.AcceptQueue> acceptQueue,
@@ -94,12 +95,20 @@ public record AgentView(
         seen.map(Seen::version),
         seen.map(Seen::mode),
         seen.map(Seen::lostEvents),
+        seen.flatMap(Seen::form),
         heard.map(each -> each.report().established()),
         heard.map(each -> each.report().halfOpen()),
         heard.flatMap(each -> each.report().acceptQueue()),
         heard.flatMap(each -> rate(each, each.report().opened())),
         heard.flatMap(each -> rate(each, each.report().closed())),
         heard.flatMap(Load::of));
+  }
+
+  /** Whether the agent says that no server is attached, which takes no packet of muxes then. */
+  @JsonIgnore
+  public boolean isDetached() {
+    return (state == State.REPORTING || state == State.COUNTING)
+        && form.filter(each -> !each.attached()).isPresent();
   }
 
   /** By service, then by number. */

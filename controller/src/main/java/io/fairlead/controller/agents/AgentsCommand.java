@@ -31,6 +31,7 @@ public final class AgentsCommand extends Verb {
             "BACKEND",
             "ADDRESS",
             "AGENT",
+            "SERVER SIDE",
             "AGE",
             "MODE",
             "ESTABLISHED",
@@ -49,6 +50,7 @@ public final class AgentsCommand extends Verb {
           agent.path("backend").asText(),
           agent.path("address").asText(),
           agent.path("state").asText().replace('_', ' '),
+          form(agent.path("form")),
           cell(agent, "ageSeconds"),
           cell(agent, "mode"),
           cell(agent, "established"),
@@ -66,6 +68,15 @@ public final class AgentsCommand extends Verb {
               : NONE);
     }
     table.print(out());
+  }
+
+  /** As of the last report. */
+  private static String form(JsonNode form) {
+    if (form.isMissingNode()) {
+      return NONE;
+    }
+    String word = form.path("attached").asBoolean() ? "" : "detached: ";
+    return word + form.path("interface").asText(form.path("kind").asText());
   }
 
   private static String cell(JsonNode agent, String field) {

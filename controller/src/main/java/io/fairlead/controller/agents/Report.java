@@ -2,6 +2,7 @@
 package io.fairlead.controller.agents;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Optional;
 
@@ -14,6 +15,7 @@ import java.util.Optional;
  * @param addresses of the server
  * @param servicesVersion of the services that the agent counts for
  * @param lostEvents of the kernel, since the agent started
+ * @param form of the server side; absent if the agent does not watch it, or is of an older version
  */
 public record Report(
     int format,
@@ -24,12 +26,27 @@ public record Report(
     List<String> addresses,
     String servicesVersion,
     long lostEvents,
-    List<Service> services) {
+    List<Service> services,
+    Optional<Form> form) {
   public static final int FORMAT = 1;
 
   public Report {
     addresses = List.copyOf(addresses);
     services = List.copyOf(services);
+  }
+
+  /**
+   * What takes packets of muxes on the server.
+   *
+   * @param kind "bpf" or "module"
+   * @param iface where it is to be attached; absent with the module, which serves them all
+   */
+  public record Form(
+      String kind, @JsonProperty("interface") Optional<String> iface, boolean attached) {
+    /** Where it should be, in words. */
+    public String place() {
+      return iface.orElse(kind);
+    }
   }
 
   /**

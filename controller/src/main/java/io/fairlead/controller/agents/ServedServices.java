@@ -31,8 +31,10 @@ public final class ServedServices {
    * The answer to an agent.
    *
    * @param version of the services
+   * @param asksForm whether reports are to say if a server is attached: agents do not tell older
+   *     controllers, who would refuse it
    */
-  public record View(int format, String version, List<ServedService> services) {}
+  public record View(int format, String version, boolean asksForm, List<ServedService> services) {}
 
   /** A service and the backends at an address. */
   private record Spot(ServiceConfig config, Backend backend) {}
@@ -136,7 +138,7 @@ public final class ServedServices {
                             .toList())));
     String version =
         Hashing.sha256().hashBytes(Answer.encode(served).getBytes()).toString().substring(0, 16);
-    return new View(Report.FORMAT, version, served);
+    return new View(Report.FORMAT, version, true, served);
   }
 
   /** Where these addresses stand, by ascending name of the service. */

@@ -331,7 +331,11 @@ public final class BackendCommands {
             + " was",
         "heard of since the leader leads; or unknown, when no controller leads. A silent one may"
             + " mean",
-        "that the machine is gone; an agent does not see whether the server side is attached."
+        "that the machine is gone. \"detached from eth0\" is a server whose XDP program is gone"
+            + " from",
+        "there, or whose module serves no more: it takes no packet of the muxes. An agent sees"
+            + " that",
+        "if it was started with --interface or --form module."
       })
   static final class ListAll extends Verb {
     @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
@@ -385,6 +389,12 @@ public final class BackendCommands {
 
     private static String agent(JsonNode agent) {
       String state = agent == null ? "never_heard" : agent.path("state").asText();
+      JsonNode form = agent == null ? MissingNode.getInstance() : agent.path("form");
+      if (!state.equals("silent") && !form.path("attached").asBoolean(true)) {
+        return form.has("interface")
+            ? "detached from " + form.path("interface").asText()
+            : "detached: no " + form.path("kind").asText() + " serves";
+      }
       return switch (state) {
         case "never_heard" -> "none";
         case "silent" -> "silent for %.0f s".formatted(agent.path("ageSeconds").asDouble());

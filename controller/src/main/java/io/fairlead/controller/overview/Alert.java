@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.overview;
 
+import io.fairlead.controller.agents.AgentView;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.probes.HealthView;
@@ -26,6 +27,7 @@ public record Alert(
   static List<Alert> of(
       List<Overview.Service> services,
       List<MuxView> muxes,
+      List<AgentView> agents,
       Map<String, Long> generations,
       List<HealthView> health) {
     List<Alert> alerts = new ArrayList<>();
@@ -37,6 +39,21 @@ public record Alert(
     }
     for (MuxView mux : muxes) {
       of(mux, generations, alerts);
+    }
+    for (AgentView agent : agents) {
+      if (agent.isDetached()) {
+        alerts.add(
+            critical(
+                "FairleadServerDetached",
+                "Backend %d of %s (%s) takes no packet: nothing is attached (%s)."
+                    .formatted(
+                        agent.backend(),
+                        agent.service(),
+                        agent.address(),
+                        agent.form().orElseThrow().place()),
+                agent.service(),
+                null));
+      }
     }
     for (HealthView view : health) {
       if (view.panic()) {
@@ -62,6 +79,14 @@ public record Alert(
           critical(
               "NoBackend",
               "%s has no backend that takes new connections.".formatted(name),
+              name,
+              null));
+    }
+    if (service.silent() > 0) {
+      alerts.add(
+          warning(
+              "FairleadAgentSilent",
+              "Agents of %d backends of %s are silent.".formatted(service.silent(), name),
               name,
               null));
     }

@@ -38,7 +38,9 @@ public record Overview(
 
   /**
    * @param reporting backends whose agents report
-   * @param connections by those; absent if none reports
+   * @param silent backends whose agents reported once
+   * @param detached backends of which agents say that their server takes no packet of muxes
+   * @param connections by those that report; absent if none does
    * @param muxesServing that serve it, of any generation
    * @param muxesBehind of those, that have yet to apply its latest generation
    */
@@ -51,6 +53,8 @@ public record Overview(
       int draining,
       int unhealthy,
       int reporting,
+      int silent,
+      int detached,
       Optional<Long> connections,
       Optional<Double> openedPerSecond,
       int muxesServing,
@@ -77,7 +81,7 @@ public record Overview(
   /**
    * An address that backends have.
    *
-   * @param state of its backends, the worst: "unhealthy", "draining" or "active"
+   * @param state of its backends, the worst: "detached", "unhealthy", "draining" or "active"
    * @param connections by its agent; absent if it does not report
    */
   public record Server(
@@ -90,11 +94,15 @@ public record Overview(
   /** What agents say of one service or server, summed up. */
   private static final class Sum {
     private int reporting;
+    private int silent;
+    private int detached;
     private long connections;
     private double opened;
     private boolean isRateKnown;
 
     void add(AgentView agent) {
+      silent += agent.state() == AgentView.State.SILENT ? 1 : 0;
+      detached += agent.isDetached() ? 1 : 0;
       if (agent.state() != AgentView.State.REPORTING || agent.established().isEmpty()) {
         return;
       }
@@ -120,7 +128,8 @@ public record Overview(
 
   /** A server while it is put together. */
   private static final class Host {
-    private static final List<String> WORST_LAST = List.of("active", "draining", "unhealthy");
+    private static final List<String> WORST_LAST =
+        List.of("active", "draining", "unhealthy", "detached");
 
     private final Sum sum = new Sum();
     private final TreeSet<String> services = new TreeSet<>();
@@ -152,6 +161,9 @@ public record Overview(
       Host host = byAddress.computeIfAbsent(agent.address(), address -> new Host());
       host.sum.add(agent);
       host.services.add(agent.service());
+      if (agent.isDetached()) {
+        host.state("detached");
+      }
     }
     List<Service> services = new ArrayList<>();
     Map<String, Long> generations = new HashMap<>();
@@ -171,7 +183,11 @@ public record Overview(
             .limit(SERVERS)
             .toList();
     return new Overview(
-        services, seen, servers, byAddress.size(), Alert.of(services, muxes, generations, health));
+        services,
+        seen,
+        servers,
+        byAddress.size(),
+        Alert.of(services, muxes, agents, generations, health));
   }
 
   private static Service service(
@@ -199,6 +215,8 @@ public record Overview(
         counts[1],
         counts[2],
         sum.reporting,
+        sum.silent,
+        sum.detached,
         sum.connections(),
         sum.opened(),
         serving.size(),

@@ -20,6 +20,11 @@ class AgentMetricsTest {
   private static final Offers OFFERS = new Offers(130, 90, 40);
 
   private static AgentView view(int backend, Duration age, Optional<Report.Load> load) {
+    return view(backend, age, load, Optional.empty());
+  }
+
+  private static AgentView view(
+      int backend, Duration age, Optional<Report.Load> load, Optional<Report.Form> form) {
     Report.Service service =
         new Report.Service(
             "app", 9, 3, Optional.empty(), 5, 4, Optional.empty(), Optional.empty(), load);
@@ -33,6 +38,7 @@ class AgentMetricsTest {
                 "0.1.0",
                 "events",
                 0,
+                form,
                 Optional.of(new Heard(service, Optional.of(Duration.ofSeconds(10)), OFFERS)))));
   }
 
@@ -70,6 +76,25 @@ class AgentMetricsTest {
     assertThat(lines(scrape, "fairlead_controller_agent_passed_share"))
         .as("of the latest reports")
         .containsExactly("{service=\"app\"} " + 20.0 / 60);
+  }
+
+  private static Optional<Report.Form> form(boolean attached) {
+    return Optional.of(new Report.Form("bpf", Optional.of("eth0"), attached));
+  }
+
+  @Test
+  void detachedServersAreCountedAsLongAsTheirAgentsAreHeard() throws IOException {
+    Duration now = Duration.ofSeconds(1);
+    String scrape =
+        scrape(
+            view(1, now, Optional.empty(), form(true)),
+            view(2, now, Optional.empty(), form(false)),
+            view(3, now, Optional.empty()),
+            view(4, Duration.ofSeconds(31), Optional.empty(), form(false)));
+    assertThat(lines(scrape, "fairlead_controller_agents_detached"))
+        .containsExactly("{service=\"app\"} 1.0");
+    assertThat(lines(scrape(), "fairlead_controller_agents_detached"))
+        .containsExactly("{service=\"app\"} 0.0");
   }
 
   @Test

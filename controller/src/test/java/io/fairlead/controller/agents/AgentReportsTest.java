@@ -49,7 +49,16 @@ class AgentReportsTest {
 
   private static Report report(String boot, long sequence, Report.Service... services) {
     return new Report(
-        1, boot, sequence, "0.1.0", "events", List.of("10.2.0.7"), "v", 0, List.of(services));
+        1,
+        boot,
+        sequence,
+        "0.1.0",
+        "events",
+        List.of("10.2.0.7"),
+        "v",
+        0,
+        List.of(services),
+        Optional.empty());
   }
 
   private static Report.Service web(long established, Report.Answer answer) {

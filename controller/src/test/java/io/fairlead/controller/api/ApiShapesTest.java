@@ -412,6 +412,7 @@ class ApiShapesTest extends ServedApi {
         """
         {"format":1,"boot":"000102030405060708090a0b0c0d0e0f","sequence":1,"version":"0.1.0",
          "mode":"events","addresses":["fd00::8"],"servicesVersion":"%s","lostEvents":0,
+         "form":{"kind":"bpf","interface":"eth0","attached":true},
          "services":[{"name":"web","established":812,"halfOpen":3,
           "acceptQueue":{"length":0,"limit":511},"opened":40,"closed":38,
           "answer":{"question":"%s","connections":1,"buckets":"AAE="}}]}\
@@ -434,6 +435,7 @@ class ApiShapesTest extends ServedApi {
     JsonObject heard = expect(200, "GET", "/v1/agents", "").array().getJsonObject(0);
     assertThat(heard.getString("state")).isEqualTo("reporting");
     assertThat(heard.getInteger("established")).isEqualTo(812);
+    assertThat(heard.getJsonObject("form").getString("interface")).isEqualTo("eth0");
   }
 
   @Test

@@ -30,12 +30,37 @@ class TransitionVerbsTest extends ServedApi {
   void theListSaysWhatIsHeardOfAgents() {
     done("backend add web 2 10.1.0.22");
     assertThat(done("backend list web")).containsPattern("1 +10.1.0.21 .* none\n +2 .* none\n");
-    String version = client.get("/v1/agent/services").json().getString("version");
-    JsonObject report =
-        AgentRequests.report(1, version, "10.1.0.21", AgentRequests.service("web", 1));
-    assertThat(client.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
+    report(1, null);
     assertThat(done("backend list web"))
         .containsPattern("1 +10.1.0.21 .* reporting\n +2 .* none\n");
+    assertThat(done("agents")).containsPattern("web +1 +10.1.0.21 +reporting +- ");
+  }
+
+  /** Of backend 1. */
+  private void report(int sequence, JsonObject form) {
+    JsonObject services = client.get("/v1/agent/services").json();
+    assertThat(services.getBoolean("asksForm")).isTrue();
+    JsonObject report =
+        AgentRequests.report(
+            sequence, services.getString("version"), "10.1.0.21", AgentRequests.service("web", 1));
+    if (form != null) {
+      report.put("form", form);
+    }
+    assertThat(client.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
+  }
+
+  @Test
+  void listsSayThatAServerIsDetached() {
+    JsonObject form = new JsonObject().put("kind", "bpf").put("interface", "eth0");
+    report(1, form.copy().put("attached", true));
+    assertThat(done("backend list web")).containsPattern("1 +10.1.0.21 .* reporting\n");
+    assertThat(done("agents")).containsPattern("web +1 +10.1.0.21 +reporting +eth0 ");
+    report(2, form.copy().put("attached", false));
+    assertThat(done("backend list web")).containsPattern("1 +10.1.0.21 .* detached from eth0\n");
+    assertThat(done("agents")).containsPattern("web +1 +10.1.0.21 +reporting +detached: eth0 ");
+    report(3, new JsonObject().put("kind", "module").put("attached", false));
+    assertThat(done("backend list web"))
+        .containsPattern("1 +10.1.0.21 .* detached: no module serves\n");
   }
 
   @Test

@@ -7,6 +7,7 @@ import static io.fairlead.controller.muxes.Muxes.serving;
 import static io.fairlead.controller.muxes.Muxes.unsupported;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.agents.AgentRequests;
 import io.fairlead.controller.api.ServedApi;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -85,6 +86,28 @@ class OverviewTest extends ServedApi {
         .isEqualTo(1);
     assertThat(overview.getJsonArray("muxes").getJsonObject(0).getInteger("behind")).isEqualTo(1);
     assertThat(alerts(overview)).containsExactly("warning FairleadMuxBehind");
+  }
+
+  @Test
+  void aServerThatIsDetachedIsNamed() {
+    create("web", 1, backend(1, 100) + "," + backend(2, 100));
+    plane.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", serving(2))));
+    String version = client.get("/v1/agent/services").json().getString("version");
+    JsonObject form =
+        new JsonObject().put("kind", "bpf").put("interface", "eth0").put("attached", false);
+    JsonObject report =
+        AgentRequests.report(1, version, "10.2.0.1", AgentRequests.service("web", 1))
+            .put("form", form);
+    assertThat(client.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
+    JsonObject overview = overview();
+    JsonObject web = overview.getJsonArray("services").getJsonObject(0);
+    assertThat(web.getInteger("detached")).isEqualTo(1);
+    assertThat(web.getInteger("silent")).isZero();
+    assertThat(overview.getJsonArray("servers").getJsonObject(0).getString("state"))
+        .isEqualTo("detached");
+    assertThat(alerts(overview)).containsExactly("critical FairleadServerDetached");
+    assertThat(overview.getJsonArray("alerts").getJsonObject(0).getString("text"))
+        .isEqualTo("Backend 1 of web (10.2.0.1) takes no packet: nothing is attached (eth0).");
   }
 
   @Test

@@ -184,7 +184,8 @@ class HealthServiceTest {
               List.of(address),
               "v",
               0,
-              List.of());
+              List.of(),
+              Optional.empty());
       ((AgentReports) controller.liveConnections())
           .accept(
               report,

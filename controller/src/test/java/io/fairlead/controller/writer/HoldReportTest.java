@@ -111,7 +111,8 @@ class HoldReportTest {
                       List.of("10.1.0.2"),
                       "v",
                       0,
-                      List.of(web)),
+                      List.of(web),
+                      Optional.empty()),
                   Set.of(address),
                   true,
                   List.of(new AgentReports.Place(config(), List.of(2))))

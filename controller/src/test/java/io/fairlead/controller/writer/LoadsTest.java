@@ -129,7 +129,8 @@ class LoadsTest {
             List.of(address),
             "v",
             0,
-            List.of(web));
+            List.of(web),
+            Optional.empty());
     ((AgentReports) controller.liveConnections())
         .accept(
             report,
