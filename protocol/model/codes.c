@@ -40,12 +40,24 @@ struct codes codes_first(const struct codes_setting *setting)
 	return codes;
 }
 
+bool codes_is_quiet(const struct codes_setting *setting, const struct codes *codes, unsigned generation)
+{
+	return setting->absence != WORLD_PRESENT && generation > codes->pair.late && generation <= codes->pair.newest &&
+	       codes->pair.generation[generation].committed >= CODES_QUIET;
+}
+
+/* Whether the late mux gets no packet any more. */
+static bool has_withdrawn(const struct codes_setting *setting, const struct codes *codes)
+{
+	return setting->absence == WORLD_ABSENT && codes_is_quiet(setting, codes, codes->pair.late + 1U);
+}
+
 /* Whether something is due, so that no time passes before it. */
 static bool is_due(const struct codes_setting *setting, const struct codes *codes)
 {
 	if (!setting->renewed && !setting->timely)
 		return false;
-	if (codes->pair.late < codes->pair.newest &&
+	if (setting->absence == WORLD_PRESENT && codes->pair.late < codes->pair.newest &&
 	    codes->pair.generation[codes->pair.late + 1].committed >= CODES_PROMPT)
 		return true;
 	for (uint8_t b = 0; b < PAIR_BUCKETS; b++)
@@ -101,7 +113,7 @@ unsigned codes_steps(const struct codes_setting *setting, const struct codes *co
 	n += steps_of_controller(setting, codes, steps + n);
 	n += pair_steps(&setting->pair, &codes->pair, steps + n);
 	steps[n++] = (struct world_step){CODES_PACKET, WORLD_CURRENT};
-	if (codes->pair.late < codes->pair.newest)
+	if (codes->pair.late < codes->pair.newest && !has_withdrawn(setting, codes))
 		steps[n++] = (struct world_step){CODES_PACKET, WORLD_LATE};
 	steps[n++] = (struct world_step){PAIR_SETTLE, 0};
 	return n;
@@ -251,6 +263,16 @@ static void change_leader(struct codes *codes)
 	codes->complete = codes->pair.home == WORLD_NONE;
 }
 
+/* Whether reports do not count before the late mux, which lacks the generation, has applied it or withdrawn. */
+static bool counts(const struct codes_setting *setting, const struct codes *codes, unsigned generation)
+{
+	if (!codes_has_rule(setting, CODES_RULE_MUXES))
+		return false;
+	if (setting->absence == WORLD_PRESENT)
+		return true;
+	return codes_has_rule(setting, CODES_RULE_ABSENT) && !codes_is_quiet(setting, codes, generation);
+}
+
 /* The connection opens at a server: since when that does not own each bucket any more. */
 static void open(const struct codes_setting *setting, struct codes *codes, uint8_t mux, uint8_t home)
 {
@@ -266,9 +288,10 @@ static void open(const struct codes_setting *setting, struct codes *codes, uint8
 		if (codes->pair.generation[last].owner[b] == home)
 			codes->away[b] = last == codes->pair.newest ? 0 : codes->pair.generation[last + 1].age[b];
 		/* its server may have reported between the move and this */
-		if (last < codes->pair.newest && !codes_has_rule(setting, CODES_RULE_MUXES))
+		if (last < codes->pair.newest && !counts(setting, codes, last + 1))
 			codes->unawaited |= (uint8_t)(1U << b);
 	}
+	codes->overdue = mux == WORLD_LATE && codes_is_quiet(setting, codes, codes->pair.late + 1U);
 }
 
 static enum world_result packet(const struct codes_setting *setting, struct codes *codes, uint8_t mux)
@@ -304,8 +327,11 @@ static enum world_result settle(const struct codes_setting *setting, struct code
 static void pass_time(const struct codes_setting *setting, struct codes *codes)
 {
 	pair_take(&setting->pair, &codes->pair, (struct world_step){PAIR_TIME, 0});
-	for (unsigned g = codes->pair.late + 1U; (setting->timely || setting->renewed) && g <= codes->pair.newest; g++)
-		pair_grow(&codes->pair.generation[g].committed, CODES_PROMPT);
+	for (unsigned g = codes->pair.late + 1U; g <= codes->pair.newest; g++)
+		if (setting->absence != WORLD_PRESENT)
+			pair_grow(&codes->pair.generation[g].committed, CODES_QUIET);
+		else if (setting->timely || setting->renewed)
+			pair_grow(&codes->pair.generation[g].committed, CODES_PROMPT);
 	for (unsigned b = 0; b < PAIR_BUCKETS; b++) {
 		if (codes->pair.home != WORLD_NONE && newest(codes)->owner[b] != codes->pair.home &&
 		    codes->away[b] != WORLD_NONE)

@@ -22,6 +22,7 @@ enum codes_numbers {
 	CODES_HOPS_MAX = 3, /* to former owners */
 	CODES_ARRAYS_MAX = 3,
 	CODES_PROMPT = 1, /* ticks that a mux is late at most, with `renewed` and `timely` */
+	CODES_QUIET = 2,  /* ticks after the first generation that it lacks, an absent mux has withdrawn */
 };
 
 /* What keeps connections; a setting may turn each off. */
@@ -35,6 +36,7 @@ enum codes_rule {
 	CODES_RULE_LINE,   /* and all others of the line */
 	CODES_RULE_MUXES,  /* after all muxes had the move */
 	CODES_RULE_CHAINS, /* no bucket moves if its packets then miss an owner of its line */
+	CODES_RULE_ABSENT, /* a mux without a session counts as one that lacks a generation, until it has withdrawn */
 	CODES_RULE_MEMORY, /* the controller knows a line as long as its last move is open, not for a window each */
 	CODES_RULES,
 };
@@ -53,12 +55,17 @@ struct codes_setting {
 	 * a connection.
 	 */
 	bool timely;
+	/*
+	 * WORLD_ABSENT: the late mux has no session. It gets packets until CODES_QUIET ticks after the first generation that it
+	 * lacks; the leader does not know how far it is. WORLD_LOST: it goes on for ever, and opens connections.
+	 */
+	enum world_absence absence;
 	bool silence; /* a new leader may never hear the connection's agent, and give up */
 };
 
 /*
  * No padding: states are compared and hashed as bytes. A generation has a second bucket if it has the arrays before its own;
- * `committed` counts up to CODES_PROMPT, if the late mux lacks it.
+ * `committed` counts up to CODES_QUIET, if the late mux lacks it.
  */
 struct codes {
 	struct pair pair;
@@ -70,6 +77,7 @@ struct codes {
 	uint8_t refused;                    /* the leader did not believe the report */
 	uint8_t complete;                   /* the leader has a report of the connection's server */
 	uint8_t unawaited;          /* a bit for each bucket of which the leader had the report before it opened */
+	uint8_t overdue;            /* an absent mux that has not withdrawn opened it */
 	uint8_t silent;             /* 1: the leader has given its agent up; 2: which has reported since */
 	uint8_t away[PAIR_BUCKETS]; /* ticks since its server was in reach by the bucket; WORLD_NONE: it never was */
 	uint8_t everywhere;         /* with `timely`: ticks since the late mux has applied the newest arrays */
@@ -77,7 +85,7 @@ struct codes {
 	uint8_t earlier_age[PAIR_BUCKETS][CODES_EARLIER];
 };
 
-_Static_assert(sizeof(struct codes) == sizeof(struct pair) + 11 + CODES_ARRAYS_MAX + 1 + 8, "no padding");
+_Static_assert(sizeof(struct codes) == sizeof(struct pair) + 12 + CODES_ARRAYS_MAX + 1 + 8, "no padding");
 
 enum codes_action {
 	CODES_ARRAYS = PAIR_ACTIONS, /* + code: new arrays give it to the connection */
@@ -96,6 +104,7 @@ enum codes_limit {
 	CODES_LIMIT_NONE,
 	CODES_LIMIT_WINDOW,
 	CODES_LIMIT_SILENT,
+	CODES_LIMIT_LOST,
 	CODES_LIMIT_NOTICE,
 	CODES_LIMIT_FORGOTTEN,
 	CODES_LIMITS,
@@ -114,6 +123,9 @@ enum world_result codes_take(const struct codes_setting *setting, struct codes *
 
 /* The connection's buckets by what a mux has applied, equal if there is one only. */
 void codes_buckets(const struct codes *codes, uint8_t mux, uint8_t *b1, uint8_t *b2);
+
+/* Whether the late mux has no session, and has lacked the generation for so long that it has withdrawn. */
+bool codes_is_quiet(const struct codes_setting *setting, const struct codes *codes, unsigned generation);
 
 /* Whether another generation may be committed now. */
 bool codes_has_room(const struct codes_setting *setting, const struct codes *codes);

@@ -114,10 +114,23 @@ bool codes_is_fixable(const struct codes_setting *setting, const struct codes *c
 	return is_miscoded(setting, codes) && has_bucket(setting, codes);
 }
 
+/* Whether no mux opens connections by arrays before the newest, as far as the controller can tell. */
+static bool is_everywhere(const struct codes_setting *setting, const struct codes *codes)
+{
+	unsigned first = codes->pair.late;
+
+	if (codes->pair.generation[first].arrays == newest(codes)->arrays)
+		return true;
+	if (setting->absence != WORLD_PRESENT && !codes_has_rule(setting, CODES_RULE_ABSENT))
+		return true;
+	while (codes->pair.generation[first].arrays != newest(codes)->arrays)
+		first++;
+	return codes_is_quiet(setting, codes, first);
+}
+
 bool codes_may_commit(const struct codes_setting *setting, const struct codes *codes)
 {
 	const struct pair_generation *g = newest(codes);
-	bool is_everywhere = codes->pair.generation[codes->pair.late].arrays == g->arrays;
 
 	if (!codes_has_room(setting, codes))
 		return false;
@@ -125,7 +138,7 @@ bool codes_may_commit(const struct codes_setting *setting, const struct codes *c
 		return true;
 	if (!codes->complete || codes->silent == 1 || pair_is_removal_due(&codes->pair))
 		return false;
-	return is_everywhere &&
+	return is_everywhere(setting, codes) &&
 	       (codes->pair.home == WORLD_NONE || codes->opened == g->arrays || codes->known || codes->refused);
 }
 
@@ -188,7 +201,7 @@ bool codes_may_renew(const struct codes_setting *setting, const struct codes *co
 bool codes_must_renew(const struct codes_setting *setting, const struct codes *codes, uint8_t bucket)
 {
 	bool is_kept = codes_kept(setting, codes) == bucket;
-	int error = 0;
+	int error = 0, lag = setting->absence == WORLD_PRESENT ? CODES_PROMPT : CODES_QUIET;
 
 	if (is_kept && !is_named(setting, codes, bucket))
 		return true;
@@ -196,7 +209,7 @@ bool codes_must_renew(const struct codes_setting *setting, const struct codes *c
 		if (setting->pair.mux_ticks[mux] > error)
 			error = setting->pair.mux_ticks[mux];
 	return (is_kept || (!setting->timely && is_needed(setting, codes, bucket))) &&
-	       newest(codes)->age[bucket] + 1 + CODES_PROMPT + error >= setting->pair.window;
+	       newest(codes)->age[bucket] + 1 + lag + error >= setting->pair.window;
 }
 
 bool codes_is_plausible(const struct codes *codes)

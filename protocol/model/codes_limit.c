@@ -37,6 +37,9 @@ enum codes_limit codes_limit_of(const struct codes_setting *setting, const struc
 		return CODES_LIMIT_WINDOW;
 	if (before->silent)
 		return CODES_LIMIT_SILENT;
+	if (setting->absence == WORLD_LOST &&
+	    (before->overdue || (mux == WORLD_LATE && codes_is_quiet(setting, before, before->pair.late + 1U))))
+		return CODES_LIMIT_LOST;
 	if (before->pair.forgot != WORLD_NONE) {
 		pair_remind(&reminded.pair);
 		if (codes_take(setting, &reminded, step) != WORLD_BROKEN)

@@ -7,7 +7,7 @@
  *	explore_codes [--servers N] [--moves N] [--arrays N] [--leaders N] [--window TICKS]
  *	              [--notices off|lossy|at-once|late] [--renewed on|off] [--timely on|off] [--rooted on|off]
  *	              [--death on|off] [--forgetting on|off] [--silence on|off] [--clocks on|off] [--behind on|off] [--search on|off]
- *	              [--without RULE]
+ *	              [--absent on|off|lost] [--without RULE]
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const char *const rules[CODES_RULES] = {
     [CODES_RULE_SECOND] = "second", [CODES_RULE_WAIT] = "wait",     [CODES_RULE_SETTLE] = "settle",
     [CODES_RULE_NEEDED] = "needed", [CODES_RULE_BEFORE] = "before", [CODES_RULE_AWAIT] = "await",
     [CODES_RULE_LINE] = "line",     [CODES_RULE_MUXES] = "muxes",   [CODES_RULE_CHAINS] = "chains",
-    [CODES_RULE_MEMORY] = "memory",
+    [CODES_RULE_MEMORY] = "memory", [CODES_RULE_ABSENT] = "absent",
 };
 
 static bool set(struct codes_setting *setting, struct pair_options *options, const char *option, const char *value)
@@ -29,7 +29,14 @@ static bool set(struct codes_setting *setting, struct pair_options *options, con
 					      {"--leaders", 0, 1, &setting->leaders}};
 	const struct pair_toggle toggles[] = {
 	    {"--renewed", &setting->renewed}, {"--timely", &setting->timely}, {"--silence", &setting->silence}};
-	int rule = pair_word(value, rules, CODES_RULES);
+	static const char *const absences[WORLD_ABSENCES] = {
+	    [WORLD_PRESENT] = "off", [WORLD_ABSENT] = "on", [WORLD_LOST] = "lost"};
+	int rule = pair_word(value, rules, CODES_RULES), absence = pair_word(value, absences, WORLD_ABSENCES);
+
+	if (!strcmp(option, "--absent") && absence >= 0) {
+		setting->absence = (enum world_absence)absence;
+		return true;
+	}
 
 	if (!strcmp(option, "--without") && rule >= 0) {
 		setting->without |= 1U << rule;
@@ -47,7 +54,7 @@ static bool parse(int argc, char **argv, struct codes_setting *setting, struct p
 		if (!set(setting, options, argv[i], value)) {
 			fprintf(stderr,
 				"explore_codes: '%s %s'; allowed: --arrays 0..%d, --leaders 0..1, --renewed on|off, "
-				"--timely on|off, --silence on|off, " PAIR_USAGE ", --without",
+				"--timely on|off, --silence on|off, --absent on|off|lost, " PAIR_USAGE ", --without",
 				argv[i], value, CODES_ARRAYS_MAX);
 			for (int rule = 0; rule < CODES_RULES; rule++)
 				fprintf(stderr, "%c%s", rule ? '|' : ' ', rules[rule]);
@@ -60,11 +67,9 @@ static bool parse(int argc, char **argv, struct codes_setting *setting, struct p
 
 int main(int argc, char **argv)
 {
-	static const char *const limits[CODES_LIMITS] = {[CODES_LIMIT_NONE] = "none",
-							 [CODES_LIMIT_WINDOW] = "window",
-							 [CODES_LIMIT_SILENT] = "silent",
-							 [CODES_LIMIT_NOTICE] = "notice",
-							 [CODES_LIMIT_FORGOTTEN] = "forgotten"};
+	static const char *const limits[CODES_LIMITS] = {
+	    [CODES_LIMIT_NONE] = "none", [CODES_LIMIT_WINDOW] = "window", [CODES_LIMIT_SILENT] = "silent",
+	    [CODES_LIMIT_LOST] = "lost", [CODES_LIMIT_NOTICE] = "notice", [CODES_LIMIT_FORGOTTEN] = "forgotten"};
 	struct codes_setting setting = {.arrays = 2};
 	struct pair_options options = pair_options();
 

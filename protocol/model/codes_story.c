@@ -48,7 +48,8 @@ char *codes_story(const struct codes_setting *setting, const struct world_step *
 
 	if (!out)
 		return NULL;
-	fprintf(out, "server A owns bucket 0, B bucket 1; the window is %d s\n", setting->pair.window * WORLD_TICK);
+	fprintf(out, "server A owns bucket 0, B bucket 1; the window is %d s%s\n", setting->pair.window * WORLD_TICK,
+		setting->absence == WORLD_PRESENT ? "" : "; the late mux has no session");
 	for (size_t i = 0; i < count; i++) {
 		enum world_result result = codes_take(setting, &codes, steps[i]);
 

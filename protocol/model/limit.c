@@ -83,6 +83,8 @@ static bool is_report_wrong(const struct world_setting *setting, const struct wo
 
 enum limit limit_of(const struct world_setting *setting, const struct world *before, struct world_step step)
 {
+	if (step.action == WORLD_OFF)
+		return setting->absence == WORLD_LOST && before->by_late ? LIMIT_LOST : LIMIT_NONE;
 	if (is_over(setting, before) && !is_report_wrong(setting, before))
 		return setting->hold && setting->traffic == WORLD_TCP ? LIMIT_HOLD : LIMIT_WINDOW;
 	if (lacks_notice(setting, before, step))
@@ -103,14 +105,9 @@ enum limit limit_of(const struct world_setting *setting, const struct world *bef
 const char *limit_name(enum limit limit)
 {
 	static const char *const names[LIMITS] = {
-	    [LIMIT_NONE] = "none",
-	    [LIMIT_WINDOW] = "window",
-	    [LIMIT_HOLD] = "hold",
-	    [LIMIT_NOTICE] = "notice",
-	    [LIMIT_DEAD] = "dead",
-	    [LIMIT_RETURN] = "return",
-	    [LIMIT_FOURTH_MOVE] = "fourth-move",
-	    [LIMIT_CLOCK] = "clock",
+	    [LIMIT_NONE] = "none",         [LIMIT_WINDOW] = "window",           [LIMIT_HOLD] = "hold",
+	    [LIMIT_LOST] = "lost",         [LIMIT_NOTICE] = "notice",           [LIMIT_DEAD] = "dead",
+	    [LIMIT_RETURN] = "return",     [LIMIT_FOURTH_MOVE] = "fourth-move", [LIMIT_CLOCK] = "clock",
 	    [LIMIT_DATAGRAM] = "datagram",
 	};
 

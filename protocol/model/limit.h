@@ -9,6 +9,7 @@ enum limit {
 	LIMIT_NONE, /* nothing excuses it */
 	LIMIT_WINDOW,
 	LIMIT_HOLD,
+	LIMIT_LOST,
 	LIMIT_NOTICE,
 	LIMIT_DEAD,
 	LIMIT_RETURN,

@@ -3,8 +3,10 @@
  * explore: which connections break, over all placements of moves, packets, silence, late muxes, notices, wrong clocks and
  * dead servers. Exits 1 if one breaks that no limit of protocol/README.md section 10 covers, 2 if it can't run.
  *
- *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--hold off|on] [--wait on|off] [--json FILE]
+ *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--hold off|on] [--drain off|on] [--wait on|off]
+ *	        [--json FILE]
  *
+ * --drain on: TCP only; a server that lost the bucket may be said to be empty, and is then switched off.
  * --wait off: reports count although a mux may still open connections at earlier owners.
  */
 #include <errno.h>
@@ -23,6 +25,7 @@ struct options {
 	unsigned moves;
 	enum world_notices notices;
 	bool hold;
+	bool drain;
 	bool hasty;
 	const char *json; /* NULL: none */
 };
@@ -42,13 +45,26 @@ static bool notices_of(const char *word, enum world_notices *notices)
 	return false;
 }
 
+static bool toggle_of(const char *option, const char *value, struct options *options)
+{
+	bool is_on = !strcmp(value, "on");
+
+	if (!is_on && strcmp(value, "off"))
+		return false;
+	if (!strcmp(option, "--hold"))
+		options->hold = is_on;
+	else if (!strcmp(option, "--drain"))
+		options->drain = is_on;
+	else if (!strcmp(option, "--wait"))
+		options->hasty = !is_on;
+	else
+		return false;
+	return true;
+}
+
 static bool parse(int argc, char **argv, struct options *options)
 {
-	options->moves = MOVES_DEFAULT;
-	options->notices = WORLD_NOTICES_LOSSY;
-	options->hold = false;
-	options->hasty = false;
-	options->json = NULL;
+	*options = (struct options){.moves = MOVES_DEFAULT, .notices = WORLD_NOTICES_LOSSY};
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
 
@@ -56,17 +72,15 @@ static bool parse(int argc, char **argv, struct options *options)
 			options->json = value;
 		} else if (!strcmp(argv[i], "--notices") && notices_of(value, &options->notices)) {
 			continue;
-		} else if (!strcmp(argv[i], "--hold") && (!strcmp(value, "on") || !strcmp(value, "off"))) {
-			options->hold = value[1] == 'n';
-		} else if (!strcmp(argv[i], "--wait") && (!strcmp(value, "on") || !strcmp(value, "off"))) {
-			options->hasty = value[1] == 'f';
+		} else if (toggle_of(argv[i], value, options)) {
+			continue;
 		} else if (!strcmp(argv[i], "--moves") && strlen(value) == 1 && *value >= '1' &&
 			   *value <= '0' + WORLD_MOVES_MAX) {
 			options->moves = (unsigned)(*value - '0');
 		} else {
 			fprintf(stderr,
 				"explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once|late, --hold "
-				"off|on, --wait on|off, --json FILE\n",
+				"off|on, --drain off|on, --wait on|off, --json FILE\n",
 				argv[i], value, WORLD_MOVES_MAX);
 			return false;
 		}
@@ -109,11 +123,30 @@ static bool explore_absent(struct world_setting setting, struct tally *tally)
 	return done;
 }
 
+/* TCP with drains, and a late mux in each relation to the controller. */
+static bool explore_drains(struct world_setting setting, struct tally *tally)
+{
+	bool done = true;
+
+	setting.behind = true;
+	for (int i = WORLD_PRESENT; done && i < WORLD_ABSENCES; i++) {
+		setting.absence = (enum world_absence)i;
+		done = explore_one(setting, WORLD_MOVES_MAX, tally);
+	}
+	return done;
+}
+
 /* All kinds of traffic; both muxes current, or one of them late. */
 static bool explore_all(const struct options *options, struct tally *tally)
 {
-	struct world_setting setting = {
-	    .notices = options->notices, .moves = options->moves, .hold = options->hold, .hasty = options->hasty};
+	struct world_setting setting = {.notices = options->notices,
+					.moves = options->moves,
+					.hold = options->hold,
+					.hasty = options->hasty,
+					.drain = options->drain};
+
+	if (setting.drain)
+		return explore_drains(setting, tally);
 
 	for (int i = 0; i < 2 * WORLD_TRAFFICS; i++) {
 		setting.traffic = (enum world_traffic)(i / 2);

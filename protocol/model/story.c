@@ -72,6 +72,12 @@ static void tell_step(FILE *out, struct world_step step)
 	case WORLD_RELEASE:
 		fprintf(out, "the controller releases the bucket");
 		break;
+	case WORLD_EMPTY:
+		fprintf(out, "%c reports that it has no connection: it is empty", 'A' + step.subject);
+		break;
+	case WORLD_OFF:
+		fprintf(out, "the empty server is switched off");
+		break;
 	case WORLD_SETTLE:
 		fprintf(out, "all muxes are current and the client sends again and again");
 		break;

@@ -502,6 +502,35 @@ static void test_absence(void **state)
 	}
 }
 
+/* The same of a server that is drained and switched off once it is empty: what a late mux opens there first, breaks. */
+static void test_drain(void **state)
+{
+	static const struct world_step steps[] = {MOVE(B), {WORLD_EMPTY, A}, BY_LATE};
+	struct world_setting setting = {
+	    .notices = WORLD_NOTICES_AT_ONCE, .moves = 1, .drain = true, .behind = true, .hasty = true};
+	struct world_step off = {WORLD_OFF, 0};
+	struct world world = world_first();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		assert_true(is_possible(&setting, &world, steps[i]));
+		world_take(&setting, &world, steps[i]);
+	}
+	assert_int_equal(limit_of(&setting, &world, off), LIMIT_NONE);
+	assert_int_equal(world_take(&setting, &world, off), WORLD_BROKEN);
+	setting.hasty = false;
+	for (int absence = WORLD_PRESENT; absence < WORLD_ABSENCES; absence++) {
+		setting.absence = (enum world_absence)absence;
+		world = world_first();
+		world_take(&setting, &world, (struct world_step)MOVE(B));
+		for (int age = 0; age <= WORLD_AGE_MAX; age++) {
+			assert_int_equal(is_possible(&setting, &world, steps[1]),
+					 absence != WORLD_PRESENT && age >= WORLD_QUIET);
+			world_take(&setting, &world, (struct world_step)TIME);
+		}
+	}
+}
+
 /* A mux that hears neither ZooKeeper nor other muxes opens connections at former owners for ever. */
 static void test_lost(void **state)
 {
@@ -550,7 +579,7 @@ int main(void)
 		LATE_ROWS = sizeof(late_rows) / sizeof(*late_rows),
 		HELD_ROWS = sizeof(held_rows) / sizeof(*held_rows)
 	};
-	struct CMUnitTest tests[ROWS + LATE_ROWS + HELD_ROWS + 5];
+	struct CMUnitTest tests[ROWS + LATE_ROWS + HELD_ROWS + 6];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ROWS; i++)
@@ -562,6 +591,7 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_one_move);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_notices);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_absence);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_drain);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_lost);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_stateless);
 	return _cmocka_run_group_tests("model", tests, n, NULL, NULL);

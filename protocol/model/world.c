@@ -15,6 +15,7 @@ struct world world_first(void)
 	memset(world.previous, WORLD_NONE, sizeof(world.previous));
 	world.home = WORLD_NONE;
 	world.dead = WORLD_NONE;
+	world.empty = WORLD_NONE;
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
 		world.server[s].memory.previous = WORLD_NONE;
 	return world;
@@ -102,7 +103,7 @@ static bool is_held(const struct world_setting *setting, const struct world *wor
 /* Whether the late mux has withdrawn: it gets no new connection. */
 static bool is_quiet(const struct world_setting *setting, const struct world *world)
 {
-	return setting->hold && setting->absence == WORLD_ABSENT && world->late < world->moves &&
+	return (setting->hold || setting->drain) && setting->absence == WORLD_ABSENT && world->late < world->moves &&
 	       world->age[world->late + 1] >= WORLD_QUIET;
 }
 
@@ -111,6 +112,36 @@ static bool is_everywhere(const struct world_setting *setting, const struct worl
 {
 	return setting->hasty || world->late == world->moves ||
 	       (setting->absence != WORLD_PRESENT && world->age[world->moves] >= WORLD_QUIET);
+}
+
+/* The last generation by which the server lost the bucket; 0: it has it, or never had. */
+static unsigned lost_by(const struct world *world, uint8_t server)
+{
+	for (unsigned g = world->moves; g > 0 && world->owner[g] != server; g--)
+		if (world->owner[g - 1] == server)
+			return g;
+	return 0;
+}
+
+/* Whether packets are chained through a server that lost the bucket to an owner before it. */
+static bool is_link(const struct world_setting *setting, const struct world *world, uint8_t server)
+{
+	unsigned lost = lost_by(world, server);
+
+	for (unsigned g = lost; g > 0; g--)
+		if (world->owner[g - 1] != server && world->owner[g] == server)
+			return world_is_followed(setting, world, g) && world_is_followed(setting, world, lost);
+	return false;
+}
+
+/* Whether a mux that may still open connections at a server that lost the bucket counts as one. */
+static bool has_none_opened(const struct world_setting *setting, const struct world *world, uint8_t server)
+{
+	unsigned lost = lost_by(world, server);
+
+	if (setting->hasty || world->late >= lost)
+		return true;
+	return setting->absence != WORLD_PRESENT && world->age[lost] >= WORLD_QUIET;
 }
 
 /* Whether the connection is at one of the owners that the controller asks: all before today's since the last release. */
@@ -152,7 +183,7 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 	steps[n++] = (struct world_step){WORLD_TIME, 0};
 	/* servers that never owned the bucket are alike: only the first of them is tried */
 	for (uint8_t s = 0; world->moves < setting->moves && s < WORLD_SERVERS && s <= used + 1; s++)
-		if (s != world->owner[world->moves] && s != world->dead)
+		if (s != world->owner[world->moves] && s != world->dead && s != world->empty)
 			steps[n++] = (struct world_step){WORLD_MOVE, s};
 	if (is_late)
 		steps[n++] = (struct world_step){WORLD_CATCH_UP, 0};
@@ -173,6 +204,12 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 	if (is_held(setting, world) && world->moves < WORLD_MOVES_MAX &&
 	    (world->reported || world->age[world->moves] >= WORLD_AGE_MAX))
 		steps[n++] = (struct world_step){WORLD_RELEASE, 0};
+	for (uint8_t s = 0; setting->drain && world->empty == WORLD_NONE && s <= used; s++)
+		if (lost_by(world, s) && s != world->home && s != world->dead && !is_link(setting, world, s) &&
+		    has_none_opened(setting, world, s))
+			steps[n++] = (struct world_step){WORLD_EMPTY, s};
+	if (world->empty != WORLD_NONE && world->dead == WORLD_NONE && lost_by(world, world->empty))
+		steps[n++] = (struct world_step){WORLD_OFF, 0};
 	if (!is_removal_due(world) || world->moves < WORLD_MOVES_MAX)
 		steps[n++] = (struct world_step){WORLD_SETTLE, 0};
 	return n;
@@ -464,6 +501,12 @@ enum world_result world_take(const struct world_setting *setting, struct world *
 		world->overtaken |= world->reported && is_at_earlier_owner(world);
 		move(setting, world, world->owner[world->moves], WORLD_NONE);
 		return WORLD_IDLE;
+	case WORLD_EMPTY:
+		world->empty = step.subject;
+		return WORLD_IDLE;
+	case WORLD_OFF:
+		world->dead = world->empty;
+		return world->home == world->dead ? WORLD_BROKEN : WORLD_IDLE;
 	case WORLD_SETTLE:
 		return settle(setting, world);
 	}

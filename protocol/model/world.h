@@ -11,6 +11,9 @@
  *	hold		ends with a generation that moves nothing: after a report, or 7 ticks after the last move. A report
  *			counts once no mux opens connections at earlier owners any more (enum world_absence)
  *
+ *	drain		a server that lost the bucket is said to be empty by a report, which counts as with a hold; then it is
+ *			switched off. Not while packets to owners before it are chained through it
+ *
  * Packets go through the real fl_verdict_decide(), hop by hop. Time is in ticks of 10 s and the window is 4 ticks; ages
  * beyond WORLD_AGE_MAX are equal for every rule, so the state is finite although time is not.
  */
@@ -30,7 +33,7 @@ enum world_numbers {
 	WORLD_AGE_MAX = 7, /* the window, the largest clock error twice, and one */
 };
 
-/* Whether the controller knows how far the late mux is. Matters to holds only. */
+/* Whether the controller knows how far the late mux is. Matters to holds and drains only. */
 enum world_absence {
 	WORLD_PRESENT, /* yes: ZooKeeper has its node. A report waits until it has applied the last move */
 	/*
@@ -69,6 +72,7 @@ struct world_setting {
 	enum world_absence absence;     /* of the late mux */
 	bool hasty;                     /* a report does not wait for the late mux: only to show what breaks then */
 	bool death;                     /* one server may die, and is then removed with --dead */
+	bool drain;                     /* one server that lost the bucket may be said to be empty, and switched off */
 	int clock_ticks[WORLD_SERVERS]; /* error of each server's clock */
 };
 
@@ -89,11 +93,12 @@ struct world {
 	uint8_t by_late;   /* the late mux was behind when it steered the packet that opened the connection */
 	uint8_t dead;      /* a server, or WORLD_NONE */
 	uint8_t reported;  /* with hold: no earlier owner had a connection at some time after the window */
+	uint8_t empty;     /* the server that is said to be, or WORLD_NONE */
 	uint8_t overtaken; /* a release after a report found the connection at an earlier owner */
 	struct world_server server[WORLD_SERVERS];
 };
 
-_Static_assert(sizeof(struct world) == 8 + 3 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
+_Static_assert(sizeof(struct world) == 9 + 3 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
 
 enum world_action {
 	WORLD_TIME,     /* a tick passes */
@@ -109,6 +114,8 @@ enum world_action {
 	WORLD_REPORT, /* with hold: the earlier owners report, after the window and once no mux opens any there, that they
 			  have no connection */
 	WORLD_RELEASE, /* the controller clears the previous owner: after such a report, or at the hold's end */
+	WORLD_EMPTY,   /* + server: with drain: it reports that it has no connection, and this counts */
+	WORLD_OFF,     /* the empty server is switched off: it is dead, and a connection that it has breaks */
 	WORLD_SETTLE,  /* the dead server is removed, all muxes become current and the client sends again and again; the
 			   last step of a sequence */
 };
@@ -120,7 +127,7 @@ struct world_step {
 	uint8_t subject; /* a server, a mux or a notice */
 };
 
-enum { WORLD_STEPS_MAX = 8 + 3 * WORLD_SERVERS + 4 + WORLD_MOVES_MAX * WORLD_SERVERS };
+enum { WORLD_STEPS_MAX = 9 + 4 * WORLD_SERVERS + 4 + WORLD_MOVES_MAX * WORLD_SERVERS };
 
 enum world_result {
 	WORLD_IDLE,      /* no packet of the connection */
