@@ -17,13 +17,15 @@ from lab.variant import Variant
 WINDOW = 20  # seconds
 HOLD = 3_600
 LONG = 100
+BEHIND = 20  # seconds, after which a mux withdraws; a drain waits for as long and 10 s, less than two windows
 ENDS_SECONDS = 5.0  # after the last connection
 REPORTS_SECONDS = 45  # until a new leader has heard all agents, on a busy machine
 
 
 @pytest.fixture
 def lab(built: None) -> Iterator[Lab]:
-    with Lab(servers=4, window=WINDOW, controllers=2, variant=Variant(agents=True, hold=HOLD)) as lab:
+    variant = Variant(agents=True, hold=HOLD, mux_options=("--behind-seconds", str(BEHIND)))
+    with Lab(servers=4, window=WINDOW, controllers=2, variant=variant) as lab:
         lab.wait_reporting(REPORTS_SECONDS)
         yield lab
 

@@ -19,6 +19,7 @@ WINDOW = 12  # seconds; reports after 3, arrays 6 apart
 IDLE = 240
 LONG = 60
 ANSWER_SECONDS = 60.0
+BEHIND = 5  # seconds, after which a mux withdraws; arrays wait for as long and 10 s
 NEVER = (3_600.0,)
 LONG_TEST = pytest.mark.long
 
@@ -61,7 +62,8 @@ def live_through(lab: Lab, traffic: Traffic, count: int, pause: int) -> list[dic
 
 
 def survive(steering: str, count: int, pause: int, p4_muxes: tuple[int, ...] = ()) -> tuple[list[dict], dict]:
-    variant = Variant(agents=True, steering=steering, p4_muxes=p4_muxes, tagged=not p4_muxes)
+    options = ("--behind-seconds", str(BEHIND))
+    variant = Variant(agents=True, steering=steering, p4_muxes=p4_muxes, tagged=not p4_muxes, mux_options=options)
     with (
         Lab(servers=4, window=WINDOW, variant=variant) as lab,
         Traffic(lab.clients, LONG, 1.0, 10, answer_seconds=ANSWER_SECONDS, idle=IDLE, silences=NEVER) as traffic,

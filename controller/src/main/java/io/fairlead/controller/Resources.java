@@ -91,7 +91,11 @@ public final class Resources {
         controller.probes(),
         new UpkeepRoutes(controller.upkeeps()),
         new ExplainRoutes(
-            plane, controller.liveConnections(), controller.arrays(), controller.clock()),
+            plane,
+            controller.liveConnections(),
+            controller.arrays(),
+            controller.settled(),
+            controller.clock()),
         new OthelloRoutes(plane, controller.othello()),
         new MuxRoutes(controller.muxes()),
         new InspectRoutes(controller.muxes(), access),

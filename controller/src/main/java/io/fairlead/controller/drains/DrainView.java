@@ -8,10 +8,12 @@ import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.BackendView.Draining;
 import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.SettledMoves;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * A drain as the leader knows it.
@@ -31,7 +33,7 @@ public record DrainView(
    * @param ageSeconds seconds since that report
    * @param rate by which they become fewer in a second
    * @param secondsLeft until none is left, if it goes on like that
-   * @param waitingFor muxes that have yet to apply the drain
+   * @param waitingFor muxes that may still send it new connections, as far as they are known
    * @param note what the numbers do not say, in a sentence
    */
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
@@ -71,7 +73,7 @@ public record DrainView(
             progress.connections().map(count -> count.age().toMillis() / 1000.0),
             progress.rate().filter(rate -> drain.isRunning()),
             progress.secondsLeft().filter(seconds -> drain.isRunning()),
-            progress.waitingFor(),
+            progress.waitingFor().stream().flatMap(wait -> wait.mux().stream()).toList(),
             note(image, drain, progress)));
   }
 
@@ -95,7 +97,10 @@ public record DrainView(
                   : "when the window is over");
     }
     if (!progress.waitingFor().isEmpty()) {
-      return "waits for muxes to apply it: " + String.join(", ", progress.waitingFor());
+      return "waits for muxes: "
+          + progress.waitingFor().stream()
+              .map(SettledMoves.Wait::text)
+              .collect(Collectors.joining("; "));
     }
     if (progress.passing() > 0) {
       return "empty, but passes packets of %d buckets on to owners before it until the %s is over"

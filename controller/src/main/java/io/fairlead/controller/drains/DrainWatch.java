@@ -9,8 +9,8 @@ import io.fairlead.controller.image.Drain.End;
 import io.fairlead.controller.image.Drain.Reason;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.muxes.MuxService;
-import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.plane.Result;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -24,18 +24,15 @@ import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 
 /**
  * When drains are over, and how far they are, by what agents and muxes report. Soft state of the
  * leader; what a drain is and when its deadline passes is in the image, so that a new leader ends
  * it at the same second.
  *
- * <p>A backend is empty if a report says so that came at least {@link #MARGIN} after every live mux
- * was seen to have applied the generation of the drain. Before that a mux may send it a new
- * connection. A mux that is cut off from ZooKeeper is not known here. What it still sends is
- * delivered and then chained like every older connection, as long as the machine runs and buckets
- * name it: so keep it for a window after it was removed.
+ * <p>A backend is empty if a report says so that came at least {@link #MARGIN} after the generation
+ * of the drain was settled ({@link SettledMoves}): every mux has applied it, or has withdrawn,
+ * those that are cut off from ZooKeeper included. Before that a mux may send it a new connection.
  *
  * <p>Nor is a backend done while packets of older connections reach earlier owners by it ({@link
  * Links}).
@@ -54,7 +51,7 @@ public final class DrainWatch {
   static final Duration RATE = Duration.ofSeconds(60);
 
   private final LiveConnections live;
-  private final Supplier<List<MuxView>> muxes;
+  private final SettledServices settled;
   private final LongSupplier nanos;
   private final Map<Key, Track> tracks = new HashMap<>();
 
@@ -65,7 +62,7 @@ public final class DrainWatch {
 
   private static final class Track {
     private final Deque<Sample> samples = new ArrayDeque<>();
-    private Optional<Long> appliedAt = Optional.empty();
+    private Optional<Long> settledAt = Optional.empty();
     private Optional<Long> shown = Optional.empty();
     private long shownAt;
     private int passing;
@@ -77,22 +74,22 @@ public final class DrainWatch {
    * @param connections by the latest report; empty if unknown
    * @param rate by which connections become fewer in a second; empty before there are two reports
    * @param secondsLeft until none is left, if it goes on like that
-   * @param waitingFor muxes that have yet to apply the drain
+   * @param waitingFor muxes that may still send it new connections
    * @param passing buckets whose packets an empty backend passes on to an owner before it
    */
   public record Progress(
       Optional<Count> connections,
       Optional<Double> rate,
       Optional<Long> secondsLeft,
-      List<String> waitingFor,
+      List<SettledMoves.Wait> waitingFor,
       int passing) {}
 
   /**
    * @param nanos a monotonic clock, as {@link System#nanoTime}
    */
-  public DrainWatch(LiveConnections live, Supplier<List<MuxView>> muxes, LongSupplier nanos) {
+  public DrainWatch(LiveConnections live, SettledServices settled, LongSupplier nanos) {
     this.live = live;
-    this.muxes = muxes;
+    this.settled = settled;
     this.nanos = nanos;
   }
 
@@ -107,12 +104,13 @@ public final class DrainWatch {
     forgetFormer(image);
     SortedMap<Integer, End> ends = new TreeMap<>();
     int[] owned = image.ring().owned();
+    SettledMoves moves = settled.see(image, now);
     for (Map.Entry<Integer, Drain> each : image.transitions().drains().entrySet()) {
       if (each.getValue().isRunning()) {
         int id = each.getKey();
         live.watch(image.config().name(), id);
         Optional<Count> count = live.connections(image.config().name(), id);
-        boolean isEmpty = sample(image, id, each.getValue(), count, now);
+        boolean isEmpty = sample(image, id, each.getValue(), moves, count, now);
         if (owned[id] == 0) {
           end(image.config(), each.getValue(), isEmpty, () -> isNamed.test(id), count, now)
               .ifPresent(reason -> ends.put(id, new End(reason, now, count.map(Count::all))));
@@ -162,12 +160,17 @@ public final class DrainWatch {
 
   /** Takes in what was reported; returns whether the backend is empty and no link to others. */
   private synchronized boolean sample(
-      ServiceImage image, int id, Drain drain, Optional<Count> count, long seconds) {
+      ServiceImage image,
+      int id,
+      Drain drain,
+      SettledMoves moves,
+      Optional<Count> count,
+      long seconds) {
     long now = nanos.getAsLong();
     Track track =
         tracks.computeIfAbsent(new Key(image.config().id(), id, drain.since()), key -> new Track());
-    if (track.appliedAt.isEmpty() && late(image.config().name(), drain).isEmpty()) {
-      track.appliedAt = Optional.of(now);
+    if (track.settledAt.isEmpty() && moves.settledGeneration(drain.generation()) <= seconds) {
+      track.settledAt = Optional.of(now);
     }
     if (count.isEmpty()) {
       track.samples.clear();
@@ -184,7 +187,7 @@ public final class DrainWatch {
     track.passing = count.get().isNone() ? Links.count(image, id, seconds) : 0;
     return count.get().isNone()
         && track.passing == 0
-        && track.appliedAt.filter(at -> heard - at >= MARGIN.toNanos()).isPresent();
+        && track.settledAt.filter(at -> heard - at >= MARGIN.toNanos()).isPresent();
   }
 
   /** How far a drain is. */
@@ -196,7 +199,11 @@ public final class DrainWatch {
         rate.filter(perSecond -> perSecond > 0 && count.isPresent())
             .map(perSecond -> (long) Math.ceil(count.get().all() / perSecond));
     return new Progress(
-        count, rate, left, late(image.config().name(), drain), track == null ? 0 : track.passing);
+        count,
+        rate,
+        left,
+        drain.isRunning() ? settled.see(image).waitsOfGeneration(drain.generation()) : List.of(),
+        track == null ? 0 : track.passing);
   }
 
   /**
@@ -272,17 +279,5 @@ public final class DrainWatch {
     Sample last = samples.peekLast();
     double seconds = (last.nanos() - first.nanos()) / 1e9;
     return Optional.of((first.connections() - last.connections()) / seconds);
-  }
-
-  /** The live muxes that serve the service and have not applied the drain. */
-  private List<String> late(String service, Drain drain) {
-    return muxes.get().stream()
-        .filter(
-            mux -> {
-              MuxService applied = mux.services().get(service);
-              return applied != null && applied.generation() < drain.generation();
-            })
-        .map(MuxView::id)
-        .toList();
   }
 }

@@ -7,6 +7,7 @@ import io.fairlead.controller.api.Request;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.hold.HoldView;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.repository.StoredService;
@@ -19,6 +20,7 @@ public record ExplainRoutes(
     Plane plane,
     LiveConnections live,
     Function<StoredService, Optional<CommittedArrays>> arrays,
+    SettledServices settled,
     InstantSource clock)
     implements Resource {
   @Override
@@ -63,6 +65,9 @@ public record ExplainRoutes(
   private Answer holds(Request request) {
     long now = clock.instant().getEpochSecond();
     return Answer.tagged(
-        request, plane.read(request.service(), service -> HoldView.of(service.image(), live, now)));
+        request,
+        plane.read(
+            request.service(),
+            service -> HoldView.of(service.image(), live, settled.see(service.image(), now), now)));
   }
 }

@@ -4,6 +4,7 @@ package io.fairlead.controller.hold;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
 import java.util.ArrayList;
@@ -15,6 +16,9 @@ import java.util.Optional;
  * The held buckets of a service, and the connections for which they are held.
  *
  * @param chainedBuckets buckets that name a previous owner, held or still within their window
+ * @param waitingBuckets held buckets about which no answer counts yet, since a mux may open
+ *     connections at their earlier owners
+ * @param waitingFor what the latest of them waits for
  * @param owners that held buckets' packets are chained to, by ascending id; a bucket that moved
  *     more than once counts at each
  */
@@ -24,6 +28,8 @@ public record HoldView(
     int holdSeconds,
     int chainedBuckets,
     int heldBuckets,
+    int waitingBuckets,
+    List<SettledMoves.Wait> waitingFor,
     List<Owner> owners) {
   /**
    * A backend that had held buckets before.
@@ -52,18 +58,25 @@ public record HoldView(
   }
 
   /**
+   * @param settled of the service
    * @param now Unix seconds
    */
-  public static HoldView of(ServiceImage image, LiveConnections live, long now) {
+  public static HoldView of(
+      ServiceImage image, LiveConnections live, SettledMoves settled, long now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     Sum[] sums = new Sum[Backend.MAX + 1];
-    int[] held = new int[1];
+    int[] held = new int[2];
+    long[] waiting = new long[] {-1};
     HeldBuckets.visit(
         image,
         now,
         (bucket, owners, count) -> {
           held[0]++;
+          if (settled.settled(ring.since(bucket)) > now) {
+            held[1]++;
+            waiting[0] = Math.max(waiting[0], ring.since(bucket));
+          }
           for (int i = 0; i < count; i++) {
             Sum sum = sums[owners[i]] == null ? sums[owners[i]] = new Sum() : sums[owners[i]];
             sum.buckets++;
@@ -85,6 +98,8 @@ public record HoldView(
         config.holdSeconds(),
         Holds.of(image).named(),
         held[0],
+        held[1],
+        held[1] > 0 ? settled.waits(waiting[0]) : List.of(),
         owners);
   }
 

@@ -14,7 +14,11 @@ import picocli.CommandLine.Parameters;
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl holds web",
-      "  fairleadctl holds web -o json | jq '.owners[] | select(.unknown)'"
+      "  fairleadctl holds web -o json | jq '.owners[] | select(.unknown)'",
+      "  fairleadctl holds web -o json | jq .waitingFor",
+      "",
+      "Buckets wait while a mux may still open connections at their former owners: until then no",
+      "report counts that there are none."
     })
 public final class HoldsCommand extends Verb {
   @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
@@ -38,6 +42,17 @@ public final class HoldsCommand extends Verb {
             holds.path("heldBuckets").asInt(),
             holds.path("chainedBuckets").asInt() - holds.path("heldBuckets").asInt(),
             holds.path("generation").asLong());
+    for (JsonNode wait : holds.path("waitingFor")) {
+      out()
+          .printf(
+              "%d held buckets wait: %s%s%s%n",
+              holds.path("waitingBuckets").asInt(),
+              wait.has("mux") ? wait.path("mux").asText() + " " : "",
+              wait.path("why").asText(),
+              wait.has("until")
+                  ? "; until %s".formatted(Instant.ofEpochSecond(wait.path("until").asLong()))
+                  : "");
+    }
     if (holds.path("owners").isEmpty()) {
       return;
     }

@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * Whether new arrays are due (protocol/README.md §12). Between the newest and the ones before,
  * connections that nobody knows are found by both; so the ones before may be dropped only once
- * every connection that was opened by them is known: once all muxes have the newest, and every
- * server has then reported whatever was old enough.
+ * every connection that was opened by them is known: once all muxes have the newest or have
+ * withdrawn, and every server has then reported whatever was old enough.
  */
 record Decision(Step step, List<Integer> agents, List<String> muxes, long spacingSeconds) {
   /** What to do. */
@@ -34,9 +34,10 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
    * @param isSplit whether packets of any connection need the arrays before in any case
    * @param spacingSeconds until the next arrays may be committed, by the time since the newest
    * @param incomplete backends whose whole set is missing, silent ones included
-   * @param late those and others that have not reported past the moment at which all muxes had the
-   *     newest arrays
-   * @param muxes that do not have the newest arrays
+   * @param late those and others that have not reported past the moment at which no mux opened
+   *     connections by arrays before the newest any more
+   * @param muxes that may open connections by arrays before the newest
+   * @param absentSeconds until one that this controller never saw does so no more
    */
   record Situation(
       boolean isDamaged,
@@ -48,7 +49,8 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
       long spacingSeconds,
       List<Integer> incomplete,
       List<Integer> late,
-      List<String> muxes) {}
+      List<String> muxes,
+      long absentSeconds) {}
 
   static Decision of(Situation now) {
     if (now.isDamaged()) {
@@ -65,6 +67,7 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
     List<Integer> agents = hasBefore ? now.late() : now.incomplete();
     List<String> muxes = hasBefore ? now.muxes() : List.of();
     long spacing = isNeeded && now.hasArrays() ? Math.max(0, now.spacingSeconds()) : 0;
+    spacing = hasBefore ? Math.max(spacing, now.absentSeconds()) : spacing;
     if (!agents.isEmpty() || !muxes.isEmpty() || spacing > 0) {
       return new Decision(Step.WAIT, agents, muxes, spacing);
     }

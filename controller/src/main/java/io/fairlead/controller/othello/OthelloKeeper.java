@@ -8,6 +8,8 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Othello;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.muxes.SettledMoves.Wait;
 import io.fairlead.controller.othello.Decision.Situation;
 import io.fairlead.controller.othello.Decision.Step;
 import io.fairlead.controller.othello.Memories.State;
@@ -25,7 +27,6 @@ import io.fairlead.controller.store.StoreException;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Executor;
@@ -69,15 +70,14 @@ final class OthelloKeeper {
   private boolean isLoaded;
   private KnownConnections known;
   private final UnreportedMoves unreported;
-  private final AppliedCommits commits = new AppliedCommits();
 
   /** When this leader committed the newest arrays, by the clock; a spacing ago if it did not. */
   private long committedAt;
 
-  /** The generation of arrays that all muxes were seen to have, and when. */
-  private long appliedGeneration = -1;
+  /** The generation of the newest arrays if no mux opens connections by older ones, and when. */
+  private long settledGeneration = -1;
 
-  private long appliedAt;
+  private long settledAt;
 
   /** Since when arrays have been needed, by the clock. */
   private OptionalLong neededAt = OptionalLong.empty();
@@ -250,17 +250,17 @@ final class OthelloKeeper {
     KeptBuckets kept = KeptBuckets.of(image, id -> known.map().size(id), seconds);
     ServerBuckets buckets = ServerBuckets.of(image.ring(), kept.buckets());
     Look seen = seen(image, buckets, now);
-    Map<String, Long> serving = AppliedCommits.serving(around.muxes().get(), image.config().name());
-    List<String> muxes = lateMuxes(serving, now);
-    commits.see(image, serving, seconds);
+    SettledMoves moves = around.settled().see(image, seconds);
+    List<Wait> waits = waits(moves, now);
+    List<String> muxes = waits.stream().flatMap(wait -> wait.mux().stream()).toList();
     List<Integer> incomplete = missing(image, OptionalLong.empty());
     List<Integer> late =
-        muxes.isEmpty()
+        waits.isEmpty()
             ? missing(
                 image,
                 OptionalLong.of(
                     Math.max(
-                        appliedAt + seconds(othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS),
+                        settledAt + seconds(othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS),
                         committedAt + seconds(othello.spacingSeconds()))))
             : incomplete;
     long spacing = seconds(othello.spacingSeconds()) - (now - committedAt);
@@ -276,7 +276,8 @@ final class OthelloKeeper {
                 TimeUnit.NANOSECONDS.toSeconds(spacing + seconds(1) - 1),
                 around.arraysWait() ? incomplete : List.of(),
                 around.arraysWait() ? late : List.of(),
-                around.arraysWait() ? muxes : List.of()));
+                around.arraysWait() ? muxes : List.of(),
+                around.arraysWait() ? absentSeconds(waits, seconds) : 0));
     if (seen.fixable() == 0) {
       neededAt = OptionalLong.empty();
     } else if (neededAt.isEmpty()) {
@@ -286,15 +287,15 @@ final class OthelloKeeper {
         decision.step() == Step.WAIT && !decision.agents().isEmpty() && neededAt.isPresent();
     report(stored, seen, kept, decision, now);
     BitSet needed = (BitSet) seen.misfits().buckets().clone();
-    needed.or(unreported.buckets(image, seconds, (id, at) -> isAwaited(id, at, othello)));
+    needed.or(
+        unreported.buckets(image, seconds, (id, at) -> isAwaited(id, moves.settled(at), othello)));
     return act(image, buckets, kept, needed, decision, Math.min(0, spacing));
   }
 
-  /** Whether the backend has yet to report all that was open when muxes had a commit of then. */
-  private boolean isAwaited(int backend, long committed, Othello othello) {
-    OptionalLong applied = commits.applied(committed);
+  /** Whether the backend has yet to report all that was open at this Unix second. */
+  private boolean isAwaited(int backend, long settled, Othello othello) {
     int age = othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
-    long ago = around.seconds().getAsLong() - applied.orElse(Long.MAX_VALUE - age) - age;
+    long ago = settled == SettledMoves.NOT_YET ? -1 : around.seconds().getAsLong() - settled - age;
     return memories.isAwaited(
         backend,
         ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)),
@@ -335,25 +336,33 @@ final class OthelloKeeper {
         : known.pins(image, held.arrays(), around.seconds().getAsLong());
   }
 
-  /** Muxes that serve the service and do not have the newest arrays; notes when all have them. */
-  private List<String> lateMuxes(Map<String, Long> serving, long now) {
+  /** What the newest arrays wait for; notes when that is over. */
+  private List<Wait> waits(SettledMoves moves, long now) {
     if (held.latest().isEmpty()) {
       return List.of();
     }
     long generation = held.latest().get().generation();
-    List<String> late =
-        serving.keySet().stream().filter(id -> serving.get(id) < generation).toList();
-    if (!late.isEmpty()) {
-      appliedGeneration = -1;
-    } else if (appliedGeneration != generation) {
-      appliedGeneration = generation;
-      appliedAt = now;
-      if (lagFrom.isPresent()) {
-        lagNanos = now - lagFrom.getAsLong();
-        lagFrom = OptionalLong.empty();
-      }
+    List<Wait> waits = moves.waitsOfGeneration(generation);
+    if (lagFrom.isPresent() && waits.stream().allMatch(wait -> wait.mux().isEmpty())) {
+      lagNanos = now - lagFrom.getAsLong();
+      lagFrom = OptionalLong.empty();
     }
-    return late;
+    if (!waits.isEmpty()) {
+      settledGeneration = -1;
+    } else if (settledGeneration != generation) {
+      settledGeneration = generation;
+      settledAt = now;
+    }
+    return waits;
+  }
+
+  /** Until a mux opens no connections any more that this controller never saw. */
+  private static long absentSeconds(List<Wait> waits, long seconds) {
+    return waits.stream()
+        .filter(wait -> wait.mux().isEmpty())
+        .mapToLong(wait -> Math.max(1, wait.until().orElse(seconds + 1) - seconds))
+        .max()
+        .orElse(0);
   }
 
   /** Backends that may have connections and have not reported so far. */

@@ -2,6 +2,7 @@
 package io.fairlead.controller.othello;
 
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.store.ServiceStore;
 import java.util.List;
 import java.util.function.LongSupplier;
@@ -11,6 +12,7 @@ import java.util.function.Supplier;
  * What all keepers read.
  *
  * @param muxes as they describe themselves
+ * @param settled when no mux opens connections by older arrays any more
  * @param nanos a monotonic clock
  * @param seconds the clock of commits, Unix seconds
  * @param arraysWait for agents and muxes; false only to show what breaks then
@@ -18,6 +20,7 @@ import java.util.function.Supplier;
 public record Surroundings(
     ServiceStore store,
     Supplier<List<MuxView>> muxes,
+    SettledServices settled,
     LongSupplier nanos,
     LongSupplier seconds,
     LongSupplier random,

@@ -20,6 +20,7 @@ import io.fairlead.controller.metrics.MetricsView;
 import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.MuxWatch;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.othello.ArraysWriter;
 import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.othello.OthelloCounters;
@@ -30,7 +31,6 @@ import io.fairlead.controller.othello.Surroundings;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.probes.ProbeRoutes;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.repository.ServiceRepository;
@@ -66,7 +66,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -135,6 +134,7 @@ public final class FairleadController implements AutoCloseable {
   private final Reads reads;
   private final Writes writes;
   private final Agents agents;
+  private final SettledServices settled;
   private final DrainWatch drainWatch;
   private volatile Leadership leadership;
   private volatile Optional<URI> url = Optional.empty();
@@ -158,6 +158,7 @@ public final class FairleadController implements AutoCloseable {
     serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree, clock::seconds);
+    settled = new SettledServices(muxWatch::presence, clock::seconds);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
     othello =
         new OthelloKeepers(
@@ -165,6 +166,7 @@ public final class FairleadController implements AutoCloseable {
             new Surroundings(
                 store,
                 muxWatch::muxes,
+                settled,
                 System::nanoTime,
                 clock::seconds,
                 random::nextLong,
@@ -183,7 +185,7 @@ public final class FairleadController implements AutoCloseable {
             clock,
             registry);
     agents = new Agents(reads, agentReports, othello);
-    drainWatch = new DrainWatch(agentReports, muxWatch::muxes, System::nanoTime);
+    drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);
     writes = new Writes(lead, session, catalogueThread, drainWatch, commits);
     registry.getPrometheusRegistry().register(agentMetrics());
     registry.getPrometheusRegistry().register(drainMetrics());
@@ -364,17 +366,11 @@ public final class FairleadController implements AutoCloseable {
 
   /** Settings of the whole cluster. */
   public Cluster cluster() {
-    return new Cluster() {
-      @Override
-      public ClusterSettings settings() {
-        return reads.settings();
-      }
+    return new ClusterAccess(reads, writes);
+  }
 
-      @Override
-      public CompletionStage<Result> changeCluster(ClusterSettings settings, WriteOptions options) {
-        return writes.changeCluster(settings, options);
-      }
-    };
+  public SettledServices settled() {
+    return settled;
   }
 
   /** How far drains are, as known to this controller while it leads. */
@@ -524,6 +520,7 @@ public final class FairleadController implements AutoCloseable {
     lead.load(loaded);
     serviceWatch.pause();
     agentReports.forget();
+    settled.forget();
     othello.forget();
     lead.begin();
     retention.tidy();
@@ -557,7 +554,7 @@ public final class FairleadController implements AutoCloseable {
         .notes(notes)
         .metrics(commits)
         .addresses(addresses)
-        .live(agentReports, muxWatch::presence)
+        .live(agentReports, settled)
         .drains(drainWatch)
         .threads(writerThreads, snapshotThread)
         .build();

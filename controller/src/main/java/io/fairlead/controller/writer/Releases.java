@@ -5,10 +5,9 @@ import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.hold.Holds;
 import io.fairlead.controller.hold.Questions;
 import io.fairlead.controller.hold.Release;
-import io.fairlead.controller.hold.SettledMoves;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.muxes.MuxPresence;
-import java.util.function.Supplier;
+import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.muxes.SettledServices;
 
 /**
  * When one service's held buckets are looked at: every {@link #EVERY_SECONDS} while there are any.
@@ -20,23 +19,23 @@ final class Releases {
   static final long EVERY_SECONDS = 5;
 
   private final Questions questions;
-  private final SettledMoves settled = new SettledMoves();
-  private final Supplier<MuxPresence> muxes;
+  private final SettledServices services;
+  private SettledMoves settled = new SettledMoves();
   private ServiceImage seen;
   private Holds holds;
 
   /** Unix seconds of the latest look. */
   private long last;
 
-  Releases(LiveConnections live, Supplier<MuxPresence> muxes) {
-    questions = new Questions(live, settled::settled);
-    this.muxes = muxes;
+  Releases(LiveConnections live, SettledServices services) {
+    questions = new Questions(live, since -> settled.settled(since));
+    this.services = services;
   }
 
   /** Called every moment: walks through the ring once for each image. */
   synchronized boolean isDue(ServiceImage image, long now) {
     if (image.config().holdSeconds() > 0) {
-      settled.see(image, muxes.get(), now);
+      settled = services.see(image, now);
     }
     if (now >= last && now < last + EVERY_SECONDS) {
       return false;
@@ -51,13 +50,13 @@ final class Releases {
   /** What is to be released now; the next look is {@link #EVERY_SECONDS} away, in any case. */
   synchronized Release next(ServiceImage image, long now) {
     last = now;
-    settled.see(image, muxes.get(), now);
+    settled = services.see(image, now);
     return Release.of(image, now, questions.answers(image.config().name()));
   }
 
   /** Asks about what is still held. */
   synchronized void ask(ServiceImage image, long now) {
-    settled.see(image, muxes.get(), now);
+    settled = services.see(image, now);
     questions.ask(image, now);
   }
 }

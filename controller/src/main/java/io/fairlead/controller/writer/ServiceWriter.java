@@ -106,7 +106,7 @@ final class ServiceWriter implements ArraysWriter {
     events = MoreExecutors.newSequentialExecutor(builder.pool);
     background = builder.background;
     live = builder.live;
-    releases = new Releases(live, builder.muxes);
+    releases = new Releases(live, builder.settled);
     arraysSteps =
         new ArraysSteps(
             this::commitEmpty, this::knownState, repository.store(), epoch, events, background);

@@ -4,12 +4,11 @@ package io.fairlead.controller.writer;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.metrics.CommitMetrics;
-import io.fairlead.controller.muxes.MuxPresence;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.store.Epoch;
 import java.util.concurrent.Executor;
-import java.util.function.Supplier;
 
 /** Sets what a writer works with by name. */
 final class ServiceWriterBuilder {
@@ -21,7 +20,7 @@ final class ServiceWriterBuilder {
   CommitMetrics metrics;
   Addresses addresses;
   LiveConnections live;
-  Supplier<MuxPresence> muxes;
+  SettledServices settled;
   DrainWatch drains;
   Executor pool;
   Executor background;
@@ -55,11 +54,11 @@ final class ServiceWriterBuilder {
 
   /**
    * @param connections what earlier owners of held buckets are asked
-   * @param presence of those who may open some there
+   * @param services when no mux opens any there
    */
-  ServiceWriterBuilder live(LiveConnections connections, Supplier<MuxPresence> presence) {
+  ServiceWriterBuilder live(LiveConnections connections, SettledServices services) {
     live = connections;
-    muxes = presence;
+    settled = services;
     return this;
   }
 

@@ -2,9 +2,13 @@
 package io.fairlead.controller.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.api.ServedApi;
+import io.fairlead.controller.muxes.Muxes;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -39,6 +43,22 @@ class HoldVerbsTest extends ServedApi {
     assertThat(done(flow))
         .containsPattern("held +until 20\\d\\d-[^ ]+ at the latest")
         .contains("backend 1: unknown: asked when the window is over");
+  }
+
+  /** No report counts while a mux may open connections at backend 1 by what it has. */
+  @Test
+  void itIsSaidForWhichMuxReleasesWait() throws Exception {
+    done("service create api --vip 10.99.0.2 --port tcp:80 --buckets 1024 --window 1");
+    done("service change api --hold 3600");
+    done("backend add api 1 10.1.0.21");
+    plane.mux(Muxes.mux("mux1", "10.1.0.11", List.of(), Map.of("api", Muxes.serving(2))));
+    done("backend add api 2 10.1.0.22");
+    await().until(() -> done("holds api").contains("512 buckets held"));
+    assertThat(done("holds api"))
+        .containsPattern("512 held buckets wait: mux1 has not applied generation \\d+\n")
+        .containsPattern(
+            "512 held buckets wait: some mux may be absent that this controller never saw;"
+                + " until 20\\d\\d-");
   }
 
   /** A flow whose bucket has moved to backend 2. */

@@ -7,6 +7,7 @@ import io.fairlead.controller.agents.FakeConnections;
 import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.Muxes;
+import io.fairlead.controller.muxes.SettledMoves;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

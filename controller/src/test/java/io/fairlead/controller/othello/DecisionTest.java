@@ -26,7 +26,7 @@ class DecisionTest {
       Decision wanted) {
     Situation situation() {
       return new Situation(
-          false, false, hasArrays, isSettled, fixable, false, spacing, incomplete, late, muxes);
+          false, false, hasArrays, isSettled, fixable, false, spacing, incomplete, late, muxes, 0);
     }
   }
 
@@ -62,24 +62,36 @@ class DecisionTest {
   }
 
   @Test
+  void aMuxThatMayBeAbsentDelaysTheNextArraysAndDroppingThoseBefore() {
+    for (int fixable = 0; fixable < 2; fixable++) {
+      Situation now =
+          new Situation(
+              false, false, true, false, fixable, false, fixable * 4, NONE, NONE, ALL, 30);
+      assertThat(Decision.of(now)).isEqualTo(wait(NONE, ALL, 30));
+    }
+    Situation settled = new Situation(false, false, true, true, 1, false, 0, NONE, NONE, ALL, 30);
+    assertThat(Decision.of(settled)).as("none before").isEqualTo(step(Step.BUILD));
+  }
+
+  @Test
   void damagedArraysAreRepairedAtOnce() {
-    Situation now = new Situation(true, false, true, false, 5, false, 7, SEVEN, SEVEN, MUX);
+    Situation now = new Situation(true, false, true, false, 5, false, 7, SEVEN, SEVEN, MUX, 9);
     assertThat(Decision.of(now)).isEqualTo(step(Step.REPAIR));
   }
 
   @Test
   void arraysBeforeStayWhileAConnectionNeedsThem() {
-    Situation news = new Situation(false, false, true, false, 0, true, 0, NONE, NONE, ALL);
+    Situation news = new Situation(false, false, true, false, 0, true, 0, NONE, NONE, ALL, 0);
     assertThat(Decision.of(news)).isEqualTo(step(Step.NOTHING));
-    Situation needed = new Situation(false, false, true, false, 1, true, 0, NONE, NONE, ALL);
+    Situation needed = new Situation(false, false, true, false, 1, true, 0, NONE, NONE, ALL, 0);
     assertThat(Decision.of(needed)).isEqualTo(step(Step.BUILD));
   }
 
   @Test
   void lostArraysAreFollowedByOthersAsUsual() {
-    Situation settled = new Situation(false, true, true, true, 0, false, 0, NONE, SEVEN, MUX);
+    Situation settled = new Situation(false, true, true, true, 0, false, 0, NONE, SEVEN, MUX, 0);
     assertThat(Decision.of(settled)).isEqualTo(step(Step.BUILD));
-    Situation news = new Situation(false, true, true, false, 0, false, 0, NONE, SEVEN, MUX);
+    Situation news = new Situation(false, true, true, false, 0, false, 0, NONE, SEVEN, MUX, 0);
     assertThat(Decision.of(news)).isEqualTo(wait(SEVEN, MUX, 0));
   }
 }

@@ -19,8 +19,11 @@ import io.fairlead.controller.image.Drain.Then;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.Muxes;
+import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.services.ServiceRules;
@@ -44,6 +47,11 @@ class DrainTest {
   private static final long NOW = 1_700_000_000;
   private static final int WINDOW = 240;
 
+  /** Of muxes, as long as none lags; and how long a drain waits for one that may be absent. */
+  private static final int BEHIND = 60;
+
+  private static final int SETTLED = BEHIND + SettledMoves.MARGIN_SECONDS;
+
   /** Connections by backend; one that is absent has no agent that reports. */
   private final Map<Integer, Long> connections = new HashMap<>();
 
@@ -51,6 +59,7 @@ class DrainTest {
   private long now = NOW;
   private long reportedAt = NOW;
   private List<MuxView> muxes = List.of();
+  private List<MuxPresence.Absent> absent = List.of();
   private ServiceImage image = image(spec());
 
   private final DrainWatch watch =
@@ -77,9 +86,14 @@ class DrainTest {
               watched.add(backend);
             }
           },
-          () -> muxes,
+          new SettledServices(this::presence, () -> now),
           () -> now * 1_000_000_000L);
   private TransitionWork work = leader();
+
+  private MuxPresence presence() {
+    return new MuxPresence(
+        muxes.stream().map(mux -> new MuxPresence.Present(mux, BEHIND)).toList(), absent, 0);
+  }
 
   private TransitionWork leader() {
     return new TransitionWork(watch, new CommitMetrics(new SimpleMeterRegistry()));
@@ -144,7 +158,7 @@ class DrainTest {
     assertThat(watched).contains(2);
     connections.put(2, 0L);
     muxes = List.of(mux("mux1", 3), mux("mux2", 2));
-    now += 10;
+    now += SETTLED;
     report();
     assertThat(work()).as("mux2 may still send it a SYN").isEmpty();
     assertThat(view(2).now().waitingFor()).containsExactly("mux2");
@@ -165,6 +179,49 @@ class DrainTest {
         .hasMessageContaining("packets are still chained to the removed backend 2");
   }
 
+  /**
+   * It may open connections at the backend until it withdraws, and nobody knows whether it does.
+   */
+  @Test
+  void waitsForAMuxThatHasLostItsSession() {
+    connections.put(2, 0L);
+    muxes = List.of(mux("mux1", 2), mux("mux2", 2));
+    drain(Optional.empty(), Then.KEEP, 2);
+    muxes = List.of(mux("mux1", 3));
+    absent = List.of(new MuxPresence.Absent(mux("mux2", 2), BEHIND, now + 20));
+    now += 20 + SETTLED - 1;
+    report();
+    assertThat(work()).isEmpty();
+    assertThat(view(2).now().waitingFor()).containsExactly("mux2");
+    assertThat(view(2).now().note())
+        .isEqualTo(
+            "waits for muxes: mux2 has no session with ZooKeeper, and withdraws once it is behind");
+    now += 1;
+    assertThat(work()).as("the report is older").isEmpty();
+    assertThat(view(2).now().waitingFor()).isEmpty();
+    now += 2;
+    report();
+    assertThat(work()).contains("backend 2 (empty, no connection left)");
+  }
+
+  @Test
+  void waitsForAMuxThatMayBeAbsentUnknown() {
+    connections.put(2, 0L);
+    muxes = List.of(mux("mux1", 3));
+    drain(Optional.empty(), Then.KEEP, 2);
+    now += SETTLED - 1;
+    report();
+    assertThat(work()).isEmpty();
+    assertThat(view(2).now().waitingFor()).isEmpty();
+    assertThat(view(2).now().note())
+        .isEqualTo("waits for muxes: some mux may be absent that this controller never saw");
+    now += 1;
+    assertThat(work()).isEmpty();
+    now += 2;
+    report();
+    assertThat(work()).contains("backend 2 (empty, no connection left)");
+  }
+
   private static MuxView mux(String id, long generation) {
     return Muxes.mux(id, "10.1.0.11", List.of(), Map.of("web", Muxes.serving(generation)));
   }
@@ -180,7 +237,7 @@ class DrainTest {
     now += 10;
     report();
     assertThat(work()).isEmpty();
-    now += 10;
+    now += SETTLED;
     report();
     assertThat(work()).isEmpty();
     assertThat(view(2).now().note()).contains("empty, but passes packets of ", " buckets on");
@@ -263,8 +320,9 @@ class DrainTest {
     image = image(spec().ports(List.of(new Port("tcp", 53), new Port("udp", 53))));
     connections.put(2, 0L);
     drain(Optional.empty(), Then.KEEP, 2);
+    now += SETTLED;
     work();
-    now += WINDOW - 1;
+    now += WINDOW - SETTLED - 1;
     report();
     assertThat(work()).isEmpty();
     now += 1;

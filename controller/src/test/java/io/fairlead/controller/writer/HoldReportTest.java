@@ -148,7 +148,12 @@ class HoldReportTest {
         .plane()
         .read(
             "web",
-            service -> HoldView.of(service.image(), controller.liveConnections(), clock.seconds()));
+            service ->
+                HoldView.of(
+                    service.image(),
+                    controller.liveConnections(),
+                    controller.settled().see(service.image(), clock.seconds()),
+                    clock.seconds()));
   }
 
   /** The agent goes on reporting, and time passes. */

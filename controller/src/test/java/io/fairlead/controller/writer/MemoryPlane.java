@@ -27,8 +27,10 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.inspect.InspectRoutes;
 import io.fairlead.controller.inspect.MuxAccess;
+import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.othello.OthelloRoutes;
 import io.fairlead.controller.othello.OthelloStatus;
 import io.fairlead.controller.overview.OverviewRoutes;
@@ -102,7 +104,17 @@ public final class MemoryPlane
   public final FakeConnectionReports connectionReports = new FakeConnectionReports();
   private final AgentReports agentReports =
       new AgentReports(this::standing, System::nanoTime, new Random(1)::nextLong);
-  private final DrainWatch drainWatch = new DrainWatch(agentReports, this::muxes, System::nanoTime);
+  private final SettledServices settled =
+      new SettledServices(
+          () ->
+              new MuxPresence(
+                  muxes().stream()
+                      .map(mux -> new MuxPresence.Present(mux, MuxPresence.BEHIND_SECONDS_DEFAULT))
+                      .toList(),
+                  List.of(),
+                  0),
+          () -> InstantSource.system().instant().getEpochSecond());
+  private final DrainWatch drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);
   private ClusterSettings settings = ClusterSettings.NONE;
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
@@ -123,7 +135,8 @@ public final class MemoryPlane
         new DrainRoutes(this, this, drainWatch),
         new ProbeRoutes(() -> List.copyOf(health), this),
         new UpkeepRoutes(this),
-        new ExplainRoutes(this, agentReports, service -> Optional.empty(), InstantSource.system()),
+        new ExplainRoutes(
+            this, agentReports, service -> Optional.empty(), settled, InstantSource.system()),
         new MuxRoutes(live),
         new InspectRoutes(live, MuxAccess.NONE),
         new OverviewRoutes(

@@ -22,11 +22,16 @@ import net.jqwik.api.Property;
 /**
  * Hours of a service whose pool changes all the time, with connections that outlive many windows:
  * at every moment a packet of each reaches the backend that has it, by its first or second bucket
- * and the owners that an open window names. Agents report, answers get lost and leaders change.
+ * and the owners that an open window names. Agents report, answers get lost, leaders change, and a
+ * mux loses its session with ZooKeeper now and then: it goes on by what it has until it withdraws.
  */
 class OthelloPropertyTest {
   private static final int BACKENDS = 6;
   private static final int STEP_SECONDS = 5;
+
+  /** Seconds for which the mux without a session opens connections by what it has. */
+  private static final int BEHIND = OthelloService.BEHIND;
+
   private static final int STEPS = 240;
 
   /** The backend whose agent may lie. */
@@ -53,6 +58,10 @@ class OthelloPropertyTest {
       }
       Requests.done(service.writer.change(all, WriteOptions.COMMIT));
       View late = service.view();
+      boolean isAbsent = false;
+      boolean isQuiet = false;
+      long lost = 0;
+      long lacksSince = Long.MAX_VALUE;
       int pause = 0;
       int turns = 0;
       int changed = 0;
@@ -61,10 +70,22 @@ class OthelloPropertyTest {
       int lie = 0;
       for (int step = 0; step < STEPS; step++) {
         service.pass(STEP_SECONDS);
-        late = random.nextInt(3) == 0 ? late : service.view();
+        if (isAbsent ? random.nextInt(8) == 0 : random.nextInt(40) == 0) {
+          isAbsent = !isAbsent;
+          lost = service.seconds();
+        }
+        // one that has withdrawn announces again once it has caught up
+        boolean stays = isAbsent || (!isQuiet && random.nextInt(3) == 0);
+        late = stays ? late : service.view();
         service.muxes.put("mux1", service.ring().generation());
-        service.muxes.put("mux2", late.ring().generation());
-        open(service, late);
+        service.back("mux2", late.ring().generation());
+        if (isAbsent) {
+          service.lose("mux2", lost);
+        }
+        boolean lacks = late.ring().generation() < service.ring().generation();
+        lacksSince = !lacks ? Long.MAX_VALUE : Math.min(lacksSince, service.seconds());
+        isQuiet = isAbsent && lacks && service.seconds() >= Math.max(lost, lacksSince) + BEHIND;
+        open(service, isQuiet ? service.view() : late);
         if (silence == 0 && random.nextInt(60) == 0) {
           silence = random.nextInt(100); // up to two windows
           silent = 1 + random.nextInt(BACKENDS);

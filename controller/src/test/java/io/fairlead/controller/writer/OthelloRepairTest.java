@@ -186,7 +186,7 @@ class OthelloRepairTest {
     long young = service.random.nextLong();
     service.agent(service.ring().current(had.newest().code(young))).opens(young);
     for (int second = 0; latest().equals(had.latest()); second++) {
-      assertThat(second).isLessThan(OthelloService.AGE + 10);
+      assertThat(second).isLessThan(OthelloService.SETTLED + OthelloService.AGE + 10);
       checkReached(had);
       pass(1);
     }

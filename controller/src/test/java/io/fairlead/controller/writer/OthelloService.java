@@ -14,6 +14,8 @@ import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.othello.ArraysWriter;
 import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.othello.OthelloCounters;
@@ -61,6 +63,12 @@ final class OthelloService implements AutoCloseable {
   static final int AGE = 40;
   static final int SPACING = 80;
 
+  /** For so many seconds a mux may be behind before it withdraws. */
+  static final int BEHIND = 20;
+
+  /** After a commit, until no mux that may be absent opens connections without it. */
+  static final int SETTLED = BEHIND + SettledMoves.MARGIN_SECONDS;
+
   private static final int HOPS = 3;
   private static final Tree TREE = new Tree("/fairlead");
   private static final long START = 1_700_000_000;
@@ -68,6 +76,7 @@ final class OthelloService implements AutoCloseable {
   final Random random;
   final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   final Map<String, Long> muxes = new TreeMap<>();
+  private final Map<String, MuxPresence.Absent> absent = new TreeMap<>();
   final Map<Integer, Agent> agents = new TreeMap<>();
 
   /** From whom a server got a bucket the last time: by server and bucket. */
@@ -177,14 +186,40 @@ final class OthelloService implements AutoCloseable {
     report();
   }
 
+  private MuxPresence presence() {
+    return new MuxPresence(
+        views().stream().map(mux -> new MuxPresence.Present(mux, BEHIND)).toList(),
+        List.copyOf(absent.values()),
+        0);
+  }
+
+  /** It loses its session, and goes on by what it has. */
+  void lose(String mux) {
+    lose(mux, seconds());
+  }
+
+  /** As of then. */
+  void lose(String mux, long then) {
+    MuxView view = views().stream().filter(each -> each.id().equals(mux)).findFirst().orElseThrow();
+    muxes.remove(mux);
+    absent.put(mux, new MuxPresence.Absent(view, BEHIND, then));
+  }
+
+  /** It has a session again. */
+  void back(String mux, long generation) {
+    absent.remove(mux);
+    muxes.put(mux, generation);
+  }
+
   private void lead(StoredService stored) {
+    SettledServices settled = new SettledServices(this::presence, clock::seconds);
     writer =
         ServiceWriter.builder(repository, epoch, stored)
             .clock(ClockCheck.off(clock, System::nanoTime, () -> 0))
             .notes(new Notes("test", clock, () -> {}))
             .metrics(new CommitMetrics(registry))
             .addresses(new Addresses(List::of, VipGuard.none()))
-            .live(new FakeConnections(), () -> MuxPresence.NONE)
+            .live(new FakeConnections(), settled)
             .threads(Runnable::run, Runnable::run)
             .build();
     ArraysWriter mine = new Overtaken(writer);
@@ -192,7 +227,7 @@ final class OthelloService implements AutoCloseable {
         new OthelloKeepers(
             name -> name.equals("web") ? Optional.of(mine) : Optional.empty(),
             new Surroundings(
-                store, this::views, this::nanos, clock::seconds, random::nextLong, true),
+                store, this::views, settled, this::nanos, clock::seconds, random::nextLong, true),
             Runnable::run,
             new OthelloCounters(registry));
   }

@@ -94,12 +94,35 @@ class OthelloServiceTest {
     service.muxesCatchUp();
     service.step();
     assertThat(waiting().muxes()).isEmpty();
+    assertThat(waiting().agents()).isEmpty();
+    assertThat(waiting().spacingSeconds())
+        .as("a mux may be absent")
+        .isEqualTo(OthelloService.SETTLED);
+    pass(OthelloService.SETTLED);
     assertThat(waiting().agents()).containsExactly(1, 2, 3);
-    pass(OthelloService.SPACING - 1);
+    pass(OthelloService.SPACING - OthelloService.SETTLED - 1);
     assertThat(latest().orElseThrow().isSettled()).isFalse();
     pass(3);
     assertThat(latest().orElseThrow().isSettled()).isTrue();
     assertThat(service.status().waitingFor()).isEmpty();
+    checkReached();
+  }
+
+  /** It may open connections by the arrays before, so these are not dropped before it withdraws. */
+  @Test
+  void arraysBeforeWaitForAMuxWithoutASession() throws Exception {
+    service.muxes.put("mux2", service.ring().generation());
+    drain(3);
+    service.step();
+    assertThat(latest().orElseThrow().isSettled()).isFalse();
+    service.lose("mux2");
+    pass(OthelloService.SETTLED - 1);
+    assertThat(waiting().muxes()).containsExactly("mux2");
+    pass(1);
+    assertThat(waiting().muxes()).isEmpty();
+    assertThat(waiting().agents()).containsExactly(1, 2, 3);
+    pass(OthelloService.SPACING + 2);
+    assertThat(latest().orElseThrow().isSettled()).isTrue();
     checkReached();
   }
 
@@ -419,6 +442,7 @@ class OthelloServiceTest {
     service.muxesCatchUp();
     done(service.writer.change(List.of(weight(2, 50)), COMMIT));
     service.muxesCatchUp();
+    service.pass(OthelloService.SETTLED);
     service.step();
     assertThat(service.keepers.nextSeconds("web")).hasValue(1);
   }

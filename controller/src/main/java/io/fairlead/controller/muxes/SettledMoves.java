@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.muxes;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Ring;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * From when on no mux opens connections by what was before a commit: at a bucket's owner before its
+ * move, at a backend before its drain, by the arrays before the newest. That an agent reports no
+ * such connection says nothing before that, as a mux that is behind may open one after it.
+ *
+ * <p>A mux that is present must have applied the move, or have withdrawn the service as too far
+ * behind. One that is absent from ZooKeeper hears from the others that it is behind, and withdraws
+ * within its {@code behindSeconds}; how far it is, nobody knows. It does so only if at least half
+ * of the muxes are ahead (protocol/README.md §9); what it lacks is settled otherwise only once it
+ * is back. A controller does not know who was absent before it began to watch, so every move waits
+ * for as long.
+ *
+ * <p>For one service. Thread-safe.
+ */
+public final class SettledMoves {
+  /**
+   * Longer than a mux takes to learn from the others' hellos that it is behind, and routers to
+   * follow when it withdraws.
+   */
+  public static final int MARGIN_SECONDS = 10;
+
+  /** No answer counts. */
+  public static final long NOT_YET = Long.MAX_VALUE;
+
+  private static final String WITHDRAWS =
+      "has no session with ZooKeeper, and withdraws once it is behind";
+
+  private static final String GOES_ON =
+      "has no session with ZooKeeper, and may go on although it is behind";
+
+  private static final String UNKNOWN = "some mux may be absent that this controller never saw";
+
+  /** So that a mux which is behind for days costs no memory. */
+  private static final int COMMITS_MAX = 1024;
+
+  /**
+   * What a commit waits for.
+   *
+   * @param mux its id; empty: one that may be absent, of which this controller does not know
+   * @param until Unix seconds; empty: nobody knows
+   */
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  public record Wait(Optional<String> mux, String why, Optional<Long> until) {
+    private static Wait of(MuxView mux, String why, long until) {
+      return new Wait(
+          Optional.of(mux.id()), why, until == NOT_YET ? Optional.empty() : Optional.of(until));
+    }
+
+    /** In words. */
+    @JsonIgnore
+    public String text() {
+      return mux.map(id -> id + " ").orElse("") + why;
+    }
+  }
+
+  private static final class Commit {
+    private final long generation;
+    private final long committed;
+    private long settled = NOT_YET;
+
+    private Commit(long generation, long committed) {
+      this.generation = generation;
+      this.committed = committed;
+    }
+  }
+
+  /** Ascending, settled ones first. What comes before counts as the first, which is later. */
+  private final List<Commit> commits = new ArrayList<>();
+
+  /** By mux that has withdrawn the service as too far behind, since when this is known. */
+  private final Map<String, Long> withdrawn = new HashMap<>();
+
+  /** As they were seen last, and when. */
+  private MuxPresence muxes = MuxPresence.NONE;
+
+  private long seen;
+  private String service = "";
+
+  /** Takes note of what is committed, and of where muxes are. */
+  public synchronized void see(ServiceImage image, MuxPresence presence, long now) {
+    Ring ring = image.ring();
+    muxes = presence;
+    seen = now;
+    service = image.config().name();
+    if (commits.isEmpty() || commits.get(commits.size() - 1).generation < ring.generation()) {
+      commits.add(new Commit(ring.generation(), ring.committed()));
+    }
+    noteWithdrawn();
+    for (int i = commits.size() - 1; i >= 0 && commits.get(i).settled == NOT_YET; i--) {
+      if (waits(commits.get(i)).isEmpty()) {
+        commits.get(i).settled = now;
+      }
+    }
+    if (commits.size() > COMMITS_MAX) {
+      commits.remove(0);
+    }
+  }
+
+  private void noteWithdrawn() {
+    Map<String, Long> before = Map.copyOf(withdrawn);
+    withdrawn.clear();
+    for (MuxPresence.Present each : muxes.present()) {
+      if (of(each.mux()).filter(at -> !at.isServed()).isPresent()) {
+        withdrawn.put(each.mux().id(), before.getOrDefault(each.mux().id(), seen));
+      }
+    }
+  }
+
+  /** What a mux says of the service, if it has a ring of it. */
+  private Optional<MuxService> of(MuxView mux) {
+    return Optional.ofNullable(mux.services().get(service)).filter(at -> at.generation() > 0);
+  }
+
+  private List<Wait> waits(Commit commit) {
+    List<Wait> waits = new ArrayList<>();
+    int behind = 0;
+    int serving = 0;
+    int others = 0;
+    for (MuxPresence.Present each : muxes.present()) {
+      behind = Math.max(behind, each.behindSeconds());
+      Optional<MuxService> at = of(each.mux());
+      Long since = withdrawn.get(each.mux().id());
+      if (at.isPresent() && at.get().generation() < commit.generation) {
+        present(each.mux(), commit, since).ifPresent(waits::add);
+      }
+      serving += at.isPresent() && since == null ? 1 : 0;
+      others += since == null ? 0 : 1;
+    }
+    List<MuxPresence.Absent> lacking = new ArrayList<>();
+    for (MuxPresence.Absent each : muxes.absent()) {
+      Optional<MuxService> at = of(each.mux()).filter(MuxService::isAnnounced);
+      others += at.isPresent() ? 1 : 0;
+      if (at.isPresent() && at.get().generation() < commit.generation) {
+        lacking.add(each);
+      }
+    }
+    for (MuxPresence.Absent each : lacking) {
+      boolean withdraws = each.behindSeconds() > 0 && serving >= others;
+      long until = withdraws ? quiet(each.gone(), commit, each.behindSeconds()) : NOT_YET;
+      if (seen < until) {
+        waits.add(Wait.of(each.mux(), withdraws ? WITHDRAWS : GOES_ON, until));
+      }
+    }
+    long usual =
+        quiet(
+            muxes.watchedSince(), commit, behind > 0 ? behind : MuxPresence.BEHIND_SECONDS_DEFAULT);
+    if (seen < usual) {
+      waits.add(
+          new Wait(
+              Optional.empty(), UNKNOWN, usual == NOT_YET ? Optional.empty() : Optional.of(usual)));
+    }
+    return waits;
+  }
+
+  /** A mux that lacks the commit, since when it has withdrawn the service, or null. */
+  private Optional<Wait> present(MuxView mux, Commit commit, Long since) {
+    if (since == null) {
+      return Optional.of(
+          Wait.of(mux, "has not applied generation %d".formatted(commit.generation), NOT_YET));
+    }
+    long until = Math.max(since, commit.committed) + MARGIN_SECONDS;
+    return seen < until ? Optional.of(Wait.of(mux, "has just withdrawn", until)) : Optional.empty();
+  }
+
+  /** When a mux has withdrawn that has had no session since {@code gone}, and lacks the commit. */
+  private static long quiet(long gone, Commit commit, int behindSeconds) {
+    long behind = Math.max(gone, commit.committed);
+    return behind >= NOT_YET - behindSeconds - MARGIN_SECONDS
+        ? NOT_YET
+        : behind + behindSeconds + MARGIN_SECONDS;
+  }
+
+  /**
+   * From which second on an answer about a bucket counts that moved at {@code since}; {@link
+   * #NOT_YET}: none does so far.
+   */
+  public synchronized long settled(long since) {
+    return at(since).map(commit -> commit.settled).orElse(NOT_YET);
+  }
+
+  /** The same of a generation: from which second on muxes open no connections without it. */
+  public synchronized long settledGeneration(long generation) {
+    return of(generation).map(commit -> commit.settled).orElse(NOT_YET);
+  }
+
+  /** What an answer about a bucket that moved at {@code since} still waits for. */
+  public synchronized List<Wait> waits(long since) {
+    return at(since).map(this::left).orElse(List.of());
+  }
+
+  /** What a generation still waits for. */
+  public synchronized List<Wait> waitsOfGeneration(long generation) {
+    return of(generation).map(this::left).orElse(List.of());
+  }
+
+  private List<Wait> left(Commit commit) {
+    return commit.settled == NOT_YET ? waits(commit) : List.of();
+  }
+
+  /** The first commit that is this generation or a later one. */
+  private Optional<Commit> of(long generation) {
+    return commits.stream().filter(commit -> commit.generation >= generation).findFirst();
+  }
+
+  /** The commit with all that was committed until {@code since}. */
+  private Optional<Commit> at(long since) {
+    for (int i = first(since); i < commits.size(); i++) {
+      Commit commit = commits.get(i);
+      // Two commits may be of one second, and one of them may not have been seen.
+      boolean hasAll =
+          i + 1 == commits.size()
+              || commit.committed > since
+              || (commits.get(i + 1).committed > since
+                  && commits.get(i + 1).generation == commit.generation + 1);
+      if (hasAll) {
+        return Optional.of(commit);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** The first commit of this second or later. */
+  private int first(long since) {
+    int from = 0;
+    int to = commits.size();
+    while (from < to) {
+      int middle = (from + to) >>> 1;
+      if (commits.get(middle).committed < since) {
+        from = middle + 1;
+      } else {
+        to = middle;
+      }
+    }
+    return from;
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.muxes;
+
+import io.fairlead.controller.image.ServiceImage;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** The {@link SettledMoves} of all services, for everyone who asks whether a report counts. */
+public final class SettledServices {
+  private final Supplier<MuxPresence> muxes;
+  private final LongSupplier seconds;
+
+  /** By the service's id. */
+  private final Map<Integer, SettledMoves> services = new ConcurrentHashMap<>();
+
+  /**
+   * @param seconds the clock of commits, Unix seconds
+   */
+  public SettledServices(Supplier<MuxPresence> muxes, LongSupplier seconds) {
+    this.muxes = muxes;
+    this.seconds = seconds;
+  }
+
+  /** Those of a service, having taken note of its image and of where muxes are now. */
+  public SettledMoves see(ServiceImage image) {
+    return see(image, seconds.getAsLong());
+  }
+
+  public SettledMoves see(ServiceImage image, long now) {
+    SettledMoves moves =
+        services.computeIfAbsent(image.config().id(), service -> new SettledMoves());
+    moves.see(image, muxes.get(), now);
+    return moves;
+  }
+
+  /** Knows nothing, as a new leader. */
+  public void forget() {
+    services.clear();
+  }
+}
