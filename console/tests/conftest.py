@@ -20,9 +20,9 @@ from lab.variant import Variant
 
 WINDOW = 20  # seconds
 HOLD = 3_600
-VARIANT = Variant(
-    agents=True, hold=HOLD, authorized=True, runner=True, login=True, mux_options=("--http-samples", "on")
-)
+# A drain ends no sooner than a mux without ZooKeeper would have withdrawn.
+MUX_OPTIONS = ("--http-samples", "on", "--behind-seconds", "10")
+VARIANT = Variant(agents=True, hold=HOLD, authorized=True, runner=True, login=True, mux_options=MUX_OPTIONS)
 CONTROLLERS = 2
 
 
