@@ -31,6 +31,7 @@ def explain(visit: Visit, text: str) -> None:
     ids=["flow", "tcpdump"],
 )
 def test_a_flow_goes_where_controller_and_muxes_say(lab: Lab, viewer: Visit, text: str) -> None:
+    lab.wait_applied()
     said = lab.explain(CLIENT, 40001)
     explain(viewer, text)
     answer = viewer.page.get_by_label("Answer")

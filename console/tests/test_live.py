@@ -21,8 +21,11 @@ def test_muxes_show_rates_lag_and_servers(lab: Lab, traffic: Traffic, viewer: Vi
     until("packets of traffic are shown", lambda: float(number(rate.inner_text())) > 0, 30, pause=0.2)
     assert "1 of 1" in row.inner_text() and "10.1.0.1" in row.inner_text()
     viewer.page.get_by_text("All 2 rings at muxes serve the committed generation").wait_for()
+    # A new leader has not heard an agent before its next report, up to 30 s after the attempts that failed.
+    lab.wait_reporting(60)
     agents = viewer.page.get_by_role("region", name="Agents")
-    assert agents.get_by_role("row").filter(has_text="reporting").count() == len(lab.agents())
+    reporting = agents.get_by_role("row").filter(has_text="reporting")
+    until("the page shows all agents as reporting", lambda: reporting.count() == len(lab.agents()), 30, pause=0.2)
 
 
 def number(text: str) -> str:
@@ -80,6 +83,7 @@ def test_events_go_on_after_a_pause_of_the_network(lab: Lab, operator: Visit) ->
     operator.open("audit")
     operator.page.get_by_text("Live.").wait_for()
     operator.context.set_offline(True)
-    operator.page.get_by_text("no controller answers").wait_for(timeout=60_000)
+    lost = operator.page.get_by_role("status").filter(has_text="no controller answers, trying again")
+    lost.wait_for(timeout=60_000)
     operator.context.set_offline(False)
     operator.page.get_by_text("Live.").wait_for(timeout=60_000)
