@@ -20,6 +20,8 @@ import io.fairlead.controller.events.EventsCommand;
 import io.fairlead.controller.explain.ExplainCommand;
 import io.fairlead.controller.explain.ExplainRoutes;
 import io.fairlead.controller.explain.RingCommand;
+import io.fairlead.controller.generations.GenerationRoutes;
+import io.fairlead.controller.generations.GenerationsCommand;
 import io.fairlead.controller.health.HealthCommand;
 import io.fairlead.controller.health.HealthRoutes;
 import io.fairlead.controller.hold.HoldsCommand;
@@ -41,6 +43,8 @@ import io.fairlead.controller.targets.MetricsCommand;
 import io.fairlead.controller.targets.TargetRoutes;
 import io.fairlead.controller.upkeep.UpkeepCommands;
 import io.fairlead.controller.upkeep.UpkeepRoutes;
+import io.fairlead.controller.whoami.WhoAmICommand;
+import io.fairlead.controller.whoami.WhoAmIRoutes;
 import io.fairlead.controller.writer.FairleadController;
 import java.util.List;
 
@@ -59,6 +63,7 @@ public final class Resources {
           ExportCommand.class,
           BackupCommand.class,
           RingCommand.class,
+          GenerationsCommand.class,
           HoldsCommand.class,
           OthelloCommand.class,
           UpkeepCommands.Rebalance.class,
@@ -71,6 +76,7 @@ public final class Resources {
           EventsCommand.class,
           AuditCommand.class,
           HealthCommand.class,
+          WhoAmICommand.class,
           SupportBundleCommand.class);
 
   private Resources() {}
@@ -106,6 +112,8 @@ public final class Resources {
         new EventRoutes(plane, controller.muxes(), controller.drainWatch()),
         new AuditRoutes(controller.audit()),
         new BackupRoutes(controller.backup()),
+        new GenerationRoutes(),
+        new WhoAmIRoutes(),
         new HealthRoutes(plane));
   }
 }

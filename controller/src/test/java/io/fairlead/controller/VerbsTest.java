@@ -41,6 +41,7 @@ class VerbsTest {
           "events",
           "explain web tcp 192.0.2.7:40000 10.99.0.1:80",
           "export",
+          "generations web",
           "health",
           "holds web",
           "metrics targets --file NEW",
@@ -54,7 +55,8 @@ class VerbsTest {
           "service list",
           "service show web",
           "support-bundle NEW",
-          "upkeep web");
+          "upkeep web",
+          "whoami");
 
   @TempDir private Path directory;
 

@@ -6,6 +6,7 @@ import io.vertx.core.Context;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.openapi.contract.OpenAPIContract;
 import io.vertx.openapi.contract.Operation;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
@@ -23,6 +24,7 @@ final class Access {
 
   private static final Logger LOG = LoggerFactory.getLogger(Access.class);
   private static final String CALLER = Access.class.getName();
+  private static final String OPEN = CALLER + ".open";
   private static final String SERVICES = "/v1/services/";
   private static final int UNAUTHORIZED = 401;
   private static final String SCHEME = "Bearer ";
@@ -58,6 +60,7 @@ final class Access {
             ? ClientCertificate.caller(context.request())
             : Optional.empty();
     if (known.isOpen() || wanted.isEmpty()) {
+      context.put(OPEN, known.isOpen());
       certified.ifPresent(server -> context.put(CALLER, server));
       context.next();
       return;
@@ -154,6 +157,15 @@ final class Access {
   /** The name of the request's token. */
   static String caller(RoutingContext context) {
     return found(context).map(Caller::name).orElse(ANONYMOUS);
+  }
+
+  /** Who calls, and what it may do: without tokens everything. */
+  static Identity identity(RoutingContext context) {
+    List<Grant> grants =
+        context.get(OPEN, false)
+            ? List.of(Grant.of(Role.ADMIN))
+            : found(context).map(Caller::grants).orElse(List.of());
+    return Identity.of(caller(context), grants);
   }
 
   /** Who speaks for a server; one that is not known may speak for all. */

@@ -104,6 +104,11 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
     return Access.isRestricted(context);
   }
 
+  /** Who calls, and what it may do. */
+  public Identity identity() {
+    return Access.identity(context);
+  }
+
   public Sender sender() {
     return Access.sender(context);
   }

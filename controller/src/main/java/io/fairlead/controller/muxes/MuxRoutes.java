@@ -10,6 +10,14 @@ import java.util.function.Supplier;
 public record MuxRoutes(Supplier<List<MuxView>> muxes) implements Resource {
   @Override
   public void register(Routes routes) {
-    routes.list("listMuxes", request -> muxes.get(), MuxView::id, String::valueOf);
+    routes.list(
+        "listMuxes",
+        request ->
+            request
+                .optional("service")
+                .map(name -> muxes.get().stream().map(mux -> mux.only(name)).toList())
+                .orElseGet(muxes),
+        MuxView::id,
+        String::valueOf);
   }
 }

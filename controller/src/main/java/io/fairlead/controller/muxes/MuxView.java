@@ -54,6 +54,16 @@ public record MuxView(
   }
 
   public MuxView with(Optional<MetricsUrl> newMetrics) {
+    return with(services, newMetrics);
+  }
+
+  /** With what it says of this service, and of no other. */
+  MuxView only(String service) {
+    MuxService known = services.get(service);
+    return with(known == null ? Map.of() : Map.of(service, known), metrics);
+  }
+
+  private MuxView with(Map<String, MuxService> newServices, Optional<MetricsUrl> newMetrics) {
     return new MuxView(
         id,
         kind,
@@ -65,7 +75,7 @@ public record MuxView(
         needs,
         unreachable,
         unreachableMore,
-        services,
+        newServices,
         newMetrics);
   }
 

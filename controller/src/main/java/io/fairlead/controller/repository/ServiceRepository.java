@@ -69,10 +69,14 @@ public final class ServiceRepository {
     ServiceState state = read.state();
     ServiceConfig config = state.config();
     try {
+      Optional<Ring> before = known.map(service -> service.image().ring());
       Ring ring =
           read.snapshot().isPresent()
               ? snapshot(read, read.snapshot().get())
-              : known.orElseThrow().image().ring();
+              : before.orElseThrow();
+      if (read.snapshot().isPresent() && before.isPresent()) {
+        ring = ring.remembering(before.get());
+      }
       for (byte[] delta : read.deltas()) {
         ring = ring.apply(DeltaCodec.decodeDelta(delta, ring), config.chainedSeconds());
       }

@@ -2,6 +2,7 @@
 package io.fairlead.controller.ring;
 
 import io.fairlead.controller.ring.RefusedException.Reason;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
@@ -27,6 +28,7 @@ public final class Ring {
   final char[] previous;
   final int[] since;
   private final EarlierMoves earlier;
+  private final List<RingChange> changes;
 
   /** Without moves before the last one of each bucket. Takes ownership of the arrays. */
   Ring(
@@ -37,7 +39,16 @@ public final class Ring {
       char[] current,
       char[] previous,
       int[] since) {
-    this(service, generation, committed, backends, current, previous, since, EarlierMoves.NONE);
+    this(
+        service,
+        generation,
+        committed,
+        backends,
+        current,
+        previous,
+        since,
+        EarlierMoves.NONE,
+        List.of());
   }
 
   /** Takes ownership of the arrays: they must not be written to afterwards. */
@@ -49,7 +60,8 @@ public final class Ring {
       char[] current,
       char[] previous,
       int[] since,
-      EarlierMoves earlier) {
+      EarlierMoves earlier,
+      List<RingChange> changes) {
     if (!isBuckets(current.length)
         || previous.length != current.length
         || since.length != current.length) {
@@ -65,6 +77,7 @@ public final class Ring {
     this.previous = previous;
     this.since = since;
     this.earlier = earlier;
+    this.changes = List.copyOf(changes);
   }
 
   /** Generation 1: no backends, every bucket without an owner. */
@@ -81,17 +94,40 @@ public final class Ring {
 
   /** The same buckets under another generation number, for a restored ring. */
   public Ring withGeneration(long other) {
-    return new Ring(service, other, committed, backends, current, previous, since, earlier);
+    return new Ring(
+        service, other, committed, backends, current, previous, since, earlier, List.of());
   }
 
   /** The same ring with what a snapshot does not have. */
   public Ring withEarlier(EarlierMoves moves) {
-    return new Ring(service, generation, committed, backends, current, previous, since, moves);
+    return new Ring(
+        service, generation, committed, backends, current, previous, since, moves, changes);
+  }
+
+  /**
+   * The same ring, which also remembers what {@code before} does, of generations up to this one.
+   */
+  public Ring remembering(Ring before) {
+    if (before.service != service) {
+      return this;
+    }
+    List<RingChange> known =
+        before.changes.stream().filter(change -> change.generation() <= generation).toList();
+    return new Ring(
+        service, generation, committed, backends, current, previous, since, earlier, known);
   }
 
   /** The moves before the last one of each bucket, as far as their windows were open. */
   public EarlierMoves earlier() {
     return earlier;
+  }
+
+  /**
+   * What the latest generations changed, the newest last: those that were applied since this ring
+   * was read from its snapshot, {@link RingChange#REMEMBERED_MAX} at most.
+   */
+  public List<RingChange> changes() {
+    return changes;
   }
 
   public static boolean isBuckets(long buckets) {
@@ -245,7 +281,14 @@ public final class Ring {
         nextCurrent,
         nextPrevious,
         nextSince,
-        new EarlierAfter(this, delta, windowSeconds).moves());
+        new EarlierAfter(this, delta, windowSeconds).moves(),
+        changesAfter(delta));
+  }
+
+  private List<RingChange> changesAfter(Delta delta) {
+    List<RingChange> after = new ArrayList<>(changes);
+    after.add(RingChange.of(this, delta));
+    return after.subList(Math.max(0, after.size() - RingChange.REMEMBERED_MAX), after.size());
   }
 
   /**
@@ -269,12 +312,14 @@ public final class Ring {
         sinces[bucket] = (int) chains.left(bucket, formers[bucket]);
       }
     }
-    return new Ring(service, generation, committed, backends, owners, formers, sinces, earlier);
+    return new Ring(
+        service, generation, committed, backends, owners, formers, sinces, earlier, changes);
   }
 
   /** The same ring with other owners; what an assignment starts from. */
   public Ring withOwners(char[] owners) {
-    return new Ring(service, generation, committed, backends, owners, previous, since, earlier);
+    return new Ring(
+        service, generation, committed, backends, owners, previous, since, earlier, changes);
   }
 
   private SortedMap<Integer, Backend> merge(Collection<Backend> changed) {

@@ -220,6 +220,7 @@ class ApiShapesTest extends ServedApi {
     expect(200, "DELETE", web + "/upkeep", "");
     JsonObject ring = expect(200, "GET", web + "/ring", "").json();
     assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
+    checkGenerations(web);
     checkHolds(web);
     checkOthello(web);
     checkLoad();
@@ -282,12 +283,18 @@ class ApiShapesTest extends ServedApi {
             Map.of("web", behind(4), "dns", unsupported("hash: siphash")),
             Optional.of(new MetricsUrl("https", "[2001:db8::12]:9108", "/metrics"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
+    JsonArray ofWeb = expect(200, "GET", "/v1/muxes?service=web", "").array();
+    assertThat(ofWeb).hasSize(2);
+    assertThat(ofWeb.getJsonObject(1).getJsonObject("services").fieldNames())
+        .containsExactly("web");
     assertThat(expect(200, "GET", "/v1/overview", "").json().getJsonArray("muxes")).hasSize(2);
     assertThat(expect(200, "GET", web + "/ring/cells?cells=16", "").json().getJsonArray("owners"))
         .hasSize(16);
     checkTargets();
     checkAgents();
     assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);
+    assertThat(expect(200, "GET", "/v1/whoami", "").json().encode())
+        .isEqualTo("{\"name\":\"nobody\",\"roles\":[{\"role\":\"admin\",\"services\":[]}]}");
     expect(200, "GET", "/healthz", "");
     expect(200, "GET", "/v1/backup", "");
     expect(200, "GET", "/v1/events", "");
@@ -361,6 +368,19 @@ class ApiShapesTest extends ServedApi {
     expect(400, "PATCH", "/v1/services/work", "{\"maat\":{\"preset\":\"paper\"}}");
     expect(400, "PATCH", "/v1/services/work", "{\"maat\":{\"filterBytes\":4095}}");
     expect(200, "DELETE", "/v1/services/work", "");
+  }
+
+  private void checkGenerations(String web) {
+    JsonObject known = expect(200, "GET", web + "/generations", "").json();
+    long generation = client.get(web).json().getLong("generation");
+    assertThat(known.getLong("generation")).isEqualTo(generation);
+    JsonArray changes = known.getJsonArray("changes");
+    assertThat(changes.getJsonObject(0).getLong("generation")).isEqualTo(generation);
+    JsonObject first = changes.getJsonObject(changes.size() - 1);
+    assertThat(first.getInteger("movedBuckets")).isEqualTo(1024);
+    assertThat(first.getJsonArray("largest").encode())
+        .isEqualTo("[{\"backend\":0,\"buckets\":-1024},{\"backend\":7,\"buckets\":1024}]");
+    assertThat(first.getInteger("others")).isZero();
   }
 
   private void checkHolds(String web) {

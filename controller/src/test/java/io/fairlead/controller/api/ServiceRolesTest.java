@@ -52,6 +52,7 @@ class ServiceRolesTest {
               "getRing",
               "getRingCells",
               "getHolds",
+              "getGenerations",
               "getOthello",
               "getUpkeep",
               "explain",
@@ -65,6 +66,7 @@ class ServiceRolesTest {
               "listDrains",
               "listAgents",
               "streamEvents",
+              "whoAmI",
               "getMetrics"),
           "operator of one",
           List.of(
@@ -229,6 +231,27 @@ class ServiceRolesTest {
     JsonObject problem = send(token, method, path, "").json();
     assertThat(problem.getString("detail"))
         .isEqualTo("role '%s' is refused; allowed: %s".formatted(role, allowed));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "viewer | viewer |",
+        "operator=web,shop | operator | shop,web",
+        "admin=web | admin | web",
+        "admin | admin |",
+      })
+  void eachCallerIsToldWhatItMayDo(String token, String role, String services) {
+    JsonObject told = send(token, "GET", "/v1/whoami", "").json();
+    assertThat(told.getString("name")).isEqualTo("x");
+    assertThat(told.getJsonArray("roles")).hasSize(1);
+    JsonObject holding = told.getJsonArray("roles").getJsonObject(0);
+    assertThat(holding.getString("role")).isEqualTo(role);
+    assertThat(
+            String.join(
+                ",", holding.getJsonArray("services").stream().map(String::valueOf).toList()))
+        .isEqualTo(services == null ? "" : services);
   }
 
   @Test

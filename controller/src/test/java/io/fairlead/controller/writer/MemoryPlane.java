@@ -21,6 +21,7 @@ import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.drains.Drains;
 import io.fairlead.controller.events.EventRoutes;
 import io.fairlead.controller.explain.ExplainRoutes;
+import io.fairlead.controller.generations.GenerationRoutes;
 import io.fairlead.controller.health.HealthRoutes;
 import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceImage;
@@ -61,6 +62,7 @@ import io.fairlead.controller.targets.TargetRoutes;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import io.fairlead.controller.upkeep.UpkeepRoutes;
 import io.fairlead.controller.upkeep.Upkeeps;
+import io.fairlead.controller.whoami.WhoAmIRoutes;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
@@ -151,6 +153,8 @@ public final class MemoryPlane
         new EventRoutes(this, live, drainWatch),
         new AuditRoutes(this),
         new BackupRoutes(this::backup),
+        new GenerationRoutes(),
+        new WhoAmIRoutes(),
         new HealthRoutes(this));
   }
 
