@@ -99,7 +99,7 @@ final class Console {
             .putHeader(
                 "Cache-Control", isVersioned(request) ? "max-age=31536000, immutable" : "no-cache")
             .putHeader("Vary", "Accept-Encoding")
-            .putHeader("Content-Security-Policy", policy())
+            .putHeader("Content-Security-Policy", policy(others.get()))
             .putHeader("X-Content-Type-Options", "nosniff")
             .putHeader("X-Frame-Options", "DENY")
             .putHeader("Referrer-Policy", "no-referrer")
@@ -137,7 +137,14 @@ final class Console {
     return request.query() != null && request.query().startsWith("v=");
   }
 
-  private String policy() {
-    return POLICY.formatted(others.get().stream().map(" "::concat).collect(Collectors.joining()));
+  /**
+   * Policies cannot name IPv6 literals, and browsers report an error for each one that tries to.
+   */
+  static String policy(List<String> others) {
+    return POLICY.formatted(
+        others.stream()
+            .filter(origin -> !origin.contains("["))
+            .map(" "::concat)
+            .collect(Collectors.joining()));
   }
 }

@@ -125,6 +125,14 @@ class ConsoleTest extends ServedApi {
                     .contains("connect-src 'self' " + OTHER + ";"));
   }
 
+  /** Chromium 156 says that such a source is invalid, and ignores it. */
+  @Test
+  void noPolicyNamesALiteralIpv6Address() {
+    assertThat(Console.policy(List.of("http://[fd00::5]:8080", "http://b:8080")))
+        .contains("connect-src 'self' http://b:8080;")
+        .doesNotContain("[");
+  }
+
   @Test
   void pagesOfOtherControllersMayCallTheApi() {
     await()
