@@ -8,19 +8,17 @@ export interface Sample {
   value: number;
 }
 
-const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: \S+)?$/;
+const SAMPLE = "(?:\\{(.*)\\})? (\\S+)(?: \\S+)?$";
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** All samples; lines that are none are left out. */
-export function parseMetrics(text: string): Sample[] {
-  return text.split("\n").flatMap((line) => {
-    const found = line.startsWith("#") ? null : LINE.exec(line);
-    if (!found) return [];
+/** The samples of these metrics. Other lines are passed over: of 1,000 services there are many thousand. */
+export function parseMetrics(text: string, names: string[]): Sample[] {
+  return [...text.matchAll(new RegExp(`^(${names.join("|")})${SAMPLE}`, "gm"))].map((found) => {
     const labels: Record<string, string> = {};
     for (const [, name, value] of (found[2] ?? "").matchAll(LABEL)) {
       labels[name!] = value!.replace(/\\(.)/g, (_, one: string) => (one === "n" ? "\n" : one));
     }
-    return [{ name: found[1]!, labels, value: number(found[3]!) }];
+    return { name: found[1]!, labels, value: number(found[3]!) };
   });
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Metrics of all muxes, read again and again while a page shows them, and what changed between two readings.
-import { type Signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { send, text } from "../api/client";
+// What the page of muxes shows of their metrics, and what changed between two readings.
+import { type Signal, useComputed } from "@preact/signals";
 import { byLabel, parseMetrics, rates, type Sample, total } from "./metrics";
+import { useMuxMetrics } from "./poll";
 
 export interface Reading {
   at: number; // seconds
@@ -15,52 +14,35 @@ export interface Reading {
   error?: string;
 }
 
-const AT_ONCE = 6; // that a browser has open to one controller
+const NOTHING: Reading = { at: 0, samples: [], packets: {}, drops: {} };
 
-async function read(id: string, before: Reading | undefined, stop: AbortSignal): Promise<Reading> {
-  try {
-    const response = await send(`/v1/muxes/${encodeURIComponent(id)}/metrics`, { signal: stop });
-    if (!response.ok) throw new Error(((await response.json()) as { detail: string }).detail);
-    const now = { at: performance.now() / 1000, samples: parseMetrics(await response.text()) };
-    const seconds = before?.samples.length ? now.at - before.at : 0;
-    const grown = (name: string, label: string) =>
-      rates(byLabel(now.samples, name, label), byLabel(before?.samples ?? [], name, label), seconds);
-    return {
-      ...now,
-      packets: grown("fairlead_mux_packets_total", "verdict"),
-      drops: grown("fairlead_mux_drops_total", "reason"),
-    };
-  } catch (failure) {
-    return { at: performance.now() / 1000, samples: [], packets: {}, drops: {}, error: text(failure) };
-  }
+/** Metrics that pages show; a mux has a hundred more for each service. */
+const SHOWN = [
+  "fairlead_mux_packets_total",
+  "fairlead_mux_drops_total",
+  "fairlead_mux_announced",
+  "fairlead_mux_clock_difference_seconds",
+  "fairlead_mux_zookeeper_connected",
+];
+
+function step(page: string, seconds: number, before: Reading | undefined): Reading {
+  const samples = parseMetrics(page, SHOWN);
+  const grown = (name: string, label: string) =>
+    rates(byLabel(samples, name, label), byLabel(before?.samples ?? [], name, label), before ? seconds - before.at : 0);
+  return {
+    at: seconds,
+    samples,
+    packets: grown("fairlead_mux_packets_total", "verdict"),
+    drops: grown("fairlead_mux_drops_total", "reason"),
+  };
 }
 
 /** The latest reading of each mux of `ids`. */
 export function useReadings(ids: string[], seconds: number): Signal<Record<string, Reading>> {
-  const readings = useSignal<Record<string, Reading>>({});
-  const names = ids.join("\n");
-  useEffect(() => {
-    const all = names ? names.split("\n") : [];
-    const stop = new AbortController();
-    let timer = 0;
-    const round = async () => {
-      const next: Record<string, Reading> = {};
-      for (let first = 0; first < all.length && !stop.signal.aborted; first += AT_ONCE) {
-        const some = all.slice(first, first + AT_ONCE);
-        const said = await Promise.all(some.map((id) => read(id, readings.value[id], stop.signal)));
-        some.forEach((id, index) => (next[id] = said[index]!));
-      }
-      if (stop.signal.aborted) return;
-      readings.value = next;
-      timer = window.setTimeout(round, (document.hidden ? 10 : 1) * seconds * 1000);
-    };
-    void round();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
-  }, [names, seconds]);
-  return readings;
+  const metered = useMuxMetrics(ids, seconds, step);
+  return useComputed(() =>
+    Object.fromEntries([...metered.value].map(([id, { now, error }]) => [id, now ?? { ...NOTHING, error }])),
+  );
 }
 
 /** What the table of muxes shows of a reading. */

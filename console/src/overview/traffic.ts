@@ -2,9 +2,8 @@
 //
 // Packets a second, from two readings of each mux's metrics. Of the page, which may have a line for each service and reason,
 // only the few counters are read that are shown.
-import { type Signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { ApiError, send } from "../api/client";
+import { type Signal, useComputed } from "@preact/signals";
+import { useMuxMetrics } from "../muxes/poll";
 
 export interface Counters {
   /** Seconds. */
@@ -67,54 +66,25 @@ export function total(each: Iterable<Rates | undefined>): Rates | undefined {
   return sum;
 }
 
-const AT_ONCE = 4; // of about six that a browser has open to one controller
-const PATIENCE = 10; // rounds without a mux that could not be read
+interface Counted {
+  counters: Counters;
+  /** Absent before the second reading. */
+  rates: Rates | undefined;
+}
+
+function step(page: string, seconds: number, before: Counted | undefined): Counted {
+  const now = counters(page, seconds);
+  return { counters: now, rates: rates(now, before?.counters) };
+}
 
 /** Rates by mux, read every `seconds` while the page is seen. Muxes that cannot be read are absent. */
 export function useTraffic(ids: string[], seconds: number): Signal<Map<string, Rates>> {
-  const traffic = useSignal(new Map<string, Rates>());
-  const names = ids.join("\n");
-  useEffect(() => {
-    const all = names ? names.split("\n") : [];
-    const last = new Map<string, Counters>();
-    const wait = new Map<string, number>();
-    const stop = new AbortController();
-    let timer = 0;
-    const read = async (id: string): Promise<[string, Rates] | undefined> => {
-      const rounds = wait.get(id) ?? 0;
-      if (rounds > 0) {
-        wait.set(id, rounds - 1);
-        return undefined;
-      }
-      try {
-        const response = await send(`/v1/muxes/${encodeURIComponent(id)}/metrics`, { signal: stop.signal });
-        if (!response.ok) throw new ApiError(response.status, await response.json());
-        const now = counters(await response.text(), performance.now() / 1000);
-        const found = rates(now, last.get(id));
-        last.set(id, now);
-        return found && [id, found];
-      } catch {
-        wait.set(id, PATIENCE);
-        last.delete(id);
-        return undefined;
-      }
-    };
-    const round = async () => {
-      const next = new Map<string, Rates>();
-      for (let first = 0; first < all.length && !stop.signal.aborted; first += AT_ONCE) {
-        for (const found of await Promise.all(all.slice(first, first + AT_ONCE).map(read))) {
-          if (found) next.set(...found);
-        }
-      }
-      if (stop.signal.aborted) return;
-      traffic.value = next;
-      timer = window.setTimeout(round, (document.hidden ? 10 : 1) * seconds * 1000);
-    };
-    void round();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
-  }, [names, seconds]);
-  return traffic;
+  const metered = useMuxMetrics(ids, seconds, step);
+  return useComputed(() => {
+    const known = new Map<string, Rates>();
+    for (const [id, { now }] of metered.value) {
+      if (now?.rates) known.set(id, now.rates);
+    }
+    return known;
+  });
 }
