@@ -3,8 +3,13 @@
 // A resource that is read again and again while a component shows it. Unchanged ones are answered 304 by their tag.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { ApiError, call, text } from "./client";
+import { ApiError, call, type Reply, text } from "./client";
 import { onEvent } from "./events";
+
+const SOON_MILLIS = 100;
+/** Between two readings, in times of what the first one took. */
+const PAUSE = 4;
+const TOOK_MOST_MILLIS = 2500;
 
 export interface Polled<T> {
   /** Undefined before the first answer. The last good one while errors last. */
@@ -17,10 +22,27 @@ export interface Polled<T> {
   again: () => void;
 }
 
-/**
- * Reads `path` every `seconds`, and after events of the kinds `on`; an empty path reads nothing.
- */
-export function usePolled<T>(path: string, seconds: number, on: string[] = []): Polled<T> {
+export interface Paging {
+  /** Entries of a page. */
+  limit: number;
+  /** After so many entries the rest is not asked for. */
+  most: number;
+}
+
+/** A list page by page, each taken in before the next is asked for, so that none of them stops the browser for long. */
+async function readPages<T>(path: string, { limit, most }: Paging, signal: AbortSignal): Promise<T> {
+  const all: unknown[] = [];
+  let next: string | undefined = `${path}${path.includes("?") ? "&" : "?"}limit=${limit}`;
+  while (next && all.length < most) {
+    const reply: Reply<unknown[]> = await call<unknown[]>(next, { signal });
+    for (const each of reply.body ?? []) all.push(each);
+    next = /<([^>]+)>; *rel="next"/.exec(reply.headers.get("Link") ?? "")?.[1];
+  }
+  return all as T;
+}
+
+/** Reads `path` every `seconds`, and after events of the kinds `on`; an empty path reads nothing. */
+export function usePolled<T>(path: string, seconds: number, on: string[] = [], paging?: Paging): Polled<T> {
   const data = useSignal<T | undefined>(undefined);
   const error = useSignal("");
   const etag = useSignal("");
@@ -36,6 +58,15 @@ export function usePolled<T>(path: string, seconds: number, on: string[] = []): 
     let timer = 0;
     let isRunning = false;
     let isWanted = false;
+    /** When the next reading may begin: large answers are not asked for all the time, however much happens. */
+    let earliest = 0;
+    const soon = () => {
+      if (isRunning) isWanted = true;
+      else {
+        clearTimeout(timer);
+        timer = window.setTimeout(read, Math.max(0, earliest - performance.now()));
+      }
+    };
     const read = async () => {
       if (isRunning) {
         isWanted = true;
@@ -43,11 +74,15 @@ export function usePolled<T>(path: string, seconds: number, on: string[] = []): 
       }
       isRunning = true;
       clearTimeout(timer);
+      const begun = performance.now();
       try {
-        const reply = await call<T>(path, { ifNoneMatch: etag.value, signal: stop.signal });
-        if (reply.body !== undefined) data.value = reply.body;
-        if (reply.etag) etag.value = reply.etag;
-        status.value = reply.status;
+        if (paging) data.value = await readPages<T>(path, paging, stop.signal);
+        else {
+          const reply = await call<T>(path, { ifNoneMatch: etag.value, signal: stop.signal });
+          if (reply.body !== undefined) data.value = reply.body;
+          if (reply.etag) etag.value = reply.etag;
+          status.value = reply.status;
+        }
         error.value = "";
       } catch (failure) {
         if (stop.signal.aborted) return;
@@ -56,17 +91,21 @@ export function usePolled<T>(path: string, seconds: number, on: string[] = []): 
       } finally {
         isRunning = false;
       }
-      timer = window.setTimeout(read, isWanted ? 100 : (document.hidden ? 10 : 1) * seconds * 1000);
+      const now = performance.now();
+      const took = error.value ? 0 : Math.min(now - begun, TOOK_MOST_MILLIS);
+      earliest = now + Math.max(SOON_MILLIS, PAUSE * took);
+      const wanted = isWanted ? 0 : (document.hidden ? 10 : 1) * seconds * 1000;
+      timer = window.setTimeout(read, Math.max(wanted, earliest - now));
       isWanted = false;
     };
     again.current = () => void read();
     void read();
-    const off = onEvent((event) => kinds.split(" ").includes(event.kind) && void read());
+    const off = onEvent((event) => kinds.split(" ").includes(event.kind) && soon());
     return () => {
       stop.abort();
       clearTimeout(timer);
       off();
     };
-  }, [path, seconds, kinds]);
+  }, [path, seconds, kinds, paging?.limit, paging?.most]);
   return { data, error, etag, status, again: () => again.current() };
 }

@@ -7,35 +7,10 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Mux, Service } from "../../generated/schema";
 import { type Column, Table } from "../parts/table";
 import { colour, theme } from "../theme";
-
-export interface LagRow {
-  mux: string;
-  service: string;
-  generation: number;
-  committed: number;
-  state: string;
-  why: string;
-}
-
-export function lagRows(muxes: Mux[], services: Service[]): LagRow[] {
-  return muxes.flatMap((mux) =>
-    services.map((service) => {
-      const at = mux.services[service.name];
-      return {
-        mux: mux.id,
-        service: service.name,
-        generation: at?.generation ?? 0,
-        committed: service.generation,
-        state: at?.refused ? "refused" : at?.withdrawn ? "withdrawn" : (at?.state ?? "unknown"),
-        why: [at?.refused, at?.withdrawn, at?.why].filter(Boolean).join(": "),
-      };
-    }),
-  );
-}
+import { behind, lagRows, type LagRow, type Lags, lags, UNSERVED } from "./lags";
 
 const CELL_MOST = 40; // pixels
 
-export const behind = (row: LagRow) => Math.max(0, row.committed - row.generation);
 const isFine = (row: LagRow) => row.state === "serving" && behind(row) === 0;
 
 const COLUMNS: Column<LagRow>[] = [
@@ -53,19 +28,19 @@ const COLUMNS: Column<LagRow>[] = [
 
 export function Lag({ muxes, services }: { muxes: Mux[]; services: Service[] }) {
   const isAll = useSignal(false);
-  const rows = useMemo(() => lagRows(muxes, services), [muxes, services]);
-  const shown = useMemo(() => (isAll.value ? rows : rows.filter((row) => !isFine(row))), [rows, isAll.value]);
-  const late = rows.filter((row) => behind(row) > 0).length;
-  const others = rows.filter((row) => row.state !== "serving").length;
-  if (!rows.length) return <p class="empty">No mux, or no service.</p>;
+  const found = useMemo(() => lags(muxes, services), [muxes, services]);
+  const shown = useMemo(() => lagRows(muxes, services, found, isAll.value), [found, isAll.value]);
+  const others = found.reduce((sum, one) => sum + (one === UNSERVED ? 1 : 0), 0);
+  const late = found.reduce((sum, one) => sum + (one > 0 ? 1 : 0), 0) - others;
+  if (!found.length) return <p class="empty">No mux, or no service.</p>;
   return (
     <>
       <p class={late + others ? "warn" : "good"} role="status">
         {late + others
-          ? `Of ${rows.length.toLocaleString("en")} rings at muxes, ${late} are behind and ${others} are not served.`
-          : `All ${rows.length.toLocaleString("en")} rings at muxes serve the committed generation.`}
+          ? `Of ${found.length.toLocaleString("en")} rings at muxes, ${late.toLocaleString("en")} are behind and ${others.toLocaleString("en")} are not served.`
+          : `All ${found.length.toLocaleString("en")} rings at muxes serve the committed generation.`}
       </p>
-      <Grid muxes={muxes} services={services} rows={rows} />
+      <Grid muxes={muxes} services={services} found={found} />
       <Table
         label="Rings at muxes"
         columns={COLUMNS}
@@ -85,7 +60,7 @@ export function Lag({ muxes, services }: { muxes: Mux[]; services: Service[] }) 
 }
 
 /** A row for each mux, a column for each service: the taller and warmer, the further behind. */
-function Grid({ muxes, services, rows }: { muxes: Mux[]; services: Service[]; rows: LagRow[] }) {
+function Grid({ muxes, services, found }: { muxes: Mux[]; services: Service[]; found: Lags }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const current = theme.value;
   const height = Math.max(6, Math.min(22, Math.floor(440 / Math.max(1, muxes.length))));
@@ -101,21 +76,26 @@ function Grid({ muxes, services, rows }: { muxes: Mux[]; services: Service[]; ro
       const cell = Math.min(CELL_MOST, width / Math.max(1, services.length));
       const gap = cell > 4 && height > 4 ? 1 : 0;
       const [good, warn, bad] = [colour("--good"), colour("--warn"), colour("--bad")];
-      rows.forEach((row, index) => {
-        const x = (index % services.length) * cell;
-        const y = Math.floor(index / services.length) * height;
-        const lag = behind(row);
-        paint.fillStyle = row.state !== "serving" ? bad : lag ? warn : good;
-        // Not by colour alone: what is in step is a thin line.
-        const part = row.state !== "serving" ? 1 : Math.min(1, 0.25 + 0.15 * lag);
-        paint.fillRect(x, y + (height - gap) * (1 - part), Math.max(0.5, cell - gap), (height - gap) * part);
-      });
+      for (let row = 0; row < muxes.length; row++) {
+        const top = row * height;
+        for (let column = 0; column < services.length; ) {
+          const lag = found[row * services.length + column]!;
+          const begin = column++;
+          // Neighbours that are alike are one bar where there is no gap.
+          while (!gap && column < services.length && found[row * services.length + column] === lag) column++;
+          paint.fillStyle = lag === UNSERVED ? bad : lag ? warn : good;
+          // Not by colour alone: what is in step is a thin line.
+          const part = lag === UNSERVED ? 1 : Math.min(1, 0.25 + 0.15 * lag);
+          const wide = Math.max(0.5, (column - begin) * cell - gap);
+          paint.fillRect(begin * cell, top + (height - gap) * (1 - part), wide, (height - gap) * part);
+        }
+      }
     };
     draw();
     const observer = new ResizeObserver(draw);
     observer.observe(node);
     return () => observer.disconnect();
-  }, [rows, current, height]);
+  }, [found, current, height]);
   return (
     <figure class="lag">
       <figcaption>

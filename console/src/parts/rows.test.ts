@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressKey, arrange, type Keyed, visible } from "./rows";
+import { addressKey, arrange, type Keyed, Texts, visible } from "./rows";
 
 interface Row {
   id: number;
@@ -38,8 +38,11 @@ test("the text of a row is made once, however often it is searched", () => {
   let made = 0;
   const counting: Keyed<Row>[] = [{ key: "id", value: (row) => row.id, text: (row) => `${made++ && ""}${row.id}` }];
   const many = Array.from({ length: 65_535 }, (_, id) => ({ id, address: "" }));
-  for (const words of ["7", "77", "zz"]) arrange(many, counting, words, { by: "id", isDescending: true });
-  const found = arrange(many, counting, "7", { by: "id", isDescending: true });
+  const texts = new Texts(many, counting);
+  assert.equal(texts.more(65_534), true);
+  for (const words of ["7", "77", "zz"]) arrange(many, counting, words, { by: "id", isDescending: true }, texts);
+  const found = arrange(many, counting, "7", { by: "id", isDescending: true }, texts);
+  assert.equal(texts.more(1), false);
   assert.equal(found[0]!.id, 65_527);
   assert.ok(found.length > 10_000 && found.every((row, index) => index === 0 || row.id < found[index - 1]!.id));
   assert.equal(made, many.length);

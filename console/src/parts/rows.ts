@@ -18,30 +18,42 @@ export interface Keyed<T> {
   text?: (row: T) => string;
 }
 
-/** Lower-case texts of rows; they live as long as the rows. */
-const texts = new WeakMap<object, string>();
+/** What the filter searches, a lower-case text per row. Made once, and ahead if there is time. */
+export class Texts<T> {
+  private readonly made: string[] = [];
 
-function searched<T extends object>(row: T, columns: Keyed<T>[]): string {
-  let text = texts.get(row);
-  if (text === undefined) {
-    text = columns
-      .map((column) => (column.text ? column.text(row) : String(column.value(row))))
-      .join(" ")
-      .toLowerCase();
-    texts.set(row, text);
+  constructor(
+    private readonly rows: T[],
+    private readonly columns: Keyed<T>[],
+  ) {}
+
+  /** Makes some more; whether there are any left. */
+  more(some: number): boolean {
+    const end = Math.min(this.rows.length, this.made.length + some);
+    for (let index = this.made.length; index < end; index++) {
+      const row = this.rows[index]!;
+      let text = "";
+      for (const column of this.columns) text += `${column.text ? column.text(row) : column.value(row)} `;
+      this.made.push(text.toLowerCase());
+    }
+    return end < this.rows.length;
   }
-  return text;
+
+  all(): string[] {
+    this.more(this.rows.length);
+    return this.made;
+  }
 }
 
 /** Rows that have every word of `filter`, in `order`. Equal ones keep their order. */
-export function arrange<T extends object>(rows: T[], columns: Keyed<T>[], filter: string, order: Order): T[] {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = words.length
-    ? rows.filter((row) => {
-        const text = searched(row, columns);
-        return words.every((word) => text.includes(word));
-      })
-    : rows;
+export function arrange<T>(
+  rows: T[],
+  columns: Keyed<T>[],
+  filter: string,
+  order: Order,
+  texts = new Texts(rows, columns),
+): T[] {
+  const found = search(rows, filter, texts);
   const column = columns.find((each) => each.key === order.by);
   if (!column) return found;
   const keys = found.map(column.value);
@@ -49,6 +61,19 @@ export function arrange<T extends object>(rows: T[], columns: Keyed<T>[], filter
   const sign = order.isDescending ? -1 : 1;
   indices.sort((a, b) => sign * compare(keys[a]!, keys[b]!) || a - b);
   return Array.from(indices, (index) => found[index]!);
+}
+
+function search<T>(rows: T[], filter: string, texts: Texts<T>): T[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return rows;
+  const all = texts.all();
+  const [first, ...others] = words as [string, ...string[]];
+  const found: T[] = [];
+  for (let index = 0; index < all.length; index++) {
+    const text = all[index]!;
+    if (text.includes(first) && others.every((word) => text.includes(word))) found.push(rows[index]!);
+  }
+  return found;
 }
 
 function compare(a: Cell, b: Cell): number {

@@ -4,7 +4,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { arrange, type Cell, type Keyed, type Order, visible } from "./rows";
+import { arrange, type Cell, type Keyed, type Order, Texts, visible } from "./rows";
 
 export interface Column<T> extends Keyed<T> {
   title: string;
@@ -35,6 +35,9 @@ interface TableProps<T> {
 
 const ROW = 34;
 const MOST = 560;
+/** Rows whose texts are made ahead at once, a few milliseconds. */
+const AHEAD = 4096;
+const PAUSE_MILLIS = 10;
 
 export function Table<T extends object>(props: TableProps<T>): VNode {
   const { columns, rows, label } = props;
@@ -43,10 +46,19 @@ export function Table<T extends object>(props: TableProps<T>): VNode {
   const top = useSignal(0);
   const height = useSignal(MOST);
   const box = useRef<HTMLDivElement>(null);
+  const texts = useMemo(() => new Texts(rows, columns), [rows]);
   const shown = useMemo(
-    () => arrange(rows, columns, filter.value, order.value),
+    () => arrange(rows, columns, filter.value, order.value, texts),
     [rows, columns, filter.value, order.value],
   );
+
+  useEffect(() => {
+    if (props.hasFilter === false || rows.length <= AHEAD) return;
+    let timer = window.setTimeout(function ahead() {
+      if (texts.more(AHEAD)) timer = window.setTimeout(ahead, PAUSE_MILLIS);
+    }, PAUSE_MILLIS);
+    return () => clearTimeout(timer);
+  }, [texts]);
 
   useEffect(() => {
     const observer = new ResizeObserver(() => (height.value = box.current?.clientHeight ?? MOST));
