@@ -7,6 +7,7 @@ from lab import topology
 
 OPERATOR = "operator-of-the-lab"  # fixed: nothing outside the lab's namespaces reaches its controllers
 VIEWER = "viewer-of-the-lab"
+OF_ANOTHER = "operator-of-another-service"
 NAME = "token"
 
 
@@ -15,8 +16,10 @@ def agent_token(number: int) -> str:
 
 
 def controllers_file(directory: Path) -> Path:
-    """Who may call the controllers, for --tokens: operators, a viewer, each server's agent about its own addresses."""
+    """Who may call the controllers, for --tokens: operators, a viewer, an operator of a service that is not there, each
+    server's agent about its own addresses."""
     lines = [f"lab admin plain:{OPERATOR}", f"reader viewer plain:{VIEWER}"]
+    lines.append(f"neighbour operator=another plain:{OF_ANOTHER}")
     for number in range(1, topology.SERVERS_MAX + 1):
         address = topology.server_address(number)
         own = f"{address},{topology.rack_address6(address)}"

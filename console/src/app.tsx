@@ -4,7 +4,8 @@
 import { useSignal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
-import { base, call, findControllers, isLost, text } from "./api/client";
+import { learnCaller, roles } from "./access";
+import { base, call, elsewhere, findControllers, isLost, text } from "./api/client";
 import { isStreaming } from "./api/events";
 import { AuditPage } from "./pages/audit";
 import { ChangePage } from "./pages/change";
@@ -13,7 +14,7 @@ import { MuxesPage } from "./pages/muxes";
 import { OverviewPage } from "./pages/overview";
 import { ServicePage } from "./pages/service";
 import { href, route } from "./router";
-import { asked, isLoggedIn, logIn, logOut } from "./session";
+import { asked, caller, isLoggedIn, logIn, logOut } from "./session";
 import { theme, toggleTheme } from "./theme";
 
 export interface PageProps {
@@ -70,13 +71,21 @@ export function App() {
             {theme.value === "dark" ? "☀" : "☾"}
           </button>
           {isLoggedIn.value && (
-            <button type="button" onClick={() => logOut()}>
-              Log out
-            </button>
+            <>
+              {caller.value?.name && (
+                <span class="caller" title={`You are ${caller.value.name}, ${roles(caller.value)}`}>
+                  {caller.value.name} · {roles(caller.value)}
+                </span>
+              )}
+              <button type="button" onClick={() => logOut()}>
+                Log out
+              </button>
+            </>
           )}
         </div>
       </header>
       <main id="main" tabIndex={-1}>
+        {isLost.value && elsewhere.value.length > 0 && <Elsewhere />}
         {Component ? (
           <Component key={`${page}/${args.join("/")}`} args={args} query={query} />
         ) : (
@@ -112,6 +121,27 @@ function Connection() {
   );
 }
 
+/** Controllers that this page cannot ask, since their addresses are IPv6 literals: their own pages can. */
+function Elsewhere() {
+  return (
+    <section class="card error" role="alert">
+      <p>
+        No controller answers that this page may ask. Others are at literal IPv6 addresses, which browsers let only their
+        own pages ask:
+      </p>
+      <ul>
+        {elsewhere.value.map((each) => (
+          <li key={each}>
+            <a href={`${each}/${location.hash}`} rel="noreferrer">
+              {each}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function LogIn({ why }: { why: string }) {
   const value = useSignal("");
   const error = useSignal("");
@@ -123,7 +153,7 @@ function LogIn({ why }: { why: string }) {
     try {
       await call("/v1/cluster", { token });
       logIn(token);
-      await findControllers();
+      await Promise.all([learnCaller(), findControllers()]);
     } catch (failure) {
       error.value = text(failure);
     }

@@ -3,6 +3,7 @@
 // The caller's token. It is in memory, and in the session storage of this tab until it is closed or logged out; never in a
 // URL, a cookie or the local storage.
 import { computed, signal } from "@preact/signals";
+import type { Identity } from "../generated/schema";
 
 const KEY = "fairlead.token";
 
@@ -17,16 +18,20 @@ function stored(): string {
 export const token = signal(stored());
 /** Why a token is asked for; empty while none has to be. */
 export const asked = signal("");
+/** Who that is, as the API says; undefined before it has. */
+export const caller = signal<Identity | undefined>(undefined);
 export const isLoggedIn = computed(() => token.value !== "");
 
 export function logIn(value: string): void {
   token.value = value;
+  caller.value = undefined;
   asked.value = "";
   keep(value);
 }
 
 export function logOut(why = "You have logged out."): void {
   token.value = "";
+  caller.value = undefined;
   asked.value = why;
   keep("");
 }

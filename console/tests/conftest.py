@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 from console.tests.browser import Visit, chromium
 from lab import Lab, build, interrupt
 from lab.controller import Controller
+from lab.deadline import until
 from lab.rest import Rest
 from lab.tokens import OPERATOR, VIEWER
 from lab.topology import REST_PORT
@@ -94,6 +95,10 @@ def url(controller: Controller) -> str:
 
 def origins(lab: Lab) -> tuple[str, ...]:
     return tuple(url(controller) for controller in lab.controllers)
+
+
+def leader(lab: Lab) -> Controller:
+    return until("a controller leads", lambda: next((each for each in lab.controllers if each.leads), None), 60)
 
 
 def as_viewer(controller: Controller) -> Rest:

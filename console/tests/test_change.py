@@ -4,13 +4,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Request, Route
 
 from console.tests.browser import Visit
 from lab import Lab
 from lab.deadline import until
 from lab.lab import SERVICE
-from lab.tokens import VIEWER
+from lab.tokens import OF_ANOTHER, VIEWER
 from lab.traffic import Traffic
 
 DRAINED = 2
@@ -92,16 +93,33 @@ def test_a_change_of_somebody_else_is_shown_before_anything_is_sent(lab: Lab, op
     lab.weights({4: 100})
 
 
-def test_a_viewer_may_not_change(lab: Lab, visit: Callable[..., Visit]) -> None:
-    """What the page offers all the same is refused by the API, and the page says why."""
+@pytest.mark.parametrize(
+    ("token", "role"),
+    [(VIEWER, "viewer"), (OF_ANOTHER, "operator of another")],
+    ids=["viewer", "operator of another service"],
+)
+def test_who_may_not_change_is_not_offered_to(lab: Lab, visit: Callable[..., Visit], token: str, role: str) -> None:
+    """Every control of the pool is disabled and says why; nothing is sent that the API would refuse."""
     lab.weights({1: 100})
-    someone = visit(VIEWER)
-    edit(someone, 1, 160)
-    someone.page.get_by_role("button", name="Plan 1 change").click()
-    refused = someone.page.get_by_role("alert").filter(has_text="role 'viewer' is refused; allowed: operator")
-    refused.wait_for()
-    assert someone.page.get_by_role("button", name="Apply").is_disabled()
-    assert 403 in {status for status, _ in someone.refused}
+    someone = visit(token)
+    reason = f"You are {role}; this takes operator of {SERVICE}."
+    someone.open(f"service/{SERVICE}")
+    link = someone.page.get_by_role("link", name="Change", exact=True).and_(someone.page.get_by_title(reason))
+    link.wait_for()
+    assert link.get_attribute("aria-disabled") == "true" and link.get_attribute("href") is None
+    someone.open(f"change/{SERVICE}")
+    someone.page.get_by_role("note").filter(has_text=reason).wait_for()
+    someone.page.get_by_label("Weight of backend 1").wait_for()
+    controls = someone.page.get_by_role("region", name="Pool").first.locator("td input, td select, td button").all()
+    controls += [someone.page.get_by_role("button", name=name) for name in ("Plan 0 changes", "Apply")]
+    controls += [someone.page.get_by_label(label) for label in ("Add backends", "A move that would lose an owner")]
+    assert len(controls) >= 3 * len(lab.backends())
+    for control in controls:
+        assert control.is_disabled()
+        assert control.get_attribute("title") == reason
+        assert someone.page.locator(f"#{control.get_attribute('aria-describedby')}").inner_text().endswith(reason)
+    assert someone.axe() == []
+    assert someone.refused == []
     assert weight(lab, 1) == 100
 
 

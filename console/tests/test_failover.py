@@ -5,17 +5,13 @@ import re
 from collections.abc import Callable
 
 from console.tests.browser import Visit
-from console.tests.conftest import url
+from console.tests.conftest import leader, origins, url
 from lab import Lab
 from lab.controller import Controller
 from lab.deadline import until
 from lab.lab import SERVICE
 
 NEXT_SECONDS = 60  # until another controller leads, and the page has found it, on a busy machine
-
-
-def leader(lab: Lab) -> Controller:
-    return until("a controller leads", lambda: next((each for each in lab.controllers if each.leads), None), 60)
 
 
 def test_the_page_finds_the_next_leader(lab: Lab, visit: Callable[..., Visit]) -> None:
@@ -47,6 +43,29 @@ def test_the_page_finds_the_next_leader(lab: Lab, visit: Callable[..., Visit]) -
         dying.wait_serving()
         lab.weights({3: 100})
     assert any(request.startswith(url(other)) for request in someone.requests)
+
+
+def test_a_controller_that_the_page_may_not_ask_is_linked(lab: Lab, operator: Visit) -> None:
+    """One at a literal IPv6 address, which no policy can name: it is never asked, and offered when no other answers."""
+    beyond = "http://[2001:db8::7]:8080"
+
+    asked = "**/v1/metrics/targets?part=controller"
+    known = [each.removeprefix("http://") for each in (*origins(lab), beyond)]
+    targets = [{"targets": [each], "labels": {"__scheme__": "http", "part": "controller"}} for each in known]
+    operator.page.route(asked, lambda route: route.fulfill(json=targets))
+    with operator.page.expect_response(asked):
+        operator.page.reload()
+    operator.page.get_by_role("navigation", name="Pages").wait_for()
+    operator.page.unroute(asked)
+    operator.page.get_by_role("link", name="Explain").click()
+    operator.context.set_offline(True)
+    try:
+        link = operator.page.get_by_role("alert").get_by_role("link", name=beyond)
+        link.wait_for(timeout=60_000)
+        assert link.get_attribute("href") == f"{beyond}/#/explain"
+    finally:
+        operator.context.set_offline(False)
+    link.wait_for(state="detached", timeout=60_000)
 
 
 def knows(visit: Visit, controller: Controller) -> bool:

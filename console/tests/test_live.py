@@ -2,13 +2,16 @@
 """What pages show as it happens: counters of muxes, events, records; for someone who may see less, that."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 
 from console.tests.browser import Visit
+from console.tests.conftest import leader
 from lab import Lab
 from lab.deadline import until
 from lab.lab import SERVICE
+from lab.tokens import OPERATOR, VIEWER
 from lab.traffic import Traffic
 
 
@@ -73,9 +76,29 @@ def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> Non
 
 
 def test_a_viewer_reads_no_audit(viewer: Visit) -> None:
+    """It is not asked for: the page knows the role."""
     viewer.open("audit")
-    viewer.page.get_by_text("The token may not read the audit").wait_for()
-    assert {status for status, _ in viewer.refused} == {403}
+    viewer.page.get_by_role("note").filter(has_text="You are viewer; this takes admin of all services.").wait_for()
+    viewer.page.get_by_text("Live.").wait_for()
+    assert viewer.refused == []
+
+
+def test_generations_before_the_page_was_opened_show_what_they_changed(lab: Lab, visit: Callable[..., Visit]) -> None:
+    """To viewers too, by the memory of the leader, which has seen all of its own; admins see who did it."""
+    before = {number: each["buckets"] for number, each in lab.backends().items()}
+    plan = lab.weights({1: 50})
+    lost = before[1] - lab.backends()[1]["buckets"]
+    assert lost > 0 and plan["movedBuckets"] > 0
+    for token, who in ((VIEWER, ""), (OPERATOR, "lab")):
+        someone = visit(token, at=leader(lab))
+        someone.open(f"service/{SERVICE}")
+        table = someone.page.get_by_role("region", name=f"Generations of {SERVICE}")
+        row = table.get_by_role("row").filter(
+            has=someone.page.get_by_role("cell", name=f"{plan['generation']}", exact=True)
+        )
+        row.filter(has_text=f"1: \u2212{lost:,}").filter(has_text=who).first.wait_for()
+        assert f"{plan['movedBuckets']:,}" in row.first.inner_text()
+    lab.weights({1: 100})
 
 
 @pytest.mark.long  # EventStreamsTest has slow clients; this is the page's own reconnection

@@ -2,7 +2,7 @@
 //
 // The one way to the API. Requests go to the controller that served this page; if it cannot be reached, or can neither
 // write nor forward, to the other controllers, whose addresses come from the API itself (docs/console.md).
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { Health, MetricsTarget, Problem } from "../../generated/schema";
 import { asked, logOut, token } from "../session";
 
@@ -21,7 +21,7 @@ export class ApiError extends Error {
 /** No controller can be reached. */
 export class UnreachableError extends Error {
   constructor() {
-    super(`no controller answers; tried ${bases.value.join(", ")}`);
+    super(`no controller answers; tried ${asks.value.join(", ")}`);
   }
 }
 
@@ -49,8 +49,12 @@ export interface Ask {
 }
 
 const own = globalThis.location?.origin ?? "";
-/** Controllers that may be asked, this page's own first. */
+/** Controllers that are known, this page's own first. */
 export const bases = signal<string[]>([own]);
+/** Those that this page may ask. */
+const asks = computed(() => bases.value.filter(isAskable));
+/** Those that it may not ask, but may lead to. */
+export const elsewhere = computed(() => bases.value.filter((each) => !isAskable(each)));
 /** The one that is asked. */
 export const base = signal(own);
 /** Whether the last attempt to reach any controller failed. */
@@ -79,7 +83,7 @@ export function key(): string {
 /** The response itself, for streams and downloads. A 503 that another controller may do better is tried there. */
 export async function send(path: string, ask: Ask = {}): Promise<Response> {
   const first = base.value;
-  for (const at of [first, ...bases.value.filter((each) => each !== first)]) {
+  for (const at of [first, ...asks.value.filter((each) => each !== first)]) {
     try {
       const response = await once(at, path, ask);
       isLost.value = false;
@@ -130,7 +134,7 @@ async function follow(at: string): Promise<boolean> {
   try {
     const health = (await (await once(at, "/healthz", {})).json()) as Health;
     const leader = health.leaderUrl?.replace(/\/$/, "");
-    if (health.leader || !leader || leader === at || !bases.value.includes(leader)) return false;
+    if (health.leader || !leader || leader === at || !asks.value.includes(leader)) return false;
     base.value = leader;
     return true;
   } catch {
@@ -155,6 +159,11 @@ export async function findControllers(): Promise<void> {
   );
 }
 
+/** No Content-Security-Policy can name a literal IPv6 address, so requests to other controllers with one are blocked. */
+export function isAskable(origin: string): boolean {
+  return origin === own || !origin.includes("[");
+}
+
 /** Origins as browsers write them, without default ports. */
 export function merge(known: string[], found: string[]): string[] {
   return [...new Set([...known, ...found.map((url) => new URL(url).origin)])];
@@ -166,11 +175,11 @@ export function text(error: unknown): string {
 }
 
 /** Whether the API wants a token: the first request of the page. Sets `asked` if so. */
-export async function greet(): Promise<void> {
+export async function greet(welcome: () => Promise<void>): Promise<void> {
   try {
     await call("/v1/cluster");
-    await findControllers();
+    await Promise.all([welcome(), findControllers()]);
   } catch (error) {
-    if (!(error instanceof ApiError) && !asked.value) setTimeout(greet, 2000);
+    if (!(error instanceof ApiError) && !asked.value) setTimeout(() => void greet(welcome), 2000);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { merge } from "./client";
+import { isAskable, merge } from "./client";
 import { split } from "./events";
 
 test("events are taken out of the stream wherever it is cut", () => {
@@ -24,5 +24,11 @@ test("controllers that are known stay known", () => {
   const own = "http://10.1.0.5:8080";
   assert.deepEqual(merge([own], ["http://10.1.0.6:80", "http://10.1.0.5:8080", "https://[fd00::7]:8443"]), [
     ...[own, "http://10.1.0.6", "https://[fd00::7]:8443"],
+  ]);
+});
+
+test("a controller at an IPv6 address is known, and not asked by pages of others", () => {
+  assert.deepEqual(["http://10.1.0.6", "https://control2.example:8443", "https://[fd00::7]:8443"].map(isAskable), [
+    ...[true, true, false],
   ]);
 });

@@ -2,17 +2,20 @@
 //
 // The pool as a table that is edited: a weight per backend, or that it is removed.
 import type { Backend } from "../../generated/schema";
+import type { locked } from "../access";
 import { addressKey } from "../parts/rows";
 import { type Column, Table } from "../parts/table";
 import { type Edits, WEIGHT_MAX } from "./edits";
 
 interface PoolProps {
+  /** Of all controls, if the pool may not be changed. */
+  lock: ReturnType<typeof locked>;
   backends: Backend[];
   edits: Edits;
   onEdit: (edits: Edits) => void;
 }
 
-export function Pool({ backends, edits, onEdit }: PoolProps) {
+export function Pool({ lock, backends, edits, onEdit }: PoolProps) {
   const set = (id: number, edit: { weight: number } | { remove: "gracefully" | "dead" } | undefined) => {
     const next = new Map(edits);
     if (edit) next.set(id, edit);
@@ -58,6 +61,7 @@ export function Pool({ backends, edits, onEdit }: PoolProps) {
             if (!Number.isInteger(value) || value < 0 || value > WEIGHT_MAX) return;
             set(row.id, value === row.weight ? undefined : { weight: value });
           }}
+          {...lock}
         />
       ),
     },
@@ -75,13 +79,19 @@ export function Pool({ backends, edits, onEdit }: PoolProps) {
               const value = event.currentTarget.value;
               set(row.id, value === "" ? undefined : { remove: value as "gracefully" | "dead" });
             }}
+            {...lock}
           >
             <option value="">stays</option>
             <option value="gracefully">remove, connections chained</option>
             <option value="dead">remove, the machine is gone</option>
           </select>{" "}
           {removal(row) === "" && weight(row) > 0 && (
-            <button type="button" onClick={() => set(row.id, { weight: 0 })} aria-label={`Drain backend ${row.id}`}>
+            <button
+              type="button"
+              onClick={() => set(row.id, { weight: 0 })}
+              aria-label={`Drain backend ${row.id}`}
+              {...lock}
+            >
               Drain
             </button>
           )}

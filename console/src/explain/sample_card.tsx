@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Mux, Service } from "../../generated/schema";
+import { locked, Why, whyNot } from "../access";
 import { DROPPED, VERDICTS } from "../muxes/reasons";
 import { type Column, Table } from "../parts/table";
 import { route } from "../router";
@@ -36,6 +37,7 @@ export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps
   useEffect(() => stopSample, []);
   const chosen = service.value || services[0]?.name || "";
   const at = mux.value || muxes[0]?.id || "";
+  const reason = chosen ? whyNot("operator", chosen) : "";
   const start = (event: Event) => {
     event.preventDefault();
     void takeSample({
@@ -94,7 +96,12 @@ export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps
             onInput={(event) => (source.value = event.currentTarget.value)} />
         </label>
         <div class="actions">
-          <button type="submit" class="primary" disabled={!chosen || !at || isSampling.value}>
+          <button
+            type="submit"
+            class="primary"
+            disabled={!chosen || !at || isSampling.value}
+            {...locked(reason, "why-no-sample")}
+          >
             Start
           </button>
           <button type="button" disabled={!isSampling.value} onClick={stopSample}>
@@ -109,6 +116,7 @@ export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps
           </button>
         </div>
       </form>
+      <Why reason={reason} id="why-no-sample" />
       {sampleError.value && (
         <p class="bad" role="alert">
           {sampleError.value}

@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { AuditRecord } from "../../generated/schema";
+import { Why, whyNot } from "../access";
 import { type ApiEvent, events, isStreaming } from "../api/events";
 import { usePolled } from "../api/poll";
 import type { PageProps } from "../app";
@@ -132,7 +133,8 @@ const AUDIT_COLUMNS: Column<AuditRecord>[] = [
 ];
 
 function Audit({ service }: { service: string }) {
-  const records = usePolled<AuditRecord[]>(`/v1/audit?limit=${RECORDS}`, 10, ["service", "drain", "hold", "slowStart"]);
+  const reason = whyNot("admin");
+  const records = usePolled<AuditRecord[]>(reason ? "" : `/v1/audit?limit=${RECORDS}`, 10, ["service", "drain", "hold", "slowStart"]);
   const rows = useMemo(
     () => (records.data.value ?? []).filter((record) => !service || record.service === service),
     [records.data.value, service],
@@ -140,8 +142,8 @@ function Audit({ service }: { service: string }) {
   return (
     <section class="card">
       <h2>Who has written what</h2>
-      {records.status.value === 403 ? (
-        <p role="status">The token may not read the audit: that takes the role admin, for all services.</p>
+      {reason ? (
+        <Why reason={reason} id="why-no-audit" />
       ) : (
         <>
           {records.error.value && (

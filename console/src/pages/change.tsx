@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Agent, Backend, Result, Service } from "../../generated/schema";
+import { locked, Why, whyNot } from "../access";
 import { ApiError, call, get, key, text } from "../api/client";
 import { usePolled } from "../api/poll";
 import type { PageProps } from "../app";
@@ -17,6 +18,9 @@ interface State {
   generation: number;
   backends: Backend[];
 }
+
+/** Of the element that says why nothing can be changed. */
+const WHY = "why-no-change";
 
 type OnLoss = "refuse" | "whenSafe" | "force";
 
@@ -43,6 +47,7 @@ function Choice() {
             <a href={href("change", [service.name])}>{service.name}</a>{" "}
             <span class="hint">
               generation {service.generation}, {service.backends} backends
+              {whyNot("operator", service.name) && ", to look at only"}
             </span>
           </li>
         ))}
@@ -160,6 +165,7 @@ function Editor({ name }: { name: string }) {
   }
   const { backends, generation } = base.value;
   const now = latest.value;
+  const lock = locked(whyNot("operator", name), WHY);
   return (
     <>
       <header class="title">
@@ -193,7 +199,9 @@ function Editor({ name }: { name: string }) {
       )}
       <section class="card" aria-labelledby="pool">
         <h2 id="pool">Pool</h2>
+        <Why reason={whyNot("operator", name)} id={WHY} />
         <Pool
+          lock={lock}
           backends={backends}
           edits={edits.value}
           onEdit={(next) => {
@@ -209,6 +217,7 @@ function Editor({ name }: { name: string }) {
             aria-invalid={wrong !== ""}
             value={more.value}
             onInput={(event) => (more.value = event.currentTarget.value)}
+            {...lock}
           />
         </label>
         {wrong && (
@@ -225,6 +234,7 @@ function Editor({ name }: { name: string }) {
             class={isPlanned ? "" : "primary"}
             disabled={isBusy.value || wrong !== "" || wanted.length === 0 || now !== undefined}
             onClick={() => void send(true)}
+            {...lock}
           >
             Plan {wanted.length} {wanted.length === 1 ? "change" : "changes"}
           </button>
@@ -233,6 +243,7 @@ function Editor({ name }: { name: string }) {
             class={isPlanned ? "primary" : ""}
             disabled={isBusy.value || !isPlanned || now !== undefined}
             onClick={() => void send(false)}
+            {...lock}
           >
             Apply
           </button>
@@ -241,7 +252,11 @@ function Editor({ name }: { name: string }) {
           </button>
           <label>
             A move that would lose an owner
-            <select value={onLoss.value} onChange={(event) => (onLoss.value = event.currentTarget.value as OnLoss)}>
+            <select
+              value={onLoss.value}
+              onChange={(event) => (onLoss.value = event.currentTarget.value as OnLoss)}
+              {...lock}
+            >
               {Object.entries(WORDS).map(([value, words]) => (
                 <option key={value} value={value}>
                   {words}

@@ -29,7 +29,9 @@ interface Answer {
 
 export function ExplainPage({ args, query }: PageProps) {
   const services = usePolled<Service[]>("/v1/services", 30, ["service"]);
-  const muxes = usePolled<Mux[]>("/v1/muxes", 10, ["mux"]);
+  // Which muxes there are: what they say of one service is little.
+  const some = services.data.value?.[0]?.name;
+  const muxes = usePolled<Mux[]>(services.data.value ? `/v1/muxes${some ? `?service=${some}` : ""}` : "", 10, ["mux"]);
   const typed = useSignal(query.flow ?? "");
   const error = useSignal("");
   const isBusy = useSignal(false);

@@ -17,6 +17,9 @@ import "../muxes/muxes.css";
 
 const SECONDS = 3;
 const LINES_MAX = 8;
+/** Of 1,000 services each mux is 60 kB, and all agents of 65,535 backends are 6 MB. */
+const MUXES_PAGED = { limit: 10, most: Infinity };
+const AGENTS_PAGED = { limit: 8192, most: Infinity };
 const CLOCK_MOST = 2; // seconds, as controllers allow
 
 interface MuxRow {
@@ -25,9 +28,9 @@ interface MuxRow {
 }
 
 export function MuxesPage({ args }: PageProps) {
-  const muxes = usePolled<Mux[]>("/v1/muxes", 5, ["mux"]);
+  const muxes = usePolled<Mux[]>("/v1/muxes", 5, ["mux"], MUXES_PAGED);
   const services = usePolled<Service[]>("/v1/services", 10, ["service"]);
-  const agents = usePolled<Agent[]>("/v1/agents", 5);
+  const agents = usePolled<Agent[]>("/v1/agents", 5, [], AGENTS_PAGED);
   const ids = (muxes.data.value ?? []).map((mux) => mux.id);
   const readings = useReadings(ids, SECONDS);
   const reason = args[0] ?? "";

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Alert, Overview, OverviewMux, OverviewServer, OverviewService } from "../../generated/schema";
+import { ChangeLink } from "../access";
 import { usePolled } from "../api/poll";
 import type { PageProps } from "../app";
 import { Topology } from "../overview/topology";
@@ -255,9 +256,9 @@ function Services({ services, all }: { services: OverviewService[]; all: Rates |
         title: "Edit",
         value: () => "",
         render: (row) => (
-          <a href={href("change", [row.name])} aria-label={`Change ${row.name}`}>
+          <ChangeLink service={row.name} label={`Change ${row.name}`}>
             change
-          </a>
+          </ChangeLink>
         ),
       },
     ],

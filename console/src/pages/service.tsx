@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Agent, Backend, Mux, Service } from "../../generated/schema";
+import { ChangeLink } from "../access";
 import { usePolled } from "../api/poll";
 import type { PageProps } from "../app";
 import { total, useTraffic } from "../overview/traffic";
@@ -12,7 +13,7 @@ import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
 import { href } from "../router";
 import { Drains } from "../service/drains";
-import { rows, type Row, type Seen } from "../service/shares";
+import { largest, rows, type Row } from "../service/shares";
 import { Strip } from "../service/strip";
 import { Timeline } from "../service/timeline";
 
@@ -23,6 +24,8 @@ const LARGE_SECONDS = 30;
 const LINES = 8;
 const LEGEND = 16;
 const NO_AGENTS: Agent[] = [];
+const AGENTS_AT_ONCE = 8192;
+const BACKENDS_MAX = 65_535;
 
 export function ServicePage({ args, query }: PageProps) {
   const name = args[0] ?? "";
@@ -30,32 +33,12 @@ export function ServicePage({ args, query }: PageProps) {
   const service = usePolled<Service>(name && path, SECONDS, ["service"]);
   const size = service.data.value?.backends ?? 0;
   const seconds = size > LARGE ? LARGE_SECONDS : SECONDS;
-  const backends = usePolled<Backend[]>(size ? `${path}/backends` : "", seconds, ["service"]);
-  // Agents are listed by service and backend, all of them: after "web.0" come those of web.
-  const agents = usePolled<Agent[]>(size ? `/v1/agents?cursor=${name}.0&limit=${size}` : "", seconds, ["drain"]);
-  const muxes = usePolled<Mux[]>("/v1/muxes", 10, ["mux"]);
-  const seen = useSignal<Seen[]>([]);
+  const backends = usePolled<Backend[]>(name && `${path}/backends`, seconds, ["service"]);
+  const agents = useAgents(name, backends.data.value?.length ?? 0, seconds);
+  const muxes = usePolled<Mux[]>(name && `/v1/muxes?service=${encodeURIComponent(name)}`, 10, ["mux"]);
   const buckets = service.data.value?.buckets ?? 1;
-  const list = useMemo(
-    () =>
-      rows(
-        backends.data.value ?? [],
-        (agents.data.value ?? NO_AGENTS).filter((agent) => agent.service === name),
-        buckets,
-      ),
-    [backends.data.value, agents.data.value, buckets],
-  );
+  const list = useMemo(() => rows(backends.data.value ?? [], agents, buckets), [backends.data.value, agents, buckets]);
   const place = useMemo(() => new Map(list.map((row, index) => [row.id, index])), [list]);
-
-  useEffect(() => {
-    const generation = service.data.value?.generation;
-    if (!generation || !list.length || list.reduce((sum, row) => sum + row.buckets, 0) > buckets) return;
-    if ((seen.value.at(-1)?.generation ?? 0) >= generation) return;
-    seen.value = [
-      ...seen.value.slice(-99),
-      { generation, at: Date.now(), owned: new Map(list.map((row) => [row.id, row.buckets])) },
-    ];
-  }, [backends.data.value]);
 
   const found = service.data.value;
   if (!found) {
@@ -76,9 +59,9 @@ export function ServicePage({ args, query }: PageProps) {
           {found.steering} · {found.assignment} · {found.encap} · window {found.windowSeconds} s
           {found.holdSeconds ? ` · hold ${found.holdSeconds} s` : ""}
         </span>
-        <a class="button" href={href("change", [name])}>
+        <ChangeLink class="button" service={name}>
           Change
-        </a>
+        </ChangeLink>
         <a class="button" href={href("explain", [name])}>
           Explain
         </a>
@@ -110,10 +93,27 @@ export function ServicePage({ args, query }: PageProps) {
       <Live name={name} list={list} muxes={muxes.data.value ?? []} />
       <section class="card" aria-labelledby="generations">
         <h2 id="generations">Generations</h2>
-        <Timeline service={name} seen={seen.value} />
+        <Timeline service={name} />
       </section>
     </>
   );
+}
+
+/** Those of the service that report; the same empty list as long as there is none. Asked for once its size is known. */
+function useAgents(service: string, size: number, seconds: number): Agent[] {
+  // They are listed by service and backend, all of them: after "web.0" come those of web. The number is rounded up, or
+  // each backend that is added would begin another list.
+  const most = size && Math.min(BACKENDS_MAX, Math.max(64, 2 ** Math.ceil(Math.log2(size))));
+  const { data } = usePolled<Agent[]>(
+    size ? `/v1/agents?cursor=${encodeURIComponent(service)}.0` : "",
+    seconds,
+    ["drain"],
+    { limit: Math.min(most, AGENTS_AT_ONCE), most },
+  );
+  return useMemo(() => {
+    const found = (data.value ?? []).filter((agent) => agent.service === service && agent.state === "reporting");
+    return found.length ? found : NO_AGENTS;
+  }, [data.value]);
 }
 
 function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxes: Mux[] }) {
@@ -149,14 +149,7 @@ function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxe
 }
 
 function Legend({ list }: { list: Row[] }) {
-  const shown = useMemo(
-    () =>
-      list
-        .map((row, index) => ({ row, index }))
-        .sort((a, b) => b.row.buckets - a.row.buckets)
-        .slice(0, LEGEND),
-    [list],
-  );
+  const shown = useMemo(() => largest(list, LEGEND).map((index) => ({ row: list[index]!, index })), [list]);
   return (
     <ul class="legend">
       {shown.map(({ row, index }) => (
@@ -183,7 +176,7 @@ interface BackendsProps {
 
 function Backends({ list, place, filter, error }: BackendsProps) {
   const most = list.reduce((largest, row) => Math.max(largest, row.real, row.wanted), 1e-9);
-  const columns: Column<Row>[] = [
+  const columns = useMemo((): Column<Row>[] => [
     {
       key: "id",
       title: "Id",
@@ -253,7 +246,7 @@ function Backends({ list, place, filter, error }: BackendsProps) {
       text: (row) => row.unreachableBy.join(" "),
       render: (row) => <span class="bad">{row.unreachableBy.join(", ")}</span>,
     },
-  ];
+  ], [place, most]);
   return (
     <>
       {error && <p class="hint">Backends cannot be read: {error}</p>}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Agent, Backend } from "../../generated/schema";
-import { difference, rows, type Seen } from "./shares";
+import { largest, rows } from "./shares";
 
 const backend = (id: number, weight: number, buckets: number, more = {}): Backend => ({
   ...{ id, address: `10.2.0.${id}`, weight, state: "active", buckets, unreachableBy: [] },
@@ -44,12 +44,14 @@ test("connections of agents that are silent are unknown, not zero", () => {
   );
 });
 
-test("a generation's difference is what backends won and lost", () => {
-  const seen = (generation: number, owned: [number, number][]): Seen => ({ generation, at: 0, owned: new Map(owned) });
-  assert.deepEqual(difference(undefined, seen(1, [[1, 256]])), []);
-  assert.deepEqual(difference(seen(1, [[1, 256]]), seen(2, [[1, 100], [2, 56], [3, 100]])), [
-    [1, -156],
-    [3, 100],
-    [2, 56],
-  ]);
+test("the largest are those that a sort would give", () => {
+  const many = rows(
+    Array.from({ length: 500 }, (_, index) => backend(index + 1, 1, (index * 7919) % 97)),
+    [],
+    65_536,
+  );
+  const sorted = many.map((_, index) => index).sort((a, b) => many[b]!.buckets - many[a]!.buckets || a - b);
+  assert.deepEqual(largest(many, 16), sorted.slice(0, 16));
+  assert.deepEqual(largest(many.slice(0, 3), 16).length, 3);
+  assert.deepEqual(largest([], 16), []);
 });

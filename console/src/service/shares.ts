@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What part of the ring a backend should have and has, and what a generation changed.
+// What part of the ring a backend should have and has.
 import type { Agent, Backend } from "../../generated/schema";
 
 export interface Row extends Backend {
@@ -31,19 +31,17 @@ export function rows(backends: Backend[], agents: Agent[], buckets: number): Row
   });
 }
 
-export interface Seen {
-  generation: number;
-  at: number;
-  /** Buckets by backend. */
-  owned: Map<number, number>;
-}
-
-/** Buckets that each backend won or lost between two states, the largest changes first. */
-export function difference(before: Seen | undefined, after: Seen): [number, number][] {
-  if (!before) return [];
-  const ids = new Set([...before.owned.keys(), ...after.owned.keys()]);
-  return [...ids]
-    .map((id): [number, number] => [id, (after.owned.get(id) ?? 0) - (before.owned.get(id) ?? 0)])
-    .filter(([, change]) => change !== 0)
-    .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]) || a[0] - b[0]);
+/** Places of the rows with the most buckets, the largest first; a sort of 65,535 rows would take longer than a frame. */
+export function largest(list: Row[], most: number): number[] {
+  const found: number[] = [];
+  list.forEach((row, index) => {
+    if (found.length === most && row.buckets <= list[found[most - 1]!]!.buckets) return;
+    let at = Math.min(found.length, most - 1);
+    while (at > 0 && list[found[at - 1]!]!.buckets < row.buckets) {
+      found[at] = found[at - 1]!;
+      at--;
+    }
+    found[at] = index;
+  });
+  return found;
 }

@@ -1,53 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generations of a service, the latest first: who did what by the audit, and which backends won or lost buckets, as far as
-// this page was there to see it.
+// Generations of a service, the latest first: which backends won or lost buckets, as far as the controller remembers, and who
+// did it by the audit.
 import { useMemo } from "preact/hooks";
-import type { AuditRecord } from "../../generated/schema";
+import type { AuditRecord, BucketDifference, GenerationChange, Generations } from "../../generated/schema";
+import { whyNot } from "../access";
 import { usePolled } from "../api/poll";
 import { type Column, Table } from "../parts/table";
-import { difference, type Seen } from "./shares";
 
-interface Entry {
+export interface Entry {
   generation: number;
   time: string;
   who: string;
   what: string;
   body: string;
   moved: number | undefined;
-  lost: number;
-  change: [number, number][];
+  lost: number | undefined;
+  change: BucketDifference[];
+  others: number;
 }
 
 const SHOWN = 6;
 const RECORDS = 1000;
 
-export function Timeline({ service, seen }: { service: string; seen: Seen[] }) {
-  const { data, error, status } = usePolled<AuditRecord[]>(`/v1/audit?limit=${RECORDS}`, 15, ["service"]);
-  const entries = useMemo(() => merge(data.value ?? [], service, seen), [data.value, service, seen]);
+export function Timeline({ service }: { service: string }) {
+  const path = `/v1/services/${encodeURIComponent(service)}/generations`;
+  const known = usePolled<Generations>(path, 15, ["service"]);
+  const reason = whyNot("admin");
+  const audit = usePolled<AuditRecord[]>(reason ? "" : `/v1/audit?limit=${RECORDS}`, 15, ["service"]);
+  const entries = useMemo(
+    () => merge(audit.data.value ?? [], service, known.data.value?.changes ?? []),
+    [audit.data.value, service, known.data.value],
+  );
   return (
     <>
-      {status.value === 403 && (
-        <p class="hint">Who did what is for admins. Below is what this page has seen since it was opened.</p>
-      )}
-      {error.value && status.value !== 403 && <p class="hint">The audit cannot be read: {error.value}</p>}
+      {reason && <p class="hint">Who did what is for admins.</p>}
+      {known.error.value && <p class="hint">What generations changed cannot be read: {known.error.value}</p>}
+      {audit.error.value && <p class="hint">The audit cannot be read: {audit.error.value}</p>}
       <Table
         label={`Generations of ${service}`}
         columns={COLUMNS}
         rows={entries}
         rowKey={(row) => `${row.generation} ${row.time} ${row.what}`}
-        empty="Nothing has been seen yet."
+        empty="Nothing has been changed, as far as is known."
       />
     </>
   );
 }
 
-function merge(records: AuditRecord[], service: string, seen: Seen[]): Entry[] {
-  const differences = new Map(seen.map((each, index) => [each.generation, difference(seen[index - 1], each)]));
+/** An entry for each write that made a generation, and for each generation of which no write is known. */
+export function merge(records: AuditRecord[], service: string, changes: GenerationChange[]): Entry[] {
+  const byNumber = new Map(changes.map((change) => [change.generation, change]));
   const entries = records
     .filter((record) => record.service === service && record.outcome === "committed")
     .map((record): Entry => {
-      const change = differences.get(record.generation) ?? [];
+      // Writes that moved nothing made no generation: theirs is that of a write before.
+      const change = record.movedBuckets ? byNumber.get(record.generation) : undefined;
       return {
         generation: record.generation,
         time: record.time,
@@ -56,27 +64,27 @@ function merge(records: AuditRecord[], service: string, seen: Seen[]): Entry[] {
         body: record.body ?? "",
         moved: record.movedBuckets,
         lost: record.lostBuckets ?? 0,
-        change: record.movedBuckets ? change : [],
+        change: change?.largest ?? [],
+        others: change?.others ?? 0,
       };
     });
-  const known = new Set(entries.map((entry) => entry.generation));
-  const unknown = seen
-    .filter((each) => !known.has(each.generation))
-    .map((each): Entry => {
-      const change = differences.get(each.generation) ?? [];
-      const won = change.filter(([, buckets]) => buckets > 0).reduce((sum, [, buckets]) => sum + buckets, 0);
-      return {
-        generation: each.generation,
-        time: new Date(each.at).toISOString(),
+  const written = new Set(entries.map((entry) => entry.generation));
+  const others = changes
+    .filter((change) => !written.has(change.generation))
+    .map(
+      (change): Entry => ({
+        generation: change.generation,
+        time: new Date(change.committed * 1000).toISOString(),
         who: "",
-        what: "seen by this page",
+        what: "",
         body: "",
-        moved: change.length ? won : undefined,
-        lost: 0,
-        change,
-      };
-    });
-  return [...entries, ...unknown].sort((a, b) => b.generation - a.generation || (a.time < b.time ? 1 : -1));
+        moved: change.movedBuckets,
+        lost: undefined,
+        change: change.largest,
+        others: change.others,
+      }),
+    );
+  return [...entries, ...others].sort((a, b) => b.generation - a.generation || (a.time < b.time ? 1 : -1));
 }
 
 const COLUMNS: Column<Entry>[] = [
@@ -108,9 +116,9 @@ const COLUMNS: Column<Entry>[] = [
   {
     key: "lost",
     title: "Lost",
-    value: (row) => row.lost,
+    value: (row) => row.lost ?? -1,
     isNumber: true,
-    render: (row) => <span class={row.lost ? "bad" : ""}>{row.lost}</span>,
+    render: (row) => <span class={row.lost ? "bad" : ""}>{row.lost ?? "–"}</span>,
   },
   {
     key: "change",
@@ -118,12 +126,12 @@ const COLUMNS: Column<Entry>[] = [
     value: (row) => row.change.length,
     render: (row) => (
       <span class="mono">
-        {row.change.slice(0, SHOWN).map(([id, buckets]) => (
-          <span key={id} class={buckets > 0 ? "good" : "warn"}>
-            {`${id}: ${buckets > 0 ? "+" : "−"}${Math.abs(buckets).toLocaleString("en")}  `}
+        {row.change.slice(0, SHOWN).map(({ backend, buckets }) => (
+          <span key={backend} class={buckets > 0 ? "good" : "warn"}>
+            {`${backend || "no owner"}: ${buckets > 0 ? "+" : "−"}${Math.abs(buckets).toLocaleString("en")}  `}
           </span>
         ))}
-        {row.change.length > SHOWN && `and ${row.change.length - SHOWN} more`}
+        {row.change.length + row.others > SHOWN && `and ${(row.change.length + row.others - SHOWN).toLocaleString("en")} more`}
       </span>
     ),
   },
