@@ -12,6 +12,7 @@ from console.tests.browser import Visit
 
 FIRST_PAGE_MS = 2_000
 REACTION_MS = 100
+FREEZE_MS = 250  # of which a person notices that the page did not react
 STEPS = 30
 
 # Counts from the input until two frames later, as then the frame with the change is on the screen.
@@ -62,3 +63,21 @@ def measure(visit: Visit, service: str, rows: int) -> Timing:
         visit.page.evaluate(REACTIONS, ["scroll", STEPS]),
         visit.page.evaluate(REACTIONS, ["filter", STEPS]),
     )
+
+
+# The longest times for which the page's thread was busy at once: whatever a person does then has to wait.
+BUSY = """async (millis) => {
+    const found = [];
+    const observer = new PerformanceObserver(list => list.getEntries().forEach(each => found.push(each.duration)));
+    observer.observe({type: 'longtask'});
+    await new Promise(done => setTimeout(done, millis));
+    observer.disconnect();
+    return found;
+}"""
+
+
+def busy(visit: Visit, route: str, shown: str, seconds: float) -> list[float]:
+    """Milliseconds of each task above 50 ms while a page is watched; `shown` are words that it has once it is drawn."""
+    visit.open(route)
+    visit.page.locator("#main").get_by_text(shown).first.wait_for(timeout=60_000)
+    return visit.page.evaluate(BUSY, 1000 * seconds)
