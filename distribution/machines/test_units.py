@@ -21,9 +21,10 @@ ADDRESS = "10.1.0.11"
 SECONDS = 900.0  # for what a JVM does
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends"
 NAMES = " ".join(f"fairlead-{name}" for name in rack.WANTED)
-# All files but for logs, the state of apt and dpkg themselves, and this test's folder.
+# All files but for logs, the state of apt, dpkg and ucf themselves, and this test's folder.
 FILES = "find / -xdev -path /root -prune -o -path /tmp -prune -o -path '/var/log/*' -o -path '/var/lib/dpkg/*' -o"
-FILES += " -path '/var/lib/apt/*' -o -path '/var/cache/*' -o -path '/var/lib/systemd/*' -o -print | sort"
+FILES += " -path '/var/lib/apt/*' -o -path '/var/lib/ucf/*' -o -path '/var/cache/*' -o -path '/var/lib/systemd/*' -o"
+FILES += " -print | sort"
 USERS = "cut -d: -f1 /etc/passwd /etc/group | sort"
 # What a user writes by docs/packages.md. The tokens' file has the digests of two tokens.
 CONFIGURE = f"""
@@ -249,5 +250,6 @@ def test_removal_stops_and_detaches(serving: Machine) -> None:
 def test_purge_leaves_nothing(serving: Machine, before: dict[str, str]) -> None:
     shell(serving, f"{INSTALL} purge {NAMES}; rm /etc/sysctl.d/60-fairlead-interface.conf", SECONDS)
     assert shell(serving, FILES).splitlines() == before["files"].splitlines()
+    assert "fairlead" not in shell(serving, "cat /var/lib/ucf/hashfile /var/lib/ucf/registry")
     assert shell(serving, USERS) == before["users"]
     assert shell(serving, "systemctl --failed --no-legend") == ""
