@@ -195,7 +195,7 @@ class LeavingTest {
                 + " \\(backend 2 has no agent\\): chained"
                 + until);
     assertThat(CtlRun.done(api, "agents"))
-        .containsPattern("web +1  10.2.0.1  reporting +[0-9.]+  events +999 +1 +0/511")
+        .containsPattern("web +1  10.2.0.1  reporting +- +[0-9.]+  events +999 +1 +0/511")
         .containsPattern("web +2  10.2.0.2  never heard +-");
   }
 }
