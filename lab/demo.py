@@ -33,6 +33,8 @@ VARIANTS = {
     "hunt": Variant(agents=True, hold=3_600, steering="hunt"),
     "maat": Variant(agents=True, hold=3_600, steering="maat"),
 }
+# After which muxes withdraw that lack a change: drains and arrays wait for as long and 10 s, by default 70 s.
+BEHIND_SECONDS = 10
 P4_STEERINGS = ("ring", "hunt", "maat", "othello")  # that a mux of kind p4 has
 SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end
 QUIET_SECONDS = 4  # of plain traffic before the first event
@@ -176,7 +178,8 @@ def main() -> int:
     muxes = f"{MUXES} muxes" + (f" ({options.p4_muxes} of them by P4)" if options.p4_muxes else "")
     timeline.say(f"bringing up 2 clients, a router, {muxes}, {kinds}, ZooKeeper and the controller ...")
     began = time.monotonic()
-    window, variant = WINDOWS[options.steering], VARIANTS[options.steering]
+    window = WINDOWS[options.steering]
+    variant = replace(VARIANTS[options.steering], mux_options=("--behind-seconds", str(BEHIND_SECONDS)))
     if options.p4_muxes:
         variant = replace(variant, p4_muxes=tuple(range(1, MUXES + 1))[-options.p4_muxes :], tagged=False)
     with Lab(

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The README's demo, as scripts/demo runs it once all is built: every event happens, and no connection breaks."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from lab import build
+
+SECONDS = 420
+
+
+def test_no_connection_of_the_demo_breaks(built: None, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.json"
+    command = [sys.executable, "-B", "-m", "lab.demo", "--summary", str(summary)]
+    where = os.environ | {"PYTHONPATH": str(build.ROOT)}
+    done = subprocess.run(
+        command, cwd=build.ROOT, env=where, capture_output=True, text=True, check=False, timeout=SECONDS
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    said = json.loads(summary.read_text())
+    assert said["broken"] == 0 and said["connections"] > 200 and said["chained_packets"] > 0
