@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
@@ -50,8 +51,16 @@ public final class AgentMetrics implements MultiCollector {
         all.stream().filter(agent -> agent.state() == State.REPORTING).toList();
     return MetricSnapshots.of(
         states(all),
-        withoutEvents(reporting),
-        detached(all),
+        count(
+            "fairlead_controller_agents_without_events",
+            "Backends whose agents only read socket tables now and then",
+            reporting,
+            agent -> agent.mode().equals(Optional.of(DUMPS))),
+        count(
+            "fairlead_controller_agents_detached",
+            "Backends whose agents say that nothing is attached that takes packets of muxes",
+            all,
+            AgentView::isDetached),
         perBackend(
             "fairlead_controller_agent_age_seconds",
             "Age of the last report about the backend",
@@ -152,31 +161,13 @@ public final class AgentMetrics implements MultiCollector {
     return gauge.build();
   }
 
-  private GaugeSnapshot withoutEvents(List<AgentView> reporting) {
+  /** How many backends of each service have such agents. */
+  private GaugeSnapshot count(
+      String name, String help, List<AgentView> agents, Predicate<AgentView> such) {
     Map<String, Integer> counts = new TreeMap<>();
     services.get().forEach(service -> counts.put(service, 0));
-    reporting.stream()
-        .filter(agent -> agent.mode().equals(Optional.of(DUMPS)))
-        .forEach(agent -> counts.merge(agent.service(), 1, Integer::sum));
-    GaugeSnapshot.Builder gauge =
-        gauge(
-            "fairlead_controller_agents_without_events",
-            "Backends whose agents only read socket tables now and then");
-    counts.forEach(
-        (service, count) -> gauge.dataPoint(point(Labels.of("service", service), count)));
-    return gauge.build();
-  }
-
-  private GaugeSnapshot detached(List<AgentView> all) {
-    Map<String, Integer> counts = new TreeMap<>();
-    services.get().forEach(service -> counts.put(service, 0));
-    all.stream()
-        .filter(AgentView::isDetached)
-        .forEach(agent -> counts.merge(agent.service(), 1, Integer::sum));
-    GaugeSnapshot.Builder gauge =
-        gauge(
-            "fairlead_controller_agents_detached",
-            "Backends whose agents say that nothing is attached that takes packets of muxes");
+    agents.stream().filter(such).forEach(agent -> counts.merge(agent.service(), 1, Integer::sum));
+    GaugeSnapshot.Builder gauge = gauge(name, help);
     counts.forEach(
         (service, count) -> gauge.dataPoint(point(Labels.of("service", service), count)));
     return gauge.build();
