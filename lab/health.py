@@ -83,9 +83,11 @@ def probing(lab: Lab) -> Iterator[dict[str, Probe]]:
 def expect_probed(lab: Lab) -> None:
     """
     Each server of web is up for each mux's probe, and refuses by itself at a port where nobody listens. So probes reach
-    the server that they name, also by another encapsulation or form of the server side.
+    the server that they name, also by another encapsulation or form of the server side. One that was found down before
+    the others may have been taken out meanwhile: all own buckets again afterwards.
     """
     health, muxes = Health(lab), len(lab.muxes)
+    owners = health.owners()
 
     def all_found(key: str) -> bool:
         found = health.now().get("backends", [])
@@ -101,6 +103,7 @@ def expect_probed(lab: Lab) -> None:
             assert all(fault.startswith("refused at ") for fault in faults), faults
         finally:
             health.uncheck()
+    health.wait_owners(owners)
 
 
 @contextlib.contextmanager

@@ -11,10 +11,11 @@ from typing import Any
 from lab import topology
 from lab.deadline import until
 from lab.lab import Lab
-from lab.rest import Rest, Unreachable
+from lab.rest import Refused, Rest, Unreachable
 
 PORT, FILES_PORT = 9090, 9100
 SCRAPES = 3  # of each target, before rates of a minute are known
+NOT_READY = 503  # what it answers while it starts
 
 
 class Scraper:
@@ -78,9 +79,13 @@ class Scraper:
         until(f"Prometheus scrapes {', '.join(sorted(wanted))}", scraped, seconds, pause=0.3)
 
     def query(self, expression: str) -> list[dict[str, Any]]:
-        """Empty while it does not answer; a malformed expression is an error."""
+        """Empty while it does not answer or reads its own data first; a malformed expression is an error."""
         try:
             answer = self.http("GET", f"/api/v1/query?query={urllib.parse.quote(expression)}")
         except Unreachable:
+            return []
+        except Refused as refused:
+            if refused.status != NOT_READY:
+                raise
             return []
         return answer["data"]["result"]
