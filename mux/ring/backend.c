@@ -10,9 +10,11 @@
 #include <fairlead/steer.h>
 
 #include "ring/backend_list.h"
+#include "ring/huge.h"
 
 enum {
-	ROWS_MIN = 64, /* a page */
+	ROWS_MIN = 64,
+	SPARSE_MIN = 16384, /* ids: from here on, untouched pages take no memory */
 	MTU_MASK = 0xffff,
 };
 
@@ -34,7 +36,12 @@ static struct backends *table(const struct encap *encap, uint32_t n)
 	return backends;
 }
 
-/* Leaves room for later ids. Untouched pages take no memory, so sparse ids are cheap. */
+static bool is_sparse(const struct backends *backends)
+{
+	return backends->size >= SPARSE_MIN;
+}
+
+/* Leaves room for later ids. Large tables take memory by the page that is touched, so sparse ids are cheap. */
 static bool make_rows(struct backends *backends)
 {
 	uint32_t ids = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
@@ -43,6 +50,10 @@ static bool make_rows(struct backends *backends)
 	while (backends->size < ids)
 		backends->size *= 2;
 	backends->rows_bytes = (uint64_t)backends->size * sizeof(*backends->rows);
+	if (!is_sparse(backends)) {
+		backends->rows = huge_alloc(backends->rows_bytes);
+		return backends->rows;
+	}
 	backends->rows = mmap(NULL, backends->rows_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (backends->rows == MAP_FAILED)
 		backends->rows = NULL;
@@ -341,8 +352,10 @@ void backends_free(struct backends *backends)
 {
 	if (!backends)
 		return;
-	if (backends->rows)
+	if (backends->rows && is_sparse(backends))
 		munmap(backends->rows, backends->rows_bytes);
+	else
+		huge_free(backends->rows, backends->rows_bytes);
 	free(backends->list);
 	free(backends);
 }

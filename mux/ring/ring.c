@@ -4,30 +4,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_hash_crc.h>
 
 #include "ring/backend.h"
+#include "ring/huge.h"
 #include "ring/owners.h"
 
-enum { HUGE_PAGE = 2 * 1024 * 1024, RUNS_AHEAD = 16 };
+enum { RUNS_AHEAD = 16 };
 
-/* Large rings use transparent huge pages: a million rows are 8 MB, more than the TLB covers with small pages. */
+static size_t ring_bytes(uint32_t buckets)
+{
+	return sizeof(struct ring) + (size_t)buckets * sizeof(fl_row);
+}
+
 struct ring *ring_new(uint32_t buckets)
 {
-	size_t bytes = sizeof(struct ring) + (size_t)buckets * sizeof(fl_row);
-	size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
-	struct ring *ring;
+	struct ring *ring = huge_alloc(ring_bytes(buckets));
 
-	bytes = (bytes + align - 1) & ~(align - 1);
-	ring = aligned_alloc(align, bytes);
-	if (!ring)
-		return NULL;
-	if (align == HUGE_PAGE)
-		madvise(ring, bytes, MADV_HUGEPAGE);
-	memset(ring, 0, bytes);
-	ring->mask = buckets - 1;
+	if (ring)
+		ring->mask = buckets - 1;
 	return ring;
 }
 
@@ -37,7 +33,7 @@ void ring_free(struct ring *ring)
 		return;
 	backends_free(ring->backends);
 	free(ring->owned);
-	free(ring);
+	huge_free(ring, ring_bytes(ring_buckets(ring)));
 }
 
 int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why)
