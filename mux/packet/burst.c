@@ -9,6 +9,7 @@
 #include "packet/flow_hash.h"
 #include "packet/flow_hash_batch.h"
 #include "packet/halves.h"
+#include "packet/lanes.h"
 #include "ring/backend.h"
 #include "service/service.h"
 #include "packet/order.h"
@@ -30,28 +31,28 @@ static inline void fetch(const struct rte_mbuf *mbuf)
 	rte_prefetch0(bytes_of(mbuf) - RTE_CACHE_LINE_SIZE);
 }
 
+static inline void classify_one(struct burst *burst, uint32_t i)
+{
+	const struct rte_mbuf *mbuf = burst->mbufs[i];
+
+	classify(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
+}
+
 void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
 {
 	if (!first)
 		for (uint32_t i = 0; i < AHEAD && i < burst->count; i++)
 			fetch(burst->mbufs[i]);
 	for (uint32_t i = first; i < end; i++) {
-		const struct rte_mbuf *mbuf = burst->mbufs[i];
-
 		if (i + AHEAD < burst->count)
 			fetch(burst->mbufs[i + AHEAD]);
-		classify(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
+		classify_one(burst, i);
 	}
 }
 
 static inline bool is_by_id(const struct packet *packet)
 {
 	return packet->flags & PACKET_BY_ID;
-}
-
-enum verdict burst_absent(const struct packet *packet)
-{
-	return is_by_id(packet) ? VERDICT_NO_BACKEND_ID : VERDICT_NO_BACKEND;
 }
 
 /* Other ways than by the hash alone; true: there is no data yet, so that it is the low half after all. */
@@ -123,7 +124,7 @@ static inline bool are_halves(const struct burst *burst, uint32_t count, const u
 }
 
 /* The same as take_hashes() for them: what they share is read once. */
-static inline void take_halves(struct burst *burst, const struct flow_hash_batch *batch,
+static inline void take_halves(struct burst *burst, const uint64_t *hashes, uint32_t count,
 			       const uint8_t at[FLOW_HASH_BATCH_MAX])
 {
 	const struct packet *first = &burst->packets[at[0]];
@@ -133,9 +134,9 @@ static inline void take_halves(struct burst *burst, const struct flow_hash_batch
 	uint32_t seconds = 0, ordered = 0, plain = 0;
 
 	rte_prefetch0(ring_backends(ring));
-	for (uint32_t i = 0; i < batch->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		struct packet *packet = &burst->packets[at[i]];
-		const uint64_t hash = batch->hash[i];
+		const uint64_t hash = hashes[i];
 		const uint32_t bucket = (uint32_t)hash & mask, second = (uint32_t)(hash >> 32) & mask;
 
 		packet->hash = hash;
@@ -169,7 +170,7 @@ static inline void take_hashes(struct burst *burst, const struct flow_hash_batch
 	uint32_t seconds = 0;
 
 	if (are_halves(burst, batch->count, at)) {
-		take_halves(burst, batch, at);
+		take_halves(burst, batch->hash, batch->count, at);
 		return;
 	}
 	for (uint32_t i = 0; i < batch->count; i++) {
@@ -179,7 +180,8 @@ static inline void take_hashes(struct burst *burst, const struct flow_hash_batch
 	burst->seconds |= seconds;
 }
 
-void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
+/* skip: a bit for each packet whose hash is known. */
+static inline void hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip)
 {
 	struct flow_hash_batch siphash, crc32;
 	uint8_t siphash_at[FLOW_HASH_BATCH_MAX], crc32_at[FLOW_HASH_BATCH_MAX];
@@ -188,7 +190,7 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
 
-		if (packet->verdict != VERDICT_SERVICE)
+		if (packet->verdict != VERDICT_SERVICE || skip >> (i - first) & 1)
 			continue;
 		packet->ring = service_ring(packet->service);
 		rte_prefetch0(packet->ring); /* its mask is needed once the hash is known */
@@ -214,6 +216,11 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 		flow_hash_batch_crc32(&crc32);
 		take_hashes(burst, &crc32, crc32_at);
 	}
+}
+
+void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
+{
+	hash_group(burst, first, end, 0);
 }
 
 /* Those of the packets that choose whose method has this number. A single method needs no search. */
@@ -242,211 +249,6 @@ void burst_choose(struct burst *burst)
 	}
 }
 
-/* Loads row and backends of the packet's ring, in this order (ring.h); its generation was loaded before. */
-static inline void read_row(struct packet *packet)
-{
-	const struct ring *ring = packet->ring;
-
-	if (packet->flags & (PACKET_BY_ID | PACKET_STATELESS)) {
-		uint32_t id = is_by_id(packet) ? packet->bucket : fl_row_current(ring_row(ring, packet->bucket));
-
-		packet->row = fl_row_make((uint16_t)id, FL_BACKEND_NONE, 0);
-		packet->bucket = FL_STEER_BUCKET_NONE;
-	} else {
-		packet->row = ring_row(ring, packet->bucket);
-	}
-	packet->backends = ring_backends(ring);
-}
-
-static inline bool has_backend(const struct packet *packet)
-{
-	return fl_row_current(packet->row) != FL_BACKEND_NONE && fl_row_current(packet->row) < packet->backends->size;
-}
-
-bool burst_fall_back(struct packet *packet)
-{
-	packet->ring = service_ring(packet->service);
-	packet->flags &= (uint8_t) ~(PACKET_BY_ID | PACKET_ELSE_BUCKET);
-	packet->generation = ring_generation(packet->ring);
-	packet->bucket = steerings[packet->service->steering]->bucket(packet->service, packet->ring, packet->hash);
-	read_row(packet);
-	return has_backend(packet);
-}
-
-/* The same for both buckets of a packet; false: the second has no backend in the table. */
-static inline bool read_rows(struct packet *packet)
-{
-	/* one ring, and backends at least as new as either row */
-	fl_row row = ring_row(packet->ring, packet->second);
-
-	read_row(packet);
-	packet->second_row = row;
-	if (unlikely(fl_row_current(row) >= packet->backends->size))
-		return false;
-	rte_prefetch0(&packet->backends->rows[fl_row_current(row)]);
-	return true;
-}
-
-/* The line of a packet's backend, or the verdict that says why it has none. */
-static inline void find_backend(struct packet *packet)
-{
-	if (unlikely(!has_backend(packet)) && !(packet->flags & PACKET_ELSE_BUCKET && burst_fall_back(packet)))
-		packet->verdict = (uint8_t)burst_absent(packet);
-	else
-		rte_prefetch0(&packet->backends->rows[fl_row_current(packet->row)]);
-}
-
-/* Of packets some of which are coded. */
-static inline void find_coded_rows(struct burst *burst, uint32_t first, uint32_t end)
-{
-	uint32_t seconds = burst->seconds;
-
-	for (uint32_t i = first; i < end; i++) {
-		struct packet *packet = &burst->packets[i];
-
-		if (packet->verdict != VERDICT_SERVICE)
-			continue;
-		if (burst->coded >> i & 1 && codes_choose(packet))
-			seconds |= 1U << i;
-		if (seconds >> i & 1 && !read_rows(packet))
-			seconds &= ~(1U << i);
-		else if (!(seconds >> i & 1))
-			read_row(packet);
-		find_backend(packet);
-	}
-	burst->seconds = seconds;
-}
-
-/* Of packets some of which have a second bucket. */
-static inline void find_rows(struct burst *burst, uint32_t first, uint32_t end)
-{
-	const uint32_t seconds = burst->seconds;
-
-	for (uint32_t i = first; i < end; i++) {
-		struct packet *packet = &burst->packets[i];
-
-		if (packet->verdict != VERDICT_SERVICE)
-			continue;
-		if (likely(seconds >> i & 1)) {
-			if (unlikely(!read_rows(packet)))
-				burst->seconds &= ~(1U << i);
-		} else {
-			read_row(packet);
-		}
-		find_backend(packet);
-	}
-}
-
-/*
- * The same for a group whose packets have two buckets of one ring: what they share is read once. maat: orders them and
- * counts for its loads; NULL: none does.
- */
-static __attribute__((always_inline)) inline void find_alike_rows(struct burst *burst, uint32_t first,
-								  const struct maat *maat)
-{
-	struct packet *packets = &burst->packets[first];
-	const struct ring *ring = packets[0].ring;
-	const struct backends *backends;
-	uint32_t asked = 0;
-
-	for (uint32_t i = 0; i < BURST_GROUP; i++) {
-		struct packet *packet = &packets[i];
-
-		if (maat) /* before the second row takes the place of the cell's address */
-			asked |= (uint32_t)(order_may_be_noted(packet) || packet->flags & PACKET_SYN) << i;
-		packet->row = ring_row(ring, packet->bucket);
-		packet->second_row = ring_row(ring, packet->second);
-	}
-	backends = ring_backends(ring); /* at least as new as all rows */
-	for (uint32_t i = 0; i < BURST_GROUP; i++) {
-		struct packet *packet = &packets[i];
-
-		packet->backends = backends;
-		if (unlikely(fl_row_current(packet->second_row) >= backends->size))
-			burst->seconds &= ~(1U << (first + i));
-		else if (maat && unlikely(asked >> i & 1))
-			order_rows(burst, first + i, packet);
-		rte_prefetch0(&backends->rows[fl_row_current(packet->second_row)]);
-		find_backend(packet);
-		if (maat)
-			order_count(burst, maat, packet);
-	}
-}
-
-/* Sets the buckets of coded packets beside ordered ones. */
-static __attribute__((noinline)) void choose_codes(struct burst *burst, uint32_t coded)
-{
-	for (; coded; coded &= coded - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(coded);
-
-		burst->seconds |= (uint32_t)codes_choose(&burst->packets[i]) << i;
-	}
-}
-
-/* Of packets some of which are of services whose loads count. */
-static __attribute__((noinline)) void find_ordered_rows(struct burst *burst, uint32_t first, uint32_t end)
-{
-	const uint32_t coded = burst->coded & (uint32_t)GROUP_BITS << first, ordered = burst->ordered;
-	uint32_t seconds;
-
-	if (unlikely(coded))
-		choose_codes(burst, coded);
-	seconds = burst->seconds;
-	for (uint32_t i = first; i < end && i < BURST_MAX; i++) { /* the second condition is for the compiler */
-		struct packet *packet = &burst->packets[i];
-		const bool is_ordered = ordered >> i & 1;
-		bool may_be_noted;
-
-		if (packet->verdict != VERDICT_SERVICE)
-			continue;
-		if (likely(seconds >> i & 1)) {
-			may_be_noted = is_ordered && order_may_be_noted(packet);
-			if (unlikely(!read_rows(packet)))
-				burst->seconds &= ~(1U << i);
-			else if (unlikely(may_be_noted || packet->flags & PACKET_SYN) && is_ordered)
-				order_rows(burst, i, packet);
-		} else {
-			read_row(packet);
-		}
-		find_backend(packet);
-		if (likely(is_ordered))
-			order_count(burst, service_steering_data(packet->service), packet);
-	}
-}
-
-void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
-{
-	if (burst->alike >> first & 1) {
-		const struct maat *maat = maat_of(burst->packets[first].service);
-
-		if (maat)
-			find_alike_rows(burst, first, maat);
-		else
-			find_alike_rows(burst, first, NULL);
-		return;
-	}
-	if (unlikely(burst->ordered >> first & GROUP_BITS)) {
-		find_ordered_rows(burst, first, end);
-		return;
-	}
-	if (burst->coded >> first & GROUP_BITS) {
-		find_coded_rows(burst, first, end);
-		return;
-	}
-	if (burst->seconds >> first & GROUP_BITS) {
-		find_rows(burst, first, end);
-		return;
-	}
-	for (uint32_t i = first; i < end; i++) {
-		struct packet *packet = &burst->packets[i];
-
-		if (packet->verdict != VERDICT_SERVICE)
-			continue;
-		read_row(packet);
-		find_backend(packet);
-	}
-}
-
 static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 {
 	return first + BURST_GROUP < burst->count ? first + BURST_GROUP : burst->count;
@@ -455,8 +257,6 @@ static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 /* Reads a group's rows before the headers of the previous group are written. */
 static inline void finish(struct burst *burst)
 {
-	burst->moved = burst->second = burst->second_first = burst->second_syns = 0;
-	burst->bytes = 0;
 	if (unlikely(burst->choosing))
 		burst_choose(burst);
 	burst_rows(burst, 0, end_of(burst, 0));
@@ -469,20 +269,175 @@ static inline void finish(struct burst *burst)
 	}
 }
 
-void burst_steer_classified(struct burst *burst)
+static inline void begin(struct burst *burst)
 {
 	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = burst->alike = 0;
+	burst->moved = burst->second = burst->second_first = burst->second_syns = 0;
+	burst->bytes = 0;
+	burst->one = NULL;
+}
+
+void burst_steer_classified(struct burst *burst)
+{
+	begin(burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
 		burst_hash(burst, first, end_of(burst, first));
 	finish(burst);
 }
 
-void burst_steer(struct burst *burst)
+bool burst_by_lanes;
+
+static __attribute__((constructor)) void choose_path(void)
 {
-	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = burst->alike = 0;
+	burst_by_lanes = lanes_has_cpu();
+}
+
+static void steer_general(struct burst *burst)
+{
+	begin(burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		burst_classify(burst, first, end_of(burst, first));
 		burst_hash(burst, first, end_of(burst, first));
 	}
 	finish(burst);
+}
+
+#ifdef LANES_X86
+/* What is left of a group's head: packets that left their lanes, and buckets by other ways than the hash's low half. */
+static __attribute__((noinline)) void complete_head(struct burst *burst, uint32_t first, struct lanes *lanes)
+{
+	static const uint8_t turn[LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+	uint8_t at[LANES];
+
+	for (uint32_t i = 0; i < LANES; i++) {
+		at[i] = (uint8_t)(first + turn[i]);
+		if (!(lanes->in >> i & 1))
+			classify_one(burst, first + i);
+	}
+	if (lanes->in != LANES_ALL)
+		hash_group(burst, first, first + LANES, lanes->in);
+	if (lanes->in == LANES_ALL && are_halves(burst, LANES, at)) {
+		take_halves(burst, lanes->hash, LANES, at);
+		return;
+	}
+	for (uint32_t left = lanes->in & ~(uint32_t)lanes->low; left; left &= left - 1) {
+		uint32_t i = first + (uint32_t)__builtin_ctz(left);
+
+		burst->seconds |= find_row(burst, i);
+	}
+}
+
+/* A group whose packets are not all alike, or of several services: reads its rows, and says whose are steady. */
+static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_t first, struct lanes *lanes)
+{
+	const uint32_t candidates = lanes->low & ~(uint32_t)lanes->syns;
+
+	if (!lanes->is_unpacked)
+		lanes_unpack(burst, first, lanes);
+	burst_rows(burst, first, first + LANES);
+	for (uint32_t i = 0; i < LANES; i++) {
+		const struct packet *packet = &burst->packets[first + i];
+
+		if (!(candidates >> i & 1) || packet->verdict != VERDICT_SERVICE || burst_is_moved(packet, burst->now))
+			continue;
+		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
+		lanes->steady |= (uint8_t)(1U << i);
+	}
+}
+
+static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *lanes)
+{
+	if (likely(lanes->low == LANES_ALL && lanes->is_one))
+		lanes_rows(burst, first, lanes);
+	else
+		rows_of_mixed(burst, first, lanes);
+}
+
+static inline void encap_of(struct burst *burst, uint32_t first, struct lanes *lanes)
+{
+	uint32_t written = 0;
+
+	if (likely(lanes->steady && !burst->tag_key))
+		written = lanes_encap(burst, first, lanes);
+	else if (!lanes->is_unpacked)
+		lanes_unpack(burst, first, lanes);
+	if (unlikely(written != LANES_ALL))
+		burst_encap_rest(burst, first, first + LANES, written);
+}
+
+/*
+ * What the caller wants to know of packets that stayed in their lanes to the end: if all did, have one service and
+ * leave by one port, no more than that.
+ */
+static inline void tell(struct burst *burst, const struct lanes *lanes, uint32_t groups)
+{
+	bool is_one = groups * LANES == burst->count;
+	uint32_t ip_bytes = 0;
+
+	for (uint32_t g = 0; g < groups; g++) {
+		is_one &= lanes[g].is_one && !lanes[g].is_unpacked && lanes[g].port != PORTS_DIFFER &&
+			  lanes[g].port == lanes[0].port && lanes[g].service[0] == lanes[0].service[0];
+		ip_bytes += lanes_ip_bytes(&lanes[g]);
+	}
+	if (likely(is_one)) {
+		burst->one = lanes[0].service[0];
+		burst->one_port = lanes[0].port;
+		burst->ip_bytes = ip_bytes;
+		return;
+	}
+	for (uint32_t g = 0; g < groups; g++)
+		if (!lanes[g].is_unpacked)
+			lanes_tell(burst, g * LANES, &lanes[g]);
+}
+
+/* Whole groups by lanes; the rest of the burst as in steer_general(). */
+static void steer_lanes(struct burst *burst)
+{
+	struct lanes lanes[BURST_MAX / LANES];
+	const uint32_t groups = burst->count / LANES, whole = groups * LANES;
+
+	begin(burst);
+	for (uint32_t i = 0; i < LANES; i++)
+		fetch(burst->mbufs[i]);
+	for (uint32_t g = 0; g <= groups; g++) {
+		for (uint32_t i = (g + 1) * LANES; i < (g + 2) * LANES && i < burst->count; i++)
+			fetch(burst->mbufs[i]);
+		if (g < groups)
+			lanes_look(burst, g * LANES, &lanes[g]);
+		if (!g)
+			continue;
+		lanes_hash(burst, (g - 1) * LANES, &lanes[g - 1]);
+		if (unlikely(lanes[g - 1].low != LANES_ALL)) {
+			lanes_unpack(burst, (g - 1) * LANES, &lanes[g - 1]);
+			complete_head(burst, (g - 1) * LANES, &lanes[g - 1]);
+		}
+	}
+	if (whole < burst->count) {
+		for (uint32_t i = whole; i < burst->count; i++)
+			classify_one(burst, i);
+		burst_hash(burst, whole, burst->count);
+	}
+	if (unlikely(burst->choosing))
+		burst_choose(burst);
+	for (uint32_t g = 0; g < groups; g++)
+		rows_of(burst, g * LANES, &lanes[g]);
+	if (whole < burst->count)
+		burst_rows(burst, whole, burst->count);
+	for (uint32_t g = 0; g < groups; g++)
+		encap_of(burst, g * LANES, &lanes[g]);
+	if (whole < burst->count)
+		burst_encap(burst, whole, burst->count);
+	tell(burst, lanes, groups);
+}
+#endif
+
+void burst_steer(struct burst *burst)
+{
+#ifdef LANES_X86
+	if (likely(burst_by_lanes && burst->count >= LANES)) {
+		steer_lanes(burst);
+		return;
+	}
+#endif
+	steer_general(burst);
 }

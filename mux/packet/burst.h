@@ -20,9 +20,11 @@
 #include <rte_mbuf.h>
 
 #include <fairlead/hash.h>
+#include <fairlead/ring.h>
 
 #include "host/mac.h"
 #include "packet/packet.h"
+#include "service/service.h"
 
 enum { BURST_GROUP = 8, GROUP_BITS = (1 << BURST_GROUP) - 1 };
 
@@ -49,6 +51,14 @@ struct burst {
 	uint32_t second;       /* out: how many carry SECOND */
 	uint64_t moved;        /* out: how many carry MOVED */
 	uint64_t bytes;        /* out: bytes of the frames with VERDICT_SERVICE, as received */
+	/*
+	 * In: of packets with VERDICT_SERVICE only verdict, ip_len, service and port are wanted afterwards, and if `one`
+	 * is set not even these.
+	 */
+	bool is_brief;
+	uint8_t one_port;    /* out: see `one` */
+	uint32_t ip_bytes;   /* out: see `one` */
+	struct service *one; /* out: all packets are steered, have this service and leave by one_port; or NULL */
 };
 
 /* One stage for packets first to end - 1, at most BURST_GROUP. Adds to moved, second and bytes. */
@@ -56,6 +66,18 @@ void burst_classify(struct burst *burst, uint32_t first, uint32_t end);
 void burst_hash(struct burst *burst, uint32_t first, uint32_t end);
 void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
 void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
+
+/* burst_encap() but for packets whose headers are written: a bit for each, from the first on. */
+void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written);
+
+/* Whether a packet's header may tell of a move: its row is that of its bucket. */
+static inline bool burst_is_moved(const struct packet *packet, uint32_t now)
+{
+	return fl_row_is_moved(packet->row, now, __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED));
+}
+
+/* Whether bursts go by AVX-512 (lanes.h) as far as they can; set before main() to whether this machine can. */
+extern bool burst_by_lanes;
 
 /*
  * Steers a packet whose backend id is unknown by its bucket, if that is allowed. The ring may be newer than the one

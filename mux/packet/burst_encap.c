@@ -320,7 +320,7 @@ static inline bool is_steady(const struct burst *burst, const struct packet *pac
  * Of packets some of which have a second bucket, without tags. Steady ones are written here, by constant lengths: with
  * their checks spread over the way of all others, a packet takes 3 ns more.
  */
-static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_t first, uint32_t end)
+static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
 {
 	const uint32_t seconds = burst->seconds;
 	uint32_t steady = 0;
@@ -333,7 +333,7 @@ static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_
 		uint32_t frame_len = burst->mbufs[i]->pkt_len;
 		uint8_t *out;
 
-		if (packet->verdict != VERDICT_SERVICE)
+		if (packet->verdict != VERDICT_SERVICE || written >> (i - first) & 1)
 			continue;
 		backend = &backends->rows[fl_row_current(packet->row)];
 		owner = &backends->rows[seconds >> i & 1 ? fl_row_current(packet->second_row) : FL_BACKEND_NONE];
@@ -359,22 +359,27 @@ static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_
 	burst->bytes += bytes;
 }
 
-void burst_encap(struct burst *burst, uint32_t first, uint32_t end)
+void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
 {
 	const uint32_t special = burst->tag_key ? ~0U : burst->seconds;
 
 	if (burst->seconds >> first & GROUP_BITS && !burst->tag_key) {
-		encap_seconds(burst, first, end);
+		encap_seconds(burst, first, end, written);
 		return;
 	}
 	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
 		uint32_t frame_len = burst->mbufs[i]->pkt_len;
 
-		if (packet->verdict != VERDICT_SERVICE)
+		if (packet->verdict != VERDICT_SERVICE || written >> (i - first) & 1)
 			continue;
 		packet->verdict = (uint8_t)encap(burst, i, special >> i & 1);
 		if (packet->verdict == VERDICT_SERVICE)
 			burst->bytes += frame_len;
 	}
+}
+
+void burst_encap(struct burst *burst, uint32_t first, uint32_t end)
+{
+	burst_encap_rest(burst, first, end, 0);
 }

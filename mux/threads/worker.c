@@ -163,6 +163,20 @@ static inline bool send_whole(struct worker *worker)
 	return true;
 }
 
+/* The same if the packet path says that it is such a burst. */
+static inline void send_one(struct worker *worker)
+{
+	struct worker_counters *counters = worker->counters;
+	struct burst *burst = &worker->burst;
+	uint16_t sent;
+
+	count_steered(&counters->services[burst->one->slot], burst->count, burst->ip_bytes);
+	sent = send_all(worker, burst->one_port, burst->mbufs, (uint16_t)burst->count);
+	counter_add(&counters->packets[VERDICT_SERVICE], sent);
+	if (unlikely(sent < burst->count))
+		counter_add(&counters->packets[VERDICT_PORT_FULL], burst->count - sent);
+}
+
 /* The one place where a verdict becomes an action. */
 static inline void act(struct worker *worker, const struct port *port)
 {
@@ -181,8 +195,12 @@ static inline void act(struct worker *worker, const struct port *port)
 		counter_add(&counters->second_first, burst->second_first);
 	if (burst->second_syns)
 		counter_add(&counters->second_syns, burst->second_syns);
-	if (worker->sampler && unlikely(sampler_is_on(worker->sampler)))
+	if (unlikely(!burst->is_brief && sampler_is_on(worker->sampler)))
 		sampler_look(worker->sampler, worker->index, burst, port->id, counters);
+	if (likely(burst->one)) {
+		send_one(worker);
+		return;
+	}
 	if (likely(send_whole(worker)))
 		return;
 	for (uint32_t i = 0; i < burst->count; i++) {
@@ -276,6 +294,7 @@ static inline uint16_t serve(struct worker *worker, unsigned index, uint32_t now
 	burst->mac = __atomic_load_n(&port->mac, __ATOMIC_RELAXED);
 	burst->now = now;
 	burst->tag_key = worker->tag_key;
+	burst->is_brief = !(worker->sampler && sampler_is_on(worker->sampler));
 	count = burst->count;
 	if (unlikely(worker->front && !(worker->sampler && sampler_is_on(worker->sampler)))) {
 		serve_front(worker, index);

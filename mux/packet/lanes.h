@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The packet path by AVX-512: a group's eight packets side by side, each in a 64-bit lane of its own. Only the common
+ * packet stays in its lane: untagged Ethernet, IPv4 without options or fragments, TCP or UDP, in one buffer, with
+ * nothing wrong. Whatever else a packet is, and whatever it meets later, it leaves its lane there and goes on as all
+ * packets do without AVX-512 (burst.h), since each stage leaves in struct packet what the general one would have: that
+ * path says what is right, and tests compare both (test_lanes.c, fuzz_packet.c; --check-paths does so under way).
+ *
+ *	look	checks headers, finds services		wrong headers, other protocols and ports leave
+ *	hash	hash, bucket, prefetches rows		services whose bucket or backend a packet may name leave
+ *	rows	rows, templates				moved buckets, SYNs, other ways than the hash's low half leave
+ *	encap	writes headers				backends without the plain header leave
+ *
+ * The stages are called one group behind the other, so that services, rows and templates have time to arrive.
+ */
+#ifndef FAIRLEAD_MUX_LANES_H
+#define FAIRLEAD_MUX_LANES_H
+
+#include <fairlead/ring.h>
+
+#include "packet/burst.h"
+
+struct backends;
+
+#ifdef __x86_64__
+#define LANES_X86 /* elsewhere all packets go the general way */
+#endif
+
+enum { LANES = BURST_GROUP, LANES_ALL = GROUP_BITS };
+
+struct lanes {
+	uint64_t word[LANES] __attribute__((aligned(64))); /* struct packet's first: verdict to ip_len */
+	uint64_t key[2][LANES] __attribute__((aligned(64)));
+	uint64_t hash[LANES] __attribute__((aligned(64)));
+	uint64_t place[LANES] __attribute__((aligned(64))); /* bucket, and above it generation */
+	uint64_t frame_len[LANES] __attribute__((aligned(64)));
+	uint64_t line[LANES] __attribute__((aligned(64)));           /* addresses of struct backend; of `steady` */
+	fl_row rows[LANES] __attribute__((aligned(64)));             /* if has_rows */
+	struct service *service[LANES] __attribute__((aligned(64))); /* [0] alone if is_one */
+	struct ring *ring[LANES] __attribute__((aligned(64)));       /* the same */
+	const struct backends *backends;                             /* if has_rows */
+	bool is_one;                                                 /* all of `in` have one service, and so one ring */
+	bool has_rows;                                               /* lanes_rows() has read them */
+	bool is_unpacked;                                            /* struct packet says all of this, too */
+	uint8_t in;                                                  /* whose lanes went through look, then hash */
+	uint8_t udp;                                                 /* of these */
+	uint8_t syns;                                                /* of these */
+	uint8_t low;    /* of these, whose bucket is that of the hash's low half, and none other */
+	uint8_t steady; /* of these, who get the plain header if their backends' lines allow that */
+	uint8_t port;   /* of an encapsulated group that is not unpacked: by which all leave, or PORTS_DIFFER */
+};
+
+enum { PORTS_DIFFER = 0xff };
+
+/* Whether this machine can. */
+bool lanes_has_cpu(void);
+
+/* The stages for a whole group: packets first to first + LANES - 1. */
+void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes);
+void lanes_hash(struct burst *burst, uint32_t first, struct lanes *lanes);
+
+/* Fills in struct packet of `in`, as the general stages up to here would have. */
+void lanes_unpack(struct burst *burst, uint32_t first, struct lanes *lanes);
+
+/* For a group all of whose packets are in `low` and have one service; the same as burst_rows(). */
+void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes);
+
+/*
+ * Writes the headers of `steady` as far as they are plain; returns those that were written. Unpacks the group if others
+ * are left. Adds to burst->bytes.
+ */
+uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes);
+
+/* Of a group that was written, but not unpacked: what the caller of a brief burst wants of struct packet. */
+void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes);
+
+/* Bytes of the IP packets of all lanes. */
+uint32_t lanes_ip_bytes(const struct lanes *lanes);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet/lanes.h"
+
+#ifdef LANES_X86
+#include <netinet/in.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_prefetch.h>
+
+#include "packet/flow_hash_batch.h"
+#include "packet/lanes_simd.h"
+#include "packet/transport.h"
+#include "ring/ring.h"
+#include "service/lookup.h"
+#include "service/service.h"
+#include "steering/steering.h"
+
+enum {
+	AT_L4 = AT_IP + ENCAP_IPV4_LEN,
+	SEEN = 48, /* what look reads of each frame: up to TCP's flags */
+};
+
+_Static_assert(AT_L4 + TRANSPORT_AT_TCP_FLAGS == SEEN - 1, "TCP's flags are the last byte that look reads");
+
+/* 16 bytes of each of four packets, in the order of lanes. */
+static inline ISA __m512i four_of(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d)
+{
+	__m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)a));
+
+	v = _mm512_mask_broadcast_i32x4(v, 0x00f0, _mm_loadu_si128((const __m128i *)(const void *)b));
+	v = _mm512_mask_broadcast_i32x4(v, 0x0f00, _mm_loadu_si128((const __m128i *)(const void *)c));
+	return _mm512_mask_broadcast_i32x4(v, 0xf000, _mm_loadu_si128((const __m128i *)(const void *)d));
+}
+
+/* 32 bytes of each of two packets. */
+static inline ISA __m512i two_of(const uint8_t *a, const uint8_t *b)
+{
+	return _mm512_mask_broadcast_i64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)a)),
+					   0xf0, _mm256_loadu_si256((const __m256i *)(const void *)b));
+}
+
+/* The frames' first bytes, as words of eight bytes: word i of packet j is lane j of the i-th. */
+struct head {
+	__m512i word0;   /* bit differences from the template: MAC, type, version and header length */
+	__m512i word[6]; /* [0] is not set */
+};
+
+static inline ISA void load_heads(uint64_t mac, const uint8_t *const data[LANES], struct head *out)
+{
+	const __m512i low = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0),
+		      high = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
+	const __m512i template = _mm512_broadcast_i32x4(_mm_set_epi64x(0x0045000800000000, (long long)mac));
+	const __m512i counts = _mm512_broadcast_i32x4(_mm_set_epi64x(0x00ffffff00000000, 0x0000ffffffffffff));
+	__m512i even = four_of(data[0], data[2], data[4], data[6]), odd = four_of(data[1], data[3], data[5], data[7]);
+	__m512i a = two_of(data[0] + 16, data[4] + 16), b = two_of(data[1] + 16, data[5] + 16);
+	__m512i c = two_of(data[2] + 16, data[6] + 16), d = two_of(data[3] + 16, data[7] + 16);
+	__m512i ab = _mm512_unpacklo_epi64(a, b), ab1 = _mm512_unpackhi_epi64(a, b);
+	__m512i cd = _mm512_unpacklo_epi64(c, d), cd1 = _mm512_unpackhi_epi64(c, d);
+	__m512i even_differs = differ(even, template, counts), odd_differs = differ(odd, template, counts);
+
+	out->word0 = _mm512_or_si512(_mm512_unpacklo_epi64(even_differs, odd_differs),
+				     _mm512_unpackhi_epi64(even_differs, odd_differs));
+	out->word[1] = _mm512_unpackhi_epi64(even, odd);
+	out->word[2] = _mm512_permutex2var_epi64(ab, low, cd);
+	out->word[4] = _mm512_permutex2var_epi64(ab, high, cd);
+	out->word[3] = _mm512_permutex2var_epi64(ab1, low, cd1);
+	out->word[5] = _mm512_permutex2var_epi64(ab1, high, cd1);
+}
+
+/* Where the frames are, and which of them are in one buffer and long enough; others are read from zeros instead. */
+static inline ISA uint32_t find_frames(const struct burst *burst, uint32_t first, const uint8_t *data[LANES],
+				       __m512i *frame_len)
+{
+	static const uint8_t nothing[SEEN] __attribute__((aligned(64)));
+	const struct rte_mbuf *const *mbufs = (const struct rte_mbuf *const *)burst->mbufs + first;
+	uint32_t usable = 0;
+	__m128i lens = _mm_setzero_si128();
+
+#define FRAME(i)                                                                                                       \
+	do {                                                                                                           \
+		uint32_t len = mbufs[i]->data_len;                                                                     \
+		bool is_usable = len == mbufs[i]->pkt_len && len >= SEEN;                                              \
+                                                                                                                       \
+		data[i] = is_usable ? rte_pktmbuf_mtod(mbufs[i], const uint8_t *) : nothing;                           \
+		usable |= (uint32_t)is_usable << (i);                                                                  \
+		lens = _mm_insert_epi16(lens, (int)len, i);                                                            \
+	} while (0)
+	FRAME(0);
+	FRAME(1);
+	FRAME(2);
+	FRAME(3);
+	FRAME(4);
+	FRAME(5);
+	FRAME(6);
+	FRAME(7);
+#undef FRAME
+	*frame_len = _mm512_cvtepu16_epi64(lens);
+	return usable;
+}
+
+/* Those of the lanes whose address, as loaded, may be a VIP or one of this mux: the table has its low word. */
+static inline ISA __mmask8 may_loop(const struct lookup *lookup, __mmask8 lanes, __m512i addresses)
+{
+	const __m512i factor = all(0x9e3779b97f4a7c15), mask = all(lookup->mask);
+	__m512i low = _mm512_or_si512(_mm512_slli_epi64(addresses, 32), all(0xffff0000)), slot, word;
+	__mmask8 may = 0;
+
+	slot = _mm512_xor_si512(low, _mm512_srli_epi64(low, 32));
+	slot = _mm512_and_si512(_mm512_srli_epi64(_mm512_mullo_epi64(slot, factor), 32), mask);
+	for (;;) {
+		const uint8_t *slots = (const uint8_t *)lookup->slots;
+		__m512i at = _mm512_slli_epi64(slot, 5);
+
+		word = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, at,
+						   slots + offsetof(struct lookup_vip, first), 1);
+		lanes = _mm512_test_epi64_mask(word, all(0xffffffff00000000));
+		if (likely(!lanes))
+			return may;
+		word = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, at,
+						   slots + offsetof(struct lookup_vip, low), 1);
+		may |= _mm512_mask_cmpeq_epi64_mask(lanes, word, low);
+		lanes &= (__mmask8)~may;
+		slot = _mm512_and_si512(_mm512_add_epi64(slot, all(1)), mask);
+	}
+}
+
+_Static_assert(sizeof(struct lookup_vip) == 32 &&
+		   offsetof(struct lookup_vip, count) == offsetof(struct lookup_vip, first) + 4,
+	       "may_loop() reads slots");
+
+/* A destination's service; NULL: none, or a packet may name a backend there. */
+static inline struct service *service_at(const struct lookup *lookup, uint64_t destination)
+{
+	const struct lookup_vip *vip = lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)destination));
+	const struct lookup_port *at;
+
+	if (unlikely(!vip || vip->self))
+		return NULL;
+	at = lookup_port(lookup, vip, (uint8_t)(destination >> 48), __builtin_bswap16((uint16_t)(destination >> 32)));
+	if (unlikely(!at || lookup_is_by_id(at)))
+		return NULL;
+	__builtin_prefetch(at->service);
+	return at->service;
+}
+
+/* Services of lanes with several destinations; those without leave. */
+static inline ISA uint32_t find_services(const struct burst *burst, struct lanes *lanes, uint32_t in,
+					 __m512i destinations)
+{
+	uint64_t destination[LANES] __attribute__((aligned(64))), last = 0;
+	struct service *service = NULL;
+
+	_mm512_store_si512(destination, destinations);
+	for (uint32_t i = 0; i < LANES; i++) {
+		if (!(in >> i & 1))
+			continue;
+		if (destination[i] != last)
+			service = service_at(burst->lookup, destination[i]);
+		last = destination[i];
+		lanes->service[i] = service;
+		in &= ~((uint32_t)!service << i);
+	}
+	return in;
+}
+
+ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes)
+{
+	const uint8_t *data[LANES];
+	const __m512i low16 = all(0xffff), low32 = all(0xffffffff);
+	__m512i frame_len, wrong, key, ports, protocol, total, l4_len, sum, tcp_len, udp_len, source, destination, one;
+	struct head head;
+	__mmask8 in, tcp, udp, syns;
+
+	in = (__mmask8)find_frames(burst, first, data, &frame_len);
+	load_heads(burst->mac, data, &head);
+
+	/* no fragment; TCP or UDP */
+	protocol = _mm512_srli_epi64(head.word[2], 56);
+	udp = _mm512_cmpeq_epi64_mask(protocol, all(IPPROTO_UDP));
+	wrong = _mm512_or_si512(head.word0, _mm512_and_si512(head.word[2], all(0xff3fULL << 32)));
+	tcp = _mm512_cmpeq_epi64_mask(protocol, all(IPPROTO_TCP));
+	in = _kand_mask8(in, _kor_mask8(udp, tcp));
+	/* source 4 | destination 4, and the ports behind them */
+	key = _mm512_shrdi_epi64(head.word[3], head.word[4], 16);
+	ports = _mm512_and_si512(_mm512_srli_epi64(head.word[4], 16), low32);
+
+	sum = _mm512_add_epi64(_mm512_srli_epi64(head.word[1], 48), _mm512_and_si512(head.word[4], low16));
+	sum = _mm512_add_epi64(sum, _mm512_add_epi64(halves_sum(head.word[2]), halves_sum(head.word[3])));
+	wrong = _mm512_or_si512(wrong, _mm512_xor_si512(fold(sum), low16));
+	in = _mm512_mask_testn_epi64_mask(in, wrong, wrong);
+
+	total = swap16(head.word[2]);
+	l4_len = _mm512_sub_epi64(total, all(ENCAP_IPV4_LEN));
+	in = _mm512_mask_cmple_epu64_mask(in, _mm512_add_epi64(total, all(AT_IP)), frame_len);
+	in = _mm512_mask_test_epi64_mask(in, head.word[2], all(0xffULL << 48)); /* TTL */
+	source = _mm512_and_si512(key, all(0xff));
+	in = _mm512_mask_cmplt_epu64_mask(in, _mm512_sub_epi64(source, all(1)), all(223));
+	in = _mm512_mask_cmpneq_epi64_mask(in, source, all(127));
+	in = _mm512_mask_cmpneq_epi64_mask(in, key, _mm512_rol_epi64(key, 32));
+
+	/* TCP: its header's length, and a source port; UDP: its length */
+	tcp_len = _mm512_and_si512(_mm512_srli_epi64(head.word[5], 50), all(0x3c));
+	udp_len = swap16(_mm512_srli_epi64(head.word[4], 48));
+	in = _kand_mask8(in, _kor_mask8(udp, _mm512_test_epi64_mask(ports, low16)));
+	tcp_len = _mm512_mask_mov_epi64(tcp_len, udp, udp_len);
+	in = _mm512_mask_cmpge_epu64_mask(in, tcp_len,
+					  _mm512_mask_mov_epi64(all(TRANSPORT_TCP_LEN), udp, all(TRANSPORT_UDP_LEN)));
+	/* signed: a total below the IP header's length is below any length */
+	in = _mm512_mask_cmple_epi64_mask(in, tcp_len, l4_len);
+	syns = _mm512_mask_test_epi64_mask(tcp, head.word[5], all((uint64_t)TRANSPORT_TCP_SYN << 56));
+	if (udp & in)
+		in &= (__mmask8)~may_loop(burst->lookup, udp & in, _mm512_and_si512(key, low32));
+
+	/* destination 4 | port 2 | protocol 1 */
+	destination = _mm512_srli_epi64(key, 32);
+	destination =
+	    any(destination, _mm512_slli_epi64(_mm512_srli_epi64(ports, 16), 32), _mm512_slli_epi64(protocol, 48));
+	one = _mm512_permutexvar_epi64(all((uint64_t)__builtin_ctz(in | 1U << LANES) & 7), destination);
+	lanes->is_one = !(in & (__mmask8)~_mm512_cmpeq_epi64_mask(destination, one));
+	if (likely(lanes->is_one)) {
+		lanes->service[0] =
+		    in ? service_at(burst->lookup, (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(one))) : NULL;
+		in = lanes->service[0] ? in : 0;
+	} else {
+		in = (__mmask8)find_services(burst, lanes, in, destination);
+	}
+	lanes->in = in;
+	lanes->udp = udp & in;
+	lanes->syns = syns & in;
+	_mm512_store_si512(lanes->key[0], key);
+	_mm512_store_si512(lanes->key[1], _mm512_or_si512(ports, _mm512_slli_epi64(protocol, 32)));
+	_mm512_store_si512(lanes->frame_len, frame_len);
+	/* verdict 1 | flags 1 | at_ip 1 | tos 1 | at_l4 2 | ip_len 2 */
+	_mm512_store_si512(lanes->word, _mm512_or_si512(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | VERDICT_SERVICE),
+							    _mm512_slli_epi64(total, 48),
+							    _mm512_slli_epi64(_mm512_srli_epi64(head.word[1], 56), 24)),
+							_mm512_maskz_mov_epi64(syns, all(PACKET_SYN << 8))));
+}
+
+/* Whether a service's datagrams need more than a lane knows of them. */
+static inline bool is_special_udp(const struct service *service)
+{
+	struct quic_server_id quic;
+
+	__atomic_load(&service->quic, &quic, __ATOMIC_RELAXED);
+	return quic.length || __atomic_load_n(&service->stateless_udp, __ATOMIC_RELAXED);
+}
+
+typedef uint64_t vector __attribute__((vector_size(64)));
+
+#define ADD(word)                                                                                                      \
+	do {                                                                                                           \
+		v3 ^= (word);                                                                                          \
+		FL_SIPROUND(v0, v1, v2, v3);                                                                           \
+		FL_SIPROUND(v0, v1, v2, v3);                                                                           \
+		v0 ^= (word);                                                                                          \
+	} while (0)
+
+static inline ISA __m512i siphash(__m512i k0, __m512i k1, __m512i low, __m512i high)
+{
+	vector v0 = (vector)k0 ^ 0x736f6d6570736575ULL, v1 = (vector)k1 ^ 0x646f72616e646f6dULL;
+	vector v2 = (vector)k0 ^ 0x6c7967656e657261ULL, v3 = (vector)k1 ^ 0x7465646279746573ULL;
+
+	ADD((vector)low);
+	ADD((vector)high);
+	v2 ^= 0xff;
+	FL_SIPROUND(v0, v1, v2, v3);
+	FL_SIPROUND(v0, v1, v2, v3);
+	FL_SIPROUND(v0, v1, v2, v3);
+	FL_SIPROUND(v0, v1, v2, v3);
+	return (__m512i)(v0 ^ v1 ^ v2 ^ v3);
+}
+
+/* CRC-32 of lanes with one service. */
+static ISA __m512i crc32(__m512i low, __m512i high)
+{
+	struct flow_hash_batch batch;
+
+	batch.count = LANES;
+	_mm512_store_si512(batch.low, low);
+	_mm512_store_si512(batch.high, high);
+	flow_hash_batch_crc32(&batch);
+	return _mm512_load_si512(batch.hash);
+}
+
+/* The key's last word as it is hashed. whole: lanes whose services hash ports, too. */
+static inline ISA __m512i last_word(__m512i ports, __mmask8 whole)
+{
+	return _mm512_mask_or_epi64(all((uint64_t)8 << 56), whole, ports, all((uint64_t)FL_KEY_IPV4_LEN << 56));
+}
+
+/* Of lanes with one service: keys and ring are read once. */
+static inline ISA __m512i hash_one(struct lanes *lanes)
+{
+	const struct service *service = lanes->service[0];
+	struct ring *ring = service_ring(service);
+	__m512i low = _mm512_load_si512(lanes->key[0]), high = _mm512_load_si512(lanes->key[1]), hash, place;
+	uint32_t generation;
+
+	if (unlikely(!ring || (lanes->udp && is_special_udp(service)))) {
+		lanes->in = 0;
+		return low;
+	}
+	lanes->ring[0] = ring;
+	high = last_word(high, service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0);
+	hash = likely(service->hash == FL_HASH_SIPHASH) ? siphash(all(service->key.k0), all(service->key.k1), low, high)
+							: crc32(low, high);
+	generation = ring_generation(ring);
+	place = _mm512_and_si512(hash, all(ring->mask));
+	_mm512_store_si512(lanes->place, _mm512_or_si512(place, all((uint64_t)generation << 32)));
+	lanes->low = service->way == STEERING_LOW_HALF ? lanes->in : 0;
+	rte_prefetch0(ring_backends(ring));
+	for (uint32_t i = 0; i < LANES; i++)
+		rte_prefetch0(&ring->rows[(uint32_t)lanes->place[i]]);
+	return hash;
+}
+
+/* Of lanes with several services. */
+static inline ISA __m512i hash_each(struct lanes *lanes)
+{
+	uint64_t k0[LANES] __attribute__((aligned(64))), k1[LANES] __attribute__((aligned(64)));
+	uint32_t in = lanes->in, whole = 0, low = 0;
+	__m512i hash;
+
+	for (uint32_t left = in; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		const struct service *service = lanes->service[i];
+		struct ring *ring = service_ring(service);
+
+		if (unlikely(!ring || service->hash != FL_HASH_SIPHASH ||
+			     (lanes->udp >> i & 1 && is_special_udp(service)))) {
+			in &= ~(1U << i);
+			continue;
+		}
+		rte_prefetch0(ring);
+		lanes->ring[i] = ring;
+		k0[i] = service->key.k0;
+		k1[i] = service->key.k1;
+		whole |= (uint32_t)(service->affinity == AFFINITY_CONNECTION) << i;
+		low |= (uint32_t)(service->way == STEERING_LOW_HALF) << i;
+	}
+	lanes->in = (uint8_t)in;
+	lanes->low = (uint8_t)low;
+	hash = siphash(_mm512_load_si512(k0), _mm512_load_si512(k1), _mm512_load_si512(lanes->key[0]),
+		       last_word(_mm512_load_si512(lanes->key[1]), (__mmask8)whole));
+	_mm512_store_si512(lanes->hash, hash);
+	for (uint32_t left = in; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left), bucket;
+		const struct ring *ring = lanes->ring[i];
+		uint64_t generation = ring_generation(ring);
+
+		bucket = (uint32_t)lanes->hash[i] & ring->mask;
+		lanes->place[i] = generation << 32 | bucket;
+		rte_prefetch0(ring_backends(ring));
+		rte_prefetch0(&ring->rows[bucket]);
+	}
+	return hash;
+}
+
+ISA void lanes_hash(struct burst *burst, uint32_t first, struct lanes *lanes)
+{
+	(void)burst;
+	(void)first;
+	lanes->low = lanes->steady = 0;
+	lanes->has_rows = lanes->is_unpacked = false;
+	if (lanes->in)
+		_mm512_store_si512(lanes->hash, likely(lanes->is_one) ? hash_one(lanes) : hash_each(lanes));
+}
+
+bool lanes_has_cpu(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+	       __builtin_cpu_supports("avx512vbmi2");
+}
+#else
+bool lanes_has_cpu(void)
+{
+	return false;
+}
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the stages of lanes.h share: registers of eight lanes of 64 bits, by AVX-512. Included on x86-64 only. */
+#ifndef FAIRLEAD_MUX_LANES_SIMD_H
+#define FAIRLEAD_MUX_LANES_SIMD_H
+
+#include <immintrin.h>
+
+#include <fairlead/types.h>
+
+#include "encap/encap.h"
+
+enum { AT_IP = ENCAP_AT_IP }; /* of an untagged frame */
+
+/* What lanes_has_cpu() asks for. */
+#define ISA __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2")))
+
+static inline ISA __m512i all(uint64_t value)
+{
+	return _mm512_set1_epi64((long long)value);
+}
+
+/* Bits of (a ^ b) & mask. */
+static inline ISA __m512i differ(__m512i a, __m512i b, __m512i mask)
+{
+	return _mm512_ternarylogic_epi64(a, b, mask, 0x28);
+}
+
+/* a | b | c */
+static inline ISA __m512i any(__m512i a, __m512i b, __m512i c)
+{
+	return _mm512_ternarylogic_epi64(a, b, c, 0xfe);
+}
+
+/* The low 16 bits of each lane with their bytes swapped; the rest is zero. */
+static inline ISA __m512i swap16(__m512i v)
+{
+	const long long even = (long long)0xffffffffffff0001, odd = (long long)0xffffffffffff0809;
+
+	return _mm512_shuffle_epi8(v, _mm512_set4_epi64(odd, even, odd, even));
+}
+
+/* Each half of 32 bits with its bytes swapped. */
+static inline ISA __m512i swap32(__m512i v)
+{
+	return _mm512_shuffle_epi8(
+	    v, _mm512_set4_epi64(0x0c0d0e0f08090a0b, 0x0405060700010203, 0x0c0d0e0f08090a0b, 0x0405060700010203));
+}
+
+/* Sums below 2^35 folded twice: 0xffff if and only if the sum is a multiple of 0xffff, but for 0. */
+static inline ISA __m512i fold(__m512i sum)
+{
+	const __m512i low16 = all(0xffff);
+
+	sum = _mm512_add_epi64(_mm512_and_si512(sum, low16), _mm512_srli_epi64(sum, 16));
+	return _mm512_add_epi64(_mm512_and_si512(sum, low16), _mm512_srli_epi64(sum, 16));
+}
+
+static inline ISA __m512i halves_sum(__m512i v)
+{
+	return _mm512_add_epi64(_mm512_and_si512(v, all(0xffffffff)), _mm512_srli_epi64(v, 32));
+}
+
+/* Eight words of each of eight packets: what was a lane of every register is a register. */
+static inline ISA void transpose(__m512i v[8])
+{
+	const __m512i low = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0),
+		      high = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
+	__m512i pair[8], four[8];
+
+	for (int i = 0; i < 8; i += 2) {
+		pair[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);     /* words i, i + 1 of packets 0 2 4 6 */
+		pair[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]); /* of packets 1 3 5 7 */
+	}
+	for (int i = 0; i < 8; i += 4)
+		for (int j = 0; j < 2; j++) {
+			/* words i to i + 3 of packets j and j + 4, or j + 2 and j + 6 */
+			four[i + j] = _mm512_permutex2var_epi64(pair[i + j], low, pair[i + j + 2]);
+			four[i + j + 2] = _mm512_permutex2var_epi64(pair[i + j], high, pair[i + j + 2]);
+		}
+	for (int j = 0; j < 4; j++) {
+		v[j] = _mm512_permutex2var_epi64(four[j], _mm512_set_epi64(11, 10, 9, 8, 3, 2, 1, 0), four[j + 4]);
+		v[j + 4] =
+		    _mm512_permutex2var_epi64(four[j], _mm512_set_epi64(15, 14, 13, 12, 7, 6, 5, 4), four[j + 4]);
+	}
+}
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The packet path by lanes beside the general one: the same bursts by both, through tables and workers' states of their
+ * own, must end alike to the last byte, bit and counter. Bursts are of random frames (random_frame.h), of packets that
+ * are all alike, and of these with one that differs or with single bits inverted, so that each check of a lane is met.
+ * A third side is told that brief results will do.
+ *
+ *	test_lanes [--bursts N] [--seed N]
+ */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "config/options.h"
+#include "encap/encap.h"
+#include "host/port.h"
+#include "packet/burst.h"
+#include "packet/lanes.h"
+#include "service/tables.h"
+#include "steering/flowtable/flowtable.h"
+#include "steering/hunt/hunt.h"
+#include "steering/maat/maat.h"
+#include "random_frame.h"
+
+enum {
+	NOW = 1700000000,
+	BUCKETS = 256,
+	BACKENDS = 30,
+	FLOWS = 512,
+	TAILROOM = 64,
+	GENERAL = 0,
+	WHOLE,
+	BRIEF,
+	SIDES,
+};
+
+static uint64_t bursts = 60000, seed = 1;
+
+static const struct fl_siphash_key tag_key = {1, 2};
+static const struct options with_flows = {.flows = FLOWS};
+
+struct side {
+	struct tables *tables;
+	struct steering_states steering;
+	struct burst burst;
+};
+
+/* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 an MTU of 600, 1 another port. */
+static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	uint8_t last = address->bytes[15] % 10;
+
+	image_hop(context, address, out);
+	if (last == 7)
+		*out = (struct next_hop){.resolved = false};
+	else if (last == 5)
+		out->vlan = 100;
+	else if (last == 3)
+		out->mtu = 600;
+	else if (last == 1)
+		out->port++;
+}
+
+static void load(struct tables *tables, const struct service_config *config, struct chance *chance)
+{
+	struct delta snapshot = image_snapshot(config->id, config->id + 10U, config->buckets, BACKENDS);
+	uint32_t moved = chance_below(chance, 2) ? 2 : 50; /* one bucket in so many */
+	bool is_calm = chance_below(chance, 2);
+	struct service *service;
+	struct reason why = {{0}};
+
+	for (uint32_t i = 0; i < config->buckets; i++) {
+		if (is_calm) { /* all can be sent by one port */
+			snapshot.current[i] = (uint16_t)(2 + 2 * chance_below(chance, 2));
+			continue;
+		}
+		if (!chance_below(chance, 100))
+			snapshot.current[i] = FL_BACKEND_NONE;
+		else if (chance_below(chance, 3))
+			snapshot.current[i] = 2; /* ready, by IPv4 */
+		snapshot.previous[i] = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
+		snapshot.since[i] = NOW - (chance_below(chance, 2) ? 10 : 1000);
+	}
+	snapshot.backends[20].flags = FL_BACKEND_REMOVED;
+	for (uint32_t i = 10; i < BACKENDS && config->encap != &encap_ipip && chance_below(chance, 2); i += 2) {
+		snapshot.backends[i].address = image_address("2001:db8:1::");
+		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
+	}
+	if (tables_add(tables, config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+		fail_msg("%s", why.text);
+	image_free(&snapshot);
+}
+
+/* A service for each VIP of random frames. The first one is as most are. */
+static struct service_config config_of(uint16_t id)
+{
+	struct service_config config = image_config(id, random_vips[id - 1], BUCKETS);
+
+	snprintf(config.name, sizeof(config.name), "service%u", id);
+	config.ports_count = 3;
+	config.ports[1] = (struct service_port){IPPROTO_UDP, 443};
+	config.ports[2] = (struct service_port){IPPROTO_UDP, 53};
+	switch (id) {
+	case 1:
+		config.vips_count = 2;
+		config.vips[1] = image_address(random_vips6[0]);
+		config.mss = 1200;
+		break;
+	case 2:
+		config.hash = FL_HASH_CRC32;
+		config.affinity = AFFINITY_CLIENT;
+		config.stateless_udp = true;
+		config.mptcp = (struct mptcp_ports){20000, 20060};
+		break;
+	case 3:
+		config.encap = &encap_ipip;
+		config.hold = 3600;
+		break;
+	case 4:
+		config.steering = &steering_flowtable;
+		break;
+	case 5:
+		config.steering = &steering_maat;
+		config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 1024, 2};
+		break;
+	default:
+		config.steering = &steering_hunt;
+		config.quic = (struct quic_server_id){.offset = 1, .length = 1};
+	}
+	return config;
+}
+
+static void side_new(struct side *side, uint64_t chances, unsigned number)
+{
+	static const struct next_hops hops = {.context = &image_wire, .lookup = hop_of};
+	const struct fl_address self = image_address(RANDOM_SELF), self6 = image_address(RANDOM_SELF6);
+	struct chance chance = {chances};
+	struct reason why = {{0}};
+
+	*side = (struct side){.tables = tables_new(1, &hops)};
+	assert_non_null(side->tables);
+	assert_int_equal(tables_set_self(side->tables, &self, &self6, &tag_key), 0);
+	tables_set_options(side->tables, &with_flows);
+	if (steering_start(&side->steering, number, &with_flows, &why))
+		fail_msg("%s", why.text);
+	for (uint16_t id = 1; id <= RANDOM_VIPS; id++) {
+		struct service_config config = config_of(id);
+
+		load(side->tables, &config, &chance);
+	}
+	side->burst = (struct burst){.lookup = tables_lookup(side->tables),
+				     .steering = &side->steering,
+				     .mac = mac_word(frame_mac),
+				     .is_brief = number == BRIEF};
+}
+
+static void side_free(struct side *side)
+{
+	steering_stop(&side->steering);
+	tables_free(side->tables);
+}
+
+/* A packet as most are: to one VIP, of random length. */
+static struct frame plain(struct chance *chance, uint8_t protocol, uint32_t vip)
+{
+	struct flow flow = frame_flow(protocol);
+
+	flow.destination = image_address(random_vips[vip]);
+	flow.destination_port = protocol == IPPROTO_TCP ? 80 : 443;
+	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
+	flow.source.bytes[14] = (uint8_t)chance_next(chance);
+	flow.source.bytes[15] = (uint8_t)chance_next(chance);
+	return frame_new(&flow, chance_below(chance, 4) ? 0 : chance_below(chance, 700));
+}
+
+/* Inverts a bit of the part that a lane reads, or cuts the frame's end off; mostly with a right checksum afterwards. */
+static void damage(struct chance *chance, struct frame *frame)
+{
+	uint32_t bit = chance_below(chance, 8 * (FRAME_AT_L4 + 20));
+
+	if (!chance_below(chance, 10))
+		frame->len -= chance_below(chance, frame->len - FRAME_AT_L4);
+	else if (bit / 8 < frame->len)
+		frame->bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+	if (chance_below(chance, 4) && frame->len >= FRAME_AT_L4 && (frame->bytes[FRAME_AT_IP] & 15) == 5)
+		frame_fix_checksum(frame);
+}
+
+static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX])
+{
+	uint32_t count = chance_below(chance, 4) ? BURST_MAX : 1 + chance_below(chance, BURST_MAX);
+	uint32_t kind = chance_below(chance, 8), vip = chance_below(chance, RANDOM_VIPS);
+	uint8_t protocol = chance_below(chance, 3) ? IPPROTO_TCP : IPPROTO_UDP;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (kind == 0) {
+			random_frame(chance, &frames[i]);
+			continue;
+		}
+		if (kind == 1) { /* several services and protocols */
+			vip = chance_below(chance, RANDOM_VIPS);
+			protocol = chance_below(chance, 3) ? IPPROTO_TCP : IPPROTO_UDP;
+		}
+		frames[i] = plain(chance, protocol, vip);
+		if (kind == 2 && !chance_below(chance, 10))
+			random_frame(chance, &frames[i]);
+		if (kind == 3 && !chance_below(chance, 8))
+			damage(chance, &frames[i]);
+		if (kind == 4 && protocol == IPPROTO_TCP && !chance_below(chance, 8))
+			frames[i].bytes[FRAME_AT_L4 + 13] |= 2; /* SYN */
+	}
+	return count;
+}
+
+/* An mbuf of the frame with so much headroom; some have their last bytes elsewhere. */
+static struct rte_mbuf *wrap(const struct frame *frame, uint32_t headroom, uint32_t elsewhere)
+{
+	struct rte_mbuf *mbuf = frame_wrap_with(frame, TAILROOM);
+
+	mbuf->buf_addr = (uint8_t *)mbuf->buf_addr + mbuf->data_off - headroom;
+	mbuf->buf_len = (uint16_t)(mbuf->buf_len - mbuf->data_off + headroom);
+	mbuf->data_off = (uint16_t)headroom;
+	if (elsewhere && elsewhere < mbuf->data_len)
+		mbuf->data_len = (uint16_t)(mbuf->data_len - elsewhere);
+	return mbuf;
+}
+
+static void unwrap(struct rte_mbuf *mbuf, uint32_t headroom)
+{
+	mbuf->buf_addr = (uint8_t *)mbuf->buf_addr + headroom - FRAME_HEADROOM;
+	frame_unwrap(mbuf);
+}
+
+/* Fields of a steered packet that are set afterwards; the others are of earlier stages or of the padding of a union. */
+static bool same_packet(const struct packet *a, const struct packet *b, const struct side *of_a,
+			const struct side *of_b)
+{
+	return a->flags == b->flags && a->at_ip == b->at_ip && a->tos == b->tos && a->at_l4 == b->at_l4 &&
+	       a->hash == b->hash && a->bucket == b->bucket && a->generation == b->generation && a->row == b->row &&
+	       tables_next(of_a->tables, NULL) && tables_next(of_b->tables, NULL);
+}
+
+static void compare(const struct side *general, const struct side *other, uint32_t i)
+{
+	const struct burst *a = &general->burst, *b = &other->burst;
+	const struct packet *wanted = &a->packets[i], *found = &b->packets[i];
+	const struct rte_mbuf *wanted_out = a->mbufs[i], *found_out = b->mbufs[i];
+	bool is_steered = wanted->verdict == VERDICT_SERVICE;
+
+	if (b->one) {
+		assert_int_equal(wanted->verdict, VERDICT_SERVICE);
+		assert_int_equal(wanted->service->id, b->one->id);
+		assert_int_equal(wanted->port, b->one_port);
+	} else {
+		assert_int_equal(found->verdict, wanted->verdict);
+	}
+	assert_int_equal(found_out->data_off, wanted_out->data_off);
+	assert_int_equal(found_out->data_len, wanted_out->data_len);
+	assert_int_equal(found_out->pkt_len, wanted_out->pkt_len);
+	assert_memory_equal(rte_pktmbuf_mtod(found_out, const uint8_t *), rte_pktmbuf_mtod(wanted_out, const uint8_t *),
+			    wanted_out->data_len);
+	if (b->one || !is_steered)
+		return;
+	assert_int_equal(found->ip_len, wanted->ip_len);
+	assert_int_equal(found->port, wanted->port);
+	assert_int_equal(found->service->id, wanted->service->id);
+	if (!b->is_brief)
+		assert_true(same_packet(found, wanted, other, general));
+}
+
+static void compare_bursts(const struct side *general, const struct side *other)
+{
+	const struct burst *a = &general->burst, *b = &other->burst;
+	uint32_t ip_bytes = 0;
+
+	for (uint32_t i = 0; i < a->count; i++) {
+		compare(general, other, i);
+		ip_bytes += a->packets[i].ip_len;
+	}
+	assert_int_equal(b->bytes, a->bytes);
+	assert_int_equal(b->moved, a->moved);
+	assert_int_equal(b->second, a->second);
+	assert_int_equal(b->second_first, a->second_first);
+	assert_int_equal(b->second_syns, a->second_syns);
+	assert_true(!b->one || (b->is_brief && b->ip_bytes == ip_bytes));
+}
+
+/* Returns how many sides were told of by one service and port. */
+static uint32_t check(struct chance *chance, struct side sides[SIDES])
+{
+	static struct frame frames[BURST_MAX];
+	uint32_t headrooms[BURST_MAX], count = make_frames(chance, frames), ones = 0;
+	const struct fl_siphash_key *key = chance_below(chance, 4) ? NULL : &tag_key;
+	bool has_odd_buffers = chance_below(chance, 2);
+
+	for (int s = 0; s < SIDES; s++) {
+		sides[s].burst.count = count;
+		sides[s].burst.tag_key = key;
+		sides[s].burst.now = NOW;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_odd = has_odd_buffers && !chance_below(chance, 40);
+		uint32_t elsewhere = is_odd && chance_below(chance, 2) ? 1 + chance_below(chance, 60) : 0;
+
+		headrooms[i] = is_odd ? chance_below(chance, FRAME_HEADROOM) : FRAME_HEADROOM;
+		for (int s = 0; s < SIDES; s++)
+			sides[s].burst.mbufs[i] = wrap(&frames[i], headrooms[i], elsewhere);
+	}
+	for (int s = 0; s < SIDES; s++) {
+		burst_by_lanes = s != GENERAL;
+		burst_steer(&sides[s].burst);
+		if (s != GENERAL)
+			compare_bursts(&sides[GENERAL], &sides[s]);
+		ones += !!sides[s].burst.one;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		for (int s = 0; s < SIDES; s++)
+			unwrap(sides[s].burst.mbufs[i], headrooms[i]);
+	return ones;
+}
+
+static void lanes_equal_the_general_path(void **state)
+{
+	static struct side sides[SIDES];
+	struct chance chance = {seed};
+	uint64_t steered[VERDICTS_ALL] = {0}, ones = 0;
+
+	(void)state;
+	for (uint64_t n = 0; n < bursts; n++) {
+		if (n % 1000 == 0) {
+			uint64_t chances = chance_next(&chance) | 1;
+
+			for (unsigned s = 0; s < SIDES; s++) {
+				if (n)
+					side_free(&sides[s]);
+				side_new(&sides[s], chances, s);
+			}
+		}
+		ones += check(&chance, sides);
+		for (uint32_t i = 0; i < sides[GENERAL].burst.count; i++)
+			steered[sides[GENERAL].burst.packets[i].verdict]++;
+	}
+	for (unsigned s = 0; s < SIDES; s++)
+		side_free(&sides[s]);
+	print_message("# %lu bursts of one service and port\n", (unsigned long)ones);
+	for (unsigned v = 0; v < VERDICTS; v++)
+		print_message("# %-20s %lu\n", verdict_name(v), (unsigned long)steered[v]);
+	assert_true(ones > bursts / 100);
+	assert_true(steered[VERDICT_SERVICE] > bursts);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_equal_the_general_path)};
+	static struct options options = {.memory = 64, .no_huge = true, .workers = 1};
+	struct reason why = {{0}};
+	int failed;
+
+	for (int i = 1; i + 1 < argc; i += 2)
+		*(strcmp(argv[i], "--seed") ? &bursts : &seed) = strtoull(argv[i + 1], NULL, 10);
+	if (!bursts || !seed || argc % 2 == 0) {
+		fprintf(stderr, "usage: test_lanes [--bursts N] [--seed N], neither 0\n");
+		return 2;
+	}
+	if (!burst_by_lanes) {
+		puts(
+		    "1..1\nok 1 - lanes_equal_the_general_path # SKIP no AVX-512 here: all packets go the general way");
+		return 0;
+	}
+	if (ports_environment(&options, &why)) {
+		fprintf(stderr, "%s\n", why.text);
+		return 1;
+	}
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rte_eal_cleanup();
+	return failed;
+}
