@@ -403,7 +403,7 @@ static void steer_lanes(struct burst *burst)
 		for (uint32_t i = (g + 1) * LANES; i < (g + 2) * LANES && i < burst->count; i++)
 			fetch(burst->mbufs[i]);
 		if (g < groups)
-			lanes_look(burst, g * LANES, &lanes[g]);
+			lanes_look(burst, g * LANES, &lanes[g], g ? &lanes[g - 1] : NULL);
 		if (!g)
 			continue;
 		lanes_hash(burst, (g - 1) * LANES, &lanes[g - 1]);

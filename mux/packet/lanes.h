@@ -39,15 +39,16 @@ struct lanes {
 	struct service *service[LANES] __attribute__((aligned(64))); /* [0] alone if is_one */
 	struct ring *ring[LANES] __attribute__((aligned(64)));       /* the same */
 	const struct backends *backends;                             /* if has_rows */
-	bool is_one;                                                 /* all of `in` have one service, and so one ring */
-	bool has_rows;                                               /* lanes_rows() has read them */
-	bool is_unpacked;                                            /* struct packet says all of this, too */
-	uint8_t in;                                                  /* whose lanes went through look, then hash */
-	uint8_t udp;                                                 /* of these */
-	uint8_t syns;                                                /* of these */
-	uint8_t low;    /* of these, whose bucket is that of the hash's low half, and none other */
-	uint8_t steady; /* of these, who get the plain header if their backends' lines allow that */
-	uint8_t port;   /* of an encapsulated group that is not unpacked: by which all leave, or PORTS_DIFFER */
+	uint64_t destination; /* of lane 0; its service is service[0], or NULL, unless the lanes have several */
+	bool is_one;          /* all of `in` have one service, and so one ring */
+	bool has_rows;        /* lanes_rows() has read them */
+	bool is_unpacked;     /* struct packet says all of this, too */
+	uint8_t in;           /* whose lanes went through look, then hash */
+	uint8_t udp;          /* of these */
+	uint8_t syns;         /* of these */
+	uint8_t low;          /* of these, whose bucket is that of the hash's low half, and none other */
+	uint8_t steady;       /* of these, who get the plain header if their backends' lines allow that */
+	uint8_t port;         /* of an encapsulated group that is not unpacked: by which all leave, or PORTS_DIFFER */
 };
 
 enum { PORTS_DIFFER = 0xff };
@@ -55,8 +56,8 @@ enum { PORTS_DIFFER = 0xff };
 /* Whether this machine can. */
 bool lanes_has_cpu(void);
 
-/* The stages for a whole group: packets first to first + LANES - 1. */
-void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes);
+/* The stages for a whole group: packets first to first + LANES - 1. before: the group before, NULL: this is the first. */
+void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before);
 void lanes_hash(struct burst *burst, uint32_t first, struct lanes *lanes);
 
 /* Fills in struct packet of `in`, as the general stages up to here would have. */

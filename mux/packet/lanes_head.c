@@ -3,6 +3,7 @@
 
 #ifdef LANES_X86
 #include <netinet/in.h>
+#include <string.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_prefetch.h>
@@ -163,67 +164,76 @@ static inline ISA uint32_t find_services(const struct burst *burst, struct lanes
 	return in;
 }
 
-ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes)
+/* The destination of lane 0, as in a register, and read on its own, so that its service is known early. */
+static inline uint64_t first_destination(const uint8_t *frame)
+{
+	uint32_t address = transport_load32(frame + AT_IP + 16);
+	uint16_t port;
+
+	memcpy(&port, frame + AT_L4 + 2, sizeof(port));
+	return address | (uint64_t)port << 32 | (uint64_t)frame[AT_IP + 9] << 48;
+}
+
+ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
 	const uint8_t *data[LANES];
-	const __m512i low16 = all(0xffff), low32 = all(0xffffffff);
-	__m512i frame_len, wrong, key, ports, protocol, total, l4_len, sum, tcp_len, udp_len, source, destination, one;
+	const __m512i low16 = all(0xffff), low32 = all(0xffffffff), one = all(1);
+	__m512i frame_len, wrong, key, ports, protocol, total, l4_len, sum, source, destination;
+	__m512i own_len, least_len, short_by; /* of TCP's or UDP's header; what is too little is negative there */
 	struct head head;
-	__mmask8 in, tcp, udp, syns;
+	__mmask8 in, udp, syns;
 
 	in = (__mmask8)find_frames(burst, first, data, &frame_len);
+	lanes->destination = first_destination(data[0]);
+	if (likely(before && before->destination == lanes->destination))
+		lanes->service[0] = before->service[0];
+	else
+		lanes->service[0] = service_at(burst->lookup, lanes->destination);
 	load_heads(burst->mac, data, &head);
 
-	/* no fragment; TCP or UDP */
 	protocol = _mm512_srli_epi64(head.word[2], 56);
 	udp = _mm512_cmpeq_epi64_mask(protocol, all(IPPROTO_UDP));
-	wrong = _mm512_or_si512(head.word0, _mm512_and_si512(head.word[2], all(0xff3fULL << 32)));
-	tcp = _mm512_cmpeq_epi64_mask(protocol, all(IPPROTO_TCP));
-	in = _kand_mask8(in, _kor_mask8(udp, tcp));
-	/* source 4 | destination 4, and the ports behind them */
-	key = _mm512_shrdi_epi64(head.word[3], head.word[4], 16);
-	ports = _mm512_and_si512(_mm512_srli_epi64(head.word[4], 16), low32);
-
+	/* TCP, as UDP in this sum: no other protocol */
+	wrong = _mm512_xor_si512(_mm512_mask_sub_epi64(protocol, udp, protocol, all(IPPROTO_UDP - IPPROTO_TCP)),
+				 all(IPPROTO_TCP));
+	/* no fragment */
+	wrong = any(wrong, head.word0, _mm512_and_si512(head.word[2], all(0xff3fULL << 32)));
 	sum = _mm512_add_epi64(_mm512_srli_epi64(head.word[1], 48), _mm512_and_si512(head.word[4], low16));
 	sum = _mm512_add_epi64(sum, _mm512_add_epi64(halves_sum(head.word[2]), halves_sum(head.word[3])));
 	wrong = _mm512_or_si512(wrong, _mm512_xor_si512(fold(sum), low16));
-	in = _mm512_mask_testn_epi64_mask(in, wrong, wrong);
 
+	/* source 4 | destination 4, and the ports behind them */
+	key = _mm512_shrdi_epi64(head.word[3], head.word[4], 16);
+	ports = _mm512_and_si512(_mm512_srli_epi64(head.word[4], 16), low32);
 	total = swap16(head.word[2]);
 	l4_len = _mm512_sub_epi64(total, all(ENCAP_IPV4_LEN));
-	in = _mm512_mask_cmple_epu64_mask(in, _mm512_add_epi64(total, all(AT_IP)), frame_len);
-	in = _mm512_mask_test_epi64_mask(in, head.word[2], all(0xffULL << 48)); /* TTL */
+	own_len = _mm512_and_si512(_mm512_srli_epi64(head.word[5], 50), all(0x3c));
+	own_len = _mm512_mask_mov_epi64(own_len, udp, swap16(_mm512_srli_epi64(head.word[4], 48)));
+	least_len = _mm512_mask_mov_epi64(all(TRANSPORT_TCP_LEN), udp, all(TRANSPORT_UDP_LEN));
+	short_by = any(_mm512_sub_epi64(_mm512_sub_epi64(frame_len, all(AT_IP)), total),
+		       _mm512_sub_epi64(own_len, least_len), _mm512_sub_epi64(l4_len, own_len));
+	/* TTL; TCP's source port */
+	short_by = any(short_by, _mm512_sub_epi64(_mm512_and_si512(head.word[2], all(0xffULL << 48)), one),
+		       _mm512_maskz_sub_epi64((__mmask8)~udp, _mm512_and_si512(ports, low16), one));
+	/* the source's first byte: neither 0 nor 127 nor from 224 on; and another address than the destination */
 	source = _mm512_and_si512(key, all(0xff));
-	in = _mm512_mask_cmplt_epu64_mask(in, _mm512_sub_epi64(source, all(1)), all(223));
-	in = _mm512_mask_cmpneq_epi64_mask(in, source, all(127));
-	in = _mm512_mask_cmpneq_epi64_mask(in, key, _mm512_rol_epi64(key, 32));
-
-	/* TCP: its header's length, and a source port; UDP: its length */
-	tcp_len = _mm512_and_si512(_mm512_srli_epi64(head.word[5], 50), all(0x3c));
-	udp_len = swap16(_mm512_srli_epi64(head.word[4], 48));
-	in = _kand_mask8(in, _kor_mask8(udp, _mm512_test_epi64_mask(ports, low16)));
-	tcp_len = _mm512_mask_mov_epi64(tcp_len, udp, udp_len);
-	in = _mm512_mask_cmpge_epu64_mask(in, tcp_len,
-					  _mm512_mask_mov_epi64(all(TRANSPORT_TCP_LEN), udp, all(TRANSPORT_UDP_LEN)));
-	/* signed: a total below the IP header's length is below any length */
-	in = _mm512_mask_cmple_epi64_mask(in, tcp_len, l4_len);
-	syns = _mm512_mask_test_epi64_mask(tcp, head.word[5], all((uint64_t)TRANSPORT_TCP_SYN << 56));
+	short_by = any(short_by, _mm512_sub_epi64(source, one), _mm512_sub_epi64(all(223), source));
+	short_by =
+	    any(short_by, _mm512_sub_epi64(_mm512_xor_si512(source, all(127)), one),
+		_mm512_sub_epi64(_mm512_and_si512(_mm512_xor_si512(key, _mm512_srli_epi64(key, 32)), low32), one));
+	in = _mm512_mask_testn_epi64_mask(in, wrong, wrong) & (__mmask8)~_mm512_movepi64_mask(short_by);
+	syns = _mm512_mask_test_epi64_mask((__mmask8)~udp, head.word[5], all((uint64_t)TRANSPORT_TCP_SYN << 56));
 	if (udp & in)
 		in &= (__mmask8)~may_loop(burst->lookup, udp & in, _mm512_and_si512(key, low32));
 
 	/* destination 4 | port 2 | protocol 1 */
-	destination = _mm512_srli_epi64(key, 32);
-	destination =
-	    any(destination, _mm512_slli_epi64(_mm512_srli_epi64(ports, 16), 32), _mm512_slli_epi64(protocol, 48));
-	one = _mm512_permutexvar_epi64(all((uint64_t)__builtin_ctz(in | 1U << LANES) & 7), destination);
-	lanes->is_one = !(in & (__mmask8)~_mm512_cmpeq_epi64_mask(destination, one));
-	if (likely(lanes->is_one)) {
-		lanes->service[0] =
-		    in ? service_at(burst->lookup, (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(one))) : NULL;
+	destination = any(_mm512_srli_epi64(key, 32), _mm512_slli_epi64(_mm512_srli_epi64(ports, 16), 32),
+			  _mm512_slli_epi64(protocol, 48));
+	lanes->is_one = !(in & _mm512_cmpneq_epi64_mask(destination, all(lanes->destination)));
+	if (likely(lanes->is_one))
 		in = lanes->service[0] ? in : 0;
-	} else {
+	else
 		in = (__mmask8)find_services(burst, lanes, in, destination);
-	}
 	lanes->in = in;
 	lanes->udp = udp & in;
 	lanes->syns = syns & in;
@@ -231,10 +241,11 @@ ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes)
 	_mm512_store_si512(lanes->key[1], _mm512_or_si512(ports, _mm512_slli_epi64(protocol, 32)));
 	_mm512_store_si512(lanes->frame_len, frame_len);
 	/* verdict 1 | flags 1 | at_ip 1 | tos 1 | at_l4 2 | ip_len 2 */
-	_mm512_store_si512(lanes->word, _mm512_or_si512(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | VERDICT_SERVICE),
-							    _mm512_slli_epi64(total, 48),
-							    _mm512_slli_epi64(_mm512_srli_epi64(head.word[1], 56), 24)),
-							_mm512_maskz_mov_epi64(syns, all(PACKET_SYN << 8))));
+	_mm512_store_si512(
+	    lanes->word,
+	    any(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | VERDICT_SERVICE), _mm512_slli_epi64(total, 48),
+		    _mm512_slli_epi64(_mm512_srli_epi64(head.word[1], 56), 24)),
+		_mm512_maskz_mov_epi64(syns, all(PACKET_SYN << 8)), _mm512_setzero_si512()));
 }
 
 /* Whether a service's datagrams need more than a lane knows of them. */

@@ -180,17 +180,62 @@ static struct frame plain(struct chance *chance, uint8_t protocol, uint32_t vip)
 	return frame_new(&flow, chance_below(chance, 4) ? 0 : chance_below(chance, 700));
 }
 
-/* Inverts a bit of the part that a lane reads, or cuts the frame's end off; mostly with a right checksum afterwards. */
+/* A SYN with the option that a service's mss may change. */
+static void make_syn(struct frame *frame)
+{
+	static const uint8_t mss[] = {2, 4, 0x05, 0xb4};
+	uint8_t *tcp = frame->bytes + FRAME_AT_L4;
+
+	tcp[13] |= 2;
+	if (frame->len < FRAME_AT_L4 + 24)
+		return;
+	tcp[12] = 6 << 4;
+	memcpy(tcp + 20, mss, sizeof(mss));
+}
+
+/*
+ * Sets a field that a lane checks to a value at the edge of what is allowed, inverts a bit of what a lane reads, or cuts
+ * the frame's end off; mostly with a right checksum afterwards.
+ */
 static void damage(struct chance *chance, struct frame *frame)
 {
-	uint32_t bit = chance_below(chance, 8 * (FRAME_AT_L4 + 20));
+	static const uint8_t edges[] = {0, 1, 4, 5, 6, 7, 8, 9, 17, 19, 20, 21, 126, 127, 128, 223, 224, 225, 255};
+	static const uint8_t fields[] = {
+	    FRAME_AT_IP + 3,  /* total length */
+	    FRAME_AT_IP + 6,  /* fragment */
+	    FRAME_AT_IP + 7,  /* the same */
+	    FRAME_AT_IP + 8,  /* TTL */
+	    FRAME_AT_IP + 9,  /* protocol */
+	    FRAME_AT_IP + 12, /* source */
+	    FRAME_AT_L4 + 5,  /* length of UDP */
+	};
+	uint32_t bit = chance_below(chance, 8 * (FRAME_AT_L4 + 20)), kind = chance_below(chance, 10);
 
-	if (!chance_below(chance, 10))
+	if (kind == 0)
 		frame->len -= chance_below(chance, frame->len - FRAME_AT_L4);
+	else if (kind < 5)
+		frame->bytes[fields[chance_below(chance, sizeof(fields))]] = edges[chance_below(chance, sizeof(edges))];
+	else if (kind == 5) /* the VIP as source */
+		memcpy(frame->bytes + FRAME_AT_IP + 12, frame->bytes + FRAME_AT_IP + 16, 4);
+	else if (kind == 6 && chance_below(chance, 2)) { /* to this mux */
+		struct fl_address self = image_address(RANDOM_SELF);
+
+		memcpy(frame->bytes + FRAME_AT_IP + 16, self.bytes + 12, 4);
+	} else if (kind == 6) /* no source port */
+		memset(frame->bytes + FRAME_AT_L4, 0, 2);
 	else if (bit / 8 < frame->len)
 		frame->bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
 	if (chance_below(chance, 4) && frame->len >= FRAME_AT_L4 && (frame->bytes[FRAME_AT_IP] & 15) == 5)
 		frame_fix_checksum(frame);
+}
+
+/* Padding behind the IP packet, as Ethernet has. */
+static void pad(struct chance *chance, struct frame *frame)
+{
+	uint32_t bytes = chance_below(chance, 20);
+
+	memset(frame->bytes + frame->len, 0, bytes);
+	frame->len += bytes;
 }
 
 static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX])
@@ -214,15 +259,17 @@ static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX
 		if (kind == 3 && !chance_below(chance, 8))
 			damage(chance, &frames[i]);
 		if (kind == 4 && protocol == IPPROTO_TCP && !chance_below(chance, 8))
-			frames[i].bytes[FRAME_AT_L4 + 13] |= 2; /* SYN */
+			make_syn(&frames[i]);
+		if (!chance_below(chance, 4))
+			pad(chance, &frames[i]);
 	}
 	return count;
 }
 
 /* An mbuf of the frame with so much headroom; some have their last bytes elsewhere. */
-static struct rte_mbuf *wrap(const struct frame *frame, uint32_t headroom, uint32_t elsewhere)
+static struct rte_mbuf *wrap(const struct frame *frame, uint32_t headroom, uint32_t elsewhere, uint32_t tailroom)
 {
-	struct rte_mbuf *mbuf = frame_wrap_with(frame, TAILROOM);
+	struct rte_mbuf *mbuf = frame_wrap_with(frame, tailroom);
 
 	mbuf->buf_addr = (uint8_t *)mbuf->buf_addr + mbuf->data_off - headroom;
 	mbuf->buf_len = (uint16_t)(mbuf->buf_len - mbuf->data_off + headroom);
@@ -299,6 +346,7 @@ static uint32_t check(struct chance *chance, struct side sides[SIDES])
 	uint32_t headrooms[BURST_MAX], count = make_frames(chance, frames), ones = 0;
 	const struct fl_siphash_key *key = chance_below(chance, 4) ? NULL : &tag_key;
 	bool has_odd_buffers = chance_below(chance, 2);
+	uint32_t tailroom = chance_below(chance, 2) ? TAILROOM : 0; /* without: no byte behind a frame may be read */
 
 	for (int s = 0; s < SIDES; s++) {
 		sides[s].burst.count = count;
@@ -311,7 +359,7 @@ static uint32_t check(struct chance *chance, struct side sides[SIDES])
 
 		headrooms[i] = is_odd ? chance_below(chance, FRAME_HEADROOM) : FRAME_HEADROOM;
 		for (int s = 0; s < SIDES; s++)
-			sides[s].burst.mbufs[i] = wrap(&frames[i], headrooms[i], elsewhere);
+			sides[s].burst.mbufs[i] = wrap(&frames[i], headrooms[i], elsewhere, tailroom);
 	}
 	for (int s = 0; s < SIDES; s++) {
 		burst_by_lanes = s != GENERAL;
