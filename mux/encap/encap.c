@@ -13,12 +13,11 @@ enum {
 
 const struct encap *const encaps[FL_ENCAPS_COUNT + 1] = {FL_ENCAPS(ENTRY)};
 
-/* The one's-complement sum of an IPv4 header's words, folded. */
-static uint16_t sum(const uint8_t *header)
+uint16_t encap_sum(const uint8_t *header, uint32_t len)
 {
 	uint32_t total = 0;
 
-	for (int i = 0; i < ENCAP_IPV4_LEN; i += 2)
+	for (uint32_t i = 0; i < len; i += 2)
 		total += fl_load_be16(header + i);
 	total = (total & 0xffff) + (total >> 16);
 	return (uint16_t)((total & 0xffff) + (total >> 16));
@@ -41,7 +40,7 @@ void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl
 	memcpy(out->head + ENCAP_AT_IP, ip, sizeof(ip));
 	memcpy(out->head + ENCAP_AT_IP + 12, hop->source.bytes + 12, 4);
 	memcpy(out->head + ENCAP_AT_IP + 16, address->bytes + 12, 4);
-	out->sum = sum(out->head + ENCAP_AT_IP);
+	out->sum = encap_sum(out->head + ENCAP_AT_IP, ENCAP_IPV4_LEN);
 }
 
 struct fl_address encap_destination(const struct encap_template *template)

@@ -35,6 +35,13 @@ enum encap_numbers {
 	ENCAP_HEAD_LEN = ENCAP_AT_IP + ENCAP_IPV4_LEN + ENCAP_OWN_LEN,
 };
 
+/* Headers over IPv4 without a VLAN tag that the packet path writes by itself. */
+enum encap_plain {
+	ENCAP_PLAIN_NONE = 0,
+	ENCAP_PLAIN_GUE,  /* gue_write_plain() */
+	ENCAP_PLAIN_IPIP, /* in lanes (packet/lanes.h) */
+};
+
 /* The part of a backend's outer header that all its packets share: most of the backend's cache line. */
 struct encap_template {
 	union {
@@ -47,7 +54,7 @@ struct encap_template {
 	};
 	uint16_t sum;  /* of the IPv4 header: folded, not inverted */
 	uint8_t ipv6;  /* the outer header's family */
-	uint8_t plain; /* gue_write_plain() writes it */
+	uint8_t plain; /* enum encap_plain */
 };
 
 /* The fields that differ by packet. */
@@ -95,6 +102,9 @@ extern const struct encap *const encaps[FL_ENCAPS_COUNT + 1];
 /* For `fill`: Ethernet and IP, with the protocol of what follows IPv4. */
 void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl_address *address,
 		   const struct next_hop *hop);
+
+/* The one's-complement sum of an IPv4 header of len bytes, folded. */
+uint16_t encap_sum(const uint8_t *header, uint32_t len);
 
 /* The backend's address in a template. */
 struct fl_address encap_destination(const struct encap_template *template);

@@ -17,7 +17,7 @@ static void fill(struct encap_template *out, uint16_t service, const struct fl_a
 
 	fl_steer_write(&steer, gue);
 	encap_fill_ip(out, PROTOCOL_UDP, address, hop);
-	out->plain = !out->ipv6 && !hop->vlan;
+	out->plain = !out->ipv6 && !hop->vlan ? ENCAP_PLAIN_GUE : ENCAP_PLAIN_NONE;
 	if (out->ipv6) {
 		memcpy(out->own, gue + FL_STEER_AT_SERVICE, 2);
 		return;

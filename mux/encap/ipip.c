@@ -43,8 +43,15 @@ static int check_backend(const struct fl_delta_backend *backend, struct reason *
 static void fill(struct encap_template *out, uint16_t service, const struct fl_address *address,
 		 const struct next_hop *hop)
 {
+	uint8_t *ip = out->head + ENCAP_AT_IP;
+
 	(void)service; /* the outer header does not name it */
 	encap_fill_ip(out, PROTOCOL_IPIP, address, hop);
+	ip[0] = FL_IPIP_VERSION_IHL;
+	ip[FL_IPIP_AT_OPTION] = FL_IPIP_OPTION_TYPE;
+	ip[FL_IPIP_AT_OPTION_LEN] = FL_IPIP_OPTION_LEN;
+	out->sum = encap_sum(ip, FL_IPIP_LEN);
+	out->plain = hop->vlan ? ENCAP_PLAIN_NONE : ENCAP_PLAIN_IPIP;
 }
 
 static uint32_t overhead(const struct encap_template *template, uint8_t flags)

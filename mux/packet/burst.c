@@ -357,7 +357,7 @@ static inline void encap_of(struct burst *burst, uint32_t first, struct lanes *l
 {
 	uint32_t written = 0;
 
-	if (likely(lanes->steady && !burst->tag_key))
+	if (likely(lanes->steady))
 		written = lanes_encap(burst, first, lanes);
 	else if (!lanes->is_unpacked)
 		lanes_unpack(burst, first, lanes);

@@ -214,7 +214,8 @@ static inline enum verdict encap_special(struct burst *burst, uint32_t i, const 
 					 const struct backend *backend, const struct backend *previous)
 {
 	const struct second second = second_of(burst, i, backends);
-	bool is_plain = !burst->tag_key && backend->outer.plain && !is_ipv6(previous) && !is_ipv6(second.previous);
+	bool is_plain = !burst->tag_key && backend->outer.plain == ENCAP_PLAIN_GUE && !is_ipv6(previous) &&
+			!is_ipv6(second.previous);
 
 	if (is_plain && second.owner && !second.owner->outer.ipv6)
 		return encap_second(burst, burst->mbufs[i], &burst->packets[i], backends, backend, previous, &second);
@@ -271,7 +272,7 @@ static inline __attribute__((always_inline)) enum verdict encap(struct burst *bu
 	packet->port = backend->port; /* overwrites the table of backends (union) */
 	if (unlikely(packet->flags & PACKET_SYN))
 		clamp(mbuf, packet);
-	if (unlikely(is_special || !backend->outer.plain || (previous && previous->outer.ipv6)))
+	if (unlikely(is_special || backend->outer.plain != ENCAP_PLAIN_GUE || (previous && previous->outer.ipv6)))
 		return encap_special(burst, i, backends, backend, previous);
 	len = previous ? GUE_MOVED_LEN : GUE_PLAIN_LEN;
 	if (unlikely(previous ? is_too_big_chained(backends, packet, GUE_MOVED_LEN)

@@ -104,8 +104,14 @@ static inline ISA __mmask8 may_loop(const struct lookup *lookup, __mmask8 lanes,
 {
 	const __m512i factor = all(0x9e3779b97f4a7c15), mask = all(lookup->mask);
 	__m512i low = _mm512_or_si512(_mm512_slli_epi64(addresses, 32), all(0xffff0000)), slot, word;
+	__m512i in_order = swap32(addresses);
 	__mmask8 may = 0;
 
+	/* lookup_may_have_ipv4() */
+	lanes = _mm512_mask_cmpge_epu64_mask(lanes, in_order, all(lookup->ipv4_first));
+	lanes = _mm512_mask_cmple_epu64_mask(lanes, in_order, all(lookup->ipv4_last));
+	if (likely(!lanes))
+		return 0;
 	slot = _mm512_xor_si512(low, _mm512_srli_epi64(low, 32));
 	slot = _mm512_and_si512(_mm512_srli_epi64(_mm512_mullo_epi64(slot, factor), 32), mask);
 	for (;;) {
@@ -257,29 +263,13 @@ static inline bool is_special_udp(const struct service *service)
 	return quic.length || __atomic_load_n(&service->stateless_udp, __ATOMIC_RELAXED);
 }
 
-typedef uint64_t vector __attribute__((vector_size(64)));
-
-#define ADD(word)                                                                                                      \
-	do {                                                                                                           \
-		v3 ^= (word);                                                                                          \
-		FL_SIPROUND(v0, v1, v2, v3);                                                                           \
-		FL_SIPROUND(v0, v1, v2, v3);                                                                           \
-		v0 ^= (word);                                                                                          \
-	} while (0)
-
 static inline ISA __m512i siphash(__m512i k0, __m512i k1, __m512i low, __m512i high)
 {
-	vector v0 = (vector)k0 ^ 0x736f6d6570736575ULL, v1 = (vector)k1 ^ 0x646f72616e646f6dULL;
-	vector v2 = (vector)k0 ^ 0x6c7967656e657261ULL, v3 = (vector)k1 ^ 0x7465646279746573ULL;
+	struct lanes_siphash hash = lanes_siphash_begin(k0, k1);
 
-	ADD((vector)low);
-	ADD((vector)high);
-	v2 ^= 0xff;
-	FL_SIPROUND(v0, v1, v2, v3);
-	FL_SIPROUND(v0, v1, v2, v3);
-	FL_SIPROUND(v0, v1, v2, v3);
-	FL_SIPROUND(v0, v1, v2, v3);
-	return (__m512i)(v0 ^ v1 ^ v2 ^ v3);
+	lanes_siphash_add(&hash, low);
+	lanes_siphash_add(&hash, high);
+	return lanes_siphash_end(&hash);
 }
 
 /* CRC-32 of lanes with one service. */

@@ -5,6 +5,7 @@
 
 #include <immintrin.h>
 
+#include <fairlead/hash.h>
 #include <fairlead/types.h>
 
 #include "encap/encap.h"
@@ -46,6 +47,13 @@ static inline ISA __m512i swap32(__m512i v)
 	    v, _mm512_set4_epi64(0x0c0d0e0f08090a0b, 0x0405060700010203, 0x0c0d0e0f08090a0b, 0x0405060700010203));
 }
 
+static inline ISA __m512i swap64(__m512i v)
+{
+	const long long even = 0x0001020304050607, odd = 0x08090a0b0c0d0e0f;
+
+	return _mm512_shuffle_epi8(v, _mm512_set4_epi64(odd, even, odd, even));
+}
+
 /* Sums below 2^35 folded twice: 0xffff if and only if the sum is a multiple of 0xffff, but for 0. */
 static inline ISA __m512i fold(__m512i sum)
 {
@@ -82,6 +90,37 @@ static inline ISA void transpose(__m512i v[8])
 		v[j + 4] =
 		    _mm512_permutex2var_epi64(four[j], _mm512_set_epi64(15, 14, 13, 12, 7, 6, 5, 4), four[j + 4]);
 	}
+}
+
+/* SipHash-2-4 of each lane: the rounds of fairlead/hash.h, on vectors instead of words. */
+typedef uint64_t lanes_vector __attribute__((vector_size(64)));
+
+struct lanes_siphash {
+	lanes_vector v0, v1, v2, v3;
+};
+
+static inline ISA struct lanes_siphash lanes_siphash_begin(__m512i k0, __m512i k1)
+{
+	return (struct lanes_siphash){(lanes_vector)k0 ^ 0x736f6d6570736575ULL, (lanes_vector)k1 ^ 0x646f72616e646f6dULL,
+				      (lanes_vector)k0 ^ 0x6c7967656e657261ULL, (lanes_vector)k1 ^ 0x7465646279746573ULL};
+}
+
+static inline ISA void lanes_siphash_add(struct lanes_siphash *s, __m512i word)
+{
+	s->v3 ^= (lanes_vector)word;
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	s->v0 ^= (lanes_vector)word;
+}
+
+static inline ISA __m512i lanes_siphash_end(struct lanes_siphash *s)
+{
+	s->v2 ^= 0xff;
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	return (__m512i)(s->v0 ^ s->v1 ^ s->v2 ^ s->v3);
 }
 
 #endif

@@ -7,6 +7,9 @@
 #include <rte_branch_prediction.h>
 #include <rte_prefetch.h>
 
+#include <fairlead/ipip.h>
+#include <fairlead/tag.h>
+
 #include "encap/gue.h"
 #include "packet/lanes_simd.h"
 #include "ring/backend.h"
@@ -69,68 +72,72 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 
 _Static_assert(sizeof(struct backend) == 1 << 6, "lanes_rows() computes addresses of lines");
 
-/* Where the fields of lanes stand in a header: bytes in order, as many as lanes give. */
-enum {
-	AT_TOS = AT_IP + 1,
-	AT_LEN = AT_IP + 2,
-	AT_CHECKSUM = AT_IP + 10,
-	AT_PORT = GUE_AT_UDP,
-	AT_UDP_LEN = GUE_AT_UDP + 4,
-	AT_PROTOCOL = GUE_AT_GUE + 1,
-	AT_BUCKET = GUE_AT_GUE + FL_STEER_AT_BUCKET,
+/* The headers that lanes write. */
+enum form {
+	FORM_GUE,
+	FORM_TAGGED, /* the same with the cluster's tag */
+	FORM_IPIP,
 };
 
+enum {
+	AT_GUE = GUE_AT_GUE,
+	AT_BUCKET = AT_GUE + FL_STEER_AT_BUCKET,
+	AT_OPTION_GENERATION = AT_IP + FL_IPIP_AT_GENERATION,
+	TAGGED_LEN = GUE_PLAIN_LEN + FL_STEER_TAG_LEN,
+	IPIP_LEN = AT_IP + FL_IPIP_LEN,
+};
+
+/* Bytes of a header in which packets differ, and of the templates that are none of these. */
+#define IP_WHERE (1ULL << (AT_IP + 1) | 3ULL << (AT_IP + 2) | 3ULL << (AT_IP + 10))
 #define GUE_WHERE                                                                                                      \
-	(1ULL << AT_TOS | 3ULL << AT_LEN | 3ULL << AT_CHECKSUM | 3ULL << AT_PORT | 3ULL << AT_UDP_LEN |                \
-	 1ULL << AT_PROTOCOL)
+	(IP_WHERE | 3ULL << GUE_AT_UDP | 3ULL << (GUE_AT_UDP + 4) | 3ULL << AT_GUE |                                   \
+	 1ULL << (AT_GUE + FL_STEER_AT_FLAGS))
+#define IPIP_WHERE (IP_WHERE | 15ULL << AT_OPTION_GENERATION)
+#define WHOLE      ((1ULL << ENCAP_HEAD_LEN) - 1)
 
-/* Whether a lane's backend gives packets the plain header, and there is room for it. */
-static inline bool may_write(const struct lanes *lanes, uint32_t i, const struct rte_mbuf *mbuf)
+_Static_assert((int)IPIP_LEN == (int)ENCAP_HEAD_LEN && (int)AT_BUCKET == (int)ENCAP_HEAD_LEN,
+	       "templates hold all else");
+_Static_assert(FL_STEER_AT_BUCKET + 4 == FL_STEER_AT_GENERATION, "they are written as one word");
+
+static inline const struct backend *line_of(const struct lanes *lanes, uint32_t i)
 {
-	const struct backend *line = (const struct backend *)(uintptr_t)lanes->line[i];
-
-	return backend_is_steady(line) && (lanes->word[i] >> 48) + GUE_PLAIN_LEN - AT_IP <= line->mtu &&
-	       mbuf->data_off >= GUE_PLAIN_LEN - AT_IP;
+	return (const struct backend *)(uintptr_t)lanes->line[i];
 }
 
-/* Fields of the plain header, but for bucket and generation, in the order of GUE_WHERE: of packets 0 2 4 6 1 3 5 7. */
-static inline ISA void make_fields(const struct lanes *lanes, __m512i total, __m128i sums, __m128i fields[LANES])
+static inline uint32_t form_len(enum form form)
 {
-	__m512i word = _mm512_load_si512(lanes->word), hash = _mm512_load_si512(lanes->hash);
-	__m512i tos = _mm512_and_si512(_mm512_srli_epi64(word, 24), all(0xff)), port, sum, left, right;
-	__m512i ip_len = _mm512_add_epi64(total, all(GUE_PLAIN_LEN - AT_IP));
-
-	sum = fold(_mm512_add_epi64(_mm512_add_epi64(_mm512_cvtepu16_epi64(sums), tos), ip_len));
-	sum = swap16(_mm512_xor_si512(sum, all(0xffff)));
-	/* fl_outer_source_port() */
-	port = _mm512_ternarylogic_epi64(all(0xc000), _mm512_srli_epi64(hash, 18), all(0x3fff), 0xf8);
-	right = swap16(_mm512_sub_epi64(ip_len, all(ENCAP_IPV4_LEN)));
-	/* traffic class 1 | length 2 | checksum 2 | source port 2 | length of UDP 2, in two words | inner protocol 1 */
-	left = any(tos, _mm512_slli_epi64(swap16(ip_len), 8), _mm512_slli_epi64(sum, 24));
-	left = any(left, _mm512_slli_epi64(swap16(port), 40), _mm512_slli_epi64(right, 56));
-	right = _mm512_or_si512(_mm512_srli_epi64(right, 8), all(FL_GUE_PROTO_IPV4 << 8));
-	_mm512_store_si512(fields, _mm512_unpacklo_epi64(left, right));
-	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
+	return form == FORM_IPIP ? IPIP_LEN : form == FORM_TAGGED ? TAGGED_LEN : GUE_PLAIN_LEN;
 }
 
-static inline __attribute__((always_inline)) ISA uint32_t encap_some(struct burst *burst, uint32_t first,
-								     struct lanes *lanes, uint32_t written)
+/* Those of `steady` whose backends take this form, and in front of which there is room for it. */
+static inline uint32_t find_written(const struct burst *burst, uint32_t first, const struct lanes *lanes,
+				    enum form form)
 {
-	const __mmask64 whole = (1ULL << ENCAP_HEAD_LEN) - 1, where = GUE_WHERE;
-	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
-	uint64_t place[LANES] __attribute__((aligned(64)));
-	__m128i fields[LANES] __attribute__((aligned(64))), sums = _mm_setzero_si128();
-	uint16_t lens[LANES] __attribute__((aligned(16)));
-	uint8_t port = written ? ((const struct backend *)(uintptr_t)lanes->line[__builtin_ctz(written)])->port : 0;
-	uint8_t differs = 0;
+	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
+	const uint32_t more = form_len(form) - AT_IP;
+	uint32_t written = 0;
+
+	for (uint32_t i = 0; i < LANES; i++) {
+		const struct backend *line = line_of(lanes, i);
+
+		if (lanes->steady >> i & 1)
+			written |=
+			    (uint32_t)(backend_kind(line) == kind && (lanes->word[i] >> 48) + more <= line->mtu &&
+				       burst->mbufs[first + i]->data_off >= more)
+			    << i;
+	}
+	return written;
+}
+
+/* Sums of the lanes' templates. */
+static inline ISA __m512i load_sums(const struct lanes *lanes, uint32_t written)
+{
+	__m128i sums = _mm_setzero_si128();
 
 #define SUM(i)                                                                                                         \
 	do {                                                                                                           \
-		const struct backend *line = (const struct backend *)(uintptr_t)lanes->line[i];                        \
-                                                                                                                       \
-		if (!(written >> (i)&1))                                                                               \
-			break;                                                                                         \
-		sums = _mm_insert_epi16(sums, line->outer.sum, i);                                                     \
+		if (written >> (i)&1)                                                                                  \
+			sums = _mm_insert_epi16(sums, line_of(lanes, i)->outer.sum, i);                                \
 	} while (0)
 	SUM(0);
 	SUM(1);
@@ -141,11 +148,96 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_some(struct burs
 	SUM(6);
 	SUM(7);
 #undef SUM
-	make_fields(lanes, total, sums, fields);
-	_mm_store_si128((__m128i *)(void *)lens, _mm512_cvtepi64_epi16(_mm512_add_epi64(total, all(GUE_PLAIN_LEN))));
+	return _mm512_cvtepu16_epi64(sums);
+}
+
+/* What packets differ in, in the order of the form's bytes: of packets 0 2 4 6 1 3 5 7. Not bucket and generation of GUE. */
+static inline ISA void make_fields(const struct lanes *lanes, enum form form, __m512i total, __m512i sum,
+				   __m128i fields[LANES])
+{
+	__m512i word = _mm512_load_si512(lanes->word), place = _mm512_load_si512(lanes->place), left, right;
+	__m512i tos = _mm512_and_si512(_mm512_srli_epi64(word, 24), all(0xff));
+	__m512i ip_len = _mm512_add_epi64(total, all(form_len(form) - AT_IP));
+
+	sum = _mm512_add_epi64(_mm512_add_epi64(sum, tos), ip_len);
+	if (form == FORM_IPIP)
+		sum = _mm512_add_epi64(sum,
+				       _mm512_add_epi64(_mm512_srli_epi64(place, 48),
+							_mm512_and_si512(_mm512_srli_epi64(place, 32), all(0xffff))));
+	sum = swap16(_mm512_xor_si512(fold(sum), all(0xffff)));
+	/* traffic class 1 | length 2 | checksum 2 */
+	left = any(tos, _mm512_slli_epi64(swap16(ip_len), 8), _mm512_slli_epi64(sum, 24));
+	if (form == FORM_IPIP) {
+		__m512i generation = _mm512_srli_epi64(swap32(place), 32);
+
+		left = _mm512_or_si512(left, _mm512_slli_epi64(generation, 40));
+		right = _mm512_srli_epi64(generation, 24);
+	} else {
+		/* fl_outer_source_port(); | length of UDP 2, in two words | GUE's length 1 | inner protocol 1 | flags 1 */
+		__m512i port = _mm512_srli_epi64(_mm512_load_si512(lanes->hash), 18);
+		uint64_t flags = form == FORM_TAGGED ? FL_STEER_TAG : 0;
+		uint64_t len = (form_len(form) - AT_GUE - FL_GUE_BASE_LEN) / 4;
+
+		port = _mm512_ternarylogic_epi64(all(0xc000), port, all(0x3fff), 0xf8);
+		right = swap16(_mm512_sub_epi64(ip_len, all(ENCAP_IPV4_LEN)));
+		left = any(left, _mm512_slli_epi64(swap16(port), 40), _mm512_slli_epi64(right, 56));
+		right =
+		    _mm512_or_si512(_mm512_srli_epi64(right, 8), all(len << 8 | FL_GUE_PROTO_IPV4 << 16 | flags << 24));
+	}
+	_mm512_store_si512(fields, _mm512_unpacklo_epi64(left, right));
+	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
+}
+
+/* The tags of the lanes' headers (fairlead/tag.h), in network byte order. */
+static ISA void make_tags(const struct lanes *lanes, uint32_t written, const struct fl_siphash_key *key,
+			  uint64_t tags[LANES])
+{
+	const __m512i mapped = all(0xffff0000);
+	__m512i addresses = _mm512_load_si512(lanes->key[0]), place = swap32(_mm512_load_si512(lanes->place)), steer,
+		tag;
+	uint32_t steers[LANES] __attribute__((aligned(32)));
+	struct lanes_siphash hash = lanes_siphash_begin(all(key->k0), all(key->k1));
+
+	for (uint32_t i = 0; i < LANES; i++) {
+		steers[i] = 0;
+		if (written >> i & 1)
+			memcpy(&steers[i], line_of(lanes, i)->outer.head + AT_GUE + FL_STEER_AT_VERSION, 4);
+	}
+	steer = _mm512_cvtepu32_epi64(_mm256_load_si256((const __m256i *)(const void *)steers));
+	steer = _mm512_or_si512(steer, all(FL_STEER_TAG << 8));
+	lanes_siphash_add(&hash, _mm512_or_si512(steer, _mm512_slli_epi64(place, 32)));
+	lanes_siphash_add(&hash, _mm512_srli_epi64(place, 32)); /* no move */
+	lanes_siphash_add(&hash, _mm512_setzero_si512());
+	lanes_siphash_add(&hash, _mm512_setzero_si512());
+	lanes_siphash_add(&hash, _mm512_setzero_si512());
+	lanes_siphash_add(&hash, _mm512_or_si512(_mm512_slli_epi64(addresses, 32), mapped));
+	lanes_siphash_add(&hash, _mm512_setzero_si512());
+	lanes_siphash_add(&hash, _mm512_ternarylogic_epi64(addresses, all(0xffffffff00000000), mapped, 0xea));
+	lanes_siphash_add(&hash, _mm512_load_si512(lanes->key[1]));
+	lanes_siphash_add(&hash, all((uint64_t)FL_TAG_MESSAGE_LEN << 56));
+	tag = lanes_siphash_end(&hash);
+	_mm512_store_si512(tags, swap64(tag));
+}
+
+static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burst *burst, uint32_t first,
+								     struct lanes *lanes, enum form form,
+								     uint32_t written)
+{
+	const __mmask64 where = form == FORM_IPIP ? IPIP_WHERE : GUE_WHERE;
+	const uint32_t len = form_len(form);
+	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
+	uint64_t place[LANES] __attribute__((aligned(64))), tags[LANES] __attribute__((aligned(64)));
+	__m128i fields[LANES] __attribute__((aligned(64)));
+	uint16_t lens[LANES] __attribute__((aligned(16)));
+	uint8_t port = written ? line_of(lanes, (uint32_t)__builtin_ctz(written))->port : 0, differs = 0;
+
+	make_fields(lanes, form, total, load_sums(lanes, written), fields);
+	if (form == FORM_TAGGED)
+		make_tags(lanes, written, burst->tag_key, tags);
+	_mm_store_si128((__m128i *)(void *)lens, _mm512_cvtepi64_epi16(_mm512_add_epi64(total, all(len))));
 	_mm512_store_si512(place, swap32(_mm512_load_si512(lanes->place)));
 	for (uint32_t i = 0; i < LANES; i++) {
-		const struct backend *line = (const struct backend *)(uintptr_t)lanes->line[i];
+		const struct backend *line = line_of(lanes, i);
 		struct rte_mbuf *mbuf = burst->mbufs[first + i];
 		__m512i header;
 		uint8_t *out;
@@ -154,12 +246,15 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_some(struct burs
 			continue;
 		header = _mm512_mask_expand_epi8(_mm512_load_si512(line), where,
 						 _mm512_castsi128_si512(fields[(i & 1) * 4 + i / 2]));
-		mbuf->data_off = (uint16_t)(mbuf->data_off - (GUE_PLAIN_LEN - AT_IP));
+		mbuf->data_off = (uint16_t)(mbuf->data_off - (len - AT_IP));
 		mbuf->data_len = lens[i];
 		mbuf->pkt_len = lens[i];
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
-		_mm512_mask_storeu_epi8(out, whole, header);
-		memcpy(out + AT_BUCKET, &place[i], sizeof(place[i]));
+		_mm512_mask_storeu_epi8(out, WHOLE, header);
+		if (form != FORM_IPIP)
+			memcpy(out + AT_BUCKET, &place[i], sizeof(place[i]));
+		if (form == FORM_TAGGED)
+			memcpy(out + GUE_PLAIN_LEN, &tags[i], sizeof(tags[i]));
 		if (lanes->is_unpacked)
 			burst->packets[first + i].port = line->port; /* overwrites the table of backends (union) */
 		differs |= line->port ^ port;
@@ -170,17 +265,24 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_some(struct burs
 	return written;
 }
 
+static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst *burst, uint32_t first,
+								   struct lanes *lanes, enum form form)
+{
+	uint32_t written = find_written(burst, first, lanes, form);
+
+	if (likely(written == LANES_ALL))
+		return encap_form(burst, first, lanes, form, LANES_ALL);
+	if (!lanes->is_unpacked)
+		lanes_unpack(burst, first, lanes);
+	return written ? encap_form(burst, first, lanes, form, written) : 0;
+}
+
+/* A group's first backend says by which form; lanes of other services may have another one. */
 ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	uint32_t written = 0;
-
-	for (uint32_t i = 0; i < LANES; i++)
-		if (lanes->steady >> i & 1)
-			written |= (uint32_t)may_write(lanes, i, burst->mbufs[first + i]) << i;
-	if (unlikely(written != LANES_ALL && !lanes->is_unpacked))
-		lanes_unpack(burst, first, lanes);
-	return likely(written == LANES_ALL) ? encap_some(burst, first, lanes, LANES_ALL)
-					    : encap_some(burst, first, lanes, written);
+	if (line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady))->outer.plain == ENCAP_PLAIN_IPIP)
+		return encap_by(burst, first, lanes, FORM_IPIP);
+	return burst->tag_key ? encap_by(burst, first, lanes, FORM_TAGGED) : encap_by(burst, first, lanes, FORM_GUE);
 }
 
 void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes)
@@ -190,7 +292,7 @@ void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes)
 
 		memcpy(packet, &lanes->word[i], sizeof(lanes->word[i]));
 		packet->service = lanes->service[lanes->is_one ? 0 : i];
-		packet->port = ((const struct backend *)(uintptr_t)lanes->line[i])->port;
+		packet->port = line_of(lanes, i)->port;
 	}
 }
 

@@ -118,7 +118,8 @@ static inline bool transport_source_loops(const struct lookup *lookup, const str
 
 	if (packet->flags & PACKET_IPV6)
 		return lookup_vip(lookup, transport_load64(source), transport_load64(source + 8));
-	return lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)packet->key[0]));
+	return lookup_may_have_ipv4(lookup, __builtin_bswap32((uint32_t)packet->key[0])) &&
+	       lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)packet->key[0]));
 }
 
 /* A whole TCP or UDP packet: flags, ports, service. out->flags is already set; len: bytes in the buffer, >= l4_len. */

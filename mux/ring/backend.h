@@ -104,10 +104,13 @@ _Static_assert(offsetof(struct backend, outer.plain) == offsetof(struct backend,
 _Static_assert(offsetof(struct backend, state) == offsetof(struct backend, outer.ipv6) + 2, "backend_kind");
 _Static_assert(offsetof(struct backend, removed) == offsetof(struct backend, outer.ipv6) + 3, "backend_kind");
 
-/* Whether packets get the plain header: ready, not removed, by IPv4. */
+/* The kind of a backend that is ready, not removed, reached by IPv4, and has this plain header (enum encap_plain). */
+#define BACKEND_STEADY(plain) ((uint32_t)BACKEND_READY << 16 | (uint32_t)(plain) << 8)
+
+/* Whether packets get the plain header of GUE. */
 static inline bool backend_is_steady(const struct backend *backend)
 {
-	return backend_kind(backend) == (BACKEND_READY << 16 | 1 << 8);
+	return backend_kind(backend) == BACKEND_STEADY(ENCAP_PLAIN_GUE);
 }
 
 /* Whether it may be named as the owner of a second bucket by an IPv4 address: ready, even if removed. */

@@ -68,6 +68,12 @@ static void insert(struct lookup *lookup, const struct lookup_vip *vip)
 	while (lookup->slots[at].count)
 		at = (at + 1) & lookup->mask;
 	lookup->slots[at] = *vip;
+	if (!vip->high && (uint32_t)vip->low == 0xffff0000U) {
+		uint32_t address = __builtin_bswap32((uint32_t)(vip->low >> 32));
+
+		lookup->ipv4_first = address < lookup->ipv4_first ? address : lookup->ipv4_first;
+		lookup->ipv4_last = address > lookup->ipv4_last ? address : lookup->ipv4_last;
+	}
 }
 
 static void insert_self(struct lookup *lookup, const struct fl_address *self)
@@ -119,6 +125,7 @@ struct lookup *lookup_new(struct service *const *services, uint32_t count, const
 	if (!entries || !lookup)
 		goto fail;
 	lookup->mask = slots - 1;
+	lookup->ipv4_first = UINT32_MAX;
 	lookup->slots = aligned_alloc(64, slots * sizeof(*lookup->slots));
 	lookup->ports = calloc(n ? n : 1, sizeof(*lookup->ports));
 	if (!lookup->slots || !lookup->ports)

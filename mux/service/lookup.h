@@ -38,6 +38,8 @@ _Static_assert(sizeof(struct lookup_vip) == 32, "two VIPs a cache line");
 struct lookup {
 	uint32_t mask; /* slots - 1 */
 	uint32_t vips;
+	uint32_t ipv4_first; /* all IPv4 addresses in the slots are from this one, in host order, */
+	uint32_t ipv4_last;  /* to this one; below ipv4_first if there is none */
 	struct lookup_vip *slots;
 	struct lookup_port *ports;
 	const struct peers *peers; /* not owned by the lookup */
@@ -94,6 +96,12 @@ static inline const struct lookup_vip *lookup_vip(const struct lookup *lookup, u
 			return slot;
 		at = (at + 1) & lookup->mask;
 	}
+}
+
+/* Whether an IPv4 address, in host order, may be in the table. Nearly all clients' addresses may not. */
+static inline bool lookup_may_have_ipv4(const struct lookup *lookup, uint32_t address)
+{
+	return address >= lookup->ipv4_first && address <= lookup->ipv4_last;
 }
 
 static inline uint32_t lookup_key(uint8_t protocol, uint16_t port)
