@@ -48,6 +48,7 @@
 #include "config/options.h"
 #include "host/port.h"
 #include "flow_packet.h"
+#include "packet/lanes.h"
 #include "random_pair.h"
 #include "stand.h"
 #include "service/tables.h"
@@ -78,6 +79,12 @@ static const struct row rows[] = {
     {.name = "8 M buckets", .buckets = 1 << 23},
     {.name = "crc32", .hash = FL_HASH_CRC32},
     {.name = "crc32, 1 M buckets", .hash = FL_HASH_CRC32, .buckets = 1 << 20},
+    {.name = "general path", .general = true},
+    {.name = "IPv6", .ipv6 = true},
+    {.name = "IPv6, general path", .ipv6 = true, .general = true},
+    {.name = "tags", .tagged = true},
+    {.name = "tags, general path", .tagged = true, .general = true},
+    {.name = "SYNs", .syns = true},
     {.name = "ipip", .encap = &encap_ipip},
     {.name = "srv6", .encap = &encap_srv6},
     {.name = "128 services", .services = 128},
@@ -194,19 +201,29 @@ static void check_burst(const struct burst *burst)
 static void write_ring(struct bench *b, struct stand *s)
 {
 	for (uint32_t i = 0; i < RING; i++) {
-		flow_packet_write(&b->packets, i, b->flows[s->at] % s->row.flows, s->row.services, s->row.udp);
+		uint32_t flow = b->flows[s->at] % s->row.flows;
+
+		if (s->row.ipv6)
+			flow_packet_write6(&b->packets, i, flow);
+		else
+			flow_packet_write(&b->packets, i, flow, s->row.services, s->row.udp);
+		if (s->row.syns)
+			flow_packet_set_syn(&b->packets, i);
 		s->at = s->at + 1 < s->row.flows ? s->at + 1 : 0;
 	}
 }
 
 static void take_row(struct bench *b, const struct stand *s)
 {
+	static const struct fl_siphash_key tag_key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
 
 	b->burst.lookup = tables_lookup(s->tables);
 	b->burst.steering = &s->steering;
 	b->burst.mac = mac_word(mac);
 	b->burst.now = NOW;
+	b->burst.tag_key = s->row.tagged ? &tag_key : NULL;
+	burst_by_lanes = lanes_has_cpu() && !s->row.general;
 	b->burst.is_brief = true;
 }
 
@@ -386,6 +403,8 @@ static void serve(struct stand *s, uint16_t number, uint64_t seed)
 	snprintf(config.name, sizeof(config.name), "service%u", number);
 	fl_store_be16(config.vips[0].bytes + 14, number);
 	config.key.k1 ^= number;
+	if (s->row.ipv6)
+		config.vips[config.vips_count++] = image_address("2001:db8:99::");
 	config.ports[0].protocol = s->row.udp ? IPPROTO_UDP : IPPROTO_TCP;
 	config.hash = s->row.hash;
 	config.encap = s->row.encap;

@@ -30,6 +30,10 @@ struct row {
 	bool changes;    /* CHANGES generations a second, each moving a tenth of the buckets */
 	bool told;       /* all buckets have just moved: every packet carries MOVED */
 	bool udp;        /* datagrams, whose sources are looked up among the VIPs (classify.c) */
+	bool ipv6;       /* packets, not backends */
+	bool tagged;     /* with the cluster's key */
+	bool syns;       /* every packet is one */
+	bool general;    /* not by lanes, even if the machine can */
 	uint32_t arrays; /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
 	uint32_t load;   /* steering maat: enum maat_load */
 	bool full;       /* steering maat: the filter has every connection */

@@ -15,7 +15,11 @@
 #include "packet/order.h"
 #include "steering/steering.h"
 
-enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
+enum {
+	AHEAD = 4,  /* packets whose headers are fetched while earlier ones are classified */
+	FEW = 3,    /* packets in lanes, below which */
+	AVOID = 31, /* groups do not try */
+};
 
 _Static_assert((int)BURST_GROUP == (int)FLOW_HASH_BATCH_MAX, "a group's hashes are computed at once");
 
@@ -303,6 +307,26 @@ static void steer_general(struct burst *burst)
 }
 
 #ifdef LANES_X86
+/*
+ * Where hardly any packet stays in its lane, the next groups do not try: they are likely to be of the same kind, and
+ * would pay for both ways.
+ */
+static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
+{
+	if (unlikely(burst->avoid)) {
+		burst->avoid--;
+		lanes->in = lanes->udp = lanes->syns = 0;
+		lanes->is_one = true;
+		lanes->is_ipv6 = false;
+		lanes->destination = 0;
+		lanes->service[0] = NULL;
+		return;
+	}
+	lanes_look(burst, first, lanes, before);
+	if (unlikely(__builtin_popcount(lanes->in) < FEW))
+		burst->avoid = AVOID;
+}
+
 /* What is left of a group's head: packets that left their lanes, and buckets by other ways than the hash's low half. */
 static __attribute__((noinline)) void complete_head(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
@@ -403,7 +427,7 @@ static void steer_lanes(struct burst *burst)
 		for (uint32_t i = (g + 1) * LANES; i < (g + 2) * LANES && i < burst->count; i++)
 			fetch(burst->mbufs[i]);
 		if (g < groups)
-			lanes_look(burst, g * LANES, &lanes[g], g ? &lanes[g - 1] : NULL);
+			look(burst, g * LANES, &lanes[g], g ? &lanes[g - 1] : NULL);
 		if (!g)
 			continue;
 		lanes_hash(burst, (g - 1) * LANES, &lanes[g - 1]);

@@ -45,6 +45,7 @@ struct burst {
 	uint32_t seconds;      /* packets with a second bucket, a bit each; set by hash and rows */
 	uint32_t ordered;      /* packets of services with steering maat, a bit each; set by hash, used by rows */
 	uint32_t alike;        /* groups whose packets all have two buckets of one ring, all bits; set by hash */
+	uint32_t avoid;        /* groups that go the general way before lanes are tried again */
 	uint32_t worker;       /* in whose counts of loads they count */
 	uint32_t second_first; /* out: how many have the bucket of their hash's high half first */
 	uint32_t second_syns;  /* out: the SYNs among them */

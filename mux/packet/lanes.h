@@ -31,6 +31,7 @@ enum { LANES = BURST_GROUP, LANES_ALL = GROUP_BITS };
 struct lanes {
 	uint64_t word[LANES] __attribute__((aligned(64))); /* struct packet's first: verdict to ip_len */
 	uint64_t key[2][LANES] __attribute__((aligned(64)));
+	uint64_t addresses6[4][LANES] __attribute__((aligned(64))); /* if is_ipv6: source, destination */
 	uint64_t hash[LANES] __attribute__((aligned(64)));
 	uint64_t place[LANES] __attribute__((aligned(64))); /* bucket, and above it generation */
 	uint64_t frame_len[LANES] __attribute__((aligned(64)));
@@ -40,6 +41,7 @@ struct lanes {
 	struct ring *ring[LANES] __attribute__((aligned(64)));       /* the same */
 	const struct backends *backends;                             /* if has_rows */
 	uint64_t destination; /* of lane 0; its service is service[0], or NULL, unless the lanes have several */
+	bool is_ipv6;         /* all of `in` are; otherwise none is */
 	bool is_one;          /* all of `in` have one service, and so one ring */
 	bool has_rows;        /* lanes_rows() has read them */
 	bool is_unpacked;     /* struct packet says all of this, too */
@@ -58,6 +60,7 @@ bool lanes_has_cpu(void);
 
 /* The stages for a whole group: packets first to first + LANES - 1. before: the group before, NULL: this is the first. */
 void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before);
+void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes); /* lanes_look() calls it */
 void lanes_hash(struct burst *burst, uint32_t first, struct lanes *lanes);
 
 /* Fills in struct packet of `in`, as the general stages up to here would have. */

@@ -8,17 +8,14 @@
 #include <rte_branch_prediction.h>
 #include <rte_prefetch.h>
 
-#include "packet/flow_hash_batch.h"
 #include "packet/lanes_simd.h"
 #include "packet/transport.h"
-#include "ring/ring.h"
 #include "service/lookup.h"
 #include "service/service.h"
-#include "steering/steering.h"
 
 enum {
 	AT_L4 = AT_IP + ENCAP_IPV4_LEN,
-	SEEN = 48, /* what look reads of each frame: up to TCP's flags */
+	SEEN = 48, /* what is read of each frame: up to TCP's flags */
 };
 
 _Static_assert(AT_L4 + TRANSPORT_AT_TCP_FLAGS == SEEN - 1, "TCP's flags are the last byte that look reads");
@@ -66,37 +63,6 @@ static inline ISA void load_heads(uint64_t mac, const uint8_t *const data[LANES]
 	out->word[4] = _mm512_permutex2var_epi64(ab, high, cd);
 	out->word[3] = _mm512_permutex2var_epi64(ab1, low, cd1);
 	out->word[5] = _mm512_permutex2var_epi64(ab1, high, cd1);
-}
-
-/* Where the frames are, and which of them are in one buffer and long enough; others are read from zeros instead. */
-static inline ISA uint32_t find_frames(const struct burst *burst, uint32_t first, const uint8_t *data[LANES],
-				       __m512i *frame_len)
-{
-	static const uint8_t nothing[SEEN] __attribute__((aligned(64)));
-	const struct rte_mbuf *const *mbufs = (const struct rte_mbuf *const *)burst->mbufs + first;
-	uint32_t usable = 0;
-	__m128i lens = _mm_setzero_si128();
-
-#define FRAME(i)                                                                                                       \
-	do {                                                                                                           \
-		uint32_t len = mbufs[i]->data_len;                                                                     \
-		bool is_usable = len == mbufs[i]->pkt_len && len >= SEEN;                                              \
-                                                                                                                       \
-		data[i] = is_usable ? rte_pktmbuf_mtod(mbufs[i], const uint8_t *) : nothing;                           \
-		usable |= (uint32_t)is_usable << (i);                                                                  \
-		lens = _mm_insert_epi16(lens, (int)len, i);                                                            \
-	} while (0)
-	FRAME(0);
-	FRAME(1);
-	FRAME(2);
-	FRAME(3);
-	FRAME(4);
-	FRAME(5);
-	FRAME(6);
-	FRAME(7);
-#undef FRAME
-	*frame_len = _mm512_cvtepu16_epi64(lens);
-	return usable;
 }
 
 /* Those of the lanes whose address, as loaded, may be a VIP or one of this mux: the table has its low word. */
@@ -180,6 +146,13 @@ static inline uint64_t first_destination(const uint8_t *frame)
 	return address | (uint64_t)port << 32 | (uint64_t)frame[AT_IP + 9] << 48;
 }
 
+static inline bool is_ipv6(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+
+	return mbuf->data_len >= AT_IP && frame[12] == 0x86 && frame[13] == 0xdd;
+}
+
 ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
 	const uint8_t *data[LANES];
@@ -189,7 +162,12 @@ ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, co
 	struct head head;
 	__mmask8 in, udp, syns;
 
-	in = (__mmask8)find_frames(burst, first, data, &frame_len);
+	lanes->is_ipv6 = is_ipv6(burst->mbufs[first]);
+	if (unlikely(lanes->is_ipv6)) {
+		lanes_look_ipv6(burst, first, lanes);
+		return;
+	}
+	in = (__mmask8)lanes_find_frames(burst, first, SEEN, data, &frame_len);
 	lanes->destination = first_destination(data[0]);
 	if (likely(before && before->destination == lanes->destination))
 		lanes->service[0] = before->service[0];
@@ -252,120 +230,6 @@ ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, co
 	    any(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | VERDICT_SERVICE), _mm512_slli_epi64(total, 48),
 		    _mm512_slli_epi64(_mm512_srli_epi64(head.word[1], 56), 24)),
 		_mm512_maskz_mov_epi64(syns, all(PACKET_SYN << 8)), _mm512_setzero_si512()));
-}
-
-/* Whether a service's datagrams need more than a lane knows of them. */
-static inline bool is_special_udp(const struct service *service)
-{
-	struct quic_server_id quic;
-
-	__atomic_load(&service->quic, &quic, __ATOMIC_RELAXED);
-	return quic.length || __atomic_load_n(&service->stateless_udp, __ATOMIC_RELAXED);
-}
-
-static inline ISA __m512i siphash(__m512i k0, __m512i k1, __m512i low, __m512i high)
-{
-	struct lanes_siphash hash = lanes_siphash_begin(k0, k1);
-
-	lanes_siphash_add(&hash, low);
-	lanes_siphash_add(&hash, high);
-	return lanes_siphash_end(&hash);
-}
-
-/* CRC-32 of lanes with one service. */
-static ISA __m512i crc32(__m512i low, __m512i high)
-{
-	struct flow_hash_batch batch;
-
-	batch.count = LANES;
-	_mm512_store_si512(batch.low, low);
-	_mm512_store_si512(batch.high, high);
-	flow_hash_batch_crc32(&batch);
-	return _mm512_load_si512(batch.hash);
-}
-
-/* The key's last word as it is hashed. whole: lanes whose services hash ports, too. */
-static inline ISA __m512i last_word(__m512i ports, __mmask8 whole)
-{
-	return _mm512_mask_or_epi64(all((uint64_t)8 << 56), whole, ports, all((uint64_t)FL_KEY_IPV4_LEN << 56));
-}
-
-/* Of lanes with one service: keys and ring are read once. */
-static inline ISA __m512i hash_one(struct lanes *lanes)
-{
-	const struct service *service = lanes->service[0];
-	struct ring *ring = service_ring(service);
-	__m512i low = _mm512_load_si512(lanes->key[0]), high = _mm512_load_si512(lanes->key[1]), hash, place;
-	uint32_t generation;
-
-	if (unlikely(!ring || (lanes->udp && is_special_udp(service)))) {
-		lanes->in = 0;
-		return low;
-	}
-	lanes->ring[0] = ring;
-	high = last_word(high, service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0);
-	hash = likely(service->hash == FL_HASH_SIPHASH) ? siphash(all(service->key.k0), all(service->key.k1), low, high)
-							: crc32(low, high);
-	generation = ring_generation(ring);
-	place = _mm512_and_si512(hash, all(ring->mask));
-	_mm512_store_si512(lanes->place, _mm512_or_si512(place, all((uint64_t)generation << 32)));
-	lanes->low = service->way == STEERING_LOW_HALF ? lanes->in : 0;
-	rte_prefetch0(ring_backends(ring));
-	for (uint32_t i = 0; i < LANES; i++)
-		rte_prefetch0(&ring->rows[(uint32_t)lanes->place[i]]);
-	return hash;
-}
-
-/* Of lanes with several services. */
-static inline ISA __m512i hash_each(struct lanes *lanes)
-{
-	uint64_t k0[LANES] __attribute__((aligned(64))), k1[LANES] __attribute__((aligned(64)));
-	uint32_t in = lanes->in, whole = 0, low = 0;
-	__m512i hash;
-
-	for (uint32_t left = in; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
-		const struct service *service = lanes->service[i];
-		struct ring *ring = service_ring(service);
-
-		if (unlikely(!ring || service->hash != FL_HASH_SIPHASH ||
-			     (lanes->udp >> i & 1 && is_special_udp(service)))) {
-			in &= ~(1U << i);
-			continue;
-		}
-		rte_prefetch0(ring);
-		lanes->ring[i] = ring;
-		k0[i] = service->key.k0;
-		k1[i] = service->key.k1;
-		whole |= (uint32_t)(service->affinity == AFFINITY_CONNECTION) << i;
-		low |= (uint32_t)(service->way == STEERING_LOW_HALF) << i;
-	}
-	lanes->in = (uint8_t)in;
-	lanes->low = (uint8_t)low;
-	hash = siphash(_mm512_load_si512(k0), _mm512_load_si512(k1), _mm512_load_si512(lanes->key[0]),
-		       last_word(_mm512_load_si512(lanes->key[1]), (__mmask8)whole));
-	_mm512_store_si512(lanes->hash, hash);
-	for (uint32_t left = in; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left), bucket;
-		const struct ring *ring = lanes->ring[i];
-		uint64_t generation = ring_generation(ring);
-
-		bucket = (uint32_t)lanes->hash[i] & ring->mask;
-		lanes->place[i] = generation << 32 | bucket;
-		rte_prefetch0(ring_backends(ring));
-		rte_prefetch0(&ring->rows[bucket]);
-	}
-	return hash;
-}
-
-ISA void lanes_hash(struct burst *burst, uint32_t first, struct lanes *lanes)
-{
-	(void)burst;
-	(void)first;
-	lanes->low = lanes->steady = 0;
-	lanes->has_rows = lanes->is_unpacked = false;
-	if (lanes->in)
-		_mm512_store_si512(lanes->hash, likely(lanes->is_one) ? hash_one(lanes) : hash_each(lanes));
 }
 
 bool lanes_has_cpu(void)

@@ -9,8 +9,12 @@
 #include <fairlead/types.h>
 
 #include "encap/encap.h"
+#include "packet/lanes.h"
 
-enum { AT_IP = ENCAP_AT_IP }; /* of an untagged frame */
+enum {
+	AT_IP = ENCAP_AT_IP, /* of an untagged frame */
+	LANES_SEEN_MAX = 80, /* what is read of a frame at most */
+};
 
 /* What lanes_has_cpu() asks for. */
 #define ISA __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2")))
@@ -101,8 +105,9 @@ struct lanes_siphash {
 
 static inline ISA struct lanes_siphash lanes_siphash_begin(__m512i k0, __m512i k1)
 {
-	return (struct lanes_siphash){(lanes_vector)k0 ^ 0x736f6d6570736575ULL, (lanes_vector)k1 ^ 0x646f72616e646f6dULL,
-				      (lanes_vector)k0 ^ 0x6c7967656e657261ULL, (lanes_vector)k1 ^ 0x7465646279746573ULL};
+	return (struct lanes_siphash){
+	    (lanes_vector)k0 ^ 0x736f6d6570736575ULL, (lanes_vector)k1 ^ 0x646f72616e646f6dULL,
+	    (lanes_vector)k0 ^ 0x6c7967656e657261ULL, (lanes_vector)k1 ^ 0x7465646279746573ULL};
 }
 
 static inline ISA void lanes_siphash_add(struct lanes_siphash *s, __m512i word)
@@ -121,6 +126,37 @@ static inline ISA __m512i lanes_siphash_end(struct lanes_siphash *s)
 	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
 	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
 	return (__m512i)(s->v0 ^ s->v1 ^ s->v2 ^ s->v3);
+}
+
+/* Where frames are, and which of them are in one buffer and have the least bytes; others are read from zeros instead. */
+static inline ISA uint32_t lanes_find_frames(const struct burst *burst, uint32_t first, uint32_t least,
+					     const uint8_t *data[LANES], __m512i *frame_len)
+{
+	static const uint8_t nothing[LANES_SEEN_MAX] __attribute__((aligned(64)));
+	const struct rte_mbuf *const *mbufs = (const struct rte_mbuf *const *)burst->mbufs + first;
+	uint32_t usable = 0;
+	__m128i lens = _mm_setzero_si128();
+
+#define FRAME(i)                                                                                                       \
+	do {                                                                                                           \
+		uint32_t len = mbufs[i]->data_len;                                                                     \
+		bool is_usable = len == mbufs[i]->pkt_len && len >= least;                                             \
+                                                                                                                       \
+		data[i] = is_usable ? rte_pktmbuf_mtod(mbufs[i], const uint8_t *) : nothing;                           \
+		usable |= (uint32_t)is_usable << (i);                                                                  \
+		lens = _mm_insert_epi16(lens, (int)len, i);                                                            \
+	} while (0)
+	FRAME(0);
+	FRAME(1);
+	FRAME(2);
+	FRAME(3);
+	FRAME(4);
+	FRAME(5);
+	FRAME(6);
+	FRAME(7);
+#undef FRAME
+	*frame_len = _mm512_cvtepu16_epi64(lens);
+	return usable;
 }
 
 #endif

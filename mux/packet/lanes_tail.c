@@ -23,6 +23,8 @@ ISA __attribute__((noinline)) void lanes_unpack(struct burst *burst, uint32_t fi
 	__m512i v[8];
 
 	lanes->is_unpacked = true;
+	if (!lanes->in)
+		return;
 	v[0] = _mm512_load_si512(lanes->word);
 	v[1] = _mm512_load_si512(lanes->key[0]);
 	v[2] = _mm512_load_si512(lanes->key[1]);
@@ -176,13 +178,13 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 		/* fl_outer_source_port(); | length of UDP 2, in two words | GUE's length 1 | inner protocol 1 | flags 1 */
 		__m512i port = _mm512_srli_epi64(_mm512_load_si512(lanes->hash), 18);
 		uint64_t flags = form == FORM_TAGGED ? FL_STEER_TAG : 0;
+		uint64_t protocol = lanes->is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4;
 		uint64_t len = (form_len(form) - AT_GUE - FL_GUE_BASE_LEN) / 4;
 
 		port = _mm512_ternarylogic_epi64(all(0xc000), port, all(0x3fff), 0xf8);
 		right = swap16(_mm512_sub_epi64(ip_len, all(ENCAP_IPV4_LEN)));
 		left = any(left, _mm512_slli_epi64(swap16(port), 40), _mm512_slli_epi64(right, 56));
-		right =
-		    _mm512_or_si512(_mm512_srli_epi64(right, 8), all(len << 8 | FL_GUE_PROTO_IPV4 << 16 | flags << 24));
+		right = _mm512_or_si512(_mm512_srli_epi64(right, 8), all(len << 8 | protocol << 16 | flags << 24));
 	}
 	_mm512_store_si512(fields, _mm512_unpacklo_epi64(left, right));
 	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
@@ -209,10 +211,15 @@ static ISA void make_tags(const struct lanes *lanes, uint32_t written, const str
 	lanes_siphash_add(&hash, _mm512_srli_epi64(place, 32)); /* no move */
 	lanes_siphash_add(&hash, _mm512_setzero_si512());
 	lanes_siphash_add(&hash, _mm512_setzero_si512());
-	lanes_siphash_add(&hash, _mm512_setzero_si512());
-	lanes_siphash_add(&hash, _mm512_or_si512(_mm512_slli_epi64(addresses, 32), mapped));
-	lanes_siphash_add(&hash, _mm512_setzero_si512());
-	lanes_siphash_add(&hash, _mm512_ternarylogic_epi64(addresses, all(0xffffffff00000000), mapped, 0xea));
+	if (lanes->is_ipv6) {
+		for (int i = 0; i < 4; i++)
+			lanes_siphash_add(&hash, _mm512_load_si512(lanes->addresses6[i]));
+	} else {
+		lanes_siphash_add(&hash, _mm512_setzero_si512());
+		lanes_siphash_add(&hash, _mm512_or_si512(_mm512_slli_epi64(addresses, 32), mapped));
+		lanes_siphash_add(&hash, _mm512_setzero_si512());
+		lanes_siphash_add(&hash, _mm512_ternarylogic_epi64(addresses, all(0xffffffff00000000), mapped, 0xea));
+	}
 	lanes_siphash_add(&hash, _mm512_load_si512(lanes->key[1]));
 	lanes_siphash_add(&hash, all((uint64_t)FL_TAG_MESSAGE_LEN << 56));
 	tag = lanes_siphash_end(&hash);
@@ -280,7 +287,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 /* A group's first backend says by which form; lanes of other services may have another one. */
 ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	if (line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady))->outer.plain == ENCAP_PLAIN_IPIP)
+	if (line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady))->outer.plain == ENCAP_PLAIN_IPIP && !lanes->is_ipv6)
 		return encap_by(burst, first, lanes, FORM_IPIP);
 	return burst->tag_key ? encap_by(burst, first, lanes, FORM_TAGGED) : encap_by(burst, first, lanes, FORM_GUE);
 }

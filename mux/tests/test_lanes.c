@@ -35,6 +35,7 @@ enum {
 	BACKENDS = 30,
 	FLOWS = 512,
 	TAILROOM = 64,
+	IPIP = 3, /* the service with this encapsulation */
 	GENERAL = 0,
 	WHOLE,
 	BRIEF,
@@ -107,10 +108,13 @@ static struct service_config config_of(uint16_t id)
 	config.ports_count = 3;
 	config.ports[1] = (struct service_port){IPPROTO_UDP, 443};
 	config.ports[2] = (struct service_port){IPPROTO_UDP, 53};
-	switch (id) {
-	case 1:
+	if (id != IPIP) { /* which has IPv4 alone */
 		config.vips_count = 2;
 		config.vips[1] = image_address(random_vips6[0]);
+		config.vips[1].bytes[15] = (uint8_t)id;
+	}
+	switch (id) {
+	case 1:
 		config.mss = 1200;
 		break;
 	case 2:
@@ -119,7 +123,7 @@ static struct service_config config_of(uint16_t id)
 		config.stateless_udp = true;
 		config.mptcp = (struct mptcp_ports){20000, 20060};
 		break;
-	case 3:
+	case IPIP:
 		config.encap = &encap_ipip;
 		config.hold = 3600;
 		break;
@@ -167,12 +171,13 @@ static void side_free(struct side *side)
 	tables_free(side->tables);
 }
 
-/* A packet as most are: to one VIP, of random length. */
-static struct frame plain(struct chance *chance, uint8_t protocol, uint32_t vip)
+/* A packet as most are: to one service, of random length. */
+static struct frame plain(struct chance *chance, uint8_t protocol, uint32_t vip, bool ipv6)
 {
-	struct flow flow = frame_flow(protocol);
+	struct flow flow = ipv6 ? frame_flow6(protocol) : frame_flow(protocol);
 
-	flow.destination = image_address(random_vips[vip]);
+	flow.destination = image_address(ipv6 ? random_vips6[0] : random_vips[vip]);
+	flow.destination.bytes[15] = (uint8_t)(vip + 1);
 	flow.destination_port = protocol == IPPROTO_TCP ? 80 : 443;
 	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
 	flow.source.bytes[14] = (uint8_t)chance_next(chance);
@@ -180,14 +185,20 @@ static struct frame plain(struct chance *chance, uint8_t protocol, uint32_t vip)
 	return frame_new(&flow, chance_below(chance, 4) ? 0 : chance_below(chance, 700));
 }
 
+static bool is_ipv6(const struct frame *frame)
+{
+	return frame->bytes[12] == 0x86;
+}
+
 /* A SYN with the option that a service's mss may change. */
 static void make_syn(struct frame *frame)
 {
 	static const uint8_t mss[] = {2, 4, 0x05, 0xb4};
-	uint8_t *tcp = frame->bytes + FRAME_AT_L4;
+	uint32_t at = is_ipv6(frame) ? FRAME_AT_L46 : FRAME_AT_L4;
+	uint8_t *tcp = frame->bytes + at;
 
 	tcp[13] |= 2;
-	if (frame->len < FRAME_AT_L4 + 24)
+	if (frame->len < at + 24)
 		return;
 	tcp[12] = 6 << 4;
 	memcpy(tcp + 20, mss, sizeof(mss));
@@ -195,8 +206,33 @@ static void make_syn(struct frame *frame)
 
 /*
  * Sets a field that a lane checks to a value at the edge of what is allowed, inverts a bit of what a lane reads, or cuts
- * the frame's end off; mostly with a right checksum afterwards.
+ * the frame's end off.
  */
+static void damage6(struct chance *chance, struct frame *frame)
+{
+	static const uint8_t edges[] = {0, 1, 5, 6, 7, 8, 9, 17, 19, 20, 21, 0x20, 0xfd, 0xfe, 0xff};
+	static const uint8_t fields[] = {
+	    FRAME_AT_IP,      FRAME_AT_IP + 5,  FRAME_AT_IP + 6,   /* version; length; next header */
+	    FRAME_AT_IP + 7,  FRAME_AT_IP + 8,  FRAME_AT_IP + 9,   /* hop limit; source */
+	    FRAME_AT_IP + 24, FRAME_AT_L46 + 5, FRAME_AT_L46 + 12, /* destination; length of UDP, of TCP's header */
+	};
+	uint32_t bit = chance_below(chance, 8 * (FRAME_AT_L46 + 20)), kind = chance_below(chance, 10);
+
+	if (kind == 0)
+		frame->len -= chance_below(chance, frame->len - FRAME_AT_L46);
+	else if (kind < 5)
+		frame->bytes[fields[chance_below(chance, sizeof(fields))]] = edges[chance_below(chance, sizeof(edges))];
+	else if (kind == 5) /* the VIP as source */
+		memcpy(frame->bytes + FRAME_AT_IP + 8, frame->bytes + FRAME_AT_IP + 24, 16);
+	else if (kind == 6) /* no source port */
+		memset(frame->bytes + FRAME_AT_L46, 0, 2);
+	else if (bit / 8 < frame->len)
+		frame->bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+	if (kind == 7) /* a source that no host has, or a VIP as an IPv4-mapped destination */
+		memset(frame->bytes + FRAME_AT_IP + (chance_below(chance, 2) ? 8 : 24), 0, 10);
+}
+
+/* The same for IPv4, mostly with a right checksum afterwards. */
 static void damage(struct chance *chance, struct frame *frame)
 {
 	static const uint8_t edges[] = {0, 1, 4, 5, 6, 7, 8, 9, 17, 19, 20, 21, 126, 127, 128, 223, 224, 225, 255};
@@ -241,6 +277,7 @@ static void pad(struct chance *chance, struct frame *frame)
 static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX])
 {
 	uint32_t count = chance_below(chance, 4) ? BURST_MAX : 1 + chance_below(chance, BURST_MAX);
+	bool ipv6 = !chance_below(chance, 3);
 	uint32_t kind = chance_below(chance, 8), vip = chance_below(chance, RANDOM_VIPS);
 	uint8_t protocol = chance_below(chance, 3) ? IPPROTO_TCP : IPPROTO_UDP;
 
@@ -253,11 +290,13 @@ static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX
 			vip = chance_below(chance, RANDOM_VIPS);
 			protocol = chance_below(chance, 3) ? IPPROTO_TCP : IPPROTO_UDP;
 		}
-		frames[i] = plain(chance, protocol, vip);
+		if (kind == 5 && !chance_below(chance, 10))
+			ipv6 = !ipv6;
+		frames[i] = plain(chance, protocol, vip, ipv6);
 		if (kind == 2 && !chance_below(chance, 10))
 			random_frame(chance, &frames[i]);
 		if (kind == 3 && !chance_below(chance, 8))
-			damage(chance, &frames[i]);
+			(ipv6 ? damage6 : damage)(chance, &frames[i]);
 		if (kind == 4 && protocol == IPPROTO_TCP && !chance_below(chance, 8))
 			make_syn(&frames[i]);
 		if (!chance_below(chance, 4))
@@ -351,6 +390,7 @@ static uint32_t check(struct chance *chance, struct side sides[SIDES])
 	for (int s = 0; s < SIDES; s++) {
 		sides[s].burst.count = count;
 		sides[s].burst.tag_key = key;
+		sides[s].burst.avoid = chance_below(chance, 8) ? 0 : sides[s].burst.avoid;
 		sides[s].burst.now = NOW;
 	}
 	for (uint32_t i = 0; i < count; i++) {
