@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,15 +44,18 @@ def service(name: str = "web", number: int = 1, vips: tuple[str, ...] = (VIP, VI
 class World:
     """A namespace with VIPs and clients, in which the agent runs."""
 
-    def __init__(self, build: Path, directory: Path) -> None:
+    def __init__(self, build: Path) -> None:
         self.command = build.resolve() / "server" / "fairlead-server"
-        self.directory, self.own = directory, OWN
+        self.own = OWN
         self.namespace = Namespace(f"flagent{os.getpid()}")
         self.open = contextlib.ExitStack()
-        self.token = directory / "token"
+        # Not below pytest's directory, of which each other pytest that starts takes away the access of other users.
+        self.directory = Path(self.open.enter_context(tempfile.TemporaryDirectory(prefix="flagent-")))
+        self.token = self.directory / "token"
         self.token.write_text("secret\n")
         self.token.chmod(0o600)
-        self.said = directory / "agent.log"
+        self.said = self.directory / "agent.log"
+        self.said.touch()
         self.agent: subprocess.Popen | None = None
 
     def create(self) -> None:
@@ -96,8 +100,7 @@ class World:
         if self.command != copy:
             shutil.copy(self.command, copy)
             self.command = copy
-        for directory in (self.directory, *list(self.directory.parents)[:2]):
-            directory.chmod(0o755)
+        self.directory.chmod(0o755)
         shutil.chown(self.token, "nobody")
         kept = ",".join(["-all", *(f"+{word.removeprefix('CAP_').lower()}" for word in capabilities)])
         who = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--no-new-privs")
@@ -131,8 +134,8 @@ class World:
 
 
 @pytest.fixture
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    made = World(request.config.getoption("--build"), tmp_path)
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    made = World(request.config.getoption("--build"))
     with made.open:
         made.create()
         yield made

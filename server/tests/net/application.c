@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 enum {
-	BACKLOG = 64,
+	BACKLOG =
+	    4096, /* a full queue drops a handshake's end in silence; on a busy machine nobody accepts for a while */
 	DATAGRAM_MAX = 65536,
 };
 

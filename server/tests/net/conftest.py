@@ -50,6 +50,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = outcome.get_result()
     if report.when == "call" and report.failed and "rack" in item.funcargs:
         report.sections.append(("the rack", item.funcargs["rack"].describe()))
+    for name in ("world", "server_b"):
+        if report.when == "call" and report.failed and name in item.funcargs:
+            report.sections.append(("the agent", item.funcargs[name].said.read_text()))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,8 +9,10 @@ The rows of verdict.json on the wire: packets are sent to an attached server, an
 Each row has its own service. SYNs set its memory and its generation; its times are shifted so that its
 `now` is the second in which it runs, and it counts only if that second lasts until its end. The row's socket
 is a handshake of this test, always by SYN cookie, so that the handshake's last packet is the row's cookie. "Nothing" is
-proved by a SYN behind the row's packet, which must be answered, as one queue is served in order. "no_reset" is a
-datagram to an unconnected socket, whose program answers it, and then answers one behind it.
+proved by a SYN behind the row's packet, which must be answered, as one queue is served in order. The thread that sends
+stays on one processor for that, as each has a queue of its own. Other answers may come behind that SYN's: of a socket
+that its program is just reading, when it has read. "no_reset" is a datagram to an unconnected socket, whose program
+answers it, and then answers one behind it.
 
 Every row is asked. One whose window no operator can set must be refused by the command; one whose memory no packet can
 teach fails, as the table would then hold what a server never has. What is remembered afterwards is checked by the
@@ -19,6 +21,7 @@ runners that can see it.
 
 import itertools
 import json
+import os
 import socket
 import struct
 import time
@@ -52,6 +55,8 @@ class Wire:
 
     def __init__(self, rack: Rack) -> None:
         self.rack, self.config, self.address, self.ipv4 = rack, None, SERVERS["b"], SERVERS["b"]
+        self.processors = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(self.processors)})
         self.ports, self.services = itertools.cycle(range(1024, 65000)), itertools.count(1)
         server = rack["b"]
         server.namespace.sysctl(ipv4__tcp_syncookies=2)
@@ -81,6 +86,7 @@ class Wire:
         self.tap.settimeout(SECONDS)
 
     def close(self) -> None:
+        os.sched_setaffinity(0, self.processors)
         self.stranger.close()
         self.stranger6.close()
         self.tap.close()
@@ -137,13 +143,12 @@ class Wire:
             if found == port:
                 return what
 
-    def until_answered(self, barrier: int) -> list[tuple[int, dict]]:
-        """The packets sent before the answer to the SYN from this port."""
+    def until_answered(self, *ports: int) -> list[tuple[int, dict]]:
+        """The packets sent until those of each of these ports are answered."""
         packets = []
-        while True:
+        while not {*ports} <= {port for port, _ in packets}:
             packets.append(self.out())
-            if packets[-1][0] == barrier:
-                return packets[:-1]
+        return packets
 
 
 def parse(frame: bytes) -> tuple[int, dict] | None:
@@ -259,7 +264,8 @@ def run(wire: Wire, row: dict) -> bool:
         steered = header(service, told["generation"], *words)
         wire.send(steered, segment, given["trusted"])
     wire.send(header(other, 1), behind)
-    seen = [what for found, what in wire.until_answered(barrier) if found == port]
+    awaited = (barrier,) if decisions(row)[-1]["out"]["verdict"].startswith("drop") else (barrier, port)
+    seen = [what for found, what in wire.until_answered(*awaited) if found == port]
     if int(time.time()) != now:
         return False
     check(row, steered, seen)
