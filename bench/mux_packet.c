@@ -79,11 +79,11 @@ static const struct row rows[] = {
     {.name = "8 M buckets", .buckets = 1 << 23},
     {.name = "crc32", .hash = FL_HASH_CRC32},
     {.name = "crc32, 1 M buckets", .hash = FL_HASH_CRC32, .buckets = 1 << 20},
-    {.name = "general path", .general = true},
+    {.name = "scalar", .scalar = true},
     {.name = "IPv6", .ipv6 = true},
-    {.name = "IPv6, general path", .ipv6 = true, .general = true},
+    {.name = "IPv6, scalar", .ipv6 = true, .scalar = true},
     {.name = "tags", .tagged = true},
-    {.name = "tags, general path", .tagged = true, .general = true},
+    {.name = "tags, scalar", .tagged = true, .scalar = true},
     {.name = "SYNs", .syns = true},
     {.name = "ipip", .encap = &encap_ipip},
     {.name = "srv6", .encap = &encap_srv6},
@@ -223,7 +223,7 @@ static void take_row(struct bench *b, const struct stand *s)
 	b->burst.mac = mac_word(mac);
 	b->burst.now = NOW;
 	b->burst.tag_key = s->row.tagged ? &tag_key : NULL;
-	burst_by_lanes = lanes_has_cpu() && !s->row.general;
+	burst_path = lanes_has_cpu() && !s->row.scalar ? BURST_LANES : BURST_SCALAR;
 	b->burst.is_brief = true;
 }
 

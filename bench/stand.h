@@ -33,7 +33,7 @@ struct row {
 	bool ipv6;       /* packets, not backends */
 	bool tagged;     /* with the cluster's key */
 	bool syns;       /* every packet is one */
-	bool general;    /* not by lanes, even if the machine can */
+	bool scalar;     /* not by lanes, even if the machine can */
 	uint32_t arrays; /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
 	uint32_t load;   /* steering maat: enum maat_load */
 	bool full;       /* steering maat: the filter has every connection */

@@ -5,6 +5,7 @@
 #include <rte_prefetch.h>
 
 #include "packet/classify.h"
+#include "packet/classify_common.h"
 #include "packet/codes.h"
 #include "packet/flow_hash.h"
 #include "packet/flow_hash_batch.h"
@@ -23,6 +24,13 @@ enum {
 
 _Static_assert((int)BURST_GROUP == (int)FLOW_HASH_BATCH_MAX, "a group's hashes are computed at once");
 
+enum burst_path burst_path;
+
+static __attribute__((constructor)) void choose_path(void)
+{
+	burst_path = lanes_has_cpu() ? BURST_LANES : BURST_SCALAR;
+}
+
 static inline const uint8_t *bytes_of(const struct rte_mbuf *mbuf)
 {
 	return rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -35,22 +43,27 @@ static inline void fetch(const struct rte_mbuf *mbuf)
 	rte_prefetch0(bytes_of(mbuf) - RTE_CACHE_LINE_SIZE);
 }
 
-static inline void classify_one(struct burst *burst, uint32_t i)
+static inline void classify_one(struct burst *burst, uint32_t i, struct common_last *last)
 {
 	const struct rte_mbuf *mbuf = burst->mbufs[i];
 
-	classify(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
+	if (unlikely(
+		burst_path == BURST_REFERENCE || mbuf->data_len != mbuf->pkt_len ||
+		!classify_common(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, last, &burst->packets[i])))
+		classify(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
 }
 
 void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
 {
+	struct common_last last = {0, NULL};
+
 	if (!first)
 		for (uint32_t i = 0; i < AHEAD && i < burst->count; i++)
 			fetch(burst->mbufs[i]);
 	for (uint32_t i = first; i < end; i++) {
 		if (i + AHEAD < burst->count)
 			fetch(burst->mbufs[i + AHEAD]);
-		classify_one(burst, i);
+		classify_one(burst, i, &last);
 	}
 }
 
@@ -289,13 +302,6 @@ void burst_steer_classified(struct burst *burst)
 	finish(burst);
 }
 
-bool burst_by_lanes;
-
-static __attribute__((constructor)) void choose_path(void)
-{
-	burst_by_lanes = lanes_has_cpu();
-}
-
 static void steer_general(struct burst *burst)
 {
 	begin(burst);
@@ -330,13 +336,13 @@ static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes
 /* What is left of a group's head: packets that left their lanes, and buckets by other ways than the hash's low half. */
 static __attribute__((noinline)) void complete_head(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	static const uint8_t turn[LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+	struct common_last last = {0, NULL};
 	uint8_t at[LANES];
 
 	for (uint32_t i = 0; i < LANES; i++) {
-		at[i] = (uint8_t)(first + turn[i]);
+		at[i] = (uint8_t)(first + i);
 		if (!(lanes->in >> i & 1))
-			classify_one(burst, first + i);
+			classify_one(burst, first + i, &last);
 	}
 	if (lanes->in != LANES_ALL)
 		hash_group(burst, first, first + LANES, lanes->in);
@@ -437,8 +443,7 @@ static void steer_lanes(struct burst *burst)
 		}
 	}
 	if (whole < burst->count) {
-		for (uint32_t i = whole; i < burst->count; i++)
-			classify_one(burst, i);
+		burst_classify(burst, whole, burst->count);
 		burst_hash(burst, whole, burst->count);
 	}
 	if (unlikely(burst->choosing))
@@ -458,7 +463,7 @@ static void steer_lanes(struct burst *burst)
 void burst_steer(struct burst *burst)
 {
 #ifdef LANES_X86
-	if (likely(burst_by_lanes && burst->count >= LANES)) {
+	if (likely(burst_path == BURST_LANES && burst->count >= LANES)) {
 		steer_lanes(burst);
 		return;
 	}

@@ -77,8 +77,15 @@ static inline bool burst_is_moved(const struct packet *packet, uint32_t now)
 	return fl_row_is_moved(packet->row, now, __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED));
 }
 
-/* Whether bursts go by AVX-512 (lanes.h) as far as they can; set before main() to whether this machine can. */
-extern bool burst_by_lanes;
+/* How bursts are steered. All ways give the same results; the reference is the one that says what these are. */
+enum burst_path {
+	BURST_REFERENCE, /* classify() for each packet */
+	BURST_SCALAR,    /* the common packet by fewer branches (classify_common.h) */
+	BURST_LANES,     /* eight common packets side by side, by AVX-512 (lanes.h); others as above */
+};
+
+/* The fastest that this machine can; set before main(). No worker may run while it is changed. */
+extern enum burst_path burst_path;
 
 /*
  * Steers a packet whose backend id is unknown by its bucket, if that is allowed. The ring may be newer than the one

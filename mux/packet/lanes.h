@@ -4,7 +4,7 @@
  * packet stays in its lane: untagged Ethernet, IPv4 without options or fragments, TCP or UDP, in one buffer, with
  * nothing wrong. Whatever else a packet is, and whatever it meets later, it leaves its lane there and goes on as all
  * packets do without AVX-512 (burst.h), since each stage leaves in struct packet what the general one would have: that
- * path says what is right, and tests compare both (test_lanes.c, fuzz_packet.c; --check-paths does so under way).
+ * path says what is right, and tests compare both (test_paths.c, fuzz_packet.c).
  *
  *	look	checks headers, finds services		wrong headers, other protocols and ports leave
  *	hash	hash, bucket, prefetches rows		services whose bucket or backend a packet may name leave
