@@ -36,6 +36,10 @@ const char options_usage[] =
     "  --notices on|off     tell servers about moved buckets and new generations  (on)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
     "                                                      (auto)\n"
+    "  --packet-path auto|scalar|reference  how packets are processed; auto: by AVX-512 if the processor has it  "
+    "(auto)\n"
+    "  --check-paths N      of one burst in N, copies take the reference path, too, and must come out alike; 0: none\n"
+    "                                                      (0)\n"
     "  --withdraw-wait S    seconds to wait for routers to reroute before the mux stops  (2)\n"
     "  --drain S            seconds to keep serving packets that still arrive after that   (10)\n"
     "  --behind-seconds S   withdraw a service's VIPs once its ring has been behind for this long and another mux\n"
@@ -340,6 +344,23 @@ static int set_pipeline(struct options *options, const char *name, const char *v
 	return 0;
 }
 
+static int set_packet_path(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	static const char *const words[] = {"auto", "scalar", "reference"}; /* by enum packet_path */
+
+	for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++)
+		if (!strcmp(value, words[i])) {
+			options->packet_path = (enum packet_path)i;
+			return 0;
+		}
+	return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: auto, scalar, reference", name, value);
+}
+
+static int set_check_paths(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	return set_number(&options->check_paths, 0, OPTIONS_CHECK_PATHS_MAX, name, value, why);
+}
+
 static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return login_read(name, value, &options->login, why);
@@ -374,6 +395,8 @@ static const struct option table[] = {
     {"announce", false, set_announce},
     {"notices", false, set_notices},
     {"pipeline", false, set_pipeline},
+    {"packet-path", false, set_packet_path},
+    {"check-paths", false, set_check_paths},
     {"tag-key", false, set_tag_key},
     {"zookeeper-auth", false, set_zookeeper_auth},
     {"behind-seconds", false, set_behind_seconds},

@@ -21,6 +21,7 @@ enum options_limits {
 	OPTIONS_SECONDS_MAX = 3600,
 	OPTIONS_GENERATIONS_MAX = 1000000,
 	OPTIONS_HELLO_PORT = 6081,
+	OPTIONS_CHECK_PATHS_MAX = 1000000,
 };
 
 enum announce {
@@ -33,6 +34,13 @@ enum pipeline_mode {
 	PIPELINE_AUTO,
 	PIPELINE_INTERPRETED,
 	PIPELINE_COMPILED,
+};
+
+/* How packets are processed (packet/burst.h): by the fastest path that this machine can, or by a slower one. */
+enum packet_path {
+	PACKET_PATH_AUTO,
+	PACKET_PATH_SCALAR,
+	PACKET_PATH_REFERENCE,
 };
 
 /* How far a ring may be behind before its VIPs are withdrawn. 0: no bound. */
@@ -59,6 +67,8 @@ struct options {
 	unsigned withdraw_wait;                              /* --withdraw-wait, seconds */
 	unsigned drain;                                      /* --drain, seconds */
 	bool no_huge;                                        /* --no-huge */
+	enum packet_path packet_path;                        /* --packet-path */
+	unsigned check_paths;                                /* --check-paths: one burst in so many; 0: none */
 	bool no_exception;           /* not a flag: raw ports without a way to the kernel, for benchmarks */
 	enum announce announce;      /* --announce */
 	bool notices;                /* --notices */

@@ -128,8 +128,7 @@ static void steer(struct run *run, enum burst_path path, uint8_t bits, const str
 	run->burst.mac = mac_word(frame_mac);
 	run->burst.now = NOW;
 	run->burst.count = LANES;
-	burst_path = path;
-	burst_steer(&run->burst);
+	burst_steer_by(&run->burst, path);
 }
 
 static void compare(const struct run *wanted, const struct run *found)

@@ -25,6 +25,7 @@ enum {
 _Static_assert((int)BURST_GROUP == (int)FLOW_HASH_BATCH_MAX, "a group's hashes are computed at once");
 
 enum burst_path burst_path;
+const char *const burst_path_names[] = {"reference", "scalar", "avx512"};
 
 static __attribute__((constructor)) void choose_path(void)
 {
@@ -48,7 +49,7 @@ static inline void classify_one(struct burst *burst, uint32_t i, struct common_l
 	const struct rte_mbuf *mbuf = burst->mbufs[i];
 
 	if (unlikely(
-		burst_path == BURST_REFERENCE || mbuf->data_len != mbuf->pkt_len ||
+		burst->path == BURST_REFERENCE || mbuf->data_len != mbuf->pkt_len ||
 		!classify_common(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, last, &burst->packets[i])))
 		classify(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
 }
@@ -460,13 +461,19 @@ static void steer_lanes(struct burst *burst)
 }
 #endif
 
-void burst_steer(struct burst *burst)
+void burst_steer_by(struct burst *burst, enum burst_path path)
 {
+	burst->path = path;
 #ifdef LANES_X86
-	if (likely(burst_path == BURST_LANES && burst->count >= LANES)) {
+	if (likely(path == BURST_LANES && burst->count >= LANES)) {
 		steer_lanes(burst);
 		return;
 	}
 #endif
 	steer_general(burst);
+}
+
+void burst_steer(struct burst *burst)
+{
+	burst_steer_by(burst, burst_path);
 }

@@ -30,6 +30,13 @@ enum { BURST_GROUP = 8, GROUP_BITS = (1 << BURST_GROUP) - 1 };
 
 struct steering_states;
 
+/* How bursts are steered. All ways give the same results; the reference is the one that says what these are. */
+enum burst_path {
+	BURST_REFERENCE, /* classify() for each packet */
+	BURST_SCALAR,    /* the common packet by fewer branches (classify_common.h) */
+	BURST_LANES,     /* eight common packets side by side, by AVX-512 (lanes.h); others as above */
+};
+
 struct burst {
 	const struct lookup *lookup;
 	const struct fl_siphash_key *tag_key;   /* the cluster's; NULL: packets are not tagged */
@@ -57,9 +64,10 @@ struct burst {
 	 * is set not even these.
 	 */
 	bool is_brief;
-	uint8_t one_port;    /* out: see `one` */
-	uint32_t ip_bytes;   /* out: see `one` */
-	struct service *one; /* out: all packets are steered, have this service and leave by one_port; or NULL */
+	enum burst_path path; /* set by burst_steer */
+	uint8_t one_port;     /* out: see `one` */
+	uint32_t ip_bytes;    /* out: see `one` */
+	struct service *one;  /* out: all packets are steered, have this service and leave by one_port; or NULL */
 };
 
 /* One stage for packets first to end - 1, at most BURST_GROUP. Adds to moved, second and bytes. */
@@ -77,15 +85,11 @@ static inline bool burst_is_moved(const struct packet *packet, uint32_t now)
 	return fl_row_is_moved(packet->row, now, __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED));
 }
 
-/* How bursts are steered. All ways give the same results; the reference is the one that says what these are. */
-enum burst_path {
-	BURST_REFERENCE, /* classify() for each packet */
-	BURST_SCALAR,    /* the common packet by fewer branches (classify_common.h) */
-	BURST_LANES,     /* eight common packets side by side, by AVX-512 (lanes.h); others as above */
-};
-
 /* The fastest that this machine can; set before main(). No worker may run while it is changed. */
 extern enum burst_path burst_path;
+
+/* By enum burst_path. */
+extern const char *const burst_path_names[];
 
 /*
  * Steers a packet whose backend id is unknown by its bucket, if that is allowed. The ring may be newer than the one
@@ -99,8 +103,11 @@ enum verdict burst_absent(const struct packet *packet);
 /* The stage between hash and rows, for all packets at once; only if any method chooses. */
 void burst_choose(struct burst *burst);
 
-/* All stages. Afterwards every packet has its verdict, and those with VERDICT_SERVICE are rewritten. */
+/* All stages, by burst_path. Afterwards every packet has its verdict, and those with VERDICT_SERVICE are rewritten. */
 void burst_steer(struct burst *burst);
+
+/* The same by a path of its own. */
+void burst_steer_by(struct burst *burst, enum burst_path path);
 
 /* The stages after classification, for packets that already have a verdict. */
 void burst_steer_classified(struct burst *burst);

@@ -31,16 +31,21 @@ struct service_counters {
 };
 
 /* Counters without labels. An entry makes the field of struct worker_counters and the metric fairlead_mux_<metric>. */
+/* clang-format off */
 #define PLAIN_COUNTERS(entry)                                                                                          \
 	entry(bytes, "bytes_total", "Bytes of the frames that were steered, as received.")                             \
-	    entry(moved, "moved_packets_total", "Packets steered with the previous owner of their bucket.") entry(     \
-		second, "second_bucket_packets_total", "Packets steered with a second bucket and its owner.")          \
-		entry(second_first, "second_first_packets_total",                                                      \
-		      "Packets of steering maat whose second bucket was named first.")                                 \
-		    entry(second_syns, "second_first_syns_total",                                                      \
-			  "SYNs of steering maat that were sent to the second bucket's owner, the less loaded one.")   \
-			entry(front, "pipeline_packets_total",                                                         \
-			      "Packets steered by the pipeline of a mux of kind p4; the others took the usual way.")
+	entry(moved, "moved_packets_total", "Packets steered with the previous owner of their bucket.")                \
+	entry(second, "second_bucket_packets_total", "Packets steered with a second bucket and its owner.")            \
+	entry(second_first, "second_first_packets_total",                                                              \
+	      "Packets of steering maat whose second bucket was named first.")                                         \
+	entry(second_syns, "second_first_syns_total",                                                                  \
+	      "SYNs of steering maat that were sent to the second bucket's owner, the less loaded one.")               \
+	entry(front, "pipeline_packets_total",                                                                         \
+	      "Packets steered by the pipeline of a mux of kind p4; the others took the usual way.")                   \
+	entry(checked, "path_checked_packets_total",                                                                   \
+	      "Packets of which copies took two paths, by --check-paths.")                                             \
+	entry(differed, "path_differences_total", "Those of them that did not come out alike: a fault of the mux.")
+/* clang-format on */
 
 #define PLAIN_COUNTER_FIELD(field, metric, help) uint64_t field;
 

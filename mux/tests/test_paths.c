@@ -407,8 +407,9 @@ static uint32_t check(struct chance *chance, struct side sides[SIDES])
 			sides[s].burst.mbufs[i] = wrap(&frames[i], headrooms[i], elsewhere, tailroom);
 	}
 	for (int s = 0; s < sides_count; s++) {
-		burst_path = s == REFERENCE ? BURST_REFERENCE : s == SCALAR ? BURST_SCALAR : BURST_LANES;
-		burst_steer(&sides[s].burst);
+		burst_steer_by(&sides[s].burst, s == REFERENCE ? BURST_REFERENCE
+						: s == SCALAR  ? BURST_SCALAR
+							       : BURST_LANES);
 		if (s != REFERENCE)
 			compare_bursts(&sides[REFERENCE], &sides[s]);
 		ones += !!sides[s].burst.one;

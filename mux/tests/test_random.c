@@ -78,7 +78,7 @@ struct rack {
 enum { WIRE, KERNEL };
 
 static const struct fl_siphash_key tag_key = {1, 2};
-static const struct options with_flows = {.flows = FLOWS};
+static const struct options with_flows = {.flows = FLOWS, .check_paths = 3};
 
 /* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 (and the peer mux) an MTU of 600. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
@@ -400,6 +400,15 @@ static uint64_t buffers_out(const struct rack *rack)
 	return rte_mempool_in_use_count(rack->pool);
 }
 
+static uint64_t plain_counted(const struct rack *rack, const char *metric)
+{
+	for (unsigned i = 0; i < plain_counters_count; i++)
+		if (!strcmp(plain_counters[i].metric, metric))
+			return counters_plain(rack->counters, &plain_counters[i]);
+	fail_msg("there is no counter %s", metric);
+	return 0;
+}
+
 static void check_counts(const struct rack *rack)
 {
 	const struct counters *c = rack->counters;
@@ -429,6 +438,8 @@ static void check_counts(const struct rack *rack)
 	for (unsigned v = 0; v < VERDICTS; v++)
 		assert_true(service_drops[v] <= counters_packets(c, v));
 	assert_true(dropped > 0 && dropped < rack->fed);
+	assert_true(plain_counted(rack, "path_checked_packets_total") > rack->fed / 10);
+	assert_int_equal(plain_counted(rack, "path_differences_total"), 0);
 }
 
 static void close_rack(struct rack *rack)

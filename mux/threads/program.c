@@ -11,6 +11,7 @@
 #include "preflight/preflight.h"
 #include "observe/explain.h"
 #include "observe/sampler.h"
+#include "packet/burst.h"
 #include "threads/control_thread.h"
 #include "threads/drain.h"
 #include "threads/worker.h"
@@ -104,7 +105,12 @@ static int start(struct program *p, struct reason *why)
 				     .rings = p->rings,
 				     .sampler = p->sampler,
 				     .front = p->front};
-	int error = worker_rings(p->rings, p->options.workers, why);
+	int error;
+
+	if (p->options.packet_path != PACKET_PATH_AUTO)
+		burst_path = p->options.packet_path == PACKET_PATH_SCALAR ? BURST_SCALAR : BURST_REFERENCE;
+	fprintf(stderr, "mux event=packet_path path=%s\n", burst_path_names[burst_path]);
+	error = worker_rings(p->rings, p->options.workers, why);
 
 	while (!error && p->workers_count < p->options.workers) {
 		error = worker_start(&p->workers[p->workers_count], p->workers_count, &place, why);

@@ -18,10 +18,12 @@
 #include "packet/answer.h"
 #include "packet/burst.h"
 #include "packet/fragments.h"
+#include "packet/path_check.h"
 #include "service/lookup.h"
 #include "observe/sampler.h"
 #include "packet/transport.h"
 #include "steering/steering.h"
+#include "config/options.h"
 #include "threads/front.h"
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
@@ -42,8 +44,11 @@ struct worker {
 	const struct fl_siphash_key *tag_key; /* NULL: packets are not tagged */
 	uint64_t now_ms;                      /* monotonic clock at the start of the poll */
 	struct fragments *fragments;
-	struct sampler *sampler; /* NULL: none */
-	struct front *front;     /* NULL: none */
+	struct sampler *sampler;       /* NULL: none */
+	struct front *front;           /* NULL: none */
+	struct path_check *path_check; /* NULL: none */
+	unsigned check_every;          /* bursts */
+	unsigned until_check;          /* the same */
 	struct steering_states steering;
 	struct limiter echoes;
 	struct limiter errors;
@@ -280,6 +285,19 @@ static __attribute__((noinline)) void serve_front(struct worker *worker, unsigne
 	flush(worker);
 }
 
+/* The debug mode of --check-paths, before the burst is steered. */
+static __attribute__((noinline)) void check_paths(struct worker *worker)
+{
+	struct path_check_result result;
+
+	if (--worker->until_check)
+		return;
+	worker->until_check = worker->check_every;
+	result = path_check(worker->path_check, &worker->burst, burst_steer);
+	counter_add(&worker->counters->checked, result.packets);
+	counter_add(&worker->counters->differed, result.differ);
+}
+
 /* Polls one port; returns the number of packets received. */
 static inline uint16_t serve(struct worker *worker, unsigned index, uint32_t now)
 {
@@ -301,6 +319,8 @@ static inline uint16_t serve(struct worker *worker, unsigned index, uint32_t now
 		if (!burst->count)
 			return (uint16_t)count;
 	}
+	if (unlikely(worker->path_check))
+		check_paths(worker);
 	burst_steer(burst);
 	act(worker, port);
 	serve_fragments(worker, port);
@@ -451,9 +471,19 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 		free(worker);
 		return error;
 	}
+	worker->check_every = worker->until_check = place->options->check_paths;
+	if (worker->check_every)
+		worker->path_check = path_check_new();
+	if (worker->check_every && !worker->path_check) {
+		steering_stop(&worker->steering);
+		fragments_free(worker->fragments);
+		free(worker);
+		return reason_set(why, -ENOMEM, "worker %u: no memory to check paths", index);
+	}
 	worker->burst.steering = &worker->steering;
 	error = pthread_create(&worker->thread, NULL, registered, worker);
 	if (error) {
+		path_check_free(worker->path_check);
 		steering_stop(&worker->steering);
 		fragments_free(worker->fragments);
 		free(worker);
@@ -471,6 +501,7 @@ void worker_stop(struct worker *worker)
 		return;
 	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
 	pthread_join(worker->thread, NULL);
+	path_check_free(worker->path_check);
 	steering_stop(&worker->steering);
 	fragments_free(worker->fragments);
 	free(worker);
