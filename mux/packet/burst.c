@@ -320,6 +320,8 @@ static void steer_general(struct burst *burst)
  */
 static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
+	lanes->low = lanes->steady = 0;
+	lanes->has_rows = lanes->is_unpacked = false;
 	if (unlikely(burst->avoid)) {
 		burst->avoid--;
 		lanes->in = lanes->udp = lanes->syns = 0;
@@ -430,19 +432,20 @@ static void steer_lanes(struct burst *burst)
 	begin(burst);
 	for (uint32_t i = 0; i < LANES; i++)
 		fetch(burst->mbufs[i]);
-	for (uint32_t g = 0; g <= groups; g++) {
+	for (uint32_t g = 0; g < groups; g++) {
 		for (uint32_t i = (g + 1) * LANES; i < (g + 2) * LANES && i < burst->count; i++)
 			fetch(burst->mbufs[i]);
-		if (g < groups)
-			look(burst, g * LANES, &lanes[g], g ? &lanes[g - 1] : NULL);
-		if (!g)
-			continue;
-		lanes_hash(burst, (g - 1) * LANES, &lanes[g - 1]);
-		if (unlikely(lanes[g - 1].low != LANES_ALL)) {
-			lanes_unpack(burst, (g - 1) * LANES, &lanes[g - 1]);
-			complete_head(burst, (g - 1) * LANES, &lanes[g - 1]);
-		}
+		look(burst, g * LANES, &lanes[g], g ? &lanes[g - 1] : NULL);
 	}
+	for (uint32_t g = 0; g + 1 < groups; g += 2)
+		lanes_hash_two(&lanes[g], &lanes[g + 1]);
+	if (groups % 2)
+		lanes_hash(&lanes[groups - 1]);
+	for (uint32_t g = 0; g < groups; g++)
+		if (unlikely(lanes[g].low != LANES_ALL)) {
+			lanes_unpack(burst, g * LANES, &lanes[g]);
+			complete_head(burst, g * LANES, &lanes[g]);
+		}
 	if (whole < burst->count) {
 		burst_classify(burst, whole, burst->count);
 		burst_hash(burst, whole, burst->count);

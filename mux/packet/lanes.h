@@ -61,7 +61,10 @@ bool lanes_has_cpu(void);
 /* The stages for a whole group: packets first to first + LANES - 1. before: the group before, NULL: this is the first. */
 void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before);
 void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes); /* lanes_look() calls it */
-void lanes_hash(struct burst *burst, uint32_t first, struct lanes *lanes);
+void lanes_hash(struct lanes *lanes);
+
+/* The same for two groups: together sooner than one after the other. */
+void lanes_hash_two(struct lanes *a, struct lanes *b);
 
 /* Fills in struct packet of `in`, as the general stages up to here would have. */
 void lanes_unpack(struct burst *burst, uint32_t first, struct lanes *lanes);

@@ -53,35 +53,54 @@ static ISA __m512i crc32(const struct lanes *lanes, __mmask8 whole)
 	return _mm512_load_si512(batch.hash);
 }
 
-/* Of lanes with one service: keys and ring are read once. */
-static inline ISA __m512i hash_one(struct lanes *lanes)
+/* Whether lanes with one service can be hashed; they leave otherwise. */
+static inline bool begin_one(struct lanes *lanes)
 {
 	const struct service *service = lanes->service[0];
 	struct ring *ring = service_ring(service);
-	const __mmask8 whole = service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0;
-	const bool is_siphash = service->hash == FL_HASH_SIPHASH;
-	uint32_t generation;
-	__m512i hash, place;
 
-	if (unlikely(!ring || (lanes->udp && is_special_udp(service)) || (lanes->is_ipv6 && !is_siphash))) {
-		lanes->in = 0;
-		return _mm512_setzero_si512();
-	}
 	lanes->ring[0] = ring;
-	hash = likely(is_siphash) ? siphash(lanes, all(service->key.k0), all(service->key.k1), whole)
-				  : crc32(lanes, whole);
-	generation = ring_generation(ring);
-	place = _mm512_and_si512(hash, all(ring->mask));
-	_mm512_store_si512(lanes->place, _mm512_or_si512(place, all((uint64_t)generation << 32)));
-	lanes->low = service->way == STEERING_LOW_HALF ? lanes->in : 0;
+	if (likely(ring && !(lanes->udp && is_special_udp(service)) &&
+		   !(lanes->is_ipv6 && service->hash != FL_HASH_SIPHASH)))
+		return true;
+	lanes->in = 0;
+	return false;
+}
+
+/* Buckets of lanes with one service, whose hashes are known. */
+static inline ISA void end_one(struct lanes *lanes, __m512i hash)
+{
+	const struct ring *ring = lanes->ring[0];
+	uint32_t generation = ring_generation(ring);
+
+	_mm512_store_si512(lanes->hash, hash);
+	_mm512_store_si512(lanes->place,
+			   _mm512_or_si512(_mm512_and_si512(hash, all(ring->mask)), all((uint64_t)generation << 32)));
+	lanes->low = lanes->service[0]->way == STEERING_LOW_HALF ? lanes->in : 0;
 	rte_prefetch0(ring_backends(ring));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0(&ring->rows[(uint32_t)lanes->place[i]]);
-	return hash;
+}
+
+static inline __mmask8 whole_of(const struct service *service)
+{
+	return service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0;
+}
+
+static inline ISA void hash_one(struct lanes *lanes)
+{
+	const struct service *service = lanes->service[0];
+	const __mmask8 whole = whole_of(service);
+
+	if (unlikely(!begin_one(lanes)))
+		return;
+	end_one(lanes, likely(service->hash == FL_HASH_SIPHASH)
+			   ? siphash(lanes, all(service->key.k0), all(service->key.k1), whole)
+			   : crc32(lanes, whole));
 }
 
 /* Of lanes with several services. */
-static inline ISA __m512i hash_each(struct lanes *lanes)
+static inline ISA void hash_each(struct lanes *lanes)
 {
 	uint64_t k0[LANES] __attribute__((aligned(64))), k1[LANES] __attribute__((aligned(64)));
 	uint32_t in = lanes->in, whole = 0, low = 0;
@@ -118,16 +137,47 @@ static inline ISA __m512i hash_each(struct lanes *lanes)
 		rte_prefetch0(ring_backends(ring));
 		rte_prefetch0(&ring->rows[bucket]);
 	}
-	return hash;
 }
 
-ISA void lanes_hash(struct burst *burst, uint32_t first, struct lanes *lanes)
+ISA void lanes_hash(struct lanes *lanes)
 {
-	(void)burst;
-	(void)first;
-	lanes->low = lanes->steady = 0;
-	lanes->has_rows = lanes->is_unpacked = false;
-	if (lanes->in)
-		_mm512_store_si512(lanes->hash, likely(lanes->is_one) ? hash_one(lanes) : hash_each(lanes));
+	if (!lanes->in)
+		return;
+	if (likely(lanes->is_one))
+		hash_one(lanes);
+	else
+		hash_each(lanes);
+}
+
+/* Whether a group has one service, and its keys are two words for SipHash, as most have. */
+static inline bool is_usual(const struct lanes *lanes)
+{
+	return lanes->in && lanes->is_one && !lanes->is_ipv6 && lanes->service[0]->hash == FL_HASH_SIPHASH;
+}
+
+static inline ISA struct lanes_siphash begin_siphash(const struct lanes *lanes)
+{
+	const struct service *service = lanes->service[0];
+
+	return lanes_siphash_begin(all(service->key.k0), all(service->key.k1));
+}
+
+ISA void lanes_hash_two(struct lanes *a, struct lanes *b)
+{
+	struct lanes_siphash x, y;
+
+	if (unlikely(!is_usual(a) || !is_usual(b) || !begin_one(a) || !begin_one(b))) {
+		lanes_hash(a);
+		lanes_hash(b);
+		return;
+	}
+	x = begin_siphash(a);
+	y = begin_siphash(b);
+	lanes_siphash_add_two(&x, _mm512_load_si512(a->key[0]), &y, _mm512_load_si512(b->key[0]));
+	lanes_siphash_add_two(&x, last_word(a, whole_of(a->service[0]), 8, FL_KEY_IPV4_LEN), &y,
+			      last_word(b, whole_of(b->service[0]), 8, FL_KEY_IPV4_LEN));
+	lanes_siphash_end_two(&x, &y);
+	end_one(a, (__m512i)(x.v0 ^ x.v1 ^ x.v2 ^ x.v3));
+	end_one(b, (__m512i)(y.v0 ^ y.v1 ^ y.v2 ^ y.v3));
 }
 #endif
