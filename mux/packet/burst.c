@@ -456,6 +456,8 @@ static void steer_lanes(struct burst *burst)
 		rows_of(burst, g * LANES, &lanes[g]);
 	if (whole < burst->count)
 		burst_rows(burst, whole, burst->count);
+	for (uint32_t g = 0; unlikely(burst->tag_key) && g < groups; g += 2)
+		lanes_tag_two(burst->tag_key, &lanes[g], &lanes[g + 1 < groups ? g + 1 : g]);
 	for (uint32_t g = 0; g < groups; g++)
 		encap_of(burst, g * LANES, &lanes[g]);
 	if (whole < burst->count)

@@ -35,7 +35,9 @@ struct lanes {
 	uint64_t hash[LANES] __attribute__((aligned(64)));
 	uint64_t place[LANES] __attribute__((aligned(64))); /* bucket, and above it generation */
 	uint64_t frame_len[LANES] __attribute__((aligned(64)));
-	uint64_t line[LANES] __attribute__((aligned(64)));           /* addresses of struct backend; of `steady` */
+	uint64_t line[LANES] __attribute__((aligned(64))); /* addresses of struct backend; of `steady` */
+	uint64_t tag[LANES]
+	    __attribute__((aligned(64))); /* of `steady`, in network byte order; set by lanes_tag_two() */
 	fl_row rows[LANES] __attribute__((aligned(64)));             /* if has_rows */
 	struct service *service[LANES] __attribute__((aligned(64))); /* [0] alone if is_one */
 	struct ring *ring[LANES] __attribute__((aligned(64)));       /* the same */
@@ -71,6 +73,9 @@ void lanes_unpack(struct burst *burst, uint32_t first, struct lanes *lanes);
 
 /* For a group all of whose packets are in `low` and have one service; the same as burst_rows(). */
 void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes);
+
+/* The tags of two groups' headers, as far as they are GUE's (fairlead/tag.h); both may be one. Comes before encap. */
+void lanes_tag_two(const struct fl_siphash_key *key, struct lanes *a, struct lanes *b);
 
 /*
  * Writes the headers of `steady` as far as they are plain; returns those that were written. Unpacks the group if others

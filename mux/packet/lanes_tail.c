@@ -87,6 +87,7 @@ enum {
 	AT_OPTION_GENERATION = AT_IP + FL_IPIP_AT_GENERATION,
 	TAGGED_LEN = GUE_PLAIN_LEN + FL_STEER_TAG_LEN,
 	IPIP_LEN = AT_IP + FL_IPIP_LEN,
+	TAG_WORDS = FL_TAG_MESSAGE_LEN / 8 + 1,
 };
 
 /* Bytes of a header in which packets differ, and of the templates that are none of these. */
@@ -190,40 +191,47 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
 }
 
-/* The tags of the lanes' headers (fairlead/tag.h), in network byte order. */
-static ISA void make_tags(const struct lanes *lanes, uint32_t written, const struct fl_siphash_key *key,
-			  uint64_t tags[LANES])
+/* The message of fairlead/tag.h for headers without flags but TAG, in words, the last of which is its length. */
+static inline ISA void make_message(const struct lanes *lanes, __m512i words[TAG_WORDS])
 {
-	const __m512i mapped = all(0xffff0000);
-	__m512i addresses = _mm512_load_si512(lanes->key[0]), place = swap32(_mm512_load_si512(lanes->place)), steer,
-		tag;
+	const __m512i mapped = all(0xffff0000), zero = _mm512_setzero_si512();
+	__m512i addresses = _mm512_load_si512(lanes->key[0]), place = swap32(_mm512_load_si512(lanes->place)), steer;
 	uint32_t steers[LANES] __attribute__((aligned(32)));
-	struct lanes_siphash hash = lanes_siphash_begin(all(key->k0), all(key->k1));
 
 	for (uint32_t i = 0; i < LANES; i++) {
 		steers[i] = 0;
-		if (written >> i & 1)
+		if (lanes->steady >> i & 1)
 			memcpy(&steers[i], line_of(lanes, i)->outer.head + AT_GUE + FL_STEER_AT_VERSION, 4);
 	}
 	steer = _mm512_cvtepu32_epi64(_mm256_load_si256((const __m256i *)(const void *)steers));
 	steer = _mm512_or_si512(steer, all(FL_STEER_TAG << 8));
-	lanes_siphash_add(&hash, _mm512_or_si512(steer, _mm512_slli_epi64(place, 32)));
-	lanes_siphash_add(&hash, _mm512_srli_epi64(place, 32)); /* no move */
-	lanes_siphash_add(&hash, _mm512_setzero_si512());
-	lanes_siphash_add(&hash, _mm512_setzero_si512());
+	words[0] = _mm512_or_si512(steer, _mm512_slli_epi64(place, 32));
+	words[1] = _mm512_srli_epi64(place, 32); /* and no move */
+	words[2] = words[3] = zero;
 	if (lanes->is_ipv6) {
 		for (int i = 0; i < 4; i++)
-			lanes_siphash_add(&hash, _mm512_load_si512(lanes->addresses6[i]));
+			words[4 + i] = _mm512_load_si512(lanes->addresses6[i]);
 	} else {
-		lanes_siphash_add(&hash, _mm512_setzero_si512());
-		lanes_siphash_add(&hash, _mm512_or_si512(_mm512_slli_epi64(addresses, 32), mapped));
-		lanes_siphash_add(&hash, _mm512_setzero_si512());
-		lanes_siphash_add(&hash, _mm512_ternarylogic_epi64(addresses, all(0xffffffff00000000), mapped, 0xea));
+		words[4] = words[6] = zero;
+		words[5] = _mm512_or_si512(_mm512_slli_epi64(addresses, 32), mapped);
+		words[7] = _mm512_ternarylogic_epi64(addresses, all(0xffffffff00000000), mapped, 0xea);
 	}
-	lanes_siphash_add(&hash, _mm512_load_si512(lanes->key[1]));
-	lanes_siphash_add(&hash, all((uint64_t)FL_TAG_MESSAGE_LEN << 56));
-	tag = lanes_siphash_end(&hash);
-	_mm512_store_si512(tags, swap64(tag));
+	words[8] = _mm512_load_si512(lanes->key[1]);
+	words[9] = all((uint64_t)FL_TAG_MESSAGE_LEN << 56);
+}
+
+ISA void lanes_tag_two(const struct fl_siphash_key *key, struct lanes *a, struct lanes *b)
+{
+	struct lanes_siphash x = lanes_siphash_begin(all(key->k0), all(key->k1)), y = x;
+	__m512i of_a[TAG_WORDS], of_b[TAG_WORDS];
+
+	make_message(a, of_a);
+	make_message(b, of_b);
+	for (int i = 0; i < TAG_WORDS; i++)
+		lanes_siphash_add_two(&x, of_a[i], &y, of_b[i]);
+	lanes_siphash_end_two(&x, &y);
+	_mm512_store_si512(a->tag, swap64((__m512i)(x.v0 ^ x.v1 ^ x.v2 ^ x.v3)));
+	_mm512_store_si512(b->tag, swap64((__m512i)(y.v0 ^ y.v1 ^ y.v2 ^ y.v3)));
 }
 
 static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burst *burst, uint32_t first,
@@ -233,14 +241,12 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 	const __mmask64 where = form == FORM_IPIP ? IPIP_WHERE : GUE_WHERE;
 	const uint32_t len = form_len(form);
 	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
-	uint64_t place[LANES] __attribute__((aligned(64))), tags[LANES] __attribute__((aligned(64)));
+	uint64_t place[LANES] __attribute__((aligned(64)));
 	__m128i fields[LANES] __attribute__((aligned(64)));
 	uint16_t lens[LANES] __attribute__((aligned(16)));
 	uint8_t port = written ? line_of(lanes, (uint32_t)__builtin_ctz(written))->port : 0, differs = 0;
 
 	make_fields(lanes, form, total, load_sums(lanes, written), fields);
-	if (form == FORM_TAGGED)
-		make_tags(lanes, written, burst->tag_key, tags);
 	_mm_store_si128((__m128i *)(void *)lens, _mm512_cvtepi64_epi16(_mm512_add_epi64(total, all(len))));
 	_mm512_store_si512(place, swap32(_mm512_load_si512(lanes->place)));
 	for (uint32_t i = 0; i < LANES; i++) {
@@ -261,7 +267,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 		if (form != FORM_IPIP)
 			memcpy(out + AT_BUCKET, &place[i], sizeof(place[i]));
 		if (form == FORM_TAGGED)
-			memcpy(out + GUE_PLAIN_LEN, &tags[i], sizeof(tags[i]));
+			memcpy(out + GUE_PLAIN_LEN, &lanes->tag[i], sizeof(lanes->tag[i]));
 		if (lanes->is_unpacked)
 			burst->packets[first + i].port = line->port; /* overwrites the table of backends (union) */
 		differs |= line->port ^ port;
