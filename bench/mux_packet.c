@@ -11,7 +11,8 @@
  * gives each row PASS packets, so that a disturbance affects all rows. The result is the median run, with the fastest
  * and slowest beside it; time is the thread's own, so that other load on the machine counts little. A row's ratio to
  * the first one is the median of the ratios of each run. The stages are measured separately, by time stamps around each
- * stage of each group, whose own cost is measured and subtracted; the result is the median burst. There a stage has all
+ * stage of each group, whose own cost is measured and subtracted; the result is the median burst. They are those of the
+ * scalar path: lanes (mux/packet/lanes.h) have other stages, too short for time stamps. There a stage has all
  * 32 packets at once, so that the sum of the stages exceeds the whole where they wait for memory.
  *
  * Othello's arrays have room for as many connections as there are flows, with random cells: what they cost does not

@@ -234,6 +234,15 @@ ISA void lanes_tag_two(const struct fl_siphash_key *key, struct lanes *a, struct
 	_mm512_store_si512(b->tag, swap64((__m512i)(y.v0 ^ y.v1 ^ y.v2 ^ y.v3)));
 }
 
+/* Bucket and generation in network byte order, by one store: single lanes come from memory, where both are in one word. */
+static inline void store_place(uint8_t *at, uint64_t place)
+{
+	uint64_t swapped = __builtin_bswap64(place);
+
+	swapped = swapped << 32 | swapped >> 32;
+	memcpy(at, &swapped, sizeof(swapped));
+}
+
 static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burst *burst, uint32_t first,
 								     struct lanes *lanes, enum form form,
 								     uint32_t written)
@@ -241,14 +250,10 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 	const __mmask64 where = form == FORM_IPIP ? IPIP_WHERE : GUE_WHERE;
 	const uint32_t len = form_len(form);
 	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
-	uint64_t place[LANES] __attribute__((aligned(64)));
 	__m128i fields[LANES] __attribute__((aligned(64)));
-	uint16_t lens[LANES] __attribute__((aligned(16)));
 	uint8_t port = written ? line_of(lanes, (uint32_t)__builtin_ctz(written))->port : 0, differs = 0;
 
 	make_fields(lanes, form, total, load_sums(lanes, written), fields);
-	_mm_store_si128((__m128i *)(void *)lens, _mm512_cvtepi64_epi16(_mm512_add_epi64(total, all(len))));
-	_mm512_store_si512(place, swap32(_mm512_load_si512(lanes->place)));
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct backend *line = line_of(lanes, i);
 		struct rte_mbuf *mbuf = burst->mbufs[first + i];
@@ -260,12 +265,12 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 		header = _mm512_mask_expand_epi8(_mm512_load_si512(line), where,
 						 _mm512_castsi128_si512(fields[(i & 1) * 4 + i / 2]));
 		mbuf->data_off = (uint16_t)(mbuf->data_off - (len - AT_IP));
-		mbuf->data_len = lens[i];
-		mbuf->pkt_len = lens[i];
+		mbuf->data_len = (uint16_t)((lanes->word[i] >> 48) + len);
+		mbuf->pkt_len = mbuf->data_len;
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		_mm512_mask_storeu_epi8(out, WHOLE, header);
 		if (form != FORM_IPIP)
-			memcpy(out + AT_BUCKET, &place[i], sizeof(place[i]));
+			store_place(out + AT_BUCKET, lanes->place[i]);
 		if (form == FORM_TAGGED)
 			memcpy(out + GUE_PLAIN_LEN, &lanes->tag[i], sizeof(lanes->tag[i]));
 		if (lanes->is_unpacked)
