@@ -3,13 +3,14 @@
  * What the server's XDP program costs a packet, by BPF_PROG_TEST_RUN with real sockets behind it, and what a million
  * remembered buckets cost in memory. Run as root.
  *
- *	server_bpf [--runs N] [--packets N] [--json FILE]
+ *	server_bpf [--runs N] [--packets N] [--row TEXT] [--json FILE]
  *
- * Two numbers a row. "loop" is the kernel's own repetition of one packet, everything in the first-level cache; it is
- * possible only where the packet leaves as it came. "single" hands the packet over anew each time, with a system call
- * between two packets, which leaves the caches as a busy host might; an empty program measured in the same way is
- * taken off. Both are medians of `runs` runs over `packets` packets, all rows in turns; the fastest and slowest run
- * stand beside "single".
+ * Two numbers a row. "loop" repeats one packet, everything in the first-level cache (server_looped.h). "single" hands the
+ * packet over anew each time, with a system call between two packets, which leaves the caches as a busy host might. From
+ * both an empty program measured in the same way is taken off. They are medians of `runs` runs over `packets` packets, all
+ * rows in turns; the fastest and slowest run stand beside "single". The first row is the empty program in the loop: what
+ * the kernel's repetition and putting the packet back cost, and no other row has in it. --row: only rows whose names
+ * contain the text.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,28 +24,33 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "server_looped.h"
 #include "skeleton.h"
 #include "tests/rig.h"
 
+#define MEMORY_ROW "a million remembered buckets"
+
 enum {
 	RUNS_MAX = 101,
-	PACKETS_MAX = 100000000,
+	PACKETS_MAX = 10000000,
 	BATCH = 65536,
 	WARM_UP = 1000,
+	LOOP_MORE = 10,  /* packets of the loop for each single one, which takes as long */
 	HELD_AGE = 3600, /* seconds since the move of a held bucket */
 };
 
 struct bench {
 	unsigned int runs, packets;
-	const char *json;
+	const char *json, *row;
 	struct fl_server *plain, *tagged; /* without and with the cluster's key */
 	int empty;                        /* a program that does nothing */
+	struct looped *looped;
 };
 
 struct result {
 	const char *name;
 	double single, fastest, slowest;
-	double loop; /* 0: not possible */
+	double loop;
 };
 
 struct subject {
@@ -52,7 +58,7 @@ struct subject {
 	void (*make)(struct packet *packet);
 	const char *remembered; /* the bucket has moved, and memory knows this owner before; NULL if not */
 	bool is_held;           /* it moved long ago */
-	bool is_looped, is_tagged;
+	bool is_tagged;
 	int action;
 	const struct fl_load_setting *load; /* of the service; NULL if nobody set it */
 };
@@ -261,36 +267,37 @@ static const struct fl_load_setting adapts = {
 static const struct fl_load_setting refuses = {.busy = 1, .threshold = 1, .policy = FL_LOAD_STATIC};
 
 static const struct subject subjects[] = {
-    {"pass: not ours", not_ours_make, NULL, false, true, false, XDP_PASS, NULL},
-    {"drop: untrusted", stranger_make, NULL, false, true, false, XDP_DROP, NULL},
-    {"drop: stale", stale_make, NULL, false, true, false, XDP_DROP, NULL},
-    {"deliver: SYN", syn_make, NULL, false, false, false, XDP_PASS, NULL},
-    {"deliver: SYN, second bucket", second_syn_make, NULL, false, false, false, XDP_PASS, NULL},
-    {"deliver: SYN, load is set", syn_make, NULL, false, false, false, XDP_PASS, &takes},
-    {"deliver: SYN, second bucket, static", second_syn_make, NULL, false, false, false, XDP_PASS, &takes},
-    {"deliver: SYN, second bucket, dynamic", second_syn_make, NULL, false, false, false, XDP_PASS, &adapts},
-    {"pass on: SYN, refused", second_syn_make, NULL, false, false, false, XDP_TX, &refuses},
-    {"drop: SYN, VIP missing", foreign_syn_make, NULL, false, true, false, XDP_DROP, NULL},
-    {"the same, second bucket", foreign_second_make, NULL, false, true, false, XDP_DROP, NULL},
-    {"the same, second bucket, static", foreign_second_make, NULL, false, true, false, XDP_DROP, &takes},
-    {"the same, second bucket, dynamic", foreign_second_make, NULL, false, true, false, XDP_DROP, &adapts},
-    {"deliver: local socket", established_make, NULL, false, false, false, XDP_PASS, NULL},
-    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, false, XDP_PASS, NULL},
-    {"deliver: local socket, tagged", established_tagged_make, NULL, false, false, true, XDP_PASS, NULL},
-    {"chain: from memory", unknown_make, "10.1.0.21", false, false, false, XDP_TX, NULL},
-    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, false, XDP_TX, NULL},
-    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, false, XDP_TX, NULL},
-    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, false, true, XDP_TX, NULL},
-    {"deliver: local socket, bucket held", established_held_make, "10.1.0.21", true, false, false, XDP_PASS, NULL},
-    {"chain: held, told by the packet", held_make, "10.1.0.21", true, false, false, XDP_TX, NULL},
-    {"chain: held, from memory", unknown_make, "10.1.0.21", true, false, false, XDP_TX, NULL},
-    {"deliver: local socket, second bucket", second_established_make, NULL, false, false, false, XDP_PASS, NULL},
-    {"pass on: to the second bucket's owner", second_make, NULL, false, false, false, XDP_TX, NULL},
-    {"chain: by our own second bucket", second_own_make, NULL, false, false, false, XDP_TX, NULL},
+    {"pass: not ours", not_ours_make, NULL, false, false, XDP_PASS, NULL},
+    {"drop: untrusted", stranger_make, NULL, false, false, XDP_DROP, NULL},
+    {"drop: stale", stale_make, NULL, false, false, XDP_DROP, NULL},
+    {"deliver: SYN", syn_make, NULL, false, false, XDP_PASS, NULL},
+    {"deliver: SYN, second bucket", second_syn_make, NULL, false, false, XDP_PASS, NULL},
+    {"deliver: SYN, load is set", syn_make, NULL, false, false, XDP_PASS, &takes},
+    {"deliver: SYN, second bucket, static", second_syn_make, NULL, false, false, XDP_PASS, &takes},
+    {"deliver: SYN, second bucket, dynamic", second_syn_make, NULL, false, false, XDP_PASS, &adapts},
+    {"pass on: SYN, refused", second_syn_make, NULL, false, false, XDP_TX, &refuses},
+    {"drop: SYN, VIP missing", foreign_syn_make, NULL, false, false, XDP_DROP, NULL},
+    {"the same, second bucket", foreign_second_make, NULL, false, false, XDP_DROP, NULL},
+    {"the same, second bucket, static", foreign_second_make, NULL, false, false, XDP_DROP, &takes},
+    {"the same, second bucket, dynamic", foreign_second_make, NULL, false, false, XDP_DROP, &adapts},
+    {"deliver: local socket", established_make, NULL, false, false, XDP_PASS, NULL},
+    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, XDP_PASS, NULL},
+    {"deliver: local socket, tagged", established_tagged_make, NULL, false, true, XDP_PASS, NULL},
+    {"chain: from memory", unknown_make, "10.1.0.21", false, false, XDP_TX, NULL},
+    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, XDP_TX, NULL},
+    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, XDP_TX, NULL},
+    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, true, XDP_TX, NULL},
+    {"deliver: local socket, bucket held", established_held_make, "10.1.0.21", true, false, XDP_PASS, NULL},
+    {"chain: held, told by the packet", held_make, "10.1.0.21", true, false, XDP_TX, NULL},
+    {"chain: held, from memory", unknown_make, "10.1.0.21", true, false, XDP_TX, NULL},
+    {"deliver: local socket, second bucket", second_established_make, NULL, false, false, XDP_PASS, NULL},
+    {"pass on: to the second bucket's owner", second_make, NULL, false, false, XDP_TX, NULL},
+    {"chain: by our own second bucket", second_own_make, NULL, false, false, XDP_TX, NULL},
 };
 
 enum {
 	SUBJECTS = sizeof(subjects) / sizeof(subjects[0]),
+	ROWS = 1 + SUBJECTS, /* with the empty program's */
 };
 
 static int compare(const void *a, const void *b)
@@ -337,8 +344,15 @@ static void memory_prepare(struct fl_server *program, const char *remembered, fl
 	rig_generation_set(program, RIG_GENERATION);
 }
 
-/* One run over a subject's packets; loop: 0 if it is not possible. */
-static void run_once(const struct bench *bench, const struct subject *subject, double *single, double *loop)
+/* Of one packet in the loop. */
+static double looped(const struct bench *bench, int program, const struct packet *packet, int action)
+{
+	return call(looped_prepare(bench->looped, program, packet), packet, bench->packets * LOOP_MORE, action);
+}
+
+/* One run over a subject's packets; *frame: of the empty program in the loop. */
+static void run_once(const struct bench *bench, const struct subject *subject, double *single, double *loop,
+		     double *frame)
 {
 	struct fl_server *server = subject->is_tagged ? bench->tagged : bench->plain;
 	int program = bpf_program__fd(server->progs.fairlead_server);
@@ -351,28 +365,40 @@ static void run_once(const struct bench *bench, const struct subject *subject, d
 	singles(program, &packet, WARM_UP, subject->action);
 	empty = singles(bench->empty, &packet, bench->packets, XDP_PASS);
 	*single = singles(program, &packet, bench->packets, subject->action) - empty;
-	*loop = subject->is_looped ? call(program, &packet, bench->packets, subject->action) : 0;
+	*frame = looped(bench, bench->empty, &packet, XDP_PASS);
+	*loop = looped(bench, program, &packet, subject->action) - *frame;
 }
 
-/* The subjects in turns, so that what else the machine does meets all of them. */
-static void measure(const struct bench *bench, struct result results[SUBJECTS])
+static bool is_wanted(const struct bench *bench, const char *name)
 {
-	static double single[SUBJECTS][RUNS_MAX], loop[SUBJECTS][RUNS_MAX];
+	return !bench->row || strstr(name, bench->row);
+}
+
+/* The subjects in turns, so that what else the machine does meets all of them. Returns how many rows there are. */
+static size_t measure(const struct bench *bench, struct result results[ROWS])
+{
+	static double single[SUBJECTS][RUNS_MAX], loop[SUBJECTS][RUNS_MAX], frame[SUBJECTS * RUNS_MAX];
+	size_t n, rows = 0, frames = 0;
 	unsigned int run;
-	size_t n;
 
 	for (run = 0; run < bench->runs; run++)
 		for (n = 0; n < SUBJECTS; n++)
-			run_once(bench, &subjects[n], &single[n][run], &loop[n][run]);
+			if (is_wanted(bench, subjects[n].name))
+				run_once(bench, &subjects[n], &single[n][run], &loop[n][run], &frame[frames++]);
+	qsort(frame, frames, sizeof(double), compare);
+	results[rows++] = (struct result){.name = "an empty program", .loop = frame[frames / 2]};
 	for (n = 0; n < SUBJECTS; n++) {
+		if (!is_wanted(bench, subjects[n].name))
+			continue;
 		qsort(single[n], bench->runs, sizeof(double), compare);
 		qsort(loop[n], bench->runs, sizeof(double), compare);
-		results[n] = (struct result){.name = subjects[n].name,
-					     .single = single[n][bench->runs / 2],
-					     .fastest = single[n][0],
-					     .slowest = single[n][bench->runs - 1],
-					     .loop = loop[n][bench->runs / 2]};
+		results[rows++] = (struct result){.name = subjects[n].name,
+						  .single = single[n][bench->runs / 2],
+						  .fastest = single[n][0],
+						  .slowest = single[n][bench->runs - 1],
+						  .loop = loop[n][bench->runs / 2]};
 	}
+	return rows;
 }
 
 static int empty_load(void)
@@ -381,7 +407,9 @@ static int empty_load(void)
 	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS},
 	    {.code = BPF_JMP | BPF_EXIT},
 	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "empty", "GPL", instructions, 2, NULL);
+	/* for frames in several buffers, as the server's: else the loop could not call it */
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .prog_flags = BPF_F_XDP_HAS_FRAGS, .expected_attach_type = BPF_XDP);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "empty", "GPL", instructions, 2, &options);
 
 	if (fd < 0)
 		die("cannot load an empty program");
@@ -431,14 +459,11 @@ static void print_table(const struct result *results, size_t count, double megab
 
 	printf("%-38s %8s %8s %8s %8s\n", "ns per packet", "single", "fastest", "slowest", "loop");
 	for (i = 0; i < count; i++) {
-		printf("%-38s %8.0f %8.0f %8.0f ", results[i].name, results[i].single, results[i].fastest,
-		       results[i].slowest);
-		if (results[i].loop > 0)
-			printf("%8.0f\n", results[i].loop);
-		else
-			printf("%8s\n", "-");
+		printf("%-38s %8.0f %8.0f %8.0f %8.1f\n", results[i].name, results[i].single, results[i].fastest,
+		       results[i].slowest, results[i].loop);
 	}
-	printf("%-38s %8.0f MB\n", "a million remembered buckets", megabytes);
+	if (megabytes > 0)
+		printf("%-38s %8.0f MB\n", MEMORY_ROW, megabytes);
 }
 
 static void print_json(const struct bench *bench, const struct result *results, size_t count, double megabytes)
@@ -475,9 +500,10 @@ static unsigned int number(const char *flag, const char *text, unsigned long max
 int main(int argc, char **argv)
 {
 	struct bench bench = {.runs = 5, .packets = 1000000};
-	struct result results[SUBJECTS];
+	struct result results[ROWS];
 	struct config config = rig_config_both();
 	double megabytes;
+	size_t rows;
 	int i;
 
 	for (i = 1; i < argc; i += 2) {
@@ -485,10 +511,12 @@ int main(int argc, char **argv)
 			bench.runs = number(argv[i], argv[i + 1], RUNS_MAX);
 		else if (i + 1 < argc && !strcmp(argv[i], "--packets"))
 			bench.packets = number(argv[i], argv[i + 1], PACKETS_MAX);
+		else if (i + 1 < argc && !strcmp(argv[i], "--row"))
+			bench.row = argv[i + 1];
 		else if (i + 1 < argc && !strcmp(argv[i], "--json"))
 			bench.json = argv[i + 1];
 		else
-			die("allowed: --runs 1..101, --packets 1..100000000, --json FILE");
+			die("allowed: --runs 1..101, --packets 1..10000000, --row TEXT, --json FILE");
 	}
 	rig_open();
 	bench.plain = rig_load(&config);
@@ -496,13 +524,17 @@ int main(int argc, char **argv)
 	config.program.tag_key = tag_key;
 	bench.tagged = rig_load(&config);
 	bench.empty = empty_load();
-	measure(&bench, results);
-	megabytes = memory_megabytes(&bench);
-	print_table(results, SUBJECTS, megabytes);
+	bench.looped = looped_open();
+	rows = measure(&bench, results);
+	if (rows == 1 && !is_wanted(&bench, MEMORY_ROW))
+		die("--row: no row's name contains it; without --row all are printed");
+	megabytes = is_wanted(&bench, MEMORY_ROW) ? memory_megabytes(&bench) : 0;
+	print_table(results, rows, megabytes);
 	if (bench.json)
-		print_json(&bench, results, SUBJECTS, megabytes);
+		print_json(&bench, results, rows, megabytes);
 	program_close(bench.plain);
 	program_close(bench.tagged);
+	looped_close(bench.looped);
 	close(bench.empty);
 	return 0;
 }
