@@ -2,8 +2,8 @@
 /*
  * What happens after the verdict. Each exit increments its counter and returns the XDP action.
  *
- * Sending on, to chain or to pass on, takes the next hop's MAC from the kernel's tables (bpf_fib_lookup, which requires forwarding on the
- * interface). If the neighbour is not resolved yet, the rewritten packet is passed to the kernel. The kernel queues it,
+ * Sending on, to chain or to pass on, takes the next hop's MAC from the kernel's tables (bpf_fib_lookup, which requires
+ * forwarding on the interface), or remembers it from there (hop.bpf.h). If the neighbour is not resolved yet, the rewritten packet is passed to the kernel. The kernel queues it,
  * resolves the neighbour and sends it; later packets find the MAC. Such a packet keeps its outer source: the kernel
  * would drop one with its own address as a martian, and the receiver trusts the mux as much as this server. If the
  * outer family changes, our own address is the source: IPv6 forwards it, IPv4 only with accept_local, which the
@@ -16,6 +16,7 @@
 #ifndef FAIRLEAD_ACT_BPF_H
 #define FAIRLEAD_ACT_BPF_H
 
+#include "hop.bpf.h"
 #include "wire.bpf.h"
 
 enum {
@@ -32,13 +33,26 @@ struct {
 	__type(value, __u64);
 } asked SEC(".maps");
 
-struct macs {
-	__u8 destination[ETH_ALEN];
-	__u8 source[ETH_ALEN];
-};
-
 _Static_assert(sizeof(struct macs) + sizeof(__be16) == sizeof(struct ethhdr),
 	       "an Ethernet header begins with both MACs");
+
+/* Both MACs of the header at `at`. */
+static __always_inline struct macs macs_load(const void *at)
+{
+	const __u16 *words = at;
+
+	return (struct macs){{words[0], words[1], words[2], words[3], words[4], words[5]}};
+}
+
+static __always_inline void macs_store(void *at, const struct macs *macs)
+{
+	__u16 *words = at;
+	int i;
+
+#pragma unroll
+	for (i = 0; i < 6; i++)
+		words[i] = macs->words[i];
+}
 
 static __always_inline int drop(enum fl_counter why)
 {
@@ -106,8 +120,8 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
 	if (!ecn_carry(ctx, outer, inner, is_ipv4))
 		return drop(FL_COUNTER_DROP_CONGESTED);
-	__builtin_memcpy(&macs, eth, sizeof(macs));
-	__builtin_memcpy(moved, &macs, sizeof(macs));
+	macs = macs_load(eth);
+	macs_store(moved, &macs);
 	moved->h_proto = is_ipv4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
 	if (bpf_xdp_adjust_head(ctx, (int)delta))
 		return drop(FL_COUNTER_DROP_NO_ROOM);
@@ -128,11 +142,13 @@ static __always_inline bool neighbour_may_be_asked(const struct fl_address *next
 
 /* Looks up the route to the next owner; returns bpf_fib_lookup's result. */
 static __always_inline long onward_route(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *source,
-					 const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
+					 const struct fl_address *next, bool to_ipv6, __u32 len,
+					 struct bpf_fib_lookup *fib)
 {
+	__builtin_memset(fib, 0, sizeof(*fib));
 	fib->family = to_ipv6 ? FL_FLOW_IPV6 : FL_FLOW_IPV4;
 	encap_route_fill(outer, fib);
-	fib->tot_len = outer->payload_len + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN);
+	fib->tot_len = len;
 	fib->ifindex = ctx->ingress_ifindex;
 	if (to_ipv6) {
 		__builtin_memcpy(fib->ipv6_src, source, sizeof(fib->ipv6_src));
@@ -153,7 +169,7 @@ static __always_inline bool onward_write(struct xdp_md *ctx, const struct macs *
 
 	if (!encap_send_on(encap, (__u8 *)(eth + 1), packet_end(ctx), how, to_ipv6, class, source, next, tagged))
 		return false;
-	__builtin_memcpy(eth, macs, sizeof(*macs));
+	macs_store(eth, macs);
 	eth->h_proto = to_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	return true;
 }
@@ -169,16 +185,16 @@ static __always_inline int send_on(struct xdp_md *ctx, const struct outer *outer
 				   __u32 how, struct scratch *scratch)
 {
 	bool to_ipv6 = !fl_address_is_ipv4(next);
-	__u32 ip_len = to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN;
-	struct bpf_fib_lookup *fib = &scratch->fib;
+	__u32 ip_len = to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN, len = outer->payload_len + ip_len;
+	__u32 ingress = ctx->ingress_ifindex, spread, egress;
 	struct fl_address *source = &scratch->source;
 	bool is_passed = !(how & ONWARD_CHAIN), by_kernel = false;
 	bool is_refused = scratch->in.packet == FL_PACKET_REFUSED;
 	struct ethhdr *eth = packet_start(ctx);
 	__u8 class = outer->class;
+	struct hop *hop;
 	struct macs macs;
 
-	__builtin_memset(fib, 0, sizeof(*fib));
 	if (fl_verdict_is_late(&scratch->in))
 		how |= ONWARD_LATE;
 	*source = config_self(to_ipv6);
@@ -186,24 +202,30 @@ static __always_inline int send_on(struct xdp_md *ctx, const struct outer *outer
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
 	if ((void *)(eth + 1) > packet_end(ctx))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: outer_parse() has checked it */
-	switch (onward_route(ctx, outer, source, next, to_ipv6, fib)) {
-	case BPF_FIB_LKUP_RET_SUCCESS:
-		__builtin_memcpy(macs.destination, fib->dmac, ETH_ALEN);
-		__builtin_memcpy(macs.source, fib->smac, ETH_ALEN);
-		break;
-	case BPF_FIB_LKUP_RET_NO_NEIGH:
-		if (is_refused && !neighbour_may_be_asked(next))
-			return ONWARD_NOWHERE;
-		__builtin_memcpy(&macs, eth, sizeof(macs));
-		if (outer->is_ipv6 == to_ipv6)
-			*source = outer->source;
-		by_kernel = true;
-		break;
-	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
-		return is_refused ? ONWARD_NOWHERE : drop(FL_COUNTER_DROP_CHAIN_TOO_BIG);
-	default:
-		return is_refused ? ONWARD_NOWHERE : drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
+	spread = encap_spread(outer);
+	hop = hop_at(next, spread);
+	if (!hop)
+		return drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE); /* never: each slot exists */
+	if (!hop_counts(hop, next, ingress, spread, len)) {
+		switch (onward_route(ctx, outer, source, next, to_ipv6, len, &scratch->fib)) {
+		case BPF_FIB_LKUP_RET_SUCCESS:
+			hop_remember(hop, next, ingress, spread, &scratch->fib);
+			break;
+		case BPF_FIB_LKUP_RET_NO_NEIGH:
+			if (is_refused && !neighbour_may_be_asked(next))
+				return ONWARD_NOWHERE;
+			if (outer->is_ipv6 == to_ipv6)
+				*source = outer->source;
+			by_kernel = true;
+			break;
+		case BPF_FIB_LKUP_RET_FRAG_NEEDED:
+			return is_refused ? ONWARD_NOWHERE : drop(FL_COUNTER_DROP_CHAIN_TOO_BIG);
+		default:
+			return is_refused ? ONWARD_NOWHERE : drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
+		}
 	}
+	macs = by_kernel ? macs_load(eth) : hop->macs;
+	egress = hop->egress;
 	if (outer->ip_len != ip_len && bpf_xdp_adjust_head(ctx, (int)outer->ip_len - (int)ip_len))
 		return drop(FL_COUNTER_DROP_NO_ROOM);
 	if (!onward_write(ctx, &macs, outer->encap, how, class, to_ipv6, source, next, &scratch->tagged))
@@ -213,9 +235,9 @@ static __always_inline int send_on(struct xdp_md *ctx, const struct outer *outer
 		return XDP_PASS;
 	}
 	count(is_passed ? FL_COUNTER_PASS_ON : FL_COUNTER_CHAIN);
-	if (fib->ifindex == ctx->ingress_ifindex && !config.redirect)
+	if (egress == ingress && !config.redirect)
 		return XDP_TX;
-	return (int)bpf_redirect(fib->ifindex, 0);
+	return (int)bpf_redirect(egress, 0);
 }
 
 #endif

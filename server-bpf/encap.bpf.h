@@ -105,6 +105,17 @@ static __always_inline void encap_route_fill(const struct outer *outer, struct b
 	}
 }
 
+/* What spreads flows over several paths, its last bits above all. */
+static __always_inline __u32 encap_spread(const struct outer *outer)
+{
+	switch (outer->encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_spread(outer);
+	FL_ENCAPS_OF_XDP(ROW)
+#undef ROW
+	default: __builtin_unreachable();
+	}
+}
+
 /*
  * Writes the outer IP header at ip, and everything up to the inner packet, of the packet that is sent on. *tagged is
  * its message as it came in, if we have the cluster's key. False only if the packet is shorter than it was parsed.

@@ -66,6 +66,12 @@ static __always_inline void gue_route_fill(const struct outer *outer, struct bpf
 	fib->dport = udp->dest;
 }
 
+/* The muxes' hash of the connection. */
+static __always_inline __u32 gue_spread(const struct outer *outer)
+{
+	return bpf_ntohs(((const struct udphdr *)outer->payload)->source);
+}
+
 static __always_inline bool gue_rewrite(__u8 *gue, const void *end, __u32 how)
 {
 	return (!(how & ONWARD_PROMOTE) || fl_steer_promote(gue, end)) &&

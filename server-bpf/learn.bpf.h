@@ -26,10 +26,10 @@ static __always_inline void removal_store(const struct fl_steer *steer, __u32 si
 		memory_store(&key, &value);
 }
 
-/* Fills in what the verdict needs besides the packet; returns whether the bucket is remembered. */
-static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_memory_key *key)
+/* Fills in what the verdict needs besides the packet and what is remembered, which is NULL if nothing is. */
+static __always_inline void recall(struct scratch *scratch, const struct fl_bucket_memory *remembered)
 {
-	const struct fl_bucket_memory *remembered = bpf_map_lookup_elem(&memory, key);
+	struct fl_verdict_in *in = &scratch->in;
 
 	if (remembered)
 		in->memory = *remembered;
@@ -37,13 +37,12 @@ static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_mem
 		in->memory = (struct fl_bucket_memory){0};
 	in->removed = 0;
 	if (remembered && (in->packet == FL_PACKET_UNKNOWN || in->packet == FL_PACKET_NO_RESET))
-		in->removed = removed_by(key->service, &in->memory.previous);
+		in->removed = removed_by(in->steer.service, &in->memory.previous);
 	in->chaining = config.chaining;
-	in->now = clock_seconds();
+	in->now = clock_seconds(scratch);
 	in->window = config.window;
 	/* The verdict compares one address: ours of the family of the previous owner. */
 	in->self = config_self(!fl_address_is_ipv4(&in->steer.previous));
-	return remembered != NULL;
 }
 
 /* Stores a learned move; forgets one that the packet ends. */
@@ -67,30 +66,39 @@ static __always_inline void generation_learn(const struct fl_verdict_in *in, __u
 		generation_raise(seen, generation);
 }
 
-/* Decides by in->generation_seen, and stores what the packet taught of its bucket. */
-static __always_inline void decide(struct fl_verdict_in *in, struct fl_verdict_out *out)
+/* Decides by in.generation_seen, and stores what the packet taught of its bucket. */
+static __always_inline void decide(struct scratch *scratch)
 {
+	struct fl_verdict_in *in = &scratch->in;
+	struct fl_verdict_out *out = &scratch->out;
 	struct fl_memory_key key = {.service = in->steer.service, .bucket = in->steer.bucket};
-	bool remembered = recall(in, &key);
+	const struct fl_bucket_memory *remembered = bpf_map_lookup_elem(&memory, &key);
 
+	if (!remembered && fl_verdict_is_settled(in)) {
+		out->verdict = FL_VERDICT_DELIVER;
+		out->generation_seen = in->generation_seen;
+		return;
+	}
+	recall(scratch, remembered);
 	fl_verdict_decide(in, out);
 	clock_observe(fl_clock_ahead(&in->steer, in->now));
-	remember(in, out, &key, remembered);
+	remember(in, out, &key, remembered != NULL);
 }
 
 /*
- * Decides about a trusted, well-formed packet of a known class, whose steer header is in in->steer, and stores what it
- * taught. False, with nothing decided, never: the array of generations has a slot for each 16-bit id.
+ * Decides about a trusted, well-formed packet of a known class, whose steer header is in scratch->in.steer, and stores
+ * what it taught. False, with nothing decided, never: the array of generations has a slot for each 16-bit id.
  */
-static __always_inline bool learn(struct fl_verdict_in *in, struct fl_verdict_out *out)
+static __always_inline bool learn(struct scratch *scratch)
 {
+	struct fl_verdict_in *in = &scratch->in;
 	__u32 *seen = generation_of(in->steer.service);
 
 	if (!seen)
 		return false;
 	in->generation_seen = *seen;
-	decide(in, out);
-	generation_learn(in, seen, out->generation_seen);
+	decide(scratch);
+	generation_learn(in, seen, scratch->out.generation_seen);
 	return true;
 }
 

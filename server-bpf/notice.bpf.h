@@ -77,7 +77,7 @@ static long notice_learn(__u32 index, void *context)
 	if (index && fl_notice_is_removal(in->steer.bucket))
 		removal_store(&in->steer, fl_verdict_since(in));
 	else
-		learn(in, &scratch->out);
+		learn(scratch);
 	return 0;
 }
 

@@ -13,7 +13,7 @@ struct outer {
 	__u32 payload_len; /* as the IP header says */
 	__u32 ip_len;      /* of the IP header */
 	__u8 class;        /* DSCP and ECN */
-	__be32 flow;       /* the first word of an IPv6 header: its flow label is the last 20 bits */
+	__be32 flow;       /* the first word of an IPv6 header, whose last 20 bits are its flow label; else 0 */
 	bool is_ipv6;
 	bool is_mapped; /* an IPv4-mapped IPv6 source, which would match a peer's IPv4 prefix */
 	struct fl_address source;

@@ -50,8 +50,8 @@ FL_INLINE void fl_outer_ipv4(fl_u8 *ip, fl_u8 class, fl_u16 udp_len, const fl_u8
 	ip[8] = FL_CHAIN_TTL;
 	ip[9] = FL_PROTOCOL_UDP;
 	fl_store_be16(ip + FL_IPV4_AT_CHECKSUM, 0);
-	__builtin_memcpy(ip + FL_IPV4_AT_SOURCE, source, 4);
-	__builtin_memcpy(ip + FL_IPV4_AT_DESTINATION, destination, 4);
+	fl_copy(ip + FL_IPV4_AT_SOURCE, source, 4);
+	fl_copy(ip + FL_IPV4_AT_DESTINATION, destination, 4);
 	for (i = 0; i < FL_IPV4_LEN; i += 2)
 		sum += fl_load_be16(ip + i);
 	fl_store_be16(ip + FL_IPV4_AT_CHECKSUM, fl_checksum_fold(sum));
@@ -64,8 +64,8 @@ FL_INLINE void fl_outer_ipv6(fl_u8 *ip, fl_u8 class, fl_u16 udp_len, const fl_u8
 	fl_store_be16(ip + 4, udp_len);
 	ip[6] = FL_PROTOCOL_UDP;
 	ip[7] = FL_CHAIN_TTL;
-	__builtin_memcpy(ip + FL_IPV6_AT_SOURCE, source, 16);
-	__builtin_memcpy(ip + FL_IPV6_AT_DESTINATION, destination, 16);
+	fl_copy(ip + FL_IPV6_AT_SOURCE, source, 16);
+	fl_copy(ip + FL_IPV6_AT_DESTINATION, destination, 16);
 }
 
 /* Sets CE in an IPv4 packet, which must not be Not-ECT. */

@@ -71,7 +71,7 @@ static __attribute__((noinline)) int second_take(struct xdp_md *ctx)
 			load_count(scratch->in.steer.service, LOAD_PASSED);
 		fl_verdict_promote(&scratch->in);
 		scratch->in.generation_seen = scratch->out.generation_seen;
-		decide(&scratch->in, &scratch->out);
+		decide(scratch);
 		if (scratch->out.verdict != FL_VERDICT_CHAIN)
 			return promoted_act(ctx, &outer, scratch);
 		how |= ONWARD_CHAIN;

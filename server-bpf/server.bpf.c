@@ -67,7 +67,7 @@ static __attribute__((noinline)) int packet_take(struct xdp_md *ctx)
 		count(FL_COUNTER_PASS_NOT_OURS);
 		return XDP_PASS;
 	}
-	in->trusted = !outer.is_mapped && peer_is_trusted(&outer.source);
+	in->trusted = !outer.is_mapped && peer_is_trusted(scratch, &outer.source);
 	if (!in->trusted)
 		return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	if (outer.malformed)
@@ -88,7 +88,7 @@ static __attribute__((noinline)) int packet_take(struct xdp_md *ctx)
 	in->packet = sockets_classify(ctx, flow, &headers, &scratch->tuple);
 	if (in->packet == FL_PACKET_SYN)
 		in->packet = (enum fl_packet_class)load_ask(ctx, scratch, outer.encap);
-	if (!learn(in, out))
+	if (!learn(scratch))
 		return drop(FL_COUNTER_DROP_STALE);
 	switch (out->verdict) {
 	case FL_VERDICT_DELIVER:

@@ -62,6 +62,11 @@ static __always_inline void srv6_route_fill(const struct outer *outer, struct bp
 	fib->flowinfo = outer->flow & bpf_htonl(SRV6_FLOW_MASK);
 }
 
+static __always_inline __u32 srv6_spread(const struct outer *outer)
+{
+	return bpf_ntohl(outer->flow);
+}
+
 static __always_inline bool srv6_rewrite(__u8 *srh, const void *end, __u32 how, const struct fl_address *next)
 {
 	return (!(how & ONWARD_PROMOTE) || fl_srv6_promote(srh, end)) &&
@@ -83,8 +88,8 @@ static __always_inline bool srv6_send_on(__u8 *ip, const void *end, __u32 how, b
 	    (config.tagged && !fl_srv6_tag_renew(&key, srh, end, tagged)))
 		return false;
 	ip[SRV6_AT_HOP_LIMIT] = FL_CHAIN_TTL;
-	__builtin_memcpy(ip + FL_IPV6_AT_SOURCE, source->bytes, 16);
-	__builtin_memcpy(ip + FL_IPV6_AT_DESTINATION, next->bytes, 16);
+	fl_copy(ip + FL_IPV6_AT_SOURCE, source->bytes, 16);
+	fl_copy(ip + FL_IPV6_AT_DESTINATION, next->bytes, 16);
 	return true;
 }
 

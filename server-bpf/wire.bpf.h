@@ -65,16 +65,22 @@ static __always_inline void outer_refuse(struct outer *outer, enum fl_counter wh
 	outer->why = why;
 }
 
-/* Refuses a packet whose frame is too short for it, or whose payload does not fill it. */
-static __always_inline void lengths_check(struct outer *outer, const void *l4, __u32 packet_len, __u32 frame_len)
+/*
+ * Refuses a packet whose frame is too short for it, or whose payload does not fill it. A frame's length is asked for only
+ * if its first buffer is shorter.
+ */
+static __always_inline void lengths_check(struct xdp_md *ctx, struct outer *outer, const void *l4, __u32 packet_len)
 {
+	__u32 wanted = packet_len + (__u32)sizeof(struct ethhdr), frame_len = ctx->data_end - ctx->data;
+
+	if (wanted > frame_len)
+		frame_len = (__u32)bpf_xdp_get_buff_len(ctx);
 	outer->payload_len = packet_len - outer->ip_len;
-	if (packet_len > frame_len || packet_len < outer->ip_len ||
-	    !encap_has_len(outer->encap, l4, outer->payload_len))
+	if (wanted > frame_len || packet_len < outer->ip_len || !encap_has_len(outer->encap, l4, outer->payload_len))
 		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH);
 }
 
-static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 frame_len, struct outer *outer)
+static __always_inline bool outer_ipv4_parse(struct xdp_md *ctx, struct iphdr *ip, void *end, struct outer *outer)
 {
 	void *l4;
 
@@ -87,6 +93,7 @@ static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 
 	outer->payload = (void *)(ip + 1);
 	outer->ip_len = sizeof(*ip);
 	outer->class = ip->tos;
+	outer->flow = 0;
 	outer->is_ipv6 = false;
 	outer->source = fl_address_from_ipv4((const __u8 *)&ip->saddr);
 	outer->is_mapped = false;
@@ -95,11 +102,11 @@ static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 
 	else if (ip->frag_off & bpf_htons(IPV4_MORE_FRAGMENTS))
 		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT);
 	else
-		lengths_check(outer, l4, bpf_ntohs(ip->tot_len), frame_len);
+		lengths_check(ctx, outer, l4, bpf_ntohs(ip->tot_len));
 	return true;
 }
 
-static __always_inline bool outer_ipv6_parse(struct ipv6hdr *ip, void *end, __u32 frame_len, struct outer *outer)
+static __always_inline bool outer_ipv6_parse(struct xdp_md *ctx, struct ipv6hdr *ip, void *end, struct outer *outer)
 {
 	if ((void *)(ip + 1) > end || ip->version != 6 || !is_self_ipv6(&ip->daddr) ||
 	    !encap_find(true, ip->nexthdr, ip + 1, end, &outer->encap))
@@ -111,7 +118,7 @@ static __always_inline bool outer_ipv6_parse(struct ipv6hdr *ip, void *end, __u3
 	outer->is_ipv6 = true;
 	__builtin_memcpy(&outer->source, &ip->saddr, sizeof(outer->source));
 	outer->is_mapped = is_mapped(&ip->saddr);
-	lengths_check(outer, ip + 1, sizeof(*ip) + bpf_ntohs(ip->payload_len), frame_len);
+	lengths_check(ctx, outer, ip + 1, sizeof(*ip) + bpf_ntohs(ip->payload_len));
 	return true;
 }
 
@@ -120,15 +127,14 @@ static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
 {
 	struct ethhdr *eth = packet_start(ctx);
 	void *end = packet_end(ctx);
-	__u32 frame_len = (__u32)bpf_xdp_get_buff_len(ctx) - (__u32)sizeof(*eth);
 
 	outer->malformed = false;
 	if ((void *)(eth + 1) > end)
 		return false;
 	if (eth->h_proto == bpf_htons(ETH_P_IP))
-		return outer_ipv4_parse((void *)(eth + 1), end, frame_len, outer);
+		return outer_ipv4_parse(ctx, (void *)(eth + 1), end, outer);
 	if (eth->h_proto == bpf_htons(ETH_P_IPV6))
-		return outer_ipv6_parse((void *)(eth + 1), end, frame_len, outer);
+		return outer_ipv6_parse(ctx, (void *)(eth + 1), end, outer);
 	return false;
 }
 

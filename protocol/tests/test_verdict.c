@@ -90,6 +90,63 @@ static void pass(void **state)
 	decide_as(&next, vectors_get(again, "out"));
 }
 
+/* With nothing remembered, what is settled is delivered and teaches nothing, whatever clock and window are. */
+static void check_settled(struct fl_verdict_in *in, int *settled)
+{
+	static const fl_u32 clocks[] = {0, 1, 1000, UINT32_MAX};
+	static const struct fl_bucket_memory nothing;
+	struct fl_verdict_out out;
+	size_t now, window;
+
+	if (!fl_verdict_is_settled(in))
+		return;
+	++*settled;
+	for (now = 0; now < 4; now++) {
+		for (window = 0; window < 4; window++) {
+			in->now = clocks[now];
+			in->window = clocks[window];
+			memset(&out, 0xa5, sizeof(out));
+			fl_verdict_decide(in, &out);
+			assert_int_equal(out.verdict, FL_VERDICT_DELIVER);
+			assert_false(out.learned);
+			assert_int_equal(out.generation_seen, in->generation_seen);
+			assert_memory_equal(&out.memory, &nothing, sizeof(nothing));
+		}
+	}
+}
+
+/* All classes and flags, as no server has checked them; of generations and buckets those that differ. */
+static void settled(void **state)
+{
+	static const fl_u32 generations[] = {1, 5, 6, UINT32_MAX}, buckets[] = {0, FL_STEER_BUCKET_NONE};
+	struct fl_verdict_in in = {.trusted = true};
+	int packet, flags, hops, settled = 0;
+	size_t seen, generation, bucket;
+
+	(void)state;
+	memset(&in.self, 1, sizeof(in.self));
+	memset(&in.steer.previous, 2, sizeof(in.steer.previous));
+	memset(&in.steer.second, 3, sizeof(in.steer.second));
+	in.steer.since = 500;
+	for (packet = FL_PACKET_SYN; packet <= FL_PACKET_REFUSED; packet++)
+		for (flags = 0; flags < 256; flags++)
+			for (hops = 0; hops <= 2 * FL_STEER_HOPS_MAX; hops++)
+				for (generation = 0; generation < 4; generation++)
+					for (seen = 0; seen < 8; seen++)
+						for (bucket = 0; bucket < 2; bucket++) {
+							in.packet = (enum fl_packet_class)packet;
+							in.steer.flags = (fl_u8)flags;
+							in.steer.hops = (fl_u8)(hops / 2);
+							in.chaining = hops % 2;
+							in.steer.generation = generations[generation];
+							in.generation_seen = seen < 4 ? generations[seen] : 0;
+							in.steer.bucket = buckets[bucket];
+							check_settled(&in, &settled);
+						}
+	/* 3 classes, without MOVED 128 flags, 7 of hops, 10 of the generations, 2 buckets */
+	assert_int_equal(settled, 3 * 128 * 7 * 10 * 2);
+}
+
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "verdict.json");
@@ -98,6 +155,7 @@ int main(int argc, char **argv)
 
 	vectors_add(&tests, file, "rows", decide);
 	vectors_add(&tests, file, "passed", pass);
+	vectors_add_plain(&tests, "what is settled", settled, NULL);
 	failed = vectors_run("verdict", &tests);
 	json_decref(file);
 	return failed;

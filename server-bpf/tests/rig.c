@@ -522,6 +522,21 @@ fl_u32 rig_generation_get(struct fl_server *program)
 	return generation;
 }
 
+void rig_hops_forget(struct fl_server *program)
+{
+	int map = bpf_map__fd(program->maps.hops), cpus = libbpf_num_possible_cpus();
+	size_t size = bpf_map__value_size(program->maps.hops) * (size_t)(cpus > 0 ? cpus : 0);
+	void *nothing = cpus > 0 ? calloc(1, size) : NULL;
+	__u32 slot;
+
+	if (!nothing)
+		give_up("processors");
+	for (slot = 0; slot < bpf_map__max_entries(program->maps.hops); slot++)
+		if (bpf_map_update_elem(map, &slot, nothing, BPF_ANY))
+			give_up("hops");
+	free(nothing);
+}
+
 void rig_load_set(struct fl_server *program, const struct fl_load_setting *setting)
 {
 	struct fl_load_setting counting = setting ? *setting : (struct fl_load_setting){0};

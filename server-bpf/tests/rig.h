@@ -108,6 +108,9 @@ bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucke
 void rig_generation_set(struct fl_server *program, fl_u32 generation);
 fl_u32 rig_generation_get(struct fl_server *program);
 
+/* Has the program forget the next hops that it remembers, as it would in a quarter of a second. */
+void rig_hops_forget(struct fl_server *program);
+
 /* The load of RIG_SERVICE: a setting that counts until the test's end, or none if NULL; both begin a new state. */
 void rig_load_set(struct fl_server *program, const struct fl_load_setting *setting);
 struct fl_load_state rig_load_get(struct fl_server *program);

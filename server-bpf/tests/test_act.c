@@ -181,6 +181,7 @@ static void chain_without_forwarding(void **state)
 {
 	(void)state;
 	rig_command("echo 0 > /proc/sys/net/ipv4/conf/rig0/forwarding");
+	rig_hops_forget(program);
 	check_chain_dropped("10.1.0.21", 100, FL_COUNTER_DROP_CHAIN_UNROUTABLE);
 	rig_command("echo 1 > /proc/sys/net/ipv4/conf/rig0/forwarding");
 }

@@ -161,7 +161,7 @@ FL_INLINE enum fl_steer_error fl_srv6_parse_tlv(const fl_u8 *data, const fl_u8 *
 		p = fl_srv6_part(data, fl_srv6_before_tag(s->flags));
 		if (p + FL_STEER_TAG_LEN > end)
 			return FL_STEER_LENGTH;
-		__builtin_memcpy(s->tag, p, FL_STEER_TAG_LEN);
+		fl_copy(s->tag, p, FL_STEER_TAG_LEN);
 	}
 	return FL_STEER_OK;
 }
@@ -188,7 +188,7 @@ FL_INLINE enum fl_steer_error fl_srv6_parse(const fl_u8 *data, const fl_u8 *end,
 	if (data[FL_SRV6_AT_LEFT] > 1)
 		return FL_STEER_SEGMENTS;
 	if (data[FL_SRV6_AT_LEFT])
-		__builtin_memcpy(&out->second.owner, data + FL_SRV6_AT_SEGMENT, 16);
+		fl_copy(&out->second.owner, data + FL_SRV6_AT_SEGMENT, 16);
 	if (fl_srv6_has_tlv(data, end))
 		return fl_srv6_parse_tlv(data, end, out);
 	out->bucket = FL_STEER_BUCKET_NONE;
@@ -218,7 +218,7 @@ FL_INLINE fl_u32 fl_srv6_write(const struct fl_steer *s, const struct fl_address
 	out[FL_SRV6_AT_LEFT] = has_second;
 	fl_store_be16(out + FL_SRV6_AT_LAST, 0); /* and no flags */
 	fl_store_be16(out + FL_SRV6_AT_SERVICE, s->service);
-	__builtin_memcpy(out + FL_SRV6_AT_SEGMENT, has_second ? s->second.owner.bytes : destination->bytes, 16);
+	fl_copy(out + FL_SRV6_AT_SEGMENT, has_second ? s->second.owner.bytes : destination->bytes, 16);
 	out[FL_SRV6_AT_TLV] = FL_SRV6_TLV_TYPE;
 	out[FL_SRV6_AT_TLV_LEN] = (fl_u8)(len - FL_SRV6_AT_VERSION);
 	out[FL_SRV6_AT_VERSION] = (fl_u8)(FL_STEER_VERSION << 4 | (s->hops & 15));
@@ -231,11 +231,11 @@ FL_INLINE fl_u32 fl_srv6_write(const struct fl_steer *s, const struct fl_address
 	if (flags & FL_STEER_MOVED)
 		at += fl_steer_store(at, true, s->since, &s->previous);
 	if (flags & FL_STEER_TAG) {
-		__builtin_memcpy(at, s->tag, FL_STEER_TAG_LEN);
+		fl_copy(at, s->tag, FL_STEER_TAG_LEN);
 		at += FL_STEER_TAG_LEN;
 	}
 	if (at < out + len)
-		__builtin_memset(at, 0, FL_STEER_MOVED4_LEN / 2); /* all parts are multiples of 4 bytes */
+		fl_clear(at, FL_STEER_MOVED4_LEN / 2); /* all parts are multiples of 4 bytes */
 	return len;
 }
 
@@ -258,7 +258,7 @@ FL_INLINE bool fl_srv6_clear_move(fl_u8 *data, const fl_u8 *end, fl_u8 flags)
 	if ((flags & FL_STEER_MOVED) && !fl_steer_clear(fl_srv6_part(data, fl_srv6_before_move(flags)), end, true))
 		return false;
 	if (flags & FL_STEER_TAG)
-		__builtin_memset(tag, 0, FL_STEER_TAG_LEN);
+		fl_clear(tag, FL_STEER_TAG_LEN);
 	return true;
 }
 
@@ -274,7 +274,7 @@ FL_INLINE bool fl_srv6_chain(fl_u8 *data, const fl_u8 *end, const struct fl_addr
 	if (!fl_srv6_reload(data, end, &flags) || !fl_srv6_clear_move(data, end, flags))
 		return false;
 	if (!data[FL_SRV6_AT_LEFT])
-		__builtin_memcpy(data + FL_SRV6_AT_SEGMENT, next, 16);
+		fl_copy(data + FL_SRV6_AT_SEGMENT, next, 16);
 	data[FL_SRV6_AT_FLAGS] = flags & (fl_u8) ~(FL_STEER_MOVED | FL_STEER_TAG);
 	data[FL_SRV6_AT_VERSION]++;
 	return true;
@@ -297,7 +297,7 @@ FL_INLINE bool fl_srv6_promote(fl_u8 *data, const fl_u8 *end)
 			return false;
 		data[FL_SRV6_AT_VERSION] = FL_STEER_VERSION << 4;
 		data[FL_SRV6_AT_FLAGS] = fl_steer_promoted(flags);
-		__builtin_memcpy(data + FL_SRV6_AT_BUCKET, data + FL_SRV6_AT_SECOND, 4);
+		fl_copy(data + FL_SRV6_AT_BUCKET, data + FL_SRV6_AT_SECOND, 4);
 		fl_store_be32(data + FL_SRV6_AT_SECOND, 0);
 	}
 	data[FL_SRV6_AT_LEFT] = 0;
@@ -319,8 +319,8 @@ FL_INLINE void fl_srv6_tag_head(const fl_u8 *data, struct fl_tag_message *m)
 	m->bytes[0] = data[FL_SRV6_AT_VERSION];
 	m->bytes[1] = data[FL_SRV6_AT_FLAGS];
 	__builtin_memcpy(m->bytes + 2, data + FL_SRV6_AT_SERVICE, 2);
-	__builtin_memcpy(m->bytes + 4, data + FL_SRV6_AT_BUCKET, 4);
-	__builtin_memcpy(m->bytes + 8, data + FL_SRV6_AT_GENERATION, 4);
+	fl_copy(m->bytes + 4, data + FL_SRV6_AT_BUCKET, 4);
+	fl_copy(m->bytes + 8, data + FL_SRV6_AT_GENERATION, 4);
 }
 
 /* As fl_tag_message(), for a header that fl_srv6_parse() has read; false also if it has no TLV. */

@@ -179,7 +179,7 @@ FL_INLINE bool fl_steer_load(const fl_u8 *p, const fl_u8 *end, bool is_ipv6, fl_
 		if (p + FL_STEER_MOVED6_LEN > end)
 			return false;
 		*word = fl_load_be32(p);
-		__builtin_memcpy(address->bytes, p + 4, 16);
+		fl_copy(address->bytes, p + 4, 16);
 		return true;
 	}
 	if (p + FL_STEER_MOVED4_LEN > end)
@@ -194,10 +194,10 @@ FL_INLINE fl_u32 fl_steer_store(fl_u8 *p, bool is_ipv6, fl_u32 word, const struc
 {
 	fl_store_be32(p, word);
 	if (is_ipv6) {
-		__builtin_memcpy(p + 4, address->bytes, 16);
+		fl_copy(p + 4, address->bytes, 16);
 		return FL_STEER_MOVED6_LEN;
 	}
-	__builtin_memcpy(p + 4, address->bytes + 12, 4);
+	fl_copy(p + 4, address->bytes + 12, 4);
 	return FL_STEER_MOVED4_LEN;
 }
 
@@ -265,7 +265,7 @@ FL_INLINE enum fl_steer_error fl_steer_parse_either(const fl_u8 *data, const fl_
 		p = fl_steer_part(data, fl_steer_before_tag(flags));
 		if (p + FL_STEER_TAG_LEN > end)
 			return FL_STEER_TRUNCATED;
-		__builtin_memcpy(out->tag, p, FL_STEER_TAG_LEN);
+		fl_copy(out->tag, p, FL_STEER_TAG_LEN);
 	}
 	return FL_STEER_OK;
 }
@@ -321,7 +321,7 @@ FL_INLINE fl_u32 fl_steer_write(const struct fl_steer *s, fl_u8 *out)
 	if (flags & FL_STEER_MOVED)
 		at += fl_steer_store(out + at, flags & FL_STEER_PREVIOUS6, s->since, &s->previous);
 	if (flags & FL_STEER_TAG) {
-		__builtin_memcpy(out + at, s->tag, FL_STEER_TAG_LEN);
+		fl_copy(out + at, s->tag, FL_STEER_TAG_LEN);
 		at += FL_STEER_TAG_LEN;
 	}
 	return at;
@@ -333,12 +333,12 @@ FL_INLINE bool fl_steer_clear(fl_u8 *p, const fl_u8 *end, bool is_ipv6)
 	if (is_ipv6) {
 		if (p + FL_STEER_MOVED6_LEN > end)
 			return false;
-		__builtin_memset(p, 0, FL_STEER_MOVED6_LEN);
+		fl_clear(p, FL_STEER_MOVED6_LEN);
 		return true;
 	}
 	if (p + FL_STEER_MOVED4_LEN > end)
 		return false;
-	__builtin_memset(p, 0, FL_STEER_MOVED4_LEN);
+	fl_clear(p, FL_STEER_MOVED4_LEN);
 	return true;
 }
 
@@ -353,7 +353,7 @@ FL_INLINE bool fl_steer_clear_move(fl_u8 *data, const fl_u8 *end, fl_u8 flags)
 	if (flags & FL_STEER_TAG) {
 		if (tag + FL_STEER_TAG_LEN > end)
 			return false;
-		__builtin_memset(tag, 0, FL_STEER_TAG_LEN);
+		fl_clear(tag, FL_STEER_TAG_LEN);
 	}
 	return true;
 }

@@ -42,10 +42,10 @@ enum fl_tag_numbers {
 	FL_TAG_UDP = 17,
 };
 
-/* The bytes behind FL_TAG_MESSAGE_LEN are valid with SECOND only. */
+/* The bytes behind FL_TAG_MESSAGE_LEN are valid with SECOND only. Hashed by words of 8 bytes. */
 struct fl_tag_message {
 	fl_u8 bytes[FL_TAG_MESSAGE_MAX_LEN];
-};
+} __attribute__((aligned(8)));
 
 /* Whether the message is of a header with SECOND: its flags are the message's second byte. */
 FL_INLINE bool fl_tag_message_has_second(const struct fl_tag_message *m)
@@ -65,7 +65,7 @@ FL_INLINE void fl_tag_ports(const fl_u8 *p, const fl_u8 *end, fl_u32 room, struc
 
 	if ((protocol != FL_TAG_TCP && protocol != FL_TAG_UDP) || room < FL_TAG_PORTS_LEN || p + FL_TAG_PORTS_LEN > end)
 		return;
-	__builtin_memcpy(m->bytes + FL_TAG_AT_PORTS, p, FL_TAG_PORTS_LEN);
+	fl_copy(m->bytes + FL_TAG_AT_PORTS, p, FL_TAG_PORTS_LEN);
 }
 
 FL_INLINE bool fl_tag_ipv4(const fl_u8 *ip, const fl_u8 *end, struct fl_tag_message *m)
@@ -81,8 +81,8 @@ FL_INLINE bool fl_tag_ipv4(const fl_u8 *ip, const fl_u8 *end, struct fl_tag_mess
 		return false;
 	source = fl_address_from_ipv4(ip + 12);
 	destination = fl_address_from_ipv4(ip + 16);
-	__builtin_memcpy(m->bytes + FL_TAG_AT_SOURCE, &source, sizeof(source));
-	__builtin_memcpy(m->bytes + FL_TAG_AT_DESTINATION, &destination, sizeof(destination));
+	fl_copy(m->bytes + FL_TAG_AT_SOURCE, &source, sizeof(source));
+	fl_copy(m->bytes + FL_TAG_AT_DESTINATION, &destination, sizeof(destination));
 	m->bytes[FL_TAG_AT_PROTOCOL] = ip[9];
 	if (!(fl_load_be16(ip + 6) & 0x1fff))
 		fl_tag_ports(ip + header_len, end, len - header_len, m);
@@ -93,7 +93,7 @@ FL_INLINE bool fl_tag_ipv6(const fl_u8 *ip, const fl_u8 *end, struct fl_tag_mess
 {
 	if (ip + FL_TAG_IPV6_LEN > end || ip[0] >> 4 != 6)
 		return false;
-	__builtin_memcpy(m->bytes + FL_TAG_AT_SOURCE, ip + 8, 32);
+	fl_copy(m->bytes + FL_TAG_AT_SOURCE, ip + 8, 32);
 	m->bytes[FL_TAG_AT_PROTOCOL] = ip[6];
 	fl_tag_ports(ip + FL_TAG_IPV6_LEN, end, fl_load_be16(ip + 4), m);
 	return true;
@@ -104,16 +104,16 @@ FL_INLINE void fl_tag_message_buckets(const struct fl_steer *steer, struct fl_ta
 {
 	if (steer->flags & FL_STEER_MOVED) {
 		fl_store_be32(m->bytes + FL_TAG_AT_SINCE, steer->since);
-		__builtin_memcpy(m->bytes + FL_TAG_AT_PREVIOUS, &steer->previous, sizeof(steer->previous));
+		fl_copy(m->bytes + FL_TAG_AT_PREVIOUS, &steer->previous, sizeof(steer->previous));
 	}
 	if (steer->flags & FL_STEER_SECOND) {
 		fl_store_be32(m->bytes + FL_TAG_AT_SECOND, steer->second.bucket);
-		__builtin_memcpy(m->bytes + FL_TAG_AT_SECOND + 4, &steer->second.owner, 16);
-		__builtin_memset(m->bytes + FL_TAG_AT_SINCE2, 0, FL_TAG_MESSAGE_MAX_LEN - FL_TAG_AT_SINCE2);
+		fl_copy(m->bytes + FL_TAG_AT_SECOND + 4, &steer->second.owner, 16);
+		fl_clear(m->bytes + FL_TAG_AT_SINCE2, FL_TAG_MESSAGE_MAX_LEN - FL_TAG_AT_SINCE2);
 	}
 	if (steer->flags & FL_STEER_MOVED2) {
 		fl_store_be32(m->bytes + FL_TAG_AT_SINCE2, steer->second.since);
-		__builtin_memcpy(m->bytes + FL_TAG_AT_SINCE2 + 4, &steer->second.previous, 16);
+		fl_copy(m->bytes + FL_TAG_AT_SINCE2 + 4, &steer->second.previous, 16);
 	}
 }
 
@@ -124,7 +124,7 @@ FL_INLINE bool fl_tag_message_begin(const fl_u8 *gue, const struct fl_steer *ste
 	__builtin_memset(m, 0, FL_TAG_MESSAGE_LEN);
 	if (gue + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
 		return false;
-	__builtin_memcpy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
+	fl_copy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
 	fl_tag_message_buckets(steer, m);
 	return true;
 }
@@ -175,10 +175,9 @@ FL_INLINE void fl_tag_message_renew(struct fl_tag_message *m)
 {
 	/* Chaining clears the move; what moved after promotion is the second bucket. */
 	if (m->bytes[FL_STEER_AT_FLAGS - FL_STEER_AT_VERSION] & FL_STEER_MOVED)
-		__builtin_memcpy(m->bytes + FL_TAG_AT_SINCE, m->bytes + FL_TAG_AT_SINCE2,
-				 FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
+		fl_copy(m->bytes + FL_TAG_AT_SINCE, m->bytes + FL_TAG_AT_SINCE2, FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
 	else
-		__builtin_memset(m->bytes + FL_TAG_AT_SINCE, 0, FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
+		fl_clear(m->bytes + FL_TAG_AT_SINCE, FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
 }
 
 /*
@@ -197,7 +196,7 @@ FL_INLINE bool fl_tag_renew(const struct fl_siphash_key *key, fl_u8 *gue, const 
 	if (at + FL_STEER_TAG_LEN > end)
 		return false;
 	gue[FL_STEER_AT_FLAGS] = flags | FL_STEER_TAG;
-	__builtin_memcpy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
+	fl_copy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
 	fl_tag_message_renew(m);
 	fl_tag_store(at, fl_tag(key, m));
 	return true;

@@ -29,6 +29,79 @@ typedef uint64_t fl_u64;
 #define FL_INLINE static inline __attribute__((always_inline, unused))
 
 /* Loads and stores in a given byte order at any alignment; compilers turn each into one instruction. */
+#ifdef __bpf__
+/*
+ * Not clang for eBPF: what it does not know to be aligned it takes from single bytes, ten instructions a word. So it is
+ * told to load whole words. Kernels for x86-64 and arm64 allow them at any address, but on the stack, where bytes that
+ * are loaded as words must be aligned.
+ */
+typedef fl_u16 __attribute__((may_alias)) fl_u16_at;
+typedef fl_u32 __attribute__((may_alias)) fl_u32_at;
+typedef fl_u64 __attribute__((may_alias)) fl_u64_at;
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FL_SWAP_BE(bits, v) __builtin_bswap##bits(v)
+#define FL_SWAP_LE(bits, v) (v)
+#else
+#define FL_SWAP_BE(bits, v) (v)
+#define FL_SWAP_LE(bits, v) __builtin_bswap##bits(v)
+#endif
+
+FL_INLINE fl_u16 fl_load_be16(const fl_u8 *p)
+{
+	return FL_SWAP_BE(16, *(const fl_u16_at *)p);
+}
+
+FL_INLINE fl_u32 fl_load_be32(const fl_u8 *p)
+{
+	return FL_SWAP_BE(32, *(const fl_u32_at *)p);
+}
+
+FL_INLINE void fl_store_be16(fl_u8 *p, fl_u16 v)
+{
+	*(fl_u16_at *)p = FL_SWAP_BE(16, v);
+}
+
+FL_INLINE void fl_store_be32(fl_u8 *p, fl_u32 v)
+{
+	*(fl_u32_at *)p = FL_SWAP_BE(32, v);
+}
+
+FL_INLINE fl_u16 fl_load_le16(const fl_u8 *p)
+{
+	return FL_SWAP_LE(16, *(const fl_u16_at *)p);
+}
+
+FL_INLINE fl_u32 fl_load_le32(const fl_u8 *p)
+{
+	return FL_SWAP_LE(32, *(const fl_u32_at *)p);
+}
+
+FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
+{
+	return FL_SWAP_LE(64, *(const fl_u64_at *)p);
+}
+
+/* For len, a constant multiple of 4: copies, or sets to zero. */
+FL_INLINE void fl_copy(void *to, const void *from, fl_u32 len)
+{
+	fl_u32 i;
+
+#pragma unroll
+	for (i = 0; i < len; i += 4)
+		*(fl_u32_at *)((fl_u8 *)to + i) = *(const fl_u32_at *)((const fl_u8 *)from + i);
+}
+
+FL_INLINE void fl_clear(void *to, fl_u32 len)
+{
+	fl_u32 i;
+
+#pragma unroll
+	for (i = 0; i < len; i += 4)
+		*(fl_u32_at *)((fl_u8 *)to + i) = 0;
+}
+
+#else
 FL_INLINE fl_u16 fl_load_be16(const fl_u8 *p)
 {
 	return (fl_u16)((fl_u16)p[0] << 8 | p[1]);
@@ -58,6 +131,28 @@ FL_INLINE fl_u16 fl_load_le16(const fl_u8 *p)
 	return (fl_u16)((fl_u16)p[1] << 8 | p[0]);
 }
 
+FL_INLINE fl_u32 fl_load_le32(const fl_u8 *p)
+{
+	return (fl_u32)p[3] << 24 | (fl_u32)p[2] << 16 | (fl_u32)p[1] << 8 | p[0];
+}
+
+FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
+{
+	return (fl_u64)fl_load_le32(p + 4) << 32 | fl_load_le32(p);
+}
+
+FL_INLINE void fl_copy(void *to, const void *from, fl_u32 len)
+{
+	__builtin_memcpy(to, from, len);
+}
+
+FL_INLINE void fl_clear(void *to, fl_u32 len)
+{
+	__builtin_memset(to, 0, len);
+}
+
+#endif
+
 FL_INLINE fl_u64 fl_load_be64(const fl_u8 *p)
 {
 	return (fl_u64)fl_load_be32(p) << 32 | fl_load_be32(p + 4);
@@ -67,16 +162,6 @@ FL_INLINE void fl_store_be64(fl_u8 *p, fl_u64 v)
 {
 	fl_store_be32(p, (fl_u32)(v >> 32));
 	fl_store_be32(p + 4, (fl_u32)v);
-}
-
-FL_INLINE fl_u32 fl_load_le32(const fl_u8 *p)
-{
-	return (fl_u32)p[3] << 24 | (fl_u32)p[2] << 16 | (fl_u32)p[1] << 8 | p[0];
-}
-
-FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
-{
-	return (fl_u64)fl_load_le32(p + 4) << 32 | fl_load_le32(p);
 }
 
 FL_INLINE void fl_store_le32(fl_u8 *p, fl_u32 v)
@@ -114,8 +199,10 @@ FL_INLINE fl_u32 fl_address_word(const struct fl_address *a, int index)
 
 FL_INLINE struct fl_address fl_address_from_ipv4(const fl_u8 ipv4[4])
 {
-	struct fl_address a = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ipv4[0], ipv4[1], ipv4[2], ipv4[3]}};
+	struct fl_address a = {{0}};
 
+	fl_store_be16(a.bytes + 10, 0xffff);
+	fl_copy(a.bytes + 12, ipv4, 4);
 	return a;
 }
 
