@@ -3,7 +3,7 @@
 
 import math
 
-import hunt_run
+from figure import save
 from matplotlib import pyplot as plt
 
 COLOURS = {
@@ -65,7 +65,7 @@ def draw_loads(result, path):
     busy.set_title("busy workers, load 0.89 (10b)", fontsize=9)
     fair.set_title("fairness (10b)", fontsize=9)
     fair.set_xlabel("seconds")
-    hunt_run.save(plot, path)
+    save(plot, path)
 
 
 def draw_settings(result, path):
@@ -99,4 +99,4 @@ def draw_settings(result, path):
     median.set_title("log-normal work (11f)", fontsize=9)
     median.set_xlabel("standard deviation, s")
     median.legend(frameon=False, fontsize=7)
-    hunt_run.save(plot, path)
+    save(plot, path)

@@ -7,8 +7,6 @@ import subprocess
 import sys
 import tempfile
 
-import matplotlib as mpl
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JAR = ROOT / "controller/target/fairlead-controller.jar"
 SOURCES = ROOT / "bench/hunting"
@@ -43,11 +41,3 @@ def keep(result, path):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result) + "\n")
     print(f"\n{path} has every figure")
-
-
-def save(figure, path):
-    mpl.rcParams["svg.hashsalt"] = "fairlead"  # the same figures give the same file
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None, "Creator": None})
-    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
-    print(path)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drawings of benchmarks: how a figure is saved, and papers' numbers beside ours on the same axes."""
+
+from dataclasses import dataclass, field
+
+import matplotlib as mpl
+from matplotlib import pyplot as plt
+
+OURS, PAPER = "here", "paper"
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#555555")
+
+
+def save(figure, path):
+    """As an SVG without a date, without spaces at the ends of lines: the same figures give the same file."""
+    mpl.rcParams["svg.hashsalt"] = "fairlead"
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
+    plt.close(figure)
+    print(path)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points (x, y) of one method; x is a number, or a word where the panel has bars."""
+
+    name: str
+    points: list
+    whose: str = OURS
+    step: bool = False  # a distribution
+
+
+@dataclass(frozen=True)
+class Panel:
+    x: str
+    y: str
+    series: list
+    title: str = ""
+    log: str = ""  # "x", "y" or "xy"
+    bars: bool = False
+    marks: list = field(default_factory=list)  # (y, label): a number of the paper that has no x
+
+    def to_json(self):
+        return {
+            "title": self.title,
+            "x": self.x,
+            "y": self.y,
+            "series": [{"name": s.name, "whose": s.whose, "points": [list(p) for p in s.points]} for s in self.series],
+            "marks": [{"y": y, "label": label, "whose": PAPER} for y, label in self.marks],
+        }
+
+
+def draw(panels, path):
+    """Ours is solid, the paper's dashed with squares, the same method in the same colour where names are equal."""
+    mpl.use("svg")
+    plot, rows = plt.subplots(1, len(panels), figsize=(max(6.4, 4.2 * len(panels)), 3.8), squeeze=False)
+    for axes, panel in zip(rows[0], panels, strict=True):
+        (draw_bars if panel.bars else draw_lines)(axes, panel)
+        axes.set_xlabel(panel.x, fontsize=8)
+        axes.set_ylabel(panel.y, fontsize=8)
+        axes.tick_params(labelsize=7)
+        axes.set_title(panel.title, fontsize=9)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, fontsize=6)
+    save(plot, path)
+
+
+def colours(panel):
+    names = list(dict.fromkeys(series.name for series in panel.series))
+    return {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(names)}
+
+
+def label(series):
+    return f"{series.name}, {series.whose}"
+
+
+def draw_lines(axes, panel):
+    by_name = colours(panel)
+    for series in panel.series:
+        style = {"color": by_name[series.name], "label": label(series), "linewidth": 1.1, "markersize": 3.5}
+        style |= {"linestyle": "--", "marker": "s"} if series.whose == PAPER else {"marker": "."}
+        if len(series.points) > 40 or series.step:
+            style["marker"] = ""
+        xs, ys = zip(*series.points, strict=True)
+        if series.step:
+            axes.step(xs, ys, where="post", **style)
+        else:
+            axes.plot(xs, ys, **style)
+    for number, (y, text) in enumerate(panel.marks):
+        style = {"color": COLOURS[-1 - number % len(COLOURS)], "linestyle": ":", "linewidth": 0.9}
+        axes.axhline(y, label=f"{text}, {PAPER}", **style)
+    if "x" in panel.log:
+        axes.set_xscale("log")
+    if "y" in panel.log:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def draw_bars(axes, panel):
+    words = list(dict.fromkeys(x for series in panel.series for x, _ in series.points))
+    by_name, width = colours(panel), 0.8 / max(1, len(panel.series))
+    for at, series in enumerate(panel.series):
+        places = [words.index(x) + width * (at - (len(panel.series) - 1) / 2) for x, _ in series.points]
+        style = {"color": by_name[series.name], "label": label(series)}
+        if series.whose == PAPER:
+            style |= {"hatch": "///", "fill": False, "edgecolor": by_name[series.name]}
+        drawn = axes.bar(places, [y for _, y in series.points], width * 0.92, **style)
+        if len(panel.series) * len(words) <= 24:
+            axes.bar_label(drawn, fmt="%.3g", fontsize=5)
+    for y, text in panel.marks:
+        axes.axhline(y, color=COLOURS[-1], linestyle=":", linewidth=0.9, label=f"{text}, {PAPER}")
+    if "y" in panel.log:
+        axes.set_yscale("log")
+    axes.set_xticks(range(len(words)), words)
