@@ -209,7 +209,7 @@ FIGURES = (
         STANDS_IN,
         ("mux_schemes",),
         figure12,
-        "Whole packets are forwarded in process. The rows of ring and othello share code that those of the paper's schemes "
+        "Whole packets are forwarded in process. Rows share their code, which the paper's programs "
         "do not.",
         "one mux by steering: ring, othello (Concury), maat, and a table of flows (Maglev)",
         "SilkRoad and Cheetah do not forward packets here; they are simulated (Figures 8 and 11).",
