@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawings of benchmarks: how a figure is saved, and papers' numbers beside ours on the same axes."""
+"""
+Drawings of benchmarks: how a figure is saved, and papers' numbers beside ours on the same axes.
+
+Matplotlib takes seconds to load, so it is loaded only where something is drawn.
+"""
 
 from dataclasses import dataclass, field
 
-import matplotlib as mpl
-from matplotlib import pyplot as plt
-
 OURS, PAPER = "here", "paper"
+MOST_COLUMNS = 4  # of panels
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#555555")
 
 
 def save(figure, path):
     """As an SVG without a date, without spaces at the ends of lines: the same figures give the same file."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
     mpl.rcParams["svg.hashsalt"] = "fairlead"
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None, "Creator": None})
@@ -52,9 +57,18 @@ class Panel:
 
 def draw(panels, path):
     """Ours is solid, the paper's dashed with squares, the same method in the same colour where names are equal."""
+    import matplotlib as mpl
+
     mpl.use("svg")
-    plot, rows = plt.subplots(1, len(panels), figsize=(max(6.4, 4.2 * len(panels)), 3.8), squeeze=False)
-    for axes, panel in zip(rows[0], panels, strict=True):
+    from matplotlib import pyplot as plt
+
+    columns = min(len(panels), MOST_COLUMNS)
+    lines = -(-len(panels) // columns)
+    plot, rows = plt.subplots(lines, columns, figsize=(max(6.4, 4.2 * columns), 3.8 * lines), squeeze=False)
+    places = [axes for row in rows for axes in row]
+    for axes in places[len(panels) :]:
+        axes.set_axis_off()
+    for axes, panel in zip(places, panels, strict=False):
         (draw_bars if panel.bars else draw_lines)(axes, panel)
         axes.set_xlabel(panel.x, fontsize=8)
         axes.set_ylabel(panel.y, fontsize=8)
@@ -94,11 +108,14 @@ def draw_lines(axes, panel):
     if "y" in panel.log:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0)
+        highest = [y for series in panel.series for _, y in series.points] + [y for y, _ in panel.marks]
+        axes.set_ylim(0, 1.05 * max(highest, default=1) or 1)
 
 
 def draw_bars(axes, panel):
     words = list(dict.fromkeys(x for series in panel.series for x, _ in series.points))
+    if all(word.isdigit() for word in words):
+        words.sort(key=int)
     by_name, width = colours(panel), 0.8 / max(1, len(panel.series))
     for at, series in enumerate(panel.series):
         places = [words.index(x) + width * (at - (len(panel.series) - 1) / 2) for x, _ in series.points]

@@ -78,7 +78,7 @@ STEPS = {
             (20, 60),
             program="mux_packet",
         ),
-        Step("delay", ["--rounds", "1", "--windows", "40"], [], (30, 300)),
+        Step("delay", ["--rounds", "3", "--windows", "20"], [], (30, 300)),
         Step(
             "size",
             ["--buckets", "65536", "--backends", "640", "--readers", "10", "--repetitions", "1", "--small", "2"],
@@ -91,9 +91,9 @@ STEPS = {
         Step("othello_map", ["--most", "131072", "--tests", "10"], [], (40, 400)),
         Step(
             "othello_lookup",
-            ["--runs", "3", "--connections", "65536,1000000", "--passes", "1000000"],
-            ["--runs", "15"],
-            (30, 600),
+            ["--runs", "3", "--connections", "16000,256000,1000000", "--passes", "1000000"],
+            ["--runs", "15", "--connections", "4000,16000,64000,256000,1000000,4000000,8000000,16000000"],
+            (30, 900),
             program="othello_lookup",
         ),
         Step(

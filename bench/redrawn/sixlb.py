@@ -163,7 +163,7 @@ def figure11(results, stated):
         ),
     ]
     sure = lost["on removed servers, one choice"]
-    extra = {name: max(a - b for a, b in zip(row, sure, strict=True)) / 100 for name, row in lost.items()}
+    extra = {name: max(0, *(a - b for a, b in zip(row, sure, strict=True))) / 100 for name, row in lost.items()}
     sr4 = servers["methods"].get("SR4")
     rows = [
         Row("servers for the response of 48 under SC", stated["servers for the same response"], needed, "of 48"),
@@ -184,7 +184,7 @@ def figure11(results, stated):
         Row(
             "extra resets, two buckets of a ring",
             stated["extra resets, 6LB, at most"],
-            max(0, extra["ring, SR8"]),
+            extra["ring, SR8"],
             "share",
             "below",
         ),

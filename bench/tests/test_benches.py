@@ -30,6 +30,7 @@ SCRIPTS = {
         *("--tolerance", "0.02"),
     ],
     "hunt_servers": SERVERS,
+    "scale": [],
     "maat_servers": SERVERS,
     "othello_map": ["--most", "8192", "--tests", "1"],
     "maat": ["--most", "1000", "--runs", "1"],
@@ -42,6 +43,8 @@ SCRIPTS = {
     ],
     "control_plane": [*FEW, "4", "--repetitions", "2"],
     "probe": ["--build", BUILD, "--backends", "20", "--interval", "500", "--seconds", "2", "--kinds", "tcp,http,udp"],
+    "affinity": ["--connections", "20", "--removed", "1", "--flood", "20"],
+    "churn": ["--every", "2", "--servers", "2", "--connections", "10", "--rate", "10"],
     "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1", "--readings", "5"],
 }
 
@@ -68,7 +71,7 @@ def programs() -> None:
 
 
 # a minute or two each, and what they run is tested elsewhere: the lab, agents, the controller at its limits
-LONG = {"agents", "hunt_servers", "maat_servers", "probe", "size", "updates"}
+LONG = {"affinity", "agents", "churn", "hunt_servers", "maat_servers", "probe", "size", "updates"}
 
 
 @pytest.mark.parametrize(
@@ -116,3 +119,12 @@ def test_the_chart_of_steering_by_load_is_drawn_from_kept_results(tmp_path: Path
     done = subprocess.run([*draw, "--results", tmp_path], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode
     assert "hunt.json is not readable" in done.stderr
+
+
+def test_a_figure_is_redrawn_by_its_own_quick_run(tmp_path: Path):
+    figures = tmp_path / "figures.json"
+    words = ["--quick", "--only", "beamer/Table 1", "--state", tmp_path, "--json", figures]
+    subprocess.run([PYTHON, ROOT / "bench" / "reproduce", *words], check=True, timeout=PATIENCE)
+    (entry,) = json.loads(figures.read_text())["figures"]
+    assert (entry["state"], entry["steps"][0]["kept"]) == ("redrawn", False)
+    assert Path(entry["svg"]).exists()
