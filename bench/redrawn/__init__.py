@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+PAPERS = ("beamer", "concury", "maat", "6lb", "kth")
 REDRAWN, STANDS_IN, CANNOT = "redrawn", "stands in", "cannot"
 CLOSE = 1.25  # a factor within which two numbers agree, unless a row names another
 
@@ -114,15 +115,18 @@ def check(path, found):
 
 
 def papers():
-    """Every data file by its paper."""
+    """The data file of every paper."""
     found = {}
-    for path in sorted(DATA.glob("*.json")):
+    for name in PAPERS:
+        path = DATA / f"{name}.json"
         try:
             entry = json.loads(path.read_text())
-        except ValueError as error:
-            raise PaperError(f"{path.name}: is not JSON: {error}") from error
+        except (OSError, ValueError) as error:
+            raise PaperError(f"{path.name}: is not readable as JSON: {error}") from error
         check(path, entry)
-        found[entry["paper"]] = entry
+        if entry["paper"] != name:
+            raise PaperError(f"{path.name}: paper: {entry['paper']!r} is refused; allowed: {name!r}")
+        found[name] = entry
     return found
 
 
