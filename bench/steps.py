@@ -99,9 +99,9 @@ STEPS = {
         Step(
             "updates",
             [
-                *("--buckets", "4096", "--backends", "16", "--connections", "20000", "--rate", "5000"),
-                *("--changes", "2", "--rounds", "1", "--window", "6", "--age", "1", "--spacing", "1"),
-                *("--seconds", "0.5", "--lead", "3", "--updates", "3"),
+                *("--buckets", "4096", "--backends", "16", "--connections", "2000", "--rate", "500", "--changes", "2"),
+                *("--rounds", "1", "--window", "6", "--age", "1", "--spacing", "1", "--seconds", "0.5", "--lead", "2"),
+                *("--updates", "2"),
             ],
             [],
             (60, 400),

@@ -358,7 +358,7 @@ FIGURES = (
         REDRAWN,
         ("assignment",),
         figure5,
-        "256 buckets of 10 servers or so are drawn, not 47 of 5: the ring here has a power of two of them.",
+        "Five servers have 256 buckets, not 47: a ring here has no fewer.",
     ),
     Figure(
         "beamer",
