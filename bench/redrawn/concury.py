@@ -109,11 +109,10 @@ def memory(small):
 def throughput(small):
     def draw(results, stated):
         lines = lookups(results, "ns", lambda ns: 1000 / ns)
-        lines = {
-            n: [p for p in points if (p[0] <= 1_000_000) == small or len(points) < 3] for n, points in lines.items()
-        }
+        if small:
+            lines = {name: [p for p in points if p[0] <= 1_000_000] for name, points in lines.items()}
         series = [Series(name, points) for name, points in lines.items()]
-        at = lines["Othello (Concury)"][0]
+        at = lines["Othello (Concury)"][-1]
         others = {name: dict(points)[at[0]] for name, points in lines.items() if name != "Othello (Concury)"}
         rows, marks = [], []
         if small:
