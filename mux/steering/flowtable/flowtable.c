@@ -6,75 +6,41 @@
 #include <string.h>
 
 #include <rte_branch_prediction.h>
-#include <rte_errno.h>
-#include <rte_hash.h>
-#include <rte_malloc.h>
-#include <rte_prefetch.h>
 
 #include "config/options.h"
 #include "packet/flow_hash.h"
 #include "packet/packet.h"
 #include "ring/backend.h"
+#include "steering/flowtable/flow_cuckoo.h"
 #include "steering/ring/steering_ring.h"
 
 enum {
-	KEY6_LEN = FLOW_HASH_KEY6_WORDS * 8,
-	SWEEP = 1,    /* entries checked in each burst, plus one for each new flow */
-	KEYS_MIN = 8, /* rte_hash needs at least a full bucket */
+	KEY4_WORDS = 2,
+	SWEEP = 1, /* buckets checked in each burst, plus one for each new flow */
 };
 
-struct entry {
-	uint16_t backend;
-	uint16_t service;
-	uint32_t last; /* Unix seconds */
-};
-
-struct family {
-	struct rte_hash *hash;
-	struct entry *entries;
-	hash_sig_t *signatures; /* by position, for removal: written once for each flow, hence kept apart */
-	uint32_t swept;         /* where rte_hash's iteration continues */
-	uint32_t due;           /* how many entries the sweep still has to check */
-};
-
-struct flowtable {
-	struct family ipv4;
-	struct family ipv6;
-};
-
-/* The packets of one family in a burst, in the form that rte_hash takes. */
+/* The packets of one family in a burst, in the form that the table takes. */
 struct keys {
 	uint32_t count;
 	struct packet *packets[BURST_MAX];
-	const void *keys[BURST_MAX];
-	hash_sig_t signatures[BURST_MAX];
-	int32_t positions[BURST_MAX];
+	const uint64_t *keys[BURST_MAX];
+	uint64_t hashes[BURST_MAX];
+	struct flow_cuckoo_entry *entries[BURST_MAX];
 };
 
-static int family_new(struct family *family, const char *name, unsigned worker, uint32_t flows, uint32_t key_len,
-		      struct reason *why)
-{
-	char text[RTE_HASH_NAMESIZE];
-	struct rte_hash_parameters parameters = {.name = text,
-						 .entries = flows < KEYS_MIN ? KEYS_MIN : flows,
-						 .key_len = key_len,
-						 .socket_id = SOCKET_ID_ANY};
+struct flowtable {
+	struct flow_cuckoo *ipv4;
+	struct flow_cuckoo *ipv6;
+};
 
-	snprintf(text, sizeof(text), "%s %u", name, worker);
-	family->hash = rte_hash_create(&parameters);
-	family->entries = rte_malloc(NULL, (parameters.entries + 1ULL) * sizeof(*family->entries), 64);
-	family->signatures = rte_malloc(NULL, (parameters.entries + 1ULL) * sizeof(*family->signatures), 64);
-	if (family->hash && family->entries && family->signatures)
+static int family_new(struct flow_cuckoo **family, const char *name, unsigned worker, uint32_t flows,
+		      uint32_t key_words, struct reason *why)
+{
+	*family = flow_cuckoo_new(flows, key_words);
+	if (*family)
 		return 0;
 	return reason_set(why, -ENOMEM, "worker %u: no memory for %u %s; allowed: fewer, or a larger --memory", worker,
 			  flows, name);
-}
-
-static void family_free(struct family *family)
-{
-	rte_hash_free(family->hash);
-	rte_free(family->entries);
-	rte_free(family->signatures);
 }
 
 static void stop(void *state)
@@ -83,8 +49,8 @@ static void stop(void *state)
 
 	if (!table)
 		return;
-	family_free(&table->ipv4);
-	family_free(&table->ipv6);
+	flow_cuckoo_free(table->ipv4);
+	flow_cuckoo_free(table->ipv6);
 	free(table);
 }
 
@@ -98,9 +64,9 @@ static int start(void **state, unsigned worker, const struct options *options, s
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return reason_set(why, -ENOMEM, "worker %u: no memory for flows", worker);
-	error = family_new(&table->ipv4, "IPv4 flows", worker, options->flows, 16, why);
+	error = family_new(&table->ipv4, "IPv4 flows", worker, options->flows, KEY4_WORDS, why);
 	if (!error)
-		error = family_new(&table->ipv6, "IPv6 flows", worker, options->flows, KEY6_LEN, why);
+		error = family_new(&table->ipv6, "IPv6 flows", worker, options->flows, FLOW_HASH_KEY6_WORDS, why);
 	if (error)
 		stop(table);
 	else
@@ -112,7 +78,7 @@ uint32_t flowtable_count(const void *state)
 {
 	const struct flowtable *table = state;
 
-	return (uint32_t)(rte_hash_count(table->ipv4.hash) + rte_hash_count(table->ipv6.hash));
+	return table->ipv4->count + table->ipv6->count;
 }
 
 static inline void set(struct packet *packet, uint16_t backend)
@@ -121,25 +87,10 @@ static inline void set(struct packet *packet, uint16_t backend)
 	packet->bucket = backend;
 }
 
-/* An unknown flow, or one whose backend is gone: steered by its bucket, and remembered from now on. */
-static void learn(struct family *family, struct keys *keys, uint32_t i, uint32_t now)
+/* What an entry's value holds. */
+static inline uint32_t value_of(uint16_t backend, uint16_t service)
 {
-	struct packet *packet = keys->packets[i];
-	uint16_t backend = fl_row_current(ring_row(packet->ring, packet->bucket));
-	int32_t at;
-
-	if (backend == FL_BACKEND_NONE)
-		return;
-	at = keys->positions[i];
-	if (at < 0) { /* also if an earlier packet of this burst was the flow's first: this then finds its entry */
-		at = rte_hash_add_key_with_hash(family->hash, keys->keys[i], keys->signatures[i]);
-		family->due++;
-	}
-	if (at < 0)
-		return;
-	family->signatures[at] = keys->signatures[i];
-	family->entries[at] = (struct entry){backend, packet->service->id, now};
-	set(packet, backend);
+	return (uint32_t)service << 16 | backend;
 }
 
 static inline bool is_live(const struct packet *packet, uint16_t id)
@@ -149,51 +100,59 @@ static inline bool is_live(const struct packet *packet, uint16_t id)
 	return backend && !backend_is_removed(backend);
 }
 
-static void look_up(struct family *family, struct keys *keys, uint32_t now)
+/* The entry of a flow of this service to a backend that exists. */
+static inline bool is_known(const struct packet *packet, const struct flow_cuckoo_entry *entry)
 {
-	rte_hash_lookup_with_hash_bulk(family->hash, keys->keys, keys->signatures, keys->count, keys->positions);
-	for (uint32_t i = 0; i < keys->count; i++)
-		if (keys->positions[i] >= 0)
-			rte_prefetch0(&family->entries[keys->positions[i]]);
-	for (uint32_t i = 0; i < keys->count; i++) {
-		struct packet *packet = keys->packets[i];
-		struct entry *entry = &family->entries[keys->positions[i] < 0 ? 0 : keys->positions[i]];
+	return entry && entry->value >> 16 == packet->service->id && is_live(packet, (uint16_t)entry->value);
+}
 
-		if (keys->positions[i] < 0 || entry->service != packet->service->id ||
-		    !is_live(packet, entry->backend)) {
-			learn(family, keys, i, now);
+/* An unknown flow, or one whose backend is gone: steered by its bucket, and remembered from now on. */
+static bool learn(struct flow_cuckoo *family, struct keys *keys, uint32_t i, uint32_t now)
+{
+	struct packet *packet = keys->packets[i];
+	uint16_t backend = fl_row_current(ring_row(packet->ring, packet->bucket));
+	struct flow_cuckoo_entry *entry;
+	bool is_new;
+
+	if (backend == FL_BACKEND_NONE)
+		return false;
+	/* found, if an earlier packet of this burst was the flow's first */
+	entry = flow_cuckoo_add(family, keys->keys[i], keys->hashes[i], &is_new);
+	if (!entry)
+		return false;
+	*entry = (struct flow_cuckoo_entry){value_of(backend, packet->service->id), now};
+	set(packet, backend);
+	return is_new;
+}
+
+/* Learns only after all known flows are served, since a new flow may move entries. Returns how many flows are new. */
+static inline uint32_t look_up(struct flow_cuckoo *family, struct keys *keys, uint32_t now, uint32_t key_words)
+{
+	uint32_t unknown = 0, added = 0;
+
+	flow_cuckoo_find_bulk(family, keys->keys, keys->hashes, keys->count, key_words, keys->entries);
+	for (uint32_t i = 0; i < keys->count; i++) {
+		struct flow_cuckoo_entry *entry = keys->entries[i];
+
+		if (!is_known(keys->packets[i], entry)) {
+			unknown |= 1U << i;
 			continue;
 		}
 		entry->last = now;
-		set(packet, entry->backend);
+		set(keys->packets[i], (uint16_t)entry->value);
 	}
+	for (; unknown; unknown &= unknown - 1)
+		added += learn(family, keys, (uint32_t)__builtin_ctz(unknown), now);
+	return added;
 }
 
-/* Checks as many entries as flows were added, so that expiry keeps up with new flows. */
-static void sweep(struct family *family, uint32_t now)
-{
-	for (family->due += SWEEP; family->due; family->due--) {
-		const void *key;
-		void *data;
-		int32_t at = rte_hash_iterate(family->hash, &key, &data, &family->swept);
-
-		if (at < 0) {
-			family->swept = 0;
-			family->due = 0;
-			return;
-		}
-		if ((int32_t)(now - family->entries[at].last) > FLOWTABLE_IDLE)
-			rte_hash_del_key_with_hash(family->hash, key, family->signatures[at]);
-	}
-}
-
-static inline void add(struct keys *keys, struct packet *packet, const void *key)
+static inline void add(struct keys *keys, struct packet *packet, const uint64_t *key)
 {
 	uint32_t i = keys->count++;
 
 	keys->packets[i] = packet;
 	keys->keys[i] = key;
-	keys->signatures[i] = (hash_sig_t)packet->hash;
+	keys->hashes[i] = packet->hash;
 }
 
 static void choose(void *state, struct packet *packets, uint32_t which, uint32_t now)
@@ -225,12 +184,15 @@ static void choose(void *state, struct packet *packets, uint32_t which, uint32_t
 		}
 	}
 	if (ipv4.count) {
-		look_up(&table->ipv4, &ipv4, now);
-		sweep(&table->ipv4, now);
+		uint32_t added = look_up(table->ipv4, &ipv4, now, KEY4_WORDS);
+
+		/* a bucket for each new flow, so that expiry keeps up with them */
+		flow_cuckoo_sweep(table->ipv4, SWEEP + added, now, FLOWTABLE_IDLE);
 	}
 	if (ipv6.count) {
-		look_up(&table->ipv6, &ipv6, now);
-		sweep(&table->ipv6, now);
+		uint32_t added = look_up(table->ipv6, &ipv6, now, FLOW_HASH_KEY6_WORDS);
+
+		flow_cuckoo_sweep(table->ipv6, SWEEP + added, now, FLOWTABLE_IDLE);
 	}
 }
 

@@ -5,16 +5,15 @@
  * later packets there, even if the bucket moves. Such a packet carries no bucket, so servers neither learn from it nor
  * chain it.
  *
- *	rte_hash, cuckoo	16 bytes (IPv6: 40) of the connection's key -> position
- *	entries[position] 8	backend u16 | service u16 | last packet u32
+ *	flow_cuckoo.h	16 bytes (IPv6: 40) of the connection's key -> service u16, backend u16 | last packet u32
  *
  * Each worker has a table that only it reads and writes: nothing is shared, and a flow that moves to another worker or
  * mux is forgotten, which is this method's weakness. It exists for comparison: same packets, classification, hash (the
- * table uses it as its signature) and headers; the keys of a burst are looked up together.
+ * table's, too) and headers; the keys of a burst are looked up together.
  *
  * Bounds: `flows` entries of each family. If the table is full, a new flow is steered by its bucket, as with steering
- * `ring`. An entry expires after FLOWTABLE_IDLE seconds without a packet; each burst checks one entry, and one more for
- * each new flow. ICMPv6 errors have a hash but no key and are steered by their bucket. Fragments use the table of the
+ * `ring`. An entry expires after FLOWTABLE_IDLE seconds without a packet; each burst checks a bucket of eight, and one
+ * more for each new flow. ICMPv6 errors have a hash but no key and are steered by their bucket. Fragments use the table of the
  * worker where they meet.
  */
 #ifndef FAIRLEAD_MUX_FLOWTABLE_H
@@ -24,7 +23,7 @@
 
 enum { FLOWTABLE_IDLE = 300 }; /* seconds */
 
-/* `start` makes a table for --flows flows of each family: some 50 bytes each (IPv6: 70) of DPDK's memory. */
+/* `start` makes a table for --flows flows of each family: of DPDK's memory, 28 bytes a slot (IPv6: 52). */
 extern const struct steering steering_flowtable;
 
 /* The number of flows in a worker's table. */
