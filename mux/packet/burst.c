@@ -320,7 +320,7 @@ static void steer_general(struct burst *burst)
  */
 static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
-	lanes->low = lanes->steady = 0;
+	lanes->low = lanes->steady = lanes->moved = 0;
 	lanes->has_rows = lanes->is_unpacked = false;
 	if (unlikely(burst->avoid)) {
 		burst->avoid--;
@@ -371,10 +371,11 @@ static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct packet *packet = &burst->packets[first + i];
 
-		if (!(candidates >> i & 1) || packet->verdict != VERDICT_SERVICE || burst_is_moved(packet, burst->now))
+		if (!(candidates >> i & 1) || packet->verdict != VERDICT_SERVICE)
 			continue;
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
 		lanes->steady |= (uint8_t)(1U << i);
+		lanes->moved |= (uint8_t)((uint32_t)burst_is_moved(packet, burst->now) << i);
 	}
 }
 

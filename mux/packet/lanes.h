@@ -8,8 +8,8 @@
  *
  *	look	checks headers, finds services		wrong headers, other protocols and ports leave
  *	hash	hash, bucket, prefetches rows		services whose bucket or backend a packet may name leave
- *	rows	rows, templates				moved buckets, SYNs, other ways than the hash's low half leave
- *	encap	writes headers				backends without the plain header leave
+ *	rows	rows, templates				SYNs, other ways than the hash's low half leave
+ *	encap	writes headers				backends without a plain header leave
  *
  * The stages are called one group behind the other, so that services, rows and templates have time to arrive.
  */
@@ -38,7 +38,8 @@ struct lanes {
 	uint64_t line[LANES] __attribute__((aligned(64))); /* addresses of struct backend; of `steady` */
 	uint64_t tag[LANES]
 	    __attribute__((aligned(64))); /* of `steady`, in network byte order; set by lanes_tag_two() */
-	fl_row rows[LANES] __attribute__((aligned(64)));             /* if has_rows */
+	uint64_t move[LANES] __attribute__((aligned(64))); /* of `moved`: since and previous owner, as in headers */
+	fl_row rows[LANES] __attribute__((aligned(64)));   /* if has_rows */
 	struct service *service[LANES] __attribute__((aligned(64))); /* [0] alone if is_one */
 	struct ring *ring[LANES] __attribute__((aligned(64)));       /* the same */
 	const struct backends *backends;                             /* if has_rows */
@@ -51,6 +52,7 @@ struct lanes {
 	uint8_t udp;          /* of these */
 	uint8_t syns;         /* of these */
 	uint8_t low;          /* of these, whose bucket is that of the hash's low half, and none other */
+	uint8_t moved;        /* of `steady`, whose headers tell of a move */
 	uint8_t steady;       /* of these, who get the plain header if their backends' lines allow that */
 	uint8_t port;         /* of an encapsulated group that is not unpacked: by which all leave, or PORTS_DIFFER */
 };

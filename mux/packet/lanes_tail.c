@@ -69,7 +69,8 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 		lanes_unpack(burst, first, lanes);
 	for (uint32_t none = (uint8_t)~steady; unlikely(none); none &= none - 1)
 		burst->packets[first + (uint32_t)__builtin_ctz(none)].verdict = VERDICT_NO_BACKEND;
-	lanes->steady = (uint8_t)(steady & ~moved & ~lanes->syns);
+	lanes->steady = (uint8_t)(steady & ~lanes->syns);
+	lanes->moved = (uint8_t)(moved & lanes->steady);
 }
 
 _Static_assert(sizeof(struct backend) == 1 << 6, "lanes_rows() computes addresses of lines");
@@ -78,6 +79,7 @@ _Static_assert(sizeof(struct backend) == 1 << 6, "lanes_rows() computes addresse
 enum form {
 	FORM_GUE,
 	FORM_TAGGED, /* the same with the cluster's tag */
+	FORM_MOVED,  /* the same without, and of some lanes with the move of their bucket */
 	FORM_IPIP,
 };
 
@@ -86,6 +88,7 @@ enum {
 	AT_BUCKET = AT_GUE + FL_STEER_AT_BUCKET,
 	AT_OPTION_GENERATION = AT_IP + FL_IPIP_AT_GENERATION,
 	TAGGED_LEN = GUE_PLAIN_LEN + FL_STEER_TAG_LEN,
+	MOVED_MORE = GUE_MOVED_LEN - GUE_PLAIN_LEN,
 	IPIP_LEN = AT_IP + FL_IPIP_LEN,
 	TAG_WORDS = FL_TAG_MESSAGE_LEN / 8 + 1,
 };
@@ -107,27 +110,50 @@ static inline const struct backend *line_of(const struct lanes *lanes, uint32_t 
 	return (const struct backend *)(uintptr_t)lanes->line[i];
 }
 
+/* Of lanes without a move. */
 static inline uint32_t form_len(enum form form)
 {
 	return form == FORM_IPIP ? IPIP_LEN : form == FORM_TAGGED ? TAGGED_LEN : GUE_PLAIN_LEN;
 }
 
+/* Whether a moved lane's header can name its bucket's previous owner; sets lanes->move. */
+static inline bool find_move(const struct burst *burst, uint32_t first, struct lanes *lanes, uint32_t i)
+{
+	const struct backends *backends = lanes->has_rows ? lanes->backends : burst->packets[first + i].backends;
+	fl_row row = lanes->has_rows ? lanes->rows[i] : burst->packets[first + i].row;
+	const struct backend *previous = backends_get(backends, fl_row_previous(row));
+	uint32_t narrowest = backends_narrowest(backends), address;
+
+	/* what is too big for a chain, or may be (a pool with IPv6), leaves */
+	if (unlikely(!previous || previous->outer.ipv6 || narrowest & BACKENDS_IPV6 ||
+		     (lanes->word[i] >> 48) + GUE_MOVED_LEN - AT_IP > narrowest))
+		return false;
+	memcpy(&address, previous->outer.head + AT_IP + 16, sizeof(address));
+	lanes->move[i] = (uint64_t)address << 32 | __builtin_bswap32(fl_row_since(row));
+	return true;
+}
+
 /* Those of `steady` whose backends take this form, and in front of which there is room for it. */
-static inline uint32_t find_written(const struct burst *burst, uint32_t first, const struct lanes *lanes,
-				    enum form form)
+static inline uint32_t find_written(const struct burst *burst, uint32_t first, struct lanes *lanes, enum form form)
 {
 	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
 	const uint32_t more = form_len(form) - AT_IP;
+	const uint32_t asked = form == FORM_MOVED ? lanes->steady : lanes->steady & ~(uint32_t)lanes->moved;
 	uint32_t written = 0;
 
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct backend *line = line_of(lanes, i);
 
-		if (lanes->steady >> i & 1)
-			written |=
-			    (uint32_t)(backend_kind(line) == kind && (lanes->word[i] >> 48) + more <= line->mtu &&
-				       burst->mbufs[first + i]->data_off >= more)
-			    << i;
+		if (!(asked >> i & 1) || unlikely(backend_kind(line) != kind))
+			continue;
+		if (form == FORM_MOVED && lanes->moved >> i & 1)
+			written |= (uint32_t)(burst->mbufs[first + i]->data_off >= more + MOVED_MORE &&
+					      find_move(burst, first, lanes, i))
+				   << i;
+		else
+			written |= (uint32_t)((lanes->word[i] >> 48) + more <= line->mtu &&
+					      burst->mbufs[first + i]->data_off >= more)
+				   << i;
 	}
 	return written;
 }
@@ -162,6 +188,8 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 	__m512i tos = _mm512_and_si512(_mm512_srli_epi64(word, 24), all(0xff));
 	__m512i ip_len = _mm512_add_epi64(total, all(form_len(form) - AT_IP));
 
+	if (form == FORM_MOVED)
+		ip_len = _mm512_mask_add_epi64(ip_len, lanes->moved, ip_len, all(MOVED_MORE));
 	sum = _mm512_add_epi64(_mm512_add_epi64(sum, tos), ip_len);
 	if (form == FORM_IPIP)
 		sum = _mm512_add_epi64(sum,
@@ -186,6 +214,9 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 		right = swap16(_mm512_sub_epi64(ip_len, all(ENCAP_IPV4_LEN)));
 		left = any(left, _mm512_slli_epi64(swap16(port), 40), _mm512_slli_epi64(right, 56));
 		right = _mm512_or_si512(_mm512_srli_epi64(right, 8), all(len << 8 | protocol << 16 | flags << 24));
+		if (form == FORM_MOVED)
+			right = _mm512_mask_add_epi64(right, lanes->moved, right,
+						      all((MOVED_MORE / 4) << 8 | (uint64_t)FL_STEER_MOVED << 24));
 	}
 	_mm512_store_si512(fields, _mm512_unpacklo_epi64(left, right));
 	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
@@ -258,14 +289,18 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 		const struct backend *line = line_of(lanes, i);
 		struct rte_mbuf *mbuf = burst->mbufs[first + i];
 		__m512i header;
+		bool is_moved;
+		uint32_t own;
 		uint8_t *out;
 
 		if (!(written >> i & 1))
 			continue;
 		header = _mm512_mask_expand_epi8(_mm512_load_si512(line), where,
 						 _mm512_castsi128_si512(fields[(i & 1) * 4 + i / 2]));
-		mbuf->data_off = (uint16_t)(mbuf->data_off - (len - AT_IP));
-		mbuf->data_len = (uint16_t)((lanes->word[i] >> 48) + len);
+		is_moved = form == FORM_MOVED && lanes->moved >> i & 1;
+		own = is_moved ? len + MOVED_MORE : len;
+		mbuf->data_off = (uint16_t)(mbuf->data_off - (own - AT_IP));
+		mbuf->data_len = (uint16_t)((lanes->word[i] >> 48) + own);
 		mbuf->pkt_len = mbuf->data_len;
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		_mm512_mask_storeu_epi8(out, WHOLE, header);
@@ -273,6 +308,8 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 			store_place(out + AT_BUCKET, lanes->place[i]);
 		if (form == FORM_TAGGED)
 			memcpy(out + GUE_PLAIN_LEN, &lanes->tag[i], sizeof(lanes->tag[i]));
+		if (is_moved)
+			memcpy(out + GUE_PLAIN_LEN, &lanes->move[i], sizeof(lanes->move[i]));
 		if (lanes->is_unpacked)
 			burst->packets[first + i].port = line->port; /* overwrites the table of backends (union) */
 		differs |= line->port ^ port;
@@ -300,7 +337,15 @@ ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lane
 {
 	if (line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady))->outer.plain == ENCAP_PLAIN_IPIP && !lanes->is_ipv6)
 		return encap_by(burst, first, lanes, FORM_IPIP);
-	return burst->tag_key ? encap_by(burst, first, lanes, FORM_TAGGED) : encap_by(burst, first, lanes, FORM_GUE);
+	if (burst->tag_key)
+		return encap_by(burst, first, lanes, FORM_TAGGED);
+	if (unlikely(lanes->moved)) {
+		uint32_t written = encap_by(burst, first, lanes, FORM_MOVED);
+
+		burst->moved += (uint32_t)__builtin_popcount(written & lanes->moved);
+		return written;
+	}
+	return encap_by(burst, first, lanes, FORM_GUE);
 }
 
 void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes)
