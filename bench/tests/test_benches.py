@@ -45,6 +45,10 @@ SCRIPTS = {
     "probe": ["--build", BUILD, "--backends", "20", "--interval", "500", "--seconds", "2", "--kinds", "tcp,http,udp"],
     "affinity": ["--connections", "20", "--removed", "1", "--flood", "20"],
     "churn": ["--every", "2", "--servers", "2", "--connections", "10", "--rate", "10"],
+    "flow_tables": [
+        *("--build", BUILD, "--slots-bits", "12", "--sizes", "10", "--rounds", "1", "--slice-ms", "10"),
+        *("--loads", "65,80,95,120"),
+    ],
     "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1", "--readings", "5"],
 }
 
@@ -65,6 +69,7 @@ def programs() -> None:
             "agent_connections",
             "agent_readings",
             "decapsulate.bpf.o",
+            "flow_state",
         )
     ]
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
@@ -96,6 +101,58 @@ def test_a_program_runs_and_keeps_its_figures(words: list[str], tmp_path: Path):
     figures = tmp_path / "figures.json"
     subprocess.run([BUILD / "bench" / words[0], *words[1:], "--json", figures], check=True, timeout=PATIENCE)
     assert json.loads(figures.read_text())["benchmark"] == words[0]
+
+
+FLOW_TABLES = ROOT / "bench" / "results" / "flow_tables.json"
+
+
+def test_the_tables_and_figures_of_flow_tables_are_those_of_its_kept_results(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text((ROOT / "docs" / "flow-tables.md").read_text())
+    again = ["--from", FLOW_TABLES, "--json", tmp_path / "flow_tables.json", "--page", page]
+    subprocess.run([PYTHON, ROOT / "bench" / "flow_tables", *again], check=True, timeout=PATIENCE)
+    assert page.read_text() == (ROOT / "docs" / "flow-tables.md").read_text()
+    for figure in range(51, 58):
+        svg = f"flow_tables_figure{figure}.svg"
+        assert (tmp_path / svg).read_text() == (FLOW_TABLES.parent / svg).read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--loads", "80,65,95"], "--loads: '80,65,95' is not allowed; allowed: whole numbers of 1 to 200, ascending"),
+        (["--loads", "65,95"], "--loads: [65, 95] has not [80]; allowed: any that include [65, 80, 95]"),
+        (["--rounds", "0"], "--rounds: '0' is not allowed; allowed: 1 to 101"),
+        (["--slots-bits", "x"], "--slots-bits: 'x' is not allowed; allowed: 10 to 24"),
+        (["--build", "/nowhere"], "--build: /nowhere has no bench/flow_state"),
+        (["--from", "/nowhere"], "--from: /nowhere is not readable as JSON"),
+    ],
+)
+def test_flow_tables_says_what_is_wrong(words: list[str], told: str):
+    flow_tables = [PYTHON, ROOT / "bench" / "flow_tables", *words]
+    done = subprocess.run(flow_tables, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 1
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "part: '' is not allowed; allowed: ops, packets, delay"),
+        (["ops", "--runs", "102"], "--runs: '102' is not allowed; allowed: 1 to 101"),
+        (["ops", "--seed"], "--seed: '' is not allowed; allowed: 1 to 8388607"),
+        (["ops", "--loads", "80,,90"], "--loads: '' is not allowed; allowed: 1 to 200"),
+        (["ops", "--loads", "90,80"], "--loads: '90,80' is not allowed; allowed: in ascending order"),
+        (["ops", "--tables", "rte_hash;hash"], "--tables: 'hash' is not allowed; allowed: rte_hash; "),
+        (["packets", "--threads", "-1"], "--threads: '-1' is not allowed; allowed: 1 to 8"),
+        (["delay", "--wide", "1"], "option '--wide' is not allowed; allowed: --seed, "),
+    ],
+)
+def test_flow_state_says_what_is_wrong(words: list[str], told: str):
+    flow_state = [BUILD / "bench" / "flow_state", *words]
+    done = subprocess.run(flow_state, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 1
+    assert f"flow_state: {told}" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["maat", "p4_rules"])
