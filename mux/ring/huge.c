@@ -24,6 +24,7 @@ _Static_assert(sizeof(struct chunk) == LINE, "objects begin at a cache line");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chunk *chunks;
+static size_t taken; /* atomic; bytes */
 
 static size_t object_size(size_t bytes)
 {
@@ -101,14 +102,20 @@ void *huge_alloc(size_t bytes)
 {
 	void *memory = bytes > SMALL_MAX ? pages_new(pages_size(bytes)) : small_alloc(object_size(bytes));
 
-	return memory ? memset(memory, 0, bytes) : NULL;
+	if (!memory)
+		return NULL;
+	__atomic_add_fetch(&taken, bytes, __ATOMIC_RELAXED);
+	return memset(memory, 0, bytes);
 }
 
 void huge_free(void *memory, size_t bytes)
 {
 	struct chunk *chunk;
 
-	if (!memory || bytes > SMALL_MAX) {
+	if (!memory)
+		return;
+	__atomic_sub_fetch(&taken, bytes, __ATOMIC_RELAXED);
+	if (bytes > SMALL_MAX) {
 		free(memory);
 		return;
 	}
@@ -120,4 +127,9 @@ void huge_free(void *memory, size_t bytes)
 	if (!--chunk->used)
 		chunk_free(chunk);
 	pthread_mutex_unlock(&lock);
+}
+
+size_t huge_bytes(void)
+{
+	return __atomic_load_n(&taken, __ATOMIC_RELAXED);
 }

@@ -22,4 +22,7 @@ void *huge_alloc(size_t bytes);
 /* What huge_alloc(bytes) returned, or NULL. */
 void huge_free(void *memory, size_t bytes);
 
+/* Bytes that were asked for and not given back. */
+size_t huge_bytes(void);
+
 #endif

@@ -61,6 +61,7 @@ static void objects_are_apart(void **state)
 		huge_free(held[i].memory, held[i].bytes);
 	}
 	huge_free(NULL, 64);
+	assert_int_equal(huge_bytes(), 0);
 }
 
 /* Rings of a power of two of buckets: their heads must not share the sets of a cache. */
