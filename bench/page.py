@@ -30,10 +30,10 @@ How to make it again: `bench/reproduce` (hours; `--quick`: minutes; `--kept`: on
 def number(value):
     if isinstance(value, tuple | list):
         return " to ".join(number(each) for each in value)
+    if value is None:
+        return "none"
     if value == 0:
         return "0"
-    if isinstance(value, float) and abs(value) == float("inf"):
-        return "none"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -48,7 +48,7 @@ def paragraph(text, first="", rest=""):
 def row_text(row):
     """One row as words: what: the paper's, ours."""
     bound = {"below": "at most ", "above": "at least "}.get(row["rule"], "")
-    unit = "" if row["unit"] in ("", "ratio") else f" {row['unit']}"
+    unit = "" if row["ours"] is None or row["unit"] in ("", "ratio") else f" {row['unit']}"
     factor = f" (factor {row['factor']:g})" if row["factor"] and row["factor"] != 1.25 else ""
     return f"{row['what']}: paper {bound}{number(row['paper'])}, here {number(row['ours'])}{unit}{factor}"
 

@@ -2,6 +2,7 @@
 """What one figure of a paper is here: which benchmarks draw it, what is compared, and why it differs."""
 
 import json
+import math
 import pathlib
 import statistics
 from collections.abc import Callable
@@ -37,9 +38,11 @@ class Row:
         return 1 / self.factor <= self.ours / self.paper <= self.factor
 
     def to_json(self):
-        ratio = None if isinstance(self.paper, tuple | list) or not self.paper else self.ours / self.paper
+        found = math.isfinite(self.ours)  # JSON has no infinity
+        comparable = found and self.paper and not isinstance(self.paper, tuple | list)
+        ratio = self.ours / self.paper if comparable else None
         return {
-            "what": self.what, "paper": self.paper, "ours": self.ours, "unit": self.unit, "rule": self.rule,
+            "what": self.what, "paper": self.paper, "ours": self.ours if found else None, "unit": self.unit, "rule": self.rule,
             "factor": self.factor if self.rule == "near" else None, "ratio": ratio, "agrees": self.agrees,
         }  # fmt: skip
 

@@ -106,6 +106,11 @@ def test_when_numbers_agree(row: Row, agrees: bool):
     assert row.to_json()["agrees"] == agrees
 
 
+def test_a_number_that_is_not_there_is_null():
+    row = Row("a", 4, float("inf"), rule="below").to_json()
+    assert (row["ours"], row["ratio"], row["agrees"]) == (None, None, False)
+
+
 def test_list_names_every_figure_with_its_state():
     listed = {line.split()[0]: line for line in reproduce("--list").stdout.splitlines()[1:]}
     assert set(listed) == {figure.name for figure in FIGURES}
@@ -240,7 +245,7 @@ def test_a_step_that_fails_says_why_and_is_not_finished(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (1234.5, "1,234"), (0.12345, "0.123"), ((2, 3), "2 to 3"), (float("inf"), "none")]
+    ("value", "text"), [(0, "0"), (1234.5, "1,234"), (0.12345, "0.123"), ((2, 3), "2 to 3"), (None, "none")]
 )
 def test_how_numbers_are_written(value: object, text: str):
     assert page.number(value) == text
