@@ -42,8 +42,9 @@ class Row:
         comparable = found and self.paper and not isinstance(self.paper, tuple | list)
         ratio = self.ours / self.paper if comparable else None
         return {
-            "what": self.what, "paper": self.paper, "ours": self.ours if found else None, "unit": self.unit, "rule": self.rule,
-            "factor": self.factor if self.rule == "near" else None, "ratio": ratio, "agrees": self.agrees,
+            "what": self.what, "paper": self.paper, "ours": self.ours if found else None, "unit": self.unit,
+            "rule": self.rule, "factor": self.factor if self.rule == "near" else None,
+            "ratio": ratio, "agrees": self.agrees,
         }  # fmt: skip
 
 
