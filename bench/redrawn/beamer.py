@@ -409,7 +409,7 @@ FIGURES = (
         STANDS_IN,
         ("churn",),
         figure17,
-        f"{SHARED}.",
+        f"{SHARED}. A connection that breaks is a defect: none should.",
         "answers a second of real TCP clients while a P4 mux and C muxes come and are killed; broken connections",
         "Throughput cannot grow with muxes that share two cores.",
     ),
