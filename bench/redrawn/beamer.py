@@ -409,7 +409,8 @@ FIGURES = (
         STANDS_IN,
         ("churn",),
         figure17,
-        f"{SHARED}. A connection that breaks is a defect: none should.",
+        f"{SHARED}. Five servers join within one window, so that some buckets move four times: the limit "
+        "`fourth-move` of protocol/README.md, by which a few connections break.",
         "answers a second of real TCP clients while a P4 mux and C muxes come and are killed; broken connections",
         "Throughput cannot grow with muxes that share two cores.",
     ),
