@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "lab"
+SERVER_BPF = BUILD / "bench" / "server_bpf"
 PYTHON = ROOT / "build" / "venv" / "bin" / "python"
 PATIENCE = 300  # seconds
 FEW = ["--buckets", "4096", "--backends"]
@@ -49,6 +50,7 @@ SCRIPTS = {
         *("--build", BUILD, "--slots-bits", "12", "--sizes", "10", "--rounds", "1", "--slice-ms", "10"),
         *("--loads", "65,80,95,120"),
     ],
+    "server_rounds": [SERVER_BPF, SERVER_BPF, "--rounds", "1", "--runs", "1", "--packets", "200", "--row", "stale"],
     "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1", "--readings", "5"],
 }
 
