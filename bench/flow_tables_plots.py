@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The counterparts of the KTH report's Figures 5.1 to 5.7. What it states is grey, and so is what has no table."""
 
-import hunt_run
 import matplotlib as mpl
+from figure import save
 from flow_tables_model import CORES, MEASURED, STATELESS
 from flow_tables_text import LOAD, value
 
@@ -68,7 +68,7 @@ def draw_cores(s, report, path):
     handles, labels = ([*a, *b] for a, b in zip(*(x.get_legend_handles_labels() for x in (rates, gains)), strict=True))
     once = dict(zip(labels, handles, strict=True))
     gains.legend(once.values(), once, frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    hunt_run.save(plot, path / "flow_tables_figure51.svg")
+    save(plot, path / "flow_tables_figure51.svg")
 
 
 def stack(axes, names, parts, colours):
@@ -102,7 +102,7 @@ def draw_lock(s, report, path):
     axes.set_title(f"hopscotch behind a mutex; the report: grows from {steps} cores, no numbers", fontsize=8)
     axes.set_xlabel("cores")
     legend(axes)
-    hunt_run.save(plot, path / "flow_tables_figure52.svg")
+    save(plot, path / "flow_tables_figure52.svg")
 
 
 def draw_delays(s, report, path):
@@ -130,7 +130,7 @@ def draw_delays(s, report, path):
     legend(rows[0][1])
     loads = " and ".join(f"{n} %" for n in value(report, "5.3", "loads"))
     plot.suptitle(f"the report: 4 cores, tables {loads} full; its text has no numbers", fontsize=8)
-    hunt_run.save(plot, path / "flow_tables_figure53.svg")
+    save(plot, path / "flow_tables_figure53.svg")
 
 
 def draw_load(s, report, path):
@@ -148,7 +148,7 @@ def draw_load(s, report, path):
     axes.set_xlabel("load of the table, % of its capacity")
     axes.set_ylabel("packets a second, of the stateless mux's; one core")
     legend(axes)
-    hunt_run.save(plot, path / "flow_tables_figure54.svg")
+    save(plot, path / "flow_tables_figure54.svg")
 
 
 def draw_cycles(s, report, path):
@@ -167,7 +167,7 @@ def draw_cycles(s, report, path):
     axes.set_title(f"one insertion in {a_flow:,} packets, as there; the report: stateless 0 for tables", fontsize=8)
     axes.tick_params(axis="x", labelsize=7)
     legend(axes)
-    hunt_run.save(plot, path / "flow_tables_figure55.svg")
+    save(plot, path / "flow_tables_figure55.svg")
 
 
 def draw_overflow(s, report, path):
@@ -189,7 +189,7 @@ def draw_overflow(s, report, path):
     for axes in rows[:, 0]:
         axes.set_ylabel("Mpps of flows with a place")
     legend(rows[0][1])
-    hunt_run.save(plot, path / "flow_tables_figure56.svg")
+    save(plot, path / "flow_tables_figure56.svg")
 
 
 def draw_offered(s, report, path):
@@ -212,7 +212,7 @@ def draw_offered(s, report, path):
     for axes in rows[:, 0]:
         axes.set_ylabel("forwarded, Mpps: the less of offered and rate")
     legend(rows[0][1])
-    hunt_run.save(plot, path / "flow_tables_figure57.svg")
+    save(plot, path / "flow_tables_figure57.svg")
 
 
 def draw(s, report, folder):
