@@ -35,6 +35,9 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
 COMPILED = BUILD / "p4-compiled"
+ARM64 = BUILD / "arm64"
+# Models of QEMU for x86-64 without AVX-512: with AVX2, and without, which has the least that DPDK is built for.
+PROCESSORS = ("Haswell", "Nehalem")
 CONSOLE = ROOT / "console" / "tests"
 LONG = "--long"
 # Parts that run beside others, in this order, from the part FROM on, since when processors are mostly idle.
@@ -228,6 +231,33 @@ def run_mux(part: Part) -> None:
         command = ["setarch", "--addr-no-randomize", *command]
     code = part.run(*command, "--timeout-multiplier", "4", "--num-processes", "2", *(f"mux {noun}" for noun in nouns))
     part.settle(meson_results(THREADS, "threads"), code, "meson test under ThreadSanitizer")
+
+
+def run_emulated(part: Part, folder: Path, name: str, *options: str) -> None:
+    """What the mux does with packets, in process, as QEMU's processor of this name does it."""
+    for stale in (folder / "meson-logs").glob(f"{name}.*"):
+        stale.unlink()
+    code = part.run(
+        *("meson", "test", "-C", folder, "--suite", "emulated", "--logbase", name, "--print-errorlogs"),
+        *("--timeout-multiplier", "10", *options),
+    )
+    if not (folder / "meson-logs" / f"{name}.json").exists():
+        part.counts.fail(f"the tests for {name} do not compile")
+        return
+    part.settle(meson_results(folder, name), code, f"meson test on {name}")
+
+
+def run_arm64(part: Part) -> None:
+    """Meson's suite `emulated`, cross-compiled for arm64; then as a release for this machine, on older processors."""
+    if part.run("scripts/install-deps", "--arm64"):
+        part.counts.fail("what cross-compiling for arm64 needs cannot be installed")
+        return
+    crosses = ("--cross-file", str(ARM64 / "sysroot.ini"), "--cross-file", "scripts/arm64.ini")
+    if meson_setup(part, ARM64 / "test", *crosses):
+        run_emulated(part, ARM64 / "test", "arm64")
+    if meson_setup(part, RELEASE, "--buildtype=release"):
+        for name in PROCESSORS:
+            run_emulated(part, RELEASE, name, "--wrapper", f"qemu-x86_64 -cpu {name}")
 
 
 def run_lint(part: Part) -> None:
@@ -488,9 +518,10 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lab": (run_lab, 40),
     "console": (run_console, 15),
     "packages": (run_packages, 180),
+    "arm64": (run_arm64, 45),
 }
-# They run if they are named; the second also with --long.
-NAMED_PARTS = ("console", "packages")
+# They run if they are named; all but the first also with --long.
+NAMED_PARTS = ("console", "packages", "arm64")
 
 
 def busy() -> float:
@@ -547,7 +578,7 @@ def main(names: list[str]) -> int:
         signal.signal(sent, RUNNING.interrupt)
     LOGS.mkdir(parents=True, exist_ok=True)
     if not names:
-        names = [name for name in PARTS if name not in NAMED_PARTS or (name == "packages" and long_too())]
+        names = [name for name in PARTS if name not in NAMED_PARTS or (name != "console" and long_too())]
     results = run_parts([name for name in PARTS if name in names])
     total, table, cases = Counts(), [], []
     for name, (counts, seconds, processors) in results.items():
