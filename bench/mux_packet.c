@@ -49,6 +49,7 @@
 #include "config/options.h"
 #include "host/port.h"
 #include "flow_packet.h"
+#include "packet/flow_hash_batch.h"
 #include "packet/lanes.h"
 #include "random_pair.h"
 #include "stand.h"
@@ -81,6 +82,8 @@ static const struct row rows[] = {
     {.name = "crc32", .hash = FL_HASH_CRC32},
     {.name = "crc32, 1 M buckets", .hash = FL_HASH_CRC32, .buckets = 1 << 20},
     {.name = "scalar", .scalar = true},
+    {.name = "scalar, SipHash by AVX2", .scalar = true, .way = "avx2"},
+    {.name = "scalar, SipHash one by one", .scalar = true, .way = "scalar"},
     {.name = "IPv6", .ipv6 = true},
     {.name = "IPv6, scalar", .ipv6 = true, .scalar = true},
     {.name = "tags", .tagged = true},
@@ -214,6 +217,18 @@ static void write_ring(struct bench *b, struct stand *s)
 	}
 }
 
+/* How a row computes SipHash; NULL: this machine can't. */
+static flow_hash_batch_fn *siphash_of(const struct row *row)
+{
+	for (int i = 0; i < FLOW_HASH_WAYS; i++) {
+		const struct flow_hash_way *way = &flow_hash_ways[i];
+
+		if (way->hash == FL_HASH_SIPHASH && way->has_cpu() && (!row->way || !strcmp(way->name, row->way)))
+			return way->run;
+	}
+	return NULL;
+}
+
 static void take_row(struct bench *b, const struct stand *s)
 {
 	static const struct fl_siphash_key tag_key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
@@ -225,6 +240,7 @@ static void take_row(struct bench *b, const struct stand *s)
 	b->burst.now = NOW;
 	b->burst.tag_key = s->row.tagged ? &tag_key : NULL;
 	burst_path = lanes_has_cpu() && !s->row.scalar ? BURST_LANES : BURST_SCALAR;
+	flow_hash_batch_siphash = siphash_of(&s->row);
 	b->burst.is_brief = true;
 }
 
@@ -521,7 +537,7 @@ static bool is_wanted(const struct bench *b, const struct row *row)
 {
 	size_t len = strlen(row->name);
 
-	if (row->flows > b->most_flows)
+	if (row->flows > b->most_flows || !siphash_of(row))
 		return false;
 	for (const char *at = b->only; at && *at; at += strcspn(at, ";"), at += *at == ';')
 		if (strcspn(at, ";") == len && !strncmp(at, row->name, len))

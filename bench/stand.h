@@ -34,6 +34,7 @@ struct row {
 	bool tagged;     /* with the cluster's key */
 	bool syns;       /* every packet is one */
 	bool scalar;     /* not by lanes, even if the machine can */
+	const char *way; /* of flow_hash_ways, for SipHash; NULL: the fastest */
 	uint32_t arrays; /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
 	uint32_t load;   /* steering maat: enum maat_load */
 	bool full;       /* steering maat: the filter has every connection */
