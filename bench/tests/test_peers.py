@@ -81,6 +81,7 @@ def test_a_run_with_the_stand_in(tmp_path: Path):
     assert result["benchmark"] == "peers"
     assert result["revision"]["commit"] is None  # the folder is not a work tree, though it may lie in one
     assert len(result["revision"]["sourcesSha256"]) == 64
+    assert result["feed"]["median"] > 0
     rows = {(row["name"], row["encap"]): row["mux"] for row in result["katran"]}
     assert rows["its cache, 1 K flows", "gue"] == "1 K flows"
     assert rows["without cache", "ipip"] == "ipip, 1 K flows"
