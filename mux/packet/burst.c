@@ -363,15 +363,14 @@ static __attribute__((noinline)) void complete_head(struct burst *burst, uint32_
 /* A group whose packets are not all alike, or of several services: reads its rows, and says whose are steady. */
 static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	const uint32_t candidates = lanes->low & ~(uint32_t)lanes->syns;
-
 	if (!lanes->is_unpacked)
 		lanes_unpack(burst, first, lanes);
 	burst_rows(burst, first, first + LANES);
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct packet *packet = &burst->packets[first + i];
 
-		if (!(candidates >> i & 1) || packet->verdict != VERDICT_SERVICE)
+		if (!(lanes->low >> i & 1) || packet->verdict != VERDICT_SERVICE ||
+		    lanes_clamped(packet->service, lanes->syns) >> i & 1)
 			continue;
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
 		lanes->steady |= (uint8_t)(1U << i);

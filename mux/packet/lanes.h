@@ -8,7 +8,7 @@
  *
  *	look	checks headers, finds services		wrong headers, other protocols and ports leave
  *	hash	hash, bucket, prefetches rows		services whose bucket or backend a packet may name leave
- *	rows	rows, templates				SYNs, other ways than the hash's low half leave
+ *	rows	rows, templates				SYNs whose MSS may change, other ways leave
  *	encap	writes headers				backends without a plain header leave
  *
  * The stages are called one group behind the other, so that services, rows and templates have time to arrive.
@@ -90,5 +90,11 @@ void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes);
 
 /* Bytes of the IP packets of all lanes. */
 uint32_t lanes_ip_bytes(const struct lanes *lanes);
+
+/* Of SYNs of a service: those whose MSS may have to be changed, all or none. */
+static inline uint32_t lanes_clamped(const struct service *service, uint32_t syns)
+{
+	return __atomic_load_n(&service->mss, __ATOMIC_RELAXED) ? syns : 0;
+}
 
 #endif

@@ -69,7 +69,7 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 		lanes_unpack(burst, first, lanes);
 	for (uint32_t none = (uint8_t)~steady; unlikely(none); none &= none - 1)
 		burst->packets[first + (uint32_t)__builtin_ctz(none)].verdict = VERDICT_NO_BACKEND;
-	lanes->steady = (uint8_t)(steady & ~lanes->syns);
+	lanes->steady = (uint8_t)(steady & ~lanes_clamped(service, lanes->syns));
 	lanes->moved = (uint8_t)(moved & lanes->steady);
 }
 
