@@ -34,9 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
-COMPILED = BUILD / "p4-compiled"
-ARM64 = BUILD / "arm64"
-# Models of QEMU for x86-64 without AVX-512: with AVX2, and without, which has the least that DPDK is built for.
+COMPILED, ARM64 = BUILD / "p4-compiled", BUILD / "arm64"
+# QEMU's models without AVX-512: one with AVX2, one with the least that DPDK is built for.
 PROCESSORS = ("Haswell", "Nehalem")
 CONSOLE = ROOT / "console" / "tests"
 LONG = "--long"
@@ -234,21 +233,22 @@ def run_mux(part: Part) -> None:
 
 
 def run_emulated(part: Part, folder: Path, name: str, *options: str) -> None:
-    """What the mux does with packets, in process, as QEMU's processor of this name does it."""
-    for stale in (folder / "meson-logs").glob(f"{name}.*"):
+    """What the mux does with packets, in process, on QEMU's processor of this name."""
+    results = f"{name}-qemu-x86_64" if options else name  # meson adds the wrapper's name
+    for stale in (folder / "meson-logs").glob(f"{results}.*"):
         stale.unlink()
     code = part.run(
         *("meson", "test", "-C", folder, "--suite", "emulated", "--logbase", name, "--print-errorlogs"),
         *("--timeout-multiplier", "10", *options),
     )
-    if not (folder / "meson-logs" / f"{name}.json").exists():
+    if not (folder / "meson-logs" / f"{results}.json").exists():
         part.counts.fail(f"the tests for {name} do not compile")
         return
-    part.settle(meson_results(folder, name), code, f"meson test on {name}")
+    part.settle(meson_results(folder, results), code, f"meson test on {name}")
 
 
 def run_arm64(part: Part) -> None:
-    """Meson's suite `emulated`, cross-compiled for arm64; then as a release for this machine, on older processors."""
+    """The suite `emulated`, cross-compiled for arm64; then as a release for this machine, on older processors."""
     if part.run("scripts/install-deps", "--arm64"):
         part.counts.fail("what cross-compiling for arm64 needs cannot be installed")
         return
