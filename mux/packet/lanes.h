@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packet path by AVX-512: a group's eight packets side by side, each in a 64-bit lane of its own. Only the common
- * packet stays in its lane: untagged Ethernet, IPv4 without options or fragments, TCP or UDP, in one buffer, with
- * nothing wrong. Whatever else a packet is, and whatever it meets later, it leaves its lane there and goes on as all
+ * packet stays in its lane: untagged Ethernet, IPv4 without options or IPv6 without extension headers, no fragment, TCP
+ * or UDP, in one buffer, with nothing wrong. Whatever else a packet is, and whatever it meets later, it leaves its lane there and goes on as all
  * packets do without AVX-512 (burst.h), since each stage leaves in struct packet what the general one would have: that
- * path says what is right, and tests compare both (test_paths.c, fuzz_packet.c).
+ * path says what is right, and tests compare both (test_paths.c, fuzz_paths.c).
  *
  *	look	checks headers, finds services		wrong headers, other protocols and ports leave
  *	hash	hash, bucket, prefetches rows		services whose bucket or backend a packet may name leave
  *	rows	rows, templates				SYNs whose MSS may change, other ways leave
  *	encap	writes headers				backends without a plain header leave
  *
- * The stages are called one group behind the other, so that services, rows and templates have time to arrive.
+ * Each stage is called for all groups of a burst before the next one is, so that services, rows and templates have time
+ * to arrive.
  */
 #ifndef FAIRLEAD_MUX_LANES_H
 #define FAIRLEAD_MUX_LANES_H
@@ -36,8 +37,7 @@ struct lanes {
 	uint64_t place[LANES] __attribute__((aligned(64))); /* bucket, and above it generation */
 	uint64_t frame_len[LANES] __attribute__((aligned(64)));
 	uint64_t line[LANES] __attribute__((aligned(64))); /* addresses of struct backend; of `steady` */
-	uint64_t tag[LANES]
-	    __attribute__((aligned(64))); /* of `steady`, in network byte order; set by lanes_tag_two() */
+	uint64_t tag[LANES] __attribute__((aligned(64)));  /* of `steady`, as in headers */
 	uint64_t move[LANES] __attribute__((aligned(64))); /* of `moved`: since and previous owner, as in headers */
 	fl_row rows[LANES] __attribute__((aligned(64)));   /* if has_rows */
 	struct service *service[LANES] __attribute__((aligned(64))); /* [0] alone if is_one */
