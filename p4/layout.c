@@ -132,6 +132,16 @@ uint64_t p4_set_word(const struct othello_arrays *arrays, uint32_t at)
 	return word;
 }
 
+/* Of an IPv4 header without options, which is what the pipeline completes for each encapsulation. */
+static uint16_t plain_sum(const struct encap_template *outer)
+{
+	uint8_t ip[ENCAP_IPV4_LEN];
+
+	memcpy(ip, outer->head + ENCAP_AT_IP, sizeof(ip));
+	ip[0] = 0x45;
+	return encap_sum(ip, sizeof(ip));
+}
+
 void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])
 {
 	const struct encap_template *outer = &backend->outer;
@@ -140,7 +150,7 @@ void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])
 	line[P4_TEMPLATE_SCORE] = P4_SCORE_UNKNOWN;
 	line[0] = fl_load_be64(outer->head);
 	if (!outer->ipv6) {
-		line[1] = outer->sum;
+		line[1] = plain_sum(outer);
 		line[2] = fl_load_be64(outer->head + ENCAP_AT_IP + 12);
 		return;
 	}
