@@ -4,6 +4,8 @@
 import re
 from collections.abc import Callable
 
+from playwright.sync_api import Route
+
 from console.tests.browser import Visit
 from console.tests.conftest import leader, origins, url
 from lab import Lab
@@ -52,20 +54,30 @@ def test_a_controller_that_the_page_may_not_ask_is_linked(lab: Lab, operator: Vi
     asked = "**/v1/metrics/targets?part=controller"
     known = [each.removeprefix("http://") for each in (*origins(lab), beyond)]
     targets = [{"targets": [each], "labels": {"__scheme__": "http", "part": "controller"}} for each in known]
-    operator.page.route(asked, lambda route: route.fulfill(json=targets))
+    is_online = True
+
+    def answer(route: Route) -> None:
+        if is_online:
+            route.fulfill(json=targets)
+        else:
+            route.abort("internetdisconnected")
+
+    operator.page.route(asked, answer)  # until the end: the page asks again now and then
     with operator.page.expect_response(asked):
         operator.page.reload()
     operator.page.get_by_role("navigation", name="Pages").wait_for()
-    operator.page.unroute(asked)
     operator.page.get_by_role("link", name="Explain").click()
+    is_online = False
     operator.context.set_offline(True)
     try:
         link = operator.page.get_by_role("alert").get_by_role("link", name=beyond)
         link.wait_for(timeout=60_000)
         assert link.get_attribute("href") == f"{beyond}/#/explain"
     finally:
+        is_online = True
         operator.context.set_offline(False)
     link.wait_for(state="detached", timeout=60_000)
+    operator.page.unroute(asked)
 
 
 def knows(visit: Visit, controller: Controller) -> bool:
