@@ -455,13 +455,12 @@ static void all_paths_equal_the_reference(void **state)
 static void lanes_are_compared_where_the_processor_has_avx512(void **state)
 {
 	(void)state;
-	if (sides_count < SIDES)
-		skip();
 	assert_true(brief > bursts / 100);
 }
 
 int main(int argc, char **argv)
 {
+	const struct CMUnitTest scalar[] = {cmocka_unit_test(all_paths_equal_the_reference)};
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(all_paths_equal_the_reference),
 	    cmocka_unit_test(lanes_are_compared_where_the_processor_has_avx512),
@@ -482,7 +481,12 @@ int main(int argc, char **argv)
 	}
 	if (!lanes_has_cpu())
 		sides_count = WHOLE;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	if (sides_count < SIDES) {
+		fprintf(stderr, "# no AVX-512 here: only the scalar path is compared with the reference\n");
+		failed = cmocka_run_group_tests(scalar, NULL, NULL);
+	} else {
+		failed = cmocka_run_group_tests(tests, NULL, NULL);
+	}
 	rte_eal_cleanup();
 	return failed;
 }
