@@ -408,8 +408,8 @@ static inline void tell(struct burst *burst, const struct lanes *lanes, uint32_t
 	uint32_t ip_bytes = 0;
 
 	for (uint32_t g = 0; g < groups; g++) {
-		is_one &= lanes[g].is_one && !lanes[g].is_unpacked && lanes[g].port != PORTS_DIFFER &&
-			  lanes[g].port == lanes[0].port && lanes[g].service[0] == lanes[0].service[0];
+		is_one &= !lanes[g].is_unpacked && lanes[g].port != PORTS_DIFFER && lanes[g].port == lanes[0].port &&
+			  lanes[g].service[0] == lanes[0].service[0];
 		ip_bytes += lanes_ip_bytes(&lanes[g]);
 	}
 	if (likely(is_one)) {

@@ -36,33 +36,15 @@ static inline uint64_t common_sum(const uint8_t *p)
 	return sum + (sum < b);
 }
 
-/* Datagrams of services that need a look behind the ports, or at the source, are not common. */
-static inline bool common_udp(const struct lookup *lookup, const struct service *service, uint32_t source)
-{
-	struct quic_server_id quic;
-
-	__atomic_load(&service->quic, &quic, __ATOMIC_RELAXED);
-	return !lookup_may_have_ipv4(lookup, __builtin_bswap32(source)) && !quic.length &&
-	       !__atomic_load_n(&service->stateless_udp, __ATOMIC_RELAXED);
-}
-
 /* The service of a destination, looked up if the packet before had another one; NULL: none, or backends are named. */
 static inline struct service *common_service(const struct lookup *lookup, uint64_t destination,
 					     struct common_last *last)
 {
-	const struct lookup_vip *vip;
-	const struct lookup_port *at;
-
 	if (likely(last->destination == destination))
 		return last->service;
-	vip = lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)destination));
-	at = vip && !vip->self ? lookup_port(lookup, vip, (uint8_t)(destination >> 48),
-					     __builtin_bswap16((uint16_t)(destination >> 32)))
-			       : NULL;
 	last->destination = destination;
-	last->service = at && !lookup_is_by_id(at) ? at->service : NULL;
-	if (last->service)
-		__builtin_prefetch(last->service);
+	last->service = lookup_service(lookup, 0, lookup_low_of_ipv4((uint32_t)destination),
+				       (uint8_t)(destination >> 48), __builtin_bswap16((uint16_t)(destination >> 32)));
 	return last->service;
 }
 
@@ -101,7 +83,8 @@ static inline __attribute__((always_inline)) bool classify_common(const struct l
 	if (unlikely(first - 1 >= 223 || first == 127 || (uint32_t)key == key >> 32 || (!is_udp && !(uint16_t)ports)))
 		return false;
 	service = common_service(lookup, key >> 32 | (uint64_t)(ports >> 16) << 32 | (uint64_t)protocol << 48, last);
-	if (unlikely(!service || (is_udp && !common_udp(lookup, service, (uint32_t)key))))
+	if (unlikely(!service || (is_udp && (lookup_may_have_ipv4(lookup, __builtin_bswap32((uint32_t)key)) ||
+					     !transport_is_plain_udp(service)))))
 		return false;
 	word = (uint64_t)total << 48 | (uint64_t)COMMON_AT_L4 << 32 | (type & 0xff000000) | COMMON_AT_IP << 16;
 	if (!is_udp && l4[TRANSPORT_AT_TCP_FLAGS] & TRANSPORT_TCP_SYN)

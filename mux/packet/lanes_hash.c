@@ -7,18 +7,10 @@
 
 #include "packet/flow_hash_batch.h"
 #include "packet/lanes_simd.h"
+#include "packet/transport.h"
 #include "ring/ring.h"
 #include "service/service.h"
 #include "steering/steering.h"
-
-/* Whether a service's datagrams need more than a lane knows of them. */
-static inline bool is_special_udp(const struct service *service)
-{
-	struct quic_server_id quic;
-
-	__atomic_load(&service->quic, &quic, __ATOMIC_RELAXED);
-	return quic.length || __atomic_load_n(&service->stateless_udp, __ATOMIC_RELAXED);
-}
 
 /* The key's last word as it is hashed, with its length; whole: lanes whose services hash ports, too. */
 static inline ISA __m512i last_word(const struct lanes *lanes, __mmask8 whole, uint64_t addresses_len, uint64_t len)
@@ -60,7 +52,7 @@ static inline bool begin_one(struct lanes *lanes)
 	struct ring *ring = service_ring(service);
 
 	lanes->ring[0] = ring;
-	if (likely(ring && !(lanes->udp && is_special_udp(service)) &&
+	if (likely(ring && !(lanes->udp && !transport_is_plain_udp(service)) &&
 		   !(lanes->is_ipv6 && service->hash != FL_HASH_SIPHASH)))
 		return true;
 	lanes->in = 0;
@@ -112,7 +104,7 @@ static inline ISA void hash_each(struct lanes *lanes)
 		struct ring *ring = service_ring(service);
 
 		if (unlikely(!ring || service->hash != FL_HASH_SIPHASH ||
-			     (lanes->udp >> i & 1 && is_special_udp(service)))) {
+			     (lanes->udp >> i & 1 && !transport_is_plain_udp(service)))) {
 			in &= ~(1U << i);
 			continue;
 		}

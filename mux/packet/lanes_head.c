@@ -101,19 +101,11 @@ _Static_assert(sizeof(struct lookup_vip) == 32 &&
 		   offsetof(struct lookup_vip, count) == offsetof(struct lookup_vip, first) + 4,
 	       "may_loop() reads slots");
 
-/* A destination's service; NULL: none, or a packet may name a backend there. */
+/* A destination's service, as lookup_service() has it. */
 static inline struct service *service_at(const struct lookup *lookup, uint64_t destination)
 {
-	const struct lookup_vip *vip = lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)destination));
-	const struct lookup_port *at;
-
-	if (unlikely(!vip || vip->self))
-		return NULL;
-	at = lookup_port(lookup, vip, (uint8_t)(destination >> 48), __builtin_bswap16((uint16_t)(destination >> 32)));
-	if (unlikely(!at || lookup_is_by_id(at)))
-		return NULL;
-	__builtin_prefetch(at->service);
-	return at->service;
+	return lookup_service(lookup, 0, lookup_low_of_ipv4((uint32_t)destination), (uint8_t)(destination >> 48),
+			      __builtin_bswap16((uint16_t)(destination >> 32)));
 }
 
 /* Services of lanes with several destinations; those without leave. */

@@ -48,20 +48,13 @@ static inline uint32_t are_ours(uint64_t mac, const uint8_t *const data[LANES])
 	return ours;
 }
 
-/* A lane's service; NULL: none, or a packet may name a backend there, or the address is one of this mux. */
+/* A lane's service, as lookup_service() has it. */
 static inline struct service *service_at(const struct lookup *lookup, const struct lanes *lanes, uint32_t i)
 {
-	const struct lookup_vip *vip = lookup_vip(lookup, lanes->addresses6[2][i], lanes->addresses6[3][i]);
 	uint64_t ports = lanes->key[1][i];
-	const struct lookup_port *at;
 
-	if (unlikely(!vip || vip->self))
-		return NULL;
-	at = lookup_port(lookup, vip, (uint8_t)(ports >> 32), __builtin_bswap16((uint16_t)(ports >> 16)));
-	if (unlikely(!at || lookup_is_by_id(at)))
-		return NULL;
-	__builtin_prefetch(at->service);
-	return at->service;
+	return lookup_service(lookup, lanes->addresses6[2][i], lanes->addresses6[3][i], (uint8_t)(ports >> 32),
+			      __builtin_bswap16((uint16_t)(ports >> 16)));
 }
 
 static inline bool same_destination(const struct lanes *lanes, uint32_t i, uint32_t j)

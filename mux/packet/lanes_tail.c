@@ -354,7 +354,7 @@ void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes)
 		struct packet *packet = &burst->packets[first + i];
 
 		memcpy(packet, &lanes->word[i], sizeof(lanes->word[i]));
-		packet->service = lanes->service[lanes->is_one ? 0 : i];
+		packet->service = lanes->service[0]; /* groups of several are unpacked */
 		packet->port = line_of(lanes, i)->port;
 	}
 }

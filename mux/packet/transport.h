@@ -122,6 +122,15 @@ static inline bool transport_source_loops(const struct lookup *lookup, const str
 	       lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)packet->key[0]));
 }
 
+/* Whether a service's datagrams are steered by addresses and ports alone: transport_stateless, transport_quic. */
+static inline bool transport_is_plain_udp(const struct service *service)
+{
+	struct quic_server_id quic;
+
+	__atomic_load(&service->quic, &quic, __ATOMIC_RELAXED);
+	return !quic.length && !__atomic_load_n(&service->stateless_udp, __ATOMIC_RELAXED);
+}
+
 /* A whole TCP or UDP packet: flags, ports, service. out->flags is already set; len: bytes in the buffer, >= l4_len. */
 static inline enum verdict transport_classify(const struct lookup *lookup, const struct lookup_vip *vip,
 					      uint8_t protocol, const uint8_t *l4, uint32_t len, uint32_t l4_len,

@@ -132,4 +132,23 @@ static inline bool lookup_is_by_id(const struct lookup_port *at)
 	return at->first != at->last;
 }
 
+/*
+ * The service that packets to this address and port reach by their hash; NULL: none, or the port names backends, or the
+ * address is the mux's own. port in host order.
+ */
+static inline struct service *lookup_service(const struct lookup *lookup, uint64_t high, uint64_t low, uint8_t protocol,
+					     uint16_t port)
+{
+	const struct lookup_vip *vip = lookup_vip(lookup, high, low);
+	const struct lookup_port *at;
+
+	if (!vip || vip->self)
+		return NULL;
+	at = lookup_port(lookup, vip, protocol, port);
+	if (!at || lookup_is_by_id(at))
+		return NULL;
+	__builtin_prefetch(at->service);
+	return at->service;
+}
+
 #endif
