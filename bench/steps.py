@@ -3,7 +3,7 @@
 The benchmarks that bench/reproduce runs, and a folder that remembers which have finished.
 
     STATE/done/STEP/        STEP.json, log and done.json of a step that finished; moved there in one piece
-    STATE/work/STEP/        of the one that runs; left by an interruption, and begun again
+    STATE/running/STEP/     of the one that runs; left by an interruption, and begun again
 """
 
 import dataclasses
@@ -214,7 +214,7 @@ class State:
         missing = step.missing()
         if missing:
             return missing
-        work = self.folder / "work" / step.name
+        work = self.folder / "running" / step.name
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         result, before, began = work / f"{step.name}.json", os.getloadavg()[0], time.monotonic()

@@ -169,7 +169,7 @@ def test_a_quick_figure_runs_is_interrupted_and_continues(tmp_path: Path):
         tmp_path / "j",
     ]
     first = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait(lambda: (tmp_path / "quick" / "work" / "assignment" / "log").exists())
+    wait(lambda: (tmp_path / "quick" / "running" / "assignment" / "log").exists())
     first.send_signal(signal.SIGTERM)
     _, told = first.communicate(timeout=60)
     assert first.returncode == 1
