@@ -7,10 +7,11 @@
  *	buckets[]	32 bytes	tags u16 x 8 | filter u64 | moved u16 | guests u8
  *	slots[]		8 of a bucket	key, 16 bytes (IPv6: 40) | value u32 | last u32
  *
- * A tag is 16 bits of the hash's high half, those that are not the bucket's with crc32 either; 0 is a free slot. The other bucket's number follows from the tag and one bucket's
- * number, and the filter's bits from the tag, so that flows are moved without their hashes. `moved` counts the flows of
- * the filter; when it falls to 0, the filter is cleared. `guests` are the slots whose flow has its first bucket
- * elsewhere. The paper keeps expiry times beside the tags; here `last` is beside the value, which a look-up writes anyway.
+ * A tag is 16 bits of the hash's high half, none of which is among the bucket's, with crc32 either; 0 is a free slot.
+ * The other bucket's number follows from the tag and one bucket's number, and the filter's bits from the tag, so that
+ * flows are moved without their hashes. `moved` counts the flows of the filter; when it falls to 0, the filter is
+ * cleared. `guests` are the slots whose flow has its first bucket elsewhere. The paper keeps expiry times beside the
+ * tags; here `last` is beside the value, which a look-up writes anyway.
  *
  * At most 16 keys of one hash find a place: more would overfill their two buckets.
  * An entry's address holds until the next flow_cuckoo_add.
