@@ -71,6 +71,13 @@ struct module_client *stand_client(void)
 	return &client;
 }
 
+/* The kernel adds the local route of an IPv6 address a moment after the address, even without duplicate detection. */
+static void local_route_await(const char *address)
+{
+	rig_command("timeout %d sh -c 'until ip route get %s | grep -q ^local; do sleep 0.01; done'",
+		    DEADLINE_MILLISECONDS / 1000, address);
+}
+
 /* Adds or takes away an address of rig0, if it is one. */
 static void address_change(const char *verb, const struct fl_address *address)
 {
@@ -81,12 +88,21 @@ static void address_change(const char *verb, const struct fl_address *address)
 			    fl_address_is_ipv4(address) ? 32 : 128);
 }
 
+static void address_add(const struct fl_address *address)
+{
+	char text[CONFIG_TEXT_LEN];
+
+	address_change("add", address);
+	if (!fl_address_is_none(address))
+		local_route_await(config_address_text(address, text));
+}
+
 static void addresses_set(const struct fl_address *to, struct fl_address *is)
 {
 	if (fl_address_equal(to, is))
 		return;
 	address_change("del", is);
-	address_change("add", to);
+	address_add(to);
 	*is = *to;
 }
 
