@@ -103,6 +103,9 @@ class Wire:
             mac = f"02:00:00:00:00:{address.rpartition('.')[2]}"
             namespace.ip(f"neigh replace {address} lladdr {mac} nud permanent dev eth0")
 
+    def is_local(self, address: str) -> bool:
+        return self.rack["b"].namespace.run("ip", "route", "get", address).startswith("local ")
+
     def configure(self, given: dict) -> None:
         if self.config == order(given):
             return
@@ -111,6 +114,8 @@ class Wire:
         self.own(SERVERS["b"] if is_ipv6 else self.address)
         if is_ipv6:
             server.namespace.ip(f"addr replace {self.address}/64 dev eth0 nodad")
+            # The kernel adds the local route of an IPv6 address a moment after the address.
+            until(f"the local route of {self.address}", lambda: self.is_local(self.address), SECONDS)
             link = json.loads(server.namespace.run("ip", "-json", "link", "show", "eth0"))[0]
             self.rack.machine.ip(f"neigh replace {self.address} lladdr {link['address']} nud permanent dev eth0")
         done = server.invoke(
