@@ -320,7 +320,7 @@ static void steer_general(struct burst *burst)
  */
 static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
-	lanes->low = lanes->steady = lanes->moved = 0;
+	lanes->low = lanes->clamped = lanes->steady = lanes->moved = 0;
 	lanes->has_rows = lanes->is_unpacked = false;
 	if (unlikely(burst->avoid)) {
 		burst->avoid--;
@@ -360,7 +360,7 @@ static __attribute__((noinline)) void complete_head(struct burst *burst, uint32_
 	}
 }
 
-/* A group whose packets are not all alike, or of several services: reads its rows, and says whose are steady. */
+/* A group some of whose packets left, or have a bucket by another way: reads its rows, and says whose are steady. */
 static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
 	if (!lanes->is_unpacked)
@@ -369,8 +369,7 @@ static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct packet *packet = &burst->packets[first + i];
 
-		if (!(lanes->low >> i & 1) || packet->verdict != VERDICT_SERVICE ||
-		    lanes_clamped(packet->service, lanes->syns) >> i & 1)
+		if (!((lanes->low & ~lanes->clamped) >> i & 1) || packet->verdict != VERDICT_SERVICE)
 			continue;
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
 		lanes->steady |= (uint8_t)(1U << i);
@@ -380,7 +379,7 @@ static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_
 
 static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	if (likely(lanes->low == LANES_ALL && lanes->is_one))
+	if (likely(lanes->low == LANES_ALL))
 		lanes_rows(burst, first, lanes);
 	else
 		rows_of_mixed(burst, first, lanes);
@@ -408,8 +407,8 @@ static inline void tell(struct burst *burst, const struct lanes *lanes, uint32_t
 	uint32_t ip_bytes = 0;
 
 	for (uint32_t g = 0; g < groups; g++) {
-		is_one &= !lanes[g].is_unpacked && lanes[g].port != PORTS_DIFFER && lanes[g].port == lanes[0].port &&
-			  lanes[g].service[0] == lanes[0].service[0];
+		is_one &= !lanes[g].is_unpacked && lanes[g].is_one && lanes[g].port != PORTS_DIFFER &&
+			  lanes[g].port == lanes[0].port && lanes[g].service[0] == lanes[0].service[0];
 		ip_bytes += lanes_ip_bytes(&lanes[g]);
 	}
 	if (likely(is_one)) {
@@ -437,10 +436,13 @@ static void steer_lanes(struct burst *burst)
 			fetch(burst->mbufs[i]);
 		look(burst, g * LANES, &lanes[g], g ? &lanes[g - 1] : NULL);
 	}
-	for (uint32_t g = 0; g + 1 < groups; g += 2)
-		lanes_hash_two(&lanes[g], &lanes[g + 1]);
-	if (groups % 2)
-		lanes_hash(&lanes[groups - 1]);
+	for (uint32_t g = 0; g < groups; g++)
+		if (unlikely(!lanes[g].is_one && !lanes[g].is_ipv6))
+			lanes_find(burst->lookup, &lanes[g]);
+	for (uint32_t g = 0; g < groups; g++)
+		lanes_begin(&lanes[g]);
+	for (uint32_t g = 0; g < groups; g += 2)
+		lanes_hash_two(&lanes[g], &lanes[g + 1 < groups ? g + 1 : g]);
 	for (uint32_t g = 0; g < groups; g++)
 		if (unlikely(lanes[g].low != LANES_ALL)) {
 			lanes_unpack(burst, g * LANES, &lanes[g]);

@@ -36,15 +36,14 @@ static inline uint64_t common_sum(const uint8_t *p)
 	return sum + (sum < b);
 }
 
-/* The service of a destination, looked up if the packet before had another one; NULL: none, or backends are named. */
+/* The service of a destination, looked up if the packet before had another one; NULL: classify() knows. */
 static inline struct service *common_service(const struct lookup *lookup, uint64_t destination,
 					     struct common_last *last)
 {
 	if (likely(last->destination == destination))
 		return last->service;
 	last->destination = destination;
-	last->service = lookup_service(lookup, 0, lookup_low_of_ipv4((uint32_t)destination),
-				       (uint8_t)(destination >> 48), __builtin_bswap16((uint16_t)(destination >> 32)));
+	last->service = lookup_common(lookup, destination);
 	return last->service;
 }
 

@@ -12,164 +12,185 @@
 #include "service/service.h"
 #include "steering/steering.h"
 
-/* The key's last word as it is hashed, with its length; whole: lanes whose services hash ports, too. */
-static inline ISA __m512i last_word(const struct lanes *lanes, __mmask8 whole, uint64_t addresses_len, uint64_t len)
-{
-	return _mm512_mask_or_epi64(all(addresses_len << 56), whole, _mm512_load_si512(lanes->key[1]), all(len << 56));
-}
-
-static inline ISA __m512i siphash(const struct lanes *lanes, __m512i k0, __m512i k1, __mmask8 whole)
-{
-	struct lanes_siphash hash = lanes_siphash_begin(k0, k1);
-
-	if (unlikely(lanes->is_ipv6)) {
-		for (int i = 0; i < 4; i++)
-			lanes_siphash_add(&hash, _mm512_load_si512(lanes->addresses6[i]));
-		lanes_siphash_add(&hash, last_word(lanes, whole, FLOW_HASH_ADDRESSES6_LEN, FL_KEY_IPV6_LEN));
-	} else {
-		lanes_siphash_add(&hash, _mm512_load_si512(lanes->key[0]));
-		lanes_siphash_add(&hash, last_word(lanes, whole, 8, FL_KEY_IPV4_LEN));
-	}
-	return lanes_siphash_end(&hash);
-}
-
-/* CRC-32 of IPv4's lanes with one service. */
-static ISA __m512i crc32(const struct lanes *lanes, __mmask8 whole)
-{
-	struct flow_hash_batch batch;
-
-	batch.count = LANES;
-	_mm512_store_si512(batch.low, _mm512_load_si512(lanes->key[0]));
-	_mm512_store_si512(batch.high, last_word(lanes, whole, 8, FL_KEY_IPV4_LEN));
-	flow_hash_batch_crc32(&batch);
-	return _mm512_load_si512(batch.hash);
-}
-
-/* Whether lanes with one service can be hashed; they leave otherwise. */
+/* Whether lanes with one service stay; reads what they need of it. */
 static inline bool begin_one(struct lanes *lanes)
 {
 	const struct service *service = lanes->service[0];
 	struct ring *ring = service_ring(service);
 
+	if (unlikely(!ring || (lanes->udp && !transport_is_plain_udp(service)) ||
+		     (lanes->is_ipv6 && service->hash != FL_HASH_SIPHASH)))
+		return false;
 	lanes->ring[0] = ring;
-	if (likely(ring && !(lanes->udp && !transport_is_plain_udp(service)) &&
-		   !(lanes->is_ipv6 && service->hash != FL_HASH_SIPHASH)))
-		return true;
-	lanes->in = 0;
-	return false;
+	lanes->low = service->way == STEERING_LOW_HALF ? lanes->in : 0;
+	lanes->clamped = __atomic_load_n(&service->mss, __ATOMIC_RELAXED) ? lanes->syns : 0;
+	lanes->whole = service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0;
+	return true;
 }
 
-/* Buckets of lanes with one service, whose hashes are known. */
-static inline ISA void end_one(struct lanes *lanes, __m512i hash)
+_Static_assert(offsetof(struct service, ring) == 16 && offsetof(struct service, moved_seconds) == 24 &&
+		   offsetof(struct service, hash) == 30 && offsetof(struct service, affinity) == 31 &&
+		   offsetof(struct service, mss) == 34 && offsetof(struct service, way) == 37 &&
+		   offsetof(struct service, quic.length) == 39 && offsetof(struct service, stateless_udp) == 40,
+	       "words of a service's first line");
+_Static_assert(offsetof(struct ring, generation) == offsetof(struct ring, mask) + 4, "one word of a ring");
+
+/* Lanes in which there is a byte at this place of a word. */
+static inline ISA __mmask8 has_byte(__m512i word, int at)
+{
+	return _mm512_test_epi64_mask(word, all(0xffULL << at * 8));
+}
+
+static inline ISA __mmask8 is_byte(__m512i word, int at, uint64_t value)
+{
+	return (__mmask8)~has_byte(_mm512_xor_si512(word, all(value << at * 8)), at);
+}
+
+/* The same for lanes with several services, by their first lines side by side: those that stay. */
+static inline ISA __mmask8 begin_each(struct lanes *lanes)
+{
+	static const struct service no_service;
+	static const struct ring no_ring;
+	const __mmask8 udp = lanes->udp;
+	__mmask8 in = lanes->in;
+	__m512i word[8];
+
+	for (uint32_t i = 0; i < LANES; i++)
+		word[i] = _mm512_load_si512(in >> i & 1 ? lanes->service[i] : &no_service);
+	transpose(word);
+	in &= _mm512_test_epi64_mask(word[2], word[2]) & is_byte(word[3], 6, FL_HASH_SIPHASH);
+	in &= (__mmask8) ~(udp & (has_byte(word[4], 7) | has_byte(word[5], 0)));
+	_mm512_store_si512(lanes->ring, _mm512_mask_mov_epi64(all((uint64_t)(uintptr_t)&no_ring), in, word[2]));
+	for (uint32_t i = 0; i < LANES; i++)
+		rte_prefetch0(lanes->ring[i]);
+	_mm512_store_si512(lanes->service_key[0], word[0]);
+	_mm512_store_si512(lanes->service_key[1], word[1]);
+	_mm512_store_si512(lanes->seconds, _mm512_and_si512(word[3], all(0xffffffff)));
+	lanes->low = in & is_byte(word[4], 5, STEERING_LOW_HALF);
+	lanes->clamped = lanes->syns & _mm512_test_epi64_mask(word[4], all(0xffffULL << 16));
+	lanes->whole = is_byte(word[3], 7, AFFINITY_CONNECTION);
+	return in;
+}
+
+ISA void lanes_begin(struct lanes *lanes)
+{
+	if (!lanes->in)
+		return;
+	if (unlikely(!lanes->is_one))
+		lanes->in = begin_each(lanes);
+	else if (unlikely(!begin_one(lanes)))
+		lanes->in = 0;
+}
+
+/* The key's last word as it is hashed, with its length. */
+static inline ISA __m512i last_word(const struct lanes *lanes, uint64_t addresses_len, uint64_t len)
+{
+	return _mm512_mask_or_epi64(all(addresses_len << 56), lanes->whole, _mm512_load_si512(lanes->key[1]),
+				    all(len << 56));
+}
+
+static inline ISA struct lanes_siphash siphash_begin(const struct lanes *lanes)
+{
+	const struct service *service = lanes->service[0];
+
+	if (likely(lanes->is_one))
+		return lanes_siphash_begin(all(service->key.k0), all(service->key.k1));
+	return lanes_siphash_begin(_mm512_load_si512(lanes->service_key[0]), _mm512_load_si512(lanes->service_key[1]));
+}
+
+static inline ISA __m512i siphash(const struct lanes *lanes)
+{
+	struct lanes_siphash hash = siphash_begin(lanes);
+
+	if (unlikely(lanes->is_ipv6)) {
+		for (int i = 0; i < 4; i++)
+			lanes_siphash_add(&hash, _mm512_load_si512(lanes->addresses6[i]));
+		lanes_siphash_add(&hash, last_word(lanes, FLOW_HASH_ADDRESSES6_LEN, FL_KEY_IPV6_LEN));
+	} else {
+		lanes_siphash_add(&hash, _mm512_load_si512(lanes->key[0]));
+		lanes_siphash_add(&hash, last_word(lanes, 8, FL_KEY_IPV4_LEN));
+	}
+	return lanes_siphash_end(&hash);
+}
+
+/* CRC-32 of IPv4's lanes with one service. */
+static ISA __m512i crc32(const struct lanes *lanes)
+{
+	struct flow_hash_batch batch;
+
+	batch.count = LANES;
+	_mm512_store_si512(batch.low, _mm512_load_si512(lanes->key[0]));
+	_mm512_store_si512(batch.high, last_word(lanes, 8, FL_KEY_IPV4_LEN));
+	flow_hash_batch_crc32(&batch);
+	return _mm512_load_si512(batch.hash);
+}
+
+/* Buckets of lanes with one service. */
+static inline ISA void find_one(struct lanes *lanes, __m512i hash)
 {
 	const struct ring *ring = lanes->ring[0];
 	uint32_t generation = ring_generation(ring);
 
-	_mm512_store_si512(lanes->hash, hash);
 	_mm512_store_si512(lanes->place,
 			   _mm512_or_si512(_mm512_and_si512(hash, all(ring->mask)), all((uint64_t)generation << 32)));
-	lanes->low = lanes->service[0]->way == STEERING_LOW_HALF ? lanes->in : 0;
 	rte_prefetch0(ring_backends(ring));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0(&ring->rows[(uint32_t)lanes->place[i]]);
 }
 
-static inline __mmask8 whole_of(const struct service *service)
+static inline ISA void find_each(struct lanes *lanes, __m512i hash)
 {
-	return service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0;
-}
+	__m512i words, bucket, rows;
 
-static inline ISA void hash_one(struct lanes *lanes)
-{
-	const struct service *service = lanes->service[0];
-	const __mmask8 whole = whole_of(service);
-
-	if (unlikely(!begin_one(lanes)))
-		return;
-	end_one(lanes, likely(service->hash == FL_HASH_SIPHASH)
-			   ? siphash(lanes, all(service->key.k0), all(service->key.k1), whole)
-			   : crc32(lanes, whole));
-}
-
-/* Of lanes with several services. */
-static inline ISA void hash_each(struct lanes *lanes)
-{
-	uint64_t k0[LANES] __attribute__((aligned(64))), k1[LANES] __attribute__((aligned(64)));
-	uint32_t in = lanes->in, whole = 0, low = 0;
-	__m512i hash;
-
-	for (uint32_t left = in; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
-		const struct service *service = lanes->service[i];
-		struct ring *ring = service_ring(service);
-
-		if (unlikely(!ring || service->hash != FL_HASH_SIPHASH ||
-			     (lanes->udp >> i & 1 && !transport_is_plain_udp(service)))) {
-			in &= ~(1U << i);
-			continue;
-		}
-		rte_prefetch0(ring);
-		lanes->ring[i] = ring;
-		k0[i] = service->key.k0;
-		k1[i] = service->key.k1;
-		whole |= (uint32_t)(service->affinity == AFFINITY_CONNECTION) << i;
-		low |= (uint32_t)(service->way == STEERING_LOW_HALF) << i;
+#define WORD(i) (long long)__atomic_load_n((const uint64_t *)(const void *)lanes->ring[i], __ATOMIC_ACQUIRE)
+	words = _mm512_set_epi64(WORD(7), WORD(6), WORD(5), WORD(4), WORD(3), WORD(2), WORD(1), WORD(0));
+#undef WORD
+	bucket = _mm512_and_si512(_mm512_and_si512(hash, words), all(0xffffffff));
+	rows = _mm512_add_epi64(_mm512_load_si512(lanes->ring), all(offsetof(struct ring, rows)));
+	_mm512_store_si512(lanes->place, _mm512_or_si512(bucket, _mm512_andnot_si512(all(0xffffffff), words)));
+	_mm512_store_si512(lanes->row_at, _mm512_add_epi64(rows, _mm512_slli_epi64(bucket, 3)));
+	for (uint32_t i = 0; i < LANES; i++) {
+		rte_prefetch0((const void *)(uintptr_t)lanes->row_at[i]);
+		rte_prefetch0(ring_backends(lanes->ring[i]));
 	}
-	lanes->in = (uint8_t)in;
-	lanes->low = (uint8_t)low;
-	hash = siphash(lanes, _mm512_load_si512(k0), _mm512_load_si512(k1), (__mmask8)whole);
+}
+
+static inline ISA void find_buckets(struct lanes *lanes, __m512i hash)
+{
 	_mm512_store_si512(lanes->hash, hash);
-	for (uint32_t left = in; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left), bucket;
-		const struct ring *ring = lanes->ring[i];
-		uint64_t generation = ring_generation(ring);
-
-		bucket = (uint32_t)lanes->hash[i] & ring->mask;
-		lanes->place[i] = generation << 32 | bucket;
-		rte_prefetch0(ring_backends(ring));
-		rte_prefetch0(&ring->rows[bucket]);
-	}
-}
-
-ISA void lanes_hash(struct lanes *lanes)
-{
-	if (!lanes->in)
-		return;
 	if (likely(lanes->is_one))
-		hash_one(lanes);
+		find_one(lanes, hash);
 	else
-		hash_each(lanes);
+		find_each(lanes, hash);
 }
 
-/* Whether a group has one service, and its keys are two words for SipHash, as most have. */
-static inline bool is_usual(const struct lanes *lanes)
+static inline bool is_siphash(const struct lanes *lanes)
 {
-	return lanes->in && lanes->is_one && !lanes->is_ipv6 && lanes->service[0]->hash == FL_HASH_SIPHASH;
+	return !lanes->is_one || lanes->service[0]->hash == FL_HASH_SIPHASH;
 }
 
-static inline ISA struct lanes_siphash begin_siphash(const struct lanes *lanes)
+static ISA __attribute__((noinline)) void hash_alone(struct lanes *lanes)
 {
-	const struct service *service = lanes->service[0];
-
-	return lanes_siphash_begin(all(service->key.k0), all(service->key.k1));
+	if (lanes->in)
+		find_buckets(lanes, likely(is_siphash(lanes)) ? siphash(lanes) : crc32(lanes));
 }
 
 ISA void lanes_hash_two(struct lanes *a, struct lanes *b)
 {
 	struct lanes_siphash x, y;
 
-	if (unlikely(!is_usual(a) || !is_usual(b) || !begin_one(a) || !begin_one(b))) {
-		lanes_hash(a);
-		lanes_hash(b);
+	if (unlikely(a == b || !a->in || !b->in || a->is_ipv6 || b->is_ipv6 || !is_siphash(a) || !is_siphash(b))) {
+		hash_alone(a);
+		if (a != b)
+			hash_alone(b);
 		return;
 	}
-	x = begin_siphash(a);
-	y = begin_siphash(b);
+	x = siphash_begin(a);
+	y = siphash_begin(b);
 	lanes_siphash_add_two(&x, _mm512_load_si512(a->key[0]), &y, _mm512_load_si512(b->key[0]));
-	lanes_siphash_add_two(&x, last_word(a, whole_of(a->service[0]), 8, FL_KEY_IPV4_LEN), &y,
-			      last_word(b, whole_of(b->service[0]), 8, FL_KEY_IPV4_LEN));
+	lanes_siphash_add_two(&x, last_word(a, 8, FL_KEY_IPV4_LEN), &y, last_word(b, 8, FL_KEY_IPV4_LEN));
 	lanes_siphash_end_two(&x, &y);
-	end_one(a, (__m512i)(x.v0 ^ x.v1 ^ x.v2 ^ x.v3));
-	end_one(b, (__m512i)(y.v0 ^ y.v1 ^ y.v2 ^ y.v3));
+	find_buckets(a, (__m512i)(x.v0 ^ x.v1 ^ x.v2 ^ x.v3));
+	find_buckets(b, (__m512i)(y.v0 ^ y.v1 ^ y.v2 ^ y.v3));
 }
 #endif

@@ -101,33 +101,6 @@ _Static_assert(sizeof(struct lookup_vip) == 32 &&
 		   offsetof(struct lookup_vip, count) == offsetof(struct lookup_vip, first) + 4,
 	       "may_loop() reads slots");
 
-/* A destination's service, as lookup_service() has it. */
-static inline struct service *service_at(const struct lookup *lookup, uint64_t destination)
-{
-	return lookup_service(lookup, 0, lookup_low_of_ipv4((uint32_t)destination), (uint8_t)(destination >> 48),
-			      __builtin_bswap16((uint16_t)(destination >> 32)));
-}
-
-/* Services of lanes with several destinations; those without leave. */
-static inline ISA uint32_t find_services(const struct burst *burst, struct lanes *lanes, uint32_t in,
-					 __m512i destinations)
-{
-	uint64_t destination[LANES] __attribute__((aligned(64))), last = 0;
-	struct service *service = NULL;
-
-	_mm512_store_si512(destination, destinations);
-	for (uint32_t i = 0; i < LANES; i++) {
-		if (!(in >> i & 1))
-			continue;
-		if (destination[i] != last)
-			service = service_at(burst->lookup, destination[i]);
-		last = destination[i];
-		lanes->service[i] = service;
-		in &= ~((uint32_t)!service << i);
-	}
-	return in;
-}
-
 /* The destination of lane 0, as in a register, and read on its own, so that its service is known early. */
 static inline uint64_t first_destination(const uint8_t *frame)
 {
@@ -164,7 +137,7 @@ ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, co
 	if (likely(before && before->destination == lanes->destination))
 		lanes->service[0] = before->service[0];
 	else
-		lanes->service[0] = service_at(burst->lookup, lanes->destination);
+		lanes->service[0] = lookup_common(burst->lookup, lanes->destination);
 	load_heads(burst->mac, data, &head);
 
 	protocol = _mm512_srli_epi64(head.word[2], 56);
@@ -206,10 +179,13 @@ ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, co
 	destination = any(_mm512_srli_epi64(key, 32), _mm512_slli_epi64(_mm512_srli_epi64(ports, 16), 32),
 			  _mm512_slli_epi64(protocol, 48));
 	lanes->is_one = !(in & _mm512_cmpneq_epi64_mask(destination, all(lanes->destination)));
-	if (likely(lanes->is_one))
+	if (likely(lanes->is_one)) {
 		in = lanes->service[0] ? in : 0;
-	else
-		in = (__mmask8)find_services(burst, lanes, in, destination);
+	} else {
+		_mm512_store_si512(lanes->destinations, destination);
+		for (uint32_t i = 0; i < LANES; i++)
+			rte_prefetch0(lookup_line(burst->lookup, lanes->destinations[i]));
+	}
 	lanes->in = in;
 	lanes->udp = udp & in;
 	lanes->syns = syns & in;
@@ -222,6 +198,31 @@ ISA void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, co
 	    any(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | VERDICT_SERVICE), _mm512_slli_epi64(total, 48),
 		    _mm512_slli_epi64(_mm512_srli_epi64(head.word[1], 56), 24)),
 		_mm512_maskz_mov_epi64(syns, all(PACKET_SYN << 8)), _mm512_setzero_si512()));
+}
+
+/* lookup_common() by one comparison. */
+static inline ISA struct service *service_of(const struct lookup *lookup, uint64_t destination)
+{
+	const struct lookup_line *line = lookup_line(lookup, destination);
+	const __m256i destinations = _mm256_load_si256((const __m256i *)(const void *)line->destinations);
+	uint32_t at = _mm256_cmpeq_epi64_mask(destinations, _mm256_set1_epi64x((long long)destination));
+	uintptr_t service = (uintptr_t)line->services[__builtin_ctz(at | 1U << (LOOKUP_LINE - 1))];
+
+	service = at ? service : 0;
+	rte_prefetch0((const void *)service);
+	return (struct service *)service;
+}
+
+ISA void lanes_find(const struct lookup *lookup, struct lanes *lanes)
+{
+	__mmask8 in;
+
+	for (uint32_t i = 0; i < LANES; i++)
+		lanes->service[i] = service_of(lookup, lanes->destinations[i]);
+	in = _mm512_mask_test_epi64_mask(lanes->in, _mm512_load_si512(lanes->service), all(UINT64_MAX));
+	lanes->in = in;
+	lanes->udp &= in;
+	lanes->syns &= in;
 }
 
 bool lanes_has_cpu(void)

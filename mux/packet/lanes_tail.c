@@ -33,43 +33,78 @@ ISA __attribute__((noinline)) void lanes_unpack(struct burst *burst, uint32_t fi
 	v[5] = _mm512_load_si512(lanes->place);
 	v[6] = lanes->is_one ? all((uint64_t)(uintptr_t)lanes->ring[0]) : _mm512_load_si512(lanes->ring);
 	v[6] = lanes->has_rows ? _mm512_load_si512(lanes->rows) : v[6];
-	v[7] = lanes->has_rows ? all((uint64_t)(uintptr_t)lanes->backends) : _mm512_setzero_si512();
+	v[7] = lanes->is_one ? all((uint64_t)(uintptr_t)lanes->backends[0]) : _mm512_load_si512(lanes->backends);
+	v[7] = lanes->has_rows ? v[7] : _mm512_setzero_si512();
 	transpose(v);
 	for (uint32_t i = 0; i < LANES; i++)
 		if (lanes->in >> i & 1)
 			_mm512_store_si512(&burst->packets[first + i], v[i]);
 }
 
-ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
+/* What rows say is read from. */
+struct pools {
+	__m512i sizes, lines, seconds;
+};
+
+/* Rows of lanes with one service, then its backends. */
+static inline ISA __m512i read_one(struct lanes *lanes, struct pools *pools)
 {
-	const struct service *service = lanes->service[0];
 	const struct ring *ring = lanes->ring[0];
-	__m512i rows, current, since;
 	const struct backends *backends;
-	__mmask8 moved, steady;
-	uint32_t seconds;
+	__m512i rows;
 
 #define ROW(i) (long long)ring_row(ring, (uint32_t)lanes->place[i])
 	rows = _mm512_set_epi64(ROW(7), ROW(6), ROW(5), ROW(4), ROW(3), ROW(2), ROW(1), ROW(0));
 #undef ROW
-	lanes->backends = backends = ring_backends(ring);
+	lanes->backends[0] = backends = ring_backends(ring);
+	pools->sizes = all(backends->size);
+	pools->lines = all((uint64_t)(uintptr_t)backends->rows);
+	pools->seconds = all(__atomic_load_n(&lanes->service[0]->moved_seconds, __ATOMIC_RELAXED));
+	return rows;
+}
+
+/* The same for lanes with several. */
+static inline ISA __m512i read_each(struct lanes *lanes, struct pools *pools)
+{
+	__m512i rows;
+
+#define ROW(i) (long long)__atomic_load_n((const fl_row *)(uintptr_t)lanes->row_at[i], __ATOMIC_ACQUIRE)
+	rows = _mm512_set_epi64(ROW(7), ROW(6), ROW(5), ROW(4), ROW(3), ROW(2), ROW(1), ROW(0));
+#undef ROW
+	for (uint32_t i = 0; i < LANES; i++)
+		lanes->backends[i] = ring_backends(lanes->ring[i]);
+#define SIZE(i) lanes->backends[i]->size
+#define LINE(i) (long long)(uintptr_t)lanes->backends[i]->rows
+	pools->sizes = _mm512_set_epi64(SIZE(7), SIZE(6), SIZE(5), SIZE(4), SIZE(3), SIZE(2), SIZE(1), SIZE(0));
+	pools->lines = _mm512_set_epi64(LINE(7), LINE(6), LINE(5), LINE(4), LINE(3), LINE(2), LINE(1), LINE(0));
+#undef LINE
+#undef SIZE
+	pools->seconds = _mm512_load_si512(lanes->seconds);
+	return rows;
+}
+
+ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
+{
+	__m512i rows, current, since;
+	__mmask8 moved, steady;
+	struct pools pools;
+
+	rows = likely(lanes->is_one) ? read_one(lanes, &pools) : read_each(lanes, &pools);
 	lanes->has_rows = true;
 	_mm512_store_si512(lanes->rows, rows);
-	seconds = __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED);
 	current = _mm512_and_si512(rows, all(0xffff));
 	since = _mm512_srli_epi64(rows, 32);
 	moved = _mm512_mask_cmplt_epu64_mask(_mm512_test_epi64_mask(rows, all(0xffff0000)), all(burst->now),
-					     _mm512_add_epi64(since, all(seconds)));
-	steady = _mm512_test_epi64_mask(current, current) & _mm512_cmplt_epu64_mask(current, all(backends->size));
-	_mm512_store_si512(lanes->line,
-			   _mm512_add_epi64(all((uint64_t)(uintptr_t)backends->rows), _mm512_slli_epi64(current, 6)));
+					     _mm512_add_epi64(since, pools.seconds));
+	steady = _mm512_test_epi64_mask(current, current) & _mm512_cmplt_epu64_mask(current, pools.sizes);
+	_mm512_store_si512(lanes->line, _mm512_add_epi64(pools.lines, _mm512_slli_epi64(current, 6)));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0((const void *)(uintptr_t)lanes->line[i]); /* no address can fault */
 	if (unlikely(steady != LANES_ALL || !burst->is_brief))
 		lanes_unpack(burst, first, lanes);
 	for (uint32_t none = (uint8_t)~steady; unlikely(none); none &= none - 1)
 		burst->packets[first + (uint32_t)__builtin_ctz(none)].verdict = VERDICT_NO_BACKEND;
-	lanes->steady = (uint8_t)(steady & ~lanes_clamped(service, lanes->syns));
+	lanes->steady = (uint8_t)(steady & ~lanes->clamped);
 	lanes->moved = (uint8_t)(moved & lanes->steady);
 }
 
@@ -119,7 +154,8 @@ static inline uint32_t form_len(enum form form)
 /* Whether a moved lane's header can name its bucket's previous owner; sets lanes->move. */
 static inline bool find_move(const struct burst *burst, uint32_t first, struct lanes *lanes, uint32_t i)
 {
-	const struct backends *backends = lanes->has_rows ? lanes->backends : burst->packets[first + i].backends;
+	const struct backends *backends =
+	    lanes->has_rows ? lanes->backends[lanes->is_one ? 0 : i] : burst->packets[first + i].backends;
 	fl_row row = lanes->has_rows ? lanes->rows[i] : burst->packets[first + i].row;
 	const struct backend *previous = backends_get(backends, fl_row_previous(row));
 	uint32_t narrowest = backends_narrowest(backends), address;
@@ -354,7 +390,7 @@ void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes)
 		struct packet *packet = &burst->packets[first + i];
 
 		memcpy(packet, &lanes->word[i], sizeof(lanes->word[i]));
-		packet->service = lanes->service[0]; /* groups of several are unpacked */
+		packet->service = lanes->service[lanes->is_one ? 0 : i];
 		packet->port = line_of(lanes, i)->port;
 	}
 }

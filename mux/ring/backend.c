@@ -18,46 +18,56 @@ enum {
 	MTU_MASK = 0xffff,
 };
 
-/* A table with room for n list entries and no rows. */
-static struct backends *table(const struct encap *encap, uint32_t n)
+static bool is_sparse(uint32_t size)
 {
-	struct backends *backends = calloc(1, sizeof(*backends));
+	return size >= SPARSE_MIN;
+}
+
+/* Leaves room for later ids. Large tables take memory by the page that is touched, so sparse ids are cheap. */
+static struct backends *rows_new(uint32_t ids)
+{
+	struct backends *backends;
+	uint32_t size = ROWS_MIN;
+	uint64_t bytes;
+
+	while (size < ids)
+		size *= 2;
+	bytes = sizeof(*backends) + (uint64_t)size * sizeof(*backends->rows);
+	if (is_sparse(size)) {
+		backends = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (backends == MAP_FAILED)
+			return NULL;
+	} else {
+		backends = huge_alloc(bytes);
+		if (!backends)
+			return NULL;
+	}
+	backends->size = size;
+	backends->bytes = bytes;
+	return backends;
+}
+
+static uint32_t ids_of(const struct fl_delta_backend *list, uint32_t count)
+{
+	return count ? list[count - 1].id + 1U : 1;
+}
+
+/* A table with room for so many list entries, and for so many ids. */
+static struct backends *table(const struct encap *encap, uint32_t entries, uint32_t ids)
+{
+	struct backends *backends = rows_new(ids);
 
 	if (!backends)
 		return NULL;
 	backends->encap = encap;
 	backends->narrowest = MTU_MASK;
-	backends->room = n ? n : 1;
+	backends->room = entries ? entries : 1;
 	backends->list = calloc(backends->room, sizeof(*backends->list));
 	if (!backends->list) {
-		free(backends);
+		backends_free(backends);
 		return NULL;
 	}
 	return backends;
-}
-
-static bool is_sparse(const struct backends *backends)
-{
-	return backends->size >= SPARSE_MIN;
-}
-
-/* Leaves room for later ids. Large tables take memory by the page that is touched, so sparse ids are cheap. */
-static bool make_rows(struct backends *backends)
-{
-	uint32_t ids = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
-
-	backends->size = ROWS_MIN;
-	while (backends->size < ids)
-		backends->size *= 2;
-	backends->rows_bytes = (uint64_t)backends->size * sizeof(*backends->rows);
-	if (!is_sparse(backends)) {
-		backends->rows = huge_alloc(backends->rows_bytes);
-		return backends->rows;
-	}
-	backends->rows = mmap(NULL, backends->rows_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (backends->rows == MAP_FAILED)
-		backends->rows = NULL;
-	return backends->rows;
 }
 
 void backend_fill(struct backend *line, const struct encap *encap, uint16_t service, const struct fl_address *address,
@@ -294,26 +304,23 @@ struct backends *backends_new(const struct encap *encap, const struct backends *
 			      const struct next_hops *hops, struct reason *why)
 {
 	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
+	uint32_t old_ids = old_count ? ids_of(old->list, old_count) : 1;
+	uint32_t ids = ids_of(delta->backends, delta->backends_count);
 	struct backends *backends;
 
-	backends = table(encap, old_count + delta->backends_count);
-	if (!backends)
-		goto no_memory;
+	backends = table(encap, old_count + delta->backends_count, ids > old_ids ? ids : old_ids);
+	if (!backends) {
+		reason_set(why, -ENOMEM, "no memory for a table of %u backends", old_count + delta->backends_count);
+		errno = ENOMEM;
+		return NULL;
+	}
 	backends->count = backend_list_merge(old_count ? old->list : NULL, old_count, delta->backends,
 					     delta->backends_count, backends->list);
-	if (!make_rows(backends))
-		goto no_memory;
 	if (old && !delta->snapshot)
 		change_rows(backends, old, delta, hops);
 	else
 		fill_rows(backends, NULL, (uint16_t)delta->service, hops);
 	return backends;
-
-no_memory:
-	backends_free(backends);
-	reason_set(why, -ENOMEM, "no memory for a table of %u backends", old_count + delta->backends_count);
-	errno = ENOMEM;
-	return NULL;
 }
 
 struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
@@ -332,32 +339,26 @@ struct backends *backends_refresh(const struct backends *old, uint16_t service, 
 	}
 	if (!differs)
 		return NULL;
-	backends = table(old->encap, old->count);
-	if (!backends)
-		goto no_memory;
+	backends = table(old->encap, old->count, ids_of(old->list, old->count));
+	if (!backends) {
+		*error = -ENOMEM;
+		return NULL;
+	}
 	memcpy(backends->list, old->list, old->count * sizeof(*old->list));
 	backends->count = old->count;
-	if (!make_rows(backends))
-		goto no_memory;
 	fill_rows(backends, old, service, hops);
 	return backends;
-
-no_memory:
-	backends_free(backends);
-	*error = -ENOMEM;
-	return NULL;
 }
 
 void backends_free(struct backends *backends)
 {
 	if (!backends)
 		return;
-	if (backends->rows && is_sparse(backends))
-		munmap(backends->rows, backends->rows_bytes);
-	else
-		huge_free(backends->rows, backends->rows_bytes);
 	free(backends->list);
-	free(backends);
+	if (is_sparse(backends->size))
+		munmap(backends, backends->bytes);
+	else
+		huge_free(backends, backends->bytes);
 }
 
 bool backends_is_live(const struct backends *backends, uint16_t id)

@@ -46,9 +46,11 @@ struct backends {
 	uint32_t count;     /* of list; from here on, used by the writer only */
 	uint32_t room;      /* of list */
 	struct fl_delta_backend *list; /* by ascending id, including removed ones: packets are still chained to them */
-	uint64_t rows_bytes;
-	struct backend *rows;
+	uint64_t bytes;                /* of all of this */
+	struct backend rows[];
 };
+
+_Static_assert(sizeof(struct backends) == BACKEND_LINE, "readers need one cache line of it");
 
 /*
  * A new table with templates for this service: old's list (NULL: empty) changed by the delta's entries, or replaced by

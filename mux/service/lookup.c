@@ -114,6 +114,65 @@ uint32_t lookup_overhead(const struct lookup *lookup, const struct encap_templat
 	return most;
 }
 
+/* What lookup_common() is asked for; 0: neither IPv4 nor a service's own port. */
+static uint64_t destination_of(const struct entry *entry)
+{
+	bool is_ipv4 = !entry->high && (uint32_t)entry->low == 0xffff0000U;
+
+	if (!is_ipv4 || lookup_is_by_id(&entry->port))
+		return 0;
+	return entry->low >> 32 | (uint64_t)__builtin_bswap16((uint16_t)entry->port.first) << 32 |
+	       (uint64_t)(entry->port.first >> 16) << 48;
+}
+
+static bool line_add(struct lookup_line *line, uint64_t destination, struct service *service)
+{
+	for (int i = 0; i < LOOKUP_LINE; i++) {
+		if (line->destinations[i])
+			continue;
+		line->destinations[i] = destination;
+		line->services[i] = service;
+		return true;
+	}
+	return false;
+}
+
+/* How many entries found no room. */
+static uint32_t fill_lines(struct lookup *lookup, const struct entry *entries, uint32_t count)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t destination = destination_of(&entries[i]);
+
+		if (destination && !line_add(lookup_line(lookup, destination), destination, entries[i].port.service))
+			left++;
+	}
+	return left;
+}
+
+/* As many lines as entries at first; up to eight times as many until all find room. False: no memory. */
+static bool make_lines(struct lookup *lookup, const struct entry *entries, uint32_t count)
+{
+	uint32_t log2 = 3, most;
+
+	while (1U << log2 < count)
+		log2++;
+	for (most = log2 + 3; log2 <= most; log2++) {
+		size_t bytes = sizeof(*lookup->lines) << log2;
+
+		free(lookup->lines);
+		lookup->lines = aligned_alloc(64, bytes);
+		if (!lookup->lines)
+			return false;
+		memset(lookup->lines, 0, bytes);
+		lookup->shift = 64 - log2;
+		if (!fill_lines(lookup, entries, count))
+			break;
+	}
+	return true;
+}
+
 struct lookup *lookup_new(struct service *const *services, uint32_t count, const struct fl_address *selves,
 			  uint32_t selves_count)
 {
@@ -133,6 +192,8 @@ struct lookup *lookup_new(struct service *const *services, uint32_t count, const
 	memset(lookup->slots, 0, slots * sizeof(*lookup->slots));
 	fill_entries(services, count, entries);
 	qsort(entries, n, sizeof(*entries), compare);
+	if (!make_lines(lookup, entries, n))
+		goto fail;
 	for (uint32_t i = 0; i < n; i++) {
 		lookup->ports[i] = entries[i].port;
 		if (!i || entries[i].high != vip.high || entries[i].low != vip.low) {
@@ -160,6 +221,7 @@ void lookup_free(struct lookup *lookup)
 {
 	if (!lookup)
 		return;
+	free(lookup->lines);
 	free(lookup->slots);
 	free(lookup->ports);
 	free(lookup);

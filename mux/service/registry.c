@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/address.h"
+#include "ring/huge.h"
 #include "service/lookup.h"
 #include "steering/steering.h"
 
@@ -168,11 +169,10 @@ static void set_config(struct service *service, const struct service_config *con
 /* NULL: no memory. */
 static struct service *service_new(const struct service_config *config, uint16_t slot)
 {
-	struct service *service = aligned_alloc(_Alignof(struct service), sizeof(*service));
+	struct service *service = huge_alloc(sizeof(*service));
 
 	if (!service)
 		return NULL;
-	memset(service, 0, sizeof(*service));
 	service->key = config->key;
 	service->id = config->id;
 	service->hash = (uint8_t)config->hash;
@@ -233,7 +233,7 @@ void registry_release(struct registry *registry, struct service *service)
 	if (service->steering_data)
 		service->config.steering->drop(service->steering_data);
 	ring_free(service->ring);
-	free(service);
+	huge_free(service, sizeof(*service));
 }
 
 void registry_clear(struct registry *registry)

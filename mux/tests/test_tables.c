@@ -48,6 +48,28 @@ static struct service *add(struct tables *tables, struct service_config config)
 	return service;
 }
 
+static uint64_t destination_of(const struct fl_address *vip, uint8_t protocol, uint16_t port)
+{
+	uint32_t address;
+
+	memcpy(&address, vip->bytes + 12, sizeof(address));
+	return address | (uint64_t)htons(port) << 32 | (uint64_t)protocol << 48;
+}
+
+static uint32_t left_out; /* of lookup_common() */
+
+/* What lookup_common() finds is right. */
+static void check_common(const struct lookup *lookup, uint64_t destination, const struct lookup_port *at)
+{
+	struct service *expected = at && !lookup_is_by_id(at) ? at->service : NULL;
+	struct service *found = lookup_common(lookup, destination);
+
+	if (found)
+		assert_ptr_equal(found, expected);
+	else
+		left_out += expected != NULL;
+}
+
 static struct service *find(const struct tables *tables, const struct fl_address *vip, uint8_t protocol, uint16_t port)
 {
 	const struct lookup *lookup = tables_lookup(tables);
@@ -58,6 +80,7 @@ static struct service *find(const struct tables *tables, const struct fl_address
 	lookup_words(vip, &high, &low);
 	slot = lookup_vip(lookup, high, low);
 	at = slot ? lookup_port(lookup, slot, protocol, port) : NULL;
+	check_common(lookup, destination_of(vip, protocol, port), at);
 	if (at && lookup_is_by_id(at) != mptcp_ports_has(&at->service->config.mptcp, protocol, port))
 		fail_msg("port %u of service %s is mistaken for one of the other kind", port, at->service->config.name);
 	return at ? at->service : NULL;
@@ -143,6 +166,7 @@ static void lookup_finds_what_a_plain_search_finds(void **state)
 	uint32_t hits = 0;
 
 	(void)state;
+	left_out = 0;
 	add_randomly(tables, &chance);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < PROBES / 100; i++) {
@@ -160,6 +184,30 @@ static void lookup_finds_what_a_plain_search_finds(void **state)
 		}
 	}
 	assert_true(hits > 100);
+	assert_true(left_out * 100 <= hits);
+	tables_free(tables);
+}
+
+/* 64 ports whose destinations share a line however many lines there are: all are found, most by the slots alone. */
+static void destinations_without_room_are_found_by_slots(void **state)
+{
+	struct service_config config = named(1, "web", "10.99.0.1", 80);
+	struct tables *tables = fresh();
+	const uint64_t same = 0x9e3779b97f4a7c15ULL; /* lookup_line()'s factor */
+	uint64_t line = destination_of(&config.vips[0], IPPROTO_TCP, 80) * same >> (64 - 9);
+	struct service *service;
+
+	(void)state;
+	config.ports_count = 0;
+	for (uint32_t port = 1; config.ports_count < SERVICE_PORTS_MAX && port < 65536; port++)
+		if (destination_of(&config.vips[0], IPPROTO_TCP, (uint16_t)port) * same >> (64 - 9) == line)
+			config.ports[config.ports_count++] = (struct service_port){IPPROTO_TCP, (uint16_t)port};
+	assert_int_equal(config.ports_count, SERVICE_PORTS_MAX);
+	service = add(tables, config);
+	left_out = 0;
+	for (uint32_t i = 0; i < config.ports_count; i++)
+		assert_ptr_equal(find(tables, &config.vips[0], IPPROTO_TCP, config.ports[i].port), service);
+	assert_int_equal(left_out, SERVICE_PORTS_MAX - LOOKUP_LINE);
 	tables_free(tables);
 }
 
@@ -490,6 +538,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lookup_finds_what_a_plain_search_finds),
+	    cmocka_unit_test(destinations_without_room_are_found_by_slots),
 	    cmocka_unit_test(neighbouring_vips_are_found_in_few_steps),
 	    cmocka_unit_test(a_clash_names_both_services),
 	    cmocka_unit_test(ranges_clash_with_ports_and_ranges),
