@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory in transparent huge pages for services, rings and tables of backends, which packets read at random: with small pages of
- * 4 KB each such read misses the TLB as well as the caches (a thousand services: 60 ns a packet instead of 45).
+ * Memory in transparent huge pages for services, rings and tables of backends, which packets read at random: with small
+ * pages of 4 KB each such read misses the TLB as well as the caches (a thousand services: 60 ns a packet instead of 45).
  *
  *	up to SMALL_MAX		from chunks of one huge page, each of objects of one size; an empty chunk is given back
  *	larger			huge pages of its own
