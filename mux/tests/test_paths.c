@@ -36,7 +36,9 @@ enum {
 	UNKNOWN = 70, /* beyond the table */
 	FLOWS = 512,
 	TAILROOM = 64,
-	IPIP = 3,      /* the service with this encapsulation */
+	IPIP = 3, /* the service with this encapsulation */
+	MORE = 5, /* services beside those of random frames, whose packets all may stay in lanes */
+	SERVICES = RANDOM_VIPS + MORE,
 	REFERENCE = 0, /* sides */
 	SCALAR,
 	WHOLE,
@@ -95,6 +97,8 @@ static void load(struct tables *tables, const struct service_config *config, str
 		snapshot.previous[i] = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
 		snapshot.since[i] = NOW - (chance_below(chance, 2) ? 10 : 1000);
 	}
+	for (uint32_t i = 0; i < BACKENDS && config->id > RANDOM_VIPS; i++) /* each has backends of its own */
+		snapshot.backends[i].address.bytes[14] = (uint8_t)config->id;
 	snapshot.backends[20].flags = FL_BACKEND_REMOVED;
 	for (uint32_t i = 10; i < BACKENDS && config->encap != &encap_ipip && chance_below(chance, 2); i += 2) {
 		snapshot.backends[i].address = image_address("2001:db8:1::");
@@ -105,12 +109,25 @@ static void load(struct tables *tables, const struct service_config *config, str
 	image_free(&snapshot);
 }
 
-/* A service for each VIP of random frames. The first one is as most are. */
+static struct fl_address vip_of(uint32_t id)
+{
+	static const struct fl_address more = {{[10] = 0xff, 0xff, 10, 98, 0, 0}};
+	struct fl_address vip = more;
+
+	if (id <= RANDOM_VIPS)
+		return image_address(random_vips[id - 1]);
+	vip.bytes[15] = (uint8_t)id;
+	return vip;
+}
+
+/* The first one, and those beside random frames', are as most are but for a setting. */
 static struct service_config config_of(uint16_t id)
 {
-	struct service_config config = image_config(id, random_vips[id - 1], BUCKETS);
+	struct service_config config = image_config(id, "10.98.0.0", BUCKETS);
 
 	snprintf(config.name, sizeof(config.name), "service%u", id);
+	config.vips[0] = vip_of(id);
+	config.key.k0 += id;
 	config.ports_count = 3;
 	config.ports[1] = (struct service_port){IPPROTO_UDP, 443};
 	config.ports[2] = (struct service_port){IPPROTO_UDP, 53};
@@ -140,9 +157,25 @@ static struct service_config config_of(uint16_t id)
 		config.steering = &steering_maat;
 		config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 1024, 2};
 		break;
-	default:
+	case 6:
 		config.steering = &steering_hunt;
 		config.quic = (struct quic_server_id){.offset = 1, .length = 1};
+		break;
+	case 7:
+		config.window = 5;
+		break;
+	case 8:
+		config.affinity = AFFINITY_CLIENT;
+		config.mss = 900;
+		break;
+	case 9:
+		config.stateless_udp = true;
+		break;
+	case 10:
+		config.quic = (struct quic_server_id){.offset = 1, .length = 1};
+		break;
+	default:
+		config.hold = 3600;
 	}
 	return config;
 }
@@ -160,7 +193,7 @@ static void side_new(struct side *side, uint64_t chances, unsigned number)
 	tables_set_options(side->tables, &with_flows);
 	if (steering_start(&side->steering, number, &with_flows, &why))
 		fail_msg("%s", why.text);
-	for (uint16_t id = 1; id <= RANDOM_VIPS; id++) {
+	for (uint16_t id = 1; id <= SERVICES; id++) {
 		struct service_config config = config_of(id);
 
 		load(side->tables, &config, &chance);
@@ -182,8 +215,9 @@ static struct frame plain(struct chance *chance, uint8_t protocol, uint32_t vip,
 {
 	struct flow flow = ipv6 ? frame_flow6(protocol) : frame_flow(protocol);
 
-	flow.destination = image_address(ipv6 ? random_vips6[0] : random_vips[vip]);
-	flow.destination.bytes[15] = (uint8_t)(vip + 1);
+	flow.destination = ipv6 ? image_address(random_vips6[0]) : vip_of(vip + 1);
+	if (ipv6)
+		flow.destination.bytes[15] = (uint8_t)(vip + 1);
 	flow.destination_port = protocol == IPPROTO_TCP ? 80 : 443;
 	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
 	flow.source.bytes[14] = (uint8_t)chance_next(chance);
@@ -284,7 +318,7 @@ static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX
 {
 	uint32_t count = chance_below(chance, 4) ? BURST_MAX : 1 + chance_below(chance, BURST_MAX);
 	bool ipv6 = !chance_below(chance, 3);
-	uint32_t kind = chance_below(chance, 8), vip = chance_below(chance, RANDOM_VIPS);
+	uint32_t kind = chance_below(chance, 9), vip = chance_below(chance, SERVICES);
 	uint8_t protocol = chance_below(chance, 3) ? IPPROTO_TCP : IPPROTO_UDP;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -293,9 +327,11 @@ static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX
 			continue;
 		}
 		if (kind == 1) { /* several services and protocols */
-			vip = chance_below(chance, RANDOM_VIPS);
+			vip = chance_below(chance, SERVICES);
 			protocol = chance_below(chance, 3) ? IPPROTO_TCP : IPPROTO_UDP;
 		}
+		if (kind == 8) /* of which all may stay in lanes */
+			vip = chance_below(chance, 8) ? RANDOM_VIPS + chance_below(chance, MORE) : 0;
 		if (kind == 5 && !chance_below(chance, 10))
 			ipv6 = !ipv6;
 		frames[i] = plain(chance, protocol, vip, ipv6);
@@ -303,7 +339,7 @@ static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX
 			random_frame(chance, &frames[i]);
 		if (kind == 3 && !chance_below(chance, 8))
 			(ipv6 ? damage6 : damage)(chance, &frames[i]);
-		if (kind == 4 && protocol == IPPROTO_TCP && !chance_below(chance, 8))
+		if ((kind == 4 || kind == 8) && protocol == IPPROTO_TCP && !chance_below(chance, 8))
 			make_syn(&frames[i]);
 		if (!chance_below(chance, 4))
 			pad(chance, &frames[i]);
