@@ -231,8 +231,8 @@ static void a_pool_that_changes(void **state)
 		struct fl_delta_backend changed[POOL_MAX];
 		struct fl_delta_run run = {.start = 0, .count = 1, .current = 1};
 		struct delta delta = {.service = 3,
-				      .generation = ++generation,
-				      .base = generation - 1,
+				      .generation = generation + 1,
+				      .base = generation,
 				      .buckets = BUCKETS,
 				      .backends = changed,
 				      .runs_count = 1,
@@ -242,6 +242,7 @@ static void a_pool_that_changes(void **state)
 			changed[delta.backends_count] = backend(*letter, (uint16_t)(3 + delta.backends_count));
 			delta.backends_count++;
 		}
+		generation++;
 		if (steps[i].change)
 			assert_int_equal(tables_apply(tables, service, &delta, &why), 0);
 		else
