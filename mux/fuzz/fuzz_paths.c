@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A received frame beside seven common ones, by each path of a packet (burst.h): all must end as by the reference.
- * Input: one byte whose bits ask for a tag, a repaired checksum, IPv6 neighbours, and neighbours of another service;
- * one byte for the frame's lane; then the frame, whose destination MAC is set to ours. On a machine without AVX-512
- * the scalar path alone is compared.
+ * Input: one byte whose bits ask for a tag, a repaired checksum, IPv6 neighbours, neighbours of other services, and
+ * neighbours of two services alike; one byte for the frame's lane; then the frame, whose destination MAC is set to
+ * ours. On a machine without AVX-512 the scalar path alone is compared.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +25,7 @@ enum {
 	REPAIR = 2,
 	IPV6 = 4,
 	MIXED = 8,
+	TWO = 16,
 };
 
 static const struct fl_siphash_key tag_key = {1, 2};
@@ -81,6 +82,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	serve(1, FL_HASH_SIPHASH, &encap_gue);
 	serve(2, FL_HASH_CRC32, &encap_gue);
 	serve(3, FL_HASH_SIPHASH, &encap_ipip);
+	serve(4, FL_HASH_SIPHASH, &encap_gue);
 	return 0;
 }
 
@@ -92,6 +94,8 @@ static struct frame neighbour(uint8_t bits, uint32_t lane)
 	flow.source_port = (uint16_t)(1000 + lane);
 	if (bits & MIXED && !(bits & IPV6))
 		flow.destination.bytes[15] = (uint8_t)(1 + lane % 3);
+	else if (bits & TWO)
+		flow.destination.bytes[15] = lane % 2 ? 1 : 4;
 	return frame_new(&flow, 4);
 }
 
