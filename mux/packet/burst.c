@@ -336,6 +336,17 @@ static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes
 		burst->avoid = AVOID;
 }
 
+/* Services of groups that have several, stage by stage. */
+static __attribute__((noinline)) void find_several(struct burst *burst, struct lanes *lanes, uint32_t groups)
+{
+	for (uint32_t g = 0; g < groups; g++)
+		if (!lanes[g].is_one && !lanes[g].is_ipv6)
+			lanes_find(burst->lookup, &lanes[g]);
+	for (uint32_t g = 0; g < groups; g++)
+		if (!lanes[g].is_one)
+			lanes_begin(&lanes[g]);
+}
+
 /* What is left of a group's head: packets that left their lanes, and buckets by other ways than the hash's low half. */
 static __attribute__((noinline)) void complete_head(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
@@ -427,6 +438,7 @@ static void steer_lanes(struct burst *burst)
 {
 	struct lanes lanes[BURST_MAX / LANES];
 	const uint32_t groups = burst->count / LANES, whole = groups * LANES;
+	bool are_several = false;
 
 	begin(burst);
 	for (uint32_t i = 0; i < LANES; i++)
@@ -437,10 +449,9 @@ static void steer_lanes(struct burst *burst)
 		look(burst, g * LANES, &lanes[g], g ? &lanes[g - 1] : NULL);
 	}
 	for (uint32_t g = 0; g < groups; g++)
-		if (unlikely(!lanes[g].is_one && !lanes[g].is_ipv6))
-			lanes_find(burst->lookup, &lanes[g]);
-	for (uint32_t g = 0; g < groups; g++)
-		lanes_begin(&lanes[g]);
+		are_several |= !lanes[g].is_one;
+	if (unlikely(are_several))
+		find_several(burst, lanes, groups);
 	for (uint32_t g = 0; g < groups; g += 2)
 		lanes_hash_two(&lanes[g], &lanes[g + 1 < groups ? g + 1 : g]);
 	for (uint32_t g = 0; g < groups; g++)

@@ -76,7 +76,7 @@ bool lanes_has_cpu(void);
 void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before);
 void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes); /* lanes_look() calls it */
 void lanes_find(const struct lookup *lookup, struct lanes *lanes);              /* unless is_one or is_ipv6 */
-void lanes_begin(struct lanes *lanes);
+void lanes_begin(struct lanes *lanes); /* unless is_one; hash does it otherwise */
 
 /* Two groups, which may be one: together sooner than one after the other. */
 void lanes_hash_two(struct lanes *a, struct lanes *b);

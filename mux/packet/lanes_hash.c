@@ -12,7 +12,7 @@
 #include "service/service.h"
 #include "steering/steering.h"
 
-/* Whether lanes with one service stay; reads what they need of it. */
+/* What lanes_begin() does for several: whether lanes with one service stay. Reads what they need of it. */
 static inline bool begin_one(struct lanes *lanes)
 {
 	const struct service *service = lanes->service[0];
@@ -74,12 +74,7 @@ static inline ISA __mmask8 begin_each(struct lanes *lanes)
 
 ISA void lanes_begin(struct lanes *lanes)
 {
-	if (!lanes->in)
-		return;
-	if (unlikely(!lanes->is_one))
-		lanes->in = begin_each(lanes);
-	else if (unlikely(!begin_one(lanes)))
-		lanes->in = 0;
+	lanes->in = begin_each(lanes);
 }
 
 /* The key's last word as it is hashed, with its length. */
@@ -175,10 +170,19 @@ static ISA __attribute__((noinline)) void hash_alone(struct lanes *lanes)
 		find_buckets(lanes, likely(is_siphash(lanes)) ? siphash(lanes) : crc32(lanes));
 }
 
+/* Lanes that leave are not hashed. */
+static inline void begin(struct lanes *lanes)
+{
+	if (likely(lanes->is_one) && unlikely(!lanes->in || !begin_one(lanes)))
+		lanes->in = 0;
+}
+
 ISA void lanes_hash_two(struct lanes *a, struct lanes *b)
 {
 	struct lanes_siphash x, y;
 
+	begin(a);
+	begin(b);
 	if (unlikely(a == b || !a->in || !b->in || a->is_ipv6 || b->is_ipv6 || !is_siphash(a) || !is_siphash(b))) {
 		hash_alone(a);
 		if (a != b)
