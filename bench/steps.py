@@ -71,6 +71,7 @@ STEPS = {
             ["--rounds", "15"],
             (150, 1500),
         ),
+        Step("mux_sizes", ["--rounds", "1", "--seconds", "0.3", "--warm-up", "0.2"], [], (45, 400)),
         Step(
             "mux_schemes",
             [*SCHEMES, "--runs", "3"],

@@ -46,6 +46,7 @@ SCRIPTS = {
     "probe": ["--build", BUILD, "--backends", "20", "--interval", "500", "--seconds", "2", "--kinds", "tcp,http,udp"],
     "affinity": ["--connections", "20", "--removed", "1", "--flood", "20"],
     "churn": ["--every", "2", "--servers", "2", "--connections", "10", "--rate", "10"],
+    "mux_sizes": ["--build", BUILD, "--sizes", "64,1500", "--rounds", "1", "--seconds", "0.2", "--warm-up", "0.1"],
     "flow_tables": [
         *("--build", BUILD, "--slots-bits", "12", "--sizes", "10", "--rounds", "1", "--slice-ms", "10"),
         *("--loads", "65,80,95,120"),
