@@ -2,6 +2,7 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.EarlierMoves;
 import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -14,8 +15,10 @@ import java.util.PriorityQueue;
  *
  * <p>Of an owner's buckets, those whose daisy-chain window is closed move first, by number. Buckets
  * inside the window move only if their owner has nothing else left to give, or never; those that
- * moved first go before the others. Buckets without an owner count as those of an infinitely loaded
- * backend.
+ * moved first go before the others, and last those of which another move would lose an owner, since
+ * servers follow three ({@link EarlierMoves}): backends that join one by one would otherwise all
+ * take the same buckets, those with the lowest numbers. Buckets without an owner count as those of
+ * an infinitely loaded backend.
  *
  * <p>The paper moves the oldest first, also among those with a closed window. Age means nothing for
  * a closed window, and ages are scattered among an owner's buckets. By number, ranges stay whole,
@@ -30,10 +33,11 @@ import java.util.PriorityQueue;
  * per bucket; only the buckets of backends that give some are sorted.
  */
 final class Transfer {
-  /** Sorts by in-window, then second of the last move, number: 1 + 32 + 23 bits. */
+  /** Sorts by would lose an owner, in-window, second of the last move, number: 1 + 1 + 32 + 23. */
   private static final int BUCKET_BITS = 23;
 
   private static final long IN_WINDOW = 1L << (BUCKET_BITS + 32);
+  private static final long LOSING = IN_WINDOW << 1;
 
   private final Ring ring;
   private final int[] have;
@@ -79,12 +83,24 @@ final class Transfer {
       boolean isMoved = have[owner] > goals[owner] && ring.isMoved(bucket, now, windowSeconds);
       if (have[owner] > goals[owner] && (chainedToo || !isMoved)) {
         giving[ends[owner]++] =
-            isMoved ? IN_WINDOW | ring.since(bucket) << BUCKET_BITS | bucket : bucket;
+            isMoved
+                ? IN_WINDOW | losing(bucket) | ring.since(bucket) << BUCKET_BITS | bucket
+                : bucket;
       }
     }
     for (int id = 0; id < owned.length; id++) {
       Arrays.sort(giving, starts[id], ends[id]);
     }
+  }
+
+  /** Of a bucket inside its window: {@link #LOSING} if it has as many moves as servers follow. */
+  private long losing(int bucket) {
+    EarlierMoves earlier = ring.earlier();
+    int first = EarlierMoves.DEPTH - 1;
+    return earlier.owner(bucket, first) != Backend.NONE
+            && now < earlier.since(bucket, first) + windowSeconds
+        ? LOSING
+        : 0;
   }
 
   private int group() {

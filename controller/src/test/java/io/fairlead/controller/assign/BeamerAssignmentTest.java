@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -55,6 +58,27 @@ class BeamerAssignmentTest {
     ring = step(ring, NOW + 20, 0, 1, 0);
     // 2 owns 512..1023 since NOW + 10 and the others since NOW + 20.
     assertThat(assign(ring, NOW + 30, 0, 1, 0, 3)).hasToString("[ 0+256:4<-2 512+512:4<-2 ]");
+  }
+
+  /** Servers follow three moves of a bucket. By age and number alone, 5 takes 819 a fourth time. */
+  @Test
+  void whatWouldLoseAnOwnerMovesLast() throws Exception {
+    Ring ring = step(ring(16_384), NOW, 1);
+    for (int joined = 2; joined <= 40; joined++) {
+      long now = NOW + 1000 + joined;
+      int[] some = new int[joined];
+      Arrays.fill(some, 1);
+      Runs runs = assign(ring, now, some);
+      Chains chains = new Chains(ring, Set.of(), now, WINDOW);
+      int lost = 0;
+      for (int run = 0; run < runs.size(); run++) {
+        for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
+          lost += chains.loses(bucket, runs.current(run), runs.previous(run)) ? 1 : 0;
+        }
+      }
+      assertThat(lost).as("backend %d joins", joined).isZero();
+      ring = apply(ring, runs, now);
+    }
   }
 
   @Test
