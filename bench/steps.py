@@ -88,6 +88,7 @@ STEPS = {
         ),
         Step("affinity", ["--quick"], [], (240, 900), lab=True),
         Step("churn", ["--quick"], [], (150, 500), lab=True),
+        Step("downloads", ["--quick"], [], (70, 200), lab=True),
         Step("server_module", None, [], (0, 400)),
         Step("othello_map", ["--most", "131072", "--tests", "10"], [], (40, 400)),
         Step(

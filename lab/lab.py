@@ -36,6 +36,7 @@ from lab.vm import kernel as vm
 from lab.zookeeper import ZooKeeper
 
 SERVICE = "web"
+HASH_KEY = "000102030405060708090a0b0c0d0e0f"  # fixed, so that a run can be repeated
 CLIENTS = 2
 SILENCES = (0.02, 0.1, 0.3, 0.9)  # of idle connections, as parts of the window
 
@@ -199,7 +200,7 @@ class Lab:
             "name": SERVICE,
             "vips": [topology.VIP],
             "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}],
-            "hashKey": "000102030405060708090a0b0c0d0e0f",  # fixed, so that a run can be repeated
+            "hashKey": HASH_KEY,
             "windowSeconds": self.window,
         }
         if self.variant.hold:

@@ -20,7 +20,7 @@ from typing import Any
 from lab import build, topology
 from lab.beside import BesideService
 from lab.deadline import LabError, until
-from lab.lab import Lab
+from lab.lab import HASH_KEY, Lab
 from lab.process import Process
 from lab.server import Server, XdpServer
 from lab.traffic import Traffic
@@ -49,6 +49,7 @@ class MptcpService(BesideService):
             "name": self.name,
             "vips": [topology.VIP],
             "ports": [{"protocol": "tcp", "port": PORT}],
+            "hashKey": HASH_KEY,
             "windowSeconds": self.lab.window,
         }
         if self.by_id:

@@ -46,6 +46,9 @@ SCRIPTS = {
     "probe": ["--build", BUILD, "--backends", "20", "--interval", "500", "--seconds", "2", "--kinds", "tcp,http,udp"],
     "affinity": ["--connections", "20", "--removed", "1", "--flood", "20"],
     "churn": ["--every", "2", "--servers", "2", "--connections", "10", "--rate", "10"],
+    "downloads": [
+        *("--every", "2", "--servers", "2", "--muxes", "2", "--loops", "4", "--bytes", "50000"),
+    ],
     "mux_sizes": ["--build", BUILD, "--sizes", "64,1500", "--rounds", "1", "--seconds", "0.2", "--warm-up", "0.1"],
     "flow_tables": [
         *("--build", BUILD, "--slots-bits", "12", "--sizes", "10", "--rounds", "1", "--slice-ms", "10"),
@@ -79,7 +82,7 @@ def programs() -> None:
 
 
 # a minute or two each, and what they run is tested elsewhere: the lab, agents, the controller at its limits
-LONG = {"affinity", "agents", "churn", "hunt_servers", "maat_servers", "probe", "size", "updates"}
+LONG = {"affinity", "agents", "churn", "downloads", "hunt_servers", "maat_servers", "probe", "size", "updates"}
 
 
 @pytest.mark.parametrize(

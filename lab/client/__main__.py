@@ -6,7 +6,7 @@ import asyncio
 import socket
 
 from lab import topology
-from lab.client import flood, flows
+from lab.client import downloads, flood, flows
 from lab.client.load import Load, Options
 
 
@@ -34,6 +34,10 @@ def main() -> None:
     load.add_argument("--mptcp-port", type=int, help="connect by MPTCP, to this port")
     probe = kinds.add_parser("flows", help="who answers each 'address port' of standard input")
     probe.add_argument("--concurrency", type=int, default=64)
+    loops = kinds.add_parser("downloads", help="closed loops of downloads by MPTCP")
+    loops.add_argument("--loops", type=int, default=10)
+    loops.add_argument("--bytes", type=int, default=500_000, help="of a download")
+    loops.add_argument("--mptcp-port", type=int, required=True)
     syn = kinds.add_parser("flood", help="a bounded SYN flood")
     syn.add_argument("--interface", default="eth0")
     syn.add_argument("--gateway", required=True)
@@ -57,6 +61,9 @@ def main() -> None:
             asyncio.run(Load(wanted).run())
         case "flows":
             asyncio.run(flows.run(options.host, options.port, options.concurrency, options.timeout))
+        case "downloads":
+            loop = downloads.Wanted(options.host, options.mptcp_port, options.loops, options.bytes, options.timeout)
+            asyncio.run(downloads.run(loop))
         case "flood":
             flood.run(
                 options.interface,
