@@ -3,11 +3,11 @@
  * The other end of a forwarder's port, for bench/delay: sends 64-byte packets over a memif and measures how long each
  * is away.
  *
- *	mux_delay --socket PATH --rate PPS|0 --windows N --seconds S --flows N --seed N
+ *	mux_delay --socket PATH --rate PPS|0 --windows N --seconds S --flows N --seed N [--steady 0|1]
  *
  *	here, one core: send, receive  ==== memif, shared memory ====  the forwarder, another core
  *
- * Packets leave at random times (exponential gaps) at the rate, regardless of what returns, with the time stamp counter
+ * Packets leave at random times (exponential gaps; equal ones if steady) at the rate, regardless of what returns, with the time stamp counter
  * of the moment when they were given to the port: a delay of this process does not count as the forwarder's. Rate 0
  * keeps WINDOW packets in flight instead, which is as fast as the slower end allows. Prints {"ready": true} when the
  * port is open, begins once the forwarder is there, and prints one JSON object for each window of so many seconds. A
@@ -30,9 +30,9 @@
 enum {
 	BURST = 32,
 	FRAME = 64,
-	AT_STAMP = 38,     /* TCP's two numbers */
-	ENCAPSULATED = 44, /* further back after a mux */
+	AT_STAMP = 38, /* TCP's two numbers */
 	WINDOW = 512,
+	RING = 2048,
 	BUFFERS = 16383,
 	CYCLES_SHIFT = 5, /* of a bucket of the histogram */
 	HISTOGRAM = 1 << 20,
@@ -43,7 +43,7 @@ enum {
 struct delay {
 	const char *socket;
 	double rate, seconds;
-	unsigned windows;
+	unsigned windows, steady;
 	uint32_t flows;
 	struct chance chance;
 	uint16_t port;
@@ -73,12 +73,14 @@ static void parse(struct delay *d, int argc, char **argv)
 			d->windows = (unsigned)strtoul(argv[i + 1], NULL, 10);
 		else if (!strcmp(argv[i], "--seconds"))
 			d->seconds = atof(argv[i + 1]);
+		else if (!strcmp(argv[i], "--steady"))
+			d->steady = (unsigned)strtoul(argv[i + 1], NULL, 10);
 		else if (!strcmp(argv[i], "--flows"))
 			d->flows = (uint32_t)strtoul(argv[i + 1], NULL, 10);
 		else if (!strcmp(argv[i], "--seed"))
 			d->chance.state = strtoul(argv[i + 1], NULL, 10);
 		else
-			die("allowed: --socket, --rate, --windows, --seconds, --flows, --seed");
+			die("allowed: --socket, --rate, --windows, --seconds, --flows, --seed, --steady");
 	}
 	if (!(argc & 1) || !d->socket || d->rate < 0 || d->seconds <= 0 || !d->flows || !d->chance.state)
 		die("usage: --socket PATH --rate PPS|0 --windows N --seconds S --flows N --seed N, the last three "
@@ -156,14 +158,14 @@ static void send_some(struct delay *d, uint16_t count)
 	rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
 }
 
-static void receive_some(struct delay *d)
+static uint16_t receive_some(struct delay *d)
 {
 	struct rte_mbuf *mbufs[BURST];
 	uint16_t count = rte_eth_rx_burst(d->port, 0, mbufs, BURST);
 	uint64_t now = rte_rdtsc();
 
 	for (uint16_t i = 0; i < count; i++) {
-		uint32_t at = mbufs[i]->pkt_len > FRAME ? AT_STAMP + ENCAPSULATED : AT_STAMP;
+		uint32_t at = AT_STAMP + mbufs[i]->pkt_len - FRAME; /* behind the header of a mux */
 		uint64_t stamp, bucket;
 
 		memcpy(&stamp, rte_pktmbuf_mtod_offset(mbufs[i], uint8_t *, at), sizeof(stamp));
@@ -177,6 +179,14 @@ static void receive_some(struct delay *d)
 		d->counted++;
 	}
 	rte_pktmbuf_free_bulk(mbufs, count);
+	return count;
+}
+
+/* All that is there, so that no packet waits for this process behind others that have returned. */
+static void receive_all(struct delay *d)
+{
+	for (unsigned i = 0; i < RING / BURST && receive_some(d) == BURST; i++)
+		;
 }
 
 /* Waits until the forwarder returns packets; those that it dropped before do not count. */
@@ -222,12 +232,12 @@ static void run(struct delay *d)
 
 		if (mean > 0)
 			for (; count < BURST && due <= (double)now; count++)
-				due += gap(d, mean);
+				due += d->steady ? mean : gap(d, mean);
 		else if (d->sent - d->received < WINDOW)
 			count = BURST;
 		if (count)
 			send_some(d, count);
-		receive_some(d);
+		receive_all(d);
 	}
 	silent = now;
 	for (uint64_t before = d->received; d->received < d->sent && now < silent + (uint64_t)(SILENCE_MS * hz / 1000);
