@@ -82,7 +82,7 @@ static long notice_learn(__u32 index, void *context)
 }
 
 /* Takes the notice of a peer that scratch->notice_at tells of. Returns the counter of its exit. */
-static __attribute__((noinline)) enum fl_counter notice_take(struct xdp_md *ctx)
+__attribute__((noinline)) int notice_take(struct xdp_md *ctx)
 {
 	struct notice_walk walk = {.ctx = ctx, .scratch = scratch_of_this_cpu()};
 	enum fl_counter wrong = notice_read(ctx);

@@ -122,8 +122,11 @@ static __always_inline bool outer_ipv6_parse(struct xdp_md *ctx, struct ipv6hdr 
 	return true;
 }
 
-/* Whether the packet is ours; fills in all of *outer if it is. */
-static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
+/*
+ * Whether the packet is ours; fills in all of *outer if it is. is_ipv6: which IP version it can be of, a constant, so that
+ * a function for one of them has none of the other's code.
+ */
+static __always_inline bool outer_parse_of(struct xdp_md *ctx, bool is_ipv6, struct outer *outer)
 {
 	struct ethhdr *eth = packet_start(ctx);
 	void *end = packet_end(ctx);
@@ -131,11 +134,15 @@ static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
 	outer->malformed = false;
 	if ((void *)(eth + 1) > end)
 		return false;
-	if (eth->h_proto == bpf_htons(ETH_P_IP))
-		return outer_ipv4_parse(ctx, (void *)(eth + 1), end, outer);
-	if (eth->h_proto == bpf_htons(ETH_P_IPV6))
-		return outer_ipv6_parse(ctx, (void *)(eth + 1), end, outer);
-	return false;
+	if (is_ipv6)
+		return eth->h_proto == bpf_htons(ETH_P_IPV6) && outer_ipv6_parse(ctx, (void *)(eth + 1), end, outer);
+	return eth->h_proto == bpf_htons(ETH_P_IP) && outer_ipv4_parse(ctx, (void *)(eth + 1), end, outer);
+}
+
+/* The same of either IP version. */
+static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
+{
+	return outer_parse_of(ctx, false, outer) || outer_parse_of(ctx, true, outer);
 }
 
 /* Parses the packet behind a well-formed steer header. Fills in all of *flow; false if it is no IP packet. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A packet that its second bucket decides, since no owner of the first one knows its connection, or since this one
- * refuses it: passed on to the second one's owner, or decided once more if that is this server. Such packets are few,
- * and a function of their own keeps their cost from the others.
+ * Packets that go on to another server: chained by their bucket; or decided by their second bucket, since no owner of the
+ * first one knows the connection, or since this one refuses it. Such a packet is passed on to the second one's owner, or
+ * decided once more if that is this server. A function of its own keeps their stack and cost from the others.
  */
-#ifndef FAIRLEAD_SECOND_BPF_H
-#define FAIRLEAD_SECOND_BPF_H
+#ifndef FAIRLEAD_ONWARD_BPF_H
+#define FAIRLEAD_ONWARD_BPF_H
 
 #include "act.bpf.h"
 #include "learn.bpf.h"
@@ -34,15 +34,15 @@ static __always_inline int promoted_act(struct xdp_md *ctx, const struct outer *
 		       fl_counter_of_delivery(in->packet));
 }
 
-/* Delivers a refused SYN for which second_take() returned ONWARD_NOWHERE. Returns the XDP action. */
-static __attribute__((noinline)) int refused_take(struct xdp_md *ctx)
+/* Delivers a refused SYN for which onward_take() returned ONWARD_NOWHERE. Returns the XDP action. */
+__attribute__((noinline)) int refused_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
 	struct outer outer;
 
 	if (!scratch || !outer_parse(ctx, &outer) || outer.malformed ||
 	    (void *)(outer.payload + sizeof(struct udphdr)) > packet_end(ctx))
-		return XDP_DROP; /* never: as in second_take() */
+		return XDP_DROP; /* never: as in onward_take() */
 	if (inner_is_foreign(ctx, &scratch->flow, &scratch->fib))
 		return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
 	load_count(scratch->in.steer.service, LOAD_TAKEN);
@@ -51,21 +51,22 @@ static __attribute__((noinline)) int refused_take(struct xdp_md *ctx)
 }
 
 /*
- * Takes the packet whose verdict in scratch->out is to pass it on. Returns the XDP action, or ONWARD_NOWHERE for a
- * refused SYN that nothing was done to.
+ * Takes the packet whose verdict in scratch->out is to chain it, or to pass it on. Returns the XDP action, or
+ * ONWARD_NOWHERE for a refused SYN that nothing was done to.
  */
-static __attribute__((noinline)) int second_take(struct xdp_md *ctx)
+__attribute__((noinline)) int onward_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
 	bool is_refused = scratch && scratch->in.packet == FL_PACKET_REFUSED;
-	__u32 how = ONWARD_PROMOTE;
+	bool is_chained = scratch && scratch->out.verdict == FL_VERDICT_CHAIN;
+	__u32 how = is_chained ? ONWARD_CHAIN : ONWARD_PROMOTE;
 	struct outer outer;
 	int action;
 
 	if (!scratch || !outer_parse(ctx, &outer) || outer.malformed ||
 	    (void *)(outer.payload + sizeof(struct udphdr)) > packet_end(ctx))
 		return XDP_DROP; /* never: slot 0 exists, and the packet has been parsed */
-	if (is_own(&scratch->out.next)) {
+	if (!is_chained && is_own(&scratch->out.next)) {
 		count(FL_COUNTER_PROMOTED);
 		if (is_refused)
 			load_count(scratch->in.steer.service, LOAD_PASSED);
