@@ -4,6 +4,7 @@
 #define FAIRLEAD_LEARN_BPF_H
 
 #include <fairlead/generation.h>
+#include "absent.bpf.h"
 #include "memory.bpf.h"
 
 /* The generation that removed this server, which is dead; 0: none did. */
@@ -72,7 +73,7 @@ static __always_inline void decide(struct scratch *scratch)
 	struct fl_verdict_in *in = &scratch->in;
 	struct fl_verdict_out *out = &scratch->out;
 	struct fl_memory_key key = {.service = in->steer.service, .bucket = in->steer.bucket};
-	const struct fl_bucket_memory *remembered = bpf_map_lookup_elem(&memory, &key);
+	const struct fl_bucket_memory *remembered = memory_find(&key);
 
 	if (!remembered && fl_verdict_is_settled(in)) {
 		out->verdict = FL_VERDICT_DELIVER;

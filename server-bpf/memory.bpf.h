@@ -40,6 +40,14 @@ struct {
 	__type(value, struct fl_bucket_memory);
 } memory SEC(".maps");
 
+/* How often something was stored into memory (absent.bpf.h). */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} memory_version SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FL_SERVER_SERVICES);
@@ -200,12 +208,32 @@ static __always_inline void generation_raise(__u32 *seen, __u32 to)
 		is = __sync_val_compare_and_swap(seen, is, to);
 }
 
+static __always_inline __u64 *memory_version_of(void)
+{
+	__u32 slot = 0;
+
+	return bpf_map_lookup_elem(&memory_version, &slot);
+}
+
+/* After the element is there, for all processors: an atomic addition whose result is used is a barrier. */
+static __always_inline void memory_version_raise(__u64 *version)
+{
+	__u64 before = __sync_fetch_and_add(version, 1);
+
+	__asm__ volatile("" : : "r"(before));
+}
+
 static __always_inline void memory_store(const struct fl_memory_key *key, const struct fl_bucket_memory *value)
 {
-	if (bpf_map_update_elem(&memory, key, value, BPF_ANY))
+	__u64 *version = memory_version_of();
+
+	if (bpf_map_update_elem(&memory, key, value, BPF_ANY)) {
 		count(FL_COUNTER_LEARN_FAILED);
-	else
-		count(FL_COUNTER_LEARNED);
+		return;
+	}
+	count(FL_COUNTER_LEARNED);
+	if (version)
+		memory_version_raise(version);
 }
 
 static __always_inline void memory_forget(const struct fl_memory_key *key)

@@ -53,6 +53,8 @@ static int memory_take_over(struct fl_server *program, const struct running *run
 {
 	int err = bpf_map__reuse_fd(program->maps.memory, running->memory);
 
+	if (!err && running->memory_version >= 0)
+		err = bpf_map__reuse_fd(program->maps.memory_version, running->memory_version);
 	if (!err)
 		err = bpf_map__reuse_fd(program->maps.generations, running->generations);
 	if (!err)

@@ -11,7 +11,7 @@
 #include "running.h"
 
 enum {
-	MAPS_MAX = 16, /* the program has 8 */
+	MAPS_MAX = 24, /* the program has 13 */
 };
 
 static int fail(const struct running *running, const char *what, int err)
@@ -56,6 +56,8 @@ static int map_take(struct running *running, int fd)
 	else if (!strcmp(info.name, "memory") && info.key_size == sizeof(struct fl_memory_key) &&
 		 info.value_size == sizeof(struct fl_bucket_memory) && info.max_entries == FL_SERVER_MEMORY_CAPACITY)
 		running->memory = fd;
+	else if (!strcmp(info.name, "memory_version") && info.value_size == sizeof(fl_u64) && info.max_entries == 1)
+		running->memory_version = fd;
 	else if (!strcmp(info.name, "generations") && info.value_size == sizeof(fl_u32) &&
 		 info.max_entries == FL_SERVER_SERVICES)
 		running->generations = fd;
@@ -113,6 +115,7 @@ struct running running_none(void)
 {
 	return (struct running){.program = -1,
 				.memory = -1,
+				.memory_version = -1,
 				.generations = -1,
 				.counters = -1,
 				.peers = -1,
@@ -172,6 +175,7 @@ void running_close(struct running *running)
 {
 	descriptor_close(&running->program);
 	descriptor_close(&running->memory);
+	descriptor_close(&running->memory_version);
 	descriptor_close(&running->generations);
 	descriptor_close(&running->counters);
 	descriptor_close(&running->peers);

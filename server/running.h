@@ -22,6 +22,7 @@ struct running {
 	const char *mode; /* "native" or "generic"; NULL if nothing is attached */
 	int program;      /* descriptors, -1 for none */
 	int memory;
+	int memory_version; /* a program of an earlier version has none */
 	int generations;
 	int counters;
 	int peers;

@@ -468,24 +468,37 @@ void rig_begin(struct packet *packet, const struct fl_steer *steer)
 	packet_add_bytes(packet, gue, len);
 }
 
+/* Stores into memory, or deletes from it if entry is NULL, as the program does: what is stored raises the version. */
+static void memory_put(struct fl_server *program, const struct fl_memory_key *key, const struct fl_bucket_memory *entry)
+{
+	int fd = bpf_map__fd(program->maps.memory), version_fd = bpf_map__fd(program->maps.memory_version);
+	__u32 slot = 0;
+	__u64 version;
+
+	if (entry ? bpf_map_update_elem(fd, key, entry, BPF_ANY) : bpf_map_delete_elem(fd, key) && errno != ENOENT)
+		give_up("memory");
+	if (!entry)
+		return;
+	if (bpf_map_lookup_elem(version_fd, &slot, &version))
+		give_up("memory's version");
+	version++;
+	if (bpf_map_update_elem(version_fd, &slot, &version, BPF_ANY))
+		give_up("memory's version");
+}
+
 void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl_bucket_memory *memory)
 {
 	const struct fl_memory_key key = {.service = RIG_SERVICE, .bucket = bucket};
-	int fd = bpf_map__fd(program->maps.memory);
 
-	if (memory ? bpf_map_update_elem(fd, &key, memory, BPF_ANY) : bpf_map_delete_elem(fd, &key) && errno != ENOENT)
-		give_up("memory");
+	memory_put(program, &key, memory);
 }
 
 void rig_removed_set(struct fl_server *program, const struct fl_address *server, fl_u32 generation)
 {
 	const struct fl_memory_key key = fl_memory_key_of_removed(RIG_SERVICE, server);
 	const struct fl_bucket_memory entry = {.since = 1, .generation = generation, .previous = *server};
-	int fd = bpf_map__fd(program->maps.memory);
 
-	if (generation ? bpf_map_update_elem(fd, &key, &entry, BPF_ANY)
-		       : bpf_map_delete_elem(fd, &key) && errno != ENOENT)
-		give_up("memory");
+	memory_put(program, &key, generation ? &entry : NULL);
 }
 
 bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory)
