@@ -76,7 +76,7 @@ static __always_inline void decide(struct scratch *scratch)
 	const struct fl_bucket_memory *remembered = memory_find(&key);
 
 	if (!remembered && fl_verdict_is_settled(in)) {
-		out->verdict = FL_VERDICT_DELIVER;
+		out->verdict = fl_verdict_settled(in);
 		out->generation_seen = in->generation_seen;
 		return;
 	}

@@ -220,14 +220,20 @@ FL_INLINE void fl_verdict_promote(struct fl_verdict_in *in)
 }
 
 /*
- * Whether all that fl_verdict_decide() would say of a trusted, well-formed packet is to deliver it, with nothing learned,
- * if the server remembers nothing of its bucket: a short way for most packets, of connections that are here. Looks at
- * the packet's class, its header and the generation only: not at memory, the clock, or what else *in says.
+ * Whether fl_verdict_settled() is all that fl_verdict_decide() would say of a trusted, well-formed packet, with nothing
+ * learned, if the server remembers nothing of its bucket: a short way for most packets. Both look at the packet's class,
+ * its header and the generation only: not at memory, the clock, or what else *in says.
  */
 FL_INLINE bool fl_verdict_is_settled(const struct fl_verdict_in *in)
 {
-	return in->packet >= FL_PACKET_SYN && in->packet <= FL_PACKET_LOCAL_SOCKET &&
-	       !(in->steer.flags & FL_STEER_MOVED) && in->steer.generation <= in->generation_seen;
+	return in->packet >= FL_PACKET_SYN && in->packet <= FL_PACKET_NO_RESET && !(in->steer.flags & FL_STEER_MOVED) &&
+	       !(in->packet == FL_PACKET_UNKNOWN && in->steer.flags & FL_STEER_SECOND) &&
+	       in->steer.generation <= in->generation_seen;
+}
+
+FL_INLINE enum fl_verdict fl_verdict_settled(const struct fl_verdict_in *in)
+{
+	return in->packet == FL_PACKET_UNKNOWN && fl_verdict_is_late(in) ? FL_VERDICT_DROP_STALE : FL_VERDICT_DELIVER;
 }
 
 FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdict_out *out)
