@@ -38,6 +38,15 @@ static __always_inline bool load_is_offered(const struct fl_steer *steer, __u32 
 	       !fl_address_is_none(&source) && encap_reaches((enum fl_encap_number)encap, to_ipv6);
 }
 
+/* Whether the service has a setting, without which load_ask() need not be called. */
+static __always_inline bool load_is_set(__u16 service)
+{
+	__u32 slot = service;
+	struct fl_load_setting *setting = bpf_map_lookup_elem(&load_settings, &slot);
+
+	return setting && FL_LOAD_READ(setting->until_ns);
+}
+
 /*
  * The class of a SYN: FL_PACKET_REFUSED or FL_PACKET_SYN. Counts one that is taken if the service has a setting; what
  * becomes of a refused one is counted by load_count().

@@ -93,7 +93,7 @@ static __always_inline int packet_take(struct xdp_md *ctx, bool is_ipv6)
 			return drop(wrong);
 	}
 	in->packet = sockets_classify(ctx, flow, &headers, &scratch->tuple);
-	if (in->packet == FL_PACKET_SYN)
+	if (in->packet == FL_PACKET_SYN && load_is_set(in->steer.service))
 		in->packet = (enum fl_packet_class)load_ask(ctx, scratch, outer.encap);
 	if (!learn(scratch))
 		return drop(FL_COUNTER_DROP_STALE);
