@@ -16,6 +16,7 @@
  */
 #include "learn.bpf.h"
 #include "wire.bpf.h"
+#include "tagged.bpf.h"
 #include "sockets.bpf.h"
 #include "load.bpf.h"
 #include "notice.bpf.h"
@@ -23,20 +24,6 @@
 #include "onward.bpf.h"
 
 char program_license[] SEC("license") = "GPL";
-
-/* The drop counter of a missing or wrong tag, 0 if the tag is right; leaves the tag's message in *message. */
-static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struct outer *outer,
-						 const struct fl_steer *steer, struct fl_tag_message *message)
-{
-	struct fl_siphash_key key = tag_key_read();
-
-	if (!(steer->flags & FL_STEER_TAG))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	if (!encap_tag_message(outer, packet_end(ctx), steer, message) ||
-	    fl_tag_load(steer->tag) != fl_tag(&key, message))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
-	return (enum fl_counter)0;
-}
 
 enum {
 	IS_NOTICE = -1,
@@ -120,7 +107,7 @@ static __always_inline bool is_ipv6_at(struct xdp_md *ctx)
 {
 	struct ethhdr *eth = packet_start(ctx);
 
-	return (void *)(eth + 1) <= packet_end(ctx) && eth->h_proto == bpf_htons(ETH_P_IPV6);
+	return (void *)(eth + 1) <= packet_end(ctx) && eth_type(eth) == ETH_P_IPV6;
 }
 
 SEC("xdp.frags")

@@ -122,6 +122,12 @@ static __always_inline bool outer_ipv6_parse(struct xdp_md *ctx, struct ipv6hdr 
 	return true;
 }
 
+/* What follows an Ethernet header, by one load: of a packed struct clang loads bytes. */
+static __always_inline __u16 eth_type(const struct ethhdr *eth)
+{
+	return fl_load_be16((const fl_u8 *)&eth->h_proto);
+}
+
 /*
  * Whether the packet is ours; fills in all of *outer if it is. is_ipv6: which IP version it can be of, a constant, so that
  * a function for one of them has none of the other's code.
@@ -135,8 +141,8 @@ static __always_inline bool outer_parse_of(struct xdp_md *ctx, bool is_ipv6, str
 	if ((void *)(eth + 1) > end)
 		return false;
 	if (is_ipv6)
-		return eth->h_proto == bpf_htons(ETH_P_IPV6) && outer_ipv6_parse(ctx, (void *)(eth + 1), end, outer);
-	return eth->h_proto == bpf_htons(ETH_P_IP) && outer_ipv4_parse(ctx, (void *)(eth + 1), end, outer);
+		return eth_type(eth) == ETH_P_IPV6 && outer_ipv6_parse(ctx, (void *)(eth + 1), end, outer);
+	return eth_type(eth) == ETH_P_IP && outer_ipv4_parse(ctx, (void *)(eth + 1), end, outer);
 }
 
 /* The same of either IP version. */

@@ -113,6 +113,47 @@ static void late(void **state)
 	check_chained(*state, UINT32_MAX);
 }
 
+/* The packet with one byte of the GUE payload changed is dropped for its tag. */
+static void check_refused_with(const struct vectors_bytes *bytes, size_t at)
+{
+	struct packet packet = packet_make(RIG_MUX, RIG_SELF, bytes);
+	size_t gue_at = packet.len - bytes->len;
+
+	packet.data[gue_at + at] ^= 0x55;
+	assert_int_equal(rig_run(with_key, &packet), XDP_DROP);
+	rig_check_counted(with_key, FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+}
+
+/* A right tag that the program remembers vouches for this message and no other, and no other tag for the message. */
+static void remembered(void **state)
+{
+	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
+	struct fl_steer steer;
+	size_t at, tag_at, inner_at;
+
+	if (strcmp(vectors_text(*state, "result"), "right")) {
+		vectors_free(&bytes);
+		return;
+	}
+	assert_int_equal(fl_steer_parse(bytes.data, bytes.data + bytes.len, &steer), FL_STEER_OK);
+	tag_at = FL_STEER_AT_SINCE + fl_steer_before_tag(steer.flags);
+	inner_at = steer.header_len + (steer.inner_protocol == FL_GUE_PROTO_IPV4 ? 12U : 8U);
+	rig_memory_set(with_key, NULL);
+	rig_generation_set(with_key, 0);
+	check_accepted(with_key, &bytes);
+	check_accepted(with_key, &bytes);
+	for (at = FL_STEER_AT_SERVICE; at < FL_STEER_AT_GENERATION + 4; at++)
+		if (fl_load_be32(bytes.data + FL_STEER_AT_GENERATION) >= 256 || at != FL_STEER_AT_GENERATION + 3 ||
+		    bytes.data[at] != 0x55) /* a generation of 0 is malformed */
+			check_refused_with(&bytes, at);
+	for (at = tag_at; at < tag_at + FL_STEER_TAG_LEN; at++)
+		check_refused_with(&bytes, at);
+	for (at = inner_at; at < inner_at + 8; at++)
+		check_refused_with(&bytes, at);
+	check_accepted(with_key, &bytes);
+	vectors_free(&bytes);
+}
+
 /* Passed on. The rows' first moves are from this very server, which is no move: nothing else can be done. */
 static void promoted(void **state)
 {
@@ -149,6 +190,7 @@ int main(int argc, char **argv)
 	passing = rig_load(&config);
 	vectors_add(&tests, file, "rows", row);
 	vectors_add(&tests, file, "rows", ignored);
+	vectors_add(&tests, file, "rows", remembered);
 	vectors_add(&tests, file, "chained", chained);
 	vectors_add(&tests, file, "promoted", promoted);
 	vectors_add(&tests, file, "late", late);
