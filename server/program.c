@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timex.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -132,6 +133,20 @@ static int refuse_mode(const struct running *running, enum program_mode mode)
 	return refusal_print("--mode", wanted, allowed);
 }
 
+/*
+ * A program of before memory_version stored what its last packets taught without a word to this one. When they are
+ * done, whatever this one knows to be absent from memory must be looked up again.
+ */
+static int look_again(const struct fl_server *program)
+{
+	static const struct timespec packets_are_done = {.tv_nsec = 50000000}; /* they take microseconds */
+	fl_u64 version = 1ULL << 32;                                           /* far from any so far */
+	fl_u32 slot = 0;
+
+	nanosleep(&packets_are_done, NULL);
+	return bpf_map_update_elem(bpf_map__fd(program->maps.memory_version), &slot, &version, BPF_ANY);
+}
+
 int program_attach(const struct running *running, const struct config *config, enum program_mode mode)
 {
 	struct fl_server *program;
@@ -149,6 +164,8 @@ int program_attach(const struct running *running, const struct config *config, e
 		err = replace(running, fd, mode_flag(running->mode));
 	else
 		err = attach_first(running, fd, mode);
+	if (!err && running->mode && running->memory_version < 0)
+		err = look_again(program);
 	program_close(program);
 	if (err == -EOPNOTSUPP)
 		return fail(running->interface,
