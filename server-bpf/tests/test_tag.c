@@ -128,7 +128,7 @@ static void check_refused_with(const struct vectors_bytes *bytes, size_t at)
 static void remembered(void **state)
 {
 	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
-	struct fl_steer steer;
+	struct fl_steer steer = {0};
 	size_t at, tag_at, inner_at;
 
 	if (strcmp(vectors_text(*state, "result"), "right")) {
