@@ -64,6 +64,16 @@ void rig_command(const char *format, ...)
 	}
 }
 
+void rig_stay(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		give_up("one processor");
+}
+
 static void sysctl(const char *key, const char *value)
 {
 	char path[128];

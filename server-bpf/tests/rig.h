@@ -62,6 +62,9 @@ struct rig_packets {
 	struct packet_flow udp_unconnected;
 };
 
+/* Keeps the calling thread on the processor that it is on. */
+void rig_stay(void);
+
 /* Enters a new namespace and makes all of the above; ends the program with a sentence if the machine can't. */
 void rig_open(void);
 /* With SYN cookies that are valid for half a minute more. */

@@ -3,7 +3,6 @@
  * What the XDP program remembers of buckets without a move (absent.bpf.h): whatever is stored counts at once, whoever
  * stored it, whichever places buckets share.
  */
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -128,15 +127,10 @@ int main(void)
 	};
 	struct config config = rig_config_both();
 	struct vectors_tests tests = {NULL, 0};
-	cpu_set_t one;
 	size_t i;
 	int failed;
 
-	/* each processor remembers for itself */
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		return 1;
+	rig_stay(); /* each processor remembers for itself */
 	rig_open();
 	program = rig_load(&config);
 	rig_generation_set(program, RIG_GENERATION);

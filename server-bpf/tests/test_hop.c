@@ -5,7 +5,6 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -307,15 +306,10 @@ int main(void)
 	};
 	struct config config = rig_config_both();
 	struct vectors_tests tests = {NULL, 0};
-	cpu_set_t one;
 	size_t i;
 	int failed;
 
-	/* each processor remembers for itself */
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		return 1;
+	rig_stay(); /* each processor remembers for itself */
 	rig_open();
 	program = rig_load(&config);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
