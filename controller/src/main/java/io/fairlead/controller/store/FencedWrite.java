@@ -68,7 +68,7 @@ final class FencedWrite {
    * Writes all of the operations or none.
    *
    * @param what for messages
-   * @throws StoreException.Fenced if another controller leads
+   * @throws StoreException.Fenced if a controller was elected since
    * @throws StoreException.Unknown if ZooKeeper did not report the outcome in time
    */
   void run(String what, Epoch epoch, Operations operations, Probe probe) throws StoreException {
@@ -107,8 +107,7 @@ final class FencedWrite {
         sync(end);
         Outcome outcome = probe.look();
         if (outcome != Outcome.WRITTEN && !isLeader(epoch)) {
-          throw new StoreException.Fenced(
-              "%s in epoch %d: another controller leads".formatted(what, epoch.number()));
+          throw new StoreException.Fenced(what, epoch);
         }
         if (outcome == Outcome.OVERTAKEN) {
           throw new StoreException(

@@ -162,7 +162,7 @@ public final class Leadership implements AutoCloseable {
       if (current == null || (stat != null && stat.getVersion() == current.version())) {
         return;
       }
-      LOG.warn("{}: epoch {} is over, another controller leads", id, current.number());
+      LOG.warn("{}: epoch {} is over, a controller was elected since", id, current.number());
       follow();
       latch.close();
       latch = newLatch();

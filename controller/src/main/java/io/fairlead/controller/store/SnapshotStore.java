@@ -177,8 +177,7 @@ final class SnapshotStore {
       return step.run();
     } catch (KeeperException.BadVersionException e) {
       throw new StoreException.Fenced(
-          "snapshot %d of service '%s' in epoch %d: another controller leads"
-              .formatted(snapshot.generation(), name, epoch.number()));
+          "snapshot %d of service '%s'".formatted(snapshot.generation(), name), epoch);
     } catch (Exception e) {
       throw new StoreException(
           "snapshot %d of service '%s' was not written: %s"

@@ -11,10 +11,13 @@ public class StoreException extends Exception {
     super(message, cause);
   }
 
-  /** Nothing was written: another controller leads. */
+  /**
+   * Nothing was written: a controller was elected since. It may be the same one: it seeks election
+   * anew when it has lost the connection to ZooKeeper.
+   */
   public static final class Fenced extends StoreException {
-    public Fenced(String message) {
-      super(message);
+    Fenced(String what, Epoch epoch) {
+      super("%s in epoch %d: a controller was elected since".formatted(what, epoch.number()));
     }
   }
 
