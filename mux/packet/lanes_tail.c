@@ -83,6 +83,17 @@ static inline ISA __m512i read_each(struct lanes *lanes, struct pools *pools)
 	return rows;
 }
 
+/* The lines of previous owners. */
+static inline ISA void fetch_previous(__m512i rows, __m512i lines)
+{
+	const __m512i previous = _mm512_and_si512(_mm512_srli_epi64(rows, 16), all(0xffff));
+	uint64_t line[LANES] __attribute__((aligned(64)));
+
+	_mm512_store_si512(line, _mm512_add_epi64(lines, _mm512_slli_epi64(previous, 6)));
+	for (uint32_t i = 0; i < LANES; i++)
+		rte_prefetch0((const void *)(uintptr_t)line[i]); /* no address can fault */
+}
+
 ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
 	__m512i rows, current, since;
@@ -106,6 +117,8 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 		burst->packets[first + (uint32_t)__builtin_ctz(none)].verdict = VERDICT_NO_BACKEND;
 	lanes->steady = (uint8_t)(steady & ~lanes->clamped);
 	lanes->moved = (uint8_t)(moved & lanes->steady);
+	if (unlikely(lanes->moved))
+		fetch_previous(rows, pools.lines);
 }
 
 _Static_assert(sizeof(struct backend) == 1 << 6, "lanes_rows() computes addresses of lines");
@@ -114,7 +127,8 @@ _Static_assert(sizeof(struct backend) == 1 << 6, "lanes_rows() computes addresse
 enum form {
 	FORM_GUE,
 	FORM_TAGGED, /* the same with the cluster's tag */
-	FORM_MOVED,  /* the same without, and of some lanes with the move of their bucket */
+	FORM_MIXED,  /* the same without, and of some lanes with the move of their bucket */
+	FORM_MOVED,  /* of all lanes */
 	FORM_IPIP,
 };
 
@@ -145,10 +159,39 @@ static inline const struct backend *line_of(const struct lanes *lanes, uint32_t 
 	return (const struct backend *)(uintptr_t)lanes->line[i];
 }
 
-/* Of lanes without a move. */
+/* Mixed: of lanes without a move. */
 static inline uint32_t form_len(enum form form)
 {
-	return form == FORM_IPIP ? IPIP_LEN : form == FORM_TAGGED ? TAGGED_LEN : GUE_PLAIN_LEN;
+	switch (form) {
+	case FORM_IPIP:
+		return IPIP_LEN;
+	case FORM_TAGGED:
+		return TAGGED_LEN;
+	case FORM_MOVED:
+		return GUE_MOVED_LEN;
+	default:
+		return GUE_PLAIN_LEN;
+	}
+}
+
+/* Whether this lane's header names a move. */
+static inline bool has_move(enum form form, const struct lanes *lanes, uint32_t i)
+{
+	return form == FORM_MOVED || (form == FORM_MIXED && lanes->moved >> i & 1);
+}
+
+static inline uint32_t form_flags(enum form form)
+{
+	return form == FORM_TAGGED ? FL_STEER_TAG : form == FORM_MOVED ? FL_STEER_MOVED : 0;
+}
+
+/* Its address, as in headers. */
+static inline uint32_t ipv4_of(const struct backend *line)
+{
+	uint32_t address;
+
+	memcpy(&address, line->outer.head + AT_IP + 16, sizeof(address));
+	return address;
 }
 
 /* Whether a moved lane's header can name its bucket's previous owner; sets lanes->move. */
@@ -158,38 +201,72 @@ static inline bool find_move(const struct burst *burst, uint32_t first, struct l
 	    lanes->has_rows ? lanes->backends[lanes->is_one ? 0 : i] : burst->packets[first + i].backends;
 	fl_row row = lanes->has_rows ? lanes->rows[i] : burst->packets[first + i].row;
 	const struct backend *previous = backends_get(backends, fl_row_previous(row));
-	uint32_t narrowest = backends_narrowest(backends), address;
+	uint32_t narrowest = backends_narrowest(backends);
 
 	/* what is too big for a chain, or may be (a pool with IPv6), leaves */
-	if (unlikely(!previous || previous->outer.ipv6 || narrowest & BACKENDS_IPV6 ||
+	if (unlikely(!previous || narrowest & BACKENDS_IPV6 ||
 		     (lanes->word[i] >> 48) + GUE_MOVED_LEN - AT_IP > narrowest))
 		return false;
-	memcpy(&address, previous->outer.head + AT_IP + 16, sizeof(address));
-	lanes->move[i] = (uint64_t)address << 32 | __builtin_bswap32(fl_row_since(row));
+	lanes->move[i] = (uint64_t)ipv4_of(previous) << 32 | __builtin_bswap32(fl_row_since(row));
 	return true;
 }
 
+/* The same for all moved lanes of one service whose rows lanes_rows() has read: those that can. */
+static inline ISA uint32_t find_moves(struct lanes *lanes)
+{
+	const struct backends *backends = lanes->backends[0];
+	const uint32_t narrowest = backends_narrowest(backends);
+	const __m512i rows = _mm512_load_si512(lanes->rows),
+		      previous = _mm512_and_si512(_mm512_srli_epi64(rows, 16), all(0xffff)),
+		      ip_len = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
+	const __mmask8 known = _mm512_cmplt_epu64_mask(previous, all(backends->size));
+	uint64_t line[LANES] __attribute__((aligned(64)));
+	__m256i kinds, addresses;
+	__mmask8 named;
+
+	if (unlikely(narrowest & BACKENDS_IPV6))
+		return 0;
+	/* an id beyond the table gets the line of id 0, which is absent */
+	_mm512_store_si512(line, _mm512_add_epi64(all((uint64_t)(uintptr_t)backends->rows),
+						  _mm512_maskz_slli_epi64(known, previous, 6)));
+#define LINE(i) ((const struct backend *)(uintptr_t)line[i])
+#define KIND(i) (int)backend_kind(LINE(i))
+	kinds = _mm256_set_epi32(KIND(7), KIND(6), KIND(5), KIND(4), KIND(3), KIND(2), KIND(1), KIND(0));
+#undef KIND
+#define ADDRESS(i) (int)ipv4_of(LINE(i))
+	addresses = _mm256_set_epi32(ADDRESS(7), ADDRESS(6), ADDRESS(5), ADDRESS(4), ADDRESS(3), ADDRESS(2), ADDRESS(1),
+				     ADDRESS(0));
+#undef ADDRESS
+#undef LINE
+	named = _mm256_test_epi32_mask(kinds, _mm256_set1_epi32(0xff0000));
+	named &= _mm512_cmple_epu64_mask(_mm512_add_epi64(ip_len, all(GUE_MOVED_LEN - AT_IP)), all(narrowest));
+	_mm512_store_si512(lanes->move, _mm512_or_si512(_mm512_slli_epi64(_mm512_cvtepu32_epi64(addresses), 32),
+							_mm512_srli_epi64(swap32(rows), 32)));
+	return named & lanes->moved;
+}
+
 /* Those of `steady` whose backends take this form, and in front of which there is room for it. */
-static inline uint32_t find_written(const struct burst *burst, uint32_t first, struct lanes *lanes, enum form form)
+static inline ISA uint32_t find_written(const struct burst *burst, uint32_t first, struct lanes *lanes, enum form form)
 {
 	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
 	const uint32_t more = form_len(form) - AT_IP;
-	const uint32_t asked = form == FORM_MOVED ? lanes->steady : lanes->steady & ~(uint32_t)lanes->moved;
+	const bool are_found = form == FORM_MOVED || (form == FORM_MIXED && lanes->is_one && lanes->has_rows);
+	const uint32_t plain = lanes->steady & ~(uint32_t)lanes->moved;
+	const uint32_t asked = are_found ? plain | find_moves(lanes) : form == FORM_MIXED ? lanes->steady : plain;
 	uint32_t written = 0;
 
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct backend *line = line_of(lanes, i);
+		const uint32_t room = burst->mbufs[first + i]->data_off;
 
 		if (!(asked >> i & 1) || unlikely(backend_kind(line) != kind))
 			continue;
-		if (form == FORM_MOVED && lanes->moved >> i & 1)
-			written |= (uint32_t)(burst->mbufs[first + i]->data_off >= more + MOVED_MORE &&
-					      find_move(burst, first, lanes, i))
+		if (has_move(form, lanes, i))
+			written |= (uint32_t)(room >= GUE_MOVED_LEN - AT_IP &&
+					      (are_found || find_move(burst, first, lanes, i)))
 				   << i;
 		else
-			written |= (uint32_t)((lanes->word[i] >> 48) + more <= line->mtu &&
-					      burst->mbufs[first + i]->data_off >= more)
-				   << i;
+			written |= (uint32_t)((lanes->word[i] >> 48) + more <= line->mtu && room >= more) << i;
 	}
 	return written;
 }
@@ -224,7 +301,7 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 	__m512i tos = _mm512_and_si512(_mm512_srli_epi64(word, 24), all(0xff));
 	__m512i ip_len = _mm512_add_epi64(total, all(form_len(form) - AT_IP));
 
-	if (form == FORM_MOVED)
+	if (form == FORM_MIXED)
 		ip_len = _mm512_mask_add_epi64(ip_len, lanes->moved, ip_len, all(MOVED_MORE));
 	sum = _mm512_add_epi64(_mm512_add_epi64(sum, tos), ip_len);
 	if (form == FORM_IPIP)
@@ -242,7 +319,7 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 	} else {
 		/* fl_outer_source_port(); | length of UDP 2, in two words | GUE's length 1 | inner protocol 1 | flags 1 */
 		__m512i port = _mm512_srli_epi64(_mm512_load_si512(lanes->hash), 18);
-		uint64_t flags = form == FORM_TAGGED ? FL_STEER_TAG : 0;
+		uint64_t flags = form_flags(form);
 		uint64_t protocol = lanes->is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4;
 		uint64_t len = (form_len(form) - AT_GUE - FL_GUE_BASE_LEN) / 4;
 
@@ -250,7 +327,7 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 		right = swap16(_mm512_sub_epi64(ip_len, all(ENCAP_IPV4_LEN)));
 		left = any(left, _mm512_slli_epi64(swap16(port), 40), _mm512_slli_epi64(right, 56));
 		right = _mm512_or_si512(_mm512_srli_epi64(right, 8), all(len << 8 | protocol << 16 | flags << 24));
-		if (form == FORM_MOVED)
+		if (form == FORM_MIXED)
 			right = _mm512_mask_add_epi64(right, lanes->moved, right,
 						      all((MOVED_MORE / 4) << 8 | (uint64_t)FL_STEER_MOVED << 24));
 	}
@@ -333,8 +410,8 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 			continue;
 		header = _mm512_mask_expand_epi8(_mm512_load_si512(line), where,
 						 _mm512_castsi128_si512(fields[(i & 1) * 4 + i / 2]));
-		is_moved = form == FORM_MOVED && lanes->moved >> i & 1;
-		own = is_moved ? len + MOVED_MORE : len;
+		is_moved = has_move(form, lanes, i);
+		own = is_moved ? GUE_MOVED_LEN : len;
 		mbuf->data_off = (uint16_t)(mbuf->data_off - (own - AT_IP));
 		mbuf->data_len = (uint16_t)((lanes->word[i] >> 48) + own);
 		mbuf->pkt_len = mbuf->data_len;
@@ -376,7 +453,9 @@ ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lane
 	if (burst->tag_key)
 		return encap_by(burst, first, lanes, FORM_TAGGED);
 	if (unlikely(lanes->moved)) {
-		uint32_t written = encap_by(burst, first, lanes, FORM_MOVED);
+		bool are_all = lanes->moved == LANES_ALL && lanes->is_one; /* so lanes_rows() has read them */
+		uint32_t written = likely(are_all) ? encap_by(burst, first, lanes, FORM_MOVED)
+						   : encap_by(burst, first, lanes, FORM_MIXED);
 
 		burst->moved += (uint32_t)__builtin_popcount(written & lanes->moved);
 		return written;

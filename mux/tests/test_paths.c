@@ -78,12 +78,17 @@ static void hop_of(void *context, const struct fl_address *address, struct next_
 static void load(struct tables *tables, const struct service_config *config, struct chance *chance)
 {
 	struct delta snapshot = image_snapshot(config->id, config->id + 10U, config->buckets, BACKENDS);
-	uint32_t moved = chance_below(chance, 2) ? 2 : 50; /* one bucket in so many */
+	static const uint32_t ratios[] = {1, 2, 50};
+	uint32_t moved = ratios[chance_below(chance, 3)]; /* one bucket in so many; if all, lately */
 	bool is_calm = chance_below(chance, 2);
 	struct service *service;
 	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < config->buckets; i++) {
+		snapshot.previous[i] = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
+		if (!chance_below(chance, 200))
+			snapshot.previous[i] = UNKNOWN;
+		snapshot.since[i] = NOW - (moved == 1 || chance_below(chance, 2) ? 10 : 1000);
 		if (is_calm) { /* all can be sent by one port */
 			snapshot.current[i] = (uint16_t)(2 + 2 * chance_below(chance, 2));
 			continue;
@@ -94,8 +99,6 @@ static void load(struct tables *tables, const struct service_config *config, str
 			snapshot.current[i] = UNKNOWN;
 		else if (chance_below(chance, 3))
 			snapshot.current[i] = 2; /* ready, by IPv4 */
-		snapshot.previous[i] = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
-		snapshot.since[i] = NOW - (chance_below(chance, 2) ? 10 : 1000);
 	}
 	for (uint32_t i = 0; i < BACKENDS && config->id > RANDOM_VIPS; i++) /* each has backends of its own */
 		snapshot.backends[i].address.bytes[14] = (uint8_t)config->id;
