@@ -153,6 +153,7 @@ enum {
 _Static_assert((int)IPIP_LEN == (int)ENCAP_HEAD_LEN && (int)AT_BUCKET == (int)ENCAP_HEAD_LEN,
 	       "templates hold all else");
 _Static_assert(FL_STEER_AT_BUCKET + 4 == FL_STEER_AT_GENERATION, "they are written as one word");
+_Static_assert((int)AT_BUCKET + 8 == (int)GUE_PLAIN_LEN && (int)MOVED_MORE == 8, "the last word of a header");
 
 static inline const struct backend *line_of(const struct lanes *lanes, uint32_t i)
 {
@@ -174,10 +175,10 @@ static inline uint32_t form_len(enum form form)
 	}
 }
 
-/* Whether this lane's header names a move. */
-static inline bool has_move(enum form form, const struct lanes *lanes, uint32_t i)
+/* By how much this lane's header is longer than form_len(). */
+static inline uint32_t more_of(enum form form, const struct lanes *lanes, uint32_t i)
 {
-	return form == FORM_MOVED || (form == FORM_MIXED && lanes->moved >> i & 1);
+	return form == FORM_MIXED ? (lanes->moved >> i & 1) * MOVED_MORE : 0;
 }
 
 static inline uint32_t form_flags(enum form form)
@@ -261,12 +262,11 @@ static inline ISA uint32_t find_written(const struct burst *burst, uint32_t firs
 
 		if (!(asked >> i & 1) || unlikely(backend_kind(line) != kind))
 			continue;
-		if (has_move(form, lanes, i))
-			written |= (uint32_t)(room >= GUE_MOVED_LEN - AT_IP &&
-					      (are_found || find_move(burst, first, lanes, i)))
-				   << i;
-		else
-			written |= (uint32_t)((lanes->word[i] >> 48) + more <= line->mtu && room >= more) << i;
+		if (form == FORM_MIXED && !are_found && lanes->moved >> i & 1 && !find_move(burst, first, lanes, i))
+			continue;
+		/* which lanes have moved cannot be predicted, so nothing here jumps by it */
+		written |= (((lanes->word[i] >> 48) + more <= line->mtu) & (room >= more + more_of(form, lanes, i)))
+			   << i;
 	}
 	return written;
 }
@@ -395,14 +395,18 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 	const uint32_t len = form_len(form);
 	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
 	__m128i fields[LANES] __attribute__((aligned(64)));
+	uint64_t last[LANES]
+	    __attribute__((aligned(64))); /* a header's last word: the move, or bucket and generation */
 	uint8_t port = written ? line_of(lanes, (uint32_t)__builtin_ctz(written))->port : 0, differs = 0;
 
 	make_fields(lanes, form, total, load_sums(lanes, written), fields);
+	if (form == FORM_MIXED)
+		_mm512_store_si512(last, _mm512_mask_mov_epi64(swap32(_mm512_load_si512(lanes->place)), lanes->moved,
+							       _mm512_load_si512(lanes->move)));
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct backend *line = line_of(lanes, i);
 		struct rte_mbuf *mbuf = burst->mbufs[first + i];
 		__m512i header;
-		bool is_moved;
 		uint32_t own;
 		uint8_t *out;
 
@@ -410,8 +414,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 			continue;
 		header = _mm512_mask_expand_epi8(_mm512_load_si512(line), where,
 						 _mm512_castsi128_si512(fields[(i & 1) * 4 + i / 2]));
-		is_moved = has_move(form, lanes, i);
-		own = is_moved ? GUE_MOVED_LEN : len;
+		own = len + more_of(form, lanes, i);
 		mbuf->data_off = (uint16_t)(mbuf->data_off - (own - AT_IP));
 		mbuf->data_len = (uint16_t)((lanes->word[i] >> 48) + own);
 		mbuf->pkt_len = mbuf->data_len;
@@ -421,8 +424,10 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 			store_place(out + AT_BUCKET, lanes->place[i]);
 		if (form == FORM_TAGGED)
 			memcpy(out + GUE_PLAIN_LEN, &lanes->tag[i], sizeof(lanes->tag[i]));
-		if (is_moved)
+		if (form == FORM_MOVED)
 			memcpy(out + GUE_PLAIN_LEN, &lanes->move[i], sizeof(lanes->move[i]));
+		if (form == FORM_MIXED)
+			memcpy(out + own - sizeof(last[i]), &last[i], sizeof(last[i]));
 		if (lanes->is_unpacked)
 			burst->packets[first + i].port = line->port; /* overwrites the table of backends (union) */
 		differs |= line->port ^ port;
