@@ -126,6 +126,8 @@ def site(disks: tuple[debian.Disk, Path], folder: Path, built: Path) -> Iterator
             machine.start()
         with ThreadPoolExecutor(len(machines)) as each:
             list(each.map(lambda name: install(machines[name], name, key), machines))
+        for name, address in {"router": "10.1.0.1", **RACK}.items():
+            until(f"{name} answers by SSH", lambda address=address: offers_ssh(address), debian.BOOT_SECONDS, pause=0.5)
         yield Site(machines, client, folder)
     finally:
         for machine in machines.values():
@@ -144,10 +146,20 @@ def ssh(folder: Path) -> str:
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key")
     (folder / "bin").mkdir()
     scp = folder / "bin" / "scp"
-    options = f"-q -i {folder}/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ConnectTimeout=120"
+    options = f"-o LogLevel=ERROR -i {folder}/key -o StrictHostKeyChecking=no"
+    options += " -o UserKnownHostsFile=/dev/null -o ConnectTimeout=120"
     scp.write_text(f'#!/bin/sh\nexec /usr/bin/scp {options} "$@"\n')
     scp.chmod(0o755)
     return (folder / "key.pub").read_text().strip()
+
+
+def offers_ssh(address: str) -> bool:
+    """Whether its SSH server answers: a machine may have started, and its server not yet."""
+    try:
+        with socket.create_connection((address, 22), timeout=5) as connection:
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False
 
 
 def install(machine: Machine, name: str, key: str) -> None:
