@@ -181,6 +181,7 @@ static inline uint32_t more_of(enum form form, const struct lanes *lanes, uint32
 	return form == FORM_MIXED ? (lanes->moved >> i & 1) * MOVED_MORE : 0;
 }
 
+/* Mixed: the same. */
 static inline uint32_t form_flags(enum form form)
 {
 	return form == FORM_TAGGED ? FL_STEER_TAG : form == FORM_MOVED ? FL_STEER_MOVED : 0;
@@ -395,8 +396,8 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 	const uint32_t len = form_len(form);
 	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
 	__m128i fields[LANES] __attribute__((aligned(64)));
-	uint64_t last[LANES]
-	    __attribute__((aligned(64))); /* a header's last word: the move, or bucket and generation */
+	/* if mixed, a header's last word: the move, or else bucket and generation */
+	uint64_t last[LANES] __attribute__((aligned(64)));
 	uint8_t port = written ? line_of(lanes, (uint32_t)__builtin_ctz(written))->port : 0, differs = 0;
 
 	make_fields(lanes, form, total, load_sums(lanes, written), fields);
