@@ -117,7 +117,7 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 		burst->packets[first + (uint32_t)__builtin_ctz(none)].verdict = VERDICT_NO_BACKEND;
 	lanes->steady = (uint8_t)(steady & ~lanes->clamped);
 	lanes->moved = (uint8_t)(moved & lanes->steady);
-	if (unlikely(lanes->moved))
+	if (unlikely(lanes->moved && !lanes->is_one))
 		fetch_previous(rows, pools.lines);
 }
 
@@ -175,12 +175,6 @@ static inline uint32_t form_len(enum form form)
 	}
 }
 
-/* By how much this lane's header is longer than form_len(). */
-static inline uint32_t more_of(enum form form, const struct lanes *lanes, uint32_t i)
-{
-	return form == FORM_MIXED ? (lanes->moved >> i & 1) * MOVED_MORE : 0;
-}
-
 /* Mixed: the same. */
 static inline uint32_t form_flags(enum form form)
 {
@@ -217,32 +211,22 @@ static inline bool find_move(const struct burst *burst, uint32_t first, struct l
 static inline ISA uint32_t find_moves(struct lanes *lanes)
 {
 	const struct backends *backends = lanes->backends[0];
-	const uint32_t narrowest = backends_narrowest(backends);
+	const uint32_t *addresses = backends_ipv4(backends); /* size is a power of two */
+	const uint32_t narrowest = backends_narrowest(backends), last = backends->size - 1;
 	const __m512i rows = _mm512_load_si512(lanes->rows),
 		      previous = _mm512_and_si512(_mm512_srli_epi64(rows, 16), all(0xffff)),
 		      ip_len = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
-	const __mmask8 known = _mm512_cmplt_epu64_mask(previous, all(backends->size));
-	uint64_t line[LANES] __attribute__((aligned(64)));
-	__m256i kinds, addresses;
-	__mmask8 named;
+	__mmask8 named = _mm512_cmple_epu64_mask(previous, all(last));
+	__m256i owners;
 
 	if (unlikely(narrowest & BACKENDS_IPV6))
 		return 0;
-	/* an id beyond the table gets the line of id 0, which is absent */
-	_mm512_store_si512(line, _mm512_add_epi64(all((uint64_t)(uintptr_t)backends->rows),
-						  _mm512_maskz_slli_epi64(known, previous, 6)));
-#define LINE(i) ((const struct backend *)(uintptr_t)line[i])
-#define KIND(i) (int)backend_kind(LINE(i))
-	kinds = _mm256_set_epi32(KIND(7), KIND(6), KIND(5), KIND(4), KIND(3), KIND(2), KIND(1), KIND(0));
-#undef KIND
-#define ADDRESS(i) (int)ipv4_of(LINE(i))
-	addresses = _mm256_set_epi32(ADDRESS(7), ADDRESS(6), ADDRESS(5), ADDRESS(4), ADDRESS(3), ADDRESS(2), ADDRESS(1),
-				     ADDRESS(0));
-#undef ADDRESS
-#undef LINE
-	named = _mm256_test_epi32_mask(kinds, _mm256_set1_epi32(0xff0000));
+#define OWNER(i) (int)__atomic_load_n(&addresses[fl_row_previous(lanes->rows[i]) & last], __ATOMIC_RELAXED)
+	owners = _mm256_set_epi32(OWNER(7), OWNER(6), OWNER(5), OWNER(4), OWNER(3), OWNER(2), OWNER(1), OWNER(0));
+#undef OWNER
+	named &= _mm256_test_epi32_mask(owners, owners);
 	named &= _mm512_cmple_epu64_mask(_mm512_add_epi64(ip_len, all(GUE_MOVED_LEN - AT_IP)), all(narrowest));
-	_mm512_store_si512(lanes->move, _mm512_or_si512(_mm512_slli_epi64(_mm512_cvtepu32_epi64(addresses), 32),
+	_mm512_store_si512(lanes->move, _mm512_or_si512(_mm512_slli_epi64(_mm512_cvtepu32_epi64(owners), 32),
 							_mm512_srli_epi64(swap32(rows), 32)));
 	return named & lanes->moved;
 }
@@ -251,7 +235,7 @@ static inline ISA uint32_t find_moves(struct lanes *lanes)
 static inline ISA uint32_t find_written(const struct burst *burst, uint32_t first, struct lanes *lanes, enum form form)
 {
 	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
-	const uint32_t more = form_len(form) - AT_IP;
+	const uint32_t more = form_len(form) - AT_IP, longest = form == FORM_MIXED ? more + MOVED_MORE : more;
 	const bool are_found = form == FORM_MOVED || (form == FORM_MIXED && lanes->is_one && lanes->has_rows);
 	const uint32_t plain = lanes->steady & ~(uint32_t)lanes->moved;
 	const uint32_t asked = are_found ? plain | find_moves(lanes) : form == FORM_MIXED ? lanes->steady : plain;
@@ -265,9 +249,8 @@ static inline ISA uint32_t find_written(const struct burst *burst, uint32_t firs
 			continue;
 		if (form == FORM_MIXED && !are_found && lanes->moved >> i & 1 && !find_move(burst, first, lanes, i))
 			continue;
-		/* which lanes have moved cannot be predicted, so nothing here jumps by it */
-		written |= (((lanes->word[i] >> 48) + more <= line->mtu) & (room >= more + more_of(form, lanes, i)))
-			   << i;
+		/* which lanes have moved cannot be predicted, so nothing here jumps by it: all need room for a move */
+		written |= (((lanes->word[i] >> 48) + more <= line->mtu) & (room >= longest)) << i;
 	}
 	return written;
 }
@@ -379,13 +362,14 @@ ISA void lanes_tag_two(const struct fl_siphash_key *key, struct lanes *a, struct
 	_mm512_store_si512(b->tag, swap64((__m512i)(y.v0 ^ y.v1 ^ y.v2 ^ y.v3)));
 }
 
-/* Bucket and generation in network byte order, by one store: single lanes come from memory, where both are in one word. */
-static inline void store_place(uint8_t *at, uint64_t place)
+/* What follows the template, bucket and generation, and the move of FORM_MOVED: of packets 0 2 4 6 1 3 5 7. */
+static inline ISA void make_ends(const struct lanes *lanes, enum form form, __m128i ends[LANES])
 {
-	uint64_t swapped = __builtin_bswap64(place);
+	const __m512i place = swap32(_mm512_load_si512(lanes->place));
+	const __m512i move = form == FORM_MOVED ? _mm512_load_si512(lanes->move) : place;
 
-	swapped = swapped << 32 | swapped >> 32;
-	memcpy(at, &swapped, sizeof(swapped));
+	_mm512_store_si512(ends, _mm512_unpacklo_epi64(place, move));
+	_mm512_store_si512(ends + 4, _mm512_unpackhi_epi64(place, move));
 }
 
 static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burst *burst, uint32_t first,
@@ -395,38 +379,42 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 	const __mmask64 where = form == FORM_IPIP ? IPIP_WHERE : GUE_WHERE;
 	const uint32_t len = form_len(form);
 	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
-	__m128i fields[LANES] __attribute__((aligned(64)));
-	/* if mixed, a header's last word: the move, or else bucket and generation */
-	uint64_t last[LANES] __attribute__((aligned(64)));
+	__m128i fields[LANES] __attribute__((aligned(64))), ends[LANES] __attribute__((aligned(64)));
+	/* if mixed: lengths of headers, and their last words, which are the move, or else bucket and generation */
+	uint64_t lens[LANES] __attribute__((aligned(64))), last[LANES] __attribute__((aligned(64)));
 	uint8_t port = written ? line_of(lanes, (uint32_t)__builtin_ctz(written))->port : 0, differs = 0;
 
 	make_fields(lanes, form, total, load_sums(lanes, written), fields);
-	if (form == FORM_MIXED)
+	if (form != FORM_IPIP)
+		make_ends(lanes, form, ends);
+	if (form == FORM_MIXED) {
+		_mm512_store_si512(lens, _mm512_mask_mov_epi64(all(len), lanes->moved, all(len + MOVED_MORE)));
 		_mm512_store_si512(last, _mm512_mask_mov_epi64(swap32(_mm512_load_si512(lanes->place)), lanes->moved,
 							       _mm512_load_si512(lanes->move)));
+	}
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct backend *line = line_of(lanes, i);
 		struct rte_mbuf *mbuf = burst->mbufs[first + i];
 		__m512i header;
-		uint32_t own;
+		uint32_t own, at;
 		uint8_t *out;
 
 		if (!(written >> i & 1))
 			continue;
-		header = _mm512_mask_expand_epi8(_mm512_load_si512(line), where,
-						 _mm512_castsi128_si512(fields[(i & 1) * 4 + i / 2]));
-		own = len + more_of(form, lanes, i);
+		at = (i & 1) * 4 + i / 2;
+		header = _mm512_mask_expand_epi8(_mm512_load_si512(line), where, _mm512_castsi128_si512(fields[at]));
+		own = form == FORM_MIXED ? (uint32_t)lens[i] : len;
 		mbuf->data_off = (uint16_t)(mbuf->data_off - (own - AT_IP));
 		mbuf->data_len = (uint16_t)((lanes->word[i] >> 48) + own);
 		mbuf->pkt_len = mbuf->data_len;
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		_mm512_mask_storeu_epi8(out, WHOLE, header);
-		if (form != FORM_IPIP)
-			store_place(out + AT_BUCKET, lanes->place[i]);
+		if (form == FORM_MOVED)
+			_mm_storeu_si128((__m128i *)(void *)(out + AT_BUCKET), ends[at]);
+		else if (form != FORM_IPIP)
+			_mm_storel_epi64((__m128i *)(void *)(out + AT_BUCKET), ends[at]);
 		if (form == FORM_TAGGED)
 			memcpy(out + GUE_PLAIN_LEN, &lanes->tag[i], sizeof(lanes->tag[i]));
-		if (form == FORM_MOVED)
-			memcpy(out + GUE_PLAIN_LEN, &lanes->move[i], sizeof(lanes->move[i]));
 		if (form == FORM_MIXED)
 			memcpy(out + own - sizeof(last[i]), &last[i], sizeof(last[i]));
 		if (lanes->is_unpacked)

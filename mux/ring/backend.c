@@ -32,7 +32,7 @@ static struct backends *rows_new(uint32_t ids)
 
 	while (size < ids)
 		size *= 2;
-	bytes = sizeof(*backends) + (uint64_t)size * sizeof(*backends->rows);
+	bytes = sizeof(*backends) + (uint64_t)size * (sizeof(*backends->rows) + sizeof(*backends_ipv4(backends)));
 	if (is_sparse(size)) {
 		backends = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (backends == MAP_FAILED)
@@ -119,12 +119,6 @@ static void narrow(struct backends *backends, const struct backend *row)
 	__atomic_store_n(&backends->narrowest, ipv6 | mtu, __ATOMIC_RELAXED);
 }
 
-static void narrow_all(struct backends *backends)
-{
-	for (uint32_t i = 0; i < backends->count; i++)
-		narrow(backends, &backends->rows[backends->list[i].id]);
-}
-
 static uint32_t room(const struct backends *backends, uint32_t narrowest, uint8_t flags)
 {
 	const struct encap_template widest = {.ipv6 = narrowest & BACKENDS_IPV6 ? 1 : 0};
@@ -149,13 +143,42 @@ uint32_t backends_room_moved(const struct backends *backends, uint8_t flags)
 	return room(backends, narrowest, (flags & FL_STEER_TAG) | moved);
 }
 
+/* What backends_ipv4() has for this line. */
+static uint32_t ipv4_of(const struct backend *row)
+{
+	struct fl_address address = encap_destination(&row->outer);
+	uint32_t ipv4 = 0;
+
+	if (row->state != BACKEND_ABSENT && fl_address_is_ipv4(&address))
+		memcpy(&ipv4, address.bytes + 12, sizeof(ipv4));
+	return ipv4;
+}
+
+static void set_ipv4(struct backends *backends, uint16_t id, const struct backend *row)
+{
+	uint32_t *addresses = (uint32_t *)(void *)(backends->rows + backends->size);
+
+	__atomic_store_n(&addresses[id], ipv4_of(row), __ATOMIC_RELAXED);
+}
+
+/* Of all lines. */
+static void sum_up(struct backends *backends)
+{
+	for (uint32_t i = 0; i < backends->count; i++) {
+		const struct backend *row = &backends->rows[backends->list[i].id];
+
+		narrow(backends, row);
+		set_ipv4(backends, backends->list[i].id, row);
+	}
+}
+
 static void fill_rows(struct backends *backends, const struct backends *old, uint16_t service,
 		      const struct next_hops *hops)
 {
 	for (uint32_t i = 0; i < backends->count; i++)
 		make_row(&backends->rows[backends->list[i].id], backends->encap, &backends->list[i], old, service,
 			 hops);
-	narrow_all(backends);
+	sum_up(backends);
 }
 
 /*
@@ -169,7 +192,7 @@ static void change_rows(struct backends *backends, const struct backends *old, c
 	for (uint32_t i = 0; i < delta->backends_count; i++)
 		make_row(&backends->rows[delta->backends[i].id], backends->encap, &delta->backends[i], old,
 			 (uint16_t)delta->service, hops);
-	narrow_all(backends);
+	sum_up(backends);
 }
 
 /* How one entry of a delta changes a table. */
@@ -268,6 +291,7 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 
 		if (change == CHANGE_ADDED) {
 			narrow(backends, &row);
+			set_ipv4(backends, delta->backends[i].id, &row);
 			add_row(line, &row);
 		} else if (change != CHANGE_NOTHING)
 			__atomic_store_n(&line->removed, row.removed, __ATOMIC_RELAXED);

@@ -6,7 +6,10 @@
  * the state sees the whole line. A changed address or next hop needs a new table; the old one is freed once no reader
  * can hold it.
  *
- * Memory: 64 bytes x the power of two above the highest id; only touched pages are resident.
+ * Behind the lines is a table of the backends' IPv4 addresses alone, for moves: headers name previous owners by them, and
+ * sixteen fit where one line does.
+ *
+ * Memory: 68 bytes x the power of two above the highest id; only touched pages are resident.
  */
 #ifndef FAIRLEAD_MUX_BACKEND_H
 #define FAIRLEAD_MUX_BACKEND_H
@@ -47,7 +50,7 @@ struct backends {
 	uint32_t room;      /* of list */
 	struct fl_delta_backend *list; /* by ascending id, including removed ones: packets are still chained to them */
 	uint64_t bytes;                /* of all of this */
-	struct backend rows[];
+	struct backend rows[];         /* and size addresses: backends_ipv4() */
 };
 
 _Static_assert(sizeof(struct backends) == BACKEND_LINE, "readers need one cache line of it");
@@ -125,6 +128,15 @@ static inline bool backend_is_steady_owner(const struct backend *backend)
 static inline const struct backend *backends_get(const struct backends *backends, uint16_t id)
 {
 	return id < backends->size && backend_state(&backends->rows[id]) != BACKEND_ABSENT ? &backends->rows[id] : NULL;
+}
+
+/*
+ * IPv4 addresses by id, as in headers, also of removed backends; each atomic, set before its line's state. 0: the id is
+ * absent, or its address is an IPv6 one.
+ */
+static inline const uint32_t *backends_ipv4(const struct backends *backends)
+{
+	return (const uint32_t *)(const void *)(backends->rows + backends->size);
 }
 
 /*

@@ -33,7 +33,8 @@ enum {
 	NOW = 1700000000,
 	BUCKETS = 256,
 	BACKENDS = 30,
-	UNKNOWN = 70, /* beyond the table */
+	ABSENT = 50,  /* within the table */
+	UNKNOWN = 70, /* beyond it */
 	FLOWS = 512,
 	TAILROOM = 64,
 	IPIP = 3, /* the service with this encapsulation */
@@ -87,7 +88,7 @@ static void load(struct tables *tables, const struct service_config *config, str
 	for (uint32_t i = 0; i < config->buckets; i++) {
 		snapshot.previous[i] = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
 		if (!chance_below(chance, 200))
-			snapshot.previous[i] = UNKNOWN;
+			snapshot.previous[i] = chance_below(chance, 2) ? ABSENT : UNKNOWN;
 		snapshot.since[i] = NOW - (moved == 1 || chance_below(chance, 2) ? 10 : 1000);
 		if (is_calm) { /* all can be sent by one port */
 			snapshot.current[i] = (uint16_t)(2 + 2 * chance_below(chance, 2));
@@ -96,7 +97,7 @@ static void load(struct tables *tables, const struct service_config *config, str
 		if (!chance_below(chance, 100))
 			snapshot.current[i] = FL_BACKEND_NONE;
 		else if (!chance_below(chance, 300))
-			snapshot.current[i] = UNKNOWN;
+			snapshot.current[i] = chance_below(chance, 2) ? ABSENT : UNKNOWN;
 		else if (chance_below(chance, 3))
 			snapshot.current[i] = 2; /* ready, by IPv4 */
 	}

@@ -239,6 +239,20 @@ static void a_delta_that_does_not_follow_is_rejected_and_changes_nothing(void **
 	image_free(&snapshot);
 }
 
+/* By the definition of backends_ipv4(), from the lines. */
+static void assert_ipv4(const struct backends *backends)
+{
+	for (uint32_t id = 0; id < backends->size; id++) {
+		const struct backend *line = backends_get(backends, (uint16_t)id);
+		struct fl_address to = line ? encap_destination(&line->outer) : (struct fl_address){{0}};
+		uint32_t expected = 0;
+
+		if (fl_address_is_ipv4(&to))
+			memcpy(&expected, to.bytes + 12, sizeof(expected));
+		assert_int_equal(backends_ipv4(backends)[id], expected);
+	}
+}
+
 static void assert_destination(const struct backend *backend, const char *ipv4)
 {
 	struct fl_address to = encap_destination(&backend->outer);
@@ -275,6 +289,9 @@ static void backends_are_added_changed_and_kept_when_removed(void **state)
 	assert_false(backends_address(second, 4, &address));
 	assert_null(backends_get(first, 65535));
 	assert_destination(backends_get(first, 3), "\x0a\x01\x00\x17");
+	assert_ipv4(first);
+	assert_ipv4(second);
+	assert_memory_equal(&backends_ipv4(second)[2], "\x0a\x01\x00\x16", 4); /* removed */
 	backends_free(first);
 	backends_free(second);
 	image_free(&snapshot);
@@ -347,6 +364,7 @@ static void one_table_has_both_families(void **state)
 		assert_int_equal(row->outer.ipv6, i);
 		assert_memory_equal(&to, &list[i].address, sizeof(to));
 	}
+	assert_ipv4(backends);
 	backends_free(backends);
 }
 
@@ -368,6 +386,7 @@ static void templates_are_rebuilt_only_when_a_next_hop_changes(void **state)
 	second = backends_refresh(first, 1, &hops, &error);
 	assert_non_null(second);
 	assert_int_equal(backends_get(second, 1)->state, BACKEND_READY);
+	assert_ipv4(second);
 	backends_free(first);
 	backends_free(second);
 	image_free(&snapshot);
@@ -404,6 +423,8 @@ static void assert_same_table(const struct backends *one, const struct backends 
 		assert_in_range(one->list[i].id, 1, size - 1);
 	}
 	assert_memory_equal(one->rows, other->rows, size * sizeof(*one->rows));
+	assert_ipv4(one);
+	assert_ipv4(other);
 }
 
 static void a_table_changed_in_place_equals_a_new_one(void **state)
