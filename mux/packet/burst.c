@@ -374,12 +374,15 @@ static __attribute__((noinline)) void complete_head(struct burst *burst, uint32_
 /* A group some of whose packets left, or have a bucket by another way: reads its rows, and says whose are steady. */
 static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
+	static const struct backend no_backend;
+
 	if (!lanes->is_unpacked)
 		lanes_unpack(burst, first, lanes);
 	burst_rows(burst, first, first + LANES);
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct packet *packet = &burst->packets[first + i];
 
+		lanes->line[i] = (uintptr_t)&no_backend;
 		if (!((lanes->low & ~lanes->clamped) >> i & 1) || packet->verdict != VERDICT_SERVICE)
 			continue;
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];

@@ -6,7 +6,8 @@
  * there and goes on as all packets do without AVX-512 (burst.h), since each stage leaves in struct packet what the
  * general one would have: that path says what is right, and tests compare both (test_paths.c, fuzz_paths.c).
  *
- *	look	checks headers, finds the service	wrong headers, other protocols and ports leave
+ *	look	checks headers, finds the service	wrong headers, other protocols and ports leave, as do
+ *							packets without room in front for any header
  *	find	finds services, if there are several	other ports leave
  *	begin	reads services				those whose bucket or backend a packet may name leave
  *	hash	hash, bucket, prefetches rows
@@ -38,7 +39,8 @@ struct lanes {
 	uint64_t hash[LANES] __attribute__((aligned(64)));
 	uint64_t place[LANES] __attribute__((aligned(64))); /* bucket, and above it generation */
 	uint64_t frame_len[LANES] __attribute__((aligned(64)));
-	uint64_t line[LANES] __attribute__((aligned(64))); /* addresses of struct backend; of `steady` */
+	uint64_t line[LANES]
+	    __attribute__((aligned(64))); /* addresses of struct backend; not `steady`: of an absent one */
 	uint64_t tag[LANES] __attribute__((aligned(64)));  /* of `steady`, as in headers */
 	uint64_t move[LANES] __attribute__((aligned(64))); /* of `moved`: since and previous owner, as in headers */
 	fl_row rows[LANES] __attribute__((aligned(64)));   /* if has_rows */

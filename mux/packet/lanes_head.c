@@ -20,16 +20,6 @@ enum {
 
 _Static_assert(AT_L4 + TRANSPORT_AT_TCP_FLAGS == SEEN - 1, "TCP's flags are the last byte that look reads");
 
-/* 16 bytes of each of four packets, in the order of lanes. */
-static inline ISA __m512i four_of(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d)
-{
-	__m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)a));
-
-	v = _mm512_mask_broadcast_i32x4(v, 0x00f0, _mm_loadu_si128((const __m128i *)(const void *)b));
-	v = _mm512_mask_broadcast_i32x4(v, 0x0f00, _mm_loadu_si128((const __m128i *)(const void *)c));
-	return _mm512_mask_broadcast_i32x4(v, 0xf000, _mm_loadu_si128((const __m128i *)(const void *)d));
-}
-
 /* 32 bytes of each of two packets. */
 static inline ISA __m512i two_of(const uint8_t *a, const uint8_t *b)
 {

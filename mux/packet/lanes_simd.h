@@ -5,10 +5,12 @@
 
 #include <immintrin.h>
 
+#include <rte_branch_prediction.h>
+
 #include <fairlead/hash.h>
 #include <fairlead/types.h>
 
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "packet/lanes.h"
 
 enum {
@@ -22,6 +24,23 @@ enum {
 static inline ISA __m512i all(uint64_t value)
 {
 	return _mm512_set1_epi64((long long)value);
+}
+
+/* A constant that stays in its register: compilers would load it anew wherever it is used. */
+static inline ISA __mmask64 kept(__mmask64 mask)
+{
+	__asm__("" : "+k"(mask));
+	return mask;
+}
+
+/* 16 bytes of each of four addresses. */
+static inline ISA __m512i four_of(const void *a, const void *b, const void *c, const void *d)
+{
+	__m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)a));
+
+	v = _mm512_mask_broadcast_i32x4(v, 0x00f0, _mm_loadu_si128((const __m128i *)b));
+	v = _mm512_mask_broadcast_i32x4(v, 0x0f00, _mm_loadu_si128((const __m128i *)c));
+	return _mm512_mask_broadcast_i32x4(v, 0xf000, _mm_loadu_si128((const __m128i *)d));
 }
 
 /* Bits of (a ^ b) & mask. */
@@ -158,7 +177,17 @@ static inline ISA void lanes_siphash_end_two(struct lanes_siphash *x, struct lan
 	lanes_siphash_rounds(x, y, 4);
 }
 
-/* Where frames are, and which of them are in one buffer and have the least bytes; others are read from zeros instead. */
+/* Room in front of a frame for the longest header that lanes write. */
+enum { LANES_ROOM = GUE_MOVED_LEN - AT_IP };
+
+_Static_assert((int)GUE_PLAIN_LEN + (int)FL_STEER_TAG_LEN <= (int)GUE_MOVED_LEN &&
+		   (int)ENCAP_HEAD_LEN <= (int)GUE_MOVED_LEN,
+	       "no other header is longer");
+
+/*
+ * Where frames are, and which of them are in one buffer, with room for a header in front, and have the least bytes;
+ * others are read from zeros instead.
+ */
 static inline ISA uint32_t lanes_find_frames(const struct burst *burst, uint32_t first, uint32_t least,
 					     const uint8_t *data[LANES], __m512i *frame_len)
 {
@@ -170,7 +199,7 @@ static inline ISA uint32_t lanes_find_frames(const struct burst *burst, uint32_t
 #define FRAME(i)                                                                                                       \
 	do {                                                                                                           \
 		uint32_t len = mbufs[i]->data_len;                                                                     \
-		bool is_usable = len == mbufs[i]->pkt_len && len >= least;                                             \
+		bool is_usable = len == mbufs[i]->pkt_len && len >= least && mbufs[i]->data_off >= LANES_ROOM;         \
                                                                                                                        \
 		data[i] = is_usable ? rte_pktmbuf_mtod(mbufs[i], const uint8_t *) : nothing;                           \
 		usable |= (uint32_t)is_usable << (i);                                                                  \

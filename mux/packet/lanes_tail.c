@@ -108,7 +108,8 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 	moved = _mm512_mask_cmplt_epu64_mask(_mm512_test_epi64_mask(rows, all(0xffff0000)), all(burst->now),
 					     _mm512_add_epi64(since, pools.seconds));
 	steady = _mm512_test_epi64_mask(current, current) & _mm512_cmplt_epu64_mask(current, pools.sizes);
-	_mm512_store_si512(lanes->line, _mm512_add_epi64(pools.lines, _mm512_slli_epi64(current, 6)));
+	/* of others the line of id 0, which is absent */
+	_mm512_store_si512(lanes->line, _mm512_add_epi64(pools.lines, _mm512_maskz_slli_epi64(steady, current, 6)));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0((const void *)(uintptr_t)lanes->line[i]); /* no address can fault */
 	if (unlikely(steady != LANES_ALL || !burst->is_brief))
@@ -231,50 +232,57 @@ static inline ISA uint32_t find_moves(struct lanes *lanes)
 	return named & lanes->moved;
 }
 
-/* Those of `steady` whose backends take this form, and in front of which there is room for it. */
-static inline ISA uint32_t find_written(const struct burst *burst, uint32_t first, struct lanes *lanes, enum form form)
+/* Those of `steady` that this form could write if their backends take it. */
+static inline ISA uint32_t find_asked(const struct burst *burst, uint32_t first, struct lanes *lanes, enum form form)
 {
-	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
-	const uint32_t more = form_len(form) - AT_IP, longest = form == FORM_MIXED ? more + MOVED_MORE : more;
-	const bool are_found = form == FORM_MOVED || (form == FORM_MIXED && lanes->is_one && lanes->has_rows);
-	const uint32_t plain = lanes->steady & ~(uint32_t)lanes->moved;
-	const uint32_t asked = are_found ? plain | find_moves(lanes) : form == FORM_MIXED ? lanes->steady : plain;
-	uint32_t written = 0;
+	uint32_t asked = lanes->steady;
 
-	for (uint32_t i = 0; i < LANES; i++) {
-		const struct backend *line = line_of(lanes, i);
-		const uint32_t room = burst->mbufs[first + i]->data_off;
+	if (form == FORM_MOVED || (form == FORM_MIXED && lanes->is_one && lanes->has_rows))
+		return asked & (~(uint32_t)lanes->moved | find_moves(lanes));
+	if (form != FORM_MIXED)
+		return asked & ~(uint32_t)lanes->moved;
+	for (uint32_t left = lanes->moved; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
 
-		if (!(asked >> i & 1) || unlikely(backend_kind(line) != kind))
-			continue;
-		if (form == FORM_MIXED && !are_found && lanes->moved >> i & 1 && !find_move(burst, first, lanes, i))
-			continue;
-		/* which lanes have moved cannot be predicted, so nothing here jumps by it: all need room for a move */
-		written |= (((lanes->word[i] >> 48) + more <= line->mtu) & (room >= longest)) << i;
+		if (!find_move(burst, first, lanes, i))
+			asked &= ~(1U << i);
 	}
-	return written;
+	return asked;
 }
 
-/* Sums of the lanes' templates. */
-static inline ISA __m512i load_sums(const struct lanes *lanes, uint32_t written)
-{
-	__m128i sums = _mm_setzero_si128();
+/* The last 16 bytes of the lanes' lines, of which the first word has sum and kind, and the second MTU and port. */
+struct line_ends {
+	__m512i first, second;
+};
 
-#define SUM(i)                                                                                                         \
-	do {                                                                                                           \
-		if (written >> (i)&1)                                                                                  \
-			sums = _mm_insert_epi16(sums, line_of(lanes, i)->outer.sum, i);                                \
-	} while (0)
-	SUM(0);
-	SUM(1);
-	SUM(2);
-	SUM(3);
-	SUM(4);
-	SUM(5);
-	SUM(6);
-	SUM(7);
-#undef SUM
-	return _mm512_cvtepu16_epi64(sums);
+enum { AT_ENDS = 48 };
+
+_Static_assert(offsetof(struct backend, outer.sum) == AT_ENDS + 2 &&
+		   offsetof(struct backend, outer.ipv6) == AT_ENDS + 4 &&
+		   offsetof(struct backend, mtu) == AT_ENDS + 8 && offsetof(struct backend, port) == AT_ENDS + 12,
+	       "words of a backend's last 16 bytes");
+
+/* Each by one load, which is atomic on processors with AVX, as backend_kind() has to be. */
+static inline ISA struct line_ends load_line_ends(const struct lanes *lanes)
+{
+#define END(i) ((const uint8_t *)line_of(lanes, i) + AT_ENDS)
+	__m512i even = four_of(END(0), END(2), END(4), END(6)), odd = four_of(END(1), END(3), END(5), END(7));
+#undef END
+
+	return (struct line_ends){_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd)};
+}
+
+/* Those of `asked` whose backends take this form. */
+static inline ISA uint32_t find_written(const struct lanes *lanes, enum form form, const struct line_ends *lines,
+					uint32_t asked)
+{
+	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
+	const __m512i len =
+	    _mm512_add_epi64(_mm512_srli_epi64(_mm512_load_si512(lanes->word), 48), all(form_len(form) - AT_IP));
+	__mmask8 written =
+	    _mm512_mask_cmpeq_epu64_mask((__mmask8)asked, _mm512_srli_epi64(lines->first, 32), all(kind));
+
+	return _mm512_mask_cmple_epu64_mask(written, len, _mm512_and_si512(lines->second, all(0xffff)));
 }
 
 /* What packets differ in, in the order of the form's bytes: of packets 0 2 4 6 1 3 5 7. Not bucket and generation of GUE. */
@@ -374,17 +382,18 @@ static inline ISA void make_ends(const struct lanes *lanes, enum form form, __m1
 
 static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burst *burst, uint32_t first,
 								     struct lanes *lanes, enum form form,
-								     uint32_t written)
+								     const struct line_ends *lines, uint32_t written)
 {
-	const __mmask64 where = form == FORM_IPIP ? IPIP_WHERE : GUE_WHERE;
+	const __mmask64 where = kept(form == FORM_IPIP ? IPIP_WHERE : GUE_WHERE), whole = kept(WHOLE);
 	const uint32_t len = form_len(form);
 	__m512i total = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
 	__m128i fields[LANES] __attribute__((aligned(64))), ends[LANES] __attribute__((aligned(64)));
 	/* if mixed: lengths of headers, and their last words, which are the move, or else bucket and generation */
 	uint64_t lens[LANES] __attribute__((aligned(64))), last[LANES] __attribute__((aligned(64)));
-	uint8_t port = written ? line_of(lanes, (uint32_t)__builtin_ctz(written))->port : 0, differs = 0;
+	const __m512i ports = _mm512_and_si512(_mm512_srli_epi64(lines->second, 32), all(0xff));
+	const uint8_t port = line_of(lanes, (uint32_t)__builtin_ctz(written))->port;
 
-	make_fields(lanes, form, total, load_sums(lanes, written), fields);
+	make_fields(lanes, form, total, _mm512_and_si512(_mm512_srli_epi64(lines->first, 16), all(0xffff)), fields);
 	if (form != FORM_IPIP)
 		make_ends(lanes, form, ends);
 	if (form == FORM_MIXED) {
@@ -408,7 +417,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 		mbuf->data_len = (uint16_t)((lanes->word[i] >> 48) + own);
 		mbuf->pkt_len = mbuf->data_len;
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
-		_mm512_mask_storeu_epi8(out, WHOLE, header);
+		_mm512_mask_storeu_epi8(out, whole, header);
 		if (form == FORM_MOVED)
 			_mm_storeu_si128((__m128i *)(void *)(out + AT_BUCKET), ends[at]);
 		else if (form != FORM_IPIP)
@@ -417,11 +426,13 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 			memcpy(out + GUE_PLAIN_LEN, &lanes->tag[i], sizeof(lanes->tag[i]));
 		if (form == FORM_MIXED)
 			memcpy(out + own - sizeof(last[i]), &last[i], sizeof(last[i]));
-		if (lanes->is_unpacked)
-			burst->packets[first + i].port = line->port; /* overwrites the table of backends (union) */
-		differs |= line->port ^ port;
 	}
-	lanes->port = differs ? (uint8_t)PORTS_DIFFER : port;
+	for (uint32_t left = written; unlikely(lanes->is_unpacked) && left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		burst->packets[first + i].port = line_of(lanes, i)->port; /* overwrites the table of backends (union) */
+	}
+	lanes->port = _mm512_mask_cmpneq_epu64_mask((__mmask8)written, ports, all(port)) ? (uint8_t)PORTS_DIFFER : port;
 	burst->bytes += (uint64_t)_mm512_reduce_add_epi64(
 	    _mm512_maskz_mov_epi64((__mmask8)written, _mm512_load_si512(lanes->frame_len)));
 	return written;
@@ -430,13 +441,14 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_form(struct burs
 static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst *burst, uint32_t first,
 								   struct lanes *lanes, enum form form)
 {
-	uint32_t written = find_written(burst, first, lanes, form);
+	const struct line_ends lines = load_line_ends(lanes);
+	uint32_t written = find_written(lanes, form, &lines, find_asked(burst, first, lanes, form));
 
 	if (likely(written == LANES_ALL))
-		return encap_form(burst, first, lanes, form, LANES_ALL);
+		return encap_form(burst, first, lanes, form, &lines, LANES_ALL);
 	if (!lanes->is_unpacked)
 		lanes_unpack(burst, first, lanes);
-	return written ? encap_form(burst, first, lanes, form, written) : 0;
+	return written ? encap_form(burst, first, lanes, form, &lines, written) : 0;
 }
 
 /* A group's first backend says by which form; lanes of other services may have another one. */

@@ -33,8 +33,8 @@ enum {
 	NOW = 1700000000,
 	BUCKETS = 256,
 	BACKENDS = 30,
-	ABSENT = 50,  /* within the table */
-	UNKNOWN = 70, /* beyond it */
+	ABSENT = 50,     /* within the table */
+	UNKNOWN = 65535, /* beyond it */
 	FLOWS = 512,
 	TAILROOM = 64,
 	IPIP = 3, /* the service with this encapsulation */
