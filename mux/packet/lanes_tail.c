@@ -327,19 +327,22 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
 }
 
+enum { AT_STEER = offsetof(struct backend, outer.head) + AT_GUE + FL_STEER_AT_VERSION }; /* of a line */
+
+_Static_assert(AT_STEER + sizeof(__m128i) <= sizeof(struct backend), "four_of() reads 16 bytes");
+
 /* The message of fairlead/tag.h for headers without flags but TAG, in words, the last of which is its length. */
 static inline ISA void make_message(const struct lanes *lanes, __m512i words[TAG_WORDS])
 {
 	const __m512i mapped = all(0xffff0000), zero = _mm512_setzero_si512();
 	__m512i addresses = _mm512_load_si512(lanes->key[0]), place = swap32(_mm512_load_si512(lanes->place)), steer;
-	uint32_t steers[LANES] __attribute__((aligned(32)));
+	__m512i even, odd;
 
-	for (uint32_t i = 0; i < LANES; i++) {
-		steers[i] = 0;
-		if (lanes->steady >> i & 1)
-			memcpy(&steers[i], line_of(lanes, i)->outer.head + AT_GUE + FL_STEER_AT_VERSION, 4);
-	}
-	steer = _mm512_cvtepu32_epi64(_mm256_load_si256((const __m256i *)(const void *)steers));
+#define STEER(i) ((const uint8_t *)line_of(lanes, i) + AT_STEER)
+	even = four_of(STEER(0), STEER(2), STEER(4), STEER(6));
+	odd = four_of(STEER(1), STEER(3), STEER(5), STEER(7));
+#undef STEER
+	steer = _mm512_and_si512(_mm512_unpacklo_epi64(even, odd), all(0xffffffff));
 	steer = _mm512_or_si512(steer, all(FL_STEER_TAG << 8));
 	words[0] = _mm512_or_si512(steer, _mm512_slli_epi64(place, 32));
 	words[1] = _mm512_srli_epi64(place, 32); /* and no move */

@@ -372,7 +372,7 @@ static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *
 static void loop(struct worker *worker)
 {
 	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
-	uint64_t spin = rte_get_tsc_hz() / 1000000 * WORKER_SPIN_US, seen = rte_rdtsc();
+	uint64_t spin = rte_get_tsc_hz() / 1000000 * WORKER_SPIN_US, idle_since = 0; /* 0: a packet came */
 	uint32_t sleep = WORKER_SLEEP_MIN;
 
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
@@ -392,9 +392,11 @@ static void loop(struct worker *worker)
 		serve_fragments(worker, &worker->ports->port[0]);
 		rte_rcu_qsbr_quiescent(rcu, worker->index);
 		if (got) {
-			seen = rte_rdtsc();
+			idle_since = 0;
 			sleep = WORKER_SLEEP_MIN;
-		} else if (rte_rdtsc() - seen > spin) {
+		} else if (!idle_since) {
+			idle_since = rte_rdtsc();
+		} else if (rte_rdtsc() - idle_since > spin) {
 			back_off(worker, rcu, &sleep);
 		} else {
 			rte_pause();
