@@ -22,7 +22,7 @@ evaluations this page says what was measured here, what agrees with the paper's 
   the text claims. Machines differ, so ratios say more than rates.
 - Pictures show ours solid and the paper's dashed or hatched. Each has its numbers in a JSON file of the same name.
 
-How to make it again: `bench/reproduce` (hours; `--quick`: minutes; `--kept`: only draws what
+How to make it again: `bench/reproduce` (two hours; `--quick`: minutes; `--kept`: only draws what
 [bench/results](../bench/results) has). It continues where it was interrupted. `bench/reproduce --list` lists figures.
 """
 
