@@ -146,5 +146,10 @@ def test_metrics_of_the_alerts_are_there(tree: Tree, keeping: MuxProcess):
     names = set(re.findall(r"\bfairlead_mux_[a-z_]+", (ROOT / "docs" / "alerts.yaml").read_text()))
     assert len(names) >= 3
     names.remove("fairlead_mux_next_hops")  # there are none without a port; mux/tests/whole/test_metrics.py has it
-    shown = keeping.get("/metrics")[1]
-    assert [name for name in names if not re.search(rf"^{name}[{{ ]", shown, re.M)] == []
+
+    def are_shown() -> bool:
+        shown = keeping.get("/metrics")[1]
+        return all(re.search(rf"^{name}[{{ ]", shown, re.M) for name in names)
+
+    # a clock is compared within a second of the session's begin, and once more after 30 s if the answer took too long
+    until(are_shown, 60, f"all of {sorted(names)}")
