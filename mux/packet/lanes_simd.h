@@ -5,8 +5,6 @@
 
 #include <immintrin.h>
 
-#include <rte_branch_prediction.h>
-
 #include <fairlead/hash.h>
 #include <fairlead/types.h>
 

@@ -83,15 +83,16 @@ static inline ISA __m512i read_each(struct lanes *lanes, struct pools *pools)
 	return rows;
 }
 
-/* The lines of previous owners. */
-static inline ISA void fetch_previous(__m512i rows, __m512i lines)
+/* The addresses of previous owners (backends_ipv4()), for lanes with several services: those of one lie in few lines. */
+static inline ISA void fetch_previous(__m512i rows, const struct pools *pools)
 {
 	const __m512i previous = _mm512_and_si512(_mm512_srli_epi64(rows, 16), all(0xffff));
-	uint64_t line[LANES] __attribute__((aligned(64)));
+	const __m512i addresses = _mm512_add_epi64(pools->lines, _mm512_slli_epi64(pools->sizes, 6));
+	uint64_t at[LANES] __attribute__((aligned(64)));
 
-	_mm512_store_si512(line, _mm512_add_epi64(lines, _mm512_slli_epi64(previous, 6)));
+	_mm512_store_si512(at, _mm512_add_epi64(addresses, _mm512_slli_epi64(previous, 2)));
 	for (uint32_t i = 0; i < LANES; i++)
-		rte_prefetch0((const void *)(uintptr_t)line[i]); /* no address can fault */
+		rte_prefetch0((const void *)(uintptr_t)at[i]); /* no address can fault */
 }
 
 ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
@@ -119,7 +120,7 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 	lanes->steady = (uint8_t)(steady & ~lanes->clamped);
 	lanes->moved = (uint8_t)(moved & lanes->steady);
 	if (unlikely(lanes->moved && !lanes->is_one))
-		fetch_previous(rows, pools.lines);
+		fetch_previous(rows, &pools);
 }
 
 _Static_assert(sizeof(struct backend) == 1 << 6, "lanes_rows() computes addresses of lines");
@@ -182,29 +183,20 @@ static inline uint32_t form_flags(enum form form)
 	return form == FORM_TAGGED ? FL_STEER_TAG : form == FORM_MOVED ? FL_STEER_MOVED : 0;
 }
 
-/* Its address, as in headers. */
-static inline uint32_t ipv4_of(const struct backend *line)
-{
-	uint32_t address;
-
-	memcpy(&address, line->outer.head + AT_IP + 16, sizeof(address));
-	return address;
-}
-
 /* Whether a moved lane's header can name its bucket's previous owner; sets lanes->move. */
 static inline bool find_move(const struct burst *burst, uint32_t first, struct lanes *lanes, uint32_t i)
 {
 	const struct backends *backends =
 	    lanes->has_rows ? lanes->backends[lanes->is_one ? 0 : i] : burst->packets[first + i].backends;
 	fl_row row = lanes->has_rows ? lanes->rows[i] : burst->packets[first + i].row;
-	const struct backend *previous = backends_get(backends, fl_row_previous(row));
-	uint32_t narrowest = backends_narrowest(backends);
+	const uint32_t previous = fl_row_previous(row), narrowest = backends_narrowest(backends);
+	const uint32_t owner =
+	    previous < backends->size ? __atomic_load_n(&backends_ipv4(backends)[previous], __ATOMIC_RELAXED) : 0;
 
 	/* what is too big for a chain, or may be (a pool with IPv6), leaves */
-	if (unlikely(!previous || narrowest & BACKENDS_IPV6 ||
-		     (lanes->word[i] >> 48) + GUE_MOVED_LEN - AT_IP > narrowest))
+	if (unlikely(!owner || narrowest & BACKENDS_IPV6 || (lanes->word[i] >> 48) + GUE_MOVED_LEN - AT_IP > narrowest))
 		return false;
-	lanes->move[i] = (uint64_t)ipv4_of(previous) << 32 | __builtin_bswap32(fl_row_since(row));
+	lanes->move[i] = (uint64_t)owner << 32 | __builtin_bswap32(fl_row_since(row));
 	return true;
 }
 
