@@ -33,8 +33,6 @@ enum {
 	NOW = 1700000000,
 	BUCKETS = 256,
 	BACKENDS = 30,
-	ABSENT = 50,     /* within the table */
-	UNKNOWN = 65535, /* beyond it */
 	FLOWS = 512,
 	TAILROOM = 64,
 	IPIP = 3, /* the service with this encapsulation */
@@ -80,7 +78,8 @@ static void load(struct tables *tables, const struct service_config *config, str
 {
 	struct delta snapshot = image_snapshot(config->id, config->id + 10U, config->buckets, BACKENDS);
 	static const uint32_t ratios[] = {1, 2, 50};
-	uint32_t moved = ratios[chance_below(chance, 3)]; /* one bucket in so many; if all, lately */
+	static const uint16_t unknown[] = {50, 64, 65535}; /* absent within the table, the first and last beyond it */
+	uint32_t moved = ratios[chance_below(chance, 3)];  /* one bucket in so many; if all, lately */
 	bool is_calm = chance_below(chance, 2);
 	struct service *service;
 	struct reason why = {{0}};
@@ -88,7 +87,7 @@ static void load(struct tables *tables, const struct service_config *config, str
 	for (uint32_t i = 0; i < config->buckets; i++) {
 		snapshot.previous[i] = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
 		if (!chance_below(chance, 200))
-			snapshot.previous[i] = chance_below(chance, 2) ? ABSENT : UNKNOWN;
+			snapshot.previous[i] = unknown[chance_below(chance, 3)];
 		snapshot.since[i] = NOW - (moved == 1 || chance_below(chance, 2) ? 10 : 1000);
 		if (is_calm) { /* all can be sent by one port */
 			snapshot.current[i] = (uint16_t)(2 + 2 * chance_below(chance, 2));
@@ -97,7 +96,7 @@ static void load(struct tables *tables, const struct service_config *config, str
 		if (!chance_below(chance, 100))
 			snapshot.current[i] = FL_BACKEND_NONE;
 		else if (!chance_below(chance, 300))
-			snapshot.current[i] = chance_below(chance, 2) ? ABSENT : UNKNOWN;
+			snapshot.current[i] = unknown[chance_below(chance, 3)];
 		else if (chance_below(chance, 3))
 			snapshot.current[i] = 2; /* ready, by IPv4 */
 	}
