@@ -6,7 +6,7 @@
                  [org.clojure/data.json "2.5.1"]
                  [jepsen "0.3.11"]
                  [com.github.luben/zstd-jni "1.5.7-3"]
-                 [org.apache.zookeeper/zookeeper "3.9.3" :exclusions [ch.qos.logback/logback-core
+                 [org.apache.zookeeper/zookeeper "3.9.5" :exclusions [ch.qos.logback/logback-core
                                                                       ch.qos.logback/logback-classic]]]
   :main fairlead.jepsen.cli
   :test-paths ["test"]

@@ -36,8 +36,8 @@ record FlowSizes(String name, double[] bytes, double[] parts) {
     Map<String, FlowSizes> all = new LinkedHashMap<>();
     JsonNode document = new ObjectMapper().readTree(file.toFile());
     document
-        .fields()
-        .forEachRemaining(
+        .properties()
+        .forEach(
             entry -> {
               JsonNode points = entry.getValue().get("points");
               double[] bytes = new double[points.size()];

@@ -19,7 +19,9 @@ public record Answer(int status, String mediaType, Buffer body, Map<String, Stri
   static final ObjectMapper JSON =
       JsonMapper.builder()
           .addModule(new Jdk8Module())
-          .serializationInclusion(JsonInclude.Include.NON_ABSENT)
+          .defaultPropertyInclusion(
+              JsonInclude.Value.construct(
+                  JsonInclude.Include.NON_ABSENT, JsonInclude.Include.NON_ABSENT))
           .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
           .build();
 

@@ -114,8 +114,8 @@ public final class EventsCommand extends Verb {
 
   private static String words(JsonNode data) {
     StringJoiner words = new StringJoiner("  ");
-    data.fields()
-        .forEachRemaining(
+    data.properties()
+        .forEach(
             field ->
                 words.add(
                     field.getKey()

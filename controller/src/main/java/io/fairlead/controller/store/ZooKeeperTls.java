@@ -68,7 +68,7 @@ public record ZooKeeperTls(Path authorities, Optional<SecretFile> identity) {
   private static TrustManager trusted(Path authorities) {
     try {
       return X509Util.createTrustManager(
-          authorities.toString(), NO_PASSWORD, PEM, false, false, false, false, true);
+          authorities.toString(), NO_PASSWORD, PEM, false, false, false, false, false, true);
     } catch (X509Exception.TrustManagerException e) {
       throw refused(authorities, "no certificate is in it: " + root(e), "PEM certificates");
     }

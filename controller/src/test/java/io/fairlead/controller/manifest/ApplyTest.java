@@ -181,7 +181,7 @@ class ApplyTest {
     String exported = run("export").out();
     JsonNode fields =
         new YAMLMapper()
-            .readTree(ApplyTest.class.getResource("/openapi.yaml"))
+            .readTree(ApplyTest.class.getResourceAsStream("/openapi.yaml"))
             .path("components")
             .path("schemas")
             .path("ServiceState")
