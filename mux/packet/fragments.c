@@ -41,33 +41,35 @@ struct entry {
 	uint8_t verdict;  /* of the first fragment, VERDICT_FRAGMENT until it comes */
 	uint8_t waiting;
 	uint64_t ports; /* key[1] of a packet */
-	uint32_t until; /* milliseconds, modulo 2^32 */
+	uint64_t until; /* milliseconds */
 	uint16_t held;  /* the first waiting fragment */
 	uint16_t held_last;
 };
 
-_Static_assert(sizeof(struct entry) == 56 || sizeof(struct entry) == 64, "an entry is at most one cache line");
+_Static_assert(sizeof(struct entry) == 64, "an entry is as large as a cache line");
 
 /* A waiting fragment; kept in order of arrival, so that the oldest expires first. */
 struct held {
 	struct rte_mbuf *mbuf; /* NULL: no longer waiting */
 	struct packet packet;
 	struct entry *entry;
-	uint32_t until;
+	uint64_t until;
 	uint16_t next; /* of the same datagram */
 };
+
+/* No index runs freely, so that none has a wrap of its own: each stays below its array's size. */
 
 struct fragments {
 	unsigned worker, workers;
 	struct rte_ring *const *rings;
 	struct entry *entries;
-	struct held held[FRAGMENTS_HELD];
-	uint32_t oldest, newest; /* of held, modulo its size: [oldest, newest) */
-	uint32_t ready, taken;   /* of the queue, likewise */
+	struct held held[FRAGMENTS_HELD]; /* a ring: held_count from held_first on */
+	uint32_t held_first, held_count;
+	uint32_t ready, taken; /* of the list; both 0 once all of it is taken */
 	struct {
 		struct rte_mbuf *mbuf;
 		struct packet packet;
-	} queue[READY_MAX];
+	} list[READY_MAX];
 };
 
 struct fragments *fragments_new(unsigned worker, unsigned workers, struct rte_ring *const *rings)
@@ -93,36 +95,38 @@ void fragments_free(struct fragments *f)
 
 	if (!f)
 		return;
-	for (uint32_t i = f->oldest; i != f->newest; i++)
-		if (f->held[i % FRAGMENTS_HELD].mbuf)
-			rte_pktmbuf_free(f->held[i % FRAGMENTS_HELD].mbuf);
+	for (uint32_t i = 0; i < FRAGMENTS_HELD; i++)
+		if (f->held[i].mbuf)
+			rte_pktmbuf_free(f->held[i].mbuf);
 	while (!rte_ring_dequeue(f->rings[f->worker], &mbuf))
 		rte_pktmbuf_free(mbuf);
 	free(f->entries);
 	free(f);
 }
 
-/* There is always room: one call adds at most what was held, what was handed over and one burst. */
+/* There is always room: until all is taken, calls add at most what was held, what was handed over and one burst. */
 static void finish(struct fragments *f, struct rte_mbuf *mbuf, const struct packet *packet, enum verdict verdict)
 {
-	uint32_t at = f->ready++ % READY_MAX;
+	uint32_t at = f->ready++;
 
-	f->queue[at].mbuf = mbuf;
-	f->queue[at].packet = *packet;
-	f->queue[at].packet.verdict = (uint8_t)verdict;
+	f->list[at].mbuf = mbuf;
+	f->list[at].packet = *packet;
+	f->list[at].packet.verdict = (uint8_t)verdict;
 	if (verdict != VERDICT_SERVICE)
-		f->queue[at].packet.service = NULL; /* none found yet */
+		f->list[at].packet.service = NULL; /* none found yet */
 }
 
 bool fragments_ready(struct fragments *f, struct burst *burst)
 {
 	burst->count = 0;
 	while (f->taken != f->ready && burst->count < BURST_MAX) {
-		uint32_t at = f->taken++ % READY_MAX;
+		uint32_t at = f->taken++;
 
-		burst->mbufs[burst->count] = f->queue[at].mbuf;
-		burst->packets[burst->count++] = f->queue[at].packet;
+		burst->mbufs[burst->count] = f->list[at].mbuf;
+		burst->packets[burst->count++] = f->list[at].packet;
 	}
+	if (f->taken == f->ready)
+		f->taken = f->ready = 0;
 	return burst->count;
 }
 
@@ -165,11 +169,6 @@ static void read_fragment(const struct fl_siphash_key *seed, const uint8_t *fram
 	out->hash = fl_siphash(seed, key, sizeof(key));
 }
 
-static bool is_over(uint32_t until, uint64_t now_ms)
-{
-	return (int32_t)((uint32_t)now_ms - until) >= 0;
-}
-
 static bool is_of(const struct entry *entry, const struct fragment *fragment)
 {
 	return entry->family == fragment->family && entry->id == fragment->id &&
@@ -189,11 +188,11 @@ static struct entry *find(struct fragments *f, const struct lookup *lookup, cons
 	for (int i = 0; i < FRAGMENTS_WAYS; i++) {
 		struct entry *entry = set + i;
 
-		if (entry->family && !entry->waiting && is_over(entry->until, now_ms))
+		if (entry->family && !entry->waiting && now_ms >= entry->until)
 			entry->family = 0;
 		if (is_of(entry, fragment))
 			return entry;
-		if (victim->family && (!entry->family || (int32_t)(entry->until - victim->until) < 0))
+		if (victim->family && (!entry->family || entry->until < victim->until))
 			victim = entry;
 	}
 	if (victim->family && victim->waiting) {
@@ -252,18 +251,15 @@ static void release(struct fragments *f, const struct lookup *lookup, struct ent
 static void hold(struct fragments *f, struct entry *entry, struct rte_mbuf *mbuf, const struct packet *packet,
 		 uint64_t now_ms)
 {
-	uint16_t at = (uint16_t)(f->newest % FRAGMENTS_HELD);
+	uint16_t at = (uint16_t)((f->held_first + f->held_count) % FRAGMENTS_HELD);
 
-	if (f->newest - f->oldest == FRAGMENTS_HELD || entry->waiting == FRAGMENTS_HELD_EACH) {
+	if (f->held_count == FRAGMENTS_HELD || entry->waiting == FRAGMENTS_HELD_EACH) {
 		finish(f, mbuf, packet, VERDICT_FRAGMENT_FULL);
 		return;
 	}
-	f->newest++;
-	f->held[at] = (struct held){.mbuf = mbuf,
-				    .packet = *packet,
-				    .entry = entry,
-				    .until = (uint32_t)now_ms + FRAGMENTS_WAIT_MS,
-				    .next = NONE_HELD};
+	f->held_count++;
+	f->held[at] = (struct held){
+	    .mbuf = mbuf, .packet = *packet, .entry = entry, .until = now_ms + FRAGMENTS_WAIT_MS, .next = NONE_HELD};
 	if (entry->waiting++)
 		f->held[entry->held_last].next = at;
 	else
@@ -291,7 +287,7 @@ static void take_own(struct fragments *f, const struct lookup *lookup, const str
 {
 	struct entry *entry = find(f, lookup, fragment, now_ms);
 
-	entry->until = (uint32_t)now_ms + FRAGMENTS_KNOWN_MS;
+	entry->until = now_ms + FRAGMENTS_KNOWN_MS;
 	if (fragment->first) {
 		note_first(entry, fragment, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, packet);
 		go_on(f, lookup, entry, mbuf, packet);
@@ -403,12 +399,13 @@ unsigned fragments_run(struct fragments *f, const struct lookup *lookup, uint64_
 {
 	unsigned taken = f->workers > 1 ? take_handed(f, lookup, now_ms) : 0;
 
-	while (f->oldest != f->newest) {
-		struct held *held = &f->held[f->oldest % FRAGMENTS_HELD];
+	while (f->held_count) {
+		struct held *held = &f->held[f->held_first];
 
-		if (held->mbuf && !is_over(held->until, now_ms))
+		if (held->mbuf && now_ms < held->until)
 			break;
-		f->oldest++;
+		f->held_first = (f->held_first + 1) % FRAGMENTS_HELD;
+		f->held_count--;
 		if (!held->mbuf)
 			continue;
 		/* it is the first in its datagram's list, since both are in order of arrival */
