@@ -248,15 +248,44 @@ static void release(struct fragments *f, const struct lookup *lookup, struct ent
 	entry->waiting = 0;
 }
 
+/* The oldest that waits, or NULL; places of fragments that wait no longer are freed up to there. */
+static struct held *oldest(struct fragments *f)
+{
+	while (f->held_count && !f->held[f->held_first].mbuf) {
+		f->held_first = (f->held_first + 1) % FRAGMENTS_HELD;
+		f->held_count--;
+	}
+	return f->held_count ? &f->held[f->held_first] : NULL;
+}
+
+/* Drops the oldest one: the first in its datagram's list, too, since both are in order of arrival. */
+static void give_up(struct fragments *f, struct held *held, enum verdict verdict)
+{
+	held->entry->held = held->next;
+	held->entry->waiting--;
+	finish(f, held->mbuf, &held->packet, verdict);
+	held->mbuf = NULL;
+}
+
+/*
+ * Lets a fragment wait. Without room the oldest gives way: it has waited the longest for a first fragment that should
+ * have come within milliseconds, so that a flood of lone fragments leaves the others the time that 256 of it take.
+ */
 static void hold(struct fragments *f, struct entry *entry, struct rte_mbuf *mbuf, const struct packet *packet,
 		 uint64_t now_ms)
 {
-	uint16_t at = (uint16_t)((f->held_first + f->held_count) % FRAGMENTS_HELD);
+	struct held *first = oldest(f);
+	uint16_t at;
 
-	if (f->held_count == FRAGMENTS_HELD || entry->waiting == FRAGMENTS_HELD_EACH) {
+	if (entry->waiting == FRAGMENTS_HELD_EACH) {
 		finish(f, mbuf, packet, VERDICT_FRAGMENT_FULL);
 		return;
 	}
+	if (first && f->held_count == FRAGMENTS_HELD) {
+		give_up(f, first, VERDICT_FRAGMENT_FULL);
+		oldest(f);
+	}
+	at = (uint16_t)((f->held_first + f->held_count) % FRAGMENTS_HELD);
 	f->held_count++;
 	f->held[at] = (struct held){
 	    .mbuf = mbuf, .packet = *packet, .entry = entry, .until = now_ms + FRAGMENTS_WAIT_MS, .next = NONE_HELD};
@@ -399,20 +428,7 @@ unsigned fragments_run(struct fragments *f, const struct lookup *lookup, uint64_
 {
 	unsigned taken = f->workers > 1 ? take_handed(f, lookup, now_ms) : 0;
 
-	while (f->held_count) {
-		struct held *held = &f->held[f->held_first];
-
-		if (held->mbuf && now_ms < held->until)
-			break;
-		f->held_first = (f->held_first + 1) % FRAGMENTS_HELD;
-		f->held_count--;
-		if (!held->mbuf)
-			continue;
-		/* it is the first in its datagram's list, since both are in order of arrival */
-		held->entry->held = held->next;
-		held->entry->waiting--;
-		finish(f, held->mbuf, &held->packet, VERDICT_FRAGMENT_ALONE);
-		held->mbuf = NULL;
-	}
+	for (struct held *held = oldest(f); held && now_ms >= held->until; held = oldest(f))
+		give_up(f, held, VERDICT_FRAGMENT_ALONE);
 	return taken;
 }

@@ -17,8 +17,8 @@
  * even if its bucket moves between two of them.
  *
  * Bounds of each worker: FRAGMENTS_ENTRIES datagrams, where a new one evicts the oldest of its set; FRAGMENTS_HELD
- * waiting fragments, FRAGMENTS_HELD_EACH of one datagram, for FRAGMENTS_WAIT_MS; FRAGMENTS_RING handed over and not yet
- * taken. Fragments beyond a bound are dropped under its own verdict. An entry expires FRAGMENTS_KNOWN_MS after its last
+ * waiting fragments, FRAGMENTS_HELD_EACH of one datagram, for FRAGMENTS_WAIT_MS, where a new one evicts the oldest;
+ * FRAGMENTS_RING handed over and not yet taken. What is beyond a bound is dropped under its own verdict. An entry expires FRAGMENTS_KNOWN_MS after its last
  * use; until then a later datagram with the same id is taken for the same one, unless its first fragment arrives first.
  *
  * All functions but new and free are called by the worker's thread only.

@@ -68,13 +68,43 @@ static void the_number_of_waiting_fragments_is_limited(void **state)
 	for (uint32_t i = 0; i < FRAGMENTS_HELD_EACH + 5; i++)
 		world_give_piece(mux, &flow, 4, 1, 1000);
 	assert_int_equal(world.counts[VERDICT_FRAGMENT_FULL], 5);
-	for (uint32_t id = 100; id < 100 + FRAGMENTS_HELD - FRAGMENTS_HELD_EACH + 7; id++)
+	for (uint32_t id = 100; id < 100 + FRAGMENTS_HELD - FRAGMENTS_HELD_EACH; id++)
+		world_give_piece(mux, &flow, id, 1, 1000);
+	assert_int_equal(world.counts[VERDICT_FRAGMENT_FULL], 5);
+	/* the oldest give way to new ones */
+	for (uint32_t id = 1000; id < 1007; id++)
 		world_give_piece(mux, &flow, id, 1, 1000);
 	assert_int_equal(world.counts[VERDICT_FRAGMENT_FULL], 12);
 	world_give_piece(mux, &flow, 4, 0, 1001);
-	assert_int_equal(world.seen_count, 1 + FRAGMENTS_HELD_EACH);
+	assert_int_equal(world.seen_count, 1 + FRAGMENTS_HELD_EACH - 7);
+	for (uint32_t id = 1000; id < 1007; id++)
+		world_give_piece(mux, &flow, id, 0, 1001);
+	assert_int_equal(world.seen_count, 1 + FRAGMENTS_HELD_EACH - 7 + 2 * 7);
 	world_pump(mux, false, 5000);
 	assert_int_equal(world.counts[VERDICT_FRAGMENT_ALONE], FRAGMENTS_HELD - FRAGMENTS_HELD_EACH);
+}
+
+/* 20,000 lone later fragments a second from anywhere: datagrams whose fragments are 5 ms out of order still arrive. */
+static void a_flood_leaves_room_for_datagrams_out_of_order(void **state)
+{
+	struct mux *mux = world_alone();
+	struct flow genuine = world_flow(4), flood = world_flow(6);
+	struct chance chance = {20261128};
+
+	(void)state;
+	for (uint64_t ms = 0; ms < 1000; ms++) {
+		for (int i = 0; i < 20; i++) {
+			fl_store_be32(flood.source.bytes + 12, 11U << 24 | chance_below(&chance, 1 << 24));
+			world_give_piece(mux, &flood, chance_below(&chance, 1 << 16), 1, 1000 + ms);
+		}
+		if (ms % 10 == 0)
+			world_give_piece(mux, &genuine, (uint32_t)ms, 1, 1000 + ms);
+		if (ms % 10 == 5)
+			world_give_piece(mux, &genuine, (uint32_t)ms - 5, 0, 1000 + ms);
+	}
+	assert_int_equal(world.seen_count, 2 * 100);
+	assert_true(world.counts[VERDICT_FRAGMENT_FULL] > 19000);
+	world_pump(mux, false, 5000);
 }
 
 /* From the wire, as one of a burst: what is ready is only taken after all of it. */
@@ -186,6 +216,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_fragment_waits_for_a_limited_time, world_set_up, world_tear_down),
 	    cmocka_unit_test_setup_teardown(entries_expire_for_good, world_set_up, world_tear_down),
 	    cmocka_unit_test_setup_teardown(the_number_of_waiting_fragments_is_limited, world_set_up, world_tear_down),
+	    cmocka_unit_test_setup_teardown(a_flood_leaves_room_for_datagrams_out_of_order, world_set_up,
+					    world_tear_down),
 	    cmocka_unit_test_setup_teardown(a_burst_that_ends_all_waiting_loses_none, world_set_up, world_tear_down),
 	    cmocka_unit_test_setup_teardown(workers_hand_over, world_set_up, world_tear_down),
 	    cmocka_unit_test_setup_teardown(many_datagrams_evict_the_oldest, world_set_up, world_tear_down),
