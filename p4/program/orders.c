@@ -92,8 +92,10 @@ static void sweep(struct orders *orders, struct order_copy *order, uint64_t now_
 	}
 	due = passed * cells / MAAT_FILTER_ROUND_MS;
 	order->swept_ms += due * MAAT_FILTER_ROUND_MS / cells;
-	for (; due; due--)
-		visit(orders, order->cells.base + order->swept++ % order->cells.size);
+	for (; due; due--) {
+		visit(orders, order->cells.base + order->swept);
+		order->swept = (order->swept + 1) % order->cells.size;
+	}
 }
 
 void orders_tick(struct orders *orders, struct order_copy *order, const struct copy *copy,

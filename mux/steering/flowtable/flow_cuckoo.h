@@ -4,7 +4,7 @@
  * buckets of eight slots. The first bucket has a Bloom filter of the flows that are in their other one, so that a
  * look-up reads the second bucket only for such flows, and almost never for unknown ones.
  *
- *	buckets[]	32 bytes	tags u16 x 8 | filter u64 | moved u16 | guests u8
+ *	buckets[]	32 bytes	tags u16 x 8 | filter u64 | moved u32 | guests u8
  *	slots[]		8 of a bucket	key, 16 bytes (IPv6: 40) | value u32 | last u32
  *
  * A tag is 16 bits of the hash's high half, none of which is among the bucket's, with crc32 either; 0 is a free slot.
@@ -37,9 +37,9 @@ enum { FLOW_CUCKOO_SLOTS = 8 };
 struct flow_cuckoo_bucket {
 	uint16_t tags[FLOW_CUCKOO_SLOTS];
 	uint64_t filter;
-	uint16_t moved;
+	uint32_t moved;
 	uint8_t guests;
-	uint8_t unused[5];
+	uint8_t unused[3];
 };
 
 /* What follows a slot's key. */

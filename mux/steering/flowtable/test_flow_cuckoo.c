@@ -211,6 +211,29 @@ static void nearly_all_slots_can_be_used(void **state)
 	flow_cuckoo_free(table);
 }
 
+/* More flows with one first bucket than 2^16: whoever knows crc32 can make them. None is lost when some go. */
+static void a_bucket_counts_beyond_16_bits(void **state)
+{
+	const uint32_t flows = (1 << 16) + 100;
+	struct flow_cuckoo *table = flow_cuckoo_new(1 << 20, 2);
+	bool is_new;
+
+	(void)state;
+	assert_non_null(table);
+	for (uint64_t i = 0; i < flows; i++)
+		assert_non_null(flow_cuckoo_add(table, (uint64_t[2]){i, 7}, i << 32 | 5, &is_new));
+	check_buckets(table);
+	for (uint64_t i = flows; i-- > flows / 2;)
+		assert_true(flow_cuckoo_delete(table, (uint64_t[2]){i, 7}, i << 32 | 5));
+	for (uint64_t i = 0; i < flows; i++)
+		assert_int_equal(flow_cuckoo_find(table, (uint64_t[2]){i, 7}, i << 32 | 5, 2) != NULL, i < flows / 2);
+	check_buckets(table);
+	for (uint64_t i = 0; i < flows / 2; i++)
+		assert_true(flow_cuckoo_delete(table, (uint64_t[2]){i, 7}, i << 32 | 5));
+	check_buckets(table);
+	flow_cuckoo_free(table);
+}
+
 static void more_memory_than_there_is_is_refused(void **state)
 {
 	(void)state;
@@ -223,6 +246,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(it_knows_what_a_list_knows),
 	    cmocka_unit_test(flows_of_few_hashes_overfill_their_buckets_only),
 	    cmocka_unit_test(nearly_all_slots_can_be_used),
+	    cmocka_unit_test(a_bucket_counts_beyond_16_bits),
 	    cmocka_unit_test(more_memory_than_there_is_is_refused),
 	};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = 1};

@@ -85,8 +85,10 @@ void maat_filter_sweep(struct maat_filter *filter, uint64_t now_ms)
 	}
 	due = passed * cells / MAAT_FILTER_ROUND_MS;
 	filter->swept_ms += due * MAAT_FILTER_ROUND_MS / cells;
-	for (; due; due--)
-		visit(&filter->cells[filter->swept++ & filter->mask]);
+	for (; due; due--) {
+		visit(&filter->cells[filter->swept]);
+		filter->swept = (filter->swept + 1) & filter->mask;
+	}
 }
 
 uint32_t maat_filter_fill(const struct maat_filter *filter)
