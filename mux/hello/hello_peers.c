@@ -161,12 +161,18 @@ const struct hello_service *hello_peer_service(const struct hello_peer *peer, ui
 	return entry && is_fresh(entry, now_ms) ? &entry->service : NULL;
 }
 
-static bool is_replayed(const struct hello_peer *peer, const struct hello_head *head, uint64_t now_ms)
+/* Without a key the last hello's numbers may be forged: they count no longer than what it says. */
+static bool is_replayed(const struct hello_peers *peers, const struct hello_peer *peer, const struct hello_head *head,
+			uint64_t now_ms)
 {
+	uint64_t silent_ms = now_ms - peer->heard_ms;
+
 	if (!peer->was_heard || head->boot > peer->boot)
 		return false;
+	if (!peers->has_key && silent_ms > HELLO_SILENT_MS)
+		return false;
 	if (head->boot < peer->boot)
-		return now_ms - peer->heard_ms <= HELLO_REBOOT_MS;
+		return silent_ms <= HELLO_REBOOT_MS;
 	return head->counter <= peer->counter;
 }
 
@@ -232,7 +238,7 @@ enum hello_error hello_peers_hear(struct hello_peers *peers, const struct fl_add
 		peer = add(peers, source);
 	if (!peer)
 		return HELLO_PEER_UNKNOWN;
-	if (is_replayed(peer, &head, now_ms))
+	if (is_replayed(peers, peer, &head, now_ms))
 		return HELLO_REPLAYED;
 	if (peer->was_heard && head.boot != peer->boot)
 		peer->count = 0; /* what it said before it was started again */

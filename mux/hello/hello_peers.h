@@ -10,7 +10,8 @@
  *					mux without a node
  *
  * Counters that do not rise are replayed. A mux that starts again has a later boot; an earlier one is believed only if
- * nothing was heard for HELLO_REBOOT_MS, as after a restart with a clock that went back.
+ * nothing was heard for HELLO_REBOOT_MS, as after a restart with a clock that went back. Without a key anyone who sees
+ * hellos can forge one with the greatest numbers: there any is believed once nothing was heard for HELLO_SILENT_MS.
  *
  * What was heard counts for HELLO_SILENT_MS: each service by its own packet, so that a lost packet delays what it
  * carried and nothing else.

@@ -82,23 +82,25 @@ static void replays(void **state)
 		const char *name;
 		uint32_t at_s;
 		uint64_t boot, counter;
-		enum hello_error expected;
+		enum hello_error expected; /* with a key */
+		bool is_open;              /* accepted without one, after 5 s of silence */
 	} rows[] = {
-	    {"the first one, whatever its numbers", 0, 50, 9, HELLO_OK},
-	    {"the same again", 1, 50, 9, HELLO_REPLAYED},
-	    {"an earlier one", 1, 50, 8, HELLO_REPLAYED},
-	    {"the next one", 1, 50, 10, HELLO_OK},
-	    {"some are lost", 2, 50, 100, HELLO_OK},
-	    {"one that was lost comes late", 2, 50, 99, HELLO_REPLAYED},
-	    {"it is started again: the counter begins anew", 3, 51, 1, HELLO_OK},
-	    {"of the boot before", 3, 50, 101, HELLO_REPLAYED},
-	    {"of the boot before, nearly a minute later", 63, 50, 102, HELLO_REPLAYED},
-	    {"of this boot, as it never fell silent", 63, 51, 2, HELLO_OK},
-	    {"its clock went back: not while it was heard lately", 100, 40, 1, HELLO_REPLAYED},
-	    {"after a minute of silence", 124, 40, 1, HELLO_OK},
-	    {"the later boot is believed at once", 124, 51, 3, HELLO_OK},
-	    {"the greatest numbers", 125, UINT64_MAX, UINT64_MAX, HELLO_OK},
-	    {"behind which nothing comes", 126, UINT64_MAX, UINT64_MAX, HELLO_REPLAYED},
+	    {"the first one, whatever its numbers", 0, 50, 9, HELLO_OK, false},
+	    {"the same again", 1, 50, 9, HELLO_REPLAYED, false},
+	    {"an earlier one", 1, 50, 8, HELLO_REPLAYED, false},
+	    {"the next one", 1, 50, 10, HELLO_OK, false},
+	    {"some are lost", 2, 50, 100, HELLO_OK, false},
+	    {"one that was lost comes late", 2, 50, 99, HELLO_REPLAYED, false},
+	    {"it is started again: the counter begins anew", 3, 51, 1, HELLO_OK, false},
+	    {"of the boot before", 3, 50, 101, HELLO_REPLAYED, false},
+	    {"of the boot before, nearly a minute later", 63, 50, 102, HELLO_REPLAYED, true},
+	    {"of this boot, as it never fell silent", 63, 51, 2, HELLO_OK, false},
+	    {"its clock went back: not while it was heard lately", 100, 40, 1, HELLO_REPLAYED, true},
+	    {"it goes on by that clock", 101, 40, 2, HELLO_REPLAYED, true},
+	    {"after a minute of silence", 124, 40, 3, HELLO_OK, false},
+	    {"the later boot is believed at once", 124, 51, 3, HELLO_OK, false},
+	    {"the greatest numbers", 125, UINT64_MAX, UINT64_MAX, HELLO_OK, false},
+	    {"behind which nothing comes", 126, UINT64_MAX, UINT64_MAX, HELLO_REPLAYED, false},
 	};
 
 	(void)state;
@@ -110,12 +112,37 @@ static void replays(void **state)
 			enum hello_error error =
 			    hear_one(peers, 2, rows[i].boot, rows[i].counter, 7, START_MS + rows[i].at_s * 1000ULL);
 
-			if (error != rows[i].expected)
-				fail_msg("%s: %s", rows[i].name, hello_error_name(error));
+			if (error != (rows[i].is_open && !has_key ? HELLO_OK : rows[i].expected))
+				fail_msg("%s: %s, key %d", rows[i].name, hello_error_name(error), has_key);
 		}
 		assert_int_equal(hear_one(peers, 3, 50, 9, 7, START_MS), HELLO_OK); /* each mux has its own */
 		hello_peers_free(peers);
 	}
+}
+
+/* Without a key anyone who sees hellos can forge one: what it claims, and its numbers, count for as long as any hello. */
+static void a_forged_hello_counts_for_five_seconds(void **state)
+{
+	static const struct {
+		uint64_t boot, counter;
+	} forged[] = {{UINT64_MAX, 1}, {50, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}};
+
+	(void)state;
+	for (int has_key = 0; has_key < 2; has_key++)
+		for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
+			struct hello_peers *peers = new_peers(has_key);
+			uint64_t now = START_MS;
+
+			nodes(peers, 1, 3, now);
+			assert_int_equal(hear_one(peers, 2, 50, 1, 7, now), HELLO_OK);
+			assert_int_equal(hear_one(peers, 2, forged[i].boot, forged[i].counter, 99, now), HELLO_OK);
+			assert_int_equal(hear_one(peers, 2, 50, 2, 7, now + HELLO_SILENT_MS), HELLO_REPLAYED);
+			/* with a key none can forge it, and an older one is a replay */
+			assert_int_equal(hear_one(peers, 2, 50, 3, 7, now + HELLO_SILENT_MS + 1),
+					 has_key ? HELLO_REPLAYED : HELLO_OK);
+			assert_int_equal(generation_of(peers, 2, 1, now + HELLO_SILENT_MS + 1), has_key ? 0 : 7);
+			hello_peers_free(peers);
+		}
 }
 
 /* A mux that loses ZooKeeper loses its node, and stays a peer. */
@@ -245,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(replays),
+	    cmocka_unit_test(a_forged_hello_counts_for_five_seconds),
 	    cmocka_unit_test(a_node_that_is_gone_leaves_a_peer),
 	    cmocka_unit_test(a_node_is_never_forgotten),
 	    cmocka_unit_test(there_is_a_limit),
