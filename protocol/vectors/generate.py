@@ -17,6 +17,7 @@ from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
 from cases.health import health_vectors
 from cases.hello import hello_vectors
+from cases.http import http_vectors
 from cases.ipip import ipip_vectors
 from cases.notice import notice_vectors
 from cases.othello import othello_vectors
@@ -38,6 +39,7 @@ FILES = {
     "hello.json": hello_vectors,
     "reports.json": report_vectors,
     "health.json": health_vectors,
+    "http-malformed.json": http_vectors,
     "delta.json": delta_vectors,
     "othello.json": othello_vectors,
     "verdict.json": lambda: verdict_vectors() | {"passed": passed_rows()},
