@@ -40,6 +40,7 @@ class Controller(Node):
             listen += ["--tokens", str(controllers_file(self.directory))]
         # Without the optimising compiler it starts in half the time, and it has little to do here.
         env = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1", **variant.environment}
+        env["FAIRLEAD_CONTROLLER_ALLOWED_HOST"] = "127.0.0.1"  # the relay's, for browsers (lab/relay.py)
         self.process = self.program("controller", [*variant.controller, *self.store, *listen], env)
         self.api = Rest(
             self.namespace, self.address, topology.REST_PORT, token=OPERATOR if variant.authorized else None

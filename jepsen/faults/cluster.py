@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -154,11 +155,17 @@ class Cluster(ABC):
 
     def _json(self, node: Node, program: str, path: str) -> Any:
         """The JSON at a path of the program's HTTP regardless of its status; None without an answer."""
-        said = self._exchange(node, program, f"GET {path} HTTP/1.0\r\nHost: fairlead\r\n\r\n".encode())
+        host, port = self.port(node, program)
+        http = HTTPConnection(host, port, timeout=PROBE_SECONDS)
         try:
-            return json.loads(said.partition(b"\r\n\r\n")[2])
-        except ValueError:
+            http.sock = self.connect(node, host, port, PROBE_SECONDS)
+            http.sock.settimeout(PROBE_SECONDS)
+            http.request("GET", path)
+            return json.loads(http.getresponse().read())
+        except (OSError, HTTPException, ValueError):
             return None
+        finally:
+            http.close()
 
     def health(self, node: Node, program: str) -> dict[str, Any]:
         """The JSON of /healthz; empty without an answer."""

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -78,6 +79,16 @@ public class Main implements Callable<Integer> {
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ADVERTISE}",
       description = "Where other controllers reach this API. Default: what --listen says")
   private String advertise;
+
+  @Option(
+      names = "--allowed-host",
+      paramLabel = "NAME",
+      split = ",",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_ALLOWED_HOST}",
+      description =
+          "A name by which proxies or translated addresses lead here: requests with another Host"
+              + " than these, --listen's and --advertise's are refused. May be repeated")
+  private List<String> allowedHosts = List.of();
 
   @Option(
       names = "--tls-cert",
@@ -261,7 +272,7 @@ public class Main implements Callable<Integer> {
           Optional.ofNullable(advertise)
               .map(text -> Endpoint.parse("--advertise", text))
               .or(() -> wildcard(endpoint));
-      Security security = security();
+      Security security = security().with(hosts(others));
       FairleadController controller =
           FairleadController.prepare(
               ControllerOptions.of(
@@ -349,6 +360,11 @@ public class Main implements Callable<Integer> {
     return new MuxAccess(
         Optional.ofNullable(muxesToken).map(path -> new SecretFile("--muxes-token", path)),
         Optional.ofNullable(muxesAuthorities));
+  }
+
+  /** Those besides --listen's. */
+  private List<String> hosts(Optional<Endpoint> advertised) {
+    return Stream.concat(advertised.map(Endpoint::host).stream(), allowedHosts.stream()).toList();
   }
 
   private Security security() {

@@ -37,6 +37,9 @@ class MainTest {
         "--zookeeper=zk:70000 | --zookeeper 'zk:70000' is refused; allowed: embedded:DIR",
         "--zookeeper=zk:2181 --listen=8080 | --listen '8080' is refused; allowed: HOST:PORT",
         "--zookeeper=zk:2181 --zookeeper-listen=x | --zookeeper-listen 'x' is refused; allowed:",
+        "--zookeeper=zk:2181 --allowed-host=lb1,a:1 | --allowed-host 'a:1' is refused; allowed: a"
+            + " host",
+        "--zookeeper=zk:2181 --allowed-host=lb1 --allowed-host=* | --allowed-host '*' is refused;",
         "--zookeeper=zk:2181 --port=80 | Unknown option: '--port=80'",
       })
   void badFlagsAreNamed(String line, String sentence) {

@@ -86,6 +86,7 @@ public final class ApiServer implements AutoCloseable {
       Forward forward = new Forward(vertx, contract, api, plane, listen, security);
       Access access =
           new Access(contract, api, files::callers, metrics, new LogLimit(System::nanoTime));
+      HostNames hosts = new HostNames(listen, security.hosts(), metrics);
       Origins origins = new Origins();
       Console console = Console.load(origins::known);
       Router router =
@@ -96,7 +97,9 @@ public final class ApiServer implements AutoCloseable {
                   .createHttpServer(options)
                   .requestHandler(
                       request -> {
-                        if (!console.answers(request) && !origins.answers(request)) {
+                        if (!hosts.answers(request)
+                            && !console.answers(request)
+                            && !origins.answers(request)) {
                           router.handle(request);
                         }
                       })

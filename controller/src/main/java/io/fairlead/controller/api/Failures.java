@@ -102,6 +102,11 @@ final class Failures {
     } else {
       problem = Problem.of(Problem.Kind.INVALID, "this is not an HTTP request");
     }
+    send(request, problem);
+  }
+
+  /** Before any route; the rest of the request is not read. */
+  static void send(HttpServerRequest request, Problem problem) {
     request
         .response()
         .setStatusCode(problem.status())

@@ -28,6 +28,7 @@ record Problem(
     LINE_TOO_LONG(414, "too-large", "The request is too large"),
     HEADERS_TOO_LARGE(431, "too-large", "The request is too large"),
     UNSUPPORTED_MEDIA_TYPE(415, "unsupported-media-type", "The body is of the wrong type"),
+    MISDIRECTED(421, "misdirected", "The request is for another host"),
     KEY_REUSED(422, "idempotency-key-reused", "The key belongs to another request"),
     INTERNAL(500, "internal", "The controller failed"),
     UNAVAILABLE(503, "unavailable", "The controller cannot commit now");

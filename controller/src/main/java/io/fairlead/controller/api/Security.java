@@ -4,6 +4,7 @@ package io.fairlead.controller.api;
 import io.fairlead.controller.secret.SecretFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -14,15 +15,27 @@ import java.util.Optional;
  * @param tokens see {@link Tokens}; without it and {@code oidc} every caller may do everything
  * @param oidc see {@link OidcSettings}
  * @param isLeaderTrusted whether only controllers can write the node that names the leader
+ * @param hosts see {@link HostNames}; besides the one on which it listens
  */
 public record Security(
     Optional<Tls> tls,
     Optional<Path> authorities,
     Optional<SecretFile> tokens,
     Optional<Path> oidc,
-    boolean isLeaderTrusted) {
+    boolean isLeaderTrusted,
+    List<String> hosts) {
   public static final Security NONE =
       new Security(Optional.empty(), Optional.empty(), Optional.empty(), false);
+
+  /** Without other hosts. */
+  public Security(
+      Optional<Tls> tls,
+      Optional<Path> authorities,
+      Optional<SecretFile> tokens,
+      Optional<Path> oidc,
+      boolean isLeaderTrusted) {
+    this(tls, authorities, tokens, oidc, isLeaderTrusted, List.of());
+  }
 
   /** Without an OIDC issuer. */
   public Security(
@@ -43,13 +56,17 @@ public record Security(
     }
   }
 
+  public Security with(List<String> newHosts) {
+    return new Security(tls, authorities, tokens, oidc, isLeaderTrusted, newHosts);
+  }
+
   /** Whether a follower may send a caller's token to the leader. */
   boolean mayForward() {
     return (tokens.isEmpty() && oidc.isEmpty()) || isLeaderTrusted;
   }
 
   /**
-   * @throws IllegalArgumentException if a file is not there, naming its option
+   * @throws IllegalArgumentException naming the option of a file that is not there, or of a host
    */
   public Security {
     tls.ifPresent(
@@ -59,6 +76,8 @@ public record Security(
           files.agents().ifPresent(path -> checkReadable("--tls-agents-ca", path));
         });
     authorities.ifPresent(path -> checkReadable("--tls-ca", path));
+    hosts.forEach(host -> HostNames.check("--allowed-host", host));
+    hosts = List.copyOf(hosts);
   }
 
   private static void checkReadable(String option, Path path) {

@@ -47,14 +47,14 @@ class ApiFailuresTest extends ServedApi {
         raw(
             "PATCH "
                 + WEB
-                + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
                 + "Content-Type: application/json\r\nContent-Length: 16777217\r\n\r\n{");
     assertThat(announced).startsWith("HTTP/1.1 413 ").contains("16777217 bytes", limit);
     String whole =
         raw(
             "PATCH "
                 + WEB
-                + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
                 + "Content-Length: 33554432\r\n\r\n"
                 + "x".repeat(2 * ApiServer.BODY_LIMIT));
     assertThat(whole).as("to a client that reads once it has sent").startsWith("HTTP/1.1 413 ");
@@ -86,7 +86,7 @@ class ApiFailuresTest extends ServedApi {
 
   @Test
   void whatIsNoHttpIsRefusedAsAProblem() throws IOException {
-    String end = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    String end = " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n";
     record Case(String request, int status, String word) {}
     for (Case row :
         List.of(

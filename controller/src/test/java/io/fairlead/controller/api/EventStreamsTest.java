@@ -85,7 +85,7 @@ class EventStreamsTest {
       socket
           .getOutputStream()
           .write(
-              ("GET /v1/events HTTP/1.1\r\nHost: x\r\n" + resume + "\r\n")
+              ("GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n" + resume + "\r\n")
                   .getBytes(StandardCharsets.US_ASCII));
       lines =
           new BufferedReader(

@@ -23,7 +23,7 @@ final class Stream implements AutoCloseable {
     socket.setSoTimeout(SILENCE_MILLIS);
     String request =
         "GET /v1/events HTTP/1.1\r\n"
-            + "Host: x\r\n"
+            + "Host: 127.0.0.1\r\n"
             + "Connection: close\r\n"
             + "Authorization: Bearer %s\r\n\r\n";
     socket.getOutputStream().write(request.formatted(token).getBytes(StandardCharsets.US_ASCII));
