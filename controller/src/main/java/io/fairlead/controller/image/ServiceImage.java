@@ -58,6 +58,11 @@ public final class ServiceImage {
     return new ServiceImage(config, Ring.empty(config.id(), config.buckets(), committed));
   }
 
+  /** The same, but for the number of its generation. */
+  public ServiceImage startingAt(long generation) {
+    return withRing(ring.withGeneration(generation));
+  }
+
   public ServiceConfig config() {
     return config;
   }

@@ -59,9 +59,8 @@ public record Backup(
   public static final int FORMAT = 1;
 
   /**
-   * How far the generations of a restored service are at least above those of the backup, which may
-   * be older than what muxes have applied and servers have seen: a server drops what comes from a
-   * lower generation. No cluster commits as often between two backups.
+   * How far services start above what a mux has applied, if that is above what the clock gives: as
+   * the clock says nothing, other muxes that are away may be further.
    */
   public static final long AHEAD = 1_000_000;
 
@@ -143,7 +142,8 @@ public record Backup(
   }
 
   /**
-   * The caller reads {@code lastServiceId} after the images, so that it is not older than they are.
+   * The caller reads {@code epoch} and {@code lastServiceId} after the images, so that they are not
+   * older than these.
    */
   public static Backup of(
       String cluster,
@@ -168,49 +168,64 @@ public record Backup(
   }
 
   /**
-   * All services as they are to be restored. Each starts at the highest of three generations:
-   * {@link #AHEAD} above the backup's; AHEAD above what a mux has applied; and the Unix time in
-   * seconds, which is higher at every restore, also of the same backup, as services commit less
-   * than once a second on average. A clock that is slow is caught by the muxes, muxes that are away
-   * by the clock.
+   * What a restore writes.
    *
-   * @param applied the highest generation that a mux reports, by service
+   * @param services each at {@code firstGeneration}
+   * @param firstGeneration also of services that are created later: these may get ids that services
+   *     had which were created after the backup, and whose generations servers have seen
+   */
+  public record Restored(List<ServiceImage> services, long firstGeneration) {}
+
+  /**
+   * All services as they are to be restored. A backup may be older than what muxes have applied and
+   * servers have seen, which drop what comes from a lower generation; and any backup may be
+   * restored again, also an older one than the last time. So generations follow the clock, which is
+   * higher at every restore: services start at the Unix second, since they commit less than once a
+   * second on average. A cluster that was ahead of the clock when it was backed up stays so. A
+   * clock that is slow, or a burst of commits since, is caught by the muxes.
+   *
+   * @param applied the highest generation that a mux reports, by service, also of services that the
+   *     backup does not have
    * @throws IllegalArgumentException if the clock is before the backup, or a generation is too high
    */
-  public List<ServiceImage> restored(Instant now, Map<String, Long> applied) throws StoreException {
+  public Restored restored(Instant now, Map<String, Long> applied) throws StoreException {
     if (now.isBefore(Instant.parse(taken))) {
       throw new IllegalArgumentException(
           "--restore is refused: this machine's clock is at %s; allowed: after %s, when the backup was taken"
               .formatted(now, taken));
     }
+    long first = firstGeneration(now, applied);
     List<ServiceImage> images = new ArrayList<>();
     for (Service service : services) {
       try {
-        images.add(ahead(service.image(), now, applied));
+        images.add(service.image().startingAt(first));
       } catch (RefusedException e) {
         throw new StoreException("the backup is damaged: " + e.getMessage(), e);
       }
     }
-    return images;
+    return new Restored(images, first);
   }
 
-  private static ServiceImage ahead(ServiceImage image, Instant now, Map<String, Long> applied) {
-    String name = image.config().name();
-    long seen = Math.max(image.ring().generation(), applied.getOrDefault(name, 0L));
-    long start = Math.max(seen + AHEAD, now.getEpochSecond());
-    if (start > GENERATION_MAX - AHEAD) {
+  private long firstGeneration(Instant now, Map<String, Long> applied) {
+    long saved = services.stream().mapToLong(Service::generation).max().orElse(0);
+    long seen = applied.values().stream().mapToLong(Long::longValue).max().orElse(0);
+    long clocked =
+        now.getEpochSecond() + Math.max(0, saved - Instant.parse(taken).getEpochSecond());
+    long first = seen < clocked ? clocked : seen + AHEAD;
+    if (first > GENERATION_MAX - AHEAD) {
       throw new IllegalArgumentException(
-          ("--restore is refused: service '%s' would start at generation %d (backup: %d, muxes: %d,"
+          ("--restore is refused: services would start at generation %d (backup: %d, muxes: %d,"
                   + " clock: %d); allowed: at most %d")
-              .formatted(
-                  name,
-                  start,
-                  image.ring().generation(),
-                  applied.getOrDefault(name, 0L),
-                  now.getEpochSecond(),
-                  GENERATION_MAX - AHEAD));
+              .formatted(first, saved, seen, now.getEpochSecond(), GENERATION_MAX - AHEAD));
     }
-    return image.withRing(image.ring().withGeneration(start));
+    return first;
+  }
+
+  /** From which ids continue. Also above those of all services, which older backups are not. */
+  public int highestServiceId() {
+    return services.isEmpty()
+        ? lastServiceId
+        : Math.max(lastServiceId, services.get(services.size() - 1).config().path("id").asInt());
   }
 
   public byte[] json() {
@@ -260,7 +275,7 @@ public record Backup(
         String name = service.config().path("name").asText();
         throw refused(file, "service '%s': %s".formatted(name, e.getMessage()));
       }
-      if (config.id() <= last || config.id() > backup.lastServiceId()) {
+      if (config.id() <= last) {
         throw refused(file, "service '%s' has the id %d".formatted(config.name(), config.id()));
       }
       if (!names.add(config.name())) {

@@ -35,7 +35,8 @@ public final class Restore {
 
   /** Creates every service of the cluster. */
   public interface Services {
-    void create(Epoch epoch) throws StoreException;
+    /** Returns the generation at which services start that are created later. */
+    long create(Epoch epoch) throws StoreException;
   }
 
   /**
@@ -55,8 +56,8 @@ public final class Restore {
       Roots.createIfAbsent(client, tree.restoring(), cluster);
       Epoch epoch = raiseEpoch(formerEpoch);
       clear(epoch);
-      services.create(epoch);
-      finish(epoch, cluster, lastServiceId);
+      long firstGeneration = services.create(epoch);
+      finish(epoch, cluster, lastServiceId, firstGeneration);
     } catch (StoreException | IllegalArgumentException e) {
       throw e;
     } catch (Exception e) {
@@ -104,11 +105,13 @@ public final class Restore {
   }
 
   /** Restores the cluster's name and ends the restore, in one step. */
-  private void finish(Epoch epoch, String cluster, int lastServiceId) throws Exception {
+  private void finish(Epoch epoch, String cluster, int lastServiceId, long firstGeneration)
+      throws Exception {
     write.once(
         epoch,
         List.of(
             nodes.set(tree.lastServiceId(), -1, Nodes.decimal(lastServiceId)),
+            nodes.set(tree.firstGeneration(), -1, Nodes.decimal(firstGeneration)),
             nodes.set(tree.cluster(), -1, cluster.getBytes(StandardCharsets.US_ASCII)),
             nodes.delete(tree.restoring(), -1)));
   }

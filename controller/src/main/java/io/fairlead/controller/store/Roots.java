@@ -35,6 +35,7 @@ public final class Roots {
     createIfAbsent(client, tree.fragmentSeed(), draw());
     createIfAbsent(client, tree.clock(), "");
     createIfAbsent(client, tree.lastServiceId(), "0");
+    createIfAbsent(client, tree.firstGeneration(), "1");
     createIfAbsent(client, tree.services(), "");
     createIfAbsent(client, tree.muxes(), "");
     createIfAbsent(client, tree.health(), "");

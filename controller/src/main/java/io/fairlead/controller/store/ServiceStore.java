@@ -89,6 +89,11 @@ public final class ServiceStore {
     return (int) number(tree.lastServiceId(), "last_service_id");
   }
 
+  /** The generation at which a service starts that is created now. */
+  public long firstGeneration() throws StoreException {
+    return number(tree.firstGeneration(), "first_generation");
+  }
+
   /** The number of the latest epoch. */
   public long epoch() throws StoreException {
     return number(tree.epoch(), "the epoch");

@@ -50,6 +50,11 @@ public record Tree(String root) {
     return root + "/last_service_id";
   }
 
+  /** At which services that are created start: above what servers have seen before a restore. */
+  public String firstGeneration() {
+    return root + "/first_generation";
+  }
+
   public String audit() {
     return root + "/audit";
   }

@@ -12,6 +12,7 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.services.Listeners;
 import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
@@ -225,7 +226,8 @@ final class Catalogue implements Images {
     checkListeners(config);
     ClusterSettings settings = ClusterRules.with(guard.settings(), spec.vipRanges());
     long now = clock.seconds(options);
-    ServiceImage image = ServiceImage.create(config, now);
+    ServiceImage image =
+        ServiceImage.create(config, now).startingAt(repository.store().firstGeneration());
     Result result = ServiceWriter.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {
       PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options);
@@ -343,41 +345,21 @@ final class Catalogue implements Images {
     }
   }
 
-  /** No two services may share a VIP, protocol and port: a packet belongs to one of them. */
   private void checkListeners(ServiceConfig config) {
     for (ServiceWriter other : writers.values()) {
       ServiceConfig theirs = other.image().config();
-      if (theirs.name().equals(config.name())) {
-        continue;
-      }
-      for (String vip : config.vips()) {
-        if (theirs.vips().contains(vip)) {
-          shared(config, theirs)
-              .or(() -> shared(theirs, config))
-              .ifPresent(
-                  what -> {
-                    throw new Refusal(
-                        Refusal.Kind.CONFLICT,
-                        "vips",
-                        vip + " " + what,
-                        "an address and port that no other service has; '%s' has it"
-                            .formatted(theirs.name()));
-                  });
-        }
+      if (!theirs.name().equals(config.name())) {
+        Listeners.shared(config, theirs)
+            .ifPresent(
+                what -> {
+                  throw Refusal.conflict(
+                      "vips",
+                      what,
+                      "an address and port that no other service has; '%s' has it"
+                          .formatted(theirs.name()));
+                });
       }
     }
-  }
-
-  /** What {@code one} takes of the ports of {@code other}: a port, or ports that name backends. */
-  private static Optional<String> shared(ServiceConfig one, ServiceConfig other) {
-    for (ServiceConfig.Port port : one.ports()) {
-      if (other.ports().contains(port) || other.mptcpPorts().stream().anyMatch(r -> r.has(port))) {
-        return Optional.of(port.toString());
-      }
-    }
-    return one.mptcpPorts()
-        .filter(range -> other.mptcpPorts().stream().anyMatch(range::overlaps))
-        .map(range -> "mptcpPorts " + range);
   }
 
   private static Result await(CompletionStage<Result> stage) {

@@ -440,7 +440,7 @@ public final class FairleadController implements AutoCloseable {
 
   /** A backup for the request of {@code Origin}, which leaves an audit record. */
   public Function<Origin, byte[]> backup() {
-    return new LiveBackup(reads, store, journal, notes);
+    return new LiveBackup(reads::services, store, journal, notes);
   }
 
   /**
@@ -459,17 +459,19 @@ public final class FairleadController implements AutoCloseable {
           .run(
               backup.cluster(),
               backup.epoch(),
-              backup.lastServiceId(),
+              backup.highestServiceId(),
               epoch -> {
                 Map<String, Long> applied = muxWatch.appliedAfter(options.muxesRegister());
                 ClusterSettings settings = backup.clusterSettings();
                 if (!settings.equals(ClusterSettings.NONE)) {
                   store.changeSettings(epoch, settings);
                 }
-                for (ServiceImage image : backup.restored(options.clock().instant(), applied)) {
+                Backup.Restored restored = backup.restored(options.clock().instant(), applied);
+                for (ServiceImage image : restored.services()) {
                   Result result = ServiceWriter.unmoved(image, false);
                   repository.with(notes.of(epoch, origin, result)).create(epoch, image);
                 }
+                return restored.firstGeneration();
               });
     } catch (StoreException e) {
       throw new IOException(e.getMessage(), e);
