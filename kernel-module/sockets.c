@@ -10,6 +10,8 @@
 #include <net/tcp.h>
 #include <net/udp.h>
 
+#include "place.h"
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
 #define cookie_v4_is_valid(ip, tcp) (__cookie_v4_check(ip, tcp, ntohl((tcp)->ack_seq) - 1) > 0)
 #define cookie_v6_is_valid(ip, tcp) (__cookie_v6_check(ip, tcp, ntohl((tcp)->ack_seq) - 1) > 0)
@@ -56,19 +58,40 @@ static bool is_for_another(const struct tcphdr *tcp, struct sock *half_open)
 	return acknowledges_other(tcp, tcp_rsk(inet_reqsk(half_open))->snt_isn + 1);
 }
 
-/* Whether the segment acknowledges another FIN than this closed socket's: it belongs to a later connection. */
+/*
+ * Whether the segment acknowledges another FIN than this closed socket's, or acknowledges nothing and is not where it
+ * would continue: it belongs to a later connection.
+ */
 static bool is_for_later(const struct tcphdr *tcp, const struct sock *closed)
 {
-	return acknowledges_other(tcp, READ_ONCE(tcp_twsk(closed)->tw_snd_nxt));
+	const struct tcp_timewait_sock *socket = tcp_twsk(closed);
+	const struct fl_place place = {
+	    .rcv_nxt = READ_ONCE(socket->tw_rcv_nxt),
+	    .rcv_wnd = socket->tw_rcv_wnd,
+	};
+
+	if (!tcp || tcp->ack)
+		return acknowledges_other(tcp, READ_ONCE(socket->tw_snd_nxt));
+	return !fl_place_continues(&place, ntohl(tcp->seq));
 }
 
-/* Whether the segment acknowledges what this open socket never sent. */
-static bool is_for_unsent(const struct tcphdr *tcp, const struct sock *open)
+/* Whether the segment is not where this open socket's connection is. */
+static bool is_for_other(const struct tcphdr *tcp, const struct sock *open)
 {
 	const struct tcp_sock *socket = tcp_sk(open);
+	const struct fl_place place = {
+	    .snd_una = READ_ONCE(socket->snd_una),
+	    .snd_nxt = READ_ONCE(socket->snd_nxt),
+	    .rcv_nxt = READ_ONCE(socket->rcv_nxt),
+	    .rcv_wnd = READ_ONCE(socket->rcv_wnd),
+	};
 
-	return tcp && tcp->ack &&
-	       !fl_flow_acknowledges(ntohl(tcp->ack_seq), READ_ONCE(socket->snd_una), READ_ONCE(socket->snd_nxt));
+	if (!tcp)
+		return false;
+	if (tcp->ack && !fl_place_acknowledges(&place, ntohl(tcp->ack_seq)))
+		return true;
+	/* One that opens a connection itself has received nothing yet. */
+	return open->sk_state != TCP_SYN_SENT && !fl_place_continues(&place, ntohl(tcp->seq));
 }
 
 static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow,
@@ -89,7 +112,7 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 	else if (sk->sk_state == TCP_TIME_WAIT)
 		found = is_for_later(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (sk->sk_state != TCP_LISTEN)
-		found = is_for_unsent(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = is_for_other(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(net, flow, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	if (refcounted)

@@ -2,13 +2,14 @@
 /*
  * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
  * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. A TCP socket is
- * no local state for a segment that acknowledges what it never sent, as the segment is of a connection that another host
+ * no local state for a segment that is not where its connection is, as the segment is of a connection that another host
  * has:
  *
  *	half-open	another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the
  *			client uses the connection that was answered first
  *	TIME-WAIT	another FIN: the client uses the port again, and its new connection began elsewhere
- *	any other	what fl_flow_acknowledges() refuses: the same, after the old connection's end was lost
+ *	any other	what fl_place_acknowledges() or fl_place_continues() refuses: the same, after the old connection's end was
+ *			lost
  *
  * A datagram to an unconnected socket and a later fragment have no local state, and no RST would answer them. Every
  * socket that a lookup returns is released on every path; otherwise the verifier rejects the program.
@@ -18,6 +19,7 @@
 
 #include <bpf/bpf_core_read.h>
 
+#include "place.h"
 #include "wire.bpf.h"
 
 /* The kernel's structs: the only members read here, relocated to their offsets in the running kernel. */
@@ -27,6 +29,7 @@ struct tcp_request_sock {
 
 struct sock_common {
 	__u32 skc_tw_snd_nxt; /* behind the FIN */
+	__u32 skc_tw_rcv_nxt; /* behind the client's */
 } __attribute__((preserve_access_index));
 
 struct inet_timewait_sock {
@@ -36,10 +39,13 @@ struct inet_timewait_sock {
 struct tcp_sock {
 	__u32 snd_una; /* the first that is not acknowledged */
 	__u32 snd_nxt; /* the next to be sent */
+	__u32 rcv_nxt; /* the next to be received */
+	__u32 rcv_wnd; /* what the client was told that it may send */
 } __attribute__((preserve_access_index));
 
 struct tcp_timewait_sock {
 	struct inet_timewait_sock tw_sk;
+	__u32 tw_rcv_wnd;
 } __attribute__((preserve_access_index));
 
 /* Fills in the tuple for a lookup, source first; returns its length. */
@@ -86,40 +92,66 @@ static __always_inline bool acknowledges_other(struct xdp_md *ctx, const struct 
 }
 
 /*
- * Whether the segment acknowledges another SYN-ACK than this half-open socket's. bpf_skc_to_tcp_request_sock() returns
- * NULL for a socket of an MPTCP listener, whose struct proto is another, so the number is read as kernel memory. The
- * verifier allows no arithmetic with the socket, but reads its address from the stack as a number.
+ * Reads a number of a socket that is not a full one. bpf_skc_to_tcp_request_sock() and bpf_skc_to_tcp_timewait_sock() return
+ * NULL for a socket of an MPTCP listener, whose struct proto is another, so it is read as kernel memory. The verifier
+ * allows no arithmetic with the socket, but reads its address from the stack as a number.
  */
+static __always_inline bool socket_read(struct bpf_sock *socket, __u32 at, __u32 *number)
+{
+	__u64 address;
+
+	return !bpf_probe_read_kernel(&address, sizeof(address), &socket) &&
+	       !bpf_probe_read_kernel(number, sizeof(*number), (void *)(address + at));
+}
+
+/* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
 static __always_inline bool is_for_another(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 					   struct bpf_sock *half_open)
 {
-	__u32 at = bpf_core_field_offset(struct tcp_request_sock, snt_isn), snt_isn;
-	__u64 address;
+	__u32 snt_isn;
 
-	return !bpf_probe_read_kernel(&address, sizeof(address), &half_open) &&
-	       !bpf_probe_read_kernel(&snt_isn, sizeof(snt_isn), (void *)(address + at)) &&
+	return socket_read(half_open, bpf_core_field_offset(struct tcp_request_sock, snt_isn), &snt_isn) &&
 	       acknowledges_other(ctx, headers, snt_isn + 1);
 }
 
-/* Whether the segment acknowledges another FIN than this closed socket's: it belongs to a later connection. */
+/*
+ * Whether the segment acknowledges another FIN than this closed socket's, or acknowledges nothing and is not where it
+ * would continue: it belongs to a later connection.
+ */
 static __always_inline bool is_for_later(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 					 struct bpf_sock *closed)
 {
-	struct tcp_timewait_sock *time_wait = bpf_skc_to_tcp_timewait_sock(closed);
+	struct tcphdr *tcp = headers->tcp;
+	struct fl_place place = {0};
 
-	return time_wait && acknowledges_other(ctx, headers, time_wait->tw_sk.__tw_common.skc_tw_snd_nxt);
+	if (!tcp || (void *)(tcp + 1) > packet_end(ctx))
+		return false;
+	if (tcp->ack)
+		return socket_read(closed,
+				   bpf_core_field_offset(struct tcp_timewait_sock, tw_sk.__tw_common.skc_tw_snd_nxt),
+				   &place.snd_nxt) &&
+		       acknowledges_other(ctx, headers, place.snd_nxt);
+	return socket_read(closed, bpf_core_field_offset(struct tcp_timewait_sock, tw_sk.__tw_common.skc_tw_rcv_nxt),
+			   &place.rcv_nxt) &&
+	       socket_read(closed, bpf_core_field_offset(struct tcp_timewait_sock, tw_rcv_wnd), &place.rcv_wnd) &&
+	       !fl_place_continues(&place, bpf_ntohl(tcp->seq));
 }
 
-/* Whether the segment acknowledges what this open socket never sent. */
-static __always_inline bool is_for_unsent(struct xdp_md *ctx, const struct fl_flow_headers *headers,
-					  struct bpf_sock *open)
+/* Whether the segment is not where this open socket's connection is. */
+static __always_inline bool is_for_other(struct xdp_md *ctx, const struct fl_flow_headers *headers,
+					 struct bpf_sock *open)
 {
 	struct tcp_sock *socket = bpf_skc_to_tcp_sock(open);
 	struct tcphdr *tcp = headers->tcp;
+	struct fl_place place;
 
-	if (!socket || !tcp || (void *)(tcp + 1) > packet_end(ctx) || !tcp->ack)
+	if (!socket || !tcp || (void *)(tcp + 1) > packet_end(ctx))
 		return false;
-	return !fl_flow_acknowledges(bpf_ntohl(tcp->ack_seq), socket->snd_una, socket->snd_nxt);
+	place = (struct fl_place){socket->snd_una, socket->snd_nxt, socket->rcv_nxt, socket->rcv_wnd};
+	if (tcp->ack && !fl_place_acknowledges(&place, bpf_ntohl(tcp->ack_seq)))
+		return true;
+	/* One that opens a connection itself has received nothing yet. */
+	return open->state != BPF_TCP_SYN_SENT && !fl_place_continues(&place, bpf_ntohl(tcp->seq));
 }
 
 /* For a TCP segment that does not open a connection. */
@@ -137,7 +169,7 @@ static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx,
 	else if (sk->state == BPF_TCP_TIME_WAIT)
 		found = is_for_later(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (sk->state != BPF_TCP_LISTEN)
-		found = is_for_unsent(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = is_for_other(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(ctx, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	bpf_sk_release(sk);

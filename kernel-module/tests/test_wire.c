@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "class_row.h"
 #include "verdict_row.h"
 #include "stand.h"
 
@@ -16,6 +17,7 @@ enum {
 	DSCP_AF11 = 10 << 2,
 	ECN_CE = 3,
 	ECN_ECT0 = 2,
+	STATE_TIME_WAIT = 6,
 	SETTLE_MS = 20,
 	SETTLE_SAME = 13,  /* 260 ms; a delayed ACK takes 200 at most */
 	SETTLE_FIRST = 75, /* 1.5 s; of an answered SYN, a timer holds its socket for 1 s all the same */
@@ -301,34 +303,20 @@ static void tag_promoted(void **state)
 	sent_on_row(*state, &config, false, FL_COUNTER_PASS_ON, 0);
 }
 
-/* Whether the host has a socket; the lookup must leave no reference behind. */
-static const struct {
-	const char *name;
-	size_t at; /* in struct rig_packets */
-	enum fl_counter counter;
-	bool is_udp;
-} classes[] = {
-    {"a SYN", offsetof(struct rig_packets, syn), FL_COUNTER_DELIVER_SYN, false},
-    {"an established connection", offsetof(struct rig_packets, established), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
-    {"established, the port used again elsewhere", offsetof(struct rig_packets, established_elsewhere),
-     FL_COUNTER_DELIVER_UNKNOWN, false},
-    {"a half-open connection", offsetof(struct rig_packets, half_open), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
-    {"half-open, another host's SYN-ACK acknowledged", offsetof(struct rig_packets, half_open_elsewhere),
-     FL_COUNTER_DELIVER_UNKNOWN, false},
-    {"a connection in TIME-WAIT", offsetof(struct rig_packets, time_wait), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
-    {"in TIME-WAIT, the port used again elsewhere", offsetof(struct rig_packets, time_wait_later),
-     FL_COUNTER_DELIVER_UNKNOWN, false},
-    {"the ACK of a SYN cookie", offsetof(struct rig_packets, cookie_ack), FL_COUNTER_DELIVER_COOKIE_ACK, false},
-    {"the ACK of a wrong SYN cookie", offsetof(struct rig_packets, bad_cookie), FL_COUNTER_DELIVER_UNKNOWN, false},
-    {"an unknown connection", offsetof(struct rig_packets, unknown), FL_COUNTER_DELIVER_UNKNOWN, false},
-    {"a port without a listener", offsetof(struct rig_packets, no_listener), FL_COUNTER_DELIVER_UNKNOWN, false},
-    {"a connected UDP socket", offsetof(struct rig_packets, udp_connected), FL_COUNTER_DELIVER_LOCAL_SOCKET, true},
-    {"UDP from elsewhere to it", offsetof(struct rig_packets, udp_other), FL_COUNTER_DELIVER_UNKNOWN, true},
-    {"an unconnected UDP socket", offsetof(struct rig_packets, udp_unconnected), FL_COUNTER_DELIVER_NO_RESET, true},
-};
+/* Whether one of the packets that are sent now has this socket in TIME-WAIT. Former ones end at any time. */
+static bool is_time_wait_of(const struct rig_packets *packets, unsigned int port)
+{
+	int family, pair;
+
+	for (family = 0; family < RIG_FAMILIES; family++)
+		for (pair = 0; pair < RIG_PAIRS; pair++)
+			if (packets[family].connections[pair].time_wait.flow.source_port == port)
+				return true;
+	return false;
+}
 
 /* The sum of all sockets' reference counts, as /proc shows them. */
-static unsigned int references(void)
+static unsigned int references(const struct rig_packets *packets)
 {
 	static const char *const tables[] = {"tcp", "tcp6", "udp", "udp6"};
 	unsigned int sum = 0;
@@ -342,11 +330,13 @@ static unsigned int references(void)
 		file = fopen(path, "re");
 		assert_non_null(file);
 		while (fgets(line, sizeof(line), file)) {
-			unsigned int count;
+			unsigned int remote, state, count;
 
 			/* slot, both ends, state, queues, timer, retransmissions, user, timeout, inode,
 			 * references */
-			if (sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u", &count) == 1)
+			if (sscanf(line, "%*s %*s %*[0-9A-F]:%x %x %*s %*s %*s %*s %*s %*s %u", &remote, &state,
+				   &count) == 3 &&
+			    (state != STATE_TIME_WAIT || is_time_wait_of(packets, remote)))
 				sum += count;
 		}
 		fclose(file);
@@ -362,63 +352,68 @@ static void pause_ms(long ms)
 }
 
 /* Once they stay the same for longer than a packet in the kernel, or the timer of a delayed ACK, holds a socket. */
-static unsigned int settled_references(int enough)
+static unsigned int settled_references(const struct rig_packets *packets, int enough)
 {
-	unsigned int now = references();
+	unsigned int now = references(packets);
 	int same = 0, i;
 
 	for (i = 0; i < SETTLE_TRIES && same < enough; i++) {
 		unsigned int then = now;
 
 		pause_ms(SETTLE_MS);
-		now = references();
+		now = references(packets);
 		same = now == then ? same + 1 : 0;
 	}
 	return now;
 }
 
 /* Waits until they are that many: what was delivered may still be on its way. */
-static void expect_references(unsigned int expected)
+static void expect_references(const struct rig_packets *packets, unsigned int expected)
 {
 	int i;
 
-	for (i = 0; i < SETTLE_TRIES && references() != expected; i++)
+	for (i = 0; i < SETTLE_TRIES && references(packets) != expected; i++)
 		pause_ms(SETTLE_MS);
-	assert_int_equal(references(), expected);
+	assert_int_equal(references(packets), expected);
 }
 
-static void class_of(enum rig_family family, size_t i)
+/* Five times, so that a reference that the lookup kept would be seen. */
+static void class_of_row(const struct class_row *row, const struct rig_packets *packets, enum rig_family family,
+			 enum rig_pair pair)
 {
-	const void *inner = (const char *)rig_packets(family) + classes[i].at;
 	struct packet packet = begin(family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6);
-	struct config config = rig_config_both();
 	size_t inner_at = packet.len;
-	unsigned int before;
 	int repeat;
 
-	set_anew(&config);
-	if (classes[i].is_udp)
-		packet_add_udp(&packet, inner, 8);
-	else
-		packet_add_tcp(&packet, inner);
+	class_row_add(&packet, row, &packets[family], pair);
 	packet_finish_outer(&packet);
-	before = settled_references(SETTLE_SAME);
-	assert_true(before > 4);
 	for (repeat = 0; repeat < 5; repeat++) {
-		assert_int_equal(stand_send(&packet), classes[i].counter);
+		enum fl_counter counter = stand_send(&packet);
+
+		if (counter != row->counter)
+			fail_msg("IPv%d%s: counted as %s", family == RIG_IPV4 ? 4 : 6, class_row_pair_name(row, pair),
+				 counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several");
 		stand_expect_delivered(packet.data + inner_at, packet.len - inner_at);
 	}
-	expect_references(before);
 }
 
-static void class_ipv4(void **state)
+/* Whether the host has a socket. */
+static void class_of(void **state)
 {
-	class_of(RIG_IPV4, (size_t)*state);
-}
+	const struct class_row *row = *state;
+	struct config config = rig_config_both();
+	const struct rig_packets *packets;
+	unsigned int before;
+	int family, pair;
 
-static void class_ipv6(void **state)
-{
-	class_of(RIG_IPV6, (size_t)*state);
+	set_anew(&config);
+	packets = rig_packets(RIG_IPV4); /* makes sockets, if it does, before they are counted */
+	before = settled_references(packets, SETTLE_SAME);
+	assert_true(before > 4);
+	for (family = 0; family < RIG_FAMILIES; family++)
+		for (pair = 0; pair < class_row_pairs(row); pair++)
+			class_of_row(row, packets, (enum rig_family)family, (enum rig_pair)pair);
+	expect_references(packets, before);
 }
 
 /* An ICMP error goes by the packet that it quotes: 8 bytes of its transport header are enough. */
@@ -548,19 +543,13 @@ int main(int argc, char **argv)
 	const char *folder = argc > 1 ? argv[1] : ".";
 	json_t *steer = vectors_load(folder, "steer.json"), *tags = vectors_load(folder, "tag.json");
 	struct vectors_tests tests = {NULL, 0};
-	static char names[2 * sizeof(classes) / sizeof(classes[0])][80];
-	size_t i, n = 0;
+	size_t i;
 
 	tag_key = tags;
 	stand_open();
-	settled_references(SETTLE_FIRST);
-	/* First: a TIME-WAIT lasts a minute. */
-	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		snprintf(names[n], sizeof(names[n]), "%s, IPv4", classes[i].name);
-		vectors_add_plain(&tests, names[n++], class_ipv4, (void *)i);
-		snprintf(names[n], sizeof(names[n]), "%s, IPv6", classes[i].name);
-		vectors_add_plain(&tests, names[n++], class_ipv6, (void *)i);
-	}
+	settled_references(rig_packets(RIG_IPV4), SETTLE_FIRST);
+	for (i = 0; i < class_rows_count; i++)
+		vectors_add_plain(&tests, class_rows[i].name, class_of, (void *)&class_rows[i]);
 	vectors_add(&tests, steer, "valid", valid);
 	vectors_add(&tests, steer, "malformed", malformed);
 	vectors_add(&tests, steer, "chained", steer_chained);

@@ -21,7 +21,9 @@
 #include "counters.h"
 #include "program.h"
 #include "../skeleton.h"
+#include "connection.h"
 #include "rig.h"
+#include "sockets.h"
 #include "vectors.h"
 
 /* Clients that are no addresses of this namespace. */
@@ -35,14 +37,17 @@ enum {
 	CONNECTED_PORT = 53,
 	UNCONNECTED_PORT = 54,
 	FIRST_SEQUENCE = 1000,
-	COOKIE_SECONDS = 30, /* the kernel takes one for one to two minutes */
+	FRESH_SECONDS = 20,     /* the kernel takes a cookie for one to two minutes, and keeps a TIME-WAIT for one */
+	ELSEWHERE = 0x02010101, /* by how much the numbers of a connection that another host has differ from ours */
+	WINDOW = 0x8000,        /* less than what a server offers a client */
 };
 
 static struct rig_packets packets[RIG_FAMILIES];
 static unsigned int rig0;
 static int wire;
 static fl_u64 counters_before[FL_COUNTERS];
-static time_t cookies_made; /* by the monotonic clock */
+static int listeners[RIG_FAMILIES][2]; /* of each a plain one, and one that speaks MPTCP */
+static time_t perishable_made;         /* by the monotonic clock */
 
 static void give_up(const char *what)
 {
@@ -108,66 +113,6 @@ static void network_make(void)
 	rig0 = if_nametoindex("rig0");
 }
 
-static void wire_open(void)
-{
-	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
-
-	address.sll_ifindex = (int)if_nametoindex("rig1");
-	wire = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
-	if (wire < 0 || bind(wire, (struct sockaddr *)&address, sizeof(address)))
-		give_up("packet socket on rig1");
-}
-
-static socklen_t sockaddr_of(const struct fl_address *address, fl_u16 port, struct sockaddr_storage *storage)
-{
-	struct sockaddr_in *in = (struct sockaddr_in *)storage;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)storage;
-
-	memset(storage, 0, sizeof(*storage));
-	if (fl_address_is_ipv4(address)) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		memcpy(&in->sin_addr, address->bytes + 12, 4);
-		return sizeof(*in);
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(port);
-	memcpy(&in6->sin6_addr, address->bytes, 16);
-	return sizeof(*in6);
-}
-
-static int socket_bound(int type, int protocol, const struct fl_address *address, fl_u16 port)
-{
-	struct sockaddr_storage storage;
-	socklen_t len = sockaddr_of(address, port, &storage);
-	int one = 1, fd = socket(storage.ss_family, type | SOCK_CLOEXEC, protocol);
-
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    bind(fd, (struct sockaddr *)&storage, len))
-		give_up("socket");
-	return fd;
-}
-
-static void socket_connect(int fd, const struct fl_address *address, fl_u16 port)
-{
-	struct sockaddr_storage storage;
-	socklen_t len = sockaddr_of(address, port, &storage);
-
-	if (connect(fd, (struct sockaddr *)&storage, len))
-		give_up("connect");
-}
-
-static fl_u16 socket_port(int fd)
-{
-	struct sockaddr_storage storage;
-	socklen_t len = sizeof(storage);
-
-	if (getsockname(fd, (struct sockaddr *)&storage, &len))
-		give_up("getsockname");
-	return ntohs(storage.ss_family == AF_INET ? ((struct sockaddr_in *)&storage)->sin_port
-						  : ((struct sockaddr_in6 *)&storage)->sin6_port);
-}
-
 /* Waits for the SYN-ACK to a client's SYN at the wire's other end; returns its sequence number. */
 static fl_u32 syn_ack_await(const struct packet_flow *flow)
 {
@@ -194,7 +139,7 @@ static fl_u32 syn_ack_await(const struct packet_flow *flow)
 static void syn_send(const struct packet_tcp *syn)
 {
 	struct sockaddr_storage storage;
-	socklen_t len = sockaddr_of(&syn->flow.destination, 0, &storage);
+	socklen_t len = sockets_name(&syn->flow.destination, 0, &storage);
 	int fd = socket(storage.ss_family, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
 	struct packet packet = {.len = 0};
 
@@ -222,109 +167,90 @@ static struct packet_tcp tcp_from(const struct fl_address *client, fl_u16 client
 	return tcp;
 }
 
-struct connection {
-	int client, server;
-	struct packet_tcp packet;
-};
-
-static struct connection connection_make(const struct fl_address *client, const struct fl_address *vip, int listener)
-{
-	struct connection c = {.client = socket_bound(SOCK_STREAM, 0, client, 0)};
-
-	socket_connect(c.client, vip, HTTP_PORT);
-	c.server = accept(listener, NULL, NULL);
-	if (c.server < 0)
-		give_up("accept");
-	c.packet = tcp_from(client, socket_port(c.client), vip, HTTP_PORT, TCP_ACK);
-	return c;
-}
-
-/* The number that a connected socket expects next from the other end. */
-static fl_u32 sequence_expected(int fd)
-{
-	int on = TCP_REPAIR_ON, off = TCP_REPAIR_OFF_NO_WP, queue = TCP_RECV_QUEUE;
-	fl_u32 expected = 0;
-	socklen_t len = sizeof(expected);
-
-	if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) ||
-	    setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)) ||
-	    getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, &expected, &len) ||
-	    setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off)))
-		give_up("TCP_REPAIR");
-	return expected;
-}
-
-static struct packet_tcp established_make(const struct fl_address *client, const struct fl_address *vip, int listener)
-{
-	struct connection c = connection_make(client, vip, listener);
-
-	c.packet.acknowledgement = sequence_expected(c.client);
-	return c.packet;
-}
-
-/* Closed by the server first, which therefore keeps the TIME-WAIT. */
-static struct packet_tcp time_wait_make(const struct fl_address *client, const struct fl_address *vip, int listener)
-{
-	struct connection c = connection_make(client, vip, listener);
-	struct pollfd closed = {.fd = c.client, .events = POLLIN};
-
-	close(c.server);
-	if (poll(&closed, 1, ANSWER_MILLISECONDS) != 1)
-		give_up("the server's FIN");
-	c.packet.acknowledgement = sequence_expected(c.client);
-	close(c.client);
-	return c.packet;
-}
-
 static void udp_make(struct rig_packets *p, const struct fl_address *client, const struct fl_address *outside,
 		     const struct fl_address *vip)
 {
-	int connected = socket_bound(SOCK_DGRAM, 0, vip, CONNECTED_PORT);
+	int connected = sockets_bind(SOCK_DGRAM, 0, vip, CONNECTED_PORT);
 
-	socket_connect(connected, client, 5353);
-	socket_bound(SOCK_DGRAM, 0, vip, UNCONNECTED_PORT);
+	sockets_connect(connected, client, 5353);
+	sockets_bind(SOCK_DGRAM, 0, vip, UNCONNECTED_PORT);
 	p->udp_connected = (struct packet_flow){*client, *vip, 5353, CONNECTED_PORT};
 	p->udp_other = (struct packet_flow){*outside, *vip, 5353, CONNECTED_PORT};
 	p->udp_unconnected = (struct packet_flow){*client, *vip, 5353, UNCONNECTED_PORT};
 }
 
-static int listener_make(int protocol, const struct fl_address *vip, fl_u16 port)
+/* One that is open, and others of its two ends. */
+static void established_make(struct rig_connection *made, const struct connection_ends *ends)
 {
-	int listener = socket_bound(SOCK_STREAM, protocol, vip, port);
-
-	if (listen(listener, 64))
-		give_up("listen");
-	return listener;
+	made->established = connection_establish(ends);
+	made->established_elsewhere = made->established;
+	made->established_elsewhere.acknowledgement += ELSEWHERE;
+	made->established_before = made->established;
+	made->established_before.acknowledgement -= ELSEWHERE;
+	made->established_ahead = made->established;
+	made->established_ahead.sequence += ELSEWHERE;
+	made->established_behind = made->established;
+	made->established_behind.sequence -= ELSEWHERE;
+	made->established_again = made->established;
+	made->established_again.sequence -= WINDOW;
+	made->established_filling = made->established;
+	made->established_filling.sequence += WINDOW;
 }
 
-/* Sockets stay open until the test's process ends. local is a client address of this namespace, outside none. */
-static void sockets_make(struct rig_packets *p, const char *vip_text, const char *local_text, const char *outside_text)
+/* One that the server has closed, and others of its two ends. */
+static void time_wait_make(struct rig_connection *made, const struct connection_ends *ends)
 {
-	struct fl_address vip = packet_address(vip_text), local = packet_address(local_text);
-	struct fl_address outside = packet_address(outside_text);
-	int listener = listener_make(0, &vip, HTTP_PORT);
+	made->time_wait = connection_time_wait(ends);
+	made->time_wait_later = made->time_wait;
+	made->time_wait_later.acknowledgement += 1;
+	made->time_wait_reset = made->time_wait;
+	made->time_wait_reset.flags = TCP_RST;
+	made->time_wait_later_reset = made->time_wait_reset;
+	made->time_wait_later_reset.sequence += ELSEWHERE;
+}
 
-	listener_make(IPPROTO_MPTCP, &vip, MPTCP_PORT);
+static struct connection_ends ends_of(enum rig_family family, enum rig_pair pair)
+{
+	bool is_mptcp_listener = pair == RIG_MPTCP_LISTENER || pair == RIG_MPTCP_BOTH;
+	bool is_mptcp_client = pair == RIG_MPTCP_CLIENT || pair == RIG_MPTCP_BOTH;
+
+	return (struct connection_ends){
+	    .client = packet_address(family == RIG_IPV4 ? "10.2.1.2" : "2001:db8:2::2"),
+	    .vip = packet_address(family == RIG_IPV4 ? RIG_VIP4 : RIG_VIP6),
+	    .port = is_mptcp_listener ? MPTCP_PORT : HTTP_PORT,
+	    .client_protocol = is_mptcp_client ? IPPROTO_MPTCP : 0,
+	    .listener = listeners[family][is_mptcp_listener],
+	};
+}
+
+/* Sockets stay open until the test's process ends. */
+static void sockets_make(enum rig_family family)
+{
+	struct fl_address outside = packet_address(family == RIG_IPV4 ? OUTSIDE4 : OUTSIDE6);
+	struct connection_ends ends = ends_of(family, RIG_PLAIN);
+	struct rig_packets *p = &packets[family];
+	const struct fl_address vip = ends.vip;
+	int pair;
+
+	listeners[family][0] = sockets_listen(0, &vip, HTTP_PORT);
+	listeners[family][1] = sockets_listen(IPPROTO_MPTCP, &vip, MPTCP_PORT);
+	for (pair = 0; pair < RIG_PAIRS; pair++) {
+		ends = ends_of(family, (enum rig_pair)pair);
+		established_make(&p->connections[pair], &ends);
+	}
 	p->syn = tcp_from(&outside, 1001, &vip, HTTP_PORT, TCP_SYN);
 	p->unknown = tcp_from(&outside, 1002, &vip, HTTP_PORT, TCP_ACK);
 	p->no_listener = tcp_from(&outside, 1002, &vip, 81, TCP_ACK);
-	p->established = established_make(&local, &vip, listener);
-	p->established_elsewhere = p->established;
-	p->established_elsewhere.acknowledgement += 0x02010101;
-	p->established_before = p->established;
-	p->established_before.acknowledgement -= 0x02010101;
-	p->time_wait = time_wait_make(&local, &vip, listener);
-	p->time_wait_later = p->time_wait;
-	p->time_wait_later.acknowledgement += 0x01010101;
+	p->established = p->connections[RIG_PLAIN].established;
 	sysctl("ipv4/tcp_syncookies", "1");
 	p->half_open = handshake_begin(tcp_from(&outside, 1003, &vip, HTTP_PORT, TCP_SYN));
 	p->half_open_elsewhere = p->half_open;
-	p->half_open_elsewhere.acknowledgement += 0x01010101;
+	p->half_open_elsewhere.acknowledgement += 1;
 	p->half_open_mptcp = handshake_begin(tcp_from(&outside, 1005, &vip, MPTCP_PORT, TCP_SYN));
 	p->half_open_mptcp_elsewhere = p->half_open_mptcp;
-	p->half_open_mptcp_elsewhere.acknowledgement += 0x01010101;
+	p->half_open_mptcp_elsewhere.acknowledgement += 1;
 	sysctl("ipv4/tcp_syncookies", "2");
-	udp_make(p, &local, &outside, &vip);
+	udp_make(p, &ends.client, &outside, &vip);
 }
 
 static void cookie_make(struct rig_packets *p, const char *vip_text, const char *outside_text)
@@ -336,18 +262,28 @@ static void cookie_make(struct rig_packets *p, const char *vip_text, const char 
 	p->bad_cookie.acknowledgement += 0x01010101;
 }
 
-static void cookies_make(void)
+/* Cookies and closed connections: neither lasts. */
+static void perishable_make(void)
 {
 	struct timespec now;
+	int family, pair;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (cookies_made && now.tv_sec < cookies_made + COOKIE_SECONDS)
+	if (perishable_made && now.tv_sec < perishable_made + FRESH_SECONDS)
 		return;
-	wire_open();
+	wire = sockets_sniff("rig1");
 	cookie_make(&packets[RIG_IPV4], RIG_VIP4, OUTSIDE4);
 	cookie_make(&packets[RIG_IPV6], RIG_VIP6, OUTSIDE6);
 	close(wire);
-	cookies_made = now.tv_sec;
+	for (family = 0; family < RIG_FAMILIES; family++) {
+		for (pair = 0; pair < RIG_PAIRS; pair++) {
+			struct connection_ends ends = ends_of((enum rig_family)family, (enum rig_pair)pair);
+
+			time_wait_make(&packets[family].connections[pair], &ends);
+		}
+		packets[family].time_wait = packets[family].connections[RIG_PLAIN].time_wait;
+	}
+	perishable_made = now.tv_sec;
 }
 
 void rig_open(void)
@@ -355,15 +291,15 @@ void rig_open(void)
 	if (unshare(CLONE_NEWNET))
 		give_up("its own network namespace; this test must run as root");
 	network_make();
-	wire_open();
-	sockets_make(&packets[RIG_IPV4], RIG_VIP4, "10.2.1.2", OUTSIDE4);
-	sockets_make(&packets[RIG_IPV6], RIG_VIP6, "2001:db8:2::2", OUTSIDE6);
+	wire = sockets_sniff("rig1");
+	sockets_make(RIG_IPV4);
+	sockets_make(RIG_IPV6);
 	close(wire);
 }
 
 const struct rig_packets *rig_packets(enum rig_family family)
 {
-	cookies_make();
+	perishable_make();
 	return &packets[family];
 }
 

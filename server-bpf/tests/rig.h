@@ -41,20 +41,42 @@ enum rig_family {
 	RIG_FAMILIES,
 };
 
-/* Packets from clients to the VIP, one for each thing that the host can know of a connection. */
-struct rig_packets {
-	struct packet_tcp syn;
+/* Who speaks MPTCP. The connection does only if both do; the sockets of a listener that does are of another kind. */
+enum rig_pair {
+	RIG_PLAIN,
+	RIG_MPTCP_CLIENT,
+	RIG_MPTCP_LISTENER,
+	RIG_MPTCP_BOTH,
+	RIG_PAIRS,
+};
+
+/* A client's segments of a connection that this host has, and of another one with the same ends that it has not. */
+struct rig_connection {
 	struct packet_tcp established;
 	struct packet_tcp established_elsewhere; /* one that acknowledges what this host never sent */
 	struct packet_tcp established_before;    /* the same, below */
-	struct packet_tcp half_open;             /* the ACK that is still missing */
-	struct packet_tcp half_open_elsewhere;   /* one that acknowledges another host's SYN-ACK */
-	struct packet_tcp half_open_mptcp;       /* both, of a listener that speaks MPTCP */
+	struct packet_tcp established_ahead;     /* one beyond what this host may receive */
+	struct packet_tcp established_behind;    /* one below what a client would send again */
+	struct packet_tcp established_again;     /* what a client sends again */
+	struct packet_tcp established_filling;   /* the last segment of a window */
+	struct packet_tcp time_wait;             /* acknowledges the FIN */
+	struct packet_tcp time_wait_later;
+	struct packet_tcp time_wait_reset; /* without an acknowledgement */
+	struct packet_tcp time_wait_later_reset;
+};
+
+/* Packets from clients to the VIP, one for each thing that the host can know of a connection. */
+struct rig_packets {
+	struct packet_tcp syn;
+	struct packet_tcp established; /* those of the plain pair */
+	struct packet_tcp time_wait;
+	struct rig_connection connections[RIG_PAIRS];
+	struct packet_tcp half_open;           /* the ACK that is still missing */
+	struct packet_tcp half_open_elsewhere; /* one that acknowledges another host's SYN-ACK */
+	struct packet_tcp half_open_mptcp;     /* both, of a listener that speaks MPTCP */
 	struct packet_tcp half_open_mptcp_elsewhere;
-	struct packet_tcp time_wait;       /* acknowledges the FIN */
-	struct packet_tcp time_wait_later; /* of a connection from the same port that another host has */
-	struct packet_tcp cookie_ack;      /* the ACK of a SYN cookie that this host sent */
-	struct packet_tcp bad_cookie;      /* the same with a wrong cookie */
+	struct packet_tcp cookie_ack; /* the ACK of a SYN cookie that this host sent */
+	struct packet_tcp bad_cookie; /* the same with a wrong cookie */
 	struct packet_tcp unknown;
 	struct packet_tcp no_listener; /* to a port without a listener */
 	struct packet_flow udp_connected;
@@ -67,7 +89,7 @@ void rig_stay(void);
 
 /* Enters a new namespace and makes all of the above; ends the program with a sentence if the machine can't. */
 void rig_open(void);
-/* With SYN cookies that are valid for half a minute more. */
+/* With SYN cookies and TIME-WAITs that last half a minute more. The families are one behind the other. */
 const struct rig_packets *rig_packets(enum rig_family family);
 
 /* The program with this configuration, loaded; ends the program if it can't be. Free with program_close(). */

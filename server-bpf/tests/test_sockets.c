@@ -4,11 +4,13 @@
  * nothing remembered (it is delivered, and the counter tells its class) and once to a bucket that has just moved,
  * where only unknown ones are chained.
  */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include <linux/bpf.h>
 
+#include "class_row.h"
 #include "counters.h"
 #include "program.h"
 #include "rig.h"
@@ -21,36 +23,6 @@ struct kind {
 	void (*add)(struct packet *packet, enum rig_family family);
 	enum fl_counter counter; /* if nothing is remembered */
 };
-
-#define TCP_KIND(field)                                                                                                \
-	static void field(struct packet *packet, enum rig_family family)                                               \
-	{                                                                                                              \
-		packet_add_tcp(packet, &rig_packets(family)->field);                                                   \
-	}
-
-#define UDP_KIND(field)                                                                                                \
-	static void field(struct packet *packet, enum rig_family family)                                               \
-	{                                                                                                              \
-		packet_add_udp(packet, &rig_packets(family)->field, 32);                                               \
-	}
-
-TCP_KIND(syn)
-TCP_KIND(established)
-TCP_KIND(established_elsewhere)
-TCP_KIND(established_before)
-TCP_KIND(half_open)
-TCP_KIND(half_open_elsewhere)
-TCP_KIND(half_open_mptcp)
-TCP_KIND(half_open_mptcp_elsewhere)
-TCP_KIND(time_wait)
-TCP_KIND(time_wait_later)
-TCP_KIND(cookie_ack)
-TCP_KIND(bad_cookie)
-TCP_KIND(unknown)
-TCP_KIND(no_listener)
-UDP_KIND(udp_connected)
-UDP_KIND(udp_other)
-UDP_KIND(udp_unconnected)
 
 /* A TCP segment with other flags than the ones that the rig has. */
 static void add_flags(struct packet *packet, const struct packet_tcp *tcp, fl_u8 flags)
@@ -74,11 +46,6 @@ static void syn_rst(struct packet *packet, enum rig_family family)
 static void rst_of_established(struct packet *packet, enum rig_family family)
 {
 	add_flags(packet, &rig_packets(family)->established, TCP_RST);
-}
-
-static void rst_of_time_wait(struct packet *packet, enum rig_family family)
-{
-	add_flags(packet, &rig_packets(family)->time_wait_later, TCP_RST);
 }
 
 static void rst_with_cookie(struct packet *packet, enum rig_family family)
@@ -181,28 +148,10 @@ static void other_protocol(struct packet *packet, enum rig_family family)
 }
 
 static const struct kind kinds[] = {
-    {"SYN", syn, FL_COUNTER_DELIVER_SYN},
-    {"established", established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
-    {"established, the port used again elsewhere", established_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
-    {"established, the port used before elsewhere", established_before, FL_COUNTER_DELIVER_UNKNOWN},
-    {"half-open", half_open, FL_COUNTER_DELIVER_LOCAL_SOCKET},
-    {"half-open, another host's SYN-ACK acknowledged", half_open_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
-    {"half-open at MPTCP", half_open_mptcp, FL_COUNTER_DELIVER_LOCAL_SOCKET},
-    {"half-open at MPTCP, another host's SYN-ACK acknowledged", half_open_mptcp_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
-    {"TIME-WAIT", time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},
-    {"TIME-WAIT, the port used again elsewhere", time_wait_later, FL_COUNTER_DELIVER_UNKNOWN},
-    {"RST without ACK in TIME-WAIT", rst_of_time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},
-    {"valid SYN cookie", cookie_ack, FL_COUNTER_DELIVER_COOKIE_ACK},
-    {"wrong SYN cookie", bad_cookie, FL_COUNTER_DELIVER_UNKNOWN},
-    {"ACK at a listener", unknown, FL_COUNTER_DELIVER_UNKNOWN},
-    {"ACK without a listener", no_listener, FL_COUNTER_DELIVER_UNKNOWN},
     {"SYN-ACK", syn_ack, FL_COUNTER_DELIVER_UNKNOWN},
     {"SYN with RST opens nothing", syn_rst, FL_COUNTER_DELIVER_UNKNOWN},
     {"RST of an established connection", rst_of_established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"RST with a valid SYN cookie", rst_with_cookie, FL_COUNTER_DELIVER_UNKNOWN},
-    {"UDP to a connected socket", udp_connected, FL_COUNTER_DELIVER_LOCAL_SOCKET},
-    {"UDP to a socket that is connected to another", udp_other, FL_COUNTER_DELIVER_UNKNOWN},
-    {"UDP to an unconnected socket", udp_unconnected, FL_COUNTER_DELIVER_NO_RESET},
     {"ICMP error about an established connection", error_about_established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"ICMP error about an unknown connection", error_about_unknown, FL_COUNTER_DELIVER_UNKNOWN},
     {"ICMP error about what another host sent", error_about_another_host, FL_COUNTER_DELIVER_UNKNOWN},
@@ -213,40 +162,71 @@ static const struct kind kinds[] = {
     {"a protocol without sockets", other_protocol, FL_COUNTER_DELIVER_UNKNOWN},
 };
 
-static void run_once(const struct kind *kind, enum rig_family family, bool is_moved)
+/* Sends it once to a bucket that did not move, and once to one that did. */
+static void run_both(const char *what, enum rig_family family, const struct packet *packet, enum fl_counter counter)
 {
 	struct fl_bucket_memory moved = {
 	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1, .previous = packet_address("10.1.0.21")};
+	bool is_unknown = counter == FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET;
+	int is_moved;
+
+	for (is_moved = 0; is_moved <= 1; is_moved++) {
+		bool is_chained = is_moved && is_unknown;
+		enum fl_counter expected = is_chained ? FL_COUNTER_CHAIN : counter, found;
+		struct packet sent = *packet;
+		int action;
+
+		rig_memory_set(program, is_moved ? &moved : NULL);
+		action = rig_run(program, &sent);
+		found = rig_counter_bumped(program);
+		if (found != expected)
+			fail_msg("%s, IPv%d, %s: counted as %s, not as %s", what, family == RIG_IPV4 ? 4 : 6,
+				 is_moved ? "moved" : "not moved",
+				 found < FL_COUNTERS ? fl_counter_names[found] : "none or several",
+				 fl_counter_names[expected]);
+		assert_int_equal(action, is_chained ? XDP_TX : XDP_PASS);
+	}
+}
+
+static void begin(struct packet *packet, enum rig_family family)
+{
 	struct fl_steer steer = {.inner_protocol = family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6,
 				 .service = RIG_SERVICE,
 				 .bucket = RIG_BUCKET,
 				 .generation = RIG_GENERATION};
-	bool is_unknown = kind->counter == FL_COUNTER_DELIVER_UNKNOWN || kind->counter == FL_COUNTER_DELIVER_NO_RESET;
-	bool is_chained = is_moved && is_unknown;
-	enum fl_counter expected = is_chained ? FL_COUNTER_CHAIN : kind->counter, counter;
-	struct packet packet;
-	int action;
 
-	rig_memory_set(program, is_moved ? &moved : NULL);
-	rig_begin(&packet, &steer);
-	kind->add(&packet, family);
-	packet_finish_outer(&packet);
-	action = rig_run(program, &packet);
-	counter = rig_counter_bumped(program);
-	if (counter != expected)
-		fail_msg(
-		    "IPv%d, %s: counted as %s, not as %s", family == RIG_IPV4 ? 4 : 6, is_moved ? "moved" : "not moved",
-		    counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several", fl_counter_names[expected]);
-	assert_int_equal(action, is_chained ? XDP_TX : XDP_PASS);
+	rig_begin(packet, &steer);
 }
 
 static void run(void **state)
 {
-	int family, is_moved;
+	const struct kind *kind = *state;
+	struct packet packet;
+	int family;
+
+	for (family = 0; family < RIG_FAMILIES; family++) {
+		begin(&packet, (enum rig_family)family);
+		kind->add(&packet, (enum rig_family)family);
+		packet_finish_outer(&packet);
+		run_both(kind->name, (enum rig_family)family, &packet, kind->counter);
+	}
+}
+
+static void run_row(void **state)
+{
+	const struct class_row *row = *state;
+	struct packet packet;
+	char what[128];
+	int family, pair;
 
 	for (family = 0; family < RIG_FAMILIES; family++)
-		for (is_moved = 0; is_moved <= 1; is_moved++)
-			run_once(*state, (enum rig_family)family, is_moved);
+		for (pair = 0; pair < class_row_pairs(row); pair++) {
+			begin(&packet, (enum rig_family)family);
+			class_row_add(&packet, row, rig_packets((enum rig_family)family), (enum rig_pair)pair);
+			packet_finish_outer(&packet);
+			snprintf(what, sizeof(what), "%s%s", row->name, class_row_pair_name(row, (enum rig_pair)pair));
+			run_both(what, (enum rig_family)family, &packet, row->counter);
+		}
 }
 
 int main(void)
@@ -258,6 +238,8 @@ int main(void)
 
 	rig_open();
 	program = rig_load(&config);
+	for (i = 0; i < class_rows_count; i++)
+		vectors_add_plain(&tests, class_rows[i].name, run_row, (void *)(uintptr_t)&class_rows[i]);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		vectors_add_plain(&tests, kinds[i].name, run, (void *)(uintptr_t)&kinds[i]);
 	failed = vectors_run("sockets by the XDP program", &tests);

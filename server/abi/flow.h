@@ -28,7 +28,6 @@ enum fl_flow_numbers {
 	FL_FLOW_ICMP_TIME_EXCEEDED = 11,
 	FL_FLOW_ICMP_PARAMETER = 12,
 	FL_FLOW_ICMPV6_INFORMATIONAL = 128, /* types below are errors */
-	FL_FLOW_ACK_SLACK = 1 << 24, /* bytes by which an acknowledgement may be outdated, or ahead of what is read */
 };
 
 /* Head of an ICMP or ICMPv6 error. */
@@ -77,16 +76,6 @@ FL_INLINE __be32 fl_flow_ipv4(const struct in6_addr *address)
 FL_INLINE bool fl_flow_is_ours(const struct fl_flow *flow)
 {
 	return flow->quoted != flow->leaves;
-}
-
-/*
- * Whether a segment that acknowledges this number can be of an open connection which has sent up to `next` and knows that
- * all below `acknowledged` has arrived (RFC 5961, section 5.2, has the window in place of the slack). A host's stack may
- * send a segment before it moves its `next`. One in 128 numbers of other connections passes.
- */
-FL_INLINE bool fl_flow_acknowledges(__u32 number, __u32 acknowledged, __u32 next)
-{
-	return number - (acknowledged - FL_FLOW_ACK_SLACK) <= (next - acknowledged) + 2 * FL_FLOW_ACK_SLACK;
 }
 
 /* Reads the transport header at l4; if it is truncated, the flow has no connection. */

@@ -34,7 +34,7 @@ enum fl_verdict_numbers {
 enum fl_packet_class {
 	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
 	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
-	FL_PACKET_LOCAL_SOCKET, /* TCP: one that has sent what the packet acknowledges. Connected UDP */
+	FL_PACKET_LOCAL_SOCKET, /* TCP: one whose connection is where the packet is. Connected UDP */
 	FL_PACKET_UNKNOWN,      /* no local state: the stack would answer with a RST */
 	FL_PACKET_NO_RESET, /* no local state, and none needed: a datagram to an unconnected socket, a later fragment */
 	FL_PACKET_REFUSED,  /* a SYN of which only a listener is known, and the server is busy */

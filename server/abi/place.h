@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Where a TCP connection is, and whether a segment with its two ends can be of it. A client uses a port again: another
+ * host has the new connection, and this one may still have a socket of the old one.
+ */
+#ifndef FAIRLEAD_PLACE_H
+#define FAIRLEAD_PLACE_H
+
+#include <fairlead/types.h>
+
+enum fl_place_numbers {
+	FL_PLACE_BEHIND = 1 << 24, /* bytes by which a segment's numbers may be outdated */
+	FL_PLACE_AHEAD = 1 << 20,  /* bytes by which they may be ahead of what is read of the socket */
+};
+
+/* What a socket says of it, in the kernel's terms. */
+struct fl_place {
+	fl_u32 snd_una; /* the first that is not acknowledged */
+	fl_u32 snd_nxt; /* the next to be sent */
+	fl_u32 rcv_nxt; /* the next to be received */
+	fl_u32 rcv_wnd; /* what the other end was told that it may send */
+};
+
+/* Whether a number is between two of a connection, or about there. They may be read while the stack moves them. */
+FL_INLINE bool fl_place_is_about(fl_u32 number, fl_u32 first, fl_u32 last)
+{
+	return number - (first - FL_PLACE_BEHIND) <= (last - first) + FL_PLACE_BEHIND + FL_PLACE_AHEAD;
+}
+
+/*
+ * Whether the other end can have sent a segment with this sequence: what it has sent may have to be sent again, and it
+ * sends no more than it was told.
+ */
+FL_INLINE bool fl_place_continues(const struct fl_place *place, fl_u32 sequence)
+{
+	return fl_place_is_about(sequence, place->rcv_nxt, place->rcv_nxt + place->rcv_wnd);
+}
+
+/*
+ * Whether it can have acknowledged this number (RFC 5961, section 5.2, has the window in place of FL_PLACE_BEHIND). A
+ * host's stack may send a segment before it moves its snd_nxt. Of the segments of other connections with the same ends
+ * one in 58,000 passes both, and one in 16,384 with 15 MiB each under way and in the window.
+ */
+FL_INLINE bool fl_place_acknowledges(const struct fl_place *place, fl_u32 number)
+{
+	return fl_place_is_about(number, place->snd_una, place->snd_nxt);
+}
+
+#endif
