@@ -97,6 +97,7 @@ public final class ApiServer implements AutoCloseable {
                   .createHttpServer(options)
                   .requestHandler(
                       request -> {
+                        ProtectiveHeaders.set(request.response());
                         if (!hosts.answers(request)
                             && !console.answers(request)
                             && !origins.answers(request)) {

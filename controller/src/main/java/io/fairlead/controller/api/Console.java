@@ -99,11 +99,7 @@ final class Console {
             .putHeader(
                 "Cache-Control", isVersioned(request) ? "max-age=31536000, immutable" : "no-cache")
             .putHeader("Vary", "Accept-Encoding")
-            .putHeader("Content-Security-Policy", policy(others.get()))
-            .putHeader("X-Content-Type-Options", "nosniff")
-            .putHeader("X-Frame-Options", "DENY")
-            .putHeader("Referrer-Policy", "no-referrer")
-            .putHeader("Cross-Origin-Resource-Policy", "same-origin");
+            .putHeader(ProtectiveHeaders.POLICY, policy(others.get()));
     if (request.isSSL()) {
       // Without TLS browsers report the header as an error.
       response.putHeader("Cross-Origin-Opener-Policy", "same-origin");

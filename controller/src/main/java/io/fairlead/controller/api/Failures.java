@@ -107,6 +107,7 @@ final class Failures {
 
   /** Before any route; the rest of the request is not read. */
   static void send(HttpServerRequest request, Problem problem) {
+    ProtectiveHeaders.set(request.response());
     request
         .response()
         .setStatusCode(problem.status())

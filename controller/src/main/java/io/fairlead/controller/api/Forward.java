@@ -177,6 +177,7 @@ final class Forward {
   private static Future<Void> back(HttpServerResponse response, HttpClientResponse answer) {
     response.setStatusCode(answer.statusCode());
     copy(answer.headers(), response.headers());
+    ProtectiveHeaders.set(response);
     response.setChunked(!answer.headers().contains("Content-Length"));
     return answer.pipeTo(response);
   }

@@ -80,6 +80,8 @@ class ForwardAccessTest {
       if (isForwarded) {
         assertThat(reply.status()).isEqualTo(404);
         assertThat(received).containsExactly(TOKEN);
+        assertThat(reply.header("X-Content-Type-Options")).isEqualTo("nosniff");
+        assertThat(reply.header("Content-Security-Policy")).contains("sandbox");
       } else {
         assertThat(reply.status()).isEqualTo(503);
         assertThat(reply.json().getString("field")).isEqualTo("--zookeeper-auth");
