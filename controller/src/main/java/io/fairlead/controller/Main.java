@@ -168,14 +168,16 @@ public class Main implements Callable<Integer> {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_MUXES_TOKEN}",
       description =
-          "A token of the muxes' --http-tokens, one line, to read from those that speak TLS")
+          "A token of the muxes' --http-tokens, one line, to read from those that speak TLS; with"
+              + " --muxes-ca")
   private Path muxesToken;
 
   @Option(
       names = "--muxes-ca",
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_MUXES_CA}",
-      description = "Who signs the certificates of muxes, PEM. Default: the system's")
+      description =
+          "Who signs the certificates of muxes, PEM. Default, without --muxes-token: the system's")
   private Path muxesAuthorities;
 
   @Option(

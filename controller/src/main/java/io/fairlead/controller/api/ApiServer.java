@@ -90,7 +90,17 @@ public final class ApiServer implements AutoCloseable {
       Origins origins = new Origins();
       Console console = Console.load(origins::known);
       Router router =
-          router(vertx, contract, api, access, forward, plane, resources, origins, metrics);
+          router(
+              vertx,
+              contract,
+              api,
+              access,
+              forward,
+              plane,
+              resources,
+              origins,
+              security.tree(),
+              metrics);
       HttpServer http =
           join(
               vertx
@@ -139,6 +149,7 @@ public final class ApiServer implements AutoCloseable {
       Plane plane,
       List<Resource> resources,
       Origins origins,
+      TreeTrust tree,
       PrometheusMeterRegistry metrics) {
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
     PlatformHandler guard = new Guard(contract, api)::handle;
@@ -149,7 +160,7 @@ public final class ApiServer implements AutoCloseable {
             .rootHandler(guard)
             .rootHandler((PlatformHandler) forward::handle)
             .rootHandler(BodyHandler.create(false).setBodyLimit(BODY_LIMIT));
-    Routes routes = new Routes(vertx, builder, contract, plane, access, origins, metrics);
+    Routes routes = new Routes(vertx, builder, contract, plane, access, origins, tree, metrics);
     resources.forEach(resource -> resource.register(routes));
     Answer document = Answer.ok("application/json", contract.document().toBuffer());
     routes.immediate("getContract", () -> document);

@@ -32,8 +32,7 @@ import java.util.concurrent.TimeUnit;
  * checks everything itself. A request is forwarded only once, so that it does not loop between two
  * controllers that each take the other for the leader.
  *
- * <p>The leader's address comes from a node in ZooKeeper. If the tree is not protected, whoever can
- * write that node would receive the callers' tokens, so requests are then not forwarded.
+ * <p>The leader's address comes from a node in ZooKeeper; {@link TreeTrust} says whether it counts.
  */
 final class Forward {
   /** Names the controller that forwarded a request. */
@@ -56,7 +55,7 @@ final class Forward {
   private final OpenAPIContract api;
   private final Plane plane;
   private final Endpoint listen;
-  private final boolean isAllowed;
+  private final TreeTrust tree;
   private final HttpClient client;
 
   Forward(
@@ -70,7 +69,7 @@ final class Forward {
     this.api = api;
     this.plane = plane;
     this.listen = listen;
-    this.isAllowed = security.mayForward();
+    this.tree = security.tree();
     HttpClientOptions options =
         new HttpClientOptions()
             .setConnectTimeout(CONNECT_MILLIS)
@@ -105,14 +104,8 @@ final class Forward {
           CONTROLLER,
           "does not lead, and cannot show the caller's certificate to the controller that does",
           "a token, or to send the request to the leader itself at " + health.leaderUrl().get());
-    } else if (!isAllowed) {
-      fail(
-          context,
-          "--zookeeper-auth",
-          "is not set, so anyone who can write to ZooKeeper could name a leader and receive the"
-              + " tokens of forwarded requests",
-          "--tokens and --oidc together with --zookeeper-auth, or to send the request to the leader"
-              + " itself; nothing was written");
+    } else if (!tree.isTrusted()) {
+      Failures.send(context, Problem.of(tree.refusal("nothing was written")));
     } else {
       forward(context, health.leaderUrl().get());
     }

@@ -43,6 +43,7 @@ public final class Routes {
   private final Retries retries;
   private final Access access;
   private final Origins origins;
+  private final TreeTrust tree;
   private final PrometheusMeterRegistry metrics;
 
   Routes(
@@ -52,6 +53,7 @@ public final class Routes {
       Plane plane,
       Access access,
       Origins origins,
+      TreeTrust tree,
       PrometheusMeterRegistry metrics) {
     this.vertx = vertx;
     this.builder = builder;
@@ -60,6 +62,7 @@ public final class Routes {
     this.retries = new Retries(plane);
     this.access = access;
     this.origins = origins;
+    this.tree = tree;
     this.metrics = metrics;
   }
 
@@ -209,12 +212,20 @@ public final class Routes {
   }
 
   /**
-   * Whose pages may call this API, and whose API its page may call.
+   * Whose pages may call this API, and whose API its page may call; nobody's if {@link #tree} is
+   * not trusted, which names them.
    *
    * @param urls of the controllers that run, without a path; may wait
    */
   public void controllers(Supplier<List<String>> urls) {
-    origins.follow(vertx, urls);
+    if (tree.isTrusted()) {
+      origins.follow(vertx, urls);
+    }
+  }
+
+  /** Whether hosts that ZooKeeper names count. */
+  public TreeTrust tree() {
+    return tree;
   }
 
   /** Whether the token of a request that was let through still allows it. */

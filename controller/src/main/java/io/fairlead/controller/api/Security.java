@@ -14,7 +14,8 @@ import java.util.Optional;
  * @param authorities who signs the other controllers' certificates; the system's if empty
  * @param tokens see {@link Tokens}; without it and {@code oidc} every caller may do everything
  * @param oidc see {@link OidcSettings}
- * @param isLeaderTrusted whether only controllers can write the node that names the leader
+ * @param isTreeProtected whether ZooKeeper lets only who has a login write the nodes that name
+ *     controllers and muxes
  * @param hosts see {@link HostNames}; besides the one on which it listens
  */
 public record Security(
@@ -22,7 +23,7 @@ public record Security(
     Optional<Path> authorities,
     Optional<SecretFile> tokens,
     Optional<Path> oidc,
-    boolean isLeaderTrusted,
+    boolean isTreeProtected,
     List<String> hosts) {
   public static final Security NONE =
       new Security(Optional.empty(), Optional.empty(), Optional.empty(), false);
@@ -33,8 +34,8 @@ public record Security(
       Optional<Path> authorities,
       Optional<SecretFile> tokens,
       Optional<Path> oidc,
-      boolean isLeaderTrusted) {
-    this(tls, authorities, tokens, oidc, isLeaderTrusted, List.of());
+      boolean isTreeProtected) {
+    this(tls, authorities, tokens, oidc, isTreeProtected, List.of());
   }
 
   /** Without an OIDC issuer. */
@@ -42,8 +43,8 @@ public record Security(
       Optional<Tls> tls,
       Optional<Path> authorities,
       Optional<SecretFile> tokens,
-      boolean isLeaderTrusted) {
-    this(tls, authorities, tokens, Optional.empty(), isLeaderTrusted);
+      boolean isTreeProtected) {
+    this(tls, authorities, tokens, Optional.empty(), isTreeProtected);
   }
 
   /**
@@ -57,12 +58,12 @@ public record Security(
   }
 
   public Security with(List<String> newHosts) {
-    return new Security(tls, authorities, tokens, oidc, isLeaderTrusted, newHosts);
+    return new Security(tls, authorities, tokens, oidc, isTreeProtected, newHosts);
   }
 
-  /** Whether a follower may send a caller's token to the leader. */
-  boolean mayForward() {
-    return (tokens.isEmpty() && oidc.isEmpty()) || isLeaderTrusted;
+  /** Without tokens there is none that a stranger could receive. */
+  TreeTrust tree() {
+    return new TreeTrust((tokens.isEmpty() && oidc.isEmpty()) || isTreeProtected);
   }
 
   /**

@@ -4,6 +4,8 @@ package io.fairlead.controller.inspect;
 import io.fairlead.controller.api.Request;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
+import io.fairlead.controller.inspect.MuxRelay.Ask;
+import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.Refusal;
 import java.net.URLEncoder;
@@ -11,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.StringJoiner;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -23,17 +26,54 @@ public record InspectRoutes(Supplier<List<MuxView>> muxes, MuxAccess access) imp
       List.of("protocol", "source", "sourcePort", "destination", "destinationPort");
   private static final List<String> SAMPLE = List.of("seconds", "rate", "verdict", "source");
 
+  /** Without the parameters, as in the contract. */
+  private static final int SAMPLE_SECONDS = 5;
+
+  private static final int SAMPLE_RATE = 100;
+
+  /** Passed on as it comes; this only ends what would not end. */
+  private static final long METRICS_BYTES = 64L << 20;
+
+  private static final long EXPLANATION_BYTES = 1L << 20;
+  private static final long PACKET_BYTES = 1024;
+  private static final int ANSWER_SECONDS = 30;
+  private static final Ask METRICS =
+      new Ask(
+          MetricsUrl.PATH,
+          "text/plain; version=0.0.4; charset=utf-8",
+          METRICS_BYTES,
+          ANSWER_SECONDS);
+
   @Override
   public void register(Routes routes) {
-    MuxRelay relay = new MuxRelay(routes.vertx(), access);
+    MuxRelay relay = new MuxRelay(routes.vertx(), access, routes.metrics());
+    pass(routes, relay, "getMuxMetrics", request -> METRICS);
+    pass(routes, relay, "explainAtMux", request -> explain(query(request, FLOW)));
+    pass(routes, relay, "samplePackets", InspectRoutes::sample);
+  }
+
+  private void pass(Routes routes, MuxRelay relay, String operation, Function<Request, Ask> ask) {
     routes.streamOf(
-        "getMuxMetrics", request -> relay.pass(request.context(), mux(request), "/metrics"));
-    routes.streamOf(
-        "explainAtMux",
-        request -> relay.pass(request.context(), mux(request), "/explain" + query(request, FLOW)));
-    routes.streamOf(
-        "samplePackets",
-        request -> relay.pass(request.context(), mux(request), "/sample" + query(request, SAMPLE)));
+        operation,
+        request -> {
+          routes.tree().check();
+          relay.pass(request.context(), mux(request), ask.apply(request));
+        });
+  }
+
+  private static Ask explain(String query) {
+    return new Ask("/explain" + query, "application/json", EXPLANATION_BYTES, ANSWER_SECONDS);
+  }
+
+  /** A mux writes at most 256 bytes of a packet, and a comment. */
+  private static Ask sample(Request request) {
+    int seconds = request.queryNumber("seconds", SAMPLE_SECONDS);
+    long packets = (long) seconds * request.queryNumber("rate", SAMPLE_RATE);
+    return new Ask(
+        "/sample" + query(request, SAMPLE),
+        "application/x-pcapng",
+        EXPLANATION_BYTES + packets * PACKET_BYTES,
+        seconds + ANSWER_SECONDS);
   }
 
   private MuxView mux(Request request) {

@@ -12,7 +12,8 @@ import java.util.Optional;
  *
  * @param token one line, which muxes have among their {@code --http-tokens}; without it none is
  *     sent
- * @param authorities who signs the certificates of muxes; the system's if empty
+ * @param authorities who signs the certificates of muxes, required with a token: the system's would
+ *     sign for anyone's host; without a token those if empty
  */
 public record MuxAccess(Optional<SecretFile> token, Optional<Path> authorities) {
   public static final MuxAccess NONE = new MuxAccess(Optional.empty(), Optional.empty());
@@ -22,6 +23,12 @@ public record MuxAccess(Optional<SecretFile> token, Optional<Path> authorities) 
    */
   public MuxAccess {
     token.ifPresent(MuxAccess::line);
+    if (token.isPresent() && authorities.isEmpty()) {
+      throw new IllegalArgumentException(
+          "--muxes-token is given without --muxes-ca, so any host with a certificate of the"
+              + " system's authorities could receive it; allowed: both, --muxes-ca alone, or"
+              + " none");
+    }
     authorities.ifPresent(
         path -> {
           if (!Files.isRegularFile(path) || !Files.isReadable(path)) {

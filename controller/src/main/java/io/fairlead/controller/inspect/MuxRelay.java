@@ -4,6 +4,7 @@ package io.fairlead.controller.inspect;
 import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.Refusal;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
@@ -17,27 +18,44 @@ import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.ext.web.RoutingContext;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Asks a mux for its caller and passes the answer on as it arrives, without keeping it. Where a mux
- * is comes from its node in ZooKeeper. The token goes to muxes that speak TLS alone, so that
- * whoever can write such a node does not get it without a certificate as well.
+ * is comes from its node in ZooKeeper, so {@link MetricsUrl#isAt} binds it to the mux's address,
+ * and path and media type are ours. The token goes to muxes that speak TLS alone, by a certificate
+ * of {@code --muxes-ca}.
  */
 final class MuxRelay {
+  private static final Logger LOG = LoggerFactory.getLogger(MuxRelay.class);
   private static final int CONNECT_MILLIS = 3000;
 
   /** A mux that samples packets writes statistics each second, even if none comes. */
   private static final int SILENT_SECONDS = 15;
 
   private static final int OK = 200;
+  private static final int PROBLEM_BYTES = 64 << 10;
 
+  /**
+   * What is asked of a mux, and how much it may answer.
+   *
+   * @param path with its query, as the mux has it
+   * @param mediaType of the answer, whatever the mux says that it is
+   * @param seconds within which the answer ends
+   */
+  record Ask(String path, String mediaType, long bytes, int seconds) {}
+
+  private final Vertx vertx;
   private final MuxAccess access;
+  private final MeterRegistry metrics;
   private final HttpClient client;
 
-  MuxRelay(Vertx vertx, MuxAccess access) {
+  MuxRelay(Vertx vertx, MuxAccess access, MeterRegistry metrics) {
+    this.vertx = vertx;
     this.access = access;
+    this.metrics = metrics;
     HttpClientOptions options =
         new HttpClientOptions()
             .setConnectTimeout(CONNECT_MILLIS)
@@ -50,10 +68,7 @@ final class MuxRelay {
     client = vertx.createHttpClient(options);
   }
 
-  /**
-   * @param path with its query, as the mux has it
-   */
-  void pass(RoutingContext context, MuxView mux, String path) {
+  void pass(RoutingContext context, MuxView mux, Ask ask) {
     MetricsUrl at =
         mux.metrics()
             .orElseThrow(
@@ -61,39 +76,52 @@ final class MuxRelay {
                     Refusal.conflict(
                         "id",
                         mux.id(),
-                        "a mux whose --http is an address that the controllers reach"));
+                        "a mux whose --http is at its own address, or at all of its host's, and"
+                            + " reached from the controllers"));
     RequestOptions options =
         new RequestOptions()
             .setMethod(HttpMethod.GET)
-            .setAbsoluteURI("%s://%s%s".formatted(at.scheme(), at.target(), path));
+            .setFollowRedirects(false)
+            .setConnectTimeout(CONNECT_MILLIS)
+            .setAbsoluteURI("%s://%s%s".formatted(at.scheme(), at.target(), ask.path()));
     if (at.scheme().equals("https")) {
       access.bearer().ifPresent(token -> options.putHeader("Authorization", "Bearer " + token));
     }
     client
         .request(options)
         .compose(HttpClientRequest::send)
-        .onSuccess(answer -> answered(context, mux, answer))
+        .onSuccess(answer -> answered(context, mux, ask, answer))
         .onFailure(
             e -> context.fail(unavailable(mux, "cannot be reached at " + at + ": " + text(e))));
   }
 
-  private static void answered(RoutingContext context, MuxView mux, HttpClientResponse answer) {
-    if (answer.statusCode() != OK) {
-      answer
-          .body()
+  private void answered(RoutingContext context, MuxView mux, Ask ask, HttpClientResponse answer) {
+    boolean isDone = answer.statusCode() == OK;
+    Bounded bounded =
+        new Bounded(vertx, answer, isDone ? ask.bytes() : PROBLEM_BYTES, ask.seconds());
+    if (!isDone) {
+      bounded
+          .whole()
           .onSuccess(body -> context.fail(refusal(mux, answer.statusCode(), body)))
           .onFailure(e -> context.fail(unavailable(mux, "did not end its answer: " + text(e))));
       return;
     }
     HttpServerResponse response = context.response();
-    response.setChunked(true).putHeader("Cache-Control", "no-store");
-    Optional.ofNullable(answer.getHeader("Content-Type"))
-        .ifPresent(type -> response.putHeader("Content-Type", type));
+    response
+        .setChunked(true)
+        .putHeader("Cache-Control", "no-store")
+        .putHeader("Content-Type", ask.mediaType());
     response.closeHandler(gone -> answer.request().reset());
-    answer
+    bounded
         .pipeTo(response)
         .onFailure(
             e -> {
+              if (e instanceof Bounded.Exceeded exceeded) {
+                metrics
+                    .counter("fairlead.controller.mux.answers.cut", "reason", exceeded.reason())
+                    .increment();
+                LOG.warn("mux '{}': its answer to {} is cut: {}", mux.id(), ask.path(), text(e));
+              }
               if (!response.closed() && !response.ended()) {
                 response.reset();
               }

@@ -21,6 +21,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
 import org.apache.curator.framework.recipes.cache.CuratorCache;
@@ -236,7 +237,21 @@ public final class MuxWatch implements AutoCloseable {
         words(id, "unreachable", mux.unreachable()),
         Math.max(mux.unreachableMore(), 0),
         Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)),
-        MetricsUrl.of("mux '%s'".formatted(id), mux.metrics()));
+        MetricsUrl.of("mux '%s'".formatted(id), mux.metrics()).filter(url -> isOwn(id, mux, url)));
+  }
+
+  private static boolean isOwn(String id, MuxNode mux, MetricsUrl url) {
+    List<String> addresses =
+        Stream.concat(mux.address().stream(), mux.address6().stream()).toList();
+    boolean isOwn = url.isAt(addresses);
+    if (!isOwn) {
+      LOG.warn(
+          "the node of mux '{}': metrics is {}; allowed: at its own address, {}; it is left out",
+          id,
+          url,
+          String.join(" or ", addresses));
+    }
+    return isOwn;
   }
 
   private static int behindSeconds(String id, JsonNode node) {

@@ -61,6 +61,11 @@ public record Address(long high, long low) {
     return !isNone() && !isLoopback && high >>> 56 != 0xff;
   }
 
+  /** 169.254.0.0/16 or fe80::/10. */
+  public boolean isLinkLocal() {
+    return isIpv4() ? (low >>> 16 & 0xffff) == 0xa9fe : high >>> 54 == 0x3fa;
+  }
+
   /** 4 bytes of an IPv4 address, 16 of an IPv6 one. */
   public byte[] bytes() {
     return isIpv4()

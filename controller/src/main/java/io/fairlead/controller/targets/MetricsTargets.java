@@ -20,7 +20,7 @@ import java.util.function.Supplier;
  * @param controllers ids of those that run, HOSTNAME/HOST:PORT as {@code Main} makes them
  * @param own this controller's URL; others are taken to speak TLS if it does
  * @param muxes as they describe themselves
- * @param probes likewise, by the mux beside them
+ * @param probes likewise, by the mux beside them, whose address they must have
  */
 public record MetricsTargets(
     Supplier<List<String>> controllers,
@@ -47,7 +47,7 @@ public record MetricsTargets(
     static Target of(Part part, String id, MetricsUrl url) {
       Map<String, String> labels = new TreeMap<>();
       labels.put("__scheme__", url.scheme());
-      labels.put("__metrics_path__", url.path());
+      labels.put("__metrics_path__", MetricsUrl.PATH);
       labels.put("instance", id);
       labels.put("part", part.toString());
       return new Target(List.of(url.target()), labels);
@@ -79,7 +79,12 @@ public record MetricsTargets(
 
   private List<Target> probeTargets() {
     List<Target> targets = new ArrayList<>();
-    new TreeMap<>(probes.get()).forEach((id, url) -> targets.add(Target.of(Part.PROBE, id, url)));
+    Map<String, MetricsUrl> urls = probes.get();
+    for (MuxView mux : muxes.get()) {
+      Optional.ofNullable(urls.get(mux.id()))
+          .filter(url -> url.isAt(mux.addresses()))
+          .ifPresent(url -> targets.add(Target.of(Part.PROBE, mux.id(), url)));
+    }
     return targets;
   }
 
@@ -89,9 +94,15 @@ public record MetricsTargets(
         .flatMap(id -> endpoint(id).stream())
         .distinct()
         .sorted(Comparator.naturalOrder())
-        .map(
-            endpoint ->
-                Target.of(Part.CONTROLLER, endpoint, new MetricsUrl(scheme, endpoint, "/metrics")))
+        .map(endpoint -> Target.of(Part.CONTROLLER, endpoint, new MetricsUrl(scheme, endpoint)))
+        .toList();
+  }
+
+  /** The controller that answers: the only target that does not come from ZooKeeper. */
+  List<Target> itself() {
+    return own.get().stream()
+        .map(url -> new MetricsUrl(url.getScheme(), url.getAuthority()))
+        .map(url -> Target.of(Part.CONTROLLER, url.target(), url))
         .toList();
   }
 

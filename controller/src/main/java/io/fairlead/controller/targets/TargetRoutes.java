@@ -6,6 +6,7 @@ import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.targets.MetricsTargets.Part;
 import java.util.Locale;
+import java.util.Optional;
 
 /** For {@code http_sd_configs} of Prometheus. */
 public record TargetRoutes(MetricsTargets targets) implements Resource {
@@ -14,11 +15,14 @@ public record TargetRoutes(MetricsTargets targets) implements Resource {
     routes.controllers(targets::controllerUrls);
     routes.read(
         "listMetricsTargets",
-        request ->
-            Answer.ok(
-                targets.list(
-                    request
-                        .optional("part")
-                        .map(word -> Part.valueOf(word.toUpperCase(Locale.ROOT))))));
+        request -> {
+          Optional<Part> part =
+              request.optional("part").map(word -> Part.valueOf(word.toUpperCase(Locale.ROOT)));
+          if (!routes.tree().isTrusted() && part.equals(Optional.of(Part.CONTROLLER))) {
+            return Answer.ok(targets.itself());
+          }
+          routes.tree().check();
+          return Answer.ok(targets.list(part));
+        });
   }
 }

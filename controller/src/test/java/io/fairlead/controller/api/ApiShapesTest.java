@@ -281,7 +281,7 @@ class ApiShapesTest extends ServedApi {
             Map.of("10.1.0.77", "no_neighbour"),
             4,
             Map.of("web", behind(4), "dns", unsupported("hash: siphash")),
-            Optional.of(new MetricsUrl("https", "[2001:db8::12]:9108", "/metrics"))));
+            Optional.of(new MetricsUrl("https", "[2001:db8::12]:9108"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
     JsonArray ofWeb = expect(200, "GET", "/v1/muxes?service=web", "").array();
     assertThat(ofWeb).hasSize(2);

@@ -59,7 +59,7 @@ class ForwardAccessTest {
   @ParameterizedTest
   @CsvSource({"false, false, true", "false, true, true", "true, false, false", "true, true, true"})
   void aTokenLeavesOnlyIfOnlyControllersCanNameTheLeader(
-      boolean hasTokens, boolean isLeaderTrusted, boolean isForwarded) throws IOException {
+      boolean hasTokens, boolean isTreeProtected, boolean isForwarded) throws IOException {
     MemoryPlane plane = new MemoryPlane();
     plane.follow(URI.create("http://127.0.0.1:" + named.getAddress().getPort()));
     Security security =
@@ -67,7 +67,7 @@ class ForwardAccessTest {
             Optional.empty(),
             Optional.empty(),
             hasTokens ? Optional.of(tokens()) : Optional.empty(),
-            isLeaderTrusted);
+            isTreeProtected);
     try (ApiServer server =
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),

@@ -27,6 +27,16 @@ public final class FakeMux implements AutoCloseable {
    * @param answers by path, without the query; what is not there is answered with 404 and no body
    */
   public FakeMux(Map<String, Says> answers) throws IOException {
+    this(answers, 404, Map.of());
+  }
+
+  /** One that answers all else with 302 and these headers. */
+  public FakeMux(Map<String, Says> answers, Map<String, String> headers) throws IOException {
+    this(answers, 302, headers);
+  }
+
+  private FakeMux(Map<String, Says> answers, int otherwise, Map<String, String> headers)
+      throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext(
         "/",
@@ -34,7 +44,8 @@ public final class FakeMux implements AutoCloseable {
           asked.add(exchange.getRequestURI().toString());
           Says says =
               answers.getOrDefault(
-                  exchange.getRequestURI().getPath(), new Says(404, "text/plain", ""));
+                  exchange.getRequestURI().getPath(), new Says(otherwise, "text/plain", ""));
+          headers.forEach((name, value) -> exchange.getResponseHeaders().add(name, value));
           exchange.getResponseHeaders().add("Content-Type", says.type());
           exchange.sendResponseHeaders(says.status(), 0);
           try (OutputStream out = exchange.getResponseBody()) {
@@ -42,6 +53,23 @@ public final class FakeMux implements AutoCloseable {
           }
         });
     server.start();
+  }
+
+  /** One that never ends an answer of this status. */
+  public static FakeMux endless(int status) throws IOException {
+    FakeMux mux = new FakeMux(Map.of());
+    mux.server.createContext(
+        "/explain",
+        exchange -> {
+          exchange.getResponseHeaders().add("Content-Type", "application/json");
+          exchange.sendResponseHeaders(status, 0);
+          try (OutputStream out = exchange.getResponseBody()) {
+            while (true) {
+              out.write(new byte[1 << 16]);
+            }
+          }
+        });
+    return mux;
   }
 
   /** Paths and queries, in order. */
@@ -52,7 +80,12 @@ public final class FakeMux implements AutoCloseable {
   /** Its node, as if it listened where others reach it. */
   public MuxView node(String id) {
     return Muxes.mux(id, "10.1.0.11", List.of("eth0"), Map.of("web", Muxes.serving(1)))
-        .with(Optional.of(new MetricsUrl("http", target(), "/metrics")));
+        .with(Optional.of(new MetricsUrl("http", target())));
+  }
+
+  /** Where it is. */
+  public String url() {
+    return "http://" + target();
   }
 
   private String target() {

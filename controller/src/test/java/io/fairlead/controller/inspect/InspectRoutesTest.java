@@ -10,6 +10,10 @@ import io.fairlead.controller.inspect.FakeMux.Says;
 import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.secret.SecretFile;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -44,9 +48,67 @@ class InspectRoutesTest extends ServedApi {
       assertThat(sample.status()).isEqualTo(200);
       assertThat(sample.body()).isEqualTo("packets");
       assertThat(sample.header("Cache-Control")).isEqualTo("no-store");
+      assertThat(sample.header("Content-Type")).isEqualTo("application/x-pcapng");
       assertThat(client.get(AT + "sample?service=api").status()).isEqualTo(400);
       assertThat(mux.asked())
           .containsExactly("/sample?service=web&seconds=2&verdict=service%2Cno_backend");
+    }
+  }
+
+  /** A browser must not take what a mux says for a page of the controller. */
+  @ParameterizedTest
+  @CsvSource({
+    "/v1/muxes/mux1/metrics, /metrics, text/plain; version=0.0.4; charset=utf-8",
+    "/v1/services/web/muxes/mux1/explain" + FLOW + ", /explain, application/json",
+    "/v1/services/web/muxes/mux1/sample, /sample, application/x-pcapng",
+  })
+  void theMediaTypeIsOurs(String path, String asked, String mediaType) throws Exception {
+    String page = "<script>fetch('/v1/services')</script>";
+    try (FakeMux mux = new FakeMux(Map.of(asked, new Says(200, "text/html", page)))) {
+      plane.mux(mux.node("mux1"));
+      HttpResponse<String> reply =
+          HttpClient.newHttpClient()
+              .send(
+                  HttpRequest.newBuilder(URI.create(url() + path)).build(),
+                  HttpResponse.BodyHandlers.ofString());
+      assertThat(reply.statusCode()).isEqualTo(200);
+      assertThat(reply.body()).isEqualTo(page);
+      assertThat(reply.headers().allValues("Content-Type")).containsExactly(mediaType);
+      assertThat(reply.headers().allValues("X-Content-Type-Options")).containsExactly("nosniff");
+      assertThat(reply.headers().firstValue("Content-Security-Policy").orElseThrow())
+          .contains("sandbox");
+    }
+  }
+
+  @Test
+  void aRedirectIsNotFollowed() throws IOException {
+    try (FakeMux elsewhere = new FakeMux(Map.of());
+        FakeMux mux = new FakeMux(Map.of(), Map.of("Location", elsewhere.url() + "/metrics"))) {
+      plane.mux(mux.node("mux1"));
+      Reply refused = client.get("/v1/muxes/mux1/metrics");
+      assertThat(refused.status()).isEqualTo(503);
+      assertThat(refused.json().getString("value")).isEqualTo("mux1 answered 302");
+      assertThat(elsewhere.asked()).isEmpty();
+    }
+  }
+
+  /** The mux writes for as long as it is read. */
+  @ParameterizedTest
+  @CsvSource({"200", "404"})
+  void anAnswerWithoutEndIsCut(int status) throws IOException {
+    try (FakeMux mux = FakeMux.endless(status)) {
+      plane.mux(mux.node("mux1"));
+      String path = "/v1/services/web/muxes/mux1/explain" + FLOW;
+      if (status == 200) {
+        assertThatThrownBy(() -> client.get(path)).hasRootCauseInstanceOf(IOException.class);
+        assertThat(client.get("/metrics").body())
+            .contains("fairlead_controller_mux_answers_cut_total{reason=\"bytes\"} 1");
+      } else {
+        Reply refused = client.get(path);
+        assertThat(refused.status()).isEqualTo(503);
+        assertThat(refused.json().getString("value"))
+            .contains("did not end its answer: it has more than 65536 bytes");
+      }
     }
   }
 
@@ -105,7 +167,11 @@ class InspectRoutesTest extends ServedApi {
     Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
     Optional<SecretFile> file = Optional.of(new SecretFile("--muxes-token", path));
     if (isTaken.equals("yes")) {
-      assertThat(new MuxAccess(file, Optional.empty()).bearer()).contains(text);
+      Optional<Path> ca = Optional.of(Files.writeString(folder.resolve("ca.pem"), ""));
+      assertThat(new MuxAccess(file, ca).bearer()).contains(text);
+      assertThatThrownBy(() -> new MuxAccess(file, Optional.empty()))
+          .hasMessageContaining("--muxes-token is given without --muxes-ca")
+          .hasMessageContaining("allowed: both, --muxes-ca alone, or none");
     } else {
       assertThatThrownBy(() -> new MuxAccess(file, Optional.empty()))
           .hasMessageContaining("--muxes-token")

@@ -93,7 +93,7 @@ class MuxWatchTest {
                 Map.of(
                     "web", Muxes.behind(12),
                     "dns", Muxes.unsupported("hash")),
-                Optional.of(new MetricsUrl("https", "[2001:db8::11]:9108", "/metrics"))),
+                Optional.of(new MetricsUrl("https", "[2001:db8::11]:9108"))),
             new MuxView(
                 "z",
                 "c",

@@ -48,7 +48,11 @@ class MetricsTargetsTest {
                     mux("mux1", "10.1.0.11", List.of(), Map.of()),
                     mux("mux2", "10.1.0.12", List.of(), Map.of())
                         .with(url("https://10.1.0.12:9108/metrics"))),
-            () -> Map.of("mux2", url("http://[fd00::12]:9109/metrics").orElseThrow()));
+            () ->
+                Map.of(
+                    "mux1", url("http://10.1.0.12:9109/metrics").orElseThrow(),
+                    "mux2", url("http://10.1.0.12:9109/metrics").orElseThrow(),
+                    "gone", url("http://10.1.0.13:9109/metrics").orElseThrow()));
     assertThat(targets.list(Optional.empty()))
         .extracting(Target::toString)
         .containsExactly(
@@ -58,7 +62,7 @@ class MetricsTargetsTest {
                 + " __scheme__=https, instance=c1:8080, part=controller}]",
             "Target[targets=[10.1.0.12:9108], labels={__metrics_path__=/metrics,"
                 + " __scheme__=https, instance=mux2, part=mux}]",
-            "Target[targets=[[fd00::12]:9109], labels={__metrics_path__=/metrics,"
+            "Target[targets=[10.1.0.12:9109], labels={__metrics_path__=/metrics,"
                 + " __scheme__=http, instance=mux2, part=probe}]");
     assertThat(targets.list(Optional.of(Part.PROBE))).hasSize(1);
   }
@@ -85,6 +89,9 @@ class MetricsTargetsTest {
         "ftp://10.1.0.12:9108/metrics",
         "http://10.1.0.12/metrics",
         "http://10.1.0.12:9108",
+        "http://10.1.0.12:9108/",
+        "http://10.1.0.12:9108/metrics/../x",
+        "http://10.1.0.12:9108/metrics?x",
         "http://10.1.0.12:9108/a b",
         "http://user@10.1.0.12:9108/metrics",
         "http://fd00::12:9108/metrics"
@@ -93,12 +100,46 @@ class MetricsTargetsTest {
     assertThat(url(text)).isEmpty();
   }
 
+  /** Only at an address that the mux has, as written there or not, and that others can reach. */
+  @ParameterizedTest
+  @CsvSource({
+    "http://10.1.0.12:9108/metrics, true",
+    "https://[fd00::12]:9108/metrics, true",
+    "http://[fd00:0:0::12]:9108/metrics, true",
+    "http://10.1.0.13:9108/metrics, false",
+    "http://10.1.0.1:9108/metrics, false",
+    "http://mux2:9108/metrics, false",
+    "http://10.1.0.12.example:9108/metrics, false",
+    "http://0x0a01000c:9108/metrics, false",
+    "http://167837708:9108/metrics, false",
+    "http://010.1.0.12:9108/metrics, false",
+    "http://[::ffff:10.1.0.12]:9108/metrics, false",
+    "http://127.0.0.1:9108/metrics, false",
+    "http://[::1]:9108/metrics, false",
+    "http://0.0.0.0:9108/metrics, false",
+    "http://169.254.169.254:80/metrics, false",
+    "http://[fe80::1]:9108/metrics, false"
+  })
+  void aMuxIsReadAtItsOwnAddress(String text, boolean isAt) {
+    List<String> own =
+        List.of(
+            "10.1.0.12",
+            "FD00::12",
+            "mux2",
+            "127.0.0.1",
+            "::1",
+            "0.0.0.0",
+            "169.254.169.254",
+            "fe80::1");
+    assertThat(url(text).orElseThrow().isAt(own)).isEqualTo(isAt);
+  }
+
   /** The rest of the node counts. */
   @Test
   void aProbeSaysWhereItsMetricsAre() throws IOException {
     String node = "{\"format\":1,\"id\":\"mux1\",\"services\":{},\"metrics\":%s}";
     assertThat(probe(node.formatted("\"http://10.1.0.11:9109/metrics\"")).metrics())
-        .contains(new MetricsUrl("http", "10.1.0.11:9109", "/metrics"));
+        .contains(new MetricsUrl("http", "10.1.0.11:9109"));
     for (String odd : List.of("null", "3", "[]", "\"x\"")) {
       assertThat(probe(node.formatted(odd)).metrics()).as(odd).isEmpty();
     }
