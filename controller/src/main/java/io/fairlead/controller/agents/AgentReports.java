@@ -35,6 +35,11 @@ public final class AgentReports implements LiveConnections {
   /** Boots of one server that are remembered, so that a late report of one changes nothing. */
   private static final int FORMER_BOOTS = 16;
 
+  /** What is asked where only the answer's moment matters: any bucket will do. */
+  private static final BitSet DATED = BitSet.valueOf(new long[] {1});
+
+  private static final String DATED_ENCODED = BucketSetCodec.encode(DATED);
+
   /** Where a backend is now. */
   public interface Directory {
     Optional<Standing> find(String service, int backend);
@@ -111,7 +116,8 @@ public final class AgentReports implements LiveConnections {
   /** A decoded answer; {@code index} of its service in the report. */
   private record Answer(int index, Set<String> questions, long connections, BitSet buckets) {}
 
-  private record Entry(int service, Heard heard, Optional<Answer> answer) {}
+  /** {@code asked} is when, by the clock, if all questions of the answer are open. */
+  private record Entry(int service, Heard heard, Optional<Answer> answer, Optional<Long> asked) {}
 
   /** {@code service} is the id; the counts go on when the server's services change. */
   private record Counted(int service, Offers offers) {}
@@ -128,6 +134,10 @@ public final class AgentReports implements LiveConnections {
   private final LongSupplier random;
   private final Map<Address, Agent> agents = new HashMap<>();
   private final Map<Backend, Question> questions = new HashMap<>();
+
+  /** Of watched backends that are asked nothing else: another one with each answer. */
+  private final Map<Backend, Question> dates = new HashMap<>();
+
   private final Map<Backend, Long> watched = new HashMap<>();
   private long term;
   private long lastQuestion;
@@ -147,6 +157,7 @@ public final class AgentReports implements LiveConnections {
   public synchronized void forget() {
     agents.clear();
     questions.clear();
+    dates.clear();
     watched.clear();
     term = random.getAsLong() >>> 16;
     lastQuestion = 0;
@@ -158,6 +169,7 @@ public final class AgentReports implements LiveConnections {
     questions.keySet().removeIf(backend -> !services.contains(backend.service()));
     long now = nanos.getAsLong();
     watched.values().removeIf(since -> now - since >= WATCH.toNanos());
+    dates.keySet().retainAll(watched.keySet());
   }
 
   /**
@@ -185,25 +197,29 @@ public final class AgentReports implements LiveConnections {
     }
     synchronized (this) {
       long now = nanos.getAsLong();
+      Map<String, Long> asked = new HashMap<>();
       for (Map.Entry<String, Answer> answer : answers.entrySet()) {
-        check(byName.get(answer.getKey()), answer.getValue());
+        check(byName.get(answer.getKey()), answer.getValue())
+            .ifPresent(at -> asked.put(answer.getKey(), at));
       }
       boolean isNew = addresses.stream().allMatch(address -> isNewer(report, agents.get(address)));
       if (isNew) {
         for (Address address : addresses) {
-          agents.put(address, agent(report, agents.get(address), isCurrent, byName, answers));
+          agents.put(
+              address, agent(report, agents.get(address), isCurrent, byName, answers, asked));
         }
       }
       boolean isHurried = !isCurrent;
-      List<Report.Question> asked = new ArrayList<>();
+      List<Report.Question> further = new ArrayList<>();
       for (Place place : places) {
+        place.backends().forEach(id -> date(place, id, isNew ? answers : Map.of(), now));
         List<Question> open = open(place);
         if (!open.isEmpty()) {
-          asked.add(question(place, open, Optional.ofNullable(answers.get(place.service()))));
+          further.add(question(place, open, Optional.ofNullable(answers.get(place.service()))));
         }
         isHurried |= !open.isEmpty() || isWatched(place, now) || place.config().wantsLoads();
       }
-      return new Outcome(isNew, isHurried ? HURRY_SECONDS : CALM_SECONDS, asked);
+      return new Outcome(isNew, isHurried ? HURRY_SECONDS : CALM_SECONDS, further);
     }
   }
 
@@ -217,7 +233,11 @@ public final class AgentReports implements LiveConnections {
           .map(
               found -> {
                 Report.Service report = found.entry().heard().report();
-                return new Count(report.established(), report.halfOpen(), found.age());
+                return new Count(
+                    report.established(),
+                    report.halfOpen(),
+                    found.age(),
+                    found.entry().asked().map(at -> Duration.ofNanos(now - at)));
               });
     }
   }
@@ -254,9 +274,32 @@ public final class AgentReports implements LiveConnections {
       if (before != null && before.service() == id && before.buckets().equals(copy)) {
         return Optional.of(before.name());
       }
-      String name = "%012x-%d".formatted(term, ++lastQuestion);
-      questions.put(of, new Question(name, id, copy, encoded, nanos.getAsLong()));
-      return Optional.of(name);
+      Question question = new Question(nextName(), id, copy, encoded, nanos.getAsLong());
+      questions.put(of, question);
+      return Optional.of(question.name());
+    }
+  }
+
+  private String nextName() {
+    return "%012x-%d".formatted(term, ++lastQuestion);
+  }
+
+  /**
+   * Asks a watched backend something, so that its next report says by the question's name when it
+   * was written at the earliest.
+   */
+  private void date(Place place, int id, Map<String, Answer> answers, long now) {
+    Backend backend = new Backend(place.service(), id);
+    if (!isWatched(backend, now) || questions.containsKey(backend)) {
+      dates.remove(backend);
+      return;
+    }
+    Question last = dates.get(backend);
+    Answer answer = answers.get(place.service());
+    if (last == null
+        || last.service() != place.id()
+        || (answer != null && answer.questions().contains(last.name()))) {
+      dates.put(backend, new Question(nextName(), place.id(), DATED, DATED_ENCODED, now));
     }
   }
 
@@ -367,7 +410,8 @@ public final class AgentReports implements LiveConnections {
       Agent last,
       boolean isCurrent,
       Map<String, Place> places,
-      Map<String, Answer> answers) {
+      Map<String, Answer> answers,
+      Map<String, Long> asked) {
     long now = nanos.getAsLong();
     boolean isSameBoot = last != null && last.report().boot().equals(report.boot());
     List<String> former = last == null ? List.of() : last.formerBoots();
@@ -388,7 +432,8 @@ public final class AgentReports implements LiveConnections {
             new Entry(
                 place.id(),
                 new Heard(service, interval, counts.get(service.name()).offers()),
-                Optional.ofNullable(answers.get(service.name()))));
+                Optional.ofNullable(answers.get(service.name())),
+                Optional.ofNullable(asked.get(service.name()))));
       }
     }
     return new Agent(report, now, former, services, counts);
@@ -440,12 +485,16 @@ public final class AgentReports implements LiveConnections {
     }
   }
 
-  /** An answer to questions that are all open has only buckets of these. */
-  private void check(Place place, Answer answer) {
+  /**
+   * An answer to questions that are all open has only buckets of these.
+   *
+   * @return when the latest of them was asked, by the clock
+   */
+  private Optional<Long> check(Place place, Answer answer) {
     List<Question> asked =
         open(place).stream().filter(each -> answer.questions().contains(each.name())).toList();
     if (asked.size() < answer.questions().size()) {
-      return; // a question that was replaced meanwhile: not used
+      return Optional.empty(); // a question that was replaced meanwhile: not used
     }
     BitSet foreign = (BitSet) answer.buckets().clone();
     asked.forEach(question -> foreign.andNot(question.buckets()));
@@ -455,6 +504,7 @@ public final class AgentReports implements LiveConnections {
           "bucket " + foreign.nextSetBit(0),
           "buckets of the question");
     }
+    return asked.stream().map(Question::asked).max(Long::compare);
   }
 
   private static String field(int index) {
@@ -468,7 +518,8 @@ public final class AgentReports implements LiveConnections {
   private List<Question> open(Place place) {
     List<Question> open = new ArrayList<>();
     for (int backend : place.backends()) {
-      Question question = questions.get(new Backend(place.service(), backend));
+      Backend of = new Backend(place.service(), backend);
+      Question question = questions.getOrDefault(of, dates.get(of));
       if (question != null && question.service() == place.id()) {
         open.add(question);
       }
@@ -478,8 +529,12 @@ public final class AgentReports implements LiveConnections {
 
   private boolean isWatched(Place place, long now) {
     return place.backends().stream()
-        .map(backend -> watched.get(new Backend(place.service(), backend)))
-        .anyMatch(since -> since != null && now - since < WATCH.toNanos());
+        .anyMatch(backend -> isWatched(new Backend(place.service(), backend), now));
+  }
+
+  private boolean isWatched(Backend backend, long now) {
+    Long since = watched.get(backend);
+    return since != null && now - since < WATCH.toNanos();
   }
 
   /** One question for all backends of a service that a server is; mostly there is one. */

@@ -21,9 +21,11 @@ public interface LiveConnections {
   /**
    * @param established TCP connections, MPTCP subflows counted one by one
    * @param halfOpen those that have not completed the handshake
-   * @param age of the report
+   * @param age of the report, since it was received
+   * @param asked how long ago the question was asked that it answers, for backends that are {@link
+   *     #watch}ed: the agent looked later than that, however long its report was under way
    */
-  record Count(long established, long halfOpen, Duration age) {
+  record Count(long established, long halfOpen, Duration age, Optional<Duration> asked) {
     public boolean isNone() {
       return all() == 0;
     }
@@ -72,6 +74,9 @@ public interface LiveConnections {
   /** The answer to the backend's current question, empty if there is none yet. */
   Optional<Occupied> occupied(String service, int backend);
 
-  /** Wants reports of the backend every second instead of every ten, for {@link #WATCH}. */
+  /**
+   * Wants reports of the backend every second instead of every ten, for {@link #WATCH}, and each of
+   * them to answer a question, by which its moment is known.
+   */
   void watch(String service, int backend);
 }

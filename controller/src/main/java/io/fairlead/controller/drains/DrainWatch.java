@@ -30,9 +30,10 @@ import java.util.function.LongSupplier;
  * leader; what a drain is and when its deadline passes is in the image, so that a new leader ends
  * it at the same second.
  *
- * <p>A backend is empty if a report says so that came at least {@link #MARGIN} after the generation
- * of the drain was settled ({@link SettledMoves}): every mux has applied it, or has withdrawn,
- * those that are cut off from ZooKeeper included. Before that a mux may send it a new connection.
+ * <p>A backend is empty if a report says so that answers what was asked at least {@link #MARGIN}
+ * after the generation of the drain was settled ({@link SettledMoves}): every mux has applied it,
+ * or has withdrawn, those that are cut off from ZooKeeper included. Before that a mux may send it a
+ * new connection. When a report came says nothing: it may have been under way for long.
  *
  * <p>Nor is a backend done while packets of older connections reach earlier owners by it ({@link
  * Links}).
@@ -185,9 +186,11 @@ public final class DrainWatch {
       }
     }
     track.passing = count.get().isNone() ? Links.count(image, id, seconds) : 0;
+    Optional<Long> asked = count.get().asked().map(age -> now - age.toNanos());
     return count.get().isNone()
         && track.passing == 0
-        && track.settledAt.filter(at -> heard - at >= MARGIN.toNanos()).isPresent();
+        && track.settledAt.isPresent()
+        && asked.filter(at -> at - track.settledAt.get() >= MARGIN.toNanos()).isPresent();
   }
 
   /** How far a drain is. */

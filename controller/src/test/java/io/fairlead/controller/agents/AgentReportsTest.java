@@ -127,7 +127,7 @@ class AgentReportsTest {
     accept(report(BOOT, 1, web(812, null)));
     pass(30);
     assertThat(reports.connections("web", 7).orElseThrow())
-        .isEqualTo(new LiveConnections.Count(812, 3, Duration.ofSeconds(30)));
+        .isEqualTo(new LiveConnections.Count(812, 3, Duration.ofSeconds(30), Optional.empty()));
     now++;
     assertThat(reports.connections("web", 7)).isEmpty();
     assertThat(reports.seen("web", backends.get(7)).orElseThrow().isSilent()).isTrue();
@@ -249,6 +249,57 @@ class AgentReportsTest {
     assertThat(accept(report(BOOT, 1, web(9, null))).nextSeconds()).isEqualTo(1);
     pass(30);
     assertThat(accept(report(BOOT, 2, web(9, null))).nextSeconds()).isEqualTo(10);
+  }
+
+  private Optional<Duration> asked() {
+    return reports.connections("web", 7).orElseThrow().asked();
+  }
+
+  /** By the question that it answers, of which there is another one after each answer. */
+  @Test
+  void aWatchedBackendsReportsHaveADate() {
+    reports.watch("web", 7);
+    Report.Question first = accept(report(BOOT, 1, web(9, null))).questions().get(0);
+    assertThat(asked()).isEmpty();
+    pass(5);
+    assertThat(accept(report(BOOT, 2, web(9, null))).questions()).containsExactly(first);
+    assertThat(asked()).as("no answer").isEmpty();
+    pass(2);
+    Report.Question second =
+        accept(report(BOOT, 3, web(9, answer(first.question(), 0)))).questions().get(0);
+    assertThat(second.question()).isNotEqualTo(first.question());
+    assertThat(second.buckets()).isPresent();
+    assertThat(asked()).contains(Duration.ofSeconds(7));
+    pass(20);
+    assertThat(accept(report(BOOT, 3, web(9, answer(second.question())))).questions())
+        .as("repeated")
+        .containsExactly(new Report.Question("web", second.question(), Optional.empty()));
+    assertThat(asked()).contains(Duration.ofSeconds(27));
+    accept(report(BOOT, 4, web(9, answer(first.question()))));
+    assertThat(asked()).as("of a question before").isEmpty();
+    pass(3);
+    assertThat(accept(report(BOOT, 5, web(9, answer(second.question())))).questions())
+        .as("watched no more")
+        .isEmpty();
+    assertThat(asked()).contains(Duration.ofSeconds(23));
+  }
+
+  /** A hold's question goes first, and dates reports as well. */
+  @Test
+  void aWatchedBackendHasOneQuestion() {
+    reports.watch("web", 7);
+    accept(report(BOOT, 1, web(9, null)));
+    String question = reports.ask("web", 7, set(1, 2)).orElseThrow();
+    assertThat(accept(report(BOOT, 2, web(9, null))).questions())
+        .containsExactly(new Report.Question("web", question, Optional.of("AQI=")));
+    pass(4);
+    assertThat(accept(report(BOOT, 3, web(9, answer(question)))).questions())
+        .containsExactly(new Report.Question("web", question, Optional.empty()));
+    assertThat(asked()).contains(Duration.ofSeconds(4));
+    reports.ask("web", 7, set());
+    assertThat(accept(report(BOOT, 4, web(9, null))).questions())
+        .singleElement()
+        .satisfies(asked -> assertThat(asked.question()).isNotEqualTo(question));
   }
 
   @Test

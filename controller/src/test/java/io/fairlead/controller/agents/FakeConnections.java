@@ -72,7 +72,12 @@ public final class FakeConnections implements LiveConnections {
   @Override
   public synchronized Optional<Count> connections(String service, int backend) {
     return heard.contains(backend)
-        ? Optional.of(new Count(connections.get(backend).cardinality(), 0, Duration.ZERO))
+        ? Optional.of(
+            new Count(
+                connections.get(backend).cardinality(),
+                0,
+                Duration.ZERO,
+                Optional.of(Duration.ZERO)))
         : Optional.empty();
   }
 

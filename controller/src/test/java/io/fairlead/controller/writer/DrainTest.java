@@ -68,7 +68,11 @@ class DrainTest {
             @Override
             public Optional<Count> connections(String service, int backend) {
               return Optional.ofNullable(connections.get(backend))
-                  .map(count -> new Count(count, 0, Duration.ofSeconds(now - reportedAt)));
+                  .map(
+                      count -> {
+                        Duration age = Duration.ofSeconds(now - reportedAt);
+                        return new Count(count, 0, age, Optional.of(age));
+                      });
             }
 
             @Override
