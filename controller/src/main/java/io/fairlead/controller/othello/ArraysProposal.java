@@ -69,6 +69,9 @@ record ArraysProposal(
     for (Map.Entry<Integer, Integer> entry : kept.buckets().entrySet()) {
       int id = entry.getKey();
       int bucket = entry.getValue();
+      if (!image.pool().containsKey(id)) {
+        continue; // its connections are found by the arrays before, and by the next look
+      }
       boolean isSame =
           ring.current(bucket) == before.current(bucket)
               && ring.previous(bucket) == before.previous(bucket)
@@ -78,7 +81,7 @@ record ArraysProposal(
               && before.isMoved(bucket, seconds, looked.config().windowSeconds());
       if (isSame) {
         still.put(id, bucket);
-      } else if (!wasNamed && image.pool().containsKey(id)) {
+      } else if (!wasNamed) {
         return Optional.empty();
       }
     }

@@ -5,8 +5,10 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.steering.othello.ServerBuckets;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.IntUnaryOperator;
@@ -65,6 +67,13 @@ record KeptBuckets(Map<Integer, Integer> buckets) {
       }
     }
     return new KeptBuckets(kept);
+  }
+
+  /** The codes of connections of these and of removed backends. */
+  ServerBuckets servers(Ring ring, Map<Integer, BitSet> removed) {
+    Map<Integer, BitSet> chained = new HashMap<>(removed);
+    buckets.forEach((id, bucket) -> chained.computeIfAbsent(id, any -> new BitSet()).set(bucket));
+    return ServerBuckets.of(ring, chained);
   }
 
   /**

@@ -36,11 +36,16 @@ final class KnownConnections {
     return claims.disputed();
   }
 
-  /** The codes that such connections must have. */
-  Pins pins(ServiceImage image, Optional<CommittedArrays> arrays, long now) {
+  /**
+   * The codes that such connections must have.
+   *
+   * @param owners who may have connections
+   */
+  Pins pins(ServiceImage image, Set<Integer> owners, Optional<CommittedArrays> arrays, long now) {
     return claims.pins(
         new SharedBuckets(
             image,
+            owners,
             CommittedArrays.codes(arrays, image.ring().buckets()),
             arrays.flatMap(CommittedArrays::codesBefore),
             now));

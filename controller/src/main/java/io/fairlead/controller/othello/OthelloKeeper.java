@@ -7,7 +7,6 @@ import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Othello;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.muxes.SettledMoves.Wait;
 import io.fairlead.controller.othello.Decision.Situation;
@@ -24,11 +23,12 @@ import io.fairlead.controller.steering.othello.Pins;
 import io.fairlead.controller.steering.othello.ServerBuckets;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.StoreException;
-import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -70,6 +70,7 @@ final class OthelloKeeper {
   private boolean isLoaded;
   private KnownConnections known;
   private final UnreportedMoves unreported;
+  private final RemovedBackends removed = new RemovedBackends();
 
   /** When this leader committed the newest arrays, by the clock; a spacing ago if it did not. */
   private long committedAt;
@@ -95,7 +96,13 @@ final class OthelloKeeper {
 
   /** Which connections are where they do not belong, by one look at all of them. */
   private record Look(
-      long at, long took, Misfits misfits, int homeless, ServiceImage image, long changes) {
+      long at,
+      long took,
+      Misfits misfits,
+      int homeless,
+      ServiceImage image,
+      Set<Integer> owners,
+      long changes) {
     int fixable() {
       return misfits.count() - homeless;
     }
@@ -248,16 +255,19 @@ final class OthelloKeeper {
     knownSize = known.map().size();
     long seconds = around.seconds().getAsLong();
     KeptBuckets kept = KeptBuckets.of(image, id -> known.map().size(id), seconds);
-    ServerBuckets buckets = ServerBuckets.of(image.ring(), kept.buckets());
-    Look seen = seen(image, buckets, now);
+    RemovedBackends.Reached gone = removed.see(image, seconds);
+    ServerBuckets buckets = kept.servers(image.ring(), gone.buckets());
+    Set<Integer> owners = new TreeSet<>(image.pool().keySet());
+    owners.addAll(gone.buckets().keySet());
+    Look seen = seen(image, owners, buckets, now);
     SettledMoves moves = around.settled().see(image, seconds);
     List<Wait> waits = waits(moves, now);
     List<String> muxes = waits.stream().flatMap(wait -> wait.mux().stream()).toList();
-    List<Integer> incomplete = missing(image, OptionalLong.empty());
+    List<Integer> incomplete = missing(owners, OptionalLong.empty());
     List<Integer> late =
         waits.isEmpty()
             ? missing(
-                image,
+                owners,
                 OptionalLong.of(
                     Math.max(
                         settledAt + seconds(othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS),
@@ -289,7 +299,8 @@ final class OthelloKeeper {
     BitSet needed = (BitSet) seen.misfits().buckets().clone();
     needed.or(
         unreported.buckets(image, seconds, (id, at) -> isAwaited(id, moves.settled(at), othello)));
-    return act(image, buckets, kept, needed, decision, Math.min(0, spacing));
+    needed.or(gone.early());
+    return act(image, owners, buckets, kept, needed, decision, Math.min(0, spacing));
   }
 
   /** Whether the backend has yet to report all that was open at this Unix second. */
@@ -302,9 +313,12 @@ final class OthelloKeeper {
         held.latest().isPresent());
   }
 
-  private Look seen(ServiceImage image, ServerBuckets buckets, long now) {
+  private Look seen(ServiceImage image, Set<Integer> owners, ServerBuckets buckets, long now) {
     boolean isSame =
-        last.isPresent() && last.get().image() == image && last.get().changes() == known.changes();
+        last.isPresent()
+            && last.get().image() == image
+            && last.get().owners().equals(owners)
+            && last.get().changes() == known.changes();
     long pause = seconds(image.config().windowSeconds()) / 6; // moves are renewed twice as rarely
     boolean isEarly =
         last.isPresent() && now - last.get().at() < Math.min(pause, LOOK_SHARE * last.get().took());
@@ -312,14 +326,21 @@ final class OthelloKeeper {
       return last.get();
     }
     long start = System.nanoTime();
-    Misfits misfits = misfits(image, buckets);
-    int homeless = known.homeless(buckets);
-    Look look = new Look(now, System.nanoTime() - start, misfits, homeless, image, known.changes());
+    Misfits misfits = misfits(image, owners, buckets);
+    Look look =
+        new Look(
+            now,
+            System.nanoTime() - start,
+            misfits,
+            known.homeless(buckets),
+            image,
+            owners,
+            known.changes());
     last = Optional.of(look);
     return look;
   }
 
-  private Misfits misfits(ServiceImage image, ServerBuckets buckets) {
+  private Misfits misfits(ServiceImage image, Set<Integer> owners, ServerBuckets buckets) {
     BitSet all = new BitSet();
     if (held.isUnknown()) { // any bucket may be that of a known connection
       all.set(0, buckets.buckets());
@@ -327,13 +348,18 @@ final class OthelloKeeper {
     }
     image.pool().keySet().forEach(all::set);
     return NextArrays.misfits(
-        known.map(), held.codes(buckets.buckets()), held.codesBefore(), buckets, pins(image), all);
+        known.map(),
+        held.codes(buckets.buckets()),
+        held.codesBefore(),
+        buckets,
+        pins(image, owners),
+        all);
   }
 
-  private Pins pins(ServiceImage image) {
+  private Pins pins(ServiceImage image, Set<Integer> owners) {
     return held.isLost()
         ? Pins.NONE
-        : known.pins(image, held.arrays(), around.seconds().getAsLong());
+        : known.pins(image, owners, held.arrays(), around.seconds().getAsLong());
   }
 
   /** What the newest arrays wait for; notes when that is over. */
@@ -366,14 +392,8 @@ final class OthelloKeeper {
   }
 
   /** Backends that may have connections and have not reported so far. */
-  private List<Integer> missing(ServiceImage image, OptionalLong since) {
-    List<Integer> missing = new ArrayList<>();
-    for (Member member : image.pool().values()) {
-      if (memories.state(member.id(), since) != State.REPORTED) {
-        missing.add(member.id());
-      }
-    }
-    return missing;
+  private List<Integer> missing(Set<Integer> owners, OptionalLong since) {
+    return owners.stream().filter(id -> memories.state(id, since) != State.REPORTED).toList();
   }
 
   private static long seconds(long seconds) {
@@ -383,6 +403,7 @@ final class OthelloKeeper {
   /** Returns whether a commit is under way; {@code spacing} is 0 or below, how long it is over. */
   private boolean act(
       ServiceImage image,
+      Set<Integer> owners,
       ServerBuckets buckets,
       KeptBuckets kept,
       BitSet needed,
@@ -392,7 +413,7 @@ final class OthelloKeeper {
     Optional<WrittenAhead> ahead = Optional.empty();
     if (decision.step() == Step.BUILD) {
       long start = System.nanoTime();
-      CommittedArrays.Next built = next(image, buckets);
+      CommittedArrays.Next built = next(image, owners, buckets);
       buildNanos = System.nanoTime() - start;
       long allowedAt = around.nanos().getAsLong() + spacing;
       lagFrom = OptionalLong.of(Math.max(allowedAt, neededAt.orElse(allowedAt)));
@@ -421,9 +442,10 @@ final class OthelloKeeper {
     return true;
   }
 
-  private CommittedArrays.Next next(ServiceImage image, ServerBuckets buckets) {
+  private CommittedArrays.Next next(
+      ServiceImage image, Set<Integer> owners, ServerBuckets buckets) {
     int service = image.config().id();
-    OthelloArrays built = build(image.ring().generation() + 1, buckets, pins(image));
+    OthelloArrays built = build(image.ring().generation() + 1, buckets, pins(image, owners));
     return held.isUnknown()
         ? CommittedArrays.afterLost(service, held.latest().orElseThrow(), built)
         : CommittedArrays.next(service, held.arrays(), built);

@@ -5,6 +5,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.steering.othello.Claims;
 import io.fairlead.controller.steering.othello.Pins.Pin;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongToIntFunction;
 
 /**
@@ -15,18 +16,23 @@ import java.util.function.LongToIntFunction;
  * <p>A server that got the bucket after another had claimed the connection as its owner is wrong:
  * that one would have said that the connection had ended. Arrays need not keep it for both.
  *
+ * @param owners who may have connections
  * @param newest gives packets their first bucket
  * @param before gives them their second one; empty once settled
  * @param now Unix seconds
  */
 record SharedBuckets(
-    ServiceImage image, LongToIntFunction newest, Optional<LongToIntFunction> before, long now)
+    ServiceImage image,
+    Set<Integer> owners,
+    LongToIntFunction newest,
+    Optional<LongToIntFunction> before,
+    long now)
     implements Claims.Shared {
 
   @Override
   public Optional<Pin> pin(long key, int holder, boolean isFirm, int claimant) {
-    if (!image.pool().containsKey(claimant)) {
-      return Optional.empty(); // as with UnreportedMoves
+    if (!owners.contains(claimant)) {
+      return Optional.empty();
     }
     int first = newest.applyAsInt(key);
     int second = before.isPresent() ? before.get().applyAsInt(key) : first;

@@ -47,7 +47,7 @@ final class UnreportedMoves {
 
   /**
    * The buckets of such moves. Of backends that are not in the pool there are none: their
-   * connections end with the window.
+   * connections end with the window of the removal ({@link RemovedBackends}).
    *
    * @param now Unix seconds
    */

@@ -96,7 +96,7 @@ class ArraysProposalTest {
 
   private static Optional<CommittedArrays.Next> built(ServiceImage image) {
     OthelloMap map = OthelloMap.sized(Hash.SIPHASH, 7, 100);
-    ServerBuckets buckets = ServerBuckets.of(image.ring(), KEPT.buckets());
+    ServerBuckets buckets = KEPT.servers(image.ring(), Map.of());
     long generation = image.ring().generation() + 1;
     return Optional.of(
         CommittedArrays.next(

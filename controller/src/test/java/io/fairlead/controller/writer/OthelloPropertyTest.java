@@ -24,6 +24,7 @@ import net.jqwik.api.Property;
  * at every moment a packet of each reaches the backend that has it, by its first or second bucket
  * and the owners that an open window names. Agents report, answers get lost, leaders change, and a
  * mux loses its session with ZooKeeper now and then: it goes on by what it has until it withdraws.
+ * Servers are removed and added again; those that are removed live, and have the window.
  */
 class OthelloPropertyTest {
   private static final int BACKENDS = 6;
@@ -32,10 +33,14 @@ class OthelloPropertyTest {
   /** Seconds for which the mux without a session opens connections by what it has. */
   private static final int BEHIND = OthelloService.BEHIND;
 
+  private static final int WINDOW = OthelloService.WINDOW;
   private static final int STEPS = 240;
 
-  /** The backend whose agent may lie. */
+  /** The backend whose agent may lie; it stays. */
   private static final int LIAR = 2;
+
+  /** A backend that was removed, and when; its connections end a window later. */
+  private record Removed(int id, long at) {}
 
   @Property(tries = 2)
   void everyConnectionIsReachedAtEveryMoment(@ForAll long seed) throws Exception {
@@ -68,6 +73,7 @@ class OthelloPropertyTest {
       int silence = 0;
       int silent = 0;
       int lie = 0;
+      Optional<Removed> removed = Optional.empty();
       for (int step = 0; step < STEPS; step++) {
         service.pass(STEP_SECONDS);
         if (isAbsent ? random.nextInt(8) == 0 : random.nextInt(40) == 0) {
@@ -93,7 +99,14 @@ class OthelloPropertyTest {
         }
         if (pause-- == 0) {
           pause = 4 + random.nextInt(20);
-          changed += change(service, rolling(service, turns++)) ? 1 : 0;
+          List<Change> next = rolling(service, turns++, removed);
+          if (change(service, next)) {
+            changed++;
+            removed = removed(service, next, removed);
+          }
+        }
+        if (removed.isPresent() && service.seconds() >= removed.get().at() + WINDOW) {
+          service.agent(removed.get().id()).open.clear();
         }
         // without arrays a leader gives up an agent that it never heard
         if (random.nextInt(150) == 0 && (silence == 0 || service.committed().isPresent())) {
@@ -164,15 +177,46 @@ class OthelloPropertyTest {
                 new long[0]));
   }
 
-  /** Drains one after another, the next one when it has got the most: buckets move on and on. */
-  private static List<Change> rolling(OthelloService service, int turn) {
+  /**
+   * Drains one after another, the next one when it has got the most: buckets move on and on. Some
+   * are removed now and then, one at a time.
+   */
+  private static List<Change> rolling(OthelloService service, int turn, Optional<Removed> removed) {
     List<Change> changes = new ArrayList<>();
+    int leaves =
+        removed.isEmpty() && service.random.nextInt(4) == 0
+            ? LIAR + 1 + service.random.nextInt(BACKENDS - LIAR)
+            : 0;
+    boolean returns = service.random.nextInt(3) == 0;
     for (int id = 1; id <= BACKENDS; id++) {
+      if (removed.isPresent() && removed.get().id() == id) {
+        if (returns) {
+          changes.add(Requests.add(id));
+        }
+        continue;
+      }
+      if (id == leaves) {
+        changes.add(Requests.remove(id));
+        continue;
+      }
       int place = Math.floorMod(id - turn, BACKENDS);
       int weight = place == 0 ? 0 : place == 1 ? 200 : 50 + service.random.nextInt(100);
       changes.add(Requests.weight(id, weight));
     }
     return changes;
+  }
+
+  private static Optional<Removed> removed(
+      OthelloService service, List<Change> done, Optional<Removed> before) {
+    Optional<Removed> removed = before;
+    for (Change change : done) {
+      if (change instanceof Change.Remove) {
+        removed = Optional.of(new Removed(change.id(), service.seconds()));
+      } else if (change instanceof Change.Add) {
+        removed = Optional.empty();
+      }
+    }
+    return removed;
   }
 
   /** Whether the pool was changed; not if that would break connections. */

@@ -3,36 +3,43 @@ package io.fairlead.controller.steering.othello;
 
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Which buckets may be the codes of a server's known connections: those that it owns, and a bucket
- * that is kept open for it while it drains. Immutable.
+ * Which buckets may be the codes of a server's known connections: those that it owns, and those
+ * whose packets are chained to it while it drains, or after it was removed. Immutable.
  */
 public final class ServerBuckets {
+  private static final int[] NO_BUCKETS = {};
+
   private final char[] owners;
 
   /** Of server s: from starts[s] until starts[s + 1]. */
   private final int[] starts;
 
   private final char[] buckets;
-  private final Map<Integer, Integer> kept;
 
-  private ServerBuckets(char[] owners, Map<Integer, Integer> kept) {
+  /** Ascending, by server. */
+  private final Map<Integer, int[]> chained = new HashMap<>();
+
+  private ServerBuckets(char[] owners, Map<Integer, BitSet> chained) {
     if (owners.length > 1 << OthelloArrays.BITS_MAX) {
       throw new IllegalArgumentException(
           "%d buckets; allowed: up to 65536".formatted(owners.length));
     }
-    kept.forEach(
-        (server, bucket) -> {
-          if (bucket < 0 || bucket >= owners.length) {
+    chained.forEach(
+        (server, set) -> {
+          if (set.length() > owners.length) {
             throw new IllegalArgumentException(
-                "kept bucket %d of server %d; there are %d"
-                    .formatted(bucket, server, owners.length));
+                "bucket %d is chained to server %d; there are %d"
+                    .formatted(set.length() - 1, server, owners.length));
           }
+          this.chained.put(server, set.stream().toArray());
         });
     this.owners = owners;
-    this.kept = Map.copyOf(kept);
     starts = new int[Backend.MAX + 2];
     for (char owner : owners) {
       starts[owner + 1]++;
@@ -55,14 +62,14 @@ public final class ServerBuckets {
   /**
    * Of this ring.
    *
-   * @param kept for servers that own no bucket, one whose packets are chained to them
+   * @param chained for servers that own no bucket, those whose packets are chained to them
    */
-  public static ServerBuckets of(Ring ring, Map<Integer, Integer> kept) {
+  public static ServerBuckets of(Ring ring, Map<Integer, BitSet> chained) {
     char[] owners = new char[ring.buckets()];
     for (int bucket = 0; bucket < owners.length; bucket++) {
       owners[bucket] = (char) ring.current(bucket);
     }
-    return new ServerBuckets(owners, kept);
+    return new ServerBuckets(owners, chained);
   }
 
   /** How many buckets there are in all. */
@@ -72,23 +79,22 @@ public final class ServerBuckets {
 
   /** Whether a connection of this server may have this bucket as its code. */
   public boolean fits(int server, int bucket) {
-    return owners[bucket] == server || (!kept.isEmpty() && isKept(server, bucket));
+    return owners[bucket] == server || Arrays.binarySearch(chained(server), bucket) >= 0;
   }
 
   /** How many there are for this server; 0: its connections get no code. */
   public int count(int server) {
     int owned = starts[server + 1] - starts[server];
-    return owned == 0 && kept.containsKey(server) ? 1 : owned;
+    return owned == 0 ? chained(server).length : owned;
   }
 
-  /** The {@code i}-th of them; a kept one only if the server owns none. */
+  /** The {@code i}-th of them; one whose packets are chained only if the server owns none. */
   int bucket(int server, int i) {
     int at = starts[server] + i;
-    return at < starts[server + 1] ? buckets[at] : kept.get(server);
+    return at < starts[server + 1] ? buckets[at] : chained(server)[i];
   }
 
-  private boolean isKept(int server, int bucket) {
-    Integer of = kept.get(server);
-    return of != null && of == bucket;
+  private int[] chained(int server) {
+    return chained.isEmpty() ? NO_BUCKETS : chained.getOrDefault(server, NO_BUCKETS);
   }
 }
