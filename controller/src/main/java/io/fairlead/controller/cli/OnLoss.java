@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 public final class OnLoss {
   @Option(
       names = "--force",
-      description = "Move buckets even if they lose an owner and its connections break.")
+      description = "Also if buckets lose an owner by it, and its connections break.")
   private boolean isForce;
 
   @Option(

@@ -160,8 +160,11 @@ public abstract class Write extends Verb {
               hold.path("heldBuckets").asInt(),
               released == 0
                   ? "and stay so"
-                  : "%d of them %s: their older connections break"
-                      .formatted(released, isPlan ? "would be released" : "are released"));
+                  : "%d of them %s: their older connections break%s"
+                      .formatted(
+                          released,
+                          isPlan ? "no longer would be" : "no longer are",
+                          isPlan ? "; refused without --force" : ", as asked for"));
     }
   }
 

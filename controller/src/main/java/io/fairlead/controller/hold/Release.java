@@ -81,7 +81,7 @@ public record Release(Runs runs, int byReport, int atLimit, int skipped) {
     return released.runs();
   }
 
-  /** What another limit, or none, means for the buckets of {@code image}. */
+  /** What another window or limit means for the buckets of {@code image}. */
   public static Result.Hold ofChange(ServiceImage image, ServiceConfig changed, long now) {
     Ring ring = image.ring();
     int held = 0;
@@ -93,6 +93,18 @@ public record Release(Runs runs, int byReport, int atLimit, int skipped) {
       }
     }
     return new Result.Hold(held, released);
+  }
+
+  /** How long ago the first of the chained buckets has moved, in seconds; 0 if there is none. */
+  public static long oldestChained(ServiceImage image, long now) {
+    Ring ring = image.ring();
+    long oldest = 0;
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      if (ring.isMoved(bucket, now, image.config().chainedSeconds())) {
+        oldest = Math.max(oldest, now - ring.since(bucket));
+      }
+    }
+    return oldest;
   }
 
   /** Collects buckets by ascending number. */

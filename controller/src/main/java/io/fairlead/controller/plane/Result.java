@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param changed whether there was anything to do
  * @param created whether the service or backend that the request names is new
  * @param shares of backends whose weight or number of buckets changes
- * @param hold of a write that changes for how long buckets are held
+ * @param hold of a write that changes for how long buckets are chained
  * @param drains of a write that drains backends
  * @param warnings sentences: which muxes do not announce the service, and why
  */
@@ -71,7 +71,7 @@ public record Result(
   }
 
   /**
-   * What another {@code holdSeconds} means for buckets that have moved.
+   * What another {@code windowSeconds} or {@code holdSeconds} means for buckets that have moved.
    *
    * @param heldBuckets buckets whose packets are chained to a previous owner now
    * @param releasedBuckets those of them that no longer are, by what the write sets

@@ -4,14 +4,17 @@ package io.fairlead.controller.writer;
 import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.plane.WriteOptions.OnLoss;
 import java.util.Optional;
 
 /**
  * The image that a write starts from.
  *
  * @param before what leads there from the service's image and has to be committed first
- * @param hold what the write means for held buckets, if it changes for how long
+ * @param hold what the write means for chained buckets, if it changes for how long they are
  */
 record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Hold> hold) {
   /** A service's image, for a write that leaves the configuration as it is. */
@@ -25,12 +28,19 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
    * two commits harms nothing, since such rows mean nothing without a hold.
    *
    * @param now Unix seconds
+   * @throws Refusal if buckets would no longer be chained, and the options do not allow that
    */
-  static Readied of(ServiceImage image, ServiceConfig wanted, long now, boolean dryRun) {
+  static Readied of(ServiceImage image, ServiceConfig wanted, long now, WriteOptions options) {
+    boolean dryRun = options.dryRun();
     Optional<Result.Hold> hold =
         wanted.holdSeconds() == image.config().holdSeconds()
+                && wanted.windowSeconds() == image.config().windowSeconds()
             ? Optional.empty()
             : Optional.of(Release.ofChange(image, wanted, now));
+    if (!dryRun && options.onLoss() != OnLoss.FORCE) {
+      hold.filter(change -> change.releasedBuckets() > 0)
+          .ifPresent(change -> refuse(image, wanted, now, change));
+    }
     if (image.config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
       long committed = Math.max(now, image.ring().committed());
       PoolPlan plan = PoolPlan.of(image, Release.beforeHold(image, committed), committed, dryRun);
@@ -39,6 +49,20 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
       }
     }
     return new Readied(image.withConfig(wanted), Optional.empty(), hold);
+  }
+
+  private static void refuse(
+      ServiceImage image, ServiceConfig wanted, long now, Result.Hold change) {
+    boolean isWindow = wanted.windowSeconds() < image.config().windowSeconds();
+    throw Refusal.conflict(
+        isWindow ? "windowSeconds" : "holdSeconds",
+        isWindow ? wanted.windowSeconds() : wanted.holdSeconds(),
+        ("at least %d now; or force=true: %d of %d buckets that are chained to a previous owner no"
+                + " longer are, and their older connections break")
+            .formatted(
+                Release.oldestChained(image, now) + 1,
+                change.releasedBuckets(),
+                change.heldBuckets()));
   }
 
   /** The ring that the write starts from, under the configuration of before. */

@@ -434,7 +434,7 @@ final class ServiceWriter implements ArraysWriter {
   /** The image to start from, with {@code wanted} as configuration. */
   private Readied readied(ServiceConfig wanted, WriteOptions options) {
     long now = clock.seconds(options);
-    Readied from = Readied.of(image(), wanted, now, options.dryRun());
+    Readied from = Readied.of(image(), wanted, now, options);
     ServiceRules.checkWindow(from.withConfigOf(image()), wanted.windowSeconds(), now);
     return from;
   }

@@ -213,7 +213,11 @@ class FairleadctlTest {
     assertThat(done("backend drain web 1")).startsWith("draining backend 1 of web: generation 5\n");
     assertThat(done("backend remove web 1")).isEqualTo("removed backend 1 of web: generation 6\n");
     assertThat(done("service change web --vip 10.99.0.2 --port udp:53 --window 60"))
-        .isEqualTo("changed service web: generation 6\n");
+        .isEqualTo(
+            """
+            changed service web: generation 6
+            1024 buckets are chained to a previous owner, and stay so
+            """);
     assertThat(done("service show web"))
         .isEqualTo(
             """

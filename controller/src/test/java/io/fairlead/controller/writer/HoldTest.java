@@ -177,7 +177,7 @@ class HoldTest extends EmbeddedController {
     assertThat(old).isPositive();
     assertThat(hold(HOLD * 2, PLAN).hold()).contains(new Result.Hold(old + young, 0));
     assertThat(hold(500, PLAN).hold()).contains(new Result.Hold(old + young, old));
-    hold(500, COMMIT);
+    hold(500, Requests.FORCE);
     await().atMost(SOON).until(() -> named() == young);
     assertThat(hold(0, COMMIT).hold()).contains(new Result.Hold(young, 0));
     advance(WINDOW);

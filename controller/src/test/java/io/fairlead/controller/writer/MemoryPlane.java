@@ -340,8 +340,7 @@ public final class MemoryPlane
         () -> {
           ServiceImage image = checked(name, options);
           Readied readied =
-              Readied.of(
-                  image, ServiceRules.changed(image.config(), change), now(), options.dryRun());
+              Readied.of(image, ServiceRules.changed(image.config(), change), now(), options);
           Result unmoved = ServiceWriter.unmoved(readied.image(), options.dryRun());
           return new Planned(readied.image(), unmoved.with(readied.hold()));
         });
