@@ -81,21 +81,15 @@ void page_write(FILE *out, const struct page_sources *sources)
 #undef TUNNEL_COUNTER
 }
 
-static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-			      const char *version, const char *body, size_t *body_len, void **state)
+static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *path)
 {
 	const struct page *page = context;
-	bool is_there = !strcmp(url, "/metrics") && !strcmp(method, "GET");
+	bool is_there = !strcmp(path, "/metrics");
 	struct MHD_Response *response;
-	enum MHD_Result result;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out;
 
-	(void)version;
-	(void)body;
-	(void)state;
-	*body_len = 0;
 	out = open_memstream(&text, &len);
 	if (!out)
 		return MHD_NO;
@@ -110,9 +104,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 		return MHD_NO;
 	}
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain; version=0.0.4");
-	result = MHD_queue_response(connection, is_there ? MHD_HTTP_OK : MHD_HTTP_NOT_FOUND, response);
-	MHD_destroy_response(response);
-	return result;
+	return listener_answer(connection, is_there ? MHD_HTTP_OK : MHD_HTTP_NOT_FOUND, response);
 }
 
 struct page *page_open(const struct http_access *access, const struct page_sources *sources, struct reason *why)

@@ -22,6 +22,7 @@
 #include "observe/listener.h"
 #include "observe/metrics.h"
 #include "observe/peers_answer.h"
+#include "observe/problem.h"
 #include "observe/recording.h"
 #include "ring/backend.h"
 #include "service/tables.h"
@@ -57,33 +58,12 @@ static void answer_json(struct answer *answer, unsigned status, const char *type
 	json_decref(json);
 }
 
-static const char *title_of(unsigned status)
-{
-	switch (status) {
-	case MHD_HTTP_NOT_FOUND:
-		return "Not found";
-	case MHD_HTTP_FORBIDDEN:
-		return "Forbidden";
-	case MHD_HTTP_CONFLICT:
-		return "Conflict";
-	default:
-		return "Invalid request";
-	}
-}
-
 static void problem(struct answer *answer, unsigned status, const char *field, const char *value, const char *allowed)
 {
-	const char *shown = value ? value : "";
-	json_t *text = json_string(shown);
-
-	if (!text)
-		shown = "(not UTF-8)";
-	json_decref(text);
-	answer_json(answer, status, "application/problem+json",
-		    json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:s}", "type", "about:blank", "title", title_of(status),
-			      "status", (int)status, "detail",
-			      json_sprintf("%s '%s' is refused; allowed: %s", field, shown, allowed), "field", field,
-			      "value", shown, "allowed", allowed));
+	answer->status = status;
+	answer->type = PROBLEM_TYPE;
+	answer->text = problem_text(status, field, value, allowed);
+	answer->len = answer->text ? strlen(answer->text) : 0;
 }
 
 static const char *argument(struct MHD_Connection *connection, const char *name)
@@ -463,7 +443,6 @@ static const char *list_paths(char text[PATHS_MAX])
 static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
 {
 	struct MHD_Response *response = answer->response;
-	enum MHD_Result result;
 
 	if (!response && !answer->text) /* no memory: closes the connection */
 		return MHD_NO;
@@ -475,40 +454,20 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct ans
 		}
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
 	}
-	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
-	result = MHD_queue_response(connection, answer->status, response);
-	MHD_destroy_response(response);
-	return result;
+	return listener_answer(connection, answer->status, response);
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-				  const char *version, const char *upload, size_t *upload_len, void **state)
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path)
 {
 	struct answer answer = {0};
 	char paths[PATHS_MAX];
 
-	(void)version;
-	(void)upload;
-	/* answer without waiting for a body; the connection is then closed */
-	if (strcmp(method, MHD_HTTP_METHOD_GET)) {
-		problem(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET");
-		return send_answer(connection, &answer);
-	}
-	if (!*state) { /* only the head has arrived; a body may follow and is ignored */
-		*state = context;
-		return MHD_YES;
-	}
-	if (*upload_len) {
-		*upload_len = 0;
-		return MHD_YES;
-	}
 	for (size_t i = 0; i < ENDPOINTS; i++)
-		if (!strcmp(url, endpoints[i].path)) {
+		if (!strcmp(path, endpoints[i].path)) {
 			endpoints[i].get(context, connection, &answer);
 			return send_answer(connection, &answer);
 		}
-	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, list_paths(paths));
+	problem(&answer, MHD_HTTP_NOT_FOUND, "path", path, list_paths(paths));
 	return send_answer(connection, &answer);
 }
 

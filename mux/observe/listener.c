@@ -13,6 +13,8 @@
 
 #include "observe/bearer.h"
 #include "observe/certificate.h"
+#include "observe/head.h"
+#include "observe/problem.h"
 
 enum { REFRESH_MS = 1000, BACKLOG = 64 };
 
@@ -23,10 +25,10 @@ static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RS
 /* A connection. */
 struct slot {
 	struct MHD_Connection *connection; /* NULL: free */
-	uint64_t since_ms;                 /* the connection, or the end of its last answer */
-	bool is_asked;                     /* a request's head has arrived and is not yet answered */
-	bool has_asked;                    /* once at least */
+	uint64_t since_ms;
+	bool has_asked; /* its request's head has arrived */
 	bool is_shut;
+	enum head_fault fault; /* of its target */
 };
 
 struct listener {
@@ -41,7 +43,7 @@ struct listener {
 	struct stat socket; /* the Unix socket as this process made it */
 	int fd;
 	struct {
-		uint64_t token_missing, token_wrong, no_request, file_errors;
+		uint64_t malformed, token_missing, token_wrong, no_request, file_errors;
 	} counters;
 };
 
@@ -111,20 +113,6 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	}
 }
 
-static void on_completed(void *context, struct MHD_Connection *connection, void **state,
-			 enum MHD_RequestTerminationCode code)
-{
-	struct slot *slot = slot_of(connection);
-
-	(void)context;
-	(void)state;
-	(void)code;
-	if (slot) {
-		slot->is_asked = false;
-		slot->since_ms = clock_ms();
-	}
-}
-
 /* Shuts down what has sent no head in time; libmicrohttpd then closes it. */
 static void shut_late(struct listener *listener)
 {
@@ -134,7 +122,7 @@ static void shut_late(struct listener *listener)
 		struct slot *slot = &listener->slots[i];
 		const union MHD_ConnectionInfo *info;
 
-		if (!slot->connection || slot->is_asked || slot->is_shut ||
+		if (!slot->connection || slot->has_asked || slot->is_shut ||
 		    now - slot->since_ms < LISTENER_HEAD_S * 1000)
 			continue;
 		info = MHD_get_connection_info(slot->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -144,51 +132,106 @@ static void shut_late(struct listener *listener)
 	}
 }
 
-static enum MHD_Result send_unauthorized(struct MHD_Connection *connection, enum bearer_verdict verdict)
+enum MHD_Result listener_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
 {
-	static char missing[] = "{\n  \"type\": \"about:blank\",\n  \"title\": \"Unauthorized\",\n  \"status\": 401,\n"
-				"  \"detail\": \"no token is given; allowed: Authorization: Bearer TOKEN\"\n}\n";
-	static char wrong[] = "{\n  \"type\": \"about:blank\",\n  \"title\": \"Unauthorized\",\n  \"status\": 401,\n"
-			      "  \"detail\": \"the token is unknown; allowed: one of --http-tokens\"\n}\n";
-	char *text = verdict == BEARER_MISSING ? missing : wrong;
-	struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result;
 
 	if (!response)
 		return MHD_NO;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/problem+json");
-	MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-				verdict == BEARER_MISSING ? "Bearer" : "Bearer error=\"invalid_token\"");
-	result = MHD_queue_response(connection, MHD_HTTP_UNAUTHORIZED, response);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	result = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return result;
 }
 
-/* The first call for a request, when its head has arrived, is the one that checks the token. */
+/* text: malloc'ed, or NULL without memory; header: another one, name and value, or NULL. */
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, char *text,
+			      const char *const header[2])
+{
+	struct MHD_Response *response =
+	    text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, PROBLEM_TYPE);
+	if (header)
+		MHD_add_response_header(response, header[0], header[1]);
+	return listener_answer(connection, status, response);
+}
+
+static enum MHD_Result refuse_head(struct listener *listener, struct MHD_Connection *connection, enum head_fault fault)
+{
+	listener->counters.malformed++;
+	return refuse(connection, MHD_HTTP_BAD_REQUEST,
+		      problem_text(MHD_HTTP_BAD_REQUEST, head_fault_field(fault), NULL, head_fault_allowed(fault)),
+		      NULL);
+}
+
+/* What is missing or wrong is not repeated: it may be a token. */
+static enum MHD_Result refuse_token(struct listener *listener, struct MHD_Connection *connection,
+				    enum bearer_verdict verdict)
+{
+	static const char missing[] = "no token is given; allowed: Authorization: Bearer TOKEN";
+	static const char wrong[] = "the token is unknown; allowed: one of --http-tokens";
+	const char *const header[2] = {MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+				       verdict == BEARER_MISSING ? "Bearer" : "Bearer error=\"invalid_token\""};
+	char *text;
+
+	listener->counters.token_missing += verdict == BEARER_MISSING;
+	listener->counters.token_wrong += verdict == BEARER_WRONG;
+	if (asprintf(&text,
+		     "{\n  \"type\": \"about:blank\",\n  \"title\": \"Unauthorized\",\n  \"status\": 401,\n"
+		     "  \"detail\": \"%s\"\n}\n",
+		     verdict == BEARER_MISSING ? missing : wrong) < 0)
+		text = NULL;
+	return refuse(connection, MHD_HTTP_UNAUTHORIZED, text, header);
+}
+
+/* libmicrohttpd's hook for the target as it was sent, before escapes are resolved; NULL: it keeps nothing for it. */
+static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
+{
+	struct slot *slot = slot_of(connection);
+
+	(void)context;
+	if (slot)
+		slot->fault = head_check_target(target);
+	return NULL;
+}
+
+/* Called once for a request, when its head has arrived: it is answered at once. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
 				  const char *version, const char *upload, size_t *upload_len, void **state)
 {
+	static const char *const allow[2] = {MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET};
 	struct listener *listener = context;
 	struct slot *slot = slot_of(connection);
-	bool is_first = !*state;
+	enum head_fault fault = head_check(connection, method, version);
 
+	(void)upload;
+	(void)upload_len;
+	(void)state;
 	if (slot)
-		slot->is_asked = slot->has_asked = true;
-	if (is_first && listener->tokens_file.path) {
+		slot->has_asked = true;
+	if (!fault && slot)
+		fault = slot->fault;
+	if (fault)
+		return refuse_head(listener, connection, fault);
+	if (listener->tokens_file.path) {
 		const char *header;
 		enum bearer_verdict verdict;
 
 		refresh(listener);
 		header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
 		verdict = bearer_check(&listener->tokens, header);
-		if (verdict != BEARER_RIGHT) {
-			listener->counters.token_missing += verdict == BEARER_MISSING;
-			listener->counters.token_wrong += verdict == BEARER_WRONG;
-			return send_unauthorized(connection, verdict);
-		}
+		if (verdict != BEARER_RIGHT)
+			return refuse_token(listener, connection, verdict);
 	}
-	return listener->config.handler(listener->config.context, connection, url, method, version, upload, upload_len,
-					state);
+	if (strcmp(method, MHD_HTTP_METHOD_GET))
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+			      problem_text(MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET"), allow);
+	return listener->config.handler(listener->config.context, connection, url);
 }
 
 /* --- sockets ----------------------------------------------------------------------------------------------------- */
@@ -270,8 +313,9 @@ static int start(struct listener *listener, const struct sockaddr_storage *addre
 	errno = 0;
 	listener->daemon = MHD_start_daemon(
 	    flags, listener->access->port, NULL, NULL, on_request, listener, MHD_OPTION_CONNECTION_LIMIT,
-	    (unsigned)LISTENER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LISTENER_IDLE_S,
-	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
+	    (unsigned)LISTENER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LISTENER_MEMORY,
+	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LISTENER_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_URI_LOG_CALLBACK, on_target, listener,
 	    MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	if (!listener->daemon)
 		return -(errno ? errno : EADDRINUSE);
@@ -369,6 +413,7 @@ void listener_write_metrics(FILE *out, const char *prefix, const struct listener
 		"# HELP %s_http_refused_total Requests and connections at --http that were refused, by the reason.\n"
 		"# TYPE %s_http_refused_total counter\n",
 		prefix, prefix);
+	fprintf(out, "%s_http_refused_total{reason=\"malformed\"} %" PRIu64 "\n", prefix, listener->counters.malformed);
 	fprintf(out, "%s_http_refused_total{reason=\"token_missing\"} %" PRIu64 "\n", prefix,
 		listener->counters.token_missing);
 	fprintf(out, "%s_http_refused_total{reason=\"token_wrong\"} %" PRIu64 "\n", prefix,

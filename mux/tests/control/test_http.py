@@ -99,12 +99,13 @@ def test_http_refuses_what_is_no_text(mux: MuxProcess):
     assert mux.get("/%ff")[0] == 404
 
 
-def test_http_refuses_other_methods_before_their_body(mux: MuxProcess):
+def test_http_refuses_other_methods_and_bodies_before_they_come(mux: MuxProcess):
     host, port = mux.http.split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as client:
-        client.sendall(b"POST /metrics HTTP/1.1\r\nHost: mux\r\nContent-Length: 1000000000\r\n\r\n")
-        answer = b"".join(iter(lambda: client.recv(4096), b""))
-    assert answer.startswith(b"HTTP/1.1 405 ") and b"Allow: GET" in answer
+    for head, status in ((b"", b"405"), (b"Content-Length: 1000000000\r\n", b"400"), (b"Expect: x\r\n", b"400")):
+        with socket.create_connection((host, int(port)), timeout=60) as client:
+            client.sendall(b"POST /metrics HTTP/1.1\r\nHost: mux\r\n" + head + b"\r\n")
+            answer = b"".join(iter(lambda: client.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 " + status) and (b"Allow: GET" in answer) == (status == b"405")
 
 
 def test_http_under_hostile_clients(tree: Tree, mux: MuxProcess):
