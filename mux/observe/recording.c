@@ -161,7 +161,7 @@ static bool parse(const struct sources *from, struct MHD_Connection *connection,
 	return true;
 }
 
-/* Another host can't connect from a loopback address or from the server's own, as it would get no answers. */
+/* Any user of the host can connect to a loopback address; another host can't connect from a loopback address or from the server's own, as it would get no answers. */
 static bool is_local(const struct fl_address *client, const struct fl_address *server)
 {
 	static const struct fl_address loopback6 = {{[15] = 1}};
@@ -173,7 +173,7 @@ static bool is_local(const struct fl_address *client, const struct fl_address *s
 static bool check_client(const struct sources *from, struct MHD_Connection *connection, char text[ADDRESS_TEXT_MAX],
 			 struct recording_refusal *refusal)
 {
-	static const char allowed[] = "this host, or any with --http-samples on";
+	static const char allowed[] = "a Unix socket, or a token on this host, or any client with --http-samples on";
 	const union MHD_ConnectionInfo *client =
 	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -187,7 +187,7 @@ static bool check_client(const struct sources *from, struct MHD_Connection *conn
 		return true;
 	theirs = address_of_socket(client->client_addr);
 	ours = address_of_socket((const struct sockaddr *)&own);
-	return is_local(&theirs, &ours) ||
+	return (from->has_tokens && is_local(&theirs, &ours)) ||
 	       refuse(refusal, MHD_HTTP_FORBIDDEN, "client", address_print(&theirs, text), allowed);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GET /sample?seconds=&rate=&service=&verdict=&source=: the sampler's packets, as a pcapng stream that ends after the
- * given seconds. Each has a comment: verdict, service, bucket, backend, generation. Only clients on this host are
- * served, since packets are private to their senders, but for --http-samples on; one recording at a time.
+ * given seconds. Each has a comment: verdict, service, bucket, backend, generation. Packets are private to their
+ * senders: only clients of a Unix socket are served, and of this host those with a token, but for --http-samples on; one
+ * recording at a time.
  */
 #ifndef FAIRLEAD_MUX_RECORDING_H
 #define FAIRLEAD_MUX_RECORDING_H

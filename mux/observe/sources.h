@@ -17,7 +17,8 @@ struct sources {
 	const struct neighbours *neighbours; /* NULL: none */
 	const struct hello *hello;           /* NULL: none */
 	struct sampler *sampler;             /* NULL: none */
-	bool samples_for_all;                /* clients of other hosts may see packets, too */
+	bool has_tokens;                     /* --http asks for one */
+	bool samples_for_all;                /* whoever --http answers may see packets */
 	const char *pipeline;                /* how it runs; NULL: none */
 };
 

@@ -272,6 +272,7 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .notices = control->notices,
 	    .ports = mux->ports,
 	    .sampler = mux->sampler,
+	    .has_tokens = *mux->options->http.tokens,
 	    .samples_for_all = mux->options->http_samples,
 	    .pipeline = mux->pipeline,
 	    .id = mux->options->id,

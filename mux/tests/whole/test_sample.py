@@ -17,9 +17,23 @@ from rack import BACKENDS, CLIENT, INSIDE, VIP, Rack
 from scapy.all import ICMP, IP, TCP, UDP, Ether, RawPcapNgReader
 from tree import Service, run
 from whole_mux import HTTP, WholeMux
+from zookeeper_process import ZooKeeperProcess
 
 INBOUND, OUTBOUND = 1, 2
+ALLOWED = "a Unix socket, or a token on this host, or any client with --http-samples on"
 OTHER = "203.0.113.9"
+
+
+@pytest.fixture
+def mux(service: Service, new_mux, tmp_path: Path) -> WholeMux:
+    """A mux that asks for a token, serves the service and knows the neighbours of its backends."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("a" * 40 + "\n")
+    tokens.chmod(0o600)
+    mux = new_mux("--http-tokens", str(tokens), token="a" * 40)
+    mux.start()
+    mux.settle(service)
+    return mux
 
 
 class Recording:
@@ -37,6 +51,8 @@ class Recording:
             "--show-error",
             "--fail",
             "--no-buffer",
+            "--header",
+            f"Authorization: Bearer {mux.token}",
         ]
         self.process = subprocess.Popen([*command, "--output", str(path), f"http://{HTTP}/sample?{query}"])
         until(lambda: path.exists() and path.stat().st_size, 60, "the recording to begin")
@@ -192,7 +208,8 @@ def test_filters(mux: WholeMux, rack: Rack, tmp_path: Path):
 def refused(mux: WholeMux, query: str, inside: bool = True) -> dict:
     """The problem document of a refusal."""
     if inside:
-        done = mux.inside("curl", "--silent", "--max-time", "20", f"http://{HTTP}/sample?{query}")
+        words = ["--header", f"Authorization: Bearer {mux.token}"] if mux.token else []
+        done = mux.inside("curl", "--silent", "--max-time", "20", *words, f"http://{HTTP}/sample?{query}")
         return json.loads(done.stdout)
     with pytest.raises(urllib.error.HTTPError) as error:
         mux.get(f"/sample?{query}")
@@ -223,13 +240,37 @@ def test_refused(mux: WholeMux, tmp_path: Path):
     assert "ip_checksum" in refused(mux, "verdict=x")["allowed"]
     elsewhere = refused(mux, "seconds=1", inside=False)
     assert (elsewhere["status"], elsewhere["field"]) == (403, "client")
-    assert elsewhere["allowed"] == "this host, or any with --http-samples on"
+    assert elsewhere["allowed"] == ALLOWED
 
     recording = Recording(mux, tmp_path / "sample", "seconds=300")
     assert refused(mux, "seconds=1")["status"] == 409
     recording.process.kill()  # detected at the next write to it
     recording.process.wait()
     until(lambda: refused(mux, "seconds=0")["status"] == 400, 60, "the recording to end with its client")
+
+
+def test_a_local_user_without_a_token_sees_no_packets(new_mux):
+    mux = new_mux()
+    mux.start()
+    problem = refused(mux, "seconds=1")
+    assert (problem["status"], problem["field"], problem["allowed"]) == (403, "client", ALLOWED)
+
+
+class BySocket(WholeMux):
+    """Asked by a Unix socket."""
+
+    def get(self, path: str) -> str:
+        done = self.inside("curl", "--silent", "--unix-socket", self.http.removeprefix("unix:"), f"http://mux{path}")
+        return done.stdout.decode("latin-1")
+
+
+def test_a_unix_socket_shows_packets(rack: Rack, zookeeper: ZooKeeperProcess, tmp_path: Path):
+    mux = BySocket(rack, f"10.1.0.1:{zookeeper.port}", tmp_path / "log", http=f"unix:{tmp_path}/http.sock")
+    try:
+        mux.start()
+        assert mux.get("/sample?seconds=1").startswith("\n\r\r\n")  # a section header of pcapng
+    finally:
+        mux.end()
 
 
 def test_a_mux_stops_while_it_records(mux: WholeMux, tmp_path: Path):

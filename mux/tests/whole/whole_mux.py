@@ -27,8 +27,9 @@ class WholeMux:
         port: str = "af_packet",
         name: str = "mux1",
         http: str = HTTP,
+        token: str = "",
     ):
-        self.rack, self.log_path, self.http = rack, log, http
+        self.rack, self.log_path, self.http, self.token = rack, log, http, token
         # A packet socket delivers packets after a delay, XDP at once; it makes no difference to most tests.
         self.command = [os.environ["FAIRLEAD_MUX"], "--id", name, "--zookeeper", zookeeper, "--http", http, "--no-huge"]
         self.command += ["--http-open", "on"]
@@ -103,7 +104,9 @@ class WholeMux:
         return sum(all(pair in line.split() for pair in pairs) for line in self.log().splitlines())
 
     def get(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://{self.http}{path}", timeout=60) as answer:
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        request = urllib.request.Request(f"http://{self.http}{path}", headers=headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read().decode()
 
     def samples(self, name: str, **labels: str) -> list[float]:
