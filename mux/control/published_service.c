@@ -94,14 +94,15 @@ void published_remove(struct published_service *published)
 	note_change(published);
 }
 
-static void note(const struct published_service *published, enum change_log_how how)
+/* The only place where rings are summed up: whoever asks gets what was found at the last change. */
+static void note(struct published_service *published, enum change_log_how how)
 {
 	const struct ring *ring = published_ring(published);
-	bool is_summed = ring_buckets(ring) <= CHANGE_LOG_SUMMED_BUCKETS;
-	uint32_t checksum = is_summed ? ring_checksum(ring) : 0;
 
-	change_log_note(published->place->changes, published->name, ring_generation(ring), is_summed ? &checksum : NULL,
-			how);
+	published->has_checksum = ring_buckets(ring) <= CHANGE_LOG_SUMMED_BUCKETS;
+	published->checksum = published->has_checksum ? ring_checksum(ring) : 0;
+	change_log_note(published->place->changes, published->name, ring_generation(ring),
+			published->has_checksum ? &published->checksum : NULL, how);
 }
 
 /* Servers learn of a change before the first packet by it, unless it is about to be refused. */

@@ -156,12 +156,13 @@ static json_t *rings_now(const struct http *http)
 
 	for (const struct service_sync *sync = cluster_sync_next(http->from.cluster, NULL); sync;
 	     sync = cluster_sync_next(http->from.cluster, sync)) {
-		const struct ring *ring = published_ring(service_sync_view_published(sync));
-		uint32_t checksum = ring ? ring_checksum(ring) : 0;
+		const struct published_service *published = service_sync_view_published(sync);
+		const struct ring *ring = published_ring(published);
 
 		if (ring)
 			json_array_append_new(rings,
-					      describe_ring(service_sync_name(sync), ring_generation(ring), &checksum));
+					      describe_ring(service_sync_name(sync), ring_generation(ring),
+							    published->has_checksum ? &published->checksum : NULL));
 	}
 	return rings;
 }

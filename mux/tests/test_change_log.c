@@ -95,6 +95,9 @@ static void only_rings_up_to_a_size_get_a_checksum(void **state)
 		assert_int_equal(entry->generation, 4);
 		assert_int_equal(entry->has_checksum, times == 1);
 		assert_int_equal(entry->checksum, times == 1 ? ring_checksum(published_ring(&published)) : 0);
+		/* what GET /rings shows */
+		assert_int_equal(published.has_checksum, entry->has_checksum);
+		assert_int_equal(published.checksum, entry->checksum);
 		published_remove(&published);
 		image_free(&image);
 		image_free(&move);
