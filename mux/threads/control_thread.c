@@ -20,6 +20,7 @@
 #include "hello/hello.h"
 #include "observe/http.h"
 #include "steering/steering.h"
+#include "threads/privilege.h"
 
 enum { TICK_MS = 1000 }; /* between calls of neighbours_tick(); also the longest sleep */
 
@@ -106,6 +107,7 @@ static void *loop(void *context)
 	enum order order, before = ORDER_RUN;
 	uint64_t tick_at = 0;
 
+	privilege_drop("control");
 	while ((order = __atomic_load_n(&control->order, __ATOMIC_ACQUIRE)) != ORDER_END) {
 		uint64_t now = clock_ms(), woken;
 		bool is_tick = now >= tick_at;

@@ -25,6 +25,7 @@
 #include "steering/steering.h"
 #include "config/options.h"
 #include "threads/front.h"
+#include "threads/privilege.h"
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
 
@@ -409,6 +410,7 @@ static void *run(void *argument)
 	struct worker *worker = argument;
 	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
 
+	privilege_drop("worker");
 	prctl(PR_SET_TIMERSLACK, 1000UL); /* the default of 50 us would double the first sleeps */
 	rte_rcu_qsbr_thread_register(rcu, worker->index);
 	rte_rcu_qsbr_thread_online(rcu, worker->index);

@@ -11,6 +11,7 @@ from rack import Rack, is_tunnel
 from tree import Service
 
 UNITS = Path(__file__).resolve().parents[3] / "scripts" / "systemd"
+CAP_SYS_ADMIN = 21
 # of 10, as systemd counts
 EXPOSURE_MAX = {
     "fairlead-mux": 3.4,
@@ -34,6 +35,16 @@ def test_systemd_finds_them_sound_and_tight(name: str, tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def threads(process: int) -> list[tuple[str, int]]:
+    """Their names, and the capabilities that each may use."""
+    found = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        sets = re.findall(r"^Cap(?:Prm|Eff|Amb):\s+(\S+)$", (task / "status").read_text(), re.MULTILINE)
+        found.append(((task / "comm").read_text().strip(), int(sets[0], 16) | int(sets[1], 16) | int(sets[2], 16)))
+    assert {"control", "worker 0"} <= {name for name, _ in found}
+    return found
+
+
 @pytest.mark.parametrize(("port", "count"), [("af_xdp", 4), ("af_packet", 2)])
 def test_a_mux_runs_by_the_unit_s_capabilities_alone(port: str, count: int, service: Service, new_mux, rack: Rack):
     """XDP needs all capabilities of the unit; for a packet socket the first two suffice."""
@@ -49,6 +60,8 @@ def test_a_mux_runs_by_the_unit_s_capabilities_alone(port: str, count: int, serv
     mux.start()
     status = Path(f"/proc/{mux.process.pid}/status").read_text()
     assert re.search(r"^Uid:\s+65534", status, re.MULTILINE), status
+    kept = {name for name, capabilities in threads(mux.process.pid) if capabilities >> CAP_SYS_ADMIN & 1}
+    assert "control" not in kept and "worker 0" not in kept, kept
     mux.settle(service)
     until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, mux.log())
     rack.send([rack.to_vip(2000)])
