@@ -30,12 +30,14 @@ import org.jose4j.jwt.consumer.ErrorCodes;
 import org.jose4j.jwt.consumer.InvalidJwtException;
 import org.jose4j.jwt.consumer.JwtConsumer;
 import org.jose4j.jwt.consumer.JwtConsumerBuilder;
+import org.jose4j.jwt.consumer.JwtContext;
 import org.jose4j.lang.JoseException;
 
 /**
  * Callers by JWT (RFC 7519) of an OIDC issuer: signed by one of its keys with an asymmetric
- * algorithm, for this audience, not past its end. Claims give the roles, as {@link OidcSettings}
- * says. A token's own {@code jwk}, {@code jku}, {@code x5c} and {@code x5u} count for nothing.
+ * algorithm, for this audience, not past its end, and an access token by its type. Claims give the
+ * roles, as {@link OidcSettings} says. A token's own {@code jwk}, {@code jku}, {@code x5c} and
+ * {@code x5u} count for nothing.
  */
 final class Oidc {
   /** Asymmetric ones; {@code none} and HMAC, whose key would be public, are not among them. */
@@ -46,6 +48,14 @@ final class Oidc {
   private static final Map<String, String> CURVES =
       Map.of("ES256", "P-256", "ES384", "P-384", "ES512", "P-521");
   private static final String PREFIX = "oidc:";
+
+  /** A header, RFC 7515, section 4.1.9. Keycloak has a claim of the same name: Bearer, ID, ... */
+  private static final String TYPE = "typ";
+
+  private static final String BEARER = "Bearer";
+
+  /** OpenID Connect Core 1.0, sections 3.1.3.6 and 3.3.2.11. */
+  private static final List<String> ID_TOKEN_CLAIMS = List.of("at_hash", "c_hash");
 
   /** RFC 7515, section 7.1. The library also reads other forms of base64. */
   private static final Pattern COMPACT = Pattern.compile("[\\w-]+\\.[\\w-]+\\.[\\w-]*");
@@ -209,12 +219,47 @@ final class Oidc {
             .setEvaluationTime(NumericDate.fromSeconds(now.getEpochSecond()))
             .build();
     try {
-      return caller(consumer.processToClaims(token));
+      JwtContext found = consumer.process(token);
+      Optional<Refused> other = otherKind(found);
+      return other.isPresent() ? other.get() : caller(found.getJwtClaims());
     } catch (InvalidJwtException e) {
       return refused(e, now);
     } catch (MalformedClaimException | RuntimeException e) {
       return refused("token", "it is malformed", "claims of the types of RFC 7519");
     }
+  }
+
+  /**
+   * An issuer signs other tokens by the same keys, for the same client: that it is none of these.
+   */
+  private Optional<Refused> otherKind(JwtContext found) {
+    Optional<Object> sent =
+        Optional.ofNullable(found.getJoseObjects().get(0).getHeaders().getObjectHeaderValue(TYPE));
+    String type =
+        sent.map(header -> header instanceof String text ? OidcSettings.type(text) : "")
+            .orElse(OidcSettings.NO_TYPE);
+    if (!settings.types().contains(type)) {
+      return Optional.of(
+          refused(
+              TYPE,
+              sent.map(String::valueOf),
+              String.join(", ", settings.types()) + ", the typ of --oidc"));
+    }
+    JwtClaims claims = found.getJwtClaims();
+    return Stream.concat(
+            ID_TOKEN_CLAIMS.stream().filter(claims::hasClaim),
+            Stream.of(TYPE).filter(claims::hasClaim).filter(claim -> !isBearer(claims)))
+        .findFirst()
+        .map(
+            claim ->
+                refused(
+                    TYPE,
+                    "a token with the claim %s: %s".formatted(claim, claims.getClaimValue(claim)),
+                    "an access token"));
+  }
+
+  private static boolean isBearer(JwtClaims claims) {
+    return BEARER.equals(claims.getClaimValue(TYPE));
   }
 
   private Verdict refused(InvalidJwtException e, Instant now) {

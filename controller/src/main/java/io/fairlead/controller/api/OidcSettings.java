@@ -16,9 +16,11 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -30,6 +32,8 @@ import java.util.stream.Stream;
  * @param keys where the issuer's JWKS is: https, or a file
  * @param authority who signs the certificate of the server of {@code keys}, PEM; the system's if
  *     empty
+ * @param types that a token's header {@code typ} may have, as {@link #type} writes them; {@link
+ *     #NO_TYPE} for a token without it
  * @param leewaySeconds by which the issuer's clock and this one may differ
  * @param nameClaim that names the caller in audit records
  * @param rules at least one
@@ -40,11 +44,21 @@ record OidcSettings(
     List<String> audiences,
     URI keys,
     Optional<Path> authority,
+    List<String> types,
     int leewaySeconds,
     String nameClaim,
     List<Rule> rules) {
   private static final Set<String> FIELDS =
-      Set.of("issuer", "audience", "jwks", "ca", "leewaySeconds", "name", "roles");
+      Set.of("issuer", "audience", "jwks", "ca", "typ", "leewaySeconds", "name", "roles");
+
+  /** The word for a token that has no {@code typ}. */
+  static final String NO_TYPE = "none";
+
+  /** RFC 9068, section 2.1: no other token of an issuer has it. */
+  private static final String ACCESS_TOKEN = "at+jwt";
+
+  private static final Pattern TYPE = Pattern.compile("[A-Za-z0-9!#$&^_.+-]{1,64}");
+  private static final String MEDIA_TYPE = "application/";
   private static final int LEEWAY_SECONDS = 30;
   private static final int LEEWAY_MAX = 300;
   private static final Set<PosixFilePermission> FOREIGN =
@@ -94,6 +108,7 @@ record OidcSettings(
         audiences(file, root.path("audience")),
         keys,
         authority,
+        types(file, root.path("typ")),
         leeway.asInt(LEEWAY_SECONDS),
         text(file, root, "name", Optional.of("sub")),
         rules(file, root.path("roles")));
@@ -149,6 +164,31 @@ record OidcSettings(
           field + ": TEXT");
     }
     return value.textValue();
+  }
+
+  /** A media type as it is compared: in lower case, without application/ (RFC 7515, 4.1.9). */
+  static String type(String text) {
+    String type = text.toLowerCase(Locale.ROOT);
+    return type.startsWith(MEDIA_TYPE) && type.indexOf('/', MEDIA_TYPE.length()) < 0
+        ? type.substring(MEDIA_TYPE.length())
+        : type;
+  }
+
+  private static List<String> types(Path file, JsonNode value) {
+    if (value.isMissingNode()) {
+      return List.of(ACCESS_TOKEN);
+    }
+    List<String> types = new ArrayList<>();
+    (value.isArray() ? value : List.of(value))
+        .forEach(each -> types.add(each.isTextual() ? type(each.textValue()) : ""));
+    if (types.isEmpty() || !types.stream().allMatch(TYPE.asMatchPredicate())) {
+      throw refused(
+          file,
+          "typ '%s'".formatted(value.isTextual() ? value.textValue() : value),
+          "typ: at+jwt, JWT, none (for tokens without typ) or another type of access tokens, or a"
+              + " list of them");
+    }
+    return List.copyOf(types);
   }
 
   private static List<String> audiences(Path file, JsonNode value) {

@@ -113,11 +113,22 @@ final class Issuer implements AutoCloseable {
     return claims;
   }
 
+  /** An access token, as of RFC 9068. */
   static String sign(JwtClaims claims, PublicJsonWebKey key, String algorithm) {
+    return sign("at+jwt", claims, key, algorithm);
+  }
+
+  /**
+   * @param type in the header, null for none
+   */
+  static String sign(Object type, JwtClaims claims, PublicJsonWebKey key, String algorithm) {
     JsonWebSignature jws = new JsonWebSignature();
     jws.setPayload(claims.toJson());
     jws.setKey(key.getPrivateKey());
     jws.setAlgorithmHeaderValue(algorithm);
+    if (type != null) {
+      jws.setHeader("typ", type);
+    }
     if (key.getKeyId() != null) {
       jws.setKeyIdHeaderValue(key.getKeyId());
     }

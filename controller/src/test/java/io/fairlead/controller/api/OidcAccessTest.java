@@ -100,6 +100,10 @@ class OidcAccessTest {
           .isEqualTo(404);
       assertThat(send(client, token, "DELETE", "/v1/services/api/backends/1", "").status())
           .isEqualTo(403);
+      String id = Issuer.sign("JWT", Issuer.claims(Instant.now()), FIRST, "ES256");
+      Reply idToken = send(client, id, "GET", "/v1/services", "");
+      assertThat(idToken.status()).isEqualTo(401);
+      assertThat(idToken.json().getString("field")).isEqualTo("typ");
       JwtClaims old = Issuer.claims(Instant.now().minusSeconds(700));
       Reply expired = send(client, Issuer.sign(old, FIRST, "ES256"), "GET", "/v1/services", "");
       assertThat(expired.status()).isEqualTo(401);

@@ -129,6 +129,7 @@ class OidcKeysTest {
         settings.audiences(),
         settings.keys(),
         Optional.of(authority),
+        settings.types(),
         0,
         "sub",
         settings.rules());

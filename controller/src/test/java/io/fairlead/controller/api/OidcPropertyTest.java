@@ -107,6 +107,17 @@ class OidcPropertyTest {
   @Provide
   Arbitrary<String> names() {
     return Arbitraries.of(
-        "iss", "aud", "exp", "nbf", "iat", "sub", "jti", "groups", "scope", "realm_access", "x");
+        "iss",
+        "aud",
+        "exp",
+        "nbf",
+        "iat",
+        "sub",
+        "jti",
+        "typ",
+        "groups",
+        "scope",
+        "realm_access",
+        "x");
   }
 }

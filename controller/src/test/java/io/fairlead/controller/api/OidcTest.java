@@ -83,6 +83,15 @@ class OidcTest {
   /** Of a file of keys, fetched. */
   static Oidc oidc(Path directory, AtomicLong millis, SimpleMeterRegistry metrics, String jwks)
       throws IOException {
+    return oidc(directory, millis, metrics, jwks, "");
+  }
+
+  /**
+   * @param line more of the settings
+   */
+  static Oidc oidc(
+      Path directory, AtomicLong millis, SimpleMeterRegistry metrics, String jwks, String line)
+      throws IOException {
     Path keys = Issuer.write(directory.resolve("keys.json"), jwks);
     Path file =
         Issuer.write(
@@ -92,13 +101,14 @@ class OidcTest {
             audience: [fairlead, other]
             jwks: %s
             leewaySeconds: 30
+            %s
             roles:
               groups: {web-team: 'operator=web,shop', viewers: viewer}
               scope: {fairlead.admin: admin}
               realm_access.roles: {ops: operator}
               https://example.org/level: {chief: admin}
             """
-                .formatted(Issuer.NAME, keys));
+                .formatted(Issuer.NAME, keys, line));
     OidcSettings settings = OidcSettings.read(file);
     OidcKeys source = new OidcKeys(settings, Runnable::run, millis::get, metrics);
     source.renew();
