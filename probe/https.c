@@ -10,7 +10,7 @@
 
 #include <curl/curl.h>
 
-#include "body.h"
+#include "answer.h"
 #include "config/address.h"
 #include "prober.h"
 
@@ -34,6 +34,7 @@ struct https {
 	struct curl_slist *connect_to;
 	int fd;          /* as long as libcurl has not closed it, which ends the attempt */
 	bool has_enough; /* the body was cut short here */
+	size_t head_len; /* of all heads and trailers, at most ANSWER_HEAD_MAX */
 	struct body body;
 };
 
@@ -119,6 +120,16 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
 	return https->has_enough ? 0 : size * count;
 }
 
+/* A line of a head, at least; more of them than an answer without TLS may have end the transfer. */
+static size_t on_head(char *data, size_t size, size_t count, void *context)
+{
+	struct https *https = context;
+
+	(void)data;
+	https->head_len += size * count;
+	return https->head_len > ANSWER_HEAD_MAX ? 0 : size * count;
+}
+
 /* An answer came, at least its head. */
 static enum outcome judge(const struct https *https)
 {
@@ -139,6 +150,8 @@ static enum outcome outcome_of(const struct https *https, CURLcode code)
 	case CURLE_OK:
 		return judge(https);
 	case CURLE_WRITE_ERROR:
+		if (https->head_len > ANSWER_HEAD_MAX)
+			return OUTCOME_MALFORMED;
 		return https->has_enough ? judge(https) : OUTCOME_CLOSED;
 	case CURLE_COULDNT_CONNECT:
 		curl_easy_getinfo(https->easy, CURLINFO_OS_ERRNO, &error);
@@ -223,6 +236,7 @@ static CURL *handle_new(void)
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "fairlead-probe");
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)CURL_MAX_WRITE_SIZE);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	return easy;
 }
@@ -262,6 +276,7 @@ static struct attempt *begin(struct prober *prober, struct probe *probe)
 		goto fail;
 	curl_easy_setopt(https->easy, CURLOPT_PRIVATE, https);
 	curl_easy_setopt(https->easy, CURLOPT_OPENSOCKETDATA, https);
+	curl_easy_setopt(https->easy, CURLOPT_HEADERDATA, https);
 	curl_easy_setopt(https->easy, CURLOPT_WRITEDATA, https);
 	/* it is read even where nothing is verified: 1.5 ms, unless there is none */
 	curl_easy_setopt(https->easy, CURLOPT_CAINFO, verify ? client->ca_file : NULL);

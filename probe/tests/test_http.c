@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes by HTTP against a server in this process, on loopback without a tunnel: requests, results, and what is left. */
+/*
+ * Probes by HTTP against a server in this process, on loopback without a tunnel: requests, results, and what is left; by
+ * HTTPS, how much is read.
+ */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <gnutls/x509.h>
 
 #include "config/address.h"
 #include "encap/encap.h"
@@ -281,6 +287,99 @@ static void the_longest(void **state)
 	close_world(&world);
 }
 
+/* A server by TLS whose answer begins with `first` and goes on with `again` for as long as someone takes it. */
+struct tls_server {
+	int listener;
+	const char *first, *again;
+	size_t sent;
+};
+
+static void make_certificate(gnutls_certificate_credentials_t out)
+{
+	gnutls_x509_privkey_t key;
+	gnutls_x509_crt_t certificate;
+
+	assert_int_equal(gnutls_x509_privkey_init(&key) | gnutls_x509_crt_init(&certificate), 0);
+	assert_int_equal(
+	    gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0), 0);
+	assert_int_equal(gnutls_x509_crt_set_version(certificate, 3), 0);
+	assert_int_equal(gnutls_x509_crt_set_serial(certificate, "1", 1), 0);
+	assert_int_equal(gnutls_x509_crt_set_activation_time(certificate, time(NULL) - 60), 0);
+	assert_int_equal(gnutls_x509_crt_set_expiration_time(certificate, time(NULL) + 3600), 0);
+	assert_int_equal(gnutls_x509_crt_set_key(certificate, key), 0);
+	assert_int_equal(gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0), 0);
+	assert_int_equal(gnutls_certificate_set_x509_key(out, &certificate, 1, key), 0);
+	gnutls_x509_crt_deinit(certificate);
+	gnutls_x509_privkey_deinit(key);
+}
+
+static void *serve_tls(void *context)
+{
+	struct tls_server *server = context;
+	int fd = accept(server->listener, NULL, NULL);
+	gnutls_certificate_credentials_t credentials;
+	gnutls_session_t session;
+	char request[2048];
+	ssize_t part;
+
+	assert_int_equal(gnutls_certificate_allocate_credentials(&credentials), 0);
+	make_certificate(credentials);
+	assert_int_equal(gnutls_init(&session, GNUTLS_SERVER | GNUTLS_NO_SIGNAL), 0);
+	assert_int_equal(gnutls_set_default_priority(session), 0);
+	gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
+	gnutls_transport_set_int(session, fd);
+	assert_int_equal(gnutls_handshake(session), 0);
+	assert_true(gnutls_record_recv(session, request, sizeof(request)) > 0);
+	assert_true(gnutls_record_send(session, server->first, strlen(server->first)) > 0);
+	while ((part = gnutls_record_send(session, server->again, strlen(server->again))) > 0)
+		server->sent += (size_t)part;
+	gnutls_deinit(session);
+	gnutls_certificate_free_credentials(credentials);
+	close(fd);
+	return NULL;
+}
+
+/* What libcurl reads has the limits of what is read without it. */
+static void an_endless_answer_by_tls(void **state)
+{
+	static char line[1024], body[8192];
+	const struct {
+		const char *first, *again;
+		enum outcome wanted;
+	} rows[] = {
+	    {OK_HEAD, line, OUTCOME_MALFORMED},
+	    {"HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n", OUTCOME_MALFORMED},
+	    {OK_HEAD "\r\n", body, OUTCOME_OK},
+	};
+
+	(void)state;
+	memset(line, 'x', sizeof(line) - 1);
+	memcpy(line, "X: ", 3);
+	memcpy(line + sizeof(line) - 3, "\r\n", 2);
+	memset(body, 'x', sizeof(body) - 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tls_server server = {.first = rows[i].first, .again = rows[i].again};
+		struct world world;
+		struct probe *probe;
+		pthread_t thread;
+
+		open_world(&world, AF_INET);
+		world.check.kind = CHECK_HTTPS;
+		server.listener = world.listener;
+		assert_int_equal(pthread_create(&thread, NULL, serve_tls, &server), 0);
+		probe = begin(&world);
+		while (probe->attempt) {
+			prober_run(&world.prober, ++world.now_ms);
+			serve(&world);
+		}
+		if (world.prober.counters.outcomes[rows[i].wanted] != 1)
+			fail_msg("row %zu: not %s", i, outcome_name(rows[i].wanted));
+		close_world(&world);
+		pthread_join(thread, NULL);
+		assert_true(server.sent < 16 << 20); /* what sockets hold, beside 64 KiB */
+	}
+}
+
 /* A server that speaks before it is asked: both are told of at once. */
 static void a_server_that_speaks_first(void **state)
 {
@@ -327,6 +426,7 @@ int main(void)
 	    cmocka_unit_test(results),
 	    cmocka_unit_test(requests_name_host_port_and_path),
 	    cmocka_unit_test(the_longest),
+	    cmocka_unit_test(an_endless_answer_by_tls),
 	    cmocka_unit_test(a_server_that_speaks_first),
 	    cmocka_unit_test(no_server_and_no_answer),
 	};
