@@ -6,6 +6,9 @@ import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.api.Write;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.image.HealthCheck;
+import io.fairlead.controller.image.HealthCheck.Expect;
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.Unreachable;
 import io.fairlead.controller.muxes.Unserved;
@@ -58,6 +61,7 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
           String.join(", ", spec.vipRanges().get()),
           "vipRanges only from an admin for all services, since they are of the whole cluster");
     }
+    checkExpected(request, spec);
     Optional<List<Change.Add>> pool = request.body(Pool.class).pool();
     return Write.creating(
             options -> services.putService(spec, pool, options), ServiceRoutes::location)
@@ -66,8 +70,39 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
 
   private Write change(Request request) {
     ServiceSpec change = request.body(ServiceSpec.class);
+    checkExpected(request, change);
     return Write.of(options -> services.changeService(request.service(), change, options))
         .telling(result -> result.withWarnings(unserved(result.service())));
+  }
+
+  /**
+   * An admin of some services does not choose what probes look for in answers: by trying one text
+   * after the other it could read, from the muxes' addresses, what servers show to these alone.
+   */
+  private void checkExpected(Request request, ServiceSpec asked) {
+    if (!request.isRestricted()) {
+      return;
+    }
+    Optional<Expect> now =
+        config(request.service()).flatMap(ServiceConfig::healthCheck).flatMap(HealthCheck::expect);
+    Optional<ServiceSpec.Expect> expect = asked.healthCheck().flatMap(ServiceSpec.Health::expect);
+    checkExpected("body", expect.flatMap(ServiceSpec.Expect::body), now.flatMap(Expect::body));
+    checkExpected("hex", expect.flatMap(ServiceSpec.Expect::hex), now.flatMap(Expect::hex));
+  }
+
+  private static void checkExpected(String field, Optional<String> asked, Optional<String> now) {
+    asked
+        .filter(text -> !text.isEmpty() && !now.equals(asked))
+        .ifPresent(
+            text -> {
+              throw new Refusal(
+                  Refusal.Kind.FORBIDDEN,
+                  "healthCheck.expect." + field,
+                  text,
+                  "%s, as it is, or none; another one only from an admin for all services, since it"
+                          .formatted(now.orElse("none"))
+                      + " tells what is in the servers' answers");
+            });
   }
 
   /**
@@ -93,12 +128,14 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
 
   /** None of a service that is gone meanwhile. */
   private List<String> unserved(String service) {
+    return config(service).map(config -> Unserved.of(config, muxes.get())).orElse(List.of());
+  }
+
+  private Optional<ServiceConfig> config(String service) {
     return plane.services().stream()
         .map(stored -> stored.image().config())
         .filter(config -> config.name().equals(service))
-        .findFirst()
-        .map(config -> Unserved.of(config, muxes.get()))
-        .orElse(List.of());
+        .findFirst();
   }
 
   private static String location(Result result) {

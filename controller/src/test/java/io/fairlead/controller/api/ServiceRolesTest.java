@@ -271,6 +271,50 @@ class ServiceRolesTest {
     assertThat(backend.status()).isEqualTo(201);
   }
 
+  /** By changing it, again and again, its admin could read pages that only probes reach. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "http | \"path\":\"/ready\" | tcp | body | ready | secret",
+        "https | \"path\":\"/ready\" | tcp | body | ready | secret",
+        "udp | \"send\":\"01\" | udp | hex | 6f6b | 73",
+      })
+  void anAdminOfAServiceDoesNotAskForContent(
+      String kind, String setting, String protocol, String field, String known, String other) {
+    String path = "/v1/services/web";
+    String expect = "{\"healthCheck\":{\"kind\":\"%s\",%s,\"expect\":{\"%s\":\"%s\"}}}";
+    String asks = expect.formatted(kind, setting, field, other);
+    String keeps = expect.formatted(kind, setting, field, known);
+    String whole = SERVICE.replace("tcp", protocol).formatted(8).replaceFirst("}$", ",");
+    String wholeAsks = whole + asks.substring(1);
+    String wholeKeeps = whole + keeps.substring(1);
+    String refusal =
+        "healthCheck.expect.%s '%s' is refused; allowed: %%s, as it is".formatted(field, other);
+
+    Reply created = send("admin=web", "PUT", path, wholeAsks);
+    assertThat(created.status()).isEqualTo(403);
+    assertThat(created.json().getString("detail")).startsWith(refusal.formatted("none"));
+    assertThat(send("admin", "PUT", path, wholeKeeps).status()).isEqualTo(201);
+    var state = plane.state();
+    for (String query : List.of("", "?dryRun=true")) {
+      Reply changed = send("admin=web", "PATCH", path + query, asks);
+      assertThat(changed.status()).isEqualTo(403);
+      assertThat(changed.json().getString("detail")).startsWith(refusal.formatted(known));
+      assertThat(send("admin=web", "PUT", path + query, wholeAsks).status()).isEqualTo(403);
+    }
+    assertThat(plane.state()).isEqualTo(state);
+
+    assertThat(send("admin=web", "PATCH", path, keeps).status()).isEqualTo(200);
+    assertThat(send("admin=web", "PUT", path, wholeKeeps).status()).isEqualTo(200);
+    String slower = "{\"healthCheck\":{\"intervalMillis\":9000}}";
+    assertThat(send("admin=web", "PATCH", path, slower).status()).isEqualTo(200);
+    String clears = expect.formatted(kind, setting, field, "");
+    assertThat(send("admin=web", "PATCH", path, clears).status()).isEqualTo(200);
+    assertThat(send("admin=web", "PATCH", path, keeps).status()).as("it is gone").isEqualTo(403);
+    assertThat(send("admin", "PATCH", path, asks).status()).isEqualTo(200);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
