@@ -73,7 +73,7 @@ def test_idle_for_several_windows(built: None, hold: int) -> None:
         if hold:
             assert found == []
             assert lab.chained_packets() >= drained
-            lab.api("PATCH", f"/v1/services/{SERVICE}", {"holdSeconds": 0})
+            lab.api("PATCH", f"/v1/services/{SERVICE}?force=true", {"holdSeconds": 0})
             until("they break, as there is no hold any more", lambda: len(talk(traffic)) >= drained, 60)
         assert len(traffic.broken()) >= drained
         assert servers_of(traffic.broken()) >= {"server1", "server2"}

@@ -46,6 +46,7 @@ final class EarlyAck implements Backends {
                   result.shares(),
                   result.hold(),
                   result.drains(),
+                  result.ended(),
                   result.warnings());
             });
   }

@@ -40,6 +40,7 @@ public abstract class Write extends Verb {
     printOwners(result, isPlan);
     printHold(result.path("hold"), isPlan);
     result.path("drains").forEach(this::printDrain);
+    printEnded(result.path("ended"), isPlan);
     result.path("warnings").forEach(each -> out().println("warning: " + each.asText()));
     if (moved == 0) {
       if (isPlan) {
@@ -165,6 +166,20 @@ public abstract class Write extends Verb {
                           released,
                           isPlan ? "no longer would be" : "no longer are",
                           isPlan ? "; refused without --force" : ", as asked for"));
+    }
+  }
+
+  private void printEnded(JsonNode ended, boolean isPlan) {
+    if (!ended.isMissingNode()) {
+      int uncounted = ended.path("uncountedBackends").asInt();
+      out()
+          .printf(
+              "%d connections %s%s%n",
+              ended.path("connections").asLong(),
+              isPlan ? "would end" : "end",
+              uncounted == 0
+                  ? ""
+                  : ", and those of %d backends of which no agent reports".formatted(uncounted));
     }
   }
 

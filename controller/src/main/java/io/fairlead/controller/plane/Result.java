@@ -16,7 +16,9 @@ import java.util.Optional;
  * @param shares of backends whose weight or number of buckets changes
  * @param hold of a write that changes for how long buckets are chained
  * @param drains of a write that drains backends
- * @param warnings sentences: which muxes do not announce the service, and why
+ * @param ended of the deletion of a service
+ * @param warnings sentences: which muxes do not announce the service, and why; which connections of
+ *     a deleted service are reset
  */
 public record Result(
     String service,
@@ -28,6 +30,7 @@ public record Result(
     List<Share> shares,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hold> hold,
     @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Drained> drains,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Ended> ended,
     @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> warnings) {
 
   /**
@@ -89,6 +92,14 @@ public record Result(
   public record Drained(
       int backend, Optional<Long> connections, Optional<Long> deadline, String left) {}
 
+  /**
+   * Connections that a deletion ends.
+   *
+   * @param connections on the backends whose agents report them
+   * @param uncountedBackends all others of the pool
+   */
+  public record Ended(long connections, int uncountedBackends) {}
+
   /** Of a write that finds everything as it asks for. */
   public static Result unchanged(String service, long generation, boolean dryRun) {
     return new Result(
@@ -101,6 +112,7 @@ public record Result(
         List.of(),
         Optional.empty(),
         List.of(),
+        Optional.empty(),
         List.of());
   }
 
@@ -112,27 +124,82 @@ public record Result(
   /** Of a write that changes something. */
   public Result with(Moved newMoved, List<Share> newShares) {
     return new Result(
-        service, generation, dryRun, true, created, newMoved, newShares, hold, drains, warnings);
+        service,
+        generation,
+        dryRun,
+        true,
+        created,
+        newMoved,
+        newShares,
+        hold,
+        drains,
+        ended,
+        warnings);
   }
 
   public Result asCreated() {
     return new Result(
-        service, generation, dryRun, changed, true, moved, shares, hold, drains, warnings);
+        service, generation, dryRun, changed, true, moved, shares, hold, drains, ended, warnings);
   }
 
   public Result with(Optional<Hold> newHold) {
     return new Result(
-        service, generation, dryRun, changed, created, moved, shares, newHold, drains, warnings);
+        service,
+        generation,
+        dryRun,
+        changed,
+        created,
+        moved,
+        shares,
+        newHold,
+        drains,
+        ended,
+        warnings);
   }
 
   public Result withDrains(List<Drained> newDrains) {
     return new Result(
-        service, generation, dryRun, changed, created, moved, shares, hold, newDrains, warnings);
+        service,
+        generation,
+        dryRun,
+        changed,
+        created,
+        moved,
+        shares,
+        hold,
+        newDrains,
+        ended,
+        warnings);
+  }
+
+  public Result with(Ended newEnded) {
+    return new Result(
+        service,
+        generation,
+        dryRun,
+        changed,
+        created,
+        moved,
+        shares,
+        hold,
+        drains,
+        Optional.of(newEnded),
+        warnings);
   }
 
   public Result withWarnings(List<String> newWarnings) {
     return new Result(
-        service, generation, dryRun, changed, created, moved, shares, hold, drains, newWarnings);
+        service,
+        generation,
+        dryRun,
+        changed,
+        created,
+        moved,
+        shares,
+        hold,
+        drains,
+        ended,
+        newWarnings);
   }
 
   public int movedBuckets() {

@@ -49,6 +49,12 @@ public final class ServiceRepository {
     return read.isPresent() ? Optional.of(decode(read.get(), Optional.empty())) : Optional.empty();
   }
 
+  /** A deleted service as it was; {@link #commit} makes it exist again. */
+  public Optional<StoredService> readDeleted(String name) throws StoreException {
+    Optional<ServiceReading> read = store.readDeleted(name);
+    return read.isPresent() ? Optional.of(decode(read.get(), Optional.empty())) : Optional.empty();
+  }
+
   /**
    * The service in one committed state, regardless of how many commits happen meanwhile; {@code
    * known} itself if nothing has changed.
@@ -197,7 +203,7 @@ public final class ServiceRepository {
     store.removeOld(epoch, service.state());
   }
 
-  /** Deletes the service's config, upon which muxes stop serving it. */
+  /** Deletes the service's config, upon which muxes stop serving it. All else is kept. */
   public void delete(Epoch epoch, StoredService service) throws StoreException {
     store.delete(epoch, service.state());
   }

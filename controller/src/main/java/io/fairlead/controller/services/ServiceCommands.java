@@ -32,7 +32,8 @@ import picocli.CommandLine.TypeConversionException;
       ServiceCommands.ListAll.class,
       ServiceCommands.Show.class,
       ServiceCommands.Change.class,
-      ServiceCommands.Delete.class
+      ServiceCommands.Delete.class,
+      ServiceCommands.Undelete.class
     })
 public final class ServiceCommands {
   private ServiceCommands() {}
@@ -339,7 +340,12 @@ public final class ServiceCommands {
       name = "delete",
       description = "Deletes a service with its backends; its connections end.",
       footerHeading = "%nExamples:%n",
-      footer = {"  fairleadctl service delete web --dry-run", "  fairleadctl service delete web"})
+      footer = {
+        "  fairleadctl service delete web --dry-run",
+        "  fairleadctl service delete web",
+        "",
+        "Says how many connections end. For 7 days 'service undelete' brings it back."
+      })
   static final class Delete extends Write {
     @Parameters(paramLabel = "NAME", description = "Name of the service.")
     private String name;
@@ -352,6 +358,31 @@ public final class ServiceCommands {
           MissingNode.getInstance(),
           "deleted service " + name,
           "would delete service " + name);
+    }
+  }
+
+  @Command(
+      name = "undelete",
+      description = "Brings a deleted service back, with its hash key, backends and buckets.",
+      footerHeading = "%nExample:%n",
+      footer = {
+        "  fairleadctl service undelete web",
+        "",
+        "Within 7 days, unless a service of the same name was created since.",
+        "Connections that clients and servers still have go on."
+      })
+  static final class Undelete extends Write {
+    @Parameters(paramLabel = "NAME", description = "Name that the service had.")
+    private String name;
+
+    @Override
+    public Integer call() {
+      return write(
+          "POST",
+          servicePath(name) + "/undelete",
+          Json.object(),
+          "brought back service " + name,
+          "would bring back service " + name);
     }
   }
 

@@ -44,6 +44,9 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
     routes.write(
         "deleteService",
         request -> Write.of(options -> services.deleteService(request.service(), options)));
+    routes.write(
+        "undeleteService",
+        request -> Write.of(options -> services.undeleteService(request.service(), options)));
   }
 
   private Write create(Request request) {
@@ -123,6 +126,7 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
             .map(Address::toString)
             .toList();
     warnings.addAll(Unreachable.warnings(addresses, live));
+    warnings.addAll(result.warnings());
     return result.withWarnings(warnings);
   }
 

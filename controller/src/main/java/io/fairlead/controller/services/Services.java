@@ -26,5 +26,9 @@ public interface Services {
   CompletionStage<Result> putService(
       ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options);
 
+  /** The result says how many connections end. The service is kept for a while. */
   CompletionStage<Result> deleteService(String name, WriteOptions options);
+
+  /** Brings a deleted service back as it was: with its id, hash key, pool and ring. */
+  CompletionStage<Result> undeleteService(String name, WriteOptions options);
 }

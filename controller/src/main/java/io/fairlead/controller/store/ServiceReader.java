@@ -30,21 +30,25 @@ final class ServiceReader {
 
   /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
   Optional<ServiceReading> read(String name) throws StoreException {
-    return read(name, Optional.empty());
+    return read(name, tree.config(name), Optional.empty());
+  }
+
+  /** A deleted service, as it was; nothing if it is not kept. */
+  Optional<ServiceReading> readDeleted(String name) throws StoreException {
+    return read(name, tree.deleted(name), Optional.empty());
   }
 
   /**
    * From {@code known} on, if it leads to the latest generation: a follower reads each delta once.
    */
-  private Optional<ServiceReading> read(String name, Optional<ServiceState> known)
-      throws StoreException {
+  private Optional<ServiceReading> read(
+      String name, String configPath, Optional<ServiceState> known) throws StoreException {
     try {
       Stat configStat = new Stat();
       ServiceConfig config;
       try {
         config =
-            NodeJson.readConfig(
-                client.getData().storingStatIn(configStat).forPath(tree.config(name)));
+            NodeJson.readConfig(client.getData().storingStatIn(configStat).forPath(configPath));
       } catch (KeeperException.NoNodeException e) {
         return Optional.empty();
       }
@@ -81,7 +85,13 @@ final class ServiceReader {
       return Optional.of(
           new ServiceReading(
               new ServiceState(
-                  config, configStat.getVersion(), progress(name), generations, arrays(name)),
+                  config,
+                  configPath.equals(tree.config(name))
+                      ? configStat.getVersion()
+                      : ServiceState.DELETED,
+                  progress(name),
+                  generations,
+                  arrays(name)),
               start,
               earlier,
               deltas));
@@ -115,7 +125,7 @@ final class ServiceReader {
       Optional<ServiceReading> read = Optional.empty();
       Optional<StoreException.Damaged> damage = Optional.empty();
       try {
-        read = read(name, known);
+        read = read(name, tree.config(name), known);
       } catch (StoreException.Damaged e) {
         damage = Optional.of(e);
       }

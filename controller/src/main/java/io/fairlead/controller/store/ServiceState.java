@@ -9,7 +9,7 @@ import java.util.Optional;
  * What ZooKeeper holds of a service besides the bytes of its generations, and the versions that the
  * next write has to name.
  *
- * @param configVersion of the config node
+ * @param configVersion of the config node; {@link #DELETED} if the service is deleted
  * @param arrays of a service steered by Othello, once it has any
  */
 public record ServiceState(
@@ -18,6 +18,13 @@ public record ServiceState(
     Progress progress,
     Generations generations,
     Optional<LatestArrays> arrays) {
+  /** Of a service that has no config node. */
+  static final int DELETED = -1;
+
+  boolean isDeleted() {
+    return configVersion == DELETED;
+  }
+
   String name() {
     return config.name();
   }
@@ -37,7 +44,8 @@ public record ServiceState(
       ServiceConfig newConfig,
       Progress newProgress,
       Optional<LatestArrays> newArrays) {
-    int newVersion = newConfig.equals(config) ? configVersion : configVersion + 1;
+    boolean isWritten = isDeleted() || !newConfig.equals(config);
+    int newVersion = isWritten ? configVersion + 1 : configVersion;
     return new ServiceState(newConfig, newVersion, newProgress, generations.with(next), newArrays);
   }
 

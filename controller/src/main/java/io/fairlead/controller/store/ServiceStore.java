@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.Stat;
 
 /**
@@ -275,7 +276,7 @@ public final class ServiceStore {
 
   /**
    * Commits the next generation, configuration and progress if they changed, and {@code
-   * latest_gen}.
+   * latest_gen}. A deleted service exists again by it.
    *
    * @param next one that has a delta and follows the latest of {@code before}
    */
@@ -318,7 +319,10 @@ public final class ServiceStore {
             write.once(epoch, List.of(nodes.create(path)));
             createAhead(epoch, blobs(name, next));
           }
-          if (!config.equals(before.config())) {
+          if (before.isDeleted()) {
+            ops.add(nodes.create(tree.config(name), NodeJson.write(config)));
+            ops.add(nodes.delete(tree.deleted(name), -1));
+          } else if (!config.equals(before.config())) {
             ops.add(nodes.set(tree.config(name), before.configVersion(), NodeJson.write(config)));
           }
           ops.addAll(changes(name, before.progress(), progress));
@@ -467,7 +471,10 @@ public final class ServiceStore {
     write.run(
         "deletion of service '%s'".formatted(service.name()),
         epoch,
-        () -> List.of(nodes.delete(path, service.configVersion())),
+        () ->
+            List.of(
+                nodes.create(tree.deleted(service.name()), NodeJson.write(service.config())),
+                nodes.delete(path, service.configVersion())),
         () -> {
           Optional<Stat> config = nodes.stat(path);
           if (config.isEmpty()) {
@@ -477,6 +484,34 @@ public final class ServiceStore {
               ? Outcome.NOT_WRITTEN
               : Outcome.OVERTAKEN;
         });
+  }
+
+  /** A deleted service as it was, with all that is needed to commit to it again. */
+  public Optional<ServiceReading> readDeleted(String name) throws StoreException {
+    return reader.readDeleted(name);
+  }
+
+  /**
+   * A deleted service that is kept.
+   *
+   * @param at when it was deleted, by ZooKeeper's clock
+   */
+  public record Deleted(ServiceConfig config, Instant at) {}
+
+  /** The deleted service of this name that is kept, if there is one and no other has its name. */
+  public Optional<Deleted> deleted(String name) throws StoreException {
+    try {
+      Stat stat = new Stat();
+      byte[] json = client.getData().storingStatIn(stat).forPath(tree.deleted(name));
+      return Optional.of(
+          new Deleted(NodeJson.readConfig(json), Instant.ofEpochMilli(stat.getCtime())));
+    } catch (KeeperException.NoNodeException e) {
+      return Optional.empty();
+    } catch (StoreException e) {
+      throw StoreException.Damaged.of(name, e);
+    } catch (Exception e) {
+      throw new StoreException("deleted service '%s' cannot be read: %s".formatted(name, e), e);
+    }
   }
 
   /** Deletes what is left of a service without a config; does nothing to one that has a config. */

@@ -106,6 +106,13 @@ public record Tree(String root) {
     return service(name) + "/upkeep";
   }
 
+  /**
+   * The configuration of a deleted service, which {@link #config} had; its ring stays beside it.
+   */
+  public String deleted(String name) {
+    return service(name) + "/deleted";
+  }
+
   /** What backends are on their way to. */
   public String transitions(String name) {
     return service(name) + "/transitions";

@@ -12,12 +12,15 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.services.Listeners;
 import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -41,7 +44,7 @@ import org.slf4j.LoggerFactory;
 /**
  * All services of one epoch by name. Decides what concerns more than one of them (names, ids and
  * VIPs), one request after another: the caller runs {@link #create}, {@link #put}, {@link #change},
- * {@link #delete} and {@link #changeCluster} on one thread.
+ * {@link #delete}, {@link #undelete} and {@link #changeCluster} on one thread.
  */
 final class Catalogue implements Images {
   private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
@@ -71,6 +74,7 @@ final class Catalogue implements Images {
    */
   private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
 
+  private final DeletedServices deletedServices = new DeletedServices();
   private final VipGuard guard;
   private final Addresses addresses;
 
@@ -151,12 +155,27 @@ final class Catalogue implements Images {
       return null;
     }
     if (stored.isEmpty()) {
-      repository.store().removeRest(epoch, name);
+      keepOrRemove(name);
       return null;
     }
     repository.removeOld(epoch, stored.get());
     writers.put(name, writerOf.of(epoch, addresses, stored.get()));
     return null;
+  }
+
+  /** What is left of a service without a configuration. */
+  private void keepOrRemove(String name) throws StoreException {
+    Optional<ServiceStore.Deleted> deleted = Optional.empty();
+    try {
+      deleted = repository.store().deleted(name);
+    } catch (StoreException.Damaged e) {
+      LOG.error("{}", e.getMessage());
+    }
+    if (deleted.filter(each -> DeletedServices.isKept(each, now())).isPresent()) {
+      deletedServices.add(deleted.get());
+    } else {
+      repository.store().removeRest(epoch, name);
+    }
   }
 
   /** Returns once what was committed before this call shows. */
@@ -234,7 +253,7 @@ final class Catalogue implements Images {
       image = plan.after();
       result = plan.result();
     }
-    result = result.asCreated();
+    result = result.asCreated().withWarnings(deletedServices.warnings(config));
     addresses.check(image, settings, now);
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
@@ -243,6 +262,7 @@ final class Catalogue implements Images {
         StoredService created = createClaimed(noting, image, settings, now);
         guard.set(settings);
         writers.put(config.name(), writerOf.of(epoch, addresses, created));
+        deletedServices.remove(config.name());
       } finally {
         creating.unlock();
       }
@@ -322,6 +342,7 @@ final class Catalogue implements Images {
     return await(writer.changeConfig(changed, options));
   }
 
+  /** The rest of a deleted service stays for a while, for {@link #undelete}. */
   Result delete(String name, WriteOptions options) {
     ServiceWriter writer = writer(name);
     try {
@@ -330,17 +351,60 @@ final class Catalogue implements Images {
       // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
       if (writer.isGone()) {
         writers.remove(name);
-        removeRest(name);
+        deletedServices.add(new ServiceStore.Deleted(writer.image().config(), now()));
+        deletedServices.expire(now()).forEach(this::removeRest);
       }
     }
+  }
+
+  /** Brings a deleted service back as it was, in the next generation of its ring. */
+  Result undelete(String name, WriteOptions options) throws StoreException {
+    if (isTaken(name)) {
+      throw Refusal.conflict("service", name, "a service that is deleted; this one exists");
+    }
+    options.precondition().check(Optional.empty());
+    if (deletedServices.find(name).isEmpty()) {
+      throw new Refusal(
+          Refusal.Kind.NOT_FOUND,
+          "service",
+          name,
+          "a service that was deleted within %d days: %s"
+              .formatted(DeletedServices.KEPT.toDays(), deletedServices.names()));
+    }
+    StoredService before =
+        repository
+            .readDeleted(name)
+            .orElseThrow(() -> new StoreException("what was kept of '%s' is gone".formatted(name)));
+    checkListeners(before.image().config());
+    long now = Math.max(clock.seconds(options), before.image().ring().committed());
+    PoolPlan plan = PoolPlan.of(before.image(), Runs.EMPTY, now, options.dryRun());
+    addresses.check(plan.after(), guard.settings(), now);
+    Result result = plan.result().asCreated();
+    if (!options.dryRun()) {
+      ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
+      creating.lock();
+      try {
+        addresses.claim(plan.after(), guard.settings(), now);
+        StoredService again = noting.commit(epoch, before, plan.after(), plan.delta());
+        writers.put(name, writerOf.of(epoch, addresses, again));
+        deletedServices.remove(name);
+      } finally {
+        addresses.settle(name);
+        creating.unlock();
+      }
+    }
+    return result;
+  }
+
+  private Instant now() {
+    return Instant.ofEpochSecond(clock.seconds());
   }
 
   private void removeRest(String name) {
     try {
       repository.store().removeRest(epoch, name);
     } catch (StoreException e) {
-      // The service is deleted; the next service of that name, or the next leader, removes the
-      // rest.
+      // The next service of that name, or the next leader, removes the rest.
       LOG.warn("{}", e.getMessage());
     }
   }

@@ -362,7 +362,8 @@ final class ServiceWriter implements ArraysWriter {
     return submit(
         options,
         () -> {
-          Result result = unmoved(image(), options.dryRun());
+          Result result =
+              unmoved(image(), options.dryRun()).with(DeletedServices.ended(image(), live));
           if (!options.dryRun()) {
             clock.seconds(options); // refuses if it is off
             ServiceRepository noting = noting(options, result);

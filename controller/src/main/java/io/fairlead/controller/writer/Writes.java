@@ -79,6 +79,11 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
     return onCatalogue(catalogue -> catalogue.delete(name, options));
   }
 
+  @Override
+  public CompletionStage<Result> undeleteService(String name, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.undelete(name, options));
+  }
+
   CompletionStage<Result> changeCluster(ClusterSettings settings, WriteOptions options) {
     return onCatalogue(catalogue -> catalogue.changeCluster(settings, options));
   }

@@ -299,8 +299,11 @@ class ApiShapesTest extends ServedApi {
     expect(200, "GET", "/v1/backup", "");
     expect(200, "GET", "/v1/events", "");
     assertThat(expect(200, "GET", "/openapi.json", "").json()).isEqualTo(contract.document());
-    expect(200, "DELETE", web, "");
+    assertThat(expect(200, "DELETE", web, "").json().containsKey("ended")).isTrue();
     assertThat(client.get(web).status()).isEqualTo(404);
+    expect(200, "POST", web + "/undelete", "{}");
+    assertThat(client.get(web).status()).isEqualTo(200);
+    expect(200, "DELETE", web, "");
 
     String warning = "mux mux2 of kind p4 does not announce service web: buckets is ";
     assertThat(expect(201, "PUT", web, STATE).json().getJsonArray("warnings").getString(0))

@@ -83,7 +83,7 @@ class ServiceRolesTest {
               "holdHealth",
               "releaseHealth"),
           "admin of one",
-          List.of("putService", "changeService", "deleteService"),
+          List.of("putService", "changeService", "deleteService", "undeleteService"),
           "admin of all",
           List.of("createService", "putCluster", "getBackup", "listAudit"),
           "server",

@@ -279,8 +279,9 @@ class FairleadctlTest {
             services   1
             """);
     assertThat(done("service delete web --dry-run"))
-        .isEqualTo("would delete service web: generation 6\nwould move no buckets\n");
-    assertThat(done("service delete web")).isEqualTo("deleted service web: generation 6\n");
+        .contains("0 connections would end, and those of 1 backends of which no agent reports");
+    assertThat(done("service delete web")).startsWith("deleted service web: generation 6\n");
+    assertThat(done("service undelete web")).contains("back service web: generation 7\n");
   }
 
   @Test

@@ -94,6 +94,7 @@ public final class MemoryPlane
           .getBytes(StandardCharsets.UTF_8);
 
   private final Map<String, StoredService> services = new TreeMap<>();
+  private final Map<String, ServiceImage> deleted = new TreeMap<>();
   private final List<Journal.Numbered> records = new ArrayList<>();
   private final Map<String, KeptAnswer> kept = new TreeMap<>();
   private final List<HealthView> health = new ArrayList<>();
@@ -378,7 +379,24 @@ public final class MemoryPlane
         options,
         () -> {
           ServiceImage image = checked(name, options);
-          return new Planned(null, ServiceWriter.unmoved(image, options.dryRun()));
+          if (!options.dryRun()) {
+            deleted.put(name, image);
+          }
+          Result unmoved = ServiceWriter.unmoved(image, options.dryRun());
+          return new Planned(null, unmoved.with(new Result.Ended(0, image.pool().size())));
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> undeleteService(String name, WriteOptions options) {
+    return write(
+        options,
+        () -> {
+          ServiceImage image = deleted.get(name);
+          if (image == null) {
+            throw new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "a deleted service");
+          }
+          return Planned.of(PoolPlan.of(image, Runs.EMPTY, now(), options.dryRun()));
         });
   }
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.refusal;
+import static io.fairlead.controller.writer.Requests.spec;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.store.ZooKeeperClient;
+import java.time.Duration;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A service that is deleted by mistake and made anew has another hash key and other owners: servers
+ * reset the connections that are still open. Brought back, it has the old ones.
+ */
+class UndeleteTest extends EmbeddedController {
+  private static final WriteOptions COMMIT = WriteOptions.COMMIT;
+  private static final long DAY = 86_400;
+
+  @BeforeEach
+  void fill() throws Exception {
+    create("web", "10.99.0.1");
+    done(controller.backends().change("web", List.of(add(1), add(2), add(3)), COMMIT));
+    clock.set(clock.seconds() + 500);
+    done(controller.backends().change("web", List.of(weight(2, 10)), COMMIT));
+  }
+
+  private Result create(String name, String vip) throws Exception {
+    return done(controller.services().createService(spec(name, vip), COMMIT));
+  }
+
+  private Result delete(String name) throws Exception {
+    return done(controller.services().deleteService(name, COMMIT));
+  }
+
+  private Result undelete(String name) throws Exception {
+    return done(controller.services().undeleteService(name, COMMIT));
+  }
+
+  private Refusal refused(String name) throws Exception {
+    return refusal(controller.services().undeleteService(name, COMMIT));
+  }
+
+  private ServiceImage web() {
+    return controller.plane().read("web", stored -> stored.image());
+  }
+
+  private void leadAnew() throws Exception {
+    controller.close();
+    controller =
+        FairleadController.open(
+            ControllerOptions.of(
+                    "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
+                .withClockCheck(false));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(60))).isTrue();
+  }
+
+  private static void assertSame(ServiceImage before, ServiceImage after) {
+    assertThat(after.config()).isEqualTo(before.config());
+    assertThat(after.pool()).isEqualTo(before.pool());
+    Ring ring = before.ring();
+    assertThat(after.ring().generation()).isEqualTo(ring.generation() + 1);
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      assertThat(after.ring().current(bucket)).isEqualTo(ring.current(bucket));
+      assertThat(after.ring().previous(bucket)).isEqualTo(ring.previous(bucket));
+      assertThat(after.ring().since(bucket)).isEqualTo(ring.since(bucket));
+    }
+  }
+
+  @Test
+  void itIsAsItWas() throws Exception {
+    ServiceImage before = web();
+    String version = controller.plane().read("web", stored -> stored.version());
+    Result deleted = delete("web");
+    assertThat(deleted.ended()).contains(new Result.Ended(0, 3));
+    assertThat(Shown.service(controller, "web")).isEmpty();
+    assertThat(done(controller.services().undeleteService("web", WriteOptions.PLAN)).dryRun())
+        .isTrue();
+    assertThat(Shown.service(controller, "web")).isEmpty();
+    assertThat(undelete("web").generation()).isEqualTo(before.ring().generation() + 1);
+    assertSame(before, web());
+    String after = controller.plane().read("web", stored -> stored.version());
+    assertThat(after).isNotEqualTo(version);
+    done(controller.backends().change("web", List.of(add(4)), COMMIT));
+    assertThat(refused("web").allowed()).contains("this one exists");
+    delete("web");
+    undelete("web");
+    assertThat(web().pool()).hasSize(4);
+  }
+
+  @Test
+  void theNextLeaderBringsItBackToo() throws Exception {
+    ServiceImage before = web();
+    delete("web");
+    leadAnew();
+    undelete("web");
+    assertSame(before, web());
+    leadAnew();
+    assertThat(web().ring().generation()).isEqualTo(before.ring().generation() + 1);
+  }
+
+  @Test
+  void anewAtItsVipIsWarnedAbout() throws Exception {
+    delete("web");
+    assertThat(create("other", "10.99.0.2").warnings()).isEmpty();
+    Result planned =
+        done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.PLAN));
+    String warning =
+        "10.99.0.1 tcp:80 was of service 'web', deleted at 2023-11-14T22:21:40Z: connections that"
+            + " are older are reset; 'fairleadctl service undelete web' in place of a new service"
+            + " keeps them";
+    assertThat(planned.warnings()).containsExactly(warning);
+    assertThat(create("shop", "10.99.0.1").warnings()).containsExactly(warning);
+    Refusal taken = refused("web");
+    assertThat(taken.field()).isEqualTo("vips");
+    assertThat(taken.allowed()).contains("'shop' has it");
+    delete("shop");
+    undelete("web");
+    assertThat(refused("other").allowed()).contains("this one exists");
+  }
+
+  /** A service of the same name takes the place of what was kept. */
+  @Test
+  void aNewServiceOfTheNameEndsIt() throws Exception {
+    delete("web");
+    create("web", "10.99.0.7");
+    delete("web");
+    undelete("web");
+    assertThat(web().config().vips()).containsExactly("10.99.0.7");
+    assertThat(web().pool()).isEmpty();
+  }
+
+  @Test
+  void itIsKeptForSevenDays() throws Exception {
+    create("other", "10.99.0.2");
+    delete("web");
+    clock.set(clock.seconds() + 7 * DAY - 1);
+    delete("other"); // removes what is no longer kept
+    clock.set(clock.seconds() + 1);
+    create("third", "10.99.0.3");
+    delete("third");
+    Refusal gone = refused("web");
+    assertThat(gone.kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+    assertThat(gone.allowed()).isEqualTo("a service that was deleted within 7 days: other, third");
+    try (CuratorFramework client = ZooKeeperClient.create(controller.zookeeper())) {
+      client.start();
+      assertThat(client.getChildren().forPath("/fairlead/services"))
+          .containsExactlyInAnyOrder("other", "third");
+    }
+  }
+}
