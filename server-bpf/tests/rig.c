@@ -355,6 +355,18 @@ static fl_u64 counter_read(struct fl_server *program, __u32 slot)
 	return sum;
 }
 
+void rig_counter_set(struct fl_server *program, enum fl_counter counter, fl_u64 value)
+{
+	int cpus = libbpf_num_possible_cpus(), cpu;
+	fl_u64 values[cpus > 0 ? cpus : 1];
+	__u32 slot = counter;
+
+	for (cpu = 0; cpu < cpus; cpu++)
+		values[cpu] = value;
+	if (bpf_map_update_elem(bpf_map__fd(program->maps.counters), &slot, values, BPF_ANY))
+		give_up("counters");
+}
+
 fl_u64 rig_counter(struct fl_server *program, enum fl_counter counter)
 {
 	return counter_read(program, counter);

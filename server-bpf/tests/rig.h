@@ -118,6 +118,8 @@ void rig_begin(struct packet *packet, const struct fl_steer *steer);
 
 /* Maps, as the loader sees them. */
 fl_u64 rig_counter(struct fl_server *program, enum fl_counter counter);
+/* Sets it on each processor. */
+void rig_counter_set(struct fl_server *program, enum fl_counter counter, fl_u64 value);
 /* The exit's counter, which the last run has bumped; FL_COUNTERS unless it was exactly one, by one. */
 enum fl_counter rig_counter_bumped(struct fl_server *program);
 /* Fails the test unless that is the expected one. */

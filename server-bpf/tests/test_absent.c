@@ -76,6 +76,16 @@ static void learned_counts(void **state)
 	}
 }
 
+/* The version of memory, which every move raises, passes 32 bits. */
+static void version_passes_32_bits(void **state)
+{
+	const fl_u64 version = 0x100000000 - 2;
+	__u32 slot = 0;
+
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(program->maps.memory_version), &slot, &version, BPF_ANY), 0);
+	learned_counts(state);
+}
+
 static void places_are_shared(void **state)
 {
 	int round;
@@ -122,6 +132,7 @@ int main(void)
 		CMUnitTestFunction run;
 	} cases[] = {
 	    {"what is learned counts at once", learned_counts},
+	    {"the same as memory's version passes 32 bits", version_passes_32_bits},
 	    {"buckets that share places", places_are_shared},
 	    {"what the former program learns counts", former_program_counts},
 	};

@@ -385,6 +385,29 @@ static void memory_is_full(void **state)
 	program = own;
 }
 
+/* Each processor's number is one of 64 bits. */
+static void counter_passes_32_bits(void **state)
+{
+	const fl_u64 before = 0xffffffff;
+	fl_u64 sum;
+	int i;
+
+	(void)state;
+	rig_counter_set(program, FL_COUNTER_DELIVER_SYN, before);
+	sum = rig_counter(program, FL_COUNTER_DELIVER_SYN);
+	for (i = 0; i < 3; i++) {
+		struct fl_steer steer = steer_plain(FL_GUE_PROTO_IPV4);
+		struct packet packet;
+
+		rig_begin(&packet, &steer);
+		packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->syn);
+		packet_finish_outer(&packet);
+		assert_int_equal(rig_run(program, &packet), XDP_PASS);
+	}
+	assert_true(sum >= before);
+	assert_int_equal(rig_counter(program, FL_COUNTER_DELIVER_SYN), sum + 3);
+}
+
 struct raiser {
 	fl_u32 first, step;
 };
@@ -451,6 +474,7 @@ int main(int argc, char **argv)
 	    {"a move that is open is kept", move_that_is_open_is_kept},
 	    {"memory is full", memory_is_full},
 	    {"a generation only grows", generation_only_grows},
+	    {"a counter passes 32 bits", counter_passes_32_bits},
 	};
 	json_t *steer = vectors_load(argc > 1 ? argv[1] : ".", "steer.json");
 	struct vectors_tests tests = {NULL, 0};

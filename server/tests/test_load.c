@@ -187,9 +187,22 @@ static void steps_run(struct oracle *oracle, struct fl_load_setting *setting, st
 	}
 }
 
+/* Where the numbers of a service begin: at 0, and so that each passes 32 bits, or the half of them, on the way. */
+static const struct start {
+	const char *name;
+	fl_u64 each; /* of what is counted */
+	fl_u32 sequence;
+} starts[] = {
+    {"random offers as the paper's algorithms decide them", 0, 0},
+    {"the same while each number passes 32 bits", 0x100000000 - STEPS / 4, 0U - 50},
+    {"the same while their sums do", 0x80000000 - STEPS / 4, 0U - 50},
+    {"the same while their sums pass the half", 0x40000000 - STEPS / 4, 0x80000000 - 50},
+};
+
 static void random_offers(void **state)
 {
-	unsigned int seed = (unsigned int)(uintptr_t)*state;
+	const struct start *start = *state;
+	unsigned int seed = 1;
 	int round;
 
 	print_message("# seed %u\n", seed);
@@ -199,13 +212,19 @@ static void random_offers(void **state)
 						  .threshold = 1 + (fl_u32)rand() % 8,
 						  .window = 10 + (fl_u32)rand() % 100,
 						  .epsilon = (fl_u32)rand() % FL_LOAD_HALF,
-						  .sequence = (fl_u32)rand(),
+						  .sequence = start->sequence,
 						  .policy = rand() % 2 ? FL_LOAD_DYNAMIC : FL_LOAD_STATIC};
 		struct oracle oracle = {.is_dynamic = setting.policy == FL_LOAD_DYNAMIC,
 					.window = setting.window,
 					.epsilon = setting.epsilon,
 					.c = setting.threshold};
-		struct fl_load_state load = {.sequence = setting.sequence};
+		struct fl_load_state load = {.taken = start->each,
+					     .passed = start->each,
+					     .unasked = start->each,
+					     .window_offers = 2 * start->each,
+					     .window_taken = start->each,
+					     .reading_taken = (fl_u32)(2 * start->each),
+					     .sequence = setting.sequence};
 
 		steps_run(&oracle, &setting, &load);
 	}
@@ -282,7 +301,8 @@ int main(void)
 		vectors_add_plain(&tests, decisions[i].name, decide, (void *)(uintptr_t)&decisions[i]);
 	for (i = 0; i < sizeof(windows) / sizeof(windows[0]); i++)
 		vectors_add_plain(&tests, windows[i].name, end_window, (void *)(uintptr_t)&windows[i]);
-	vectors_add_plain(&tests, "random offers as the paper's algorithms decide them", random_offers, (void *)1);
+	for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		vectors_add_plain(&tests, starts[i].name, random_offers, (void *)(uintptr_t)&starts[i]);
 	vectors_add_plain(&tests, "dynamic begins anew", begins_anew, NULL);
 	vectors_add_plain(&tests, "dynamic settles at half", settles_at_half, NULL);
 	return vectors_run("load", &tests);

@@ -347,6 +347,8 @@ def generation_rows() -> list[dict]:
         row("a stale packet of a bucket that moved is chained", steer=steer(11), memory=memory(NOW - 10, 12, A)),
         row("a stale packet with all hops used is dropped", steer=steer(11, 3), memory=memory(NOW - 10, 12, A)),
         row("generation 4294967295 is the highest", generationSeen=0xFFFFFFFE, steer=steer(0xFFFFFFFF)),
+        row("generations do not wrap: 1 is stale behind the highest", generationSeen=0xFFFFFFFF, steer=steer(1)),
+        row("a move in the last second of 32 bits is one of now", packet="syn", steer=steer(12, 0, 0xFFFFFFFF, A)),
     ]
 
 
