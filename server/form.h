@@ -22,11 +22,6 @@ struct form {
 	int (*detach)(const struct arguments *arguments);
 	int (*show)(const struct arguments *arguments);
 	int (*forget)(const struct arguments *arguments); /* arguments->service */
-	/*
-	 * Whether a server is attached now: 1 or 0, or a negative errno if that cannot be told. interface: as for `attach`,
-	 * NULL with the module. Prints nothing.
-	 */
-	int (*is_attached)(const char *interface);
 	const struct load_form *load;
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -88,24 +87,6 @@ static int forget(const struct arguments *arguments)
 	return err;
 }
 
-/* Any process may ask which program is there; only CAP_SYS_ADMIN, whose it is. */
-static int is_attached(const char *interface)
-{
-	struct bpf_prog_info info = {0};
-	__u32 id = 0, len = sizeof(info);
-	int ifindex = (int)if_nametoindex(interface);
-	int program, err = ifindex ? bpf_xdp_query_id(ifindex, 0, &id) : 0;
-
-	if (err || !id)
-		return err;
-	program = bpf_prog_get_fd_by_id(id);
-	if (program < 0)
-		return program != -ENOENT;
-	err = bpf_obj_get_info_by_fd(program, &info, &len) ? -errno : 0;
-	close(program);
-	return err ? err : !strcmp(info.name, FL_SERVER_PROGRAM);
-}
-
 const struct form form_bpf = {
     .word = "bpf",
     .check_arguments = check_arguments,
@@ -114,6 +95,5 @@ const struct form form_bpf = {
     .detach = detach,
     .show = show,
     .forget = forget,
-    .is_attached = is_attached,
     .load = &load_bpf,
 };

@@ -232,20 +232,6 @@ static int check_config(const struct config *config)
 	return 0;
 }
 
-/* The command of any service says whether there is a server; it needs CAP_NET_ADMIN, unless no module is loaded. */
-static int is_attached(const char *interface)
-{
-	struct module_client client;
-	struct module_load load;
-	int err = module_open(&client);
-
-	(void)interface;
-	if (!err)
-		err = module_get_load(&client, 1, &load);
-	module_close(&client);
-	return err == -ENOENT ? 0 : err ? err : 1;
-}
-
 const struct form form_module = {
     .word = "module",
     .check_arguments = check_arguments,
@@ -254,6 +240,5 @@ const struct form form_module = {
     .detach = detach,
     .show = show,
     .forget = forget,
-    .is_attached = is_attached,
     .load = &load_module,
 };

@@ -6,16 +6,19 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "load_form.h"
-#include "running.h"
+#include "opener.h"
 
 struct load_of_bpf {
 	struct load load;
 	char interface[IF_NAMESIZE];
-	struct running running;
+	struct opener *opener;
+	int settings, states; /* the program's maps; -1: none */
 	__u32 program; /* the id of the program that was opened last, whether or not it can be used; 0 for none */
 	int err;       /* of opening it */
 };
@@ -27,24 +30,29 @@ static struct load *open_interface(const char *interface)
 	if (!load)
 		return NULL;
 	snprintf(load->interface, sizeof(load->interface), "%s", interface);
-	load->running = running_none();
-	return &load->load;
+	load->settings = load->states = -1;
+	load->opener = opener_start(interface);
+	if (load->opener)
+		return &load->load;
+	free(load);
+	return NULL;
+}
+
+static void maps_close(struct load_of_bpf *load)
+{
+	if (load->settings >= 0)
+		close(load->settings);
+	if (load->states >= 0)
+		close(load->states);
+	load->settings = load->states = -1;
 }
 
 /* Opens the program that is attached now, whose id this is. */
 static int program_open(struct load_of_bpf *load, __u32 program)
 {
-	running_close(&load->running);
+	maps_close(load);
 	load->program = program;
-	load->err = running_open(&load->running, load->interface);
-	if (!load->err)
-		load->err = running_check(&load->running);
-	if (!load->err && (load->running.load_settings < 0 || load->running.load_states < 0)) {
-		fprintf(stderr,
-			"fairlead-server: %s: the attached program is of a version that knows no load; attach again\n",
-			load->interface);
-		load->err = -EPROTO;
-	}
+	load->err = opener_maps(load->opener, &load->settings, &load->states);
 	return load->err;
 }
 
@@ -59,7 +67,7 @@ static int find(struct load *open)
 	if (err)
 		return err;
 	if (!program) {
-		running_close(&load->running);
+		maps_close(load);
 		load->program = 0;
 		return -ENOENT;
 	}
@@ -76,24 +84,37 @@ static int set(struct load *open, fl_u16 service, const struct fl_load_setting *
 	struct load_of_bpf *load = (struct load_of_bpf *)open;
 	__u32 slot = service;
 
-	return is_found(load) ? bpf_map_update_elem(load->running.load_settings, &slot, setting, BPF_ANY) : -ENOENT;
+	return is_found(load) ? bpf_map_update_elem(load->settings, &slot, setting, BPF_ANY) : -ENOENT;
 }
 
-static int read(struct load *open, fl_u16 service, struct fl_load_state *state)
+static int read_state(struct load *open, fl_u16 service, struct fl_load_state *state)
 {
 	struct load_of_bpf *load = (struct load_of_bpf *)open;
 	__u32 slot = service;
 
-	return is_found(load) ? bpf_map_lookup_elem(load->running.load_states, &slot, state) : -ENOENT;
+	return is_found(load) ? bpf_map_lookup_elem(load->states, &slot, state) : -ENOENT;
+}
+
+static int is_attached(struct load *open)
+{
+	return opener_is_attached(((struct load_of_bpf *)open)->opener);
 }
 
 static void close_interface(struct load *open)
 {
 	struct load_of_bpf *load = (struct load_of_bpf *)open;
 
-	running_close(&load->running);
+	maps_close(load);
+	opener_stop(load->opener);
 	free(load);
 }
 
 const struct load_form load_bpf = {
-    .open = open_interface, .find = find, .set = set, .read = read, .close = close_interface};
+    .open = open_interface,
+    .find = find,
+    .set = set,
+    .read = read_state,
+    .is_attached = is_attached,
+    .shed = opener_shed,
+    .close = close_interface,
+};

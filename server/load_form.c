@@ -27,6 +27,16 @@ int load_read(struct load *load, fl_u16 service, struct fl_load_state *state)
 	return load->form->read(load, service, state);
 }
 
+int load_is_attached(struct load *load)
+{
+	return load->form->is_attached(load);
+}
+
+int load_shed(const struct load *load)
+{
+	return load->form->shed ? load->form->shed() : 0;
+}
+
 void load_close(struct load *load)
 {
 	if (load)

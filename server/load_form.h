@@ -21,12 +21,17 @@ struct load_form {
 	int (*find)(struct load *load); /* NULL: each call finds it */
 	int (*set)(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
 	int (*read)(struct load *load, fl_u16 service, struct fl_load_state *state);
+	int (*is_attached)(struct load *load);
+	int (*shed)(void); /* NULL: nothing to give up */
 	void (*close)(struct load *load);
 };
 
 extern const struct load_form load_bpf, load_module;
 
-/* interface: as for `attach`, NULL with the module. Nothing needs to be attached. NULL if memory runs out. */
+/*
+ * interface: as for `attach`, NULL with the module. Nothing needs to be attached. Before any thread of this process: the
+ * XDP form starts an opener (opener.h). NULL and errno.
+ */
 struct load *load_open(const struct form *form, const char *interface);
 
 /*
@@ -37,6 +42,12 @@ struct load *load_open(const struct form *form, const char *interface);
 int load_find(struct load *load);
 int load_set(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
 int load_read(struct load *load, fl_u16 service, struct fl_load_state *state);
+
+/* Whether a server is attached now: 1 or 0, or a negative errno if that cannot be told. Prints nothing. */
+int load_is_attached(struct load *load);
+
+/* Gives up what only opening needed; before any thread. Returns 0 or a negative errno. */
+int load_shed(const struct load *load);
 
 void load_close(struct load *load);
 

@@ -71,4 +71,19 @@ static void close_namespace(struct load *open)
 	free(load);
 }
 
-const struct load_form load_module = {.open = open_namespace, .set = set, .read = read_state, .close = close_namespace};
+/* The command of any service says whether there is a server; it needs CAP_NET_ADMIN, unless no module is loaded. */
+static int is_attached(struct load *open)
+{
+	struct module_client client;
+	struct module_load load;
+	int err = module_open(&client);
+
+	(void)open;
+	if (!err)
+		err = module_get_load(&client, 1, &load);
+	module_close(&client);
+	return err == -ENOENT ? 0 : err ? err : 1;
+}
+
+const struct load_form load_module = {
+    .open = open_namespace, .set = set, .read = read_state, .is_attached = is_attached, .close = close_namespace};

@@ -177,7 +177,7 @@ static void post(struct agent *agent)
 	agent->report.lost_events = follower_lost(agent->follower);
 	agent->known = known(agent);
 	if (agent->report.form)
-		agent->report.is_attached = agent->options.readings.form->is_attached(agent->report.interface);
+		agent->report.is_attached = readings_is_attached(agent->readings);
 	text = report_write(&agent->report, agent->census);
 	if (!text)
 		fail(agent, "report", "there is no memory");

@@ -106,6 +106,15 @@ static bool wants(const struct services *services)
 	return false;
 }
 
+static const char *form_trouble(int err)
+{
+	if (err == -ENOENT)
+		return "no server is attached";
+	if (err == -EPIPE)
+		return "the agent's second process, which opens the form's maps, has ended; start the agent again";
+	return strerror(-err);
+}
+
 /* Tells the form the last reading, as far as it can. */
 static void tell(struct readings *readings)
 {
@@ -135,7 +144,7 @@ static void tell(struct readings *readings)
 	if (!readings->load)
 		say_form(readings, "there is neither --interface nor --form module");
 	else if (err)
-		say_form(readings, err == -ENOENT ? "no server is attached" : strerror(-err));
+		say_form(readings, form_trouble(err));
 	else
 		say_form(readings, NULL);
 }
@@ -245,7 +254,7 @@ struct readings *readings_start(const struct readings_options *options)
 {
 	struct readings *readings = calloc(1, sizeof(*readings));
 	pthread_condattr_t attributes;
-	int err = ENOMEM;
+	int err;
 
 	if (!readings)
 		return NULL;
@@ -257,7 +266,11 @@ struct readings *readings_start(const struct readings_options *options)
 	pthread_condattr_destroy(&attributes);
 	if (options->form)
 		readings->load = load_open(options->form, options->interface);
-	if (!options->form || readings->load)
+	if (options->form && !readings->load)
+		err = errno;
+	else
+		err = readings->load ? -load_shed(readings->load) : 0;
+	if (!err)
 		err = pthread_create(&readings->thread, NULL, run, readings);
 	if (!err)
 		return readings;
@@ -290,6 +303,16 @@ bool readings_serve(struct readings *readings, const struct services *services)
 	pthread_cond_signal(&readings->changed);
 	pthread_mutex_unlock(&readings->lock);
 	return true;
+}
+
+int readings_is_attached(struct readings *readings)
+{
+	int attached;
+
+	pthread_mutex_lock(&readings->lock);
+	attached = load_is_attached(readings->load);
+	pthread_mutex_unlock(&readings->lock);
+	return attached;
 }
 
 struct load_figures readings_of(struct readings *readings, const struct service *service, fl_u64 now_ns)

@@ -35,6 +35,9 @@ struct load_figures {
 
 struct readings;
 
+/* Whether a server is attached now: 1 or 0, or a negative errno if that cannot be told. There is a form. */
+int readings_is_attached(struct readings *readings);
+
 /* Starts the thread, which begins when it is given services. The options must outlive it. NULL and errno. */
 struct readings *readings_start(const struct readings_options *options);
 void readings_stop(struct readings *readings);

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -26,6 +27,7 @@ SLOW = ("--busy-interval-ms", "500")  # a reading may take a second, and counts 
 SLOWEST, COUNTS_FOR = ("--busy-interval-ms", "1000"), 4  # seconds from a reading's begin, by which it counts
 PAGES = 8081  # of nginx's stub_status, and of Apache's server-status
 HELD = 12  # requests in work
+SYS_ADMIN = 21  # CAP_SYS_ADMIN, a bit of a thread's capabilities
 
 
 def hunt(policy: str = "static", threshold: int = 4) -> dict:
@@ -371,6 +373,23 @@ def server_b(rack: Rack, request: pytest.FixtureRequest) -> Iterator[World]:
         yield made
 
 
+def held(process: Path) -> int:
+    """All capabilities that a process, or a thread, has or may take."""
+    words = dict(line.split(":") for line in (process / "status").read_text().splitlines())
+    return int(words["CapEff"], 16) | int(words["CapPrm"], 16) | int(words["CapAmb"], 16)
+
+
+def test_no_process_outlives_an_agent(rack: Rack, server_b: World) -> None:
+    """Killed, it leaves none that keeps a capability."""
+    world = server_b
+    world.start(world.controller(service() | hunt()), words=("--interface", "eth0"))
+    children = Path(f"/proc/{world.agent.pid}/task/{world.agent.pid}/children")
+    opener = Path("/proc", until("it has a second process", lambda: children.read_text().split(), SECONDS)[0])
+    world.agent.kill()
+    world.agent.wait()
+    until("that has ended", lambda: not opener.exists() or ") Z " in (opener / "stat").read_text(), SECONDS)
+
+
 def test_a_busy_server_passes_connections_on(rack: Rack, server_b: World) -> None:
     """
     By readings of an agent with its unit's capabilities, and only while they come: a killed one's last ends. So does
@@ -387,6 +406,12 @@ def test_a_busy_server_passes_connections_on(rack: Rack, server_b: World) -> Non
     rack.attach()
     until("the form is told", lambda: "is told again" in world.said.read_text(), SECONDS)
     until_busy(world, controller, 0)
+    assert "CAP_SYS_ADMIN" in capabilities
+    threads = list(Path(f"/proc/{world.agent.pid}/task").iterdir())
+    assert not any(held(path) >> SYS_ADMIN & 1 for path in threads)
+    children = [Path("/proc", pid) for path in threads for pid in (path / "children").read_text().split()]
+    openers = [path for path in children if held(path) >> SYS_ADMIN & 1]
+    assert len(openers) == 1
 
     def taken_by() -> str:
         with contextlib.closing(rack.connect()) as client:
@@ -420,6 +445,10 @@ def test_a_busy_server_passes_connections_on(rack: Rack, server_b: World) -> Non
     assert offered == taken + passed and passed >= 10 and taken >= 2
     number.write_text("9\n")
     until("b passes on again", lambda: takes("a"), SECONDS)
+    os.kill(int(openers[0].name), signal.SIGKILL)
+    rack["b"].invoke("detach")
+    rack["b"].attach()
+    until("it is said that the agent cannot go on", lambda: "start the agent again" in world.said.read_text(), SECONDS)
     world.agent.kill()
     world.agent.wait()
     until("b takes everything", lambda: takes("b"), SECONDS)
