@@ -10,8 +10,9 @@
  * A full map costs little, as a packet's own MOVED is still followed, and is counted.
  *
  * Races between CPUs. An update of memory replaces the whole element under RCU: a reader sees the old or the new one,
- * never a mix. If two CPUs learn two moves of one bucket at once, the older one may be kept; the next packet with the
- * newer MOVED corrects that. A generation is only ever raised, by compare-and-swap.
+ * never a mix. If two CPUs learn two moves of one bucket at once, the older one may be kept; and if one forgets a move
+ * while the other learns the next one, that may be forgotten, as a hash has no compare-and-delete. The next packet with
+ * the newer MOVED corrects both. A generation is only ever raised, by compare-and-swap.
  */
 #ifndef FAIRLEAD_MEMORY_BPF_H
 #define FAIRLEAD_MEMORY_BPF_H
