@@ -37,7 +37,7 @@ static struct kmem_cache *entries;
 
 int fl_flows_register(void)
 {
-	entries = kmem_cache_create("fl_flow", sizeof(struct entry), 0, 0, NULL);
+	entries = kmem_cache_create("fl_flow", sizeof(struct entry), 0, SLAB_ACCOUNT, NULL);
 	return entries ? 0 : -ENOMEM;
 }
 

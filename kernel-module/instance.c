@@ -70,15 +70,15 @@ void fl_instance_forget(struct fl_instance *instance, u16 service)
 /* Returns a server without sockets or setup, with one reference; NULL if memory runs out. */
 static struct fl_instance *create(struct net *net)
 {
-	struct fl_instance *instance = kzalloc(sizeof(*instance), GFP_KERNEL);
+	struct fl_instance *instance = kzalloc(sizeof(*instance), GFP_KERNEL_ACCOUNT);
 
 	if (!instance)
 		return NULL;
 	refcount_set(&instance->references, 1);
-	instance->generations = kvcalloc(FL_SERVER_SERVICES, sizeof(*instance->generations), GFP_KERNEL);
+	instance->generations = kvcalloc(FL_SERVER_SERVICES, sizeof(*instance->generations), GFP_KERNEL_ACCOUNT);
 	if (!instance->generations)
 		goto err_free;
-	instance->counters = alloc_percpu(struct fl_counters);
+	instance->counters = alloc_percpu_gfp(struct fl_counters, GFP_KERNEL_ACCOUNT);
 	if (!instance->counters)
 		goto err_generations;
 	if (fl_memory_init(&instance->memory))

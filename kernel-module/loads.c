@@ -24,7 +24,7 @@ static struct fl_load *make(struct fl_loads *loads, u16 service)
 
 	if (load)
 		return load;
-	load = kzalloc(sizeof(*load), GFP_KERNEL);
+	load = kzalloc(sizeof(*load), GFP_KERNEL_ACCOUNT);
 	if (!load)
 		return ERR_PTR(-ENOMEM);
 	other = xa_cmpxchg(&loads->services, service, NULL, load, GFP_KERNEL);

@@ -5,7 +5,6 @@
 #include "receive.h"
 
 #include <linux/module.h>
-#include <net/genetlink.h>
 
 #if !IS_ENABLED(CONFIG_IPV6)
 #error "fairlead needs a kernel with CONFIG_IPV6"
@@ -57,4 +56,3 @@ MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Server side of the Fairlead load balancer: decapsulates, delivers, daisy-chains");
 MODULE_AUTHOR("The Fairlead authors");
 MODULE_VERSION("0.2.0");
-MODULE_ALIAS_GENL_FAMILY("fairlead");

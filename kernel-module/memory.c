@@ -15,7 +15,7 @@ static struct kmem_cache *entries;
 
 int fl_memory_register(void)
 {
-	entries = KMEM_CACHE(fl_memory_entry, 0);
+	entries = KMEM_CACHE(fl_memory_entry, SLAB_ACCOUNT);
 	return entries ? 0 : -ENOMEM;
 }
 

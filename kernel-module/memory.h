@@ -8,7 +8,7 @@
  * is over and a mux that is not late sends a packet of its bucket without MOVED. If the bucket moved on before, no such
  * packet arrives and the entry stays: held connections of its former owner may need it. Beyond
  * FL_SERVER_MEMORY_CAPACITY nothing more is learned. That costs little, as a packet's own MOVED is still followed, and
- * is counted.
+ * is counted. What a command restores is charged to its cgroup; a packet has none.
  */
 #ifndef FAIRLEAD_MEMORY_H
 #define FAIRLEAD_MEMORY_H

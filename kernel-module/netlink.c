@@ -168,7 +168,7 @@ static int dump_start(struct netlink_callback *callback)
 
 	if (!instance)
 		return -ENOENT;
-	cursor = kzalloc(sizeof(*cursor), GFP_KERNEL);
+	cursor = kzalloc(sizeof(*cursor), GFP_KERNEL_ACCOUNT);
 	if (!cursor) {
 		fl_instance_put(instance);
 		return -ENOMEM;
@@ -409,23 +409,23 @@ static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
 };
 
 static const struct genl_ops operations[] = {
-    {.cmd = FAIRLEAD_CMD_SET, .flags = GENL_UNS_ADMIN_PERM, .doit = set_doit},
-    {.cmd = FAIRLEAD_CMD_GET, .flags = GENL_UNS_ADMIN_PERM, .doit = get_doit},
-    {.cmd = FAIRLEAD_CMD_DETACH, .flags = GENL_UNS_ADMIN_PERM, .doit = detach_doit},
+    {.cmd = FAIRLEAD_CMD_SET, .flags = GENL_ADMIN_PERM, .doit = set_doit},
+    {.cmd = FAIRLEAD_CMD_GET, .flags = GENL_ADMIN_PERM, .doit = get_doit},
+    {.cmd = FAIRLEAD_CMD_DETACH, .flags = GENL_ADMIN_PERM, .doit = detach_doit},
     {.cmd = FAIRLEAD_CMD_GET_SERVICES,
-     .flags = GENL_UNS_ADMIN_PERM,
+     .flags = GENL_ADMIN_PERM,
      .start = dump_start,
      .dumpit = services_dumpit,
      .done = dump_done},
     {.cmd = FAIRLEAD_CMD_GET_MEMORY,
-     .flags = GENL_UNS_ADMIN_PERM,
+     .flags = GENL_ADMIN_PERM,
      .start = dump_start,
      .dumpit = memory_dumpit,
      .done = dump_done},
-    {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_UNS_ADMIN_PERM, .doit = restore_doit},
-    {.cmd = FAIRLEAD_CMD_FORGET, .flags = GENL_UNS_ADMIN_PERM, .doit = forget_doit},
-    {.cmd = FAIRLEAD_CMD_SET_LOAD, .flags = GENL_UNS_ADMIN_PERM, .doit = set_load_doit},
-    {.cmd = FAIRLEAD_CMD_GET_LOAD, .flags = GENL_UNS_ADMIN_PERM, .doit = get_load_doit},
+    {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_ADMIN_PERM, .doit = restore_doit},
+    {.cmd = FAIRLEAD_CMD_FORGET, .flags = GENL_ADMIN_PERM, .doit = forget_doit},
+    {.cmd = FAIRLEAD_CMD_SET_LOAD, .flags = GENL_ADMIN_PERM, .doit = set_load_doit},
+    {.cmd = FAIRLEAD_CMD_GET_LOAD, .flags = GENL_ADMIN_PERM, .doit = get_load_doit},
 };
 
 static struct genl_family family __ro_after_init = {

@@ -42,7 +42,7 @@ bool fl_setup_peer_is_valid(const struct fl_peer_key *peer)
 
 struct fl_setup *fl_setup_create(const struct fl_peer_key *peers, unsigned int count)
 {
-	struct fl_setup *setup = kzalloc(struct_size(setup, peers, count), GFP_KERNEL);
+	struct fl_setup *setup = kzalloc(struct_size(setup, peers, count), GFP_KERNEL_ACCOUNT);
 	unsigned int i, kept = 0;
 
 	if (!setup)

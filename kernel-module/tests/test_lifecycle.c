@@ -38,7 +38,6 @@ enum {
 	RESTARTS = 10,
 	RELOADS = 5,
 	NAMESPACES = 8,
-	UNPRIVILEGED = 65534,
 	AWAIT_MILLISECONDS = 30000,
 };
 
@@ -124,31 +123,6 @@ static void bad_configurations(void **state)
 	refused(-EADDRINUSE, &bad, bad.peer_count);
 	close(taken);
 	rig_command("ip addr del " RIG_SELF6 " dev rig0");
-}
-
-static void without_privilege(void **state)
-{
-	struct config config = rig_config();
-	pid_t child;
-	int status;
-
-	(void)state;
-	set_anew(&config);
-	child = fork();
-	if (!child) {
-		const struct fl_load_setting setting = {0};
-		struct module_client client;
-		struct module_load load;
-
-		if (setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) || module_open(&client))
-			_exit(2);
-		_exit(module_detach(&client) == -EPERM && module_set_load(&client, 1, &setting) == -EPERM &&
-			      module_get_load(&client, 1, &load) == -EPERM
-			  ? 0
-			  : 1);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
 }
 
 static void configuration_is_shown(void **state)
@@ -552,12 +526,17 @@ static void memory_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(nothing_set_up),         cmocka_unit_test(bad_configurations),
-	    cmocka_unit_test(without_privilege),      cmocka_unit_test(configuration_is_shown),
-	    cmocka_unit_test(memory_survives),        cmocka_unit_test(two_processors_learn),
-	    cmocka_unit_test(memory_is_full),         cmocka_unit_test(refused_under_traffic),
-	    cmocka_unit_test(changed_under_traffic),  cmocka_unit_test(restarted_under_traffic),
-	    cmocka_unit_test(reloaded_under_traffic), cmocka_unit_test(namespaces_deleted_under_traffic),
+	    cmocka_unit_test(nothing_set_up),
+	    cmocka_unit_test(bad_configurations),
+	    cmocka_unit_test(configuration_is_shown),
+	    cmocka_unit_test(memory_survives),
+	    cmocka_unit_test(two_processors_learn),
+	    cmocka_unit_test(memory_is_full),
+	    cmocka_unit_test(refused_under_traffic),
+	    cmocka_unit_test(changed_under_traffic),
+	    cmocka_unit_test(restarted_under_traffic),
+	    cmocka_unit_test(reloaded_under_traffic),
+	    cmocka_unit_test(namespaces_deleted_under_traffic),
 	};
 
 	stand_open();

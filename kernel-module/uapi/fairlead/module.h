@@ -19,7 +19,7 @@
  *
  * Errors: ENOENT, no server in this namespace. EADDRNOTAVAIL, an address is not this host's. EADDRINUSE, the port is in
  * use. EINVAL, an attribute is missing or not allowed; the extended ACK names it. EPERM, no CAP_NET_ADMIN in the
- * namespace. ENOSPC (RESTORE), the memory is full.
+ * first user namespace: who may create namespaces gets no kernel memory by that. ENOSPC (RESTORE), the memory is full.
  */
 #ifndef FAIRLEAD_MODULE_H
 #define FAIRLEAD_MODULE_H
