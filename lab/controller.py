@@ -33,7 +33,8 @@ class Controller(Node):
             self.store = ["--zookeeper", f"embedded:{self.directory / 'zookeeper-data'}"]
             self.store += ["--zookeeper-listen", topology.endpoint(self.address, topology.ZOOKEEPER_PORT)]
         if zookeepers > 1 or variant.login:
-            login = zookeeper.login_file(self, zookeeper.CONTROLLERS_LOGIN, zookeeper.MUXES_LOGIN)
+            path = self.directory / "zookeeper-login"
+            login = zookeeper.login_file(path, zookeeper.CONTROLLERS_LOGIN, zookeeper.READERS_LOGIN)
             self.store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", topology.endpoint(self.address, topology.REST_PORT)]
         if variant.authorized:

@@ -34,7 +34,7 @@ class Findings:
     def node(self, mux: str) -> dict:
         """{} if there is none."""
         try:
-            return json.loads(self.client.get(f"/fairlead/health/{mux}")[0])
+            return json.loads(self.client.get(f"/fairlead/health/{mux}/live")[0])
         except NoNodeError:
             return {}
 

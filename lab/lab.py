@@ -175,6 +175,7 @@ class Lab:
             self.wait_server(server)
         self._create_service()
         for mux in self.muxes.values():
+            self.add_mux(mux)
             mux.start()
         self.wait_applied()
         self.wait_announced()
@@ -185,6 +186,11 @@ class Lab:
         self.instance.state["settings"]["console"] = f"http://{at}/"
         self.instance.save()
         return self.instance.state["settings"]["console"]
+
+    def add_mux(self, mux: Mux) -> None:
+        """To the cluster, as an operator does before it starts."""
+        if self.variant.adds_muxes:
+            mux.take_logins(self.api("PUT", f"/v1/muxes/{mux.name}", {}))
 
     def detach(self) -> None:
         """From now on the lab stays up, even when this process ends."""

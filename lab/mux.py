@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mux: fairlead-mux on its rack port, and FRR that announces the VIPs whose routes the mux owns."""
 
+from pathlib import Path
+from typing import Any
+
 from lab import topology
 from lab.cluster_key import key_file
 from lab.deadline import LabError
@@ -10,7 +13,7 @@ from lab.node import Node, wire
 from lab.rest import Rest, samples
 from lab.router import Router
 from lab.variant import USUAL, Variant
-from lab.zookeeper import MUXES_LOGIN, connect_string, login_file
+from lab.zookeeper import connect_string, login_file
 
 PORTS = ("af_xdp", "af_packet")
 HTTP_PORT = 9108
@@ -38,7 +41,7 @@ class Mux(Node):
         self.namespace.ip(*(f"route add {gateway}" for gateway in router.gateways()))
         routers = list(dict.fromkeys((router.address, router.address6)))
         self.frr = Frr(self, mux_config(topology.mux_as(number), usual, routers))
-        login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 or variant.login else []
+        login = ["--zookeeper-auth", str(self.login("mux"))] if zookeepers > 1 or variant.login else []
         key = ["--tag-key", str(key_file(self.directory))] if variant.tagged else []
         state = self.directory / "state"
         state.mkdir(mode=0o700, exist_ok=True)
@@ -60,6 +63,16 @@ class Mux(Node):
             variant.environment,
         )
         self.http = Rest(self.namespace, "127.0.0.1", HTTP_PORT)
+
+    def login(self, part: str) -> Path:
+        """Where the mux, or its probe, looks for its logins to ZooKeeper."""
+        return self.directory / f"{part}-login"
+
+    def take_logins(self, added: dict[str, Any]) -> None:
+        """Of the mux and its probe, as the controllers gave them; none in a cluster without logins."""
+        for part, field in (("mux", "login"), ("probe", "probeLogin")):
+            if field in added:
+                login_file(self.login(part), *added[field])
 
     def start(self) -> None:
         self.instance.start(self.process)

@@ -7,14 +7,14 @@ from lab import build
 from lab.cluster_key import key_file
 from lab.mux import Mux
 from lab.rest import Rest, samples
-from lab.zookeeper import MUXES_LOGIN, connect_string, login_file
+from lab.zookeeper import connect_string
 
 HTTP_PORT = 9109
 
 
 class Probe:
     def __init__(self, mux: Mux, commands: Path | None = None, zookeepers: int = 1) -> None:
-        """`commands`: the folder that health checks may name files of. Several `zookeepers` require the mux's login."""
+        """`commands`: the folder that health checks may name files of. Several `zookeepers` require a login."""
         self.mux = mux
         words = [
             "--id",
@@ -28,7 +28,7 @@ class Probe:
         ]
         words += ["--address", mux.address, "--address", mux.address6, "--tag-key", str(key_file(mux.directory))]
         words += ["--commands", str(commands)] if commands else []
-        words += ["--zookeeper-auth", str(login_file(mux, MUXES_LOGIN))] if zookeepers > 1 else []
+        words += ["--zookeeper-auth", str(mux.login("probe"))] if zookeepers > 1 else []
         self.process = mux.program("probe", [str(build.PROBE), *words])
         self.http = Rest(mux.namespace, "127.0.0.1", HTTP_PORT)
 

@@ -23,6 +23,7 @@ class Variant:
     tagged: bool = True  # muxes and servers have the cluster's key
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
     authorized: bool = False  # controllers require tokens (lab/tokens.py)
+    adds_muxes: bool = True  # to the cluster; version 0.1.0 has no list of muxes
     login: bool = False  # controllers and muxes log in to ZooKeeper, also to a single one
     hold: int = 0  # seconds: holdSeconds of web
     steering: str = "ring"  # of web; othello and hunt need agents

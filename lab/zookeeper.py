@@ -30,7 +30,7 @@ autopurge.purgeInterval=1
 snapCount=10000
 """
 CONTROLLERS_LOGIN = "controllers:lab-controllers-password"
-MUXES_LOGIN = "muxes:lab-muxes-password"
+READERS_LOGIN = "readers:lab-readers-password"
 
 
 def connect_string(count: int, variant: Variant = USUAL) -> str:
@@ -38,9 +38,8 @@ def connect_string(count: int, variant: Variant = USUAL) -> str:
     return ",".join(topology.endpoint(address, topology.ZOOKEEPER_PORT) for address in addresses)
 
 
-def login_file(node: Node, *lines: str) -> Path:
+def login_file(path: Path, *lines: str) -> Path:
     """A file of logins as the controller and the mux require it: no other user can read it."""
-    path = node.directory / "zookeeper-login"
     path.touch(mode=0o600)
     path.write_text("".join(f"{line}\n" for line in lines))
     return path

@@ -31,7 +31,7 @@ const char probe_usage[] =
     "  --commands DIR       folder of the commands that health checks may name (none)\n"
     "  --ca-file FILE       certificates to trust, in place of the system's\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits, as the muxes have it\n"
-    "  --zookeeper-auth FILE  the muxes' logins, as lines USER:PASSWORD\n"
+    "  --zookeeper-auth FILE  this probe's logins, as fairleadctl mux add prints them\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
     "  --help               this text\n"
     "  --version            its version\n"

@@ -290,7 +290,7 @@ struct tree *tree_open(const struct tree_options *options, struct reason *why)
 {
 	static const struct zk_events events = {on_connected, on_disconnected, on_changed};
 	static const struct next_hops hops = {.lookup = on_hop};
-	static const struct registration_calls calls = {render, is_own_place, on_may_serve, NULL};
+	static const struct registration_calls calls = {render, is_own_place, on_may_serve, NULL, NULL};
 	struct tree *tree = calloc(1, sizeof(*tree));
 	char path[PATH_LEN_MAX];
 
@@ -313,7 +313,7 @@ struct tree *tree_open(const struct tree_options *options, struct reason *why)
 		goto fail;
 	}
 	snprintf(tree->root, sizeof(tree->root), "%s", options->root);
-	snprintf(tree->mux_path, sizeof(tree->mux_path), "%s/muxes/%s", options->root, options->id);
+	snprintf(tree->mux_path, sizeof(tree->mux_path), "%s/muxes/%s/" REGISTRATION_NODE, options->root, options->id);
 	snprintf(path, sizeof(path), "%s/health/%s", options->root, options->id);
 	tree->registration = registration_new(tree->zk, path, &calls, tree);
 	tree->services = service_list_new(&tree->context, tree->root, &tree->access);

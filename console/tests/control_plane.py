@@ -79,6 +79,9 @@ def crowd(plane: ControlPlane, services: int = SERVICES, muxes: int = MUXES) -> 
     try:
         states = serving(plane)
         for number in range(1, muxes + 1):
+            added = plane.controller.api("PUT", f"/v1/muxes/mux{number:03}", {})
+            for login in added.get("login", ()):
+                client.add_auth("digest", login)
             client.create(mux_path(number), node(number, states), ephemeral=True)
         change.start()
         yield
@@ -109,7 +112,7 @@ def serving(plane: ControlPlane) -> dict:
 
 
 def mux_path(number: int) -> str:
-    return f"/fairlead/muxes/mux{number:03}"
+    return f"/fairlead/muxes/mux{number:03}/live"
 
 
 def node(number: int, services: dict) -> bytes:

@@ -72,6 +72,7 @@ def test_images_work_together(podman: Podman) -> None:
     podman.ctl("cluster", "set", "--vip-range", "10.99.0.0/16")
     podman.ctl("service", "create", "web", "--vip", "10.99.0.1", "--port", "tcp:80", "--max-backends", "4")
     podman.ctl("backend", "add", "web", "1", SERVER)
+    podman.ctl("mux", "add", "lb1")
     settings = {"ID": "lb1", "ZOOKEEPER": "127.0.0.1:2181", "PORT": "af_packet:mux-port", "NO_HUGE": "true"}
     options = [f"--env=FAIRLEAD_MUX_{name}={value}" for name, value in {**settings, "MEMORY": "128"}.items()]
     podman.start("mux", *PRIVILEGED, *options)

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -142,14 +142,15 @@ def taps(name: str) -> list[str]:
 
 
 def ssh(folder: Path) -> str:
-    """A key for `you`, and an scp that uses it; its public half."""
+    """A key for `you`, and an ssh and scp that use it; its public half."""
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key")
     (folder / "bin").mkdir()
-    scp = folder / "bin" / "scp"
     options = f"-o LogLevel=ERROR -i {folder}/key -o StrictHostKeyChecking=no"
     options += " -o UserKnownHostsFile=/dev/null -o ConnectTimeout=120"
-    scp.write_text(f'#!/bin/sh\nexec /usr/bin/scp {options} "$@"\n')
-    scp.chmod(0o755)
+    for name in ("ssh", "scp"):
+        command = folder / "bin" / name
+        command.write_text(f'#!/bin/sh\nexec /usr/bin/{name} {options} "$@"\n')
+        command.chmod(0o755)
     return (folder / "key.pub").read_text().strip()
 
 
@@ -237,7 +238,8 @@ def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
     with site(disks, tmp_path, rack.previous()) as at:
         for block in BLOCKS:
             if block.script != REBOOT:
-                at.run(block)
+                at.run(previous(block))
+        # Controllers first, which count muxes of both versions: packages let muxes run.
         for name in RACK:
             packages = "fairlead-server" if name == "web1" else "fairlead-cli fairlead-controller fairlead-mux"
             versions = f"dpkg-query -W -f '${{Version}}\\n' {packages}"
@@ -245,15 +247,28 @@ def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
             with unbroken(at, f"the upgrade of {name}"):
                 shell(at.machines[name], f"{INSTALL} install {packages}", BLOCK_SECONDS)
                 assert set(shell(at.machines[name], versions).split()) == {VERSION}
-                if name != "web1":
-                    shell(at.machines[name], "systemctl restart fairlead-mux", BLOCK_SECONDS)
                 settled(at, f"the upgrade of {name}")
+        for name in ("lb1", "lb2"):
+            with unbroken(at, f"the upgrade of the mux on {name}"):
+                shell(at.machines[name], "systemctl stop fairlead-mux", BLOCK_SECONDS)
+                logins = shell(at.machines["lb1"], f". /root/.profile; fairleadctl mux add {name}", BLOCK_SECONDS)
+                shell(at.machines[name], f"{logins}\nsystemctl start fairlead-mux", BLOCK_SECONDS)
+                settled(at, f"the upgrade of the mux on {name}")
         nothing_failed(at)
         with unbroken(at, "the purge of lb2"):
             shell(at.machines["lb2"], f"{INSTALL} purge 'fairlead-*'", BLOCK_SECONDS)
             until("one mux is left", lambda: ways(at) == 1, 600, pause=1)
         found = "find / -xdev '(' -path /srv/packages -o -path /root -o -path /var/cache ')' -prune -o"
         assert shell(at.machines["lb2"], f"{found} -name '*fairlead*' -print") == ""
+
+
+def previous(block: page.Block) -> page.Block:
+    """As it was before muxes had logins of their own: they shared the one by which they read."""
+    if "fairleadctl mux add" not in block.script:
+        return block
+    shared = "umask 077; cat >/etc/fairlead/mux-secrets/zookeeper-auth"
+    script = f"for host in 10.1.0.11 10.1.0.12; do tail -n 1 secrets/controller-login | ssh root@$host '{shared}'; done"
+    return replace(block, script=script)
 
 
 @contextlib.contextmanager

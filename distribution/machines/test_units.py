@@ -34,11 +34,9 @@ digest() {{ tr -d '\\n' <$1 | sha256sum | cut -d' ' -f1; }}
 cd /etc/fairlead
 echo "admin admin sha256:$(digest /root/token)" >controller-secrets/tokens
 echo "server1 server={ADDRESS} sha256:$(digest agent-token)" >>controller-secrets/tokens
-muxes=muxes:$(openssl rand -hex 16)
-printf '%s\\n' controllers:$(openssl rand -hex 16) $muxes >controller-secrets/zookeeper-auth
+printf '%s\\n' controllers:$(openssl rand -hex 16) readers:$(openssl rand -hex 16) >controller-secrets/zookeeper-auth
 openssl rand -hex 16 >tag-key
 for part in mux probe; do
-  echo $muxes >$part-secrets/zookeeper-auth
   cp tag-key $part-secrets/
 done
 umask 022
@@ -103,8 +101,10 @@ def installed(machine: Machine, before: dict[str, str]) -> Machine:
 def serving(installed: Machine) -> Machine:
     """Controller, mux and probe run, and a service exists."""
     shell(installed, CONFIGURE)
-    shell(installed, "systemctl enable --now fairlead-controller fairlead-mux fairlead-probe", SECONDS)
+    shell(installed, "systemctl enable --now fairlead-controller", SECONDS)
     until("the controller leads", lambda: leads(installed), SECONDS, 5)
+    shell(installed, "fairleadctl --token-file token mux add lb1 | sh", SECONDS)
+    shell(installed, "systemctl enable --now fairlead-mux fairlead-probe", SECONDS)
     shell(installed, f"""{API}/cluster -X PUT {JSON} '{{"vipRanges": ["10.99.0.0/16"], "neverVips": []}}'""")
     service = '{"name": "web", "vips": ["10.99.0.1"], "ports": [{"protocol": "tcp", "port": 80}], "maxBackends": 4}'
     shell(installed, f"{API}/services {JSON} '{service}'")

@@ -64,7 +64,7 @@ def loop(session_lab: Lab) -> Iterator[None]:
     ports = [{"protocol": "tcp", "port": 80}, {"protocol": "udp", "port": GUE_PORT}]
     for mux in muxes:
         mux.stop()
-    until("no mux is registered", lambda: not session_lab.api("GET", "/v1/muxes"), 30)
+    until("no mux is registered", lambda: not any(m["alive"] for m in session_lab.api("GET", "/v1/muxes")), 30)
     session_lab.api("POST", "/v1/services", {"name": SERVICE, "vips": [VIP], "ports": ports})
     try:
         session_lab.change(*(addition(n, mux.address) for n, mux in enumerate(muxes, 1)), service=SERVICE)

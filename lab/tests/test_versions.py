@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The previous release and this one side by side: every part is replaced, one at a time, under traffic.
 
-    upgrade    servers, muxes, controllers: the order of docs/control-plane.md
-    downgrade  controllers, muxes, servers
+    servers, controllers, muxes: the order of docs/control-plane.md
+
+There is no way back to 0.1.0, which has no list of muxes.
 
 Before each replacement buckets move, so every version commits, applies, chains and is chained to by the other.
 """
@@ -52,7 +53,9 @@ class Release:
         return (self.root / "VERSION").read_text().strip()
 
     def lab(self) -> Lab:
-        variant = Variant(mux=self.mux, server=self.server, controller=(str(self.controller),), agents=True)
+        variant = Variant(
+            mux=self.mux, server=self.server, controller=(str(self.controller),), agents=True, adds_muxes=False
+        )
         return Lab(SERVERS, MUXES, window=WINDOW, controllers=CONTROLLERS, variant=variant)
 
 
@@ -76,8 +79,12 @@ def replace_server(lab: Lab, number: int, release: Release) -> None:
 
 
 def replace_mux(lab: Lab, number: int, release: Release) -> None:
+    """The old one has no entry in the list of muxes."""
     lab.stop_mux(number)
-    lab.muxes[number].process.argv[0] = str(release.mux)
+    mux = lab.muxes[number]
+    mux.process.argv[0] = str(release.mux)
+    until(f"{mux.name} is not listed", lambda: not any(m["id"] == mux.name for m in lab.api("GET", "/v1/muxes")), 60)
+    mux.take_logins(lab.api("PUT", f"/v1/muxes/{mux.name}", {}))
     lab.start_mux(number)
 
 
@@ -92,10 +99,10 @@ def replace_controller(lab: Lab, number: int, release: Release) -> None:
 def steps(release: Release) -> Iterator[tuple[str, Callable[[Lab], None]]]:
     for number in range(1, SERVERS + 1):
         yield f"server{number}", lambda lab, n=number: replace_server(lab, n, release)
-    for number in range(1, MUXES + 1):
-        yield f"mux{number}", lambda lab, n=number: replace_mux(lab, n, release)
     for number in range(1, CONTROLLERS + 1):
         yield f"controller{number}", lambda lab, n=number: replace_controller(lab, n, release)
+    for number in range(1, MUXES + 1):
+        yield f"mux{number}", lambda lab, n=number: replace_mux(lab, n, release)
 
 
 def move(lab: Lab, number: int) -> int:
@@ -110,11 +117,10 @@ def versions(lab: Lab) -> set[str]:
     return {mux["version"] for mux in lab.api("GET", "/v1/muxes")}
 
 
-def replace_all(lab: Lab, traffic: Traffic, to: Release, downwards: bool) -> None:
+def replace_all(lab: Lab, traffic: Traffic, to: Release) -> None:
     traffic.wait_open()
     moved, seen = 0, set()
-    order = list(steps(to))
-    for count, (name, replace) in enumerate(reversed(order) if downwards else order):
+    for count, (name, replace) in enumerate(steps(to)):
         moved += move(lab, count % SERVERS + 1)
         replace(lab)
         seen |= versions(lab)
@@ -132,9 +138,7 @@ def replace_all(lab: Lab, traffic: Traffic, to: Release, downwards: bool) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("downwards", [False, True], ids=["upgrade", "downgrade"])
-def test_no_connection_breaks(built: None, old: Release, downwards: bool) -> None:
+def test_no_connection_breaks(built: None, old: Release) -> None:
     assert old.version != NEW.version
-    begin, end = (NEW, old) if downwards else (old, NEW)
-    with begin.lab() as lab, lab.traffic(long=LONG, short_rate=SHORT_RATE) as traffic:
-        replace_all(lab, traffic, end, downwards)
+    with old.lab() as lab, lab.traffic(long=LONG, short_rate=SHORT_RATE) as traffic:
+        replace_all(lab, traffic, NEW)

@@ -3,14 +3,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <sha1.h>
 
-enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, USER_MAX = 64, LOGIN_FILE_MAX = 16384 };
+enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, LOGIN_FILE_MAX = 16384 };
 
 static char digest_scheme[] = "digest";
 
@@ -19,7 +20,7 @@ static bool is_login(const char *text)
 	const char *colon = strchr(text, ':');
 	size_t user = colon ? (size_t)(colon - text) : 0, password = colon ? strlen(colon + 1) : 0;
 
-	if (!user || user > USER_MAX || password < PASSWORD_MIN || password > PASSWORD_MAX)
+	if (!user || user > LOGIN_USER_MAX || password < PASSWORD_MIN || password > PASSWORD_MAX)
 		return false;
 	for (const char *p = text; p < colon; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
@@ -28,23 +29,6 @@ static bool is_login(const char *text)
 		if (!isgraph((unsigned char)*p))
 			return false;
 	return true;
-}
-
-/* Appends a line with the user of the first one and random hex digits as password, e.g. "mux:3f...". */
-static int draw(struct login *login)
-{
-	uint8_t secret[LOGIN_SECRET];
-	const char *shared = login->lines[0];
-	char *own = login->lines[login->count];
-	size_t at = strcspn(shared, ":") + 1;
-
-	memcpy(own, shared, at);
-	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
-		return -errno;
-	for (size_t i = 0; i < sizeof(secret); i++)
-		at += (size_t)snprintf(own + at, LOGIN_TEXT_MAX - at, "%02x", secret[i]);
-	explicit_bzero(secret, sizeof(secret));
-	return 0;
 }
 
 /* A line of len bytes without its newline. It may be empty or a comment. */
@@ -78,7 +62,7 @@ static int read_lines(FILE *file, struct login *login)
 		error = take_line(line, line_len, login);
 	}
 	explicit_bzero(text, sizeof(text));
-	return error ? error : login->count ? 0 : -EINVAL;
+	return error ? error : login->count >= LOGIN_LINES_MIN ? 0 : -EINVAL;
 }
 
 int login_read(const char *name, const char *path, struct login *out, struct reason *why)
@@ -97,11 +81,10 @@ int login_read(const char *name, const char *path, struct login *out, struct rea
 	else if (read_lines(file, out))
 		error = reason_set(
 		    why, -EINVAL,
-		    "%s: '%s' is not allowed; allowed: at most 16 KB, 1..%d lines USER:PASSWORD, a user of letters, "
-		    "digits, '.', '_', '-', a password of %d..%d visible characters",
-		    name, path, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
-	else if (draw(out))
-		error = reason_set(why, -EIO, "%s: the kernel returned no random bytes", name);
+		    "%s: '%s' is not allowed; allowed: what fairleadctl mux add prints: at most 16 KB, %d..%d lines "
+		    "USER:PASSWORD, the readers' first, then its own, a user of letters, digits, '.', '_', '-', a "
+		    "password of %d..%d visible characters",
+		    name, path, LOGIN_LINES_MIN, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
 	if (file)
 		fclose(file);
 	if (error)
@@ -113,12 +96,11 @@ void login_add(const struct login *login, zhandle_t *zk)
 {
 	if (!login || !login->count)
 		return;
-	for (unsigned i = 0; i <= login->count; i++)
+	for (unsigned i = 0; i < login->count; i++)
 		zoo_add_auth(zk, digest_scheme, login->lines[i], (int)strlen(login->lines[i]), NULL, NULL);
 }
 
-/* USER:BASE64(SHA-1(USER:PASSWORD)), the form in which ZooKeeper's access lists name a user. */
-static void digest(const char *line, char *out)
+void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1])
 {
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	uint8_t hash[SHA1_DIGEST_LENGTH + 1] = {0}; /* 20 bytes are 6 groups of 3 and one of 2 */
@@ -144,9 +126,9 @@ const struct ACL_vector *login_node_acl(const struct login *login, struct login_
 {
 	if (!login || !login->count)
 		return &ZOO_OPEN_ACL_UNSAFE;
-	digest(login->lines[0], out->muxes);
-	digest(login->lines[login->count], out->own);
-	out->entries[0] = (struct ACL){ZOO_PERM_READ, {digest_scheme, out->muxes}};
+	login_digest(login->lines[LOGIN_READERS], out->readers);
+	login_digest(login->lines[LOGIN_OWN], out->own);
+	out->entries[0] = (struct ACL){ZOO_PERM_READ, {digest_scheme, out->readers}};
 	out->entries[1] = (struct ACL){ZOO_PERM_ALL, {digest_scheme, out->own}};
 	out->vector = (struct ACL_vector){2, out->entries};
 	return &out->vector;

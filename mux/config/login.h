@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the mux logs in to a protected ZooKeeper.
+ * How a mux or probe logs in to a protected ZooKeeper, by the file that `fairleadctl mux add` prints.
  *
- * The file's first line, USER:PASSWORD, is shared by all muxes and may read what the controllers write. Further lines
- * are needed only while a password is being replaced. Each process also draws a login of its own at random and
- * protects its node with it: another mux, which has only the shared login, can read the node but not change it.
+ * The first line, USER:PASSWORD, is the readers', which all muxes and probes share: it may read what the controllers
+ * write. The second one is this mux's own, which alone may create its node and change it. Further lines are needed only
+ * while the readers' password is being replaced.
  */
 #ifndef FAIRLEAD_MUX_LOGIN_H
 #define FAIRLEAD_MUX_LOGIN_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #include <zookeeper/zookeeper.h>
 
 #include "config/reason.h"
 
 enum login_limits {
+	LOGIN_LINES_MIN = 2,
 	LOGIN_LINES_MAX = 4,
-	LOGIN_TEXT_MAX = 321, /* 64 characters, a colon, 256 characters */
-	LOGIN_SECRET = 32,    /* random bytes that each process draws */
-	LOGIN_DIGEST_MAX = 64 + 1 + 28,
+	LOGIN_USER_MAX = 70,  /* "probe-" and the longest id */
+	LOGIN_TEXT_MAX = 327, /* a user, a colon, 256 characters */
+	LOGIN_DIGEST_MAX = LOGIN_USER_MAX + 1 + 28,
 };
 
+enum login_line { LOGIN_READERS, LOGIN_OWN };
+
 struct login {
-	unsigned count; /* of lines, the last one drawn by this process; 0: no login, all access lists are open */
-	char lines[LOGIN_LINES_MAX + 1][LOGIN_TEXT_MAX + 1];
+	unsigned count; /* of lines; 0: no login, all access lists are open */
+	char lines[LOGIN_LINES_MAX][LOGIN_TEXT_MAX + 1];
 };
 
 /* The access list of a mux's own node; must outlive its use. */
 struct login_acl {
-	char muxes[LOGIN_DIGEST_MAX + 1], own[LOGIN_DIGEST_MAX + 1];
+	char readers[LOGIN_DIGEST_MAX + 1], own[LOGIN_DIGEST_MAX + 1];
 	struct ACL entries[2];
 	struct ACL_vector vector;
 };
@@ -44,7 +44,10 @@ int login_read(const char *name, const char *path, struct login *out, struct rea
 /* Logs in to the server, now and at each reconnect of the client. */
 void login_add(const struct login *login, zhandle_t *zk);
 
-/* All rights for this process and read access for the shared login. Without a login: all rights for everyone. */
+/* A line as ZooKeeper's access lists name its user: USER:BASE64(SHA-1(USER:PASSWORD)). */
+void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1]);
+
+/* All rights for the own login and read access for the readers'. Without a login: all rights for everyone. */
 const struct ACL_vector *login_node_acl(const struct login *login, struct login_acl *out);
 
 #endif

@@ -46,7 +46,7 @@ const char options_usage[] =
     "  --behind-seconds S   withdraw a service's VIPs once its ring has been behind for this long and another mux\n"
     "                       is ahead; 0: never                                              (60)\n"
     "  --behind-generations N  the same, by a number of generations; 0: never               (0)\n"
-    "  --zookeeper-auth FILE  the muxes' logins, as lines USER:PASSWORD\n"
+    "  --zookeeper-auth FILE  this mux's logins, as fairleadctl mux add prints them\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits, to tag packets to servers with\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
     "  --state-dir DIR|none  folder that keeps what is served, for a start without ZooKeeper\n"

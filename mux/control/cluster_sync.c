@@ -44,6 +44,8 @@ struct cluster_sync {
 	char *cluster_path;
 	char name[CLUSTER_NAME_MAX + 1]; /* the cluster of these services, "": not known yet */
 	bool is_foreign;                 /* the tree is another cluster's */
+	bool is_leaving;                 /* the mux is about to stop */
+	bool is_removed;                 /* an operator took it out of the cluster while it served */
 	uint64_t cluster_at;             /* when to read it again, UINT64_MAX: never */
 };
 
@@ -76,6 +78,27 @@ static void release(struct cluster_sync *cluster)
 	service_list_release(cluster->services);
 }
 
+static void set_leaving(struct cluster_sync *cluster)
+{
+	cluster->context.place.leaving = cluster->is_leaving || cluster->is_removed;
+	cluster_sync_announce(cluster);
+	note_change(cluster);
+}
+
+/*
+ * A mux that is not added any more announces nothing, since no other part counts it. That its entry is missing in another
+ * cluster's tree, or an empty one, says nothing: it serves on.
+ */
+static void set_removed(struct cluster_sync *cluster, bool is_removed)
+{
+	if (is_removed == cluster->is_removed)
+		return;
+	fprintf(stderr, "mux event=%s services=%u\n", is_removed ? "removed" : "added_again",
+		service_list_count(cluster->services));
+	cluster->is_removed = is_removed;
+	set_leaving(cluster);
+}
+
 static void read_cluster(struct cluster_sync *cluster);
 
 static void on_cluster_exists(void *context, const struct zk_reply *reply)
@@ -100,7 +123,7 @@ static void on_cluster(void *context, const struct zk_reply *reply)
 		zk_exists(cluster->zk, cluster->cluster_path, true, on_cluster_exists, cluster);
 		if (cluster->name[0] && services)
 			hold(cluster, "none");
-		else
+		else if (registration_may_serve(cluster->registration))
 			release(cluster);
 		return;
 	}
@@ -113,6 +136,9 @@ static void on_cluster(void *context, const struct zk_reply *reply)
 		hold(cluster, found);
 		return;
 	}
+	set_removed(cluster, is_ours && registration_state(cluster->registration) == REGISTRATION_NOT_ADDED);
+	if (!registration_may_serve(cluster->registration))
+		return;
 	if (!is_ours) /* a mux without services follows any cluster */
 		snprintf(cluster->name, sizeof(cluster->name), "%s", found);
 	hello_join(cluster->hello, cluster->name);
@@ -141,6 +167,17 @@ static void on_connected(void *context)
 static void on_may_serve(void *context)
 {
 	read_cluster(context);
+}
+
+/* The mux was added or removed; whether by this cluster, its name tells. */
+static void on_added(void *context)
+{
+	struct cluster_sync *cluster = context;
+
+	if (registration_state(cluster->registration) == REGISTRATION_NOT_ADDED)
+		read_cluster(cluster);
+	else
+		set_removed(cluster, false);
 }
 
 static bool is_own_place(void *context, const char *text, char *address, size_t size)
@@ -277,7 +314,7 @@ static char *render(void *context)
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why)
 {
 	static const struct zk_events events = {on_connected, on_disconnected, on_changed};
-	static const struct registration_calls calls = {render, is_own_place, on_may_serve, on_refused};
+	static const struct registration_calls calls = {render, is_own_place, on_may_serve, on_refused, on_added};
 	struct cluster_sync *cluster = calloc(1, sizeof(*cluster));
 	char path[PATH_MAX_LEN];
 
@@ -453,9 +490,8 @@ const struct needs *cluster_sync_needs(const struct cluster_sync *cluster)
 
 void cluster_sync_leave(struct cluster_sync *cluster)
 {
-	cluster->context.place.leaving = true;
-	cluster_sync_announce(cluster);
-	note_change(cluster);
+	cluster->is_leaving = true;
+	set_leaving(cluster);
 }
 
 uint64_t cluster_sync_lag_ms(const struct cluster_sync *cluster, const struct service_sync *sync)

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
+#include "control/registration.h"
 
 enum { PATH_MAX_LEN = 512, NAME_MAX_LEN = 64 };
 
@@ -46,7 +47,7 @@ static void on_node(void *context, const struct zk_reply *reply)
 	json_t *node = NULL;
 	const char *id;
 
-	if (reply->rc == ZOK)
+	if (reply->rc == ZOK && reply->owner)
 		node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
 	id = json_string_value(json_object_get(node, "id"));
 	if (id && strcmp(id, withdrawal->id))
@@ -74,7 +75,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 	for (int i = 0; i < reply->child_count; i++) {
 		char path[PATH_MAX_LEN];
 
-		snprintf(path, sizeof(path), "%s/%s", withdrawal->path, reply->children[i]);
+		snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, withdrawal->path, reply->children[i]);
 		zk_get(withdrawal->zk, path, false, on_node, withdrawal);
 	}
 }

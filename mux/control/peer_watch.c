@@ -8,31 +8,47 @@
 #include <jansson.h>
 
 #include "config/address.h"
+#include "control/registration.h"
 
 enum { PATH_MAX_LEN = 512 };
+
+/* A mux that is added. */
+struct peer {
+	struct peer_watch *watch;
+	char *id;
+	bool is_listed;  /* otherwise it goes with the answer that is missing */
+	bool is_reading; /* whether it is alive, and its node */
+	bool again;      /* requested meanwhile */
+	bool is_known;   /* and nothing has changed since */
+	bool is_alive;
+	bool is_peer;  /* it has an address */
+	bool is_older; /* it does not know the seed */
+	struct hello_node node;
+};
 
 struct peer_watch {
 	struct zk_client *zk;
 	struct tables *tables;
 	struct hello *hello; /* NULL: no hellos */
 	char *path;
-	bool is_reading;
-	bool again; /* requested while it was being read */
+	bool is_reading; /* the list */
+	bool again;      /* requested meanwhile */
+	bool is_listed;  /* since the last connection */
 	uint64_t retry_at;
-	int asked;        /* nodes without an answer yet */
-	bool failed;      /* one of them could not be read: that mux may be alive */
-	bool found_older; /* of this reading: a mux that does not know the seed */
-	bool is_read;     /* all of them, since the start */
-	bool know_seed;   /* at the last whole reading */
+	bool is_read;   /* all of them, since the start */
+	bool know_seed; /* at the last whole reading */
+	unsigned peers_count;
+	struct peer **peers;
 	uint32_t found_count;
-	struct fl_address *found;       /* of this reading, */
-	struct hello_node *found_nodes; /* and in the order of answers */
-	uint32_t listed;                /* at the last reading, with the same address or not */
+	struct fl_address *found;       /* of the last whole reading, */
+	struct hello_node *found_nodes; /* and in the order of the list */
+	uint32_t alive;                 /* at the last whole reading, with the same address or not */
 	uint32_t count;
 	struct fl_address *addresses; /* as the tables have them */
 };
 
 static void read_list(struct peer_watch *watch);
+static void read_peer(struct peer *peer);
 
 static int compare(const void *left, const void *right)
 {
@@ -59,21 +75,51 @@ static void hand_on(struct peer_watch *watch)
 	}
 }
 
-/* All nodes are answered. After a partial reading the last set stays until all nodes can be read. */
+static bool is_found(const struct peer_watch *watch, const struct fl_address *address)
+{
+	for (uint32_t i = 0; i < watch->found_count; i++)
+		if (fl_address_equal(&watch->found[i], address))
+			return true;
+	return false;
+}
+
+/* Room for so many, of which none is found yet. */
+static void clear_found(struct peer_watch *watch, uint32_t count)
+{
+	free(watch->found);
+	free(watch->found_nodes);
+	watch->found = zk_alloc((count + 1U) * sizeof(*watch->found));
+	watch->found_nodes = zk_alloc((count + 1U) * sizeof(*watch->found_nodes));
+	watch->found_count = 0;
+}
+
+/* Once all are known. After a partial reading the last set stays. */
 static void finish(struct peer_watch *watch)
 {
-	watch->is_reading = false;
-	if (!watch->failed && watch->hello)
-		hello_set_nodes(watch->hello, watch->found_nodes, watch->found_count, zk_now(watch->zk));
-	if (watch->failed) {
-		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
-	} else {
-		watch->is_read = true;
-		watch->know_seed = !watch->found_older;
-		hand_on(watch);
+	if (watch->is_reading || !watch->is_listed)
+		return;
+	for (unsigned i = 0; i < watch->peers_count; i++)
+		if (watch->peers[i]->is_listed && !watch->peers[i]->is_known)
+			return;
+	clear_found(watch, watch->peers_count);
+	watch->alive = 0;
+	watch->know_seed = true;
+	for (unsigned i = 0; i < watch->peers_count; i++) {
+		const struct peer *peer = watch->peers[i];
+
+		watch->alive += peer->is_listed && peer->is_alive;
+		if (!peer->is_listed || !peer->is_peer)
+			continue;
+		watch->know_seed &= !peer->is_older;
+		if (is_found(watch, &peer->node.address))
+			continue;
+		watch->found[watch->found_count] = peer->node.address;
+		watch->found_nodes[watch->found_count++] = peer->node;
 	}
-	if (watch->again)
-		read_list(watch);
+	watch->is_read = true;
+	if (watch->hello)
+		hello_set_nodes(watch->hello, watch->found_nodes, watch->found_count, zk_now(watch->zk));
+	hand_on(watch);
 }
 
 /* As --id allows it; longer ones and other characters do not get into logs and metrics. */
@@ -85,43 +131,111 @@ static bool is_id(const char *id)
 	       strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == len;
 }
 
-/* A mux's node; false: it has no address. is_older is set if the mux does not know the seed. */
-static bool read_node(const struct zk_reply *reply, struct hello_node *out, bool *is_older)
+/* What a mux's node says. Without an address it is no peer. */
+static void take_node(struct peer *peer, const struct zk_reply *reply)
 {
 	json_t *node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
-	const char *id = json_string_value(json_object_get(node, "id"));
 	const char *address = json_string_value(json_object_get(node, "address"));
 	const char *address6 = json_string_value(json_object_get(node, "address6"));
-	bool found = (address && address_parse(address, &out->address)) ||
-		     (!address && address6 && address_parse(address6, &out->address));
 
-	*is_older |= found && !json_is_true(json_object_get(node, "fragmentSeed"));
-	snprintf(out->id, sizeof(out->id), "%s", id && is_id(id) ? id : "");
+	peer->is_peer = (address && address_parse(address, &peer->node.address)) ||
+			(!address && address6 && address_parse(address6, &peer->node.address));
+	peer->is_older = !json_is_true(json_object_get(node, "fragmentSeed"));
+	snprintf(peer->node.id, sizeof(peer->node.id), "%s", is_id(peer->id) ? peer->id : "");
 	json_decref(node);
-	return found;
 }
 
-static bool is_found(const struct peer_watch *watch, const struct fl_address *address)
+static void drop_peer(struct peer *peer)
 {
-	for (uint32_t i = 0; i < watch->found_count; i++)
-		if (fl_address_equal(&watch->found[i], address))
-			return true;
-	return false;
+	struct peer_watch *watch = peer->watch;
+
+	for (unsigned i = 0; i < watch->peers_count; i++)
+		if (watch->peers[i] == peer)
+			watch->peers[i--] = watch->peers[--watch->peers_count];
+	free(peer->id);
+	free(peer);
+}
+
+/* The peer is read: rc is ZOK if it is known now. */
+static void end_peer(struct peer *peer, int rc)
+{
+	struct peer_watch *watch = peer->watch;
+
+	peer->is_reading = false;
+	if (!peer->is_listed) {
+		drop_peer(peer);
+	} else if (peer->again) {
+		read_peer(peer);
+		return;
+	} else if (rc == ZOK) {
+		peer->is_known = true;
+	} else { /* it may be alive */
+		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+	}
+	finish(watch);
 }
 
 static void on_node(void *context, const struct zk_reply *reply)
 {
-	struct peer_watch *watch = context;
-	struct hello_node node;
+	struct peer *peer = context;
 
-	if (reply->rc == ZOK && read_node(reply, &node, &watch->found_older) && !is_found(watch, &node.address)) {
-		watch->found[watch->found_count] = node.address;
-		watch->found_nodes[watch->found_count++] = node;
-	} else if (reply->rc != ZOK && reply->rc != ZNONODE) {
-		watch->failed = true;
+	peer->is_alive = reply->rc == ZOK && reply->owner;
+	peer->is_peer = false;
+	if (peer->is_alive)
+		take_node(peer, reply);
+	/* gone since: the watch on its children reports it; hidden by its own access list: it is no peer */
+	end_peer(peer, reply->rc == ZNONODE || reply->rc == ZNOAUTH ? ZOK : reply->rc);
+}
+
+static void on_children(void *context, const struct zk_reply *reply)
+{
+	struct peer *peer = context;
+	char path[PATH_MAX_LEN];
+
+	if (reply->rc == ZOK && zk_has_child(reply, REGISTRATION_NODE)) {
+		snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->path, peer->id);
+		zk_get(peer->watch->zk, path, false, on_node, peer);
+		return;
 	}
-	if (--watch->asked == 0)
-		finish(watch);
+	peer->is_alive = false;
+	peer->is_peer = false;
+	end_peer(peer, reply->rc == ZNONODE ? ZOK : reply->rc); /* removed since: so the list reports it */
+}
+
+/* A mux writes its node often; that it comes and goes, the watch on its entry's children tells. */
+static void read_peer(struct peer *peer)
+{
+	char path[PATH_MAX_LEN];
+
+	peer->again = peer->is_reading;
+	peer->is_known = false;
+	if (peer->is_reading)
+		return;
+	peer->is_reading = true;
+	snprintf(path, sizeof(path), "%s/%s", peer->watch->path, peer->id);
+	zk_children(peer->watch->zk, path, true, on_children, peer);
+}
+
+static struct peer *find_peer(const struct peer_watch *watch, const char *id)
+{
+	for (unsigned i = 0; i < watch->peers_count; i++)
+		if (!strcmp(watch->peers[i]->id, id))
+			return watch->peers[i];
+	return NULL;
+}
+
+static struct peer *add_peer(struct peer_watch *watch, const char *id)
+{
+	struct peer **more = zk_alloc((watch->peers_count + 1U) * sizeof(*more));
+	struct peer *peer = zk_alloc(sizeof(*peer));
+
+	if (watch->peers_count)
+		memcpy(more, watch->peers, watch->peers_count * sizeof(*more));
+	free(watch->peers);
+	watch->peers = more;
+	peer->watch = watch;
+	peer->id = zk_copy(id);
+	return watch->peers[watch->peers_count++] = peer;
 }
 
 static void on_folder(void *context, const struct zk_reply *reply)
@@ -135,31 +249,35 @@ static void on_folder(void *context, const struct zk_reply *reply)
 static void on_list(void *context, const struct zk_reply *reply)
 {
 	struct peer_watch *watch = context;
-	char path[PATH_MAX_LEN];
 
+	watch->is_reading = false;
 	if (reply->rc == ZNONODE)
 		zk_exists(watch->zk, watch->path, true, on_folder, watch);
 	else if (reply->rc != ZOK)
 		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
-	if (reply->rc != ZOK) {
-		watch->is_reading = false;
+	if (reply->rc != ZOK)
 		return;
-	}
-	free(watch->found);
-	free(watch->found_nodes);
-	watch->found = zk_alloc(((size_t)reply->child_count + 1) * sizeof(*watch->found));
-	watch->found_nodes = zk_alloc(((size_t)reply->child_count + 1) * sizeof(*watch->found_nodes));
-	watch->found_count = 0;
-	watch->failed = false;
-	watch->found_older = false;
-	watch->listed = (uint32_t)reply->child_count;
-	watch->asked = reply->child_count;
-	if (!reply->child_count)
-		finish(watch);
+	for (unsigned i = 0; i < watch->peers_count; i++)
+		watch->peers[i]->is_listed = false;
 	for (int i = 0; i < reply->child_count; i++) {
-		snprintf(path, sizeof(path), "%s/%s", watch->path, reply->children[i]);
-		zk_get(watch->zk, path, false, on_node, watch);
+		struct peer *peer = find_peer(watch, reply->children[i]);
+
+		peer = peer ? peer : add_peer(watch, reply->children[i]);
+		peer->is_listed = true;
 	}
+	watch->is_listed = true;
+	for (unsigned i = watch->peers_count; i-- > 0;) {
+		struct peer *peer = watch->peers[i];
+
+		if (!peer->is_listed && !peer->is_reading)
+			drop_peer(peer);
+		else if (peer->is_listed && !peer->is_known && !peer->is_reading)
+			read_peer(peer);
+	}
+	if (watch->again)
+		read_list(watch);
+	else
+		finish(watch);
 }
 
 static void read_list(struct peer_watch *watch)
@@ -174,18 +292,29 @@ static void read_list(struct peer_watch *watch)
 
 void peer_watch_connected(struct peer_watch *watch)
 {
+	watch->is_listed = false;
+	for (unsigned i = 0; i < watch->peers_count; i++)
+		watch->peers[i]->is_known = false;
 	read_list(watch);
 }
 
 void peer_watch_watched(struct peer_watch *watch, const char *path)
 {
-	if (!strcmp(path, watch->path))
+	size_t len = strlen(watch->path);
+	struct peer *peer;
+
+	if (!strcmp(path, watch->path)) {
 		read_list(watch);
+	} else if (!strncmp(path, watch->path, len) && path[len] == '/') {
+		peer = find_peer(watch, path + len + 1);
+		if (peer)
+			read_peer(peer);
+	}
 }
 
 uint32_t peer_watch_count(const struct peer_watch *watch)
 {
-	return watch->listed;
+	return watch->alive;
 }
 
 const struct fl_address *peer_watch_addresses(const struct peer_watch *watch, uint32_t *count)
@@ -196,18 +325,14 @@ const struct fl_address *peer_watch_addresses(const struct peer_watch *watch, ui
 
 void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addresses, uint32_t count)
 {
-	free(watch->found);
-	watch->found = zk_alloc((count + 1U) * sizeof(*watch->found));
-	if (count)
-		memcpy(watch->found, addresses, count * sizeof(*watch->found));
-	watch->found_count = count;
-	if (watch->hello) {
-		free(watch->found_nodes);
-		watch->found_nodes = zk_alloc((count + 1U) * sizeof(*watch->found_nodes));
-		for (uint32_t i = 0; i < count; i++)
-			watch->found_nodes[i].address = addresses[i];
-		hello_set_nodes(watch->hello, watch->found_nodes, count, zk_now(watch->zk));
+	clear_found(watch, count);
+	for (uint32_t i = 0; i < count; i++) {
+		watch->found[i] = addresses[i];
+		watch->found_nodes[i].address = addresses[i];
 	}
+	watch->found_count = count;
+	if (watch->hello)
+		hello_set_nodes(watch->hello, watch->found_nodes, count, zk_now(watch->zk));
 	hand_on(watch);
 }
 
@@ -251,6 +376,9 @@ struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct
 
 void peer_watch_free(struct peer_watch *watch)
 {
+	while (watch->peers_count)
+		drop_peer(watch->peers[watch->peers_count - 1]);
+	free(watch->peers);
 	free(watch->found);
 	free(watch->found_nodes);
 	free(watch->addresses);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which muxes are alive, by their ephemeral nodes (protocol/README.md section 4): the peers of fragments.h and of
- * hello_peers.h. While ZooKeeper can't be reached, the last known set stays.
+ * Which of the muxes that are added are alive, by their ephemeral nodes (protocol/README.md section 4): the peers of
+ * fragments.h and of hello_peers.h. Only what has changed is read again. While ZooKeeper can't be reached, the last known
+ * set stays.
  */
 #ifndef MUX_PEER_WATCH_H
 #define MUX_PEER_WATCH_H
@@ -14,14 +15,14 @@ enum peer_watch_numbers { PEER_WATCH_RETRY_MS = 1000 };
 
 struct peer_watch;
 
-/* path: the folder of the nodes; hello NULL: no hellos. Returns NULL: no memory. */
+/* path: the folder of the entries; hello NULL: no hellos. Returns NULL: no memory. */
 struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables, struct hello *hello);
 /* No request may be under way: after zk_close(). */
 void peer_watch_free(struct peer_watch *watch);
 
 /* There is a session, perhaps a new one. */
 void peer_watch_connected(struct peer_watch *watch);
-/* A watch on path fired; other paths than the folder's are ignored. */
+/* A watch on path fired; other paths than the folder's and those of entries are ignored. */
 void peer_watch_watched(struct peer_watch *watch, const char *path);
 
 /* The number of live muxes, including this one; 0: not known yet. */

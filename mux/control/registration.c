@@ -10,22 +10,27 @@ enum { REGISTRATION_ADDRESS_MAX = 128 }; /* of both addresses as text */
 
 struct registration {
 	struct zk_client *zk;
-	char *path;
+	char *entry; /* made by controllers, */
+	char *path;  /* and our node below it */
 	struct registration_calls calls;
 	void *context;
+	enum registration_state state;
+	bool is_looking; /* for the entry */
+	bool look_again; /* requested meanwhile */
 	bool is_ours;
 	bool may_serve;
 	bool is_refused;
-	bool is_writing;   /* a create, a set or a read of its owner is under way */
-	int64_t taken;     /* session that owns it, as last logged */
-	bool has_changed;  /* since the last write was sent */
-	uint64_t write_at; /* when the next write is due */
-	uint64_t retry_at;
+	bool is_writing;    /* a create, a set or a read of its owner is under way */
+	int64_t taken;      /* session that owns it, as last logged */
+	bool has_changed;   /* since the last write was sent */
+	uint64_t write_at;  /* when the next write is due */
+	uint64_t retry_at;  /* of what failed: the look for the entry, or the write */
 	uint64_t refuse_at; /* when another mux that still has the node is taken for alive; UINT64_MAX: none has it */
 	struct clock_compare clock;
 };
 
 static void write_node(struct registration *own);
+static void look(struct registration *own);
 
 /* When to write the node again although nothing changes. The answer to the write that creates it has no time in it. */
 static uint64_t compare_later(const struct registration *own)
@@ -45,10 +50,59 @@ static void allow(struct registration *own)
 	own->calls.may_serve(own->context);
 }
 
-/* The server answered, so this is not about the connection. */
-static bool is_answer(int rc)
+static void set_state(struct registration *own, enum registration_state state)
 {
-	return rc < ZAPIERROR && rc != ZSESSIONEXPIRED && rc != ZCLOSING && rc != ZSESSIONMOVED;
+	enum registration_state before = own->state;
+
+	if (state == before)
+		return;
+	own->state = state;
+	if (state == REGISTRATION_NOT_ADDED)
+		fprintf(
+		    stderr,
+		    "mux event=not_added path=%s why=\"no operator has added it to this cluster, or it was removed: "
+		    "fairleadctl mux add\"\n",
+		    own->entry);
+	else if (state == REGISTRATION_DENIED)
+		fprintf(stderr,
+			"mux event=not_allowed path=%s why=\"--zookeeper-auth lacks its login, as fairleadctl mux add "
+			"printed it\"\n",
+			own->entry);
+	else if (before != REGISTRATION_UNKNOWN)
+		fprintf(stderr, "mux event=added path=%s\n", own->entry);
+	if (own->calls.changed)
+		own->calls.changed(own->context);
+}
+
+static void on_entry(void *context, const struct zk_reply *reply)
+{
+	struct registration *own = context;
+
+	own->is_looking = false;
+	if (own->look_again) {
+		look(own);
+	} else if (reply->rc == ZOK) {
+		if (own->state != REGISTRATION_DENIED)
+			set_state(own, REGISTRATION_ADDED);
+		write_node(own);
+	} else if (reply->rc == ZNONODE) { /* the watch reports when it is there */
+		own->is_ours = false;
+		set_state(own, REGISTRATION_NOT_ADDED);
+	} else {
+		if (reply->rc == ZNOAUTH)
+			set_state(own, REGISTRATION_DENIED);
+		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+	}
+}
+
+/* Whether the mux is added; then its node is written. */
+static void look(struct registration *own)
+{
+	own->look_again = own->is_looking;
+	if (own->is_looking || !zk_is_connected(own->zk))
+		return;
+	own->is_looking = true;
+	zk_exists(own->zk, own->entry, true, on_entry, own);
 }
 
 /* The node belongs to another session. */
@@ -111,14 +165,19 @@ static void on_created(void *context, const struct zk_reply *reply)
 	if (reply->rc == ZOK) {
 		own->is_ours = true;
 		own->taken = 0;
+		set_state(own, REGISTRATION_ADDED);
 		fprintf(stderr, "mux event=registered path=%s session=0x%" PRIx64 "\n", own->path,
 			(uint64_t)zk_session(own->zk));
 		allow(own);
-	} else {
-		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
-		if (is_answer(reply->rc)) /* no folder yet, say: no other mux, either */
-			allow(own);
+		return;
 	}
+	if (reply->rc == ZNONODE) { /* removed meanwhile */
+		look(own);
+		return;
+	}
+	if (reply->rc == ZNOAUTH)
+		set_state(own, REGISTRATION_DENIED);
+	own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
 }
 
 static void on_set(void *context, const struct zk_reply *reply)
@@ -128,9 +187,9 @@ static void on_set(void *context, const struct zk_reply *reply)
 	own->is_writing = false;
 	if (reply->rc == ZOK)
 		clock_compare_answered(&own->clock, reply->written_ms, clock_compare_now());
-	if (reply->rc == ZNONODE) { /* deleted by hand */
+	if (reply->rc == ZNONODE) { /* deleted: with the entry, or by hand */
 		own->is_ours = false;
-		write_node(own);
+		look(own);
 	} else if (reply->rc != ZOK) {
 		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
 	}
@@ -140,7 +199,7 @@ static void write_node(struct registration *own)
 {
 	char *text;
 
-	if (own->is_writing || !zk_is_connected(own->zk))
+	if (own->is_writing || own->state == REGISTRATION_NOT_ADDED || !zk_is_connected(own->zk))
 		return;
 	text = own->calls.render(own->context);
 	if (!text) {
@@ -162,7 +221,7 @@ void registration_connected(struct registration *own)
 {
 	own->is_ours = false; /* until the server confirms it: the session may be new */
 	own->refuse_at = UINT64_MAX;
-	write_node(own);
+	look(own);
 }
 
 void registration_changed(struct registration *own, uint32_t within_ms)
@@ -178,7 +237,9 @@ void registration_changed(struct registration *own, uint32_t within_ms)
 
 void registration_watched(struct registration *own, const char *path)
 {
-	if (!strcmp(path, own->path) && !own->is_ours)
+	if (!strcmp(path, own->entry))
+		look(own);
+	else if (!strcmp(path, own->path) && !own->is_ours)
 		write_node(own);
 }
 
@@ -198,12 +259,20 @@ void registration_run(struct registration *own, uint64_t now_ms)
 	if (now_ms < due(own))
 		return;
 	own->retry_at = UINT64_MAX;
-	write_node(own);
+	if (own->is_ours)
+		write_node(own);
+	else
+		look(own);
 }
 
 const struct clock_compare *registration_clock(const struct registration *own)
 {
 	return &own->clock;
+}
+
+enum registration_state registration_state(const struct registration *own)
+{
+	return own->state;
 }
 
 bool registration_may_serve(const struct registration *own)
@@ -216,10 +285,11 @@ bool registration_is_registered(const struct registration *own)
 	return own->is_ours && zk_is_connected(own->zk);
 }
 
-struct registration *registration_new(struct zk_client *zk, const char *path, const struct registration_calls *calls,
+struct registration *registration_new(struct zk_client *zk, const char *entry, const struct registration_calls *calls,
 				      void *context)
 {
 	struct registration *own = calloc(1, sizeof(*own));
+	size_t size = strlen(entry) + sizeof("/" REGISTRATION_NODE);
 
 	if (!own)
 		return NULL;
@@ -229,15 +299,19 @@ struct registration *registration_new(struct zk_client *zk, const char *path, co
 	own->write_at = UINT64_MAX;
 	own->retry_at = UINT64_MAX;
 	own->refuse_at = UINT64_MAX;
-	own->path = strdup(path);
-	if (own->path)
+	own->entry = strdup(entry);
+	own->path = malloc(size);
+	if (own->entry && own->path) {
+		snprintf(own->path, size, "%s/" REGISTRATION_NODE, entry);
 		return own;
-	free(own);
+	}
+	registration_free(own);
 	return NULL;
 }
 
 void registration_free(struct registration *own)
 {
+	free(own->entry);
 	free(own->path);
 	free(own);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mux's own ephemeral node, which shows the controller what the mux has applied (protocol/README.md section 4).
+ * The mux's own ephemeral node, which shows the controller what the mux has applied (protocol/README.md section 4). It is
+ * below the mux's entry, which controllers make when an operator adds the mux.
  *
- *	connected -> create -> it exists: ours, from before the connection broke -> write it
- *					      another session's: wait until it is gone, then create
+ *	connected -> is there an entry? none: wait until there is, and serve nothing
+ *		  -> create -> denied: the login is not this mux's: log why, and try again
+ *			       it exists: ours, from before the connection broke -> write it
+ *					  another session's: wait until it is gone, then create
  *	changed   -> at a random moment soon, write the state of that moment, one write at a time
  *
  * The whole ensemble has to agree on each write and sync it, and each generation causes one at every mux, just when
@@ -25,10 +28,21 @@
 #include "control/zookeeper.h"
 
 enum registration_numbers {
-	REGISTRATION_RETRY_MS = 1000,      /* while the muxes' folder is missing */
+	REGISTRATION_RETRY_MS = 1000,
 	REGISTRATION_SESSIONS = 2,         /* a server ends a session up to a tick late, and learns of it later still */
 	REGISTRATION_SPREAD_MS = 10,       /* for each other live mux, */
 	REGISTRATION_SPREAD_MAX_MS = 1000, /* up to this: readers of the nodes rely on it */
+};
+
+/* The node's name below the entry. */
+#define REGISTRATION_NODE "live"
+
+/* What ZooKeeper said last of the entry. */
+enum registration_state {
+	REGISTRATION_UNKNOWN, /* nothing yet */
+	REGISTRATION_ADDED,
+	REGISTRATION_NOT_ADDED, /* there is none */
+	REGISTRATION_DENIED,    /* there is one, but the login is not that of this mux */
 };
 
 struct registration;
@@ -40,9 +54,11 @@ struct registration_calls {
 	void (*may_serve)(void *context); /* at most once: no other mux has the id, as far as known */
 	void (*refused)(void *context, const char *address); /* at most once: another mux has it, and is alive. NULL if
 							      is_own_place() never says so */
+	void (*changed)(void *context); /* registration_state() has; NULL: nothing follows from it */
 };
 
-struct registration *registration_new(struct zk_client *zk, const char *path, const struct registration_calls *calls,
+/* entry: its path. Returns NULL: no memory. */
+struct registration *registration_new(struct zk_client *zk, const char *entry, const struct registration_calls *calls,
 				      void *context);
 /* No request may be under way: after zk_close(). The node vanishes with the session. */
 void registration_free(struct registration *own);
@@ -51,12 +67,13 @@ void registration_free(struct registration *own);
 void registration_connected(struct registration *own);
 /* render()'s text has changed: it is written within within_ms, 0: at the next registration_run(). */
 void registration_changed(struct registration *own, uint32_t within_ms);
-/* A watch on path fired; other paths than the node's are ignored. */
+/* A watch on path fired; other paths than the entry's and the node's are ignored. */
 void registration_watched(struct registration *own, const char *path);
 
 uint64_t registration_deadline(const struct registration *own);
 void registration_run(struct registration *own, uint64_t now_ms);
 
+enum registration_state registration_state(const struct registration *own);
 /* Whether may_serve() has been called. */
 bool registration_may_serve(const struct registration *own);
 /* Whether the node exists and is ours. */

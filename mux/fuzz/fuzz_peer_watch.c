@@ -2,7 +2,8 @@
 /*
  * Any sequence of events and answers for the list of muxes: sessions, watches, time, nodes with any bytes, failures in
  * any order. Each byte selects the next event; a node's text follows it, up to a zero. Peers are passed on only as a
- * complete set: sorted, without duplicates, and only if every node was read without a failure since the last listing.
+ * complete set: sorted, without duplicates, no more than are listed, and only if each mux that is listed was read
+ * without a failure since a session or a watch of its own last said that it may have changed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MUXES_MAX = 12, OPS = 8 };
 
-static bool failed; /* a node's answer since the last listing */
+/* Of each mux: whether its last reading failed, or none has ended since it was requested. */
+static bool is_unknown[MUXES_MAX];
 static bool no_memory;
 static uint32_t listed;
 
@@ -27,7 +29,9 @@ static void require(bool property)
 int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count)
 {
 	(void)tables;
-	require(!failed && count <= listed);
+	require(count <= listed);
+	for (uint32_t i = 0; listed != UINT32_MAX && i < listed; i++)
+		require(!is_unknown[i]);
 	for (uint32_t i = 1; i < count; i++)
 		require(memcmp(&addresses[i - 1], &addresses[i], sizeof(*addresses)) < 0);
 	return no_memory ? -1 : 0;
@@ -42,21 +46,23 @@ static struct zk_reply text_reply(const uint8_t **at, const uint8_t *end, char *
 	*text = zk_alloc(len + 1);
 	memcpy(*text, *at, len);
 	*at += len + !!zero;
-	return (struct zk_reply){.rc = ZOK, .data = (const uint8_t *)*text, .len = len};
+	return (struct zk_reply){.rc = ZOK, .data = (const uint8_t *)*text, .len = len, .owner = 1};
 }
 
 static void answer(struct zk_client *zk, uint8_t op, const uint8_t **at, const uint8_t *end)
 {
 	static char names[MUXES_MAX][8];
-	static char *children[MUXES_MAX];
+	static char *children[MUXES_MAX], *live[] = {"other", "live"};
 	static const int codes[] = {ZOK,     ZNONODE,           ZCONNECTIONLOSS, ZCLOSING,
 				    ZNOAUTH, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZOK};
 	size_t i = (op >> 3) % fake_zk_count(zk);
 	enum fake_kind kind = fake_zk_at(zk, i)->kind;
+	const char *mux = strstr(fake_zk_at(zk, i)->path, "/mux");
+	unsigned number = mux && !strncmp(mux + 1, "muxes/mux", 9) ? (unsigned)atoi(mux + 10) : MUXES_MAX;
 	struct zk_reply reply = {.rc = codes[op & 7]};
 	char *text = NULL;
 
-	if (kind == FAKE_CHILDREN && reply.rc == ZOK) {
+	if (kind == FAKE_CHILDREN && reply.rc == ZOK && number == MUXES_MAX) {
 		reply.children = children;
 		reply.child_count = *at < end ? *(*at)++ % MUXES_MAX : 0;
 		for (int n = 0; n < reply.child_count; n++) {
@@ -64,11 +70,15 @@ static void answer(struct zk_client *zk, uint8_t op, const uint8_t **at, const u
 			children[n] = names[n];
 		}
 		listed = (uint32_t)reply.child_count;
-		failed = false;
+	} else if (kind == FAKE_CHILDREN && reply.rc == ZOK) {
+		reply.children = live;
+		reply.child_count = *at < end ? *(*at)++ % 3 : 0;
+		is_unknown[number] = reply.child_count == 2;
 	} else if (kind == FAKE_GET && reply.rc == ZOK) {
 		reply = text_reply(at, end, &text);
-	} else if (kind == FAKE_GET && reply.rc != ZNONODE) {
-		failed = true;
+		is_unknown[number] = false;
+	} else if (number < MUXES_MAX) {
+		is_unknown[number] = reply.rc != ZNONODE;
 	}
 	fake_zk_answer(zk, i, &reply);
 	free(text);
@@ -82,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t now = 0;
 
 	require(watch != NULL);
-	failed = no_memory = false;
+	memset(is_unknown, 0, sizeof(is_unknown));
+	no_memory = false;
 	listed = 0;
 	while (at < end) {
 		uint8_t op = *at++;
@@ -113,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		require(fake_zk_count(zk) <= MUXES_MAX + 1);
 	}
-	failed = no_memory = false;
+	no_memory = false;
 	listed = UINT32_MAX;
 	fake_zk_free(zk);
 	peer_watch_free(watch);

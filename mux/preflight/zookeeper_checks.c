@@ -10,10 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <jansson.h>
 #include <zookeeper/zookeeper.h>
 
 #include "control/clock_compare.h"
 #include "control/zookeeper.h"
+#include "hello/hello_peers.h"
 
 static uint64_t clock_ms(void)
 {
@@ -131,11 +133,14 @@ static unsigned check_servers(struct preflight *preflight, const struct options 
 	return reached;
 }
 
-/* The list of services, or a node's last write, as reported by the client's own thread. */
+enum { ENTRY_TEXT_MAX = 1024 };
+
+/* The list of services, a node's last write or its text, as reported by the client's own thread. */
 struct answer {
 	bool is_there; /* atomic */
 	int rc, services;
 	int64_t written_ms; /* Unix milliseconds, by ZooKeeper's clock */
+	char text[ENTRY_TEXT_MAX + 1];
 };
 
 static void on_services(int rc, const struct String_vector *names, const void *data)
@@ -153,6 +158,17 @@ static void on_node(int rc, const struct Stat *stat, const void *data)
 
 	answer->rc = rc;
 	answer->written_ms = stat ? stat->mtime : 0;
+	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
+}
+
+static void on_text(int rc, const char *value, int len, const struct Stat *stat, const void *data)
+{
+	struct answer *answer = (struct answer *)(uintptr_t)data;
+
+	(void)stat;
+	answer->rc = rc;
+	if (rc == ZOK && len > 0 && len <= ENTRY_TEXT_MAX)
+		memcpy(answer->text, value, (size_t)len);
 	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
 }
 
@@ -257,12 +273,57 @@ static void check_clock(struct preflight *preflight, zhandle_t *zk, const char *
 	check->may_come = true;
 }
 
+/* Whether the entry's login is that of --zookeeper-auth; an entry without one is of an open cluster. */
+static bool has_login(const char *entry, const struct login *login)
+{
+	json_t *node = json_loads(entry, JSON_REJECT_DUPLICATES, NULL);
+	const char *wanted = json_string_value(json_object_get(node, "login"));
+	char own[LOGIN_DIGEST_MAX + 1] = "";
+	bool is_right;
+
+	if (login->count)
+		login_digest(login->lines[LOGIN_OWN], own);
+	is_right = !wanted || !strcmp(wanted, own);
+	json_decref(node);
+	return is_right;
+}
+
+/* Whether controllers know this mux, and by this login. */
+static void check_entry(struct preflight *preflight, zhandle_t *zk, const struct options *options,
+			struct answer *answer)
+{
+	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
+	char path[OPTIONS_TEXT_MAX + HELLO_ID_MAX + 16];
+	struct preflight_check *check;
+	int rc;
+
+	*answer = (struct answer){0};
+	snprintf(path, sizeof(path), "%s/muxes/%s", options->root, options->id);
+	rc = await(zoo_aget(zk, path, 0, on_text, answer), end, answer);
+	if (rc == ZNONODE)
+		check = preflight_add(preflight, "added", NULL, PREFLIGHT_FAIL,
+				      "mux '%s' is not added to this cluster, or was removed: fairleadctl mux add %s",
+				      options->id, options->id);
+	else if (rc != ZOK)
+		check =
+		    preflight_add(preflight, "added", NULL, PREFLIGHT_FAIL, "%s can't be read: %s", path, zerror(rc));
+	else if (!has_login(answer->text, &options->login))
+		check = preflight_add(preflight, "added", NULL, PREFLIGHT_FAIL,
+				      "--zookeeper-auth lacks the login of mux '%s', which its second line has to be: "
+				      "fairleadctl mux add %s --rotate makes a new one",
+				      options->id, options->id);
+	else
+		check = preflight_add(preflight, "added", NULL, PREFLIGHT_OK, "mux '%s' is added to this cluster",
+				      options->id);
+	check->may_come = true;
+}
+
 static void check_session(struct preflight *preflight, const struct options *options, bool thorough)
 {
 	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
 	char path[OPTIONS_TEXT_MAX + 16];
 	struct preflight_check *check;
-	struct answer answer = {0}, written; /* both outlive the handle */
+	struct answer answer = {0}, written, entry; /* they outlive the handle */
 	bool has_begun;
 	zhandle_t *zk;
 	char *servers = zk_servers(options->zookeeper);
@@ -298,8 +359,10 @@ static void check_session(struct preflight *preflight, const struct options *opt
 				      "none within %d s although a server is reachable: %s; %s",
 				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
 	check->may_come = true;
-	if (rc == ZOK)
+	if (rc == ZOK) {
+		check_entry(preflight, zk, options, &entry);
 		check_clock(preflight, zk, options->root, thorough, &written);
+	}
 	zookeeper_close(zk); /* ends its threads: from here on none of them writes the answer */
 }
 

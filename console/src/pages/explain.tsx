@@ -51,7 +51,7 @@ export function ExplainPage({ args, query }: PageProps) {
     isBusy.value = true;
     setQuery({ flow: showFlow(flow) });
     try {
-      answer.value = await explain(found, flow, muxes.data.value ?? []);
+      answer.value = await explain(found, flow, alive(muxes.data.value));
     } catch (failure) {
       error.value = text(failure);
     } finally {
@@ -97,7 +97,7 @@ export function ExplainPage({ args, query }: PageProps) {
         {services.error.value && <p class="bad">{services.error.value}</p>}
       </section>
       {answer.value && <Result answer={answer.value} />}
-      <SampleCard services={services.data.value ?? []} muxes={muxes.data.value ?? []} flow={answer.value}
+      <SampleCard services={services.data.value ?? []} muxes={alive(muxes.data.value)} flow={answer.value}
         preferred={args[0] ?? ""} />
     </>
   );
@@ -122,6 +122,9 @@ export function serviceOf(services: Service[], flow: Flow): Service | string {
   const ports = atVip.flatMap((service) => service.ports.map((port) => `${port.protocol} ${port.port}`)).join(", ");
   return `port '${flow.protocol} ${flow.destinationPort}' is none of ${flow.destination}; allowed: ${ports}`;
 }
+
+/** The others can be asked nothing. */
+const alive = (muxes: Mux[] = []) => muxes.filter((mux) => mux.alive);
 
 async function explain(service: Service, flow: Flow, muxes: Mux[]): Promise<Answer> {
   const query = flowQuery(flow);

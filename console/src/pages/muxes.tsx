@@ -31,8 +31,8 @@ export function MuxesPage({ args }: PageProps) {
   const muxes = usePolled<Mux[]>("/v1/muxes", 5, ["mux"], MUXES_PAGED);
   const services = usePolled<Service[]>("/v1/services", 10, ["service"]);
   const agents = usePolled<Agent[]>("/v1/agents", 5, [], AGENTS_PAGED);
-  const ids = (muxes.data.value ?? []).map((mux) => mux.id);
-  const readings = useReadings(ids, SECONDS);
+  const alive = useMemo(() => (muxes.data.value ?? []).filter((mux) => mux.alive), [muxes.data.value]);
+  const readings = useReadings(alive.map((mux) => mux.id), SECONDS);
   const reason = args[0] ?? "";
   return (
     <>
@@ -44,7 +44,7 @@ export function MuxesPage({ args }: PageProps) {
       </section>
       <section class="card">
         <h2>Lag by generation</h2>
-        <Lag muxes={muxes.data.value ?? []} services={services.data.value ?? []} />
+        <Lag muxes={alive} services={services.data.value ?? []} />
       </section>
       <Traffic readings={readings.value} />
       <section class="card">
@@ -59,7 +59,7 @@ export function MuxesPage({ args }: PageProps) {
 function MuxTable({ muxes, readings }: { muxes: Mux[]; readings: Record<string, Reading> }) {
   const rows = useMemo(() => muxes.map((mux): MuxRow => ({ mux, at: summary(readings[mux.id]) })), [muxes, readings]);
   return <Table label="Muxes" columns={MUX_COLUMNS} rows={rows} rowKey={(row) => row.mux.id} hasFilter={rows.length > 10}
-    empty="No mux is alive." />;
+    empty="No mux is added." />;
 }
 
 const states = (mux: Mux) => Object.values(mux.services);
@@ -69,6 +69,7 @@ const neighbours = (mux: Mux) =>
     .map(([address]) => address);
 
 function announces(row: MuxRow): string {
+  if (!row.mux.alive) return "–";
   const all = states(row.mux).length;
   const withdrawn = states(row.mux).filter((each) => each.withdrawn).length;
   const refused = states(row.mux).filter((each) => each.refused).length;
@@ -76,10 +77,15 @@ function announces(row: MuxRow): string {
   return [`${row.at.announced ?? all - withdrawn - refused} of ${all}`, ...counts].join(", ");
 }
 
+const version = ({ mux }: MuxRow) => (mux.alive ? `${mux.version} (${mux.kind})` : "absent");
+
 const MUX_COLUMNS: Column<MuxRow>[] = [
   { key: "id", title: "Mux", value: (row) => row.mux.id },
   { key: "address", title: "Address", value: (row) => [row.mux.address, row.mux.address6].filter(Boolean).join(", ") },
-  { key: "version", title: "Version", value: (row) => `${row.mux.version} (${row.mux.kind})` },
+  {
+    key: "version", title: "Version", value: version,
+    render: (row) => <span class={row.mux.alive ? "" : "warn"}>{version(row)}</span>,
+  },
   {
     key: "announces", title: "Announces", value: announces,
     render: (row) => (
@@ -88,7 +94,7 @@ const MUX_COLUMNS: Column<MuxRow>[] = [
   },
   {
     key: "bgp", title: "BGP neighbours", value: (row) => neighbours(row.mux).join(", "),
-    render: (row) => neighbours(row.mux).join(", ") || <span class="warn">none seen</span>,
+    render: (row) => neighbours(row.mux).join(", ") || (row.mux.alive ? <span class="warn">none seen</span> : "–"),
   },
   {
     key: "packets", title: "Packets/s", isNumber: true, value: (row) => row.at.packets ?? -1,

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a mux shares with all of its cluster, by a real ZooKeeper: the seed that deals fragments out, and the time."""
 
-import json
-
 from deadline import stays, until
 from mux_process import MuxProcess
 from tree import Tree
@@ -23,11 +21,11 @@ def test_the_seed_is_used_while_every_mux_knows_it(tree: Tree, mux: MuxProcess):
     stays(lambda: uses(mux) is None, 0.5, "no seed")
     tree.client.create(SEED, b"000102030405060708090a0b0c0d0e0f")
     until(lambda: uses(mux) == SEED, 60, "the seed")
-    tree.client.create("/fairlead/muxes/mux2", json.dumps(NODE).encode())
+    tree.join("mux2", NODE)
     until(lambda: uses(mux) == "zero", 60, "the seed that mux2 has")
-    tree.client.delete("/fairlead/muxes/mux2")
+    tree.leave("mux2")
     until(lambda: uses(mux) == SEED, 60, "the seed")
-    tree.client.create("/fairlead/muxes/mux2", json.dumps(NODE | {"fragmentSeed": True}).encode())
+    tree.join("mux2", NODE | {"fragmentSeed": True})
     until(lambda: mux.logged(event="peers", muxes=2) == 2, 60, "mux2")
     stays(lambda: uses(mux) == SEED, 0.5, "the seed")
     tree.client.delete(SEED)

@@ -21,6 +21,7 @@ def controller(zookeeper: ZooKeeperProcess, tree: Tree, tmp_path: Path) -> Itera
     tree.client.delete("/fairlead", recursive=True)
     process = ControllerProcess(zookeeper.address, tmp_path)
     process.start()
+    process.ctl("mux", "add", "mux1")
     yield process
     process.stop()
 

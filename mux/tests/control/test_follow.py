@@ -488,7 +488,7 @@ def test_session_expires(tree: Tree, mux: MuxProcess):
     """The mux is stopped for longer than its session lasts; then it has a new session, its node and the changes."""
     service = served(tree, mux)
     until(lambda: tree.mux() is not None, 60, "the mux's node")
-    before = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
+    before = tree.session()
     mux.process.send_signal(signal.SIGSTOP)
     try:
         until(lambda: tree.mux() is None, 60, "the node to vanish with its session")
@@ -497,7 +497,7 @@ def test_session_expires(tree: Tree, mux: MuxProcess):
         mux.process.send_signal(signal.SIGCONT)
     mux.until_serving(image)
     until(lambda: tree.mux() is not None, 60, "the node to be back")
-    assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner != before
+    assert tree.session() != before
     until(lambda: tree.mux()["services"] == {"web": {"generation": 3, "state": "serving"}}, 60, "what it says")
     assert mux.logged(event="zookeeper_lost") >= 1 and mux.logged(event="registered") == 2
 
@@ -521,7 +521,7 @@ def test_node(tree: Tree, mux: MuxProcess):
         "services": {},
     }
     assert version.count(".") == 2
-    tree.client.delete("/fairlead/muxes/mux1")
+    tree.leave("mux1")
     served(tree, mux)
     until(lambda: tree.mux() is not None, 60, "the node to be made again")
 
@@ -531,14 +531,14 @@ def test_node_is_written_less_often_the_more_muxes_there_are(tree: Tree, mux: Mu
     service = served(tree, mux)
     for number in range(2, 102):
         node = {"format": 1, "id": f"mux{number}", "address": f"10.1.1.{number}"}
-        tree.client.create(f"/fairlead/muxes/mux{number}", json.dumps(node).encode())
+        tree.join(f"mux{number}", node)
     until(lambda: mux.logged(event="peers", muxes=101) == 1, 60, "the mux to see the others")
     until(lambda: tree.mux()["services"]["web"]["generation"] == 2, 60, "the mux's node")
-    before = tree.client.get("/fairlead/muxes/mux1")[1].version
+    before = tree.writes()
     for number in range(40):
         mux.until_serving(service.commit([], [run(0, 20, 1 + number % 2, 2 - number % 2)]))
     until(lambda: tree.mux()["services"]["web"]["generation"] == 42, 60, "the mux's node to follow")
-    assert tree.client.get("/fairlead/muxes/mux1")[1].version - before < 40
+    assert tree.writes() - before < 40
 
 
 def test_node_goes_with_the_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
@@ -556,13 +556,13 @@ def test_node_of_a_killed_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path)
     first.start()
     first.until_serving(service.image)
     until(lambda: first.metric("registered") == 1, 60, "the first's node")
-    owner = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
+    owner = tree.session()
     first.kill()
     second = MuxProcess(zookeeper.address, tmp_path)
     second.start()
     second.until_serving(service.image)
     until(lambda: second.metric("registered") == 1, 60, f"its own node\n{second.log()}")
-    assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner != owner
+    assert tree.session() != owner
     assert second.logged(event="node_taken") <= 1
     second.stop()
 
@@ -571,7 +571,7 @@ def test_two_muxes_of_one_id(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperPr
     """Both serve; the second logs once which session it waits for, and takes the node when the first has gone."""
     service = served(tree, mux)
     until(lambda: mux.metric("registered") == 1, 60, "the first's node")
-    owner = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
+    owner = tree.session()
     second = MuxProcess(zookeeper.address, tmp_path)
     second.start()
     second.until_serving(service.image)
@@ -580,7 +580,7 @@ def test_two_muxes_of_one_id(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperPr
     mux.until_serving(image)
     second.until_serving(image)
     assert second.metric("registered") == 0 and mux.metric("registered") == 1
-    assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner == owner
+    assert tree.session() == owner
     mux.stop()
     until(lambda: second.metric("registered") == 1, 60, "the second's node")
     until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 60, "what it says")

@@ -277,7 +277,8 @@ static void deaf(void **state)
 
 static void node(const struct world *world, size_t i, int rc, const char *text)
 {
-	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+	const struct zk_reply reply = {
+	    .rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0, .owner = 7};
 
 	assert_int_equal(fake_zk_at(world->zk, i)->kind, FAKE_GET);
 	fake_zk_answer(world->zk, i, &reply);

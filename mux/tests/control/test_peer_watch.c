@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of muxes, with answers in any order: the set of peers is complete or unchanged, and failed requests are
- * repeated.
+ * The list of muxes, and which of them are alive, with answers in any order: the set of peers is complete or unchanged,
+ * only what has changed is read again, and failed requests are repeated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,8 @@
 #include "config/address.h"
 #include "control/peer_watch.h"
 #include "../fake_zookeeper.h"
+
+enum { OWNER = 7 }; /* the session of a node */
 
 static const char folder[] = "/fairlead/muxes";
 
@@ -76,15 +78,38 @@ static void list(const struct world *world, int count)
 	assert_true(asked->watch);
 	assert_string_equal(asked->path, folder);
 	fake_zk_answer(world->zk, 0, &reply);
+}
+
+/* Whether the mux that was asked for i-th is alive; its node is then asked for last. */
+static void alive(const struct world *world, size_t i, bool is_alive)
+{
+	char *names[] = {"live"};
+	const struct zk_reply reply = {.rc = ZOK, .children = names, .child_count = is_alive};
+	const struct fake_request *asked = fake_zk_at(world->zk, i);
+
+	assert_int_equal(asked->kind, FAKE_CHILDREN);
+	assert_true(asked->watch);
+	assert_memory_equal(asked->path, "/fairlead/muxes/mux", 19);
+	fake_zk_answer(world->zk, i, &reply);
+}
+
+/* The list has so many muxes, all of which are asked for, and alive. */
+static void list_alive(const struct world *world, int count)
+{
+	list(world, count);
 	assert_int_equal(fake_zk_count(world->zk), count);
+	for (int i = 0; i < count; i++)
+		alive(world, 0, true);
 }
 
 /* The node that was asked for i-th among those whose answer is missing. */
 static void node(const struct world *world, size_t i, int rc, const char *text)
 {
-	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+	const struct zk_reply reply = {
+	    .rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0, .owner = OWNER};
 
 	assert_int_equal(fake_zk_at(world->zk, i)->kind, FAKE_GET);
+	assert_false(fake_zk_at(world->zk, i)->watch); /* it is written often */
 	fake_zk_answer(world->zk, i, &reply);
 }
 
@@ -116,12 +141,13 @@ static void assert_told(unsigned calls, uint32_t count, const char *const *addre
 
 #define NODE(address) "{\"format\": 1, \"address\": \"" address "\"}"
 
+/* The list is in the order of its answers, backwards here: mux2 is asked for first. */
 static void two_muxes(const struct world *world)
 {
 	peer_watch_connected(world->watch);
-	list(world, 2);
-	node(world, 1, ZOK, NODE("10.1.0.12"));
-	node(world, 0, ZOK, NODE("10.1.0.11"));
+	list_alive(world, 2);
+	node(world, 1, ZOK, NODE("10.1.0.11"));
+	node(world, 0, ZOK, NODE("10.1.0.12"));
 }
 
 static void peers_are_sorted_and_each_once(void **state)
@@ -130,7 +156,7 @@ static void peers_are_sorted_and_each_once(void **state)
 
 	peer_watch_connected(world->watch);
 	assert_int_equal(peer_watch_count(world->watch), 0);
-	list(world, 4);
+	list_alive(world, 4);
 	node(world, 2, ZOK, NODE("10.1.0.13"));
 	node(world, 2, ZOK, "{\"address6\": \"2001:db8:1::14\"}");
 	node(world, 1, ZOK, NODE("10.1.0.12"));
@@ -150,39 +176,133 @@ static void an_unchanged_set_is_not_reported_again(void **state)
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
 }
 
+/* What is there besides its node, or a folder that only looks like one, makes no mux alive. */
+static void a_mux_that_is_added_and_not_alive_is_no_peer(void **state)
+{
+	char *others[] = {"alive", "liv", "live2"};
+	const struct zk_reply reply = {.rc = ZOK, .children = others, .child_count = 3};
+	struct world *world = *state;
+
+	peer_watch_connected(world->watch);
+	list(world, 3);
+	alive(world, 0, false);
+	fake_zk_answer(world->zk, 0, &reply);
+	alive(world, 0, true);
+	node(world, 0, ZOK, NODE("10.1.0.11"));
+	assert_told(1, 1, (const char *[]){"10.1.0.11"});
+	assert_int_equal(peer_watch_count(world->watch), 1);
+}
+
+/* Nor one that stays without its mux, or that its mux hides from others: it can't keep them from knowing the rest. */
 static void a_node_that_is_gone_or_says_nothing_is_no_peer(void **state)
 {
 	struct world *world = *state;
 
+	const struct zk_reply persistent = {
+	    .rc = ZOK, .data = (const uint8_t *)NODE("10.1.0.14"), .len = strlen(NODE("10.1.0.14"))};
+
 	peer_watch_connected(world->watch);
-	list(world, 4);
-	node(world, 0, ZNONODE, NULL);
+	list_alive(world, 4);
+	fake_zk_answer(world->zk, 0, &persistent);
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux4");
+	fake_zk_answer(world->zk, 3, &(const struct zk_reply){.rc = ZNONODE});
+	node(world, 0, ZNOAUTH, NULL);
 	node(world, 0, ZOK, "no JSON");
-	node(world, 0, ZOK, NODE("10.1.0"));
 	node(world, 0, ZOK, NODE("10.1.0.12"));
 	assert_told(1, 1, (const char *[]){"10.1.0.12"});
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux1");
+	alive(world, 0, true);
+	node(world, 0, ZOK, NODE("10.1.0"));
+	assert_told(2, 0, NULL);
 }
 
-/* A connection lost in the middle leaves the known peers, and all are read again. */
+/* Of the others nothing is read. */
+static void one_that_comes_or_goes_is_read_alone(void **state)
+{
+	struct world *world = *state;
+
+	two_muxes(world);
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux2");
+	assert_int_equal(fake_zk_count(world->zk), 1);
+	alive(world, 0, false);
+	assert_told(2, 1, (const char *[]){"10.1.0.11"});
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux2");
+	alive(world, 0, true);
+	node(world, 0, ZOK, NODE("10.1.0.22"));
+	assert_told(3, 2, (const char *[]){"10.1.0.11", "10.1.0.22"});
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux9");
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux2/live");
+	peer_watch_watched(world->watch, "/fairlead/muxesmux2");
+	assert_int_equal(fake_zk_count(world->zk), 0);
+}
+
+static void one_that_is_added_or_removed_is_read_alone(void **state)
+{
+	struct world *world = *state;
+
+	two_muxes(world);
+	peer_watch_watched(world->watch, folder);
+	list(world, 3);
+	assert_int_equal(fake_zk_count(world->zk), 1);
+	alive(world, 0, true);
+	node(world, 0, ZOK, NODE("10.1.0.13"));
+	assert_told(2, 3, (const char *[]){"10.1.0.11", "10.1.0.12", "10.1.0.13"});
+	peer_watch_watched(world->watch, folder);
+	list(world, 1);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_told(3, 1, (const char *[]){"10.1.0.11"});
+}
+
+/* It was asked for when the list still had it. */
+static void one_that_is_removed_while_it_is_read_is_no_peer(void **state)
+{
+	static const int answers[] = {ZOK, ZNONODE, ZCONNECTIONLOSS};
+	struct world *world = *state;
+
+	two_muxes(world);
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		const struct zk_reply reply = {.rc = answers[i]};
+		char *names[] = {"mux1", "mux2"};
+		const struct zk_reply one = {.rc = ZOK, .children = names, .child_count = 1};
+
+		peer_watch_watched(world->watch, "/fairlead/muxes/mux2");
+		peer_watch_watched(world->watch, folder);
+		fake_zk_answer(world->zk, 1, &one);
+		fake_zk_answer(world->zk, 0, &reply);
+		assert_int_equal(fake_zk_count(world->zk), 0);
+		assert_int_equal(told.count, 1);
+		assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
+		peer_watch_watched(world->watch, folder);
+		list(world, 2);
+		alive(world, 0, true);
+		node(world, 0, ZOK, NODE("10.1.0.12"));
+		assert_int_equal(told.count, 2);
+	}
+}
+
+/* A connection lost in the middle leaves the known peers, and what is not known is read again. */
 static void a_partial_reading_is_no_set_of_peers(void **state)
 {
-	static const int losses[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZNOAUTH};
+	static const int losses[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED};
 	struct world *world = *state;
 	uint64_t now = 0;
 
 	two_muxes(world);
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		peer_watch_watched(world->watch, folder);
-		list(world, 2);
-		node(world, 0, ZOK, NODE("10.1.0.11"));
+		peer_watch_connected(world->watch);
+		list_alive(world, 2);
 		node(world, 0, losses[i], NULL);
+		node(world, 0, ZOK, NODE("10.1.0.11"));
 		assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
 		assert_int_equal(fake_zk_count(world->zk), 0);
 		at(world, now + PEER_WATCH_RETRY_MS - 1);
 		assert_int_equal(fake_zk_count(world->zk), 0);
 		at(world, now += PEER_WATCH_RETRY_MS);
 		list(world, 2);
-		node(world, 0, ZOK, NODE("10.1.0.11"));
+		fail_first(world, losses[i]);
+		at(world, now += PEER_WATCH_RETRY_MS);
+		list(world, 2);
+		alive(world, 0, true);
 		node(world, 0, ZOK, NODE("10.1.0.12"));
 	}
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
@@ -197,8 +317,7 @@ static void a_failed_list_is_requested_again(void **state)
 	fail_first(world, ZCONNECTIONLOSS);
 	at(world, PEER_WATCH_RETRY_MS);
 	list(world, 1);
-	node(world, 0, ZOK, NODE("10.1.0.12"));
-	assert_told(2, 1, (const char *[]){"10.1.0.12"});
+	assert_told(2, 1, (const char *[]){"10.1.0.11"});
 }
 
 /* A restored ZooKeeper gets the folder later: the last peers are kept until then. */
@@ -216,25 +335,32 @@ static void a_missing_folder_is_watched(void **state)
 	assert_int_equal(fake_zk_count(world->zk), 0);
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
 	peer_watch_watched(world->watch, folder);
-	list(world, 1);
+	list_alive(world, 1);
 	node(world, 0, ZOK, NODE("10.1.0.11"));
 	assert_told(2, 1, (const char *[]){"10.1.0.11"});
 }
 
 static void a_change_while_reading_causes_one_more_reading(void **state)
 {
+	char *names[] = {"mux1"};
+	const struct zk_reply one = {.rc = ZOK, .children = names, .child_count = 1};
 	struct world *world = *state;
 
 	peer_watch_connected(world->watch);
-	list(world, 1);
 	peer_watch_watched(world->watch, folder);
 	peer_watch_watched(world->watch, folder);
-	peer_watch_watched(world->watch, "/fairlead/muxes/mux1");
 	assert_int_equal(fake_zk_count(world->zk), 1);
+	list(world, 1);
+	assert_int_equal(fake_zk_count(world->zk), 2); /* the mux, and the list once more */
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux1");
+	alive(world, 0, false);
+	fake_zk_answer(world->zk, 0, &one);
+	assert_int_equal(fake_zk_count(world->zk), 1);
+	assert_int_equal(told.calls, 0);
+	alive(world, 0, true);
 	node(world, 0, ZOK, NODE("10.1.0.11"));
-	list(world, 0);
 	assert_int_equal(fake_zk_count(world->zk), 0);
-	assert_told(2, 0, NULL);
+	assert_told(1, 1, (const char *[]){"10.1.0.11"});
 }
 
 #define KNOWS(address) "{\"address\": \"" address "\", \"fragmentSeed\": true}"
@@ -259,14 +385,14 @@ static void the_seed_is_known_if_every_mux_says_so(void **state)
 	assert_false(peer_watch_is_read(world->watch));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		peer_watch_connected(world->watch);
-		list(world, 2);
+		list_alive(world, 2);
 		node(world, 0, ZOK, rows[i].nodes[0]);
 		node(world, 0, ZOK, rows[i].nodes[1]);
 		assert_true(peer_watch_is_read(world->watch));
 		assert_int_equal(peer_watch_know_seed(world->watch), rows[i].know);
 	}
 	peer_watch_connected(world->watch);
-	list(world, 2);
+	list_alive(world, 2);
 	node(world, 0, ZOK, NODE("10.1.0.11"));
 	node(world, 0, ZCONNECTIONLOSS, NULL);
 	assert_true(peer_watch_know_seed(world->watch)); /* as at the last whole reading */
@@ -282,8 +408,7 @@ static void without_memory_they_are_reported_later(void **state)
 	told.error = 0;
 	at(world, PEER_WATCH_RETRY_MS);
 	list(world, 1);
-	node(world, 0, ZOK, NODE("10.1.0.12"));
-	assert_told(2, 1, (const char *[]){"10.1.0.12"});
+	assert_told(2, 1, (const char *[]){"10.1.0.11"});
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -293,7 +418,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    CASE(peers_are_sorted_and_each_once),
 	    CASE(an_unchanged_set_is_not_reported_again),
+	    CASE(a_mux_that_is_added_and_not_alive_is_no_peer),
 	    CASE(a_node_that_is_gone_or_says_nothing_is_no_peer),
+	    CASE(one_that_comes_or_goes_is_read_alone),
+	    CASE(one_that_is_added_or_removed_is_read_alone),
+	    CASE(one_that_is_removed_while_it_is_read_is_no_peer),
 	    CASE(a_partial_reading_is_no_set_of_peers),
 	    CASE(a_failed_list_is_requested_again),
 	    CASE(a_missing_folder_is_watched),

@@ -79,6 +79,8 @@ def test_a_server_that_is_read_only_is_not_followed(ensemble: ZooKeeperEnsemble,
     try:
         controller.start()
         create(controller)
+        for each in (mux, late):
+            controller.ctl("mux", "add", each.id)
         mux.start()
         until(lambda: mux.generation() == 2, 60, mux.log())
         ring = mux.ring()

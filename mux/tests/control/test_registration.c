@@ -15,12 +15,13 @@
 #include "control/registration.h"
 #include "../fake_zookeeper.h"
 
-static const char path[] = "/fairlead/muxes/mux1";
+static const char entry[] = "/fairlead/muxes/mux1";
+static const char path[] = "/fairlead/muxes/mux1/live";
 
 struct world {
 	struct zk_client *zk;
 	struct registration *own;
-	unsigned may_serve, refused;
+	unsigned may_serve, refused, changed;
 };
 
 static char *render(void *context)
@@ -51,14 +52,21 @@ static void refused(void *context, const char *address)
 	world->refused++;
 }
 
+static void changed(void *context)
+{
+	struct world *world = context;
+
+	world->changed++;
+}
+
 static int set_up(void **state)
 {
-	static const struct registration_calls calls = {render, is_own_place, may_serve, refused};
+	static const struct registration_calls calls = {render, is_own_place, may_serve, refused, changed};
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
 	world->zk = fake_zk_new();
-	world->own = registration_new(world->zk, path, &calls, world);
+	world->own = registration_new(world->zk, entry, &calls, world);
 	assert_non_null(world->own);
 	*state = world;
 	return 0;
@@ -90,6 +98,24 @@ static void answer(const struct world *world, enum fake_kind kind, int64_t writt
 	fake_zk_answer(world->zk, 0, &reply);
 }
 
+/* The look for the entry. */
+static void answer_entry(const struct world *world, int rc)
+{
+	const struct zk_reply reply = {.rc = rc};
+
+	assert_int_equal(fake_zk_count(world->zk), 1);
+	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_EXISTS);
+	assert_true(fake_zk_at(world->zk, 0)->watch);
+	assert_string_equal(fake_zk_at(world->zk, 0)->path, entry);
+	fake_zk_answer(world->zk, 0, &reply);
+}
+
+static void connected(const struct world *world)
+{
+	registration_connected(world->own);
+	answer_entry(world, ZOK);
+}
+
 /* The fake's jitter is 0: the second write is due as soon as the node exists. */
 static void the_node_is_written_every_half_minute_to_compare_clocks(void **state)
 {
@@ -97,7 +123,7 @@ static void the_node_is_written_every_half_minute_to_compare_clocks(void **state
 	const struct clock_compare *clock = registration_clock(world->own);
 	uint64_t now = 0;
 
-	registration_connected(world->own);
+	connected(world);
 	answer(world, FAKE_CREATE, 0);
 	assert_false(clock->is_known);
 	run_at(world, now);
@@ -119,7 +145,7 @@ static void a_change_does_not_wait_for_the_next_comparison(void **state)
 {
 	const struct world *world = *state;
 
-	registration_connected(world->own);
+	connected(world);
 	answer(world, FAKE_CREATE, 0);
 	run_at(world, 0);
 	answer(world, FAKE_SET, clock_compare_now());
@@ -156,12 +182,13 @@ static void a_mux_with_the_id_of_a_live_one_is_refused(void **state)
 {
 	const struct world *world = *state;
 
-	registration_connected(world->own);
+	connected(world);
 	answer_taken(world, "other");
 	assert_int_equal(registration_deadline(world->own), WAIT_MS);
 	run_at(world, WAIT_MS - 1);
 	assert_int_equal(fake_zk_count(world->zk), 0);
 	run_at(world, WAIT_MS);
+	answer_entry(world, ZOK);
 	answer_taken(world, "other");
 	assert_int_equal(world->refused, 1);
 	assert_int_equal(world->may_serve, 0);
@@ -174,7 +201,7 @@ static void a_mux_with_the_id_of_a_dead_one_waits_for_its_session(void **state)
 {
 	const struct world *world = *state;
 
-	registration_connected(world->own);
+	connected(world);
 	answer_taken(world, "other");
 	fake_zk_set_now(world->zk, 5000);
 	registration_watched(world->own, path);
@@ -191,14 +218,16 @@ static void the_wait_begins_anew_with_a_connection(void **state)
 {
 	const struct world *world = *state;
 
-	registration_connected(world->own);
+	connected(world);
 	answer_taken(world, "other");
 	fake_zk_set_now(world->zk, WAIT_MS - 1);
-	registration_connected(world->own);
+	connected(world);
 	answer_taken(world, "other");
 	run_at(world, WAIT_MS + 1);
-	if (fake_zk_count(world->zk)) /* the look that was due is no harm */
+	if (fake_zk_count(world->zk)) { /* the look that was due is no harm */
+		answer_entry(world, ZOK);
 		answer_taken(world, "other");
+	}
 	assert_int_equal(world->refused, 0);
 	assert_int_equal(registration_deadline(world->own), 2 * WAIT_MS - 1);
 }
@@ -207,7 +236,7 @@ static void an_earlier_process_of_the_mux_is_served_beside_for_ever(void **state
 {
 	const struct world *world = *state;
 
-	registration_connected(world->own);
+	connected(world);
 	answer_taken(world, "own");
 	assert_int_equal(world->may_serve, 1);
 	run_at(world, 2 * WAIT_MS);
@@ -223,40 +252,122 @@ static void a_mux_that_had_the_node_is_not_refused(void **state)
 {
 	const struct world *world = *state;
 
-	registration_connected(world->own);
+	connected(world);
 	answer(world, FAKE_CREATE, 0);
 	run_at(world, 0);
 	answer(world, FAKE_SET, clock_compare_now());
-	registration_connected(world->own);
+	connected(world);
 	answer_taken(world, "other");
 	run_at(world, 2 * WAIT_MS);
-	while (fake_zk_count(world->zk))
+	while (fake_zk_count(world->zk)) {
+		if (fake_zk_at(world->zk, 0)->kind == FAKE_EXISTS)
+			answer_entry(world, ZOK);
 		answer_taken(world, "other");
+	}
 	assert_int_equal(world->refused, 0);
 }
 
+/* What fails is asked again; a login that is not this mux's is no more allowed to serve than no answer. */
 static void who_else_has_the_id_is_asked_until_it_is_known(void **state)
 {
-	static const struct {
-		int rc;
-		bool may_serve;
-	} rows[] = {{ZCONNECTIONLOSS, false}, {ZOPERATIONTIMEOUT, false},
-		    {ZSESSIONEXPIRED, false}, {ZINVALIDSTATE, false},
-		    {ZNONODE, true},          {ZNOAUTH, true}};
+	static const int rows[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZINVALIDSTATE, ZNOAUTH};
 	const struct world *world = *state;
 	uint64_t now = 0;
 
+	connected(world);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct zk_reply reply = {.rc = rows[i].rc};
+		const struct zk_reply reply = {.rc = rows[i]};
 
-		if (!i)
-			registration_connected(world->own);
+		assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CREATE);
 		fake_zk_answer(world->zk, 0, &reply);
-		assert_int_equal(registration_may_serve(world->own), rows[i].may_serve);
+		assert_int_equal(fake_zk_count(world->zk), 0);
+		assert_int_equal(registration_state(world->own),
+				 rows[i] == ZNOAUTH ? REGISTRATION_DENIED : REGISTRATION_ADDED);
 		now += REGISTRATION_RETRY_MS;
 		run_at(world, now);
-		assert_int_equal(fake_zk_count(world->zk), 1);
+		answer_entry(world, ZOK);
 	}
+	assert_false(registration_may_serve(world->own));
+	answer(world, FAKE_CREATE, 0);
+	assert_true(registration_may_serve(world->own));
+	assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+}
+
+/* Servers differ in whether a look for the entry needs a right. */
+static void without_a_right_to_look_it_is_denied(void **state)
+{
+	const struct world *world = *state;
+
+	registration_connected(world->own);
+	answer_entry(world, ZNOAUTH);
+	assert_int_equal(registration_state(world->own), REGISTRATION_DENIED);
+	assert_false(registration_may_serve(world->own));
+	run_at(world, REGISTRATION_RETRY_MS);
+	answer_entry(world, ZOK);
+	answer(world, FAKE_CREATE, 0);
+	assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+}
+
+static void a_mux_that_is_not_added_waits_until_it_is(void **state)
+{
+	const struct world *world = *state;
+
+	registration_connected(world->own);
+	answer_entry(world, ZNONODE);
+	assert_int_equal(registration_state(world->own), REGISTRATION_NOT_ADDED);
+	assert_int_equal(world->changed, 1);
+	assert_true(registration_deadline(world->own) == UINT64_MAX); /* the watch fires */
+	registration_changed(world->own, 0);
+	run_at(world, WAIT_MS);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_false(registration_may_serve(world->own));
+	registration_watched(world->own, entry);
+	answer_entry(world, ZOK);
+	answer(world, FAKE_CREATE, 0);
+	assert_true(registration_may_serve(world->own));
+	assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+	assert_int_equal(world->changed, 2);
+}
+
+/* By its watch, or since its node is gone when it is written. */
+static void a_mux_that_is_removed_says_so(void **state)
+{
+	const struct world *world = *state;
+	const struct zk_reply none = {.rc = ZNONODE};
+
+	for (unsigned i = 0; i < 2; i++) {
+		connected(world);
+		answer(world, FAKE_CREATE, 0);
+		assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+		if (i) {
+			run_at(world, 0);
+			fake_zk_answer(world->zk, 0, &none);
+		} else {
+			registration_watched(world->own, entry);
+		}
+		answer_entry(world, ZNONODE);
+		assert_int_equal(registration_state(world->own), REGISTRATION_NOT_ADDED);
+		assert_false(registration_is_registered(world->own));
+		assert_int_equal(world->changed, 2 + 2 * i);
+		assert_int_equal(fake_zk_count(world->zk), 0);
+	}
+}
+
+/* One of the two went while the other was on its way. */
+static void an_entry_that_vanishes_is_looked_for_again(void **state)
+{
+	const struct world *world = *state;
+	const struct zk_reply none = {.rc = ZNONODE};
+
+	connected(world);
+	registration_watched(world->own, entry);
+	registration_watched(world->own, entry);
+	assert_int_equal(fake_zk_count(world->zk), 2); /* the creation, and one look */
+	fake_zk_answer(world->zk, 0, &none);
+	answer_entry(world, ZOK);
+	answer_entry(world, ZNONODE);
+	assert_int_equal(registration_state(world->own), REGISTRATION_NOT_ADDED);
+	assert_false(registration_may_serve(world->own));
 }
 
 static void the_round_trip_counts_in_favour_of_the_clock(void **state)
@@ -301,6 +412,10 @@ int main(void)
 	    CASE(an_earlier_process_of_the_mux_is_served_beside_for_ever),
 	    CASE(a_mux_that_had_the_node_is_not_refused),
 	    CASE(who_else_has_the_id_is_asked_until_it_is_known),
+	    CASE(without_a_right_to_look_it_is_denied),
+	    CASE(a_mux_that_is_not_added_waits_until_it_is),
+	    CASE(a_mux_that_is_removed_says_so),
+	    CASE(an_entry_that_vanishes_is_looked_for_again),
 	    cmocka_unit_test(the_round_trip_counts_in_favour_of_the_clock),
 	};
 

@@ -54,6 +54,7 @@ def test_all_of_it_by_tls(kind: type[TlsZooKeeper], tmp_path: Path) -> None:
         tunnel.start()
         mux.start()
         controller.start()
+        controller.write("PUT", "muxes/mux1", {})
         controller.write("PUT", "cluster", {"vipRanges": ["10.99.0.0/16"], "neverVips": []})
         service = {"vips": ["10.99.0.1"], "ports": [{"protocol": "tcp", "port": 80}], "buckets": 256}
         controller.write("PUT", "services/web", service)

@@ -20,8 +20,14 @@ from oracle import delta as codec
 from oracle.address import sixteen
 from oracle.flow import crc32c
 
+ADDED = ("mux1", "mux2", "mux3")
 CHUNK = 512 * 1024
 NOW = 1_700_000_000
+
+
+def live(mux_id: str) -> str:
+    """The node that a mux keeps while it is alive."""
+    return f"/fairlead/muxes/{mux_id}/live"
 
 
 def checksum(image: dict) -> int:
@@ -74,12 +80,42 @@ class Tree:
             self.client.delete("/fairlead", recursive=True)
         self.client.create("/fairlead/services", makepath=True)
         self.client.create("/fairlead/muxes")
+        for mux_id in ADDED:
+            self.add(mux_id)
+
+    def add(self, mux_id: str) -> None:
+        """As an operator does, in a cluster without logins."""
+        self.client.create(f"/fairlead/muxes/{mux_id}", b'{"format":1}')
+
+    def remove(self, mux_id: str) -> None:
+        self.client.delete(f"/fairlead/muxes/{mux_id}", recursive=True)
+
+    def join(self, mux_id: str, node: dict) -> None:
+        """Another mux, which is alive as long as this test: its node, written or changed."""
+        path, data = live(mux_id), json.dumps(node).encode()
+        if not self.client.exists(f"/fairlead/muxes/{mux_id}"):
+            self.add(mux_id)
+        if self.client.exists(path):
+            self.client.set(path, data)
+        else:
+            self.client.create(path, data, ephemeral=True)
+
+    def leave(self, mux_id: str) -> None:
+        self.client.delete(live(mux_id))
 
     def mux(self, mux_id: str = "mux1") -> dict | None:
         try:
-            return json.loads(self.client.get(f"/fairlead/muxes/{mux_id}")[0])
+            return json.loads(self.client.get(live(mux_id))[0])
         except NoNodeError:
             return None
+
+    def session(self, mux_id: str = "mux1") -> int:
+        """That has the mux's node."""
+        return self.client.exists(live(mux_id)).ephemeralOwner
+
+    def writes(self, mux_id: str = "mux1") -> int:
+        """Of the mux's node since it was created."""
+        return self.client.exists(live(mux_id)).version
 
 
 class Service:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ZooKeeper server with a clock of its own, of which only the controllers' clock node can be read."""
+"""A ZooKeeper server with a clock of its own, where only the controllers' clock node and a mux's entry can be read."""
 
 import socket
 import struct
 import threading
 import time
 
-CHILDREN, EXISTS, NO_NODE = 8, 3, -101
+CHILDREN, DATA, EXISTS, NO_NODE = 8, 4, 3, -101
+ENTRY = b'{"format":1}'
 PASSWORD = bytes(16)
 SESSION = struct.pack(">iiqi", 0, 10_000, 1, len(PASSWORD)) + PASSWORD + b"\0"
 
@@ -55,6 +56,8 @@ class OtherTime:
     def answer(self, kind: int) -> tuple[int, bytes]:
         if kind == CHILDREN:
             return 0, struct.pack(">i", 0)
+        if kind == DATA:
+            return 0, struct.pack(">i", len(ENTRY)) + ENTRY + bytes(68)
         if kind != EXISTS:
             return 0, b""
         if self.every == 0:

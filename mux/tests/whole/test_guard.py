@@ -2,7 +2,6 @@
 """A mux serves no VIP that would cut it off from what it needs: it refuses the service, and serves the others."""
 
 import contextlib
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,7 +84,7 @@ def test_a_vip_that_it_needs_is_refused(tree: Tree, mux: WholeMux, vip: str, why
 
 def test_another_muxs_address_is_refused(tree: Tree, mux: WholeMux):
     node = {"format": 1, "id": "mux2", "version": "0.1.0", "address": "10.1.0.12", "ports": [], "services": {}}
-    tree.client.create("/fairlead/muxes/mux2", json.dumps(node).encode())
+    tree.join("mux2", node)
     until(lambda: mux.metric("hello_peers", state="silent") == 1, 60, "the mux to know the other one")
     check_refused(tree, mux, "10.1.0.12", "10.1.0.12 of service oops is that of a mux")
 

@@ -222,7 +222,7 @@ def test_what_is_refused(tree: Tree, web: Service, new_mux, undo: contextlib.Exi
     for one in (first, second):
         undo.callback(one.close)
     node = {"format": 1, "id": "imitated", "version": "0.1.0", "address": first.address, "ports": [], "services": {}}
-    tree.client.create("/fairlead/muxes/imitated", json.dumps(node).encode())
+    tree.join("imitated", node)
     mux = new_mux(1, "--tag-key", str(key))
     until(lambda: serves(mux, web), 60, mux.log())
     to = mux.rack.address
@@ -282,7 +282,7 @@ def test_without_a_key_only_known_addresses_are_heard(tree: Tree, web: Service, 
     assert heard(mux) == 0
 
     node = {"format": 1, "id": "imitated", "version": "0.1.0", "address6": peer.address, "ports": [], "services": {}}
-    tree.client.create("/fairlead/muxes/imitated", json.dumps(node).encode())
+    tree.join("imitated", node)
     assert read(peer.receive())["sender"] == mux.rack.address6
     peer.send(mux.rack.address6, peer.hello(9))
     until(lambda: heard(mux) == 1, 60, mux.get("/peers"))

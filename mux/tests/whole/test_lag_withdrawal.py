@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mux that cannot follow withdraws its VIPs, but only while another mux is ahead of it, and says why."""
 
-import json
-
 from deadline import stays, until
 from tree import Service, Tree, run
 from whole_mux import WholeMux
-
-PEER = "/fairlead/muxes/mux2"
 
 
 def peer(tree: Tree, generation: int, **more: str) -> None:
     """Another mux, represented by its node."""
     node = {"format": 1, "id": "mux2", "version": "0.1.0", "address": "10.1.0.12", "ports": ["eth0"]}
     node["services"] = {"web": {"generation": generation, "state": "serving"} | more}
-    text = json.dumps(node).encode()
-    if tree.client.exists(PEER):
-        tree.client.set(PEER, text)
-    else:
-        tree.client.create(PEER, text)
+    tree.join("mux2", node)
 
 
 def stuck(service: Service, new_mux, *limits: str) -> WholeMux:

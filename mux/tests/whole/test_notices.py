@@ -254,7 +254,7 @@ def test_of_several_muxes_two_tell_a_server(rack: Rack, mux: WholeMux, service: 
     others = [f"10.1.0.{12 + n}" for n in range(5)]
     for address in others:
         node = {"format": 1, "id": address, "version": "0.1.0", "address": address, "ports": ["eth0"], "services": {}}
-        tree.client.create(f"/fairlead/muxes/{address}", json.dumps(node).encode())
+        tree.join(address, node)
     seed = bytes(16)
 
     def weight(mux_address: str, server: str) -> int:

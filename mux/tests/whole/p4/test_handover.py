@@ -163,7 +163,7 @@ def test_the_preflight_is_of_this_mux(rack: Rack, service: Service, new_mux):
 
 
 def test_the_id_of_a_live_mux_elsewhere_is_refused(tree: Tree, service: Service, new_mux):
-    tree.client.create("/fairlead/muxes/mux1", b'{"address": "10.1.0.12"}', ephemeral=True)
+    tree.join("mux1", {"address": "10.1.0.12"})
     mux = new_mux()
     refused = mux.inside(*mux.command, text=True)
     assert refused.returncode == 1, refused.stderr

@@ -30,6 +30,7 @@ import io.fairlead.controller.inspect.MuxAccess;
 import io.fairlead.controller.manifest.ApplyCommand;
 import io.fairlead.controller.manifest.DiffCommand;
 import io.fairlead.controller.manifest.ExportCommand;
+import io.fairlead.controller.muxes.MuxCommands;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxesCommand;
 import io.fairlead.controller.othello.OthelloCommand;
@@ -46,6 +47,7 @@ import io.fairlead.controller.upkeep.UpkeepRoutes;
 import io.fairlead.controller.whoami.WhoAmICommand;
 import io.fairlead.controller.whoami.WhoAmIRoutes;
 import io.fairlead.controller.writer.FairleadController;
+import java.security.SecureRandom;
 import java.util.List;
 
 /** All resources of the API and their verbs. A new resource is added to both lists. */
@@ -71,6 +73,7 @@ public final class Resources {
           UpkeepCommands.Show.class,
           ExplainCommand.class,
           MuxesCommand.class,
+          MuxCommands.class,
           AgentsCommand.class,
           MetricsCommand.class,
           EventsCommand.class,
@@ -103,7 +106,7 @@ public final class Resources {
             controller.settled(),
             controller.clock()),
         new OthelloRoutes(plane, controller.othello()),
-        new MuxRoutes(controller.muxes()),
+        new MuxRoutes(controller.muxList(), new SecureRandom()),
         new InspectRoutes(controller.muxes(), access),
         new OverviewRoutes(
             plane, controller.muxes(), controller.agents(), controller.probes().views()),

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.muxes.Muxes;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -20,8 +21,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
+import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
@@ -40,7 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ForeignHostsTest {
   private static final String ADA = "ada-0123456789abcdef";
   private static final String CONTROLLERS = "controllers:the-controllers-password";
-  private static final String MUXES = "muxes:the-muxes-password";
+  private static final String READERS = "readers:the-readers-password";
   private static final String STRANGERS = "stranger:any-password";
   private static final Duration SEEN = Duration.ofSeconds(60);
 
@@ -48,6 +52,7 @@ class ForeignHostsTest {
   private static final Duration LEARNED = Duration.ofSeconds(3);
 
   @TempDir private Path directory;
+  private final List<CuratorFramework> sessions = new ArrayList<>();
   private final CopyOnWriteArrayList<String> received = new CopyOnWriteArrayList<>();
   private final HttpClient http = HttpClient.newHttpClient();
   private HttpServer evil;
@@ -70,6 +75,7 @@ class ForeignHostsTest {
 
   @AfterEach
   void stop() {
+    sessions.forEach(CuratorFramework::close);
     evil.stop(0);
   }
 
@@ -83,7 +89,7 @@ class ForeignHostsTest {
       try (ControllerProcess controller =
           ControllerProcess.join(directory, zookeeper.getConnectString(), tokens())) {
         Endpoint api = controller.api();
-        stranger.create().forPath("/fairlead/muxes/evil", mux("evil", "127.0.0.1", "/metrics"));
+        Muxes.write(stranger, "/fairlead/muxes/evil", mux("evil", "127.0.0.1", "/metrics"));
         awaitMuxes(api, 1);
 
         HttpResponse<String> relayed = get(api, "/v1/muxes/evil/metrics");
@@ -117,18 +123,33 @@ class ForeignHostsTest {
   @Test
   void aMuxNamesNoHostButItsOwn() throws Exception {
     try (TestingServer zookeeper = TestZooKeeper.start();
-        CuratorFramework muxes = client(zookeeper, MUXES);
         ControllerProcess controller =
             ControllerProcess.join(
                 directory,
                 zookeeper.getConnectString(),
                 tokens(),
-                "--zookeeper-auth=" + secret("login", CONTROLLERS, MUXES))) {
+                "--zookeeper-auth=" + secret("login", CONTROLLERS, READERS))) {
       Endpoint api = controller.api();
-      muxes.create().forPath("/fairlead/muxes/other", mux("other", "10.1.0.11", "/metrics"));
-      muxes.create().forPath("/fairlead/muxes/path", mux("path", "127.0.0.1", "/x"));
-      muxes.create().forPath("/fairlead/muxes/local", mux("local", "127.0.0.1", "/metrics"));
-      muxes.create().forPath("/fairlead/health/other", probe("other"));
+      JsonObject other = add(api, "other");
+      live(
+          zookeeper,
+          other,
+          "login",
+          "/fairlead/muxes/other",
+          mux("other", "10.1.0.11", "/metrics"));
+      live(zookeeper, other, "probeLogin", "/fairlead/health/other", probe("other"));
+      live(
+          zookeeper,
+          add(api, "path"),
+          "login",
+          "/fairlead/muxes/path",
+          mux("path", "127.0.0.1", "/x"));
+      live(
+          zookeeper,
+          add(api, "local"),
+          "login",
+          "/fairlead/muxes/local",
+          mux("local", "127.0.0.1", "/metrics"));
       awaitMuxes(api, 3);
       for (String id : List.of("other", "path", "local")) {
         HttpResponse<String> relayed = get(api, "/v1/muxes/%s/metrics".formatted(id));
@@ -146,25 +167,54 @@ class ForeignHostsTest {
     return "127.0.0.1:" + evil.getAddress().getPort();
   }
 
-  private byte[] mux(String id, String address, String path) {
-    return utf8(
-        """
-        {"format":1,"id":"%s","kind":"c","version":"0.1.0","fragmentSeed":true,"address":"%s",
-         "ports":["eth0"],"metrics":"http://%s%s","services":{}}
-        """
-            .formatted(id, address, at(), path));
+  private String mux(String id, String address, String path) {
+    return """
+    {"format":1,"id":"%s","kind":"c","version":"0.1.0","fragmentSeed":true,"address":"%s",
+     "ports":["eth0"],"metrics":"http://%s%s","services":{}}
+    """
+        .formatted(id, address, at(), path);
   }
 
-  private byte[] probe(String id) {
-    return utf8(
-        """
-        {"format":1,"id":"%s","version":"0.1.0","metrics":"http://%s/metrics","services":{}}
-        """
-            .formatted(id, at()));
+  private String probe(String id) {
+    return """
+    {"format":1,"id":"%s","version":"0.1.0","metrics":"http://%s/metrics","services":{}}
+    """
+        .formatted(id, at());
   }
 
   private void awaitMuxes(Endpoint api, int count) {
-    await().atMost(SEEN).until(() -> new JsonArray(get(api, "/v1/muxes").body()).size() == count);
+    await()
+        .atMost(SEEN)
+        .until(
+            () ->
+                new JsonArray(get(api, "/v1/muxes").body())
+                        .stream().filter(mux -> ((JsonObject) mux).getBoolean("alive")).count()
+                    == count);
+  }
+
+  private JsonObject add(Endpoint api, String id) throws IOException, InterruptedException {
+    HttpResponse<String> added =
+        http.send(
+            HttpRequest.newBuilder(URI.create("http://" + api + "/v1/muxes/" + id))
+                .timeout(SEEN)
+                .header("Authorization", "Bearer " + ADA)
+                .header("Content-Type", "application/json")
+                .PUT(HttpRequest.BodyPublishers.ofString("{}"))
+                .build(),
+            HttpResponse.BodyHandlers.ofString());
+    assertThat(added.statusCode()).isEqualTo(201);
+    return json(added);
+  }
+
+  /** Its node, by its logins, for as long as this test. */
+  private void live(
+      TestingServer zookeeper, JsonObject added, String logins, String entry, String node)
+      throws Exception {
+    String[] lines =
+        added.getJsonArray(logins).stream().map(String::valueOf).toArray(String[]::new);
+    CuratorFramework session = client(zookeeper, lines);
+    sessions.add(session);
+    Muxes.write(session, entry, node);
   }
 
   private List<String> targets(Endpoint api, String query)
@@ -200,12 +250,13 @@ class ForeignHostsTest {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  private static CuratorFramework client(TestingServer zookeeper, String login) {
+  private static CuratorFramework client(TestingServer zookeeper, String... logins) {
     CuratorFramework client =
         CuratorFrameworkFactory.builder()
             .connectString(zookeeper.getConnectString())
             .retryPolicy(new RetryOneTime(100))
-            .authorization("digest", utf8(login))
+            .authorization(
+                Stream.of(logins).map(login -> new AuthInfo("digest", utf8(login))).toList())
             .build();
     client.start();
     return client;

@@ -55,6 +55,13 @@ class SecuredTest {
   private static final List<String> SECRETS =
       List.of("/fairlead/audit", "/fairlead/answers", "/fairlead/election");
 
+  private static final List<String> CREATED =
+      List.of(
+          "/fairlead/services/mine",
+          "/fairlead/muxes/mux2",
+          "/fairlead/health/mux2",
+          "/fairlead/muxes/mux1/live");
+
   @TempDir private Path directory;
   private HttpClient http;
 
@@ -118,6 +125,7 @@ class SecuredTest {
   private void beforeItWasProtected(String connect) throws Exception {
     try (ControllerProcess open = ControllerProcess.join(directory, connect)) {
       create(open.api(), SPEC.formatted("web", "10.99.0.1", ""));
+      addMux(open.api());
       create(open.api(), SPEC.formatted("older", "10.99.0.2", BY_AGENTS));
       awaitLoads(connect, "another:user", LOADS.get(0));
       assertThat(open.terminate()).isEqualTo(143);
@@ -134,6 +142,20 @@ class SecuredTest {
                     .build(),
                 HttpResponse.BodyHandlers.ofString());
     assertThat(created.statusCode()).isEqualTo(201);
+  }
+
+  /** In a cluster without logins, so it gets none. */
+  private static void addMux(Endpoint at) throws IOException, InterruptedException {
+    HttpResponse<String> added =
+        HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create("http://" + at + "/v1/muxes/mux1"))
+                    .header("Content-Type", "application/json")
+                    .PUT(HttpRequest.BodyPublishers.ofString("{}"))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+    assertThat(added.statusCode()).isEqualTo(201);
+    assertThat(added.body()).isEqualTo("{\"id\":\"mux1\",\"needsLogin\":false}");
   }
 
   /** Until the leader has written a service's loads: 10 s after its start if no agent reports. */
@@ -167,12 +189,13 @@ class SecuredTest {
             .as(path)
             .isInstanceOf(NoAuthException.class);
       }
-      mux.create().withMode(CreateMode.EPHEMERAL).forPath("/fairlead/muxes/mux1", new byte[0]);
-      mux.create().withMode(CreateMode.EPHEMERAL).forPath("/fairlead/health/mux1", new byte[0]);
-      assertThatThrownBy(() -> mux.create().forPath("/fairlead/services/mine"))
-          .isInstanceOf(NoAuthException.class);
-      assertThatThrownBy(() -> other.create().forPath("/fairlead/muxes/mux2"))
-          .isInstanceOf(NoAuthException.class);
+      for (CuratorFramework each : List.of(mux, other)) {
+        for (String path : CREATED) {
+          assertThatThrownBy(() -> each.create().withMode(CreateMode.EPHEMERAL).forPath(path))
+              .as(path)
+              .isInstanceOf(NoAuthException.class);
+        }
+      }
       await().until(() -> mux.checkExists().forPath("/fairlead/leader") != null);
     }
   }

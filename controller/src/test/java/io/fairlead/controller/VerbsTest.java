@@ -45,6 +45,8 @@ class VerbsTest {
           "health",
           "holds web",
           "metrics targets --file NEW",
+          "mux add mux1",
+          "mux remove mux1",
           "muxes",
           "othello web",
           "rebalance web",

@@ -252,7 +252,7 @@ public final class Routes {
                         new Origin.Retry(
                             key.name(),
                             key.digest(),
-                            result -> Retries.keep(write.answer().apply(result)))));
+                            result -> Retries.keep(write.kept().apply(result)))));
     WriteOptions options =
         WriteOptions.COMMIT
             .with(request.dryRun())

@@ -21,6 +21,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
@@ -30,8 +31,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The muxes, as they describe themselves in their ephemeral nodes. Watches keep a copy, so a read
- * needs no request.
+ * The muxes that are added, and those of them that are alive, as they describe themselves in their
+ * ephemeral nodes. No other node is looked at. Watches keep a copy, so a read needs no request.
  */
 public final class MuxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MuxWatch.class);
@@ -99,6 +100,9 @@ public final class MuxWatch implements AutoCloseable {
   /** By id. */
   private final Map<String, MuxPresence.Absent> absent = new ConcurrentHashMap<>();
 
+  /** When they were removed from the cluster, by id. */
+  private final Map<String, Long> removed = new ConcurrentHashMap<>();
+
   /** Nodes as they were read last, by their paths. */
   private final Map<String, Read> reads = new ConcurrentHashMap<>();
 
@@ -126,20 +130,20 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   private void missed(ChildData node) {
-    if (!node.getPath().equals(parent)) {
-      read(node, null)
-          .mux()
-          .ifPresent(
-              mux ->
-                  absent.put(
-                      mux.mux().id(),
-                      new MuxPresence.Absent(mux.mux(), mux.behindSeconds(), seconds.getAsLong())));
-    }
+    long now = seconds.getAsLong();
+    Tree.entry(parent, node).ifPresent(id -> removed.put(id, now));
+    Tree.owner(parent, node)
+        .flatMap(id -> read(id, node, null).mux())
+        .ifPresent(
+            mux ->
+                absent.put(
+                    mux.mux().id(), new MuxPresence.Absent(mux.mux(), mux.behindSeconds(), now)));
   }
 
   /**
    * The live muxes, and those that may steer packets without a node. One that comes back, or whose
-   * address another one has, is not absent; after a day it is taken to be gone for good.
+   * address another one has, is not absent; after a day it is taken to be gone for good, and so is
+   * one that an operator has removed, once it must have withdrawn.
    */
   public synchronized MuxPresence presence() {
     List<MuxPresence.Present> present = present();
@@ -155,26 +159,48 @@ public final class MuxWatch implements AutoCloseable {
             absent.putIfAbsent(
                 each.mux().id(), new MuxPresence.Absent(each.mux(), each.behindSeconds(), now)));
     lastPresent = present;
+    removed.keySet().removeAll(added());
     absent
         .values()
         .removeIf(
             each ->
                 now >= each.gone() + ABSENT_SECONDS
+                    || isOver(each, now)
                     || back.contains(each.mux().id())
                     || each.mux().addresses().stream().anyMatch(back::contains));
     return new MuxPresence(present, List.copyOf(absent.values()), watchedSince);
   }
 
+  private boolean isOver(MuxPresence.Absent mux, long now) {
+    Long since = removed.get(mux.mux().id());
+    return since != null && now >= since + mux.behindSeconds() + SettledMoves.MARGIN_SECONDS;
+  }
+
+  private Set<String> added() {
+    return cache.stream()
+        .flatMap(node -> Tree.entry(parent, node).stream())
+        .collect(Collectors.toSet());
+  }
+
+  /** All that are added by ascending id, also those that are not alive. */
+  public List<MuxView> all() {
+    Map<String, MuxView> all = new TreeMap<>();
+    added().forEach(id -> all.put(id, MuxView.absent(id)));
+    muxes().forEach(mux -> all.put(mux.id(), mux));
+    return List.copyOf(all.values());
+  }
+
   /**
-   * By ascending id. The cache is read each time: its listeners are not called for a node that was
-   * deleted and created again while the connection was lost.
+   * Those that are alive, by ascending id. The cache is read each time: its listeners are not
+   * called for a node that was deleted and created again while the connection was lost.
    */
   public List<MuxView> muxes() {
     return present().stream().map(MuxPresence.Present::mux).toList();
   }
 
   private List<MuxPresence.Present> present() {
-    List<ChildData> nodes = cache.stream().filter(node -> !node.getPath().equals(parent)).toList();
+    List<ChildData> nodes =
+        cache.stream().filter(node -> Tree.owner(parent, node).isPresent()).toList();
     reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
     return nodes.stream()
         .flatMap(
@@ -202,12 +228,15 @@ public final class MuxWatch implements AutoCloseable {
     return applied;
   }
 
-  private static Read read(ChildData node, Read last) {
+  private Read read(ChildData node, Read last) {
+    return read(Tree.owner(parent, node).orElseThrow(), node, last);
+  }
+
+  private static Read read(String id, ChildData node, Read last) {
     long written = node.getStat().getMzxid();
     if (last != null && last.written() == written) {
       return last;
     }
-    String id = id(node);
     try {
       MuxNode mux = node.getData() == null ? null : MAPPER.readValue(node.getData(), MuxNode.class);
       if (mux == null || !mux.isWhole()) {
@@ -302,10 +331,6 @@ public final class MuxWatch implements AutoCloseable {
       }
     }
     return words;
-  }
-
-  private static String id(ChildData node) {
-    return node.getPath().substring(node.getPath().lastIndexOf('/') + 1);
   }
 
   @Override

@@ -11,7 +11,7 @@ import picocli.CommandLine.Command;
 
 @Command(
     name = "muxes",
-    description = "Lists the live muxes and the generations that they have applied.",
+    description = "Lists the muxes that are added, and the generations that they have applied.",
     footerHeading = "%nExample:%n",
     footer = "  fairleadctl muxes")
 public final class MuxesCommand extends Verb {
@@ -25,7 +25,7 @@ public final class MuxesCommand extends Verb {
 
   private void printMuxes(JsonNode muxes) {
     if (muxes.isEmpty()) {
-      out().println("there are no muxes");
+      out().println("no mux is added; fairleadctl mux add ID does so");
       return;
     }
     Table table =
@@ -41,13 +41,13 @@ public final class MuxesCommand extends Verb {
       }
       String[] row = {
         mux.path("id").asText(),
-        mux.path("kind").asText(),
+        mux.path("kind").asText("-"),
         String.join(" ", addresses),
-        mux.path("version").asText(),
+        mux.path("version").asText("-"),
         String.join(" ", ports),
         "-",
         "-",
-        "-"
+        mux.path("alive").asBoolean() ? "-" : "absent"
       };
       if (mux.path("services").isEmpty()) {
         table.row(row);

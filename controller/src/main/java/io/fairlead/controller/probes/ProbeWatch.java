@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The probes, as they describe what they find in their ephemeral nodes. Watches keep a copy, so a
- * read needs no request.
+ * The probes of muxes that are added, as they describe what they find in their ephemeral nodes. No
+ * other node is looked at. Watches keep a copy, so a read needs no request.
  */
 public final class ProbeWatch implements AutoCloseable {
   /** A node that was not written for so long says nothing. */
@@ -87,7 +87,8 @@ public final class ProbeWatch implements AutoCloseable {
   }
 
   private List<Read> reads() {
-    List<ChildData> nodes = cache.stream().filter(node -> !node.getPath().equals(parent)).toList();
+    List<ChildData> nodes =
+        cache.stream().filter(node -> Tree.owner(parent, node).isPresent()).toList();
     reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
     return nodes.stream()
         .sorted(Comparator.comparing(ChildData::getPath))
@@ -106,7 +107,7 @@ public final class ProbeWatch implements AutoCloseable {
     if (last != null && last.written() == written) {
       return last;
     }
-    String id = data.getPath().substring(data.getPath().lastIndexOf('/') + 1);
+    String id = Tree.owner(parent, data).orElseThrow();
     Optional<ProbeNode> node = Optional.empty();
     try {
       node = Optional.of(ProbeNode.parse(id, data.getData()));

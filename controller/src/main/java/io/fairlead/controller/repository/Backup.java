@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import io.fairlead.controller.image.AddedMux;
 import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
@@ -44,9 +45,20 @@ import java.util.Set;
  * @param taken ISO 8601
  * @param lastServiceId ids up to this one were handed out
  * @param settings of the whole cluster, as in ZooKeeper; absent if there are none
+ * @param muxes that are added, by ascending id, with their logins' digests; a backup of an older
+ *     version has none
  * @param services by ascending id
  */
-@JsonPropertyOrder({"format", "cluster", "taken", "epoch", "lastServiceId", "settings", "services"})
+@JsonPropertyOrder({
+  "format",
+  "cluster",
+  "taken",
+  "epoch",
+  "lastServiceId",
+  "settings",
+  "muxes",
+  "services"
+})
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
 public record Backup(
     @JsonProperty(required = true) int format,
@@ -55,6 +67,7 @@ public record Backup(
     @JsonProperty(required = true) long epoch,
     @JsonProperty(required = true) int lastServiceId,
     Optional<JsonNode> settings,
+    List<AddedMux> muxes,
     @JsonProperty(required = true) List<Service> services) {
   public static final int FORMAT = 1;
 
@@ -75,6 +88,7 @@ public record Backup(
 
   public Backup {
     settings = Optional.ofNullable(settings).flatMap(s -> s).filter(s -> !s.isNull());
+    muxes = muxes == null ? List.of() : List.copyOf(muxes);
     services = List.copyOf(services);
   }
 
@@ -151,6 +165,7 @@ public record Backup(
       long epoch,
       int lastServiceId,
       ClusterSettings settings,
+      List<AddedMux> muxes,
       Collection<ServiceImage> images) {
     return new Backup(
         FORMAT,
@@ -161,6 +176,7 @@ public record Backup(
         Optional.of(settings)
             .filter(some -> !some.equals(ClusterSettings.NONE))
             .map(MAPPER::valueToTree),
+        muxes,
         images.stream()
             .sorted(Comparator.comparingInt(image -> image.config().id()))
             .map(Service::of)

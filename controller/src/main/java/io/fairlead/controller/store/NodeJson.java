@@ -103,6 +103,18 @@ public final class NodeJson {
     return loads;
   }
 
+  static byte[] write(MuxStore.Entry entry) {
+    return bytes(entry);
+  }
+
+  static MuxStore.Entry readMuxEntry(byte[] json) throws StoreException {
+    MuxStore.Entry entry = read(json, MuxStore.Entry.class, "entry of a mux");
+    if (entry.format() != MuxStore.Entry.FORMAT) {
+      throw new StoreException("the entry of a mux has the unknown format " + entry.format());
+    }
+    return entry;
+  }
+
   static byte[] write(AuditEntry entry) {
     return bytes(entry);
   }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import java.util.Optional;
+import org.apache.curator.framework.recipes.cache.ChildData;
+
 /** The paths in ZooKeeper (protocol/README.md §4). */
 public record Tree(String root) {
   public static final String FORMAT = "2";
+
+  private static final String LIVE = "/live";
 
   public String format() {
     return root + "/format";
@@ -80,14 +85,51 @@ public record Tree(String root) {
     return root + "/muxes";
   }
 
-  /** Whether muxes and probes have nodes of their own below this one. */
-  public boolean isOfMuxes(String path) {
-    return path.equals(muxes()) || path.equals(health());
+  /** The entry of a mux that is added. */
+  public String mux(String id) {
+    return muxes() + "/" + id;
   }
 
   /** What probes find of backends. */
   public String health() {
     return root + "/health";
+  }
+
+  /** The entry of the probe of a mux that is added. */
+  public String probe(String id) {
+    return health() + "/" + id;
+  }
+
+  /** The node that the owner of an entry keeps while it is alive. */
+  public static String live(String entry) {
+    return entry + LIVE;
+  }
+
+  /** Whether it is the entry of a mux or of a probe. */
+  boolean isEntry(String path) {
+    String parent = path.substring(0, path.lastIndexOf('/'));
+    return parent.equals(muxes()) || parent.equals(health());
+  }
+
+  /**
+   * The id of the mux or probe that keeps a node below {@code folder} while it is alive; empty of
+   * any other node. Those of an older version, which have no entry, keep it in the folder itself.
+   */
+  public static Optional<String> owner(String folder, ChildData node) {
+    if (node.getStat().getEphemeralOwner() == 0) {
+      return Optional.empty();
+    }
+    String id = node.getPath().substring(folder.length() + 1);
+    id = id.endsWith(LIVE) ? id.substring(0, id.length() - LIVE.length()) : id;
+    return Optional.of(id).filter(name -> name.indexOf('/') < 0);
+  }
+
+  /** The id of the entry in {@code folder} that this node is; empty of any other node. */
+  public static Optional<String> entry(String folder, ChildData node) {
+    return Optional.of(node.getPath())
+        .filter(path -> node.getStat().getEphemeralOwner() == 0 && path.length() > folder.length())
+        .map(path -> path.substring(folder.length() + 1))
+        .filter(id -> id.indexOf('/') < 0);
   }
 
   public String services() {

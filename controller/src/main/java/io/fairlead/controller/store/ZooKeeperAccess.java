@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
@@ -14,14 +15,16 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
+import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 
 /**
  * This controller's identity in ZooKeeper, and the permissions in the tree: controllers may do
- * everything; muxes may read what they need, and create their own nodes, which they protect
- * themselves; all others may do nothing.
+ * everything; readers, which all muxes and probes are, may read what they need; each mux and each
+ * probe may create a node below its own entry ({@link MuxStore}), which it protects itself; all
+ * others may do nothing.
  *
- * <p>The file has a line {@code USER:PASSWORD} for the controllers and one for the muxes. Further
+ * <p>The file has a line {@code USER:PASSWORD} for the controllers and one for the readers. Further
  * lines are former logins of the controllers, for while a password is being replaced.
  */
 public final class ZooKeeperAccess {
@@ -49,12 +52,26 @@ public final class ZooKeeperAccess {
     if (lines.size() < 2 || lines.get(0).text().equals(lines.get(1).text())) {
       throw file.refused(
           "it has %d lines".formatted(lines.size()),
-          "a line for the controllers and another one for the muxes");
+          "a line for the controllers and another one for the readers");
     }
     return new ZooKeeperAccess(lines.stream().map(SecretFile.Line::text).toList());
   }
 
-  /** The logins of a session; also that of the muxes, since it reads their nodes. */
+  /** The login by which all muxes and probes read. */
+  public String readersLogin() {
+    return logins.get(1);
+  }
+
+  /** A login as access lists name it, USER:DIGEST. */
+  public static String digest(String login) {
+    try {
+      return DigestAuthenticationProvider.generateDigest(login);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("this Java has no SHA-1", e);
+    }
+  }
+
+  /** The logins of a session; also that of the readers, since it reads muxes' own nodes. */
   List<AuthInfo> identities() {
     return logins.stream()
         .map(login -> new AuthInfo(DIGEST, login.getBytes(StandardCharsets.UTF_8)))
@@ -81,8 +98,19 @@ public final class ZooKeeperAccess {
         return list(controllers());
       }
     }
-    return list(
-        controllers(), muxes(tree.isOfMuxes(path) ? Perms.READ | Perms.CREATE : Perms.READ));
+    return list(controllers(), readers());
+  }
+
+  /** Of an entry whose mux or probe has this login, or none. */
+  List<ACL> ofEntry(Optional<String> login) {
+    return login
+        .map(
+            own ->
+                list(
+                    controllers(),
+                    readers(),
+                    new ACL(Perms.READ | Perms.CREATE, new Id(DIGEST, own))))
+        .orElseGet(() -> list(controllers(), readers()));
   }
 
   /** ZooKeeper calls {@code contains(null)}, for which the lists of {@code List.of} throw. */
@@ -94,42 +122,54 @@ public final class ZooKeeperAccess {
     return new ACL(Perms.ALL, id(0));
   }
 
-  private ACL muxes(int permissions) {
-    return new ACL(permissions, id(1));
+  private ACL readers() {
+    return new ACL(Perms.READ, id(1));
   }
 
   private Id id(int line) {
-    try {
-      return new Id(DIGEST, DigestAuthenticationProvider.generateDigest(logins.get(line)));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("this Java has no SHA-1", e);
-    }
+    return new Id(DIGEST, digest(logins.get(line)));
   }
 
   /**
    * Protects existing nodes: each before its children are listed, so that no other client can add
-   * one that is missed, and the format last, to mark that all are done.
+   * one that is missed, and the format last, to mark that all are done. An older version let muxes
+   * create nodes in two folders, and marked the same.
    */
   void protect(CuratorFramework client, Tree tree) throws Exception {
-    List<ACL> wanted = of(tree, tree.format());
-    if (client.getACL().forPath(tree.format()).equals(wanted)) {
-      return;
+    boolean isDone = true;
+    for (String path : List.of(tree.muxes(), tree.health(), tree.format())) {
+      isDone &= client.getACL().forPath(path).equals(of(tree, path));
     }
-    protect(client, tree, tree.root());
-    client.setACL().withACL(wanted).forPath(tree.format());
+    if (!isDone) {
+      protect(client, tree, tree.root());
+      client.setACL().withACL(of(tree, tree.format())).forPath(tree.format());
+    }
   }
 
   private void protect(CuratorFramework client, Tree tree, String path) throws Exception {
-    if (path.equals(tree.format()) || tree.isOfMuxes(path.substring(0, path.lastIndexOf('/')))) {
+    if (path.equals(tree.format())) {
       return;
     }
     try {
+      if (tree.isEntry(path)) {
+        protectEntry(client, path);
+        return;
+      }
       client.setACL().withACL(of(tree, path)).forPath(path);
       for (String child : client.getChildren().forPath(path)) {
         protect(client, tree, path + "/" + child);
       }
     } catch (KeeperException.NoNodeException e) {
       // Deleted meanwhile: there is nothing to protect.
+    }
+  }
+
+  /** What is below it its owner protects; so it does itself in an older version. */
+  private void protectEntry(CuratorFramework client, String path) throws Exception {
+    Stat stat = new Stat();
+    byte[] entry = client.getData().storingStatIn(stat).forPath(path);
+    if (stat.getEphemeralOwner() == 0) {
+      client.setACL().withACL(ofEntry(NodeJson.readMuxEntry(entry).login())).forPath(path);
     }
   }
 }

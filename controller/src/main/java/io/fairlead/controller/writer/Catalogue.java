@@ -4,6 +4,7 @@ package io.fairlead.controller.writer;
 import com.google.common.base.Throwables;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.cluster.ClusterRules;
+import io.fairlead.controller.image.AddedMux;
 import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
@@ -18,6 +19,7 @@ import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
@@ -57,6 +59,7 @@ final class Catalogue implements Images {
   }
 
   private final ServiceRepository repository;
+  private final MuxStore muxes;
   private final Epoch epoch;
   private final ClockCheck clock;
   private final Notes notes;
@@ -80,6 +83,7 @@ final class Catalogue implements Images {
 
   private Catalogue(
       ServiceRepository repository,
+      MuxStore muxes,
       Epoch epoch,
       ClockCheck clock,
       Notes notes,
@@ -87,6 +91,7 @@ final class Catalogue implements Images {
       Writers writerOf,
       VipGuard guard) {
     this.repository = repository;
+    this.muxes = muxes;
     this.epoch = epoch;
     this.clock = clock;
     this.notes = notes;
@@ -106,6 +111,7 @@ final class Catalogue implements Images {
    */
   static Catalogue load(
       ServiceRepository repository,
+      MuxStore muxes,
       Epoch epoch,
       ClockCheck clock,
       Notes notes,
@@ -115,7 +121,8 @@ final class Catalogue implements Images {
       Function<String, Optional<StoredService>> known)
       throws StoreException {
     VipGuard guard = new VipGuard(repository.store().settings(), taken);
-    Catalogue catalogue = new Catalogue(repository, epoch, clock, notes, random, writerOf, guard);
+    Catalogue catalogue =
+        new Catalogue(repository, muxes, epoch, clock, notes, random, writerOf, guard);
     ExecutorService readers =
         Executors.newFixedThreadPool(LOADED_AT_ONCE, DaemonThreads.named("load"));
     try {
@@ -333,6 +340,56 @@ final class Catalogue implements Images {
       guard.set(settings);
     }
     return result;
+  }
+
+  /** Adds a mux, or gives one that is added other logins. */
+  Result addMux(AddedMux mux, boolean renews, WriteOptions options) throws StoreException {
+    boolean isThere = muxes.find(mux.id()).isPresent();
+    if (isThere && !renews) {
+      throw Refusal.conflict(
+          "id", mux.id(), "a name that no mux has; rotate gives one that is added a new login");
+    }
+    if (!isThere && renews) {
+      throw unknownMux(mux.id());
+    }
+    if (!isThere && muxes.isAlive(mux.id())) {
+      throw Refusal.conflict(
+          "id",
+          mux.id(),
+          "a name that no mux has; one of an older version, or its probe, runs under it: stop it"
+              + " first");
+    }
+    Result changed = Result.unmoved("", 0, options.dryRun());
+    Result result = isThere ? changed : changed.asCreated();
+    if (!options.dryRun()) {
+      MuxStore noting = muxes.with(notes.of(epoch, options.origin(), result));
+      if (isThere) {
+        noting.renew(epoch, mux);
+      } else {
+        noting.add(epoch, mux);
+      }
+    }
+    return result;
+  }
+
+  /** Removes a mux: it counts for nothing any more, and cannot come back. */
+  Result removeMux(String id, boolean force, WriteOptions options) throws StoreException {
+    if (muxes.find(id).isEmpty()) {
+      throw unknownMux(id);
+    }
+    if (!force && muxes.isAlive(id)) {
+      throw Refusal.conflict(
+          "id", id, "a mux that has ended: stop it first, or force, upon which it withdraws");
+    }
+    Result result = Result.unmoved("", 0, options.dryRun());
+    if (!options.dryRun()) {
+      muxes.with(notes.of(epoch, options.origin(), result)).remove(epoch, id);
+    }
+    return result;
+  }
+
+  private static Refusal unknownMux(String id) {
+    return new Refusal(Refusal.Kind.NOT_FOUND, "id", id, "a mux that is added");
   }
 
   Result change(String name, ServiceSpec change, WriteOptions options) {

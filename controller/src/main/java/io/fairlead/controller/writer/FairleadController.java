@@ -13,11 +13,10 @@ import io.fairlead.controller.cluster.Cluster;
 import io.fairlead.controller.drains.DrainMetrics;
 import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.drains.Drains;
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.MetricsView;
 import io.fairlead.controller.metrics.StateMetrics;
+import io.fairlead.controller.muxes.MuxList;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.MuxWatch;
 import io.fairlead.controller.muxes.SettledServices;
@@ -30,7 +29,6 @@ import io.fairlead.controller.othello.OthelloStatus;
 import io.fairlead.controller.othello.Surroundings;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
-import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.probes.ProbeRoutes;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.repository.ServiceRepository;
@@ -43,6 +41,7 @@ import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
 import io.fairlead.controller.store.Loads;
+import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
@@ -64,7 +63,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -96,6 +94,7 @@ public final class FairleadController implements AutoCloseable {
   private final CuratorFramework writing;
   private final ServiceStore store;
   private final ServiceRepository repository;
+  private final MuxStore muxStore;
   private final Journal journal;
   private final Retention retention;
   private final Notes notes;
@@ -151,6 +150,7 @@ public final class FairleadController implements AutoCloseable {
     writing = options.writing().apply(client);
     store = new ServiceStore(writing, tree, WRITE_DEADLINE);
     repository = new ServiceRepository(store);
+    muxStore = new MuxStore(writing, tree, options.access(), WRITE_DEADLINE);
     journal = new Journal(client, tree);
     retention = new Retention(journal, catalogueThread, lead::epoch);
     clock = clock(new ZooKeeperTime(client, tree, options.id()));
@@ -392,6 +392,11 @@ public final class FairleadController implements AutoCloseable {
     return muxWatch::muxes;
   }
 
+  /** The muxes that are added, alive or not. */
+  public MuxList muxList() {
+    return new MuxListAccess(muxWatch, writes, options.access());
+  }
+
   public MetricsTargets targets() {
     return new MetricsTargets(
         () -> Leadership.candidates(client, tree), () -> url, muxWatch::muxes, health::metrics);
@@ -440,7 +445,7 @@ public final class FairleadController implements AutoCloseable {
 
   /** A backup for the request of {@code Origin}, which leaves an audit record. */
   public Function<Origin, byte[]> backup() {
-    return new LiveBackup(reads::services, store, journal, notes);
+    return new LiveBackup(reads::services, store, muxStore, journal, notes);
   }
 
   /**
@@ -454,25 +459,12 @@ public final class FairleadController implements AutoCloseable {
     muxWatch.start();
     try {
       client.blockUntilConnected();
-      Origin origin = Origin.controller("restore of the backup of " + backup.taken());
       new Restore(client, tree, options.access(), WRITE_DEADLINE)
           .run(
               backup.cluster(),
               backup.epoch(),
               backup.highestServiceId(),
-              epoch -> {
-                Map<String, Long> applied = muxWatch.appliedAfter(options.muxesRegister());
-                ClusterSettings settings = backup.clusterSettings();
-                if (!settings.equals(ClusterSettings.NONE)) {
-                  store.changeSettings(epoch, settings);
-                }
-                Backup.Restored restored = backup.restored(options.clock().instant(), applied);
-                for (ServiceImage image : restored.services()) {
-                  Result result = ServiceWriter.unmoved(image, false);
-                  repository.with(notes.of(epoch, origin, result)).create(epoch, image);
-                }
-                return restored.firstGeneration();
-              });
+              new Restoration(backup, repository, muxStore, muxWatch, notes, options));
     } catch (StoreException e) {
       throw new IOException(e.getMessage(), e);
     } catch (InterruptedException e) {
@@ -507,6 +499,7 @@ public final class FairleadController implements AutoCloseable {
     Catalogue loaded =
         Catalogue.load(
             repository,
+            muxStore,
             epoch,
             clock,
             notes,

@@ -9,6 +9,7 @@ import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.services.Listeners;
 import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import java.time.temporal.ChronoUnit;
@@ -19,7 +20,11 @@ import java.util.function.Supplier;
 
 /** Everything needed to rebuild the cluster, hash keys included, as JSON. */
 record LiveBackup(
-    Supplier<Collection<StoredService>> services, ServiceStore store, Journal journal, Notes notes)
+    Supplier<Collection<StoredService>> services,
+    ServiceStore store,
+    MuxStore muxes,
+    Journal journal,
+    Notes notes)
     implements Function<Origin, byte[]> {
   private static final int ATTEMPTS = 10;
 
@@ -46,6 +51,7 @@ record LiveBackup(
                   store.epoch(),
                   store.lastServiceId(),
                   settings,
+                  muxes.all(),
                   images)
               .json();
         }

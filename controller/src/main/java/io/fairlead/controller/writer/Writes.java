@@ -6,6 +6,7 @@ import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.drains.Drains;
+import io.fairlead.controller.image.AddedMux;
 import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Refusal;
@@ -82,6 +83,14 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
   @Override
   public CompletionStage<Result> undeleteService(String name, WriteOptions options) {
     return onCatalogue(catalogue -> catalogue.undelete(name, options));
+  }
+
+  CompletionStage<Result> addMux(AddedMux mux, boolean renews, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.addMux(mux, renews, options));
+  }
+
+  CompletionStage<Result> removeMux(String id, boolean force, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.removeMux(id, force, options));
   }
 
   CompletionStage<Result> changeCluster(ClusterSettings settings, WriteOptions options) {

@@ -136,6 +136,22 @@ class ApiShapesTest extends ServedApi {
     expect(200, "POST", web + "/release-health", "{\"ids\":[8]}");
   }
 
+  private void checkMuxes() {
+    expect(201, "PUT", "/v1/muxes/mux7", "{}");
+    expect(409, "PUT", "/v1/muxes/mux7", "{\"rotate\":false}");
+    expect(400, "PUT", "/v1/muxes/mux7", "{\"rotate\":\"yes\"}");
+    expect(404, "PUT", "/v1/muxes/mux8", "{\"rotate\":true}");
+    plane.muxes().protect("readers:password");
+    JsonObject renewed = expect(200, "PUT", "/v1/muxes/mux7", "{\"rotate\":true}").json();
+    assertThat(renewed.getJsonArray("login").getString(0)).isEqualTo("readers:password");
+    assertThat(renewed.getJsonArray("login").getString(1)).startsWith("mux-mux7:");
+    assertThat(renewed.getJsonArray("probeLogin").getString(1)).startsWith("probe-mux7:");
+    assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(3);
+    expect(409, "DELETE", "/v1/muxes/mux1", "");
+    expect(200, "DELETE", "/v1/muxes/mux7", "");
+    expect(404, "DELETE", "/v1/muxes/mux7", "");
+  }
+
   /** What a mux itself says; it is asked by the controller. */
   private void checkMux(String web, String flow) throws IOException {
     String explained =
@@ -282,7 +298,7 @@ class ApiShapesTest extends ServedApi {
             4,
             Map.of("web", behind(4), "dns", unsupported("hash: siphash")),
             Optional.of(new MetricsUrl("https", "[2001:db8::12]:9108"))));
-    assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
+    checkMuxes();
     JsonArray ofWeb = expect(200, "GET", "/v1/muxes?service=web", "").array();
     assertThat(ofWeb).hasSize(2);
     assertThat(ofWeb.getJsonObject(1).getJsonObject("services").fieldNames())

@@ -241,7 +241,7 @@ class FairleadctlTest {
             NAME  ID  VIPS       PORTS   BUCKETS  BACKENDS  GENERATION
             web    1  10.99.0.2  udp:53     1024         1           6
             """);
-    assertThat(done("muxes")).isEqualTo("there are no muxes\n");
+    assertThat(done("muxes")).isEqualTo("no mux is added; fairleadctl mux add ID does so\n");
     PLANE.mux(mux("mux1", "10.1.0.11", List.of("eth0", "eth1"), Map.of("web", serving(6))));
     PLANE.mux(mux("mux2", "10.1.0.12", List.of("eth0"), Map.of()));
     PLANE.mux(

@@ -19,6 +19,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
+import org.apache.zookeeper.CreateMode;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -52,7 +53,7 @@ class MuxWatchTest {
   }
 
   private void write(String mux, String node) throws Exception {
-    client.create().forPath(TREE.muxes() + "/" + mux, node.getBytes(StandardCharsets.UTF_8));
+    Muxes.write(client, TREE.mux(mux), node);
   }
 
   /** The muxes once "z" is among them, which was written last. */
@@ -156,6 +157,47 @@ class MuxWatchTest {
     assertThat(seen()).extracting(MuxView::id).containsExactly("z");
   }
 
+  /**
+   * Only a node of a mux that is added, which goes with its session; older versions had no list.
+   */
+  @Test
+  void nothingElseIsAMux() throws Exception {
+    byte[] node = GOOD.getBytes(StandardCharsets.UTF_8);
+    for (String path : List.of("persistent", "entry", "entry/other", "deep", "deep/deep")) {
+      client.create().forPath(TREE.muxes() + "/" + path, node);
+    }
+    CreateMode mode = CreateMode.EPHEMERAL;
+    for (String path : List.of("entry/live2", "deep/deep/live")) {
+      client.create().withMode(mode).forPath(TREE.muxes() + "/" + path, node);
+    }
+    client.create().forPath(Tree.live(TREE.mux("persistent")), node);
+    client.create().withMode(mode).forPath(TREE.mux("older"), node);
+    assertThat(seen()).extracting(MuxView::id).containsExactly("older", "z");
+    assertThat(watch.all())
+        .extracting(mux -> mux.id() + " " + mux.isAlive())
+        .containsExactly("deep false", "entry false", "older true", "persistent false", "z true");
+  }
+
+  /** An operator's word that it is gone ends what waits for it. */
+  @Test
+  void aMuxThatIsRemovedIsAbsentUntilItMustHaveWithdrawn() throws Exception {
+    write("a", node("10.1.0.11", "\"behindSeconds\": 5,"));
+    write("b", node("10.1.0.12", "\"behindSeconds\": 5,"));
+    until(presence -> presence.present().size() == 2);
+    for (String mux : List.of("a", "b")) {
+      Muxes.end(client, TREE.mux(mux));
+      client.delete().forPath(TREE.mux(mux));
+    }
+    until(presence -> presence.absent().size() == 2);
+    await().atMost(Duration.ofSeconds(30)).until(() -> watch.all().isEmpty());
+    now.addAndGet(14);
+    assertThat(watch.presence().absent()).hasSize(2);
+    client.create().forPath(TREE.mux("b"), "{\"format\":1}".getBytes(StandardCharsets.UTF_8));
+    await().atMost(Duration.ofSeconds(30)).until(() -> watch.all().size() == 1);
+    now.incrementAndGet();
+    assertThat(watch.presence().absent()).extracting(each -> each.mux().id()).containsExactly("b");
+  }
+
   /** Presence once it is as wanted. */
   private MuxPresence until(Predicate<MuxPresence> wanted) {
     await().atMost(Duration.ofSeconds(30)).until(() -> wanted.test(watch.presence()));
@@ -182,7 +224,7 @@ class MuxWatchTest {
     assertThat(all.watchedSince()).isEqualTo(now.get());
     long gone = now.addAndGet(100);
     for (String mux : List.of("a", "b", "c")) {
-      client.delete().forPath(TREE.muxes() + "/" + mux);
+      Muxes.end(client, TREE.mux(mux));
     }
     MuxPresence none = until(presence -> presence.absent().size() == 3);
     assertThat(none.present()).isEmpty();

@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.muxes;
 
+import io.fairlead.controller.store.Tree;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.CreateMode;
 
 /** Muxes for tests. */
 public final class Muxes {
   private Muxes() {}
+
+  /**
+   * Writes a node as a mux or probe that is alive does, in a tree in which everyone may add one.
+   *
+   * @param entry of the mux or probe; made if it is not there
+   */
+  public static void write(CuratorFramework client, String entry, String node) throws Exception {
+    if (client.checkExists().forPath(entry) == null) {
+      byte[] added = "{\"format\":1}".getBytes(StandardCharsets.UTF_8);
+      client.create().creatingParentsIfNeeded().forPath(entry, added);
+    }
+    client
+        .create()
+        .orSetData()
+        .withMode(CreateMode.EPHEMERAL)
+        .forPath(Tree.live(entry), node.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** As if it had ended. */
+  public static void end(CuratorFramework client, String entry) throws Exception {
+    client.delete().forPath(Tree.live(entry));
+  }
 
   /** With an IPv4 address alone. */
   public static MuxView mux(

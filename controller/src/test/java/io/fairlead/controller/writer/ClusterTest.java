@@ -11,6 +11,7 @@ import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ClusterSettings;
+import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
@@ -18,7 +19,6 @@ import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.ZooKeeperClient;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -110,7 +110,7 @@ class ClusterTest {
   }
 
   private void mux(String id, String node) throws Exception {
-    client.create().forPath("/fairlead/muxes/" + id, node.getBytes(StandardCharsets.UTF_8));
+    Muxes.write(client, "/fairlead/muxes/" + id, node);
     await().until(() -> controller.muxes().get().stream().anyMatch(mux -> mux.id().equals(id)));
   }
 

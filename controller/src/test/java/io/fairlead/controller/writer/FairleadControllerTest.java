@@ -19,13 +19,13 @@ import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.explain.RingView;
 import io.fairlead.controller.image.ServiceConfig.Port;
+import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.Share;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.ServiceView;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -34,7 +34,6 @@ import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
-import org.apache.zookeeper.CreateMode;
 import org.junit.jupiter.api.Test;
 
 /** The control plane as a whole, on a real embedded ZooKeeper. */
@@ -300,9 +299,7 @@ class FairleadControllerTest extends EmbeddedController {
           {"format": 1, "id": "mux1", "version": "0.1.0", "address": "10.1.0.11",
            "ports": ["eth0"], "services": {"web": {"generation": %d, "state": "serving"}}}
           """;
-      mux.create()
-          .withMode(CreateMode.EPHEMERAL)
-          .forPath("/fairlead/muxes/mux1", node.formatted(1).getBytes(StandardCharsets.UTF_8));
+      Muxes.write(mux, "/fairlead/muxes/mux1", node.formatted(1));
       await().untilAsserted(() -> assertThat(controller.muxes().get()).hasSize(1));
       done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
       assertThat(controller.metrics().scrape())
@@ -310,14 +307,13 @@ class FairleadControllerTest extends EmbeddedController {
           .contains("fairlead_controller_mux_lag_generations{mux=\"mux1\",service=\"web\"} 1.0")
           .contains("fairlead_controller_commits_total{service=\"web\"} 1.0")
           .contains("fairlead_controller_leader 1.0");
-      mux.setData()
-          .forPath("/fairlead/muxes/mux1", node.formatted(2).getBytes(StandardCharsets.UTF_8));
+      Muxes.write(mux, "/fairlead/muxes/mux1", node.formatted(2));
       await()
           .untilAsserted(
               () ->
                   assertThat(controller.muxes().get().get(0).services().get("web").generation())
                       .isEqualTo(2));
-      mux.setData().forPath("/fairlead/muxes/mux1", "{".getBytes(StandardCharsets.UTF_8));
+      Muxes.write(mux, "/fairlead/muxes/mux1", "{");
       await().untilAsserted(() -> assertThat(controller.muxes().get()).isEmpty());
     }
   }

@@ -19,13 +19,13 @@ import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.image.Drain.Then;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.probes.HealthDecision.State;
 import io.fairlead.controller.probes.HealthView;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.BitSet;
@@ -35,7 +35,6 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
-import org.apache.zookeeper.CreateMode;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -66,7 +65,7 @@ class HealthServiceTest {
             .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
     check(Optional.of("tcp"));
     for (String mux : List.of("mux1", "mux2", "mux3")) {
-      put("/fairlead/muxes/" + mux, mux(mux));
+      Muxes.write(client, "/fairlead/muxes/" + mux, mux(mux));
     }
   }
 
@@ -124,13 +123,6 @@ class HealthServiceTest {
         .formatted(id);
   }
 
-  private void put(String path, String data) throws Exception {
-    if (client.checkExists().forPath(path) == null) {
-      client.create().creatingParentsIfNeeded().withMode(CreateMode.EPHEMERAL).forPath(path);
-    }
-    client.setData().forPath(path, data.getBytes(StandardCharsets.UTF_8));
-  }
-
   private static String ids(List<Integer> ids) {
     BitSet set = new BitSet();
     ids.forEach(set::set);
@@ -160,7 +152,7 @@ class HealthServiceTest {
           .put("backends", ids(bad));
     }
     web.put("silent", isSilent ? ids(bad) : "");
-    put("/fairlead/health/" + mux, node.toString());
+    Muxes.write(client, "/fairlead/health/" + mux, node.toString());
   }
 
   private void probesSilent(int id) throws Exception {

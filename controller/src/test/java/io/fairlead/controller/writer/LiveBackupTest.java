@@ -14,6 +14,7 @@ import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
@@ -98,6 +99,7 @@ class LiveBackupTest extends EmbeddedController {
           new LiveBackup(
               services,
               new ServiceStore(client, tree, Duration.ofSeconds(30)),
+              new MuxStore(client, tree, Optional.empty(), Duration.ofSeconds(30)),
               new Journal(client, tree),
               new Notes("test", clock));
       Path file = Files.write(directory.resolve("backup.json"), backup.apply(ALICE));
@@ -125,6 +127,7 @@ class LiveBackupTest extends EmbeddedController {
           new LiveBackup(
               () -> shared,
               new ServiceStore(client, tree, Duration.ofSeconds(30)),
+              new MuxStore(client, tree, Optional.empty(), Duration.ofSeconds(30)),
               new Journal(client, tree),
               new Notes("test", clock));
       assertThatThrownBy(() -> backup.apply(ALICE))

@@ -28,6 +28,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.inspect.InspectRoutes;
 import io.fairlead.controller.inspect.MuxAccess;
+import io.fairlead.controller.muxes.MemoryMuxes;
 import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxView;
@@ -98,7 +99,7 @@ public final class MemoryPlane
   private final List<Journal.Numbered> records = new ArrayList<>();
   private final Map<String, KeptAnswer> kept = new TreeMap<>();
   private final List<HealthView> health = new ArrayList<>();
-  private final List<MuxView> muxes = new ArrayList<>();
+  private final MemoryMuxes muxes = new MemoryMuxes();
   private final Function<String, Optional<OthelloStatus>> othello =
       name ->
           Optional.of(get(name))
@@ -111,7 +112,7 @@ public final class MemoryPlane
       new SettledServices(
           () ->
               new MuxPresence(
-                  muxes().stream()
+                  muxes.alive().stream()
                       .map(mux -> new MuxPresence.Present(mux, MuxPresence.BEHIND_SECONDS_DEFAULT))
                       .toList(),
                   List.of(),
@@ -130,7 +131,7 @@ public final class MemoryPlane
 
   /** The resources of a controller, over this plane. */
   public List<Resource> resources() {
-    Supplier<List<MuxView>> live = this::muxes;
+    Supplier<List<MuxView>> live = muxes::alive;
     return List.of(
         new ServiceRoutes(this, this, live),
         new BackendRoutes(this, this, live),
@@ -140,7 +141,7 @@ public final class MemoryPlane
         new UpkeepRoutes(this),
         new ExplainRoutes(
             this, agentReports, service -> Optional.empty(), settled, InstantSource.system()),
-        new MuxRoutes(live),
+        new MuxRoutes(muxes, new Random(1)),
         new InspectRoutes(live, MuxAccess.NONE),
         new OverviewRoutes(
             this,
@@ -230,12 +231,12 @@ public final class MemoryPlane
     this.returned = returned;
   }
 
-  public synchronized void mux(MuxView mux) {
-    muxes.add(mux);
+  public void mux(MuxView mux) {
+    muxes.put(mux);
   }
 
-  private synchronized List<MuxView> muxes() {
-    return List.copyOf(muxes);
+  public MemoryMuxes muxes() {
+    return muxes;
   }
 
   /** Everything that a write could have changed. */

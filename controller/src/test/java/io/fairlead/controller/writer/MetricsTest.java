@@ -13,12 +13,12 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.agents.AgentRequests;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.image.Drain.Then;
+import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -48,10 +48,7 @@ class MetricsTest extends ServedController {
          "services":{"web":{"generation":%d,"state":"serving"}}}\
         """
             .formatted(mux, generation);
-    client
-        .create()
-        .orSetData()
-        .forPath("/fairlead/muxes/" + mux, node.getBytes(StandardCharsets.UTF_8));
+    Muxes.write(client, "/fairlead/muxes/" + mux, node);
     await()
         .until(
             () ->
@@ -181,11 +178,7 @@ class MetricsTest extends ServedController {
     ServiceSpec flows = spec("flows", "10.99.0.2").toBuilder().steering("othello").build();
     done(controller.services().createService(flows, WriteOptions.COMMIT));
     String probe = "{\"format\":1,\"id\":\"mux1\",\"services\":{}}";
-    client
-        .create()
-        .orSetData()
-        .creatingParentsIfNeeded()
-        .forPath("/fairlead/health/mux1", probe.getBytes(StandardCharsets.UTF_8));
+    Muxes.write(client, "/fairlead/health/mux1", probe);
     String check = "{\"healthCheck\":{\"kind\":\"tcp\"}}";
     assertThat(api.send("PATCH", "/v1/services/flows", check).status()).isEqualTo(200);
     for (String metric :

@@ -16,7 +16,9 @@ import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
+import io.fairlead.controller.image.AddedMux;
 import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.Backup;
@@ -36,7 +38,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
@@ -315,31 +319,42 @@ class RestoreTest {
     }
   }
 
-  /** A mux writes its node as soon as it reaches the empty ZooKeeper, whose cluster is not its. */
+  /** A mux that is in the backup writes its node as soon as it may. */
   @Test
   void asksTheMuxesHowFarTheyAre() throws Exception {
     build();
+    AddedMux added = new AddedMux("mux1", Optional.empty(), Optional.empty());
+    done(controller.muxList().addMux(added, false, WriteOptions.COMMIT));
     byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
     loseZooKeeper();
     muxesRegister = Duration.ofSeconds(3);
     long applied = NOW + 5_000_000;
     try (CuratorFramework mux = ZooKeeperClient.create(server.getConnectString())) {
       mux.start();
-      mux.create()
-          .creatingParentsIfNeeded()
-          .forPath(
-              new Tree("/fairlead").muxes() + "/mux1",
-              """
-              {"format": 1, "id": "mux1", "version": "0.1.0", "ports": ["eth0"],
-               "services": {"web": {"generation": %d, "state": "serving"}}}\
-              """
-                  .formatted(applied)
-                  .getBytes(StandardCharsets.UTF_8));
+      String node =
+          """
+          {"format": 1, "id": "mux1", "version": "0.1.0", "ports": ["eth0"],
+           "services": {"web": {"generation": %d, "state": "serving"}}}\
+          """
+              .formatted(applied);
+      CompletableFuture<Void> registered =
+          CompletableFuture.runAsync(() -> registerOnceAdded(mux, node));
       restore(backup);
+      registered.join();
     }
     controller = lead();
     assertThat(Shown.service(controller, "web").orElseThrow().generation())
         .isEqualTo(applied + Backup.AHEAD);
+  }
+
+  private static void registerOnceAdded(CuratorFramework mux, String node) {
+    String entry = new Tree("/fairlead").mux("mux1");
+    await().atMost(Duration.ofSeconds(60)).until(() -> mux.checkExists().forPath(entry) != null);
+    try {
+      Muxes.write(mux, entry, node);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
   }
 
   @Test

@@ -28,6 +28,11 @@ public abstract class ServedController {
   protected ApiClient api;
   private ApiServer server;
 
+  /** What the controller is opened with, if not as usual. */
+  protected ControllerOptions options(ControllerOptions usual) throws Exception {
+    return usual;
+  }
+
   @BeforeEach
   final void serve() throws Exception {
     zookeeper = TestZooKeeper.start();
@@ -35,13 +40,14 @@ public abstract class ServedController {
     client.start();
     controller =
         FairleadController.open(
-            ControllerOptions.of(
-                    zookeeper.getConnectString(),
-                    FreePorts.nextAddress(),
-                    "/fairlead",
-                    "test",
-                    clock)
-                .withClockCheck(false));
+            options(
+                ControllerOptions.of(
+                        zookeeper.getConnectString(),
+                        FreePorts.nextAddress(),
+                        "/fairlead",
+                        "test",
+                        clock)
+                    .withClockCheck(false)));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
     Ranges.set(controller);
     server =

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.api.ApiClient.Reply;
-import java.nio.charset.StandardCharsets;
+import io.fairlead.controller.muxes.Muxes;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,7 +31,7 @@ class UnservedServiceTest extends ServedController {
         "{\"format\":1,\"id\":\"%s\",\"kind\":\"%s\",\"version\":\"1\",\"address\":\"10.1.0.1\",\"ports\":[],%s\"services\":%s}"
             .formatted(mux, kind, serves, services);
     String path = "/fairlead/muxes/" + mux;
-    client.create().orSetData().forPath(path, node.getBytes(StandardCharsets.UTF_8));
+    Muxes.write(client, path, node);
     await()
         .until(
             () ->
@@ -79,12 +79,12 @@ class UnservedServiceTest extends ServedController {
 
   @Test
   void thatNoMuxCanServeItIsSaidFirst() throws Exception {
-    client.delete().forPath("/fairlead/muxes/mux1");
+    Muxes.end(client, "/fairlead/muxes/mux1");
     await().until(() -> controller.muxes().get().size() == 1);
     Reply created = api.send("PUT", "/v1/services/wide", SPEC.formatted("10.99.0.2", "ipip"));
     assertThat(created.status()).isEqualTo(201);
     assertThat(warnings(created)).containsExactly(NONE, WIDE);
-    client.delete().forPath("/fairlead/muxes/mux2");
+    Muxes.end(client, "/fairlead/muxes/mux2");
     await().until(() -> controller.muxes().get().isEmpty());
     assertThat(warnings(api.send("PATCH", "/v1/services/wide", "{\"windowSeconds\":300}")))
         .isEmpty();

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import io.fairlead.controller.image.AddedMux;
+import io.fairlead.controller.store.FencedWrite.Outcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Stat;
+
+/**
+ * The muxes that operators have added (protocol/README.md §4): for each an entry below {@code
+ * muxes} and one below {@code health}, in which it and its probe alone can create their nodes.
+ *
+ * <p>An entry says which login it is for, and its access list follows: ZooKeeper changes no access
+ * list in a {@code multi}. Where a login is taken away, the list changes first.
+ */
+public final class MuxStore {
+  private final CuratorFramework client;
+  private final Tree tree;
+  private final Optional<ZooKeeperAccess> access;
+  private final FencedWrite write;
+  private final Nodes nodes;
+
+  /**
+   * What an entry has.
+   *
+   * @param login as access lists name it; absent in a cluster without logins
+   */
+  @JsonPropertyOrder({"format", "login"})
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  record Entry(int format, Optional<String> login) {
+    static final int FORMAT = 1;
+
+    Entry {
+      login = login == null ? Optional.empty() : login;
+    }
+  }
+
+  /**
+   * @param access empty: everyone may do everything
+   */
+  public MuxStore(
+      CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access, Duration deadline) {
+    this(client, tree, access, new FencedWrite(client, tree, deadline));
+  }
+
+  private MuxStore(
+      CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access, FencedWrite write) {
+    this.client = client;
+    this.tree = tree;
+    this.access = access;
+    this.write = write;
+    this.nodes = new Nodes(client);
+  }
+
+  /** The same store, for one write that leaves {@code note} beside it. */
+  public MuxStore with(Note note) {
+    return new MuxStore(client, tree, access, write.with(note));
+  }
+
+  /** All of them, by ascending id. */
+  public List<AddedMux> all() throws StoreException {
+    try {
+      List<AddedMux> added = new ArrayList<>();
+      for (String id : client.getChildren().forPath(tree.muxes()).stream().sorted().toList()) {
+        find(id).ifPresent(added::add);
+      }
+      return added;
+    } catch (StoreException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new StoreException("muxes cannot be listed: " + e, e);
+    }
+  }
+
+  /** Empty if it is not added. */
+  public Optional<AddedMux> find(String id) throws StoreException {
+    try {
+      if (nodes.stat(tree.mux(id)).filter(stat -> stat.getEphemeralOwner() == 0).isEmpty()) {
+        return Optional.empty();
+      }
+      return Optional.of(new AddedMux(id, login(tree.mux(id)), login(tree.probe(id))));
+    } catch (StoreException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
+    }
+  }
+
+  private Optional<String> login(String path) throws Exception {
+    Optional<byte[]> entry = nodes.data(path);
+    return entry.isPresent() ? NodeJson.readMuxEntry(entry.get()).login() : Optional.empty();
+  }
+
+  /** Whether it has a node, or one of an older version has, which has none to be below. */
+  public boolean isAlive(String id) throws StoreException {
+    try {
+      return nodes.stat(tree.mux(id)).filter(stat -> stat.getEphemeralOwner() != 0).isPresent()
+          || nodes.stat(tree.probe(id)).filter(stat -> stat.getEphemeralOwner() != 0).isPresent()
+          || nodes.stat(Tree.live(tree.mux(id))).isPresent();
+    } catch (Exception e) {
+      throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
+    }
+  }
+
+  /** Adds one that is not there. */
+  public void add(Epoch epoch, AddedMux mux) throws StoreException {
+    byte[] entry = entry(mux.login());
+    byte[] probe = entry(mux.probeLogin());
+    write.run(
+        "addition of mux '%s'".formatted(mux.id()),
+        epoch,
+        () ->
+            List.of(
+                created(tree.mux(mux.id()), entry, mux.login()),
+                created(tree.probe(mux.id()), probe, mux.probeLogin())),
+        () -> {
+          Optional<byte[]> present = nodes.data(tree.mux(mux.id()));
+          if (present.isEmpty()) {
+            return Outcome.NOT_WRITTEN;
+          }
+          return Arrays.equals(present.get(), entry) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
+        });
+  }
+
+  /** Gives one that is there other logins. */
+  public void renew(Epoch epoch, AddedMux mux) throws StoreException {
+    byte[] entry = entry(mux.login());
+    setAccess(mux.id(), mux.login(), mux.probeLogin());
+    write.run(
+        "new logins of mux '%s'".formatted(mux.id()),
+        epoch,
+        () ->
+            List.of(
+                nodes.set(tree.mux(mux.id()), -1, entry),
+                nodes.set(tree.probe(mux.id()), -1, entry(mux.probeLogin()))),
+        () -> {
+          Optional<byte[]> present = nodes.data(tree.mux(mux.id()));
+          return present.filter(other -> Arrays.equals(other, entry)).isPresent()
+              ? Outcome.WRITTEN
+              : Outcome.NOT_WRITTEN;
+        });
+  }
+
+  /** Removes one with its nodes; its logins are good for nothing from the first step on. */
+  public void remove(Epoch epoch, String id) throws StoreException {
+    setAccess(id, Optional.empty(), Optional.empty());
+    write.run(
+        "removal of mux '%s'".formatted(id),
+        epoch,
+        () -> {
+          List<CuratorOp> ops = new ArrayList<>();
+          for (String path : List.of(tree.probe(id), tree.mux(id))) {
+            for (String child : client.getChildren().forPath(path)) {
+              ops.add(nodes.delete(checkedLeaf(path + "/" + child), -1));
+            }
+            ops.add(nodes.delete(path, -1));
+          }
+          return ops;
+        },
+        () -> nodes.stat(tree.mux(id)).isEmpty() ? Outcome.WRITTEN : Outcome.NOT_WRITTEN);
+  }
+
+  /** Its owner may have created more than its node, and protected that from everyone. */
+  private String checkedLeaf(String path) throws Exception {
+    if (nodes.stat(path).filter(stat -> stat.getNumChildren() > 0).isPresent()) {
+      throw new StoreException(
+          path
+              + " has nodes that its owner may have protected: only ZooKeeper's superuser can"
+              + " delete them. The login can do nothing any more");
+    }
+    return path;
+  }
+
+  /** As {@link #add}, or {@link #renew} if an interrupted restore has left it. */
+  public void restore(Epoch epoch, AddedMux mux) throws StoreException {
+    if (find(mux.id()).isPresent()) {
+      renew(epoch, mux);
+    } else {
+      add(epoch, mux);
+    }
+  }
+
+  private CuratorOp created(String path, byte[] entry, Optional<String> login) throws Exception {
+    return client.transactionOp().create().withACL(acl(login)).forPath(path, entry);
+  }
+
+  /** A leader that was deposed meanwhile does not undo what its successor sets. */
+  private void setAccess(String id, Optional<String> login, Optional<String> probeLogin)
+      throws StoreException {
+    try {
+      setAccess(tree.mux(id), login);
+      setAccess(tree.probe(id), probeLogin);
+    } catch (Exception e) {
+      throw new StoreException("the logins of mux '%s' were not changed: %s".formatted(id, e), e);
+    }
+  }
+
+  private void setAccess(String path, Optional<String> login) throws Exception {
+    if (access.isPresent()) {
+      Stat stat = client.checkExists().forPath(path);
+      client.setACL().withVersion(stat.getAversion()).withACL(acl(login)).forPath(path);
+    }
+  }
+
+  private List<ACL> acl(Optional<String> login) {
+    return access.map(who -> who.ofEntry(login)).orElse(Ids.OPEN_ACL_UNSAFE);
+  }
+
+  private static byte[] entry(Optional<String> login) {
+    return NodeJson.write(new Entry(Entry.FORMAT, login));
+  }
+}

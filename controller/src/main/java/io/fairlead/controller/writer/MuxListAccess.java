@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.image.AddedMux;
+import io.fairlead.controller.muxes.MuxList;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.MuxWatch;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.store.ZooKeeperAccess;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/** Reads the list of muxes by its watch, and writes it as the leader. */
+record MuxListAccess(MuxWatch watch, Writes writes, Optional<ZooKeeperAccess> access)
+    implements MuxList {
+  @Override
+  public List<MuxView> all() {
+    return watch.all();
+  }
+
+  @Override
+  public Optional<String> readersLogin() {
+    return access.map(ZooKeeperAccess::readersLogin);
+  }
+
+  @Override
+  public CompletionStage<Result> addMux(AddedMux mux, boolean renews, WriteOptions options) {
+    return writes.addMux(mux, renews, options);
+  }
+
+  @Override
+  public CompletionStage<Result> removeMux(String id, boolean force, WriteOptions options) {
+    return writes.removeMux(id, force, options);
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.image.AddedMux;
+import io.fairlead.controller.image.ClusterSettings;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.MuxWatch;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.repository.Backup;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.MuxStore;
+import io.fairlead.controller.store.Restore;
+import io.fairlead.controller.store.StoreException;
+import java.util.Map;
+
+/**
+ * Creates what a backup has. Muxes come first, so that they can say which generations they have
+ * applied.
+ */
+record Restoration(
+    Backup backup,
+    ServiceRepository repository,
+    MuxStore muxes,
+    MuxWatch watch,
+    Notes notes,
+    ControllerOptions options)
+    implements Restore.Services {
+  @Override
+  public long create(Epoch epoch) throws StoreException {
+    for (AddedMux mux : backup.muxes()) {
+      muxes.restore(epoch, mux);
+    }
+    Map<String, Long> applied = watch.appliedAfter(options.muxesRegister());
+    ClusterSettings settings = backup.clusterSettings();
+    if (!settings.equals(ClusterSettings.NONE)) {
+      repository.store().changeSettings(epoch, settings);
+    }
+    Origin origin = Origin.controller("restore of the backup of " + backup.taken());
+    Backup.Restored restored = backup.restored(options.clock().instant(), applied);
+    for (ServiceImage image : restored.services()) {
+      Result result = ServiceWriter.unmoved(image, false);
+      repository.with(notes.of(epoch, origin, result)).create(epoch, image);
+    }
+    return restored.firstGeneration();
+  }
+}
