@@ -275,7 +275,7 @@ def run_controller(part: Part) -> None:
     stale = [*reports.glob("surefire-reports/TEST-*.xml"), *reports.glob("failsafe-reports/TEST-*.xml")]
     for path in stale:
         path.unlink()
-    code = part.run("mvn", "-q", "-B", "verify")
+    code = part.run("mvn", "-q", "-B", "-pl", "controller", "verify")
     found = [*reports.glob("surefire-reports/TEST-*.xml"), *reports.glob("failsafe-reports/TEST-*.xml")]
     part.settle(junit(sorted(found)), code, "mvn verify")
 
