@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages in a signed repository: apt takes them by this key alone."""
+"""The packages in a signed repository: apt takes them by this key alone, and they have their bills of materials."""
 
+import json
 import shutil
+import subprocess
+import tarfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,13 @@ from distribution.tests.test_signed import Apt, make_key, run
 
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[2]
+WITH_SBOM = ("fairlead-cli", "fairlead-mux", "fairlead-server")
+
+
+def sbom(deb: Path, package: str) -> dict:
+    tree = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=BytesIO(tree)) as files:
+        return json.load(files.extractfile(f"./usr/share/doc/{package}/sbom.cdx.json"))
 
 
 def test_apt_takes_the_signed_packages(tmp_path: Path) -> None:
@@ -33,6 +44,10 @@ def test_apt_takes_the_signed_packages(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     taken = {deb.name.partition("_")[0]: deb for deb in (apt.folder / "here").glob("*.deb")}
     assert set(names) <= set(taken)
+    for name in WITH_SBOM:
+        found = sbom(taken[name], name)
+        assert found["metadata"]["component"]["name"] == name
+        assert found["components"]
     changed = next(repository.glob("fairlead-mux_*.deb"))
     changed.write_bytes(changed.read_bytes()[:-1] + b"\0")
     shutil.rmtree(apt.folder / "here")
