@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorWatcher;
 import org.apache.curator.framework.api.transaction.CuratorOp;
@@ -39,7 +40,7 @@ public final class Leadership implements AutoCloseable {
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
-  private static final long RETRY_MILLIS = 500;
+  private static final int RETRY_MILLIS = 500;
 
   private final CuratorFramework client;
   private final Tree tree;
@@ -112,7 +113,7 @@ public final class Leadership implements AutoCloseable {
         return;
       } catch (Exception e) {
         said = warnOnce(said, "%s waits for ZooKeeper: %s".formatted(id, e));
-        pause();
+        awaitConnection();
       }
     }
   }
@@ -225,6 +226,20 @@ public final class Leadership implements AutoCloseable {
       LOG.warn("the controllers cannot be listed: {}", e.toString());
     }
     return ids;
+  }
+
+  /** Until it is there; if it is already, for a moment. */
+  private void awaitConnection() {
+    if (client.getZookeeperClient().isConnected()) {
+      pause();
+      return;
+    }
+    try {
+      client.blockUntilConnected(RETRY_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      isClosed = true;
+    }
   }
 
   private void pause() {

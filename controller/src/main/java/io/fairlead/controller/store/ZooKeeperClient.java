@@ -19,11 +19,11 @@ import org.apache.zookeeper.client.ZKClientConfig;
 /**
  * The ZooKeeper client, tuned to reconnect soon after an outage.
  *
- * <p>Two properties of ZooKeeper's own client made writes wait for up to 8 s on a loaded machine
- * after a single server had returned. It pauses 1 s after each round of the servers, on top of a
- * random delay of up to 1 s, and a server that is just starting refuses the first attempts. And an
- * attempt that such a server accepts and never answers costs (session timeout / servers), 6 s. See
- * {@link PromptHosts}.
+ * <p>Three properties of ZooKeeper's own client made writes wait for up to 8 s on a loaded machine
+ * after a single server had returned. It pauses 1 s after each round of the servers. Before each
+ * attempt but the first it waits at random for up to 1 s, and a server that is just starting, or
+ * whose ensemble elects, refuses several. And an attempt that such a server accepts and never
+ * answers costs (session timeout / servers), 6 s. See {@link PromptHosts}.
  */
 public final class ZooKeeperClient {
   private static final int SESSION_MILLIS = 6000;
@@ -91,6 +91,9 @@ public final class ZooKeeperClient {
 
     private final StaticHostProvider hosts;
 
+    /** From then on the client waits at random before each attempt. */
+    private boolean hasConnected;
+
     PromptHosts(String connectString) {
       hosts = new StaticHostProvider(new ConnectStringParser(connectString).getServerAddresses());
     }
@@ -100,9 +103,16 @@ public final class ZooKeeperClient {
       return Math.max(SIZE_MIN, hosts.size());
     }
 
+    /**
+     * On the client's own thread, which waits next: an interrupt ends that at once, and nothing
+     * else. The random wait spreads thousands of clients; controllers are a few.
+     */
     @Override
     public InetSocketAddress next(long pauseMillis) {
       InetSocketAddress next = hosts.next(Math.min(pauseMillis, PAUSE_MILLIS));
+      if (hasConnected) {
+        Thread.currentThread().interrupt();
+      }
       return next.isUnresolved() ? next : named(next);
     }
 
@@ -122,6 +132,7 @@ public final class ZooKeeperClient {
 
     @Override
     public void onConnected() {
+      hasConnected = true;
       hosts.onConnected();
     }
 
