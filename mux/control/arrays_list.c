@@ -44,15 +44,14 @@ bool arrays_source_has(const struct arrays_source *source, uint32_t generation)
 	return false;
 }
 
-/* The generation that a source leads to. */
-static uint32_t end_of(const struct arrays_source *source)
+uint32_t arrays_source_end(const struct arrays_source *source)
 {
 	return source->patches_count ? source->patches[source->patches_count - 1] : source->whole;
 }
 
-/* Reads whole and patches under these keys; they must lead to this generation. */
-static int read_source(const json_t *node, const char *whole_key, const char *patches_key, uint32_t generation,
-		       struct arrays_source *out, struct reason *why)
+/* Reads whole and patches under these keys. */
+static int read_any_source(const json_t *node, const char *whole_key, const char *patches_key,
+			   struct arrays_source *out, struct reason *why)
 {
 	const json_t *patches = json_object_get(node, patches_key);
 	uint32_t last;
@@ -70,10 +69,19 @@ static int read_source(const json_t *node, const char *whole_key, const char *pa
 		last = *patch;
 		out->patches_count++;
 	}
-	if (last != generation)
-		return reason_set(why, -EINVAL, "latest_arrays: %s leads to generation %u; allowed: %u", patches_key,
-				  last, generation);
 	return 0;
+}
+
+/* The same; they must lead to this generation. */
+static int read_source(const json_t *node, const char *whole_key, const char *patches_key, uint32_t generation,
+		       struct arrays_source *out, struct reason *why)
+{
+	int error = read_any_source(node, whole_key, patches_key, out, why);
+
+	if (!error && arrays_source_end(out) != generation)
+		return reason_set(why, -EINVAL, "latest_arrays: %s leads to generation %u; allowed: %u", patches_key,
+				  arrays_source_end(out), generation);
+	return error;
 }
 
 /* Those before, where there are any to read: on the way to the newest, or by keys of their own. */
@@ -86,7 +94,7 @@ static int read_previous(const json_t *node, struct arrays_list *out, struct rea
 	if (!arrays_source_has(&out->newest, previous))
 		return read_source(node, "previousWhole", "previousPatches", previous, &out->previous, why);
 	out->previous = out->newest;
-	while (end_of(&out->previous) != previous)
+	while (arrays_source_end(&out->previous) != previous)
 		out->previous.patches_count--;
 	return 0;
 }
@@ -106,7 +114,11 @@ static int read_list(const json_t *node, struct arrays_list *out, struct reason 
 	if (previous && (!read_number(previous, 0, &version->previous) || version->previous >= version->newest))
 		return refuse(why, "previous", "absent, or below generation");
 	error = read_source(node, "whole", "patches", version->newest, &out->newest, why);
-	return error ? error : read_previous(node, out, why);
+	if (!error)
+		error = read_previous(node, out, why);
+	if (!error && json_object_get(node, "aheadWhole"))
+		error = read_any_source(node, "aheadWhole", "aheadPatches", &out->ahead, why);
+	return error;
 }
 
 int arrays_list_parse(const char *text, size_t len, struct arrays_list *out, struct reason *why)

@@ -19,6 +19,7 @@ struct arrays_list {
 	struct arrays_version version;
 	struct arrays_source newest;
 	struct arrays_source previous; /* whole 0: there are none to read */
+	struct arrays_source ahead;    /* written ahead of the generation that names them; whole 0: there are none */
 };
 
 /* Checks a node's bytes; 0 and *out, or -EINVAL and why. */
@@ -29,6 +30,8 @@ bool arrays_list_follows(const struct arrays_list *list, uint32_t generation);
 
 /* The arrays that come next in a source after those of a generation, 0: none. generation 0: the whole ones. */
 uint32_t arrays_source_next(const struct arrays_source *source, uint32_t generation);
+/* The generation that a source leads to, 0: none. */
+uint32_t arrays_source_end(const struct arrays_source *source);
 /* Whether the arrays of a generation are on the way to those of the source. */
 bool arrays_source_has(const struct arrays_source *source, uint32_t generation);
 

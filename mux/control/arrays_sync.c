@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/arrays_sync.h"
 
-static void drop_last(struct arrays_sync *sync)
+static void drop_made(const struct arrays_sync *sync, struct arrays_reading *reading)
 {
-	if (sync->last)
-		sync->ready.method->free(sync->last);
-	sync->last = NULL;
-	sync->last_generation = 0;
+	if (reading->made)
+		sync->ready.method->free(reading->made);
+	reading->made = NULL;
+	reading->generation = 0;
 }
 
+static void keep_made(const struct arrays_sync *sync, struct arrays_reading *reading, void *made, uint32_t generation)
+{
+	drop_made(sync, reading);
+	reading->made = made;
+	reading->generation = generation;
+}
+
+/* What was complete of another version may be on the way to this one. */
 static void drop_ready(struct arrays_sync *sync)
 {
 	const struct steering_arrays *method = sync->ready.method;
 
+	if (sync->ready.newest)
+		keep_made(sync, &sync->latest, method->keep(sync->ready.newest), sync->ready.version.newest);
+	else if (sync->ready.previous && !sync->latest.made)
+		keep_made(sync, &sync->latest, method->keep(sync->ready.previous), sync->ready.version.previous);
 	arrays_set_clear(&sync->ready);
 	sync->ready.method = method;
 }
@@ -24,24 +36,35 @@ void arrays_sync_set(struct arrays_sync *sync, const struct arrays_list *list)
 	sync->is_known = true;
 	sync->list = *list;
 	sync->ready.version = list->version;
+	sync->ahead_is_failed = false;
 }
 
 void arrays_sync_forget(struct arrays_sync *sync)
 {
 	const struct arrays_refusals refusals = sync->refusals;
 	uint64_t took_ms = sync->took_ms;
+	bool is_asked = sync->ahead_is_asked; /* its answer comes all the same */
 
-	arrays_job_abandon(sync->job);
-	drop_last(sync);
+	arrays_job_abandon(sync->latest.job);
+	arrays_job_abandon(sync->ahead.job);
+	drop_made(sync, &sync->latest);
+	drop_made(sync, &sync->ahead);
 	arrays_set_clear(&sync->ready);
-	*sync = (struct arrays_sync){.took_ms = took_ms, .refusals = refusals};
+	*sync = (struct arrays_sync){.took_ms = took_ms, .refusals = refusals, .ahead_is_asked = is_asked};
+}
+
+static void *find_made(const struct arrays_reading *reading, uint32_t generation)
+{
+	return reading->made && reading->generation == generation ? reading->made : NULL;
 }
 
 /* Arrays that are held by anything, without a new reference. */
 static void *find(const struct arrays_sync *sync, const struct arrays_set *held, uint32_t generation)
 {
-	void *found = sync->last && sync->last_generation == generation ? sync->last : NULL;
+	void *found = find_made(&sync->latest, generation);
 
+	if (!found)
+		found = find_made(&sync->ahead, generation);
 	if (!found)
 		found = arrays_set_find(&sync->ready, generation);
 	return found || held->method != sync->ready.method ? found : arrays_set_find(held, generation);
@@ -82,20 +105,37 @@ bool arrays_sync_next(struct arrays_sync *sync, const struct service_config *con
 		return true;
 	if (!ready->newest && !build(sync, held, &list->newest, list->version.newest, &ready->newest, step))
 		return true;
-	drop_last(sync);
+	drop_made(sync, &sync->latest);
+	if (!list->ahead.whole)
+		drop_made(sync, &sync->ahead);
 	return false;
 }
 
-static void keep_last(struct arrays_sync *sync, void *made, uint32_t generation)
+bool arrays_sync_next_ahead(struct arrays_sync *sync, const struct service_config *config,
+			    const struct arrays_set *held, struct arrays_step *step)
 {
-	drop_last(sync);
-	sync->last = made;
-	sync->last_generation = generation;
+	uint32_t wanted = arrays_source_end(&sync->list.ahead);
+	void *made;
+
+	if (!wanted || sync->ahead.generation == wanted)
+		return false;
+	sync->ready.method = config->steering->arrays;
+	if (!build(sync, held, &sync->list.ahead, wanted, &made, step))
+		return true;
+	keep_made(sync, &sync->ahead, made, wanted);
+	return false;
 }
 
-enum arrays_taken arrays_sync_take(struct arrays_sync *sync, const struct service_config *config,
-				   const struct arrays_step *step, const uint8_t *data, size_t len, unsigned *error,
-				   struct reason *why)
+uint32_t arrays_sync_newest(const struct arrays_sync *sync, const struct arrays_set *held)
+{
+	uint32_t wanted = arrays_source_end(&sync->list.ahead);
+
+	return wanted && sync->ahead.generation == wanted ? wanted : held->version.newest;
+}
+
+enum arrays_taken arrays_sync_take(const struct arrays_sync *sync, struct arrays_reading *reading,
+				   const struct service_config *config, const struct arrays_step *step,
+				   const uint8_t *data, size_t len, unsigned *error, struct reason *why)
 {
 	const struct steering_arrays_expected expected = {
 	    .service = config->name,
@@ -109,30 +149,36 @@ enum arrays_taken arrays_sync_take(struct arrays_sync *sync, const struct servic
 	void *made;
 
 	if (len >= ARRAYS_JOB_BYTES) {
-		sync->job = arrays_job_start(method, &expected, step->base, data, len);
-		sync->job_generation = step->generation;
+		reading->job = arrays_job_start(method, &expected, step->base, data, len);
+		reading->job_generation = step->generation;
 	}
-	if (sync->job)
+	if (reading->job)
 		return ARRAYS_UNDER_WAY;
 	*error = method->parse(&expected, step->base, data, len, &made, why);
 	if (*error)
 		return ARRAYS_REFUSED;
-	keep_last(sync, made, step->generation);
+	keep_made(sync, reading, made, step->generation);
 	return ARRAYS_TAKEN;
 }
 
-enum arrays_taken arrays_sync_poll(struct arrays_sync *sync, uint32_t *generation, unsigned *error, struct reason *why)
+enum arrays_taken arrays_sync_poll(const struct arrays_sync *sync, struct arrays_reading *reading, uint32_t *generation,
+				   unsigned *error, struct reason *why)
 {
 	void *made;
 
-	if (!arrays_job_take(sync->job, error, &made, why))
+	if (!arrays_job_take(reading->job, error, &made, why))
 		return ARRAYS_UNDER_WAY;
-	sync->job = NULL;
-	*generation = sync->job_generation;
+	reading->job = NULL;
+	*generation = reading->job_generation;
 	if (*error)
 		return ARRAYS_REFUSED;
-	keep_last(sync, made, *generation);
+	keep_made(sync, reading, made, *generation);
 	return ARRAYS_TAKEN;
+}
+
+bool arrays_sync_is_checking(const struct arrays_sync *sync)
+{
+	return sync->latest.job || sync->ahead.job;
 }
 
 /* Fewer words exist than there is room for. */

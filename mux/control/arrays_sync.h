@@ -8,6 +8,9 @@
  *	arrays_sync_next()	which node is needed next; false: all are there
  *	arrays_sync_take()	its bytes; large ones are checked in a thread of their own (arrays_job.h)
  *
+ * Arrays that were written ahead of the generation that will name them are read beside this, while deltas are applied:
+ * arrays_sync_next_ahead(). That generation then brings a patch that changes nothing, and no delta waits.
+ *
  * Nothing is published here: ring_sync.h publishes complete arrays together with the ring's generation.
  */
 #ifndef MUX_ARRAYS_SYNC_H
@@ -27,15 +30,22 @@ struct arrays_refusals {
 	} at[ARRAYS_REFUSALS_MAX + 1];
 };
 
+/* Arrays step by step; what the last step made may be in between. */
+struct arrays_reading {
+	void *made;
+	uint32_t generation;
+	struct arrays_job *job; /* checks what was read; NULL: nothing is checked aside */
+	uint32_t job_generation;
+};
+
 struct arrays_sync {
 	bool is_known; /* whether there are arrays, and which */
 	struct arrays_list list;
 	struct arrays_set ready; /* of the list's version as far as it is there */
-	void *last;              /* of the last step; may be in between */
-	uint32_t last_generation;
-	struct arrays_job *job; /* checks what was read; NULL: nothing is checked aside */
-	uint32_t job_generation;
-	uint32_t missed; /* of the list of which a node was missing, 0: none was */
+	struct arrays_reading latest, ahead;
+	bool ahead_is_asked;  /* a node is requested */
+	bool ahead_is_failed; /* it is not asked for again before a list is read */
+	uint32_t missed;      /* of the list of which a node was missing, 0: none was */
 	bool has_begun;
 	uint64_t began_ms;
 	uint64_t took_ms; /* the last time that arrays were read, from the first request to the last check */
@@ -63,15 +73,23 @@ void arrays_sync_forget(struct arrays_sync *sync);
 /* held: what the service publishes. Returns false if sync->ready is complete. */
 bool arrays_sync_next(struct arrays_sync *sync, const struct service_config *config, const struct arrays_set *held,
 		      struct arrays_step *step);
+/* The same of those that were written ahead. */
+bool arrays_sync_next_ahead(struct arrays_sync *sync, const struct service_config *config,
+			    const struct arrays_set *held, struct arrays_step *step);
+/* The newest generation whose arrays are there, those ahead included; 0: none. */
+uint32_t arrays_sync_newest(const struct arrays_sync *sync, const struct arrays_set *held);
 /*
  * The bytes of a step's node. ARRAYS_REFUSED: *error is the method's, and why; then nothing has changed.
  * ARRAYS_UNDER_WAY: they are being checked aside; arrays_sync_poll() has the result.
  */
-enum arrays_taken arrays_sync_take(struct arrays_sync *sync, const struct service_config *config,
-				   const struct arrays_step *step, const uint8_t *data, size_t len, unsigned *error,
-				   struct reason *why);
+enum arrays_taken arrays_sync_take(const struct arrays_sync *sync, struct arrays_reading *reading,
+				   const struct service_config *config, const struct arrays_step *step,
+				   const uint8_t *data, size_t len, unsigned *error, struct reason *why);
 /* While arrays are checked aside: as arrays_sync_take(). *generation: of which. */
-enum arrays_taken arrays_sync_poll(struct arrays_sync *sync, uint32_t *generation, unsigned *error, struct reason *why);
+enum arrays_taken arrays_sync_poll(const struct arrays_sync *sync, struct arrays_reading *reading, uint32_t *generation,
+				   unsigned *error, struct reason *why);
+/* Whether anything is checked aside. */
+bool arrays_sync_is_checking(const struct arrays_sync *sync);
 /* The first node is requested, and the last one was taken. */
 void arrays_sync_begin(struct arrays_sync *sync, uint64_t now_ms);
 void arrays_sync_end(struct arrays_sync *sync, uint64_t now_ms);

@@ -57,11 +57,13 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 		const struct published_service *published = service_sync_view_published(sync);
 		const char *withdrawn = published_withdrawn(published);
 		const struct refusal *refusal = service_sync_refusal(sync);
+		uint32_t arrays = arrays_sync_newest(service_sync_view_arrays(sync), &published->arrays);
 		json_t *service = json_pack("{s:I, s:s}", "generation", (json_int_t)service_sync_generation(sync),
 					    "state", service_state_name(service_sync_state(sync)));
 
 		failed = json_object_set_new(services, service_sync_name(sync), service) ||
 			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||
+			 (arrays && json_object_set_new(service, "arrays", json_integer(arrays))) ||
 			 (refusal && describe_refusal(service, refusal, &room)) ||
 			 (published->restored &&
 			  json_object_set_new(service, "restored", json_integer(published->restored)));

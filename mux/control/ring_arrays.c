@@ -10,6 +10,11 @@ static uint64_t now(const struct ring_sync *sync)
 	return zk_now(sync->context->zk);
 }
 
+static void report_change(struct ring_sync *sync)
+{
+	sync->context->changed(sync->context->owner);
+}
+
 bool ring_arrays_has(const struct ring_sync *sync)
 {
 	return sync->has_config && sync->config.steering->arrays;
@@ -153,8 +158,8 @@ void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *ans
 	}
 	switch (answer->reply->rc) {
 	case ZOK:
-		taken = arrays_sync_take(&sync->arrays, &sync->config, &step, answer->reply->data, answer->reply->len,
-					 &error, &why);
+		taken = arrays_sync_take(&sync->arrays, &sync->arrays.latest, &sync->config, &step, answer->reply->data,
+					 answer->reply->len, &error, &why);
 		note_taken(sync, taken, step.generation, error, why.text);
 		break;
 	case ZNONODE:
@@ -171,6 +176,94 @@ void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *ans
 	}
 }
 
+/* --- what was written ahead ------------------------------------------------------------------------------------- */
+
+static bool find_step_ahead(struct ring_sync *sync, struct arrays_step *step)
+{
+	return ring_arrays_has(sync) && sync->arrays.is_known &&
+	       arrays_sync_next_ahead(&sync->arrays, &sync->config, held_arrays(sync), step);
+}
+
+void ring_arrays_read_ahead(struct ring_sync *sync)
+{
+	struct arrays_sync *arrays = &sync->arrays;
+	uint32_t had = arrays->ahead.generation;
+	struct arrays_step step;
+
+	if (arrays->ahead_is_asked || arrays->ahead_is_failed || arrays->ahead.job)
+		return;
+	if (!find_step_ahead(sync, &step)) {
+		if (arrays->ahead.generation != had)
+			report_change(sync);
+		return;
+	}
+	arrays->ahead_is_asked = true;
+	service_reads_generation(sync->reads, step.base_generation ? READ_AHEAD_PATCH : READ_AHEAD, step.generation);
+}
+
+/*
+ * What became of them. A failure refuses nothing that is served: they are read again with the next list, or once a
+ * generation names them.
+ */
+static void note_ahead(struct ring_sync *sync, enum arrays_taken taken, const char *word, uint32_t generation,
+		       const char *why)
+{
+	struct arrays_step step;
+
+	if (taken == ARRAYS_REFUSED) {
+		sync->arrays.ahead_is_failed = true;
+		arrays_sync_count(&sync->arrays, word);
+		fprintf(stderr, "mux event=ahead_refused service=%s generation=%u reason=%s why=\"%s\"\n", sync->name,
+			generation, word, why);
+	} else if (taken == ARRAYS_TAKEN && !find_step_ahead(sync, &step)) {
+		report_change(sync);
+	}
+	ring_arrays_read_ahead(sync);
+}
+
+void ring_arrays_answer_ahead(struct ring_sync *sync, const struct service_answer *answer)
+{
+	bool is_patch = answer->what == READ_AHEAD_PATCH;
+	struct arrays_sync *arrays = &sync->arrays;
+	int rc = answer->reply->rc;
+	struct reason why = {""};
+	struct arrays_step step;
+	enum arrays_taken taken;
+	unsigned error = 0;
+
+	arrays->ahead_is_asked = false;
+	if (!find_step_ahead(sync, &step) || step.generation != answer->generation ||
+	    is_patch != !!step.base_generation) {
+		ring_arrays_read_ahead(sync); /* others are written ahead by now */
+	} else if (rc == ZOK) {
+		taken = arrays_sync_take(arrays, &arrays->ahead, &sync->config, &step, answer->reply->data,
+					 answer->reply->len, &error, &why);
+		note_ahead(sync, taken, error ? arrays->ready.method->name(error) : "", step.generation, why.text);
+	} else if (rc == ZNONODE || rc == ZBADARGUMENTS || rc == ZMARSHALLINGERROR) {
+		note_ahead(sync, ARRAYS_REFUSED, rc == ZMARSHALLINGERROR ? "length" : "missing", step.generation,
+			   "its chunks are not 0000, 0001, ... of the allowed length");
+	} else {
+		arrays->ahead_is_failed = true; /* the connection is lost: all is read again */
+	}
+}
+
+static void poll_ahead(struct ring_sync *sync)
+{
+	struct arrays_sync *arrays = &sync->arrays;
+	struct reason why = {""};
+	uint32_t generation = 0;
+	enum arrays_taken taken;
+	unsigned error = 0;
+
+	if (!arrays->ahead.job)
+		return;
+	taken = arrays_sync_poll(arrays, &arrays->ahead, &generation, &error, &why);
+	if (taken != ARRAYS_UNDER_WAY)
+		note_ahead(sync, taken, error ? arrays->ready.method->name(error) : "", generation, why.text);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
 void ring_arrays_poll(struct ring_sync *sync)
 {
 	struct reason why = {""};
@@ -178,9 +271,10 @@ void ring_arrays_poll(struct ring_sync *sync)
 	uint32_t generation = 0;
 	unsigned error = 0;
 
-	if (!sync->arrays.job)
+	poll_ahead(sync);
+	if (!sync->arrays.latest.job)
 		return;
-	taken = arrays_sync_poll(&sync->arrays, &generation, &error, &why);
+	taken = arrays_sync_poll(&sync->arrays, &sync->arrays.latest, &generation, &error, &why);
 	if (taken == ARRAYS_UNDER_WAY)
 		return;
 	sync->state = SYNC_WAITING;
@@ -189,7 +283,7 @@ void ring_arrays_poll(struct ring_sync *sync)
 
 void ring_arrays_forget(struct ring_sync *sync)
 {
-	if (sync->arrays.job)
+	if (sync->arrays.latest.job)
 		sync->state = SYNC_WAITING;
 	arrays_sync_forget(&sync->arrays);
 }

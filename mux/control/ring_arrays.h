@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The arrays of a ring on its way to the latest generation (arrays_sync.h builds them): which of its generations must
- * wait for them, and what is published with each. For methods without arrays nothing waits.
+ * wait for them, and what is published with each. For methods without arrays nothing waits. Nor does a generation
+ * whose arrays were written ahead of it and have been read by then.
  */
 #ifndef MUX_RING_ARRAYS_H
 #define MUX_RING_ARRAYS_H
@@ -33,6 +34,10 @@ bool ring_arrays_list(struct ring_sync *sync, const struct zk_reply *reply);
 void ring_arrays_read(struct ring_sync *sync);
 /* READ_ARRAYS or READ_ARRAYS_PATCH was answered. */
 void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer);
+/* Reads what was written ahead, if anything; deltas are applied meanwhile. */
+void ring_arrays_read_ahead(struct ring_sync *sync);
+/* READ_AHEAD or READ_AHEAD_PATCH was answered. */
+void ring_arrays_answer_ahead(struct ring_sync *sync, const struct service_answer *answer);
 /* Takes arrays that were checked aside. */
 void ring_arrays_poll(struct ring_sync *sync);
 /* Nothing is known any more. */

@@ -273,6 +273,7 @@ void ring_sync_advance(struct ring_sync *sync)
 	note_lag(sync);
 	if (published_has_ring_of(&sync->published, &sync->config))
 		apply_config(sync);
+	ring_arrays_read_ahead(sync);
 	if (sync_state_is_reading(sync->state))
 		return;
 	if (!sync->backoff.holds && !staged_ring_is_of(&sync->staged, &sync->config))
@@ -388,6 +389,8 @@ void ring_sync_answer(struct ring_sync *sync, const struct service_answer *answe
 	    [READ_DELTA] = on_delta,
 	    [READ_ARRAYS] = ring_arrays_answer,
 	    [READ_ARRAYS_PATCH] = ring_arrays_answer,
+	    [READ_AHEAD] = ring_arrays_answer_ahead,
+	    [READ_AHEAD_PATCH] = ring_arrays_answer_ahead,
 	};
 
 	handlers[answer->what](sync, answer);

@@ -28,6 +28,8 @@ static const struct {
     [READ_DELTA] = {"delta", DELTA_BYTES_MAX},
     [READ_ARRAYS] = {"arrays", STEERING_ARRAYS_BYTES_MAX},
     [READ_ARRAYS_PATCH] = {"arrays_patch", STEERING_ARRAYS_BYTES_MAX},
+    [READ_AHEAD] = {"arrays", STEERING_ARRAYS_BYTES_MAX},
+    [READ_AHEAD_PATCH] = {"arrays_patch", STEERING_ARRAYS_BYTES_MAX},
 };
 
 /* The context of a request for one node: which read it is. */

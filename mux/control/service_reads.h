@@ -21,6 +21,8 @@ enum service_read {
 	READ_DELTA,
 	READ_ARRAYS,       /* whole */
 	READ_ARRAYS_PATCH, /* what changes those before */
+	READ_AHEAD,        /* the same of arrays that no generation names yet */
+	READ_AHEAD_PATCH,
 };
 
 /* The answer to one read; valid only during the call that delivers it. */

@@ -257,7 +257,8 @@ void service_sync_end(struct service_sync *sync)
 
 uint64_t service_sync_deadline(const struct service_sync *sync)
 {
-	uint64_t poll_at = sync->ring.arrays.job ? zk_now(sync->context->zk) + ARRAYS_JOB_POLL_MS : UINT64_MAX;
+	uint64_t poll_at =
+	    arrays_sync_is_checking(&sync->ring.arrays) ? zk_now(sync->context->zk) + ARRAYS_JOB_POLL_MS : UINT64_MAX;
 
 	return poll_at < sync->ring.backoff.retry_at ? poll_at : sync->ring.backoff.retry_at;
 }

@@ -284,32 +284,34 @@ static void answer_chunks(int i, const char *how)
 }
 
 /* "WHOLE" or "WHOLE,PATCH,..." as two keys. */
-static void print_source(char *text, const char *prefix, const char *how)
+static void print_source(char *text, const char *whole_key, const char *patches_key, const char *how)
 {
 	const char *patches = strchr(how, ',');
 	int whole = (int)(patches ? (size_t)(patches - how) : strlen(how));
 
-	sprintf(text, ", \"%s\": %.*s, \"%s\": [%s]", *prefix ? "previousWhole" : "whole", whole, how,
-		*prefix ? "previousPatches" : "patches", patches ? patches + 1 : "");
+	sprintf(text, ", \"%s\": %.*s, \"%s\": [%s]", whole_key, whole, how, patches_key, patches ? patches + 1 : "");
 }
 
 /* latest_arrays; sync_world.h has the form of how. */
 static void answer_list(int i, const char *how)
 {
 	char text[TEXT_MAX], newest[64], previous[16] = "", source[64], before[64] = "", *at = text;
+	const char *ahead = strchr(how, '+');
 
 	if (code_of(how) != ZOK || strchr(how, '{')) {
 		answer(i, code_of(how), how, strlen(how));
 		return;
 	}
-	assert_true(sscanf(how, "%15[^:=]:%15[^=]=%63[^;];%63s", newest, previous, source, before) >= 3 ||
-		    sscanf(how, "%15[^:=]=%63[^;]", newest, source) == 2);
+	assert_true(sscanf(how, "%15[^:=]:%15[^=]=%63[^;+];%63[^+]", newest, previous, source, before) >= 3 ||
+		    sscanf(how, "%15[^:=]=%63[^;+]", newest, source) == 2);
 	at += sprintf(at, "{\"format\": 1, \"generation\": %s", newest);
 	if (*previous)
 		at += sprintf(at, ", \"previous\": %s", previous);
-	print_source(at, "", source);
+	print_source(at, "whole", "patches", source);
 	if (*before)
-		print_source(text + strlen(text), "previous", before);
+		print_source(text + strlen(text), "previousWhole", "previousPatches", before);
+	if (ahead)
+		print_source(text + strlen(text), "aheadWhole", "aheadPatches", ahead + 1);
 	strcat(text, "}");
 	answer(i, ZOK, text, strlen(text));
 }
@@ -336,11 +338,11 @@ static void wait_for_work(void)
 {
 	static const struct timespec pause = {.tv_nsec = 1000 * 1000};
 
-	for (int i = 0; i < 10000 && service_sync_view_arrays(world->sync)->job; i++) {
+	for (int i = 0; i < 10000 && arrays_sync_is_checking(service_sync_view_arrays(world->sync)); i++) {
 		nanosleep(&pause, NULL);
 		service_sync_run(world->sync, world->now);
 	}
-	assert_null(service_sync_view_arrays(world->sync)->job);
+	assert_false(arrays_sync_is_checking(service_sync_view_arrays(world->sync)));
 }
 
 static bool act(const char *event);

@@ -114,6 +114,17 @@ class Arrays:
         self.arrays[generation] = arrays
         return generation
 
+    def announce(self, whole: int) -> None:
+        """A generation that says that these arrays are written ahead."""
+        service = self.service
+        service.image, delta = service.change([], [], NOW)
+        generation = service.image["generation"]
+        mine = service.client.transaction()
+        mine.create(service.gen(generation))
+        service.put(mine, generation, "delta", delta)
+        self.write_latest(mine, self.latest | {"aheadWhole": whole, "aheadPatches": []}, generation)
+        commit(mine)
+
     def name(self, whole: int, before: dict) -> int:
         """A generation that brings an empty patch of what was written ahead. Returns it."""
         service = self.service
@@ -270,6 +281,26 @@ def test_arrays_that_were_written_ahead(tree: Tree, mux: MuxProcess):
     arrays.name(whole, {"previous": before["generation"]} | named)
     arrays.until_steering(mux)
     arrays.commit(arrays.changed(), is_patch=True)
+    arrays.until_steering(mux)
+    assert mux.refused("arrays") == 0 and mux.logged(event="loaded") == 1, "each was applied as a delta"
+
+
+def test_announced_arrays_are_read_before_they_are_named(tree: Tree, mux: MuxProcess):
+    """ZooKeeper does not have them any more by then."""
+    arrays = Arrays(tree)
+    first = arrays.commit(arrays.fresh())
+    arrays.until_steering(mux)
+    until(lambda: tree.mux()["services"]["web"].get("arrays") == first, 60, "the mux's node")
+    before = arrays.latest
+    whole = arrays.ahead(arrays.fresh(LARGE))
+    arrays.announce(whole)
+    arrays.service.commit([], [run(0, 8, 2, 1)])
+    until(lambda: tree.mux()["services"]["web"]["arrays"] == whole, 60, "the mux's node")
+    mux.until_serving(arrays.service.image)
+    assert mux.metric("arrays_generation", service="web", arrays="newest") == first
+    tree.client.delete(f"{arrays.service.gen(whole)}/arrays", recursive=True)
+    named = {"previousWhole": before["whole"], "previousPatches": before["patches"]}
+    arrays.name(whole, {"previous": before["generation"]} | named)
     arrays.until_steering(mux)
     assert mux.refused("arrays") == 0 and mux.logged(event="loaded") == 1, "each was applied as a delta"
 

@@ -13,7 +13,7 @@
 
 enum { TEXT_MAX = 4096 };
 
-/* As "newest[:previous]=whole,patches[;whole,patches of those before]". */
+/* As "newest[:previous]=whole,patches[;whole,patches of those before][+whole,patches ahead]". */
 static void describe(const struct arrays_list *list, char *text)
 {
 	char *at = text + sprintf(text, "%u", list->version.newest);
@@ -23,11 +23,14 @@ static void describe(const struct arrays_list *list, char *text)
 	at += sprintf(at, "=%u", list->newest.whole);
 	for (uint32_t i = 0; i < list->newest.patches_count; i++)
 		at += sprintf(at, ",%u", list->newest.patches[i]);
-	if (!list->previous.whole)
-		return;
-	at += sprintf(at, ";%u", list->previous.whole);
+	if (list->previous.whole)
+		at += sprintf(at, ";%u", list->previous.whole);
 	for (uint32_t i = 0; i < list->previous.patches_count; i++)
 		at += sprintf(at, ",%u", list->previous.patches[i]);
+	if (list->ahead.whole)
+		at += sprintf(at, "+%u", list->ahead.whole);
+	for (uint32_t i = 0; i < list->ahead.patches_count; i++)
+		at += sprintf(at, ",%u", list->ahead.patches[i]);
 }
 
 /* What follows "format": 1, and what is made of it. */
@@ -45,6 +48,9 @@ static const struct {
      "40:37=40;37"},
     {"'generation': 4294967295, 'whole': 4294967295, 'patches': []", "4294967295=4294967295"},
     {"'generation': 3, 'whole': 3, 'patches': [], 'later': {}", "3=3"},
+    {"'generation': 3, 'whole': 3, 'patches': [], 'aheadWhole': 5, 'aheadPatches': []", "3=3+5"},
+    {"'generation': 5, 'previous': 3, 'whole': 3, 'patches': [5], 'aheadWhole': 3, 'aheadPatches': [5, 9]",
+     "5:3=3,5;3+3,5,9"},
     /* on the way: other keys do not count */
     {"'generation': 9, 'previous': 7, 'whole': 7, 'patches': [9], 'previousWhole': 1, 'previousPatches': []",
      "9:7=7,9;7"},
@@ -84,6 +90,12 @@ static const struct {
      "previousPatches is wrong or missing; allowed: a list of at most 256 generations"},
     {"'generation': 40, 'previous': 37, 'whole': 40, 'patches': [], 'previousWhole': 30, 'previousPatches': [36]",
      "previousPatches leads to generation 36; allowed: 37"},
+    {"'generation': 3, 'whole': 3, 'patches': [], 'aheadWhole': 0, 'aheadPatches': []",
+     "aheadWhole is wrong or missing; allowed: 1..4294967295"},
+    {"'generation': 3, 'whole': 3, 'patches': [], 'aheadWhole': 5",
+     "aheadPatches is wrong or missing; allowed: a list of at most 256 generations"},
+    {"'generation': 3, 'whole': 3, 'patches': [], 'aheadWhole': 5, 'aheadPatches': [5]",
+     "aheadPatches is wrong or missing; allowed: generations that ascend from that of the whole arrays"},
     {"'generation': 3, 'generation': 3, 'whole': 3, 'patches': []", "no JSON object: duplicate object key"},
 };
 

@@ -7,14 +7,16 @@ import java.util.Optional;
 /**
  * {@code state} is "loading", "serving" or "stale". {@code withdrawn} says why the mux does not
  * announce the service although its ring could serve. {@code refused} is the word for what it
- * refuses of the service, {@code why} the sentence.
+ * refuses of the service, {@code why} the sentence. {@code arrays} is the newest generation of
+ * Othello arrays that it has, those included that no generation names yet.
  */
 public record MuxService(
     long generation,
     String state,
     Optional<String> withdrawn,
     Optional<String> refused,
-    Optional<String> why) {
+    Optional<String> why,
+    Optional<Long> arrays) {
   /** The word of {@code refused} for a valid service that this kind of mux can't serve. */
   public static final String UNSUPPORTED = "unsupported";
 

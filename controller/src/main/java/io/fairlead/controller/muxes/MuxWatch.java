@@ -76,13 +76,14 @@ public final class MuxWatch implements AutoCloseable {
       String state,
       Optional<String> withdrawn,
       Optional<String> refused,
-      Optional<String> why) {
+      Optional<String> why,
+      Optional<Long> arrays) {
     boolean isWhole() {
       return generation >= 0 && state != null;
     }
 
     MuxService view() {
-      return new MuxService(generation, state, withdrawn, refused, why);
+      return new MuxService(generation, state, withdrawn, refused, why, arrays);
     }
   }
 

@@ -42,6 +42,11 @@ record ArraysProposal(
     return new ArraysProposal(from, Optional.of(arrays), looked, kept, needed, known);
   }
 
+  /** The same arrays and kept buckets, by a later look. */
+  ArraysProposal at(Optional<LatestArrays> latest, ServiceImage image, BitSet neededNow) {
+    return new ArraysProposal(latest, next, image, kept, neededNow, known);
+  }
+
   @Override
   public Optional<ArraysWriter.Commit> on(StoredService stored, long seconds) {
     ServiceImage image = stored.image();

@@ -50,7 +50,7 @@ public record CommittedArrays(
       return write.size();
     }
 
-    /** The same cells for a generation; settling has none of its own and is for any. */
+    /** The same cells for a generation; what has no bytes of its own is for any. */
     Next numbered(long generation) {
       if (write.size() == 0 || committed.newest.generation() == generation) {
         return this;
@@ -189,11 +189,18 @@ public record CommittedArrays(
 
   /** Without the arrays before. */
   Next settled() {
-    ArraysWrite write = ArraysWrite.settling(latest);
+    return unchanged(latest.settled(), Optional.empty());
+  }
+
+  /** With others that are written ahead. */
+  Next announcing(Source ahead) {
+    return unchanged(latest.with(ahead), before);
+  }
+
+  private Next unchanged(LatestArrays now, Optional<OthelloArrays> beforeNow) {
     return new Next(
-        write,
-        new CommittedArrays(
-            service, write.latest(), newest, Optional.empty(), wholeBytes, patchBytes));
+        ArraysWrite.ofNothing(now),
+        new CommittedArrays(service, now, newest, beforeNow, wholeBytes, patchBytes));
   }
 
   /** What gives packets their first bucket, also before the first arrays. */

@@ -15,6 +15,8 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
     NOTHING,
     /** New arrays. */
     BUILD,
+    /** Those that are written ahead, once muxes have read them. */
+    NAME,
     /** The same arrays again. */
     REPAIR,
     /** Drop the arrays before the newest. */

@@ -33,6 +33,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -89,6 +90,10 @@ final class OthelloKeeper {
   private long lagNanos;
   private long buildNanos;
   private Optional<Look> last = Optional.empty();
+
+  /** Arrays that are written ahead, until a generation names them. */
+  private Optional<ComingArrays> coming = Optional.empty();
+
   private RefusedClaims refused = RefusedClaims.NONE;
   private volatile long knownSize;
   private volatile boolean isHurried;
@@ -274,7 +279,7 @@ final class OthelloKeeper {
                         committedAt + seconds(othello.spacingSeconds()))))
             : incomplete;
     long spacing = seconds(othello.spacingSeconds()) - (now - committedAt);
-    Decision decision =
+    Decision usual =
         Decision.of(
             new Situation(
                 held.isDamaged(),
@@ -288,6 +293,13 @@ final class OthelloKeeper {
                 around.arraysWait() ? late : List.of(),
                 around.arraysWait() ? muxes : List.of(),
                 around.arraysWait() ? absentSeconds(waits, seconds) : 0));
+    Decision decision =
+        coming
+            .map(
+                these ->
+                    these.decide(
+                        name(), around.arraysWait() ? around.muxes().get() : List.of(), now))
+            .orElse(usual);
     if (seen.fixable() == 0) {
       neededAt = OptionalLong.empty();
     } else if (neededAt.isEmpty()) {
@@ -421,6 +433,8 @@ final class OthelloKeeper {
       if (!around.store().fitsOneStep(built.write().size())) {
         ahead = Optional.of(WrittenAhead.of(built));
       }
+    } else if (decision.step() == Step.NAME) {
+      return commit(coming.orElseThrow(), image, needed);
     } else if (decision.step() == Step.REPAIR) {
       ahead = Optional.of(WrittenAhead.again(held.arrays().orElseThrow()));
     } else if (decision.step() == Step.SETTLE) {
@@ -434,11 +448,54 @@ final class OthelloKeeper {
         .forEach(id -> backends.set(id));
     ArraysProposal proposal =
         new ArraysProposal(held.latest(), next, image, kept, needed, backends);
+    if (ahead.isPresent() && decision.step() == Step.BUILD && held.arrays().isPresent()) {
+      announce(ahead.get(), proposal, held.arrays().get());
+      return true;
+    }
     Optional<WrittenAhead> early = ahead;
     early
         .map(all -> writer.commitArrays(all.ahead(), done -> proposal.with(all.next().apply(done))))
         .orElseGet(() -> writer.commitArrays(proposal))
         .whenCompleteAsync((done, failure) -> committed(early, done, failure), executor);
+    return true;
+  }
+
+  /** Writes arrays ahead and says where, so that muxes read them while other changes go on. */
+  private void announce(WrittenAhead ahead, ArraysProposal proposal, CommittedArrays now) {
+    AtomicReference<List<Long>> written = new AtomicReference<>();
+    long from = lagFrom.orElseThrow();
+    lagFrom = OptionalLong.empty();
+    writer
+        .commitArrays(
+            ahead.ahead(),
+            numbers -> {
+              written.set(numbers);
+              return proposal.with(now.announcing(ahead.source().apply(numbers)));
+            })
+        .whenCompleteAsync(
+            (done, failure) -> {
+              if (failure != null) {
+                LOG.debug("arrays of service '{}': {}", name(), failure.toString());
+              } else if (done.flatMap(ArraysWriter.Commit::arrays).isPresent()) {
+                held.written(done.get().arrays().map(CommittedArrays.Next::committed));
+                CommittedArrays.Next named = ahead.next().apply(written.get());
+                long until = around.nanos().getAsLong() + seconds(ComingArrays.SECONDS);
+                long last = ahead.source().apply(written.get()).generation();
+                coming =
+                    Optional.of(new ComingArrays(ahead, proposal.with(named), last, from, until));
+              }
+              isStepping.set(false);
+            },
+            executor);
+  }
+
+  private boolean commit(ComingArrays these, ServiceImage image, BitSet needed) {
+    coming = Optional.empty();
+    lagFrom = OptionalLong.of(these.neededAt());
+    writer
+        .commitArrays(these.proposal().at(held.latest(), image, needed))
+        .whenCompleteAsync(
+            (done, failure) -> committed(Optional.of(these.ahead()), done, failure), executor);
     return true;
   }
 

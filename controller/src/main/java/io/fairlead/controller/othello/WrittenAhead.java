@@ -22,10 +22,16 @@ import java.util.function.Function;
  *
  * @param kind of the commit: {@code whole}, {@code patch} or {@code repair}
  * @param bytes of the newest arrays among them
- * @param next what is left to commit, for the numbers of the generations beside which {@code ahead}
- *     was written
+ * @param source of the newest arrays among them, for the numbers of the generations beside which
+ *     {@code ahead} was written
+ * @param next what is left to commit, for the same
  */
-record WrittenAhead(String kind, List<Ahead> ahead, long bytes, Function<List<Long>, Next> next) {
+record WrittenAhead(
+    String kind,
+    List<Ahead> ahead,
+    long bytes,
+    Function<List<Long>, Source> source,
+    Function<List<Long>, Next> next) {
   /** New arrays that do not fit into one request. */
   static WrittenAhead of(Next large) {
     ArraysWrite write = large.write();
@@ -35,6 +41,7 @@ record WrittenAhead(String kind, List<Ahead> ahead, long bytes, Function<List<Lo
         large.kind(),
         List.of(new Ahead(blob, number -> Frame.withGeneration(bytes, number))),
         bytes.length,
+        numbers -> large.committed().latest().renumbered(numbers.get(0)).newest(),
         numbers -> {
           CommittedArrays built = large.committed();
           long number = numbers.get(0);
@@ -52,6 +59,7 @@ record WrittenAhead(String kind, List<Ahead> ahead, long bytes, Function<List<Lo
         "repair",
         ahead,
         newest.length,
+        numbers -> new Source(numbers.get(numbers.size() - 1), List.of()),
         numbers -> {
           Optional<Source> source =
               arrays

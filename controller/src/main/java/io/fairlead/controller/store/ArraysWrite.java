@@ -5,7 +5,8 @@ import io.fairlead.controller.ring.Frame;
 import java.util.Optional;
 
 /**
- * What a generation does to a service's Othello arrays. Without bytes it only settles them.
+ * What a generation does to a service's Othello arrays. Without bytes it only settles them, or says
+ * what is written ahead.
  *
  * @param whole new arrays
  * @param patch what changes the newest arrays into new ones
@@ -22,9 +23,9 @@ public record ArraysWrite(Optional<byte[]> whole, Optional<byte[]> patch, Latest
     return new ArraysWrite(Optional.empty(), Optional.of(bytes), latest);
   }
 
-  /** Drops the arrays before the newest. */
-  public static ArraysWrite settling(LatestArrays latest) {
-    return new ArraysWrite(Optional.empty(), Optional.empty(), latest.settled());
+  /** The same arrays. */
+  public static ArraysWrite ofNothing(LatestArrays latest) {
+    return new ArraysWrite(Optional.empty(), Optional.empty(), latest);
   }
 
   /** The same for another generation than the one that it was made for. */

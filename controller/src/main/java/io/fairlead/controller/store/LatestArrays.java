@@ -18,6 +18,7 @@ import java.util.TreeSet;
  * @param whole the generation whose whole arrays the newest start from
  * @param patches generations whose patches follow, in order; each is based on the one before
  * @param previousWhole of the arrays before, if they are not on the way to the newest
+ * @param aheadWhole of arrays that are written and not named yet: readers may read them ahead
  */
 @JsonPropertyOrder({
   "format",
@@ -26,7 +27,9 @@ import java.util.TreeSet;
   "whole",
   "patches",
   "previousWhole",
-  "previousPatches"
+  "previousPatches",
+  "aheadWhole",
+  "aheadPatches"
 })
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
 public record LatestArrays(
@@ -36,7 +39,9 @@ public record LatestArrays(
     long whole,
     List<Long> patches,
     Optional<Long> previousWhole,
-    Optional<List<Long>> previousPatches) {
+    Optional<List<Long>> previousPatches,
+    Optional<Long> aheadWhole,
+    Optional<List<Long>> aheadPatches) {
   public static final int FORMAT = 1;
 
   /** What {@code previous} says before the first arrays: buckets by the low bits of the hash. */
@@ -46,10 +51,29 @@ public record LatestArrays(
     patches = List.copyOf(patches);
   }
 
+  /** Without arrays that are written ahead. */
+  private LatestArrays(
+      long generation,
+      Optional<Long> previous,
+      Source newest,
+      Optional<Long> previousWhole,
+      Optional<List<Long>> previousPatches) {
+    this(
+        FORMAT,
+        generation,
+        previous,
+        newest.whole(),
+        newest.patches(),
+        previousWhole,
+        previousPatches,
+        Optional.empty(),
+        Optional.empty());
+  }
+
   /** How the bytes of one set of arrays are made: the whole of a generation, then patches. */
   public record Source(long whole, List<Long> patches) {
     /** That of the arrays. */
-    long generation() {
+    public long generation() {
       return patches.isEmpty() ? whole : patches.get(patches.size() - 1);
     }
   }
@@ -57,11 +81,9 @@ public record LatestArrays(
   /** The first arrays of a service. */
   public static LatestArrays first(long generation) {
     return new LatestArrays(
-        FORMAT,
         generation,
         Optional.of(NONE),
-        generation,
-        List.of(),
+        new Source(generation, List.of()),
         Optional.empty(),
         Optional.empty());
   }
@@ -71,7 +93,7 @@ public record LatestArrays(
     List<Long> more = new ArrayList<>(patches);
     more.add(next);
     return new LatestArrays(
-        FORMAT, next, Optional.of(generation), whole, more, Optional.empty(), Optional.empty());
+        next, Optional.of(generation), new Source(whole, more), Optional.empty(), Optional.empty());
   }
 
   /**
@@ -81,17 +103,16 @@ public record LatestArrays(
   public LatestArrays carried(long next) {
     List<Long> more = new ArrayList<>(patches);
     more.add(next);
-    return new LatestArrays(FORMAT, next, previous, whole, more, previousWhole, previousPatches);
+    return new LatestArrays(
+        next, previous, new Source(whole, more), previousWhole, previousPatches);
   }
 
   /** The same arrays, written anew: the newest as a whole, those before from {@code before}. */
   public LatestArrays rewritten(long next, Optional<Source> before) {
     return new LatestArrays(
-        FORMAT,
         next,
         before.map(Source::generation).or(() -> previous),
-        next,
-        List.of(),
+        new Source(next, List.of()),
         before.map(Source::whole),
         before.map(Source::patches));
   }
@@ -99,11 +120,9 @@ public record LatestArrays(
   /** With new arrays that are written as a whole. */
   public LatestArrays replaced(long next) {
     return new LatestArrays(
-        FORMAT,
         next,
         Optional.of(generation),
-        next,
-        List.of(),
+        new Source(next, List.of()),
         Optional.of(whole),
         Optional.of(patches));
   }
@@ -111,11 +130,11 @@ public record LatestArrays(
   /** The same with another number for the newest arrays, which are not committed yet. */
   public LatestArrays renumbered(long next) {
     return new LatestArrays(
-        FORMAT,
         next,
         previous,
-        whole == generation ? next : whole,
-        patches.stream().map(patch -> patch == generation ? next : patch).toList(),
+        new Source(
+            whole == generation ? next : whole,
+            patches.stream().map(patch -> patch == generation ? next : patch).toList()),
         previousWhole,
         previousPatches);
   }
@@ -123,7 +142,27 @@ public record LatestArrays(
   /** Without the arrays before. */
   public LatestArrays settled() {
     return new LatestArrays(
-        FORMAT, generation, Optional.empty(), whole, patches, Optional.empty(), Optional.empty());
+        generation, Optional.empty(), newest(), Optional.empty(), Optional.empty());
+  }
+
+  /** With others that readers may read ahead of the generation that names them. */
+  public LatestArrays with(Source ahead) {
+    return new LatestArrays(
+        FORMAT,
+        generation,
+        previous,
+        whole,
+        patches,
+        previousWhole,
+        previousPatches,
+        Optional.of(ahead.whole()),
+        Optional.of(ahead.patches()));
+  }
+
+  /** What is written ahead, if anything. */
+  public Optional<Source> ahead() {
+    return aheadWhole.map(
+        first -> new Source(first, aheadPatches.map(List::copyOf).orElse(List.of())));
   }
 
   @JsonIgnore
@@ -156,6 +195,8 @@ public record LatestArrays(
     named.add(whole);
     previousWhole.ifPresent(named::add);
     previousPatches.ifPresent(named::addAll);
+    aheadWhole.ifPresent(named::add);
+    aheadPatches.ifPresent(named::addAll);
     return named;
   }
 }

@@ -169,7 +169,12 @@ class SettledMovesTest {
     mux(
         "b",
         new MuxService(
-            generation(), "serving", Optional.of("stopping"), Optional.empty(), Optional.empty()));
+            generation(),
+            "serving",
+            Optional.of("stopping"),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty()));
     mux("c", Muxes.unsupported("hash"));
     lose("b", 0);
     lose("c", 0);

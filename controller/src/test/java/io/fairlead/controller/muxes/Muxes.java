@@ -68,18 +68,33 @@ public final class Muxes {
 
   public static MuxService serving(long generation) {
     return new MuxService(
-        generation, "serving", Optional.empty(), Optional.empty(), Optional.empty());
+        generation,
+        "serving",
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty());
   }
 
   /** That has withdrawn the service as too far behind. */
   public static MuxService behind(long generation) {
     return new MuxService(
-        generation, "serving", Optional.of("behind"), Optional.empty(), Optional.empty());
+        generation,
+        "serving",
+        Optional.of("behind"),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty());
   }
 
   /** That can't serve the service. */
   public static MuxService unsupported(String why) {
     return new MuxService(
-        0, "loading", Optional.empty(), Optional.of("unsupported"), Optional.of(why));
+        0,
+        "loading",
+        Optional.empty(),
+        Optional.of("unsupported"),
+        Optional.of(why),
+        Optional.empty());
   }
 }

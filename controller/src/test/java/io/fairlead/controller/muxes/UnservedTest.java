@@ -97,7 +97,12 @@ class UnservedTest {
             Map.of(
                 "web",
                 new MuxService(
-                    0, "loading", Optional.empty(), Optional.of("unsupported"), Optional.empty())));
+                    0,
+                    "loading",
+                    Optional.empty(),
+                    Optional.of("unsupported"),
+                    Optional.empty(),
+                    Optional.empty())));
     assertThat(Unserved.of(config, List.of(C_MUX, silent)))
         .containsExactly(
             "mux mux2 of kind p4 does not announce service web: its node does not say why");

@@ -170,7 +170,9 @@ class CrashPropertyTest {
           ArraysWrite.ofPatch(
               bytes("patch %d;".formatted(next).repeat(20)), before.get().patched(next)));
     }
-    return choice == 2 ? before.map(ArraysWrite::settling) : Optional.empty();
+    return choice == 2
+        ? before.map(latest -> ArraysWrite.ofNothing(latest.settled()))
+        : Optional.empty();
   }
 
   /** What a reader finds after the crash. */

@@ -59,6 +59,21 @@ class LatestArraysTest {
               Optional.of(new Source(30, List.of(33L))),
               List.of(30L, 33L, 50L)),
           new Row(
+              "a whole is written ahead",
+              FIRST.patched(33).with(new Source(40, List.of())),
+              "{'format':1,'generation':33,'previous':30,'whole':30,'patches':[33],"
+                  + "'aheadWhole':40,'aheadPatches':[]}",
+              new Source(30, List.of(33L)),
+              Optional.of(new Source(30, List.of())),
+              List.of(30L, 33L, 40L)),
+          new Row(
+              "what was written ahead is named",
+              FIRST.patched(33).with(new Source(30, List.of(33L, 40L))).patched(40).carried(42),
+              "{'format':1,'generation':42,'previous':33,'whole':30,'patches':[33,40,42]}",
+              new Source(30, List.of(33L, 40L, 42L)),
+              Optional.of(new Source(30, List.of(33L))),
+              List.of(30L, 33L, 40L, 42L)),
+          new Row(
               "a patch of a whole forgets what was before it",
               FIRST.patched(33).replaced(50).patched(51),
               "{'format':1,'generation':51,'previous':50,'whole':50,'patches':[51]}",

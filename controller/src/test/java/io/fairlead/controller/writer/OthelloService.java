@@ -76,6 +76,10 @@ final class OthelloService implements AutoCloseable {
   final Random random;
   final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   final Map<String, Long> muxes = new TreeMap<>();
+
+  /** The newest arrays of muxes that say it. */
+  final Map<String, Long> arrays = new TreeMap<>();
+
   private final Map<String, MuxPresence.Absent> absent = new TreeMap<>();
   final Map<Integer, Agent> agents = new TreeMap<>();
 
@@ -275,7 +279,8 @@ final class OthelloService implements AutoCloseable {
                             generation == 0 ? "loading" : "serving",
                             Optional.empty(),
                             Optional.empty(),
-                            Optional.empty())))));
+                            Optional.empty(),
+                            Optional.ofNullable(arrays.get(id)))))));
     return views;
   }
 
