@@ -161,7 +161,7 @@ public final class HoldFigures {
 
     @Override
     public Optional<Count> connections(String service, int backend) {
-      return Optional.of(new Count(1, 0, Duration.ZERO));
+      return Optional.of(new Count(1, 0, Duration.ZERO, Optional.of(Duration.ZERO)));
     }
 
     @Override
