@@ -45,7 +45,7 @@ IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothin
 # Tests of the lab that bring up labs of their own or take long, the longest first.
 OWN_LABS = (
     *("idle", "drain", "hold", "dead", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp"),
-    *("demo", "health", "probe", "controller", "srv6", "ipip", "vlan", "rack6"),
+    *("demo", "health", "probe", "controller", "srv6", "ipip", "vlan", "rack6", "undelete"),
 )
 OWN_LONG_LABS = ("versions", "partition")  # the same; all of their tests are marked `long`
 # Runs of the harness, each on a lab of its own.
