@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from deadline import until
-from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
+from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl, make_digest_acl_credential
 from other_time import OtherTime
 from rack import INSIDE, MUX, Rack, is_tunnel
 from tree import Service, Tree
@@ -61,6 +61,7 @@ def test_a_host_that_is_ready(check, service: Service):
         "mtu",
         "zookeeper",
         "session",
+        "added",
         "skew",
     )
     assert verdicts == {name: "ok" for name in ready} | {"bgp": "warn"}
@@ -70,7 +71,7 @@ def test_a_host_that_is_ready(check, service: Service):
 def test_for_people(rack: Rack, service: Service, new_mux):
     done = new_mux(port="af_xdp").inside(*new_mux(port="af_xdp").command, "--check", text=True)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[-1].startswith("ready: 14 checks, 0 failed"), done.stdout
+    assert done.returncode == 0 and lines[-1].startswith("ready: 15 checks, 0 failed"), done.stdout
     assert f"ok    queues      {XDP}: 1, one for each worker" in lines
 
 
@@ -226,6 +227,36 @@ def test_a_zookeeper_that_does_not_know_us(check, tree: Tree, service: Service):
     code, checks = check()
     tree.client.set_acls("/fairlead/services", OPEN_ACL_UNSAFE)  # for the tests to come
     assert code == 1 and checks["session"][0] == "fail" and "--zookeeper-auth" in checks["session"][1]
+
+
+def test_a_mux_that_is_not_added_and_one_with_another_ones_login(check, tree: Tree, service: Service, tmp_path: Path):
+    logins = tmp_path / "logins"
+    logins.touch(0o600)
+    logins.write_text("readers:the-readers-secret\nmux-mux1:its-own-secret\n")
+    for entry, code, verdict, words in (
+        (None, 1, "fail", "mux 'mux1' is not added to this cluster, or was removed: fairleadctl mux add mux1"),
+        ({"format": 1}, 0, "ok", "mux 'mux1' is added to this cluster"),
+        (
+            {"format": 1, "login": make_digest_acl_credential("mux-mux1", "another-secret")},
+            1,
+            "fail",
+            "--zookeeper-auth lacks the login of mux 'mux1', which its second line has to be: fairleadctl mux add mux1 "
+            "--rotate makes a new one",
+        ),
+        (
+            {"format": 1, "login": make_digest_acl_credential("mux-mux1", "its-own-secret")},
+            0,
+            "ok",
+            "mux 'mux1' is added to this cluster",
+        ),
+    ):
+        tree.remove("mux1")
+        if entry:
+            tree.client.create("/fairlead/muxes/mux1", json.dumps(entry).encode())
+        done, checks = check("--zookeeper-auth", str(logins))
+        assert (done, checks["added"]) == (code, (verdict, words))
+        if not entry:
+            tree.add("mux1")
 
 
 def test_beside_a_mux_that_runs(check, mux: WholeMux, rack: Rack):
