@@ -224,11 +224,13 @@ public class Main implements Callable<Integer> {
 
   @CommandLine.Spec private CommandLine.Model.CommandSpec spec;
 
+  private MuxAccess muxes = MuxAccess.NONE;
+
   Main() {}
 
   /** What the API serves. Tests break some of it; no flag does. */
   List<Resource> resources(FairleadController controller) {
-    return Resources.of(controller, muxAccess());
+    return Resources.of(controller, muxes);
   }
 
   /** The client that elects and writes; as {@link #resources}. */
@@ -275,6 +277,7 @@ public class Main implements Callable<Integer> {
               .map(text -> Endpoint.parse("--advertise", text))
               .or(() -> wildcard(endpoint));
       Security security = security().with(hosts(others));
+      muxes = muxAccess();
       FairleadController controller =
           FairleadController.prepare(
               ControllerOptions.of(

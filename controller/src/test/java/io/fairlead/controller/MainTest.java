@@ -10,6 +10,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,6 +48,21 @@ class MainTest {
     assertThat(run.exit()).isEqualTo(2);
     assertThat(run.err()).startsWith("fairlead-controller: " + sentence);
     assertThat(run.err().lines()).hasSize(1);
+  }
+
+  /** Before anything is started. */
+  @Test
+  void theMuxesTokenNeedsTheirAuthorities(@TempDir Path directory) throws IOException {
+    Path token = Files.writeString(directory.resolve("token"), "0123456789abcdef");
+    Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
+    Path data = directory.resolve("data");
+    Run run = run("--zookeeper=embedded:" + data, "--muxes-token=" + token);
+    assertThat(run.exit()).isEqualTo(2);
+    assertThat(run.err())
+        .startsWith("fairlead-controller: --muxes-token is given without --muxes-ca")
+        .contains("allowed: both, --muxes-ca alone, or none");
+    assertThat(run.err().lines()).hasSize(1);
+    assertThat(data).doesNotExist();
   }
 
   @Test
