@@ -51,7 +51,7 @@ export interface Ask {
 const own = globalThis.location?.origin ?? "";
 /** Controllers that are known, this page's own first. */
 export const bases = signal<string[]>([own]);
-/** Those that this page may ask. */
+/** Those that this page may ask, and send its token to: itself, and whom its controller vouches for. */
 const asks = computed(() => bases.value.filter(isAskable));
 /** Those that it may not ask, but may lead to. */
 export const elsewhere = computed(() => bases.value.filter((each) => !isAskable(each)));
