@@ -242,7 +242,10 @@ static void on_folder(void *context, const struct zk_reply *reply)
 {
 	struct peer_watch *watch = context;
 
-	if (reply->rc != ZNONODE) /* otherwise the watch reports when it is created */
+	watch->is_reading = false;
+	if (watch->again)
+		read_list(watch);
+	else if (reply->rc != ZNONODE) /* otherwise the watch reports when it is created */
 		watch->retry_at = zk_now(watch->zk);
 }
 
@@ -250,13 +253,15 @@ static void on_list(void *context, const struct zk_reply *reply)
 {
 	struct peer_watch *watch = context;
 
-	watch->is_reading = false;
-	if (reply->rc == ZNONODE)
+	if (reply->rc == ZNONODE) {
 		zk_exists(watch->zk, watch->path, true, on_folder, watch);
-	else if (reply->rc != ZOK)
-		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
-	if (reply->rc != ZOK)
 		return;
+	}
+	watch->is_reading = false;
+	if (reply->rc != ZOK) {
+		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+		return;
+	}
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		watch->peers[i]->is_listed = false;
 	for (int i = 0; i < reply->child_count; i++) {
