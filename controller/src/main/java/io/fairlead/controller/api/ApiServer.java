@@ -10,7 +10,6 @@ import io.vertx.core.file.FileSystemOptions;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.ext.web.Router;
-import io.vertx.ext.web.handler.BodyHandler;
 import io.vertx.ext.web.handler.PlatformHandler;
 import io.vertx.ext.web.openapi.router.RequestExtractor;
 import io.vertx.ext.web.openapi.router.RouterBuilder;
@@ -25,9 +24,7 @@ import java.util.stream.IntStream;
 
 /** The REST API of one control plane on one TCP port. */
 public final class ApiServer implements AutoCloseable {
-  static final int BODY_LIMIT = 16 << 20;
-
-  private static final int WORKERS = 8;
+  static final int WORKERS = 8;
   private static final int IDLE_SECONDS = 120;
   private static final int CLOSE_SECONDS = 10;
 
@@ -80,9 +77,12 @@ public final class ApiServer implements AutoCloseable {
       HttpServerOptions options =
           new HttpServerOptions()
               .setHttp2ClearTextEnabled(false)
+              .setMaxInitialLineLength(WireCheck.LINE_MAX)
+              .setMaxHeaderSize(WireCheck.HEADERS_MAX)
               .setIdleTimeout(IDLE_SECONDS)
               .setIdleTimeoutUnit(TimeUnit.SECONDS);
       files.protect(options);
+      WireCheck.register(metrics);
       Forward forward = new Forward(vertx, contract, api, plane, listen, security);
       Access access =
           new Access(contract, api, files::callers, metrics, new LogLimit(System::nanoTime));
@@ -114,6 +114,7 @@ public final class ApiServer implements AutoCloseable {
                           router.handle(request);
                         }
                       })
+                  .connectionHandler(connection -> WireCheck.check(connection, metrics))
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
       files.watch(vertx, http);
@@ -153,13 +154,16 @@ public final class ApiServer implements AutoCloseable {
       PrometheusMeterRegistry metrics) {
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
     PlatformHandler guard = new Guard(contract, api)::handle;
+    Bodies bodies = new Bodies(vertx, contract, api);
     RouterBuilder builder =
         RouterBuilder.create(vertx, api, RequestExtractor.withBodyHandler())
             .rootHandler(measure)
             .rootHandler((PlatformHandler) access::handle)
             .rootHandler(guard)
-            .rootHandler((PlatformHandler) forward::handle)
-            .rootHandler(BodyHandler.create(false).setBodyLimit(BODY_LIMIT));
+            .rootHandler(new Intake(vertx, contract, api, metrics)::handle)
+            .rootHandler(bodies::handle)
+            .rootHandler(forward::handle)
+            .rootHandler(bodies::check);
     Routes routes = new Routes(vertx, builder, contract, plane, access, origins, tree, metrics);
     resources.forEach(resource -> resource.register(routes));
     Answer document = Answer.ok("application/json", contract.document().toBuffer());

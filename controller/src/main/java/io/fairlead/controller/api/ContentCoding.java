@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.vertx.core.buffer.Buffer;
 import io.vertx.ext.web.RoutingContext;
 import java.io.ByteArrayInputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Optional;
@@ -15,15 +17,17 @@ final class ContentCoding {
   private ContentCoding() {}
 
   /**
-   * @param most bytes that the result may have; no more are ever taken out
-   * @throws Problem.Found for another coding than gzip, a damaged body, or a longer one
+   * The body as its sender wrote it; reading it throws {@link Problem.Found} if it is damaged, or
+   * longer than {@code most} bytes, of which no more are ever taken out.
+   *
+   * @throws Problem.Found for another coding than gzip
    */
-  static byte[] decode(RoutingContext context, int most) {
-    byte[] sent =
-        context.body().buffer() == null ? new byte[0] : context.body().buffer().getBytes();
+  static InputStream open(RoutingContext context, int most) {
+    Buffer body = context.body().buffer();
+    byte[] sent = body == null ? new byte[0] : body.getBytes();
     String coding = context.request().getHeader(HEADER);
     if (coding == null || coding.equalsIgnoreCase("identity")) {
-      return sent;
+      return new ByteArrayInputStream(sent);
     }
     if (!coding.equalsIgnoreCase("gzip")) {
       throw new Problem.Found(
@@ -33,29 +37,55 @@ final class ContentCoding {
               Optional.of(coding),
               "gzip, or no such header"));
     }
-    return inflate(sent, most);
+    try {
+      return new Inflated(new GZIPInputStream(new ByteArrayInputStream(sent)), most);
+    } catch (IOException e) {
+      throw damaged();
+    }
   }
 
-  static byte[] inflate(byte[] sent, int most) {
-    byte[] bytes;
-    try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(sent))) {
-      bytes = in.readNBytes(most + 1);
-    } catch (IOException e) {
-      throw new Problem.Found(
-          Problem.of(
-              Problem.Kind.INVALID,
-              "body",
-              Optional.of(sent.length + " bytes"),
-              "a whole body compressed by gzip, as Content-Encoding says"));
+  private static Problem.Found damaged() {
+    return new Problem.Found(
+        Problem.of(
+            Problem.Kind.INVALID,
+            "body",
+            Optional.of("what is no whole gzip"),
+            "a whole body compressed by gzip, as Content-Encoding says"));
+  }
+
+  private static final class Inflated extends FilterInputStream {
+    private final int most;
+    private long count;
+
+    Inflated(InputStream in, int most) {
+      super(in);
+      this.most = most;
     }
-    if (bytes.length > most) {
-      throw new Problem.Found(
-          Problem.of(
-              Problem.Kind.TOO_LARGE,
-              "body",
-              Optional.of("more than %d bytes before compression".formatted(most)),
-              "at most %d bytes before compression".formatted(most)));
+
+    @Override
+    public int read() {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
     }
-    return bytes;
+
+    @Override
+    public int read(byte[] to, int offset, int length) {
+      int read;
+      try {
+        read = in.read(to, offset, length);
+      } catch (IOException e) {
+        throw damaged();
+      }
+      count += Math.max(read, 0);
+      if (count > most) {
+        throw new Problem.Found(
+            Problem.of(
+                Problem.Kind.TOO_LARGE,
+                "body",
+                Optional.of("more than %d bytes before compression".formatted(most)),
+                "at most %d bytes before compression".formatted(most)));
+      }
+      return read;
+    }
   }
 }

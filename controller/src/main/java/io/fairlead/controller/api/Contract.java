@@ -22,6 +22,9 @@ final class Contract {
   /** {@link Violation} checks lists that may be longer: see {@link #router}. */
   private static final int LONG_LIST = 1024;
 
+  /** Of operations that say no other one. */
+  static final int BODY_LIMIT = 1 << 20;
+
   static final String RESOURCE = "/openapi.yaml";
 
   private final JsonObject document;
@@ -97,6 +100,22 @@ final class Contract {
   /** Whether only the leader can answer the operation, although it writes nothing. */
   boolean isOfLeader(Operation operation) {
     return path(operation).getJsonObject(method(operation)).getBoolean("x-leader", false);
+  }
+
+  /** Whether agents send it: its body may be compressed. */
+  boolean isOfAgents(Operation operation) {
+    return operation.getRequestBody() != null && role(operation).equals(Optional.of(Role.SERVER));
+  }
+
+  /**
+   * How many bytes a request's body may have, before and after it is decompressed.
+   *
+   * @param operation null: none of the contract's
+   */
+  int bodyLimit(Operation operation) {
+    return operation == null
+        ? BODY_LIMIT
+        : path(operation).getJsonObject(method(operation)).getInteger("x-body-limit", BODY_LIMIT);
   }
 
   /** The schema of the operation's JSON body. */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import io.fairlead.controller.plane.Refusal;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClosedException;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.Json;
@@ -28,6 +30,9 @@ final class Failures {
 
   private static final long LINGER_MILLIS = 5000;
   private static final int UNAVAILABLE = 503;
+
+  /** So many bytes of a body are looked at to show how it begins. */
+  static final int BEGINNING = 1024;
 
   /** A new leader takes at most a session timeout, mostly less. */
   private static final String RETRY_AFTER_SECONDS = "2";
@@ -64,6 +69,9 @@ final class Failures {
         && failure.getCause() != null) {
       failure = failure.getCause();
     }
+    if (failure instanceof HttpClosedException) {
+      return; // before the body was whole: nobody waits for an answer
+    }
     if (failure instanceof Violation.Found found) {
       send(context, invalid(found.violation()));
     } else if (failure instanceof Problem.Found found) {
@@ -91,7 +99,7 @@ final class Failures {
         .end(Answer.encode(problem));
   }
 
-  /** What Netty could not even parse as HTTP. */
+  /** What is not HTTP, as {@link WireCheck} has found. */
   static void invalidRequest(HttpServerRequest request) {
     Throwable cause = request.decoderResult().cause();
     Problem problem;
@@ -100,13 +108,14 @@ final class Failures {
     } else if (cause instanceof TooLongHttpHeaderException) {
       problem = Problem.of(Problem.Kind.HEADERS_TOO_LARGE, "the request's headers are too large");
     } else {
-      problem = Problem.of(Problem.Kind.INVALID, "this is not an HTTP request");
+      problem = malformed(cause);
     }
     send(request, problem);
   }
 
   /** Before any route; the rest of the request is not read. */
   static void send(HttpServerRequest request, Problem problem) {
+    ProtectiveHeaders.set(request.response());
     ProtectiveHeaders.set(request.response());
     request
         .response()
@@ -116,7 +125,15 @@ final class Failures {
         .end(Answer.encode(problem));
   }
 
+  private static Problem malformed(Throwable why) {
+    return Problem.of(Problem.Kind.INVALID, "this is not an HTTP request: " + why.getMessage());
+  }
+
   private Problem problem(RoutingContext context, int status, Throwable failure) {
+    if (failure instanceof WireCheck.MalformedException) {
+      context.response().putHeader("Connection", "close");
+      return malformed(failure);
+    }
     String path = context.request().path();
     String method = context.request().method().name();
     switch (status) {
@@ -132,13 +149,14 @@ final class Failures {
         return Problem.of(Problem.Kind.METHOD_NOT_ALLOWED, "method", Optional.of(method), methods);
       case 413:
         context.addEndHandler(sent -> closeAfterBody(context.request()));
+        int limit = contract.bodyLimit(api.findOperation(path, context.request().method()));
         return Problem.of(
             Problem.Kind.TOO_LARGE,
             "body",
             Optional.ofNullable(context.request().getHeader("Content-Length"))
                 .map(length -> length + " bytes")
-                .or(() -> Optional.of("more than " + ApiServer.BODY_LIMIT + " bytes")),
-            "at most " + ApiServer.BODY_LIMIT + " bytes");
+                .or(() -> Optional.of("more than " + limit + " bytes")),
+            "at most " + limit + " bytes");
       default:
         return internal(context, failure);
     }
@@ -224,26 +242,39 @@ final class Failures {
     }
   }
 
+  /** Of a body in which no JSON document was found, or more than one. */
   static Problem malformed(Buffer body) {
-    Problem problem =
-        Problem.of(
-            Problem.Kind.INVALID,
-            "body",
-            Optional.of(Violation.text(body.toString())),
-            "one JSON document");
-    try {
-      Answer.JSON.readTree(body.getBytes());
-      return problem.withDetail("the body continues after its JSON document");
+    try (JsonParser parser = Answer.JSON.createParser(body.getBytes())) {
+      parser.nextToken();
+      parser.skipChildren();
     } catch (JsonProcessingException e) {
-      return problem.withDetail(
-          "the body is not JSON: line %d, column %d: %s"
-              .formatted(
-                  e.getLocation().getLineNr(),
-                  e.getLocation().getColumnNr(),
-                  e.getOriginalMessage().replaceAll(" \\(start marker .*", "")));
+      return malformed(body.getBuffer(0, Math.min(body.length(), BEGINNING)), e);
     } catch (IOException e) {
       throw new IllegalStateException("reading from memory failed", e);
     }
+    return notOneDocument(body.getBuffer(0, Math.min(body.length(), BEGINNING)))
+        .withDetail("the body continues after its JSON document");
+  }
+
+  /**
+   * @param beginning of the body
+   */
+  static Problem malformed(Buffer beginning, JsonProcessingException e) {
+    return notOneDocument(beginning)
+        .withDetail(
+            "the body is not JSON: line %d, column %d: %s"
+                .formatted(
+                    e.getLocation().getLineNr(),
+                    e.getLocation().getColumnNr(),
+                    e.getOriginalMessage().replaceAll(" \\(start marker .*", "")));
+  }
+
+  private static Problem notOneDocument(Buffer beginning) {
+    return Problem.of(
+        Problem.Kind.INVALID,
+        "body",
+        Optional.of(Violation.text(beginning.toString())),
+        "one JSON document");
   }
 
   static Problem invalid(Violation violation) {

@@ -7,6 +7,7 @@ import io.fairlead.controller.plane.Refusal;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
@@ -21,16 +22,21 @@ import io.vertx.ext.web.RoutingContext;
 import io.vertx.openapi.contract.OpenAPIContract;
 import io.vertx.openapi.contract.Operation;
 import java.net.URI;
+import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Forwards writes, and reads of what only the leader knows ({@code x-leader} in the contract), to
  * the leading controller unchanged, with the caller's token, and returns its answers: the leader
  * checks everything itself. A request is forwarded only once, so that it does not loop between two
  * controllers that each take the other for the leader.
+ *
+ * <p>What is sent is written anew: the method, the target, the headers that the API has, and a body
+ * that was received whole and within its limit, on a connection of its own. So no caller's bytes
+ * decide where a request ends, and none of them can become the beginning of another caller's.
  *
  * <p>The leader's address comes from a node in ZooKeeper; {@link TreeTrust} says whether it counts.
  */
@@ -41,9 +47,29 @@ final class Forward {
   private static final Set<HttpMethod> WRITES =
       Set.of(HttpMethod.POST, HttpMethod.PUT, HttpMethod.PATCH, HttpMethod.DELETE);
 
-  /** Of one connection, RFC 9110 section 7.6.1. */
-  private static final Set<String> HOP_BY_HOP =
-      Set.of("connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host");
+  /** What the leader reads of a request, besides its target and its body. */
+  private static final List<String> REQUEST_HEADERS =
+      List.of(
+          "Authorization",
+          "Accept",
+          "Cache-Control",
+          "Content-Encoding",
+          "Content-Type",
+          "Idempotency-Key",
+          "If-Match",
+          "If-None-Match");
+
+  /** Of one connection (RFC 9110, section 7.6.1), or of one body on it. */
+  private static final Set<String> OF_CONNECTION =
+      Set.of(
+          "connection",
+          "content-length",
+          "keep-alive",
+          "proxy-connection",
+          "te",
+          "trailer",
+          "transfer-encoding",
+          "upgrade");
 
   private static final String CONTROLLER = "controller";
   private static final int CONNECT_MILLIS = 3000;
@@ -72,6 +98,7 @@ final class Forward {
     this.tree = security.tree();
     HttpClientOptions options =
         new HttpClientOptions()
+            .setKeepAlive(false)
             .setConnectTimeout(CONNECT_MILLIS)
             .setReadIdleTimeout(ANSWER_SECONDS)
             .setIdleTimeoutUnit(TimeUnit.SECONDS);
@@ -120,31 +147,31 @@ final class Forward {
   }
 
   private void forward(RoutingContext context, URI leader) {
-    HttpServerRequest request = context.request().pause();
+    HttpServerRequest request = context.request();
     RequestOptions options =
         new RequestOptions().setMethod(request.method()).setAbsoluteURI(leader + request.uri());
     client
         .request(options)
         .onFailure(
-            e -> {
-              request.resume();
-              fail(
-                  context,
-                  CONTROLLER,
-                  "the leader at %s cannot be reached: %s".formatted(leader, e.getMessage()),
-                  "to try again; nothing was written");
-            })
+            e ->
+                fail(
+                    context,
+                    CONTROLLER,
+                    "the leader at %s cannot be reached: %s".formatted(leader, e.getMessage()),
+                    "to try again; nothing was written"))
         .onSuccess(to -> send(context, leader, to));
   }
 
   private void send(RoutingContext context, URI leader, HttpClientRequest to) {
-    HttpServerRequest request = context.request();
-    copy(request.headers(), to.headers());
-    to.putHeader(FORWARDED, listen.toString());
-    if (!request.headers().contains("Content-Length")) {
-      to.setChunked(request.headers().contains("Transfer-Encoding"));
+    MultiMap headers = context.request().headers();
+    for (String name : REQUEST_HEADERS) {
+      if (headers.contains(name)) {
+        to.headers().set(name, headers.getAll(name));
+      }
     }
-    to.send(request)
+    to.putHeader(FORWARDED, listen.toString());
+    Buffer body = context.body().buffer();
+    to.send(body == null ? Buffer.buffer() : body)
         .compose(answer -> back(context.response(), answer))
         .onFailure(
             e -> {
@@ -168,19 +195,19 @@ final class Forward {
   }
 
   private static Future<Void> back(HttpServerResponse response, HttpClientResponse answer) {
-    response.setStatusCode(answer.statusCode());
-    copy(answer.headers(), response.headers());
-    ProtectiveHeaders.set(response);
-    response.setChunked(!answer.headers().contains("Content-Length"));
-    return answer.pipeTo(response);
-  }
-
-  private static void copy(MultiMap from, MultiMap to) {
-    for (Map.Entry<String, String> header : from) {
-      if (!HOP_BY_HOP.contains(header.getKey().toLowerCase(Locale.ROOT))) {
-        to.add(header.getKey(), header.getValue());
+    response.setStatusCode(answer.statusCode()).setChunked(true);
+    List<String> named =
+        answer.headers().getAll("Connection").stream()
+            .flatMap(each -> Stream.of(each.toLowerCase(Locale.ROOT).split("[ \t]*,[ \t]*")))
+            .toList();
+    for (String name : answer.headers().names()) {
+      String lower = name.toLowerCase(Locale.ROOT);
+      if (!OF_CONNECTION.contains(lower) && !named.contains(lower)) {
+        response.headers().set(name, answer.headers().getAll(name));
       }
     }
+    ProtectiveHeaders.set(response);
+    return answer.pipeTo(response);
   }
 
   private static void fail(RoutingContext context, String field, String why, String allowed) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.WriteOptions;
@@ -9,16 +10,18 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
+import io.vertx.core.WorkerExecutor;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.Json;
-import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.openapi.router.RouterBuilder;
 import io.vertx.openapi.contract.Operation;
 import io.vertx.openapi.validation.ValidatedRequest;
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -36,7 +39,12 @@ import java.util.function.Supplier;
  * loop: a ring of millions of buckets takes a while to walk.
  */
 public final class Routes {
+  /** So that no number of reports can hold up other requests, or fill the memory. */
+  private static final int SUBMITTING = 2;
+
   private final Vertx vertx;
+  private final WorkerExecutor workers;
+  private final WorkerExecutor submissions;
   private final RouterBuilder builder;
   private final Contract contract;
   private final Plane plane;
@@ -56,6 +64,8 @@ public final class Routes {
       TreeTrust tree,
       PrometheusMeterRegistry metrics) {
     this.vertx = vertx;
+    this.workers = vertx.createSharedWorkerExecutor("requests", ApiServer.WORKERS);
+    this.submissions = vertx.createSharedWorkerExecutor("submissions", SUBMITTING);
     this.builder = builder;
     this.contract = contract;
     this.plane = plane;
@@ -160,7 +170,7 @@ public final class Routes {
       Class<T> type,
       BiFunction<Sender, T, Answer> call,
       BiConsumer<Sender, RuntimeException> refused) {
-    JsonObject schema = contract.body(builder.getRoute(operation).getOperation());
+    Operation model = builder.getRoute(operation).getOperation();
     builder
         .getRoute(operation)
         .setDoValidation(false)
@@ -168,11 +178,12 @@ public final class Routes {
             context ->
                 answer(
                     context,
+                    submissions,
                     () -> {
                       Sender sender = Access.sender(context);
                       try {
                         return Future.succeededFuture(
-                            call.apply(sender, submitted(context, schema, type)));
+                            call.apply(sender, submitted(context, model, type)));
                       } catch (RuntimeException e) {
                         refused.accept(sender, e);
                         throw e;
@@ -180,20 +191,38 @@ public final class Routes {
                     }));
   }
 
-  private <T> T submitted(RoutingContext context, JsonObject schema, Class<T> type) {
-    byte[] body = ContentCoding.decode(context, ApiServer.BODY_LIMIT);
+  private <T> T submitted(RoutingContext context, Operation model, Class<T> type) {
+    int most = contract.bodyLimit(model);
+    byte[] body;
+    try (InputStream first = ContentCoding.open(context, most);
+        InputStream again = ContentCoding.open(context, most)) {
+      JsonShape.check(contract, contract.body(model), first);
+      body = again.readAllBytes();
+    } catch (JsonProcessingException e) {
+      throw new Problem.Found(Failures.malformed(beginning(context, most), e));
+    } catch (IOException e) {
+      throw new IllegalStateException("reading from memory failed", e);
+    }
     Object json;
     try {
       json = Json.decodeValue(Buffer.buffer(body));
     } catch (DecodeException e) {
       throw new Problem.Found(Failures.malformed(Buffer.buffer(body)));
     }
-    Violation.find(contract, "", json, schema)
+    Violation.find(contract, "", json, contract.body(model))
         .ifPresent(
             violation -> {
               throw new Violation.Found(violation);
             });
     return Request.parse(body, type);
+  }
+
+  private static Buffer beginning(RoutingContext context, int most) {
+    try (InputStream in = ContentCoding.open(context, most)) {
+      return Buffer.buffer(in.readNBytes(Failures.BEGINNING));
+    } catch (IOException e) {
+      throw new IllegalStateException("reading from memory failed", e);
+    }
   }
 
   /** An operation that answers on the event loop, for as long as its client stays. */
@@ -281,13 +310,13 @@ public final class Routes {
         .addHandler(
             context -> {
               ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
-              answer(context, () -> call.apply(confirmed(new Request(valid, context))));
+              answer(context, workers, () -> call.apply(confirmed(new Request(valid, context))));
             });
   }
 
-  private void answer(RoutingContext context, Callable<Future<Answer>> call) {
+  private void answer(RoutingContext context, WorkerExecutor on, Callable<Future<Answer>> call) {
     var here = vertx.getOrCreateContext();
-    here.executeBlocking(call, false)
+    on.executeBlocking(call, false)
         .compose(Function.identity())
         .onComplete(
             done ->
