@@ -32,6 +32,10 @@ final class Exchange implements AutoCloseable {
   private static final int HTTP_PORT = 80;
   private static final int HEADERS_MAX = 256;
   private static final int INTERIM_MAX = 16;
+
+  /** The commands' heap has four times as much. */
+  private static final int TEXT_MAX = 128 << 20;
+
   private static final int FINAL = 200;
   private static final int NO_CONTENT = 204;
   private static final int NOT_MODIFIED = 304;
@@ -94,7 +98,18 @@ final class Exchange implements AutoCloseable {
   }
 
   String text() throws IOException {
-    return new String(body.readAllBytes(), StandardCharsets.UTF_8);
+    return text(TEXT_MAX);
+  }
+
+  /**
+   * @param most bytes that it may have
+   */
+  String text(int most) throws IOException {
+    byte[] bytes = body.readNBytes(most + 1);
+    if (bytes.length > most) {
+      throw new IOException("the answer has more than %d bytes".formatted(most));
+    }
+    return new String(bytes, StandardCharsets.UTF_8);
   }
 
   @Override

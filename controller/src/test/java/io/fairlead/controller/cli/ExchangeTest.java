@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
@@ -162,6 +163,30 @@ class ExchangeTest {
     assertThatThrownBy(() -> text(many.toString())).hasMessageContaining("head");
     assertThatThrownBy(() -> text(OK + "H: " + "x".repeat(99_999)))
         .hasMessageContaining("more than 65536 bytes");
+  }
+
+  @Test
+  void longAnswersAreRefused() {
+    String answer = OK + "Content-Length: 5\r\n\r\nhello";
+    assertThatThrownBy(
+            () -> against(answer, "GET", "/", "", new ArrayList<>(), exchange -> exchange.text(4)))
+        .hasMessage("the answer has more than 4 bytes");
+  }
+
+  @Test
+  void longEventsAreRefused() {
+    String most = "data: " + "x".repeat(EventStream.LINE_MAX - "data: ".length());
+    assertThat(events("data: x\r\n\r\n").next().orElseThrow().data()).isEqualTo("x");
+    assertThat(events(most + "\n\n").next().orElseThrow().data()).endsWith("x");
+    for (String more : List.of(most + "x\n\n", most + "\n" + most + "\n\n")) {
+      EventStream stream = events(more);
+      assertThat(stream.next()).isEmpty();
+      assertThat(stream.broken().orElseThrow()).hasMessageContaining("more than 1048576");
+    }
+  }
+
+  private static EventStream events(String text) {
+    return new EventStream(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
   }
 
   @Test
