@@ -21,6 +21,7 @@ SERVERS = [
 SCRIPTS = {
     "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
     "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
+    "hostile": ["--agents", "30", "--seconds", "4"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
     "fairleadctl": ["--runs", "1"],
     "holds": ["--buckets", "4096", "--servers", "16"],
