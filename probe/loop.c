@@ -14,6 +14,7 @@
 #include <curl/curl.h>
 
 #include "config/address.h"
+#include "config/protection.h"
 #include "page.h"
 #include "prober.h"
 #include "tree.h"
@@ -157,7 +158,14 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 	loop->tree = tree_open(&tree, why);
 	if (!loop->tree)
 		return -EINVAL;
-	sources = (struct page_sources){&loop->pool, &loop->prober, loop->tree, loop->tunnel};
+	sources = (struct page_sources){
+	    .pool = &loop->pool,
+	    .prober = &loop->prober,
+	    .tree = loop->tree,
+	    .tunnel = loop->tunnel,
+	    .unprotected =
+		protection_missing(options->has_tag_key, options->login.count, options->zookeeper, &options->http),
+	};
 	loop->page = page_open(&options->http, &sources, why);
 	if (!loop->page)
 		return -EADDRNOTAVAIL;

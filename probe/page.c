@@ -8,6 +8,7 @@
 
 #include <microhttpd.h>
 
+#include "config/protection.h"
 #include "observe/listener.h"
 #include "prober.h"
 #include "tree.h"
@@ -55,6 +56,13 @@ static void backends(FILE *out, const struct pool *pool)
 			fprintf(out, "fairlead_probe_service_unprobed{service=\"%s\"} 1\n", pool->services[i]->name);
 }
 
+static void unprotected(FILE *out, unsigned missing)
+{
+	head(out, "unprotected", "gauge", "1 for what does not protect this probe from others in its network.");
+	for (enum protection i = 0; i < PROTECTIONS; i++)
+		fprintf(out, "fairlead_probe_unprotected{what=\"%s\"} %u\n", protection_name(i), missing >> i & 1);
+}
+
 void page_write(FILE *out, const struct page_sources *sources)
 {
 	const struct prober *prober = sources->prober;
@@ -63,6 +71,7 @@ void page_write(FILE *out, const struct page_sources *sources)
 	gauge(out, "zookeeper_connected", "1 while there is a session with ZooKeeper.",
 	      tree_is_connected(sources->tree));
 	gauge(out, "registered", "1 while the results are in ZooKeeper.", tree_is_registered(sources->tree));
+	unprotected(out, sources->unprotected);
 	backends(out, sources->pool);
 	gauge(out, "source_ports_taken", "Source ports of attempts that are under way.", ports_taken(prober->ports));
 	head(out, "results_total", "counter", "Attempts by their outcome.");

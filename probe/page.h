@@ -20,6 +20,7 @@ struct page_sources {
 	const struct prober *prober;
 	const struct tree *tree;
 	const struct tunnel *tunnel;
+	unsigned unprotected; /* protection_missing() */
 };
 
 struct page;

@@ -103,6 +103,24 @@ static void packets_print(const json_t *document)
 		    number_of(document, "counters", lessons[i].name));
 }
 
+/* Whether senders of a whole address family are trusted. */
+static bool has_any_peer(const json_t *document)
+{
+	json_t *peers = json_object_get(json_object_get(document, "config"), "peers"), *peer;
+	size_t i;
+
+	json_array_foreach(peers, i, peer) if (strstr(json_string_value(peer), "/0")) return true;
+	return false;
+}
+
+/* What does not protect this server from others in its network: docs/security.md. */
+static void unprotected_print(const json_t *document)
+{
+	head("unprotected", "gauge", "1 for what does not protect this server from others in its network.");
+	sample(document, "unprotected", "what", "tag_key", !number_of(document, "config", "tagRequired"));
+	sample(document, "unprotected", "what", "peers", has_any_peer(document));
+}
+
 static void state_print(const json_t *document)
 {
 	const char *id;
@@ -189,6 +207,7 @@ void prometheus_print(const json_t *document)
 	       json_string_value(json_object_get(document, "form")), json_string_value(json_object_get(config, "mode")),
 	       json_string_value(json_object_get(document, "version")),
 	       json_string_value(json_object_get(config, "address")));
+	unprotected_print(document);
 	packets_print(document);
 	state_print(document);
 	loads_print(document);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/protection.h"
 #include "config/tag_key.h"
 
 static const char prefix[] = "FAIRLEAD_MUX_";
@@ -524,4 +525,9 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 				  "--port is missing; allowed: af_xdp:IFACE, af_packet:IFACE, a PCI "
 				  "address or a DPDK virtual device");
 	return http_access_check(&options->http, why);
+}
+
+unsigned options_unprotected(const struct options *options)
+{
+	return protection_missing(options->has_tag_key, options->login.count, options->zookeeper, &options->http);
 }

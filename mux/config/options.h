@@ -86,6 +86,9 @@ struct options {
 /* argv excludes the program's name; environment is like environ. Returns -EINVAL and why on failure. */
 int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct reason *why);
 
+/* What does not protect this mux: protection_missing(). */
+unsigned options_unprotected(const struct options *options);
+
 /* The options, a line or more each. */
 extern const char options_usage[];
 

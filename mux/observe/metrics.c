@@ -6,6 +6,7 @@
 
 #include <rte_ethdev.h>
 
+#include "config/protection.h"
 #include "control/cluster_sync.h"
 #include "host/announce.h"
 #include "host/needs.h"
@@ -58,6 +59,12 @@ static void write_pipeline(FILE *out, const char *name, const struct sources *fr
 static bool has_pipeline(const struct sources *from)
 {
 	return from->pipeline;
+}
+
+static void write_unprotected(FILE *out, const char *name, const struct sources *from)
+{
+	for (enum protection i = 0; i < PROTECTIONS; i++)
+		sample(out, name, "what", protection_name(i), from->unprotected >> i & 1);
 }
 
 static uint64_t is_connected(const struct sources *from)
@@ -412,6 +419,8 @@ static const struct metric metrics[] = {
 	{"info", "gauge", "Always 1; the labels name this mux and its version.", .write = write_info},
 	{"pipeline_info", "gauge", "Always 1, of muxes of kind p4: how the pipeline runs.", .write = write_pipeline,
 	 .is_there = has_pipeline},
+	{"unprotected", "gauge", "1 for what does not protect this mux from others in its network.",
+	 .write = write_unprotected},
 	{"zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
 	 .value = is_connected},
 	{"foreign_cluster", "gauge", "1 while ZooKeeper holds a different cluster from the one that is served.",

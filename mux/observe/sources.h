@@ -19,6 +19,7 @@ struct sources {
 	struct sampler *sampler;             /* NULL: none */
 	bool has_tokens;                     /* --http asks for one */
 	bool samples_for_all;                /* whoever --http answers may see packets */
+	unsigned unprotected;                /* protection_missing() */
 	const char *pipeline;                /* how it runs; NULL: none */
 };
 

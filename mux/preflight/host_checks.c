@@ -12,6 +12,7 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
+#include "config/protection.h"
 #include "host/port.h"
 #include "preflight/port_checks.h"
 
@@ -242,6 +243,25 @@ static void check_http(struct preflight *preflight, const struct options *option
 							   : "a loopback address");
 }
 
+/* It runs as well; who reaches it or its network can do more than in a hardened cluster. */
+static void check_protection(struct preflight *preflight, const struct options *options)
+{
+	unsigned missing = options_unprotected(options);
+	char text[PREFLIGHT_TEXT_MAX] = "";
+
+	for (enum protection i = 0; i < PROTECTIONS; i++) {
+		size_t len = strlen(text);
+
+		if (missing >> i & 1)
+			snprintf(text + len, sizeof(text) - len, "%s%s (%s)", len ? ", " : "", protection_name(i),
+				 protection_remedy(i));
+	}
+	if (missing)
+		preflight_add(preflight, "protection", NULL, PREFLIGHT_WARN, "missing: %s; see docs/security.md", text);
+	else
+		preflight_add(preflight, "protection", NULL, PREFLIGHT_OK, "nothing is missing");
+}
+
 void preflight_host(struct preflight *preflight, const struct options *options)
 {
 	check_privileges(preflight, options);
@@ -249,6 +269,7 @@ void preflight_host(struct preflight *preflight, const struct options *options)
 	check_clock(preflight);
 	check_state(preflight, options);
 	check_http(preflight, options);
+	check_protection(preflight, options);
 	check_bgp(preflight, options);
 	for (unsigned i = 0; i < options->ports_count; i++)
 		preflight_port(preflight, options, options->ports[i]);

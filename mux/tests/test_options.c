@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "config/options.h"
+#include "config/protection.h"
 
 enum { WORDS_MAX = 40, ENVIRONMENT_MAX = 4 };
 
@@ -319,6 +320,47 @@ static void only_loopback_is_open(void **state)
 	}
 }
 
+/* What --check, the log and metrics call unprotected. */
+static void what_does_not_protect_it_is_named(void **state)
+{
+	static const struct {
+		const char *zookeeper, *host, *socket, *certificate, *tokens;
+		bool has_key, has_login, open;
+		const char *missing;
+	} rows[] = {
+	    {"127.0.0.1:1", "127.0.0.1", "", "", "", true, true, false, ""},
+	    {"127.0.0.1:1,[::1]:2,localhost:3", "::1", "", "", "", true, true, true, ""},
+	    {"127.0.0.1:1", "127.0.0.1", "", "", "", false, false, false, "tag_key zookeeper_login "},
+	    {"10.1.0.5:2181", "127.0.0.1", "", "", "", true, true, false, "zookeeper_transport "},
+	    {"127.0.0.1:1,zk1:2", "127.0.0.1", "", "", "", true, true, false, "zookeeper_transport "},
+	    {"[2001:db8::1]:1", "127.0.0.1", "", "", "", true, true, false, "zookeeper_transport "},
+	    {"127.0.0.1.example:1", "127.0.0.1", "", "", "", true, true, false, "zookeeper_transport "},
+	    {"127.0.0.1:1", "0.0.0.0", "", "", "", true, true, true, "http "},
+	    {"127.0.0.1:1", "mux1", "", "/c", "", true, true, true, "http "},
+	    {"127.0.0.1:1", "mux1", "", "", "/t", true, true, true, "http "},
+	    {"127.0.0.1:1", "0.0.0.0", "", "/c", "/t", true, true, true, ""},
+	    {"127.0.0.1:1", "", "/s", "", "", true, true, true, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_access http = {.open = rows[i].open};
+		char named[128] = "";
+		unsigned missing;
+
+		strcpy(http.host, rows[i].host);
+		strcpy(http.socket, rows[i].socket);
+		strcpy(http.certificate, rows[i].certificate);
+		strcpy(http.tokens, rows[i].tokens);
+		missing = protection_missing(rows[i].has_key, rows[i].has_login, rows[i].zookeeper, &http);
+		for (enum protection p = 0; p < PROTECTIONS; p++)
+			if (missing >> p & 1)
+				strcat(strcat(named, protection_name(p)), " ");
+		if (strcmp(named, rows[i].missing))
+			fail_msg("row %zu: %s", i, named);
+	}
+}
+
 /* What a node says of where metrics are read, the outer address being 10.1.0.11. */
 static void others_read_metrics_at_an_address(void **state)
 {
@@ -355,7 +397,7 @@ int main(void)
 	    cmocka_unit_test(flags_override_the_environment),      cmocka_unit_test(every_error_names_its_option),
 	    cmocka_unit_test(too_many_ports_are_rejected),         cmocka_unit_test(help_needs_nothing_else),
 	    cmocka_unit_test(the_cluster_key_is_read_from_a_file), cmocka_unit_test(only_loopback_is_open),
-	    cmocka_unit_test(others_read_metrics_at_an_address),
+	    cmocka_unit_test(what_does_not_protect_it_is_named),   cmocka_unit_test(others_read_metrics_at_an_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -276,6 +276,7 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .sampler = mux->sampler,
 	    .has_tokens = *mux->options->http.tokens,
 	    .samples_for_all = mux->options->http_samples,
+	    .unprotected = options_unprotected(mux->options),
 	    .pipeline = mux->pipeline,
 	    .id = mux->options->id,
 	};

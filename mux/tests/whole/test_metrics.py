@@ -39,6 +39,16 @@ def test_alerts_name_what_is_there(new_mux, service: Service, tmp_path: Path):
     assert wanted and not {name for name in wanted if f"# TYPE {name} " not in text}
 
 
+def test_what_does_not_protect_it_is_named(new_mux, tmp_path: Path):
+    key = tmp_path / "key"
+    key.touch(mode=0o600)
+    key.write_text("000102030405060708090a0b0c0d0e0f\n")
+    mux = new_mux("--tag-key", str(key))
+    mux.start()
+    names = ("tag_key", "zookeeper_login", "zookeeper_transport", "http")
+    assert {what: mux.metric("unprotected", what=what) for what in names} == dict(zip(names, (0, 1, 1, 1), strict=True))
+
+
 def service_counts(mux: WholeMux, rack: Rack, packets: list) -> dict[str, float]:
     """The service's counts for these packets."""
 

@@ -64,7 +64,9 @@ def test_a_host_that_is_ready(check, service: Service):
         "added",
         "skew",
     )
-    assert verdicts == {name: "ok" for name in ready} | {"bgp": "warn"}
+    assert verdicts == {name: "ok" for name in ready} | {"bgp": "warn", "protection": "warn"}
+    missing = r"missing: tag_key \(.*\), zookeeper_login \(.*\), zookeeper_transport \(.*\); see docs/security.md"
+    assert re.fullmatch(missing, checks["protection"][1])
     assert checks["session"][1] == "/fairlead/services can be read: 1 services"
 
 

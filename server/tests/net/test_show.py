@@ -46,6 +46,8 @@ def expected(shown: dict) -> dict[exposition.Sample, float]:
     add("window_seconds", config["windowSeconds"])
     add("chaining", config["chaining"])
     add("tag_required", config["tagRequired"])
+    add("unprotected", not config["tagRequired"], what="tag_key")
+    add("unprotected", any(peer.endswith("/0") for peer in config["peers"]), what="peers")
     add("clock_error_seconds", shown["clockErrorSeconds"])
     add("move_ahead_seconds_max", shown["moveAheadSecondsMax"])
     return samples

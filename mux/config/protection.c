@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/protection.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *remedy;
+} protections[PROTECTIONS] = {
+    [PROTECTION_TAG_KEY] = {"tag_key", "--tag-key"},
+    [PROTECTION_ZOOKEEPER_LOGIN] = {"zookeeper_login", "--zookeeper-auth"},
+    [PROTECTION_ZOOKEEPER_TRANSPORT] = {"zookeeper_transport", "TLS by a tunnel on this host"},
+    [PROTECTION_HTTP] = {"http", "--http-tokens and --http-cert"},
+};
+
+bool protection_is_loopback(const char *host)
+{
+	struct in6_addr ipv6;
+	struct in_addr ipv4;
+
+	if (inet_pton(AF_INET, host, &ipv4) == 1)
+		return ntohl(ipv4.s_addr) >> 24 == 127;
+	if (inet_pton(AF_INET6, host, &ipv6) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&ipv6);
+	return !strcmp(host, "localhost");
+}
+
+const char *protection_beyond_loopback(const char *servers, size_t *len)
+{
+	for (const char *at = servers;; at += *len + 1) {
+		char host[HTTP_TEXT_MAX + 1];
+		uint16_t port;
+
+		*len = strcspn(at, ",");
+		if (host_port_split(at, *len, host, sizeof(host), &port) || !protection_is_loopback(host))
+			return at;
+		if (!at[*len])
+			return NULL;
+	}
+}
+
+unsigned protection_missing(bool has_tag_key, bool has_login, const char *zookeeper, const struct http_access *http)
+{
+	bool is_local = *http->socket || protection_is_loopback(http->host);
+	bool is_missing[PROTECTIONS] = {
+	    [PROTECTION_TAG_KEY] = !has_tag_key,
+	    [PROTECTION_ZOOKEEPER_LOGIN] = !has_login,
+	    [PROTECTION_ZOOKEEPER_TRANSPORT] = protection_beyond_loopback(zookeeper, &(size_t){0}),
+	    [PROTECTION_HTTP] = http->open && !is_local && (!*http->certificate || !*http->tokens),
+	};
+	unsigned missing = 0;
+
+	for (int i = 0; i < PROTECTIONS; i++)
+		missing |= (unsigned)is_missing[i] << i;
+	return missing;
+}
+
+const char *protection_name(enum protection protection)
+{
+	return protections[protection].name;
+}
+
+const char *protection_remedy(enum protection protection)
+{
+	return protections[protection].remedy;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What protects a mux or a probe from others in its network (docs/security.md): --check, the start's log and the metric
+ * `unprotected` name what is missing.
+ */
+#ifndef FAIRLEAD_MUX_PROTECTION_H
+#define FAIRLEAD_MUX_PROTECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/http_access.h"
+
+enum protection {
+	PROTECTION_TAG_KEY,             /* packets to servers, and hellos, carry a tag */
+	PROTECTION_ZOOKEEPER_LOGIN,     /* others cannot write what is read there */
+	PROTECTION_ZOOKEEPER_TRANSPORT, /* nor what is on its way: it stays on this host, where a tunnel may begin */
+	PROTECTION_HTTP,                /* --http answers this host, or who has a token */
+	PROTECTIONS,
+};
+
+/* One bit each, 1 << PROTECTION_TAG_KEY and so on: those that are missing. */
+unsigned protection_missing(bool has_tag_key, bool has_login, const char *zookeeper, const struct http_access *http);
+
+/* "tag_key", "zookeeper_login", ...: the label of the metric. */
+const char *protection_name(enum protection protection);
+
+/* What to set. */
+const char *protection_remedy(enum protection protection);
+
+/* Whether host is localhost, or an address of 127.0.0.0/8 or ::1. Other names are not looked up. */
+bool protection_is_loopback(const char *host);
+
+/* The first of HOST:PORT,... whose host is none; NULL: none. *len: its length. */
+const char *protection_beyond_loopback(const char *servers, size_t *len);
+
+#endif
