@@ -14,6 +14,7 @@ import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperTls;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
+import io.fairlead.controller.writer.ZooKeeperAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetAddress;
@@ -276,7 +277,12 @@ public class Main implements Callable<Integer> {
           Optional.ofNullable(advertise)
               .map(text -> Endpoint.parse("--advertise", text))
               .or(() -> wildcard(endpoint));
-      Security security = security().with(hosts(others));
+      Security security =
+          security()
+              .with(hosts(others))
+              .withPrivateTree(
+                  zookeeperTlsAuthorities != null
+                      || ZooKeeperAddress.parse(zookeeper).isLoopback(client));
       muxes = muxAccess();
       FairleadController controller =
           FairleadController.prepare(

@@ -65,6 +65,7 @@ public final class ApiServer implements AutoCloseable {
       PrometheusMeterRegistry metrics)
       throws IOException {
     SecurityFiles files = new SecurityFiles(security, metrics);
+    Protection.show(listen, security, metrics);
     Contract contract = Contract.load();
     OpenAPIContract api = check(contract);
     Vertx vertx =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import com.google.common.net.InetAddresses;
+
 /** A host and a TCP port, as in {@code 127.0.0.1:8080} or {@code [::1]:8080}. */
 public record Endpoint(String host, int port) {
   private static final String ALLOWED = "HOST:PORT with a port in 0..65535, an IPv6 host in []";
@@ -22,6 +24,14 @@ public record Endpoint(String host, int port) {
           "%s '%s' is refused; allowed: %s".formatted(flag, text, ALLOWED));
     }
     return new Endpoint(host, Integer.parseInt(port));
+  }
+
+  /**
+   * Whether only this machine reaches it: an address, or localhost. Other names are not looked up.
+   */
+  public boolean isLoopback() {
+    return host.equals("localhost")
+        || (InetAddresses.isInetAddress(host) && InetAddresses.forString(host).isLoopbackAddress());
   }
 
   @Override

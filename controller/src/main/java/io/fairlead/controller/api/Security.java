@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param oidc see {@link OidcSettings}
  * @param isTreeProtected whether ZooKeeper lets only who has a login write the nodes that name
  *     controllers and muxes
+ * @param isTreePrivate whether what is said to ZooKeeper stays on this machine, or goes by TLS
  * @param hosts see {@link HostNames}; besides the one on which it listens
  */
 public record Security(
@@ -24,6 +25,7 @@ public record Security(
     Optional<SecretFile> tokens,
     Optional<Path> oidc,
     boolean isTreeProtected,
+    boolean isTreePrivate,
     List<String> hosts) {
   public static final Security NONE =
       new Security(Optional.empty(), Optional.empty(), Optional.empty(), false);
@@ -35,7 +37,7 @@ public record Security(
       Optional<SecretFile> tokens,
       Optional<Path> oidc,
       boolean isTreeProtected) {
-    this(tls, authorities, tokens, oidc, isTreeProtected, List.of());
+    this(tls, authorities, tokens, oidc, isTreeProtected, true, List.of());
   }
 
   /** Without an OIDC issuer. */
@@ -58,12 +60,21 @@ public record Security(
   }
 
   public Security with(List<String> newHosts) {
-    return new Security(tls, authorities, tokens, oidc, isTreeProtected, newHosts);
+    return new Security(tls, authorities, tokens, oidc, isTreeProtected, isTreePrivate, newHosts);
+  }
+
+  public Security withPrivateTree(boolean isPrivate) {
+    return new Security(tls, authorities, tokens, oidc, isTreeProtected, isPrivate, hosts);
+  }
+
+  /** Whether it matters who calls. */
+  boolean isOpen() {
+    return tokens.isEmpty() && oidc.isEmpty();
   }
 
   /** Without tokens there is none that a stranger could receive. */
   TreeTrust tree() {
-    return new TreeTrust((tokens.isEmpty() && oidc.isEmpty()) || isTreeProtected);
+    return new TreeTrust(isOpen() || isTreeProtected);
   }
 
   /**

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.api.Endpoint;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Where ZooKeeper is: "embedded:DIR" or "host:port,...". */
-record ZooKeeperAddress(Optional<Path> directory, String hosts) {
+public record ZooKeeperAddress(Optional<Path> directory, String hosts) {
   private static final String EMBEDDED = "embedded:";
   private static final Pattern HOST_PORT =
       Pattern.compile("(\\[[0-9A-Fa-f:.]+]|[^\\s:,/\\[\\]]+):(\\d{1,5})");
 
-  static ZooKeeperAddress parse(String text) {
+  /**
+   * @throws IllegalArgumentException naming the option, {@code text} and what is allowed
+   */
+  public static ZooKeeperAddress parse(String text) {
     if (text.startsWith(EMBEDDED) && text.length() > EMBEDDED.length()) {
       return new ZooKeeperAddress(Optional.of(Path.of(text.substring(EMBEDDED.length()))), "");
     }
@@ -25,6 +30,18 @@ record ZooKeeperAddress(Optional<Path> directory, String hosts) {
       }
     }
     return new ZooKeeperAddress(Optional.empty(), text);
+  }
+
+  /**
+   * Whether what is said to it stays on this machine.
+   *
+   * @param listen where the embedded server listens
+   */
+  public boolean isLoopback(Endpoint listen) {
+    return directory.isPresent()
+        ? listen.isLoopback()
+        : Stream.of(hosts.split(","))
+            .allMatch(host -> Endpoint.parse("--zookeeper", host).isLoopback());
   }
 
   private static int port(Matcher matcher) {
