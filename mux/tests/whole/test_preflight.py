@@ -73,7 +73,7 @@ def test_a_host_that_is_ready(check, service: Service):
 def test_for_people(rack: Rack, service: Service, new_mux):
     done = new_mux(port="af_xdp").inside(*new_mux(port="af_xdp").command, "--check", text=True)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[-1].startswith("ready: 15 checks, 0 failed"), done.stdout
+    assert done.returncode == 0 and lines[-1].startswith("ready: 16 checks, 0 failed"), done.stdout
     assert f"ok    queues      {XDP}: 1, one for each worker" in lines
 
 
