@@ -32,6 +32,7 @@ type options struct {
 	schedule, breaks, out string
 	workloads             string
 	minutes               float64
+	faults, moves         int // drawn; 0: as the schedule says
 	seed                  uint64
 }
 
@@ -44,7 +45,10 @@ func parse(name string, words []string) (*options, error) {
 	flags.StringVar(&o.schedule, "schedule", "", "a schedule of the scenarios (short; with --minutes long)")
 	flags.StringVar(&o.breaks, "switch", "", "break the system on purpose: exactly the verdicts of this switch must be false")
 	flags.StringVar(&o.workloads, "workload", "", "comma-separated: config, generations, connections, balance (all)")
-	flags.Float64Var(&o.minutes, "minutes", 0, "the length of the long schedule, which is drawn")
+	flags.Float64Var(&o.minutes, "minutes", 0, "the length of a schedule that is drawn")
+	flags.IntVar(&o.faults, "faults", 0, "how many are drawn (one each :every seconds of the schedule)")
+	flags.IntVar(&o.moves, "moves", 0, "how often the weights change, evenly, even if a bucket then moves more than three times in a life\n"+
+		"(so seldom that none does)")
 	flags.Uint64Var(&o.seed, "seed", 0, "the seed of all random draws (the time)")
 	flags.StringVar(&o.out, "out", "", "the report's directory (build/jepsen/<date>-<seed>)")
 	_ = flags.Parse(words)
@@ -54,9 +58,12 @@ func parse(name string, words []string) (*options, error) {
 	if o.minutes < 0 || o.minutes > 0 && o.breaks != "" {
 		return nil, fmt.Errorf("--minutes %g; allowed: a number from 0, and not with --switch", o.minutes)
 	}
+	if o.faults < 0 || o.moves < 0 || (o.faults > 0 || o.moves > 0) && o.breaks != "" {
+		return nil, fmt.Errorf("--faults %d, --moves %d; allowed: numbers from 0, and not with --switch", o.faults, o.moves)
+	}
 	if o.schedule == "" {
 		o.schedule = "short"
-		if o.minutes > 0 {
+		if o.minutes > 0 || o.faults > 0 || o.moves > 0 {
 			o.schedule = "long"
 		}
 	}
@@ -77,16 +84,20 @@ func parse(name string, words []string) (*options, error) {
 	return o, nil
 }
 
-// again is the command that repeats the run.
-func (o *options) again() string {
+func (o *options) wanted() scenario.Wanted {
+	return scenario.Wanted{Seconds: o.minutes * 60, Seed: o.seed, Faults: o.faults, Moves: o.moves}
+}
+
+// again is the command that repeats the run, whose schedule was drawn or not.
+func (o *options) again(drawn bool) string {
 	words := []string{"jepsen/run", "--seed", fmt.Sprint(o.seed)}
-	switch {
-	case o.breaks != "":
+	if o.breaks != "" {
 		words = append(words, "--switch", o.breaks)
-	case o.schedule == "long":
-		words = append(words, "--minutes", fmt.Sprint(o.minutes))
-	default:
+	} else {
 		words = append(words, "--schedule", o.schedule)
+	}
+	if drawn {
+		words = append(words, "--minutes", fmt.Sprint(o.minutes), "--faults", fmt.Sprint(o.faults), "--moves", fmt.Sprint(o.moves))
 	}
 	if o.workloads != "" {
 		words = append(words, "--workload", o.workloads)
@@ -137,7 +148,7 @@ func prepare(o *options) (*conductor, error) {
 			return nil, err
 		}
 		c.schedule = c.broken.Schedule
-	} else if c.schedule, err = c.scenario.Schedule(o.schedule, o.minutes*60, o.seed); err != nil {
+	} else if c.schedule, err = c.scenario.Schedule(o.schedule, o.wanted()); err != nil {
 		return nil, err
 	}
 	chosen := c.schedule.Workloads
@@ -424,7 +435,7 @@ func (c *conductor) judge(failure error) (int, error) {
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return 1, err
 	}
-	page := report.Run{Title: "jepsen/run, schedule " + c.options.schedule, Command: c.again(), Seed: c.seed, Date: time.Now().UTC().Format(time.RFC3339),
+	page := report.Run{Title: "jepsen/run, schedule " + c.options.schedule, Command: c.again(c.schedule.Every > 0), Seed: c.seed, Date: time.Now().UTC().Format(time.RFC3339),
 		Schedule: nemesis.Describe(c.schedule), Traffic: c.connections.Seconds(), Lags: c.generations.Lags(), Green: failure == nil,
 		Wanted: "All verdicts must be true."}
 	if c.breaks != "" {
@@ -476,7 +487,7 @@ func (c *conductor) judge(failure error) (int, error) {
 	if err := c.save("index.html", func(file *os.File) error { return report.Write(file, page) }); err != nil {
 		return 1, err
 	}
-	fmt.Printf("report: %s/index.html\nagain:  %s\n", c.out, c.again())
+	fmt.Printf("report: %s/index.html\nagain:  %s\n", c.out, c.again(c.schedule.Every > 0))
 	if !page.Green {
 		return 1, nil
 	}

@@ -68,7 +68,7 @@ func (o *options) conductInside(interrupts <-chan os.Signal) (int, error) {
 	words := []string{self, "conduct", "--bin", o.Bin, "--cluster", o.File, "--instance", o.Instance, "--schedule", o.schedule, "--switch", o.breaks,
 		"--workload", o.workloads, "--seed", fmt.Sprint(o.seed), "--out", o.out}
 	if o.breaks == "" {
-		words = append(words, "--minutes", fmt.Sprint(o.minutes))
+		words = append(words, "--minutes", fmt.Sprint(o.minutes), "--faults", fmt.Sprint(o.faults), "--moves", fmt.Sprint(o.moves))
 	}
 	command := o.Cluster.Exec("runner", words...)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr

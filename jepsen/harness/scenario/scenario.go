@@ -179,14 +179,27 @@ func names[V any](of map[edn.Keyword]V) string {
 	return strings.Join(words, " ")
 }
 
-// Schedule returns the schedule of that name, drawn from the seed for so many seconds if it says how to draw one.
-func (s *Scenario) Schedule(name string, seconds float64, seed uint64) (Schedule, error) {
+// Wanted is how a schedule is drawn: for so many seconds, from a seed. Faults is how many, 0 for one each :every seconds;
+// Moves is how often the weights change, 0 for what the schedule says.
+type Wanted struct {
+	Seconds       float64
+	Seed          uint64
+	Faults, Moves int
+}
+
+// Schedule returns the schedule of that name, drawn if it says how to draw one. Only then Faults and Moves are allowed.
+func (s *Scenario) Schedule(name string, wanted Wanted) (Schedule, error) {
 	schedule, known := s.Schedules[edn.Keyword(name)]
 	if !known {
 		return schedule, fmt.Errorf("schedule '%s'; allowed: %s", name, names(s.Schedules))
 	}
 	if schedule.Every > 0 {
-		return s.draw(schedule, seconds, NewDraw(seed)), nil
+		return s.draw(schedule, wanted), nil
+	}
+	if wanted.Faults > 0 || wanted.Moves > 0 {
+		drawn := maps.Clone(s.Schedules)
+		maps.DeleteFunc(drawn, func(_ edn.Keyword, each Schedule) bool { return each.Every == 0 })
+		return schedule, fmt.Errorf("schedule '%s' has steps and moves of its own; allowed with a number of faults or moves: %s", name, names(drawn))
 	}
 	return schedule, nil
 }
@@ -237,20 +250,34 @@ func (s *Scenario) Switch(name string) (Switch, error) {
 const settleSeconds = 15
 
 // draw makes steps: each begins when the one before has healed, or, with probability :overlap, half of :every sooner,
-// while that one may still be active.
-func (s *Scenario) draw(how Schedule, seconds float64, draw *Draw) Schedule {
-	drawn := Schedule{Seconds: seconds}
+// while that one may still be active. With a number of faults they share the time evenly, and none is left out.
+func (s *Scenario) draw(how Schedule, wanted Wanted) Schedule {
+	drawn, draw := how, NewDraw(wanted.Seed)
+	drawn.Seconds = wanted.Seconds
+	for number := range wanted.Moves {
+		drawn.Moves = append(drawn.Moves, round(wanted.Seconds*float64(number)/float64(wanted.Moves)))
+	}
+	every := how.Every
+	if wanted.Faults > 0 {
+		every = (wanted.Seconds - settleSeconds) / float64(wanted.Faults)
+	}
 	var total float64
 	faults := slices.Sorted(maps.Keys(how.Weights))
 	for _, name := range faults {
 		total += how.Weights[name]
 	}
 	healed := 0.0 // when all steps so far have
-	for at := how.Every / 2; at < seconds-settleSeconds; at += how.Every {
-		left := draw.Float() * total
+	left := func(at float64) bool {
+		if wanted.Faults > 0 {
+			return len(drawn.Steps) < wanted.Faults
+		}
+		return at < wanted.Seconds-settleSeconds
+	}
+	for at := every / 2; left(at); at += every {
+		rest := draw.Float() * total
 		name := faults[len(faults)-1]
 		for _, each := range faults {
-			if left -= how.Weights[each]; left < 0 {
+			if rest -= how.Weights[each]; rest < 0 {
 				name = each
 				break
 			}
@@ -264,7 +291,7 @@ func (s *Scenario) draw(how Schedule, seconds float64, draw *Draw) Schedule {
 		if fault.Alone || !overlaps {
 			begins = max(at, healed+1)
 		} else if healed > 0 {
-			begins = max(at-how.Every/2, 0)
+			begins = max(at-every/2, 0)
 		}
 		step := Step{"at": round(begins), "fault": name}
 		if role != "none" {
@@ -276,7 +303,7 @@ func (s *Scenario) draw(how Schedule, seconds float64, draw *Draw) Schedule {
 		drawn.Steps = append(drawn.Steps, step)
 		healed = max(healed, begins+lasts)
 		if fault.Alone {
-			at = max(at, healed-how.Every/2)
+			at = max(at, healed-every/2)
 		}
 	}
 	return drawn

@@ -34,7 +34,7 @@ func TestSchedules(t *testing.T) {
 	}
 	schedules := map[string]Schedule{}
 	for name := range all.Schedules {
-		schedule, err := all.Schedule(string(name), 1800, 7)
+		schedule, err := all.Schedule(string(name), Wanted{Seconds: 1800, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,14 +68,14 @@ func TestDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _ := all.Schedule("long", 1800, 7)
-	again, _ := all.Schedule("long", 1800, 7)
-	other, _ := all.Schedule("long", 1800, 8)
+	first, _ := all.Schedule("long", Wanted{Seconds: 1800, Seed: 7})
+	again, _ := all.Schedule("long", Wanted{Seconds: 1800, Seed: 7})
+	other, _ := all.Schedule("long", Wanted{Seconds: 1800, Seed: 8})
 	if !reflect.DeepEqual(first, again) || reflect.DeepEqual(first, other) || len(first.Steps) < 50 {
 		t.Errorf("%d steps of seed 7, %d of seed 8", len(first.Steps), len(other.Steps))
 	}
 	for seed := range uint64(50) {
-		drawn, _ := all.Schedule("long", 900, seed)
+		drawn, _ := all.Schedule("long", Wanted{Seconds: 900, Seed: seed})
 		for i, step := range drawn.Steps {
 			if !all.Faults[step.Fault()].Alone {
 				continue
@@ -97,7 +97,7 @@ func TestDrawnAlike(t *testing.T) {
 		:schedules {:long {:every 14 :for [4 10] :overlap 0.3 :weights {:kill 3 :corrupt 1 :upgrade 1}}}}`), &all); err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := all.Schedule("long", 120, 1)
+	drawn, err := all.Schedule("long", Wanted{Seconds: 120, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +109,44 @@ func TestDrawnAlike(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("drawn %q, want %q", got, want)
 	}
+	drawn, err = all.Schedule("long", Wanted{Seconds: 40, Seed: 1, Faults: 3, Moves: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = nil
+	for _, step := range drawn.Steps {
+		got = append(got, fmt.Sprintf("%g %g %s %v", step.At(), step.For(), string(step.Fault()), step["on"]))
+	}
+	want = []string{"4.1 9.8 kill :mux", "14.9 9.2 kill :leader", "25.2 6.4 kill :leader"}
+	if !slices.Equal(got, want) || !slices.Equal(drawn.Moves, []float64{0, 13.3, 26.6}) {
+		t.Errorf("drawn %q, moves %v, want %q", got, drawn.Moves, want)
+	}
+}
+
+// TestWanted: as many faults and moves are drawn as are asked for, also where a fault is :alone, and what else the schedule
+// says stays; a schedule with steps of its own refuses both.
+func TestWanted(t *testing.T) {
+	all, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(20) {
+		for _, name := range []string{"harder", "long"} {
+			drawn, err := all.Schedule(name, Wanted{Seconds: 120, Seed: seed, Faults: 13, Moves: 9})
+			if err != nil || len(drawn.Steps) != 13 || len(drawn.Moves) != 9 || drawn.Seconds != 120 {
+				t.Fatalf("%s of seed %d: %+v, %v", name, seed, drawn, err)
+			}
+		}
+	}
+	drawn, _ := all.Schedule("harder", Wanted{Seconds: 120, Seed: 3})
+	if cluster, lives := all.Needs(drawn); cluster.WindowSeconds != 8 || cluster.HoldSeconds != 600 || lives[1] <= 4 || drawn.Moves != nil {
+		t.Errorf("harder needs %+v, lives %v, moves %v", cluster, lives, drawn.Moves)
+	}
+	for _, wanted := range []Wanted{{Faults: 1}, {Moves: 1}} {
+		if _, err := all.Schedule("short", wanted); err == nil || !strings.HasSuffix(err.Error(), "allowed with a number of faults or moves: :harder :long") {
+			t.Errorf("%+v: %v", wanted, err)
+		}
+	}
 }
 
 // TestNeeds: a schedule or a switch that says nothing takes the cluster as it is.
@@ -117,23 +155,23 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds, err := all.Schedule("holds", 1, 1)
+	holds, err := all.Schedule("holds", Wanted{Seconds: 1, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	arrays, err := all.Schedule("arrays", 1, 1)
+	arrays, err := all.Schedule("arrays", Wanted{Seconds: 1, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hunt, err := all.Schedule("hunt", 1, 1)
+	hunt, err := all.Schedule("hunt", Wanted{Seconds: 1, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p4, err := all.Schedule("p4", 1, 1)
+	p4, err := all.Schedule("p4", Wanted{Seconds: 1, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	health, err := all.Schedule("health", 1, 1)
+	health, err := all.Schedule("health", Wanted{Seconds: 1, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +239,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :health :holds :hunt :long :maat :p4 :short") {
+	if _, err := all.Schedule("endless", Wanted{Seconds: 1, Seed: 1}); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :harder :health :holds :hunt :long :maat :p4 :short") {
 		t.Error(err)
 	}
 	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {

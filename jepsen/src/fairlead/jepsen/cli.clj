@@ -39,8 +39,9 @@
 
 (defn- problem
   "The sentence about an option that the scenarios cannot satisfy."
-  [{:keys [scenarios nemesis switch minutes]}]
-  (let [schedules (set (keys (:schedules scenarios)))
+  [{:keys [scenarios nemesis switch minutes faults moves]}]
+  (let [drawn     (into #{} (for [[schedule {:keys [every]}] (:schedules scenarios) :when every] schedule))
+        schedules (set (keys (:schedules scenarios)))
         known     (into schedules (keys (:faults scenarios)))
         other     (remove known nemesis)]
     (cond
@@ -54,8 +55,8 @@
       (str "--nemesis names faults beside " (name (first (filter #(get-in scenarios [:faults % :alone]) nemesis)))
            "; allowed: that one alone")
 
-      (and minutes (not= #{:long} nemesis))
-      (str "--minutes " minutes "; allowed: with --nemesis long, whose length it is")
+      (and (or minutes faults moves) (not (some drawn nemesis)))
+      (str "--minutes, --faults or --moves; allowed: with a schedule that is drawn: " (str/join ", " (map name (sort drawn))))
 
       (and switch (seq nemesis))
       (str "--switch " (name switch) " with --nemesis; allowed: one of them, a switch has steps of its own")
@@ -116,7 +117,8 @@
           {:keys [steps moves seconds]}
           (cond
             switch described
-            (get-in scenarios [:schedules (first nemesis)]) (scenario/schedule scenarios (first nemesis) limit seed))]
+            (get-in scenarios [:schedules (first nemesis)])
+            (scenario/schedule scenarios (first nemesis) limit seed (select-keys opts [:faults :moves])))]
       (assoc opts :scenarios (scenario/needed scenarios described), :lives (:lives described scenario/usual-lives)
              :steps steps, :moves moves, :time-limit (or seconds limit)))))
 
@@ -177,7 +179,13 @@
    [nil "--nemesis FAULTS" "Faults of scenarios.edn, comma-separated, or one of its schedules (short, long), or none"
     :default  #{}
     :parse-fn parse-nemesis]
-   [nil "--minutes NUMBER" "For so long the schedule long is drawn, instead of --time-limit"
+   [nil "--minutes NUMBER" "For so long a schedule is drawn, instead of --time-limit"
+    :parse-fn parse-long
+    :validate [#(and % (pos? %)) "must be a positive number"]]
+   [nil "--faults NUMBER" "So many faults are drawn, instead of one each :every seconds of the schedule"
+    :parse-fn parse-long
+    :validate [#(and % (pos? %)) "must be a positive number"]]
+   [nil "--moves NUMBER" "So often weights change, evenly, instead of so seldom that no bucket moves four times in a life"
     :parse-fn parse-long
     :validate [#(and % (pos? %)) "must be a positive number"]]
    [nil "--switch NAME" "The cluster was brought up with this switch: do its steps instead"

@@ -55,7 +55,7 @@
 
 (defn- drawn-step
   "The step of four draws, due at `at` if those before it have healed by `healed`: `[step ends]`."
-  [faults {:keys [weights overlap every] [least most] :for} at healed [which role lasting overlapping]]
+  [faults {:keys [weights overlap] [least most] :for} every at healed [which role lasting overlapping]]
   (let [fault                   (weighted weights which)
         {:keys [on heal alone]} (faults fault)
         role                    (pick role (sort on))
@@ -71,15 +71,18 @@
 
 (defn- drawn-steps
   "Steps for so many seconds: each begins when those before it have healed, or, with probability `:overlap`, half of
-  `:every` sooner, while they may be active; one that is `:alone` never. Rules and draws are those of the harness in Go."
-  [faults {:keys [every] :as how} seconds seed]
-  (loop [steps [], at (/ every 2.0), healed 0.0, drawn (partition 4 (draws seed))]
-    (if (<= (- seconds settle-seconds) at)
-      steps
-      (let [[step ends] (drawn-step faults how at healed (first drawn))
-            healed      (max healed ends)
-            at          (if (:alone (faults (:fault step))) (max at (- healed (/ every 2))) at)]
-        (recur (conj steps step) (+ at every) healed (rest drawn))))))
+  `:every` sooner, while they may be active; one that is `:alone` never. With a number of faults they share the time
+  evenly, and none is left out. Rules and draws are those of the harness in Go."
+  [faults how seconds seed wanted]
+  (let [last-start (- seconds settle-seconds)
+        every      (if wanted (/ (double last-start) wanted) (:every how))]
+    (loop [steps [], at (/ every 2.0), healed 0.0, drawn (partition 4 (draws seed))]
+      (if (if wanted (<= wanted (count steps)) (<= last-start at))
+        steps
+        (let [[step ends] (drawn-step faults how every at healed (first drawn))
+              healed      (max healed ends)
+              at          (if (:alone (faults (:fault step))) (max at (- healed (/ every 2))) at)]
+          (recur (conj steps step) (+ at every) healed (rest drawn)))))))
 
 (defn needed
   "The scenarios with the cluster as a schedule or a switch needs it: with its window, its hold, its steering, its
@@ -93,12 +96,15 @@
 
 (defn schedule
   "`{:seconds :steps :moves}` of the schedule of that name: the steps that it lists or, if it says how to draw them, those
-  drawn from the seed for so many seconds."
-  [{:keys [faults schedules]} name seconds seed]
-  (let [{:keys [every] :as described} (get schedules name)]
-    (if every
-      {:seconds seconds, :steps (drawn-steps faults described seconds seed)}
-      (select-keys described [:seconds :steps :moves]))))
+  drawn from the seed for so many seconds: as many as `:faults` says, and as many moves as `:moves` says."
+  ([scenarios name seconds seed]
+   (schedule scenarios name seconds seed {}))
+  ([{:keys [schedules] :as scenarios} name seconds seed {:keys [faults moves]}]
+   (let [{:keys [every] :as described} (get schedules name)]
+     (if every
+       (cond-> {:seconds seconds, :steps (drawn-steps (:faults scenarios) described seconds seed faults)}
+         moves (assoc :moves (mapv #(tenths (/ (* (double seconds) %) moves)) (range moves))))
+       (select-keys described [:seconds :steps :moves])))))
 
 (def programs
   "By role, the program that has it."

@@ -85,4 +85,10 @@
             {:at 63.0 :fault :kill :on :mux :for 8.0}
             {:at 77.0 :fault :corrupt :on :zookeeper :for 6.9}
             {:at 91.0 :fault :kill :on :mux :for 7.0}]
-           (:steps (scenario/schedule scenarios :long 120 1))))))
+           (:steps (scenario/schedule scenarios :long 120 1))))
+    (is (= {:seconds 40
+            :moves   [0.0 13.3 26.6]
+            :steps   [{:at 4.1 :fault :kill :on :mux :for 9.8}
+                      {:at 14.9 :fault :kill :on :leader :for 9.2}
+                      {:at 25.2 :fault :kill :on :leader :for 6.4}]}
+           (scenario/schedule scenarios :long 40 1 {:faults 3 :moves 3})))))
