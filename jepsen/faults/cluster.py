@@ -69,6 +69,10 @@ class Cluster(ABC):
         """RUNNING, PAUSED or DEAD."""
 
     @abstractmethod
+    def show(self, node: Node) -> str | None:
+        """The command that prints the counters of a server, as JSON, on its node; None if there is none."""
+
+    @abstractmethod
     def check_start(self, node: Node, program: str) -> None:
         """LabError if there is no way to start it."""
 
@@ -278,6 +282,8 @@ class Cluster(ABC):
             if program in node.programs:
                 host, port = self.port(node, program)
                 described[key] = f"http://{host}:{port}"
+        if show := self.show(node):
+            described["show"] = show
         return described
 
     def listing(self) -> dict[str, Any]:

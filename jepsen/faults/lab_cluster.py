@@ -165,6 +165,11 @@ class LabCluster(Cluster):
             return DEAD
         return PAUSED if letter in "Tt" else RUNNING
 
+    def show(self, node: Node) -> str | None:
+        if node.kind != "server":
+            return None
+        return " ".join((str(build.SERVER), "show", *server.XdpServer.form, "-o", "json"))
+
     def check_start(self, node: Node, program: str) -> None:
         """The instance knows how each was started."""
 

@@ -137,6 +137,12 @@ class SshCluster(Cluster):
         letter = self.shell(node, f"{STATE.format(self._pid(node, program))} || true").strip()
         return DEAD if letter in ("", "Z", "X") else PAUSED if letter in "Tt" else RUNNING
 
+    def show(self, node: Node) -> str | None:
+        interface = self.hosts[node.name].get("interface") if node.name in self.hosts else None
+        if node.kind != "server" or interface is None:
+            return None
+        return f"fairlead-server show --interface {interface} -o json"
+
     def check_start(self, node: Node, program: str) -> None:
         if not {"unit", "start"} & self._program(node, program).keys():
             raise LabError(

@@ -47,8 +47,8 @@ func parse(name string, words []string) (*options, error) {
 	flags.StringVar(&o.workloads, "workload", "", "comma-separated: config, generations, connections, balance (all)")
 	flags.Float64Var(&o.minutes, "minutes", 0, "the length of a schedule that is drawn")
 	flags.IntVar(&o.faults, "faults", 0, "how many are drawn (one each :every seconds of the schedule)")
-	flags.IntVar(&o.moves, "moves", 0, "how often the weights change, evenly, even if a bucket then moves more than three times in a life\n"+
-		"(so seldom that none does)")
+	flags.IntVar(&o.moves, "moves", 0, "how often the weights change, evenly, even if a bucket then moves more than three times in a life;\n"+
+		"a connection that breaks by a limit of the protocol is excused then (so seldom that none does)")
 	flags.Uint64Var(&o.seed, "seed", 0, "the seed of all random draws (the time)")
 	flags.StringVar(&o.out, "out", "", "the report's directory (build/jepsen/<date>-<seed>)")
 	_ = flags.Parse(words)
@@ -123,6 +123,8 @@ type conductor struct {
 	config      *workload.Config
 	generations *workload.Generations
 	connections *workload.Connections
+	witnesses   *workload.Witnesses
+	limits      map[int64]string // that connections met, by their numbers, where moves are so many that they may
 	mover       *workload.Mover
 	balance     *workload.Balance
 	nemesis     *nemesis.Nemesis
@@ -219,6 +221,8 @@ func (c *conductor) make() error {
 	c.generations = &workload.Generations{Numbers: numbers.Generations, Recorder: c.recorder, Listing: c.listing, Say: c.say}
 	c.connections = &workload.Connections{Cluster: c.Cluster, Listing: c.listing, Numbers: numbers.Connections,
 		Lives: c.lives, Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
+	c.witnesses = &workload.Witnesses{Connections: c.connections, Say: c.say}
+	c.connections.TimedOut = c.witnesses.Ask
 	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Life: c.lives[1], Moves: c.schedule.Moves, Seed: c.seed, Say: c.say}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
 	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
@@ -261,6 +265,9 @@ func (c *conductor) run() (int, error) {
 	}
 	c.generations.Start()
 	if c.has("connections") {
+		if err := c.witnesses.Start(); err != nil {
+			return 1, err
+		}
 		if err := c.connections.Start(); err != nil {
 			return 1, err
 		}
@@ -289,6 +296,17 @@ func (c *conductor) run() (int, error) {
 			if failure = errors.Join(failure, err); err == nil {
 				c.say("%s", told)
 			}
+		}
+	}
+	if err := os.MkdirAll(c.out, 0o755); err != nil {
+		return 1, err
+	}
+	if c.has("connections") {
+		c.witnesses.Stop()
+		limits, err := c.causes()
+		failure = errors.Join(failure, err)
+		if c.options.moves > 0 {
+			c.limits = limits
 		}
 	}
 	if c.has("balance") {
@@ -432,9 +450,6 @@ func (c *conductor) last() (map[string]int64, error) {
 func (c *conductor) judge(failure error) (int, error) {
 	numbers := c.scenario.Workloads
 	settings := check.Settings{Tolerance: numbers.Balance.Tolerance}
-	if err := os.MkdirAll(c.out, 0o755); err != nil {
-		return 1, err
-	}
 	page := report.Run{Title: "jepsen/run, schedule " + c.options.schedule, Command: c.again(c.schedule.Every > 0), Seed: c.seed, Date: time.Now().UTC().Format(time.RFC3339),
 		Schedule: nemesis.Describe(c.schedule), Traffic: c.connections.Seconds(), Lags: c.generations.Lags(), Green: failure == nil,
 		Wanted: "All verdicts must be true."}
@@ -450,6 +465,9 @@ func (c *conductor) judge(failure error) (int, error) {
 	verdicts := map[edn.Keyword]any{}
 	for _, name := range c.names {
 		ops := c.recorder.History(name)
+		if name == "connections" {
+			ops = met(ops, c.limits)
+		}
 		if err := c.save(name+".edn", func(file *os.File) error { return history.Write(file, ops) }); err != nil {
 			return 1, err
 		}

@@ -5,6 +5,7 @@
 //	harness run      brings a cluster up, runs in it, takes it down
 //	harness conduct  runs against a cluster that is up, on the node `runner`
 //	harness client   is the traffic of one client's node
+//	harness witness  tells what the server of one node does
 //	harness check    judges a history
 package main
 
@@ -16,13 +17,14 @@ import (
 
 	"fairlead.dev/jepsen/check"
 	"fairlead.dev/jepsen/history"
+	"fairlead.dev/jepsen/trace"
 	"fairlead.dev/jepsen/traffic"
 )
 
 func main() {
-	commands := map[string]func([]string) (int, error){"run": run, "conduct": conduct, "client": client, "check": judge}
+	commands := map[string]func([]string) (int, error){"run": run, "conduct": conduct, "client": client, "check": judge, "witness": witness}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: harness run | conduct | client | check; each has --help")
+		fmt.Fprintln(os.Stderr, "usage: harness run | conduct | client | witness | check; each has --help")
 		os.Exit(2)
 	}
 	code, err := commands[os.Args[1]](os.Args[2:])
@@ -49,6 +51,16 @@ func client(words []string) (int, error) {
 	flags.Uint64Var(&options.Seed, "seed", 1, "of the lives' lengths")
 	_ = flags.Parse(words)
 	return 0, traffic.Run(options, os.Stdin, os.Stdout)
+}
+
+func witness(words []string) (int, error) {
+	var options trace.Options
+	flags := flag.NewFlagSet("witness", flag.ExitOnError)
+	flags.StringVar(&options.VIP, "vip", "", "of the service")
+	flags.IntVar(&options.Port, "port", 0, "of the service")
+	flags.StringVar(&options.Show, "show", "", "the command that prints the server side's counters (none)")
+	_ = flags.Parse(words)
+	return 0, trace.Witness(options, os.Stdin, os.Stdout)
 }
 
 // judge prints the verdicts of a history and returns 1 unless all are true.

@@ -97,6 +97,10 @@ def test_what_the_list_tells(commands: Commands, cluster: LabCluster) -> None:
     roles = {node["node"]: node["roles"] for node in told["nodes"]}
     assert roles["controller3"][0] == "zookeeper" and roles["mux2"] == ["mux"] and roles["runner"] == ["runner"]
     assert roles["server1"] == ["server", "agent"]
+    shows = {node["node"]: node["show"] for node in told["nodes"] if "show" in node}
+    assert shows.keys() == {"server1", "server2"}
+    shown = json.loads(commands("nodes", "exec", "server1", "--", *shows["server1"].split()))
+    assert shown["counters"]["deliver_local_socket"] >= 0
     http = next(node["http"] for node in told["nodes"] if node["node"] == "mux1")
     assert json.loads(commands("nodes", "exec", "runner", "--", "curl", "-sf", f"{http}/rings"))["mux"] == "mux1"
 

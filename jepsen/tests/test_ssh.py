@@ -30,7 +30,7 @@ CLUSTER = """\
                                    "zookeeper"  {{:pid-file "{folder}/zookeeper.pid" :start "{zookeeper}"}}}}}}
           "mux1" {{:address "{mux1}" :interface "eth0" :programs {{"mux" {{:pid-file "{folder}/mux1.pid"}}}}}}
           "mux2" {{:address "{mux2}" :programs {{}}}}
-          "server1" {{:address "{server1}" :attach "{attach}"
+          "server1" {{:address "{server1}" :interface "eth0" :attach "{attach}"
                      :programs {{"nginx" {{:pid-file "{nginx}/nginx.pid" :start "{start}"}}
                                 "agent" {{:pid-file "{folder}/agent.pid" :start "{agent}"}}}}}}}}}}}}
 """
@@ -115,6 +115,7 @@ def test_hosts_are_checked_and_commands_passed_on(ssh: Commands, lab: LabCluster
     assert lab.node("mux1").address in ssh("nodes", "exec", "mux1", "--", "ip", "-br", "address", "show", "eth0")
     known = ssh.nodes()
     assert {"controller", "zookeeper"} <= set(known["controller"]["roles"])
+    assert known["server1"]["show"] == "fairlead-server show --interface eth0 -o json"
     assert known["mux1"]["http"] == f"http://{lab.node('mux1').address}:9108"
 
 

@@ -35,6 +35,8 @@ type Connection struct {
 	From       int64       `edn:"from"`
 	To         int64       `edn:"to"`
 	LastAnswer int64       `edn:"last-answer"` // 0: there was none
+	Local      string      `edn:"local,omitempty"`
+	Limit      edn.Keyword `edn:"limit,omitempty"` // of the protocol, which it met in a run that makes connections meet limits
 }
 
 // Fault is one fault's stretch of time, from before its start to after its heal.
@@ -84,6 +86,14 @@ func (f *Fault) excuses(c Connection) bool {
 	return len(c.Servers) == 0 || slices.Contains(c.Servers, f.Node)
 }
 
+// Excuse returns the first fault that excuses the connection, or nil.
+func Excuse(faults []*Fault, c Connection) *Fault {
+	if at := slices.IndexFunc(faults, func(f *Fault) bool { return f.excuses(c) }); at >= 0 {
+		return faults[at]
+	}
+	return nil
+}
+
 // connections are those that ended, and the first operation that completed without telling how, if there is one.
 func connections(ops []history.Op) (all []Connection, unended *history.Op, err error) {
 	for _, op := range ops {
@@ -130,7 +140,7 @@ func answered(all []Connection) (count int) {
 //
 // Assumes: clients close connections in order only (:closed), keep them shorter than the service's window or hold, and
 // count a connection without an answer for :answer-seconds of the workload as broken. Steps: each connection that ended by
-// :reset, :timeout or :refused needs a fault with :may-break :connections-of-node that was active while it was open,
+// :reset, :timeout or :refused needs a :limit, or a fault with :may-break :connections-of-node that was active while it was open,
 // after whose heal it got no answer, on the server that answered it, or on any server if none had answered yet. What can
 // mislead: a connection that dies of another cause during its server's fault is excused, too.
 func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
@@ -149,12 +159,16 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 		if each.End == "closed" || each.End == "alive" {
 			continue
 		}
-		found := slices.IndexFunc(faults, func(f *Fault) bool { return f.excuses(each) })
-		if found < 0 {
+		fault := Excuse(faults, each)
+		if fault == nil && each.Limit == "" {
 			against.add(unexcused, "%s, which no fault excuses", each)
 			continue
 		}
-		fault := faults[found]
+		if fault == nil {
+			by[string(each.Limit)]++
+			excused = append(excused, fmt.Sprintf("excused: %s, by the limit %s", each, string(each.Limit)))
+			continue
+		}
 		name := fmt.Sprintf("%s of %s", string(fault.Fault), fault.Node)
 		by[name]++
 		excused = append(excused, fmt.Sprintf("excused: %s, by %s from %.3f s", each, name, float64(fault.From)/1e9))
@@ -171,7 +185,7 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 			idle++
 		}
 	}
-	good := fmt.Sprintf("%d connections, %d of them idle, none broken but %d that faults excuse", len(all), idle, len(excused))
+	good := fmt.Sprintf("%d connections, %d of them idle, none broken but %d that faults or limits excuse", len(all), idle, len(excused))
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		good += fmt.Sprintf("; %s: %d", name, by[name])
 	}

@@ -30,6 +30,7 @@ type Node struct {
 	Programs map[string]string `json:"programs"`
 	REST     string            `json:"rest"` // of a controller
 	HTTP     string            `json:"http"` // of a mux
+	Show     string            `json:"show"` // of a server, the command that prints its counters
 }
 
 // Listing is all of `nodes list -o json`.

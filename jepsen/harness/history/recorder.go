@@ -26,6 +26,9 @@ func NewRecorder(workloads []string) *Recorder {
 // Now is the time of an operation, in nanoseconds since the run began.
 func (r *Recorder) Now() int64 { return int64(time.Since(r.origin)) }
 
+// Since is a time as that of an operation.
+func (r *Recorder) Since(at time.Time) int64 { return at.UnixNano() - r.origin.UnixNano() }
+
 // Add records an operation as of now: invocations before they are sent, completions after they have arrived.
 func (r *Recorder) Add(workload string, op Op) {
 	r.lock.Lock()

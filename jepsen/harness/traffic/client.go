@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -41,6 +42,7 @@ type Options struct {
 // Line is a line of standard output: exactly one of its parts is set.
 type Line struct {
 	Clock  *int64  `json:"clock,omitempty"` // the first line: the clock of all other times, in nanoseconds
+	Unix   int64   `json:"unix,omitempty"`  // what the machine's clock says then
 	Opened *Opened `json:"opened,omitempty"`
 	Ended  *Ended  `json:"ended,omitempty"`
 	Second *Second `json:"second,omitempty"`
@@ -111,7 +113,7 @@ type client struct {
 func Run(options Options, in io.Reader, out io.Writer) error {
 	c := &client{options: options, origin: time.Now(), stop: make(chan struct{}), out: json.NewEncoder(out), dials: make(chan struct{}, dialsAtOnce)}
 	zero := int64(0)
-	c.say(Line{Clock: &zero})
+	c.say(Line{Clock: &zero, Unix: c.origin.UnixNano()})
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
 		close(c.stop)
@@ -240,8 +242,12 @@ func (c *client) connection(life float64, kind Kind) bool {
 	answer := time.Duration(c.options.AnswerSeconds * float64(time.Second))
 	dialer := net.Dialer{Timeout: answer}
 	dialer.SetMultipathTCP(kind == MPTCP)
+	var local func() string
+	local, dialer.Control = localAddress()
 	conn, err := dialer.Dial("tcp4", c.options.Address)
-	if err == nil {
+	each.Local = local()
+	open := err == nil
+	if open {
 		each.Local = conn.LocalAddr().String()
 		err = c.talk(conn, &each, life, answer, func() { <-c.dials })
 		_ = conn.Close()
@@ -249,7 +255,7 @@ func (c *client) connection(life float64, kind Kind) bool {
 		<-c.dials
 	}
 	each.To = c.now()
-	each.End = end(err, each.Local != "")
+	each.End = end(err, open)
 	if err != nil {
 		each.Why = err.Error()
 	}
@@ -260,6 +266,35 @@ func (c *client) connection(life float64, kind Kind) bool {
 	}
 	c.say(Line{Ended: &each})
 	return err == nil
+}
+
+// localAddress returns a function for a dialer to call, and one that says afterwards, once, from which address and port it
+// tried, also if no connection came of it; "" if it had none.
+func localAddress() (func() string, func(network, address string, raw syscall.RawConn) error) {
+	kept := -1
+	drop := func() {
+		if kept >= 0 {
+			_ = syscall.Close(kept)
+		}
+		kept = -1
+	}
+	keep := func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(descriptor uintptr) {
+			drop()
+			if copied, err := syscall.Dup(int(descriptor)); err == nil {
+				kept = copied
+			}
+		})
+	}
+	return func() string {
+		defer drop()
+		if name, err := syscall.Getsockname(kept); err == nil {
+			if inet, is := name.(*syscall.SockaddrInet4); is && inet.Port != 0 {
+				return netip.AddrPortFrom(netip.AddrFrom4(inet.Addr), uint16(inet.Port)).String()
+			}
+		}
+		return ""
+	}, keep
 }
 
 // end is the word for how a connection ended; `open` says whether it was ever open.

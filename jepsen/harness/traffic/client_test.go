@@ -5,6 +5,7 @@ package traffic
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -161,7 +162,7 @@ func TestBroken(t *testing.T) {
 		lines, said := start(t, with)
 		each := awaitEnd(t, said)
 		lines()
-		if each.End != "timeout" || each.Requests != 0 {
+		if each.End != "timeout" || each.Requests != 0 || !strings.HasPrefix(each.Local, "127.0.0.1:") {
 			t.Errorf("%+v", each)
 		}
 	})
@@ -169,7 +170,7 @@ func TestBroken(t *testing.T) {
 		lines, said := start(t, options(bound(t)))
 		each := awaitEnd(t, said)
 		lines()
-		if each.End != "refused" || each.Requests != 0 {
+		if each.End != "refused" || each.Requests != 0 || !strings.HasPrefix(each.Local, "127.0.0.1:") {
 			t.Errorf("%+v", each)
 		}
 	})
@@ -182,6 +183,37 @@ func TestBroken(t *testing.T) {
 			t.Errorf("%+v", each)
 		}
 	})
+}
+
+// TestUnopened: a SYN that nobody answers has a port, too, once it has timed out.
+func TestUnopened(t *testing.T) {
+	listener, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(listener) }()
+	if err := errors.Join(syscall.Bind(listener, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(listener, 0)); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(listener)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := options(fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port))
+	with.AnswerSeconds = 0.3 // its backlog has room for one; the others' SYNs are dropped
+	lines, said := start(t, with)
+	unopened := false
+	for range with.Connections {
+		each := awaitEnd(t, said)
+		if each.End != "timeout" || !strings.HasPrefix(each.Local, "127.0.0.1:") {
+			t.Errorf("%+v", each)
+		}
+		unopened = unopened || strings.HasPrefix(each.Why, "dial ")
+	}
+	lines()
+	if !unopened {
+		t.Error("all connections opened")
+	}
 }
 
 // TestCount: so many connections with one request, then the end.

@@ -38,8 +38,9 @@ type Connections struct {
 	Lives    [2]float64 // the shortest and the longest, in seconds
 	Recorder *history.Recorder
 	Seed     uint64
-	Self     string // this program's path
-	Remote   string // its path on nodes of other machines
+	Self     string             // this program's path
+	Remote   string             // its path on nodes of other machines
+	TimedOut func(local string) // is told at once of each connection that ends so; nil for none
 
 	clients []*client
 	next    int64 // number of a connection among those of all clients
@@ -95,7 +96,7 @@ func (c *Connections) begin(node string, hear func(*client, traffic.Line), words
 				break
 			}
 			if line.Clock != nil {
-				each.offset = c.Recorder.Now() - *line.Clock
+				each.offset = dated(c.Recorder.Now(), c.Recorder.Since(time.Unix(0, line.Unix))) - *line.Clock
 			}
 			each.done = each.done || line.Done
 			hear(each, line)
@@ -111,6 +112,18 @@ func (c *Connections) begin(node string, hear func(*client, traffic.Line), words
 	}()
 	return each, nil
 }
+
+// dated returns the recorder's time of a client's first line: what the client's clock says, unless that is not the runner's
+// clock. Then it is when the line arrived, which may be late.
+func dated(arrived, said int64) int64 {
+	if late := arrived - said; late < 0 || late > int64(firstLineSeconds*time.Second) {
+		return arrived
+	}
+	return said
+}
+
+// firstLineSeconds is how long a client's first line takes at most, on a slow machine.
+const firstLineSeconds = 5
 
 // program returns this program's path on a client's node. The lab's nodes share the machine's files; to others it is copied.
 func (c *Connections) program(node string) (string, error) {
@@ -218,14 +231,14 @@ func (c *Connections) hear(from *client, line traffic.Line) {
 		if each.Kind == traffic.Idle && each.Requests > 1 {
 			c.woken++
 		}
+		if each.End == "timeout" && each.Local != "" && c.TimedOut != nil {
+			c.TimedOut(each.Local)
+		}
+		value.Local = each.Local
 		if each.Requests > 0 {
 			value.LastAnswer = each.LastAnswer + from.offset
 		}
-		why := each.Why
-		if why != "" {
-			why = each.Local + ": " + why
-		}
-		c.Recorder.AddAt("connections", history.Op{Process: number, Time: value.To, Type: history.OK, F: "connection", Value: history.Value(value), Error: why})
+		c.Recorder.AddAt("connections", history.Op{Process: number, Time: value.To, Type: history.OK, F: "connection", Value: history.Value(value), Error: each.Why})
 	case line.Second != nil:
 		second := *line.Second
 		second.At += from.offset

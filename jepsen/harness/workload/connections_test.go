@@ -50,6 +50,15 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// TestDated: a client's clock dates its lines unless it is not the runner's.
+func TestDated(t *testing.T) {
+	for _, row := range []struct{ arrived, said, want int64 }{{7e9, 6.9e9, 6.9e9}, {7e9, 7e9, 7e9}, {7e9, 7.1e9, 7e9}, {7e9, 1e9, 7e9}, {7e9, -1e18, 7e9}} {
+		if got := dated(row.arrived, row.said); got != row.want {
+			t.Errorf("%+v: %d", row, got)
+		}
+	}
+}
+
 // TestRolling: each server is drained in turn, and had the most just before; the others keep a weight.
 func TestRolling(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))

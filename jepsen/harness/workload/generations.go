@@ -39,6 +39,8 @@ type Generations struct {
 	epochs    map[string]check.Commit
 	records   map[string]bool // audit records that were read
 	lags      map[string][]Lag
+	rows      map[int][]change // of the connections' service, by bucket
+	applied   []application    // of the same, by muxes
 	asked     map[string]int64 // by mux, the number from which to ask next
 	stop      chan struct{}
 	wait      sync.WaitGroup
@@ -58,6 +60,7 @@ type committed struct {
 
 // Start starts a reader for each ZooKeeper server, so that at least one is not affected by a fault.
 func (g *Generations) Start() {
+	g.rows = map[int][]change{}
 	g.committed, g.epochs, g.records = map[string]*committed{}, map[string]check.Commit{}, map[string]bool{}
 	g.lags, g.asked = map[string][]Lag{}, map[string]int64{}
 	g.stop = make(chan struct{})
@@ -291,6 +294,9 @@ func (g *Generations) commit(service string, image *ring.Image) {
 	known := g.committed[service]
 	generation := int64(image.Generation)
 	if known.image == nil || known.image.Generation < image.Generation {
+		if service == g.Listing.Service {
+			g.change(known.image, image)
+		}
 		known.image = image
 	}
 	if _, seen := known.sums[generation]; !seen {
@@ -362,6 +368,7 @@ type rings struct {
 		Generation int64  `json:"generation"`
 		Sum        string `json:"sum"`
 		How        string `json:"how"`
+		At         int64  `json:"at"` // in Unix milliseconds
 	} `json:"applied"`
 }
 
@@ -408,6 +415,7 @@ func (g *Generations) watch(process int64, mux cluster.Node, since int64, boot s
 			g.lock.Lock()
 			g.asked[mux.Node] = since
 			g.lock.Unlock()
+			g.apply(mux.Node, said)
 			for _, each := range said.Applied {
 				g.Recorder.Add("generations", history.Op{Process: process, Type: history.OK, F: "applied", Value: history.Value(check.Applied{
 					Mux: mux.Node, Service: each.Service, Generation: each.Generation, Sum: each.Sum, How: each.How, Boot: said.Boot})})

@@ -17,7 +17,8 @@
      fault with `:may-break :connections-of-node` that was active while the connection
      was open, on the server that answered it, or on any server if none had answered
      yet; and it got no answer after the heal, since then it survived that fault. The
-     examples say which fault excused which connection.
+     examples say which fault excused which connection. One with a `:limit` needs no fault:
+     the run made connections meet limits of the protocol, and traced it to that one.
   3. sticky: no connection was answered by two servers.
 
   ## What can mislead
@@ -100,7 +101,7 @@
   [ops _]
   (let [all     (connections ops)
         stood   (faults ops)
-        broken  (for [each all :when (#{:reset :timeout :refused} (:end each))]
+        broken  (for [each all :when (and (#{:reset :timeout :refused} (:end each)) (nil? (:limit each)))]
                   [each (first (filter #(excuses? % each) stood))])
         against (for [[each fault] broken :when (nil? fault)]
                   [:unexcused (str (sentence each) ", which no fault excuses")])
@@ -111,6 +112,7 @@
         (when (empty? against) (unended ops))
         (judged against
                 (str (count all) " connections, " (count (filter #(= :idle (:kind %)) all)) " of them idle, none broken but " (count excused) " that faults excuse "
+                     "and those that met a limit " (frequencies (keep :limit all)) " "
                      (frequencies (for [[_ fault] broken :when fault] (str (name (:fault fault)) " of " (:node fault)))))
                 excused))))
 

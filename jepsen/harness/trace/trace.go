@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package trace finds out why a connection broke: from the moves of its bucket, what muxes and servers did then, and the
+// faults, it names the limit of protocol/README.md §10 that the connection met, if it met one.
+package trace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/jepsen/check"
+)
+
+// Row is a bucket's row of the ring from one generation on.
+type Row struct {
+	Generation      int64
+	Owner, Previous string           // names of nodes; Previous is "" if the row names none
+	Applied         map[string]int64 // by mux, when it first had this row or a later one
+}
+
+// Reset is a RST that a server sent to the connection's client.
+type Reset struct {
+	Server string
+	At     int64
+}
+
+// Sockets are those that a server had with the client's address and port at some time, as ss shows them.
+type Sockets struct {
+	Server  string
+	At      int64
+	Sockets []string
+}
+
+// Facts are all that is known of a connection that broke. Times are the history's, in nanoseconds.
+type Facts struct {
+	Connection   check.Connection
+	Why          string // the client's error
+	VIP          string // with the port
+	Bucket       int64
+	Rows         []Row // of the bucket, in order of generations; empty if its bucket is not known
+	Faults       []*check.Fault
+	Resets       []Reset
+	Sockets      []Sockets
+	Counters     []string // what changed at each node about that time
+	Window, Hold float64  // of the service, in seconds
+}
+
+// repeated is how long after a mux has applied a change a server may wait for its notice at most, if the first was lost:
+// muxes repeat it after one second.
+const repeated = 1_500_000_000
+
+// Unexplained is the class of a connection whose cause is none of the others.
+const Unexplained = "NOT EXPLAINED"
+
+// Class returns the name of the fault or of the limit by which the connection broke, or Unexplained, and why. limit says
+// whether it is a limit.
+func (f Facts) Class() (class string, limit bool, why string) {
+	if fault := f.Fault(); fault != nil {
+		return fmt.Sprintf("%s of %s", string(fault.Fault), fault.Node), false, "which may break its connections"
+	}
+	if class, why = f.limit(); class == "" {
+		return Unexplained, false, why
+	}
+	return class, true, why
+}
+
+// Fault returns the fault that broke the connection, or nil. A fault that may have does not count if RSTs were seen and all
+// came from other servers.
+func (f Facts) Fault() *check.Fault {
+	fault := check.Excuse(f.Faults, f.Connection)
+	if fault != nil && len(f.Resets) > 0 && !slices.ContainsFunc(f.Resets, func(each Reset) bool { return each.Server == fault.Node }) {
+		return nil
+	}
+	return fault
+}
+
+// limit returns the limit that the connection met; "" and what is known if there is none.
+func (f Facts) limit() (name, why string) {
+	if len(f.Rows) == 0 {
+		return "", "its bucket's rows are not known"
+	}
+	first, server := f.tenure()
+	if first < 0 {
+		return "", fmt.Sprintf("%s never had its bucket", server)
+	}
+	last := first
+	for at := first + 1; at < len(f.Rows); at++ {
+		if applied(f.Rows[at]) <= f.Connection.To {
+			last = at
+		}
+	}
+	// The owners since, each once, and when the first mux and the last had each.
+	var since []Row
+	for _, row := range f.Rows[first : last+1] {
+		if len(since) == 0 || since[len(since)-1].Owner != row.Owner {
+			since = append(since, row)
+		}
+	}
+	moves := len(since) - 1
+	owners := fmt.Sprintf("%d moves since %s", moves, names(since))
+	from, told := f.resetBy(since), ""
+	if f.Connection.End != "timeout" {
+		told = by(from)
+	}
+	switch {
+	case moves == 0:
+		return "", "no mux had a move of its bucket since " + server + " got it"
+	case moves >= 4 && (from == "" || slices.ContainsFunc(since[1:moves-2], owns(from))):
+		return "fourth-move", owners + told
+	case f.Connection.End == "reset" && returns(since):
+		return "return", owners + told
+	case f.Hold == 0 && seconds(f.Connection.To-applied(since[1])) >= f.Window:
+		return "window", fmt.Sprintf("%s, the first %.1f s before its end", owners, seconds(f.Connection.To-applied(since[1])))
+	case f.Connection.End == "reset" && moves >= 2 && (from == "" || slices.ContainsFunc(since[1:moves], owns(from))):
+		for _, move := range since[2:] {
+			least, most := applied(move), latest(move)
+			if least <= f.Connection.To && f.Connection.To <= most+repeated {
+				return "notice", fmt.Sprintf("%s; reset %.3f s after the first mux had generation %d, the last had it %.3f s after the first%s", owners,
+					seconds(f.Connection.To-least), move.Generation, seconds(most-least), told)
+			}
+		}
+	}
+	if f.Rows[last].Previous == "" {
+		owners += ", then released"
+	}
+	return "", owners + told
+}
+
+// tenure returns the row by which the connection's server had the bucket last, and the server: the one that answered or,
+// before any had, the owner at the beginning.
+func (f Facts) tenure() (int, string) {
+	server, at := "", -1
+	if len(f.Connection.Servers) > 0 {
+		server = f.Connection.Servers[0]
+	}
+	for number, row := range f.Rows {
+		if server == "" && (number == 0 || applied(row) <= f.Connection.From) || server != "" && row.Owner == server && applied(row) <= f.Connection.To {
+			at = number
+		}
+	}
+	if server == "" {
+		server = f.Rows[at].Owner
+	}
+	return at, server
+}
+
+// resetBy is the owner that sent the last RST, "" if none was seen.
+func (f Facts) resetBy(since []Row) string {
+	for _, each := range slices.Backward(f.Resets) {
+		if slices.ContainsFunc(since, owns(each.Server)) {
+			return each.Server
+		}
+	}
+	if len(f.Resets) > 0 {
+		return f.Resets[len(f.Resets)-1].Server
+	}
+	return ""
+}
+
+func owns(server string) func(Row) bool { return func(row Row) bool { return row.Owner == server } }
+
+func by(server string) string {
+	if server == "" {
+		return "; who sent the RST was not seen"
+	}
+	return "; reset by " + server
+}
+
+// returns says whether the bucket went back to the owner before the last one, without being the connection's.
+func returns(since []Row) bool {
+	for at := 3; at < len(since); at++ {
+		if since[at].Owner == since[at-2].Owner {
+			return true
+		}
+	}
+	return false
+}
+
+// applied is when the first mux had the row; never, if none has yet.
+func applied(row Row) int64 {
+	least := int64(1 << 62)
+	for _, at := range row.Applied {
+		least = min(least, at)
+	}
+	return least
+}
+
+func latest(row Row) (most int64) {
+	for _, at := range row.Applied {
+		most = max(most, at)
+	}
+	return most
+}
+
+func names(rows []Row) string {
+	var owners []string
+	for _, row := range rows {
+		owners = append(owners, row.Owner)
+	}
+	return strings.Join(owners, " → ")
+}
+
+func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
+
+// before is how long before its last answer what happened is told of.
+const before = 15_000_000_000
+
+// String is the class and all facts, one a line.
+func (f Facts) String() string {
+	class, _, why := f.Class()
+	lines := []string{fmt.Sprintf("%s: %s: %s", class, f.Connection, why), fmt.Sprintf("  error     %s", f.Why),
+		fmt.Sprintf("  tuple     %s → %s, bucket %d, last answer at %.3f s", f.Connection.Local, f.VIP, f.Bucket, seconds(f.Connection.LastAnswer))}
+	for _, row := range f.Rows {
+		if applied(row) > f.Connection.To {
+			break
+		}
+		var when []string
+		for _, mux := range slices.Sorted(maps.Keys(row.Applied)) {
+			when = append(when, fmt.Sprintf("%s %.3f s", mux, seconds(row.Applied[mux])))
+		}
+		previous := row.Previous
+		if previous == "" {
+			previous = "none"
+		}
+		lines = append(lines, fmt.Sprintf("  owner     generation %d: %s, previous %s; %s", row.Generation, row.Owner, previous, strings.Join(when, ", ")))
+	}
+	for _, each := range f.Faults {
+		if each.From <= f.Connection.To && f.Connection.LastAnswer-before <= each.To {
+			lines = append(lines, fmt.Sprintf("  fault     %s of %s, %.1f s to %.1f s", string(each.Fault), each.Node, seconds(each.From), seconds(min(each.To, f.Connection.To))))
+		}
+	}
+	for _, each := range f.Resets {
+		lines = append(lines, fmt.Sprintf("  RST       by %s at %.3f s", each.Server, seconds(each.At)))
+	}
+	for _, each := range f.Sockets {
+		lines = append(lines, fmt.Sprintf("  sockets   of %s at %.3f s: %s", each.Server, seconds(each.At), strings.Join(each.Sockets, "; ")))
+	}
+	for _, each := range f.Counters {
+		lines = append(lines, "  counters  "+each)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trace
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead.dev/jepsen/check"
+)
+
+// rows are a bucket's, one for each owner, each 10 s after the one before: the first mux has it at once, the second 0.2 s
+// later.
+func rows(owners string) (rows []Row) {
+	previous := ""
+	for number, owner := range strings.Fields(owners) {
+		at := int64(number) * 10e9
+		rows = append(rows, Row{int64(number + 1), owner, previous, map[string]int64{"mux1": at, "mux2": at + 2e8}})
+		previous = owner
+	}
+	return rows
+}
+
+// TestClass: a connection of a that began at 1 s, and how it ended; the class is the fault or the limit that it met, and a
+// cause that none of them is stays NOT EXPLAINED.
+func TestClass(t *testing.T) {
+	kill := &check.Fault{Fault: "kill", Node: "a", MayBreak: "connections-of-node", From: 40e9, To: 42e9}
+	released := rows("a b")
+	released[1].Previous = ""
+	for name, row := range map[string]struct {
+		rows   []Row
+		end    string
+		to     float64
+		resets string // the servers that sent a RST, in order
+		hold   float64
+		faults []*check.Fault
+		from   float64
+		class  string
+		says   string
+	}{
+		"four moves":                             {rows: rows("a b c d e"), to: 41, resets: "b", hold: 600, class: "fourth-move", says: "4 moves since a → b → c → d → e; reset by b"},
+		"four moves, by whom is not seen":        {rows: rows("a b c d e"), to: 41, hold: 600, class: "fourth-move", says: "not seen"},
+		"four moves, reset by the last":          {rows: rows("a b c d e"), to: 45, resets: "e", hold: 600, class: Unexplained},
+		"five moves, of a late mux":              {rows: rows("a b c d e f"), to: 51, resets: "b", hold: 600, class: "fourth-move"},
+		"four moves, timed out":                  {rows: rows("a b c d e"), end: "timeout", to: 60, hold: 600, class: "fourth-move"},
+		"one move, timed out":                    {rows: rows("a b"), end: "timeout", to: 30, hold: 600, class: Unexplained, says: "1 moves since a → b"},
+		"the fourth comes later":                 {rows: rows("a b c d e"), to: 35, resets: "b", hold: 600, class: Unexplained, says: "3 moves since a → b → c → d"},
+		"opened by a late mux":                   {rows: rows("x a b c d e"), from: 21, to: 51, resets: "b", hold: 600, class: "fourth-move"},
+		"its server got it again":                {rows: rows("a b c d a e"), to: 51, resets: "d", hold: 600, class: Unexplained, says: "1 moves since a → e"},
+		"at the second move, by b":               {rows: rows("a b c"), to: 20.1, resets: "b", hold: 600, class: "notice", says: "0.100 s after the first mux had generation 3"},
+		"at the second move, not repeated":       {rows: rows("a b c"), to: 21.6, resets: "b", hold: 600, class: "notice"},
+		"long after the second move":             {rows: rows("a b c"), to: 25, resets: "b", hold: 600, class: Unexplained},
+		"at the second move, by c":               {rows: rows("a b c"), to: 20.1, resets: "c", hold: 600, class: Unexplained},
+		"at the second move, timed out":          {rows: rows("a b c"), end: "timeout", to: 20.1, hold: 600, class: Unexplained},
+		"back to the owner in between":           {rows: rows("a b c b"), to: 35, resets: "c", hold: 600, class: "return"},
+		"at the first move":                      {rows: rows("a b"), to: 10.1, resets: "b", hold: 600, class: Unexplained},
+		"no move":                                {rows: rows("a"), to: 5, resets: "a", hold: 600, class: Unexplained, says: "no mux had a move"},
+		"a window after the move":                {rows: rows("a b"), to: 19, resets: "b", class: "window"},
+		"within the window":                      {rows: rows("a b"), to: 15, resets: "b", class: Unexplained},
+		"released":                               {rows: released, to: 15, resets: "b", hold: 600, class: Unexplained, says: "then released"},
+		"its server was killed":                  {rows: rows("a b c d e"), to: 41, hold: 600, faults: []*check.Fault{kill}, class: "kill of a"},
+		"its server was killed, and ended it":    {rows: rows("a b"), to: 41, resets: "a b", hold: 600, faults: []*check.Fault{kill}, class: "kill of a"},
+		"its server was killed, another ends it": {rows: rows("a b"), to: 41, resets: "b", hold: 600, faults: []*check.Fault{kill}, class: Unexplained},
+		"of another server":                      {rows: rows("b c"), to: 5, hold: 600, class: Unexplained, says: "a never had its bucket"},
+		"its bucket is not known":                {to: 5, hold: 600, class: Unexplained, says: "not known"},
+	} {
+		facts := Facts{Rows: row.rows, Faults: row.faults, Window: 8, Hold: row.hold, Connection: check.Connection{ID: 7, Servers: []string{"a"}, End: "reset",
+			From: int64(max(row.from, 1) * 1e9), To: int64(row.to * 1e9), LastAnswer: int64(row.to*1e9) - 1e9}}
+		if row.end != "" {
+			facts.Connection.End = "timeout"
+		}
+		for _, server := range strings.Fields(row.resets) {
+			facts.Resets = append(facts.Resets, Reset{server, facts.Connection.To - 1e6})
+		}
+		class, limit, why := facts.Class()
+		if class != row.class || !strings.Contains(why, row.says) || limit != (class != Unexplained && row.faults == nil) {
+			t.Errorf("%s: %s (%v), %s; want %s, %s", name, class, limit, why, row.class, row.says)
+		}
+		if said := facts.String(); !strings.HasPrefix(said, class+": connection 7") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
+// TestUnanswered: a connection that no server answered is that of the bucket's owner at its beginning.
+func TestUnanswered(t *testing.T) {
+	facts := Facts{Rows: rows("a b c d e f"), Window: 8, Hold: 600, Connection: check.Connection{End: "timeout", From: 11e9, To: 59e9}}
+	if class, _, why := facts.Class(); class != "fourth-move" || !strings.Contains(why, "b → c → d → e → f") {
+		t.Errorf("%s: %s", class, why)
+	}
+}
+
+// TestString: the facts up to the connection's end are told, one a line; those of later rows and faults are not.
+func TestString(t *testing.T) {
+	facts := Facts{Connection: check.Connection{ID: 7, Client: "client1", Kind: "tcp", Servers: []string{"a"}, End: "reset", From: 1e9, To: 21e9, LastAnswer: 20e9, Local: "10.2.0.11:4444"},
+		Why: "connection reset by peer", VIP: "10.99.0.1:80", Bucket: 5, Rows: rows("a b c d"), Window: 8, Hold: 600,
+		Faults:   []*check.Fault{{Fault: "loss", Node: "mux1", From: 18e9, To: 30e9}, {Fault: "kill", Node: "mux2", From: 22e9, To: 30e9}},
+		Resets:   []Reset{{"c", 21e9}},
+		Sockets:  []Sockets{{"b", 21e9, []string{"TIME-WAIT 0 0"}}},
+		Counters: []string{"b, 19.0 s to 22.0 s: drop_stale +3"}}
+	want := `NOT EXPLAINED: connection 7 of client1 (tcp, 1.000 s to 21.000 s, answered 0 times by [a]) ended by reset: 2 moves since a → b → c; reset by c
+  error     connection reset by peer
+  tuple     10.2.0.11:4444 → 10.99.0.1:80, bucket 5, last answer at 20.000 s
+  owner     generation 1: a, previous none; mux1 0.000 s, mux2 0.200 s
+  owner     generation 2: b, previous a; mux1 10.000 s, mux2 10.200 s
+  owner     generation 3: c, previous b; mux1 20.000 s, mux2 20.200 s
+  fault     loss of mux1, 18.0 s to 21.0 s
+  RST       by c at 21.000 s
+  sockets   of b at 21.000 s: TIME-WAIT 0 0
+  counters  b, 19.0 s to 22.0 s: drop_stale +3`
+	if got := facts.String(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
