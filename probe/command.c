@@ -122,7 +122,7 @@ static void end(struct attempt *attempt)
 		waitpid(command->pid, NULL, 0);
 	}
 	if (command->fd >= 0)
-		close(command->fd);
+		prober_close_fd(attempt->prober, command->fd);
 	attempt->prober->commands--;
 	prober_bury(attempt->prober, &attempt->waiter);
 }

@@ -121,7 +121,7 @@ static struct attempt *begin(struct prober *prober, struct probe *probe)
 	    !epoll_ctl(prober->options.epoll, EPOLL_CTL_ADD, http->fd, &event))
 		return &http->attempt;
 	if (http->fd >= 0)
-		close(http->fd);
+		prober_close_fd(prober, http->fd);
 	free(http);
 	return NULL;
 }
@@ -130,7 +130,7 @@ static void end(struct attempt *attempt)
 {
 	struct http *http = (struct http *)attempt;
 
-	close(http->fd); /* and with it leaves the epoll set */
+	prober_close_fd(attempt->prober, http->fd);
 	prober_bury(attempt->prober, &attempt->waiter);
 }
 

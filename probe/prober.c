@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -90,6 +91,12 @@ void prober_void(struct attempt *attempt, uint64_t *counter)
 	finish(prober, probe);
 	++*counter;
 	again(prober, probe);
+}
+
+void prober_close_fd(const struct prober *prober, int fd)
+{
+	epoll_ctl(prober->options.epoll, EPOLL_CTL_DEL, fd, NULL);
+	close(fd);
 }
 
 void prober_bury(struct prober *prober, struct waiter *waiter)

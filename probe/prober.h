@@ -109,6 +109,12 @@ void prober_run(struct prober *prober, uint64_t now_ms);
 /* Sets the clock, before sockets are served; slept_ms: for how long it was meant to sleep. */
 void prober_wake(struct prober *prober, uint64_t now_ms, int slept_ms);
 
+/*
+ * Takes an attempt's descriptor out of the epoll set and closes it. Closing alone may leave it there: for a moment a
+ * program that is being started has it too, until it is executed, and its events would be of an attempt that is freed.
+ */
+void prober_close_fd(const struct prober *prober, int fd);
+
 /* Has what the waiter belongs to freed by prober_reap(), which is called when all events that were fetched are served. */
 void prober_bury(struct prober *prober, struct waiter *waiter);
 void prober_reap(struct prober *prober);

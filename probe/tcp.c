@@ -40,7 +40,7 @@ static struct attempt *begin(struct prober *prober, struct probe *probe)
 	    !epoll_ctl(prober->options.epoll, EPOLL_CTL_ADD, tcp->fd, &event))
 		return &tcp->attempt;
 	if (tcp->fd >= 0)
-		close(tcp->fd);
+		prober_close_fd(prober, tcp->fd);
 	free(tcp);
 	return NULL;
 }
@@ -49,7 +49,7 @@ static void end(struct attempt *attempt)
 {
 	struct tcp *tcp = (struct tcp *)attempt;
 
-	close(tcp->fd); /* and with it leaves the epoll set */
+	prober_close_fd(attempt->prober, tcp->fd);
 	prober_bury(attempt->prober, &attempt->waiter);
 }
 

@@ -51,7 +51,7 @@ static struct attempt *begin(struct prober *prober, struct probe *probe)
 	    !epoll_ctl(prober->options.epoll, EPOLL_CTL_ADD, udp->fd, &event))
 		return &udp->attempt;
 	if (udp->fd >= 0)
-		close(udp->fd);
+		prober_close_fd(prober, udp->fd);
 	free(udp);
 	return NULL;
 }
@@ -60,7 +60,7 @@ static void end(struct attempt *attempt)
 {
 	struct udp *udp = (struct udp *)attempt;
 
-	close(udp->fd);
+	prober_close_fd(attempt->prober, udp->fd);
 	prober_bury(attempt->prober, &attempt->waiter);
 }
 
