@@ -189,7 +189,7 @@ class Lab:
 
     def add_mux(self, mux: Mux) -> None:
         """To the cluster, as an operator does before it starts."""
-        if self.variant.adds_muxes:
+        if not self.variant.previous:
             mux.take_logins(self.api("PUT", f"/v1/muxes/{mux.name}", {}))
 
     def detach(self) -> None:

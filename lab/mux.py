@@ -51,6 +51,7 @@ class Mux(Node):
                 str(variant.mux_of(number)),
                 *("--id", self.name),
                 *("--zookeeper", connect_string(max(1, zookeepers), variant)),
+                *variant.clear_text("zookeeper"),
                 *login,
                 *key,
                 *("--port", f"{port}:eth0"),

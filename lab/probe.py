@@ -7,6 +7,7 @@ from lab import build
 from lab.cluster_key import key_file
 from lab.mux import Mux
 from lab.rest import Rest, samples
+from lab.variant import USUAL
 from lab.zookeeper import connect_string
 
 HTTP_PORT = 9109
@@ -21,6 +22,7 @@ class Probe:
             mux.name,
             "--zookeeper",
             connect_string(zookeepers),
+            *USUAL.clear_text("zookeeper"),
             "--http",
             f"0.0.0.0:{HTTP_PORT}",
             "--http-open",

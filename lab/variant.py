@@ -23,7 +23,7 @@ class Variant:
     tagged: bool = True  # muxes and servers have the cluster's key
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
     authorized: bool = False  # controllers require tokens (lab/tokens.py)
-    adds_muxes: bool = True  # to the cluster; version 0.1.0 has no list of muxes
+    previous: bool = False  # the programs are of 0.1.0: no list of muxes, no flags for clear text
     login: bool = False  # controllers and muxes log in to ZooKeeper, also to a single one
     hold: int = 0  # seconds: holdSeconds of web
     steering: str = "ring"  # of web; othello and hunt need agents
@@ -35,6 +35,10 @@ class Variant:
     def rack_address(self, address: str) -> str:
         """Of the machine that has this IPv4 address on the usual rack."""
         return address if self.ipv4 else rack_address6(address)
+
+    def clear_text(self, what: str) -> list[str]:
+        """Lets a program speak to `what` without TLS: nobody else is in the lab's networks."""
+        return [] if self.previous else [f"--{what}-clear-text", "on"]
 
     def mux_of(self, number: int) -> Path:
         """The program of a mux."""

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/address.h"
+#include "config/protection.h"
 #include "config/tag_key.h"
 
 static const char prefix[] = "FAIRLEAD_PROBE_";
@@ -20,6 +21,7 @@ const char probe_usage[] =
     "\n"
     "  --id NAME            the name of the mux on this host\n"
     "  --zookeeper LIST     ZooKeeper servers, HOST:PORT separated by commas\n"
+    "  --zookeeper-clear-text on|off  on: --zookeeper may be an address other than loopback, without TLS  (off)\n"
     "  --address ADDRESS    the mux's outer source address, repeatable, one of each family\n"
     "  --source ADDRESS     address of this host to which servers answer, repeatable, one of each family\n"
     "                                                      (those of --address)\n"
@@ -58,6 +60,15 @@ static int set_zookeeper(struct probe_options *options, const char *name, const 
 	if (!*value)
 		return reason_set(why, -EINVAL, "%s: '' is not allowed; allowed: HOST:PORT,...", name);
 	options->zookeeper = value;
+	return 0;
+}
+
+static int set_zookeeper_clear_text(struct probe_options *options, const char *name, const char *value,
+				    struct reason *why)
+{
+	if (strcmp(value, "on") && strcmp(value, "off"))
+		return reason_set(why, -EINVAL, "%s: '%.80s' is not allowed; allowed: on, off", name, value);
+	options->zookeeper_clear_text = !strcmp(value, "on");
 	return 0;
 }
 
@@ -183,6 +194,7 @@ static const struct {
 } flags[] = {
     {"id", set_id},
     {"zookeeper", set_zookeeper},
+    {"zookeeper-clear-text", set_zookeeper_clear_text},
     {"address", set_address},
     {"source", set_source},
     {"ports", set_ports},
@@ -230,6 +242,8 @@ static int take_variable(struct probe_options *options, const char *variable, co
 
 static int check(struct probe_options *options, struct reason *why)
 {
+	int error;
+
 	if (!options->id[0])
 		return reason_set(why, -EINVAL, "--id is missing; allowed: the name of the mux on this host");
 	if (!options->zookeeper)
@@ -239,7 +253,8 @@ static int check(struct probe_options *options, struct reason *why)
 	for (int i = 0; i < 2; i++)
 		if (fl_address_is_none(&options->inner[i]))
 			options->inner[i] = options->outer[i];
-	return http_access_check(&options->http, why);
+	error = protection_check_zookeeper(options->zookeeper, options->zookeeper_clear_text, why);
+	return error ? error : http_access_check(&options->http, why);
 }
 
 int probe_options_parse(struct probe_options *options, int argc, char *const *argv, char *const *environment,

@@ -21,6 +21,7 @@ enum {
 struct probe_options {
 	char id[OPTIONS_ID_MAX + 1];
 	const char *zookeeper;
+	bool zookeeper_clear_text;
 	const char *root;
 	struct fl_address outer[2]; /* --address, by family; fl_address_is_none: none */
 	struct fl_address inner[2]; /* --source; else the same */

@@ -15,6 +15,7 @@ static const char prefix[] = "FAIRLEAD_MUX_";
 const char options_usage[] =
     "  --id NAME            name of this mux, unique in the cluster: letters, digits, '-', '_', '.'\n"
     "  --zookeeper LIST     ZooKeeper servers, HOST:PORT separated by commas\n"
+    "  --zookeeper-clear-text on|off  on: --zookeeper may be an address other than loopback, without TLS  (off)\n"
     "  --port PORT          port to receive and send by, repeatable:\n"
     "                         af_xdp:IFACE      shares the interface with the kernel by an XDP program\n"
     "                         af_packet:IFACE   a packet socket on the interface\n"
@@ -77,6 +78,14 @@ static int set_text(char *out, size_t size, const char *name, const char *value,
 	return 0;
 }
 
+static int set_switch(bool *out, const char *name, const char *value, struct reason *why)
+{
+	if (strcmp(value, "on") && strcmp(value, "off"))
+		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: on, off", name, value);
+	*out = !strcmp(value, "on");
+	return 0;
+}
+
 static int set_number(unsigned *out, unsigned low, unsigned high, const char *name, const char *value,
 		      struct reason *why)
 {
@@ -124,6 +133,11 @@ static int set_zookeeper(struct options *options, const char *name, const char *
 		at += len + 1;
 	}
 	return set_text(options->zookeeper, sizeof(options->zookeeper), name, value, why);
+}
+
+static int set_zookeeper_clear_text(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	return set_switch(&options->zookeeper_clear_text, name, value, why);
 }
 
 static int set_root(struct options *options, const char *name, const char *value, struct reason *why)
@@ -234,10 +248,7 @@ static int set_http_open(struct options *options, const char *name, const char *
 
 static int set_http_samples(struct options *options, const char *name, const char *value, struct reason *why)
 {
-	if (strcmp(value, "on") && strcmp(value, "off"))
-		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: on, off", name, value);
-	options->http_samples = !strcmp(value, "on");
-	return 0;
+	return set_switch(&options->http_samples, name, value, why);
 }
 
 static int set_hello(struct options *options, const char *name, const char *value, struct reason *why)
@@ -326,10 +337,7 @@ static int set_announce(struct options *options, const char *name, const char *v
 
 static int set_notices(struct options *options, const char *name, const char *value, struct reason *why)
 {
-	if (strcmp(value, "on") && strcmp(value, "off"))
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: on, off", name, value);
-	options->notices = !strcmp(value, "on");
-	return 0;
+	return set_switch(&options->notices, name, value, why);
 }
 
 static int set_pipeline(struct options *options, const char *name, const char *value, struct reason *why)
@@ -379,6 +387,7 @@ static int set_tag_key(struct options *options, const char *name, const char *va
 static const struct option table[] = {
     {"id", false, set_id},
     {"zookeeper", false, set_zookeeper},
+    {"zookeeper-clear-text", false, set_zookeeper_clear_text},
     {"root", false, set_root},
     {"state-dir", false, set_state_dir},
     {"port", false, set_port},
@@ -524,7 +533,8 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 		return reason_set(why, -EINVAL,
 				  "--port is missing; allowed: af_xdp:IFACE, af_packet:IFACE, a PCI "
 				  "address or a DPDK virtual device");
-	return http_access_check(&options->http, why);
+	error = protection_check_zookeeper(options->zookeeper, options->zookeeper_clear_text, why);
+	return error ? error : http_access_check(&options->http, why);
 }
 
 unsigned options_unprotected(const struct options *options)

@@ -52,6 +52,7 @@ struct lag_limits {
 struct options {
 	char id[64];                          /* --id: letters, digits, '-', '_', '.' */
 	char zookeeper[OPTIONS_TEXT_MAX + 1]; /* --zookeeper host:port,... */
+	bool zookeeper_clear_text;            /* --zookeeper-clear-text */
 	char root[OPTIONS_TEXT_MAX + 1];      /* --root /fairlead */
 	char state_dir[OPTIONS_TEXT_MAX + 1]; /* --state-dir; empty: none */
 	unsigned ports_count;

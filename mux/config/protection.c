@@ -2,6 +2,7 @@
 #include "config/protection.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <string.h>
 
 static const struct {
@@ -25,7 +26,8 @@ bool protection_is_loopback(const char *host)
 	return !strcmp(host, "localhost");
 }
 
-const char *protection_beyond_loopback(const char *servers, size_t *len)
+/* The first of HOST:PORT,... that is not on this host; NULL: none. *len: its length. */
+static const char *beyond_loopback(const char *servers, size_t *len)
 {
 	for (const char *at = servers;; at += *len + 1) {
 		char host[HTTP_TEXT_MAX + 1];
@@ -39,13 +41,28 @@ const char *protection_beyond_loopback(const char *servers, size_t *len)
 	}
 }
 
+int protection_check_zookeeper(const char *servers, bool clear_text, struct reason *why)
+{
+	size_t len;
+	const char *server = clear_text ? NULL : beyond_loopback(servers, &len);
+
+	if (!server)
+		return 0;
+	return reason_set(
+	    why, -EINVAL,
+	    "--zookeeper: '%.*s' is not a loopback address, and nothing encrypts the connection; allowed: a "
+	    "loopback address where a tunnel with TLS begins (docs/zookeeper-tls.md), or "
+	    "--zookeeper-clear-text on",
+	    (int)len, server);
+}
+
 unsigned protection_missing(bool has_tag_key, bool has_login, const char *zookeeper, const struct http_access *http)
 {
 	bool is_local = *http->socket || protection_is_loopback(http->host);
 	bool is_missing[PROTECTIONS] = {
 	    [PROTECTION_TAG_KEY] = !has_tag_key,
 	    [PROTECTION_ZOOKEEPER_LOGIN] = !has_login,
-	    [PROTECTION_ZOOKEEPER_TRANSPORT] = protection_beyond_loopback(zookeeper, &(size_t){0}),
+	    [PROTECTION_ZOOKEEPER_TRANSPORT] = beyond_loopback(zookeeper, &(size_t){0}),
 	    [PROTECTION_HTTP] = http->open && !is_local && (!*http->certificate || !*http->tokens),
 	};
 	unsigned missing = 0;

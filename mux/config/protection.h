@@ -7,9 +7,9 @@
 #define FAIRLEAD_MUX_PROTECTION_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "config/http_access.h"
+#include "config/reason.h"
 
 enum protection {
 	PROTECTION_TAG_KEY,             /* packets to servers, and hellos, carry a tag */
@@ -31,7 +31,10 @@ const char *protection_remedy(enum protection protection);
 /* Whether host is localhost, or an address of 127.0.0.0/8 or ::1. Other names are not looked up. */
 bool protection_is_loopback(const char *host);
 
-/* The first of HOST:PORT,... whose host is none; NULL: none. *len: its length. */
-const char *protection_beyond_loopback(const char *servers, size_t *len);
+/*
+ * Whether --zookeeper HOST:PORT,... may be connected to: the client has no TLS, so only where nobody else is on the way,
+ * or where --zookeeper-clear-text is on. -EINVAL and why if not.
+ */
+int protection_check_zookeeper(const char *servers, bool clear_text, struct reason *why);
 
 #endif

@@ -98,6 +98,7 @@ static void say(const struct options *o, struct words *flags)
 
 	add(flags, "--id=%s", o->id);
 	add(flags, "--zookeeper=%s", o->zookeeper);
+	add(flags, "--zookeeper-clear-text=%s", o->zookeeper_clear_text ? "on" : "off");
 	add(flags, "--root=%s", o->root);
 	add(flags, "--state-dir=%s", *o->state_dir ? o->state_dir : "none");
 	for (unsigned i = 0; i < o->ports_count; i++)
@@ -145,6 +146,7 @@ static void check_said(struct options *options)
 	memset(&options->login, 0, sizeof(options->login));
 	require(!options_parse(&again, flags.count, flags.word, NULL, &why));
 	require(!strcmp(again.id, options->id) && !strcmp(again.zookeeper, options->zookeeper));
+	require(again.zookeeper_clear_text == options->zookeeper_clear_text);
 	require(!strcmp(again.state_dir, options->state_dir));
 	require(!strcmp(again.root, options->root) && !strcmp(again.http.host, options->http.host));
 	require(!strcmp(again.http.socket, options->http.socket) && !strcmp(again.http.tokens, options->http.tokens));

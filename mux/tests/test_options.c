@@ -41,7 +41,7 @@ static int parse(struct options *options, const char *arguments, const char *env
 	return options_parse(options, argc, argv, env, why);
 }
 
-#define BASE "--id|mux1|--zookeeper|zk1:2181|--port|af_xdp:eth0"
+#define BASE "--id|mux1|--zookeeper|127.0.0.1:2181|--port|af_xdp:eth0"
 
 static void defaults_are_as_documented(void **state)
 {
@@ -51,7 +51,7 @@ static void defaults_are_as_documented(void **state)
 	(void)state;
 	assert_int_equal(parse(&o, BASE, "", &why), 0);
 	assert_string_equal(o.id, "mux1");
-	assert_string_equal(o.zookeeper, "zk1:2181");
+	assert_string_equal(o.zookeeper, "127.0.0.1:2181");
 	assert_int_equal(o.ports_count, 1);
 	assert_string_equal(o.ports[0], "af_xdp:eth0");
 	assert_true(fl_address_is_none(&o.address));
@@ -81,7 +81,8 @@ static void every_flag_is_accepted(void **state)
 	assert_int_equal(
 	    parse(
 		&o,
-		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
+		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--zookeeper-clear-text|on|--port|af_packet:eth0|-"
+		"-port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
 		"--announce|none|--notices|off|--state-dir|/s|--root|/a/"
 		"b|--withdraw-wait|0|--drain|3600|--hello|65535|--behind-seconds|0|--behind-generations|1000000",
@@ -116,7 +117,7 @@ static void flags_override_the_environment(void **state)
 	struct reason why;
 
 	(void)state;
-	assert_int_equal(parse(&o, "--id|mux1|--zookeeper|zk1:2181",
+	assert_int_equal(parse(&o, "--id|mux1|--zookeeper|[::1]:2181",
 			       "FAIRLEAD_MUX_ID=other|FAIRLEAD_MUX_NO_HUGE=true|PATH=/bin|"
 			       "FAIRLEAD_MUX_PORT=af_xdp:eth0 af_xdp:eth1",
 			       &why),
@@ -198,6 +199,14 @@ static void every_error_names_its_option(void **state)
 	    {"--id|m|--zookeeper|a|--port|p", "", "--zookeeper: 'a'", "HOST:PORT"},
 	    {"--id|m|--zookeeper|a:1,|--port|p", "", "--zookeeper: 'a:1,'", "HOST:PORT"},
 	    {"--id|m|--zookeeper|a:x|--port|p", "", "--zookeeper: 'a:x'", "HOST:PORT"},
+	    {"--id|m|--zookeeper|zk1:2181|--port|p", "", "--zookeeper: 'zk1:2181' is not a loopback address",
+	     "or --zookeeper-clear-text on"},
+	    {"--id|m|--zookeeper|127.0.0.1:1,10.1.0.5:2|--port|p", "", "--zookeeper: '10.1.0.5:2'",
+	     "a loopback address"},
+	    {"--id|m|--zookeeper|[2001:db8::1]:1|--port|p|--zookeeper-clear-text|off", "", "'[2001:db8::1]:1'",
+	     "tunnel"},
+	    {"--id|m|--port|p", "FAIRLEAD_MUX_ZOOKEEPER=zk1:1", "--zookeeper: 'zk1:1'", "loopback"},
+	    {BASE "|--zookeeper-clear-text|yes", "", "--zookeeper-clear-text: 'yes'", "on, off"},
 	    {BASE, "FAIRLEAD_MUX_WORKERS=0", "FAIRLEAD_MUX_WORKERS: '0'", "1..64"},
 	    {BASE, "FAIRLEAD_MUX_WORKER=1", "FAIRLEAD_MUX_WORKER ", "--help"},
 	    {BASE, "FAIRLEAD_MUX_no_huge=true", "FAIRLEAD_MUX_no_huge", "--help"},

@@ -12,7 +12,7 @@
 #include "config/address.h"
 #include "options.h"
 
-#define BASE "--id|mux1|--zookeeper|zk:2181|--address|10.1.0.11"
+#define BASE "--id|mux1|--zookeeper|[::1]:2181|--address|10.1.0.11"
 
 static void split(char *text, char **out)
 {
@@ -55,12 +55,12 @@ static void defaults_and_what_is_given(void **state)
 	assert_null(options.commands);
 	assert_string_equal(address_print(&options.inner[0], text), "10.1.0.11");
 	assert_true(fl_address_is_none(&options.inner[1]));
-	assert_int_equal(parse(&options,
-			       BASE
-			       "|--address|2001:db8::11|--source|10.1.0.12|--ports|100-200|--http|[::1]:80|--root|/a|"
-			       "--commands|/etc/x|--ca-file|/ca",
-			       "FAIRLEAD_PROBE_ID=other|FAIRLEAD_PROBE_ROOT=/b|UNRELATED=1", &why),
-			 0);
+	assert_int_equal(
+	    parse(&options,
+		  BASE "|--address|2001:db8::11|--source|10.1.0.12|--ports|100-200|--http|[::1]:80|--root|/a|"
+		       "--commands|/etc/x|--ca-file|/ca|--zookeeper|127.0.0.1:1,zk2:2|--zookeeper-clear-text|on",
+		  "FAIRLEAD_PROBE_ID=other|FAIRLEAD_PROBE_ROOT=/b|UNRELATED=1", &why),
+	    0);
 	assert_string_equal(options.id, "mux1");
 	assert_string_equal(options.root, "/a");
 	assert_string_equal(address_print(&options.outer[1], text), "2001:db8::11");
@@ -68,7 +68,7 @@ static void defaults_and_what_is_given(void **state)
 	assert_string_equal(address_print(&options.inner[1], text), "2001:db8::11");
 	assert_string_equal(options.http.host, "::1");
 	assert_int_equal(parse(&options, "",
-			       "FAIRLEAD_PROBE_ID=mux1|FAIRLEAD_PROBE_ZOOKEEPER=zk:2181|"
+			       "FAIRLEAD_PROBE_ID=mux1|FAIRLEAD_PROBE_ZOOKEEPER=[::1]:2181|"
 			       "FAIRLEAD_PROBE_ADDRESS=10.1.0.11 2001:db8::11",
 			       &why),
 			 0);
@@ -86,7 +86,12 @@ static void refusals(void **state)
 	} rows[] = {
 	    {"", "", "--id is missing"},
 	    {"--id|mux1", "", "--zookeeper is missing"},
-	    {"--id|mux1|--zookeeper|zk:2181", "", "--address is missing"},
+	    {"--id|mux1|--zookeeper|[::1]:2181", "", "--address is missing"},
+	    {"--id|mux1|--zookeeper|zk:2181|--address|10.1.0.11", "",
+	     "--zookeeper: 'zk:2181' is not a loopback address, and nothing encrypts the connection; allowed: a "
+	     "loopback "
+	     "address"},
+	    {BASE "|--zookeeper-clear-text|yes", "", "--zookeeper-clear-text: 'yes'"},
 	    {"--id|a b", "", "--id: 'a b'"},
 	    {"--id|-a", "", "--id: '-a'"},
 	    {BASE "|--address|10.1.0.12", "", "--address: '10.1.0.12' is a second one"},

@@ -30,6 +30,7 @@ def check(rack: Rack, zookeeper: ZooKeeperProcess) -> Callable:
     def run(*arguments: str, before: tuple[str, ...] = (), servers: str = f"10.1.0.1:{zookeeper.port}") -> tuple:
         command = ["ip", "netns", "exec", rack.namespace, *before, os.environ["FAIRLEAD_MUX"], "--check"]
         command += ["--output", "json", "--id", "mux1", "--zookeeper", servers, *arguments]
+        command += ["--zookeeper-clear-text", "on"]
         if "--memory" not in arguments:
             command += ["--no-huge"]
         if "--state-dir" not in arguments:

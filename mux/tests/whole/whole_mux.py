@@ -32,7 +32,7 @@ class WholeMux:
         self.rack, self.log_path, self.http, self.token = rack, log, http, token
         # A packet socket delivers packets after a delay, XDP at once; it makes no difference to most tests.
         self.command = [os.environ["FAIRLEAD_MUX"], "--id", name, "--zookeeper", zookeeper, "--http", http, "--no-huge"]
-        self.command += ["--http-open", "on"]
+        self.command += ["--http-open", "on", "--zookeeper-clear-text", "on"]
         self.command += ["--port", f"{port}:{INSIDE}", *arguments]
         self.command += [] if "--state-dir" in arguments else ["--state-dir", "none"]
         self.process: subprocess.Popen | None = None
