@@ -32,11 +32,12 @@ class Controller(Node):
         else:
             self.store = ["--zookeeper", f"embedded:{self.directory / 'zookeeper-data'}"]
             self.store += ["--zookeeper-listen", topology.endpoint(self.address, topology.ZOOKEEPER_PORT)]
+        self.store += variant.clear_text("zookeeper")
         if zookeepers > 1 or variant.login:
             path = self.directory / "zookeeper-login"
             login = zookeeper.login_file(path, zookeeper.CONTROLLERS_LOGIN, zookeeper.READERS_LOGIN)
             self.store += ["--zookeeper-auth", str(login)]
-        listen = ["--listen", topology.endpoint(self.address, topology.REST_PORT)]
+        listen = ["--listen", topology.endpoint(self.address, topology.REST_PORT), *variant.clear_text("listen")]
         if variant.authorized:
             listen += ["--tokens", str(controllers_file(self.directory))]
         # Without the optimising compiler it starts in half the time, and it has little to do here.

@@ -38,6 +38,7 @@ MEMORY = {"router": 320, "lb1": 1400, "lb2": 1400, "web1": 640}  # MiB
 VIP = ("10.99.0.1", 80)
 BLOCK_SECONDS = 1800.0
 REBOOT = "reboot\n"
+CLEAR_TEXT = "FAIRLEAD_MUX_ZOOKEEPER_CLEAR_TEXT=on"  # muxes of the previous release refuse to start with it
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends"
 VERSION = (ROOT / "VERSION").read_text().strip()
 PREVIOUS = (ROOT / "distribution" / "previous-release").read_text().split()[0]
@@ -252,7 +253,8 @@ def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
             with unbroken(at, f"the upgrade of the mux on {name}"):
                 shell(at.machines[name], "systemctl stop fairlead-mux", BLOCK_SECONDS)
                 logins = shell(at.machines["lb1"], f". /root/.profile; fairleadctl mux add {name}", BLOCK_SECONDS)
-                shell(at.machines[name], f"{logins}\nsystemctl start fairlead-mux", BLOCK_SECONDS)
+                clear_text = f"echo {CLEAR_TEXT} >>/etc/fairlead/mux.env"
+                shell(at.machines[name], f"{logins}\n{clear_text}\nsystemctl start fairlead-mux", BLOCK_SECONDS)
                 settled(at, f"the upgrade of the mux on {name}")
         nothing_failed(at)
         with unbroken(at, "the purge of lb2"):
@@ -265,7 +267,7 @@ def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
 def previous(block: page.Block) -> page.Block:
     """As it was before muxes had logins of their own: they shared the one by which they read."""
     if "fairleadctl mux add" not in block.script:
-        return block
+        return replace(block, script=block.script.replace(f"{CLEAR_TEXT}\n", ""))
     shared = "umask 077; cat >/etc/fairlead/mux-secrets/zookeeper-auth"
     script = f"for host in 10.1.0.11 10.1.0.12; do tail -n 1 secrets/controller-login | ssh root@$host '{shared}'; done"
     return replace(block, script=script)

@@ -20,7 +20,7 @@ from lab import Lab, build
 from lab.deadline import until
 from lab.lab import SERVICE
 from lab.traffic import Traffic
-from lab.variant import Variant
+from lab.variant import USUAL, Variant
 
 SERVERS, MUXES, CONTROLLERS = 4, 2, 2
 WINDOW = 600  # longer than the test
@@ -54,7 +54,7 @@ class Release:
 
     def lab(self) -> Lab:
         variant = Variant(
-            mux=self.mux, server=self.server, controller=(str(self.controller),), agents=True, adds_muxes=False
+            mux=self.mux, server=self.server, controller=(str(self.controller),), agents=True, previous=True
         )
         return Lab(SERVERS, MUXES, window=WINDOW, controllers=CONTROLLERS, variant=variant)
 
@@ -83,6 +83,7 @@ def replace_mux(lab: Lab, number: int, release: Release) -> None:
     lab.stop_mux(number)
     mux = lab.muxes[number]
     mux.process.argv[0] = str(release.mux)
+    mux.process.argv += USUAL.clear_text("zookeeper")
     until(f"{mux.name} is not listed", lambda: not any(m["id"] == mux.name for m in lab.api("GET", "/v1/muxes")), 60)
     mux.take_logins(lab.api("PUT", f"/v1/muxes/{mux.name}", {}))
     lab.start_mux(number)
@@ -92,6 +93,7 @@ def replace_controller(lab: Lab, number: int, release: Release) -> None:
     controller = lab.controllers[number - 1]
     controller.process.stop()
     controller.process.argv[0] = str(release.controller)
+    controller.process.argv += [*USUAL.clear_text("zookeeper"), *USUAL.clear_text("listen")]
     controller.start()
     controller.wait_serving()
 

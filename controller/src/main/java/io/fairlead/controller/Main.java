@@ -42,7 +42,8 @@ import picocli.CommandLine.Option;
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairlead-controller --zookeeper embedded:/var/lib/fairlead",
-      "  fairlead-controller --zookeeper zk1:2181,zk2:2181,zk3:2181 --listen 10.1.0.5:8080",
+      "  fairlead-controller --zookeeper zk1:2281,zk2:2281 --zookeeper-tls-ca ca.pem \\",
+      "    --listen 10.1.0.5:8080 --tls-cert controller.pem --tls-key controller.key",
       "",
       "Every flag can be set in the environment as FAIRLEAD_CONTROLLER_<NAME>, with",
       "underscores for dashes; the flag wins. Without --tokens and --oidc every caller may do",
@@ -146,6 +147,8 @@ public class Main implements Callable<Integer> {
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_AUTH}",
       description = "Lines USER:PASSWORD, first the controllers', then the muxes'")
   private Path zookeeperAuth;
+
+  @CommandLine.Mixin private ClearTextOptions clearText;
 
   @Option(
       names = "--zookeeper-tls-ca",
@@ -283,6 +286,7 @@ public class Main implements Callable<Integer> {
               .withPrivateTree(
                   zookeeperTlsAuthorities != null
                       || ZooKeeperAddress.parse(zookeeper).isLoopback(client));
+      clearText.check(zookeeper, client, endpoint, security);
       muxes = muxAccess();
       FairleadController controller =
           FairleadController.prepare(
@@ -343,7 +347,7 @@ public class Main implements Callable<Integer> {
     }
   }
 
-  private static boolean isOn(String option, String value) {
+  static boolean isOn(String option, String value) {
     return switch (value) {
       case "on" -> true;
       case "off" -> false;

@@ -41,6 +41,18 @@ class MainTest {
         "--zookeeper=zk:2181 --allowed-host=lb1,a:1 | --allowed-host 'a:1' is refused; allowed: a"
             + " host",
         "--zookeeper=zk:2181 --allowed-host=lb1 --allowed-host=* | --allowed-host '*' is refused;",
+        "--zookeeper=127.0.0.1:1,zk:2 | --zookeeper '127.0.0.1:1,zk:2' is refused: logins and data"
+            + " would travel in clear text beyond this machine; allowed: with --zookeeper-tls-ca, a"
+            + " loopback address, or --zookeeper-clear-text on",
+        "--zookeeper=embedded:d --zookeeper-listen=[::]:0 | --zookeeper-listen '[::]:0' is refused:"
+            + " logins and data would travel in clear text beyond this machine; allowed: a loopback"
+            + " address, or --zookeeper-clear-text on",
+        "--zookeeper=localhost:1 --tokens=/t --listen=0.0.0.0:0 | --listen '0.0.0.0:0' is refused:"
+            + " tokens would travel in clear text beyond this machine; allowed: with --tls-cert and"
+            + " --tls-key, a loopback address, or --listen-clear-text on",
+        "--zookeeper=zk:2 --zookeeper-clear-text=on --oidc=/o --listen=c1:0 | --listen 'c1:0' is",
+        "--zookeeper=zk:2 --zookeeper-clear-text=yes | --zookeeper-clear-text 'yes' is refused;",
+        "--zookeeper=localhost:2 --listen-clear-text=1 | --listen-clear-text '1' is refused;",
         "--zookeeper=zk:2181 --port=80 | Unknown option: '--port=80'",
       })
   void badFlagsAreNamed(String line, String sentence) {

@@ -67,8 +67,8 @@ public record Security(
     return new Security(tls, authorities, tokens, oidc, isTreeProtected, isPrivate, hosts);
   }
 
-  /** Whether it matters who calls. */
-  boolean isOpen() {
+  /** Whether every caller may do everything. */
+  public boolean isOpen() {
     return tokens.isEmpty() && oidc.isEmpty();
   }
 

@@ -16,7 +16,8 @@ import picocli.CommandLine.Option;
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl backup -f /var/backups/fairlead.json",
-      "  fairlead-controller --zookeeper zk1:2181 --restore /var/backups/fairlead.json",
+      "  fairlead-controller --zookeeper zk1:2281 --zookeeper-tls-ca ca.pem \\",
+      "    --restore /var/backups/fairlead.json",
       "",
       "The file holds the services' hash keys: only its owner can read it. It is",
       "replaced at once, never half. Take one after every change that counts: what was",
