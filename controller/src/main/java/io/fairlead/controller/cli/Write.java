@@ -154,17 +154,17 @@ public abstract class Write extends Verb {
 
   private void printHold(JsonNode hold, boolean isPlan) {
     if (!hold.isMissingNode()) {
-      int released = hold.path("releasedBuckets").asInt();
+      int shortened = hold.path("shortenedBuckets").asInt();
       out()
           .printf(
               "%d buckets are chained to a previous owner, %s%n",
               hold.path("heldBuckets").asInt(),
-              released == 0
-                  ? "and stay so"
-                  : "%d of them %s: their older connections break%s"
+              shortened == 0
+                  ? "and stay so as long as before"
+                  : "%d of them for less time, %d no longer: their older connections break then%s"
                       .formatted(
-                          released,
-                          isPlan ? "no longer would be" : "no longer are",
+                          shortened,
+                          hold.path("releasedBuckets").asInt(),
                           isPlan ? "; refused without --force" : ", as asked for"));
     }
   }

@@ -92,19 +92,22 @@ public record Release(Runs runs, int byReport, int atLimit, int skipped) {
         released += now >= ring.since(bucket) + changed.heldSeconds() ? 1 : 0;
       }
     }
-    return new Result.Hold(held, released);
+    boolean isShorter = changed.heldSeconds() < image.config().heldSeconds();
+    return new Result.Hold(held, isShorter ? held : 0, released);
   }
 
-  /** How long ago the first of the chained buckets has moved, in seconds; 0 if there is none. */
-  public static long oldestChained(ServiceImage image, long now) {
+  /**
+   * Until the last of the chained buckets has been chained as long as it may be; 0: there is none.
+   */
+  public static long secondsLeft(ServiceImage image, long now) {
     Ring ring = image.ring();
-    long oldest = 0;
+    long left = 0;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       if (ring.isMoved(bucket, now, image.config().chainedSeconds())) {
-        oldest = Math.max(oldest, now - ring.since(bucket));
+        left = Math.max(left, ring.since(bucket) + image.config().heldSeconds() - now);
       }
     }
-    return oldest;
+    return left;
   }
 
   /** Collects buckets by ascending number. */

@@ -77,9 +77,10 @@ public record Result(
    * What another {@code windowSeconds} or {@code holdSeconds} means for buckets that have moved.
    *
    * @param heldBuckets buckets whose packets are chained to a previous owner now
-   * @param releasedBuckets those of them that no longer are, by what the write sets
+   * @param shortenedBuckets those of them that are for less time, by what the write sets
+   * @param releasedBuckets those of them that no longer are
    */
-  public record Hold(int heldBuckets, int releasedBuckets) {}
+  public record Hold(int heldBuckets, int shortenedBuckets, int releasedBuckets) {}
 
   /**
    * A backend that the write drains.

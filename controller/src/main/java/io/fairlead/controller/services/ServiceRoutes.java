@@ -75,7 +75,12 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
     ServiceSpec change = request.body(ServiceSpec.class);
     checkExpected(request, change);
     return Write.of(options -> services.changeService(request.service(), change, options))
-        .telling(result -> result.withWarnings(unserved(result.service())));
+        .telling(
+            result -> {
+              List<String> warnings = new ArrayList<>(unserved(result.service()));
+              warnings.addAll(result.warnings());
+              return result.withWarnings(warnings);
+            });
   }
 
   /**

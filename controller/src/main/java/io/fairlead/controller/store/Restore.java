@@ -66,7 +66,11 @@ public final class Restore {
   }
 
   private void check() throws Exception {
-    int services = client.getChildren().forPath(tree.services()).size();
+    int services = 0;
+    for (String name : store.names()) {
+      // A deleted service that is kept has none.
+      services += client.checkExists().forPath(tree.config(name)) == null ? 0 : 1;
+    }
     if (services > 0 && client.checkExists().forPath(tree.restoring()) == null) {
       throw new IllegalArgumentException(
           "--restore is refused: ZooKeeper holds %d services; allowed: a ZooKeeper without services"

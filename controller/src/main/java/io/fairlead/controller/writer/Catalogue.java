@@ -260,7 +260,7 @@ final class Catalogue implements Images {
       image = plan.after();
       result = plan.result();
     }
-    result = result.asCreated().withWarnings(deletedServices.warnings(config));
+    result = result.asCreated().withWarnings(deletedServices.warnings(config, true, now()));
     addresses.check(image, settings, now);
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
@@ -313,7 +313,7 @@ final class Catalogue implements Images {
           "with a service that is created; PUT /v1/cluster sets them otherwise");
     }
     checkListeners(wanted);
-    return await(writer.put(wanted, pool, options));
+    return warned(writer.image().config(), wanted, await(writer.put(wanted, pool, options)));
   }
 
   private boolean isTaken(String name) {
@@ -394,9 +394,17 @@ final class Catalogue implements Images {
 
   Result change(String name, ServiceSpec change, WriteOptions options) {
     ServiceWriter writer = writer(name);
-    ServiceConfig changed = ServiceRules.changed(writer.image().config(), change);
+    ServiceConfig before = writer.image().config();
+    ServiceConfig changed = ServiceRules.changed(before, change);
     checkListeners(changed);
-    return await(writer.changeConfig(changed, options));
+    return warned(before, changed, await(writer.changeConfig(changed, options)));
+  }
+
+  /** With what a change of VIPs or ports does to connections of deleted services. */
+  private Result warned(ServiceConfig before, ServiceConfig after, Result result) {
+    return before.vips().equals(after.vips()) && before.ports().equals(after.ports())
+        ? result
+        : result.withWarnings(deletedServices.warnings(after, false, now()));
   }
 
   /** The rest of a deleted service stays for a while, for {@link #undelete}. */
@@ -409,9 +417,14 @@ final class Catalogue implements Images {
       if (writer.isGone()) {
         writers.remove(name);
         deletedServices.add(new ServiceStore.Deleted(writer.image().config(), now()));
-        deletedServices.expire(now()).forEach(this::removeRest);
+        removeExpired();
       }
     }
+  }
+
+  /** Removes deleted services that are kept no more; called periodically. */
+  void removeExpired() {
+    deletedServices.expire(now()).forEach(this::removeRest);
   }
 
   /** Brings a deleted service back as it was, in the next generation of its ring. */
@@ -420,13 +433,17 @@ final class Catalogue implements Images {
       throw Refusal.conflict("service", name, "a service that is deleted; this one exists");
     }
     options.precondition().check(Optional.empty());
-    if (deletedServices.find(name).isEmpty()) {
+    if (deletedServices.find(name, now()).isEmpty()) {
       throw new Refusal(
           Refusal.Kind.NOT_FOUND,
           "service",
           name,
           "a service that was deleted within %d days: %s"
-              .formatted(DeletedServices.KEPT.toDays(), deletedServices.names()));
+              .formatted(DeletedServices.KEPT.toDays(), deletedServices.names(now())));
+    }
+    Optional<StoredService> again = repository.read(name);
+    if (again.isPresent()) { // by an earlier attempt whose outcome was unknown
+      return adopt(again.get()).asCreated();
     }
     StoredService before =
         repository
@@ -442,15 +459,26 @@ final class Catalogue implements Images {
       creating.lock();
       try {
         addresses.claim(plan.after(), guard.settings(), now);
-        StoredService again = noting.commit(epoch, before, plan.after(), plan.delta());
-        writers.put(name, writerOf.of(epoch, addresses, again));
-        deletedServices.remove(name);
-      } finally {
+        adopt(noting.commit(epoch, before, plan.after(), plan.delta()));
+      } catch (StoreException.Unknown e) {
+        throw e; // its addresses stay claimed
+      } catch (StoreException e) {
         addresses.settle(name);
+        throw e;
+      } finally {
         creating.unlock();
       }
     }
     return result;
+  }
+
+  /** A deleted service that exists again. */
+  private Result adopt(StoredService again) {
+    String name = again.image().config().name();
+    writers.put(name, writerOf.of(epoch, addresses, again));
+    deletedServices.remove(name);
+    addresses.settle(name);
+    return ServiceWriter.unmoved(again.image(), false);
   }
 
   private Instant now() {

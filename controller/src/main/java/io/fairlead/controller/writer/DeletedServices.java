@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * Services that were deleted, and are kept for {@link #KEPT} so that they can be brought back with
@@ -60,34 +61,45 @@ final class DeletedServices {
     return expired;
   }
 
-  synchronized Optional<Deleted> find(String name) {
-    return Optional.ofNullable(byName.get(name));
+  synchronized Optional<Deleted> find(String name, Instant now) {
+    return Optional.ofNullable(byName.get(name)).filter(deleted -> isKept(deleted, now));
   }
 
   /** Their names. */
-  synchronized String names() {
-    return byName.isEmpty() ? "none" : String.join(", ", byName.keySet());
+  synchronized String names(Instant now) {
+    String names =
+        byName.values().stream()
+            .filter(deleted -> isKept(deleted, now))
+            .map(deleted -> deleted.config().name())
+            .collect(Collectors.joining(", "));
+    return names.isEmpty() ? "none" : names;
   }
 
-  /** What becomes of connections of deleted services, if {@code created} is made. */
-  synchronized List<String> warnings(ServiceConfig created) {
+  /**
+   * What becomes of deleted services if {@code wanted} is committed.
+   *
+   * @param isNew whether it takes the place of a deleted service of its name
+   */
+  synchronized List<String> warnings(ServiceConfig wanted, boolean isNew, Instant now) {
     List<String> warnings = new ArrayList<>();
-    byName
-        .values()
-        .forEach(
-            deleted ->
-                Listeners.shared(created, deleted.config())
-                    .ifPresent(
-                        what ->
-                            warnings.add(
-                                ("%s was of service '%s', deleted at %s: connections that are older"
-                                     + " are reset; 'fairleadctl service undelete %s' in place of a"
-                                     + " new service keeps them")
-                                    .formatted(
-                                        what,
-                                        deleted.config().name(),
-                                        deleted.at(),
-                                        deleted.config().name()))));
+    for (Deleted deleted : byName.values()) {
+      String name = deleted.config().name();
+      boolean isReplaced = isNew && name.equals(wanted.name());
+      Optional<String> shared = Listeners.shared(wanted, deleted.config());
+      if (isKept(deleted, now) && (isReplaced || shared.isPresent())) {
+        warnings.add(
+            "%s of service '%s', deleted at %s: %s%s"
+                .formatted(
+                    shared.map(what -> what + " was").orElse("it has the name"),
+                    name,
+                    deleted.at(),
+                    shared.isPresent() ? "connections that are older are reset; " : "",
+                    isReplaced
+                        ? "with this new service it can't be brought back by 'service undelete'"
+                        : "'fairleadctl service undelete %s' in its place keeps them"
+                            .formatted(name)));
+      }
+    }
     return warnings;
   }
 }

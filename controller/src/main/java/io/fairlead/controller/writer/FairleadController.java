@@ -575,6 +575,7 @@ public final class FairleadController implements AutoCloseable {
                           writer.transitIfDue();
                         });
                 othello.step(catalogue.writers().keySet());
+                catalogue.removeExpired();
               });
     }
   }

@@ -28,7 +28,7 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
    * two commits harms nothing, since such rows mean nothing without a hold.
    *
    * @param now Unix seconds
-   * @throws Refusal if buckets would no longer be chained, and the options do not allow that
+   * @throws Refusal if chained buckets would be so for less time, and the options do not allow that
    */
   static Readied of(ServiceImage image, ServiceConfig wanted, long now, WriteOptions options) {
     boolean dryRun = options.dryRun();
@@ -38,7 +38,7 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
             ? Optional.empty()
             : Optional.of(Release.ofChange(image, wanted, now));
     if (!dryRun && options.onLoss() != OnLoss.FORCE) {
-      hold.filter(change -> change.releasedBuckets() > 0)
+      hold.filter(change -> change.shortenedBuckets() > 0)
           .ifPresent(change -> refuse(image, wanted, now, change));
     }
     if (image.config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
@@ -57,12 +57,13 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
     throw Refusal.conflict(
         isWindow ? "windowSeconds" : "holdSeconds",
         isWindow ? wanted.windowSeconds() : wanted.holdSeconds(),
-        ("at least %d now; or force=true: %d of %d buckets that are chained to a previous owner no"
-                + " longer are, and their older connections break")
+        ("this in %d s, if none moves until then; or force=true: %d buckets are chained to a"
+                + " previous owner for less time, %d of them no longer, and their older connections"
+                + " break then")
             .formatted(
-                Release.oldestChained(image, now) + 1,
-                change.releasedBuckets(),
-                change.heldBuckets()));
+                Release.secondsLeft(image, now),
+                change.shortenedBuckets(),
+                change.releasedBuckets()));
   }
 
   /** The ring that the write starts from, under the configuration of before. */

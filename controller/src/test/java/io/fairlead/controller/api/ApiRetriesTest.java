@@ -38,7 +38,7 @@ class ApiRetriesTest extends ServedApi {
             new Row("PUT", WEB + "/backends/2", "{\"address\":\"10.1.0.22\"}", 201),
             new Row("PATCH", WEB + "/backends/1", "{\"weight\":7}", 200),
             new Row("POST", WEB + "/changes", "{\"changes\":[{\"op\":\"remove\",\"id\":2}]}", 200),
-            new Row("PATCH", WEB, "{\"windowSeconds\":10}", 200),
+            new Row("PATCH", WEB, "{\"windowSeconds\":300}", 200),
             new Row("DELETE", WEB + "/backends/1", "", 200),
             new Row("DELETE", WEB, "", 200));
     for (int i = 0; i < rows.size(); i++) {

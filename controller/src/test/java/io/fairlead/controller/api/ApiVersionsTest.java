@@ -80,7 +80,7 @@ class ApiVersionsTest extends ServedApi {
     assertThat(client.get(WEB + "/backends/7", "If-None-Match", tag).status()).isEqualTo(200);
     assertThat(client.get("/v1/services", "If-None-Match", list).status()).isEqualTo(200);
     String before = client.get(WEB).header("ETag");
-    client.send("PATCH", WEB, "{\"windowSeconds\":30}");
+    client.send("PATCH", WEB, "{\"windowSeconds\":300}");
     assertThat(client.get(WEB).header("ETag")).isNotIn(tag, before);
   }
 
@@ -106,7 +106,7 @@ class ApiVersionsTest extends ServedApi {
     record Write(String method, String path, String body) {}
     List<Write> writes =
         List.of(
-            new Write("PATCH", WEB, "{\"windowSeconds\":30}"),
+            new Write("PATCH", WEB, "{\"windowSeconds\":300}"),
             new Write("PUT", WEB, STATE),
             new Write("PUT", WEB + "/backends/8", "{\"address\":\"10.1.0.28\"}"),
             new Write("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\",\"weight\":4}"),
@@ -131,7 +131,7 @@ class ApiVersionsTest extends ServedApi {
       String seen = client.get(WEB).header("ETag");
       client.send(
           "POST", WEB + "/changes", "{\"changes\":[{\"op\":\"weight\",\"id\":7,\"weight\":9}]}");
-      client.send("PATCH", WEB, "{\"windowSeconds\":31}");
+      client.send("PATCH", WEB, "{\"windowSeconds\":310}");
       String now = client.get(WEB).header("ETag");
       var state = plane.state();
       for (String stale : List.of(seen, "W/" + now, seen + ", W/" + now)) {
@@ -166,7 +166,7 @@ class ApiVersionsTest extends ServedApi {
   @Test
   void aTagThatIsNoneIsRefused() {
     for (String bad : List.of("1-0-12", "\"a", "\"a\" \"b\"", "\"a\",")) {
-      Reply reply = send("PATCH", WEB, "{\"windowSeconds\":30}", "If-Match", bad);
+      Reply reply = send("PATCH", WEB, "{\"windowSeconds\":300}", "If-Match", bad);
       assertThat(reply.status()).as(bad).isEqualTo(400);
       assertThat(reply.json().getString("field")).isEqualTo("If-Match");
       assertThat(reply.json().getString("value")).isEqualTo(bad);

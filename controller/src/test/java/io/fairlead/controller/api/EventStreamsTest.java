@@ -158,7 +158,7 @@ class EventStreamsTest {
       assertThat(created.getBoolean("deleted")).isFalse();
       client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
       assertThat(stream.next().data().getLong("generation")).isEqualTo(2);
-      client.send("PATCH", WEB, "{\"windowSeconds\":30}");
+      client.send("PATCH", WEB, "{\"windowSeconds\":300}");
       assertThat(stream.next().data().getString("version")).isEqualTo("2-1-2");
       plane.mux(mux("mux1", 2));
       Event mux = stream.next();

@@ -212,11 +212,11 @@ class FairleadctlTest {
         .contains("would move 512 buckets: ");
     assertThat(done("backend drain web 1")).startsWith("draining backend 1 of web: generation 5\n");
     assertThat(done("backend remove web 1")).isEqualTo("removed backend 1 of web: generation 6\n");
-    assertThat(done("service change web --vip 10.99.0.2 --port udp:53 --window 60"))
+    assertThat(done("service change web --vip 10.99.0.2 --port udp:53 --window 60 --force"))
         .isEqualTo(
             """
             changed service web: generation 6
-            1024 buckets are chained to a previous owner, and stay so
+            1024 buckets are chained to a previous owner, 1024 of them for less time, 0 no longer: their older connections break then, as asked for
             """);
     assertThat(done("service show web"))
         .isEqualTo(

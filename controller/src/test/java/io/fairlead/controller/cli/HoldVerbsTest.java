@@ -38,7 +38,8 @@ class HoldVerbsTest extends ServedApi {
         .containsPattern("1 +512 +20\\d\\d-")
         .contains("for how many connections: fairleadctl holds web");
     assertThat(done("service change web --hold 86400 --dry-run"))
-        .contains("512 buckets are chained to a previous owner, and stay so");
+        .contains(
+            "512 buckets are chained to a previous owner, 512 of them for less time, 0 no longer");
     String flow = bucketOf2();
     assertThat(done(flow))
         .containsPattern("held +until 20\\d\\d-[^ ]+ at the latest")

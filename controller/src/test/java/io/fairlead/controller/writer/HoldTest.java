@@ -136,7 +136,7 @@ class HoldTest extends EmbeddedController {
     assertThat(named()).isBetween((long) ancient, (long) ancient + open);
     long generation = ring().generation();
     Result plan = hold(HOLD, PLAN);
-    assertThat(plan.hold()).contains(new Result.Hold(open, 0));
+    assertThat(plan.hold()).contains(new Result.Hold(open, 0, 0));
     assertThat(plan.generation()).isEqualTo(generation + 1);
     assertThat(ring().generation()).isEqualTo(generation);
     int records = records();
@@ -160,7 +160,7 @@ class HoldTest extends EmbeddedController {
         List.of((Change.Add) add(1), (Change.Add) add(2), (Change.Add) add(3), (Change.Add) add(4));
     Result result = done(controller.services().putService(wanted, Optional.of(pool), COMMIT));
     assertThat(result.generation()).isEqualTo(generation + 2);
-    assertThat(result.hold()).contains(new Result.Hold(0, 0));
+    assertThat(result.hold()).contains(new Result.Hold(0, 0, 0));
     assertThat(ring().generation()).isEqualTo(generation + 2);
     assertThat(named()).isEqualTo(result.movedBuckets());
     assertThat(result.movedBuckets()).isEqualTo(256);
@@ -175,11 +175,11 @@ class HoldTest extends EmbeddedController {
     int young = change(add(4)).movedBuckets();
     int old = (int) named() - young; // without those that 3 gave to 4
     assertThat(old).isPositive();
-    assertThat(hold(HOLD * 2, PLAN).hold()).contains(new Result.Hold(old + young, 0));
-    assertThat(hold(500, PLAN).hold()).contains(new Result.Hold(old + young, old));
+    assertThat(hold(HOLD * 2, PLAN).hold()).contains(new Result.Hold(old + young, 0, 0));
+    assertThat(hold(500, PLAN).hold()).contains(new Result.Hold(old + young, old + young, old));
     hold(500, Requests.FORCE);
     await().atMost(SOON).until(() -> named() == young);
-    assertThat(hold(0, COMMIT).hold()).contains(new Result.Hold(young, 0));
+    assertThat(hold(0, Requests.FORCE).hold()).contains(new Result.Hold(young, young, 0));
     advance(WINDOW);
     assertThat(named()).as("without a hold, rows stay and mean nothing").isEqualTo(young);
   }

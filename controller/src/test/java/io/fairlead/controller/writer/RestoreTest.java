@@ -257,7 +257,7 @@ class RestoreTest {
             .backends()
             .change("web", List.of(new Change.Weight(1, 50), add(3)), WriteOptions.COMMIT));
     ServiceSpec window = ServiceSpec.builder().windowSeconds(100).build();
-    done(controller.services().changeService("web", window, WriteOptions.COMMIT));
+    done(controller.services().changeService("web", window, Requests.FORCE));
     done(controller.backends().change("web", List.of(new Change.Remove(1)), WriteOptions.COMMIT));
   }
 

@@ -45,18 +45,22 @@ class ShorterWindowTest extends EmbeddedController {
     return change.build();
   }
 
-  /** -1: is not changed. */
+  /** -1: is not changed. {@code left}: until the chains end as they were promised. */
   @ParameterizedTest
   @CsvSource({
-    // hold, age, window, new hold, ended, field, least
-    "    0,  100,   10,       -1,   512, windowSeconds, 101",
-    "    0,  100,  100,       -1,   512, windowSeconds, 101",
-    " 3600,  500,  100,      500,   512, windowSeconds, 501",
-    " 3600,  500,   -1,      500,   512, holdSeconds,   501",
-    " 3600,  500,   -1,        0,   512, holdSeconds,   501",
+    // hold, age, window, new hold, released, field, left
+    "    0,  100,   10,       -1,   512, windowSeconds, 140",
+    "    0,  100,  100,       -1,   512, windowSeconds, 140",
+    "    0,    9,   10,       -1,     0, windowSeconds, 231", // they would end in a second
+    "    0,    0,  239,       -1,     0, windowSeconds, 240",
+    " 3600,  500,  100,      500,   512, windowSeconds, 3100",
+    " 3600,  500,   10,      501,     0, windowSeconds, 3100",
+    " 3600,  500,   -1,      500,   512, holdSeconds,   3100",
+    " 3600,  500,   -1,        0,   512, holdSeconds,   3100",
+    " 3600,   10,   -1,     3599,     0, holdSeconds,   3590",
   })
   void isRefusedWithoutConsent(
-      int hold, long age, int window, int newHold, int ended, String field, long least)
+      int hold, long age, int window, int newHold, int released, String field, long left)
       throws Exception {
     moved(hold, age);
     ServiceSpec change = settings(given(window), given(newHold));
@@ -65,7 +69,7 @@ class ShorterWindowTest extends EmbeddedController {
         done(controller.services().changeService("web", change, WriteOptions.PLAN))
             .hold()
             .orElseThrow();
-    assertThat(planned).isEqualTo(new Result.Hold(MOVED, ended));
+    assertThat(planned).isEqualTo(new Result.Hold(MOVED, MOVED, released));
     for (WriteOptions.OnLoss each :
         List.of(WriteOptions.OnLoss.REFUSE, WriteOptions.OnLoss.WAIT, WriteOptions.OnLoss.KEEP)) {
       Refusal refusal =
@@ -74,7 +78,8 @@ class ShorterWindowTest extends EmbeddedController {
       assertThat(refusal.kind()).isEqualTo(Refusal.Kind.CONFLICT);
       assertThat(refusal.field()).isEqualTo(field);
       assertThat(refusal.allowed())
-          .startsWith("at least %d now; or force=true: %d of 512 buckets".formatted(least, ended));
+          .startsWith("this in %d s".formatted(left))
+          .contains("force=true: 512 buckets", ", %d of them no longer".formatted(released));
     }
     assertThat(Shown.config(controller, "web").windowSeconds()).isEqualTo(WINDOW);
     assertThat(Shown.service(controller, "web").orElseThrow().generation()).isEqualTo(generation);
@@ -85,17 +90,17 @@ class ShorterWindowTest extends EmbeddedController {
   @ParameterizedTest
   @CsvSource({
     // hold, age, window, new hold
-    "    0,  100,  101,       -1",
     "    0,  240,   10,       -1", // no window is open
-    "    0,    0,    1,       -1",
+    "    0,    0,  240,     3600",
     " 3600,  500,   10,       -1", // the hold goes on
-    " 3600,  500,   10,      501",
+    " 3600,  500,  600,     3600",
   })
-  void isAllowedWhereNothingEnds(int hold, long age, int window, int newHold) throws Exception {
+  void isAllowedWhereNothingEndsEarlier(int hold, long age, int window, int newHold)
+      throws Exception {
     moved(hold, age);
     ServiceSpec change = settings(given(window), given(newHold));
     Result result = done(controller.services().changeService("web", change, WriteOptions.COMMIT));
-    assertThat(result.hold().orElseThrow().releasedBuckets()).isZero();
+    assertThat(result.hold().map(Result.Hold::shortenedBuckets).orElse(0)).isZero();
     assertThat(Shown.config(controller, "web").windowSeconds()).isEqualTo(window);
   }
 

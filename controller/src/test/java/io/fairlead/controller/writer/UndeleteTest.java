@@ -7,6 +7,7 @@ import static io.fairlead.controller.writer.Requests.refusal;
 import static io.fairlead.controller.writer.Requests.spec;
 import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.image.ServiceImage;
@@ -14,6 +15,7 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.time.Duration;
 import java.util.List;
@@ -117,12 +119,24 @@ class UndeleteTest extends EmbeddedController {
     assertThat(create("other", "10.99.0.2").warnings()).isEmpty();
     Result planned =
         done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.PLAN));
-    String warning =
+    String was =
         "10.99.0.1 tcp:80 was of service 'web', deleted at 2023-11-14T22:21:40Z: connections that"
-            + " are older are reset; 'fairleadctl service undelete web' in place of a new service"
-            + " keeps them";
-    assertThat(planned.warnings()).containsExactly(warning);
-    assertThat(create("shop", "10.99.0.1").warnings()).containsExactly(warning);
+            + " are older are reset; ";
+    assertThat(planned.warnings())
+        .containsExactly(
+            was + "with this new service it can't be brought back by 'service undelete'");
+    String instead = was + "'fairleadctl service undelete web' in its place keeps them";
+    ServiceSpec vips = ServiceSpec.builder().vips(List.of("10.99.0.1")).build();
+    assertThat(
+            done(controller.services().changeService("other", vips, WriteOptions.PLAN)).warnings())
+        .containsExactly(instead);
+    assertThat(
+            done(controller.services().createService(spec("web", "10.99.0.8"), WriteOptions.PLAN))
+                .warnings())
+        .containsExactly(
+            "it has the name of service 'web', deleted at 2023-11-14T22:21:40Z: with this new"
+                + " service it can't be brought back by 'service undelete'");
+    assertThat(create("shop", "10.99.0.1").warnings()).containsExactly(instead);
     Refusal taken = refused("web");
     assertThat(taken.field()).isEqualTo("vips");
     assertThat(taken.allowed()).contains("'shop' has it");
@@ -147,17 +161,34 @@ class UndeleteTest extends EmbeddedController {
     create("other", "10.99.0.2");
     delete("web");
     clock.set(clock.seconds() + 7 * DAY - 1);
-    delete("other"); // removes what is no longer kept
+    delete("other");
+    assertThat(done(controller.services().undeleteService("web", WriteOptions.PLAN)).dryRun())
+        .isTrue();
     clock.set(clock.seconds() + 1);
-    create("third", "10.99.0.3");
-    delete("third");
     Refusal gone = refused("web");
     assertThat(gone.kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
-    assertThat(gone.allowed()).isEqualTo("a service that was deleted within 7 days: other, third");
+    assertThat(gone.allowed()).isEqualTo("a service that was deleted within 7 days: other");
     try (CuratorFramework client = ZooKeeperClient.create(controller.zookeeper())) {
       client.start();
-      assertThat(client.getChildren().forPath("/fairlead/services"))
-          .containsExactlyInAnyOrder("other", "third");
+      await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> client.getChildren().forPath("/fairlead/services").equals(List.of("other")));
     }
+  }
+
+  /** As if the answer to the commit had been lost. */
+  @Test
+  void anAttemptThatWasWrittenIsAdopted() throws Exception {
+    ServiceImage before = web();
+    delete("web");
+    try (CuratorFramework client = ZooKeeperClient.create(controller.zookeeper())) {
+      client.start();
+      byte[] json = client.getData().forPath("/fairlead/services/web/deleted");
+      client.create().forPath("/fairlead/services/web/config", json);
+      client.delete().forPath("/fairlead/services/web/deleted");
+    }
+    undelete("web");
+    assertThat(web()).isEqualTo(before);
+    done(controller.backends().change("web", List.of(add(4)), COMMIT));
   }
 }
