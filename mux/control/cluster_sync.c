@@ -46,6 +46,7 @@ struct cluster_sync {
 	bool is_foreign;                 /* the tree is another cluster's */
 	bool is_leaving;                 /* the mux is about to stop */
 	bool is_removed;                 /* an operator took it out of the cluster while it served */
+	bool is_missing;                 /* there is no entry, as last logged */
 	uint64_t cluster_at;             /* when to read it again, UINT64_MAX: never */
 };
 
@@ -85,10 +86,7 @@ static void set_leaving(struct cluster_sync *cluster)
 	note_change(cluster);
 }
 
-/*
- * A mux that is not added any more announces nothing, since no other part counts it. That its entry is missing in another
- * cluster's tree, or an empty one, says nothing: it serves on.
- */
+/* A mux that is not added any more announces nothing, since no other part counts it. */
 static void set_removed(struct cluster_sync *cluster, bool is_removed)
 {
 	if (is_removed == cluster->is_removed)
@@ -97,6 +95,23 @@ static void set_removed(struct cluster_sync *cluster, bool is_removed)
 		service_list_count(cluster->services));
 	cluster->is_removed = is_removed;
 	set_leaving(cluster);
+}
+
+/*
+ * Somebody has removed an entry only where there was one. That it is missing in another cluster's tree, in an empty one,
+ * or in one that was restored from a backup without it, is nobody's order: the mux serves on.
+ */
+static void on_entry_missing(struct cluster_sync *cluster)
+{
+	if (registration_was_added(cluster->registration))
+		set_removed(cluster, true);
+	else if (!cluster->is_missing && !cluster->is_removed)
+		fprintf(stderr,
+			"mux event=entry_missing services=%u why=\"nobody has removed it, as far as it knows: it "
+			"serves on, "
+			"and counts for nobody: fairleadctl mux add\"\n",
+			service_list_count(cluster->services));
+	cluster->is_missing = true;
 }
 
 static void read_cluster(struct cluster_sync *cluster);
@@ -136,7 +151,8 @@ static void on_cluster(void *context, const struct zk_reply *reply)
 		hold(cluster, found);
 		return;
 	}
-	set_removed(cluster, is_ours && registration_state(cluster->registration) == REGISTRATION_NOT_ADDED);
+	if (is_ours && registration_state(cluster->registration) == REGISTRATION_NOT_ADDED)
+		on_entry_missing(cluster);
 	if (!registration_may_serve(cluster->registration))
 		return;
 	if (!is_ours) /* a mux without services follows any cluster */
@@ -174,10 +190,12 @@ static void on_added(void *context)
 {
 	struct cluster_sync *cluster = context;
 
-	if (registration_state(cluster->registration) == REGISTRATION_NOT_ADDED)
+	if (registration_state(cluster->registration) == REGISTRATION_NOT_ADDED) {
 		read_cluster(cluster);
-	else
-		set_removed(cluster, false);
+		return;
+	}
+	cluster->is_missing = false;
+	set_removed(cluster, false);
 }
 
 static bool is_own_place(void *context, const char *text, char *address, size_t size)

@@ -15,8 +15,9 @@ struct registration {
 	struct registration_calls calls;
 	void *context;
 	enum registration_state state;
-	bool is_looking; /* for the entry */
-	bool look_again; /* requested meanwhile */
+	bool is_looking;  /* for the entry */
+	bool look_again;  /* requested meanwhile */
+	int64_t added_in; /* the last session in which there was an entry */
 	bool is_ours;
 	bool may_serve;
 	bool is_refused;
@@ -82,6 +83,7 @@ static void on_entry(void *context, const struct zk_reply *reply)
 	if (own->look_again) {
 		look(own);
 	} else if (reply->rc == ZOK) {
+		own->added_in = zk_session(own->zk);
 		if (own->state != REGISTRATION_DENIED)
 			set_state(own, REGISTRATION_ADDED);
 		write_node(own);
@@ -273,6 +275,11 @@ const struct clock_compare *registration_clock(const struct registration *own)
 enum registration_state registration_state(const struct registration *own)
 {
 	return own->state;
+}
+
+bool registration_was_added(const struct registration *own)
+{
+	return own->added_in && own->added_in == zk_session(own->zk);
 }
 
 bool registration_may_serve(const struct registration *own)

@@ -74,6 +74,8 @@ uint64_t registration_deadline(const struct registration *own);
 void registration_run(struct registration *own, uint64_t now_ms);
 
 enum registration_state registration_state(const struct registration *own);
+/* Whether there was an entry since the session began: a session is of one tree, as lost data loses it. */
+bool registration_was_added(const struct registration *own);
 /* Whether may_serve() has been called. */
 bool registration_may_serve(const struct registration *own);
 /* Whether the node exists and is ours. */

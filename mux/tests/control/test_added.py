@@ -78,3 +78,43 @@ def test_a_tree_of_another_cluster_removes_no_mux(tree: Tree, zookeeper: ZooKeep
         assert not mux.logged(event="removed") and mux.ring()["generation"] == "2"
     finally:
         mux.stop()
+
+
+def test_one_that_a_restored_tree_lacks_serves_on(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
+    """Of a backup from before it was added. Nobody has removed it, so it follows, and announces, until it is added."""
+    tree.client.create("/fairlead/cluster", b"1" * 32)
+    service = served(tree)
+    mux = MuxProcess(zookeeper.address, tmp_path, announce="tun")
+    mux.start()
+    try:
+        mux.until_serving(service.image)
+        until(lambda: mux.metric("announced", service="web") == 1, 60, mux.log())
+        until(tree.mux, 60, "its node")
+        zookeeper.stop()
+        zookeeper.forget()
+        zookeeper.start()
+        anew = Tree(zookeeper.address)  # a server without data refuses sessions that have seen more
+        service.client = anew.client
+        restored = anew.client.transaction()
+        restored.create("/fairlead")
+        restored.create("/fairlead/muxes")
+        restored.create("/fairlead/services")
+        service.create(restored)
+        restored.create("/fairlead/cluster", b"2" * 32)
+        restored.commit()
+        until(lambda: mux.metric("foreign_cluster") == 1, 60, mux.log())
+        until(lambda: mux.logged(event="not_added") == 1, 60, mux.log())
+        anew.client.set("/fairlead/cluster", b"1" * 32)
+        until(lambda: mux.metric("foreign_cluster") == 0, 60, mux.log())
+        mux.until_serving(service.commit([], [run(0, 9, 1)]))
+        stays(lambda: mux.metric("announced", service="web") == 1, 1, "what it announces")
+        assert mux.metric("registered") == 0
+        assert mux.logged(event="entry_missing") == 1 and not mux.logged(event="removed")
+        anew.add("mux1")
+        until(anew.mux, 60, "its node")
+        anew.remove("mux1")
+        until(lambda: mux.metric("announced", service="web") == 0, 60, mux.log())
+        assert mux.logged(event="removed") == 1
+        anew.close()
+    finally:
+        mux.stop()
