@@ -67,6 +67,7 @@ static void hold(struct cluster_sync *cluster, const char *found)
 		fprintf(stderr, "mux event=foreign_cluster expected=%s found=%s services=%u\n", cluster->name, found,
 			service_list_count(cluster->services));
 	cluster->is_foreign = true;
+	peer_watch_hold(cluster->peers);
 	service_list_hold(cluster->services);
 }
 
@@ -76,6 +77,7 @@ static void release(struct cluster_sync *cluster)
 		fprintf(stderr, "mux event=own_cluster cluster=%s services=%u\n", cluster->name,
 			service_list_count(cluster->services));
 	cluster->is_foreign = false;
+	peer_watch_release(cluster->peers);
 	service_list_release(cluster->services);
 }
 
@@ -175,7 +177,8 @@ static void on_connected(void *context)
 	registration_connected(cluster->registration);
 	peer_watch_connected(cluster->peers);
 	seed_watch_connected(cluster->seed);
-	service_list_hold(cluster->services); /* it may be another cluster's tree by now */
+	peer_watch_hold(cluster->peers); /* it may be another cluster's tree by now */
+	service_list_hold(cluster->services);
 	if (registration_may_serve(cluster->registration))
 		read_cluster(cluster);
 }

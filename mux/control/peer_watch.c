@@ -34,6 +34,7 @@ struct peer_watch {
 	bool is_reading; /* the list */
 	bool again;      /* requested meanwhile */
 	bool is_listed;  /* since the last connection */
+	bool is_held;    /* the last set stays */
 	uint64_t retry_at;
 	bool is_read;   /* all of them, since the start */
 	bool know_seed; /* at the last whole reading */
@@ -96,7 +97,7 @@ static void clear_found(struct peer_watch *watch, uint32_t count)
 /* Once all are known. After a partial reading the last set stays. */
 static void finish(struct peer_watch *watch)
 {
-	if (watch->is_reading || !watch->is_listed)
+	if (watch->is_held || watch->is_reading || !watch->is_listed)
 		return;
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		if (watch->peers[i]->is_listed && !watch->peers[i]->is_known)
@@ -301,6 +302,19 @@ void peer_watch_connected(struct peer_watch *watch)
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		watch->peers[i]->is_known = false;
 	read_list(watch);
+}
+
+void peer_watch_hold(struct peer_watch *watch)
+{
+	watch->is_held = true;
+}
+
+void peer_watch_release(struct peer_watch *watch)
+{
+	if (!watch->is_held)
+		return;
+	watch->is_held = false;
+	finish(watch);
 }
 
 void peer_watch_watched(struct peer_watch *watch, const char *path)

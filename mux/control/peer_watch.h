@@ -22,6 +22,9 @@ void peer_watch_free(struct peer_watch *watch);
 
 /* There is a session, perhaps a new one. */
 void peer_watch_connected(struct peer_watch *watch);
+/* The tree may be another cluster's: the last set stays, whatever the tree has, until it is released. */
+void peer_watch_hold(struct peer_watch *watch);
+void peer_watch_release(struct peer_watch *watch);
 /* A watch on path fired; other paths than the folder's and those of entries are ignored. */
 void peer_watch_watched(struct peer_watch *watch, const char *path);
 

@@ -340,6 +340,27 @@ static void a_missing_folder_is_watched(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.11"});
 }
 
+/* Another cluster's tree has other muxes, or none; in the end it is ours, and its muxes count. */
+static void while_held_the_last_peers_stay(void **state)
+{
+	struct world *world = *state;
+
+	two_muxes(world);
+	peer_watch_hold(world->watch);
+	peer_watch_connected(world->watch);
+	list(world, 0);
+	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
+	assert_int_equal(peer_watch_count(world->watch), 2);
+	peer_watch_watched(world->watch, folder);
+	list_alive(world, 1);
+	node(world, 0, ZOK, NODE("10.1.0.11"));
+	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
+	peer_watch_release(world->watch);
+	assert_told(2, 1, (const char *[]){"10.1.0.11"});
+	peer_watch_release(world->watch);
+	assert_told(2, 1, (const char *[]){"10.1.0.11"});
+}
+
 static void a_change_while_reading_causes_one_more_reading(void **state)
 {
 	char *names[] = {"mux1"};
@@ -426,6 +447,7 @@ int main(void)
 	    CASE(a_partial_reading_is_no_set_of_peers),
 	    CASE(a_failed_list_is_requested_again),
 	    CASE(a_missing_folder_is_watched),
+	    CASE(while_held_the_last_peers_stay),
 	    CASE(a_change_while_reading_causes_one_more_reading),
 	    CASE(the_seed_is_known_if_every_mux_says_so),
 	    CASE(without_memory_they_are_reported_later),
