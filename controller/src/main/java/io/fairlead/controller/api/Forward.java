@@ -198,7 +198,7 @@ final class Forward {
     response.setStatusCode(answer.statusCode()).setChunked(true);
     List<String> named =
         answer.headers().getAll("Connection").stream()
-            .flatMap(each -> Stream.of(each.toLowerCase(Locale.ROOT).split("[ \t]*,[ \t]*")))
+            .flatMap(each -> Stream.of(each.toLowerCase(Locale.ROOT).split(",")).map(String::strip))
             .toList();
     for (String name : answer.headers().names()) {
       String lower = name.toLowerCase(Locale.ROOT);

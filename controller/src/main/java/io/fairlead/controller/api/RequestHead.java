@@ -17,8 +17,12 @@ final class RequestHead {
 
   private static final Pattern FIRST =
       Pattern.compile("(?<method>[!#$%&'*+.^_`|~0-9A-Za-z-]+) (?<target>/[!-~&&[^#]]*) HTTP/1\\.1");
+
+  /** Possessive: blanks match both parts, and to try each way to divide them costs a square. */
   private static final Pattern HEADER =
-      Pattern.compile("(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?<value>[\t -~\\x80-\\xff]*)");
+      Pattern.compile(
+          "(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]++):[ \t]*+(?<value>[\t -~\\x80-\\xff]*+)");
+
   private static final Pattern HOST = Pattern.compile("[0-9A-Za-z._~%:\\[\\]-]+");
   private static final Pattern LENGTH = Pattern.compile("0|[1-9][0-9]{0,14}");
   private static final Pattern CHUNK =
