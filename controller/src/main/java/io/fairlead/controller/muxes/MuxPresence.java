@@ -14,6 +14,9 @@ public record MuxPresence(List<Present> present, List<Absent> absent, long watch
   /** Of a mux that does not say: an older one, by its default. */
   public static final int BEHIND_SECONDS_DEFAULT = 60;
 
+  /** What a mux's option allows. */
+  static final int BEHIND_SECONDS_MAX = 3600;
+
   /** No muxes, and none before. */
   public static final MuxPresence NONE = new MuxPresence(List.of(), List.of(), 0);
 

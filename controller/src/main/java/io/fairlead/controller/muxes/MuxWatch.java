@@ -288,11 +288,15 @@ public final class MuxWatch implements AutoCloseable {
     if (node == null) {
       return MuxPresence.BEHIND_SECONDS_DEFAULT;
     }
-    if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
+    if (!node.isIntegralNumber()
+        || !node.canConvertToInt()
+        || node.intValue() < 0
+        || node.intValue() > MuxPresence.BEHIND_SECONDS_MAX) {
       LOG.warn(
-          "the node of mux '{}': behindSeconds is {}; allowed: a whole number from 0; {} is taken",
+          "the node of mux '{}': behindSeconds is {}; allowed: 0..{}; {} is taken",
           id,
           node,
+          MuxPresence.BEHIND_SECONDS_MAX,
           MuxPresence.BEHIND_SECONDS_DEFAULT);
       return MuxPresence.BEHIND_SECONDS_DEFAULT;
     }

@@ -12,9 +12,12 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The muxes that operators have added (protocol/README.md §4): for each an entry below {@code
@@ -24,6 +27,8 @@ import org.apache.zookeeper.data.Stat;
  * list in a {@code multi}. Where a login is taken away, the list changes first.
  */
 public final class MuxStore {
+  private static final Logger LOG = LoggerFactory.getLogger(MuxStore.class);
+
   private final CuratorFramework client;
   private final Tree tree;
   private final Optional<ZooKeeperAccess> access;
@@ -132,10 +137,11 @@ public final class MuxStore {
         });
   }
 
-  /** Gives one that is there other logins. */
+  /** Gives one that is there other logins; its nodes are of the former ones, and go. */
   public void renew(Epoch epoch, AddedMux mux) throws StoreException {
     byte[] entry = entry(mux.login());
     setAccess(mux.id(), mux.login(), mux.probeLogin());
+    end(epoch, mux.id());
     write.run(
         "new logins of mux '%s'".formatted(mux.id()),
         epoch,
@@ -154,6 +160,7 @@ public final class MuxStore {
   /** Removes one with its nodes; its logins are good for nothing from the first step on. */
   public void remove(Epoch epoch, String id) throws StoreException {
     setAccess(id, Optional.empty(), Optional.empty());
+    end(epoch, id);
     write.run(
         "removal of mux '%s'".formatted(id),
         epoch,
@@ -179,6 +186,19 @@ public final class MuxStore {
               + " delete them. The login can do nothing any more");
     }
     return path;
+  }
+
+  /** Ends what is alive of it. Its list of nodes is not read, which may be too long to be sent. */
+  private void end(Epoch epoch, String id) throws StoreException {
+    for (String entry : List.of(tree.probe(id), tree.mux(id))) {
+      try {
+        write.once(epoch, List.of(nodes.delete(Tree.live(entry), -1)));
+      } catch (KeeperException.NoNodeException | KeeperException.NotEmptyException e) {
+        LOG.debug("{} is not alive", entry, e);
+      } catch (Exception e) {
+        throw new StoreException("the node of mux '%s' was not deleted: %s".formatted(id, e), e);
+      }
+    }
   }
 
   /** As {@link #add}, or {@link #renew} if an interrupted restore has left it. */

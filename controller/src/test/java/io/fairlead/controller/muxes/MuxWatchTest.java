@@ -216,12 +216,20 @@ class MuxWatchTest {
     write("a", node("10.1.0.11", "\"behindSeconds\": 5,"));
     write("b", node("10.1.0.12", "\"behindSeconds\": \"soon\","));
     write("c", node("10.1.0.13", ""));
-    MuxPresence all = until(presence -> presence.present().size() == 3);
+    write("d", node("10.1.0.14", "\"behindSeconds\": 3600,"));
+    write("e", node("10.1.0.15", "\"behindSeconds\": 2147483647,"));
+    MuxPresence all = until(presence -> presence.present().size() == 5);
     assertThat(all.present())
         .extracting(MuxPresence.Present::behindSeconds)
-        .containsExactly(5, 60, 60);
+        .containsExactly(5, 60, 60, 3600, 60);
     assertThat(all.absent()).isEmpty();
     assertThat(all.watchedSince()).isEqualTo(now.get());
+    for (String mux : List.of("d", "e")) {
+      Muxes.end(client, TREE.mux(mux));
+    }
+    until(presence -> presence.absent().size() == 2);
+    now.addAndGet(86_400);
+    assertThat(watch.presence().absent()).isEmpty();
     long gone = now.addAndGet(100);
     for (String mux : List.of("a", "b", "c")) {
       Muxes.end(client, TREE.mux(mux));

@@ -212,11 +212,14 @@ class IdentityTest extends ServedController {
     }
 
     CuratorFramework before = session(login(added, "login"));
+    live(before, "/fairlead/muxes/mux1/live", EVIL);
+    live(session(login(added, "probeLogin")), "/fairlead/health/mux1/live", "{}");
     Reply renewed = api.send("PUT", "/v1/muxes/mux1", "{\"rotate\":true}");
     assertThat(renewed.status()).isEqualTo(200);
     assertThatThrownBy(() -> live(before, "/fairlead/muxes/mux1/live", "{}"))
         .isInstanceOf(NoAuthException.class);
     live(session(login(renewed, "login")), "/fairlead/muxes/mux1/live", EVIL);
+    live(session(login(renewed, "probeLogin")), "/fairlead/health/mux1/live", "{}");
     await().until(() -> api.get("/v1/muxes").array().getJsonObject(0).getBoolean("alive"));
   }
 
