@@ -7,9 +7,11 @@ import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -18,6 +20,7 @@ import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -45,7 +48,8 @@ import org.apache.curator.framework.CuratorFramework;
  * as many are closed, the oldest, once {@code KNOWN} are open. Prints a JSON line each second.
  *
  * <p>Run by {@code java -cp fairlead-controller.jar bench/OthelloLoad.java CONTROLLER ZOOKEEPER SERVICE
- * SERVERS AGE KNOWN SEED}; the server of backend n has the address 10.2.(n / 256).(n % 256).
+ * SERVERS AGE KNOWN SEED LOGINS}; the server of backend n has the address 10.2.(n / 256).(n % 256)
+ * and its agent the token agent-of-server-n.
  */
 public final class OthelloLoad {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -72,9 +76,13 @@ public final class OthelloLoad {
 
   private OthelloLoad(String[] args) {
     controller = args[0];
-    CuratorFramework client = ZooKeeperClient.create(args[1]);
+    Tree tree = new Tree("/fairlead");
+    SecretFile logins = new SecretFile("LOGINS", Path.of(args[7]));
+    CuratorFramework client =
+        ZooKeeperClient.create(
+            args[1], tree, Optional.of(ZooKeeperAccess.read(logins)), Optional.empty());
     client.start();
-    store = new ServiceStore(client, new Tree("/fairlead"), Duration.ofSeconds(30));
+    store = new ServiceStore(client, tree, Duration.ofSeconds(30));
     repository = new ServiceRepository(store);
     service = args[2];
     int servers = Integer.parseInt(args[3]);
@@ -173,11 +181,13 @@ public final class OthelloLoad {
     }
   }
 
-  private JsonNode call(String method, String path, byte[] body) throws IOException {
+  private JsonNode call(String token, String method, String path, byte[] body)
+      throws IOException {
     long begun = System.nanoTime();
     HttpURLConnection call =
         (HttpURLConnection) URI.create("http://" + controller + path).toURL().openConnection();
     call.setRequestMethod(method);
+    call.setRequestProperty("Authorization", "Bearer " + token);
     if (body.length > 0) {
       call.setDoOutput(true);
       call.setFixedLengthStreamingMode(body.length);
@@ -201,6 +211,7 @@ public final class OthelloLoad {
   private final class Agent {
     final String address;
     final String boot;
+    final String token;
     final AtomicBoolean isReporting = new AtomicBoolean();
     final ConcurrentLinkedQueue<Young> young = new ConcurrentLinkedQueue<>();
     volatile int known;
@@ -217,6 +228,7 @@ public final class OthelloLoad {
     Agent(int id) {
       address = "10.2.%d.%d".formatted(id / 256, id % 256);
       boot = "%032x".formatted(id);
+      token = "agent-of-server-%d".formatted(id);
     }
 
     void step() {
@@ -233,7 +245,7 @@ public final class OthelloLoad {
 
     private void report() throws IOException {
       if (version.isEmpty()) {
-        version = call("GET", "/v1/agent/services", new byte[0]).path("version").asText();
+        version = call(token, "GET", "/v1/agent/services", new byte[0]).path("version").asText();
       }
       long now = System.nanoTime();
       List<Long> news = new ArrayList<>();
@@ -245,7 +257,8 @@ public final class OthelloLoad {
           && ends.size() < told.size()) {
         ends.add(told.poll());
       }
-      JsonNode answer = call("POST", "/v1/agent/reports", JSON.writeValueAsBytes(body(news, ends)));
+      JsonNode answer = call(
+              token, "POST", "/v1/agent/reports", JSON.writeValueAsBytes(body(news, ends)));
       told.addAll(news);
       reported.add(memory.isEmpty() ? 0 : news.size());
       closed.add(ends.size());

@@ -32,7 +32,7 @@ class Agent(asyncio.Protocol):
             self.load.errors += 1
 
     def _send(self, request, body=b""):
-        head = f"{request} HTTP/1.1\r\nHost: controller\r\nAuthorization: Bearer {self.token}\r\n"
+        head = f"{request} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self.token}\r\n"
         if body:
             head += f"Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
         self.sent_at = time.perf_counter()

@@ -25,6 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
 SERVERS = 3
 TIMEOUT_SECONDS = 180
+ADMIN = "admin-of-the-benchmark"  # a token; fixed, since only this machine reaches the controller
+CONTROLLERS_LOGIN, READERS_LOGIN = "controllers:of-the-benchmark", "readers:of-the-benchmark"
 RETRY_SECONDS = 0.2
 
 
@@ -108,13 +110,23 @@ def processor_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def secret(path, *lines):
+    """A file that no other user can read, as the programs require."""
+    path.touch(mode=0o600)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
 class Controller:
     """One controller in a process of its own, with a limited heap."""
 
-    def __init__(self, processes, zookeeper, heap, flags=(), token=None):
+    def __init__(self, processes, zookeeper, heap, flags=(), tokens=None):
         self.processes, self.zookeeper, self.heap = processes, zookeeper, heap
-        self.flags = flags
-        self.authorization = {"Authorization": f"Bearer {token}"} if token else {}
+        tokens = tokens or secret(processes.folder / "tokens", f"admin admin plain:{ADMIN}")
+        logins = secret(processes.folder / "logins", CONTROLLERS_LOGIN, READERS_LOGIN)
+        self.logins = logins
+        self.flags = ["--tokens", tokens, "--zookeeper-auth", logins, *flags]
+        self.authorization = {"Authorization": f"Bearer {ADMIN}"}
         self.port = free_port()
         self.gc_log = processes.folder / "gc.log"
         self.process = None
@@ -170,6 +182,10 @@ class Controller:
         text = answer.read().decode()
         connection.close()
         return answer.status, text
+
+    def add_mux(self, mux, field="login"):
+        """The file of its logins, or of its probe's."""
+        return secret(self.processes.folder / f"{mux}-{field}", *self("PUT", f"/v1/muxes/{mux}", {})[0][field])
 
     def change(self, service, changes):
         return self("POST", f"/v1/services/{service}/changes?force=true", {"changes": changes})

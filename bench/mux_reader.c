@@ -127,11 +127,16 @@ int main(int argc, char **argv)
 	struct cluster_sync *cluster = NULL;
 	struct packet_worker *worker = NULL;
 	struct reason why = {""};
+	const char *logins = getenv("FAIRLEAD_MUX_ZOOKEEPER_AUTH");
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
 	if (argc != 3 && argc != 7) {
 		fprintf(stderr, "usage: mux_reader ID ZOOKEEPER [CORE PRIORITY FLOWS SEED]\n");
 		return 2;
+	}
+	if (logins && login_read("FAIRLEAD_MUX_ZOOKEEPER_AUTH", logins, &login, &why)) {
+		fprintf(stderr, "mux_reader: %s\n", why.text);
+		return 1;
 	}
 	options.id = argv[1];
 	options.zookeeper = argv[2];

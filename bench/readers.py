@@ -12,8 +12,10 @@ from ensemble import TIMEOUT_SECONDS, die
 class Readers:
     """Mux readers and their reports: per reader {generation: (seconds, processor seconds, bytes, KB)}."""
 
-    def __init__(self, processes, program, zookeeper):
+    def __init__(self, processes, program, zookeeper, logins=()):
+        """`logins`: the file of each reader's, if the tree is a controller's."""
         self.processes, self.program, self.zookeeper = processes, program, zookeeper
+        self.logins = logins
         self.selector = selectors.DefaultSelector()
         self.said, self.rest = [], []
 
@@ -25,6 +27,7 @@ class Readers:
                 [self.program, f"mux{n}", self.zookeeper],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                env=os.environ | ({"FAIRLEAD_MUX_ZOOKEEPER_AUTH": str(self.logins[n])} if self.logins else {}),
             )
             os.set_blocking(process.stdout.fileno(), False)
             self.selector.register(process.stdout, selectors.EVENT_READ, n)

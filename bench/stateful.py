@@ -14,6 +14,7 @@ from kazoo.client import KazooClient
 from lab import topology
 from lab.lab import SERVICE
 from lab.variant import Variant
+from lab.zookeeper import AUTH_DATA
 
 
 def variant(flows):
@@ -28,7 +29,7 @@ def steer_by_table(lab, service=SERVICE, port=topology.VIP_PORT):
     """
     config = f"/fairlead/services/{service}/config"
     with lab.controller.namespace.inside():
-        client = KazooClient(hosts=topology.endpoint(lab.controller.address, topology.ZOOKEEPER_PORT))
+        client = KazooClient(topology.endpoint(lab.controller.address, topology.ZOOKEEPER_PORT), auth_data=AUTH_DATA)
         client.start(30)
         try:
             words = json.loads(client.get(config)[0])

@@ -13,6 +13,7 @@ from lab import interrupt, mux, topology
 from lab.deadline import LabError
 from lab.instance import Instance
 from lab.lab import SERVICE, Lab
+from lab.tokens import NAME, OPERATOR
 from lab.vm import machine
 from lab.vm.channel import Channel
 
@@ -41,12 +42,12 @@ def instructions(up: Instance) -> str:
     """Commands to try on a lab that is up."""
     instance = up.name
     run = f"lab/lab exec --instance {instance}"
-    api = f"--api http://{topology.CONTROLLER}:{topology.REST_PORT}"
+    ctl = f"{run} controller controller/bin/fairleadctl"
     return f"""\
-  the console          {up.state["settings"]["console"]}
+  the console          {up.state["settings"]["console"]}, token {OPERATOR}
   the service          {run} client1 curl -s http://{topology.VIP}/
-  the controller       {run} controller controller/bin/fairleadctl {api} backend list {SERVICE}
-  drain a server       {run} controller controller/bin/fairleadctl {api} backend drain {SERVICE} 1
+  the controller       {ctl} backend list {SERVICE}
+  drain a server       {ctl} backend drain {SERVICE} 1
   a mux's metrics      {run} mux1 curl -s http://127.0.0.1:{mux.HTTP_PORT}/metrics
 {_counters(up, run)}
   routes to the VIP    {run} router ip route show {topology.VIP}
@@ -103,7 +104,17 @@ def execute(options: argparse.Namespace) -> int:
     if isinstance(where, Channel):
         instance.process(f"{options.node}/machine").expect_alive()
         return where.stream(command, _writer(sys.stdout.buffer), _writer(sys.stderr.buffer))
-    return subprocess.run(where.enter(command), check=False).returncode
+    environment = os.environ | _as_operator(instance, options.node)
+    return subprocess.run(where.enter(command), check=False, env=environment).returncode
+
+
+def _as_operator(instance: Instance, node: str) -> dict[str, str]:
+    """What fairleadctl needs to know on a controller's machine."""
+    if not node.startswith("controller"):
+        return {}
+    address = topology.controller_address(int(node.removeprefix("controller") or 1))
+    api = f"http://{topology.endpoint(address, topology.REST_PORT)}"
+    return {"FAIRLEAD_API": api, "FAIRLEAD_TOKEN_FILE": str(instance.node_directory(node) / NAME)}
 
 
 def _writer(stream: BinaryIO) -> Callable[[bytes], None]:

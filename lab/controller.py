@@ -33,21 +33,17 @@ class Controller(Node):
             self.store = ["--zookeeper", f"embedded:{self.directory / 'zookeeper-data'}"]
             self.store += ["--zookeeper-listen", topology.endpoint(self.address, topology.ZOOKEEPER_PORT)]
         self.store += variant.clear_text("zookeeper")
-        if zookeepers > 1 or variant.login:
-            path = self.directory / "zookeeper-login"
-            login = zookeeper.login_file(path, zookeeper.CONTROLLERS_LOGIN, zookeeper.READERS_LOGIN)
-            self.store += ["--zookeeper-auth", str(login)]
+        path = self.directory / "zookeeper-login"
+        login = zookeeper.login_file(path, zookeeper.CONTROLLERS_LOGIN, zookeeper.READERS_LOGIN)
+        self.store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", topology.endpoint(self.address, topology.REST_PORT), *variant.clear_text("listen")]
-        if variant.authorized:
-            listen += ["--tokens", str(controllers_file(self.directory))]
+        listen += ["--tokens", str(controllers_file(self.directory))]
         # Without the optimising compiler it starts in half the time, and it has little to do here.
         env = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1", **variant.environment}
         env["FAIRLEAD_CONTROLLER_ALLOWED_HOST"] = "127.0.0.1"  # the relay's, for browsers (lab/relay.py)
         self.process = self.program("controller", [*variant.controller, *self.store, *listen], env)
-        self.api = Rest(
-            self.namespace, self.address, topology.REST_PORT, token=OPERATOR if variant.authorized else None
-        )
-        self._token = ["--token-file", str(token_file(self.directory, OPERATOR))] if variant.authorized else []
+        self.api = Rest(self.namespace, self.address, topology.REST_PORT, token=OPERATOR)
+        self._token = ["--token-file", str(token_file(self.directory, OPERATOR))]
 
     def start(self) -> None:
         self.instance.start(self.process)

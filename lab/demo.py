@@ -21,6 +21,7 @@ from lab.deadline import LabError
 from lab.events import EVENTS
 from lab.lab import Lab
 from lab.timeline import Timeline
+from lab.tokens import OPERATOR
 from lab.traffic import Traffic
 from lab.variant import Variant
 
@@ -192,7 +193,7 @@ def main() -> int:
         variant=variant,
     ) as lab:
         timeline.say(f"lab {lab.instance.name} is up after {time.monotonic() - began:.0f} s")
-        timeline.say(f"watch it at {lab.open_console()}")
+        timeline.say(f"watch it at {lab.open_console()} (token {OPERATOR})")
         summary = play(lab, timeline, options.connections)
         summary["pipeline_packets"] = check_pipelines(lab, timeline)
         if options.summary:

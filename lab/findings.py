@@ -12,7 +12,7 @@ from kazoo.exceptions import NoNodeError
 
 from lab.deadline import until
 from lab.lab import Lab
-from lab.zookeeper import connect_string
+from lab.zookeeper import AUTH_DATA, connect_string
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def ids(text: str) -> set[int]:
 @contextlib.contextmanager
 def findings(lab: Lab) -> Iterator[Findings]:
     with lab.controller.namespace.inside():  # the client's threads stay there
-        client = KazooClient(hosts=connect_string(1), read_only=True)
+        client = KazooClient(hosts=connect_string(1), read_only=True, auth_data=AUTH_DATA)
         client.start(timeout=20)
     try:
         yield Findings(client)

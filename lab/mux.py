@@ -41,7 +41,7 @@ class Mux(Node):
         self.namespace.ip(*(f"route add {gateway}" for gateway in router.gateways()))
         routers = list(dict.fromkeys((router.address, router.address6)))
         self.frr = Frr(self, mux_config(topology.mux_as(number), usual, routers))
-        login = ["--zookeeper-auth", str(self.login("mux"))] if zookeepers > 1 or variant.login else []
+        login = ["--zookeeper-auth", str(self.login("mux"))]
         key = ["--tag-key", str(key_file(self.directory))] if variant.tagged else []
         state = self.directory / "state"
         state.mkdir(mode=0o700, exist_ok=True)

@@ -15,7 +15,7 @@ HTTP_PORT = 9109
 
 class Probe:
     def __init__(self, mux: Mux, commands: Path | None = None, zookeepers: int = 1) -> None:
-        """`commands`: the folder that health checks may name files of. Several `zookeepers` require a login."""
+        """`commands`: the folder that health checks may name files of."""
         self.mux = mux
         words = [
             "--id",
@@ -30,7 +30,7 @@ class Probe:
         ]
         words += ["--address", mux.address, "--address", mux.address6, "--tag-key", str(key_file(mux.directory))]
         words += ["--commands", str(commands)] if commands else []
-        words += ["--zookeeper-auth", str(mux.login("probe"))] if zookeepers > 1 else []
+        words += ["--zookeeper-auth", str(mux.login("probe"))]
         self.process = mux.program("probe", [str(build.PROBE), *words])
         self.http = Rest(mux.namespace, "127.0.0.1", HTTP_PORT)
 

@@ -12,6 +12,7 @@ from lab import topology
 from lab.deadline import until
 from lab.lab import Lab
 from lab.rest import Refused, Rest, Unreachable
+from lab.tokens import VIEWER
 
 PORT, FILES_PORT = 9090, 9100
 SCRAPES = 3  # of each target, before rates of a minute are known
@@ -34,8 +35,9 @@ class Scraper:
             {"targets": [f"127.0.0.1:{FILES_PORT}"], "labels": {"__metrics_path__": f"/{name}", "instance": name}}
             for name in self.servers
         ]
+        by = {"authorization": {"type": "Bearer", "credentials": VIEWER}}  # 2.42 forgets the type when it discovers
         jobs = [
-            {"job_name": "fairlead", "http_sd_configs": [{"url": api, "refresh_interval": "1s"}]},
+            {"job_name": "fairlead", "http_sd_configs": [{"url": api, "refresh_interval": "1s", **by}], **by},
             {"job_name": "servers", "static_configs": pages},
         ]
         config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": jobs}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tokens of a lab whose controllers require them: for operators, a viewer, and each server's agent."""
+"""The tokens that a lab's controllers require: of operators, a viewer, and each server's agent."""
 
 from pathlib import Path
 

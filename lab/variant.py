@@ -22,9 +22,7 @@ class Variant:
     chaining: bool = True  # by servers
     tagged: bool = True  # muxes and servers have the cluster's key
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
-    authorized: bool = False  # controllers require tokens (lab/tokens.py)
     previous: bool = False  # the programs are of 0.1.0: no list of muxes, no flags for clear text
-    login: bool = False  # controllers and muxes log in to ZooKeeper, also to a single one
     hold: int = 0  # seconds: holdSeconds of web
     steering: str = "ring"  # of web; othello and hunt need agents
     ipv4: bool = True  # of the rack; without it its machines have IPv6 addresses alone

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ZooKeeper as a process of its own on a controller's machine, to be stopped without the controller.
 
-A single server is open to everyone, as for first experiments; several are an ensemble, and protected: controllers and
-muxes log in.
+Its tree is protected: controllers and muxes log in.
 """
 
 import shutil
@@ -31,6 +30,8 @@ snapCount=10000
 """
 CONTROLLERS_LOGIN = "controllers:lab-controllers-password"
 READERS_LOGIN = "readers:lab-readers-password"
+# Of a KazooClient that may do what controllers may; nodes of muxes and probes are for readers.
+AUTH_DATA = [("digest", CONTROLLERS_LOGIN), ("digest", READERS_LOGIN)]
 
 
 def connect_string(count: int, variant: Variant = USUAL) -> str:

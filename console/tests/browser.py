@@ -5,6 +5,7 @@ Debian's Chromium, driven by Playwright over a pipe, so that it needs no way fro
 """
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,12 @@ class Visit:
         """Loads the page at this route, as a bookmark does."""
         self.page.goto(f"{self.url}/#/{route}")
         self.page.locator("#main").wait_for()
+
+    def remember(self, token: str) -> None:
+        """As if logged in in this tab before: every page begins with the token."""
+        self.tokens.append(token)
+        store = f"sessionStorage.setItem('fairlead.token', {json.dumps(token)})"
+        self.context.add_init_script(f"try {{ {store} }} catch {{}}")  # about:blank has none
 
     def log_in(self, token: str) -> None:
         """On the page that asks for a token; returns once it shows something else."""

@@ -23,7 +23,7 @@ WINDOW = 20  # seconds
 HOLD = 3_600
 # A drain ends no sooner than a mux without ZooKeeper would have withdrawn.
 MUX_OPTIONS = ("--http-samples", "on", "--behind-seconds", "10")
-VARIANT = Variant(agents=True, hold=HOLD, authorized=True, runner=True, login=True, mux_options=MUX_OPTIONS)
+VARIANT = Variant(agents=True, hold=HOLD, runner=True, mux_options=MUX_OPTIONS)
 CONTROLLERS = 2
 
 

@@ -19,6 +19,7 @@ from lab.instance import Instance
 from lab.router import Router
 from lab.runner import Runner
 from lab.variant import Variant
+from lab.zookeeper import AUTH_DATA
 
 SERVICE = "large"
 BACKENDS = 65_535
@@ -72,7 +73,7 @@ def crowd(plane: ControlPlane, services: int = SERVICES, muxes: int = MUXES) -> 
         spec = {"vips": [f"10.99.{1 + (number >> 8)}.{number & 255}"], "buckets": 256, "pool": pool}
         plane.controller.api("PUT", f"/v1/services/{name}", {**spec, "ports": [{"protocol": "tcp", "port": 80}]})
     with plane.runner.namespace.inside():
-        client = KazooClient(hosts=f"{plane.controller.address}:{topology.ZOOKEEPER_PORT}")
+        client = KazooClient(hosts=f"{plane.controller.address}:{topology.ZOOKEEPER_PORT}", auth_data=AUTH_DATA)
         client.start(timeout=30)
     ended = threading.Event()
     change = threading.Thread(target=keep_changing, args=(plane, client, names, muxes, ended))

@@ -13,6 +13,7 @@ from console.tests.conftest import url
 from console.tests.control_plane import BACKENDS, BUCKETS, MUXES, SERVICE, SERVICES, control_plane, crowd
 from console.tests.timing import FIRST_PAGE_MS, FREEZE_MS, REACTION_MS, busy, measure
 from lab import build
+from lab.tokens import OPERATOR
 
 
 def test_the_benchmark_runs_and_keeps_its_figures(built: None, tmp_path: Path) -> None:
@@ -43,6 +44,7 @@ def test_a_crowd_of_services_and_muxes_freezes_no_page(built: None) -> None:
         chromium(plane.runner.namespace, plane.runner.directory) as browser,
     ):
         visit = Visit(browser, url(plane.controller))
+        visit.remember(OPERATOR)
         longest = {
             route: max(busy(visit, route, shown, WATCHED_SECONDS), default=0) for route, shown in CROWDED.items()
         }
@@ -60,6 +62,7 @@ def test_65535_backends_are_shown_in_time(built: None) -> None:
         chromium(plane.runner.namespace, plane.runner.directory) as browser,
     ):
         visit = Visit(browser, url(plane.controller))
+        visit.remember(OPERATOR)
         timing = measure(visit, SERVICE, BACKENDS)
         print(timing.line())
         visit.check()

@@ -164,12 +164,16 @@ class Cluster(ABC):
         try:
             http.sock = self.connect(node, host, port, PROBE_SECONDS)
             http.sock.settimeout(PROBE_SECONDS)
-            http.request("GET", path)
+            http.request("GET", path, headers=self._authorization() if program == "controller" else {})
             return json.loads(http.getresponse().read())
         except (OSError, HTTPException, ValueError):
             return None
         finally:
             http.close()
+
+    def _authorization(self) -> dict[str, str]:
+        token = self.about()["token"]
+        return {"Authorization": f"Bearer {Path(token).read_text().strip()}"} if token else {}
 
     def health(self, node: Node, program: str) -> dict[str, Any]:
         """The JSON of /healthz; empty without an answer."""

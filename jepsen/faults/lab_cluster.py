@@ -27,6 +27,7 @@ from lab.node import route_hops
 from lab.probe import Probe
 from lab.process import Process, start_ticks
 from lab.router import BRIDGE
+from lab.tokens import NAME
 from lab.variant import Variant
 
 ZOOKEEPER_MEGABYTES = 192
@@ -197,7 +198,7 @@ class LabCluster(Cluster):
         return mux.address in route_hops(self.router, topology.VIP)
 
     def about(self) -> dict[str, Any]:
-        login = self.directory / topology.controller_name(1) / "zookeeper-login"
+        secrets = self.directory / topology.controller_name(1)
         count = self.settings["zookeepers"]
         return {
             "switch": self.settings["switch"],
@@ -206,9 +207,10 @@ class LabCluster(Cluster):
             "port": topology.VIP_PORT,
             "zookeeper": {
                 "connect": zookeeper.connect_string(count),
-                "scheme": "digest" if count > 1 else None,
-                "login": str(login) if count > 1 else None,
+                "scheme": "digest",
+                "login": str(secrets / "zookeeper-login"),
             },
+            "token": str(secrets / NAME),
         }
 
     # Commands.

@@ -189,7 +189,7 @@ class SshCluster(Cluster):
         login = self.described.get("zookeeper-login")
         zookeeper = {"connect": connect, "scheme": "digest" if login else None, "login": login}
         about = {key: self.described[key] for key in ("service", "vip", "port")}
-        return {"switch": None, **about, "zookeeper": zookeeper}
+        return {"switch": None, **about, "zookeeper": zookeeper, "token": self.described.get("token")}
 
     def tail(self, node: Node, program: str) -> str:
         unit = self._program(node, program).get("unit")

@@ -216,6 +216,9 @@ func (c *conductor) make() error {
 	}
 	numbers := c.scenario.Workloads
 	c.api = workload.NewAPI(controllers)
+	if c.api.Token, err = c.listing.Bearer(); err != nil {
+		return fmt.Errorf("the controllers' token: %w", err)
+	}
 	c.api.Run = strconv.FormatInt(time.Now().UnixMilli(), 36) + "-"
 	c.config = &workload.Config{API: c.api, Numbers: numbers.Config, Recorder: c.recorder, Seed: c.seed}
 	c.generations = &workload.Generations{Numbers: numbers.Generations, Recorder: c.recorder, Listing: c.listing, Say: c.say}

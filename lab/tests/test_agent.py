@@ -23,7 +23,7 @@ REFUSED = "fairlead_controller_agent_reports_refused_total"
 
 @pytest.fixture(scope="module")
 def agents(built: None) -> Iterator[Lab]:
-    with Lab(servers=3, muxes=1, variant=Variant(agents=True, authorized=True)) as lab:
+    with Lab(servers=3, muxes=1, variant=Variant(agents=True)) as lab:
         lab.wait_reporting()
         yield lab
 

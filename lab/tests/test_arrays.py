@@ -20,6 +20,7 @@ from lab.deadline import until
 from lab.false_agent import FalseAgent, flow_hash
 from lab.lab import SERVICE
 from lab.variant import Variant
+from lab.zookeeper import AUTH_DATA
 
 WINDOW = 60  # seconds: two thirds of it are longer than a change of leader takes
 LONG = 60
@@ -42,7 +43,7 @@ def status(lab: Lab) -> dict:
 
 @contextmanager
 def zookeeper(lab: Lab) -> Iterator[KazooClient]:
-    client = KazooClient(f"{lab.controller.address}:{topology.ZOOKEEPER_PORT}")
+    client = KazooClient(f"{lab.controller.address}:{topology.ZOOKEEPER_PORT}", auth_data=AUTH_DATA)
     with lab.servers[1].namespace.inside():
         client.start()
     try:

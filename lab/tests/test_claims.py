@@ -22,7 +22,7 @@ def status(lab: Lab) -> dict:
 @pytest.mark.parametrize("also", ["its own", pytest.param("nothing", marks=pytest.mark.long)])
 def test_claims(built: None, also: str) -> None:
     """What it claims of others is refused, and the next arrays send them to their servers as before."""
-    variant = Variant(agents=True, authorized=True, steering="othello")
+    variant = Variant(agents=True, steering="othello")
     with Lab(servers=3, muxes=1, window=WINDOW, variant=variant) as lab:
         lab.wait_reporting()
         with lab.traffic(long=LONG, short_rate=0) as traffic:

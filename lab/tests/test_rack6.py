@@ -17,7 +17,7 @@ LONG = 60
 
 @pytest.fixture(scope="module")
 def lab(built: None) -> Iterator[Lab]:
-    variant = Variant(ipv4=False, agents=True, authorized=True)
+    variant = Variant(ipv4=False, agents=True)
     with Lab(servers=3, zookeepers=3, controllers=2, variant=variant) as lab:
         yield lab
 

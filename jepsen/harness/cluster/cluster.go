@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,17 @@ type Listing struct {
 		Scheme  string `json:"scheme"`
 		Login   string `json:"login"`
 	} `json:"zookeeper"`
+	Token string `json:"token"` // the file of the controllers' token
 	Nodes []Node `json:"nodes"`
+}
+
+// Bearer is the token by which controllers are asked; empty if they take every caller.
+func (l Listing) Bearer() (string, error) {
+	if l.Token == "" {
+		return "", nil
+	}
+	token, err := os.ReadFile(l.Token)
+	return strings.TrimSpace(string(token)), err
 }
 
 // With returns the nodes that have a role, in the list's order.

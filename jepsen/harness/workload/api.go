@@ -18,6 +18,7 @@ import (
 // API asks controllers by REST.
 type API struct {
 	Controllers []string // URLs
+	Token       string   // for all of them; empty: none
 	Run         string   // drawn for this run: a prefix of every key, since controllers remember those of earlier runs
 	client      *http.Client
 }
@@ -92,6 +93,9 @@ func (api *API) send(controller string, request Request) (Answer, error) {
 	}
 	if request.Body != nil {
 		asked.Header.Set("Content-Type", "application/json")
+	}
+	if api.Token != "" {
+		asked.Header.Set("Authorization", "Bearer "+api.Token)
 	}
 	for name, value := range request.Headers {
 		asked.Header.Set(name, value)

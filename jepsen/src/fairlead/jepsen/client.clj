@@ -21,6 +21,12 @@
       (connectTimeout (Duration/ofSeconds connect-seconds))
       build))
 
+(defn authorized
+  "Options of a request with the token of the file that `nodes list` names."
+  [{:keys [token]} options]
+  (cond-> options
+    token (assoc-in [:headers "Authorization"] (str "Bearer " (str/trim (slurp token))))))
+
 (defn request!
   "One request, sent once. `{:status :etag :body}`, the body as data if it is JSON; throws what
   java.net.http throws where there is no answer within `seconds`."

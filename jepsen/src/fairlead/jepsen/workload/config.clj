@@ -44,9 +44,9 @@
 (defn- read-pool
   "A pool and its revision, the latest ones: without `no-cache` a controller that has lost ZooKeeper, or its
   leadership, may answer with what was true before (docs/control-plane.md). Else `:error`."
-  [{:keys [http base seconds]} service]
-  (let [{:keys [status etag body] :as answer} (client/request! http seconds :get (url base service "/backends")
-                                                               {:headers {"Cache-Control" "no-cache"}})]
+  [{:keys [http base seconds state]} service]
+  (let [options (client/authorized state {:headers {"Cache-Control" "no-cache"}})
+        {:keys [status etag body] :as answer} (client/request! http seconds :get (url base service "/backends") options)]
     (if (= 200 status)
       {:revision (client/revision etag), :version etag, :weights (into {} (map (juxt :id :weight)) body)}
       {:error (client/sentence answer)})))
@@ -58,9 +58,10 @@
 
 (defn- last-seen
   "The latest `{:version :revision}` of a service that this client has seen; asks for it the first time."
-  [{:keys [http base seconds seen]} service]
+  [{:keys [http base seconds seen state]} service]
   (or (get @seen service)
-      (let [{:keys [status etag] :as answer} (client/request! http seconds :get (url base service) {})]
+      (let [options (client/authorized state {})
+            {:keys [status etag] :as answer} (client/request! http seconds :get (url base service) options)]
         (when (= 200 status)
           (get (saw! seen service etag) service)))))
 
@@ -80,11 +81,12 @@
                                                                                 (member id weight)))}])))
 
 (defn- write!
-  [{:keys [http seconds seen] :as this} {:keys [version revision]} {:keys [f value] :as op}]
+  [{:keys [http seconds seen state] :as this} {:keys [version revision]} {:keys [f value] :as op}]
   (let [[service payload]   value
         op                  (cond-> op
                               (= :conditional f) (assoc :value [service (assoc payload :if revision)]))
-        [method to options] (request this version op)]
+        [method to options] (request this version op)
+        options             (client/authorized state options)]
     (with-errors op #{}
       (let [{:keys [status body] :as answer} (client/request! http seconds method (str to "?force=true") options)]
         (if (#{200 201} status)
@@ -101,7 +103,7 @@
         (do (saw! seen service version)
             (assoc op :type :ok :value [service (select-keys pool [:revision :weights])]))))))
 
-(defrecord Client [http base addresses seconds seen]
+(defrecord Client [http state base addresses seconds seen]
   jepsen.client/Client
   (open! [this test node]
     (let [state       (:state test)
@@ -109,6 +111,7 @@
           n           (mod (.indexOf ^java.util.List (vec (:nodes test)) node) (count controllers))]
       (assoc this
              :http      (client/http)
+             :state     state
              :base      (:rest (controllers n))
              :addresses (mapv :address (cluster/with-role state :server))
              :seconds   (get-in test [:scenarios :workloads :config :timeout-seconds] 10)
@@ -139,7 +142,8 @@
         base (:rest (first (cluster/with-role (:state test) :leader)))]
     (doseq [service (services test)]
       (let [answer (client/request! http 30 :put (url base service)
-                                    {:body (spec service), :headers {"If-None-Match" "*"}})]
+                                    (client/authorized (:state test)
+                                                       {:body (spec service), :headers {"If-None-Match" "*"}}))]
         (when-not (= 201 (:status answer))
           (throw (ex-info (str "service " service " cannot be created: " (client/sentence answer)
                                "; each run takes a cluster of its own: nodes down, nodes up") {})))))))
@@ -165,7 +169,7 @@
   (let [{:keys [backends writers rate] at-a-time :services} (get-in scenarios [:workloads :config])
         names (services opts)]
     {:threads   writers
-     :client    (Client. nil nil nil nil nil)
+     :client    (Client. nil nil nil nil nil nil)
      :prepare!  create!
      :generator (->> (gen/mix (for [lane (range at-a-time)]
                                 (for [service (take-nth at-a-time (drop lane names))]

@@ -141,7 +141,7 @@
     (let [base    (first (urls test))
           changes (for [[id weight] weights] {:op "weight", :id id, :weight weight})
           answer  (client/request! http 10 :post (str base "/v1/services/" (get-in test [:state :service]) "/changes?force=true")
-                                   {:body {:changes changes}})]
+                                   (client/authorized (:state test) {:body {:changes changes}}))]
       (if (= 200 (:status answer))
         (assoc op :type :ok)
         (assoc op :type (client/outcome answer) :error (client/sentence answer))))))
@@ -159,7 +159,7 @@
   [{:keys [http cell ids]} test op]
   (with-errors op #{:shares}
     (let [url     (backends-url test (first (urls test)))
-          {:keys [body etag]} (client/request! http 10 :get url {})
+          {:keys [body etag]} (client/request! http 10 :get url (client/authorized (:state test) {}))
           _       (util/await-fn #(or (serving? http test (client/revision etag))
                                       (throw (ex-info "not all muxes serve the last generation" {})))
                                  {:timeout 60000, :log-interval 10000})
