@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller that requires tokens, on a ZooKeeper that does not: a stranger names a host of theirs as a controller's.
+"""A stranger who reaches ZooKeeper, without a login, tries to name a host of theirs as a controller's.
 
 The page must never send that host anything, least of all its user's token, even when its own controller is gone.
 """
@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoAuthError
 
 from console.tests.browser import Visit, chromium
 from lab import topology
@@ -20,7 +21,6 @@ from lab.instance import Instance
 from lab.router import Router
 from lab.runner import Runner
 from lab.tokens import OPERATOR
-from lab.variant import Variant
 
 LOST = "no controller answers"
 SECONDS = 120
@@ -75,9 +75,11 @@ def name_as_controller(runner: Runner, controller: Controller, at: str) -> None:
     with runner.namespace.inside():
         client = KazooClient(hosts=f"{controller.address}:{topology.ZOOKEEPER_PORT}")
         client.start(timeout=30)
-    client.create("/fairlead/election/x", f"stranger/{at}".encode(), makepath=True)
-    client.stop()
-    client.close()
+    try:
+        client.create("/fairlead/election/x", f"stranger/{at}".encode())
+    finally:
+        client.stop()
+        client.close()
 
 
 @pytest.mark.usefixtures("built")
@@ -85,15 +87,16 @@ def test_the_page_asks_no_host_of_a_stranger() -> None:
     instance = Instance.create({"console": True})
     try:
         router = Router(instance)
-        controller = Controller(instance, router, 1, zookeepers=1, variant=Variant(authorized=True))
+        controller = Controller(instance, router, 1, zookeepers=1)
         runner = Runner(instance, router)
         assert controller.zookeeper
         controller.zookeeper.start()
         controller.zookeeper.wait()
         with stranger(runner) as evil:
-            name_as_controller(runner, controller, evil.at)
             controller.start()
             controller.wait()
+            with pytest.raises(NoAuthError):
+                name_as_controller(runner, controller, evil.at)
             with chromium(runner.namespace, runner.directory) as browser:
                 page = Visit(browser, f"http://{controller.address}:{topology.REST_PORT}")
                 try:

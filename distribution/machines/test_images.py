@@ -66,15 +66,21 @@ def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
         podman("rm", "--force", "--time", "10", part)
 
 
-def test_images_work_together(podman: Podman) -> None:
-    podman.start("controller", "--env", "FAIRLEAD_CONTROLLER_ZOOKEEPER=embedded:/var/lib/fairlead/controller")
+def test_images_work_together(podman: Podman, tmp_path: Path) -> None:
+    """fairleadctl finds the token that the controller has made."""
+    podman.start("controller", "--env", "FAIRLEAD_CONTROLLER_ZOOKEEPER=embedded:/var/lib/fairlead/controller/zookeeper")
     until("the controller serves", lambda: answers(podman, "health"), SECONDS, pause=1)
     podman.ctl("cluster", "set", "--vip-range", "10.99.0.0/16")
     podman.ctl("service", "create", "web", "--vip", "10.99.0.1", "--port", "tcp:80", "--max-backends", "4")
     podman.ctl("backend", "add", "web", "1", SERVER)
-    podman.ctl("mux", "add", "lb1")
-    settings = {"ID": "lb1", "ZOOKEEPER": "127.0.0.1:2181", "PORT": "af_packet:mux-port", "NO_HUGE": "true"}
-    options = [f"--env=FAIRLEAD_MUX_{name}={value}" for name, value in {**settings, "MEMORY": "128"}.items()]
+    added = json.loads(podman.ctl("mux", "add", "lb1", "-o", "json"))
+    login = tmp_path / "zookeeper-auth"
+    login.touch(mode=0o600)
+    login.write_text("".join(f"{line}\n" for line in added["login"]))
+    settings = {"ID": "lb1", "ZOOKEEPER": "127.0.0.1:2181", "ZOOKEEPER_AUTH": "/run/zookeeper-auth"}
+    settings |= {"PORT": "af_packet:mux-port", "NO_HUGE": "true", "MEMORY": "128"}
+    options = [f"--env=FAIRLEAD_MUX_{name}={value}" for name, value in settings.items()]
+    options += ["--volume", f"{login}:/run/zookeeper-auth:ro"]
     podman.start("mux", *PRIVILEGED, *options)
     until("the mux serves", lambda: serving(podman), SECONDS, pause=1)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from controller_process import ControllerProcess
+from controller_process import CONTROLLERS_LOGIN, ControllerProcess
 from deadline import stays, until
 from mux_process import MuxProcess
 from tree import Tree
@@ -21,7 +21,17 @@ def controller(zookeeper: ZooKeeperProcess, tree: Tree, tmp_path: Path) -> Itera
     tree.client.delete("/fairlead", recursive=True)
     process = ControllerProcess(zookeeper.address, tmp_path)
     process.start()
-    process.ctl("mux", "add", "mux1")
+    process.add_mux("mux1")
+    yield process
+    process.stop()
+    tree.client.add_auth("digest", CONTROLLERS_LOGIN)
+    tree.client.delete("/fairlead", recursive=True)
+
+
+@pytest.fixture
+def mux(zookeeper: ZooKeeperProcess, controller: ControllerProcess, tmp_path: Path) -> Iterator[MuxProcess]:
+    process = MuxProcess(zookeeper.address, tmp_path, login=controller.login("mux1"))
+    process.start()
     yield process
     process.stop()
 

@@ -34,7 +34,7 @@ def ensemble(tmp_path: Path) -> Iterator[ZooKeeperEnsemble]:
 
 
 def ask(controller: ControllerProcess, method: str, path: str, **body: object) -> tuple[int, dict]:
-    headers = {"Content-Type": "application/json"} if body else {}
+    headers = controller.authorization | ({"Content-Type": "application/json"} if body else {})
     data = json.dumps(body).encode() if body else None
     request = urllib.request.Request(controller.api + path, data=data, headers=headers, method=method)
     try:
@@ -63,10 +63,10 @@ def is_read_only(port: int) -> bool:
         return False
 
 
-def check(address: str) -> dict[str, str]:
+def check(address: str, login: Path) -> dict[str, str]:
     """The session check of `fairlead-mux --check`: its text by verdict."""
     command = [os.environ["FAIRLEAD_MUX"], "--check", "--output", "json", "--id", "mux9", "--zookeeper", address]
-    command += ["--port", "net_null0", "--no-huge", "--announce", "none"]
+    command += ["--port", "net_null0", "--no-huge", "--announce", "none", "--zookeeper-auth", login]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
     assert done.returncode == 1, done.stderr
     return {one["verdict"]: one["text"] for one in json.loads(done.stdout)["checks"] if one["check"] == "session"}
@@ -74,13 +74,15 @@ def check(address: str) -> dict[str, str]:
 
 def test_a_server_that_is_read_only_is_not_followed(ensemble: ZooKeeperEnsemble, tmp_path: Path):
     controller = ControllerProcess(ensemble.address, tmp_path)
-    mux, late = (MuxProcess(ensemble.address, tmp_path, mux_id) for mux_id in ("mux1", "mux2"))
+    mux, late = (
+        MuxProcess(ensemble.address, tmp_path, each, login=controller.login(each)) for each in ("mux1", "mux2")
+    )
     left, gone = ensemble.servers
     try:
         controller.start()
         create(controller)
         for each in (mux, late):
-            controller.ctl("mux", "add", each.id)
+            controller.add_mux(each.id)
         mux.start()
         until(lambda: mux.generation() == 2, 60, mux.log())
         ring = mux.ring()
@@ -90,7 +92,7 @@ def test_a_server_that_is_read_only_is_not_followed(ensemble: ZooKeeperEnsemble,
         until(lambda: controller.health()["zookeeper"] == "lost", 60, controller.log())
         late.start()
 
-        assert "read-only" in check(ensemble.address)["fail"]
+        assert "read-only" in check(ensemble.address, controller.login("mux1"))["fail"]
         stays(lambda: mux.ring() == ring and mux.state() == "serving", 3, "the ring")
         assert mux.get("/healthz")[0] == 200 and mux.logged(event="zookeeper_lost") >= 1
         assert mux.metric("zookeeper_connected") == mux.metric("registered") == 0

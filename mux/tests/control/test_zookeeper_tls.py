@@ -41,7 +41,7 @@ def test_all_of_it_by_tls(kind: type[TlsZooKeeper], tmp_path: Path) -> None:
     tunnel = Tunnel(tmp_path, zookeeper.address, trusted, host, "checkIP = 127.0.0.1")
     options = ["--zookeeper-tls-ca", str(trusted), "--zookeeper-tls-identity", str(manager.both)]
     controller = ControllerProcess(zookeeper.address, tmp_path, *options)
-    mux = MuxProcess(tunnel.address, tmp_path)
+    mux = MuxProcess(tunnel.address, tmp_path, login=controller.login("mux1"))
     weights = iter(range(1, 100))
 
     def follows(what: str) -> None:
@@ -52,9 +52,9 @@ def test_all_of_it_by_tls(kind: type[TlsZooKeeper], tmp_path: Path) -> None:
     try:
         zookeeper.start()
         tunnel.start()
-        mux.start()
         controller.start()
-        controller.write("PUT", "muxes/mux1", {})
+        controller.add_mux("mux1")
+        mux.start()
         controller.write("PUT", "cluster", {"vipRanges": ["10.99.0.0/16"], "neverVips": []})
         service = {"vips": ["10.99.0.1"], "ports": [{"protocol": "tcp", "port": 80}], "buckets": 256}
         controller.write("PUT", "services/web", service)

@@ -10,7 +10,7 @@ import io.fairlead.controller.inspect.MuxAccess;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.ZooKeeperTls;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
@@ -46,8 +46,8 @@ import picocli.CommandLine.Option;
       "    --listen 10.1.0.5:8080 --tls-cert controller.pem --tls-key controller.key",
       "",
       "Every flag can be set in the environment as FAIRLEAD_CONTROLLER_<NAME>, with",
-      "underscores for dashes; the flag wins. Without --tokens and --oidc every caller may do",
-      "everything: let the API listen where only operators can reach it."
+      "underscores for dashes; the flag wins. Without --tokens and --oidc the controller draws an",
+      "admin's token at its first start, which fairleadctl finds on the same host."
     },
     versionProvider = Version.class,
     exitCodeListHeading = "%nExit codes:%n",
@@ -122,31 +122,7 @@ public class Main implements Callable<Integer> {
               + " need tokens")
   private Path tlsAgents;
 
-  @Option(
-      names = "--tokens",
-      paramLabel = "FILE",
-      defaultValue = "${env:FAIRLEAD_CONTROLLER_TOKENS}",
-      description =
-          "Who may call: lines NAME ROLE sha256:DIGEST, the role viewer, operator, admin,"
-              + " operator=SERVICE[,SERVICE], admin=SERVICE[,SERVICE] or"
-              + " server=ADDRESS[,ADDRESS]. Read again when it changes")
-  private Path tokens;
-
-  @Option(
-      names = "--oidc",
-      paramLabel = "FILE",
-      defaultValue = "${env:FAIRLEAD_CONTROLLER_OIDC}",
-      description =
-          "Who may call by JWTs of an OIDC issuer, YAML: issuer, audience, jwks, roles. Read again"
-              + " when it changes")
-  private Path oidc;
-
-  @Option(
-      names = "--zookeeper-auth",
-      paramLabel = "FILE",
-      defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_AUTH}",
-      description = "Lines USER:PASSWORD, first the controllers', then the muxes'")
-  private Path zookeeperAuth;
+  @CommandLine.Mixin private AccessOptions access;
 
   @CommandLine.Mixin private ClearTextOptions clearText;
 
@@ -280,6 +256,8 @@ public class Main implements Callable<Integer> {
           Optional.ofNullable(advertise)
               .map(text -> Endpoint.parse("--advertise", text))
               .or(() -> wildcard(endpoint));
+      access.check(
+          endpoint, zookeeper.startsWith("embedded:") ? Optional.of(client) : Optional.empty());
       Security security =
           security()
               .with(hosts(others))
@@ -288,53 +266,67 @@ public class Main implements Callable<Integer> {
                       || ZooKeeperAddress.parse(zookeeper).isLoopback(client));
       clearText.check(zookeeper, client, endpoint, security);
       muxes = muxAccess();
-      FairleadController controller =
-          FairleadController.prepare(
-              ControllerOptions.of(
-                      zookeeper,
-                      new InetSocketAddress(client.host(), client.port()),
-                      ROOT,
-                      id(endpoint),
-                      clock())
-                  .with(
-                      Optional.ofNullable(zookeeperAuth)
-                          .map(path -> new SecretFile("--zookeeper-auth", path))
-                          .map(ZooKeeperAccess::read))
-                  .withTls(zookeeperTls())
-                  .with(this::writing)
-                  .withClockCheck(isOn("--clock-check", clockCheck))
-                  .withArraysWait(isOn("--arrays-wait", arraysWait)));
-      if (restore != null) {
-        restore(controller, Backup.read(restore));
-        return 0;
-      }
-      ApiServer api;
-      try {
-        api =
-            ApiServer.open(
-                endpoint,
-                security,
-                controller.plane(),
-                resources(controller),
-                controller.metrics());
-      } catch (IOException | IllegalArgumentException e) {
-        controller.close();
-        throw e;
-      }
-      URI url = api.url(others);
-      controller.start(Optional.of(url));
-      Runtime.getRuntime().addShutdownHook(new Thread(() -> close(api, controller), "shutdown"));
-      serve(api, url, controller);
-      return 0;
+      access.draw(restore == null);
+      return run(client, endpoint, others, security);
     } catch (IllegalArgumentException e) {
+      access.discard();
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
-    } catch (IOException e) {
+    } catch (StoreException.NotOurs e) {
+      spec.commandLine().getErr().println("fairlead-controller: " + access.advice(e));
+      access.discard();
+      return 1;
+    } catch (IOException | StoreException e) {
+      access.discard();
       spec.commandLine().getErr().println("fairlead-controller: " + e.getMessage());
       return 1;
     }
   }
 
-  private void restore(FairleadController controller, Backup backup) throws IOException {
+  private int run(
+      Endpoint client, Endpoint endpoint, Optional<Endpoint> others, Security security)
+      throws IOException, InterruptedException, StoreException {
+    FairleadController controller =
+        FairleadController.prepare(
+            ControllerOptions.of(
+                    zookeeper,
+                    new InetSocketAddress(client.host(), client.port()),
+                    ROOT,
+                    id(endpoint),
+                    clock())
+                .with(access.zookeeper())
+                .withProtectsOpen(access.protectsOpen())
+                .withTls(zookeeperTls())
+                .with(this::writing)
+                .withClockCheck(isOn("--clock-check", clockCheck))
+                .withArraysWait(isOn("--arrays-wait", arraysWait)));
+    if (restore != null) {
+      access.keep().ifPresent(this::say);
+      restore(controller, Backup.read(restore));
+      return 0;
+    }
+    ApiServer api;
+    try {
+      api =
+          ApiServer.open(
+              endpoint, security, controller.plane(), resources(controller), controller.metrics());
+    } catch (IOException | IllegalArgumentException e) {
+      controller.close();
+      throw e;
+    }
+    URI url = api.url(others);
+    access.serves(url.getScheme() + "://", api.listen(), others);
+    access.keep().ifPresent(this::say);
+    controller.start(Optional.of(url));
+    Thread hook = new Thread(() -> close(api, controller), "shutdown");
+    Runtime.getRuntime().addShutdownHook(hook);
+    StoreException.NotOurs refusal = serve(api, url, controller);
+    Runtime.getRuntime().removeShutdownHook(hook);
+    close(api, controller);
+    throw refusal;
+  }
+
+  private void restore(FairleadController controller, Backup backup)
+      throws IOException, StoreException {
     try (controller) {
       controller.restore(backup);
       say(
@@ -398,18 +390,24 @@ public class Main implements Callable<Integer> {
                     new Security.Tls(
                         path, new SecretFile("--tls-key", tlsKey), Optional.ofNullable(tlsAgents))),
         Optional.ofNullable(tlsAuthorities),
-        Optional.ofNullable(tokens).map(path -> new SecretFile("--tokens", path)),
-        Optional.ofNullable(oidc),
-        zookeeperAuth != null);
+        access.tokens(),
+        access.oidc(),
+        access.hasLogins());
   }
 
-  /** Prints when it first follows and when it first leads; the rest is in the log. */
-  private void serve(ApiServer api, URI url, FairleadController controller)
+  /**
+   * Prints when it first follows and when it first leads; the rest is in the log. Returns only if
+   * it never can.
+   */
+  private StoreException.NotOurs serve(ApiServer api, URI url, FairleadController controller)
       throws InterruptedException {
     String where = "on %s (zookeeper %s, ".formatted(api.listen(), controller.zookeeper());
     long patience = System.nanoTime() + PATIENCE.toNanos();
     boolean isFollowing = false;
     while (!controller.awaitLeader(LEADER_POLL)) {
+      if (controller.refusal().isPresent()) {
+        return controller.refusal().get();
+      }
       Health health = controller.plane().health();
       // One that was elected and reads the services is named as the leader, but does not lead yet.
       Optional<URI> other = health.leaderUrl().filter(leader -> !leader.equals(url));
@@ -428,6 +426,7 @@ public class Main implements Callable<Integer> {
         "fairlead-controller ready %sepoch %d)"
             .formatted(where, controller.plane().health().epoch()));
     new CountDownLatch(1).await();
+    throw new IllegalStateException("it waits until the process ends");
   }
 
   private void say(String line) {

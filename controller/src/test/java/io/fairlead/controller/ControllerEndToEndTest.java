@@ -39,7 +39,7 @@ class ControllerEndToEndTest {
     long generation;
     long epoch;
     try (ControllerProcess first = ControllerProcess.start(data)) {
-      ApiClient client = new ApiClient(first.api());
+      ApiClient client = new ApiClient(first.api(), ControllerProcess.token(data));
       epoch = first.epoch();
       assertThat(epoch).isPositive();
       generation = build(client);
@@ -51,7 +51,7 @@ class ControllerEndToEndTest {
       }
     }
     try (ControllerProcess second = ControllerProcess.start(data)) {
-      ApiClient client = new ApiClient(second.api());
+      ApiClient client = new ApiClient(second.api(), ControllerProcess.token(data));
       assertThat(second.epoch()).isGreaterThan(epoch);
       assertThat(READS.stream().map(path -> client.get(path).body()).toList()).isEqualTo(kept);
       JsonObject drained =
@@ -61,7 +61,7 @@ class ControllerEndToEndTest {
       assertThat(second.terminate()).as("128 + SIGTERM").isEqualTo(143);
     }
     try (ControllerProcess third = ControllerProcess.start(data)) {
-      ApiClient client = new ApiClient(third.api());
+      ApiClient client = new ApiClient(third.api(), ControllerProcess.token(data));
       assertThat(client.get("/v1/services").array()).isEmpty();
       create(client);
       assertThat(client.get(WEB).json().getInteger("id"))

@@ -2,6 +2,7 @@
 package io.fairlead.controller;
 
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.secret.SecretsFolder;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -23,16 +24,22 @@ final class ControllerProcess implements AutoCloseable {
       Pattern.compile(
           "fairlead-controller follows on (\\S+) \\(zookeeper (\\S+), leader (\\S+)\\)");
   private static final int EXIT_SECONDS = 30;
+  private static final int FAIL_SECONDS = 120;
 
   private final Process process;
+  private final String said;
   private final Endpoint api;
   private final long epoch;
 
-  private ControllerProcess(Process process, Endpoint api, long epoch) {
+  private ControllerProcess(Process process, String said, Endpoint api, long epoch) {
     this.process = process;
+    this.said = said;
     this.api = api;
     this.epoch = epoch;
   }
+
+  /** A start that came to nothing. */
+  record Failed(int exit, String err) {}
 
   /** Returns once it is ready, its data in {@code directory}, on ports that are free. */
   static ControllerProcess start(Path directory) throws IOException {
@@ -65,8 +72,46 @@ final class ControllerProcess implements AutoCloseable {
     return await(launch(directory, environment, all), List.of(READY, FOLLOWS));
   }
 
+  /** One that ends before it leads or follows. */
+  static Failed fail(Path directory, String zookeeper, String... flags)
+      throws IOException, InterruptedException {
+    List<String> all = new ArrayList<>(List.of(flags));
+    all.addAll(List.of("--zookeeper=" + zookeeper, "--listen=127.0.0.1:0"));
+    Path err = Files.createTempFile(directory, "err", ".txt");
+    Process process =
+        builder(directory, Map.of(), all)
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .redirectError(err.toFile())
+            .start();
+    try {
+      if (!process.waitFor(FAIL_SECONDS, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("the controller goes on: " + Files.readString(err));
+      }
+      return new Failed(process.exitValue(), Files.readString(err));
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  /** Those that it makes, and finds after a restart, unless it is given others. */
+  static SecretsFolder secrets(Path directory) {
+    return new SecretsFolder(directory.resolve("secrets"));
+  }
+
+  /** An admin's, of the controllers of {@code directory}. */
+  static String token(Path directory) throws IOException {
+    return Files.readString(secrets(directory).adminToken().path()).strip();
+  }
+
   private static Process launch(Path directory, Map<String, String> environment, List<String> flags)
       throws IOException {
+    return builder(directory, environment, flags)
+        .redirectError(ProcessBuilder.Redirect.INHERIT)
+        .start();
+  }
+
+  private static ProcessBuilder builder(
+      Path directory, Map<String, String> environment, List<String> flags) throws IOException {
     Path temporary = Files.createDirectories(temporary(directory));
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -75,8 +120,9 @@ final class ControllerProcess implements AutoCloseable {
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
     command.addAll(flags);
     ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().put(SecretsFolder.VARIABLE, secrets(directory).path().toString());
     builder.environment().putAll(environment);
-    return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    return builder;
   }
 
   private static ControllerProcess await(Process process, List<Pattern> wanted) throws IOException {
@@ -88,6 +134,7 @@ final class ControllerProcess implements AutoCloseable {
         if (matcher.matches()) {
           return new ControllerProcess(
               process,
+              said.toString(),
               Endpoint.parse("ready line", matcher.group(1)),
               pattern == READY ? Long.parseLong(matcher.group(3)) : 0);
         }
@@ -103,6 +150,11 @@ final class ControllerProcess implements AutoCloseable {
   /** The temporary folder of the process. */
   static Path temporary(Path directory) {
     return directory.resolve("tmp");
+  }
+
+  /** The lines before it was ready. */
+  String said() {
+    return said;
   }
 
   Endpoint api() {

@@ -57,6 +57,7 @@ class EnsembleTest {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://%s%s".formatted(at, path)))
             .timeout(Duration.ofSeconds(40))
+            .header("Authorization", "Bearer " + ControllerProcess.token(directory))
             .method(method, HttpRequest.BodyPublishers.ofString(body));
     if (!body.isEmpty()) {
       request.header("Content-Type", "application/json");

@@ -11,6 +11,9 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,10 +25,36 @@ import org.junit.jupiter.params.provider.CsvSource;
 class MainTest {
   private record Run(int exit, String err) {}
 
-  private static Run run(String... args) {
+  @TempDir private Path directory;
+
+  private Run run(String... args) {
     StringWriter err = new StringWriter();
-    int exit = Main.commandLine().setErr(new PrintWriter(err, true)).execute(args);
+    List<String> all = new ArrayList<>(List.of(args));
+    if (all.stream().noneMatch(arg -> arg.startsWith("--secrets="))) {
+      all.add("--secrets=" + directory.resolve("secrets"));
+    }
+    int exit =
+        Main.commandLine().setErr(new PrintWriter(err, true)).execute(all.toArray(String[]::new));
     return new Run(exit, err.toString());
+  }
+
+  /** No secrets of a controller that has not run. */
+  @AfterEach
+  void nothingWasDrawn() {
+    for (String name : List.of("tokens", "admin-token", "zookeeper-auth")) {
+      assertThat(directory.resolve("secrets").resolve(name)).doesNotExist();
+    }
+  }
+
+  @Test
+  void aFolderForSecretsThatCannotBeMadeIsNamed() {
+    Run run = run("--zookeeper=localhost:2181", "--secrets=/proc/nope/secrets");
+    assertThat(run.exit()).isEqualTo(1);
+    assertThat(run.err())
+        .isEqualTo(
+            "fairlead-controller: the secrets cannot be kept in /proc/nope/secrets: /proc/nope"
+                + " cannot be created: no such file or directory; allowed: a folder that this user"
+                + " can create and write, given by --secrets\n");
   }
 
   @ParameterizedTest
@@ -38,9 +67,9 @@ class MainTest {
         "--zookeeper=zk:70000 | --zookeeper 'zk:70000' is refused; allowed: embedded:DIR",
         "--zookeeper=zk:2181 --listen=8080 | --listen '8080' is refused; allowed: HOST:PORT",
         "--zookeeper=zk:2181 --zookeeper-listen=x | --zookeeper-listen 'x' is refused; allowed:",
-        "--zookeeper=zk:2181 --allowed-host=lb1,a:1 | --allowed-host 'a:1' is refused; allowed: a"
+        "--zookeeper=localhost:1 --allowed-host=lb1,a:1 | --allowed-host 'a:1' is refused; allowed: a"
             + " host",
-        "--zookeeper=zk:2181 --allowed-host=lb1 --allowed-host=* | --allowed-host '*' is refused;",
+        "--zookeeper=localhost:1 --allowed-host=lb1 --allowed-host=* | --allowed-host '*' is refused;",
         "--zookeeper=127.0.0.1:1,zk:2 | --zookeeper '127.0.0.1:1,zk:2' is refused: logins and data"
             + " would travel in clear text beyond this machine; allowed: with --zookeeper-tls-ca, a"
             + " loopback address, or --zookeeper-clear-text on",
@@ -53,6 +82,16 @@ class MainTest {
         "--zookeeper=zk:2 --zookeeper-clear-text=on --oidc=/o --listen=c1:0 | --listen 'c1:0' is",
         "--zookeeper=zk:2 --zookeeper-clear-text=yes | --zookeeper-clear-text 'yes' is refused;",
         "--zookeeper=localhost:2 --listen-clear-text=1 | --listen-clear-text '1' is refused;",
+        "--zookeeper=localhost:1 --open --tokens=t | --open is given with --tokens; allowed: one of"
+            + " them",
+        "--zookeeper=localhost:1 --open --oidc=o | --open is given with --oidc; allowed: one of them",
+        "--zookeeper=localhost:1 --open-to-network | --open-to-network is given without --open;"
+            + " allowed:",
+        "--zookeeper=localhost:1 --open --listen=0.0.0.0:0 | --listen '0.0.0.0:0' is refused with"
+            + " --open;",
+        "--zookeeper=localhost:1 --open --listen=[::]:0 | --listen '[::]:0' is refused with --open;"
+            + " allowed",
+        "--zookeeper=embedded:d --open --zookeeper-listen=[::]:0 | --zookeeper-listen '[::]:0' is",
         "--zookeeper=zk:2181 --port=80 | Unknown option: '--port=80'",
       })
   void badFlagsAreNamed(String line, String sentence) {
@@ -64,7 +103,7 @@ class MainTest {
 
   /** Before anything is started. */
   @Test
-  void theMuxesTokenNeedsTheirAuthorities(@TempDir Path directory) throws IOException {
+  void theMuxesTokenNeedsTheirAuthorities() throws IOException {
     Path token = Files.writeString(directory.resolve("token"), "0123456789abcdef");
     Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
     Path data = directory.resolve("data");
@@ -78,7 +117,7 @@ class MainTest {
   }
 
   @Test
-  void aFolderThatCannotBeMadeIsNamedWithTheReason(@TempDir Path directory) throws IOException {
+  void aFolderThatCannotBeMadeIsNamedWithTheReason() throws IOException {
     Run proc = run("--zookeeper=embedded:/proc/nope", "--listen=127.0.0.1:" + FreePorts.next());
     assertThat(proc.exit()).isEqualTo(1);
     assertThat(proc.err())
@@ -92,12 +131,12 @@ class MainTest {
   }
 
   @Test
-  void aPortInUseIsNamed(@TempDir Path directory) throws IOException {
+  void aPortInUseIsNamed() throws IOException {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       String listen = "127.0.0.1:" + taken.getLocalPort();
       Run run =
           run(
-              "--zookeeper=embedded:" + directory,
+              "--zookeeper=embedded:" + directory.resolve("data"),
               "--zookeeper-listen=127.0.0.1:" + FreePorts.next(),
               "--listen=" + listen);
       assertThat(run.exit()).isEqualTo(1);

@@ -123,7 +123,7 @@ class SecuredTest {
 
   /** Services from before logins were set: their nodes must be protected as well. */
   private void beforeItWasProtected(String connect) throws Exception {
-    try (ControllerProcess open = ControllerProcess.join(directory, connect)) {
+    try (ControllerProcess open = ControllerProcess.join(directory, connect, "--open")) {
       create(open.api(), SPEC.formatted("web", "10.99.0.1", ""));
       addMux(open.api());
       create(open.api(), SPEC.formatted("older", "10.99.0.2", BY_AGENTS));

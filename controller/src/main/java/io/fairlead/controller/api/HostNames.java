@@ -14,7 +14,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * The hosts that a request may name: this controller's. Else a page whose name an attacker lets
@@ -29,7 +28,6 @@ final class HostNames {
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_]([A-Za-z0-9._-]{0,253})");
   private static final Pattern AUTHORITY =
       Pattern.compile("(?:\\[(?<literal>[0-9A-Fa-f:.]+)]|(?<name>[^:\\[\\]]*))(?::[0-9]{0,5})?");
-  private static final Pattern ABSOLUTE = Pattern.compile("(?i)https?://(?<authority>[^/?#]*).*");
 
   private final Set<String> names = new TreeSet<>();
   private final MeterRegistry metrics;
@@ -70,20 +68,12 @@ final class HostNames {
     return problem.isPresent();
   }
 
+  /** One that is no HTTP, such as without a Host or with two, does not come here. */
   private Optional<Problem> problem(HttpServerRequest request) {
-    List<String> sent = request.headers().getAll("Host");
-    if (sent.isEmpty()) {
-      return Optional.of(refused(request, Optional.empty()));
-    }
-    Matcher target = ABSOLUTE.matcher(request.uri());
-    Stream<String> named =
-        target.matches()
-            ? Stream.concat(sent.stream(), Stream.of(target.group("authority")))
-            : sent.stream();
-    return named
-        .filter(authority -> !isOurs(authority, request.localAddress()))
-        .findFirst()
-        .map(authority -> refused(request, Optional.of(authority)));
+    String sent = request.getHeader("Host");
+    return isOurs(sent, request.localAddress())
+        ? Optional.empty()
+        : Optional.of(refused(request, sent));
   }
 
   private boolean isOurs(String authority, SocketAddress local) {
@@ -103,13 +93,13 @@ final class HostNames {
         : List.of(address);
   }
 
-  private Problem refused(HttpServerRequest request, Optional<String> sent) {
+  private Problem refused(HttpServerRequest request, String sent) {
     Set<String> allowed = new TreeSet<>(names);
     allowed.addAll(ofConnection(request.localAddress()));
     return Problem.of(
         Problem.Kind.MISDIRECTED,
         "Host",
-        sent,
+        Optional.of(sent),
         "%s, or a name that --allowed-host adds".formatted(String.join(", ", allowed)));
   }
 

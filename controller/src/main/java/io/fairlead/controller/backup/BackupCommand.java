@@ -2,8 +2,8 @@
 package io.fairlead.controller.backup;
 
 import io.fairlead.controller.cli.Api;
-import io.fairlead.controller.cli.PrivateFile;
 import io.fairlead.controller.cli.Verb;
+import io.fairlead.controller.secret.PrivateFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

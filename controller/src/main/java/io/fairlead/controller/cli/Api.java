@@ -26,6 +26,7 @@ import javax.net.ssl.SSLContext;
 /** The controller's REST API from the client's side. */
 public final class Api {
   private static final int OK = 200;
+  private static final int UNAUTHORIZED = 401;
   private static final int UNAVAILABLE = 503;
   private static final int ANSWER_MILLIS = 60_000;
 
@@ -53,6 +54,11 @@ public final class Api {
     RefusedException(String message, int status) {
       super(message);
       this.status = status;
+    }
+
+    /** Whether the controller does not know who calls. */
+    boolean isUnauthorized() {
+      return status == UNAUTHORIZED;
     }
 
     /** Whether the same request may succeed later: the controller cannot serve it now. */

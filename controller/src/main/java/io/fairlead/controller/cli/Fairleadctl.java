@@ -2,6 +2,7 @@
 package io.fairlead.controller.cli;
 
 import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.secret.SecretsFolder;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -40,6 +41,8 @@ public final class Fairleadctl {
   public static final int REFUSED = 1;
   public static final int UNREACHABLE = 3;
 
+  private static final String STANDARD_API = "http://127.0.0.1:8080";
+
   /** How answers are printed. */
   enum Format {
     table,
@@ -50,8 +53,11 @@ public final class Fairleadctl {
       names = "--api",
       scope = ScopeType.INHERIT,
       paramLabel = "URL",
-      defaultValue = "${FAIRLEAD_API:-http://127.0.0.1:8080}",
-      description = "URL of the controller; FAIRLEAD_API if set. Default: ${DEFAULT-VALUE}")
+      defaultValue = "${env:FAIRLEAD_API}",
+      description =
+          "URL of the controller; FAIRLEAD_API if set. Default: that of the controller which this"
+              + " user started last on this host, or "
+              + STANDARD_API)
   private String api;
 
   @Option(
@@ -60,7 +66,8 @@ public final class Fairleadctl {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_TOKEN_FILE}",
       description =
-          "The token to call with, in a file that only you can read; FAIRLEAD_TOKEN_FILE if set")
+          "The token to call with, in a file that only you can read; FAIRLEAD_TOKEN_FILE if set."
+              + " Default: the token that the controller of this host made, if you can read it")
   private Path tokenFile;
 
   @Option(
@@ -91,10 +98,12 @@ public final class Fairleadctl {
   @Option(names = "--version", versionHelp = true, description = "Show the version.")
   private boolean isVersionAsked;
 
+  private final SecretsFolder ofHost = SecretsFolder.ofUser(System.getenv());
+
   Fairleadctl() {}
 
   String api() {
-    return api;
+    return Optional.ofNullable(api).or(ofHost::api).orElse(STANDARD_API);
   }
 
   Format format() {
@@ -102,18 +111,24 @@ public final class Fairleadctl {
   }
 
   /**
+   * The token that was given, else the one that the controller at {@code url} made on this host.
+   *
    * @throws IllegalArgumentException naming the file and what is allowed
    */
-  Optional<String> token() {
-    if (tokenFile == null) {
-      return Optional.empty();
+  Optional<String> token(String url) {
+    if (tokenFile != null) {
+      return Optional.of(token(new SecretFile("--token-file", tokenFile)));
     }
-    SecretFile file = new SecretFile("--token-file", tokenFile);
+    Optional<SecretFile> own = ofHost.tokenOf(url);
+    return own.isPresent() ? Optional.of(token(own.get())) : Optional.empty();
+  }
+
+  private static String token(SecretFile file) {
     List<SecretFile.Line> lines = file.lines();
     if (lines.size() != 1 || !lines.get(0).text().matches("[!-~]{1,7168}")) {
       throw file.refused("it is malformed", "a token of visible characters in one line");
     }
-    return Optional.of(lines.get(0).text());
+    return lines.get(0).text();
   }
 
   Optional<Path> authority() {
@@ -174,8 +189,17 @@ public final class Fairleadctl {
     @Override
     public int handleExecutionException(
         Exception e, CommandLine command, CommandLine.ParseResult parsed) throws Exception {
-      if (e instanceof Api.RefusedException) {
+      if (e instanceof Api.RefusedException refused) {
         command.getErr().println(e.getMessage());
+        Fairleadctl root = (Fairleadctl) command.getCommandSpec().root().userObject();
+        if (refused.isUnauthorized() && root.token(root.api()).isEmpty()) {
+          command
+              .getErr()
+              .printf(
+                  "fairleadctl has no token for %s: it needs --token-file, or to be run as the user"
+                      + " of a controller of this host that made one (%s has none)%n",
+                  root.api(), root.ofHost.path());
+        }
         return REFUSED;
       }
       if (e instanceof Api.UnreachableException) {

@@ -33,10 +33,10 @@ public abstract class Verb implements Callable<Integer> {
     return api(root().api());
   }
 
-  /** Another controller, called with the same token. */
+  /** Another controller, called with the same token if that was given, else with its own. */
   protected final Api api(String url) {
     try {
-      return new Api(url, root().token(), root().authority());
+      return new Api(url, root().token(url), root().authority());
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
     }
@@ -45,7 +45,7 @@ public abstract class Verb implements Callable<Integer> {
   /** What others must not read of what this command was given. */
   protected final List<String> secrets() {
     try {
-      return root().token().stream().toList();
+      return root().token(root().api()).stream().toList();
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
     }

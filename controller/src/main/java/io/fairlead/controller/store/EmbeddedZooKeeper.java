@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import io.fairlead.controller.secret.FileFault;
 import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -9,15 +10,15 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Properties;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.server.embedded.ExitHandler;
 import org.apache.zookeeper.server.embedded.ZooKeeperServerEmbedded;
 
@@ -62,7 +63,7 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
     } catch (FileSystemException e) {
       throw new IOException(
           "the embedded ZooKeeper cannot keep its data in %s: %s; allowed: a folder that this user can create and write"
-              .formatted(directory, why(e)),
+              .formatted(directory, FileFault.of(e)),
           e);
     }
     try {
@@ -109,19 +110,17 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
     }
   }
 
-  /** The message of such an exception is the file alone. */
-  private static String why(FileSystemException e) {
-    String file = e.getFile();
-    if (e instanceof NoSuchFileException) {
-      return file + " cannot be created: no such file or directory";
+  /** Leaves nothing beside the tree to clients without a login either. */
+  public static void protect(CuratorFramework client, Tree tree, ZooKeeperAccess access)
+      throws StoreException {
+    List<ACL> wanted = access.provider(tree).getDefaultAcl();
+    for (String path : List.of("/", "/zookeeper", "/zookeeper/quota")) {
+      try {
+        client.setACL().withACL(wanted).forPath(path);
+      } catch (Exception e) {
+        throw new StoreException("%s of ZooKeeper cannot be protected: %s".formatted(path, e), e);
+      }
     }
-    if (e instanceof AccessDeniedException) {
-      return file + " cannot be written: permission denied";
-    }
-    if (e instanceof FileAlreadyExistsException) {
-      return file + " is not a folder";
-    }
-    return "%s: %s".formatted(file, e.getReason() == null ? e.toString() : e.getReason());
   }
 
   /** Where clients on this machine reach it. */

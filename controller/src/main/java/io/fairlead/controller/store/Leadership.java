@@ -47,12 +47,14 @@ public final class Leadership implements AutoCloseable {
   private final String id;
   private final Optional<String> url;
   private final Optional<ZooKeeperAccess> access;
+  private final boolean protectsOpen;
   private final Listener listener;
   private final LeaderLatchListener latchListener;
   private final ExecutorService thread =
       Executors.newSingleThreadExecutor(DaemonThreads.named("leadership"));
   private volatile LeaderLatch latch;
   private volatile boolean isClosed;
+  private volatile Optional<StoreException.NotOurs> refusal = Optional.empty();
 
   /**
    * The epoch that this controller leads in, null while it does not; used by {@code thread} only.
@@ -62,6 +64,7 @@ public final class Leadership implements AutoCloseable {
   /**
    * @param url where others find this controller's API while it leads
    * @param access protects the tree
+   * @param protectsOpen whether also one that was open to everyone
    */
   public Leadership(
       CuratorFramework client,
@@ -69,12 +72,14 @@ public final class Leadership implements AutoCloseable {
       String id,
       Optional<String> url,
       Optional<ZooKeeperAccess> access,
+      boolean protectsOpen,
       Listener listener) {
     this.client = client;
     this.tree = tree;
     this.id = id;
     this.url = url;
     this.access = access;
+    this.protectsOpen = protectsOpen;
     this.listener = listener;
     this.latchListener =
         new LeaderLatchListener() {
@@ -102,14 +107,23 @@ public final class Leadership implements AutoCloseable {
     thread.execute(this::enter);
   }
 
+  /** Why it will never lead. */
+  public Optional<StoreException.NotOurs> refusal() {
+    return refusal;
+  }
+
   private void enter() {
     String said = "";
     while (!isClosed) {
       try {
+        OwnTree.check(client, tree, access, protectsOpen);
         Roots.create(client, tree, access);
         Roots.checkWhole(client, tree);
         removeFormerSelf();
         latch.start();
+        return;
+      } catch (StoreException.NotOurs e) {
+        refusal = Optional.of(e);
         return;
       } catch (Exception e) {
         said = warnOnce(said, "%s waits for ZooKeeper: %s".formatted(id, e));

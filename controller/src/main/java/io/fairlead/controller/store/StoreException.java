@@ -28,6 +28,31 @@ public class StoreException extends Exception {
     }
   }
 
+  /** The tree belongs to others than this controller; trying again does not help. */
+  public static final class NotOurs extends StoreException {
+    public enum Why {
+      /** Only who has other logins may use it. */
+      OTHER_LOGINS,
+      /** It was in use before, and every client of ZooKeeper may change it. */
+      OPEN
+    }
+
+    private final Why why;
+
+    NotOurs(String root, Why why) {
+      super(
+          switch (why) {
+            case OTHER_LOGINS -> root + " in ZooKeeper is protected by other logins";
+            case OPEN -> root + " in ZooKeeper is in use, and open to each of its clients";
+          });
+      this.why = why;
+    }
+
+    public Why why() {
+      return why;
+    }
+  }
+
   /** The data of one service in ZooKeeper are damaged. */
   public static final class Damaged extends StoreException {
     public Damaged(String message, Throwable cause) {

@@ -23,6 +23,7 @@ import org.apache.curator.framework.CuratorFramework;
  * @param checksClock whether commits are refused while {@code clock} and ZooKeeper's differ
  * @param arraysWait whether new arrays of steering othello wait for agents and muxes
  * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
+ * @param protectsOpen whether {@code access} may be set on a tree that was open to everyone
  * @param tls to ZooKeeper; empty: without TLS
  * @param writing wraps the client that elects and writes; the identity, except in tests
  * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
@@ -40,6 +41,7 @@ public record ControllerOptions(
     boolean checksClock,
     boolean arraysWait,
     Optional<ZooKeeperAccess> access,
+    boolean protectsOpen,
     Optional<ZooKeeperTls> tls,
     UnaryOperator<CuratorFramework> writing,
     Duration muxesRegister,
@@ -78,6 +80,7 @@ public record ControllerOptions(
         true,
         true,
         Optional.empty(),
+        true,
         Optional.empty(),
         UnaryOperator.identity(),
         MUXES_REGISTER,
@@ -87,6 +90,10 @@ public record ControllerOptions(
 
   public ControllerOptions with(Optional<ZooKeeperAccess> newAccess) {
     return copy(copy -> copy.access = newAccess);
+  }
+
+  public ControllerOptions withProtectsOpen(boolean newProtectsOpen) {
+    return copy(copy -> copy.protectsOpen = newProtectsOpen);
   }
 
   public ControllerOptions withTls(Optional<ZooKeeperTls> newTls) {
@@ -122,6 +129,7 @@ public record ControllerOptions(
     private boolean checksClock = ControllerOptions.this.checksClock;
     private boolean arraysWait = ControllerOptions.this.arraysWait;
     private Optional<ZooKeeperAccess> access = ControllerOptions.this.access;
+    private boolean protectsOpen = ControllerOptions.this.protectsOpen;
     private Optional<ZooKeeperTls> tls = ControllerOptions.this.tls;
     private UnaryOperator<CuratorFramework> writing = ControllerOptions.this.writing;
     private Duration muxesRegister = ControllerOptions.this.muxesRegister;
@@ -141,6 +149,7 @@ public record ControllerOptions(
         copy.checksClock,
         copy.arraysWait,
         copy.access,
+        copy.protectsOpen,
         copy.tls,
         copy.writing,
         copy.muxesRegister,

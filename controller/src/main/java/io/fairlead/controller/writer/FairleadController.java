@@ -40,8 +40,8 @@ import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
-import io.fairlead.controller.store.Loads;
 import io.fairlead.controller.store.MuxStore;
+import io.fairlead.controller.store.OwnTree;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
@@ -59,7 +59,6 @@ import java.io.IOException;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Collection;
 import java.util.List;
@@ -201,17 +200,7 @@ public final class FairleadController implements AutoCloseable {
   private LoadsWriter loadsWriter() {
     return new LoadsWriter(
         agentReports::loads,
-        new LoadsWriter.Store() {
-          @Override
-          public void write(Epoch epoch, String service, Loads loads) throws StoreException {
-            store.write(epoch, service, loads);
-          }
-
-          @Override
-          public Optional<Loads> readSince(String service, Instant since) throws StoreException {
-            return store.readLoads(service, since);
-          }
-        },
+        LoadsWriter.Store.of(store),
         epoch -> lead.epoch().equals(Optional.of(epoch)),
         options.clock(),
         System::nanoTime,
@@ -296,6 +285,7 @@ public final class FairleadController implements AutoCloseable {
             options.id(),
             url.map(URI::toString),
             options.access(),
+            options.protectsOpen(),
             new Leadership.Listener() {
               @Override
               public void lead(Epoch epoch) throws StoreException {
@@ -327,6 +317,11 @@ public final class FairleadController implements AutoCloseable {
   /** Whether reads are answered. */
   public boolean isServing() {
     return reads.isServing();
+  }
+
+  /** Why it will never lead, if so. */
+  public Optional<StoreException.NotOurs> refusal() {
+    return leadership.refusal();
   }
 
   /** Whether this controller leads and has loaded every service, within {@code timeout}. */
@@ -452,21 +447,20 @@ public final class FairleadController implements AutoCloseable {
    * In place of {@link #start}: rebuilds the cluster from a backup in a ZooKeeper without services.
    *
    * @throws IllegalArgumentException if this ZooKeeper does not allow it
-   * @throws IOException if ZooKeeper fails; the restore can be run again
+   * @throws StoreException if ZooKeeper fails; the restore can be run again, unless it is NotOurs
    */
-  public void restore(Backup backup) throws IOException {
+  public void restore(Backup backup) throws IOException, StoreException {
     client.start();
     muxWatch.start();
     try {
       client.blockUntilConnected();
+      OwnTree.check(client, tree, options.access(), options.protectsOpen());
       new Restore(client, tree, options.access(), WRITE_DEADLINE)
           .run(
               backup.cluster(),
               backup.epoch(),
               backup.highestServiceId(),
               new Restoration(backup, repository, muxStore, muxWatch, notes, options));
-    } catch (StoreException e) {
-      throw new IOException(e.getMessage(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while waiting for ZooKeeper", e);
@@ -496,6 +490,9 @@ public final class FairleadController implements AutoCloseable {
   }
 
   private void lead(Epoch epoch) throws StoreException {
+    if (embedded.isPresent() && options.access().isPresent()) {
+      EmbeddedZooKeeper.protect(client, tree, options.access().get());
+    }
     Catalogue loaded =
         Catalogue.load(
             repository,

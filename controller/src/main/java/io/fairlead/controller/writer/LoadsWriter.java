@@ -5,6 +5,7 @@ import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Loads;
+import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -43,6 +44,20 @@ final class LoadsWriter {
 
   /** What muxes read. */
   interface Store {
+    static Store of(ServiceStore store) {
+      return new Store() {
+        @Override
+        public void write(Epoch epoch, String service, Loads loads) throws StoreException {
+          store.write(epoch, service, loads);
+        }
+
+        @Override
+        public Optional<Loads> readSince(String service, Instant since) throws StoreException {
+          return store.readLoads(service, since);
+        }
+      };
+    }
+
     /** One write, fenced by the epoch. */
     void write(Epoch epoch, String service, Loads loads) throws StoreException;
 

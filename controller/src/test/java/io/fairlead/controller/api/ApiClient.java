@@ -25,10 +25,17 @@ import java.util.Set;
 public final class ApiClient {
   private final HttpClient http = HttpClient.newHttpClient();
   private final String base;
+  private final String token;
   private final Answers answers = new Answers(Contract.load());
 
   public ApiClient(Endpoint endpoint) {
+    this(endpoint, "");
+  }
+
+  /** Sends a token with every request, unless it is empty. */
+  public ApiClient(Endpoint endpoint, String token) {
     this.base = "http://" + endpoint;
+    this.token = token;
   }
 
   /** The operations that have answered with success. */
@@ -95,6 +102,9 @@ public final class ApiClient {
                     : HttpRequest.BodyPublishers.ofString(body));
     if (!contentType.isEmpty()) {
       request.header("Content-Type", contentType);
+    }
+    if (!token.isEmpty()) {
+      request.header("Authorization", "Bearer " + token);
     }
     if (headers.length > 0) {
       request.headers(headers);

@@ -25,6 +25,7 @@ import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.fairlead.controller.upkeep.UpkeepOrder;
@@ -95,7 +96,7 @@ class RestoreTest {
     return Backup.read(Files.write(directory.resolve("backup.json"), json));
   }
 
-  private void restore(byte[] backup) throws IOException {
+  private void restore(byte[] backup) throws IOException, StoreException {
     try (FairleadController restoring = FairleadController.prepare(options())) {
       restoring.restore(read(backup));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.secret;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
