@@ -162,7 +162,6 @@ public final class ApiServer implements AutoCloseable {
             .rootHandler((PlatformHandler) access::handle)
             .rootHandler(guard)
             .rootHandler(new Intake(vertx, contract, api, metrics)::handle)
-            .rootHandler(bodies::handle)
             .rootHandler(forward::handle)
             .rootHandler(bodies::check);
     Routes routes = new Routes(vertx, builder, contract, plane, access, origins, tree, metrics);

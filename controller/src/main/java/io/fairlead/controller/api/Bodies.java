@@ -6,18 +6,12 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
-import io.vertx.ext.web.handler.BodyHandler;
 import io.vertx.openapi.contract.OpenAPIContract;
 import io.vertx.openapi.contract.Operation;
 import java.io.ByteArrayInputStream;
-import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * Receives the body of a request whole, as long as the contract lets its operation's be, and checks
- * its shape before the router's validator makes objects of it.
- */
+/** Checks the shape of a request's body before the router's validator makes objects of it. */
 final class Bodies {
   /** What is longer is read on a worker thread. */
   private static final int LONG = 16 << 10;
@@ -25,20 +19,11 @@ final class Bodies {
   private final Vertx vertx;
   private final Contract contract;
   private final OpenAPIContract api;
-  private final Map<Integer, BodyHandler> handlers = new ConcurrentHashMap<>();
 
   Bodies(Vertx vertx, Contract contract, OpenAPIContract api) {
     this.vertx = vertx;
     this.contract = contract;
     this.api = api;
-  }
-
-  void handle(RoutingContext context) {
-    HttpServerRequest request = context.request();
-    int limit = contract.bodyLimit(api.findOperation(request.path(), request.method()));
-    handlers
-        .computeIfAbsent(limit, most -> BodyHandler.create(false).setBodyLimit(most))
-        .handle(context);
   }
 
   /** For what is forwarded the leader does this; for what may be compressed, {@link Routes}. */
@@ -63,7 +48,9 @@ final class Bodies {
           check(operation, body);
           return null;
         };
-    vertx.executeBlocking(check, false).onSuccess(done -> context.next()).onFailure(context::fail);
+    Intake.during(context, vertx.executeBlocking(check, false))
+        .onSuccess(done -> context.next())
+        .onFailure(context::fail);
   }
 
   private void check(Operation operation, Buffer body) {

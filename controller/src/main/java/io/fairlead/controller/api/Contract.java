@@ -22,7 +22,7 @@ final class Contract {
   /** {@link Violation} checks lists that may be longer: see {@link #router}. */
   private static final int LONG_LIST = 1024;
 
-  /** Of operations that say no other one. */
+  /** Of operations that have a body and say no other one. */
   static final int BODY_LIMIT = 1 << 20;
 
   static final String RESOURCE = "/openapi.yaml";
@@ -110,11 +110,11 @@ final class Contract {
   /**
    * How many bytes a request's body may have, before and after it is decompressed.
    *
-   * @param operation null: none of the contract's
+   * @param operation null: none of the contract's, whose body nobody reads
    */
   int bodyLimit(Operation operation) {
-    return operation == null
-        ? BODY_LIMIT
+    return operation == null || operation.getRequestBody() == null
+        ? 0
         : path(operation).getJsonObject(method(operation)).getInteger("x-body-limit", BODY_LIMIT);
   }
 

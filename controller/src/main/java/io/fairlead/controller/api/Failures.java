@@ -60,6 +60,11 @@ final class Failures {
 
   /** {@code status}: the router's reason, such as an unknown path or method, or a large body. */
   void handle(RoutingContext context, int status) {
+    dispatch(context, status);
+    Intake.routed(context);
+  }
+
+  private void dispatch(RoutingContext context, int status) {
     if (context.response().headWritten()) {
       context.response().reset();
       return;
@@ -79,8 +84,7 @@ final class Failures {
     } else if (failure instanceof Refusal refusal) {
       send(context, Problem.of(refusal));
     } else if (failure instanceof ValidatorException invalid) {
-      vertx
-          .executeBlocking(() -> violation(context, invalid), false)
+      Intake.during(context, vertx.executeBlocking(() -> violation(context, invalid), false))
           .onSuccess(problem -> send(context, problem))
           .onFailure(e -> send(context, internal(context, e)));
     } else {
@@ -89,6 +93,7 @@ final class Failures {
   }
 
   static void send(RoutingContext context, Problem problem) {
+    Intake.routed(context);
     if (problem.status() == UNAVAILABLE) {
       context.response().putHeader("Retry-After", RETRY_AFTER_SECONDS);
     }
@@ -148,7 +153,7 @@ final class Failures {
         context.response().putHeader("Allow", methods);
         return Problem.of(Problem.Kind.METHOD_NOT_ALLOWED, "method", Optional.of(method), methods);
       case 413:
-        context.addEndHandler(sent -> closeAfterBody(context.request()));
+        context.addEndHandler(sent -> closeAfterBody(context));
         int limit = contract.bodyLimit(api.findOperation(path, context.request().method()));
         return Problem.of(
             Problem.Kind.TOO_LARGE,
@@ -167,11 +172,13 @@ final class Failures {
    * would reset it while the client still sends, and the client would lose the answer; so the rest
    * of the body is read and discarded for a while.
    */
-  private void closeAfterBody(HttpServerRequest request) {
+  static void closeAfterBody(RoutingContext context) {
+    HttpServerRequest request = context.request();
     if (request.isEnded()) {
       request.connection().close();
       return;
     }
+    Vertx vertx = context.vertx();
     long timer = vertx.setTimer(LINGER_MILLIS, late -> request.connection().close());
     request.handler(rest -> {}).resume();
     request

@@ -16,6 +16,7 @@ import io.vertx.core.http.HttpClosedException;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.PoolOptions;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.ext.web.RoutingContext;
@@ -77,6 +78,13 @@ final class Forward {
   /** Longer than the leader waits for ZooKeeper. */
   private static final int ANSWER_SECONDS = 30;
 
+  private static final int CONNECTIONS = 64;
+  private static final int QUEUE = 256;
+
+  /** From the connection on, however steadily bytes come. */
+  private static final long WHOLE_MILLIS = 60_000;
+
+  private final Vertx vertx;
   private final Contract contract;
   private final OpenAPIContract api;
   private final Plane plane;
@@ -91,6 +99,7 @@ final class Forward {
       Plane plane,
       Endpoint listen,
       Security security) {
+    this.vertx = vertx;
     this.contract = contract;
     this.api = api;
     this.plane = plane;
@@ -106,7 +115,8 @@ final class Forward {
         .authorities()
         .ifPresent(
             path -> options.setTrustOptions(new PemTrustOptions().addCertPath(path.toString())));
-    client = vertx.createHttpClient(options);
+    PoolOptions pool = new PoolOptions().setHttp1MaxSize(CONNECTIONS).setMaxWaitQueueSize(QUEUE);
+    client = vertx.createHttpClient(options, pool);
   }
 
   void handle(RoutingContext context) {
@@ -149,20 +159,29 @@ final class Forward {
   private void forward(RoutingContext context, URI leader) {
     HttpServerRequest request = context.request();
     RequestOptions options =
-        new RequestOptions().setMethod(request.method()).setAbsoluteURI(leader + request.uri());
-    client
-        .request(options)
-        .onFailure(
-            e ->
-                fail(
-                    context,
-                    CONTROLLER,
-                    "the leader at %s cannot be reached: %s".formatted(leader, e.getMessage()),
-                    "to try again; nothing was written"))
-        .onSuccess(to -> send(context, leader, to));
+        new RequestOptions()
+            .setMethod(request.method())
+            .setAbsoluteURI(leader + request.uri())
+            .setConnectTimeout(CONNECT_MILLIS);
+    Future<Void> forwarded =
+        client
+            .request(options)
+            .onFailure(
+                e ->
+                    fail(
+                        context,
+                        CONTROLLER,
+                        "the leader at %s cannot be reached: %s".formatted(leader, e.getMessage()),
+                        "to try again; nothing was written"))
+            .compose(to -> send(context, leader, to));
+    Intake.during(context, forwarded);
   }
 
-  private void send(RoutingContext context, URI leader, HttpClientRequest to) {
+  private Future<Void> send(RoutingContext context, URI leader, HttpClientRequest to) {
+    if (context.response().closed()) {
+      to.reset();
+      return Future.succeededFuture(); // nobody waits for it any more, and nothing was sent
+    }
     MultiMap headers = context.request().headers();
     for (String name : REQUEST_HEADERS) {
       if (headers.contains(name)) {
@@ -171,8 +190,10 @@ final class Forward {
     }
     to.putHeader(FORWARDED, listen.toString());
     Buffer body = context.body().buffer();
-    to.send(body == null ? Buffer.buffer() : body)
+    long timer = vertx.setTimer(WHOLE_MILLIS, late -> to.reset());
+    return to.send(body == null ? Buffer.buffer() : body)
         .compose(answer -> back(context.response(), answer))
+        .onComplete(done -> vertx.cancelTimer(timer))
         .onFailure(
             e -> {
               if (context.response().headWritten()) {

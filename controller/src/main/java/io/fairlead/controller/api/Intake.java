@@ -4,37 +4,43 @@ package io.fairlead.controller.api;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.vertx.core.Handler;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClosedException;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.impl.RoutingContextInternal;
 import io.vertx.openapi.contract.OpenAPIContract;
 import io.vertx.openapi.contract.Operation;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Bounds what callers can make a controller hold, from the head of a request until it is answered:
- * of long bodies only so many bytes at a time, and each for a limited time until it has come whole.
+ * Receives bodies, and bounds what callers can make a controller hold: each byte counts from its
+ * arrival until the work on its request has ended, which may be after its caller has gone. A caller
+ * at one address has a quarter of the room. Each body has a limited time until it has come whole.
  * There may be thousands of agents, each on a server that may be hostile: of them also one report
  * of a server at a time, if they show which one they are of, and {@link #REPORTS_MAX} in all. All
  * on the event loop.
  */
 final class Intake {
   static final int REPORTS_MAX = 1024;
-
-  /** What is shorter counts for nothing: a long body must not keep short ones out. */
-  static final int SHORT = 64 << 10;
-
   static final long REPORTS_BYTES = 64 << 20;
   static final long OTHERS_BYTES = 32 << 20;
   static final long MILLIS_MAX = 30_000;
 
   private static final String BUSY = "fairlead.controller.http.busy";
+  private static final String ABANDONED = "fairlead.controller.http.abandoned";
+  private static final String HOLD = Intake.class.getName();
   private static final String LENGTH = "Content-Length";
+  private static final int TOO_LARGE = 413;
+  private static final int INVALID = 400;
 
   private final Vertx vertx;
   private final Contract contract;
@@ -45,20 +51,82 @@ final class Intake {
   private final Room ofReports = new Room(REPORTS_BYTES);
   private final Room ofOthers = new Room(OTHERS_BYTES);
 
-  /** Bytes of long bodies. */
+  /** Bytes of bodies, in all and of each caller that has some. */
   private static final class Room {
+    private static final int SHARES = 4;
+
     final long most;
+    final Map<String, Long> ofCallers = new HashMap<>();
     long used;
 
     Room(long most) {
       this.most = most;
+    }
+
+    long share() {
+      return most / SHARES;
+    }
+
+    void add(String caller, long bytes) {
+      used += bytes;
+      if (ofCallers.merge(caller, bytes, Long::sum) == 0) {
+        ofCallers.remove(caller);
+      }
     }
   }
 
   private enum Reason {
     SERVER,
     REPORTS,
+    CALLER,
     BYTES
+  }
+
+  /** What one request holds until its response has ended or is closed, and no work is left. */
+  private final class Hold {
+    final Room room;
+    final String caller;
+    final Optional<Set<Address>> sender;
+    final boolean isReport;
+    final long timer;
+    Buffer body = Buffer.buffer();
+    int works;
+    boolean isReleased;
+    boolean isRouted;
+    boolean isEnded;
+    boolean isRefused;
+
+    Hold(RoutingContext context, boolean isReport, Optional<Set<Address>> sender) {
+      HttpServerRequest request = context.request();
+      this.room = isReport ? ofReports : ofOthers;
+      this.caller = Access.caller(context) + " at " + request.remoteAddress().hostAddress();
+      this.sender = sender;
+      this.isReport = isReport;
+      this.timer = vertx.setTimer(MILLIS_MAX, late -> endLate(request));
+      sender.ifPresent(senders::add);
+      reports += isReport ? 1 : 0;
+    }
+
+    void routed() {
+      isRouted = true;
+      release();
+    }
+
+    void end() {
+      isEnded = true;
+      vertx.cancelTimer(timer);
+      release();
+    }
+
+    private void release() {
+      if (isEnded && isRouted && works == 0 && !isReleased) {
+        isReleased = true;
+        sender.ifPresent(senders::remove);
+        reports -= isReport ? 1 : 0;
+        room.add(caller, -body.length());
+        body = Buffer.buffer(); // the rest of one that was refused may still be coming
+      }
+    }
   }
 
   Intake(Vertx vertx, Contract contract, OpenAPIContract api, MeterRegistry metrics) {
@@ -66,6 +134,7 @@ final class Intake {
     this.contract = contract;
     this.api = api;
     this.metrics = metrics;
+    metrics.counter(ABANDONED);
     for (Reason reason : Reason.values()) {
       count(reason, 0);
     }
@@ -75,12 +144,12 @@ final class Intake {
     HttpServerRequest request = context.request();
     Operation operation = api.findOperation(request.path(), request.method());
     boolean isReport = contract.isOfAgents(operation);
-    Room room = isReport ? ofReports : ofOthers;
-    long length = length(request, contract.bodyLimit(operation));
-    long counted = length > SHORT ? length : 0;
+    int most = contract.bodyLimit(operation);
     Optional<Set<Address>> sender =
         isReport ? Access.sender(context).addresses() : Optional.empty();
-    if (sender.filter(senders::contains).isPresent()) {
+    if (request.headers().contains(LENGTH) && Long.parseLong(request.getHeader(LENGTH)) > most) {
+      refuseLength(context, request.getHeader(LENGTH), most);
+    } else if (sender.filter(senders::contains).isPresent()) {
       refuse(context, Reason.SERVER, "another report of the server is in flight", "one at a time");
     } else if (isReport && reports >= REPORTS_MAX) {
       refuse(
@@ -88,31 +157,119 @@ final class Intake {
           Reason.REPORTS,
           "%d reports are in flight".formatted(REPORTS_MAX),
           REPORTS_MAX + " at a time");
-    } else if (counted > 0 && room.used + counted > room.most) {
+    } else {
+      Hold hold = new Hold(context, isReport, sender);
+      context.put(HOLD, hold);
+      context.addEndHandler(
+          answered -> {
+            if (answered.succeeded() || !request.isEnded()) {
+              hold.isRouted = true; // nobody works on it, now or later
+            }
+            hold.end();
+          });
+      receive(context, hold, most);
+    }
+  }
+
+  private void receive(RoutingContext context, Hold hold, int most) {
+    HttpServerRequest request = context.request();
+    ((RoutingContextInternal) context).visitHandler(RoutingContextInternal.BODY_HANDLER);
+    request.exceptionHandler(e -> context.fail(INVALID, e));
+    request.handler(part -> take(context, hold, part, most));
+    request.endHandler(
+        whole -> {
+          if (!hold.isRefused) {
+            vertx.cancelTimer(hold.timer);
+            ((RoutingContextInternal) context).setBody(hold.body);
+            context.next();
+          }
+        });
+    if (request.headers().contains("Expect")) { // 100-continue: RequestHead allows no other
+      context.response().writeContinue();
+    }
+    request.resume();
+  }
+
+  private void take(RoutingContext context, Hold hold, Buffer part, int most) {
+    Room room = hold.room;
+    long ofCaller = room.ofCallers.getOrDefault(hold.caller, 0L);
+    if (hold.isRefused) {
+      return; // the rest of it
+    }
+    hold.isRefused = true;
+    if (hold.body.length() + part.length() > most) {
+      refuseLength(context, "more than " + most, most);
+    } else if (ofCaller + part.length() > room.share()) {
+      refuse(
+          context,
+          Reason.CALLER,
+          "bodies in flight of %s have %d bytes".formatted(hold.caller, ofCaller),
+          "%d bytes of a caller at one address at a time".formatted(room.share()));
+    } else if (room.used + part.length() > room.most) {
       refuse(
           context,
           Reason.BYTES,
-          "long bodies in flight have %d bytes, this one %d".formatted(room.used, length),
+          "bodies in flight have %d bytes".formatted(room.used),
           "%d bytes at a time".formatted(room.most));
     } else {
-      sender.ifPresent(senders::add);
-      reports += isReport ? 1 : 0;
-      room.used += counted;
-      long timer = vertx.setTimer(MILLIS_MAX, late -> endLate(request));
-      AtomicBoolean isHeld = new AtomicBoolean(true);
-      Handler<Void> release =
-          end -> {
-            if (isHeld.getAndSet(false)) {
-              vertx.cancelTimer(timer);
-              sender.ifPresent(senders::remove);
-              reports -= isReport ? 1 : 0;
-              room.used -= counted;
-            }
-          };
-      context.addEndHandler(answered -> release.handle(null));
-      request.connection().closeHandler(release); // which may be before it can be answered
-      context.next();
+      hold.isRefused = false;
+      hold.body.appendBuffer(part);
+      room.add(hold.caller, part.length());
     }
+  }
+
+  /** Work on a request, which holds what it holds although its caller may go. */
+  static <T> Future<T> during(RoutingContext context, Future<T> work) {
+    Hold hold = context.get(HOLD);
+    if (hold != null) {
+      Context here = context.vertx().getOrCreateContext();
+      hold.works++;
+      hold.routed();
+      work.onComplete(
+          done ->
+              here.runOnContext(
+                  nothing -> {
+                    hold.works--;
+                    hold.release();
+                  }));
+    }
+    return work;
+  }
+
+  /** No more work will begin on a request than {@link #during} knows of. */
+  static void routed(RoutingContext context) {
+    Hold hold = context.get(HOLD);
+    if (hold != null) {
+      hold.routed();
+    }
+  }
+
+  /**
+   * Before work begins that nobody may wait for any more.
+   *
+   * @throws HttpClosedException if nobody does
+   */
+  static void checkIsAwaited(RoutingContext context, MeterRegistry metrics)
+      throws HttpClosedException {
+    if (context.response().closed()) {
+      metrics.counter(ABANDONED).increment();
+      throw new HttpClosedException("the caller has gone before the work on its request began");
+    }
+  }
+
+  private static void refuseLength(RoutingContext context, String bytes, int most) {
+    if (most > 0) {
+      context.fail(TOO_LARGE);
+      return;
+    }
+    context.addEndHandler(sent -> Failures.closeAfterBody(context));
+    Failures.send(
+        context,
+        Problem.of(
+            Problem.Kind.INVALID,
+            "body",
+            Optional.of(bytes + " bytes"),
+            "no body of this operation"));
   }
 
   private static void endLate(HttpServerRequest request) {
@@ -121,17 +278,9 @@ final class Intake {
     }
   }
 
-  /** As announced, or as long as it can become. */
-  private static long length(HttpServerRequest request, int most) {
-    if (request.headers().contains(LENGTH)) {
-      return Math.min(most, Long.parseLong(request.getHeader(LENGTH)));
-    }
-    return request.headers().contains("Transfer-Encoding") ? most : 0;
-  }
-
   private void refuse(RoutingContext context, Reason reason, String why, String allowed) {
     count(reason, 1);
-    context.addEndHandler(sent -> context.request().connection().close());
+    context.addEndHandler(sent -> Failures.closeAfterBody(context));
     Failures.send(
         context,
         Problem.of(

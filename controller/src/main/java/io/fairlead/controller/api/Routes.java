@@ -316,8 +316,12 @@ public final class Routes {
 
   private void answer(RoutingContext context, WorkerExecutor on, Callable<Future<Answer>> call) {
     var here = vertx.getOrCreateContext();
-    on.executeBlocking(call, false)
-        .compose(Function.identity())
+    Callable<Future<Answer>> awaited =
+        () -> {
+          Intake.checkIsAwaited(context, metrics);
+          return call.call();
+        };
+    Intake.during(context, on.executeBlocking(awaited, false).compose(Function.identity()))
         .onComplete(
             done ->
                 here.runOnContext(
