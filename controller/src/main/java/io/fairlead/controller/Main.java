@@ -282,8 +282,7 @@ public class Main implements Callable<Integer> {
     }
   }
 
-  private int run(
-      Endpoint client, Endpoint endpoint, Optional<Endpoint> others, Security security)
+  private int run(Endpoint client, Endpoint endpoint, Optional<Endpoint> others, Security security)
       throws IOException, InterruptedException, StoreException {
     FairleadController controller =
         FairleadController.prepare(

@@ -67,9 +67,10 @@ class MainTest {
         "--zookeeper=zk:70000 | --zookeeper 'zk:70000' is refused; allowed: embedded:DIR",
         "--zookeeper=zk:2181 --listen=8080 | --listen '8080' is refused; allowed: HOST:PORT",
         "--zookeeper=zk:2181 --zookeeper-listen=x | --zookeeper-listen 'x' is refused; allowed:",
-        "--zookeeper=localhost:1 --allowed-host=lb1,a:1 | --allowed-host 'a:1' is refused; allowed: a"
-            + " host",
-        "--zookeeper=localhost:1 --allowed-host=lb1 --allowed-host=* | --allowed-host '*' is refused;",
+        "--zookeeper=localhost:1 --allowed-host=lb1,a:1 | --allowed-host 'a:1' is refused; allowed:"
+            + " a host",
+        "--zookeeper=localhost:1 --allowed-host=lb1 --allowed-host=* | --allowed-host '*' is"
+            + " refused;",
         "--zookeeper=127.0.0.1:1,zk:2 | --zookeeper '127.0.0.1:1,zk:2' is refused: logins and data"
             + " would travel in clear text beyond this machine; allowed: with --zookeeper-tls-ca, a"
             + " loopback address, or --zookeeper-clear-text on",
@@ -84,7 +85,8 @@ class MainTest {
         "--zookeeper=localhost:2 --listen-clear-text=1 | --listen-clear-text '1' is refused;",
         "--zookeeper=localhost:1 --open --tokens=t | --open is given with --tokens; allowed: one of"
             + " them",
-        "--zookeeper=localhost:1 --open --oidc=o | --open is given with --oidc; allowed: one of them",
+        "--zookeeper=localhost:1 --open --oidc=o | --open is given with --oidc; allowed: one of"
+            + " them",
         "--zookeeper=localhost:1 --open-to-network | --open-to-network is given without --open;"
             + " allowed:",
         "--zookeeper=localhost:1 --open --listen=0.0.0.0:0 | --listen '0.0.0.0:0' is refused with"

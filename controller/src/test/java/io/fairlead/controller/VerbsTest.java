@@ -56,6 +56,7 @@ class VerbsTest {
           "service delete web",
           "service list",
           "service show web",
+          "service undelete web",
           "support-bundle NEW",
           "upkeep web",
           "whoami");

@@ -55,7 +55,10 @@ class ZooKeeperNameTest {
   private static ControllerProcess start(Path directory, Path hosts, String zookeeper) {
     try {
       return ControllerProcess.join(
-          directory, Map.of("JAVA_TOOL_OPTIONS", "-Djdk.net.hosts.file=" + hosts), zookeeper);
+          directory,
+          Map.of("JAVA_TOOL_OPTIONS", "-Djdk.net.hosts.file=" + hosts),
+          zookeeper,
+          "--zookeeper-clear-text=on");
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
