@@ -89,6 +89,8 @@ public final class ApiServer implements AutoCloseable {
           new Access(contract, api, files::callers, metrics, new LogLimit(System::nanoTime));
       HostNames hosts = new HostNames(listen, security.hosts(), metrics);
       Origins origins = new Origins();
+      Connections connections =
+          new Connections(Connections.MOST, Connections.MOST_OF_ADDRESS, metrics);
       Console console = Console.load(origins::known);
       Router router =
           router(
@@ -115,7 +117,11 @@ public final class ApiServer implements AutoCloseable {
                           router.handle(request);
                         }
                       })
-                  .connectionHandler(connection -> WireCheck.check(connection, metrics))
+                  .connectionHandler(
+                      connection -> {
+                        WireCheck.check(connection, metrics);
+                        connections.take(connection);
+                      })
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
       files.watch(vertx, http);

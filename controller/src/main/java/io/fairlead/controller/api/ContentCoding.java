@@ -73,7 +73,7 @@ final class ContentCoding {
       int read;
       try {
         read = in.read(to, offset, length);
-      } catch (IOException e) {
+      } catch (IOException | StackOverflowError e) { // GZIPInputStream recurses per empty member
         throw damaged();
       }
       count += Math.max(read, 0);

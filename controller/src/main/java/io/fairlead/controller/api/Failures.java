@@ -269,10 +269,13 @@ final class Failures {
   static Problem malformed(Buffer beginning, JsonProcessingException e) {
     return notOneDocument(beginning)
         .withDetail(
-            "the body is not JSON: line %d, column %d: %s"
+            "the body is not JSON: %s%s"
                 .formatted(
-                    e.getLocation().getLineNr(),
-                    e.getLocation().getColumnNr(),
+                    Optional.ofNullable(e.getLocation()) // constraints have none
+                        .map(
+                            at ->
+                                "line %d, column %d: ".formatted(at.getLineNr(), at.getColumnNr()))
+                        .orElse(""),
                     e.getOriginalMessage().replaceAll(" \\(start marker .*", "")));
   }
 

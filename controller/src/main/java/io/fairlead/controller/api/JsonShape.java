@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -15,10 +16,10 @@ import java.util.Optional;
 
 /**
  * Whether a document has the shape of its schema: only fields that the schema has, objects and
- * lists only where it has them, and no more entries than it allows. It is read token by token and
- * ends at the first departure, so that nothing is made of what nobody asked for: 24 KB of gzip can
- * have two million empty objects in it. What has the shape is at most some objects for each byte of
- * text; {@link Violation} checks the rest.
+ * lists only where it has them, each field once, and no more entries than it allows. It is read
+ * token by token and ends at the first departure, so that nothing is made of what nobody asked for:
+ * 24 KB of gzip can have two million empty objects in it. What has the shape is at most some
+ * objects for each byte of text; {@link Violation} checks the rest.
  */
 final class JsonShape {
   /** Longer than the contract lets any text be. */
@@ -26,6 +27,7 @@ final class JsonShape {
 
   private static final JsonFactory JSON =
       JsonFactory.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(StreamReadConstraints.builder().maxStringLength(TEXT_MAX).build())
           .build();
 

@@ -13,7 +13,8 @@ import java.util.regex.Pattern;
  * how long the body is only once.
  */
 final class RequestHead {
-  static final int CHUNK_DIGITS_MAX = 8;
+  /** The decoder reads a size as int. */
+  static final int CHUNK_DIGITS_MAX = 7;
 
   private static final Pattern FIRST =
       Pattern.compile("(?<method>[!#$%&'*+.^_`|~0-9A-Za-z-]+) (?<target>/[!-~&&[^#]]*) HTTP/1\\.1");
@@ -66,6 +67,11 @@ final class RequestHead {
       case CODING_NAME -> {
         if (!value.equalsIgnoreCase("chunked")) {
           throw new MalformedException("Transfer-Encoding is not chunked");
+        }
+      }
+      case "expect" -> {
+        if (!value.equalsIgnoreCase("100-continue")) {
+          throw new MalformedException("Expect is not 100-continue");
         }
       }
       default -> {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static io.fairlead.controller.agents.AgentRequests.gzip;
 import static io.fairlead.controller.agents.AgentRequests.report;
 import static io.fairlead.controller.agents.AgentRequests.service;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -8,6 +9,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayOutputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -173,6 +179,45 @@ class MalformedReportsTest extends ServedApi {
     Reply reply = client.send("POST", "/v1/agent/reports", body);
     assertThat(reply.status()).isEqualTo(400);
     assertThat(reply.json().getString("allowed")).isNotBlank();
+  }
+
+  /** Two readers could take different ones. */
+  @Test
+  void aFieldTwiceIsRefused() {
+    String report = good().encode();
+    String twice = report.substring(0, report.length() - 1) + ",\"sequence\":1}";
+    Reply reply = client.send("POST", "/v1/agent/reports", twice);
+    assertThat(reply.status()).as(reply.body()).isEqualTo(400);
+    assertThat(reply.json().getString("detail")).contains("Duplicate field 'sequence'");
+  }
+
+  @Test
+  void aNameThatIsTooLongForJacksonIsRefused() {
+    Reply reply = client.send("POST", "/v1/agent/reports", "{\"" + "a".repeat(60_000) + "\":1}");
+    assertThat(reply.status()).as(reply.body()).isEqualTo(400);
+    assertThat(reply.json().getString("field")).isEqualTo("body");
+    assertThat(reply.json().getString("allowed")).isEqualTo("one JSON document");
+  }
+
+  /** Each one was a call of the JDK's reader by itself. */
+  @Test
+  void manyEmptyMembersOfGzipAreRefused() throws Exception {
+    byte[] one = gzip("");
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    for (int i = 0; i < 50_000; i++) {
+      all.write(one);
+    }
+    HttpResponse<String> response =
+        HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create(url() + "/v1/agent/reports"))
+                    .header("Content-Type", "application/json")
+                    .header("Content-Encoding", "gzip")
+                    .POST(HttpRequest.BodyPublishers.ofByteArray(all.toByteArray()))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
+    assertThat(response.body()).contains("\"field\":\"body\"", "gzip");
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
@@ -8,6 +9,7 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RequestHeadTest {
   private static final int REPEATED = WireCheck.HEADERS_MAX - 10;
@@ -25,6 +27,23 @@ class RequestHeadTest {
   @CsvSource({"A", "'GET /'", "'GET /%'", "'GET / HTTP/1.1 '", "' '"})
   void aLongFirstLineTakesTimeInProportion(String repeated) {
     checkTime(RequestHead::new, repeated.repeat(WireCheck.LINE_MAX / repeated.length()) + "\u0001");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Expect: 200-maybe", "Expect: 100-continue, x", "Expect:"})
+  void anotherExpectationIsRefused(String line) {
+    RequestHead head = new RequestHead("POST / HTTP/1.1");
+    head.header("Expect: 100-Continue");
+    assertThatThrownBy(() -> head.header(line)).hasMessage("Expect is not 100-continue");
+  }
+
+  /** Of eight digits some are no int, and Netty's decoder failed. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ffffffff", "00000000", "80000000", "-1", "+1", "0x1", ""})
+  void aChunkHasAtMostSevenDigits(String line) {
+    assertThat(RequestHead.chunkSize("fffffff")).isEqualTo(0xfff_ffff);
+    assertThatThrownBy(() -> RequestHead.chunkSize(line))
+        .isInstanceOf(WireCheck.MalformedException.class);
   }
 
   private static void checkTime(Consumer<String> read, String line) {
