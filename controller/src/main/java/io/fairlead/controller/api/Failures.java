@@ -121,7 +121,6 @@ final class Failures {
   /** Before any route; the rest of the request is not read. */
   static void send(HttpServerRequest request, Problem problem) {
     ProtectiveHeaders.set(request.response());
-    ProtectiveHeaders.set(request.response());
     request
         .response()
         .setStatusCode(problem.status())
@@ -153,7 +152,7 @@ final class Failures {
         context.response().putHeader("Allow", methods);
         return Problem.of(Problem.Kind.METHOD_NOT_ALLOWED, "method", Optional.of(method), methods);
       case 413:
-        context.addEndHandler(sent -> closeAfterBody(context));
+        endConnection(context);
         int limit = contract.bodyLimit(api.findOperation(path, context.request().method()));
         return Problem.of(
             Problem.Kind.TOO_LARGE,
@@ -167,12 +166,18 @@ final class Failures {
     }
   }
 
+  /** Ends the connection with the answer to come, and says so: the client sends nothing more. */
+  static void endConnection(RoutingContext context) {
+    context.response().putHeader("Connection", "close");
+    context.addEndHandler(sent -> closeAfterBody(context));
+  }
+
   /**
    * No request can follow a body that is too large, so the connection is closed. Closing it at once
    * would reset it while the client still sends, and the client would lose the answer; so the rest
    * of the body is read and discarded for a while.
    */
-  static void closeAfterBody(RoutingContext context) {
+  private static void closeAfterBody(RoutingContext context) {
     HttpServerRequest request = context.request();
     if (request.isEnded()) {
       request.connection().close();

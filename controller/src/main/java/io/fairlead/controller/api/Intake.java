@@ -262,7 +262,7 @@ final class Intake {
       context.fail(TOO_LARGE);
       return;
     }
-    context.addEndHandler(sent -> Failures.closeAfterBody(context));
+    Failures.endConnection(context);
     Failures.send(
         context,
         Problem.of(
@@ -280,7 +280,7 @@ final class Intake {
 
   private void refuse(RoutingContext context, Reason reason, String why, String allowed) {
     count(reason, 1);
-    context.addEndHandler(sent -> Failures.closeAfterBody(context));
+    Failures.endConnection(context);
     Failures.send(
         context,
         Problem.of(
