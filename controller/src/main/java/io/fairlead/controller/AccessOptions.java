@@ -136,12 +136,15 @@ final class AccessOptions {
     return drawn.isEmpty()
         ? Optional.empty()
         : Optional.of(
-            "fairlead-controller made secrets in %s: %s; fairleadctl finds the token there"
+            "fairlead-controller made secrets in %s: %s%s"
                 .formatted(
                     folder().path(),
                     drawn.stream()
                         .map(path -> path.getFileName().toString())
-                        .collect(Collectors.joining(", "))));
+                        .collect(Collectors.joining(", ")),
+                    drawn.contains(folder().adminToken().path())
+                        ? "; fairleadctl finds the token there"
+                        : ""));
   }
 
   /** Removes what this start has drawn and not used. */
