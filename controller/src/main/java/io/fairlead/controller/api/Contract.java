@@ -110,7 +110,7 @@ final class Contract {
   /**
    * How many bytes a request's body may have, before and after it is decompressed.
    *
-   * @param operation null: none of the contract's, whose body nobody reads
+   * @param operation null: none of the contract's; a body is then not read
    */
   int bodyLimit(Operation operation) {
     return operation == null || operation.getRequestBody() == null

@@ -75,7 +75,7 @@ final class Failures {
       failure = failure.getCause();
     }
     if (failure instanceof HttpClosedException) {
-      return; // before the body was whole: nobody waits for an answer
+      return; // the caller has gone before its body was whole
     }
     if (failure instanceof Violation.Found found) {
       send(context, invalid(found.violation()));

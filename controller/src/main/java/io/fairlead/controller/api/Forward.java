@@ -180,7 +180,7 @@ final class Forward {
   private Future<Void> send(RoutingContext context, URI leader, HttpClientRequest to) {
     if (context.response().closed()) {
       to.reset();
-      return Future.succeededFuture(); // nobody waits for it any more, and nothing was sent
+      return Future.succeededFuture(); // the caller has gone, and nothing was sent
     }
     MultiMap headers = context.request().headers();
     for (String name : REQUEST_HEADERS) {

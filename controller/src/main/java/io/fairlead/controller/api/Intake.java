@@ -163,7 +163,7 @@ final class Intake {
       context.addEndHandler(
           answered -> {
             if (answered.succeeded() || !request.isEnded()) {
-              hold.isRouted = true; // nobody works on it, now or later
+              hold.isRouted = true; // no work on it has begun, and none will
             }
             hold.end();
           });
@@ -245,9 +245,9 @@ final class Intake {
   }
 
   /**
-   * Before work begins that nobody may wait for any more.
+   * Before work begins: the caller may have gone.
    *
-   * @throws HttpClosedException if nobody does
+   * @throws HttpClosedException if the caller has gone
    */
   static void checkIsAwaited(RoutingContext context, MeterRegistry metrics)
       throws HttpClosedException {

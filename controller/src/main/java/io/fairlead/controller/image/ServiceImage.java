@@ -58,7 +58,7 @@ public final class ServiceImage {
     return new ServiceImage(config, Ring.empty(config.id(), config.buckets(), committed));
   }
 
-  /** The same, but for the number of its generation. */
+  /** The same image in another generation. */
   public ServiceImage startingAt(long generation) {
     return withRing(ring.withGeneration(generation));
   }
