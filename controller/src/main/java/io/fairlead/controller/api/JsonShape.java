@@ -17,9 +17,9 @@ import java.util.Optional;
 /**
  * Whether a document has the shape of its schema: only fields that the schema has, objects and
  * lists only where it has them, each field once, and no more entries than it allows. It is read
- * token by token and ends at the first violation, so that no object is made of what the contract rejects:
- * 24 KB of gzip can have two million empty objects in it. What has the shape is at most some
- * objects for each byte of text; {@link Violation} checks the rest.
+ * token by token and ends at the first violation, so that no object is made of what the contract
+ * rejects: 24 KB of gzip can have two million empty objects in it. What has the shape is at most
+ * some objects for each byte of text; {@link Violation} checks the rest.
  */
 final class JsonShape {
   /** Longer than the contract lets any text be. */
