@@ -240,7 +240,7 @@ def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
         for block in BLOCKS:
             if block.script != REBOOT:
                 at.run(previous(block))
-        # Controllers first, which count muxes of both versions: packages let muxes run.
+        # In the rack's order; lab/tests/test_versions.py has the documented one. Packages let muxes run.
         for name in RACK:
             packages = "fairlead-server" if name == "web1" else "fairlead-cli fairlead-controller fairlead-mux"
             versions = f"dpkg-query -W -f '${{Version}}\\n' {packages}"
