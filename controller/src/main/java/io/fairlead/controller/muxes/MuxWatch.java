@@ -8,11 +8,11 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.google.common.collect.Maps;
 import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.store.EntryWatch;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -21,12 +21,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
-import org.apache.curator.framework.recipes.cache.CuratorCache;
-import org.apache.curator.framework.recipes.cache.CuratorCacheListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -90,8 +87,7 @@ public final class MuxWatch implements AutoCloseable {
   /** For so long other muxes count one whose node is gone, too (protocol/README.md §9, peers). */
   private static final long ABSENT_SECONDS = 86_400;
 
-  private final String parent;
-  private final CuratorCache cache;
+  private final EntryWatch entries;
   private final LongSupplier seconds;
   private volatile long watchedSince = Long.MAX_VALUE;
 
@@ -114,31 +110,35 @@ public final class MuxWatch implements AutoCloseable {
    * @param seconds Unix time
    */
   public MuxWatch(CuratorFramework client, Tree tree, LongSupplier seconds) {
-    parent = tree.muxes();
-    cache = CuratorCache.build(client, parent);
     this.seconds = seconds;
-    cache
-        .listenable()
-        .addListener(
-            CuratorCacheListener.builder()
-                .forInitialized(() -> watchedSince = seconds.getAsLong())
-                .forDeletes(this::missed)
-                .build());
+    entries = new EntryWatch(client, tree.muxes(), new Noted());
   }
 
   public void start() {
-    cache.start();
+    entries.start();
   }
 
-  private void missed(ChildData node) {
-    long now = seconds.getAsLong();
-    Tree.entry(parent, node).ifPresent(id -> removed.put(id, now));
-    Tree.owner(parent, node)
-        .flatMap(id -> read(id, node, null).mux())
-        .ifPresent(
-            mux ->
-                absent.put(
-                    mux.mux().id(), new MuxPresence.Absent(mux.mux(), mux.behindSeconds(), now)));
+  private final class Noted implements EntryWatch.Listener {
+    @Override
+    public void whole() {
+      watchedSince = seconds.getAsLong();
+    }
+
+    @Override
+    public void ended(EntryWatch.Live node) {
+      read(node, null)
+          .mux()
+          .ifPresent(
+              mux ->
+                  absent.put(
+                      node.id(),
+                      new MuxPresence.Absent(mux.mux(), mux.behindSeconds(), seconds.getAsLong())));
+    }
+
+    @Override
+    public void removed(String id) {
+      removed.put(id, seconds.getAsLong());
+    }
   }
 
   /**
@@ -160,7 +160,7 @@ public final class MuxWatch implements AutoCloseable {
             absent.putIfAbsent(
                 each.mux().id(), new MuxPresence.Absent(each.mux(), each.behindSeconds(), now)));
     lastPresent = present;
-    removed.keySet().removeAll(added());
+    removed.keySet().removeAll(entries.added());
     absent
         .values()
         .removeIf(
@@ -177,16 +177,10 @@ public final class MuxWatch implements AutoCloseable {
     return since != null && now >= since + mux.behindSeconds() + SettledMoves.MARGIN_SECONDS;
   }
 
-  private Set<String> added() {
-    return cache.stream()
-        .flatMap(node -> Tree.entry(parent, node).stream())
-        .collect(Collectors.toSet());
-  }
-
   /** All that are added by ascending id, also those that are not alive. */
   public List<MuxView> all() {
     Map<String, MuxView> all = new TreeMap<>();
-    added().forEach(id -> all.put(id, MuxView.absent(id)));
+    entries.added().forEach(id -> all.put(id, MuxView.absent(id)));
     muxes().forEach(mux -> all.put(mux.id(), mux));
     return List.copyOf(all.values());
   }
@@ -200,13 +194,15 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   private List<MuxPresence.Present> present() {
-    List<ChildData> nodes =
-        cache.stream().filter(node -> Tree.owner(parent, node).isPresent()).toList();
-    reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
-    return nodes.stream()
+    List<EntryWatch.Live> live = entries.live();
+    reads.keySet().retainAll(live.stream().map(each -> each.node().getPath()).toList());
+    return live.stream()
         .flatMap(
-            node -> reads.compute(node.getPath(), (path, last) -> read(node, last)).mux().stream())
-        .sorted(Comparator.comparing(present -> present.mux().id()))
+            each ->
+                reads
+                    .compute(each.node().getPath(), (path, last) -> read(each, last))
+                    .mux()
+                    .stream())
         .toList();
   }
 
@@ -229,11 +225,9 @@ public final class MuxWatch implements AutoCloseable {
     return applied;
   }
 
-  private Read read(ChildData node, Read last) {
-    return read(Tree.owner(parent, node).orElseThrow(), node, last);
-  }
-
-  private static Read read(String id, ChildData node, Read last) {
+  private static Read read(EntryWatch.Live live, Read last) {
+    String id = live.id();
+    ChildData node = live.node();
     long written = node.getStat().getMzxid();
     if (last != null && last.written() == written) {
       return last;
@@ -340,6 +334,6 @@ public final class MuxWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    cache.close();
+    entries.close();
   }
 }

@@ -2,10 +2,10 @@
 package io.fairlead.controller.probes;
 
 import io.fairlead.controller.muxes.MetricsUrl;
+import io.fairlead.controller.store.EntryWatch;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -14,7 +14,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
-import org.apache.curator.framework.recipes.cache.CuratorCache;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,8 +27,7 @@ public final class ProbeWatch implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(ProbeWatch.class);
 
-  private final String parent;
-  private final CuratorCache cache;
+  private final EntryWatch entries;
   private final LongSupplier nanos;
   private final LongSupplier millis;
   private final Map<String, Read> reads = new ConcurrentHashMap<>();
@@ -50,14 +48,13 @@ public final class ProbeWatch implements AutoCloseable {
    * @param millis Unix milliseconds
    */
   public ProbeWatch(CuratorFramework client, Tree tree, LongSupplier nanos, LongSupplier millis) {
-    parent = tree.health();
-    cache = CuratorCache.build(client, parent);
+    entries = new EntryWatch(client, tree.health(), new EntryWatch.Listener() {});
     this.nanos = nanos;
     this.millis = millis;
   }
 
   public void start() {
-    cache.start();
+    entries.start();
   }
 
   /** Those that are fresh, by ascending id. */
@@ -87,12 +84,10 @@ public final class ProbeWatch implements AutoCloseable {
   }
 
   private List<Read> reads() {
-    List<ChildData> nodes =
-        cache.stream().filter(node -> Tree.owner(parent, node).isPresent()).toList();
-    reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
-    return nodes.stream()
-        .sorted(Comparator.comparing(ChildData::getPath))
-        .map(node -> reads.compute(node.getPath(), (path, last) -> read(node, last)))
+    List<EntryWatch.Live> live = entries.live();
+    reads.keySet().retainAll(live.stream().map(each -> each.node().getPath()).toList());
+    return live.stream()
+        .map(each -> reads.compute(each.node().getPath(), (path, last) -> read(each, last)))
         .toList();
   }
 
@@ -102,12 +97,13 @@ public final class ProbeWatch implements AutoCloseable {
         && millis.getAsLong() - read.millis() <= FRESH.toMillis();
   }
 
-  private Read read(ChildData data, Read last) {
+  private Read read(EntryWatch.Live live, Read last) {
+    String id = live.id();
+    ChildData data = live.node();
     long written = data.getStat().getMzxid();
     if (last != null && last.written() == written) {
       return last;
     }
-    String id = Tree.owner(parent, data).orElseThrow();
     Optional<ProbeNode> node = Optional.empty();
     try {
       node = Optional.of(ProbeNode.parse(id, data.getData()));
@@ -122,6 +118,6 @@ public final class ProbeWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    cache.close();
+    entries.close();
   }
 }

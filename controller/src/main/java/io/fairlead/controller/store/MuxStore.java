@@ -28,6 +28,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class MuxStore {
   private static final Logger LOG = LoggerFactory.getLogger(MuxStore.class);
+  private static final byte[] REMOVED =
+      NodeJson.write(new Entry(Entry.FORMAT, Optional.empty(), Optional.of(true)));
 
   private final CuratorFramework client;
   private final Tree tree;
@@ -39,14 +41,17 @@ public final class MuxStore {
    * What an entry has.
    *
    * @param login as access lists name it; absent in a cluster without logins
+   * @param removed of one that cannot be deleted, since its owner has made nodes below it: it
+   *     counts as if it were not there
    */
-  @JsonPropertyOrder({"format", "login"})
+  @JsonPropertyOrder({"format", "login", "removed"})
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
-  record Entry(int format, Optional<String> login) {
+  record Entry(int format, Optional<String> login, Optional<Boolean> removed) {
     static final int FORMAT = 1;
 
     Entry {
       login = login == null ? Optional.empty() : login;
+      removed = removed == null ? Optional.empty() : removed;
     }
   }
 
@@ -90,10 +95,13 @@ public final class MuxStore {
   /** Empty if it is not added. */
   public Optional<AddedMux> find(String id) throws StoreException {
     try {
-      if (nodes.stat(tree.mux(id)).filter(stat -> stat.getEphemeralOwner() == 0).isEmpty()) {
+      Optional<Stat> stat = nodes.stat(tree.mux(id));
+      if (stat.filter(entry -> entry.getEphemeralOwner() == 0).isEmpty()) {
         return Optional.empty();
       }
-      return Optional.of(new AddedMux(id, login(tree.mux(id)), login(tree.probe(id))));
+      Optional<Entry> mux = entry(tree.mux(id));
+      Optional<String> probeLogin = entry(tree.probe(id)).flatMap(Entry::login);
+      return mux.map(entry -> new AddedMux(id, entry.login(), probeLogin));
     } catch (StoreException e) {
       throw e;
     } catch (Exception e) {
@@ -101,9 +109,29 @@ public final class MuxStore {
     }
   }
 
-  private Optional<String> login(String path) throws Exception {
-    Optional<byte[]> entry = nodes.data(path);
-    return entry.isPresent() ? NodeJson.readMuxEntry(entry.get()).login() : Optional.empty();
+  /** Empty of one that is removed, and of one that controllers have not written. */
+  private Optional<Entry> entry(String path) throws Exception {
+    Optional<byte[]> data = nodes.data(path);
+    try {
+      return data.isEmpty() ? Optional.empty() : counted(NodeJson.readMuxEntry(data.get()));
+    } catch (StoreException e) {
+      LOG.warn("{} does not count: {}", path, e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  private static Optional<Entry> counted(Entry entry) {
+    return entry.removed().orElse(false) ? Optional.empty() : Optional.of(entry);
+  }
+
+  /** Whether an entry with these data is that of a mux that is added. */
+  static boolean isAdded(byte[] data) {
+    try {
+      return counted(NodeJson.readMuxEntry(data)).isPresent();
+    } catch (StoreException e) {
+      LOG.debug("an entry does not count", e);
+      return false;
+    }
   }
 
   /** Whether it has a node, or one of an older version has, which has none to be below. */
@@ -111,7 +139,10 @@ public final class MuxStore {
     try {
       return nodes.stat(tree.mux(id)).filter(stat -> stat.getEphemeralOwner() != 0).isPresent()
           || nodes.stat(tree.probe(id)).filter(stat -> stat.getEphemeralOwner() != 0).isPresent()
-          || nodes.stat(Tree.live(tree.mux(id))).isPresent();
+          || nodes
+              .stat(Tree.live(tree.mux(id)))
+              .filter(stat -> stat.getEphemeralOwner() != 0)
+              .isPresent();
     } catch (Exception e) {
       throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
     }
@@ -130,7 +161,7 @@ public final class MuxStore {
                 created(tree.probe(mux.id()), probe, mux.probeLogin())),
         () -> {
           Optional<byte[]> present = nodes.data(tree.mux(mux.id()));
-          if (present.isEmpty()) {
+          if (present.filter(MuxStore::isAdded).isEmpty()) {
             return Outcome.NOT_WRITTEN;
           }
           return Arrays.equals(present.get(), entry) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
@@ -157,7 +188,11 @@ public final class MuxStore {
         });
   }
 
-  /** Removes one with its nodes; its logins are good for nothing from the first step on. */
+  /**
+   * Removes one with its nodes; its logins are good for nothing from the first step on. What its
+   * owner has made besides is neither listed nor deleted, as the owner may have protected it, or
+   * have made too much of it: the entry then stays, and says that it is removed.
+   */
   public void remove(Epoch epoch, String id) throws StoreException {
     setAccess(id, Optional.empty(), Optional.empty());
     end(epoch, id);
@@ -167,25 +202,20 @@ public final class MuxStore {
         () -> {
           List<CuratorOp> ops = new ArrayList<>();
           for (String path : List.of(tree.probe(id), tree.mux(id))) {
-            for (String child : client.getChildren().forPath(path)) {
-              ops.add(nodes.delete(checkedLeaf(path + "/" + child), -1));
+            Optional<Stat> stat = nodes.stat(path);
+            if (stat.filter(entry -> entry.getNumChildren() > 0).isPresent()) {
+              LOG.warn(
+                  "{} has nodes that its owner has made: ZooKeeper's superuser can delete them."
+                      + " The login is good for nothing any more, and the entry does not count",
+                  path);
+              ops.add(nodes.set(path, -1, REMOVED));
+            } else if (stat.isPresent()) {
+              ops.add(nodes.delete(path, -1));
             }
-            ops.add(nodes.delete(path, -1));
           }
           return ops;
         },
-        () -> nodes.stat(tree.mux(id)).isEmpty() ? Outcome.WRITTEN : Outcome.NOT_WRITTEN);
-  }
-
-  /** Its owner may have created more than its node, and protected that from everyone. */
-  private String checkedLeaf(String path) throws Exception {
-    if (nodes.stat(path).filter(stat -> stat.getNumChildren() > 0).isPresent()) {
-      throw new StoreException(
-          path
-              + " has nodes that its owner may have protected: only ZooKeeper's superuser can"
-              + " delete them. The login can do nothing any more");
-    }
-    return path;
+        () -> find(id).isEmpty() ? Outcome.WRITTEN : Outcome.NOT_WRITTEN);
   }
 
   /** Ends what is alive of it. Its list of nodes is not read, which may be too long to be sent. */
@@ -210,7 +240,12 @@ public final class MuxStore {
     }
   }
 
+  /** One that does not count may be there; it gets its access list first. */
   private CuratorOp created(String path, byte[] entry, Optional<String> login) throws Exception {
+    if (nodes.data(path).filter(data -> !isAdded(data)).isPresent()) {
+      setAccess(path, login);
+      return nodes.set(path, -1, entry);
+    }
     return client.transactionOp().create().withACL(acl(login)).forPath(path, entry);
   }
 
@@ -237,6 +272,6 @@ public final class MuxStore {
   }
 
   private static byte[] entry(Optional<String> login) {
-    return NodeJson.write(new Entry(Entry.FORMAT, login));
+    return NodeJson.write(new Entry(Entry.FORMAT, login, Optional.empty()));
   }
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import java.util.Optional;
-import org.apache.curator.framework.recipes.cache.ChildData;
-
 /** The paths in ZooKeeper (protocol/README.md §4). */
 public record Tree(String root) {
   public static final String FORMAT = "2";
@@ -109,27 +106,6 @@ public record Tree(String root) {
   boolean isEntry(String path) {
     String parent = path.substring(0, path.lastIndexOf('/'));
     return parent.equals(muxes()) || parent.equals(health());
-  }
-
-  /**
-   * The id of the mux or probe that keeps a node below {@code folder} while it is alive; empty of
-   * any other node. Those of an older version, which have no entry, keep it in the folder itself.
-   */
-  public static Optional<String> owner(String folder, ChildData node) {
-    if (node.getStat().getEphemeralOwner() == 0) {
-      return Optional.empty();
-    }
-    String id = node.getPath().substring(folder.length() + 1);
-    id = id.endsWith(LIVE) ? id.substring(0, id.length() - LIVE.length()) : id;
-    return Optional.of(id).filter(name -> name.indexOf('/') < 0);
-  }
-
-  /** The id of the entry in {@code folder} that this node is; empty of any other node. */
-  public static Optional<String> entry(String folder, ChildData node) {
-    return Optional.of(node.getPath())
-        .filter(path -> node.getStat().getEphemeralOwner() == 0 && path.length() > folder.length())
-        .map(path -> path.substring(folder.length() + 1))
-        .filter(id -> id.indexOf('/') < 0);
   }
 
   public String services() {

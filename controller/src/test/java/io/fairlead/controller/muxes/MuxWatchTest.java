@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import org.apache.curator.framework.CuratorFramework;
@@ -176,6 +177,28 @@ class MuxWatchTest {
     assertThat(watch.all())
         .extracting(mux -> mux.id() + " " + mux.isAlive())
         .containsExactly("deep false", "entry false", "older true", "persistent false", "z true");
+  }
+
+  /** Which would end this session, if they were listed, with all that it does. */
+  @Test
+  void aMuxMayMakeMoreNodesThanAnAnswerHolds() throws Exception {
+    long session = client.getZookeeperClient().getZooKeeper().getSessionId();
+    AtomicBoolean isLost = new AtomicBoolean();
+    client
+        .getConnectionStateListenable()
+        .addListener((by, state) -> isLost.set(isLost.get() || !state.isConnected()));
+    write("a", GOOD);
+    Muxes.makeTooMany(client, TREE.mux("a"));
+    assertThat(seen()).extracting(MuxView::id).containsExactly("a", "z");
+    try (MuxWatch later = new MuxWatch(client, TREE, now::get)) {
+      later.start();
+      await().atMost(Duration.ofSeconds(30)).until(() -> later.muxes().size() == 2);
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> later.presence().watchedSince() == now.get());
+    }
+    assertThat(isLost).isFalse();
+    assertThat(client.getZookeeperClient().getZooKeeper().getSessionId()).isEqualTo(session);
   }
 
   /** An operator's word that it is gone ends what waits for it. */

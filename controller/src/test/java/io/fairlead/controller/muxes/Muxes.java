@@ -35,6 +35,13 @@ public final class Muxes {
     client.delete().forPath(Tree.live(entry));
   }
 
+  /** Children of a node, whose names are longer together than an answer of ZooKeeper may be. */
+  public static void makeTooMany(CuratorFramework client, String path) throws Exception {
+    for (int i = 0; i < 300; i++) {
+      client.create().forPath("%s/%s%d".formatted(path, "x".repeat(4000), i), new byte[0]);
+    }
+  }
+
   /** With an IPv4 address alone. */
   public static MuxView mux(
       String id, String address, List<String> ports, Map<String, MuxService> services) {

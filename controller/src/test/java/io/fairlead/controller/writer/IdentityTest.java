@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.repository.Backup;
@@ -248,6 +249,35 @@ class IdentityTest extends ServedController {
     assertThat(api.get("/v1/audit").array())
         .extracting(each -> ((JsonObject) each).getString("what"))
         .contains("DELETE /v1/muxes/mux1?force=true", "PUT /v1/muxes/mux1");
+  }
+
+  /** Whatever it has made below its entry, however much, and from whomever it hides that. */
+  @Test
+  void oneThatHidesWhatItHasMadeIsRemovedAllTheSame() throws Exception {
+    Reply added = add("mux1");
+    CuratorFramework mux = session(login(added, "login"));
+    List<ACL> own =
+        new ArrayList<>(
+            List.of(
+                new ACL(
+                    Perms.ALL,
+                    new Id("digest", ZooKeeperAccess.digest(login(added, "login").get(1))))));
+    live(mux, "/fairlead/muxes/mux1/live", EVIL);
+    await().until(() -> controller.muxes().get().size() == 1);
+    mux.setACL().withACL(own).forPath("/fairlead/muxes/mux1/live");
+    mux.create().withACL(own).forPath("/fairlead/muxes/mux1/other");
+    mux.create().withACL(own).forPath("/fairlead/muxes/mux1/other/deep");
+    Muxes.makeTooMany(mux, "/fairlead/muxes/mux1");
+    assertThat(api.send("DELETE", "/v1/muxes/mux1?force=true", "").status()).isEqualTo(200);
+    assertThat(api.send("DELETE", "/v1/muxes/mux1", "").status()).isEqualTo(404);
+    await().until(() -> controller.muxes().get().isEmpty());
+    await().until(() -> api.get("/v1/muxes").array().isEmpty());
+    assertThatThrownBy(() -> live(mux, "/fairlead/muxes/mux1/live", EVIL))
+        .isInstanceOf(NoAuthException.class);
+    assertThat(api.get("/v1/backup").json().getJsonArray("muxes")).isEmpty();
+    live(session(login(add("mux1"), "login")), "/fairlead/muxes/mux1/live", EVIL);
+    await().until(() -> controller.muxes().get().size() == 1);
+    assertThat(api.get("/v1/backup").json().getJsonArray("muxes")).hasSize(1);
   }
 
   /** Not even by a request that is sent again, whose answer is kept in ZooKeeper. */
