@@ -20,6 +20,7 @@ struct peer {
 	bool is_reading; /* whether it is alive, and its node */
 	bool again;      /* requested meanwhile */
 	bool is_known;   /* and nothing has changed since */
+	bool has_node;   /* of whatever kind */
 	bool is_alive;
 	bool is_peer;  /* it has an address */
 	bool is_older; /* it does not know the seed */
@@ -176,24 +177,60 @@ static void end_peer(struct peer *peer, int rc)
 	finish(watch);
 }
 
-static void on_node(void *context, const struct zk_reply *reply)
+/* Of the node: it comes, or one that says nothing changes. */
+static void on_exists(void *context, const struct zk_reply *reply)
 {
 	struct peer *peer = context;
 
-	peer->is_alive = reply->rc == ZOK && reply->owner;
-	peer->is_peer = false;
-	if (peer->is_alive)
-		take_node(peer, reply);
-	/* gone since: the watch on its children reports it; hidden by its own access list: it is no peer */
+	peer->again |= reply->rc == ZOK && !peer->has_node; /* it has come since */
+	end_peer(peer, reply->rc == ZNONODE ? ZOK : reply->rc);
+}
+
+/* Of the children that an ephemeral node cannot have: it goes. */
+static void on_children(void *context, const struct zk_reply *reply)
+{
+	struct peer *peer = context;
+
+	peer->again |= reply->rc == ZNONODE || reply->rc == ZNOAUTH; /* it has gone since, or is hidden */
 	end_peer(peer, reply->rc == ZNONODE || reply->rc == ZNOAUTH ? ZOK : reply->rc);
 }
 
-static void on_children(void *context, const struct zk_reply *reply)
+static void on_node(void *context, const struct zk_reply *reply)
 {
 	struct peer *peer = context;
 	char path[PATH_MAX_LEN];
 
-	if (reply->rc == ZOK && zk_has_child(reply, REGISTRATION_NODE)) {
+	peer->is_alive = reply->rc == ZOK && reply->owner;
+	peer->is_peer = false;
+	peer->has_node = reply->rc != ZNONODE;
+	snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->path, peer->id);
+	if (peer->is_alive) {
+		take_node(peer, reply);
+		zk_children(peer->watch->zk, path, true, on_children, peer);
+	} else if (reply->rc == ZOK || reply->rc == ZNONODE ||
+		   reply->rc == ZNOAUTH) { /* hidden by its own access list */
+		zk_exists(peer->watch->zk, path, true, on_exists, peer);
+	} else {
+		end_peer(peer, reply->rc);
+	}
+}
+
+/* Controllers can't delete an entry with nodes that its mux has made and hidden. */
+static bool is_removed(const struct zk_reply *reply)
+{
+	json_t *entry = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
+	bool removed = json_is_true(json_object_get(entry, "removed"));
+
+	json_decref(entry);
+	return removed;
+}
+
+static void on_entry(void *context, const struct zk_reply *reply)
+{
+	struct peer *peer = context;
+	char path[PATH_MAX_LEN];
+
+	if (reply->rc == ZOK && !is_removed(reply)) {
 		snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->path, peer->id);
 		zk_get(peer->watch->zk, path, false, on_node, peer);
 		return;
@@ -203,7 +240,11 @@ static void on_children(void *context, const struct zk_reply *reply)
 	end_peer(peer, reply->rc == ZNONODE ? ZOK : reply->rc); /* removed since: so the list reports it */
 }
 
-/* A mux writes its node often; that it comes and goes, the watch on its entry's children tells. */
+/*
+ * A mux writes its node often, which wakes each watch on its data. That it goes, a watch on its children tells; of a
+ * hidden one ZooKeeper does not tell it, so the entry is watched, which controllers write when they end the mux. The
+ * entry's children are never listed: its mux may make as many as it likes.
+ */
 static void read_peer(struct peer *peer)
 {
 	char path[PATH_MAX_LEN];
@@ -214,13 +255,13 @@ static void read_peer(struct peer *peer)
 		return;
 	peer->is_reading = true;
 	snprintf(path, sizeof(path), "%s/%s", peer->watch->path, peer->id);
-	zk_children(peer->watch->zk, path, true, on_children, peer);
+	zk_get(peer->watch->zk, path, true, on_entry, peer);
 }
 
-static struct peer *find_peer(const struct peer_watch *watch, const char *id)
+static struct peer *find_peer(const struct peer_watch *watch, const char *id, size_t len)
 {
 	for (unsigned i = 0; i < watch->peers_count; i++)
-		if (!strcmp(watch->peers[i]->id, id))
+		if (strlen(watch->peers[i]->id) == len && !memcmp(watch->peers[i]->id, id, len))
 			return watch->peers[i];
 	return NULL;
 }
@@ -266,7 +307,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		watch->peers[i]->is_listed = false;
 	for (int i = 0; i < reply->child_count; i++) {
-		struct peer *peer = find_peer(watch, reply->children[i]);
+		struct peer *peer = find_peer(watch, reply->children[i], strlen(reply->children[i]));
 
 		peer = peer ? peer : add_peer(watch, reply->children[i]);
 		peer->is_listed = true;
@@ -319,16 +360,20 @@ void peer_watch_release(struct peer_watch *watch)
 
 void peer_watch_watched(struct peer_watch *watch, const char *path)
 {
-	size_t len = strlen(watch->path);
+	size_t len = strlen(watch->path), id;
 	struct peer *peer;
 
 	if (!strcmp(path, watch->path)) {
 		read_list(watch);
-	} else if (!strncmp(path, watch->path, len) && path[len] == '/') {
-		peer = find_peer(watch, path + len + 1);
-		if (peer)
-			read_peer(peer);
+		return;
 	}
+	if (strncmp(path, watch->path, len) != 0 || path[len] != '/')
+		return;
+	path += len + 1;
+	id = strcspn(path, "/");
+	peer = !path[id] || !strcmp(path + id, "/" REGISTRATION_NODE) ? find_peer(watch, path, id) : NULL;
+	if (peer)
+		read_peer(peer);
 }
 
 uint32_t peer_watch_count(const struct peer_watch *watch)

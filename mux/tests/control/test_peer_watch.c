@@ -80,17 +80,67 @@ static void list(const struct world *world, int count)
 	fake_zk_answer(world->zk, 0, &reply);
 }
 
+static void answer_text(const struct world *world, size_t i, const char *text)
+{
+	const struct zk_reply reply = {.rc = ZOK, .data = (const uint8_t *)text, .len = strlen(text)};
+
+	fake_zk_answer(world->zk, i, &reply);
+}
+
+/* The entry that was asked for i-th is that of a mux that is added; its node is then asked for last. */
+static void entry(const struct world *world, size_t i, const char *text)
+{
+	const struct fake_request *asked = fake_zk_at(world->zk, i);
+
+	assert_int_equal(asked->kind, FAKE_GET);
+	assert_true(asked->watch);
+	assert_memory_equal(asked->path, "/fairlead/muxes/mux", 19);
+	assert_null(strchr(asked->path + 19, '/'));
+	answer_text(world, i, text);
+}
+
+/* What comes of the node is asked for last. */
+static void watched(const struct world *world, enum fake_kind kind, int rc)
+{
+	const struct zk_reply reply = {.rc = rc};
+	size_t last = fake_zk_count(world->zk) - 1;
+	const struct fake_request *asked = fake_zk_at(world->zk, last);
+
+	assert_int_equal(asked->kind, kind);
+	assert_true(asked->watch);
+	assert_string_equal(asked->path + 20, "/live");
+	fake_zk_answer(world->zk, last, &reply);
+}
+
+/* The node that was asked for i-th among those whose answer is missing; what watches it has no answer yet. */
+static void read_node(const struct world *world, size_t i, int rc, const char *text)
+{
+	const struct zk_reply reply = {
+	    .rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0, .owner = OWNER};
+
+	assert_int_equal(fake_zk_at(world->zk, i)->kind, FAKE_GET);
+	assert_false(fake_zk_at(world->zk, i)->watch); /* it is written often */
+	assert_string_equal(fake_zk_at(world->zk, i)->path + 20, "/live");
+	fake_zk_answer(world->zk, i, &reply);
+}
+
+static void node(const struct world *world, size_t i, int rc, const char *text)
+{
+	read_node(world, i, rc, text);
+	if (rc == ZOK)
+		watched(world, FAKE_CHILDREN, ZOK);
+	else if (rc == ZNONODE || rc == ZNOAUTH)
+		watched(world, FAKE_EXISTS, rc == ZNONODE ? ZNONODE : ZOK);
+}
+
+#define ADDED "{\"format\": 1}"
+
 /* Whether the mux that was asked for i-th is alive; its node is then asked for last. */
 static void alive(const struct world *world, size_t i, bool is_alive)
 {
-	char *names[] = {"live"};
-	const struct zk_reply reply = {.rc = ZOK, .children = names, .child_count = is_alive};
-	const struct fake_request *asked = fake_zk_at(world->zk, i);
-
-	assert_int_equal(asked->kind, FAKE_CHILDREN);
-	assert_true(asked->watch);
-	assert_memory_equal(asked->path, "/fairlead/muxes/mux", 19);
-	fake_zk_answer(world->zk, i, &reply);
+	entry(world, i, ADDED);
+	if (!is_alive)
+		node(world, fake_zk_count(world->zk) - 1, ZNONODE, NULL);
 }
 
 /* The list has so many muxes, all of which are asked for, and alive. */
@@ -100,17 +150,6 @@ static void list_alive(const struct world *world, int count)
 	assert_int_equal(fake_zk_count(world->zk), count);
 	for (int i = 0; i < count; i++)
 		alive(world, 0, true);
-}
-
-/* The node that was asked for i-th among those whose answer is missing. */
-static void node(const struct world *world, size_t i, int rc, const char *text)
-{
-	const struct zk_reply reply = {
-	    .rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0, .owner = OWNER};
-
-	assert_int_equal(fake_zk_at(world->zk, i)->kind, FAKE_GET);
-	assert_false(fake_zk_at(world->zk, i)->watch); /* it is written often */
-	fake_zk_answer(world->zk, i, &reply);
 }
 
 static void fail_first(const struct world *world, int rc)
@@ -176,21 +215,52 @@ static void an_unchanged_set_is_not_reported_again(void **state)
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
 }
 
-/* What is there besides its node, or a folder that only looks like one, makes no mux alive. */
+/* Nor one that is removed, whose entry can't be deleted as it has hidden nodes below it. */
 static void a_mux_that_is_added_and_not_alive_is_no_peer(void **state)
 {
-	char *others[] = {"alive", "liv", "live2"};
-	const struct zk_reply reply = {.rc = ZOK, .children = others, .child_count = 3};
+	static const char *const entries[] = {ADDED, "{\"format\": 1, \"removed\": false}", "", "{"};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		peer_watch_connected(world->watch);
+		list(world, 3);
+		alive(world, 0, false);
+		entry(world, 0, "{\"format\": 1, \"removed\": true}");
+		entry(world, 0, entries[i]);
+		node(world, 0, ZOK, NODE("10.1.0.11"));
+		assert_told(1, 1, (const char *[]){"10.1.0.11"});
+		assert_int_equal(peer_watch_count(world->watch), 1);
+	}
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux1");
+	entry(world, 0, "{\"removed\": true}");
+	assert_told(2, 0, NULL);
+	assert_int_equal(peer_watch_count(world->watch), 0);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+}
+
+/* What happens between a reading and the watch that it sets is read. */
+static void a_node_that_comes_or_goes_meanwhile_is_read_again(void **state)
+{
 	struct world *world = *state;
 
 	peer_watch_connected(world->watch);
-	list(world, 3);
-	alive(world, 0, false);
-	fake_zk_answer(world->zk, 0, &reply);
-	alive(world, 0, true);
-	node(world, 0, ZOK, NODE("10.1.0.11"));
-	assert_told(1, 1, (const char *[]){"10.1.0.11"});
-	assert_int_equal(peer_watch_count(world->watch), 1);
+	list_alive(world, 1);
+	read_node(world, 0, ZOK, NODE("10.1.0.11"));
+	watched(world, FAKE_CHILDREN, ZNONODE);
+	entry(world, 0, ADDED);
+	read_node(world, 0, ZNONODE, NULL);
+	watched(world, FAKE_EXISTS, ZOK);
+	entry(world, 0, ADDED);
+	read_node(world, 0, ZOK, NODE("10.1.0.12"));
+	watched(world, FAKE_CHILDREN, ZNOAUTH); /* and hidden */
+	entry(world, 0, ADDED);
+	read_node(world, 0, ZNOAUTH, NULL);
+	assert_int_equal(told.calls, 0);
+	watched(world, FAKE_EXISTS, ZOK);
+	assert_told(0, 0, NULL);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_true(peer_watch_is_read(world->watch));
+	assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
 }
 
 /* Nor one that stays without its mux, or that its mux hides from others: it can't keep them from knowing the rest. */
@@ -204,7 +274,8 @@ static void a_node_that_is_gone_or_says_nothing_is_no_peer(void **state)
 	peer_watch_connected(world->watch);
 	list_alive(world, 4);
 	fake_zk_answer(world->zk, 0, &persistent);
-	peer_watch_watched(world->watch, "/fairlead/muxes/mux4");
+	watched(world, FAKE_EXISTS, ZOK);
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux4/live");
 	fake_zk_answer(world->zk, 3, &(const struct zk_reply){.rc = ZNONODE});
 	node(world, 0, ZNOAUTH, NULL);
 	node(world, 0, ZOK, "no JSON");
@@ -222,16 +293,17 @@ static void one_that_comes_or_goes_is_read_alone(void **state)
 	struct world *world = *state;
 
 	two_muxes(world);
-	peer_watch_watched(world->watch, "/fairlead/muxes/mux2");
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux2/live");
 	assert_int_equal(fake_zk_count(world->zk), 1);
 	alive(world, 0, false);
 	assert_told(2, 1, (const char *[]){"10.1.0.11"});
-	peer_watch_watched(world->watch, "/fairlead/muxes/mux2");
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux2/live");
 	alive(world, 0, true);
 	node(world, 0, ZOK, NODE("10.1.0.22"));
 	assert_told(3, 2, (const char *[]){"10.1.0.11", "10.1.0.22"});
 	peer_watch_watched(world->watch, "/fairlead/muxes/mux9");
-	peer_watch_watched(world->watch, "/fairlead/muxes/mux2/live");
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux2/live2");
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux2/live/live");
 	peer_watch_watched(world->watch, "/fairlead/muxesmux2");
 	assert_int_equal(fake_zk_count(world->zk), 0);
 }
@@ -269,6 +341,8 @@ static void one_that_is_removed_while_it_is_read_is_no_peer(void **state)
 		peer_watch_watched(world->watch, folder);
 		fake_zk_answer(world->zk, 1, &one);
 		fake_zk_answer(world->zk, 0, &reply);
+		if (answers[i] == ZOK)
+			node(world, 0, ZNONODE, NULL);
 		assert_int_equal(fake_zk_count(world->zk), 0);
 		assert_int_equal(told.count, 1);
 		assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
@@ -440,6 +514,7 @@ int main(void)
 	    CASE(peers_are_sorted_and_each_once),
 	    CASE(an_unchanged_set_is_not_reported_again),
 	    CASE(a_mux_that_is_added_and_not_alive_is_no_peer),
+	    CASE(a_node_that_comes_or_goes_meanwhile_is_read_again),
 	    CASE(a_node_that_is_gone_or_says_nothing_is_no_peer),
 	    CASE(one_that_comes_or_goes_is_read_alone),
 	    CASE(one_that_is_added_or_removed_is_read_alone),
