@@ -27,12 +27,14 @@ final class ControllerProcess implements AutoCloseable {
   private static final int FAIL_SECONDS = 120;
 
   private final Process process;
+  private final Path log;
   private final String said;
   private final Endpoint api;
   private final long epoch;
 
-  private ControllerProcess(Process process, String said, Endpoint api, long epoch) {
+  private ControllerProcess(Process process, Path log, String said, Endpoint api, long epoch) {
     this.process = process;
+    this.log = log;
     this.said = said;
     this.api = api;
     this.epoch = epoch;
@@ -43,15 +45,14 @@ final class ControllerProcess implements AutoCloseable {
 
   /** Returns once it is ready, its data in {@code directory}, on ports that are free. */
   static ControllerProcess start(Path directory) throws IOException {
-    Process process =
-        launch(
-            directory,
-            Map.of(
-                "FAIRLEAD_CONTROLLER_ZOOKEEPER", "embedded:" + directory,
-                "FAIRLEAD_CONTROLLER_LISTEN", "127.0.0.1:0",
-                "FAIRLEAD_CONTROLLER_ZOOKEEPER_LISTEN", "the flag wins"),
-            List.of("--zookeeper-listen=127.0.0.1:" + FreePorts.next()));
-    return await(process, List.of(READY));
+    return launch(
+        directory,
+        Map.of(
+            "FAIRLEAD_CONTROLLER_ZOOKEEPER", "embedded:" + directory,
+            "FAIRLEAD_CONTROLLER_LISTEN", "127.0.0.1:0",
+            "FAIRLEAD_CONTROLLER_ZOOKEEPER_LISTEN", "the flag wins"),
+        List.of("--zookeeper-listen=127.0.0.1:" + FreePorts.next()),
+        List.of(READY));
   }
 
   /** One of several on a ZooKeeper of their own; returns once it leads or follows. */
@@ -69,7 +70,7 @@ final class ControllerProcess implements AutoCloseable {
     if (Stream.of(flags).noneMatch(flag -> flag.startsWith("--listen="))) {
       all.add("--listen=127.0.0.1:0");
     }
-    return await(launch(directory, environment, all), List.of(READY, FOLLOWS));
+    return launch(directory, environment, all, List.of(READY, FOLLOWS));
   }
 
   /** One that ends before it leads or follows. */
@@ -103,11 +104,12 @@ final class ControllerProcess implements AutoCloseable {
     return Files.readString(secrets(directory).adminToken().path()).strip();
   }
 
-  private static Process launch(Path directory, Map<String, String> environment, List<String> flags)
+  private static ControllerProcess launch(
+      Path directory, Map<String, String> environment, List<String> flags, List<Pattern> wanted)
       throws IOException {
-    return builder(directory, environment, flags)
-        .redirectError(ProcessBuilder.Redirect.INHERIT)
-        .start();
+    Path log = Files.createTempFile(directory, "log", ".txt");
+    Process process = builder(directory, environment, flags).redirectError(log.toFile()).start();
+    return await(process, log, wanted);
   }
 
   private static ProcessBuilder builder(
@@ -125,7 +127,8 @@ final class ControllerProcess implements AutoCloseable {
     return builder;
   }
 
-  private static ControllerProcess await(Process process, List<Pattern> wanted) throws IOException {
+  private static ControllerProcess await(Process process, Path log, List<Pattern> wanted)
+      throws IOException {
     BufferedReader out = process.inputReader(StandardCharsets.UTF_8);
     StringBuilder said = new StringBuilder();
     for (String line = out.readLine(); line != null; line = out.readLine()) {
@@ -134,6 +137,7 @@ final class ControllerProcess implements AutoCloseable {
         if (matcher.matches()) {
           return new ControllerProcess(
               process,
+              log,
               said.toString(),
               Endpoint.parse("ready line", matcher.group(1)),
               pattern == READY ? Long.parseLong(matcher.group(3)) : 0);
@@ -144,7 +148,8 @@ final class ControllerProcess implements AutoCloseable {
         throw new IOException("standard output is for the controller's own lines, not: " + line);
       }
     }
-    throw new IOException("the controller ended before it was ready; it said: " + said);
+    throw new IOException(
+        "the controller ended before it was ready: " + said + Files.readString(log));
   }
 
   /** The temporary folder of the process. */
@@ -155,6 +160,11 @@ final class ControllerProcess implements AutoCloseable {
   /** The lines before it was ready. */
   String said() {
     return said;
+  }
+
+  /** What it has logged until now. */
+  String log() throws IOException {
+    return Files.readString(log);
   }
 
   Endpoint api() {
@@ -196,5 +206,10 @@ final class ControllerProcess implements AutoCloseable {
   @Override
   public void close() {
     process.destroyForcibly();
+    try {
+      System.err.print(log()); // for the report of a test that fails
+    } catch (IOException e) {
+      System.err.println("the controller's log is lost: " + e);
+    }
   }
 }

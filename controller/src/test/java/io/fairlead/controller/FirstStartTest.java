@@ -87,6 +87,7 @@ class FirstStartTest {
       for (String name : List.of("admin-token", "tokens", "zookeeper-auth", "api")) {
         assertThat(mode(secrets.resolve(name))).as(name).isEqualTo("rw-------");
       }
+      assertThat(first.log()).contains(" INFO ").doesNotContain(" WARN ", " ERROR ");
       token = ControllerProcess.token(directory);
       assertThat(token).matches("[0-9a-f]{64}");
       assertThat(Files.readString(secrets.resolve("tokens"))).doesNotContain(token);

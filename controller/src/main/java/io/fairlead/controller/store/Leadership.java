@@ -236,6 +236,9 @@ public final class Leadership implements AutoCloseable {
             .data(tree.election() + "/" + child)
             .ifPresent(id -> ids.add(new String(id, StandardCharsets.UTF_8)));
       }
+    } catch (KeeperException.NoNodeException e) {
+      LOG.debug(
+          "{} is not there: no controller of this cluster has stood for election yet", e.getPath());
     } catch (Exception e) {
       LOG.warn("the controllers cannot be listed: {}", e.toString());
     }
