@@ -92,12 +92,15 @@ int login_read(const char *name, const char *path, struct login *out, struct rea
 	return error;
 }
 
-void login_add(const struct login *login, zhandle_t *zk)
+unsigned login_add(const struct login *login, unsigned added, zhandle_t *zk)
 {
-	if (!login || !login->count)
-		return;
-	for (unsigned i = 0; i < login->count; i++)
-		zoo_add_auth(zk, digest_scheme, login->lines[i], (int)strlen(login->lines[i]), NULL, NULL);
+	for (; login && added < login->count; added++) {
+		const char *line = login->lines[added];
+
+		if (zoo_add_auth(zk, digest_scheme, line, (int)strlen(line), NULL, NULL) != ZOK)
+			break;
+	}
+	return added;
 }
 
 void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1])

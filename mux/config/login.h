@@ -41,8 +41,11 @@ struct login_acl {
  */
 int login_read(const char *name, const char *path, struct login *out, struct reason *why);
 
-/* Logs in to the server, now and at each reconnect of the client. */
-void login_add(const struct login *login, zhandle_t *zk);
+/*
+ * Logs in to the server, now and at each reconnect of the client. Call it when the client has connected: between two
+ * attempts to connect the client takes no login. `added`: how many lines it has taken before; returns how many it has now.
+ */
+unsigned login_add(const struct login *login, unsigned added, zhandle_t *zk);
 
 /* A line as ZooKeeper's access lists name its user: USER:BASE64(SHA-1(USER:PASSWORD)). */
 void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1]);

@@ -39,6 +39,7 @@ struct message {
 struct handle {
 	struct zk_client *zk;
 	unsigned number;
+	unsigned logins; /* lines of the login that it has */
 };
 
 struct zk_client {
@@ -282,6 +283,7 @@ static int handle_init(struct zk_client *zk, zhandle_t **zhandle)
 {
 	zk->handle.zk = zk;
 	zk->handle.number++;
+	zk->handle.logins = 0;
 	errno = 0;
 	*zhandle = zookeeper_init(zk->hosts, on_watch, ZK_SESSION_MS, NULL, &zk->handle, 0);
 	if (!*zhandle)
@@ -289,7 +291,6 @@ static int handle_init(struct zk_client *zk, zhandle_t **zhandle)
 	/* By default the client resolves the servers' names whenever its socket is ready: two thirds of what a small
 	 * delta costs a mux, and it blocks on the resolver. With -1 it resolves them only after a lost connection. */
 	zoo_set_servers_resolution_delay(*zhandle, -1);
-	login_add(zk->login, *zhandle);
 	return 0;
 }
 
@@ -361,6 +362,7 @@ static void disconnect(struct zk_client *zk)
 static void session_changed(struct zk_client *zk, int state, uint64_t now_ms)
 {
 	if (state == ZOO_CONNECTED_STATE) {
+		zk->handle.logins = login_add(zk->login, zk->handle.logins, zk->zhandle);
 		zk->reopen_at = UINT64_MAX;
 		zk->resume_at = zk->was_connected ? now_ms + zk_jitter(ZK_RESUME_JITTER_MS) : now_ms;
 		return;

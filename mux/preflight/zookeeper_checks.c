@@ -337,9 +337,9 @@ static void check_session(struct preflight *preflight, const struct options *opt
 		    ->may_come = true;
 		return;
 	}
-	login_add(&options->login, zk);
 	snprintf(path, sizeof(path), "%s/services", options->root);
 	has_begun = begins(zk, end);
+	login_add(&options->login, 0, zk);
 	rc = has_begun ? await(zoo_aget_children(zk, path, 0, on_services, &answer), end, &answer) : ZCONNECTIONLOSS;
 	if (rc == ZOK)
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_OK, "%s can be read: %d services", path,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests to a ZooKeeper client that accepts them and never answers, not even when it is closed: each still gets
- * exactly one answer. And many muxes that lose ZooKeeper in the same millisecond: when each of them returns. The
- * functions below replace the library's, and the kernel's random numbers, which are drawn from a seed.
+ * exactly one answer. And many muxes that lose ZooKeeper in the same millisecond: when each of them returns. And a
+ * client that takes no login between two attempts to connect. The functions below replace the library's, and the
+ * kernel's random numbers, which are drawn from a seed.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -23,7 +24,9 @@ static watcher_fn watcher;
 static void *watcher_context;
 static unsigned opened, closed;
 static clientid_t client_id = {.client_id = 7};
-static char handle; /* its address is the handle */
+static char handle;     /* its address is the handle */
+static bool is_between; /* two attempts to connect */
+static unsigned logins; /* lines that the client has taken */
 
 static uint64_t random_state;
 
@@ -76,7 +79,19 @@ int zoo_recv_timeout(zhandle_t *zk)
 int zoo_state(zhandle_t *zk)
 {
 	(void)zk;
-	return ZOO_CONNECTED_STATE;
+	return is_between ? 0 : ZOO_CONNECTED_STATE;
+}
+
+int zoo_add_auth(zhandle_t *zk, const char *scheme, const char *line, int len, void_completion_t answer,
+		 const void *data)
+{
+	(void)zk, (void)answer, (void)data;
+	assert_string_equal(scheme, "digest");
+	assert_int_equal(strlen(line), len);
+	if (is_between)
+		return ZINVALIDSTATE;
+	logins++;
+	return ZOK;
 }
 
 const clientid_t *zoo_client_id(zhandle_t *zk)
@@ -289,6 +304,50 @@ static void servers_lose_their_brackets(void **state)
 	}
 }
 
+static void is_logged_in(void *context)
+{
+	assert_int_equal(logins, *(const unsigned *)context);
+}
+
+/* Reports these, and runs until there is a session. */
+static void session_events(struct zk_client *zk, const int *told, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, told[i], "", watcher_context);
+	do {
+		struct pollfd ready = {.fd = zk_fd(zk), .events = POLLIN};
+
+		zk_run(zk, zk_now(zk) + LATER_MS);
+		poll(&ready, 1, 1); /* a thread replaces an expired session */
+	} while (!zk_is_connected(zk) && !is_between);
+}
+
+static void the_login_waits_for_a_connection(void **state)
+{
+	const int broken[] = {ZOO_CONNECTED_STATE, ZOO_CONNECTING_STATE};
+	const int connects[] = {ZOO_CONNECTING_STATE, ZOO_CONNECTED_STATE};
+	const struct zk_events events = {is_logged_in, ignore, ignore_path};
+	struct login login = {2, {"readers:the-readers-secret", "mux-mux1:the-own-secret"}};
+	unsigned expected = 2;
+	struct zk_client *zk;
+
+	(void)state;
+	logins = 0;
+	is_between = true; /* the first attempt has failed already */
+	zk = zk_open("127.0.0.1:2181", &login, &events, &expected);
+	assert_non_null(zk);
+	session_events(zk, broken, 2); /* it ends before it is known */
+	assert_int_equal(logins, 0);
+	is_between = false;
+	session_events(zk, connects, 2);
+	session_events(zk, connects, 2); /* the client logs in again by itself */
+	assert_int_equal(logins, 2);
+	expected = 4; /* but not in another session */
+	session_events(zk, &ZOO_EXPIRED_SESSION_STATE, 1);
+	assert_int_equal(logins, 4);
+	zk_close(zk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +356,7 @@ int main(void)
 	    cmocka_unit_test(an_expired_session_answers_all),
 	    cmocka_unit_test(a_rejected_login_answers_all),
 	    cmocka_unit_test(muxes_do_not_return_at_one_instant),
+	    cmocka_unit_test(the_login_waits_for_a_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
