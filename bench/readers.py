@@ -9,6 +9,11 @@ import time
 from ensemble import TIMEOUT_SECONDS, die
 
 
+def logged_in(login):
+    """The environment of a mux_reader with this file of logins."""
+    return os.environ | {"FAIRLEAD_MUX_ZOOKEEPER_AUTH": str(login)}
+
+
 class Readers:
     """Mux readers and their reports: per reader {generation: (seconds, processor seconds, bytes, KB)}."""
 
@@ -27,7 +32,7 @@ class Readers:
                 [self.program, f"mux{n}", self.zookeeper],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=os.environ | ({"FAIRLEAD_MUX_ZOOKEEPER_AUTH": str(self.logins[n])} if self.logins else {}),
+                env=logged_in(self.logins[n]) if self.logins else None,
             )
             os.set_blocking(process.stdout.fileno(), False)
             self.selector.register(process.stdout, selectors.EVENT_READ, n)
