@@ -13,7 +13,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import axe_playwright_python
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    Request,
+    Response,
+    sync_playwright,
+)
 
 from lab.namespace import Namespace
 
@@ -25,6 +34,23 @@ PHONE = {"width": 375, "height": 740}
 SERIOUS = ("serious", "critical")
 
 
+_drivers: list[Playwright] = []  # that run: a thread can have one
+
+
+@contextlib.contextmanager
+def driver() -> Iterator[Playwright]:
+    """The one that runs already, as for the browser of a whole session, or a new one."""
+    if _drivers:
+        yield _drivers[0]
+        return
+    with sync_playwright() as playwright:
+        _drivers.append(playwright)
+        try:
+            yield playwright
+        finally:
+            _drivers.clear()
+
+
 @contextlib.contextmanager
 def chromium(namespace: Namespace | None, directory: Path) -> Iterator[Browser]:
     """Started in `namespace`, or in this process' own; `directory` takes a script that enters it."""
@@ -32,7 +58,7 @@ def chromium(namespace: Namespace | None, directory: Path) -> Iterator[Browser]:
     enter = [] if namespace is None else namespace.enter([])
     program.write_text(f'#!/bin/sh\nexec {" ".join([*enter, str(CHROMIUM)])} "$@"\n')
     program.chmod(0o755)
-    with sync_playwright() as playwright:
+    with driver() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program,
             args=["--disable-dev-shm-usage", "--disable-gpu", "--disable-component-update"],

@@ -46,16 +46,22 @@ def test_drops_are_named_and_explained(lab: Lab, viewer: Visit) -> None:
     viewer.page.get_by_text("its service has no such protocol and port").first.wait_for()
 
 
-def test_a_mux_that_dies_leaves_the_page(lab: Lab, viewer: Visit) -> None:
+def test_a_mux_that_dies_is_absent_until_it_is_back(lab: Lab, viewer: Visit) -> None:
+    """Its row stays, since it is still one of the cluster; its rings no longer count."""
     viewer.open("muxes")
     row = viewer.page.get_by_role("region", name="Muxes").first.get_by_role("row").filter(has_text="mux2")
-    row.wait_for()
+    absent = row.filter(has=viewer.page.get_by_role("cell", name="absent", exact=True))
+    row.filter(has_text="connected").wait_for()
+    assert absent.count() == 0
     lab.kill_mux(2)
     try:
-        row.wait_for(state="detached", timeout=40_000)
+        absent.wait_for(timeout=40_000)
+        assert set(row.get_by_role("cell").all_inner_texts()) <= {"mux2", "absent", "\u2013", ""}
+        viewer.page.get_by_text("All 1 rings at muxes serve the committed generation").wait_for()
     finally:
         lab.start_mux(2)
-    row.wait_for()
+    absent.wait_for(state="detached")
+    viewer.page.get_by_text("All 2 rings at muxes serve the committed generation").wait_for()
 
 
 def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> None:

@@ -77,6 +77,8 @@ function announces(row: MuxRow): string {
   return [`${row.at.announced ?? all - withdrawn - refused} of ${all}`, ...counts].join(", ");
 }
 
+const announcesAll = (mux: Mux) => mux.alive && !states(mux).some((each) => each.withdrawn || each.refused);
+
 const version = ({ mux }: MuxRow) => (mux.alive ? `${mux.version} (${mux.kind})` : "absent");
 
 const MUX_COLUMNS: Column<MuxRow>[] = [
@@ -88,9 +90,7 @@ const MUX_COLUMNS: Column<MuxRow>[] = [
   },
   {
     key: "announces", title: "Announces", value: announces,
-    render: (row) => (
-      <span class={states(row.mux).some((each) => each.withdrawn || each.refused) ? "warn" : "good"}>{announces(row)}</span>
-    ),
+    render: (row) => <span class={announcesAll(row.mux) ? "good" : "warn"}>{announces(row)}</span>,
   },
   {
     key: "bgp", title: "BGP neighbours", value: (row) => neighbours(row.mux).join(", "),
