@@ -205,7 +205,7 @@ static int wait_ms(const struct loop *loop, uint64_t now)
 
 	if (at < now + (unsigned)limit)
 		limit = at > now ? (int)(at - now) : 0;
-	return page_wait(loop->page, prober_wait(&loop->prober, limit));
+	return page_wait(loop->page, prober_wait(&loop->prober, limit), now);
 }
 
 /*
@@ -229,7 +229,7 @@ static void round_of(struct loop *loop)
 	if (count < EVENTS)
 		prober_run(&loop->prober, clock_ms());
 	tree_run(loop->tree, clock_ms());
-	page_run(loop->page);
+	page_run(loop->page, clock_ms());
 	prober_reap(&loop->prober);
 }
 

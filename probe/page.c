@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <microhttpd.h>
-
 #include "config/protection.h"
 #include "observe/listener.h"
 #include "prober.h"
@@ -90,30 +88,23 @@ void page_write(FILE *out, const struct page_sources *sources)
 #undef TUNNEL_COUNTER
 }
 
-static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *path)
+static void answer(void *context, const struct request *request, struct response *response)
 {
 	const struct page *page = context;
-	bool is_there = !strcmp(path, "/metrics");
-	struct MHD_Response *response;
-	char *text = NULL;
-	size_t len = 0;
 	FILE *out;
 
-	out = open_memstream(&text, &len);
-	if (!out)
-		return MHD_NO;
-	if (is_there)
-		page_write(out, &page->sources), listener_write_metrics(out, "fairlead_probe", page->listener);
-	else
-		fputs("allowed: GET /metrics\n", out);
-	fclose(out);
-	response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
-	if (!response) {
-		free(text);
-		return MHD_NO;
+	if (strcmp(request->head.path, "/metrics")) {
+		response_problem(response, RESPONSE_NOT_FOUND, "path", request->head.path, "/metrics");
+		return;
 	}
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain; version=0.0.4");
-	return listener_answer(connection, is_there ? MHD_HTTP_OK : MHD_HTTP_NOT_FOUND, response);
+	out = open_memstream(&response->text, &response->len);
+	if (!out)
+		return;
+	page_write(out, &page->sources);
+	listener_write_metrics(out, "fairlead_probe", page->listener);
+	fclose(out);
+	response->status = RESPONSE_OK;
+	response->type = "text/plain; version=0.0.4; charset=utf-8";
 }
 
 struct page *page_open(const struct http_access *access, const struct page_sources *sources, struct reason *why)
@@ -144,14 +135,14 @@ int page_fd(const struct page *page)
 	return listener_fd(page->listener);
 }
 
-int page_wait(const struct page *page, int limit)
+int page_wait(const struct page *page, int limit, uint64_t now_ms)
 {
-	int ms = listener_timeout(page->listener);
+	int ms = listener_timeout(page->listener, now_ms);
 
 	return ms >= 0 && ms < limit ? ms : limit;
 }
 
-void page_run(struct page *page)
+void page_run(struct page *page, uint64_t now_ms)
 {
-	listener_run(page->listener);
+	listener_run(page->listener, now_ms);
 }

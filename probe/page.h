@@ -30,8 +30,8 @@ struct page *page_open(const struct http_access *access, const struct page_sourc
 void page_close(struct page *page);
 int page_fd(const struct page *page);
 /* Milliseconds until page_run() is due, at most limit. */
-int page_wait(const struct page *page, int limit);
-void page_run(struct page *page);
+int page_wait(const struct page *page, int limit, uint64_t now_ms);
+void page_run(struct page *page, uint64_t now_ms);
 
 /* The metrics, in Prometheus' text format. */
 void page_write(FILE *out, const struct page_sources *sources);

@@ -5,18 +5,20 @@
 #include <string.h>
 #include <strings.h>
 
-/* What else a name and a method may have (RFC 9110, 5.6.2). */
-static const char token[] = "!#$%&'*+-.^_`|~";
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+static const char in_token[] = "!#$%&'*+-.^_`|~"; /* besides letters and digits (RFC 9110, 5.6.2) */
+static const char in_host[] = ".-_:[]%";
 
 static const struct {
 	const char *field, *allowed;
 } faults[] = {
+    [HEAD_LENGTH] = {"head", "at most 8192 bytes"},
+    [HEAD_BYTE] = {"byte of the head", "no control characters, and lines that end in CR LF"},
+    [HEAD_LINE] = {"request line", "METHOD TARGET HTTP/1.1, with single spaces"},
     [HEAD_VERSION] = {"version", "HTTP/1.1"},
     [HEAD_METHOD] = {"method", "GET"},
-    [HEAD_TARGET] = {"target", "a path of visible ASCII, where %XX is no control character"},
-    [HEAD_NAME] = {"name of a header", "letters, digits and !#$%&'*+-.^_`|~"},
-    [HEAD_VALUE] = {"value of a header", "no control characters"},
+    [HEAD_TARGET] = {"target", "a path of visible ASCII, where %XX is no control character; up to 16 arguments"},
+    [HEAD_NAME] = {"header", "NAME: VALUE on one line, NAME of letters, digits and !#$%&'*+-.^_`|~"},
     [HEAD_HOST] = {"Host", "one, with a name or an address, and a port"},
     [HEAD_TWICE] = {"Authorization or Content-Type", "at most one of each"},
     [HEAD_BODY] = {"body", "no Content-Length, Transfer-Encoding, Trailer or Expect"},
@@ -32,6 +34,38 @@ const char *head_fault_allowed(enum head_fault fault)
 	return faults[fault].allowed;
 }
 
+static bool is_control(unsigned char c)
+{
+	return c < ' ' || c == 0x7f;
+}
+
+ssize_t head_end(const char *bytes, size_t from, size_t len)
+{
+	for (size_t i = from; i < len; i++) {
+		bool is_after_cr = i && bytes[i - 1] == '\r';
+
+		if (i == HEAD_MAX)
+			return -HEAD_LENGTH;
+		if (is_after_cr != (bytes[i] == '\n'))
+			return -HEAD_BYTE;
+		if (is_control((unsigned char)bytes[i]) && bytes[i] != '\t' && bytes[i] != '\r' && bytes[i] != '\n')
+			return -HEAD_BYTE;
+		if (i >= 3 && bytes[i] == '\n' && bytes[i - 2] == '\n')
+			return (ssize_t)i + 1;
+	}
+	return len < HEAD_MAX ? 0 : -HEAD_LENGTH;
+}
+
+/* --- its first line ---------------------------------------------------------------------------------------------- */
+
+static bool consists_of(const char *text, const char *more)
+{
+	for (const char *at = text; *at; at++)
+		if (!strchr(letters, *at) && !strchr(more, *at))
+			return false;
+	return *text;
+}
+
 static int digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -39,75 +73,154 @@ static int digit(char c)
 	return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-static bool is_control(unsigned char c)
+/* The byte that an escape stands for; -1: it is none. */
+static int escaped(const char *at)
 {
-	return c < ' ' || c == 0x7f;
+	int high = at[0] == '%' ? digit(at[1]) : -1, low = high >= 0 ? digit(at[2]) : -1;
+
+	return low >= 0 ? high << 4 | low : -1;
 }
 
-enum head_fault head_check_target(const char *target)
+static bool is_target(const char *target)
 {
-	if (target[0] != '/')
-		return HEAD_TARGET;
 	for (const char *at = target; *at; at++) {
 		unsigned char c = (unsigned char)*at;
 
 		if (c <= ' ' || c >= 0x7f || c == '#')
+			return false;
+		if (c == '%' && (escaped(at) < 0 || is_control((unsigned char)escaped(at))))
+			return false;
+	}
+	return target[0] == '/';
+}
+
+static void unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *at = text; *at; at++) {
+		int byte = escaped(at);
+
+		*out++ = byte >= 0 ? (char)byte : *at == '+' ? ' ' : *at;
+		at += byte >= 0 ? 2 : 0;
+	}
+	*out = 0;
+}
+
+static enum head_fault take_target(char *target, struct head *out)
+{
+	char *query = target, *argument;
+
+	if (!is_target(target))
+		return HEAD_TARGET;
+	out->path = strsep(&query, "?");
+	while ((argument = strsep(&query, "&"))) {
+		char *value = argument, *name;
+
+		if (!*argument)
+			continue;
+		name = strsep(&value, "=");
+		if (out->count == HEAD_ARGUMENTS_MAX)
 			return HEAD_TARGET;
-		if (c == '%' && (digit(at[1]) < 0 || digit(at[2]) < 0 ||
-				 is_control((unsigned char)(digit(at[1]) << 4 | digit(at[2])))))
-			return HEAD_TARGET;
+		unescape(name);
+		if (value)
+			unescape(value);
+		out->arguments[out->count++] = (struct head_argument){name, value};
 	}
 	return HEAD_OK;
 }
 
-static bool consists_of(const char *text, size_t len, const char *more)
+static enum head_fault take_line(char *version, struct head *out)
 {
-	for (size_t i = 0; i < len; i++)
-		if (!text[i] || (!strchr(letters, text[i]) && !strchr(more, text[i])))
-			return false;
-	return len;
+	char *method = strsep(&version, " "), *target = strsep(&version, " ");
+
+	if (!version)
+		return HEAD_LINE;
+	if (strcmp(version, "HTTP/1.1"))
+		return HEAD_VERSION;
+	if (!consists_of(method, in_token))
+		return HEAD_METHOD;
+	out->method = method;
+	return take_target(target, out);
 }
 
-struct review {
-	enum head_fault fault;
-	unsigned hosts, authorizations, types;
-	bool has_body;
+const char *head_argument(const struct head *head, const char *name)
+{
+	for (unsigned i = 0; i < head->count; i++)
+		if (!strcmp(head->arguments[i].name, name))
+			return head->arguments[i].value;
+	return NULL;
+}
+
+/* --- its headers ------------------------------------------------------------------------------------------------- */
+
+struct seen {
+	bool host, type, body;
 };
 
-static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const char *name, size_t name_len,
-			       const char *value, size_t value_len)
+/* Cuts off the white space before and after it. */
+static char *trim(char *value)
 {
-	static const char *const framing[] = {"Content-Length", "Transfer-Encoding", "Trailer", "Expect"};
-	struct review *review = context;
+	char *end = value + strlen(value);
 
-	(void)kind;
-	for (size_t i = 0; i < value_len; i++)
-		if (is_control((unsigned char)value[i]) && value[i] != '\t')
-			review->fault = HEAD_VALUE;
-	if (!consists_of(name, name_len, token))
-		review->fault = HEAD_NAME;
-	else if (!strcasecmp(name, "Host") && (review->hosts++ || !consists_of(value, value_len, ".-_:[]%")))
-		review->fault = HEAD_HOST;
-	else if ((!strcasecmp(name, "Authorization") && review->authorizations++) ||
-		 (!strcasecmp(name, "Content-Type") && review->types++))
-		review->fault = HEAD_TWICE;
-	for (size_t i = 0; i < sizeof(framing) / sizeof(framing[0]); i++)
-		review->has_body |= !strcasecmp(name, framing[i]);
-	return review->fault ? MHD_NO : MHD_YES;
+	while (end > value && strchr(" \t", end[-1]))
+		*--end = 0;
+	return value + strspn(value, " \t");
 }
 
-enum head_fault head_check(struct MHD_Connection *connection, const char *method, const char *version)
+static enum head_fault take_header(char *value, struct seen *seen, struct head *out)
 {
-	struct review review = {0};
+	static const char *const framing[] = {"Content-Length", "Transfer-Encoding", "Trailer", "Expect"};
+	const char *name = strsep(&value, ":");
 
-	if (strcmp(version, MHD_HTTP_VERSION_1_1))
-		return HEAD_VERSION;
-	if (!consists_of(method, strlen(method), token))
-		return HEAD_METHOD;
-	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at, &review);
-	if (review.fault)
-		return review.fault;
-	if (!review.hosts)
+	if (!value || !consists_of(name, in_token))
+		return HEAD_NAME;
+	value = trim(value);
+	for (size_t i = 0; i < sizeof(framing) / sizeof(framing[0]); i++)
+		seen->body |= !strcasecmp(name, framing[i]);
+	if (!strcasecmp(name, "Host")) {
+		if (seen->host || !consists_of(value, in_host))
+			return HEAD_HOST;
+		seen->host = true;
+	} else if (!strcasecmp(name, "Authorization")) {
+		if (out->authorization)
+			return HEAD_TWICE;
+		out->authorization = value;
+	} else if (!strcasecmp(name, "Content-Type")) {
+		if (seen->type)
+			return HEAD_TWICE;
+		seen->type = true;
+	}
+	return HEAD_OK;
+}
+
+/* *rest is moved behind it. NULL: there is none. */
+static char *next_line(char **rest)
+{
+	char *line = *rest, *end = strstr(line, "\r\n");
+
+	if (!end)
+		return NULL;
+	*end = 0;
+	*rest = end + 2;
+	return line;
+}
+
+enum head_fault head_parse(char *bytes, size_t len, struct head *out)
+{
+	struct seen seen = {0};
+	char *rest = bytes, *line;
+	enum head_fault fault;
+
+	*out = (struct head){0};
+	bytes[len - 2] = 0; /* the empty line; other NULs there are not */
+	line = next_line(&rest);
+	fault = line ? take_line(line, out) : HEAD_LINE;
+	while (!fault && (line = next_line(&rest)))
+		fault = take_header(line, &seen, out);
+	if (fault)
+		return fault;
+	if (!seen.host)
 		return HEAD_HOST;
-	return review.has_body ? HEAD_BODY : HEAD_OK;
+	return seen.body ? HEAD_BODY : HEAD_OK;
 }

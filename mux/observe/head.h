@@ -1,34 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a request's head must be like, beyond what libmicrohttpd asks for: a server that reads it in another way than a
- * proxy before it can be given a request that the proxy did not see. So it is HTTP/1.1 and plain, or refused.
+ * The head of a request, from the bytes as they came: the one place that says what it must be like. A server that reads
+ * it in another way than a proxy before it can be given a request that the proxy did not see. So it is a plain request of
+ * HTTP/1.1 without a body, written in the one way that all read alike, or refused: each line ends in CR LF, there are no
+ * other control characters, single spaces part the words of the first line, and no line continues another.
  *
- * libmicrohttpd 0.9.75 does not show all: a line that ends in a bare LF, an empty one before the request, a second space
- * before the target, what follows a NUL, a header without a name. Such a head is answered, but nothing after it is ever
- * read (listener.h).
+ * First head_end() looks at the bytes as they come, each of them once. When it has found the end, head_parse() reads
+ * the whole.
  */
 #ifndef FAIRLEAD_MUX_HEAD_H
 #define FAIRLEAD_MUX_HEAD_H
 
-#include <microhttpd.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum head_limits {
+	HEAD_MAX = 8192,
+	HEAD_ARGUMENTS_MAX = 16,
+};
 
 enum head_fault {
 	HEAD_OK = 0,
+	HEAD_LENGTH,
+	HEAD_BYTE,
+	HEAD_LINE,
 	HEAD_VERSION,
 	HEAD_METHOD,
 	HEAD_TARGET,
 	HEAD_NAME,
-	HEAD_VALUE,
 	HEAD_HOST,
 	HEAD_TWICE,
 	HEAD_BODY, /* it announces one, or asks whether to send it */
+	HEAD_FAULTS,
 };
 
-/* The target as it was sent. HEAD_OK or HEAD_TARGET. */
-enum head_fault head_check_target(const char *target);
+struct head {
+	const char *method;
+	const char *path; /* as it was sent, escapes too, without the arguments */
+	unsigned count;
+	struct head_argument {
+		const char *name, *value; /* without escapes; value NULL: there is no '=' */
+	} arguments[HEAD_ARGUMENTS_MAX];
+	const char *authorization; /* NULL: none */
+};
 
-/* All but the target. */
-enum head_fault head_check(struct MHD_Connection *connection, const char *method, const char *version);
+/*
+ * The length of the head with the empty line that ends it; 0: it goes on after len bytes; -fault: it is refused, however
+ * it goes on. The bytes before `from` were looked at by an earlier call.
+ */
+ssize_t head_end(const char *bytes, size_t from, size_t len);
+
+/* Reads the len bytes of a head, all of those that head_end() found, and changes them: out is made of parts of them. */
+enum head_fault head_parse(char *bytes, size_t len, struct head *out);
+
+/* The first argument with the name; NULL: there is none, or it has no value. */
+const char *head_argument(const struct head *head, const char *name);
 
 /* The words of a refusal. */
 const char *head_fault_field(enum head_fault fault);

@@ -12,7 +12,6 @@
 #include <fairlead/steer.h>
 
 #include <jansson.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 
 #include "config/address.h"
@@ -22,8 +21,8 @@
 #include "observe/listener.h"
 #include "observe/metrics.h"
 #include "observe/peers_answer.h"
-#include "observe/problem.h"
 #include "observe/recording.h"
+#include "observe/response.h"
 #include "ring/backend.h"
 #include "service/tables.h"
 
@@ -33,110 +32,80 @@ struct http {
 	struct recording *recording; /* NULL: none is running */
 };
 
-/* An answer under construction: text is malloc'ed, and the server owns it once the answer is queued. */
-struct answer {
-	unsigned status;
-	const char *type;
-	char *text;
-	size_t len;
-	struct MHD_Response *response; /* instead of text */
-};
-
 static const char type_json[] = "application/json";
 
-static void answer_json(struct answer *answer, unsigned status, const char *type, json_t *json)
+static const char *argument(const struct request *request, const char *name)
 {
-	char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-	int len = text ? asprintf(&answer->text, "%s\n", text) : -1;
-
-	answer->status = status;
-	answer->type = type;
-	if (len < 0)
-		answer->text = NULL;
-	answer->len = len < 0 ? 0 : (size_t)len;
-	free(text);
-	json_decref(json);
-}
-
-static void problem(struct answer *answer, unsigned status, const char *field, const char *value, const char *allowed)
-{
-	answer->status = status;
-	answer->type = PROBLEM_TYPE;
-	answer->text = problem_text(status, field, value, allowed);
-	answer->len = answer->text ? strlen(answer->text) : 0;
-}
-
-static const char *argument(struct MHD_Connection *connection, const char *name)
-{
-	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+	return head_argument(&request->head, name);
 }
 
 /* The service named in the query; NULL and a problem if there is none. */
-static const struct service *service_asked(const struct http *http, struct MHD_Connection *connection,
-					   struct answer *answer)
+static const struct service *service_asked(const struct http *http, const struct request *request,
+					   struct response *response)
 {
-	const char *name = argument(connection, "service");
+	const char *name = argument(request, "service");
 	const struct service *service = name ? tables_find(http->from.tables, name) : NULL;
 
 	if (!name)
-		problem(answer, MHD_HTTP_BAD_REQUEST, "service", NULL, "the name of a service");
+		response_problem(response, RESPONSE_INVALID, "service", NULL, "the name of a service");
 	else if (!service || !service_ring(service))
-		problem(answer, MHD_HTTP_NOT_FOUND, "service", name, "a service whose ring this mux has loaded");
+		response_problem(response, RESPONSE_NOT_FOUND, "service", name,
+				 "a service whose ring this mux has loaded");
 	else
 		return service;
 	return NULL;
 }
 
-static void get_metrics(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_metrics(struct http *http, const struct request *request, struct response *response)
 {
-	FILE *out = open_memstream(&answer->text, &answer->len);
+	FILE *out = open_memstream(&response->text, &response->len);
 
-	(void)connection;
+	(void)request;
 	if (!out)
 		return;
 	metrics_write(out, &http->from);
 	listener_write_metrics(out, "fairlead_mux", http->listener);
 	fclose(out);
-	answer->status = MHD_HTTP_OK;
-	answer->type = "text/plain; version=0.0.4; charset=utf-8";
+	response->status = RESPONSE_OK;
+	response->type = "text/plain; version=0.0.4; charset=utf-8";
 }
 
 /* Healthy even without ZooKeeper, since a mux keeps serving; but not until it has read the list of services. */
-static void get_health(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_health(struct http *http, const struct request *request, struct response *response)
 {
 	const struct cluster_sync *cluster = http->from.cluster;
 	bool ready = cluster_sync_has_list(cluster) || cluster_sync_is_restored(cluster);
 	json_t *services = json_object();
 
-	(void)connection;
+	(void)request;
 	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
 	     sync = cluster_sync_next(cluster, sync))
 		json_object_set_new(services, service_sync_name(sync),
 				    json_string(service_state_name(service_sync_state(sync))));
-	answer_json(answer, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, type_json,
-		    json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
-			      cluster_sync_is_connected(cluster), "registered", cluster_sync_is_registered(cluster),
-			      "services", services));
+	response_json(response, ready ? RESPONSE_OK : RESPONSE_UNAVAILABLE, type_json,
+		      json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
+				cluster_sync_is_connected(cluster), "registered", cluster_sync_is_registered(cluster),
+				"services", services));
 }
 
-static void get_ring(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_ring(struct http *http, const struct request *request, struct response *response)
 {
-	const struct service *service = service_asked(http, connection, answer);
+	const struct service *service = service_asked(http, request, response);
 	const struct ring *ring;
 	int len;
 
 	if (!service)
 		return;
 	ring = service_ring(service);
-	len = asprintf(&answer->text, "service %s\ngeneration %u\nbuckets %u\ncrc32c %08x\n", service->config.name,
+	len = asprintf(&response->text, "service %s\ngeneration %u\nbuckets %u\ncrc32c %08x\n", service->config.name,
 		       ring_generation(ring), ring_buckets(ring), ring_checksum(ring));
 	if (len < 0) {
-		answer->text = NULL;
+		response->text = NULL;
 		return;
 	}
-	answer->len = (size_t)len;
-	answer->status = MHD_HTTP_OK;
-	answer->type = "text/plain; charset=utf-8";
+	response->len = (size_t)len;
+	response->status = RESPONSE_OK;
+	response->type = "text/plain; charset=utf-8";
 }
 
 /* checksum NULL: there is none. */
@@ -193,22 +162,22 @@ static bool parse_number(const char *text, uint64_t *out)
 }
 
 /* The generations that this mux has applied, to compare with the committed ones (docs/fault-injection.md). */
-static void get_rings(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_rings(struct http *http, const struct request *request, struct response *response)
 {
 	const struct change_log *changes = http->from.changes;
 	char boot[17];
 	uint64_t since;
 
-	if (!parse_number(argument(connection, "since"), &since)) {
-		problem(answer, MHD_HTTP_BAD_REQUEST, "since", argument(connection, "since"),
-			"the number \"next\" of an earlier answer");
+	if (!parse_number(argument(request, "since"), &since)) {
+		response_problem(response, RESPONSE_INVALID, "since", argument(request, "since"),
+				 "the number \"next\" of an earlier answer");
 		return;
 	}
 	snprintf(boot, sizeof(boot), "%016" PRIx64, change_log_boot(changes));
-	answer_json(answer, MHD_HTTP_OK, type_json,
-		    json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "mux", http->from.id, "boot", boot, "first",
-			      (json_int_t)change_log_first(changes), "next", (json_int_t)change_log_next(changes),
-			      "rings", rings_now(http), "applied", changes_since(changes, since)));
+	response_json(response, RESPONSE_OK, type_json,
+		      json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "mux", http->from.id, "boot", boot, "first",
+				(json_int_t)change_log_first(changes), "next", (json_int_t)change_log_next(changes),
+				"rings", rings_now(http), "applied", changes_since(changes, since)));
 }
 
 static json_t *describe_owner(const struct notices *notices, const struct ring *ring, const struct notice_owner *owner)
@@ -222,16 +191,16 @@ static json_t *describe_owner(const struct notices *notices, const struct ring *
 }
 
 /* Which servers are told what they may have missed (protocol/README.md, 2), and by whom. */
-static void get_notices(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_notices(struct http *http, const struct request *request, struct response *response)
 {
 	const struct notices *notices = http->from.notices;
-	const struct service *service = service_asked(http, connection, answer);
+	const struct service *service = service_asked(http, request, response);
 	const struct notice_owner *owners;
 	json_t *list;
 	uint32_t count;
 
 	if (service && !notices)
-		problem(answer, MHD_HTTP_NOT_FOUND, "--notices", "off", "on");
+		response_problem(response, RESPONSE_NOT_FOUND, "--notices", "off", "on");
 	if (!service || !notices)
 		return;
 	list = json_array();
@@ -239,16 +208,16 @@ static void get_notices(struct http *http, struct MHD_Connection *connection, st
 	for (uint32_t i = 0; i < count; i++)
 		if (losses_is_open(&owners[i], (uint32_t)time(NULL), service_owner_seconds(service)))
 			json_array_append_new(list, describe_owner(notices, service_ring(service), &owners[i]));
-	answer_json(answer, MHD_HTTP_OK, type_json,
-		    json_pack("{s:s, s:I, s:I, s:o}", "service", service->config.name, "generation",
-			      (json_int_t)ring_generation(service_ring(service)), "waiting",
-			      (json_int_t)notices_waiting(notices, service->id), "owners", list));
+	response_json(response, RESPONSE_OK, type_json,
+		      json_pack("{s:s, s:I, s:I, s:o}", "service", service->config.name, "generation",
+				(json_int_t)ring_generation(service_ring(service)), "waiting",
+				(json_int_t)notices_waiting(notices, service->id), "owners", list));
 }
 
-static void get_peers(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_peers(struct http *http, const struct request *request, struct response *response)
 {
-	(void)connection;
-	answer_json(answer, MHD_HTTP_OK, type_json, peers_answer(&http->from));
+	(void)request;
+	response_json(response, RESPONSE_OK, type_json, peers_answer(&http->from));
 }
 
 static bool parse_port(const char *text, uint16_t *out)
@@ -264,35 +233,36 @@ static bool parse_port(const char *text, uint16_t *out)
 }
 
 /* Fills flow from the query; false and a problem if a part is missing or wrong. */
-static bool flow_asked(struct MHD_Connection *connection, struct flow *flow, struct answer *answer)
+static bool flow_asked(const struct request *request, struct flow *flow, struct response *response)
 {
-	const char *protocol = argument(connection, "protocol");
-	const char *source = argument(connection, "source"), *destination = argument(connection, "destination");
-	const char *source_port = argument(connection, "sourcePort");
-	const char *destination_port = argument(connection, "destinationPort");
+	const char *protocol = argument(request, "protocol");
+	const char *source = argument(request, "source"), *destination = argument(request, "destination");
+	const char *source_port = argument(request, "sourcePort");
+	const char *destination_port = argument(request, "destinationPort");
 	bool tcp = protocol && !strcmp(protocol, "tcp");
 
 	flow->protocol = tcp ? IPPROTO_TCP : IPPROTO_UDP;
 	if (!tcp && !(protocol && !strcmp(protocol, "udp")))
-		problem(answer, MHD_HTTP_BAD_REQUEST, "protocol", protocol, "tcp, udp");
+		response_problem(response, RESPONSE_INVALID, "protocol", protocol, "tcp, udp");
 	else if (!source || !address_parse(source, &flow->source))
-		problem(answer, MHD_HTTP_BAD_REQUEST, "source", source, "an IPv4 or IPv6 address");
+		response_problem(response, RESPONSE_INVALID, "source", source, "an IPv4 or IPv6 address");
 	else if (!parse_port(source_port, &flow->source_port))
-		problem(answer, MHD_HTTP_BAD_REQUEST, "sourcePort", source_port, "0..65535");
+		response_problem(response, RESPONSE_INVALID, "sourcePort", source_port, "0..65535");
 	else if (!destination || !address_parse(destination, &flow->destination))
-		problem(answer, MHD_HTTP_BAD_REQUEST, "destination", destination, "an IPv4 or IPv6 address");
+		response_problem(response, RESPONSE_INVALID, "destination", destination, "an IPv4 or IPv6 address");
 	else if (!parse_port(destination_port, &flow->destination_port))
-		problem(answer, MHD_HTTP_BAD_REQUEST, "destinationPort", destination_port, "0..65535");
+		response_problem(response, RESPONSE_INVALID, "destinationPort", destination_port, "0..65535");
 	else if (fl_address_is_ipv4(&flow->source) != fl_address_is_ipv4(&flow->destination))
-		problem(answer, MHD_HTTP_BAD_REQUEST, "source", source, "an address of the destination's family");
+		response_problem(response, RESPONSE_INVALID, "source", source,
+				 "an address of the destination's family");
 	else
 		return true;
 	return false;
 }
 
 /* Whether the service is reached at the flow's destination; a problem if not. */
-static bool is_served(const struct service_config *config, const struct flow *flow, struct MHD_Connection *connection,
-		      struct answer *answer)
+static bool is_served(const struct service_config *config, const struct flow *flow, const struct request *request,
+		      struct response *response)
 {
 	uint32_t vip = 0, port = 0;
 
@@ -302,12 +272,12 @@ static bool is_served(const struct service_config *config, const struct flow *fl
 	       (config->ports[port].protocol != flow->protocol || config->ports[port].port != flow->destination_port))
 		port++;
 	if (vip == config->vips_count)
-		problem(answer, MHD_HTTP_BAD_REQUEST, "destination", argument(connection, "destination"),
-			"a VIP of the service");
+		response_problem(response, RESPONSE_INVALID, "destination", argument(request, "destination"),
+				 "a VIP of the service");
 	else if (port == config->ports_count &&
 		 !mptcp_ports_has(&config->mptcp, flow->protocol, flow->destination_port))
-		problem(answer, MHD_HTTP_BAD_REQUEST, "destinationPort", argument(connection, "destinationPort"),
-			"a port of the service for this protocol");
+		response_problem(response, RESPONSE_INVALID, "destinationPort", argument(request, "destinationPort"),
+				 "a port of the service for this protocol");
 	else
 		return true;
 	return false;
@@ -372,15 +342,14 @@ static void set_unless(json_t *object, const struct explanation *e)
 		json_decref(unless);
 }
 
-static void get_explain(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_explain(struct http *http, const struct request *request, struct response *response)
 {
-	const struct service *service = service_asked(http, connection, answer);
+	const struct service *service = service_asked(http, request, response);
 	struct explanation e;
 	struct flow flow;
 	json_t *object;
 
-	if (!service || !flow_asked(connection, &flow, answer) ||
-	    !is_served(&service->config, &flow, connection, answer))
+	if (!service || !flow_asked(request, &flow, response) || !is_served(&service->config, &flow, request, response))
 		return;
 	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
 		return;
@@ -391,7 +360,7 @@ static void get_explain(struct http *http, struct MHD_Connection *connection, st
 	set_arrays(object, &e);
 	set_order(object, &e);
 	set_unless(object, &e);
-	answer_json(answer, MHD_HTTP_OK, type_json, object);
+	response_json(response, RESPONSE_OK, type_json, object);
 }
 
 static uint64_t clock_ms(void)
@@ -402,30 +371,19 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void get_sample(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+static void get_sample(struct http *http, const struct request *request, struct response *response)
 {
-	struct recording_refusal refusal;
-	struct recording *recording;
-
 	if (!http->from.sampler || http->recording) {
-		problem(answer, MHD_HTTP_CONFLICT, "path", "/sample",
-			http->recording ? "one recording at a time" : "a mux with ports");
+		response_problem(response, RESPONSE_CONFLICT, "path", "/sample",
+				 http->recording ? "one recording at a time" : "a mux with ports");
 		return;
 	}
-	recording = recording_new(&http->from, connection, clock_ms(), &refusal);
-	if (recording) {
-		answer->status = MHD_HTTP_OK;
-		answer->response = recording_answer(recording, &http->recording);
-		if (!answer->response)
-			recording_free(recording);
-	} else if (refusal.status) {
-		problem(answer, refusal.status, refusal.field, refusal.value, refusal.allowed);
-	}
+	recording_start(&http->from, request, clock_ms(), &http->recording, response);
 }
 
 static const struct endpoint {
 	const char *path;
-	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
+	void (*get)(struct http *http, const struct request *request, struct response *response);
 } endpoints[] = {
     {"/metrics", get_metrics}, {"/healthz", get_health}, {"/ring", get_ring},       {"/rings", get_rings},
     {"/explain", get_explain}, {"/sample", get_sample},  {"/notices", get_notices}, {"/peers", get_peers},
@@ -441,42 +399,22 @@ static const char *list_paths(char text[PATHS_MAX])
 	return text;
 }
 
-static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
+static void on_request(void *context, const struct request *request, struct response *response)
 {
-	struct MHD_Response *response = answer->response;
-
-	if (!response && !answer->text) /* no memory: closes the connection */
-		return MHD_NO;
-	if (!response) {
-		response = MHD_create_response_from_buffer(answer->len, answer->text, MHD_RESPMEM_MUST_FREE);
-		if (!response) {
-			free(answer->text);
-			return MHD_NO;
-		}
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
-	}
-	return listener_answer(connection, answer->status, response);
-}
-
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path)
-{
-	struct answer answer = {0};
 	char paths[PATHS_MAX];
 
 	for (size_t i = 0; i < ENDPOINTS; i++)
-		if (!strcmp(path, endpoints[i].path)) {
-			endpoints[i].get(context, connection, &answer);
-			return send_answer(connection, &answer);
+		if (!strcmp(request->head.path, endpoints[i].path)) {
+			endpoints[i].get(context, request, response);
+			return;
 		}
-	problem(&answer, MHD_HTTP_NOT_FOUND, "path", path, list_paths(paths));
-	return send_answer(connection, &answer);
+	response_problem(response, RESPONSE_NOT_FOUND, "path", request->head.path, list_paths(paths));
 }
 
 struct http *http_open(const struct http_access *access, const struct sources *sources, struct reason *why)
 {
 	struct http *http = calloc(1, sizeof(*http));
-	const struct listener_config config = {
-	    .program = "mux", .handler = on_request, .context = http, .flags = MHD_ALLOW_SUSPEND_RESUME};
+	const struct listener_config config = {.program = "mux", .handler = on_request, .context = http};
 
 	if (!http) {
 		reason_set(why, -ENOMEM, "--http: no memory");
@@ -492,8 +430,6 @@ struct http *http_open(const struct http_access *access, const struct sources *s
 
 void http_close(struct http *http)
 {
-	if (http->recording)
-		recording_end(http->recording);
 	listener_close(http->listener);
 	free(http);
 }
@@ -505,14 +441,16 @@ int http_fd(const struct http *http)
 
 int http_timeout(const struct http *http)
 {
-	int ms = listener_timeout(http->listener);
+	int ms = listener_timeout(http->listener, clock_ms());
 
 	return http->recording && (ms < 0 || ms > RECORDING_TICK_MS) ? RECORDING_TICK_MS : ms;
 }
 
 void http_run(struct http *http)
 {
+	uint64_t now = clock_ms();
+
 	if (http->recording)
-		recording_run(http->recording, clock_ms());
-	listener_run(http->listener);
+		recording_run(http->recording, now);
+	listener_run(http->listener, now);
 }

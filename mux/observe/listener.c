@@ -3,57 +3,48 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "observe/bearer.h"
 #include "observe/certificate.h"
-#include "observe/head.h"
-#include "observe/problem.h"
+#include "observe/connection.h"
 
-enum { REFRESH_MS = 1000, BACKLOG = 64 };
+enum {
+	REFRESH_MS = 1000,
+	PAUSE_MS = 1000, /* of accepting, when there are no descriptors or no memory for it */
+	BACKLOG = 128,
+	EVENTS = 16, /* and as many connections are accepted, in one run: the caller has other work */
+};
 
 /* TLS 1.2 and 1.3, and of 1.2 only what has forward secrecy and authenticates what it encrypts. */
 static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:"
 				 "-CAMELLIA-128-CBC:-CAMELLIA-256-CBC:-3DES-CBC:-SHA1";
 
-/* A connection. */
-struct slot {
-	struct MHD_Connection *connection; /* NULL: free */
-	uint64_t since_ms;
-	bool has_asked; /* its request's head has arrived */
-	bool is_shut;
-	enum head_fault fault; /* of its target */
-};
-
 struct listener {
-	struct MHD_Daemon *daemon;
 	const struct http_access *access;
 	struct listener_config config;
-	struct certificate *certificate; /* NULL: no TLS */
+	struct certificate *certificate; /* NULL: no TLS, and neither of the next two */
+	gnutls_certificate_credentials_t credentials;
+	gnutls_priority_t priorities;
 	struct watched_file tokens_file; /* no path: no tokens */
 	struct bearer tokens;
-	struct slot slots[LISTENER_CONNECTIONS_MAX];
-	uint64_t refreshed_ms;
-	struct stat socket; /* the Unix socket as this process made it */
-	int fd;
+	uint64_t refreshed_ms, paused_until_ms;
+	struct stat unix_socket; /* as this process made it */
+	int epoll, socket;       /* -1: none */
+	bool is_paused;
+	struct connection connections[LISTENER_CONNECTIONS_MAX];
 	struct {
-		uint64_t malformed, token_missing, token_wrong, no_request, file_errors;
+		uint64_t malformed, token_missing, token_wrong, no_request, unread, gave_way, file_errors;
 	} counters;
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
@@ -68,14 +59,13 @@ static void report(struct listener *listener, int error, const char *option, con
 	}
 }
 
-static void refresh(struct listener *listener)
+static void refresh(struct listener *listener, uint64_t now_ms)
 {
-	uint64_t now = clock_ms();
 	struct reason why = {""};
 
-	if (now - listener->refreshed_ms < REFRESH_MS)
+	if (now_ms - listener->refreshed_ms < REFRESH_MS)
 		return;
-	listener->refreshed_ms = now;
+	listener->refreshed_ms = now_ms;
 	if (listener->certificate)
 		report(listener, certificate_refresh(listener->certificate, &why), "--http-cert",
 		       listener->access->certificate, &why);
@@ -84,154 +74,214 @@ static void refresh(struct listener *listener)
 		       "--http-tokens", listener->access->tokens, &why);
 }
 
+/* --- requests ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the request has a token that is needed; a refusal if not. */
+static bool is_let_in(struct listener *listener, const struct head *head, struct response *response, uint64_t now_ms)
+{
+	enum bearer_verdict verdict = BEARER_RIGHT;
+
+	if (listener->tokens_file.path) {
+		refresh(listener, now_ms);
+		verdict = bearer_check(&listener->tokens, head->authorization);
+	}
+	if (verdict == BEARER_MISSING) {
+		listener->counters.token_missing++;
+		response_unauthorized(response, "no token is given; allowed: Authorization: Bearer TOKEN",
+				      "WWW-Authenticate: Bearer\r\n");
+	} else if (verdict == BEARER_WRONG) {
+		listener->counters.token_wrong++;
+		response_unauthorized(response, "the token is unknown; allowed: one of --http-tokens",
+				      "WWW-Authenticate: Bearer error=\"invalid_token\"\r\n");
+	}
+	return verdict == BEARER_RIGHT;
+}
+
+/* Answers the request whose head has come, or refuses it. false: no memory. */
+static bool answer(struct listener *listener, struct connection *connection, uint64_t now_ms)
+{
+	struct request request = {.socket = connection->fd};
+	struct response response = {0};
+	enum head_fault fault = connection_head(connection, &request.head);
+	bool is_head = !fault && !strcmp(request.head.method, "HEAD");
+
+	if (fault) {
+		listener->counters.malformed++;
+		response_problem(&response, RESPONSE_INVALID, head_fault_field(fault), NULL, head_fault_allowed(fault));
+	} else if (is_let_in(listener, &request.head, &response, now_ms)) {
+		if (!strcmp(request.head.method, "GET")) {
+			listener->config.handler(listener->config.context, &request, &response);
+		} else {
+			response_problem(&response, RESPONSE_METHOD, "method", request.head.method, "GET");
+			response.header = "Allow: GET\r\n";
+		}
+	}
+	if (!response.text && !response.stream.read)
+		return false;
+	connection_respond(connection, &response, is_head, now_ms);
+	return true;
+}
+
 /* --- connections ------------------------------------------------------------------------------------------------- */
 
-static struct slot *slot_of(struct MHD_Connection *connection)
+/* reason: a counter of why it ends early; NULL: it does not. */
+static void end(struct connection *connection, uint64_t *reason)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return info ? info->socket_context : NULL;
+	if (reason)
+		(*reason)++;
+	connection_close(connection);
 }
 
-static void on_connection(void *context, struct MHD_Connection *connection, void **state,
-			  enum MHD_ConnectionNotificationCode code)
+/* Why a connection whose time is up, or whose client has gone, ends early. */
+static uint64_t *reason_of(struct listener *listener, const struct connection *connection)
 {
-	struct listener *listener = context;
-	struct slot *slot = *state;
+	if (connection->state == CONNECTION_HANDSHAKE || connection->state == CONNECTION_HEAD)
+		return &listener->counters.no_request;
+	return connection->state == CONNECTION_RESPONSE || connection->state == CONNECTION_GOODBYE
+		   ? &listener->counters.unread
+		   : NULL;
+}
 
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		refresh(listener);
-		for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++)
-			if (!listener->slots[i].connection) {
-				listener->slots[i] = (struct slot){.connection = connection, .since_ms = clock_ms()};
-				*state = &listener->slots[i];
-				return;
-			}
-	} else if (slot) {
-		listener->counters.no_request += !slot->has_asked;
-		*slot = (struct slot){0};
+static void step(struct listener *listener, struct connection *connection, uint32_t ready, uint64_t now_ms)
+{
+	uint32_t before = connection->events;
+	enum connection_event event = connection_step(connection, ready, now_ms);
+
+	if (event == CONNECTION_ASKS)
+		event = answer(listener, connection, now_ms) ? connection_step(connection, 0, now_ms) : CONNECTION_ENDS;
+	if (event == CONNECTION_WAITS && connection->events != before) {
+		struct epoll_event wanted = {.events = connection->events, .data.ptr = connection};
+
+		if (epoll_ctl(listener->epoll, EPOLL_CTL_MOD, connection->fd, &wanted))
+			event = CONNECTION_ENDS;
 	}
+	if (event == CONNECTION_ENDS)
+		end(connection, reason_of(listener, connection));
 }
 
-/* Shuts down what has sent no head in time; libmicrohttpd then closes it. */
-static void shut_late(struct listener *listener)
+/* A free place, made from the oldest connection that is no stream if all are taken. NULL: all are streams. */
+static struct connection *make_room(struct listener *listener)
 {
-	uint64_t now = clock_ms();
+	struct connection *oldest = NULL;
 
 	for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++) {
-		struct slot *slot = &listener->slots[i];
-		const union MHD_ConnectionInfo *info;
+		struct connection *one = &listener->connections[i];
 
-		if (!slot->connection || slot->has_asked || slot->is_shut ||
-		    now - slot->since_ms < LISTENER_HEAD_S * 1000)
-			continue;
-		info = MHD_get_connection_info(slot->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-		slot->is_shut = true;
-		if (info)
-			shutdown(info->connect_fd, SHUT_RDWR);
+		if (one->state == CONNECTION_FREE)
+			return one;
+		if (!connection_is_stream(one) && (!oldest || one->since_ms < oldest->since_ms))
+			oldest = one;
+	}
+	if (oldest)
+		end(oldest, oldest->state == CONNECTION_LINGER ? NULL : &listener->counters.gave_way);
+	return oldest;
+}
+
+/* NULL without TLS. Returns an error of GnuTLS. */
+static int start_session(const struct listener *listener, int fd, gnutls_session_t *out)
+{
+	int error;
+
+	*out = NULL;
+	if (!listener->certificate)
+		return 0;
+	error = gnutls_init(out, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
+	if (error < 0)
+		return error;
+	error = gnutls_priority_set(*out, listener->priorities);
+	if (error >= 0)
+		error = gnutls_credentials_set(*out, GNUTLS_CRD_CERTIFICATE, listener->credentials);
+	if (error < 0)
+		gnutls_deinit(*out);
+	else
+		gnutls_transport_set_int(*out, fd);
+	return error;
+}
+
+static void take(struct listener *listener, int fd, uint64_t now_ms)
+{
+	static const int on = 1;
+	struct connection *connection = make_room(listener);
+	struct epoll_event wanted = {.data.ptr = connection};
+	gnutls_session_t tls;
+
+	refresh(listener, now_ms);
+	if (!connection || start_session(listener, fd, &tls) < 0) {
+		listener->counters.no_request++;
+		close(fd);
+		return;
+	}
+	if (!*listener->access->socket) /* the text does not wait until the head has arrived */
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	connection_open(connection, fd, tls, now_ms);
+	wanted.events = connection->events;
+	if (epoll_ctl(listener->epoll, EPOLL_CTL_ADD, fd, &wanted))
+		end(connection, &listener->counters.no_request);
+}
+
+static void pause_accepting(struct listener *listener, bool pauses, uint64_t now_ms)
+{
+	struct epoll_event wanted = {.events = pauses ? 0 : EPOLLIN, .data.ptr = NULL};
+
+	listener->is_paused = !epoll_ctl(listener->epoll, EPOLL_CTL_MOD, listener->socket, &wanted) && pauses;
+	listener->paused_until_ms = now_ms + PAUSE_MS;
+}
+
+static void accept_some(struct listener *listener, uint64_t now_ms)
+{
+	for (int i = 0; i < EVENTS; i++) {
+		int fd = accept4(listener->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			take(listener, fd, now_ms);
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			pause_accepting(listener, true, now_ms);
+			return;
+		} else if (errno == EAGAIN) {
+			return;
+		}
 	}
 }
 
-enum MHD_Result listener_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
+void listener_run(struct listener *listener, uint64_t now_ms)
 {
-	enum MHD_Result result;
+	struct epoll_event ready[EVENTS];
+	int count = epoll_wait(listener->epoll, ready, EVENTS, 0);
+	bool is_asked = false;
 
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return result;
-}
+	if (listener->is_paused && now_ms >= listener->paused_until_ms)
+		pause_accepting(listener, false, now_ms);
+	for (int i = 0; i < count; i++)
+		if (ready[i].data.ptr)
+			step(listener, ready[i].data.ptr, ready[i].events, now_ms);
+		else
+			is_asked = true;
+	for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++) {
+		struct connection *connection = &listener->connections[i];
 
-/* text: malloc'ed, or NULL without memory; header: another one, name and value, or NULL. */
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, char *text,
-			      const char *const header[2])
-{
-	struct MHD_Response *response =
-	    text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
-
-	if (!response) {
-		free(text);
-		return MHD_NO;
+		if (connection->state == CONNECTION_RESPONSE && !connection->events) /* a stream that had nothing */
+			step(listener, connection, 0, now_ms);
+		if (connection->state != CONNECTION_FREE && now_ms >= connection->deadline_ms)
+			end(connection, reason_of(listener, connection));
 	}
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, PROBLEM_TYPE);
-	if (header)
-		MHD_add_response_header(response, header[0], header[1]);
-	return listener_answer(connection, status, response);
+	/* last, as the events of a connection that gives way must not be taken for those of the new one */
+	if (is_asked)
+		accept_some(listener, now_ms);
 }
 
-static enum MHD_Result refuse_head(struct listener *listener, struct MHD_Connection *connection, enum head_fault fault)
+int listener_timeout(const struct listener *listener, uint64_t now_ms)
 {
-	listener->counters.malformed++;
-	return refuse(connection, MHD_HTTP_BAD_REQUEST,
-		      problem_text(MHD_HTTP_BAD_REQUEST, head_fault_field(fault), NULL, head_fault_allowed(fault)),
-		      NULL);
-}
+	uint64_t at = listener->is_paused ? listener->paused_until_ms : UINT64_MAX;
 
-/* What is missing or wrong is not repeated: it may be a token. */
-static enum MHD_Result refuse_token(struct listener *listener, struct MHD_Connection *connection,
-				    enum bearer_verdict verdict)
-{
-	static const char missing[] = "no token is given; allowed: Authorization: Bearer TOKEN";
-	static const char wrong[] = "the token is unknown; allowed: one of --http-tokens";
-	const char *const header[2] = {MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-				       verdict == BEARER_MISSING ? "Bearer" : "Bearer error=\"invalid_token\""};
-	char *text;
+	for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++) {
+		const struct connection *connection = &listener->connections[i];
 
-	listener->counters.token_missing += verdict == BEARER_MISSING;
-	listener->counters.token_wrong += verdict == BEARER_WRONG;
-	if (asprintf(&text,
-		     "{\n  \"type\": \"about:blank\",\n  \"title\": \"Unauthorized\",\n  \"status\": 401,\n"
-		     "  \"detail\": \"%s\"\n}\n",
-		     verdict == BEARER_MISSING ? missing : wrong) < 0)
-		text = NULL;
-	return refuse(connection, MHD_HTTP_UNAUTHORIZED, text, header);
-}
-
-/* libmicrohttpd's hook for the target as it was sent, before escapes are resolved; NULL: it keeps nothing for it. */
-static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
-{
-	struct slot *slot = slot_of(connection);
-
-	(void)context;
-	if (slot)
-		slot->fault = head_check_target(target);
-	return NULL;
-}
-
-/* Called once for a request, when its head has arrived: it is answered at once. */
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-				  const char *version, const char *upload, size_t *upload_len, void **state)
-{
-	static const char *const allow[2] = {MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET};
-	struct listener *listener = context;
-	struct slot *slot = slot_of(connection);
-	enum head_fault fault = head_check(connection, method, version);
-
-	(void)upload;
-	(void)upload_len;
-	(void)state;
-	if (slot)
-		slot->has_asked = true;
-	if (!fault && slot)
-		fault = slot->fault;
-	if (fault)
-		return refuse_head(listener, connection, fault);
-	if (listener->tokens_file.path) {
-		const char *header;
-		enum bearer_verdict verdict;
-
-		refresh(listener);
-		header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-		verdict = bearer_check(&listener->tokens, header);
-		if (verdict != BEARER_RIGHT)
-			return refuse_token(listener, connection, verdict);
+		if (connection->state != CONNECTION_FREE && connection->deadline_ms < at)
+			at = connection->deadline_ms;
 	}
-	if (strcmp(method, MHD_HTTP_METHOD_GET))
-		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-			      problem_text(MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET"), allow);
-	return listener->config.handler(listener->config.context, connection, url);
+	if (at == UINT64_MAX)
+		return -1;
+	return at > now_ms ? (int)(at - now_ms) : 0;
 }
 
 /* --- sockets ----------------------------------------------------------------------------------------------------- */
@@ -251,7 +301,7 @@ static int listen_unix(struct listener *listener)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s.new", path);
 	unlink(address.sun_path);
 	if (!bind(fd, (struct sockaddr *)&address, sizeof(address)) && !chmod(address.sun_path, 0660) &&
-	    !listen(fd, BACKLOG) && !stat(address.sun_path, &listener->socket) && !rename(address.sun_path, path))
+	    !listen(fd, BACKLOG) && !stat(address.sun_path, &listener->unix_socket) && !rename(address.sun_path, path))
 		return fd;
 	error = errno;
 	unlink(address.sun_path);
@@ -263,20 +313,80 @@ static void remove_unix(const struct listener *listener)
 {
 	struct stat now;
 
-	if (!stat(listener->access->socket, &now) && now.st_dev == listener->socket.st_dev &&
-	    now.st_ino == listener->socket.st_ino)
+	if (!stat(listener->access->socket, &now) && now.st_dev == listener->unix_socket.st_dev &&
+	    now.st_ino == listener->unix_socket.st_ino)
 		unlink(listener->access->socket);
+}
+
+/* Several may listen on an address, as with Unix sockets above. Returns a descriptor or -errno. */
+static int listen_address(const struct sockaddr_storage *address, socklen_t len)
+{
+	static const int on = 1;
+	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
+
+	if (fd < 0)
+		return -errno;
+	if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+	    !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) &&
+	    (address->ss_family != AF_INET6 || !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on))) &&
+	    !bind(fd, (const struct sockaddr *)address, len) && !listen(fd, BACKLOG))
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+static int listen_somewhere(struct listener *listener, struct reason *why)
+{
+	const struct http_access *access = listener->access;
+	struct sockaddr_storage address = {0};
+	socklen_t len;
+	int error;
+
+	if (*access->socket) {
+		listener->socket = listen_unix(listener);
+		if (listener->socket >= 0)
+			return 0;
+		return reason_set(why, listener->socket,
+				  "--http: 'unix:%s' can't be listened on: %s; allowed: a path in a folder that this "
+				  "process may write to",
+				  access->socket, strerror(-listener->socket));
+	}
+	error = http_access_resolve(access, &address, &len, why);
+	if (error)
+		return error;
+	listener->socket = listen_address(&address, len);
+	if (listener->socket >= 0)
+		return 0;
+	return reason_set(why, listener->socket,
+			  "--http: '%.120s:%u' can't be listened on: %s; allowed: a free address of this host",
+			  access->host, access->port, strerror(-listener->socket));
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------- */
+
+static int open_tls(struct listener *listener, struct reason *why)
+{
+	int error;
+
+	listener->certificate = certificate_open(listener->access, why);
+	if (!listener->certificate)
+		return -EINVAL;
+	error = gnutls_priority_init(&listener->priorities, priorities, NULL);
+	if (error >= 0)
+		error = gnutls_certificate_allocate_credentials(&listener->credentials);
+	if (error < 0)
+		return reason_set(why, -ENOMEM, "--http-cert: TLS can't be used: %s", gnutls_strerror(error));
+	gnutls_certificate_set_retrieve_function3(listener->credentials, certificate_retrieve);
+	return 0;
 }
 
 static int open_files(struct listener *listener, struct reason *why)
 {
 	const struct http_access *access = listener->access;
 
-	if (*access->certificate) {
-		listener->certificate = certificate_open(access, why);
-		if (!listener->certificate)
-			return -EINVAL;
-	}
+	if (*access->certificate && open_tls(listener, why))
+		return -EINVAL;
 	if (!*access->tokens)
 		return 0;
 	listener->tokens_file =
@@ -285,76 +395,15 @@ static int open_files(struct listener *listener, struct reason *why)
 	return bearer_read(&listener->tokens_file, &listener->tokens, why);
 }
 
-/* Starts libmicrohttpd on an address, or on a socket that listens already and that it then owns. */
-static int start(struct listener *listener, const struct sockaddr_storage *address, int fd)
+static int open_epoll(struct listener *listener, struct reason *why)
 {
-	/* an item has room for data pointers alone, to which C converts no function */
-	const union {
-		__typeof__(certificate_retrieve) *function;
-		void *pointer;
-	} retrieve = {.function = certificate_retrieve};
-	const union MHD_DaemonInfo *info;
-	struct MHD_OptionItem options[8];
-	unsigned flags = listener->config.flags | MHD_USE_EPOLL, count = 0;
+	struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = NULL};
 
-	if (fd >= 0) {
-		options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, fd, NULL};
-	} else {
-		options[count++] = (struct MHD_OptionItem){MHD_OPTION_SOCK_ADDR, 0, (void *)address};
-		options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTENING_ADDRESS_REUSE, 1, NULL};
-		flags |= address->ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
-	}
-	if (listener->certificate) {
-		flags |= MHD_USE_TLS;
-		options[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, retrieve.pointer};
-		options[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities};
-	}
-	options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-	errno = 0;
-	listener->daemon = MHD_start_daemon(
-	    flags, listener->access->port, NULL, NULL, on_request, listener, MHD_OPTION_CONNECTION_LIMIT,
-	    (unsigned)LISTENER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LISTENER_MEMORY,
-	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LISTENER_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_URI_LOG_CALLBACK, on_target, listener,
-	    MHD_OPTION_ARRAY, options, MHD_OPTION_END);
-	if (!listener->daemon)
-		return -(errno ? errno : EADDRINUSE);
-	info = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	listener->fd = info->epoll_fd;
+	listener->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (listener->epoll < 0 || epoll_ctl(listener->epoll, EPOLL_CTL_ADD, listener->socket, &wanted))
+		return reason_set(why, -errno, "--http: epoll: %s", strerror(errno));
 	return 0;
 }
-
-static int listen_somewhere(struct listener *listener, struct reason *why)
-{
-	const struct http_access *access = listener->access;
-	struct sockaddr_storage address = {0};
-	socklen_t len;
-	int error, fd = -1;
-
-	if (*access->socket) {
-		fd = listen_unix(listener);
-		error = fd < 0 ? fd : start(listener, NULL, fd);
-		if (fd >= 0 && error) {
-			remove_unix(listener);
-			close(fd);
-		}
-		return error ? reason_set(why, error,
-					  "--http: 'unix:%s' can't be listened on: %s; allowed: a path in a folder "
-					  "that this process may write to",
-					  access->socket, strerror(-error))
-			     : 0;
-	}
-	error = http_access_resolve(access, &address, &len, why);
-	if (error)
-		return error;
-	error = start(listener, &address, -1);
-	return error ? reason_set(why, error,
-				  "--http: '%.120s:%u' can't be listened on: %s; allowed: a free address of this host",
-				  access->host, access->port, strerror(-error))
-		     : 0;
-}
-
-/* --- the whole --------------------------------------------------------------------------------------------------- */
 
 struct listener *listener_open(const struct http_access *access, const struct listener_config *config,
 			       struct reason *why)
@@ -367,20 +416,29 @@ struct listener *listener_open(const struct http_access *access, const struct li
 	}
 	listener->access = access;
 	listener->config = *config;
-	listener->refreshed_ms = clock_ms();
-	if (!open_files(listener, why) && !listen_somewhere(listener, why))
+	listener->epoll = listener->socket = -1;
+	if (!open_files(listener, why) && !listen_somewhere(listener, why) && !open_epoll(listener, why))
 		return listener;
-	certificate_close(listener->certificate);
-	explicit_bzero(&listener->tokens, sizeof(listener->tokens));
-	free(listener);
+	listener_close(listener);
 	return NULL;
 }
 
 void listener_close(struct listener *listener)
 {
-	if (*listener->access->socket)
-		remove_unix(listener);
-	MHD_stop_daemon(listener->daemon);
+	for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++)
+		if (listener->connections[i].state != CONNECTION_FREE)
+			connection_close(&listener->connections[i]);
+	if (listener->socket >= 0) {
+		if (*listener->access->socket)
+			remove_unix(listener);
+		close(listener->socket);
+	}
+	if (listener->epoll >= 0)
+		close(listener->epoll);
+	if (listener->credentials)
+		gnutls_certificate_free_credentials(listener->credentials);
+	if (listener->priorities)
+		gnutls_priority_deinit(listener->priorities);
 	certificate_close(listener->certificate);
 	explicit_bzero(&listener->tokens, sizeof(listener->tokens));
 	free(listener);
@@ -388,38 +446,27 @@ void listener_close(struct listener *listener)
 
 int listener_fd(const struct listener *listener)
 {
-	return listener->fd;
-}
-
-int listener_timeout(const struct listener *listener)
-{
-	MHD_UNSIGNED_LONG_LONG ms = 0;
-
-	if (MHD_get_timeout(listener->daemon, &ms) != MHD_YES)
-		return -1;
-	/* with a connection at hand: so often that shut_late() is not late by more than a second */
-	return ms > REFRESH_MS ? REFRESH_MS : (int)ms;
-}
-
-void listener_run(struct listener *listener)
-{
-	MHD_run(listener->daemon);
-	shut_late(listener);
+	return listener->epoll;
 }
 
 void listener_write_metrics(FILE *out, const char *prefix, const struct listener *listener)
 {
+	const struct {
+		const char *name;
+		uint64_t count;
+	} reasons[] = {
+	    {"malformed", listener->counters.malformed},     {"token_missing", listener->counters.token_missing},
+	    {"token_wrong", listener->counters.token_wrong}, {"no_request", listener->counters.no_request},
+	    {"unread", listener->counters.unread},           {"gave_way", listener->counters.gave_way},
+	};
+
 	fprintf(out,
 		"# HELP %s_http_refused_total Requests and connections at --http that were refused, by the reason.\n"
 		"# TYPE %s_http_refused_total counter\n",
 		prefix, prefix);
-	fprintf(out, "%s_http_refused_total{reason=\"malformed\"} %" PRIu64 "\n", prefix, listener->counters.malformed);
-	fprintf(out, "%s_http_refused_total{reason=\"token_missing\"} %" PRIu64 "\n", prefix,
-		listener->counters.token_missing);
-	fprintf(out, "%s_http_refused_total{reason=\"token_wrong\"} %" PRIu64 "\n", prefix,
-		listener->counters.token_wrong);
-	fprintf(out, "%s_http_refused_total{reason=\"no_request\"} %" PRIu64 "\n", prefix,
-		listener->counters.no_request);
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		fprintf(out, "%s_http_refused_total{reason=\"%s\"} %" PRIu64 "\n", prefix, reasons[i].name,
+			reasons[i].count);
 	fprintf(out,
 		"# HELP %s_http_file_errors_total Changed files of --http that could not be used.\n"
 		"# TYPE %s_http_file_errors_total counter\n%s_http_file_errors_total %" PRIu64 "\n",

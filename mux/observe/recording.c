@@ -20,16 +20,13 @@
 enum {
 	BLOCK_MAX = 1024, /* bytes: the largest sample with its comment, or the section block */
 	COMMENT_MAX = 384,
-	ANSWER_BLOCK = 16384,
 	STATISTICS_MS = 1000,
 };
 
 struct recording {
 	const struct sources *from;
-	struct MHD_Connection *connection;
 	struct recording **owner;
-	bool waits; /* the connection is suspended */
-	bool over;  /* time is up: sampling has stopped */
+	bool over; /* time is up: sampling has stopped */
 	uint64_t now_ms;
 	uint64_t ends_ms;
 	uint64_t statistics_ms; /* when they are due */
@@ -41,10 +38,10 @@ struct recording {
 	uint8_t block[BLOCK_MAX];
 };
 
-static bool refuse(struct recording_refusal *refusal, unsigned status, const char *field, const char *value,
+static bool refuse(struct response *response, enum response_status status, const char *field, const char *value,
 		   const char *allowed)
 {
-	*refusal = (struct recording_refusal){status, field, value, allowed};
+	response_problem(response, status, field, value, allowed);
 	return false;
 }
 
@@ -108,55 +105,45 @@ static const char *verdicts_allowed(void)
 	return text;
 }
 
-static const char *argument(struct MHD_Connection *connection, const char *name)
-{
-	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-/* The first argument that is unknown, repeated or without a value. */
-struct bad_argument {
-	unsigned seen;
-	const char *name;
-};
-
-static enum MHD_Result look_at_argument(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+/* The first argument that is unknown, repeated or without a value; NULL: none. */
+static const char *bad_argument(const struct head *head)
 {
 	static const char *const known[] = {"seconds", "rate", "service", "verdict", "source"};
-	struct bad_argument *bad = context;
+	unsigned seen = 0;
 
-	(void)kind;
-	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (value && !strcmp(name, known[i]) && !(bad->seen & 1U << i)) {
-			bad->seen |= 1U << i;
-			return MHD_YES;
-		}
-	bad->name = name;
-	return MHD_NO;
+	for (unsigned i = 0; i < head->count; i++) {
+		unsigned k = 0;
+
+		while (k < sizeof(known) / sizeof(known[0]) && strcmp(head->arguments[i].name, known[k]))
+			k++;
+		if (k == sizeof(known) / sizeof(known[0]) || !head->arguments[i].value || seen & 1U << k)
+			return head->arguments[i].name;
+		seen |= 1U << k;
+	}
+	return NULL;
 }
 
-static bool parse(const struct sources *from, struct MHD_Connection *connection, unsigned *seconds,
-		  struct sample_filter *filter, struct recording_refusal *refusal)
+static bool parse(const struct sources *from, const struct head *head, unsigned *seconds, struct sample_filter *filter,
+		  struct response *response)
 {
-	const char *service = argument(connection, "service"), *source = argument(connection, "source");
+	const char *service = head_argument(head, "service"), *source = head_argument(head, "source");
 	const struct service *found = service ? tables_find(from->tables, service) : NULL;
-	struct bad_argument bad = {0};
 
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_at_argument, &bad);
-	if (bad.name)
-		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "argument", bad.name,
+	if (bad_argument(head))
+		return refuse(response, RESPONSE_INVALID, "argument", bad_argument(head),
 			      "seconds, rate, service, verdict, source, each once and with a value");
-	if (!parse_number(argument(connection, "seconds"), RECORDING_SECONDS_MAX, seconds))
-		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "seconds", argument(connection, "seconds"), "1..300");
-	if (!parse_number(argument(connection, "rate"), RECORDING_RATE_MAX, &filter->rate))
-		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "rate", argument(connection, "rate"),
+	if (!parse_number(head_argument(head, "seconds"), RECORDING_SECONDS_MAX, seconds))
+		return refuse(response, RESPONSE_INVALID, "seconds", head_argument(head, "seconds"), "1..300");
+	if (!parse_number(head_argument(head, "rate"), RECORDING_RATE_MAX, &filter->rate))
+		return refuse(response, RESPONSE_INVALID, "rate", head_argument(head, "rate"),
 			      "1..1000 packets a second");
 	if (service && !found)
-		return refuse(refusal, MHD_HTTP_NOT_FOUND, "service", service, "a service of this mux");
-	if (!parse_verdicts(argument(connection, "verdict"), &filter->verdicts))
-		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "verdict", argument(connection, "verdict"),
+		return refuse(response, RESPONSE_NOT_FOUND, "service", service, "a service of this mux");
+	if (!parse_verdicts(head_argument(head, "verdict"), &filter->verdicts))
+		return refuse(response, RESPONSE_INVALID, "verdict", head_argument(head, "verdict"),
 			      verdicts_allowed());
 	if (source && (!address_parse(source, &filter->source) || fl_address_is_none(&filter->source)))
-		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "source", source, "an IPv4 or IPv6 address");
+		return refuse(response, RESPONSE_INVALID, "source", source, "an IPv4 or IPv6 address");
 	filter->service = found ? found->id : 0;
 	return true;
 }
@@ -170,25 +157,23 @@ static bool is_local(const struct fl_address *client, const struct fl_address *s
 	       (fl_address_is_ipv4(client) && client->bytes[12] == 127);
 }
 
-static bool check_client(const struct sources *from, struct MHD_Connection *connection, char text[ADDRESS_TEXT_MAX],
-			 struct recording_refusal *refusal)
+static bool check_client(const struct sources *from, int socket, struct response *response)
 {
 	static const char allowed[] = "a Unix socket, or a token on this host, or any client with --http-samples on";
-	const union MHD_ConnectionInfo *client =
-	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct sockaddr_storage own = {0};
-	socklen_t len = sizeof(own);
+	struct sockaddr_storage own = {0}, client = {0};
+	socklen_t own_len = sizeof(own), client_len = sizeof(client);
 	struct fl_address theirs, ours;
+	char text[ADDRESS_TEXT_MAX];
 
-	if (!client || !fd || getsockname(fd->connect_fd, (struct sockaddr *)&own, &len))
-		return refuse(refusal, MHD_HTTP_FORBIDDEN, "client", "unknown", allowed);
+	if (getsockname(socket, (struct sockaddr *)&own, &own_len) ||
+	    getpeername(socket, (struct sockaddr *)&client, &client_len))
+		return refuse(response, RESPONSE_FORBIDDEN, "client", "unknown", allowed);
 	if (own.ss_family == AF_UNIX || from->samples_for_all)
 		return true;
-	theirs = address_of_socket(client->client_addr);
+	theirs = address_of_socket((const struct sockaddr *)&client);
 	ours = address_of_socket((const struct sockaddr *)&own);
 	return (from->has_tokens && is_local(&theirs, &ours)) ||
-	       refuse(refusal, MHD_HTTP_FORBIDDEN, "client", address_print(&theirs, text), allowed);
+	       refuse(response, RESPONSE_FORBIDDEN, "client", address_print(&theirs, text), allowed);
 }
 
 static uint64_t clock_ns(void)
@@ -197,34 +182,6 @@ static uint64_t clock_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-struct recording *recording_new(const struct sources *from, struct MHD_Connection *connection, uint64_t now_ms,
-				struct recording_refusal *refusal)
-{
-	static char client[ADDRESS_TEXT_MAX];
-	struct sample_filter filter = {.rate = RECORDING_RATE};
-	unsigned seconds = RECORDING_SECONDS;
-	const char *verdicts = argument(connection, "verdict"), *service = argument(connection, "service");
-	struct recording *recording;
-
-	*refusal = (struct recording_refusal){0};
-	if (!check_client(from, connection, client, refusal) || !parse(from, connection, &seconds, &filter, refusal))
-		return NULL;
-	recording = calloc(1, sizeof(*recording));
-	if (!recording)
-		return NULL;
-	recording->from = from;
-	recording->connection = connection;
-	recording->now_ms = now_ms;
-	recording->ends_ms = now_ms + 1000ULL * seconds;
-	recording->statistics_ms = now_ms + STATISTICS_MS;
-	for (unsigned i = 0; i < SAMPLE_RESULTS; i++)
-		recording->before[i] = counters_samples(from->counters, i);
-	snprintf(recording->asked, sizeof(recording->asked), "mux=%s seconds=%u rate=%u service=%s verdict=%s",
-		 from->id, seconds, filter.rate, service ? service : "*", verdicts ? verdicts : "*");
-	sampler_start(from->sampler, &filter, now_ms);
-	return recording;
 }
 
 /* The count since the recording began. */
@@ -323,13 +280,12 @@ static size_t next_block(struct recording *recording)
 	return !recording->over && recording->now_ms >= recording->statistics_ms ? write_statistics(recording) : 0;
 }
 
-/* MHD_ContentReaderCallback: returns available data, or sleeps until recording_run() finds some. */
-static ssize_t read_some(void *context, uint64_t position, char *out, size_t max)
+/* For struct response_stream. */
+static ssize_t read_some(void *context, char *out, size_t max)
 {
 	struct recording *recording = context;
 	size_t given = 0;
 
-	(void)position;
 	while (given < max) {
 		size_t part;
 
@@ -344,21 +300,17 @@ static ssize_t read_some(void *context, uint64_t position, char *out, size_t max
 		recording->at += part;
 		given += part;
 	}
-	if (given)
-		return (ssize_t)given;
-	if (recording->concluded)
-		return MHD_CONTENT_READER_END_OF_STREAM;
-	MHD_suspend_connection(recording->connection);
-	recording->waits = true;
-	return 0;
+	return given || !recording->concluded ? (ssize_t)given : -1;
 }
 
-static void wake(struct recording *recording)
+/* For struct response_stream. */
+static void end(void *context)
 {
-	if (!recording->waits)
-		return;
-	recording->waits = false;
-	MHD_resume_connection(recording->connection);
+	struct recording *recording = context;
+
+	sampler_stop(recording->from->sampler);
+	*recording->owner = NULL;
+	free(recording);
 }
 
 void recording_run(struct recording *recording, uint64_t now_ms)
@@ -367,40 +319,39 @@ void recording_run(struct recording *recording, uint64_t now_ms)
 	if (!recording->over && now_ms >= recording->ends_ms) {
 		recording->over = true;
 		sampler_stop(recording->from->sampler);
-		wake(recording);
 	} else if (!recording->over) {
 		sampler_refill(recording->from->sampler, now_ms);
-		wake(recording);
 	}
 }
 
-void recording_end(struct recording *recording)
+void recording_start(const struct sources *from, const struct request *request, uint64_t now_ms,
+		     struct recording **owner, struct response *response)
 {
-	wake(recording);
-}
+	struct sample_filter filter = {.rate = RECORDING_RATE};
+	unsigned seconds = RECORDING_SECONDS;
+	const char *verdicts = head_argument(&request->head, "verdict");
+	const char *service = head_argument(&request->head, "service");
+	struct recording *recording;
 
-void recording_free(struct recording *recording)
-{
-	sampler_stop(recording->from->sampler);
-	if (recording->owner)
-		*recording->owner = NULL;
-	free(recording);
-}
-
-static void free_context(void *context)
-{
-	recording_free(context);
-}
-
-struct MHD_Response *recording_answer(struct recording *recording, struct recording **owner)
-{
-	struct MHD_Response *response =
-	    MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, ANSWER_BLOCK, read_some, recording, free_context);
-
-	if (!response)
-		return NULL;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/x-pcapng");
+	if (!check_client(from, request->socket, response) || !parse(from, &request->head, &seconds, &filter, response))
+		return;
+	recording = calloc(1, sizeof(*recording));
+	if (!recording)
+		return;
+	recording->from = from;
 	recording->owner = owner;
+	recording->now_ms = now_ms;
+	recording->ends_ms = now_ms + 1000ULL * seconds;
+	recording->statistics_ms = now_ms + STATISTICS_MS;
+	for (unsigned i = 0; i < SAMPLE_RESULTS; i++)
+		recording->before[i] = counters_samples(from->counters, i);
+	snprintf(recording->asked, sizeof(recording->asked), "mux=%s seconds=%u rate=%u service=%s verdict=%s",
+		 from->id, seconds, filter.rate, service ? service : "*", verdicts ? verdicts : "*");
+	sampler_start(from->sampler, &filter, now_ms);
 	*owner = recording;
-	return response;
+	*response = (struct response){
+	    .status = RESPONSE_OK,
+	    .type = "application/x-pcapng",
+	    .stream = {.read = read_some, .end = end, .context = recording, .seconds = seconds},
+	};
 }

@@ -8,8 +8,7 @@
 #ifndef FAIRLEAD_MUX_RECORDING_H
 #define FAIRLEAD_MUX_RECORDING_H
 
-#include <microhttpd.h>
-
+#include "observe/listener.h"
 #include "observe/sources.h"
 
 struct recording;
@@ -22,29 +21,14 @@ enum recording_limits {
 	RECORDING_TICK_MS = 50, /* how often recording_run() is due */
 };
 
-/* Why a request is refused, for a problem document. */
-struct recording_refusal {
-	unsigned status;
-	const char *field;
-	const char *value; /* NULL: it is missing */
-	const char *allowed;
-};
-
-/* Starts to sample the requested packets. NULL and the refusal on failure; NULL and status 0: no memory. */
-struct recording *recording_new(const struct sources *from, struct MHD_Connection *connection, uint64_t now_ms,
-				struct recording_refusal *refusal);
-
-/* The stream as an answer. When the answer ends, recording_free is called and *owner is set to NULL. NULL: no memory.
+/*
+ * Starts to sample the requested packets, and fills in the response with their stream, or with a refusal, or with
+ * nothing if there is no memory. *owner is the recording until the stream ends, then NULL.
  */
-struct MHD_Response *recording_answer(struct recording *recording, struct recording **owner);
+void recording_start(const struct sources *from, const struct request *request, uint64_t now_ms,
+		     struct recording **owner, struct response *response);
 
-/* Gives the sampler its tokens and wakes the connection if there is something for it. */
+/* Gives the sampler its tokens, and the stream the time. */
 void recording_run(struct recording *recording, uint64_t now_ms);
-
-/* The server is about to stop: resumes the connection if it waits. */
-void recording_end(struct recording *recording);
-
-/* For a recording for which no answer could be created. */
-void recording_free(struct recording *recording);
 
 #endif
