@@ -21,9 +21,13 @@ struct pair {
 struct certificate {
 	struct watched_file chain_file, key_file;
 	struct pair pair;
+	gnutls_certificate_credentials_t credentials;
+	gnutls_priority_t priorities;
 };
 
-static struct certificate *served; /* see certificate_retrieve() */
+/* TLS 1.2 and 1.3, and of 1.2 only what has forward secrecy and authenticates what it encrypts. */
+static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:"
+				 "-CAMELLIA-128-CBC:-CAMELLIA-256-CBC:-3DES-CBC:-SHA1";
 
 static void pair_free(struct pair *pair)
 {
@@ -148,6 +152,40 @@ static int load(struct certificate *certificate, struct reason *why)
 	return 0;
 }
 
+/* For gnutls_certificate_set_retrieve_function3(): copies, which GnuTLS frees. */
+static int retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **chain,
+		    unsigned *chain_count, gnutls_ocsp_data_st **staples, unsigned *staples_count,
+		    gnutls_privkey_t *key, unsigned *flags)
+{
+	const struct certificate *certificate = gnutls_session_get_ptr(session);
+	int count = parse_chain(&certificate->pair, chain);
+
+	(void)info;
+	if (count < 1)
+		return -1;
+	if (parse_key(&certificate->pair, key) < 0) {
+		free_chain(*chain, count);
+		return -1;
+	}
+	*chain_count = (unsigned)count;
+	*staples = NULL;
+	*staples_count = 0;
+	*flags = GNUTLS_CERT_RETR_DEINIT_ALL;
+	return 0;
+}
+
+static int prepare(struct certificate *certificate, struct reason *why)
+{
+	int error = gnutls_priority_init(&certificate->priorities, priorities, NULL);
+
+	if (error >= 0)
+		error = gnutls_certificate_allocate_credentials(&certificate->credentials);
+	if (error < 0)
+		return reason_set(why, -ENOMEM, "--http-cert: TLS can't be used: %s", gnutls_strerror(error));
+	gnutls_certificate_set_retrieve_function3(certificate->credentials, retrieve);
+	return 0;
+}
+
 struct certificate *certificate_open(const struct http_access *access, struct reason *why)
 {
 	struct certificate *certificate = calloc(1, sizeof(*certificate));
@@ -160,22 +198,37 @@ struct certificate *certificate_open(const struct http_access *access, struct re
 	certificate->key_file = (struct watched_file){.option = "--http-key", .path = access->key, .is_secret = true};
 	watched_file_has_changed(&certificate->chain_file);
 	watched_file_has_changed(&certificate->key_file);
-	if (load(certificate, why)) {
-		free(certificate);
-		return NULL;
-	}
-	served = certificate;
-	return certificate;
+	if (!load(certificate, why) && !prepare(certificate, why))
+		return certificate;
+	certificate_close(certificate);
+	return NULL;
 }
 
 void certificate_close(struct certificate *certificate)
 {
 	if (!certificate)
 		return;
-	if (served == certificate)
-		served = NULL;
+	if (certificate->credentials)
+		gnutls_certificate_free_credentials(certificate->credentials);
+	if (certificate->priorities)
+		gnutls_priority_deinit(certificate->priorities);
 	pair_free(&certificate->pair);
 	free(certificate);
+}
+
+gnutls_session_t certificate_session(struct certificate *certificate, int fd)
+{
+	gnutls_session_t session;
+
+	if (gnutls_init(&session, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL) < 0)
+		return NULL;
+	gnutls_session_set_ptr(session, certificate);
+	gnutls_transport_set_int(session, fd);
+	if (gnutls_priority_set(session, certificate->priorities) >= 0 &&
+	    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, certificate->credentials) >= 0)
+		return session;
+	gnutls_deinit(session);
+	return NULL;
 }
 
 int certificate_refresh(struct certificate *certificate, struct reason *why)
@@ -191,28 +244,4 @@ int certificate_refresh(struct certificate *certificate, struct reason *why)
 time_t certificate_expiry(const struct certificate *certificate)
 {
 	return certificate->pair.expiry;
-}
-
-int certificate_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **chain,
-			 unsigned *chain_count, gnutls_ocsp_data_st **staples, unsigned *staples_count,
-			 gnutls_privkey_t *key, unsigned *flags)
-{
-	int count;
-
-	(void)session;
-	(void)info;
-	if (!served)
-		return -1;
-	count = parse_chain(&served->pair, chain);
-	if (count < 1)
-		return -1;
-	if (parse_key(&served->pair, key) < 0) {
-		free_chain(*chain, count);
-		return -1;
-	}
-	*chain_count = (unsigned)count;
-	*staples = NULL;
-	*staples_count = 0;
-	*flags = GNUTLS_CERT_RETR_DEINIT_ALL;
-	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The certificate and key that a program shows, read again when their files change. Each handshake gets copies of its
- * own, which GnuTLS frees: so a slow one may outlast what it began with.
+ * The certificate and key that a program shows by TLS, read again when their files change. Each handshake gets copies of
+ * its own: so a slow one may outlast what it began with.
  */
 #ifndef FAIRLEAD_MUX_CERTIFICATE_H
 #define FAIRLEAD_MUX_CERTIFICATE_H
@@ -27,9 +27,7 @@ int certificate_refresh(struct certificate *certificate, struct reason *why);
 /* When it expires. */
 time_t certificate_expiry(const struct certificate *certificate);
 
-/* For gnutls_certificate_set_retrieve_function3(), which has no argument of its own: the certificate opened last. */
-int certificate_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **chain,
-			 unsigned *chain_count, gnutls_ocsp_data_st **staples, unsigned *staples_count,
-			 gnutls_privkey_t *key, unsigned *flags);
+/* The server's side of a session on a socket that does not block. It must end before the certificate. NULL: no memory. */
+gnutls_session_t certificate_session(struct certificate *certificate, int fd);
 
 #endif

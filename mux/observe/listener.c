@@ -24,16 +24,10 @@ enum {
 	EVENTS = 16, /* and as many connections are accepted, in one run: the caller has other work */
 };
 
-/* TLS 1.2 and 1.3, and of 1.2 only what has forward secrecy and authenticates what it encrypts. */
-static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:"
-				 "-CAMELLIA-128-CBC:-CAMELLIA-256-CBC:-3DES-CBC:-SHA1";
-
 struct listener {
 	const struct http_access *access;
 	struct listener_config config;
-	struct certificate *certificate; /* NULL: no TLS, and neither of the next two */
-	gnutls_certificate_credentials_t credentials;
-	gnutls_priority_t priorities;
+	struct certificate *certificate; /* NULL: no TLS */
 	struct watched_file tokens_file; /* no path: no tokens */
 	struct bearer tokens;
 	uint64_t refreshed_ms, paused_until_ms;
@@ -177,36 +171,17 @@ static struct connection *make_room(struct listener *listener)
 	return oldest;
 }
 
-/* NULL without TLS. Returns an error of GnuTLS. */
-static int start_session(const struct listener *listener, int fd, gnutls_session_t *out)
-{
-	int error;
-
-	*out = NULL;
-	if (!listener->certificate)
-		return 0;
-	error = gnutls_init(out, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
-	if (error < 0)
-		return error;
-	error = gnutls_priority_set(*out, listener->priorities);
-	if (error >= 0)
-		error = gnutls_credentials_set(*out, GNUTLS_CRD_CERTIFICATE, listener->credentials);
-	if (error < 0)
-		gnutls_deinit(*out);
-	else
-		gnutls_transport_set_int(*out, fd);
-	return error;
-}
-
 static void take(struct listener *listener, int fd, uint64_t now_ms)
 {
 	static const int on = 1;
 	struct connection *connection = make_room(listener);
 	struct epoll_event wanted = {.data.ptr = connection};
-	gnutls_session_t tls;
+	gnutls_session_t tls = NULL;
 
 	refresh(listener, now_ms);
-	if (!connection || start_session(listener, fd, &tls) < 0) {
+	if (connection && listener->certificate)
+		tls = certificate_session(listener->certificate, fd);
+	if (!connection || !tls != !listener->certificate) {
 		listener->counters.no_request++;
 		close(fd);
 		return;
@@ -365,28 +340,15 @@ static int listen_somewhere(struct listener *listener, struct reason *why)
 
 /* --- the whole --------------------------------------------------------------------------------------------------- */
 
-static int open_tls(struct listener *listener, struct reason *why)
-{
-	int error;
-
-	listener->certificate = certificate_open(listener->access, why);
-	if (!listener->certificate)
-		return -EINVAL;
-	error = gnutls_priority_init(&listener->priorities, priorities, NULL);
-	if (error >= 0)
-		error = gnutls_certificate_allocate_credentials(&listener->credentials);
-	if (error < 0)
-		return reason_set(why, -ENOMEM, "--http-cert: TLS can't be used: %s", gnutls_strerror(error));
-	gnutls_certificate_set_retrieve_function3(listener->credentials, certificate_retrieve);
-	return 0;
-}
-
 static int open_files(struct listener *listener, struct reason *why)
 {
 	const struct http_access *access = listener->access;
 
-	if (*access->certificate && open_tls(listener, why))
-		return -EINVAL;
+	if (*access->certificate) {
+		listener->certificate = certificate_open(access, why);
+		if (!listener->certificate)
+			return -EINVAL;
+	}
 	if (!*access->tokens)
 		return 0;
 	listener->tokens_file =
@@ -435,10 +397,6 @@ void listener_close(struct listener *listener)
 	}
 	if (listener->epoll >= 0)
 		close(listener->epoll);
-	if (listener->credentials)
-		gnutls_certificate_free_credentials(listener->credentials);
-	if (listener->priorities)
-		gnutls_priority_deinit(listener->priorities);
 	certificate_close(listener->certificate);
 	explicit_bzero(&listener->tokens, sizeof(listener->tokens));
 	free(listener);
