@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/flow-tables.md, from what bench/flow_tables measured."""
+"""The tables of docs/research/flow-tables.md, from what bench/flow_tables measured."""
 
 import sys
 import textwrap

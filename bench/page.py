@@ -23,7 +23,8 @@ evaluations this page says what was measured here, what agrees with the paper's 
 - Pictures show ours solid and the paper's dashed or hatched. Each has its numbers in a JSON file of the same name.
 
 How to make it again: `bench/reproduce` (two hours; `--quick`: minutes; `--kept`: only draws what
-[bench/results](../bench/results) has). It continues where it was interrupted. `bench/reproduce --list` lists figures.
+[bench/results](../../bench/results) has). It continues where it was interrupted. `bench/reproduce --list` lists
+figures.
 """
 
 

@@ -115,10 +115,10 @@ FLOW_TABLES = ROOT / "bench" / "results" / "flow_tables.json"
 
 def test_the_tables_and_figures_of_flow_tables_are_those_of_its_kept_results(tmp_path: Path):
     page = tmp_path / "page.md"
-    page.write_text((ROOT / "docs" / "flow-tables.md").read_text())
+    page.write_text((ROOT / "docs" / "research" / "flow-tables.md").read_text())
     again = ["--from", FLOW_TABLES, "--json", tmp_path / "flow_tables.json", "--page", page]
     subprocess.run([PYTHON, ROOT / "bench" / "flow_tables", *again], check=True, timeout=PATIENCE)
-    assert page.read_text() == (ROOT / "docs" / "flow-tables.md").read_text()
+    assert page.read_text() == (ROOT / "docs" / "research" / "flow-tables.md").read_text()
     for figure in range(51, 58):
         svg = f"flow_tables_figure{figure}.svg"
         assert (tmp_path / svg).read_text() == (FLOW_TABLES.parent / svg).read_text()

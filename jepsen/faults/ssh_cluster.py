@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster on existing machines, over SSH, as docs/fault-injection.md describes it. Nothing is installed.
+"""The cluster on existing machines, over SSH, as docs/research/fault-injection.md describes it. Nothing is installed.
 
 nftables drops packets on the hosts that send and receive them, and on the router. The kernel never sees packets that a
 mux takes by DPDK or AF_XDP, or a server by XDP: those are dropped where the router forwards them, if the router is
@@ -63,7 +63,9 @@ class SshCluster(Cluster):
         self.nodes["runner"] = Node("runner", "127.0.0.1", "runner", ())
         for key in ("service", "vip", "port"):
             if key not in described:
-                raise LabError(f":{key} is missing; allowed: the service of the connections (docs/fault-injection.md)")
+                raise LabError(
+                    f":{key} is missing; allowed: the service of the connections (docs/research/fault-injection.md)"
+                )
 
     @staticmethod
     def _node(name: str, about: Any) -> Node:

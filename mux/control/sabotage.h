@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux that is broken on purpose, to prove that the fault checkers detect it (docs/fault-injection.md). Only in
+ * A mux that is broken on purpose, to prove that the fault checkers detect it (docs/research/fault-injection.md). Only in
  * fairlead-mux-sabotaged, a target that exists with -Dsabotage=true and is in no package; elsewhere these functions do
  * nothing. FAIRLEAD_SABOTAGE in the environment selects the fault:
  *

@@ -161,7 +161,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return !text || (*text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 18);
 }
 
-/* The generations that this mux has applied, to compare with the committed ones (docs/fault-injection.md). */
+/* The generations that this mux has applied, to compare with the committed ones (docs/research/fault-injection.md). */
 static void get_rings(struct http *http, const struct request *request, struct response *response)
 {
 	const struct change_log *changes = http->from.changes;

@@ -13,7 +13,7 @@ import org.apache.curator.framework.CuratorFramework;
 import picocli.CommandLine;
 
 /**
- * A controller that is broken on purpose, to show that checkers notice (docs/fault-injection.md).
+ * A controller that is broken on purpose, to show that checkers notice (docs/research/fault-injection.md).
  * It is one of the tests' classes: no package contains it. {@code FAIRLEAD_SABOTAGE} in the
  * environment says how:
  *
