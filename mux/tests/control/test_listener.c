@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP listener with clients that are slow, by a clock that the test sets: how long each may take in all, who gives
- * way to whom, and what happens to a stream. On a Unix socket; by TCP and TLS: test_http_access.py.
+ * way to whom, and what happens to a stream. On a Unix socket, also with TLS; by TCP: test_http_access.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+
+#include <gnutls/x509.h>
 
 #include "observe/connection.h"
 #include "observe/listener.h"
@@ -67,7 +69,41 @@ static void handle(void *context, const struct request *request, struct response
 	memset(response->text, 'x', response->len);
 }
 
-static int set_up(void **state)
+static void write_file(const char *path, const gnutls_datum_t *data)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, data->data, data->size), data->size);
+	close(fd);
+}
+
+/* A certificate that nobody verifies, and its key. */
+static void make_certificate(const struct http_access *access)
+{
+	gnutls_x509_crt_t certificate;
+	gnutls_x509_privkey_t key;
+	gnutls_datum_t pem;
+
+	assert_int_equal(gnutls_x509_privkey_init(&key) | gnutls_x509_crt_init(&certificate), 0);
+	assert_int_equal(
+	    gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0), 0);
+	gnutls_x509_crt_set_version(certificate, 3);
+	gnutls_x509_crt_set_serial(certificate, "1", 1);
+	gnutls_x509_crt_set_activation_time(certificate, 0);
+	gnutls_x509_crt_set_expiration_time(certificate, 4000000000);
+	gnutls_x509_crt_set_key(certificate, key);
+	assert_int_equal(gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0), 0);
+	assert_int_equal(gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &pem), 0);
+	write_file(access->certificate, &pem);
+	gnutls_free(pem.data);
+	assert_int_equal(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &pem), 0);
+	write_file(access->key, &pem);
+	gnutls_free(pem.data);
+	gnutls_x509_crt_deinit(certificate);
+	gnutls_x509_privkey_deinit(key);
+}
+
+static int begin(void **state, bool has_tls)
 {
 	struct world *world = calloc(1, sizeof(*world));
 	const struct listener_config config = {"test", handle, world};
@@ -75,6 +111,11 @@ static int set_up(void **state)
 
 	strcpy(world->folder, "/tmp/listener-XXXXXX");
 	assert_non_null(mkdtemp(world->folder));
+	if (has_tls) {
+		snprintf(world->access.certificate, sizeof(world->access.certificate), "%s/cert", world->folder);
+		snprintf(world->access.key, sizeof(world->access.key), "%s/key", world->folder);
+		make_certificate(&world->access);
+	}
 	snprintf(world->access.socket, sizeof(world->access.socket), "%s/http", world->folder);
 	world->now_ms = 1000000;
 	world->listener = listener_open(&world->access, &config, &why);
@@ -83,11 +124,23 @@ static int set_up(void **state)
 	return 0;
 }
 
+static int set_up(void **state)
+{
+	return begin(state, false);
+}
+
+static int set_up_tls(void **state)
+{
+	return begin(state, true);
+}
+
 static int tear_down(void **state)
 {
 	struct world *world = *state;
 
 	listener_close(world->listener);
+	if (*world->access.key)
+		assert_int_equal(unlink(world->access.key) | unlink(world->access.certificate), 0);
 	assert_int_equal(rmdir(world->folder), 0);
 	free(world);
 	return 0;
@@ -348,6 +401,137 @@ static void test_no_descriptors(void **state)
 	close(fd);
 }
 
+/* --- with TLS ---------------------------------------------------------------------------------------------------- */
+
+struct secured {
+	gnutls_session_t session;
+	gnutls_certificate_credentials_t credentials;
+	int fd;
+};
+
+static struct secured secured_client(struct world *world)
+{
+	struct secured client_of = {.fd = client(world, "")};
+
+	assert_int_equal(gnutls_init(&client_of.session, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
+	gnutls_set_default_priority(client_of.session);
+	gnutls_certificate_allocate_credentials(&client_of.credentials);
+	gnutls_credentials_set(client_of.session, GNUTLS_CRD_CERTIFICATE, client_of.credentials);
+	gnutls_transport_set_int(client_of.session, client_of.fd);
+	return client_of;
+}
+
+static void shake_hands(struct world *world, struct secured *secured)
+{
+	int error;
+
+	while ((error = gnutls_handshake(secured->session)) == GNUTLS_E_AGAIN)
+		run(world);
+	assert_int_equal(error, 0);
+	run(world);
+}
+
+/* Reads until there is nothing more for now. Returns how many bytes; *end: what came after them. */
+static size_t receive_all(struct world *world, struct secured *secured, ssize_t *end)
+{
+	static char bytes[1 << 16];
+	size_t sum = 0;
+
+	while ((*end = gnutls_record_recv(secured->session, bytes, sizeof(bytes))) > 0) {
+		sum += (size_t)*end;
+		run(world);
+	}
+	return sum;
+}
+
+static void end_client(struct secured *secured)
+{
+	gnutls_deinit(secured->session);
+	gnutls_certificate_free_credentials(secured->credentials);
+	close(secured->fd);
+}
+
+static void test_tls_to_the_end(void **state)
+{
+	static const char large[] = "GET /large HTTP/1.1\r\nHost: mux\r\n\r\n";
+	struct world *world = *state;
+	struct secured secured = secured_client(world);
+	ssize_t end;
+
+	shake_hands(world, &secured);
+	for (size_t i = 0; i < strlen(large); i++) { /* a record for each byte */
+		assert_int_equal(receive_all(world, &secured, &end), 0);
+		assert_int_equal(end, GNUTLS_E_AGAIN);
+		assert_int_equal(gnutls_record_send(secured.session, large + i, 1), 1);
+		run(world);
+	}
+	assert_in_range(receive_all(world, &secured, &end), LARGE + 1, LARGE + RESPONSE_HEAD_MAX);
+	assert_int_equal(end, 0); /* the session's end, not just the socket's */
+	assert_int_equal(counted(world, "unread"), 0);
+	end_client(&secured);
+}
+
+static void test_tls_refuses_heads(void **state)
+{
+	static const char bare[] = "GET /small HTTP/1.1\nHost: mux\n\n";
+	struct world *world = *state;
+	struct secured secured = secured_client(world);
+	char text[1024] = "";
+
+	shake_hands(world, &secured);
+	assert_int_equal(gnutls_record_send(secured.session, bare, strlen(bare)), strlen(bare));
+	run(world);
+	assert_true(gnutls_record_recv(secured.session, text, sizeof(text) - 1) > 0);
+	assert_ptr_equal(strstr(text, "HTTP/1.1 400 "), text);
+	assert_int_equal(counted(world, "malformed"), 1);
+	end_client(&secured);
+}
+
+static void test_tls_that_is_slow(void **state)
+{
+	static const char large[] = "GET /large HTTP/1.1\r\nHost: mux\r\n\r\n";
+	struct world *world = *state;
+	struct secured silent = secured_client(world), half = secured_client(world), reader = secured_client(world);
+
+	gnutls_handshake(half.session); /* its first flight */
+	shake_hands(world, &reader);
+	assert_int_equal(gnutls_record_send(reader.session, large, strlen(large)), strlen(large));
+	pass(world, CONNECTION_HEAD_S * 1000 - 1);
+	assert_int_equal(counted(world, "no_request"), 0);
+	pass(world, 1);
+	assert_int_equal(counted(world, "no_request"), 2);
+	pass(world, (CONNECTION_RESPONSE_S - CONNECTION_HEAD_S) * 1000);
+	assert_int_equal(counted(world, "unread"), 0);
+	pass(world, CONNECTION_HEAD_S * 1000);
+	assert_int_equal(counted(world, "unread"), 1);
+	assert_int_equal(listener_timeout(world->listener, world->now_ms), -1);
+	end_client(&silent);
+	end_client(&half);
+	end_client(&reader);
+}
+
+static void test_tls_streams(void **state)
+{
+	static const char stream[] = "GET /stream HTTP/1.1\r\nHost: mux\r\n\r\n";
+	struct world *world = *state;
+	struct secured secured = secured_client(world);
+	ssize_t end;
+
+	shake_hands(world, &secured);
+	assert_int_equal(gnutls_record_send(secured.session, stream, strlen(stream)), strlen(stream));
+	run(world);
+	assert_true(receive_all(world, &secured, &end) > 0);
+	assert_int_equal(end, GNUTLS_E_AGAIN);
+	world->stream = "a part";
+	run(world);
+	assert_int_equal(receive_all(world, &secured, &end), strlen("6\r\na part\r\n"));
+	world->is_over = true;
+	run(world);
+	assert_int_equal(receive_all(world, &secured, &end), strlen("0\r\n\r\n"));
+	assert_int_equal(end, 0);
+	end_client(&secured);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +543,10 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_a_stream_keeps_its_place, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_streams_end, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_no_descriptors, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_tls_to_the_end, set_up_tls, tear_down),
+	    cmocka_unit_test_setup_teardown(test_tls_refuses_heads, set_up_tls, tear_down),
+	    cmocka_unit_test_setup_teardown(test_tls_that_is_slow, set_up_tls, tear_down),
+	    cmocka_unit_test_setup_teardown(test_tls_streams, set_up_tls, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
