@@ -164,14 +164,14 @@ class Cluster(ABC):
         try:
             http.sock = self.connect(node, host, port, PROBE_SECONDS)
             http.sock.settimeout(PROBE_SECONDS)
-            http.request("GET", path, headers=self._authorization() if program == "controller" else {})
+            http.request("GET", path, headers=self.authorization() if program == "controller" else {})
             return json.loads(http.getresponse().read())
         except (OSError, HTTPException, ValueError):
             return None
         finally:
             http.close()
 
-    def _authorization(self) -> dict[str, str]:
+    def authorization(self) -> dict[str, str]:
         token = self.about()["token"]
         return {"Authorization": f"Bearer {Path(token).read_text().strip()}"} if token else {}
 

@@ -80,6 +80,12 @@ def cluster(commands: Commands) -> Iterator[LabCluster]:
     assert Record(LabCluster(Instance.load(commands.instance)).directory).all() == []
 
 
+def curl(cluster: LabCluster, url: str, *options: str) -> Any:
+    """A controller's answer to the runner with the admin token. Raises LabError if it refuses."""
+    headers = [f"-H{name}: {value}" for name, value in cluster.authorization().items()]
+    return json.loads(cluster.run(cluster.node("runner"), "curl", "-sf", "-m", "20", *headers, *options, url))
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
     """A failed test shows the ends of the programs' logs."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 import pytest
 
 from jepsen.faults.lab_cluster import LabCluster
-from jepsen.tests.conftest import Commands
+from jepsen.tests.conftest import Commands, curl
 from lab import topology
-from lab.deadline import until
+from lab.deadline import LabError, until
 from lab.mux import HTTP_PORT
 
 SENT = 400
@@ -108,8 +108,8 @@ def test_agents(commands: Commands, cluster: LabCluster) -> None:
     controllers, state = "controller,controller2,controller3", {"server1": "reporting", "server2": "reporting"}
 
     def known() -> dict[str, str]:
-        said = cluster.run(cluster.node("runner"), "curl", "-s", f"{commands.nodes()['controller']['rest']}/v1/agents")
-        by_address = {each["address"]: each["state"] for each in json.loads(said)}
+        listed = curl(cluster, f"{commands.nodes()['controller']['rest']}/v1/agents")
+        by_address = {each["address"]: each["state"] for each in listed}
         return {name: by_address[cluster.node(name).address] for name in state}
 
     until("both report", lambda: known() == state, HEALING_SECONDS)
@@ -192,9 +192,12 @@ def test_clock(commands: Commands, cluster: LabCluster) -> None:
 def weigh(cluster: LabCluster, weight: int) -> bool:
     """Whether a change of a weight is committed."""
     body = json.dumps({"weight": weight})
-    curl = ["curl", "-s", "-f", "-m", "20", "-X", "PATCH", "-H", "Content-Type: application/json", "-d", body]
     url = f"http://{topology.CONTROLLER}:{topology.REST_PORT}/v1/services/web/backends/1?force=true"
-    return cluster.run(cluster.node("runner"), "sh", "-c", '"$@" || echo refused', "sh", *curl, url) != "refused\n"
+    try:
+        curl(cluster, url, "-XPATCH", "-HContent-Type: application/json", "-d", body)
+    except LabError:
+        return False
+    return True
 
 
 def test_disk(commands: Commands, cluster: LabCluster) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault `lie`, on a cluster of its own, which steers by othello."""
 
-import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from jepsen.faults.lab_cluster import LabCluster
-from jepsen.tests.conftest import SMALL, Commands
+from jepsen.tests.conftest import SMALL, Commands, curl
 from lab import topology
 from lab.deadline import until
 from lab.false_agent import VERSION
@@ -34,8 +33,8 @@ def steered(commands: Commands, tmp_path: Path) -> Iterator[Commands]:
 
 def status(commands: Commands, cluster: LabCluster) -> dict[str, Any]:
     """How the service's arrays stand, as its leader says."""
-    path = f"{commands.nodes()[commands.with_role('leader')]['rest']}/v1/services/web/othello"
-    return json.loads(cluster.run(cluster.node("runner"), "curl", "-s", path))
+    leader = commands.nodes()[commands.with_role("leader")]["rest"]
+    return curl(cluster, f"{leader}/v1/services/web/othello")
 
 
 def is_answered(connection: socket.socket) -> bool:

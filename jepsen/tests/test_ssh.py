@@ -22,7 +22,7 @@ SSH_PORT = 2222
 HOSTS = ("router", "controller", "mux1", "mux2", "server1")
 SECONDS = 60
 CLUSTER = """\
-{{:cluster {{:over :ssh :service "web" :vip "10.99.0.1" :port 80 :zookeeper-login "{login}"
+{{:cluster {{:over :ssh :service "web" :vip "10.99.0.1" :port 80 :zookeeper-login "{login}" :token "{token}"
   :ssh-options "-p {port} -i {key} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
   :hosts {{"router" "{router}"
           "controller" {{:address "{controller}" :zookeeper-data "{data}"
@@ -86,6 +86,7 @@ def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands
     by_ssh.file.write_text(
         CLUSTER.format(
             login=lab.about()["zookeeper"]["login"],
+            token=lab.about()["token"],
             port=SSH_PORT,
             key=servers / "key",
             folder=servers,
