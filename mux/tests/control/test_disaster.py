@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from controller_process import CONTROLLERS_LOGIN, ControllerProcess
+from controller_process import ControllerProcess
 from deadline import stays, until
 from mux_process import MuxProcess
 from tree import Tree
@@ -24,8 +24,8 @@ def controller(zookeeper: ZooKeeperProcess, tree: Tree, tmp_path: Path) -> Itera
     process.add_mux("mux1")
     yield process
     process.stop()
-    tree.client.add_auth("digest", CONTROLLERS_LOGIN)
-    tree.client.delete("/fairlead", recursive=True)
+    zookeeper.stop()
+    zookeeper.forget()  # the controller's protected tree, which the next test's client could not delete
 
 
 @pytest.fixture
