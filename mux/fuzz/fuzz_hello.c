@@ -2,7 +2,8 @@
 /*
  * Any bytes as hellos of any mux, at any time. The first byte says whether there is a key and whether tags are made
  * right; then each packet is a length of two bytes, a sender, a step of the clock, and that many bytes. What is read is
- * what a writer writes; what is refused changes nothing; a counter never falls within a boot.
+ * what a writer writes; what is refused changes nothing; a counter never falls within a boot, unless there is no key and
+ * the sender was silent for as long as what it said counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +70,13 @@ static void check_peers(const struct hello_peers *peers, uint64_t now)
 	}
 }
 
-static void hear(struct hello_peers *peers, unsigned mux, const uint8_t *data, size_t len, uint64_t now)
+static void hear(struct hello_peers *peers, bool is_keyed, unsigned mux, const uint8_t *data, size_t len, uint64_t now)
 {
 	struct fl_address source = address_of(mux);
 	const struct hello_peer *peer = hello_peers_find(peers, &source);
 	struct hello_peer before = {0};
 	enum hello_error error;
+	bool is_forgotten;
 
 	if (peer)
 		before = *peer;
@@ -86,8 +88,9 @@ static void hear(struct hello_peers *peers, unsigned mux, const uint8_t *data, s
 		return;
 	}
 	require(peer && hello_peer_is_heard(peer, now));
-	require(!before.was_heard || peer->boot != before.boot || peer->counter > before.counter);
-	require(peer->boot >= before.boot || now - before.heard_ms > HELLO_REBOOT_MS);
+	is_forgotten = !before.was_heard || (!is_keyed && now - before.heard_ms > HELLO_SILENT_MS);
+	require(is_forgotten || peer->boot != before.boot || peer->counter > before.counter);
+	require(is_forgotten || peer->boot >= before.boot || now - before.heard_ms > HELLO_REBOOT_MS);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -126,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		packet = realloc(packet, len ? len : 1); /* exactly, so that ASan sees a read beyond */
 		require(packet);
 		check_form(packet, len);
-		hear(peers, mux, packet, len, now);
+		hear(peers, how & KEYED, mux, packet, len, now);
 		check_peers(peers, now);
 		free(packet);
 		data += 4 + len;
