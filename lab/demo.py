@@ -125,6 +125,16 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
     }
 
 
+def verdict(summary: dict[str, Any]) -> tuple[bool, str]:
+    """Whether no connection broke, and the demo's last line."""
+    if summary["broken"]:
+        return False, f"{summary['broken']} of {summary['connections']:,} connections broke."
+    return True, (
+        f"Not one of {summary['connections']:,} connections broke: {summary['requests']:,} requests were "
+        f"answered, {summary['chained_packets']:,} packets were chained."
+    )
+
+
 def check_pipelines(lab: Lab, timeline: Timeline) -> int:
     """Packets that the pipelines of P4 muxes have steered since these started: with none the demo shows nothing."""
     total = 0
@@ -198,15 +208,8 @@ def main() -> int:
         summary["pipeline_packets"] = check_pipelines(lab, timeline)
         if options.summary:
             options.summary.write_text(json.dumps(summary, indent=2) + "\n")
-        good = summary["broken"] == 0
-        if good:
-            timeline.verdict(
-                True,
-                f"Not one of {summary['connections']:,} connections broke: {summary['requests']:,} requests were "
-                f"answered, {summary['chained_packets']:,} packets were chained.",
-            )
-        else:
-            timeline.verdict(False, f"{summary['broken']} of {summary['connections']:,} connections broke.")
+        good, sentence = verdict(summary)
+        timeline.verdict(good, sentence)
         if options.keep:
             lab.detach()
             print(f"The lab stays up as {lab.instance.name}. To explore it:\n{instructions(lab.instance)}")

@@ -22,3 +22,8 @@ def test_no_connection_of_the_demo_breaks(built: None, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     said = json.loads(summary.read_text())
     assert said["broken"] == 0 and said["connections"] > 200 and said["chained_packets"] > 0
+    # README.md shows the table of an earlier run: the same events, in the same form.
+    kept = json.loads((build.ROOT / "bench" / "results" / "demo.json").read_text())
+    assert [event.keys() for event in said["events"]] == [event.keys() for event in kept["events"]]
+    assert [event["name"] for event in said["events"]] == [event["name"] for event in kept["events"]]
+    assert all(f"  {event['name']:<38}" in done.stdout for event in kept["events"])
