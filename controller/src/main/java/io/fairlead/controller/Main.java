@@ -6,6 +6,7 @@ import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Security;
 import io.fairlead.controller.cli.Version;
+import io.fairlead.controller.image.AddedMux;
 import io.fairlead.controller.inspect.MuxAccess;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import picocli.CommandLine;
@@ -335,7 +337,30 @@ public class Main implements Callable<Integer> {
                   backup.taken(),
                   backup.services().size(),
                   controller.zookeeper()));
+      say("fairlead-controller " + muxes(backup, access.zookeeper().isPresent()));
     }
+  }
+
+  /** Who counts after a restore, for the operator to compare with what should. */
+  private static String muxes(Backup backup, boolean hasLogins) {
+    List<AddedMux> all = backup.muxes();
+    if (all.isEmpty()) {
+      return "WARNING: the backup has no muxes and probes, so none counts; those that run serve on."
+          + " Add each with: fairleadctl mux add ID";
+    }
+    String ids = all.stream().map(AddedMux::id).collect(Collectors.joining(", "));
+    String without =
+        all.stream()
+            .filter(mux -> mux.login().isEmpty() || mux.probeLogin().isEmpty())
+            .map(AddedMux::id)
+            .collect(Collectors.joining(", "));
+    return "restored muxes and their probes with the logins of that time, also those removed since:"
+        + " "
+        + ids
+        + (hasLogins && !without.isEmpty()
+            ? "; WARNING: without a login, so give it one with fairleadctl mux add ID --rotate: "
+                + without
+            : "");
   }
 
   static boolean isOn(String option, String value) {

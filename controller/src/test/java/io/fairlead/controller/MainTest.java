@@ -145,4 +145,40 @@ class MainTest {
       assertThat(run.err()).contains("cannot listen on " + listen);
     }
   }
+
+  /** Who may join after a restore, and that nobody may: an operator reads no backup. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "[] | fairlead-controller WARNING: the backup has no muxes and probes, so none counts;"
+            + " those that run serve on. Add each with: fairleadctl mux add ID",
+        "[{'id':'mux1'},{'id':'mux2'}] | fairlead-controller restored muxes and their probes with"
+            + " the logins of that time, also those removed since: mux1, mux2",
+      })
+  void aRestoreNamesTheMuxesThatComeBack(String muxes, String says) throws IOException {
+    String backup =
+        """
+        {"format": 1, "cluster": "0123456789abcdef0123456789abcdef", "taken": "2026-01-01T00:00:00Z", "epoch": 1,
+         "lastServiceId": 0, "muxes": %s, "services": []}
+        """
+            .formatted(muxes.replace('\'', '"'));
+    Path file = Files.writeString(directory.resolve("backup.json"), backup);
+    StringWriter out = new StringWriter();
+    int exit =
+        Main.commandLine()
+            .setOut(new PrintWriter(out, true))
+            .execute(
+                "--open",
+                "--zookeeper=embedded:" + directory.resolve("data"),
+                "--zookeeper-listen=127.0.0.1:" + FreePorts.next(),
+                "--restore=" + file);
+    assertThat(out.toString().lines())
+        .hasSize(2)
+        .first()
+        .asString()
+        .startsWith("fairlead-controller restored cluster 0123456789abcdef0123456789abcdef of ");
+    assertThat(out.toString().lines().toList().get(1)).isEqualTo(says);
+    assertThat(exit).isZero();
+  }
 }
