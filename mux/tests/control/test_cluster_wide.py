@@ -3,7 +3,7 @@
 
 from deadline import stays, until
 from mux_process import MuxProcess
-from tree import Tree
+from tree import Service, Tree, backend, run
 
 SEED = "/fairlead/fragment_seed"
 NODE = {"format": 1, "id": "mux2", "address": "10.1.0.12", "ports": [], "services": {}}
@@ -30,6 +30,22 @@ def test_the_seed_is_used_while_every_mux_knows_it(tree: Tree, mux: MuxProcess):
     stays(lambda: uses(mux) == SEED, 0.5, "the seed")
     tree.client.delete(SEED)
     until(lambda: uses(mux) == "zero", 60, "no seed")
+
+
+def test_the_seed_of_another_clusters_tree_is_not_used(tree: Tree, mux: MuxProcess):
+    """Muxes without ZooKeeper, and those that have not seen that tree yet, deal fragments out by the former seed."""
+    tree.client.create("/fairlead/cluster", b"0" * 32)
+    tree.client.create(SEED, b"000102030405060708090a0b0c0d0e0f")
+    service = Service(tree).create()
+    service.commit([backend(1)], [run(0, service.image["buckets"], 1)])
+    mux.until_serving(service.image)
+    until(lambda: uses(mux) == SEED, 60, "the seed")
+    tree.client.set("/fairlead/cluster", b"1" * 32)
+    until(lambda: mux.metric("foreign_cluster") == 1, 60, "the other cluster to be seen")
+    tree.client.delete(SEED)
+    stays(lambda: mux.logged(event="fragment_seed") == 1, 1, "the seed")
+    tree.client.set("/fairlead/cluster", b"0" * 32)
+    until(lambda: uses(mux) == "zero", 60, "its own cluster's")
 
 
 def test_the_clock_is_compared_with_zookeepers(tree: Tree, mux: MuxProcess):
