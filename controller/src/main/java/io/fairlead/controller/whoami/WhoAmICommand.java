@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
 
 @Command(
     name = "whoami",
-    description = "Says who the controller takes you for, and what you may do.",
+    description = "Shows your token's identity, and what it may do.",
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl whoami",
