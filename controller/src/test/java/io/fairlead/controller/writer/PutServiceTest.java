@@ -134,10 +134,10 @@ class PutServiceTest extends EmbeddedController {
     open();
     assertThat(web().config().windowSeconds()).isEqualTo(100);
     assertThat(web().version()).isEqualTo(version);
-    Result settings = done(controller.services().putService(window(90), pool(100, 100), COMMIT));
+    Result settings = done(controller.services().putService(window(110), pool(100, 100), COMMIT));
     assertThat(settings.changed()).isTrue();
     assertThat(settings.generation()).as("no bucket moves, no generation").isEqualTo(3);
-    Result emptied = done(controller.services().putService(window(90), pool(), COMMIT));
+    Result emptied = done(controller.services().putService(window(110), pool(), COMMIT));
     assertThat(emptied.movedBuckets()).isEqualTo(1024);
     assertThat(Shown.backends(controller, "web")).isEmpty();
   }
