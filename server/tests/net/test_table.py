@@ -199,7 +199,8 @@ def header(
 
 
 def shifted(since: int | None, given: dict, now: int) -> int | None:
-    return None if since is None else since - given["now"] + now
+    """The row's second by this machine's clock; the header's field ends at 32 bits."""
+    return None if since is None else min(since - given["now"] + now, 0xFFFFFFFF)
 
 
 def second_of(given: dict, now: int) -> dict | None:
