@@ -19,6 +19,8 @@ final class RequestHead {
   private static final Pattern FIRST =
       Pattern.compile("(?<method>[!#$%&'*+.^_`|~0-9A-Za-z-]+) (?<target>/[!-~&&[^#]]*) HTTP/1\\.1");
 
+  private static final Pattern WRONG_ESCAPE = Pattern.compile("%(?![0-9A-Fa-f]{2})|%00");
+
   /** Possessive: blanks match both parts, and to try each way to divide them costs a square. */
   private static final Pattern HEADER =
       Pattern.compile(
@@ -45,6 +47,9 @@ final class RequestHead {
    */
   RequestHead(String line) {
     check(FIRST, line, "the first line is not a method, a path and HTTP/1.1, with single spaces");
+    if (WRONG_ESCAPE.matcher(line).find()) {
+      throw new MalformedException("the path has a % without two hex digits, or %00");
+    }
   }
 
   void header(String line) {

@@ -92,7 +92,7 @@ class ApiFailuresTest extends ServedApi {
     for (Case row :
         List.of(
             new Case("hello\r\n\r\n", 400, "not an HTTP request: the first line"),
-            new Case("GET /v1/services/%zz" + end + "\r\n", 400, "well-formed path"),
+            new Case("GET /v1/services/%zz" + end + "\r\n", 400, "two hex digits"),
             new Case("GET /" + "a".repeat(5000) + end + "\r\n", 414, "line is too long"),
             new Case("GET /" + end + "A: " + "a".repeat(9000) + "\r\n\r\n", 431, "headers"))) {
       assertThat(raw(row.request()))
