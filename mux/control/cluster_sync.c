@@ -15,6 +15,7 @@
 #include "control/peer_watch.h"
 #include "control/registration.h"
 #include "control/seed_watch.h"
+#include "control/settled_watch.h"
 #include "control/service_list.h"
 #include "control/tree_access.h"
 #include "control/unreachable.h"
@@ -26,6 +27,7 @@ struct cluster_sync {
 	struct registration *registration;
 	struct peer_watch *peers;
 	struct seed_watch *seed;
+	struct settled_watch *settled;
 	struct lag_withdrawal *withdrawal;
 	struct unreachable *unreachable;
 	struct state_keeper *state; /* NULL: nothing is kept on disk */
@@ -68,6 +70,7 @@ static void hold(struct cluster_sync *cluster, const char *found)
 			service_list_count(cluster->services));
 	cluster->is_foreign = true;
 	peer_watch_hold(cluster->peers);
+	settled_watch_hold(cluster->settled);
 	service_list_hold(cluster->services);
 }
 
@@ -78,6 +81,7 @@ static void release(struct cluster_sync *cluster)
 			service_list_count(cluster->services));
 	cluster->is_foreign = false;
 	peer_watch_release(cluster->peers);
+	settled_watch_release(cluster->settled);
 	service_list_release(cluster->services);
 }
 
@@ -178,6 +182,7 @@ static void on_connected(void *context)
 	peer_watch_connected(cluster->peers);
 	seed_watch_connected(cluster->seed);
 	peer_watch_hold(cluster->peers); /* it may be another cluster's tree by now */
+	settled_watch_hold(cluster->settled);
 	service_list_hold(cluster->services);
 	if (registration_may_serve(cluster->registration))
 		read_cluster(cluster);
@@ -234,6 +239,7 @@ static void on_changed(void *context, const char *path)
 	registration_watched(cluster->registration, path);
 	peer_watch_watched(cluster->peers, path);
 	seed_watch_watched(cluster->seed, path);
+	settled_watch_watched(cluster->settled, path);
 	if (!strcmp(path, cluster->cluster_path))
 		read_cluster(cluster);
 	service_list_watched(cluster->services, path);
@@ -252,13 +258,14 @@ static void on_vanished(void *owner)
 }
 
 static void on_restored_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count,
-				const struct fl_siphash_key *seed)
+				const struct fl_siphash_key *seed, const struct settled *settled)
 {
 	struct cluster_sync *cluster = context;
 
 	snprintf(cluster->name, sizeof(cluster->name), "%s", name);
 	peer_watch_restore(cluster->peers, muxes, count);
 	seed_watch_restore(cluster->seed, seed);
+	settled_watch_restore(cluster->settled, settled);
 	hello_join(cluster->hello, cluster->name);
 	lag_withdrawal_listen(cluster->withdrawal, zk_now(cluster->zk));
 }
@@ -279,12 +286,14 @@ static int on_restored_service(void *context, const struct service_config *confi
 		return reason_set(why, -ENOMEM, "no memory");
 	published = service_sync_published(sync);
 	lag_withdrawal_restore(cluster->withdrawal, published, image->generation, zk_now(cluster->zk));
+	published->settled = settled_find(settled_watch_known(cluster->settled), config->id);
 	error = published_load(published, config, image, arrays, why);
 	if (error) {
 		service_list_take_back(cluster->services);
 		return error;
 	}
 	published->saved_stamp = published->stamp;
+	published->saved = image->generation;
 	return 0;
 }
 
@@ -315,6 +324,7 @@ static void keep(struct cluster_sync *cluster, uint64_t now_ms)
 	struct state_view view = {
 	    .cluster = cluster->name,
 	    .seed = seed_watch_used(cluster->seed),
+	    .settled = settled_watch_known(cluster->settled),
 	    .is_listed = service_list_is_known(cluster->services) && !service_list_is_held(cluster->services) &&
 			 zk_is_connected(cluster->zk),
 	    .syncs = service_list_syncs(cluster->services),
@@ -366,13 +376,14 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	cluster->needs = options->needs;
 	cluster->peers = peer_watch_new(cluster->zk, path, options->tables, options->hello);
 	cluster->seed = seed_watch_new(cluster->zk, options->root, options->tables);
+	cluster->settled = settled_watch_new(cluster->zk, options->root);
 	cluster->withdrawal =
 	    lag_withdrawal_new(cluster->zk, path, options->id, &options->behind, hello_peers(options->hello));
 	cluster->unreachable = unreachable_new();
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
 	cluster->services = service_list_new(&cluster->context, cluster->root, &cluster->access);
-	if (!cluster->registration || !cluster->peers || !cluster->seed || !cluster->withdrawal ||
+	if (!cluster->registration || !cluster->peers || !cluster->seed || !cluster->settled || !cluster->withdrawal ||
 	    !cluster->unreachable || !cluster->services ||
 	    (options->state_dir && *options->state_dir && !cluster->state))
 		goto fail;
@@ -408,6 +419,7 @@ void cluster_sync_free(struct cluster_sync *cluster)
 	if (cluster->peers)
 		peer_watch_free(cluster->peers);
 	seed_watch_free(cluster->seed);
+	settled_watch_free(cluster->settled);
 	if (cluster->withdrawal)
 		lag_withdrawal_free(cluster->withdrawal);
 	unreachable_free(cluster->unreachable);
@@ -442,6 +454,7 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 		return at; /* everything else waits for the connection */
 	at = earlier(at, earlier(cluster->cluster_at, registration_deadline(cluster->registration)));
 	at = earlier(at, earlier(peer_watch_deadline(cluster->peers), seed_watch_deadline(cluster->seed)));
+	at = earlier(at, settled_watch_deadline(cluster->settled));
 	return earlier(at, service_list_deadline(cluster->services));
 }
 
@@ -455,6 +468,7 @@ static bool follow(struct cluster_sync *cluster, uint64_t now_ms)
 	if (peer_watch_is_read(cluster->peers) && !service_list_is_held(cluster->services))
 		seed_watch_decide(cluster->seed, peer_watch_know_seed(cluster->peers));
 	seed_watch_run(cluster->seed, now_ms);
+	settled_watch_run(cluster->settled, now_ms);
 	if (now_ms >= cluster->cluster_at)
 		read_cluster(cluster);
 	service_list_run(cluster->services, now_ms);
@@ -475,6 +489,8 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 	follows = follow(cluster, now_ms);
 	syncs = service_list_syncs(cluster->services);
 	count = service_list_count(cluster->services);
+	if (settled_watch_apply(cluster->settled, syncs, count, cluster->state))
+		note_change(cluster);
 	if (lag_withdrawal_run(cluster->withdrawal, syncs, count, follows, now_ms))
 		note_change(cluster);
 	if (unreachable_run(cluster->unreachable, syncs, count, now_ms))

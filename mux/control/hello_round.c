@@ -12,7 +12,7 @@ static uint8_t flags_of(const struct published_service *published)
 {
 	if (published_announces(published))
 		return HELLO_ANNOUNCES;
-	return published->withdrawn_for_lag && !published->place->leaving ? HELLO_BEHIND : 0;
+	return published_is_behind(published) ? HELLO_BEHIND : 0;
 }
 
 void hello_round_run(struct hello *hello, struct service_sync *const *syncs, unsigned count, uint64_t now_ms)

@@ -117,7 +117,7 @@ static const char *add_nodes(const struct lag_withdrawal *withdrawal, const stru
 		json_int_t generation = json_integer_value(json_object_get(theirs, "generation"));
 		const char *withdrawn = json_string_value(json_object_get(theirs, "withdrawn"));
 		struct lag_view other = {.announces = !withdrawn,
-					 .is_behind = withdrawn && !strcmp(withdrawn, "behind")};
+					 .is_behind = withdrawn && strcmp(withdrawn, "stopping") != 0};
 
 		if (generation > 0 && generation <= UINT32_MAX)
 			other.generation = (uint32_t)generation;
@@ -232,7 +232,8 @@ static bool decide(struct lag_withdrawal *withdrawal, struct published_service *
 			return false;
 	}
 	quorum = count_others(withdrawal, published, follows, now_ms, ahead);
-	withdraws = lag_quorum_withdraws(&quorum);
+	withdraws =
+	    lag_quorum_withdraws(&quorum) || (published->withdrawn_for_lag && published_is_settled_out(published));
 	if (withdraws == published->withdrawn_for_lag)
 		return false;
 	if (withdraws)

@@ -58,8 +58,9 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 		const char *withdrawn = published_withdrawn(published);
 		const struct refusal *refusal = service_sync_refusal(sync);
 		uint32_t arrays = arrays_sync_newest(service_sync_view_arrays(sync), &published->arrays);
-		json_t *service = json_pack("{s:I, s:s}", "generation", (json_int_t)service_sync_generation(sync),
-					    "state", service_state_name(service_sync_state(sync)));
+		json_t *service =
+		    json_pack("{s:I, s:s, s:I}", "generation", (json_int_t)service_sync_generation(sync), "state",
+			      service_state_name(service_sync_state(sync)), "settled", (json_int_t)published->promised);
 
 		failed = json_object_set_new(services, service_sync_name(sync), service) ||
 			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||

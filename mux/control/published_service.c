@@ -58,9 +58,25 @@ static void announce(struct published_service *published, bool wanted)
 	published->announce_error = error;
 }
 
+bool published_is_settled_out(const struct published_service *published)
+{
+	const struct ring *ring = published_ring(published);
+
+	return ring && ring_generation(ring) < published->settled;
+}
+
+bool published_is_behind(const struct published_service *published)
+{
+	return !published->place->leaving && (published->withdrawn_for_lag || published_is_settled_out(published));
+}
+
 const char *published_withdrawn(const struct published_service *published)
 {
-	return published->place->leaving ? "stopping" : published->withdrawn_for_lag ? "behind" : NULL;
+	if (published->place->leaving)
+		return "stopping";
+	if (published_is_settled_out(published))
+		return "settled";
+	return published->withdrawn_for_lag ? "behind" : NULL;
 }
 
 bool published_announces(const struct published_service *published)
@@ -68,10 +84,31 @@ bool published_announces(const struct published_service *published)
 	return published->place->announcer ? published->announced : published->is_wanted;
 }
 
+static void log_settled(struct published_service *published)
+{
+	bool is_out = published_is_settled_out(published);
+
+	if (is_out && !published->was_settled_out)
+		fprintf(stderr,
+			"mux event=withdrawn_settled service=%s generation=%u settled=%u why=\"controllers act on it "
+			"that no mux announces a generation before the settled one\"\n",
+			published->name, ring_generation(published_ring(published)), published->settled);
+	published->was_settled_out = is_out;
+}
+
+void published_settle(struct published_service *published, uint32_t settled)
+{
+	if (settled == published->settled)
+		return;
+	published->settled = settled;
+	published_announce(published);
+}
+
 void published_announce(struct published_service *published)
 {
 	const struct ring *ring = published_ring(published);
 
+	log_settled(published);
 	if (published->service)
 		announce(published,
 			 !published_withdrawn(published) && !published->is_held && ring && owns_buckets(ring));
@@ -90,6 +127,8 @@ void published_remove(struct published_service *published)
 	published->is_held = false;
 	published->lag = (struct lag){0};
 	published->restored = 0;
+	published->settled = 0;
+	published->saved = 0;
 	arrays_set_clear(&published->arrays);
 	note_change(published);
 }

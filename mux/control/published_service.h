@@ -33,6 +33,8 @@ struct published_service {
 	bool is_wanted;          /* the VIPs are to be announced, by this mux or around it */
 	bool announced;
 	bool withdrawn_for_lag; /* lag_withdrawal.h */
+	uint32_t settled;       /* no older ring is announced (settled.h), 0: any */
+	bool was_settled_out;   /* the ring is older, as last logged */
 	bool is_held;           /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;
 	int announce_error;       /* of the last attempt; published_announce() tries again */
@@ -43,6 +45,8 @@ struct published_service {
 	uint64_t stamp;           /* differs after each change of config or ring */
 	uint64_t saved_stamp;     /* of what is on disk, 0: nothing */
 	uint64_t save_at;         /* not before */
+	uint32_t saved;           /* the generation on disk, 0: none */
+	uint32_t promised;        /* no older one is announced, not even after a restart without ZooKeeper */
 };
 
 /* NULL: none is loaded. */
@@ -71,11 +75,19 @@ unsigned published_update(struct published_service *published, uint32_t generati
 int published_change_config(struct published_service *published, const struct service_config *config,
 			    struct reason *why);
 
-/* Why the VIPs are withdrawn although the ring could serve: "stopping", "behind"; NULL: they are not. */
+/* Whether the ring is older than what is settled. */
+bool published_is_settled_out(const struct published_service *published);
+/* Whether the VIPs are withdrawn since the ring is old, and not because the mux stops. */
+bool published_is_behind(const struct published_service *published);
+
+/* Why the VIPs are withdrawn although the ring could serve: "stopping", "settled", "behind"; NULL: they are not. */
 const char *published_withdrawn(const struct published_service *published);
 
 /* Whether traffic for the VIPs comes here: they are announced, or are to be with --announce none. */
 bool published_announces(const struct published_service *published);
+
+/* From now on no ring older than this generation is announced, 0: any is. */
+void published_settle(struct published_service *published, uint32_t settled);
 
 /* Announces or withdraws, as the ring requires. */
 void published_announce(struct published_service *published);

@@ -46,7 +46,8 @@ struct state_keeper {
 	struct fl_address *muxes;
 	uint32_t muxes_count;
 	struct fl_siphash_key seed;
-	unsigned next; /* the service to look at first */
+	struct settled given, settled; /* given to be written; on disk */
+	unsigned next;                 /* the service to look at first */
 	uint64_t written, failed, refused[STATE_ERRORS];
 };
 
@@ -137,6 +138,8 @@ void state_keeper_free(struct state_keeper *keeper)
 		return;
 	state_saver_free(keeper->saver);
 	json_decref(keeper->names);
+	settled_clear(&keeper->given);
+	settled_clear(&keeper->settled);
 	free(keeper->muxes);
 	free(keeper->path);
 	free(keeper);
@@ -198,24 +201,26 @@ static bool read_cluster(struct state_keeper *keeper, const struct state_target 
 	struct reason why = {"no memory"};
 	struct fl_address *addresses = NULL;
 	struct state_file file;
-	const struct state_part *muxes = &file.parts[0], *seed = &file.parts[2];
+	const struct state_part *muxes = &file.parts[0], *settled = &file.parts[1], *seed = &file.parts[2];
 	uint8_t *data;
 
 	if (!read_file(keeper, cluster_file, STATE_CLUSTER, &data, &file))
 		return false;
-	if (muxes->len % ADDRESS_LEN || muxes->len / ADDRESS_LEN > UINT16_MAX || file.parts[1].len ||
-	    (seed->len && seed->len != SEED_LEN))
+	if (muxes->len % ADDRESS_LEN || muxes->len / ADDRESS_LEN > UINT16_MAX || (seed->len && seed->len != SEED_LEN))
 		reason_set(&why, -EINVAL,
-			   "parts of %zu, %zu and %zu bytes; allowed: %d for each of at most %d muxes, 0, and %d or 0",
-			   muxes->len, file.parts[1].len, seed->len, ADDRESS_LEN, UINT16_MAX, SEED_LEN);
-	else
+			   "addresses of %zu bytes and a seed of %zu; allowed: %d for each of at most %d muxes, and %d "
+			   "or 0",
+			   muxes->len, seed->len, ADDRESS_LEN, UINT16_MAX, SEED_LEN);
+	else if (!settled_load(settled->data, settled->len, &keeper->settled, &why) &&
+		 settled_copy(&keeper->given, &keeper->settled))
 		addresses = copy(muxes->data, muxes->len); /* aligned */
 	if (addresses) {
 		strcpy(keeper->cluster, file.cluster);
 		keeper->muxes = addresses;
 		keeper->muxes_count = (uint32_t)(muxes->len / ADDRESS_LEN);
 		keeper->seed = load_seed(seed);
-		target->cluster(target->context, file.cluster, addresses, keeper->muxes_count, &keeper->seed);
+		target->cluster(target->context, file.cluster, addresses, keeper->muxes_count, &keeper->seed,
+				&keeper->settled);
 	} else {
 		refuse(keeper, cluster_file, STATE_CONTENT, why.text);
 	}
@@ -340,22 +345,25 @@ static void give(struct state_keeper *keeper, struct state_job *job)
 /* The cluster's file, if it is not as it should be. */
 static bool write_cluster(struct state_keeper *keeper, const struct state_view *view)
 {
+	static const struct settled none;
+	const struct settled *settled = view->settled ? view->settled : &none;
 	size_t len = view->muxes_count * (size_t)ADDRESS_LEN;
 	struct fl_address *muxes;
 	struct state_job *job;
 
 	if (!strcmp(keeper->cluster, view->cluster) && keeper->muxes_count == view->muxes_count &&
 	    (!len || !memcmp(keeper->muxes, view->muxes, len)) && keeper->seed.k0 == view->seed.k0 &&
-	    keeper->seed.k1 == view->seed.k1)
+	    keeper->seed.k1 == view->seed.k1 && settled_equal(&keeper->given, settled))
 		return false;
 	muxes = copy(view->muxes, len);
 	snprintf(keeper->cluster, sizeof(keeper->cluster), "%s", view->cluster);
 	job = new_job(keeper, STATE_CLUSTER, cluster_file);
 	if (job) {
 		job->first = copy(view->muxes, len);
+		job->second = settled_store(settled, &job->second_len);
 		job->third = store_seed(&view->seed, &job->third_len);
 	}
-	if (!muxes || !job || !job->first || !job->third) {
+	if (!muxes || !job || !job->first || !job->second || !job->third || !settled_copy(&keeper->given, settled)) {
 		keeper->cluster[0] = 0; /* so that it is written later */
 		free(muxes);
 		state_job_free(job);
@@ -467,8 +475,11 @@ static void take_saved(const struct state_view *view, const struct state_result 
 		if (strcmp(name, result->name) != 0)
 			continue;
 		arrays_set_learn_files(&published->arrays, &result->arrays);
-		if (!result->error)
-			published->saved_stamp = result->stamp;
+		if (result->error)
+			continue;
+		published->saved_stamp = result->stamp;
+		if (published->service && published->service->id == result->service)
+			published->saved = result->generation;
 	}
 }
 
@@ -490,6 +501,8 @@ static void take(struct state_keeper *keeper, const struct state_view *view, str
 				result->name, strerror(-result->error));
 	} else {
 		keeper->written++;
+		if (!strcmp(result->name, cluster_file))
+			settled_copy(&keeper->settled, &keeper->given);
 		if (keeper->write_error)
 			fprintf(stderr, "mux event=state_written_again file=%s/%s\n", keeper->path, result->name);
 		if (result->removed)
@@ -525,6 +538,11 @@ void state_keeper_run(struct state_keeper *keeper, const struct state_view *view
 uint64_t state_keeper_deadline(const struct state_keeper *keeper)
 {
 	return keeper->is_writing ? keeper->poll_at : UINT64_MAX;
+}
+
+uint32_t state_keeper_settled(const struct state_keeper *keeper, uint16_t service)
+{
+	return settled_find(&keeper->settled, service);
 }
 
 /* --- for metrics ------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 
 #include "config/service_config.h"
 #include "control/service_sync.h"
+#include "control/settled.h"
 #include "state/state_file.h"
 #include "steering/arrays_set.h"
 
@@ -38,6 +39,7 @@ struct state_view {
 	const struct fl_address *muxes;
 	uint32_t muxes_count;
 	struct fl_siphash_key seed; /* by which they deal fragments out */
+	const struct settled *settled;
 };
 
 /* Where a state is restored to. */
@@ -45,7 +47,7 @@ struct state_target {
 	void *context;
 	/* Once, first; muxes may be empty. */
 	void (*cluster)(void *context, const char *name, const struct fl_address *muxes, uint32_t count,
-			const struct fl_siphash_key *seed);
+			const struct fl_siphash_key *seed, const struct settled *settled);
 	/* Serves it. Negative errno and why. */
 	int (*service)(void *context, const struct service_config *config, struct delta *image,
 		       const struct arrays_set *arrays, struct reason *why);
@@ -71,6 +73,9 @@ int state_keeper_restore(struct state_keeper *keeper, const struct state_target 
 void state_keeper_run(struct state_keeper *keeper, const struct state_view *view, uint64_t now_ms);
 /* When state_keeper_run() is due again; UINT64_MAX: within a second or so. */
 uint64_t state_keeper_deadline(const struct state_keeper *keeper);
+
+/* The settled generation of a service that is on disk, 0: none is. */
+uint32_t state_keeper_settled(const struct state_keeper *keeper, uint16_t service);
 
 /* For metrics. */
 bool state_keeper_is_usable(const struct state_keeper *keeper); /* the folder, and the last write */

@@ -227,11 +227,11 @@ static void write_announced(FILE *out, const char *name, const struct sources *f
 
 static void write_withdrawn(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
-	static const char *const reasons[] = {"behind", "stopping"};
+	static const char *const reasons[] = {"behind", "settled", "stopping"};
 	const char *withdrawn = published_withdrawn(service_sync_view_published(sync));
 
 	(void)from;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		service_sample(out, name, sync, "reason", reasons[i], withdrawn && !strcmp(withdrawn, reasons[i]));
 }
 

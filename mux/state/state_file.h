@@ -3,8 +3,8 @@
  * A file of the mux's state on disk: what it needs to serve without ZooKeeper. Each file is replaced as a whole. All have
  * to agree on the cluster, and a service's on its arrays (state_arrays.h).
  *
- *	cluster		the cluster's name, the muxes' addresses, 16 bytes each, and the seed by which they deal
- *			fragments out
+ *	cluster		the cluster's name, the muxes' addresses, 16 bytes each, the settled generations (control/settled.h),
+ *			and the seed by which muxes deal fragments out
  *	NAME.service	config and last ring of a service, and which arrays belong to it
  *	NAME.GENERATION-CHECKSUM.arrays
  *			a service's arrays of that generation, in a file with that checksum, 8 hexadecimal digits
@@ -18,7 +18,7 @@
  *	112 CRC-32C u32			of the bytes before it and of all parts
  *	116 the parts, to the end
  *
- *	kind 1, cluster	addresses | empty | seed 16, or empty: zero
+ *	kind 1, cluster	addresses | settled generations | seed 16, or empty: zero
  *	kind 2, service	config, JSON as in protocol/README.md section 4 | snapshot, section 5 | which arrays, as in
  *			state_arrays.h
  *	kind 3, arrays	whole arrays, as the method writes them | empty | empty

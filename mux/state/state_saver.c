@@ -103,6 +103,8 @@ static int write_parts(const struct state_job *job, struct parts *parts)
 	parts->at++;
 	if (!error && job->kind == STATE_SERVICE)
 		error = snapshot_write(&job->snapshot, append, parts);
+	if (!error && job->second_len)
+		error = append(parts, job->second, job->second_len);
 	parts->at++;
 	if (!error && job->third_len)
 		error = append(parts, job->third, job->third_len);
@@ -187,6 +189,7 @@ void state_job_free(struct state_job *job)
 	free(job->first);
 	free((void *)(uintptr_t)job->snapshot.rows);
 	free((void *)(uintptr_t)job->snapshot.backends);
+	free(job->second);
 	free(job->third);
 	arrays_set_clear(&job->arrays);
 	free(job);
@@ -203,7 +206,10 @@ static uint64_t clock_ms(void)
 /* Without the lock: the job is the saver's until its result is there. */
 static struct state_result run(const struct state_saver *saver, struct state_job *job)
 {
-	struct state_result result = {.removed = job->removes, .stamp = job->stamp};
+	struct state_result result = {.removed = job->removes,
+				      .stamp = job->stamp,
+				      .service = job->snapshot.service,
+				      .generation = job->snapshot.generation};
 	uint64_t begun = clock_ms();
 
 	strcpy(result.name, job->name);

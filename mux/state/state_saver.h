@@ -25,7 +25,9 @@ struct state_job {
 	uint64_t saved;
 	uint8_t *first; /* the first part */
 	size_t first_len;
-	uint8_t *third; /* of a cluster */
+	uint8_t *second; /* of a cluster */
+	size_t second_len;
+	uint8_t *third; /* the same */
 	size_t third_len;
 	struct snapshot snapshot; /* of a service */
 	struct arrays_set arrays; /* the same; with references of its own; where they are on disk is noted here */
@@ -35,6 +37,8 @@ struct state_result {
 	char name[STATE_NAME_MAX + 1];
 	bool removed;
 	uint64_t stamp;
+	uint16_t service;         /* of a service: its id, */
+	uint32_t generation;      /* and of its ring */
 	int error;                /* 0 or a negative errno: then the file is to be written again */
 	struct arrays_set arrays; /* the job's; whoever takes the result clears them */
 	uint64_t took_ms;

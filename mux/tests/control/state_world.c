@@ -125,7 +125,8 @@ struct state_view state_world_view(void)
 				   .count = 1,
 				   .muxes = muxes(),
 				   .muxes_count = 2,
-				   .seed = world.seed};
+				   .seed = world.seed,
+				   .settled = &world.settled};
 }
 
 void state_world_pause(long ms)
@@ -204,10 +205,11 @@ void state_world_save(uint32_t generation)
 }
 
 static void on_cluster(void *context, const char *name, const struct fl_address *addresses, uint32_t count,
-		       const struct fl_siphash_key *seed)
+		       const struct fl_siphash_key *seed, const struct settled *settled)
 {
 	(void)context;
 	strcpy(restored.cluster, name);
+	restored.settled = settled_find(settled, 1);
 	restored.muxes = count;
 	restored.seed = *seed;
 	assert_memory_equal(addresses, muxes(), count * sizeof(*addresses));

@@ -20,6 +20,7 @@ struct state_world {
 	struct service_sync *sync;
 	uint64_t now;
 	struct fl_siphash_key seed; /* by which muxes deal fragments out */
+	struct settled settled;
 	FILE *stderr_before;
 	char *log; /* what was logged since the beginning */
 	size_t log_len;
@@ -30,6 +31,7 @@ struct restored {
 	char cluster[STATE_FILE_CLUSTER_MAX + 1];
 	uint32_t muxes;
 	struct fl_siphash_key seed;
+	uint32_t settled; /* of "web" */
 	unsigned services;
 	struct service_config config;
 	uint32_t generation;

@@ -32,9 +32,17 @@ struct published_service *service_sync_published(struct service_sync *sync)
 	return &sync->published;
 }
 
+static bool is_settled_out;
+
 void published_announce(struct published_service *published)
 {
 	(void)published;
+}
+
+bool published_is_settled_out(const struct published_service *published)
+{
+	(void)published;
+	return is_settled_out;
 }
 
 struct world {
@@ -100,6 +108,7 @@ static int tear_down(void **state)
 {
 	struct world *world = *state;
 
+	is_settled_out = false;
 	fake_zk_free(world->zk);
 	lag_withdrawal_free(world->withdrawal);
 	hello_peers_free(world->peers);
@@ -221,6 +230,24 @@ static void those_that_were_ahead_die(void **state)
 	assert_false(is_withdrawn(world));
 }
 
+/* What it lacks is settled, so it does not announce again for want of others. */
+static void those_that_were_ahead_of_a_settled_generation_die(void **state)
+{
+	static const uint32_t ahead[] = {6, 6}, silent[] = {0, 0};
+	struct world *world = *state;
+
+	read_latest(world, 5, 5);
+	seconds(world, BEHIND_S + 2, ahead, 2);
+	assert_true(is_withdrawn(world));
+	is_settled_out = true;
+	seconds(world, 1000, silent, 2);
+	assert_true(is_withdrawn(world));
+	is_settled_out = false; /* it is in reach of ZooKeeper, and has caught up */
+	read_latest(world, 6, 6);
+	assert_true(run(world, true));
+	assert_false(is_withdrawn(world));
+}
+
 /* Others that withdrew count among the muxes, those that stop do not. */
 static void flags_count(void **state)
 {
@@ -287,8 +314,9 @@ static void node(const struct world *world, size_t i, int rc, const char *text)
 #define NODE(n, generation)                                                                                            \
 	"{\"id\": \"mux" n "\", \"address\": \"10.1.0.1" n "\", \"services\": {\"web\": {\"generation\": " generation  \
 	"}}}"
-#define WITHDRAWN(n, generation)                                                                                       \
-	"{\"id\": \"mux" n "\", \"services\": {\"web\": {\"generation\": " generation ", \"withdrawn\": \"behind\"}}}"
+#define WITHDRAWN(n, generation, why)                                                                                  \
+	"{\"id\": \"mux" n "\", \"services\": {\"web\": {\"generation\": " generation ", \"withdrawn\": \"" why "\"}}" \
+														"}"
 
 /* A look at two nodes, the first one's answer as told; whether the service was withdrawn or came back. */
 static bool looked(struct world *world, int rc, const char *text, const char *other)
@@ -334,8 +362,11 @@ static void nodes_are_counted_alike(void **state)
 
 	read_latest(world, 2, 9);
 	assert_false(looked(world, ZOK, NODE("2", "9"), NODE("3", "2")));
-	assert_false(looked(world, ZOK, NODE("2", "9"), WITHDRAWN("3", "2")));
+	assert_false(looked(world, ZOK, NODE("2", "9"), WITHDRAWN("3", "2", "behind")));
+	assert_false(looked(world, ZOK, NODE("2", "9"), WITHDRAWN("3", "2", "settled")));
 	assert_false(looked(world, ZOK, NODE("2", "99999999999"), none));
+	assert_true(looked(world, ZOK, NODE("2", "9"), WITHDRAWN("3", "2", "stopping")));
+	assert_true(looked(world, ZOK, NODE("2", "9"), NODE("3", "2")));
 	assert_true(looked(world, ZOK, NODE("2", "9"), NODE("3", "3")));
 	assert_true(is_withdrawn(world));
 	assert_true(looked(world, ZOK, NODE("2", "9"), NODE("3", "2")));
@@ -466,6 +497,7 @@ int main(void)
 	    CASE(a_single_mux_ahead_withdraws_no_other, set_up),
 	    CASE(silence_withdraws_no_mux, set_up),
 	    CASE(those_that_were_ahead_die, set_up),
+	    CASE(those_that_were_ahead_of_a_settled_generation_die, set_up),
 	    CASE(flags_count, set_up),
 	    CASE(hellos_make_no_lag_beside_zookeeper, set_up),
 	    CASE(deaf, set_up_deaf),

@@ -65,6 +65,56 @@ static void the_seed_is_kept_and_each_change_of_it(void **state)
 	assert_memory_equal(&restored.seed, &seeds[0], sizeof(seeds[0]));
 }
 
+/* What is promised is what is on disk: the ring, or that a later generation is settled. */
+static void settled_generations_are_kept(void **state)
+{
+	struct settled_entry entries[] = {{.service = 1, .generation = 12}, {.service = 7, .generation = 3}};
+	const struct published_service *published = state_world_published();
+	struct rlimit small = {64, 0};
+	struct state_keeper *keeper;
+	struct rlimit before;
+
+	(void)state;
+	state_world_load(9);
+	assert_int_equal(published->saved, 0);
+	keeper = state_world_keeper();
+	world.settled = (struct settled){.list = entries, .count = 2};
+	assert_int_equal(state_keeper_settled(keeper, 1), 0);
+	for (int i = 0; i < 3; i++, world.now += 60000)
+		state_world_settle(keeper);
+	assert_int_equal(published->saved, 9);
+	assert_int_equal(state_keeper_settled(keeper, 1), 12);
+	assert_int_equal(state_keeper_settled(keeper, 7), 3);
+	assert_int_equal(state_keeper_settled(keeper, 8), 0);
+	assert_int_equal(state_keeper_written(keeper), 2);
+
+	entries[0].generation = 13; /* this alone changes */
+	assert_int_equal(state_keeper_settled(keeper, 1), 12);
+	state_world_settle(keeper);
+	assert_int_equal(state_keeper_settled(keeper, 1), 13);
+	assert_int_equal(state_keeper_written(keeper), 3);
+
+	/* the disk is full: nothing new is promised before it is written */
+	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	entries[0].generation = 14;
+	world.now += 60000;
+	state_world_settle(keeper);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(state_keeper_failed(keeper), 1);
+	assert_int_equal(state_keeper_settled(keeper, 1), 13);
+	world.now += STATE_KEEPER_RETRY_MS;
+	state_world_settle(keeper);
+	assert_int_equal(state_keeper_settled(keeper, 1), 14);
+	state_keeper_free(keeper);
+	world.settled = (struct settled){0};
+	assert_null(state_world_restore());
+	assert_int_equal(restored.settled, 14);
+	assert_int_equal(restored.generation, 9);
+}
+
 /* --- crashes and full disks -------------------------------------------------------------------------------------- */
 
 static struct state_job kill_job(uint32_t generation, fl_row *rows)
@@ -229,6 +279,7 @@ int main(void)
 					    state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(a_full_disk_keeps_the_old_file, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(what_is_kept_is_restored, state_world_set_up, state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(settled_generations_are_kept, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(the_seed_is_kept_and_each_change_of_it, state_world_set_up,
 					    state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(writing_is_bounded, state_world_set_up, state_world_tear_down),

@@ -74,13 +74,14 @@ public final class MuxWatch implements AutoCloseable {
       Optional<String> withdrawn,
       Optional<String> refused,
       Optional<String> why,
-      Optional<Long> arrays) {
+      Optional<Long> arrays,
+      Optional<Long> settled) {
     boolean isWhole() {
       return generation >= 0 && state != null;
     }
 
     MuxService view() {
-      return new MuxService(generation, state, withdrawn, refused, why, arrays);
+      return new MuxService(generation, state, withdrawn, refused, why, arrays, settled);
     }
   }
 

@@ -23,6 +23,10 @@ import java.util.Optional;
  * is back. A controller does not know who was absent before it began to watch, so every move waits
  * for as long.
  *
+ * <p>Before anything acts on it, muxes are told ({@link Told}), and each that is present has stored
+ * it: a mux that has withdrawn announces nothing from before that generation, whoever is gone by
+ * then, and however alone it restarts. One that is absent has had the time to hear it from others.
+ *
  * <p>For one service. Thread-safe.
  */
 public final class SettledMoves {
@@ -42,6 +46,25 @@ public final class SettledMoves {
       "has no session with ZooKeeper, and may go on although it is behind";
 
   private static final String UNKNOWN = "some mux may be absent that this controller never saw";
+
+  private static final String HEARS =
+      "has no session with ZooKeeper, and hears from other muxes what is settled";
+
+  private static final String NOT_TOLD = "muxes are being told of it";
+
+  /** Tells muxes which generations are settled. */
+  @FunctionalInterface
+  public interface Told {
+    /** That they are told at once. */
+    Told AT_ONCE = (service, generation) -> generation;
+
+    /**
+     * Has muxes told that this generation of a service is settled.
+     *
+     * @return which they have been told by now, 0 if none
+     */
+    long tell(int service, long generation);
+  }
 
   /** So that a mux which is behind for days costs no memory. */
   private static final int COMMITS_MAX = 1024;
@@ -71,6 +94,9 @@ public final class SettledMoves {
     private final long committed;
     private long settled = NOT_YET;
 
+    /** Since when muxes are told. */
+    private long told = NOT_YET;
+
     private Commit(long generation, long committed) {
       this.generation = generation;
       this.committed = committed;
@@ -89,6 +115,15 @@ public final class SettledMoves {
   private long seen;
   private String service = "";
 
+  private final Told toldBy;
+
+  /** The generation that muxes are told is settled. */
+  private long told;
+
+  public SettledMoves(Told toldBy) {
+    this.toldBy = toldBy;
+  }
+
   /** Takes note of what is committed, and of where muxes are. */
   public synchronized void see(ServiceImage image, MuxPresence presence, long now) {
     Ring ring = image.ring();
@@ -99,6 +134,7 @@ public final class SettledMoves {
       commits.add(new Commit(ring.generation(), ring.committed()));
     }
     noteWithdrawn();
+    tell(image.config().id());
     for (int i = commits.size() - 1; i >= 0 && commits.get(i).settled == NOT_YET; i--) {
       if (waits(commits.get(i)).isEmpty()) {
         commits.get(i).settled = now;
@@ -106,6 +142,15 @@ public final class SettledMoves {
     }
     if (commits.size() > COMMITS_MAX) {
       commits.remove(0);
+    }
+  }
+
+  private void tell(int id) {
+    for (int i = commits.size() - 1; i >= 0 && commits.get(i).settled == NOT_YET; i--) {
+      if (opening(commits.get(i)).isEmpty()) {
+        told = Math.max(told, toldBy.tell(id, commits.get(i).generation));
+        return;
+      }
     }
   }
 
@@ -125,6 +170,34 @@ public final class SettledMoves {
   }
 
   private List<Wait> waits(Commit commit) {
+    List<Wait> waits = opening(commit);
+    if (!waits.isEmpty()) {
+      return waits;
+    }
+    if (told < commit.generation) {
+      return List.of(new Wait(Optional.empty(), NOT_TOLD, Optional.empty()));
+    }
+    if (commit.told == NOT_YET) {
+      commit.told = seen;
+    }
+    for (MuxPresence.Present each : muxes.present()) {
+      Optional<MuxService> at = of(each.mux()).filter(one -> one.settled().isPresent());
+      if (at.isPresent() && !at.get().keeps(commit.generation)) {
+        String lacks = "has not stored that generation %d is settled";
+        waits.add(Wait.of(each.mux(), lacks.formatted(commit.generation), NOT_YET));
+      }
+    }
+    long heard = commit.told + MARGIN_SECONDS;
+    for (MuxPresence.Absent each : lacking(commit)) {
+      if (seen < heard) {
+        waits.add(Wait.of(each.mux(), HEARS, heard));
+      }
+    }
+    return waits;
+  }
+
+  /** Who may open connections by what was before. */
+  private List<Wait> opening(Commit commit) {
     List<Wait> waits = new ArrayList<>();
     int behind = 0;
     int serving = 0;
@@ -133,21 +206,16 @@ public final class SettledMoves {
       behind = Math.max(behind, each.behindSeconds());
       Optional<MuxService> at = of(each.mux());
       Long since = withdrawn.get(each.mux().id());
-      if (at.isPresent() && at.get().generation() < commit.generation) {
-        present(each.mux(), commit, since).ifPresent(waits::add);
+      if (at.isPresent() && !at.get().has(commit.generation)) {
+        present(each.mux(), at.get(), commit, since).ifPresent(waits::add);
       }
       serving += at.isPresent() && since == null ? 1 : 0;
       others += since == null ? 0 : 1;
     }
-    List<MuxPresence.Absent> lacking = new ArrayList<>();
     for (MuxPresence.Absent each : muxes.absent()) {
-      Optional<MuxService> at = of(each.mux()).filter(MuxService::isAnnounced);
-      others += at.isPresent() ? 1 : 0;
-      if (at.isPresent() && at.get().generation() < commit.generation) {
-        lacking.add(each);
-      }
+      others += of(each.mux()).filter(MuxService::isAnnounced).isPresent() ? 1 : 0;
     }
-    for (MuxPresence.Absent each : lacking) {
+    for (MuxPresence.Absent each : lacking(commit)) {
       boolean withdraws = each.behindSeconds() > 0 && serving >= others;
       long until = withdraws ? quiet(each.gone(), commit, each.behindSeconds()) : NOT_YET;
       if (seen < until) {
@@ -165,11 +233,25 @@ public final class SettledMoves {
     return waits;
   }
 
+  /** Muxes without a session that may go back to what was before. */
+  private List<MuxPresence.Absent> lacking(Commit commit) {
+    return muxes.absent().stream()
+        .filter(
+            each ->
+                of(each.mux())
+                    .filter(at -> at.isAnnounced() && !at.has(commit.generation))
+                    .isPresent())
+        .toList();
+  }
+
   /** A mux that lacks the commit, since when it has withdrawn the service, or null. */
-  private Optional<Wait> present(MuxView mux, Commit commit, Long since) {
+  private Optional<Wait> present(MuxView mux, MuxService at, Commit commit, Long since) {
     if (since == null) {
-      return Optional.of(
-          Wait.of(mux, "has not applied generation %d".formatted(commit.generation), NOT_YET));
+      String lacks =
+          at.generation() < commit.generation
+              ? "has not applied generation %d"
+              : "has not stored generation %d";
+      return Optional.of(Wait.of(mux, lacks.formatted(commit.generation), NOT_YET));
     }
     long until = Math.max(since, commit.committed) + MARGIN_SECONDS;
     return seen < until ? Optional.of(Wait.of(mux, "has just withdrawn", until)) : Optional.empty();

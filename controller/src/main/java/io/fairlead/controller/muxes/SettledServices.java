@@ -11,6 +11,7 @@ import java.util.function.Supplier;
 public final class SettledServices {
   private final Supplier<MuxPresence> muxes;
   private final LongSupplier seconds;
+  private final SettledMoves.Told told;
 
   /** By the service's id. */
   private final Map<Integer, SettledMoves> services = new ConcurrentHashMap<>();
@@ -18,7 +19,9 @@ public final class SettledServices {
   /**
    * @param seconds the clock of commits, Unix seconds
    */
-  public SettledServices(Supplier<MuxPresence> muxes, LongSupplier seconds) {
+  public SettledServices(
+      Supplier<MuxPresence> muxes, LongSupplier seconds, SettledMoves.Told told) {
+    this.told = told;
     this.muxes = muxes;
     this.seconds = seconds;
   }
@@ -30,7 +33,7 @@ public final class SettledServices {
 
   public SettledMoves see(ServiceImage image, long now) {
     SettledMoves moves =
-        services.computeIfAbsent(image.config().id(), service -> new SettledMoves());
+        services.computeIfAbsent(image.config().id(), service -> new SettledMoves(told));
     moves.see(image, muxes.get(), now);
     return moves;
   }

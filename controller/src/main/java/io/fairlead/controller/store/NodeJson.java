@@ -103,6 +103,18 @@ public final class NodeJson {
     return loads;
   }
 
+  static byte[] write(Settled settled) {
+    return bytes(settled);
+  }
+
+  static Settled readSettled(byte[] json) throws StoreException {
+    Settled settled = read(json, Settled.class, "settled");
+    if (settled.format() != Settled.FORMAT) {
+      throw new StoreException("settled has the unknown format " + settled.format());
+    }
+    return settled;
+  }
+
   static byte[] write(MuxStore.Entry entry) {
     return bytes(entry);
   }

@@ -19,6 +19,8 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.Stat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Services in ZooKeeper (protocol/README.md §4): configurations, and generations as numbered bytes.
@@ -33,6 +35,8 @@ import org.apache.zookeeper.data.Stat;
  * <p>Thread-safe as long as each service has one writer.
  */
 public final class ServiceStore {
+  private static final Logger LOG = LoggerFactory.getLogger(ServiceStore.class);
+
   private final CuratorFramework client;
   private final Tree tree;
   private final FencedWrite write;
@@ -440,6 +444,36 @@ public final class ServiceStore {
       throw e;
     } catch (Exception e) {
       throw new StoreException("loads of service '%s' were not read: %s".formatted(name, e), e);
+    }
+  }
+
+  /** Tells muxes which generations are settled, once and without a retry. */
+  public void write(Epoch epoch, Settled settled) throws StoreException {
+    String path = tree.settled();
+    try {
+      write.once(
+          epoch, List.of(written(path, nodes.stat(path).isPresent(), NodeJson.write(settled))));
+    } catch (Exception e) {
+      throw new StoreException("%s was not written: %s".formatted(path, e), e);
+    }
+  }
+
+  /**
+   * Which generations are settled; empty in a tree in which none was yet, or if the node is
+   * malformed: muxes go by what they had.
+   */
+  public Optional<Settled> readSettled() throws StoreException {
+    Optional<byte[]> json;
+    try {
+      json = nodes.data(tree.settled());
+    } catch (Exception e) {
+      throw new StoreException("%s was not read: %s".formatted(tree.settled(), e), e);
+    }
+    try {
+      return json.isPresent() ? Optional.of(NodeJson.readSettled(json.get())) : Optional.empty();
+    } catch (StoreException e) {
+      LOG.warn("{} is malformed, and is replaced: {}", tree.settled(), e.getMessage());
+      return Optional.empty();
     }
   }
 

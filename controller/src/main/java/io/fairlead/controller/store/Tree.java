@@ -57,6 +57,11 @@ public record Tree(String root) {
     return root + "/first_generation";
   }
 
+  /** Of services, the generations by which muxes open connections at the least. */
+  public String settled() {
+    return root + "/settled";
+  }
+
   public String audit() {
     return root + "/audit";
   }

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentNavigableMap;
@@ -40,6 +41,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -215,6 +217,11 @@ final class Catalogue implements Images {
         .filter(writer -> !writer.isGone())
         .map(ServiceWriter::stored)
         .toList();
+  }
+
+  /** Of {@link #all}. */
+  Set<Integer> ids() {
+    return all().stream().map(each -> each.image().config().id()).collect(Collectors.toSet());
   }
 
   @Override

@@ -126,6 +126,7 @@ public final class FairleadController implements AutoCloseable {
       Executors.newFixedThreadPool(OTHELLO_THREADS, DaemonThreads.named("othello"));
   private final OthelloKeepers othello;
   private final LoadsWriter loads;
+  private final SettledWriter settledWriter;
   private final ScheduledExecutorService loadsThread =
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("loads"));
   private final Session session;
@@ -157,7 +158,8 @@ public final class FairleadController implements AutoCloseable {
     serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree, clock::seconds);
-    settled = new SettledServices(muxWatch::presence, clock::seconds);
+    settledWriter = new SettledWriter(SettledWriter.Store.of(store), this::leads);
+    settled = new SettledServices(muxWatch::presence, clock::seconds, settledWriter);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
     othello =
         new OthelloKeepers(
@@ -201,10 +203,14 @@ public final class FairleadController implements AutoCloseable {
     return new LoadsWriter(
         agentReports::loads,
         LoadsWriter.Store.of(store),
-        epoch -> lead.epoch().equals(Optional.of(epoch)),
+        this::leads,
         options.clock(),
         System::nanoTime,
         registry);
+  }
+
+  private boolean leads(Epoch epoch) {
+    return lead.epoch().equals(Optional.of(epoch));
   }
 
   private DrainMetrics drainMetrics() {
@@ -308,7 +314,7 @@ public final class FairleadController implements AutoCloseable {
     upkeepThread.scheduleWithFixedDelay(
         this::upkeepIfDue, UPKEEP_POLL_MILLIS, UPKEEP_POLL_MILLIS, TimeUnit.MILLISECONDS);
     loadsThread.scheduleWithFixedDelay(
-        this::writeLoads,
+        this::tellMuxes,
         LoadsWriter.PERIOD_MILLIS,
         LoadsWriter.PERIOD_MILLIS,
         TimeUnit.MILLISECONDS);
@@ -513,6 +519,7 @@ public final class FairleadController implements AutoCloseable {
     serviceWatch.pause();
     agentReports.forget();
     settled.forget();
+    settledWriter.forget();
     othello.forget();
     lead.begin();
     retention.tidy();
@@ -577,14 +584,15 @@ public final class FairleadController implements AutoCloseable {
     }
   }
 
-  private void writeLoads() {
+  private void tellMuxes() {
     if (session.isConnected()) {
       lead.current()
           .ifPresent(
-              catalogue ->
-                  loads.step(
-                      catalogue.epoch(),
-                      catalogue.all().stream().map(StoredService::image).toList()));
+              catalogue -> {
+                loads.step(
+                    catalogue.epoch(), catalogue.all().stream().map(StoredService::image).toList());
+                settledWriter.step(catalogue.epoch(), catalogue.ids());
+              });
     }
   }
 }

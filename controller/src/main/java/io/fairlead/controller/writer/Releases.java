@@ -20,7 +20,7 @@ final class Releases {
 
   private final Questions questions;
   private final SettledServices services;
-  private SettledMoves settled = new SettledMoves();
+  private SettledMoves settled = new SettledMoves(SettledMoves.Told.AT_ONCE);
   private ServiceImage seen;
   private Holds holds;
 

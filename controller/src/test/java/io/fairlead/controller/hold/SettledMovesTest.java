@@ -20,7 +20,11 @@ class SettledMovesTest {
   private static final int QUIET = BEHIND + SettledMoves.MARGIN_SECONDS;
   private static final long LONG_AGO = HeldStory.START - 100_000;
 
-  private final SettledMoves moves = new SettledMoves();
+  /** What the tree says; null: what it is asked to say, at once. */
+  private Long told;
+
+  private final SettledMoves moves =
+      new SettledMoves((service, generation) -> told == null ? generation : told);
   private final FakeConnections live = new FakeConnections();
   private final Questions questions = new Questions(live, moves::settled);
   private final HeldStory story = new HeldStory(3).move(1, 4).wait(1000);
@@ -93,7 +97,9 @@ class SettledMovesTest {
     watchedSince = story.now();
     isSettledAfter(QUIET);
     watchedSince = Long.MAX_VALUE;
-    assertThat(new SettledMoves().settled(0)).as("seen nothing yet").isEqualTo(Long.MAX_VALUE);
+    assertThat(new SettledMoves(SettledMoves.Told.AT_ONCE).settled(0))
+        .as("seen nothing yet")
+        .isEqualTo(Long.MAX_VALUE);
   }
 
   @Test
@@ -105,7 +111,18 @@ class SettledMovesTest {
     story.wait(10 * QUIET);
     assertThat(isSettled()).isFalse();
     lose("b", BEHIND);
-    isSettledAfter(QUIET);
+    isSettledOnceHeard();
+  }
+
+  /** It withdraws first, then hears from the others what is settled. */
+  private void isSettledOnceHeard() {
+    assertThat(isSettled()).isFalse();
+    story.wait(QUIET);
+    assertThat(isSettled()).isFalse();
+    assertThat(waits())
+        .containsExactly(
+            "b has no session with ZooKeeper, and hears from other muxes what is settled");
+    isSettledAfter(SettledMoves.MARGIN_SECONDS);
   }
 
   @Test
@@ -148,7 +165,7 @@ class SettledMovesTest {
     story.wait(10 * QUIET);
     assertThat(isSettled()).isFalse();
     mux("d", generation());
-    assertThat(isSettled()).as("two of four").isTrue();
+    isSettledAfter(SettledMoves.MARGIN_SECONDS); // two of four
   }
 
   @Test
@@ -160,6 +177,90 @@ class SettledMovesTest {
     story.wait(10 * QUIET);
     assertThat(isSettled()).isFalse();
     mux("b", Muxes.behind(generation() - 1));
+    isSettled();
+    story.wait(SettledMoves.MARGIN_SECONDS);
+    assertThat(isSettled()).as("it may announce again").isFalse();
+    assertThat(waits())
+        .containsExactly("b has not stored that generation %d is settled".formatted(generation()));
+    mux("b", Muxes.behind(generation() - 1, generation()));
+    assertThat(isSettled()).isTrue();
+  }
+
+  private List<String> waits() {
+    return moves.waitsOfGeneration(generation()).stream().map(SettledMoves.Wait::text).toList();
+  }
+
+  /** Whoever starts, or comes back with an older ring, must know it. */
+  @Test
+  void nothingIsSettledBeforeMuxesAreTold() {
+    mux("a", generation());
+    story.move(2, 4);
+    told = generation() - 1;
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    assertThat(waits()).containsExactly("muxes are being told of it");
+    told = generation();
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** Or it restarts from its disk, without ZooKeeper, with the ring of before. */
+  @Test
+  void aMuxHasAMoveOnceItIsOnItsDisk() {
+    mux("a", generation());
+    story.move(2, 4);
+    mux("a", Muxes.serving(generation(), generation() - 1));
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    assertThat(waits()).containsExactly("a has not stored generation %d".formatted(generation()));
+    mux("a", generation());
+    assertThat(isSettled()).isTrue();
+  }
+
+  @Test
+  void anAbsentMuxLacksWhatIsNotOnItsDisk() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    mux("b", Muxes.serving(generation(), generation() - 1));
+    story.wait(10 * QUIET);
+    lose("b", BEHIND);
+    isSettledOnceHeard();
+  }
+
+  /** Of an older version, which does not say what it has stored. */
+  @Test
+  void anOlderMuxCountsByItsRing() {
+    mux("a", generation());
+    mux("b", Muxes.older(generation(), Optional.empty()));
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    mux("b", Muxes.older(generation(), Optional.empty()));
+    assertThat(isSettled()).isTrue();
+  }
+
+  @Test
+  void anOlderMuxThatHasWithdrawnCanNotSayMore() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    mux("b", Muxes.older(generation() - 1, Optional.of("behind")));
+    isSettledAfter(SettledMoves.MARGIN_SECONDS);
+  }
+
+  @Test
+  void aMuxBelowWhatWasSettledBeforeHasWithdrawn() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(10 * QUIET);
+    mux("b", Muxes.below(generation() - 1, generation()));
     isSettledAfter(SettledMoves.MARGIN_SECONDS);
   }
 
@@ -174,7 +275,8 @@ class SettledMovesTest {
             Optional.of("stopping"),
             Optional.empty(),
             Optional.empty(),
-            Optional.empty()));
+            Optional.empty(),
+            Optional.of(generation())));
     mux("c", Muxes.unsupported("hash"));
     lose("b", 0);
     lose("c", 0);

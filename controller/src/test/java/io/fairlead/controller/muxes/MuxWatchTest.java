@@ -74,8 +74,8 @@ class MuxWatchTest {
         {"format": 1, "id": "six", "kind": "p4", "version": "0.1.0", "address6": "2001:db8::11", "ports": ["eth0"],
          "colour": "red", "metrics": "https://[2001:db8::11]:9108/metrics", "needs": {"10.1.0.1": "bgp", "x": "bgp", "10.1.0.2": 3},
          "unreachable": {"2001:DB8::9": "loop", "y": "loop", "10.1.0.9": null}, "unreachableMore": 3, "serves": {"encap": ["gue"], "buckets": 1024, "taste": 1},
-         "services": {"web": {"generation": 12, "state": "serving", "withdrawn": "behind"},
-                      "dns": {"generation": 0, "state": "loading", "refused": "unsupported", "why": "hash"}}}
+         "services": {"web": {"generation": 12, "state": "serving", "withdrawn": "behind", "settled": 12},
+                      "dns": {"generation": 0, "state": "loading", "refused": "unsupported", "why": "hash", "settled": 0}}}
         """);
     assertThat(seen())
         .containsExactly(

@@ -74,24 +74,49 @@ public final class Muxes {
   }
 
   public static MuxService serving(long generation) {
+    return serving(generation, generation);
+  }
+
+  /** That announces no ring from before {@code settled} again, not even after a restart. */
+  public static MuxService serving(long generation, long settled) {
+    return service(generation, Optional.empty(), settled);
+  }
+
+  /** That has withdrawn the service as too far behind. */
+  public static MuxService behind(long generation) {
+    return behind(generation, generation);
+  }
+
+  public static MuxService behind(long generation, long settled) {
+    return service(generation, Optional.of("behind"), settled);
+  }
+
+  /** That announces nothing since its ring is older than what is settled. */
+  public static MuxService below(long generation, long settled) {
+    return service(generation, Optional.of("settled"), settled);
+  }
+
+  /** Of an older version. */
+  public static MuxService older(long generation, Optional<String> withdrawn) {
     return new MuxService(
         generation,
         "serving",
+        withdrawn,
         Optional.empty(),
         Optional.empty(),
         Optional.empty(),
         Optional.empty());
   }
 
-  /** That has withdrawn the service as too far behind. */
-  public static MuxService behind(long generation) {
+  private static MuxService service(long generation, Optional<String> withdrawn, long settled) {
     return new MuxService(
         generation,
         "serving",
-        Optional.of("behind"),
+        withdrawn,
         Optional.empty(),
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        Optional.of(settled));
   }
 
   /** That can't serve the service. */
@@ -102,6 +127,7 @@ public final class Muxes {
         Optional.empty(),
         Optional.of("unsupported"),
         Optional.of(why),
-        Optional.empty());
+        Optional.empty(),
+        Optional.of(0L));
   }
 }

@@ -102,6 +102,7 @@ class UnservedTest {
                     Optional.empty(),
                     Optional.of("unsupported"),
                     Optional.empty(),
+                    Optional.empty(),
                     Optional.empty())));
     assertThat(Unserved.of(config, List.of(C_MUX, silent)))
         .containsExactly(

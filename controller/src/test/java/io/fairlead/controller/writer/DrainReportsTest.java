@@ -59,7 +59,8 @@ class DrainReportsTest {
                               BEHIND)),
                       List.of(),
                       0),
-              () -> now),
+              () -> now,
+              SettledMoves.Told.AT_ONCE),
           () -> TimeUnit.SECONDS.toNanos(now));
 
   private long sequence;

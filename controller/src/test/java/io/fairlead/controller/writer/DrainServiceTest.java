@@ -50,6 +50,9 @@ class DrainServiceTest {
   private ApiClient api;
   private long sequence;
 
+  /** What the agent was asked last. */
+  private Optional<String> question = Optional.empty();
+
   @BeforeEach
   void open() throws Exception {
     zookeeper = TestZooKeeper.start();
@@ -104,8 +107,18 @@ class DrainServiceTest {
   private void report(long connections) {
     String version = api.get("/v1/agent/services").json().getString("version");
     JsonObject web = AgentRequests.service("web", connections).put("halfOpen", 0);
+    question.ifPresent(
+        name ->
+            web.put(
+                "answer",
+                new JsonObject().put("question", name).put("connections", 0).put("buckets", "")));
     String report = AgentRequests.report(++sequence, version, "10.1.0.2", web).encode();
-    assertThat(api.send("POST", "/v1/agent/reports", report).status()).isEqualTo(200);
+    ApiClient.Reply reply = api.send("POST", "/v1/agent/reports", report);
+    assertThat(reply.status()).isEqualTo(200);
+    question =
+        reply.json().getJsonArray("questions").stream()
+            .map(asked -> ((JsonObject) asked).getString("question"))
+            .findFirst();
   }
 
   private Optional<BackendView> backend(int id) {

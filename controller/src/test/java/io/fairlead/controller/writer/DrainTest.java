@@ -90,7 +90,7 @@ class DrainTest {
               watched.add(backend);
             }
           },
-          new SettledServices(this::presence, () -> now),
+          new SettledServices(this::presence, () -> now, SettledMoves.Told.AT_ONCE),
           () -> now * 1_000_000_000L);
   private TransitionWork work = leader();
 
@@ -201,6 +201,13 @@ class DrainTest {
         .isEqualTo(
             "waits for muxes: mux2 has no session with ZooKeeper, and withdraws once it is behind");
     now += 1;
+    report();
+    assertThat(work()).isEmpty();
+    assertThat(view(2).now().note())
+        .isEqualTo(
+            "waits for muxes: "
+                + "mux2 has no session with ZooKeeper, and hears from other muxes what is settled");
+    now += SettledMoves.MARGIN_SECONDS;
     assertThat(work()).as("the report is older").isEmpty();
     assertThat(view(2).now().waitingFor()).isEmpty();
     now += 2;

@@ -77,7 +77,7 @@ class HoldPropertyTest {
   private static int openedByLate;
 
   private final FakeConnections live = new FakeConnections();
-  private final SettledMoves settled = new SettledMoves();
+  private final SettledMoves settled = new SettledMoves(SettledMoves.Told.AT_ONCE);
   private final Questions questions = new Questions(live, settled::settled);
 
   /** What the late mux has. */

@@ -32,6 +32,7 @@ import io.fairlead.controller.muxes.MemoryMuxes;
 import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.othello.OthelloRoutes;
 import io.fairlead.controller.othello.OthelloStatus;
@@ -117,7 +118,8 @@ public final class MemoryPlane
                       .toList(),
                   List.of(),
                   0),
-          () -> InstantSource.system().instant().getEpochSecond());
+          () -> InstantSource.system().instant().getEpochSecond(),
+          SettledMoves.Told.AT_ONCE);
   private final DrainWatch drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);
   private ClusterSettings settings = ClusterSettings.NONE;
   private int lastId;

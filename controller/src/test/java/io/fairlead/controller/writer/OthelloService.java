@@ -216,7 +216,8 @@ final class OthelloService implements AutoCloseable {
   }
 
   private void lead(StoredService stored) {
-    SettledServices settled = new SettledServices(this::presence, clock::seconds);
+    SettledServices settled =
+        new SettledServices(this::presence, clock::seconds, SettledMoves.Told.AT_ONCE);
     writer =
         ServiceWriter.builder(repository, epoch, stored)
             .clock(ClockCheck.off(clock, System::nanoTime, () -> 0))
@@ -280,7 +281,8 @@ final class OthelloService implements AutoCloseable {
                             Optional.empty(),
                             Optional.empty(),
                             Optional.empty(),
-                            Optional.ofNullable(arrays.get(id)))))));
+                            Optional.ofNullable(arrays.get(id)),
+                            Optional.of(generation))))));
     return views;
   }
 

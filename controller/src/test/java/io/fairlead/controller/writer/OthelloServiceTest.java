@@ -10,6 +10,7 @@ import io.fairlead.controller.agents.FakeConnections;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.othello.OthelloStatus;
 import io.fairlead.controller.plane.WriteOptions;
@@ -118,6 +119,8 @@ class OthelloServiceTest {
     service.lose("mux2");
     pass(OthelloService.SETTLED - 1);
     assertThat(waiting().muxes()).containsExactly("mux2");
+    pass(SettledMoves.MARGIN_SECONDS);
+    assertThat(waiting().muxes()).as("it hears what is settled").containsExactly("mux2");
     pass(1);
     assertThat(waiting().muxes()).isEmpty();
     assertThat(waiting().agents()).containsExactly(1, 2, 3);

@@ -13,6 +13,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.muxes.MuxPresence;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
@@ -75,7 +76,9 @@ class ServiceWriterTest {
             .notes(new Notes("test", clock, notes::incrementAndGet))
             .metrics(new CommitMetrics(new SimpleMeterRegistry()))
             .addresses(new Addresses(List::of, VipGuard.none()))
-            .live(new FakeConnections(), new SettledServices(() -> MuxPresence.NONE, () -> 0))
+            .live(
+                new FakeConnections(),
+                new SettledServices(() -> MuxPresence.NONE, () -> 0, SettledMoves.Told.AT_ONCE))
             .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
             .build();
   }

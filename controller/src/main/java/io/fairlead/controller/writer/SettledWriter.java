@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.Settled;
+import io.fairlead.controller.store.StoreException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells muxes which generations are settled, in one node for all services (protocol/README.md §4).
+ * Whoever wants them told says so at any time; {@link #step}, which one thread calls each second,
+ * writes what has changed. A generation only rises, also from one leader to the next.
+ */
+final class SettledWriter implements SettledMoves.Told {
+  private static final Logger LOG = LoggerFactory.getLogger(SettledWriter.class);
+
+  /** The node. */
+  interface Store {
+    static Store of(ServiceStore store) {
+      return new Store() {
+        @Override
+        public Optional<Settled> readSettled() throws StoreException {
+          return store.readSettled();
+        }
+
+        @Override
+        public void write(Epoch epoch, Settled settled) throws StoreException {
+          store.write(epoch, settled);
+        }
+      };
+    }
+
+    Optional<Settled> readSettled() throws StoreException;
+
+    /** One write, fenced by the epoch. */
+    void write(Epoch epoch, Settled settled) throws StoreException;
+  }
+
+  private final Store store;
+  private final Predicate<Epoch> leads;
+  private final Map<Integer, Long> wanted = new ConcurrentHashMap<>();
+
+  /** What the node has, as this epoch's leader knows; empty before it has read it. */
+  private volatile Optional<Settled> written = Optional.empty();
+
+  private Epoch epoch;
+
+  /**
+   * @param leads whether this controller still leads in the epoch
+   */
+  SettledWriter(Store store, Predicate<Epoch> leads) {
+    this.store = store;
+    this.leads = leads;
+  }
+
+  @Override
+  public long tell(int service, long generation) {
+    long told = written.map(node -> node.services().getOrDefault(service, 0L)).orElse(0L);
+    if (told < generation) {
+      wanted.merge(service, generation, Math::max);
+    }
+    return told;
+  }
+
+  /** Knows nothing, as a new leader. */
+  void forget() {
+    written = Optional.empty();
+    wanted.clear();
+  }
+
+  /** Writes what is wanted of these services, by id; of others nothing is kept. */
+  void step(Epoch now, Set<Integer> services) {
+    wanted.keySet().retainAll(services);
+    try {
+      Settled node = now.equals(epoch) ? written.orElse(null) : null;
+      if (node == null) {
+        node = store.readSettled().orElse(Settled.NONE);
+        epoch = now;
+      }
+      SortedMap<Integer, Long> next = new TreeMap<>(node.services());
+      next.keySet().retainAll(services);
+      wanted.forEach((service, generation) -> next.merge(service, generation, Math::max));
+      if (!next.equals(node.services())) {
+        if (!leads.test(now)) {
+          return;
+        }
+        node = Settled.of(next);
+        store.write(now, node);
+      }
+      written = Optional.of(node);
+      next.forEach((service, generation) -> wanted.remove(service, generation));
+    } catch (StoreException e) {
+      written = Optional.empty(); // whether it was written is not known
+      LOG.debug("{}", e.getMessage()); // the next step tries again, and waits say so meanwhile
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.spec;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.MuxPresence;
+import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.plane.WriteOptions;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
+import org.apache.curator.test.TestingServer;
+import org.apache.zookeeper.CreateMode;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a release, the end of a drain and arrays wait for, on a real ZooKeeper: that muxes have
+ * stored what is settled, which the leader tells them.
+ */
+class SettledServiceTest {
+  private static final long NOW = 1_700_000_000;
+  private static final Duration SOON = Duration.ofSeconds(60);
+  private static final int QUIET = MuxPresence.BEHIND_SECONDS_DEFAULT + SettledMoves.MARGIN_SECONDS;
+
+  private final SettableClock clock = new SettableClock(NOW);
+  private TestingServer zookeeper;
+  private CuratorFramework client;
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    zookeeper = TestZooKeeper.start();
+    client =
+        CuratorFrameworkFactory.newClient(zookeeper.getConnectString(), new RetryOneTime(1000));
+    client.start();
+    controller = lead("first");
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    controller.close();
+    client.close();
+    zookeeper.close();
+  }
+
+  private FairleadController lead(String id) throws Exception {
+    FairleadController opened =
+        FairleadController.open(
+            ControllerOptions.of(
+                    zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
+                .withClockCheck(false));
+    assertThat(opened.awaitLeader(SOON)).isTrue();
+    return opened;
+  }
+
+  private void mux(String id, long generation, String withdrawn, long settled) throws Exception {
+    String path = "/fairlead/muxes/" + id;
+    byte[] node =
+        """
+        {"format": 1, "id": "%s", "version": "0.2.0", "address": "10.1.0.%s", "ports": [],
+         "services": {"web": {"generation": %d, "state": "serving"%s, "settled": %d}}}
+        """
+            .formatted(id, id.substring(3), generation, withdrawn, settled)
+            .getBytes(StandardCharsets.UTF_8);
+    if (client.checkExists().forPath(path) == null) {
+      client.create().forPath(path, "{\"format\":1}".getBytes(StandardCharsets.UTF_8));
+      client.create().withMode(CreateMode.EPHEMERAL).forPath(path + "/live", node);
+    } else {
+      client.setData().forPath(path + "/live", node);
+    }
+  }
+
+  private ServiceImage image() {
+    return controller.plane().read("web", stored -> stored.image());
+  }
+
+  private long generation() {
+    return image().ring().generation();
+  }
+
+  private void waitsFor(String... texts) {
+    await()
+        .atMost(SOON)
+        .untilAsserted(
+            () ->
+                assertThat(controller.settled().see(image()).waitsOfGeneration(generation()))
+                    .extracting(SettledMoves.Wait::text)
+                    .containsExactly(texts));
+  }
+
+  /** What muxes are told of service 1. */
+  private void isTold(long generation) throws Exception {
+    assertThat(client.getData().forPath("/fairlead/settled"))
+        .asString(StandardCharsets.UTF_8)
+        .isEqualTo("{\"format\":1,\"services\":{\"1\":%d}}".formatted(generation));
+  }
+
+  @Test
+  void nothingIsSettledBeforeMuxesHaveStoredIt() throws Exception {
+    long first = generation();
+    mux("mux1", first, "", first - 1);
+    mux("mux2", first, "", first);
+    waitsFor("mux1 has not stored generation %d".formatted(first), unknown());
+    clock.set(NOW + QUIET);
+    waitsFor("mux1 has not stored generation %d".formatted(first));
+    assertThat(client.checkExists().forPath("/fairlead/settled")).isNull();
+    mux("mux1", first, "", first);
+    waitsFor();
+    isTold(first);
+
+    done(controller.backends().change("web", List.of(add(3)), WriteOptions.COMMIT));
+    long second = generation();
+    mux("mux1", second, "", second);
+    mux("mux2", first, ", \"withdrawn\": \"behind\"", first);
+    waitsFor("mux2 has just withdrawn", unknown());
+    isTold(first);
+    clock.set(NOW + 2 * QUIET);
+    waitsFor("mux2 has not stored that generation %d is settled".formatted(second));
+    isTold(second);
+
+    controller.close(); // Another leader waits for the same, and lowers nothing.
+    controller = lead("second");
+    waitsFor("mux2 has just withdrawn", unknown());
+    isTold(second);
+    clock.set(NOW + 3 * QUIET);
+    waitsFor("mux2 has not stored that generation %d is settled".formatted(second));
+    mux("mux2", first, ", \"withdrawn\": \"settled\"", second);
+    waitsFor();
+    isTold(second);
+  }
+
+  private static String unknown() {
+    return "some mux may be absent that this controller never saw";
+  }
+
+  @Test
+  void aMalformedNodeIsReplaced() throws Exception {
+    long generation = generation();
+    mux("mux1", generation, "", generation);
+    client.create().forPath("/fairlead/settled", "{}".getBytes(StandardCharsets.UTF_8));
+    waitsFor(unknown());
+    clock.set(NOW + QUIET);
+    waitsFor();
+    isTold(generation);
+  }
+}

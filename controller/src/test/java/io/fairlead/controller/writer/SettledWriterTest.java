@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Settled;
+import io.fairlead.controller.store.StoreException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+/** What muxes are told is settled: written once, fenced, and never lower than before. */
+class SettledWriterTest {
+  private static final Set<Integer> SERVICES = Set.of(1, 2);
+
+  private Optional<Settled> node = Optional.empty();
+  private int writes;
+  private int failures;
+  private boolean isLost;
+  private Epoch leading = new Epoch(1, 1);
+  private final SettledWriter writer =
+      new SettledWriter(
+          new SettledWriter.Store() {
+            @Override
+            public Optional<Settled> readSettled() {
+              return node;
+            }
+
+            @Override
+            public void write(Epoch epoch, Settled settled) throws StoreException {
+              if (failures > 0) {
+                failures--;
+                node = isLost ? Optional.of(settled) : node;
+                throw new StoreException("no answer");
+              }
+              node = Optional.of(settled);
+              writes++;
+            }
+          },
+          epoch -> epoch.equals(leading));
+
+  private static Optional<Settled> of(Map<Integer, Long> services) {
+    return Optional.of(Settled.of(new TreeMap<>(services)));
+  }
+
+  private void step() {
+    writer.step(leading, SERVICES);
+  }
+
+  @Test
+  void whatIsWantedIsWrittenOnce() {
+    step();
+    assertThat(writes).as("nothing is wanted").isZero();
+    assertThat(writer.tell(1, 5)).isZero();
+    assertThat(writer.tell(1, 7)).isZero();
+    assertThat(writer.tell(2, 3)).isZero();
+    assertThat(node).as("another thread writes").isEmpty();
+    step();
+    assertThat(node).isEqualTo(of(Map.of(1, 7L, 2, 3L)));
+    assertThat(writer.tell(1, 7)).isEqualTo(7);
+    assertThat(writer.tell(1, 6)).isEqualTo(7);
+    step();
+    assertThat(writes).isEqualTo(1);
+  }
+
+  @Test
+  void aNewLeaderGoesOnFromWhatThereIs() {
+    node = of(Map.of(1, 7L, 2, 3L));
+    assertThat(writer.tell(1, 6)).as("it has not read yet").isZero();
+    step();
+    assertThat(writes).isZero();
+    assertThat(node).as("a leader that lags lowers nothing").isEqualTo(of(Map.of(1, 7L, 2, 3L)));
+    assertThat(writer.tell(1, 6)).isEqualTo(7);
+    node = of(Map.of(1, 9L, 2, 3L)); // by another leader
+    leading = new Epoch(3, 3);
+    writer.forget();
+    assertThat(writer.tell(1, 8)).isZero();
+    step();
+    assertThat(writer.tell(1, 8)).isEqualTo(9);
+  }
+
+  @Test
+  void whoLeadsNoMoreWritesNothing() {
+    step();
+    writer.tell(1, 5);
+    writer.step(new Epoch(0, 0), SERVICES);
+    assertThat(node).isEmpty();
+    assertThat(writer.tell(1, 5)).isZero();
+  }
+
+  @Test
+  void aWriteOfUnknownOutcomeIsReadAgain() {
+    for (boolean lost : new boolean[] {false, true}) {
+      node = Optional.empty();
+      isLost = lost;
+      failures = 1;
+      writer.forget();
+      writer.tell(1, 5);
+      step();
+      assertThat(writer.tell(1, 5)).isZero();
+      step();
+      assertThat(node).isEqualTo(of(Map.of(1, 5L)));
+      assertThat(writer.tell(1, 5)).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void deletedServicesAreForgotten() {
+    writer.tell(1, 5);
+    writer.tell(9, 5);
+    step();
+    assertThat(node).isEqualTo(of(Map.of(1, 5L)));
+    writer.step(leading, Set.of(2));
+    assertThat(node).isEqualTo(of(Map.of()));
+  }
+}

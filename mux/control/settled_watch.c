@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/settled_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settled_watch {
+	struct zk_client *zk;
+	char *path;
+	bool is_held;
+	bool is_reading;
+	bool again; /* requested while it was being read */
+	uint64_t retry_at;
+	struct settled known;
+	bool is_malformed; /* as last logged */
+};
+
+static void read_node(struct settled_watch *watch);
+
+static void on_exists(void *context, const struct zk_reply *reply)
+{
+	struct settled_watch *watch = context;
+
+	if (reply->rc != ZNONODE) /* otherwise the watch reports when it is created */
+		watch->retry_at = zk_now(watch->zk) + (reply->rc == ZOK ? 0 : SETTLED_WATCH_RETRY_MS);
+}
+
+static void take(struct settled_watch *watch, const struct zk_reply *reply)
+{
+	struct reason why = {""};
+	struct settled settled;
+	bool is_malformed = settled_parse((const char *)reply->data, reply->len, &settled, &why);
+
+	if (is_malformed && !watch->is_malformed)
+		fprintf(stderr, "mux event=ignored path=%s why=\"%s\"\n", watch->path, why.text);
+	watch->is_malformed = is_malformed;
+	if (is_malformed)
+		return;
+	settled_clear(&watch->known);
+	watch->known = settled;
+}
+
+static void on_node(void *context, const struct zk_reply *reply)
+{
+	struct settled_watch *watch = context;
+
+	watch->is_reading = false;
+	if (watch->is_held)
+		return;
+	if (watch->again) {
+		read_node(watch);
+	} else if (reply->rc == ZNONODE) { /* nothing has been settled yet */
+		settled_clear(&watch->known);
+		zk_exists(watch->zk, watch->path, true, on_exists, watch);
+	} else if (reply->rc == ZOK) {
+		take(watch, reply);
+	} else {
+		watch->retry_at = zk_now(watch->zk) + SETTLED_WATCH_RETRY_MS;
+	}
+}
+
+static void read_node(struct settled_watch *watch)
+{
+	watch->again = watch->is_reading;
+	if (watch->is_reading)
+		return;
+	watch->is_reading = true;
+	watch->retry_at = UINT64_MAX;
+	zk_get(watch->zk, watch->path, true, on_node, watch);
+}
+
+void settled_watch_hold(struct settled_watch *watch)
+{
+	watch->is_held = true;
+	watch->retry_at = UINT64_MAX;
+}
+
+void settled_watch_release(struct settled_watch *watch)
+{
+	watch->is_held = false;
+	read_node(watch);
+}
+
+void settled_watch_watched(struct settled_watch *watch, const char *path)
+{
+	if (!watch->is_held && !strcmp(path, watch->path))
+		read_node(watch);
+}
+
+uint64_t settled_watch_deadline(const struct settled_watch *watch)
+{
+	return watch->retry_at;
+}
+
+void settled_watch_run(struct settled_watch *watch, uint64_t now_ms)
+{
+	if (!watch->is_held && now_ms >= watch->retry_at)
+		read_node(watch);
+}
+
+void settled_watch_restore(struct settled_watch *watch, const struct settled *settled)
+{
+	settled_copy(&watch->known, settled);
+}
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint32_t promised(const struct published_service *published, const struct state_keeper *state)
+{
+	const struct ring *ring = published_ring(published);
+
+	if (!ring)
+		return 0;
+	if (!state) /* after a restart there is no ring */
+		return later(published->settled, ring_generation(ring));
+	return later(published->saved, state_keeper_settled(state, published->service->id));
+}
+
+bool settled_watch_apply(const struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
+			 const struct state_keeper *state)
+{
+	bool has_changed = false;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct published_service *published = service_sync_published(syncs[i]);
+		const char *withdrawn = published_withdrawn(published);
+		uint32_t promised_before = published->promised;
+
+		if (published->service)
+			published_settle(published, settled_find(&watch->known, published->service->id));
+		published->promised = promised(published, state);
+		has_changed |= published->promised != promised_before || published_withdrawn(published) != withdrawn;
+	}
+	return has_changed;
+}
+
+const struct settled *settled_watch_known(const struct settled_watch *watch)
+{
+	return &watch->known;
+}
+
+struct settled_watch *settled_watch_new(struct zk_client *zk, const char *root)
+{
+	struct settled_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return NULL;
+	watch->zk = zk;
+	watch->is_held = true;
+	watch->retry_at = UINT64_MAX;
+	if (asprintf(&watch->path, "%s/settled", root) >= 0)
+		return watch;
+	free(watch);
+	return NULL;
+}
+
+void settled_watch_free(struct settled_watch *watch)
+{
+	if (!watch)
+		return;
+	settled_clear(&watch->known);
+	free(watch->path);
+	free(watch);
+}

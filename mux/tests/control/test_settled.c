@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settled generations: what their node may say, what the disk may have, and what a mux knows while ZooKeeper answers. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <fairlead/delta.h>
+
+#include "control/settled_watch.h"
+#include "../fake_zookeeper.h"
+
+static const char path[] = "/fairlead/settled";
+
+static void a_node_is_parsed_or_refused(void **state)
+{
+	static const struct {
+		const char *json;
+		const char *why; /* part of it; NULL: it is good */
+		uint32_t first;  /* of service 1 */
+		unsigned count;
+	} rows[] = {
+	    {"{\"format\":1,\"services\":{}}", NULL, 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":1}}", NULL, 1, 1},
+	    {"{\"format\":1,\"services\":{\"65535\":4294967295,\"1\":12}}", NULL, 12, 2},
+	    {"{\"format\":1,\"services\":{\"2\":12},\"more\":[]}", NULL, 0, 1},
+	    {"", "not JSON", 0, 0},
+	    {"{", "not JSON", 0, 0},
+	    {"[]", "format is missing", 0, 0},
+	    {"{\"services\":{}}", "format is missing", 0, 0},
+	    {"{\"format\":2,\"services\":{}}", "format is another", 0, 0},
+	    {"{\"format\":\"1\",\"services\":{}}", "format is another", 0, 0},
+	    {"{\"format\":1}", "services is missing", 0, 0},
+	    {"{\"format\":1,\"services\":[1]}", "services is not an object", 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":1,\"1\":2}}", "not JSON", 0, 0},
+	    {"{\"format\":1,\"services\":{\"0\":1}}", "names '0'", 0, 0},
+	    {"{\"format\":1,\"services\":{\"01\":1}}", "names '01'", 0, 0},
+	    {"{\"format\":1,\"services\":{\"\":1}}", "names ''", 0, 0},
+	    {"{\"format\":1,\"services\":{\"-1\":1}}", "names '-1'", 0, 0},
+	    {"{\"format\":1,\"services\":{\"web\":1}}", "names 'web'", 0, 0},
+	    {"{\"format\":1,\"services\":{\"65536\":1}}", "names '65536'", 0, 0},
+	    {"{\"format\":1,\"services\":{\"99999999999999999999\":1}}", "names '9999", 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":0}}", "services.1 is 0", 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":-1}}", "services.1 is -1", 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":4294967296}}", "services.1 is 4294967296", 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":\"7\"}}", "services.1 is 0", 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":1.5}}", "services.1 is 0", 0, 0},
+	    {"{\"format\":1,\"services\":{\"1\":null}}", "services.1 is 0", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct reason why = {""};
+		struct settled settled;
+		int error = settled_parse(rows[i].json, strlen(rows[i].json), &settled, &why);
+
+		print_message("# %s: %s\n", rows[i].json, why.text);
+		assert_int_equal(error, rows[i].why ? -EINVAL : 0);
+		if (rows[i].why)
+			assert_non_null(strstr(why.text, rows[i].why));
+		assert_int_equal(settled.count, rows[i].count);
+		assert_int_equal(settled_find(&settled, 1), rows[i].first);
+		settled_clear(&settled);
+	}
+}
+
+static void what_is_stored_is_loaded(void **state)
+{
+	static const char json[] = "{\"format\":1,\"services\":{\"65535\":4294967295,\"7\":12,\"1\":1}}";
+	struct settled settled, loaded, copy = {0};
+	struct reason why = {""};
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(settled_parse(json, strlen(json), &settled, &why), 0);
+	bytes = settled_store(&settled, &len);
+	assert_non_null(bytes);
+	assert_int_equal(len, 3 * 8);
+	assert_int_equal(settled_load(bytes, len, &loaded, &why), 0);
+	assert_true(settled_equal(&settled, &loaded));
+	assert_true(settled_copy(&copy, &loaded));
+	assert_int_equal(settled_find(&copy, 7), 12);
+	assert_int_equal(settled_find(&copy, 8), 0);
+	copy.list[1].generation++;
+	assert_false(settled_equal(&copy, &loaded));
+	settled_clear(&loaded);
+	assert_false(settled_equal(&copy, &loaded));
+	settled_clear(&copy);
+	settled_clear(&settled);
+	free(bytes);
+}
+
+static void what_the_disk_can_not_have_is_refused(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t words[4];
+		size_t len;
+		bool is_good;
+	} rows[] = {
+	    {"nothing", {0}, 0, true},
+	    {"two", {1, 5, 2, 1}, 16, true},
+	    {"seven bytes", {1, 5}, 7, false},
+	    {"id 0", {0, 5}, 8, false},
+	    {"an id of 17 bits", {65536, 5}, 8, false},
+	    {"generation 0", {1, 0}, 8, false},
+	    {"the same id twice", {1, 5, 1, 6}, 16, false},
+	    {"ids that fall", {2, 5, 1, 6}, 16, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct reason why = {""};
+		struct settled settled;
+		uint8_t bytes[16];
+
+		for (int word = 0; word < 4; word++)
+			fl_store_le32(bytes + 4 * word, rows[i].words[word]);
+		print_message("# %s\n", rows[i].name);
+		assert_int_equal(settled_load(bytes, rows[i].len, &settled, &why), rows[i].is_good ? 0 : -EINVAL);
+		assert_int_equal(settled.count, rows[i].is_good ? rows[i].len / 8 : 0);
+		settled_clear(&settled);
+	}
+}
+
+/* --- what a mux knows --------------------------------------------------------------------------------------------- */
+
+struct world {
+	struct zk_client *zk;
+	struct settled_watch *watch;
+};
+
+static int set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	world->zk = fake_zk_new();
+	world->watch = settled_watch_new(world->zk, "/fairlead");
+	assert_non_null(world->watch);
+	*state = world;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	fake_zk_free(world->zk);
+	settled_watch_free(world->watch);
+	free(world);
+	return 0;
+}
+
+/* The oldest request is of this kind, and is answered so. */
+static void answer(const struct world *world, enum fake_kind kind, int rc, const char *text)
+{
+	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+
+	assert_true(fake_zk_count(world->zk) > 0);
+	assert_int_equal(fake_zk_at(world->zk, 0)->kind, kind);
+	fake_zk_answer(world->zk, 0, &reply);
+}
+
+static uint32_t known(const struct world *world)
+{
+	return settled_find(settled_watch_known(world->watch), 1);
+}
+
+#define SETTLED(generation) "{\"format\":1,\"services\":{\"1\":" generation "}}"
+
+static void the_node_is_followed(void **state)
+{
+	struct world *world = *state;
+
+	settled_watch_release(world->watch);
+	answer(world, FAKE_GET, ZNONODE, NULL);
+	answer(world, FAKE_EXISTS, ZNONODE, NULL);
+	assert_int_equal(known(world), 0);
+	settled_watch_watched(world->watch, "/fairlead/clock");
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	settled_watch_watched(world->watch, path);
+	settled_watch_watched(world->watch, path); /* changed again while it is read: */
+	answer(world, FAKE_GET, ZOK, SETTLED("5"));
+	answer(world, FAKE_GET, ZOK, SETTLED("6")); /* read again */
+	assert_int_equal(known(world), 6);
+
+	settled_watch_watched(world->watch, path);
+	answer(world, FAKE_GET, ZOK, "{}"); /* malformed: as before */
+	assert_int_equal(known(world), 6);
+	settled_watch_watched(world->watch, path);
+	answer(world, FAKE_GET, ZCONNECTIONLOSS, NULL);
+	assert_int_equal(known(world), 6);
+	settled_watch_run(world->watch, settled_watch_deadline(world->watch) - 1);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	settled_watch_run(world->watch, settled_watch_deadline(world->watch));
+	answer(world, FAKE_GET, ZOK, SETTLED("7"));
+	assert_int_equal(known(world), 7);
+
+	settled_watch_watched(world->watch, path);
+	answer(world, FAKE_GET, ZNONODE, NULL); /* the tree was restored: its generations are higher than all before */
+	assert_int_equal(known(world), 0);
+}
+
+static void created_between_both_looks(void **state)
+{
+	struct world *world = *state;
+
+	settled_watch_release(world->watch);
+	answer(world, FAKE_GET, ZNONODE, NULL);
+	answer(world, FAKE_EXISTS, ZOK, NULL);
+	settled_watch_run(world->watch, settled_watch_deadline(world->watch));
+	answer(world, FAKE_GET, ZOK, SETTLED("5"));
+	assert_int_equal(known(world), 5);
+}
+
+static void another_clusters_tree_says_nothing(void **state)
+{
+	struct world *world = *state;
+	struct settled_entry entry = {.service = 1, .generation = 9};
+	const struct settled restored = {.list = &entry, .count = 1};
+
+	settled_watch_restore(world->watch, &restored);
+	settled_watch_watched(world->watch, path);
+	settled_watch_run(world->watch, UINT64_MAX);
+	assert_int_equal(fake_zk_count(world->zk), 0); /* held */
+	assert_int_equal(known(world), 9);
+	settled_watch_release(world->watch);
+	settled_watch_hold(world->watch);
+	answer(world, FAKE_GET, ZOK, SETTLED("5"));
+	assert_int_equal(known(world), 9);
+	settled_watch_release(world->watch);
+	settled_watch_hold(world->watch);
+	settled_watch_release(world->watch); /* while the first read is under way */
+	answer(world, FAKE_GET, ZNONODE, NULL);
+	answer(world, FAKE_GET, ZOK, SETTLED("5"));
+	assert_int_equal(known(world), 5);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_node_is_parsed_or_refused),
+	    cmocka_unit_test(what_is_stored_is_loaded),
+	    cmocka_unit_test(what_the_disk_can_not_have_is_refused),
+	    CASE(the_node_is_followed),
+	    CASE(created_between_both_looks),
+	    CASE(another_clusters_tree_says_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
