@@ -28,8 +28,10 @@ void hello_round_run(struct hello *hello, struct service_sync *const *syncs, uns
 		uint32_t generation = service_sync_generation(syncs[i]);
 
 		if (published->service && generation)
-			services[some++] = (struct hello_service){
-			    .id = published->service->id, .flags = flags_of(published), .generation = generation};
+			services[some++] = (struct hello_service){.id = published->service->id,
+								  .flags = flags_of(published),
+								  .generation = generation,
+								  .settled = published->settled};
 	}
 	qsort(services, some, sizeof(*services), compare);
 	hello_send(hello, services, some, now_ms);

@@ -19,7 +19,8 @@ struct lag_quorum lag_quorum_heard(const struct hello_peers *peers, uint16_t ser
 		if (said)
 			other = (struct lag_view){.generation = said->generation,
 						  .announces = said->flags & HELLO_ANNOUNCES,
-						  .is_behind = said->flags & HELLO_BEHIND};
+						  .is_behind = said->flags & HELLO_BEHIND,
+						  .settled = said->settled};
 		if (lag_quorum_add(&quorum, &other, generation) && first_ahead && !*first_ahead)
 			*first_ahead = peer;
 	}

@@ -28,6 +28,7 @@ struct lag_quorum {
 	unsigned muxes; /* this one included */
 	unsigned ahead;
 	uint32_t highest; /* generation that another one serves, announced or not; 0: none does */
+	uint32_t settled; /* as those that are ahead say, at most what they serve themselves; 0: none does */
 };
 
 /* Of one service, as another mux reports it. */
@@ -35,6 +36,7 @@ struct lag_view {
 	uint32_t generation; /* 0: it serves none */
 	bool announces;
 	bool is_behind; /* it withdrew the service because it is behind; not announces */
+	uint32_t settled;
 };
 
 /* Before the others are added. */
@@ -55,6 +57,8 @@ static inline bool lag_quorum_add(struct lag_quorum *quorum, const struct lag_vi
 	if (other->generation > quorum->highest)
 		quorum->highest = other->generation;
 	quorum->ahead += is_ahead;
+	if (is_ahead && other->settled > quorum->settled && other->settled <= other->generation)
+		quorum->settled = other->settled;
 	return is_ahead;
 }
 

@@ -168,6 +168,13 @@ static void announce_again(struct published_service *published, const char *caus
 	published_announce(published);
 }
 
+/* Without ZooKeeper, the muxes that are ahead say what is settled; a forged hello alone does not withdraw it. */
+static void hear_settled(struct published_service *published, const struct lag_quorum *quorum)
+{
+	if (lag_quorum_withdraws(quorum) && quorum->settled > published->heard_settled)
+		published->heard_settled = quorum->settled;
+}
+
 /* Whether everyone who may be ahead had the time to say so. */
 static bool has_listened(const struct lag_withdrawal *withdrawal, uint64_t now_ms)
 {
@@ -217,6 +224,7 @@ static bool decide(struct lag_withdrawal *withdrawal, struct published_service *
 		quorum = count_others(withdrawal, published, false, now_ms, ahead);
 		if (published->lag.generation)
 			lag_hear(&published->lag, quorum.highest, now_ms);
+		hear_settled(published, &quorum);
 	}
 	if (published->is_held)
 		return release(withdrawal, published, now_ms);

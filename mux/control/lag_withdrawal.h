@@ -18,7 +18,8 @@
  * At least half of the muxes keep their VIPs, and so do all with the highest generation. So no VIP is withdrawn for a
  * generation that every mux refuses or none can read, nor for one that a single mux of three or more can read. A mux
  * that hears neither ZooKeeper nor other muxes goes on announcing. But none announces a ring that is older than what is
- * settled (settled.h), whoever is ahead and however alone it is: published_announce() refuses to.
+ * settled (settled.h), whoever is ahead and however alone it is: published_announce() refuses to. Without ZooKeeper the muxes
+ * that are ahead tell what is settled.
  *
  * This file and lag_withdrawal.c hold everything about the wait before a withdrawn mux announces again: the time, the
  * decision (decide) and the timer (look). To make it an option, add a field to struct lag_limits (lag.h), which

@@ -128,6 +128,7 @@ void published_remove(struct published_service *published)
 	published->lag = (struct lag){0};
 	published->restored = 0;
 	published->settled = 0;
+	published->heard_settled = 0;
 	published->saved = 0;
 	arrays_set_clear(&published->arrays);
 	note_change(published);

@@ -34,6 +34,7 @@ struct published_service {
 	bool announced;
 	bool withdrawn_for_lag; /* lag_withdrawal.h */
 	uint32_t settled;       /* no older ring is announced (settled.h), 0: any */
+	uint32_t heard_settled; /* the same as other muxes say, while ZooKeeper does not; 0: nothing */
 	bool was_settled_out;   /* the ring is older, as last logged */
 	bool is_held;           /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;

@@ -128,6 +128,26 @@ bool settled_copy(struct settled *to, const struct settled *from)
 	return true;
 }
 
+bool settled_raise(struct settled *settled, uint16_t service, uint32_t generation)
+{
+	struct settled_entry *list;
+
+	for (unsigned i = 0; i < settled->count; i++) {
+		if (settled->list[i].service != service)
+			continue;
+		if (settled->list[i].generation < generation)
+			settled->list[i].generation = generation;
+		return true;
+	}
+	list = realloc(settled->list, (settled->count + 1) * sizeof(*list));
+	if (!list)
+		return false;
+	settled->list = list;
+	list[settled->count++] = (struct settled_entry){service, generation};
+	qsort(list, settled->count, sizeof(*list), compare);
+	return true;
+}
+
 void settled_clear(struct settled *settled)
 {
 	free(settled->list);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Settled generations, by service id (protocol/README.md section 4): controllers act on it that no mux opens connections
- * by an older ring, so a mux that has one announces nothing of the service.
+ * by an older ring, so a mux that has one announces nothing of the service. They come from ZooKeeper, or without it from
+ * muxes that are ahead, and outlast the process on disk.
  *
  * On disk, 8 bytes for each service, little-endian: id u32 | generation u32.
  */
@@ -34,6 +35,8 @@ uint8_t *settled_store(const struct settled *settled, size_t *len);
 
 /* Replaces what is in `to`; false: no memory, and nothing has changed. */
 bool settled_copy(struct settled *to, const struct settled *from);
+/* Sets that of one service, unless it is as high already; false: no memory, and nothing has changed. */
+bool settled_raise(struct settled *settled, uint16_t service, uint32_t generation);
 void settled_clear(struct settled *settled);
 bool settled_equal(const struct settled *a, const struct settled *b);
 /* Of one service; 0: none. */

@@ -120,7 +120,7 @@ static uint32_t promised(const struct published_service *published, const struct
 	return later(published->saved, state_keeper_settled(state, published->service->id));
 }
 
-bool settled_watch_apply(const struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
+bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
 			 const struct state_keeper *state)
 {
 	bool has_changed = false;
@@ -130,6 +130,9 @@ bool settled_watch_apply(const struct settled_watch *watch, struct service_sync 
 		const char *withdrawn = published_withdrawn(published);
 		uint32_t promised_before = published->promised;
 
+		if (published->service && published->heard_settled)
+			settled_raise(&watch->known, published->service->id, published->heard_settled);
+		published->heard_settled = 0;
 		if (published->service)
 			published_settle(published, settled_find(&watch->known, published->service->id));
 		published->promised = promised(published, state);

@@ -33,10 +33,10 @@ void settled_watch_restore(struct settled_watch *watch, const struct settled *se
 const struct settled *settled_watch_known(const struct settled_watch *watch);
 
 /*
- * Withdraws services whose rings are older, and notes what the mux promises of each (published_service.h). state: NULL:
+ * Takes what other muxes have said, withdraws services whose rings are older, and notes what the mux promises of each (published_service.h). state: NULL:
  * nothing is on disk. Returns whether the mux's node has to say something else.
  */
-bool settled_watch_apply(const struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
+bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
 			 const struct state_keeper *state);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "config/hex.h"
 
-static const uint8_t magic[4] = "FLH1";
+static const uint8_t magic[4] = "FLH2";
 
 enum offsets {
 	AT_FLAGS = 4,
@@ -18,7 +18,7 @@ enum offsets {
 };
 
 _Static_assert(AT_COUNTER + 8 == HELLO_HEAD_LEN, "offsets and lengths agree");
-_Static_assert(HELLO_SERVICES_MAX == 146, "as protocol/README.md says");
+_Static_assert(HELLO_SERVICES_MAX == 97, "as protocol/README.md says");
 
 const char *hello_error_name(enum hello_error error)
 {
@@ -51,7 +51,8 @@ struct hello_service hello_service_at(const uint8_t *data, unsigned i)
 {
 	const uint8_t *p = data + service_at(i);
 
-	return (struct hello_service){.id = fl_load_be16(p), .flags = p[2], .generation = fl_load_be32(p + 4)};
+	return (struct hello_service){
+	    .id = fl_load_be16(p), .flags = p[2], .generation = fl_load_be32(p + 4), .settled = fl_load_be32(p + 8)};
 }
 
 static bool are_services_valid(const uint8_t *data, unsigned count)
@@ -121,6 +122,7 @@ size_t hello_write(const struct hello_head *head, const struct hello_service *se
 		fl_store_be16(p, services[i].id);
 		p[2] = services[i].flags;
 		fl_store_be32(p + 4, services[i].generation);
+		fl_store_be32(p + 8, services[i].settled);
 	}
 	if (!key)
 		return at;

@@ -3,7 +3,7 @@
  * A hello: what a mux tells the other muxes once a second about the services that it serves (protocol/README.md,
  * section 9). A packet is complete in itself; with more services than fit, a mux sends several, each with others.
  *
- *	 0  magic 4		"FLH1"
+ *	 0  magic 4		"FLH2"
  *	 4  flags 1		bit 0 TAG
  *	 5  0 1
  *	 6  services 2		how many follow the head
@@ -11,7 +11,7 @@
  *	24  cluster 16		its name
  *	40  boot 8		when the mux was started, Unix milliseconds
  *	48  counter 8		rises with each packet since then, from 1
- *	56  services × 8	id 2 | flags 1 | 0 1 | generation 4, by ascending id
+ *	56  services × 12	id 2 | flags 1 | 0 1 | generation 4 | settled generation 4, by ascending id
  *	if TAG: tag 8		SipHash-2-4(cluster key, everything before it)
  */
 #ifndef FAIRLEAD_MUX_HELLO_PACKET_H
@@ -24,7 +24,7 @@
 
 enum hello_numbers {
 	HELLO_HEAD_LEN = 56,
-	HELLO_SERVICE_LEN = 8,
+	HELLO_SERVICE_LEN = 12,
 	HELLO_TAG_LEN = 8,
 	HELLO_CLUSTER_LEN = 16,
 	HELLO_LEN_MAX = 1232, /* with IPv6 and UDP it is IPv6's smallest MTU */
@@ -60,6 +60,7 @@ struct hello_service {
 	uint16_t id;
 	uint8_t flags;
 	uint32_t generation;
+	uint32_t settled; /* no mux announces an older ring, as far as the sender knows; 0: any */
 };
 
 struct hello_head {

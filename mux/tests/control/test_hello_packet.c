@@ -12,7 +12,8 @@ static struct hello_service service_of(const json_t *row)
 {
 	return (struct hello_service){.id = (uint16_t)vectors_number(row, "id"),
 				      .flags = (uint8_t)vectors_number(row, "flags"),
-				      .generation = (uint32_t)vectors_number(row, "generation")};
+				      .generation = (uint32_t)vectors_number(row, "generation"),
+				      .settled = (uint32_t)vectors_number(row, "settled")};
 }
 
 /* 16 hex digits. */
@@ -46,6 +47,7 @@ static void valid(void **state)
 		assert_int_equal(written[i].id, expected.id);
 		assert_int_equal(written[i].flags, expected.flags);
 		assert_int_equal(written[i].generation, expected.generation);
+		assert_int_equal(written[i].settled, expected.settled);
 	}
 	len = hello_write(&head, written, head.has_tag ? &key : NULL, out);
 	assert_int_equal(len, bytes.len);
@@ -126,6 +128,7 @@ static void judged(void **state)
 
 			assert_non_null(kept);
 			assert_int_equal(kept->generation, told.generation);
+			assert_int_equal(kept->settled, told.settled);
 			assert_int_equal(kept->flags, told.flags);
 		}
 	} else {

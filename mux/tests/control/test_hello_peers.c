@@ -213,8 +213,8 @@ static void there_is_a_limit(void **state)
 /* Each service by its own packet. */
 static void what_was_said_lasts_five_seconds(void **state)
 {
-	static const struct hello_service first[] = {{1, HELLO_ANNOUNCES, 5}, {3, HELLO_BEHIND, 6}, {9, 0, 7}};
-	static const struct hello_service second[] = {{2, 0, 20}, {3, 0, 30}};
+	static const struct hello_service first[] = {{1, HELLO_ANNOUNCES, 5, 0}, {3, HELLO_BEHIND, 6, 0}, {9, 0, 7, 0}};
+	static const struct hello_service second[] = {{2, 0, 20, 0}, {3, 0, 30, 0}};
 	struct hello_peers *peers = new_peers(false);
 	struct fl_address address = address_of(2);
 	const struct hello_peer *peer;
@@ -243,7 +243,7 @@ static void what_was_said_lasts_five_seconds(void **state)
 	hello_peers_free(peers);
 }
 
-/* 4,096 services in packets of 146, as one mux says them and as the next one hears them. */
+/* 4,096 services in packets of 97, as one mux says them and as the next one hears them. */
 static void many_services(void **state)
 {
 	struct hello_peers *peers = new_peers(false);

@@ -123,9 +123,8 @@ static void read_latest(struct world *world, uint32_t generation, uint32_t lates
 	lag_note(&world->sync.published.lag, generation, latest, world->now);
 }
 
-static void hello(struct world *world, unsigned mux, uint32_t generation, uint8_t flags)
+static void say(struct world *world, unsigned mux, struct hello_service service)
 {
-	const struct hello_service service = {.id = ID, .flags = flags, .generation = generation};
 	struct hello_head head = {.count = 1, .boot = 5, .counter = ++world->counter, .sender = address_of(mux)};
 	uint8_t data[HELLO_LEN_MAX];
 
@@ -133,6 +132,11 @@ static void hello(struct world *world, unsigned mux, uint32_t generation, uint8_
 	assert_int_equal(
 	    hello_peers_hear(world->peers, &head.sender, data, hello_write(&head, &service, NULL, data), world->now),
 	    HELLO_OK);
+}
+
+static void hello(struct world *world, unsigned mux, uint32_t generation, uint8_t flags)
+{
+	say(world, mux, (struct hello_service){.id = ID, .flags = flags, .generation = generation});
 }
 
 static bool run(struct world *world, bool follows)
@@ -248,6 +252,36 @@ static void those_that_were_ahead_of_a_settled_generation_die(void **state)
 	assert_false(is_withdrawn(world));
 }
 
+/* Cut off from ZooKeeper, it learns what is settled from those by which it withdraws. */
+static void those_that_are_ahead_say_what_is_settled(void **state)
+{
+	static const struct {
+		struct hello_service second, third;
+		bool follows;
+		uint32_t heard;
+	} rows[] = {
+	    {{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 7}, false, 8},
+	    {{ID, HELLO_ANNOUNCES, 9, 0}, {ID, HELLO_ANNOUNCES, 6, 6}, false, 6},
+	    {{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 7}, true, 0},           /* ZooKeeper says it */
+	    {{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 5, 0}, false, 0},          /* a single mux of three */
+	    {{ID, HELLO_ANNOUNCES, 9, UINT32_MAX}, {ID, HELLO_ANNOUNCES, 9, 7}, false, 7}, /* above its own ring */
+	    {{ID, HELLO_BEHIND, 9, 8}, {ID, 0, 9, 8}, false, 0},
+	    {{ID, HELLO_ANNOUNCES, 5, 5}, {ID, HELLO_ANNOUNCES, 4, 4}, false, 0},
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("# row %zu\n", i);
+		world->sync.published = (struct published_service){.name = "web", .service = &world->service};
+		read_latest(world, 5, 5);
+		world->now += HELLO_SILENT_MS + 1000;
+		say(world, 2, rows[i].second);
+		say(world, 3, rows[i].third);
+		run(world, rows[i].follows);
+		assert_int_equal(world->sync.published.heard_settled, rows[i].heard);
+	}
+}
+
 /* Others that withdrew count among the muxes, those that stop do not. */
 static void flags_count(void **state)
 {
@@ -316,7 +350,7 @@ static void node(const struct world *world, size_t i, int rc, const char *text)
 	"}}}"
 #define WITHDRAWN(n, generation, why)                                                                                  \
 	"{\"id\": \"mux" n "\", \"services\": {\"web\": {\"generation\": " generation ", \"withdrawn\": \"" why "\"}}" \
-														"}"
+	"}"
 
 /* A look at two nodes, the first one's answer as told; whether the service was withdrawn or came back. */
 static bool looked(struct world *world, int rc, const char *text, const char *other)
@@ -498,6 +532,7 @@ int main(void)
 	    CASE(silence_withdraws_no_mux, set_up),
 	    CASE(those_that_were_ahead_die, set_up),
 	    CASE(those_that_were_ahead_of_a_settled_generation_die, set_up),
+	    CASE(those_that_are_ahead_say_what_is_settled, set_up),
 	    CASE(flags_count, set_up),
 	    CASE(hellos_make_no_lag_beside_zookeeper, set_up),
 	    CASE(deaf, set_up_deaf),

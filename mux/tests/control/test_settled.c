@@ -96,6 +96,23 @@ static void what_is_stored_is_loaded(void **state)
 	free(bytes);
 }
 
+static void it_only_rises(void **state)
+{
+	struct settled settled = {0};
+
+	(void)state;
+	assert_true(settled_raise(&settled, 7, 3));
+	assert_true(settled_raise(&settled, 1, 5));
+	assert_true(settled_raise(&settled, 7, 2));
+	assert_int_equal(settled_find(&settled, 7), 3);
+	assert_true(settled_raise(&settled, 7, 4));
+	assert_int_equal(settled_find(&settled, 7), 4);
+	assert_int_equal(settled_find(&settled, 1), 5);
+	assert_int_equal(settled.count, 2);
+	assert_int_equal(settled.list[0].service, 1);
+	settled_clear(&settled);
+}
+
 static void what_the_disk_can_not_have_is_refused(void **state)
 {
 	static const struct {
@@ -250,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_node_is_parsed_or_refused),
 	    cmocka_unit_test(what_is_stored_is_loaded),
+	    cmocka_unit_test(it_only_rises),
 	    cmocka_unit_test(what_the_disk_can_not_have_is_refused),
 	    CASE(the_node_is_followed),
 	    CASE(created_between_both_looks),

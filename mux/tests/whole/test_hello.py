@@ -39,7 +39,7 @@ class Imitated:
 
     def hello(self, generation: int, **other: object) -> bytes:
         self.counter += 1
-        services = [{"id": 1, "flags": ANNOUNCES, "generation": generation}]
+        services = [{"id": 1, "flags": ANNOUNCES, "generation": generation, "settled": 0}]
         one = {"sender": self.address, "cluster": CLUSTER, "boot": self.boot, "counter": self.counter}
         return write(one | {"services": services} | other, self.key)
 
@@ -210,6 +210,25 @@ def test_a_mux_that_starts_again_without_zookeeper(tree: Tree, web: Service, new
     assert first.routes() == VIP
     assert late.metric("restored", service="web") == 1
     assert late.logged(event="announced") == announced, "its ring may be older than the window"
+
+    # The other one tells it what is settled, so it announces nothing when that one has ended, nor when it starts again.
+    settled = {"format": 1, "services": {"1": web.image["generation"]}}
+    tree.client.create("/fairlead/settled", json.dumps(settled).encode())
+    until(lambda: late.metric("withdrawn", service="web", reason="settled") == 1, 60, late.get("/peers"))
+    first.signal(9)
+    first.wait(60)
+    until(lambda: heard(late) == 0, 60, late.get("/peers"))
+    kept = (1).to_bytes(4, "little") + web.image["generation"].to_bytes(4, "little")
+    until(lambda: kept in (state / "cluster").read_bytes(), 60, late.log())
+    stays(lambda: late.routes() == {}, 3, "no announcement by the only mux")
+    late.signal(9)
+    late.wait(60)
+    late.start()
+    until(lambda: late.metric("restored", service="web") == 1, 60, late.log())
+    stays(lambda: late.routes() == {}, 3, "no announcement after a start without ZooKeeper and other muxes")
+    assert late.metric("withdrawn", service="web", reason="settled") == 1
+    assert late.logged(event="announced") == announced
+
     heal(late)
     until(lambda: serves(late, web) and late.routes() == VIP, 60, late.log())
 
@@ -233,7 +252,7 @@ def test_what_is_refused(tree: Tree, web: Service, new_mux, undo: contextlib.Exi
     until(lambda: read(data := first.receive())["services"] and data, 60, "a hello with the service")
     data = first.receive()
     said = read(data)
-    assert said["services"] == [{"id": 1, "flags": ANNOUNCES, "generation": web.image["generation"]}]
+    assert said["services"] == [{"id": 1, "flags": ANNOUNCES, "generation": web.image["generation"], "settled": 0}]
     assert data == write(said, KEY)
     assert read(first.receive())["counter"] == said["counter"] + 1
 
@@ -246,7 +265,7 @@ def test_what_is_refused(tree: Tree, web: Service, new_mux, undo: contextlib.Exi
         "sender": [second.hello(9)],
         "truncated": [first.hello(9)[:40], b""],
         "length": [first.hello(9)[:-4], bytes(first.hello(9)) + bytes(1300)],
-        "version_unknown": [b"FLH2" + first.hello(9)[4:]],
+        "version_unknown": [b"FLH1" + first.hello(9)[4:]],
     }
     first.send(to, good)
     until(lambda: heard(mux) == 1, 60, mux.get("/peers"))

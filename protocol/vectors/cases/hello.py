@@ -8,16 +8,16 @@ from oracle.hello import ANNOUNCES, BEHIND, HEAD, MOST, judge, read, write
 
 KEY = bytes(range(0x10, 0x20))
 CLUSTER = "00112233445566778899aabbccddeeff"
-WEB = {"id": 1, "flags": ANNOUNCES, "generation": 12}
-DNS = {"id": 258, "flags": BEHIND, "generation": 0xFFFFFFFF}
-API = {"id": 65535, "flags": 0, "generation": 1}
+WEB = {"id": 1, "flags": ANNOUNCES, "generation": 12, "settled": 11}
+DNS = {"id": 258, "flags": BEHIND, "generation": 0xFFFFFFFF, "settled": 0xFFFFFFFF}
+API = {"id": 65535, "flags": 0, "generation": 1, "settled": 0}
 HELLO = {"sender": "10.1.0.12", "cluster": CLUSTER, "boot": 1_700_000_000_123, "counter": 7}
 HELLO |= {"services": [WEB, DNS, API]}
 READER = {"self": "10.1.0.11", "cluster": CLUSTER, "key": None, "source": "10.1.0.12", "peers": ["10.1.0.12"]}
 
 
 def _many(count: int) -> list[dict]:
-    return [{"id": 3 * n + 1, "flags": n % 3, "generation": n + 1} for n in range(count)]
+    return [{"id": 3 * n + 1, "flags": n % 3, "generation": n + 1, "settled": n} for n in range(count)]
 
 
 def _valid(name: str, data: bytes) -> dict:
@@ -55,7 +55,7 @@ def malformed_rows() -> list[dict]:
     plain, tagged, empty = write(HELLO, None), write(HELLO, KEY), write(HELLO | {"services": []}, None)
     first = HEAD
     cases = [
-        ("another version", _set(plain, {3: ord("2")})),
+        ("another version", _set(plain, {3: ord("1")})),
         ("another magic", b"FLD2" + plain[4:]),
         ("a flag without a meaning", _set(plain, {4: 2})),
         ("a tag and a flag without a meaning", _set(tagged, {4: 3})),
@@ -126,7 +126,14 @@ def judged_rows() -> list[dict]:
         _judged("the cluster comes before the sender", plain, cluster=other, source="10.1.0.13"),
         _judged("the sender comes before the tag", plain, source="10.1.0.13", key=key),
     ]
-    for name, at in {"sender": 23, "cluster": 39, "boot": 47, "counter": 55, "a generation": HEAD + 7}.items():
+    for name, at in {
+        "sender": 23,
+        "cluster": 39,
+        "boot": 47,
+        "counter": 55,
+        "a generation": HEAD + 7,
+        "what is settled": HEAD + 11,
+    }.items():
         data = _set(tagged, {at: tagged[at] ^ 1})
         rows.append(_judged(f"{name} was changed", data, key=key))
     assert {row["result"] for row in rows} >= {"ok", "cluster", "sender", "tag_missing", "tag_wrong", "peer_unknown"}
@@ -142,7 +149,15 @@ def drawn_hello(draw: random.Random) -> dict:
     files: dict = {"key": KEY.hex(), "valid": [], "malformed": [], "judged": []}
     for number in range(600):
         ids = sorted(draw.sample(range(1, 65536), draw.choice([0, 1, 2, 5, 40])))
-        services = [{"id": n, "flags": draw.randrange(3), "generation": draw.randrange(1, 1 << 32)} for n in ids]
+        services = [
+            {
+                "id": n,
+                "flags": draw.randrange(3),
+                "generation": draw.randrange(1, 1 << 32),
+                "settled": draw.randrange(1 << 32),
+            }
+            for n in ids
+        ]
         hello = HELLO | {key: draw.randrange(1, 1 << 64) for key in ("boot", "counter")} | {"services": services}
         data = bytearray(write(hello, draw.choice([None, KEY])))
         if draw.random() < 0.5:

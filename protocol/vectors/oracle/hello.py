@@ -7,17 +7,18 @@ from . import RefusedError
 from .address import sixteen
 from .flow import siphash
 
-HEAD, SERVICE, TAG = 56, 8, 8
-MOST = 146
+HEAD, SERVICE, TAG = 56, 12, 8
+MOST = 97
 ANNOUNCES, BEHIND = 1, 2
 
 
 def write(hello: dict, key: bytes | None) -> bytes:
-    data = b"FLH1" + bytes([key is not None, 0]) + len(hello["services"]).to_bytes(2)
+    data = b"FLH2" + bytes([key is not None, 0]) + len(hello["services"]).to_bytes(2)
     data += sixteen(hello["sender"]) + bytes.fromhex(hello["cluster"])
     data += hello["boot"].to_bytes(8) + hello["counter"].to_bytes(8)
     for service in hello["services"]:
-        data += service["id"].to_bytes(2) + bytes([service["flags"], 0]) + service["generation"].to_bytes(4)
+        data += service["id"].to_bytes(2) + bytes([service["flags"], 0])
+        data += service["generation"].to_bytes(4) + service["settled"].to_bytes(4)
     return data if key is None else data + siphash(key, data).to_bytes(8)
 
 
@@ -29,7 +30,13 @@ def _text(address: bytes) -> str:
 def _services(data: bytes, count: int) -> list[dict]:
     parts = [data[at : at + SERVICE] for at in range(HEAD, HEAD + SERVICE * count, SERVICE)]
     return [
-        {"id": int.from_bytes(part[:2]), "flags": part[2], "reserved": part[3], "generation": int.from_bytes(part[4:])}
+        {
+            "id": int.from_bytes(part[:2]),
+            "flags": part[2],
+            "reserved": part[3],
+            "generation": int.from_bytes(part[4:8]),
+            "settled": int.from_bytes(part[8:]),
+        }
         for part in parts
     ]
 
@@ -45,7 +52,7 @@ def read(data: bytes) -> dict:
     """The fields of a hello, or RefusedError with the first reason in the order of the README."""
     if len(data) < HEAD:
         raise RefusedError("truncated")
-    if data[:4] != b"FLH1":
+    if data[:4] != b"FLH2":
         raise RefusedError("version_unknown")
     if data[4] > 1 or data[5]:
         raise RefusedError("flags_unknown")
@@ -63,7 +70,7 @@ def read(data: bytes) -> dict:
         "cluster": data[24:40].hex(),
         "boot": boot,
         "counter": counter,
-        "services": [{k: s[k] for k in ("id", "flags", "generation")} for s in services],
+        "services": [{k: s[k] for k in ("id", "flags", "generation", "settled")} for s in services],
         "tag": data[-TAG:].hex() if data[4] else None,
     }
 
