@@ -183,12 +183,3 @@ def test_the_chart_of_steering_by_load_is_drawn_from_kept_results(tmp_path: Path
     done = subprocess.run([*draw, "--results", tmp_path], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode
     assert "hunt.json is not readable" in done.stderr
-
-
-def test_a_figure_is_redrawn_by_its_own_quick_run(tmp_path: Path):
-    figures = tmp_path / "figures.json"
-    words = ["--quick", "--only", "beamer/Table 1", "--state", tmp_path, "--json", figures]
-    subprocess.run([PYTHON, ROOT / "bench" / "reproduce", *words], check=True, timeout=PATIENCE)
-    (entry,) = json.loads(figures.read_text())["figures"]
-    assert (entry["state"], entry["steps"][0]["kept"]) == ("redrawn", False)
-    assert Path(entry["svg"]).exists()
