@@ -21,6 +21,7 @@ struct peer {
 	bool again;      /* requested meanwhile */
 	bool is_known;   /* and nothing has changed since */
 	bool has_node;   /* of whatever kind */
+	bool is_hidden;  /* by its access list: no watch can be set, so it is read again and again */
 	bool is_alive;
 	bool is_peer;  /* it has an address */
 	bool is_older; /* it does not know the seed */
@@ -171,6 +172,8 @@ static void end_peer(struct peer *peer, int rc)
 		return;
 	} else if (rc == ZOK) {
 		peer->is_known = true;
+		if (peer->is_hidden)
+			watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
 	} else { /* it may be alive */
 		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
 	}
@@ -182,8 +185,8 @@ static void on_exists(void *context, const struct zk_reply *reply)
 {
 	struct peer *peer = context;
 
-	peer->again |= reply->rc == ZOK && !peer->has_node; /* it has come since */
-	end_peer(peer, reply->rc == ZNONODE ? ZOK : reply->rc);
+	peer->again |= (reply->rc == ZOK && !peer->has_node) || reply->rc == ZNOAUTH; /* it has come since */
+	end_peer(peer, reply->rc == ZNONODE || reply->rc == ZNOAUTH ? ZOK : reply->rc);
 }
 
 /* Of the children that an ephemeral node cannot have: it goes. */
@@ -203,15 +206,15 @@ static void on_node(void *context, const struct zk_reply *reply)
 	peer->is_alive = reply->rc == ZOK && reply->owner;
 	peer->is_peer = false;
 	peer->has_node = reply->rc != ZNONODE;
+	peer->is_hidden = reply->rc == ZNOAUTH;
 	snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->path, peer->id);
 	if (peer->is_alive) {
 		take_node(peer, reply);
 		zk_children(peer->watch->zk, path, true, on_children, peer);
-	} else if (reply->rc == ZOK || reply->rc == ZNONODE ||
-		   reply->rc == ZNOAUTH) { /* hidden by its own access list */
+	} else if (reply->rc == ZOK || reply->rc == ZNONODE) {
 		zk_exists(peer->watch->zk, path, true, on_exists, peer);
 	} else {
-		end_peer(peer, reply->rc);
+		end_peer(peer, peer->is_hidden ? ZOK : reply->rc);
 	}
 }
 
@@ -254,6 +257,7 @@ static void read_peer(struct peer *peer)
 	if (peer->is_reading)
 		return;
 	peer->is_reading = true;
+	peer->is_hidden = false;
 	snprintf(path, sizeof(path), "%s/%s", peer->watch->path, peer->id);
 	zk_get(peer->watch->zk, path, true, on_entry, peer);
 }
@@ -318,7 +322,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 
 		if (!peer->is_listed && !peer->is_reading)
 			drop_peer(peer);
-		else if (peer->is_listed && !peer->is_known && !peer->is_reading)
+		else if (peer->is_listed && (!peer->is_known || peer->is_hidden) && !peer->is_reading)
 			read_peer(peer);
 	}
 	if (watch->again)
