@@ -13,9 +13,9 @@ import org.apache.curator.framework.CuratorFramework;
 import picocli.CommandLine;
 
 /**
- * A controller that is broken on purpose, to show that checkers notice (docs/research/fault-injection.md).
- * It is one of the tests' classes: no package contains it. {@code FAIRLEAD_SABOTAGE} in the
- * environment says how:
+ * A controller that is broken on purpose, to show that checkers notice
+ * (docs/research/fault-injection.md). It is one of the tests' classes: no package contains it.
+ * {@code FAIRLEAD_SABOTAGE} in the environment says how:
  *
  * <ul>
  *   <li>{@code clock-check-off}: its clock is a month behind, and it runs with {@code --clock-check
