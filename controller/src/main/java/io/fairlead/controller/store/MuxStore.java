@@ -28,7 +28,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class MuxStore {
   private static final Logger LOG = LoggerFactory.getLogger(MuxStore.class);
-  private static final byte[] REMOVED =
+
+  /** The data of an entry that does not count, and cannot be deleted. */
+  static final byte[] REMOVED =
       NodeJson.write(new Entry(Entry.FORMAT, Optional.empty(), Optional.of(true)));
 
   private final CuratorFramework client;
@@ -102,6 +104,9 @@ public final class MuxStore {
       Optional<Entry> mux = entry(tree.mux(id));
       Optional<String> probeLogin = entry(tree.probe(id)).flatMap(Entry::login);
       return mux.map(entry -> new AddedMux(id, entry.login(), probeLogin));
+    } catch (KeeperException.NoAuthException e) {
+      LOG.warn("{} does not count: it is hidden from controllers", tree.mux(id));
+      return Optional.empty();
     } catch (StoreException e) {
       throw e;
     } catch (Exception e) {
@@ -111,10 +116,10 @@ public final class MuxStore {
 
   /** Empty of one that is removed, and of one that controllers have not written. */
   private Optional<Entry> entry(String path) throws Exception {
-    Optional<byte[]> data = nodes.data(path);
     try {
+      Optional<byte[]> data = nodes.data(path);
       return data.isEmpty() ? Optional.empty() : counted(NodeJson.readMuxEntry(data.get()));
-    } catch (StoreException e) {
+    } catch (StoreException | KeeperException.NoAuthException e) {
       LOG.warn("{} does not count: {}", path, e.getMessage());
       return Optional.empty();
     }
@@ -143,6 +148,9 @@ public final class MuxStore {
               .stat(Tree.live(tree.mux(id)))
               .filter(stat -> stat.getEphemeralOwner() != 0)
               .isPresent();
+    } catch (KeeperException.NoAuthException e) {
+      LOG.debug("mux '{}' hides its node", id, e);
+      return true;
     } catch (Exception e) {
       throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
     }

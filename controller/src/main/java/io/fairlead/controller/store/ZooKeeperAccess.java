@@ -17,6 +17,8 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * This controller's identity in ZooKeeper, and the permissions in the tree: controllers may do
@@ -30,6 +32,8 @@ import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 public final class ZooKeeperAccess {
   private static final String DIGEST = "digest";
   private static final Pattern LOGIN = Pattern.compile("[A-Za-z0-9._-]{1,64}:[!-~]{8,256}");
+
+  private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperAccess.class);
 
   private final List<String> logins;
 
@@ -144,6 +148,7 @@ public final class ZooKeeperAccess {
       protect(client, tree, tree.root());
       client.setACL().withACL(of(tree, tree.format())).forPath(tree.format());
     }
+    removePlantedCandidates(client, tree);
   }
 
   private void protect(CuratorFramework client, Tree tree, String path) throws Exception {
@@ -155,21 +160,124 @@ public final class ZooKeeperAccess {
         protectEntry(client, path);
         return;
       }
-      client.setACL().withACL(of(tree, path)).forPath(path);
+      if (path.equals(tree.muxes()) || path.equals(tree.health())) {
+        protectFolder(client, tree, path);
+      } else {
+        client.setACL().withACL(of(tree, path)).forPath(path);
+      }
       for (String child : client.getChildren().forPath(path)) {
         protect(client, tree, path + "/" + child);
       }
     } catch (KeeperException.NoNodeException e) {
       // Deleted meanwhile: there is nothing to protect.
+    } catch (KeeperException.NoAuthException e) {
+      if (!tree.isEntry(path) && !path.startsWith(tree.election() + "/")) {
+        throw e;
+      }
+      LOG.error(
+          "{} is hidden from controllers by its access list, so it stays as it is; only ZooKeeper's"
+              + " superuser can delete it",
+          path);
+    }
+  }
+
+  /**
+   * A folder of entries. While others could create nodes in it, controllers created none: what is
+   * there and outlives its session was planted, and does not become an entry. Until that is gone,
+   * controllers alone may read the folder, which tells an interrupted attempt from a whole one.
+   */
+  private void protectFolder(CuratorFramework client, Tree tree, String folder) throws Exception {
+    while (true) {
+      Stat stat = new Stat();
+      List<ACL> before = client.getACL().storingStatIn(stat).forPath(folder);
+      try {
+        int version = stat.getAversion();
+        if (isOfOlderVersion(before)) {
+          List<ACL> closed = list(controllers());
+          version =
+              client.setACL().withVersion(version).withACL(closed).forPath(folder).getAversion();
+          for (String child : client.getChildren().forPath(folder)) {
+            removePlanted(client, folder + "/" + child);
+          }
+        }
+        client.setACL().withVersion(version).withACL(of(tree, folder)).forPath(folder);
+        return;
+      } catch (KeeperException.BadVersionException e) {
+        LOG.debug("another controller protects {}", folder, e);
+      }
+    }
+  }
+
+  private static boolean isOfOlderVersion(List<ACL> folder) {
+    return folder.stream().allMatch(acl -> acl.getId().getScheme().equals(DIGEST))
+        && (folder.size() == 1
+            || folder.stream().anyMatch(acl -> acl.getPerms() == (Perms.READ | Perms.CREATE)));
+  }
+
+  /** What is below it is not listed: there may be more than an answer holds. */
+  private static void removePlanted(CuratorFramework client, String path) throws Exception {
+    try {
+      if (goesByItself(client, path)) {
+        return;
+      }
+      try {
+        client.delete().forPath(path);
+        LOG.warn("{} is deleted: no controller has made it", path);
+      } catch (KeeperException.NotEmptyException e) {
+        client.setData().forPath(path, MuxStore.REMOVED);
+        LOG.warn("{} does not count: no controller has made it, and it has nodes below it", path);
+      }
+    } catch (KeeperException.NoNodeException e) {
+      LOG.debug("{} is gone", path, e);
+    } catch (KeeperException.NoAuthException e) {
+      LOG.error(
+          "{} was made by no controller, and cannot be deleted: {}; only ZooKeeper's superuser can",
+          path,
+          e.getMessage());
+    }
+  }
+
+  /** Not one that is hidden: controllers' and muxes' nodes are not. */
+  private static boolean goesByItself(CuratorFramework client, String path) throws Exception {
+    try {
+      Stat stat = client.checkExists().forPath(path);
+      return stat == null || stat.getEphemeralOwner() != 0;
+    } catch (KeeperException.NoAuthException e) {
+      return false;
+    }
+  }
+
+  /** Candidates go with their sessions. One that stays would keep all others from leading. */
+  private static void removePlantedCandidates(CuratorFramework client, Tree tree) throws Exception {
+    for (String child : client.getChildren().forPath(tree.election())) {
+      String path = tree.election() + "/" + child;
+      if (!goesByItself(client, path)) {
+        try {
+          client.delete().deletingChildrenIfNeeded().forPath(path);
+        } catch (KeeperException.NoAuthException e) {
+          throw new StoreException(
+              path
+                  + " is no controller's, and hides nodes below it, so that none can lead; allowed:"
+                  + " delete it as ZooKeeper's superuser",
+              e);
+        }
+        LOG.warn("{} is deleted: it was no controller's, and kept all from leading", path);
+      }
     }
   }
 
   /** What is below it its owner protects; so it does itself in an older version. */
   private void protectEntry(CuratorFramework client, String path) throws Exception {
-    Stat stat = new Stat();
-    byte[] entry = client.getData().storingStatIn(stat).forPath(path);
-    if (stat.getEphemeralOwner() == 0) {
-      client.setACL().withACL(ofEntry(NodeJson.readMuxEntry(entry).login())).forPath(path);
+    Stat stat = client.checkExists().forPath(path);
+    if (stat == null || stat.getEphemeralOwner() != 0) {
+      return;
     }
+    Optional<String> login = Optional.empty();
+    try {
+      login = NodeJson.readMuxEntry(client.getData().forPath(path)).login();
+    } catch (StoreException e) {
+      LOG.warn("{} does not count: {}", path, e.getMessage());
+    }
+    client.setACL().withACL(ofEntry(login)).forPath(path);
   }
 }

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -347,9 +348,9 @@ class IdentityTest extends ServedController {
     for (String folder : List.of("/fairlead/muxes", "/fairlead/health")) {
       all.setACL().withACL(new ArrayList<>(older)).forPath(folder);
     }
-    Reply mux1 = add("mux1");
-    CuratorFramework former = session(List.of(READERS));
+    CuratorFramework former = session(List.of(READERS, "evil:evil"));
     live(former, "/fairlead/muxes/former", EVIL);
+    plant(former);
     await().until(() -> controller.muxes().get().size() == 1);
     try (FairleadController upgraded =
         FairleadController.open(
@@ -369,12 +370,86 @@ class IdentityTest extends ServedController {
           .until(() -> !all.getACL().forPath("/fairlead/muxes").equals(older));
       assertThatThrownBy(() -> live(former, "/fairlead/muxes/evil", EVIL))
           .isInstanceOf(NoAuthException.class);
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(
+              () ->
+                  Set.copyOf(all.getChildren().forPath("/fairlead/muxes"))
+                          .equals(Set.of("former", "full", "hidden"))
+                      && all.getChildren().forPath("/fairlead/health").isEmpty());
+      await().until(() -> api.get("/v1/muxes").array().size() == 1);
+      assertThat(api.get("/v1/backup").json().getJsonArray("muxes")).isEmpty();
       assertThat(controller.muxes().get()).hasSize(1);
+      Reply mux1 = add("mux1");
+      assertThat(add("full").json().getString("id")).isEqualTo("full");
       assertThat(api.send("PUT", "/v1/muxes/former", "{}").json().getString("allowed"))
           .contains("older version");
       CuratorFramework mux = session(login(mux1, "login"));
       assertThatCode(() -> live(mux, "/fairlead/muxes/mux1/live", EVIL)).doesNotThrowAnyException();
       await().until(() -> upgraded.muxes().get().size() == 2);
+    }
+  }
+
+  /** What a mux of the older version could leave for the newer one to take for added muxes. */
+  private static void plant(CuratorFramework by) throws Exception {
+    List<ACL> own =
+        new ArrayList<>(
+            List.of(new ACL(Perms.ALL, new Id("digest", ZooKeeperAccess.digest("evil:evil")))));
+    by.create().forPath("/fairlead/muxes/planted", "{\"format\":1}".getBytes());
+    by.create().forPath("/fairlead/muxes/malformed", "{".getBytes());
+    by.create().withACL(own).forPath("/fairlead/muxes/leaf", "{\"format\":1}".getBytes());
+    by.create().forPath("/fairlead/health/planted", "{\"format\":1}".getBytes());
+    by.create().forPath("/fairlead/muxes/full", "{\"format\":1}".getBytes());
+    Muxes.makeTooMany(by, "/fairlead/muxes/full");
+    by.create().withACL(own).forPath("/fairlead/muxes/hidden", "{\"format\":1}".getBytes());
+    by.create().forPath("/fairlead/muxes/hidden/live", EVIL.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** While it was open; candidates go with their sessions, and these keep all others waiting. */
+  @Test
+  void nodesThatWerePlantedInTheElectionDoNotKeepControllersFromLeading() throws Exception {
+    try (TestingServer server = TestZooKeeper.start()) {
+      String connect = server.getConnectString();
+      CuratorFramework anyone = session(connect, List.of());
+      for (String path : List.of("!first", "latch-0000000000", "latch-0000000000/below")) {
+        anyone
+            .create()
+            .creatingParentsIfNeeded()
+            .forPath("/fairlead/election/" + path, new byte[0]);
+      }
+      try (FairleadController protecting =
+          FairleadController.open(
+              options(
+                  ControllerOptions.of(
+                          connect, FreePorts.nextAddress(), "/fairlead", "protecting", clock)
+                      .withProtectsOpen(true)
+                      .withClockCheck(false)))) {
+        assertThat(protecting.awaitLeader(Duration.ofSeconds(30))).isTrue();
+      }
+    }
+  }
+
+  /** By hand, or by a version to come: it counts for nothing, and keeps no controller from work. */
+  @Test
+  void aMalformedEntryDoesNotCountAndIsNamed() throws Exception {
+    CuratorFramework all = session(List.of(CONTROLLERS));
+    all.create().forPath("/fairlead/muxes/odd", "{\"format\":2}".getBytes());
+    add("mux1");
+    await().until(() -> api.get("/v1/muxes").array().size() == 1);
+    assertThat(api.get("/v1/backup").json().getJsonArray("muxes")).hasSize(1);
+    try (FairleadController other =
+        FairleadController.open(
+            options(
+                ControllerOptions.of(
+                        zookeeper.getConnectString(),
+                        FreePorts.nextAddress(),
+                        "/fairlead",
+                        "other",
+                        clock)
+                    .withClockCheck(false)))) {
+      assertThat(add("odd").json().getJsonArray("login")).hasSize(2);
+      await().until(() -> api.get("/v1/muxes").array().size() == 2);
+      assertThat(other.muxes().get()).isEmpty();
     }
   }
 
