@@ -173,9 +173,12 @@ public final class MuxWatch implements AutoCloseable {
     return new MuxPresence(present, List.copyOf(absent.values()), watchedSince);
   }
 
+  /** An operator's word that it is stopped; but one that never withdraws may serve for good. */
   private boolean isOver(MuxPresence.Absent mux, long now) {
     Long since = removed.get(mux.mux().id());
-    return since != null && now >= since + mux.behindSeconds() + SettledMoves.MARGIN_SECONDS;
+    return since != null
+        && mux.behindSeconds() > 0
+        && now >= since + mux.behindSeconds() + SettledMoves.MARGIN_SECONDS;
   }
 
   /** All that are added by ascending id, also those that are not alive. */

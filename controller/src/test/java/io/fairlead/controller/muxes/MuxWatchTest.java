@@ -206,19 +206,24 @@ class MuxWatchTest {
   void aMuxThatIsRemovedIsAbsentUntilItMustHaveWithdrawn() throws Exception {
     write("a", node("10.1.0.11", "\"behindSeconds\": 5,"));
     write("b", node("10.1.0.12", "\"behindSeconds\": 5,"));
-    until(presence -> presence.present().size() == 2);
-    for (String mux : List.of("a", "b")) {
+    write("never", node("10.1.0.13", "\"behindSeconds\": 0,"));
+    until(presence -> presence.present().size() == 3);
+    for (String mux : List.of("a", "b", "never")) {
       Muxes.end(client, TREE.mux(mux));
       client.delete().forPath(TREE.mux(mux));
     }
-    until(presence -> presence.absent().size() == 2);
+    until(presence -> presence.absent().size() == 3);
     await().atMost(Duration.ofSeconds(30)).until(() -> watch.all().isEmpty());
     now.addAndGet(14);
-    assertThat(watch.presence().absent()).hasSize(2);
+    assertThat(watch.presence().absent()).hasSize(3);
     client.create().forPath(TREE.mux("b"), "{\"format\":1}".getBytes(StandardCharsets.UTF_8));
     await().atMost(Duration.ofSeconds(30)).until(() -> watch.all().size() == 1);
     now.incrementAndGet();
-    assertThat(watch.presence().absent()).extracting(each -> each.mux().id()).containsExactly("b");
+    assertThat(watch.presence().absent())
+        .extracting(each -> each.mux().id())
+        .containsExactlyInAnyOrder("b", "never");
+    now.addAndGet(86_400);
+    assertThat(watch.presence().absent()).isEmpty();
   }
 
   /** Presence once it is as wanted. */
