@@ -85,7 +85,7 @@ def test_the_keyboard_alone(lab: Lab, visit: Callable[..., Visit]) -> None:
     focus_by_tab(someone, lambda element: element.get("name") == "flow")
     keys.type("tcp 10.2.1.2:40001 10.99.0.1:80")
     keys.press("Enter")
-    someone.heading("What each part does")
+    someone.heading("Steps")
 
 
 FOCUS = """() => {

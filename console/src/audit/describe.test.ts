@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { describe, serviceOfEvent } from "./describe";
 
 const rows: [string, Record<string, unknown>, string, string][] = [
-  ["start", { resumed: false }, "the stream begins; what was before is not known", ""],
+  ["start", { resumed: false }, "the stream begins; earlier events are unknown", ""],
   ["service", { service: "web", version: "7.1", generation: 4, deleted: false }, "generation 4, version 7.1", "web"],
   ["service", { service: "web", deleted: true }, "deleted", "web"],
   ["hold", { service: "web", generation: 4, chainedBuckets: 1200, before: 0 }, "generation 4: 1,200 buckets chained, 0 before", "web"],

@@ -20,7 +20,7 @@ export function describe(event: Pick<ApiEvent, "kind" | "data">): string {
   const data = event.data;
   switch (event.kind) {
     case "start":
-      return data.resumed ? "the stream goes on where it ended" : "the stream begins; what was before is not known";
+      return data.resumed ? "the stream continues where it ended" : "the stream begins; earlier events are unknown";
     case "service":
       return data.deleted ? "deleted" : `generation ${data.generation}, version ${data.version}`;
     case "hold":

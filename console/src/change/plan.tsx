@@ -24,7 +24,7 @@ export function Plan({ result, flows, place }: PlanProps) {
         <Tile
           name="Live connections in them"
           value={known.length ? `≈ ${short(connections)}` : "–"}
-          note={known.length ? "chained to where they are" : "no agent says"}
+          note={known.length ? "chained to where they are" : "no agent reports"}
         />
         <Tile name="Still chained" value={result.stillChained.toLocaleString("en")} note="moved within the window before" />
         <Tile

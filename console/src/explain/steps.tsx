@@ -48,7 +48,7 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
   } else {
     found.push({
       who: `Server of ${current.id}`,
-      does: isUdp ? "takes it." : "takes it; what has no connection there is answered by its kernel (RST).",
+      does: isUdp ? "takes it." : "takes it; its kernel answers packets without a connection (RST).",
     });
   }
   found.push({ who: "Client", does: `gets the answer from ${flow.destination} directly, not through a mux.` });

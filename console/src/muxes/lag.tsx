@@ -105,7 +105,7 @@ function Grid({ muxes, services, found }: { muxes: Mux[]; services: Service[]; f
       <canvas
         ref={canvas}
         role="img"
-        aria-label="Lag of each mux in each service; the table below says the same"
+        aria-label="Lag of each mux in each service; the table below has the same data"
         style={{ width: "100%", height: `${height * muxes.length}px` }}
       />
     </figure>

@@ -90,12 +90,12 @@ export const DROPPED: Record<string, Verdict> = {
   },
   no_backend_id: {
     what: "No backend has the id that the port or the connection id names, or it was removed.",
-    mend: "After a removal this is what is left of its connections by MPTCP or QUIC.",
+    mend: "After a removal: packets of the rest of its MPTCP or QUIC connections.",
     page: "docs/mptcp.md",
   },
   no_neighbour: {
     what: "The backend's next hop is not resolved.",
-    mend: "No route to the server, or no answer to ARP or neighbour discovery: is it up? The service's page says which.",
+    mend: "No route to the server, or no answer to ARP or neighbour discovery: is it up? The service's page names it.",
     page: DROPS,
   },
   backend_loop: {
@@ -104,12 +104,12 @@ export const DROPPED: Record<string, Verdict> = {
     page: DROPS,
   },
   too_big: {
-    what: "Too big for the way to the server; the sender was told.",
+    what: "Too big for the path to the server; the sender was informed.",
     mend: "The way to servers needs a larger MTU.",
     page: SIZES,
   },
   too_big_silent: {
-    what: "Too big for the way to the server; the sender was not told, as the limit was reached or it must not be.",
+    what: "Too big for the path to the server; the sender was not informed, because of the rate limit or the packet's kind.",
     mend: "The way to servers needs a larger MTU.",
     page: SIZES,
   },
@@ -126,7 +126,7 @@ export const DROPPED: Record<string, Verdict> = {
   },
   exception_full: {
     what: "The kernel's port did not accept it.",
-    mend: "More packets for the kernel than it takes: what sends them to the mux's own addresses?",
+    mend: "More packets for the kernel than it takes: find the sender of packets to the mux's own addresses.",
     page: ORDER,
   },
 };

@@ -178,7 +178,7 @@ function Result({ answer }: { answer: Answer }) {
         )}
       </section>
       <section class="card">
-        <h2>What each part does</h2>
+        <h2>Steps</h2>
         <Steps flow={flow} service={service} committed={committed} muxes={muxes} />
       </section>
       <section class="card">

@@ -221,7 +221,7 @@ function Reason({ name, readings }: { name: string; readings: Record<string, Rea
           <p>{verdict.what}</p>
           {verdict.mend && (
             <p>
-              <strong>What to mend:</strong> {verdict.mend}
+              <strong>What to do:</strong> {verdict.mend}
             </p>
           )}
           <p class="hint">

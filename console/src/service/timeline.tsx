@@ -34,8 +34,8 @@ export function Timeline({ service }: { service: string }) {
   );
   return (
     <>
-      {reason && <p class="hint">Who did what is for admins.</p>}
-      {known.error.value && <p class="hint">What generations changed cannot be read: {known.error.value}</p>}
+      {reason && <p class="hint">Only admins see the authors of changes.</p>}
+      {known.error.value && <p class="hint">The changes of generations cannot be read: {known.error.value}</p>}
       {audit.error.value && <p class="hint">The audit cannot be read: {audit.error.value}</p>}
       <Table
         label={`Generations of ${service}`}

@@ -57,8 +57,8 @@ final class AccessOptions {
       paramLabel = "DIR",
       defaultValue = "${env:" + SecretsFolder.VARIABLE + "}",
       description =
-          "What takes the place of --tokens and --zookeeper-auth where they are not given: at its"
-              + " first start the controller draws a token for an admin, and logins. Default:"
+          "Where the controller, at its first start, creates an admin token and ZooKeeper logins if"
+              + " --tokens and --zookeeper-auth are not given. Default:"
               + " secrets in systemd's state folder, /var/lib/fairlead/controller/secrets as root,"
               + " else ~/.local/state/fairlead")
   private Path secrets;

@@ -48,8 +48,8 @@ import picocli.CommandLine.Option;
       "    --listen 10.1.0.5:8080 --tls-cert controller.pem --tls-key controller.key",
       "",
       "Every flag can be set in the environment as FAIRLEAD_CONTROLLER_<NAME>, with",
-      "underscores for dashes; the flag wins. Without --tokens and --oidc the controller draws an",
-      "admin's token at its first start, which fairleadctl finds on the same host."
+      "underscores for dashes; the flag wins. Without --tokens and --oidc the controller",
+      "creates an admin token at its first start, which fairleadctl finds on the same host."
     },
     versionProvider = Version.class,
     exitCodeListHeading = "%nExit codes:%n",

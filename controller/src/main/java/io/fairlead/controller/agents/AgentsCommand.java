@@ -8,7 +8,7 @@ import picocli.CommandLine.Command;
 
 @Command(
     name = "agents",
-    description = "Lists what the agents on servers report of each backend's connections.",
+    description = "Lists each backend's connections, as reported by the agents on servers.",
     footerHeading = "%nExample:%n",
     footer = "  fairleadctl agents")
 public final class AgentsCommand extends Verb {

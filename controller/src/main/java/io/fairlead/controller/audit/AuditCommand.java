@@ -9,7 +9,7 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "audit",
-    description = "Lists who has written what, the latest first.",
+    description = "Lists changes with their authors, the latest first.",
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl audit",

@@ -215,7 +215,7 @@ public final class BackendCommands {
     @Option(
         names = "--then",
         paramLabel = "keep|remove",
-        description = "What becomes of the backends at the end. Default: keep")
+        description = "Whether the backends stay or are removed at the end. Default: keep")
     private String then;
 
     @Override
@@ -256,8 +256,8 @@ public final class BackendCommands {
         "  fairleadctl backend hold-health web 7 8",
         "  fairleadctl backend release-health web 7 8",
         "",
-        "Probes go on, and nothing follows from what they find. A backend that health took out of",
-        "service comes back at once. Weight 0 and drains are not touched."
+        "Probes continue, but their results are ignored. A backend that health took out of service",
+        "comes back at once. Weight 0 and drains are not touched."
       })
   static final class HoldHealth extends OfBackends {
     @Override
@@ -327,9 +327,9 @@ public final class BackendCommands {
       footer = {
         "  fairleadctl backend list web",
         "",
-        "AGENT is what is heard of the agent on the server: reporting; silent, since when; none"
-            + " was",
-        "heard of since the leader leads; or unknown, when no controller leads. A silent one may"
+        "AGENT is the state of the agent on the server: reporting; silent, since when; none, if"
+            + " the",
+        "leader has heard of none; or unknown, when no controller leads. A silent one may"
             + " mean",
         "that the machine is gone. \"detached from eth0\" is a server whose XDP program is gone"
             + " from",

@@ -12,7 +12,8 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "backup",
-    description = "Writes what it takes to rebuild the cluster when all of ZooKeeper is lost.",
+    description =
+        "Writes a file from which the cluster can be rebuilt when all of ZooKeeper is lost.",
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl backup -f /var/backups/fairlead.json",
@@ -20,8 +21,8 @@ import picocli.CommandLine.Option;
       "    --restore /var/backups/fairlead.json",
       "",
       "The file holds the services' hash keys: only its owner can read it. It is",
-      "replaced at once, never half. Take one after every change that counts: what was",
-      "moved later is moved back by a restore."
+      "replaced in one step. Take one after every important change: a restore undoes",
+      "later moves."
     })
 public final class BackupCommand extends Verb {
   @Option(

@@ -55,7 +55,7 @@ public final class ClusterCommands {
         "  fairleadctl cluster set --never-vip 10.99.0.1,10.99.7.0/24",
         "  fairleadctl cluster set --never-vip none",
         "",
-        "An option that is absent leaves what it sets as it is. VIPs that services have",
+        "Options that are absent change nothing. VIPs that services have",
         "must stay allowed. Addresses of ZooKeeper, controllers, muxes and backends, and",
         "those by which muxes reach them, are never VIPs, whatever is set here."
       })

@@ -12,7 +12,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "drains",
-    description = "Lists draining backends: connections left, how fast they go, and until when.",
+    description = "Lists draining backends: connections left, how fast they end, and the deadline.",
     footerHeading = "%nExamples:%n",
     footer = {"  fairleadctl drains", "  fairleadctl drains web --watch"})
 public final class DrainsCommand extends Verb {

@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "events",
-    description = "Prints what changes as it happens: services, drains, holds, muxes, the leader.",
+    description = "Prints changes as they happen: services, drains, holds, muxes, the leader.",
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl events --follow",
@@ -24,7 +24,7 @@ import picocli.CommandLine.Option;
       "  fairleadctl -o json events --follow | jq 'select(.type == \"mux\")'",
       "",
       "With -o json each event is a line with id, type and data. A 'start' whose 'resumed' is",
-      "false says that events before it may be missing: read again what you show."
+      "false means that events before it may be missing: read your data again."
     })
 public final class EventsCommand extends Verb {
   private static final String PATH = "/v1/events";

@@ -20,8 +20,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "health",
     description = {
-      "Says whether the controller serves; exit code 1 when it does not serve reads.",
-      "With a service, or --backends: what probes find of backends, and what follows."
+      "Shows whether the controller serves; exit code 1 when it does not serve reads.",
+      "With a service, or --backends: probes' results for backends, and the consequences."
     },
     footerHeading = "%nExamples:%n",
     footer = {

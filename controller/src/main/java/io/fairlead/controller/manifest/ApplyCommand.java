@@ -35,10 +35,11 @@ import picocli.CommandLine.Option;
     description = "Makes services and their pools match a YAML file, moving as little as possible.",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:all services are as the file says",
-      "1:some were refused; stderr says which and why, the others are done",
+      "0:all services match the file",
+      "1:some were refused; stderr has them and the reasons, the others are done",
       "2:bad usage, or a file that is not readable; nothing was changed",
-      "3:the controller cannot be reached, perhaps in the middle; stdout says what is done"
+      "3:the controller cannot be reached, perhaps in the middle; stdout lists the services that"
+          + " are done"
     },
     footerHeading = "%nExamples:%n",
     footer = {

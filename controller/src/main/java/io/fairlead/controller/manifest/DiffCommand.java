@@ -19,8 +19,8 @@ import picocli.CommandLine.Option;
     description = "Shows what 'apply' of a YAML file would change.",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:all services of the file are as it says",
-      "1:'apply' would be refused; stderr says why",
+      "0:all services of the file match it",
+      "1:'apply' would be refused; stderr has the reason",
       "2:bad usage, or a file that is not readable",
       "3:the controller cannot be reached",
       "4:there are differences"

@@ -28,17 +28,16 @@ public final class MuxCommands {
   @Command(
       name = "add",
       description =
-          "Adds a mux and its probe, and prints what to run on their host: a script that writes"
-              + " their logins.",
+          "Adds a mux and its probe, and prints a script that writes their logins, to be run on"
+              + " their host.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl mux add mux3",
         "  fairleadctl mux add mux3 | ssh root@mux3 sh",
         "  fairleadctl mux add mux3 --rotate",
         "",
-        "The logins are shown once and kept nowhere. Only muxes that are added count: a mux",
-        "that is not waits, and serves nothing. In a cluster without logins there are none to",
-        "print."
+        "The logins are shown once and stored nowhere. A mux that was not added waits, and",
+        "serves nothing. In a cluster without logins none are printed."
       })
   static final class Add extends Verb {
     @Parameters(paramLabel = "ID", description = "Name of the mux, as its --id.")
@@ -103,7 +102,8 @@ public final class MuxCommands {
 
     @Option(
         names = "--force",
-        description = "Also one that is alive: it withdraws all VIPs, and waits to be added again.")
+        description =
+            "Remove it even if it is alive: it withdraws all VIPs, and waits to be added again.")
     private boolean force;
 
     @Option(names = "--dry-run", description = "Check only; nothing is changed.")

@@ -64,7 +64,7 @@ public final class ServiceCommands {
         "",
         "The first service of a cluster needs --vip-range, unless 'cluster set' was used.",
         "The number of buckets is fixed for the life of the service: the next power",
-        "of two of 100 times --max-backends. Ask for what the service may ever have."
+        "of two of 100 times --max-backends. Give the most that the service may ever have."
       })
   static final class Create extends Write {
     @Parameters(paramLabel = "NAME", description = "Name, a DNS label in lower case.")
@@ -108,7 +108,7 @@ public final class ServiceCommands {
     @Option(
         names = "--hash-key",
         paramLabel = "HEX",
-        description = "Key of siphash, 32 hex digits. Drawn at random by default.")
+        description = "Key of siphash, 32 hex digits. Default: random")
     private String hashKey;
 
     @Option(
@@ -285,7 +285,7 @@ public final class ServiceCommands {
         "  fairleadctl service change web --window 600 --dry-run",
         "  fairleadctl service change web --quic-server-id 1:2 --max-segment-size none",
         "",
-        "What is not given stays; a list that is given replaces the old one. Buckets,",
+        "Options that are absent change nothing; a list replaces the old one. Buckets,",
         "hash and affinity cannot change: they decide which bucket a live connection",
         "is in. The encapsulation cannot change: servers are set up for it."
       })
@@ -344,7 +344,7 @@ public final class ServiceCommands {
         "  fairleadctl service delete web --dry-run",
         "  fairleadctl service delete web",
         "",
-        "Says how many connections end. For 7 days 'service undelete' brings it back."
+        "Prints how many connections end. 'service undelete' restores it within 7 days."
       })
   static final class Delete extends Write {
     @Parameters(paramLabel = "NAME", description = "Name of the service.")
@@ -363,13 +363,13 @@ public final class ServiceCommands {
 
   @Command(
       name = "undelete",
-      description = "Brings a deleted service back, with its hash key, backends and buckets.",
+      description = "Restores a deleted service, with its hash key, backends and buckets.",
       footerHeading = "%nExample:%n",
       footer = {
         "  fairleadctl service undelete web",
         "",
         "Within 7 days, unless a service of the same name was created since.",
-        "Connections that clients and servers still have go on."
+        "Connections that clients and servers still have continue."
       })
   static final class Undelete extends Write {
     @Parameters(paramLabel = "NAME", description = "Name that the service had.")

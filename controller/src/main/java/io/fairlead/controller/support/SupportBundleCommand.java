@@ -18,14 +18,13 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "support-bundle",
-    description =
-        "Writes all that a report of a defect needs into one file, without secrets: a tar.gz.",
+    description = "Writes all data that a defect report needs into a tar.gz file, without secrets.",
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl support-bundle fairlead.tar.gz",
       "  fairleadctl support-bundle fairlead.tar.gz --controller https://c2:8080 https://c3:8080",
       "",
-      "What cannot be read is left out: manifest.json says what and why. Tokens, keys and",
+      "manifest.json lists the parts that could not be read, and why. Tokens, keys and",
       "passwords are hidden; addresses and names stay. Read it before you pass it on.",
       "A token of role admin gets all; one of role viewer all but the audit records."
     })
