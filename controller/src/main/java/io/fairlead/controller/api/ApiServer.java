@@ -34,8 +34,17 @@ public final class ApiServer implements AutoCloseable {
   private final boolean isTls;
   private final List<Resource> resources;
 
+  /** Stops what would otherwise ask for threads that have ended. */
+  private final Runnable timers;
+
   private ApiServer(
-      Vertx vertx, HttpServer http, List<Resource> resources, Endpoint listen, boolean isTls) {
+      Vertx vertx,
+      HttpServer http,
+      List<Resource> resources,
+      Runnable timers,
+      Endpoint listen,
+      boolean isTls) {
+    this.timers = timers;
     this.vertx = vertx;
     this.http = http;
     this.resources = resources;
@@ -93,17 +102,7 @@ public final class ApiServer implements AutoCloseable {
           new Connections(Connections.MOST, Connections.MOST_OF_ADDRESS, metrics);
       Console console = Console.load(origins::known);
       Router router =
-          router(
-              vertx,
-              contract,
-              api,
-              access,
-              forward,
-              plane,
-              resources,
-              origins,
-              security.tree(),
-              metrics);
+          router(vertx, contract, api, access, forward, plane, resources, origins, metrics);
       HttpServer http =
           join(
               vertx
@@ -124,9 +123,14 @@ public final class ApiServer implements AutoCloseable {
                       })
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
-      files.watch(vertx, http);
+      long looks = files.watch(vertx, http);
+      Runnable timers =
+          () -> {
+            vertx.cancelTimer(looks);
+            origins.close(vertx);
+          };
       Endpoint open = new Endpoint(listen.host(), http.actualPort());
-      return new ApiServer(vertx, http, resources, open, security.tls().isPresent());
+      return new ApiServer(vertx, http, resources, timers, open, security.tls().isPresent());
     } catch (CompletionException e) {
       join(vertx.close());
       throw new IOException(
@@ -157,7 +161,6 @@ public final class ApiServer implements AutoCloseable {
       Plane plane,
       List<Resource> resources,
       Origins origins,
-      TreeTrust tree,
       PrometheusMeterRegistry metrics) {
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
     PlatformHandler guard = new Guard(contract, api)::handle;
@@ -170,7 +173,7 @@ public final class ApiServer implements AutoCloseable {
             .rootHandler(new Intake(vertx, contract, api, metrics)::handle)
             .rootHandler(forward::handle)
             .rootHandler(bodies::check);
-    Routes routes = new Routes(vertx, builder, contract, plane, access, origins, tree, metrics);
+    Routes routes = new Routes(vertx, builder, contract, plane, access, origins, metrics);
     resources.forEach(resource -> resource.register(routes));
     Answer document = Answer.ok("application/json", contract.document().toBuffer());
     routes.immediate("getContract", () -> document);
@@ -206,6 +209,7 @@ public final class ApiServer implements AutoCloseable {
     List<Future<Void>> quiet = resources.stream().map(Resource::close).toList();
     join(http.shutdown(CLOSE_SECONDS, TimeUnit.SECONDS));
     quiet.forEach(ApiServer::join);
+    timers.run();
     join(vertx.close());
   }
 

@@ -8,6 +8,7 @@ import io.vertx.core.http.HttpServerResponse;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -38,6 +39,7 @@ final class Origins {
 
   private final Set<String> known = new LinkedHashSet<>();
   private boolean isFailing;
+  private volatile OptionalLong timer = OptionalLong.empty();
 
   /**
    * Learns them in a moment, when the client of ZooKeeper has been started, and every few seconds.
@@ -45,7 +47,14 @@ final class Origins {
    * @param live URLs without a path of those that run; may wait for ZooKeeper
    */
   void follow(Vertx vertx, Supplier<List<String>> live) {
-    vertx.setPeriodic(FIRST_MILLIS, PERIOD_MILLIS, timer -> refresh(vertx, live));
+    timer =
+        OptionalLong.of(
+            vertx.setPeriodic(FIRST_MILLIS, PERIOD_MILLIS, now -> refresh(vertx, live)));
+  }
+
+  /** Learns no more; before the threads end. */
+  void close(Vertx vertx) {
+    timer.ifPresent(vertx::cancelTimer);
   }
 
   private void refresh(Vertx vertx, Supplier<List<String>> live) {

@@ -51,7 +51,6 @@ public final class Routes {
   private final Retries retries;
   private final Access access;
   private final Origins origins;
-  private final TreeTrust tree;
   private final PrometheusMeterRegistry metrics;
 
   Routes(
@@ -61,7 +60,6 @@ public final class Routes {
       Plane plane,
       Access access,
       Origins origins,
-      TreeTrust tree,
       PrometheusMeterRegistry metrics) {
     this.vertx = vertx;
     this.workers = vertx.createSharedWorkerExecutor("requests", ApiServer.WORKERS);
@@ -72,7 +70,6 @@ public final class Routes {
     this.retries = new Retries(plane);
     this.access = access;
     this.origins = origins;
-    this.tree = tree;
     this.metrics = metrics;
   }
 
@@ -241,20 +238,12 @@ public final class Routes {
   }
 
   /**
-   * Whose pages may call this API, and whose API its page may call; nobody's if {@link #tree} is
-   * not trusted, which names them.
+   * Whose pages may call this API, and whose API its page may call.
    *
    * @param urls of the controllers that run, without a path; may wait
    */
   public void controllers(Supplier<List<String>> urls) {
-    if (tree.isTrusted()) {
-      origins.follow(vertx, urls);
-    }
-  }
-
-  /** Whether hosts that ZooKeeper names count. */
-  public TreeTrust tree() {
-    return tree;
+    origins.follow(vertx, urls);
   }
 
   /** Whether the token of a request that was let through still allows it. */

@@ -72,11 +72,6 @@ public record Security(
     return tokens.isEmpty() && oidc.isEmpty();
   }
 
-  /** Without tokens there is none that a stranger could receive. */
-  TreeTrust tree() {
-    return new TreeTrust(isOpen() || isTreeProtected);
-  }
-
   /**
    * @throws IllegalArgumentException naming the option of a file that is not there, or of a host
    */

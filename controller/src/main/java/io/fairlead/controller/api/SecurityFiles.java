@@ -90,9 +90,9 @@ final class SecurityFiles {
     }
   }
 
-  /** Starts to poll the files for changes. */
-  void watch(Vertx vertx, HttpServer http) {
-    vertx.setPeriodic(LOOK_MILLIS, timer -> vertx.executeBlocking(() -> look(http)));
+  /** Starts to poll the files for changes; returns the timer, to be stopped before the threads. */
+  long watch(Vertx vertx, HttpServer http) {
+    return vertx.setPeriodic(LOOK_MILLIS, timer -> vertx.executeBlocking(() -> look(http)));
   }
 
   private synchronized boolean look(HttpServer http) {

@@ -32,6 +32,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Leadership implements AutoCloseable {
   public interface Listener {
+    /** The tree is this controller's own, so what its nodes name may be followed. */
+    void enter();
+
     /** Elected, with the epoch raised. After an exception it is called again in a new epoch. */
     void lead(Epoch epoch) throws StoreException;
 
@@ -54,6 +57,7 @@ public final class Leadership implements AutoCloseable {
       Executors.newSingleThreadExecutor(DaemonThreads.named("leadership"));
   private volatile LeaderLatch latch;
   private volatile boolean isClosed;
+  private volatile boolean isEntered;
   private volatile Optional<StoreException.NotOurs> refusal = Optional.empty();
 
   /**
@@ -117,6 +121,10 @@ public final class Leadership implements AutoCloseable {
     while (!isClosed) {
       try {
         OwnTree.check(client, tree, access, protectsOpen);
+        if (!isEntered) {
+          isEntered = true;
+          listener.enter();
+        }
         Roots.create(client, tree, access);
         Roots.checkWhole(client, tree);
         removeFormerSelf();
@@ -225,6 +233,15 @@ public final class Leadership implements AutoCloseable {
         LOG.debug("{} is gone already", path);
       }
     }
+  }
+
+  /** None before it is {@code started}, nor while the tree is not known as its own. */
+  public static List<String> candidates(Leadership started) {
+    return started == null ? List.of() : started.candidates();
+  }
+
+  public List<String> candidates() {
+    return isEntered ? candidates(client, tree) : List.of();
   }
 
   /** Ids of the controllers that run, as far as ZooKeeper can be read. */

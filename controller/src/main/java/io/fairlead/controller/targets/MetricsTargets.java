@@ -98,14 +98,6 @@ public record MetricsTargets(
         .toList();
   }
 
-  /** The controller that answers: the only target that does not come from ZooKeeper. */
-  List<Target> itself() {
-    return own.get().stream()
-        .map(url -> new MetricsUrl(url.getScheme(), url.getAuthority()))
-        .map(url -> Target.of(Part.CONTROLLER, url.target(), url))
-        .toList();
-  }
-
   /** Where controllers are reached, without a path. */
   List<String> controllerUrls() {
     return controllerTargets().stream()

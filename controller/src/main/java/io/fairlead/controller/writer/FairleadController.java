@@ -294,6 +294,14 @@ public final class FairleadController implements AutoCloseable {
             options.protectsOpen(),
             new Leadership.Listener() {
               @Override
+              public void enter() {
+                leaderWatch.start();
+                muxWatch.start();
+                health.start();
+                serviceWatch.start();
+              }
+
+              @Override
               public void lead(Epoch epoch) throws StoreException {
                 FairleadController.this.lead(epoch);
               }
@@ -304,10 +312,6 @@ public final class FairleadController implements AutoCloseable {
               }
             });
     client.start();
-    leaderWatch.start();
-    muxWatch.start();
-    health.start();
-    serviceWatch.start();
     leadership.start();
     clockThread.scheduleWithFixedDelay(
         this::compareClocks, 0, ClockCheck.PERIOD.toMillis(), TimeUnit.MILLISECONDS);
@@ -400,7 +404,7 @@ public final class FairleadController implements AutoCloseable {
 
   public MetricsTargets targets() {
     return new MetricsTargets(
-        () -> Leadership.candidates(client, tree), () -> url, muxWatch::muxes, health::metrics);
+        () -> Leadership.candidates(leadership), () -> url, muxWatch::muxes, health::metrics);
   }
 
   /** How services steered by othello stand, as known to this controller while it leads. */
@@ -510,9 +514,7 @@ public final class FairleadController implements AutoCloseable {
             this::writer,
             new Infrastructure(
                 connectString,
-                () ->
-                    Infrastructure.controllers(
-                        Leadership.candidates(client, tree), url, options.id()),
+                () -> Infrastructure.controllers(leadership.candidates(), url, options.id()),
                 muxWatch::muxes),
             serviceWatch::service);
     lead.load(loaded);
