@@ -44,9 +44,9 @@ void arrays_world_load(uint32_t generation, const struct arrays_set *arrays)
 }
 
 static void on_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count,
-		       const struct fl_siphash_key *seed)
+		       const struct fl_siphash_key *seed, const struct settled *settled)
 {
-	(void)context, (void)name, (void)muxes, (void)count, (void)seed;
+	(void)context, (void)name, (void)muxes, (void)count, (void)seed, (void)settled;
 }
 
 static int on_service(void *context, const struct service_config *config, struct delta *image,
