@@ -2,6 +2,9 @@
 #include "control/lag_quorum.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+
+#include "fairlead/generation.h"
 
 struct lag_quorum lag_quorum_heard(const struct hello_peers *peers, uint16_t service, uint32_t generation,
 				   uint64_t now_ms, const struct hello_peer **first_ahead)
@@ -19,10 +22,35 @@ struct lag_quorum lag_quorum_heard(const struct hello_peers *peers, uint16_t ser
 		if (said)
 			other = (struct lag_view){.generation = said->generation,
 						  .announces = said->flags & HELLO_ANNOUNCES,
-						  .is_behind = said->flags & HELLO_BEHIND,
-						  .settled = said->settled};
+						  .is_behind = said->flags & HELLO_BEHIND};
 		if (lag_quorum_add(&quorum, &other, generation) && first_ahead && !*first_ahead)
 			*first_ahead = peer;
 	}
 	return quorum;
+}
+
+static int compare_descending(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a < b) - (a > b);
+}
+
+uint32_t lag_quorum_settled(const struct hello_peers *peers, uint16_t service, uint32_t generation, uint64_t now_ms)
+{
+	struct lag_quorum quorum = lag_quorum_heard(peers, service, generation, now_ms, NULL);
+	unsigned needed = (quorum.muxes + 1) / 2, count = 0;
+	uint32_t settled[HELLO_PEERS_MAX];
+
+	for (unsigned i = 0; peers && i < hello_peers_count(peers); i++) {
+		const struct hello_service *said = hello_peer_service(hello_peers_at(peers, i), service, now_ms);
+
+		if (said && said->flags & HELLO_ANNOUNCES && said->generation > generation &&
+		    said->settled <= said->generation && !fl_generation_is_jump(generation, said->settled, 0))
+			settled[count++] = said->settled;
+	}
+	if (count < needed)
+		return 0;
+	qsort(settled, count, sizeof(settled[0]), compare_descending);
+	return settled[needed - 1];
 }

@@ -28,7 +28,6 @@ struct lag_quorum {
 	unsigned muxes; /* this one included */
 	unsigned ahead;
 	uint32_t highest; /* generation that another one serves, announced or not; 0: none does */
-	uint32_t settled; /* as those that are ahead say, at most what they serve themselves; 0: none does */
 };
 
 /* Of one service, as another mux reports it. */
@@ -36,7 +35,6 @@ struct lag_view {
 	uint32_t generation; /* 0: it serves none */
 	bool announces;
 	bool is_behind; /* it withdrew the service because it is behind; not announces */
-	uint32_t settled;
 };
 
 /* Before the others are added. */
@@ -57,8 +55,6 @@ static inline bool lag_quorum_add(struct lag_quorum *quorum, const struct lag_vi
 	if (other->generation > quorum->highest)
 		quorum->highest = other->generation;
 	quorum->ahead += is_ahead;
-	if (is_ahead && other->settled > quorum->settled && other->settled <= other->generation)
-		quorum->settled = other->settled;
 	return is_ahead;
 }
 
@@ -73,5 +69,11 @@ static inline bool lag_quorum_withdraws(const struct lag_quorum *quorum)
  */
 struct lag_quorum lag_quorum_heard(const struct hello_peers *peers, uint16_t service, uint32_t generation,
 				   uint64_t now_ms, const struct hello_peer **first_ahead);
+
+/*
+ * The highest generation that is settled by the hellos of enough muxes for a withdrawal, all of them ahead; 0: none. What
+ * fewer say does not count, nor what a mux says beyond its own ring or by a jump (generation.h).
+ */
+uint32_t lag_quorum_settled(const struct hello_peers *peers, uint16_t service, uint32_t generation, uint64_t now_ms);
 
 #endif

@@ -168,11 +168,12 @@ static void announce_again(struct published_service *published, const char *caus
 	published_announce(published);
 }
 
-/* Without ZooKeeper, the muxes that are ahead say what is settled; a forged hello alone does not withdraw it. */
-static void hear_settled(struct published_service *published, const struct lag_quorum *quorum)
+/* Without ZooKeeper, the muxes for which it has withdrawn say what is settled, until ZooKeeper is read again. */
+static void hear_settled(const struct lag_withdrawal *withdrawal, struct published_service *published, uint64_t now_ms)
 {
-	if (lag_quorum_withdraws(quorum) && quorum->settled > published->heard_settled)
-		published->heard_settled = quorum->settled;
+	if (published->withdrawn_for_lag && published->service)
+		published->heard_settled =
+		    lag_quorum_settled(withdrawal->peers, published->service->id, published->lag.generation, now_ms);
 }
 
 /* Whether everyone who may be ahead had the time to say so. */
@@ -224,7 +225,7 @@ static bool decide(struct lag_withdrawal *withdrawal, struct published_service *
 		quorum = count_others(withdrawal, published, false, now_ms, ahead);
 		if (published->lag.generation)
 			lag_hear(&published->lag, quorum.highest, now_ms);
-		hear_settled(published, &quorum);
+		hear_settled(withdrawal, published, now_ms);
 	}
 	if (published->is_held)
 		return release(withdrawal, published, now_ms);

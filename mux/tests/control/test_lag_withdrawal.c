@@ -14,6 +14,7 @@
 
 #include "config/address.h"
 #include "control/lag_withdrawal.h"
+#include "fairlead/generation.h"
 #include "service/service.h"
 #include "../fake_zookeeper.h"
 
@@ -252,31 +253,49 @@ static void those_that_were_ahead_of_a_settled_generation_die(void **state)
 	assert_false(is_withdrawn(world));
 }
 
-/* Cut off from ZooKeeper, it learns what is settled from those by which it withdraws. */
+/* Withdrawn and cut off from ZooKeeper, it learns what is settled from those for which it withdrew. */
 static void those_that_are_ahead_say_what_is_settled(void **state)
 {
+	enum { FAR = 5 + FL_GENERATION_JUMP_MAX };
 	static const struct {
-		struct hello_service second, third;
-		bool follows;
+		struct hello_service others[4];
+		bool follows, announces;
 		uint32_t heard;
 	} rows[] = {
-	    {{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 7}, false, 8},
-	    {{ID, HELLO_ANNOUNCES, 9, 0}, {ID, HELLO_ANNOUNCES, 6, 6}, false, 6},
-	    {{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 7}, true, 0},           /* ZooKeeper says it */
-	    {{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 5, 0}, false, 0},          /* a single mux of three */
-	    {{ID, HELLO_ANNOUNCES, 9, UINT32_MAX}, {ID, HELLO_ANNOUNCES, 9, 7}, false, 7}, /* above its own ring */
-	    {{ID, HELLO_BEHIND, 9, 8}, {ID, 0, 9, 8}, false, 0},
-	    {{ID, HELLO_ANNOUNCES, 5, 5}, {ID, HELLO_ANNOUNCES, 4, 4}, false, 0},
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}}, false, false, 8},                              /* one of two */
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 7}, /* two of three */
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 0}}, false, false, 0},
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 7, 6}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 7},
+	    {{{ID, HELLO_ANNOUNCES, 9, 6},
+	      {ID, HELLO_ANNOUNCES, 9, 6},
+	      {ID, HELLO_ANNOUNCES, 9, 8},
+	      {ID, HELLO_ANNOUNCES, 9, 8}},
+	     false,
+	     false,
+	     6},                                                                           /* three of five */
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 8}}, true, false, 0},  /* ZooKeeper says it */
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 8}}, false, true, 0},  /* not behind for long */
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 5, 0}}, false, false, 0}, /* a single mux of three */
+	    {{{ID, HELLO_ANNOUNCES, 9, UINT32_MAX}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 0}, /* above its ring */
+	    {{{ID, HELLO_ANNOUNCES, FAR, FAR}}, false, false, FAR},
+	    {{{ID, HELLO_ANNOUNCES, FAR + 1, FAR + 1}}, false, false, 0}, /* a jump */
+	    {{{ID, HELLO_ANNOUNCES, UINT32_MAX, UINT32_MAX}, {ID, HELLO_ANNOUNCES, UINT32_MAX, UINT32_MAX}},
+	     false,
+	     false,
+	     0},
+	    {{{ID, HELLO_BEHIND, 9, 8}, {ID, 0, 9, 8}}, false, false, 0},
+	    {{{ID, HELLO_ANNOUNCES, 5, 5}, {ID, HELLO_ANNOUNCES, 4, 4}}, false, false, 0},
 	};
 	struct world *world = *state;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		print_message("# row %zu\n", i);
-		world->sync.published = (struct published_service){.name = "web", .service = &world->service};
+		world->sync.published = (struct published_service){
+		    .name = "web", .service = &world->service, .withdrawn_for_lag = !rows[i].announces};
 		read_latest(world, 5, 5);
 		world->now += HELLO_SILENT_MS + 1000;
-		say(world, 2, rows[i].second);
-		say(world, 3, rows[i].third);
+		for (unsigned n = 0; n < 4 && rows[i].others[n].id; n++)
+			say(world, n + 2, rows[i].others[n]);
 		run(world, rows[i].follows);
 		assert_int_equal(world->sync.published.heard_settled, rows[i].heard);
 	}
