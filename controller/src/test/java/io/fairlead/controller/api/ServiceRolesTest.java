@@ -85,7 +85,7 @@ class ServiceRolesTest {
           "admin of one",
           List.of("putService", "changeService", "deleteService", "undeleteService"),
           "admin of all",
-          List.of("createService", "putCluster", "getBackup", "listAudit"),
+          List.of("createService", "putCluster", "getBackup", "listAudit", "putMux", "deleteMux"),
           "server",
           List.of("getAgentServices", "postAgentReport"),
           "open",

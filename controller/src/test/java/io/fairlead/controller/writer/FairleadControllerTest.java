@@ -234,7 +234,7 @@ class FairleadControllerTest extends EmbeddedController {
                 "web",
                 ServiceSpec.builder()
                     .vips(List.of("10.99.0.7", "2001:db8::7"))
-                    .windowSeconds(60)
+                    .windowSeconds(300)
                     .build(),
                 WriteOptions.COMMIT));
     List<ServiceView> services = Shown.services(controller);
@@ -246,7 +246,7 @@ class FairleadControllerTest extends EmbeddedController {
     assertThat(Shown.backends(controller, "web")).isEqualTo(backends);
     assertThat(Shown.ring(controller, "web")).usingRecursiveComparison().isEqualTo(ring);
     assertThat(controller.plane().health().epoch()).isEqualTo(epoch + 1);
-    assertThat(services.get(1).config().windowSeconds()).isEqualTo(60);
+    assertThat(services.get(1).config().windowSeconds()).isEqualTo(300);
   }
 
   @Test

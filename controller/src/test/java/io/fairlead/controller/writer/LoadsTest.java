@@ -201,8 +201,8 @@ class LoadsTest {
     report(1, 1);
     awaitLoads("{\"1\":1}");
     done(controller.services().deleteService("web", COMMIT));
-    await().atMost(SOON).until(() -> mux.checkExists().forPath("/fairlead/services/web") == null);
     create();
+    assertThat(mux.checkExists().forPath(LOADS)).as("those of the deleted service").isNull();
     report(1, 9);
     awaitLoads("{\"1\":9}");
   }
