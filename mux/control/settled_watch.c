@@ -22,7 +22,7 @@ static void on_exists(void *context, const struct zk_reply *reply)
 {
 	struct settled_watch *watch = context;
 
-	if (reply->rc != ZNONODE) /* otherwise the watch reports when it is created */
+	if (reply->rc != ZNONODE && !watch->is_held) /* otherwise the watch or the release has it read */
 		watch->retry_at = zk_now(watch->zk) + (reply->rc == ZOK ? 0 : SETTLED_WATCH_RETRY_MS);
 }
 

@@ -310,9 +310,10 @@ def test_without_a_key_only_known_addresses_are_heard(tree: Tree, web: Service, 
     assert one["services"] == {"web": {"generation": 9, "announces": True}}
 
 
-def test_off(web: Service, new_mux):
+def test_off(web: Service, new_mux, tree: Tree):
     mux = new_mux(1, "--hello", "off")
     until(lambda: serves(mux, web), 60, mux.log())
+    assert tree.mux()["behindSeconds"] == 0  # for all that controllers know it goes on without ZooKeeper
     assert json.loads(mux.get("/peers")) == {"mux": "mux1", "hello": False}
     assert mux.samples("hello_sent_total") == []
     assert str(PORT) not in mux.inside("ss", "-Huln", text=True).stdout
