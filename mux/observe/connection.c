@@ -12,11 +12,12 @@ enum { CHUNK_HEAD = 8, CHUNK_END = 2 };
 
 _Static_assert((int)RESPONSE_HEAD_MAX <= (int)HEAD_MAX, "a response's head fits where the request's was");
 
-void connection_open(struct connection *connection, int fd, gnutls_session_t tls, uint64_t now_ms)
+void connection_open(struct connection *connection, int fd, gnutls_session_t tls, uint64_t source, uint64_t now_ms)
 {
 	*connection = (struct connection){.state = tls ? CONNECTION_HANDSHAKE : CONNECTION_HEAD,
 					  .fd = fd,
 					  .tls = tls,
+					  .source = source,
 					  .since_ms = now_ms,
 					  .deadline_ms = now_ms + CONNECTION_HEAD_S * 1000,
 					  .events = EPOLLIN};
@@ -28,7 +29,8 @@ void connection_close(struct connection *connection)
 	if (connection->tls)
 		gnutls_deinit(connection->tls);
 	close(connection->fd);
-	explicit_bzero(connection->buffer, connection->len); /* a token may be in it */
+	explicit_bzero(connection->buffer,
+		       sizeof(connection->buffer)); /* a token may be in it, also in what was dropped */
 	connection->state = CONNECTION_FREE;
 }
 
@@ -84,9 +86,10 @@ static enum connection_event shake_hands(struct connection *connection)
 	return CONNECTION_WAITS;
 }
 
+/* TLS can give it byte by byte. What is left after a step is in the socket, as GnuTLS reads a record at a time. */
 static enum connection_event read_head(struct connection *connection)
 {
-	for (;;) {
+	for (int i = 0; i < CONNECTION_STEP; i++) {
 		size_t before = connection->len;
 		ssize_t n = receive(connection, connection->buffer + before, HEAD_MAX - before);
 
@@ -98,6 +101,7 @@ static enum connection_event read_head(struct connection *connection)
 		if (connection->head)
 			return CONNECTION_ASKS;
 	}
+	return CONNECTION_WAITS;
 }
 
 enum head_fault connection_head(struct connection *connection, struct head *out)

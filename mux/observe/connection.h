@@ -46,6 +46,7 @@ struct connection {
 	enum connection_state state;
 	int fd;
 	gnutls_session_t tls; /* NULL: clear text */
+	uint64_t source;      /* the client's IPv4 address or IPv6 /64; 0: it came by a Unix socket */
 	uint64_t since_ms, deadline_ms;
 	uint32_t events; /* of epoll, that it waits for */
 	ssize_t head;    /* as head_end() returned it */
@@ -57,7 +58,7 @@ struct connection {
 };
 
 /* Takes fd, and the session unless it is NULL. */
-void connection_open(struct connection *connection, int fd, gnutls_session_t tls, uint64_t now_ms);
+void connection_open(struct connection *connection, int fd, gnutls_session_t tls, uint64_t source, uint64_t now_ms);
 /* ready: epoll's events; 0: to go on with a stream. */
 enum connection_event connection_step(struct connection *connection, uint32_t ready, uint64_t now_ms);
 /* Parts of out are the connection's, until connection_respond(). */

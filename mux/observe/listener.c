@@ -153,28 +153,58 @@ static void step(struct listener *listener, struct connection *connection, uint3
 		end(connection, reason_of(listener, connection));
 }
 
-/* A free place, made from the oldest connection that is no stream if all are taken. NULL: all are streams. */
-static struct connection *make_room(struct listener *listener)
+static uint64_t source_of(const struct sockaddr_storage *address)
 {
-	struct connection *oldest = NULL;
+	uint64_t source = 0;
+
+	if (address->ss_family == AF_INET)
+		source = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+	else if (address->ss_family == AF_INET6)
+		memcpy(&source, &((const struct sockaddr_in6 *)address)->sin6_addr, sizeof(source));
+	return source;
+}
+
+static unsigned places_of(const struct listener *listener, uint64_t source)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++)
+		count += listener->connections[i].state != CONNECTION_FREE && listener->connections[i].source == source;
+	return count;
+}
+
+/*
+ * A free place for a connection from the source. If all are taken, the oldest that is no stream gives way, of the
+ * source that has the most with the new one: who opens many takes none of the others'. NULL: all are streams.
+ */
+static struct connection *make_room(struct listener *listener, uint64_t source)
+{
+	struct connection *victim = NULL;
+	unsigned most = 0;
 
 	for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++) {
 		struct connection *one = &listener->connections[i];
+		unsigned count;
 
 		if (one->state == CONNECTION_FREE)
 			return one;
-		if (!connection_is_stream(one) && (!oldest || one->since_ms < oldest->since_ms))
-			oldest = one;
+		if (connection_is_stream(one))
+			continue;
+		count = places_of(listener, one->source) + (one->source == source);
+		if (!victim || count > most || (count == most && one->since_ms < victim->since_ms)) {
+			victim = one;
+			most = count;
+		}
 	}
-	if (oldest)
-		end(oldest, oldest->state == CONNECTION_LINGER ? NULL : &listener->counters.gave_way);
-	return oldest;
+	if (victim)
+		end(victim, victim->state == CONNECTION_LINGER ? NULL : &listener->counters.gave_way);
+	return victim;
 }
 
-static void take(struct listener *listener, int fd, uint64_t now_ms)
+static void take(struct listener *listener, int fd, uint64_t source, uint64_t now_ms)
 {
 	static const int on = 1;
-	struct connection *connection = make_room(listener);
+	struct connection *connection = make_room(listener, source);
 	struct epoll_event wanted = {.data.ptr = connection};
 	gnutls_session_t tls = NULL;
 
@@ -188,7 +218,7 @@ static void take(struct listener *listener, int fd, uint64_t now_ms)
 	}
 	if (!*listener->access->socket) /* the text does not wait until the head has arrived */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	connection_open(connection, fd, tls, now_ms);
+	connection_open(connection, fd, tls, source, now_ms);
 	wanted.events = connection->events;
 	if (epoll_ctl(listener->epoll, EPOLL_CTL_ADD, fd, &wanted))
 		end(connection, &listener->counters.no_request);
@@ -205,10 +235,12 @@ static void pause_accepting(struct listener *listener, bool pauses, uint64_t now
 static void accept_some(struct listener *listener, uint64_t now_ms)
 {
 	for (int i = 0; i < EVENTS; i++) {
-		int fd = accept4(listener->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_storage address = {0};
+		socklen_t len = sizeof(address);
+		int fd = accept4(listener->socket, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			take(listener, fd, now_ms);
+			take(listener, fd, source_of(&address), now_ms);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			pause_accepting(listener, true, now_ms);
 			return;

@@ -7,8 +7,8 @@
  *
  * A connection has one request, a GET without a body (head.h), and is closed with its response: what a client sends after
  * the head is never read as another request, whatever a proxy before it took it for. Each has a total time
- * (connection.h). When all are taken, a new one takes the place of the oldest that is not a stream: clients that are
- * slow, or send nothing, do not keep out others.
+ * (connection.h). When all are taken, a new one takes the place of the oldest that is not a stream, of the address (IPv6:
+ * the /64) that has the most: clients that are slow, or send nothing, or open many, do not keep out others.
  *
  * Certificate, key and tokens are read again when their files change, looked at when a connection or a request arrives,
  * at most once a second. What can't be used is reported and counted, and what was there before goes on being used.

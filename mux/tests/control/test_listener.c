@@ -471,6 +471,29 @@ static void test_tls_to_the_end(void **state)
 	end_client(&secured);
 }
 
+/* A record for each byte of a head is so many calls: the other connections have their turn in between. */
+static void test_tls_of_tiny_records(void **state)
+{
+	struct world *world = *state;
+	struct secured secured = secured_client(world);
+	size_t len = strlen(asks);
+	ssize_t end;
+
+	shake_hands(world, &secured);
+	assert_int_equal(receive_all(world, &secured, &end), 0);
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(gnutls_record_send(secured.session, asks + i, 1), 1);
+	for (size_t read = CONNECTION_STEP; read < len; read += CONNECTION_STEP) {
+		char byte;
+
+		listener_run(world->listener, world->now_ms);
+		assert_int_equal(recv(secured.fd, &byte, 1, MSG_PEEK), -1);
+	}
+	listener_run(world->listener, world->now_ms);
+	assert_true(receive_all(world, &secured, &end) > 0);
+	end_client(&secured);
+}
+
 static void test_tls_refuses_heads(void **state)
 {
 	static const char bare[] = "GET /small HTTP/1.1\nHost: mux\n\n";
@@ -544,6 +567,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_streams_end, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_no_descriptors, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_tls_to_the_end, set_up_tls, tear_down),
+	    cmocka_unit_test_setup_teardown(test_tls_of_tiny_records, set_up_tls, tear_down),
 	    cmocka_unit_test_setup_teardown(test_tls_refuses_heads, set_up_tls, tear_down),
 	    cmocka_unit_test_setup_teardown(test_tls_that_is_slow, set_up_tls, tear_down),
 	    cmocka_unit_test_setup_teardown(test_tls_streams, set_up_tls, tear_down),
