@@ -140,7 +140,7 @@ public final class DrainWatch {
       Optional<Count> count,
       long now) {
     boolean isWindowOver = now >= drain.since() + config.windowSeconds();
-    if (isEmpty && (isWindowOver || !hasUncounted(config))) {
+    if (isEmpty && (isWindowOver || !config.chainsDatagrams())) {
       return Optional.of(Reason.EMPTY);
     }
     if (drain.deadline().filter(deadline -> now >= deadline).isPresent()) {
@@ -151,12 +151,6 @@ public final class DrainWatch {
     return isWindowOver && !isReached && !isNamed.getAsBoolean()
         ? Optional.of(Reason.EXPIRED)
         : Optional.empty();
-  }
-
-  /** Agents count TCP alone; datagrams are chained for the window. */
-  private static boolean hasUncounted(ServiceConfig config) {
-    return !config.statelessUdp()
-        && config.ports().stream().anyMatch(port -> port.protocol().equals("udp"));
   }
 
   /** Takes in what was reported; returns whether the backend is empty and no link to others. */

@@ -81,33 +81,58 @@ public record Release(Runs runs, int byReport, int atLimit, int skipped) {
     return released.runs();
   }
 
-  /** What another window or limit means for the buckets of {@code image}. */
+  /**
+   * What another window or limit means for the buckets of {@code image}. Datagrams are chained for
+   * the window alone, so it may become shorter for them although the hold goes on.
+   */
   public static Result.Hold ofChange(ServiceImage image, ServiceConfig changed, long now) {
     Ring ring = image.ring();
+    ServiceConfig config = image.config();
+    boolean cutsWindow = cutsWindow(config, changed);
     int held = 0;
+    int shortened = 0;
     int released = 0;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.isMoved(bucket, now, image.config().chainedSeconds())) {
+      if (ring.isMoved(bucket, now, config.chainedSeconds())) {
+        long since = ring.since(bucket);
+        boolean endsWindow =
+            cutsWindow
+                && now < since + config.windowSeconds()
+                && now >= since + changed.windowSeconds();
         held++;
-        released += now >= ring.since(bucket) + changed.heldSeconds() ? 1 : 0;
+        shortened += now < since + shortenedSeconds(config, changed) ? 1 : 0;
+        released += endsWindow || now >= since + changed.heldSeconds() ? 1 : 0;
       }
     }
-    boolean isShorter = changed.heldSeconds() < image.config().heldSeconds();
-    return new Result.Hold(held, isShorter ? held : 0, released);
+    return new Result.Hold(held, shortened, released);
   }
 
   /**
-   * Until the last of the chained buckets has been chained as long as it may be; 0: there is none.
+   * Until the last of the chains that would be shorter has lasted as long as it may; 0: there is
+   * none.
    */
-  public static long secondsLeft(ServiceImage image, long now) {
+  public static long secondsLeft(ServiceImage image, ServiceConfig changed, long now) {
     Ring ring = image.ring();
+    int seconds = shortenedSeconds(image.config(), changed);
     long left = 0;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       if (ring.isMoved(bucket, now, image.config().chainedSeconds())) {
-        left = Math.max(left, ring.since(bucket) + image.config().heldSeconds() - now);
+        left = Math.max(left, ring.since(bucket) + seconds - now);
       }
     }
     return left;
+  }
+
+  /** How long after a move a chain is open that the change makes shorter; 0: it makes none so. */
+  private static int shortenedSeconds(ServiceConfig config, ServiceConfig changed) {
+    if (changed.heldSeconds() < config.heldSeconds()) {
+      return config.heldSeconds();
+    }
+    return cutsWindow(config, changed) ? config.windowSeconds() : 0;
+  }
+
+  private static boolean cutsWindow(ServiceConfig config, ServiceConfig changed) {
+    return config.chainsDatagrams() && changed.windowSeconds() < config.windowSeconds();
   }
 
   /** Collects buckets by ascending number. */

@@ -96,6 +96,11 @@ public record ServiceConfig(
     return steering.steering().hasSecond();
   }
 
+  /** Whether datagrams are chained: for the window, with a hold too, and no agent counts them. */
+  public boolean chainsDatagrams() {
+    return !statelessUdp && ports.stream().anyMatch(port -> port.protocol().equals("udp"));
+  }
+
   /** Whether muxes steer by what agents report of their servers' load. */
   public boolean wantsLoads() {
     return maat.filter(settings -> settings.load() == MaatLoad.AGENTS).isPresent();

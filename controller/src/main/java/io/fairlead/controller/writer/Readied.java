@@ -61,7 +61,7 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
                 + " previous owner for less time, %d of them no longer, and their older connections"
                 + " break then")
             .formatted(
-                Release.secondsLeft(image, now),
+                Release.secondsLeft(image, wanted, now),
                 change.shortenedBuckets(),
                 change.releasedBuckets()));
   }

@@ -9,6 +9,7 @@ import static io.fairlead.controller.writer.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
@@ -28,8 +29,15 @@ class ShorterWindowTest extends EmbeddedController {
   private static final int MOVED = 512;
   private static final int WINDOW = 240;
 
-  private void moved(int hold, long age) throws Exception {
-    ServiceSpec web = spec("web", "10.99.0.1").toBuilder().holdSeconds(hold).build();
+  private void moved(int hold, long age, String port, boolean isStateless) throws Exception {
+    ServiceSpec.Builder web = spec("web", "10.99.0.1").toBuilder().holdSeconds(hold);
+    if (port.equals("udp")) {
+      web.ports(List.of(new Port("tcp", 80), new Port("udp", 53))).statelessUdp(isStateless);
+    }
+    moved(web.build(), age);
+  }
+
+  private void moved(ServiceSpec web, long age) throws Exception {
     done(controller.services().createService(web, WriteOptions.COMMIT));
     done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
     clock.set(clock.seconds() + 2 * WINDOW);
@@ -45,24 +53,39 @@ class ShorterWindowTest extends EmbeddedController {
     return change.build();
   }
 
-  /** -1: is not changed. {@code left}: until the chains end as they were promised. */
+  /**
+   * -1: is not changed. {@code left}: until the chains that become shorter end as they were
+   * promised. With a port of UDP, datagrams are chained for the window, whatever the hold.
+   */
   @ParameterizedTest
   @CsvSource({
-    // hold, age, window, new hold, released, field, left
-    "    0,  100,   10,       -1,   512, windowSeconds, 140",
-    "    0,  100,  100,       -1,   512, windowSeconds, 140",
-    "    0,    9,   10,       -1,     0, windowSeconds, 231", // they would end in a second
-    "    0,    0,  239,       -1,     0, windowSeconds, 240",
-    " 3600,  500,  100,      500,   512, windowSeconds, 3100",
-    " 3600,  500,   10,      501,     0, windowSeconds, 3100",
-    " 3600,  500,   -1,      500,   512, holdSeconds,   3100",
-    " 3600,  500,   -1,        0,   512, holdSeconds,   3100",
-    " 3600,   10,   -1,     3599,     0, holdSeconds,   3590",
+    // hold, age, port, window, new hold, released, field, left
+    "    0,  100, tcp,   10,       -1,   512, windowSeconds, 140",
+    "    0,  100, tcp,  100,       -1,   512, windowSeconds, 140",
+    "    0,    9, tcp,   10,       -1,     0, windowSeconds, 231", // they would end in a second
+    "    0,    0, tcp,  239,       -1,     0, windowSeconds, 240",
+    " 3600,  500, tcp,  100,      500,   512, windowSeconds, 3100",
+    " 3600,  500, tcp,   10,      501,     0, windowSeconds, 3100",
+    " 3600,  500, tcp,   -1,      500,   512, holdSeconds,   3100",
+    " 3600,  500, tcp,   -1,        0,   512, holdSeconds,   3100",
+    " 3600,   10, tcp,   -1,     3599,     0, holdSeconds,   3590",
+    " 3600,  100, udp,   10,       -1,   512, windowSeconds, 140",
+    " 3600,    9, udp,   10,       -1,     0, windowSeconds, 231",
+    "    0,  100, udp,   10,     3600,   512, windowSeconds, 140",
+    " 3600,  100, udp,   10,     3599,   512, windowSeconds, 3500",
+    " 3600,  100, udp,   -1,     3599,     0, holdSeconds,   3500",
   })
   void isRefusedWithoutConsent(
-      int hold, long age, int window, int newHold, int released, String field, long left)
+      int hold,
+      long age,
+      String port,
+      int window,
+      int newHold,
+      int released,
+      String field,
+      long left)
       throws Exception {
-    moved(hold, age);
+    moved(hold, age, port, false);
     ServiceSpec change = settings(given(window), given(newHold));
     long generation = Shown.service(controller, "web").orElseThrow().generation();
     Result.Hold planned =
@@ -89,15 +112,19 @@ class ShorterWindowTest extends EmbeddedController {
 
   @ParameterizedTest
   @CsvSource({
-    // hold, age, window, new hold
-    "    0,  240,   10,       -1", // no window is open
-    "    0,    0,  240,     3600",
-    " 3600,  500,   10,       -1", // the hold goes on
-    " 3600,  500,  600,     3600",
+    // hold, age, port, stateless, window, new hold
+    "    0,  240, tcp, false,   10,       -1", // no window is open
+    "    0,    0, tcp, false,  240,     3600",
+    " 3600,  500, tcp, false,   10,       -1", // the hold goes on
+    " 3600,  500, tcp, false,  600,     3600",
+    " 3600,  240, udp, false,   10,       -1", // datagrams are chained no more
+    " 3600,  100, udp, true,    10,       -1",
+    "    0,  100, udp, true,    10,     3600",
   })
-  void isAllowedWhereNothingEndsEarlier(int hold, long age, int window, int newHold)
+  void isAllowedWhereNothingEndsEarlier(
+      int hold, long age, String port, boolean isStateless, int window, int newHold)
       throws Exception {
-    moved(hold, age);
+    moved(hold, age, port, isStateless);
     ServiceSpec change = settings(given(window), given(newHold));
     Result result = done(controller.services().changeService("web", change, WriteOptions.COMMIT));
     assertThat(result.hold().map(Result.Hold::shortenedBuckets).orElse(0)).isZero();
@@ -107,7 +134,7 @@ class ShorterWindowTest extends EmbeddedController {
   /** By PUT too, together with a change of the pool. */
   @Test
   void aPutIsRefusedWhole() throws Exception {
-    moved(0, 100);
+    moved(0, 100, "tcp", false);
     ServiceSpec put = spec("web", "10.99.0.1").toBuilder().windowSeconds(10).build();
     Refusal refusal =
         refusal(
