@@ -35,7 +35,7 @@ public final class AgentReports implements LiveConnections {
   /** Boots of one server that are remembered, so that a late report of one changes nothing. */
   private static final int FORMER_BOOTS = 16;
 
-  /** What is asked where only the answer's moment matters: any bucket will do. */
+  /** What is asked where nothing else is, only for the answer's moment: any bucket will do. */
   private static final BitSet DATED = BitSet.valueOf(new long[] {1});
 
   private static final String DATED_ENCODED = BucketSetCodec.encode(DATED);
@@ -116,7 +116,7 @@ public final class AgentReports implements LiveConnections {
   /** A decoded answer; {@code index} of its service in the report. */
   private record Answer(int index, Set<String> questions, long connections, BitSet buckets) {}
 
-  /** {@code asked} is when, by the clock, if all questions of the answer are open. */
+  /** {@code asked} is when, by the clock, if a question of the answer is open. */
   private record Entry(int service, Heard heard, Optional<Answer> answer, Optional<Long> asked) {}
 
   /** {@code service} is the id; the counts go on when the server's services change. */
@@ -135,7 +135,7 @@ public final class AgentReports implements LiveConnections {
   private final Map<Address, Agent> agents = new HashMap<>();
   private final Map<Backend, Question> questions = new HashMap<>();
 
-  /** Of watched backends that are asked nothing else: another one with each answer. */
+  /** Of one watched backend of each server and service: another one with each answer. */
   private final Map<Backend, Question> dates = new HashMap<>();
 
   private final Map<Backend, Long> watched = new HashMap<>();
@@ -212,7 +212,7 @@ public final class AgentReports implements LiveConnections {
       boolean isHurried = !isCurrent;
       List<Report.Question> further = new ArrayList<>();
       for (Place place : places) {
-        place.backends().forEach(id -> date(place, id, isNew ? answers : Map.of(), now));
+        date(place, isNew ? answers : Map.of(), now);
         List<Question> open = open(place);
         if (!open.isEmpty()) {
           further.add(question(place, open, Optional.ofNullable(answers.get(place.service()))));
@@ -285,21 +285,39 @@ public final class AgentReports implements LiveConnections {
   }
 
   /**
-   * Asks a watched backend something, so that its next report says by the question's name when it
-   * was written at the earliest.
+   * Asks a server with a watched backend something, so that its next report says by the question's
+   * name when it was written at the earliest. A hold's question does not: it keeps its name while
+   * the same is held. So this one goes with it, about what the hold asks, and adds no buckets.
    */
-  private void date(Place place, int id, Map<String, Answer> answers, long now) {
-    Backend backend = new Backend(place.service(), id);
-    if (!isWatched(backend, now) || questions.containsKey(backend)) {
-      dates.remove(backend);
+  private void date(Place place, Map<String, Answer> answers, long now) {
+    Optional<Backend> first =
+        place.backends().stream()
+            .map(id -> new Backend(place.service(), id))
+            .filter(backend -> isWatched(backend, now))
+            .findFirst();
+    for (int id : place.backends()) {
+      Backend backend = new Backend(place.service(), id);
+      if (!first.equals(Optional.of(backend))) {
+        dates.remove(backend);
+      }
+    }
+    if (first.isEmpty()) {
       return;
     }
-    Question last = dates.get(backend);
+    Question last = dates.get(first.get());
     Answer answer = answers.get(place.service());
     if (last == null
         || last.service() != place.id()
         || (answer != null && answer.questions().contains(last.name()))) {
-      dates.put(backend, new Question(nextName(), place.id(), DATED, DATED_ENCODED, now));
+      Optional<Question> held = held(place).stream().findFirst();
+      dates.put(
+          first.get(),
+          new Question(
+              nextName(),
+              place.id(),
+              held.map(Question::buckets).orElse(DATED),
+              held.map(Question::encoded).orElse(DATED_ENCODED),
+              now));
     }
   }
 
@@ -488,17 +506,15 @@ public final class AgentReports implements LiveConnections {
   /**
    * An answer to questions that are all open has only buckets of these.
    *
-   * @return when the latest of them was asked, by the clock
+   * @return when the latest of its open questions was asked, by the clock
    */
   private Optional<Long> check(Place place, Answer answer) {
     List<Question> asked =
         open(place).stream().filter(each -> answer.questions().contains(each.name())).toList();
-    if (asked.size() < answer.questions().size()) {
-      return Optional.empty(); // a question that was replaced meanwhile: not used
-    }
     BitSet foreign = (BitSet) answer.buckets().clone();
     asked.forEach(question -> foreign.andNot(question.buckets()));
-    if (!foreign.isEmpty()) {
+    // A question that was replaced meanwhile is not used, and may have asked for others.
+    if (asked.size() == answer.questions().size() && !foreign.isEmpty()) {
       throw Refusal.invalid(
           field(answer.index()) + ".buckets",
           "bucket " + foreign.nextSetBit(0),
@@ -516,15 +532,21 @@ public final class AgentReports implements LiveConnections {
   }
 
   private List<Question> open(Place place) {
-    List<Question> open = new ArrayList<>();
-    for (int backend : place.backends()) {
-      Backend of = new Backend(place.service(), backend);
-      Question question = questions.getOrDefault(of, dates.get(of));
-      if (question != null && question.service() == place.id()) {
-        open.add(question);
-      }
-    }
+    List<Question> open = new ArrayList<>(held(place));
+    open.addAll(of(place, dates));
     return open;
+  }
+
+  /** What holds ask. */
+  private List<Question> held(Place place) {
+    return of(place, questions);
+  }
+
+  private static List<Question> of(Place place, Map<Backend, Question> questions) {
+    return place.backends().stream()
+        .map(id -> questions.get(new Backend(place.service(), id)))
+        .filter(question -> question != null && question.service() == place.id())
+        .toList();
   }
 
   private boolean isWatched(Place place, long now) {

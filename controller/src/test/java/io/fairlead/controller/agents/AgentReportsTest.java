@@ -284,22 +284,64 @@ class AgentReportsTest {
     assertThat(asked()).contains(Duration.ofSeconds(23));
   }
 
-  /** A hold's question goes first, and dates reports as well. */
+  /** It has a second question, about the same buckets, under another name after each answer. */
   @Test
-  void aWatchedBackendHasOneQuestion() {
-    reports.watch("web", 7);
-    accept(report(BOOT, 1, web(9, null)));
+  void aHoldsQuestionThatStaysDoesNotKeepReportsWithoutADate() {
     String question = reports.ask("web", 7, set(1, 2)).orElseThrow();
-    assertThat(accept(report(BOOT, 2, web(9, null))).questions())
-        .containsExactly(new Report.Question("web", question, Optional.of("AQI=")));
+    accept(report(BOOT, 1, web(9, null)));
     pass(4);
-    assertThat(accept(report(BOOT, 3, web(9, answer(question)))).questions())
-        .containsExactly(new Report.Question("web", question, Optional.empty()));
+    accept(report(BOOT, 2, web(9, answer(question))));
     assertThat(asked()).contains(Duration.ofSeconds(4));
-    reports.ask("web", 7, set());
-    assertThat(accept(report(BOOT, 4, web(9, null))).questions())
-        .singleElement()
-        .satisfies(asked -> assertThat(asked.question()).isNotEqualTo(question));
+    pass(100);
+    reports.watch("web", 7);
+    Report.Question first = accept(report(BOOT, 3, web(9, answer(question)))).questions().get(0);
+    assertThat(first.question()).startsWith(question + "+").hasSizeLessThanOrEqualTo(64);
+    assertThat(first.buckets()).contains("AQI=");
+    pass(3);
+    Report.Question second =
+        accept(report(BOOT, 4, web(9, answer(first.question(), 2)))).questions().get(0);
+    assertThat(asked()).contains(Duration.ofSeconds(3));
+    assertThat(reports.occupied("web", 7).orElseThrow())
+        .isEqualTo(
+            new LiveConnections.Occupied(
+                set(2), 1, question, Duration.ZERO, Duration.ofSeconds(107)));
+    assertThat(second.question()).startsWith(question + "+").isNotEqualTo(first.question());
+    pass(30);
+    assertThat(accept(report(BOOT, 5, web(9, answer(second.question(), 2)))).questions())
+        .as("watched no more")
+        .containsExactly(new Report.Question("web", question, Optional.of("AQI=")));
+  }
+
+  /** What is held changes as it is released: the second question dates an answer all the same. */
+  @Test
+  void anAnswerOfWhichOneQuestionWasReplacedHasADate() {
+    reports.watch("web", 7);
+    reports.ask("web", 7, set(1, 2));
+    Report.Question asked = accept(report(BOOT, 1, web(9, null))).questions().get(0);
+    pass(5);
+    reports.ask("web", 7, set(2));
+    pass(1);
+    accept(report(BOOT, 2, web(9, answer(asked.question(), 1))));
+    assertThat(asked()).contains(Duration.ofSeconds(6));
+    assertThat(reports.occupied("web", 7)).isEmpty();
+  }
+
+  /** A report has one date, and names have room in a question's 64 characters. */
+  @Test
+  void aWatchedServerThatIsTwoBackendsHasOneDate() {
+    backends.put(8, new Standing(1, SEVEN));
+    places = List.of(place(config -> config, 7, 8));
+    reports.watch("web", 7);
+    reports.watch("web", 8);
+    String seven = reports.ask("web", 7, set(1)).orElseThrow();
+    String eight = reports.ask("web", 8, set(2)).orElseThrow();
+    Report.Question asked = accept(report(BOOT, 1, web(9, null))).questions().get(0);
+    assertThat(asked.question().split("\\+")).hasSize(3).contains(seven, eight);
+    pass(2);
+    accept(report(BOOT, 2, web(9, answer(asked.question(), 2))));
+    assertThat(asked()).contains(Duration.ofSeconds(2));
+    assertThat(reports.occupied("web", 7).orElseThrow().buckets()).isEqualTo(set());
+    assertThat(reports.occupied("web", 8).orElseThrow().buckets()).isEqualTo(set(2));
   }
 
   @Test
