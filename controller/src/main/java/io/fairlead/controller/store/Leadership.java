@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Leadership implements AutoCloseable {
   public interface Listener {
-    /** The tree is this controller's own, so what its nodes name may be followed. */
+    /** The tree is this controller's own and protected: what its nodes name may be followed. */
     void enter();
 
     /** Elected, with the epoch raised. After an exception it is called again in a new epoch. */
@@ -121,11 +121,11 @@ public final class Leadership implements AutoCloseable {
     while (!isClosed) {
       try {
         OwnTree.check(client, tree, access, protectsOpen);
+        Roots.create(client, tree, access);
         if (!isEntered) {
           isEntered = true;
           listener.enter();
         }
-        Roots.create(client, tree, access);
         Roots.checkWhole(client, tree);
         removeFormerSelf();
         latch.start();

@@ -4,6 +4,7 @@ package io.fairlead.controller.store;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
@@ -16,6 +17,25 @@ public final class Roots {
   private static final int DRAWN_BYTES = 16;
 
   private Roots() {}
+
+  /** The root and the nodes in it that {@link #create} creates. */
+  static List<String> of(Tree tree) {
+    return List.of(
+        tree.root(),
+        tree.format(),
+        tree.cluster(),
+        tree.epoch(),
+        tree.fragmentSeed(),
+        tree.clock(),
+        tree.lastServiceId(),
+        tree.firstGeneration(),
+        tree.services(),
+        tree.muxes(),
+        tree.health(),
+        tree.election(),
+        tree.audit(),
+        tree.answers());
+  }
 
   /**
    * Creates missing nodes, in a new tree including the cluster's name and seed.

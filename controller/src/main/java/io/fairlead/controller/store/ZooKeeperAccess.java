@@ -4,10 +4,12 @@ package io.fairlead.controller.store;
 import io.fairlead.controller.secret.SecretFile;
 import java.nio.charset.StandardCharsets;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.ACLProvider;
@@ -34,6 +36,9 @@ public final class ZooKeeperAccess {
   private static final Pattern LOGIN = Pattern.compile("[A-Za-z0-9._-]{1,64}:[!-~]{8,256}");
 
   private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperAccess.class);
+
+  /** The line of the readers' login. */
+  private static final int READERS = 1;
 
   private final List<String> logins;
 
@@ -63,7 +68,7 @@ public final class ZooKeeperAccess {
 
   /** The login by which all muxes and probes read. */
   public String readersLogin() {
-    return logins.get(1);
+    return logins.get(READERS);
   }
 
   /** A login as access lists name it, USER:DIGEST. */
@@ -127,7 +132,7 @@ public final class ZooKeeperAccess {
   }
 
   private ACL readers() {
-    return new ACL(Perms.READ, id(1));
+    return new ACL(Perms.READ, id(READERS));
   }
 
   private Id id(int line) {
@@ -138,17 +143,67 @@ public final class ZooKeeperAccess {
    * Protects existing nodes: each before its children are listed, so that no other client can add
    * one that is missed, and the format last, to mark that all are done. An older version let muxes
    * create nodes in two folders, and marked the same.
+   *
+   * <p>A tree that was open is kept, but not what made others follow, wait for or count somebody:
+   * controllers and muxes make such nodes again. While that lasts, the format is hidden.
+   *
+   * @throws StoreException naming a node that cannot be protected
    */
   void protect(CuratorFramework client, Tree tree) throws Exception {
-    boolean isDone = true;
-    for (String path : List.of(tree.muxes(), tree.health(), tree.format())) {
-      isDone &= client.getACL().forPath(path).equals(of(tree, path));
+    try {
+      if (!isDone(client, tree)) {
+        if (!isOfControllers(client, tree.root())) {
+          client.setACL().withACL(list(controllers())).forPath(tree.format());
+        }
+        boolean wasOpen = client.getACL().forPath(tree.format()).equals(list(controllers()));
+        for (String path : List.of(tree.root(), tree.election())) {
+          client.setACL().withACL(of(tree, path)).forPath(path);
+        }
+        removePlanted(client, tree);
+        protect(client, tree, tree.root());
+        if (wasOpen) {
+          removeOfOlderVersion(client, tree);
+        }
+        client.setACL().withACL(of(tree, tree.format())).forPath(tree.format());
+        if (!isDone(client, tree)) {
+          throw new StoreException(tree.root() + " was changed while it was being protected");
+        }
+      }
+      removePlanted(client, tree);
+    } catch (KeeperException.NoAuthException e) {
+      throw new StoreException(
+          e.getPath()
+              + " has an access list of its own, which controllers may not change; allowed: delete"
+              + " it as ZooKeeper's superuser",
+          e);
     }
-    if (!isDone) {
-      protect(client, tree, tree.root());
-      client.setACL().withACL(of(tree, tree.format())).forPath(tree.format());
+  }
+
+  private boolean isDone(CuratorFramework client, Tree tree) throws Exception {
+    for (String path : Roots.of(tree)) {
+      if (!client.getACL().forPath(path).equals(of(tree, path))) {
+        return false;
+      }
     }
-    removePlantedCandidates(client, tree);
+    return true;
+  }
+
+  /** Whether controllers alone may change it, which have one of these logins. */
+  private boolean isOfControllers(CuratorFramework client, String path) throws Exception {
+    List<ACL> present;
+    try {
+      present = client.getACL().forPath(path);
+    } catch (KeeperException.NoAuthException e) {
+      return false;
+    }
+    List<ACL> changing = present.stream().filter(acl -> acl.getPerms() != Perms.READ).toList();
+    return !changing.isEmpty()
+        && changing.stream()
+            .allMatch(
+                acl ->
+                    IntStream.range(0, logins.size())
+                        .filter(line -> line != READERS)
+                        .anyMatch(line -> acl.getId().equals(id(line))));
   }
 
   private void protect(CuratorFramework client, Tree tree, String path) throws Exception {
@@ -171,7 +226,7 @@ public final class ZooKeeperAccess {
     } catch (KeeperException.NoNodeException e) {
       // Deleted meanwhile: there is nothing to protect.
     } catch (KeeperException.NoAuthException e) {
-      if (!tree.isEntry(path) && !path.startsWith(tree.election() + "/")) {
+      if (!tree.isEntry(path)) {
         throw e;
       }
       LOG.error(
@@ -197,7 +252,9 @@ public final class ZooKeeperAccess {
           version =
               client.setACL().withVersion(version).withACL(closed).forPath(folder).getAversion();
           for (String child : client.getChildren().forPath(folder)) {
-            removePlanted(client, folder + "/" + child);
+            if (!goesByItself(client, folder + "/" + child)) {
+              removePlantedEntry(client, folder + "/" + child);
+            }
           }
         }
         client.setACL().withVersion(version).withACL(of(tree, folder)).forPath(folder);
@@ -215,11 +272,8 @@ public final class ZooKeeperAccess {
   }
 
   /** What is below it is not listed: there may be more than an answer holds. */
-  private static void removePlanted(CuratorFramework client, String path) throws Exception {
+  private static void removePlantedEntry(CuratorFramework client, String path) throws Exception {
     try {
-      if (goesByItself(client, path)) {
-        return;
-      }
       try {
         client.delete().forPath(path);
         LOG.warn("{} is deleted: no controller has made it", path);
@@ -247,21 +301,50 @@ public final class ZooKeeperAccess {
     }
   }
 
-  /** Candidates go with their sessions. One that stays would keep all others from leading. */
-  private static void removePlantedCandidates(CuratorFramework client, Tree tree) throws Exception {
-    for (String child : client.getChildren().forPath(tree.election())) {
-      String path = tree.election() + "/" + child;
-      if (!goesByItself(client, path)) {
-        try {
+  /** Not one that is hidden. */
+  private static boolean isPersistent(CuratorFramework client, String path) throws Exception {
+    try {
+      Stat stat = client.checkExists().forPath(path);
+      return stat != null && stat.getEphemeralOwner() == 0;
+    } catch (KeeperException.NoAuthException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Who leads, and who may next: what no controller with these logins has made, and what does not
+   * go with its session. Callers' tokens are sent to the one, and the others are waited for.
+   */
+  private void removePlanted(CuratorFramework client, Tree tree) throws Exception {
+    List<String> paths = new ArrayList<>(List.of(tree.leader()));
+    client.getChildren().forPath(tree.election()).stream()
+        .map(child -> tree.election() + "/" + child)
+        .forEach(paths::add);
+    for (String path : paths) {
+      try {
+        if (!goesByItself(client, path) || !isOfControllers(client, path)) {
           client.delete().deletingChildrenIfNeeded().forPath(path);
-        } catch (KeeperException.NoAuthException e) {
-          throw new StoreException(
-              path
-                  + " is no controller's, and hides nodes below it, so that none can lead; allowed:"
-                  + " delete it as ZooKeeper's superuser",
-              e);
+          LOG.warn("{} is deleted: no controller with these logins has made it", path);
         }
-        LOG.warn("{} is deleted: it was no controller's, and kept all from leading", path);
+      } catch (KeeperException.NoNodeException e) {
+        LOG.debug("{} is gone", path, e);
+      } catch (KeeperException.NoAuthException e) {
+        throw new StoreException(
+            path
+                + " is no controller's, and hides nodes below it, so that none can lead; allowed:"
+                + " delete it as ZooKeeper's superuser",
+            e);
+      }
+    }
+  }
+
+  /** What counted as a mux or a probe of 0.1.0: in a tree that was open, anyone could make it. */
+  private static void removeOfOlderVersion(CuratorFramework client, Tree tree) throws Exception {
+    for (String folder : List.of(tree.muxes(), tree.health())) {
+      for (String child : client.getChildren().forPath(folder)) {
+        if (!isPersistent(client, folder + "/" + child)) {
+          removePlantedEntry(client, folder + "/" + child);
+        }
       }
     }
   }
