@@ -5,7 +5,7 @@ import re
 import textwrap
 
 # Options that no running unit has, and those that are read by nobody else.
-LEFT_OUT = {"--help", "--version", "--check", "--output", "--restore"}
+LEFT_OUT = {"--help", "--version", "--check", "--output", "--restore", "--without-mux"}
 SECRETS = {"--tokens", "--zookeeper-auth", "--tls-cert", "--tls-key", "--tls-ca", "--tls-agents-ca", "--tag-key"}
 
 

@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
@@ -189,6 +190,14 @@ public class Main implements Callable<Integer> {
   private Path restore;
 
   @Option(
+      names = "--without-mux",
+      paramLabel = "ID",
+      description =
+          "With --restore: do not restore this mux, whatever it reports; may be given several"
+              + " times")
+  private Set<String> withoutMuxes = Set.of();
+
+  @Option(
       names = "--zookeeper-listen",
       paramLabel = "HOST:PORT",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_LISTEN:-127.0.0.1:2181}",
@@ -286,6 +295,7 @@ public class Main implements Callable<Integer> {
 
   private int run(Endpoint client, Endpoint endpoint, Optional<Endpoint> others, Security security)
       throws IOException, InterruptedException, StoreException {
+    Backup backup = restore == null ? null : Backup.read(restore).without(withoutMuxes);
     FairleadController controller =
         FairleadController.prepare(
             ControllerOptions.of(
@@ -302,7 +312,7 @@ public class Main implements Callable<Integer> {
                 .withArraysWait(isOn("--arrays-wait", arraysWait)));
     if (restore != null) {
       access.keep().ifPresent(this::say);
-      restore(controller, Backup.read(restore));
+      restore(controller, backup);
       return 0;
     }
     ApiServer api;

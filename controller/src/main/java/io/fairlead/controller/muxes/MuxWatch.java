@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.google.common.collect.Maps;
 import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.EntryWatch;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
@@ -77,7 +78,7 @@ public final class MuxWatch implements AutoCloseable {
       Optional<Long> arrays,
       Optional<Long> settled) {
     boolean isWhole() {
-      return generation >= 0 && state != null;
+      return generation >= 0 && generation <= Ring.GENERATION_MAX && state != null;
     }
 
     MuxService view() {
@@ -211,8 +212,8 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   /**
-   * The highest generation that a mux has applied, by service, once {@code wait} is over: muxes
-   * that are away need a moment to write their nodes into an empty ZooKeeper.
+   * The highest generation that a mux has applied of any service, by mux, once {@code wait} is
+   * over: muxes that are away need a moment to write their nodes into an empty ZooKeeper.
    */
   public Map<String, Long> appliedAfter(Duration wait) throws StoreException {
     try {
@@ -224,7 +225,8 @@ public final class MuxWatch implements AutoCloseable {
     Map<String, Long> applied = new TreeMap<>();
     for (MuxView mux : muxes()) {
       mux.services()
-          .forEach((name, service) -> applied.merge(name, service.generation(), Math::max));
+          .values()
+          .forEach(service -> applied.merge(mux.id(), service.generation(), Math::max));
     }
     return applied;
   }

@@ -35,6 +35,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Everything needed to rebuild a cluster when all of ZooKeeper is lost: not only what operators
@@ -77,7 +79,8 @@ public record Backup(
    */
   public static final long AHEAD = 1_000_000;
 
-  private static final long GENERATION_MAX = (1L << 32) - 1;
+  /** How far a mux may be above what the clock gives: 194 days, at a commit each second. */
+  public static final long TRUSTED = 1L << 24;
 
   private static final ObjectMapper MAPPER =
       JsonMapper.builder()
@@ -200,7 +203,7 @@ public record Backup(
    * second on average. A cluster that was ahead of the clock when it was backed up stays so. A
    * clock that is slow, or a burst of commits since, is caught by the muxes.
    *
-   * @param applied the highest generation that a mux reports, by service, also of services that the
+   * @param applied the highest generation that a mux reports, by mux, also of services that the
    *     backup does not have
    * @throws IllegalArgumentException if the clock is before the backup, or a generation is too high
    */
@@ -224,17 +227,55 @@ public record Backup(
 
   private long firstGeneration(Instant now, Map<String, Long> applied) {
     long saved = services.stream().mapToLong(Service::generation).max().orElse(0);
-    long seen = applied.values().stream().mapToLong(Long::longValue).max().orElse(0);
     long clocked =
         now.getEpochSecond() + Math.max(0, saved - Instant.parse(taken).getEpochSecond());
+    applied.forEach((mux, generation) -> checkTrusted(mux, generation, clocked));
+    long seen = applied.values().stream().mapToLong(Long::longValue).max().orElse(0);
     long first = seen < clocked ? clocked : seen + AHEAD;
-    if (first > GENERATION_MAX - AHEAD) {
+    if (first > Ring.GENERATION_MAX - AHEAD) {
       throw new IllegalArgumentException(
           ("--restore is refused: services would start at generation %d (backup: %d, muxes: %d,"
                   + " clock: %d); allowed: at most %d")
-              .formatted(first, saved, seen, now.getEpochSecond(), GENERATION_MAX - AHEAD));
+              .formatted(first, saved, seen, now.getEpochSecond(), Ring.GENERATION_MAX - AHEAD));
     }
     return first;
+  }
+
+  /** Services would start so high for good, at the word of one mux. */
+  private static void checkTrusted(String mux, long generation, long clocked) {
+    if (generation > clocked + TRUSTED) {
+      throw new IllegalArgumentException(
+          ("--restore is refused: mux '%s' reports generation %d, and by the clock services start"
+                  + " at %d; allowed: at most %d, a clock that is right, or --without-mux %s,"
+                  + " which leaves the mux out")
+              .formatted(mux, generation, clocked, clocked + TRUSTED, mux));
+    }
+  }
+
+  /**
+   * The same without some of its muxes.
+   *
+   * @throws IllegalArgumentException if it does not have one
+   */
+  public Backup without(Set<String> ids) {
+    Set<String> known =
+        muxes.stream().map(AddedMux::id).collect(Collectors.toCollection(TreeSet::new));
+    for (String id : ids) {
+      if (!known.contains(id)) {
+        throw new IllegalArgumentException(
+            "--without-mux '%s' is refused; allowed: a mux of the backup: %s"
+                .formatted(id, String.join(", ", known)));
+      }
+    }
+    return new Backup(
+        format,
+        cluster,
+        taken,
+        epoch,
+        lastServiceId,
+        settings,
+        muxes.stream().filter(mux -> !ids.contains(mux.id())).toList(),
+        services);
   }
 
   /** From which ids continue. Also above those of all services, which older backups are not. */

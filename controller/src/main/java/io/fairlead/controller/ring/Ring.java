@@ -17,6 +17,7 @@ import java.util.TreeMap;
  * a ring has up to 8 Mi of them. {@link EarlierMoves} are beside it, as no snapshot has them.
  */
 public final class Ring {
+  public static final long GENERATION_MAX = 0xffff_ffffL;
   public static final int BUCKETS_MIN = 256;
   public static final int BUCKETS_MAX = 8 * 1024 * 1024;
 

@@ -14,6 +14,8 @@ import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.StoreException;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Creates what a backup has. Muxes come first, so that they can say which generations they have
@@ -29,6 +31,12 @@ record Restoration(
     implements Restore.Services {
   @Override
   public long create(Epoch epoch) throws StoreException {
+    Set<String> wanted = backup.muxes().stream().map(AddedMux::id).collect(Collectors.toSet());
+    for (AddedMux left : muxes.all()) {
+      if (!wanted.contains(left.id())) {
+        muxes.remove(epoch, left.id());
+      }
+    }
     for (AddedMux mux : backup.muxes()) {
       muxes.restore(epoch, mux);
     }

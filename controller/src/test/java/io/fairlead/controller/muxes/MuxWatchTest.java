@@ -134,6 +134,12 @@ class MuxWatchTest {
         .allSatisfy(mux -> assertThat(mux.serves()).isEmpty());
   }
 
+  private static String generation(String number) {
+    return GOOD.replace(
+        "\"services\":{}",
+        "\"services\":{\"web\":{\"generation\":%s,\"state\":\"x\"}}".formatted(number));
+  }
+
   @Test
   void aNodeOfSomethingElseHidesNoOtherMux() throws Exception {
     List<String> nodes =
@@ -149,8 +155,10 @@ class MuxWatchTest {
             GOOD.replace("\"services\":{}", "\"services\":null"),
             GOOD.replace("\"services\":{}", "\"services\":{\"web\":null}"),
             GOOD.replace("\"services\":{}", "\"services\":{\"web\":{\"generation\":1}}"),
-            GOOD.replace(
-                "\"services\":{}", "\"services\":{\"web\":{\"generation\":-1,\"state\":\"x\"}}"));
+            generation("-1"),
+            generation("4294967296"),
+            generation("9223372036854775807"),
+            generation("9223372036854775808"));
     for (int i = 0; i < nodes.size(); i++) {
       assertThat(nodes.get(i)).isNotEqualTo(GOOD);
       write("bad" + i, nodes.get(i));

@@ -18,6 +18,7 @@ import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.image.AddedMux;
 import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.WriteOptions;
@@ -41,6 +42,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
@@ -96,9 +98,9 @@ class RestoreTest {
     return Backup.read(Files.write(directory.resolve("backup.json"), json));
   }
 
-  private void restore(byte[] backup) throws IOException, StoreException {
+  private void restore(byte[] backup, String... withoutMuxes) throws IOException, StoreException {
     try (FairleadController restoring = FairleadController.prepare(options())) {
-      restoring.restore(read(backup));
+      restoring.restore(read(backup).without(Set.of(withoutMuxes)));
     }
   }
 
@@ -295,11 +297,13 @@ class RestoreTest {
         List.of(
             new Row(taken, Map.of(), seconds),
             new Row(taken.plusSeconds(86_400), Map.of(), seconds + 86_400),
-            // "other" was created after the backup: its id will be another service's
-            new Row(taken, Map.of("other", 2 * seconds), 2 * seconds + Backup.AHEAD),
-            new Row(taken, Map.of("web", 2L), seconds),
+            new Row(taken, Map.of("mux1", 2L), seconds),
             // a burst of commits since a restore, or a clock that was ahead at that restore
-            new Row(taken, Map.of("web", seconds + 5), seconds + 5 + Backup.AHEAD))) {
+            new Row(taken, Map.of("mux1", seconds + 5), seconds + 5 + Backup.AHEAD),
+            new Row(
+                taken,
+                Map.of("mux1", 2L, "mux2", seconds + Backup.TRUSTED),
+                seconds + Backup.TRUSTED + Backup.AHEAD))) {
       Backup.Restored restored = backup.restored(row.now(), row.applied());
       assertThat(restored.services().get(0).ring().generation())
           .as(row.toString())
@@ -309,15 +313,60 @@ class RestoreTest {
     assertThatThrownBy(() -> backup.restored(taken.minusSeconds(1), Map.of()))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("this machine's clock is at 2023-11-14T22:29:59Z; allowed: after");
-    for (Row row :
-        List.of(
-            new Row(Instant.parse("2106-02-07T06:28:15Z"), Map.of(), 0),
-            new Row(taken, Map.of("web", (1L << 32) - 1), 0))) {
-      assertThatThrownBy(() -> backup.restored(row.now(), row.applied()))
+    assertThatThrownBy(() -> backup.restored(Instant.parse("2106-02-07T06:28:15Z"), Map.of()))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("services would start at generation 4294967295")
+        .hasMessageContaining("allowed: at most 4293967295");
+    for (long generation :
+        List.of(seconds + Backup.TRUSTED + 1, (1L << 32) - 2_000_001, (1L << 32) - 1)) {
+      assertThatThrownBy(() -> backup.restored(taken, Map.of("mux1", 2L, "mux2", generation)))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("services would start at generation 429")
-          .hasMessageContaining("allowed: at most 4293967295");
+          .hasMessage(
+              "--restore is refused: mux 'mux2' reports generation %d, and by the clock services start at %d; allowed: at most %d, a clock that is right, or --without-mux mux2, which leaves the mux out"
+                  .formatted(generation, seconds, seconds + Backup.TRUSTED));
     }
+  }
+
+  /** It would end the services' generations for good, or keep the cluster from being restored. */
+  @Test
+  void aMuxThatReportsWhatCannotBeIsLeftOut() throws Exception {
+    build();
+    for (String id : List.of("mux1", "mux2")) {
+      AddedMux added = new AddedMux(id, Optional.empty(), Optional.empty());
+      done(controller.muxList().addMux(added, false, WriteOptions.COMMIT));
+    }
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
+    loseZooKeeper();
+    muxesRegister = Duration.ofSeconds(3);
+    try (CuratorFramework mux = ZooKeeperClient.create(server.getConnectString())) {
+      mux.start();
+      String node =
+          """
+          {"format": 1, "id": "mux1", "version": "0.1.0", "ports": ["eth0"],
+           "services": {"web": {"generation": 4294967295, "state": "serving"}}}\
+          """;
+      CompletableFuture<Void> registered =
+          CompletableFuture.runAsync(() -> registerOnceAdded(mux, node));
+      assertThatThrownBy(() -> restore(backup))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("mux 'mux1' reports generation 4294967295")
+          .hasMessageContaining("--without-mux mux1");
+      registered.join();
+      assertThatThrownBy(() -> restore(backup, "mux3"))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining(
+              "--without-mux 'mux3' is refused; allowed: a mux of the backup: mux1, mux2");
+      restore(backup, "mux1");
+    }
+    controller = lead();
+    assertThat(Shown.service(controller, "web").orElseThrow().generation()).isEqualTo(NOW + 1000);
+    await()
+        .until(
+            () ->
+                controller.muxList().all().stream()
+                    .map(MuxView::id)
+                    .toList()
+                    .equals(List.of("mux2")));
   }
 
   /** A mux that is in the backup writes its node as soon as it may. */
