@@ -9,13 +9,20 @@ import java.util.List;
  * @param present those with a node
  * @param absent those whose node is gone, and that have not come back
  * @param watchedSince Unix seconds from when on no node can have gone unnoticed
+ * @param added how many muxes are added, whether or not anything is known of them
  */
-public record MuxPresence(List<Present> present, List<Absent> absent, long watchedSince) {
+public record MuxPresence(
+    List<Present> present, List<Absent> absent, long watchedSince, int added) {
   /** Of a mux that does not say: an older one, by its default. */
   public static final int BEHIND_SECONDS_DEFAULT = 60;
 
   /** What a mux's option allows. */
   static final int BEHIND_SECONDS_MAX = 3600;
+
+  /** Of muxes of which each is present or known to be absent. */
+  public MuxPresence(List<Present> present, List<Absent> absent, long watchedSince) {
+    this(present, absent, watchedSince, present.size() + absent.size());
+  }
 
   /** No muxes, and none before. */
   public static final MuxPresence NONE = new MuxPresence(List.of(), List.of(), 0);

@@ -37,6 +37,12 @@ public record MuxService(
     return settled.orElse(generation) >= least;
   }
 
+  /** Whether it has no ring, and refuses to load one. */
+  @JsonIgnore
+  public boolean isRefused() {
+    return generation == 0 && refused.isPresent();
+  }
+
   /** Whether it serves this generation, or a later one, and can't go back. */
   @JsonIgnore
   public boolean has(long least) {

@@ -171,7 +171,8 @@ public final class MuxWatch implements AutoCloseable {
                     || isOver(each, now)
                     || back.contains(each.mux().id())
                     || each.mux().addresses().stream().anyMatch(back::contains));
-    return new MuxPresence(present, List.copyOf(absent.values()), watchedSince);
+    return new MuxPresence(
+        present, List.copyOf(absent.values()), watchedSince, entries.added().size());
   }
 
   /** An operator's word that it is stopped; but one that never withdraws may serve for good. */

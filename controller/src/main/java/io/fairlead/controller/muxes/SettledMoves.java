@@ -19,8 +19,8 @@ import java.util.Optional;
  * <p>A mux that is present must have applied the move, or have withdrawn the service as too far
  * behind. One that is absent from ZooKeeper hears from the others that it is behind, and withdraws
  * within its {@code behindSeconds}; how far it is, nobody knows. It does so only if at least half
- * of the muxes are ahead (protocol/README.md §9); what it lacks is settled otherwise only once it
- * is back. A controller does not know who was absent before it began to watch, so every move waits
+ * of the muxes are ahead (protocol/README.md §9). Unless as many muxes announce a move as have to
+ * be withdrawn for it, and one at least, it is not settled: nobody would be left. A controller does not know who was absent before it began to watch, so every move waits
  * for as long.
  *
  * <p>Before anything acts on it, muxes are told ({@link Told}), and each that is present has stored
@@ -49,6 +49,9 @@ public final class SettledMoves {
 
   private static final String HEARS =
       "has no session with ZooKeeper, and hears from other muxes what is settled";
+
+  private static final String TOO_FEW =
+      "too few muxes announce generation %d for those that lack it to stay withdrawn";
 
   private static final String NOT_TOLD = "muxes are being told of it";
 
@@ -200,27 +203,25 @@ public final class SettledMoves {
   private List<Wait> opening(Commit commit) {
     List<Wait> waits = new ArrayList<>();
     int behind = 0;
-    int serving = 0;
-    int others = 0;
     for (MuxPresence.Present each : muxes.present()) {
       behind = Math.max(behind, each.behindSeconds());
       Optional<MuxService> at = of(each.mux());
-      Long since = withdrawn.get(each.mux().id());
       if (at.isPresent() && !at.get().has(commit.generation)) {
-        present(each.mux(), at.get(), commit, since).ifPresent(waits::add);
+        present(each.mux(), at.get(), commit, withdrawn.get(each.mux().id())).ifPresent(waits::add);
       }
-      serving += at.isPresent() && since == null ? 1 : 0;
-      others += since == null ? 0 : 1;
     }
-    for (MuxPresence.Absent each : muxes.absent()) {
-      others += of(each.mux()).filter(MuxService::isAnnounced).isPresent() ? 1 : 0;
-    }
-    for (MuxPresence.Absent each : lacking(commit)) {
-      boolean withdraws = each.behindSeconds() > 0 && serving >= others;
+    List<MuxPresence.Absent> lacking = lacking(commit);
+    boolean enoughAreAhead = ahead(commit) >= needed(lacking.size());
+    for (MuxPresence.Absent each : lacking) {
+      boolean withdraws = each.behindSeconds() > 0 && enoughAreAhead && hears(each.mux());
       long until = withdraws ? quiet(each.gone(), commit, each.behindSeconds()) : NOT_YET;
       if (seen < until) {
         waits.add(Wait.of(each.mux(), withdraws ? WITHDRAWS : GOES_ON, until));
       }
+    }
+    if (!enoughAreAhead && waits.isEmpty()) {
+      String few = TOO_FEW.formatted(commit.generation);
+      waits.add(new Wait(Optional.empty(), few, Optional.empty()));
     }
     long usual =
         quiet(
@@ -231,6 +232,37 @@ public final class SettledMoves {
               Optional.empty(), UNKNOWN, usual == NOT_YET ? Optional.empty() : Optional.of(usual)));
     }
     return waits;
+  }
+
+  /** How many muxes announce the commit: the others withdraw for them, and they stay. */
+  private long ahead(Commit commit) {
+    return muxes.present().stream()
+        .filter(each -> !withdrawn.containsKey(each.mux().id()))
+        .filter(
+            each ->
+                of(each.mux())
+                    .filter(at -> at.isAnnounced() && at.has(commit.generation))
+                    .isPresent())
+        .count();
+  }
+
+  /**
+   * How many have to: as many as have withdrawn or may have to, so that these are at most half of
+   * the muxes. And one, unless each mux that is added refuses the service: some may serve it of
+   * whom nothing is known.
+   */
+  private long needed(int lacking) {
+    long refuse =
+        muxes.present().stream()
+            .map(each -> each.mux().services().get(service))
+            .filter(at -> at != null && at.isRefused())
+            .count();
+    return Math.max(withdrawn.size() + lacking, muxes.added() > refuse ? 1 : 0);
+  }
+
+  /** Whether it learns from hellos what is settled: a mux of an older version refuses them. */
+  private boolean hears(MuxView mux) {
+    return of(mux).filter(at -> at.settled().isPresent()).isPresent();
   }
 
   /** Muxes without a session that may go back to what was before. */

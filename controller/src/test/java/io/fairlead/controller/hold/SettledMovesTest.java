@@ -168,6 +168,68 @@ class SettledMovesTest {
     isSettledAfter(SettledMoves.MARGIN_SECONDS); // two of four
   }
 
+  private static MuxService stopping(long generation) {
+    return new MuxService(
+        generation,
+        "serving",
+        Optional.of("stopping"),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.of(generation));
+  }
+
+  /** Of two muxes one refuses the move, and the other one is stopped: nobody would be left. */
+  @Test
+  void nothingIsSettledThatNoMuxWouldAnnounce() {
+    mux("a", generation());
+    mux("b", generation());
+    story.move(2, 4);
+    mux("a", stopping(generation()));
+    mux("b", Muxes.behind(generation() - 1));
+    story.wait(10 * QUIET);
+    isSettled();
+    story.wait(QUIET);
+    assertThat(isSettled()).isFalse();
+    mux("b", Muxes.behind(generation() - 1, generation()));
+    assertThat(isSettled()).isFalse();
+    assertThat(waits())
+        .containsExactly(
+            ("too few muxes announce generation %d for those that lack it to stay withdrawn")
+                .formatted(generation()));
+    mux("a", generation());
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** A controller that has just started knows nothing of muxes that are cut off. */
+  @Test
+  void nothingIsSettledWhileNothingIsKnownOfMuxes() {
+    story.move(2, 4).wait(10 * QUIET);
+    MuxPresence nobody = new MuxPresence(List.of(), List.of(), watchedSince, 2);
+    moves.see(story.image(), nobody, story.now());
+    assertThat(moves.settledGeneration(generation())).isEqualTo(SettledMoves.NOT_YET);
+    assertThat(waits()).hasSize(1).first().asString().startsWith("too few muxes announce");
+    mux("a", generation());
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** It refuses the others' hellos. */
+  @Test
+  void anAbsentMuxOfAnOlderVersionHoldsUp() {
+    mux("a", generation());
+    mux("b", Muxes.older(generation(), Optional.empty()));
+    lose("b", BEHIND);
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(50 * QUIET);
+    assertThat(isSettled()).isFalse();
+    assertThat(waits())
+        .containsExactly("b has no session with ZooKeeper, and may go on although it is behind");
+    absent.clear();
+    mux("b", Muxes.older(generation(), Optional.empty()));
+    assertThat(isSettled()).isTrue();
+  }
+
   @Test
   void whoWithdrewIsWaitedForUntilRoutersFollow() {
     mux("a", generation());
@@ -267,16 +329,7 @@ class SettledMovesTest {
   @Test
   void whoStopsOrDoesNotServeTheServiceIsNotWaitedFor() {
     mux("a", generation());
-    mux(
-        "b",
-        new MuxService(
-            generation(),
-            "serving",
-            Optional.of("stopping"),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.of(generation())));
+    mux("b", stopping(generation()));
     mux("c", Muxes.unsupported("hash"));
     lose("b", 0);
     lose("c", 0);
