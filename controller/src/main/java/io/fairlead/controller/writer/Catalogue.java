@@ -25,6 +25,7 @@ import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -41,7 +42,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -219,9 +219,12 @@ final class Catalogue implements Images {
         .toList();
   }
 
-  /** Of {@link #all}. */
-  Set<Integer> ids() {
-    return all().stream().map(each -> each.image().config().id()).collect(Collectors.toSet());
+  /** Services of which anything is left; empty if the id of a damaged one is not known. */
+  Optional<Set<Integer>> ids() {
+    Set<Integer> ids = new HashSet<>();
+    writers.values().forEach(writer -> ids.add(writer.image().config().id()));
+    ids.addAll(deletedServices.ids());
+    return damaged.isEmpty() ? Optional.of(ids) : Optional.empty();
   }
 
   @Override
@@ -422,8 +425,8 @@ final class Catalogue implements Images {
     } finally {
       // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
       if (writer.isGone()) {
-        writers.remove(name);
         deletedServices.add(new ServiceStore.Deleted(writer.image().config(), now()));
+        writers.remove(name);
         removeExpired();
       }
     }

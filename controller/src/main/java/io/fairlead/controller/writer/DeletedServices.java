@@ -46,6 +46,10 @@ final class DeletedServices {
     byName.put(deleted.config().name(), deleted);
   }
 
+  synchronized List<Integer> ids() {
+    return byName.values().stream().map(deleted -> deleted.config().id()).toList();
+  }
+
   synchronized void remove(String name) {
     byName.remove(name);
   }

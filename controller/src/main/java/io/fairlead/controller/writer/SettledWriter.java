@@ -53,6 +53,9 @@ final class SettledWriter implements SettledMoves.Told {
   /** What the node has, as this epoch's leader knows; empty before it has read it. */
   private volatile Optional<Settled> written = Optional.empty();
 
+  /** What this leader has written or found: a node that is damaged later lowers nothing. */
+  private final SortedMap<Integer, Long> known = new TreeMap<>();
+
   private Epoch epoch;
 
   /**
@@ -78,17 +81,25 @@ final class SettledWriter implements SettledMoves.Told {
     wanted.clear();
   }
 
-  /** Writes what is wanted of these services, by id; of others nothing is kept. */
-  void step(Epoch now, Set<Integer> services) {
-    wanted.keySet().retainAll(services);
+  /**
+   * Writes what is wanted.
+   *
+   * @param services by id; of others nothing is kept. Empty: not all are known, and all is kept
+   */
+  void step(Epoch now, Optional<Set<Integer>> services) {
+    services.ifPresent(wanted.keySet()::retainAll);
     try {
+      if (!now.equals(epoch)) {
+        known.clear();
+      }
       Settled node = now.equals(epoch) ? written.orElse(null) : null;
       if (node == null) {
         node = store.readSettled().orElse(Settled.NONE);
         epoch = now;
       }
-      SortedMap<Integer, Long> next = new TreeMap<>(node.services());
-      next.keySet().retainAll(services);
+      node.services().forEach((service, told) -> known.merge(service, told, Math::max));
+      services.ifPresent(known.keySet()::retainAll);
+      SortedMap<Integer, Long> next = new TreeMap<>(known);
       wanted.forEach((service, generation) -> next.merge(service, generation, Math::max));
       if (!next.equals(node.services())) {
         if (!leads.test(now)) {
@@ -96,6 +107,7 @@ final class SettledWriter implements SettledMoves.Told {
         }
         node = Settled.of(next);
         store.write(now, node);
+        known.putAll(next);
       }
       written = Optional.of(node);
       next.forEach((service, generation) -> wanted.remove(service, generation));

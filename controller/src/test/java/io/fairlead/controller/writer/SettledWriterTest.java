@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** What muxes are told is settled: written once, fenced, and never lower than before. */
 class SettledWriterTest {
-  private static final Set<Integer> SERVICES = Set.of(1, 2);
+  private static final Optional<Set<Integer>> SERVICES = Optional.of(Set.of(1, 2));
 
   private Optional<Settled> node = Optional.empty();
   private int writes;
@@ -113,7 +113,28 @@ class SettledWriterTest {
     writer.tell(9, 5);
     step();
     assertThat(node).isEqualTo(of(Map.of(1, 5L)));
-    writer.step(leading, Set.of(2));
+    writer.step(leading, Optional.of(Set.of(2)));
     assertThat(node).isEqualTo(of(Map.of()));
+  }
+
+  @Test
+  void nothingIsForgottenWhileAServiceIsDamaged() {
+    node = of(Map.of(1, 7L, 9, 4L));
+    writer.tell(1, 8);
+    writer.step(leading, Optional.empty());
+    assertThat(node).isEqualTo(of(Map.of(1, 8L, 9, 4L)));
+  }
+
+  @Test
+  void aNodeThatIsDamagedWhileALeaderKnowsItIsWrittenAgain() {
+    node = of(Map.of(1, 7L, 2, 3L));
+    step();
+    failures = 1;
+    writer.tell(1, 8);
+    step();
+    node = Optional.empty(); // malformed
+    step();
+    assertThat(node).isEqualTo(of(Map.of(1, 8L, 2, 3L)));
+    assertThat(writer.tell(2, 3)).isEqualTo(3);
   }
 }
