@@ -153,7 +153,11 @@ public final class NodeJson {
 
   private static <T> T read(byte[] json, Class<T> type, String what) throws StoreException {
     try {
-      return TOLERANT.readValue(json, type);
+      T value = TOLERANT.readValue(json, type);
+      if (value == null) {
+        throw new StoreException(what + " is not readable: it is null");
+      }
+      return value;
     } catch (IOException e) {
       throw new StoreException(what + " is not readable: " + e.getMessage(), e);
     }

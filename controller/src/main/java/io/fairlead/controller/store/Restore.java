@@ -3,9 +3,11 @@ package io.fairlead.controller.store;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.data.Stat;
 
 /**
@@ -105,7 +107,12 @@ public final class Restore {
       }
       store.removeRest(epoch, name);
     }
-    write.once(epoch, List.of(nodes.set(tree.lastServiceId(), -1, Nodes.decimal(0))));
+    List<CuratorOp> ops = new ArrayList<>();
+    ops.add(nodes.set(tree.lastServiceId(), -1, Nodes.decimal(0)));
+    if (nodes.stat(tree.settled()).isPresent()) { // of the generations before the restore
+      ops.add(nodes.delete(tree.settled(), -1));
+    }
+    write.once(epoch, ops);
   }
 
   /** Restores the cluster's name and ends the restore, in one step. */

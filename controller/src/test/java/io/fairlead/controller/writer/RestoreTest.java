@@ -46,6 +46,8 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -262,6 +264,23 @@ class RestoreTest {
     ServiceSpec window = ServiceSpec.builder().windowSeconds(100).build();
     done(controller.services().changeService("web", window, Requests.FORCE));
     done(controller.backends().change("web", List.of(new Change.Remove(1)), WriteOptions.COMMIT));
+  }
+
+  /** It names generations of before, by ids that the backup's services have now. */
+  @Test
+  void whatWasSettledBeforeIsDeleted() throws Exception {
+    build();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
+    loseZooKeeper();
+    try (CuratorFramework client =
+        CuratorFrameworkFactory.newClient(server.getConnectString(), new RetryOneTime(1000))) {
+      client.start();
+      byte[] settled =
+          "{\"format\":1,\"services\":{\"2\":4000000000}}".getBytes(StandardCharsets.UTF_8);
+      client.create().creatingParentsIfNeeded().forPath("/fairlead/settled", settled);
+      restore(backup);
+      assertThat(client.checkExists().forPath("/fairlead/settled")).isNull();
+    }
   }
 
   /** Servers drop what comes from a lower generation than they have seen. */

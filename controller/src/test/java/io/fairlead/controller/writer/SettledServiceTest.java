@@ -151,10 +151,17 @@ class SettledServiceTest {
   void aMalformedNodeIsReplaced() throws Exception {
     long generation = generation();
     mux("mux1", generation, "", generation);
-    client.create().forPath("/fairlead/settled", "{}".getBytes(StandardCharsets.UTF_8));
-    waitsFor(unknown());
-    clock.set(NOW + QUIET);
-    waitsFor();
-    isTold(generation);
+    for (String malformed : List.of("{}", "null")) {
+      client
+          .create()
+          .orSetData()
+          .forPath("/fairlead/settled", malformed.getBytes(StandardCharsets.UTF_8));
+      controller.close();
+      controller = lead(malformed);
+      waitsFor(unknown());
+      clock.set(clock.seconds() + QUIET);
+      waitsFor();
+      isTold(generation);
+    }
   }
 }
