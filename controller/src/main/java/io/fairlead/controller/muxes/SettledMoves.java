@@ -20,8 +20,8 @@ import java.util.Optional;
  * behind. One that is absent from ZooKeeper hears from the others that it is behind, and withdraws
  * within its {@code behindSeconds}; how far it is, nobody knows. It does so only if at least half
  * of the muxes are ahead (protocol/README.md §9). Unless as many muxes announce a move as have to
- * be withdrawn for it, and one at least, it is not settled: nobody would be left. A controller does not know who was absent before it began to watch, so every move waits
- * for as long.
+ * be withdrawn for it, and one at least, it is not settled: nobody would be left. A controller does
+ * not know who was absent before it began to watch, so every move waits for as long.
  *
  * <p>Before anything acts on it, muxes are told ({@link Told}), and each that is present has stored
  * it: a mux that has withdrawn announces nothing from before that generation, whoever is gone by
