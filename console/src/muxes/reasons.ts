@@ -4,8 +4,8 @@
 
 export interface Verdict {
   what: string;
-  /** What to look at or to mend; absent if packets themselves are wrong. */
-  mend?: string;
+  /** The likely cause, or what to do; absent if packets themselves are wrong. */
+  remedy?: string;
   /** Document and heading. */
   page: string;
 }
@@ -28,46 +28,46 @@ export const PASSED: Record<string, Verdict> = {
 
 /** Why packets are dropped, in the order of the checks. */
 export const DROPPED: Record<string, Verdict> = {
-  ip_truncated: { what: "The frame ends within the IP header.", mend: CLIENT, page: ORDER },
-  ip_header_length: { what: "The IP header says that it is shorter than 20 bytes.", mend: CLIENT, page: ORDER },
-  ip_total_length: { what: "The IP length is below the header's, or beyond the frame.", mend: CLIENT, page: ORDER },
-  ip_checksum: { what: "The IP header's checksum is wrong.", mend: CLIENT, page: ORDER },
-  ip_ttl: { what: "The time to live is 0.", mend: "A loop between routers, or a sender too far away.", page: ORDER },
+  ip_truncated: { what: "The frame ends within the IP header.", remedy: CLIENT, page: ORDER },
+  ip_header_length: { what: "The IP header says that it is shorter than 20 bytes.", remedy: CLIENT, page: ORDER },
+  ip_total_length: { what: "The IP length is below the header's, or beyond the frame.", remedy: CLIENT, page: ORDER },
+  ip_checksum: { what: "The IP header's checksum is wrong.", remedy: CLIENT, page: ORDER },
+  ip_ttl: { what: "The time to live is 0.", remedy: "A loop between routers, or a sender too far away.", page: ORDER },
   ip_source: {
     what: "No host may send from its source address: unspecified, loopback, multicast, or a VIP.",
-    mend: CLIENT,
+    remedy: CLIENT,
     page: ORDER,
   },
-  ip_extension: { what: "IPv6 extension headers are cut short, too many, or out of order.", mend: CLIENT, page: ORDER },
-  tcp_truncated: { what: "Shorter than a TCP header.", mend: CLIENT, page: ORDER },
-  tcp_offset: { what: "The TCP data offset is below 5, or beyond the packet.", mend: CLIENT, page: ORDER },
-  tcp_port_zero: { what: "TCP from source port 0.", mend: CLIENT, page: ORDER },
-  udp_truncated: { what: "Shorter than a UDP header.", mend: CLIENT, page: ORDER },
-  udp_length: { what: "The UDP length is below 8, or more than IP carries.", mend: CLIENT, page: ORDER },
-  icmp_truncated: { what: "Shorter than an ICMP header, or its quote ends before the ports.", mend: CLIENT, page: ORDER },
+  ip_extension: { what: "IPv6 extension headers are cut short, too many, or out of order.", remedy: CLIENT, page: ORDER },
+  tcp_truncated: { what: "Shorter than a TCP header.", remedy: CLIENT, page: ORDER },
+  tcp_offset: { what: "The TCP data offset is below 5, or beyond the packet.", remedy: CLIENT, page: ORDER },
+  tcp_port_zero: { what: "TCP from source port 0.", remedy: CLIENT, page: ORDER },
+  udp_truncated: { what: "Shorter than a UDP header.", remedy: CLIENT, page: ORDER },
+  udp_length: { what: "The UDP length is below 8, or more than IP carries.", remedy: CLIENT, page: ORDER },
+  icmp_truncated: { what: "Shorter than an ICMP header, or its quote ends before the ports.", remedy: CLIENT, page: ORDER },
   segmented: {
     what: "The frame is not in one buffer.",
-    mend: "Switch off LRO and GRO on the port: ethtool -K eth0 lro off gro off.",
+    remedy: "Switch off LRO and GRO on the port: ethtool -K eth0 lro off gro off.",
     page: "docs/mux.md, Real NICs",
   },
   fragment_alone: {
     what: "The first fragment of its datagram did not come in time.",
-    mend: "Fragments get lost on the way, or UDP port 6080 between muxes is filtered.",
+    remedy: "Fragments get lost on the way, or UDP port 6080 between muxes is filtered.",
     page: FRAGMENTS,
   },
   fragment_full: {
     what: "No room for another waiting fragment.",
-    mend: "Fragments get lost on the way, UDP port 6080 between muxes is filtered, or it is a flood of fragments.",
+    remedy: "Fragments get lost on the way, UDP port 6080 between muxes is filtered, or it is a flood of fragments.",
     page: FRAGMENTS,
   },
   peer_unknown: {
     what: "In the form in which muxes send fragments to each other, but not from a mux.",
-    mend: "Who sends to UDP port 6080 of the mux? A mux whose node is missing from ZooKeeper looks like this, too.",
+    remedy: "Who sends to UDP port 6080 of the mux? A mux whose node is missing from ZooKeeper looks like this, too.",
     page: FRAGMENTS,
   },
   peer_malformed: {
     what: "From another mux, but without a fragment inside.",
-    mend: "Do all muxes have the same version and the same --tag-key?",
+    remedy: "Do all muxes have the same version and the same --tag-key?",
     page: FRAGMENTS,
   },
   protocol: { what: "Neither TCP, UDP nor ICMP.", page: ORDER },
@@ -75,58 +75,58 @@ export const DROPPED: Record<string, Verdict> = {
   icmp_quote: { what: "An ICMP error about a packet that no service here has sent.", page: ICMP },
   no_service_port: {
     what: "To a VIP, but its service has no such protocol and port.",
-    mend: "Does the service lack a port? Scans of ports look like this, too.",
+    remedy: "Does the service lack a port? Scans of ports look like this, too.",
     page: DROPS,
   },
   no_ring: {
     what: "The service's ring is not loaded.",
-    mend: "The mux has just started, or ZooKeeper lacks the service's table: see the mux's state above.",
+    remedy: "The mux has just started, or ZooKeeper lacks the service's table: see the mux's state above.",
     page: DROPS,
   },
   no_backend: {
     what: "The bucket has no owner.",
-    mend: "All backends of the service have weight 0: give one a weight.",
+    remedy: "All backends of the service have weight 0: give one a weight.",
     page: DROPS,
   },
   no_backend_id: {
     what: "No backend has the id that the port or the connection id names, or it was removed.",
-    mend: "After a removal: packets of the rest of its MPTCP or QUIC connections.",
+    remedy: "After a removal, these are the remaining packets of the backend's MPTCP or QUIC connections.",
     page: "docs/mptcp.md",
   },
   no_neighbour: {
     what: "The backend's next hop is not resolved.",
-    mend: "No route to the server, or no answer to ARP or neighbour discovery: is it up? The service's page names it.",
+    remedy: "No route to the server, or no answer to ARP or neighbour discovery: is it up? The service's page names it.",
     page: DROPS,
   },
   backend_loop: {
     what: "The backend's address is a VIP or a mux.",
-    mend: "Give the backend its server's own address.",
+    remedy: "Give the backend its server's own address.",
     page: DROPS,
   },
   too_big: {
     what: "Too big for the path to the server; the sender was informed.",
-    mend: "The way to servers needs a larger MTU.",
+    remedy: "The way to servers needs a larger MTU.",
     page: SIZES,
   },
   too_big_silent: {
     what: "Too big for the path to the server; the sender was not informed, because of the rate limit or the packet's kind.",
-    mend: "The way to servers needs a larger MTU.",
+    remedy: "The way to servers needs a larger MTU.",
     page: SIZES,
   },
-  echo_limit: { what: "An echo request beyond 1,000 a second and worker.", mend: "A flood of pings.", page: ICMP },
+  echo_limit: { what: "An echo request beyond 1,000 a second and worker.", remedy: "A flood of pings.", page: ICMP },
   no_headroom: {
     what: "The buffer has no room for the outer header.",
-    mend: "A defect of the port's driver: report it.",
+    remedy: "A defect of the port's driver: report it.",
     page: ORDER,
   },
   port_full: {
     what: "The port did not accept it.",
-    mend: "The port is slower than the load, or its link is down.",
+    remedy: "The port is slower than the load, or its link is down.",
     page: DROPS,
   },
   exception_full: {
     what: "The kernel's port did not accept it.",
-    mend: "More packets for the kernel than it takes: find the sender of packets to the mux's own addresses.",
+    remedy: "The kernel receives more packets than it accepts: find the sender of packets to the mux's own addresses.",
     page: ORDER,
   },
 };

@@ -219,9 +219,9 @@ function Reason({ name, readings }: { name: string; readings: Record<string, Rea
       {verdict ? (
         <>
           <p>{verdict.what}</p>
-          {verdict.mend && (
+          {verdict.remedy && (
             <p>
-              <strong>What to do:</strong> {verdict.mend}
+              <strong>Cause or fix:</strong> {verdict.remedy}
             </p>
           )}
           <p class="hint">
