@@ -146,7 +146,7 @@ class MainTest {
     }
   }
 
-  /** Who may join after a restore, and that nobody may: an operator reads no backup. */
+  /** The restore prints which muxes may join, or that none may. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

@@ -19,9 +19,10 @@ import java.util.Optional;
  * <p>A mux that is present must have applied the move, or have withdrawn the service as too far
  * behind. One that is absent from ZooKeeper hears from the others that it is behind, and withdraws
  * within its {@code behindSeconds}; how far it is, nobody knows. It does so only if at least half
- * of the muxes are ahead (protocol/README.md §9). Unless as many muxes announce a move as have to
- * be withdrawn for it, and one at least, it is not settled: nobody would be left. A controller does
- * not know who was absent before it began to watch, so every move waits for as long.
+ * of the muxes are ahead (protocol/README.md §9). A move is settled only if at least one mux
+ * announces it, and at least as many as must withdraw for it; otherwise no mux might be left. A
+ * controller does not know which muxes were absent before it began to watch, so every move waits
+ * for as long.
  *
  * <p>Before anything acts on it, muxes are told ({@link Told}), and each that is present has stored
  * it: a mux that has withdrawn announces nothing from before that generation, whoever is gone by

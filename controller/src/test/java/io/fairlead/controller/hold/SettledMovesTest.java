@@ -179,7 +179,7 @@ class SettledMovesTest {
         Optional.of(generation));
   }
 
-  /** Of two muxes one refuses the move, and the other one is stopped: nobody would be left. */
+  /** One of two muxes refuses the move and the other one stops: no mux would be left. */
   @Test
   void nothingIsSettledThatNoMuxWouldAnnounce() {
     mux("a", generation());
@@ -205,8 +205,8 @@ class SettledMovesTest {
   @Test
   void nothingIsSettledWhileNothingIsKnownOfMuxes() {
     story.move(2, 4).wait(10 * QUIET);
-    MuxPresence nobody = new MuxPresence(List.of(), List.of(), watchedSince, 2);
-    moves.see(story.image(), nobody, story.now());
+    MuxPresence none = new MuxPresence(List.of(), List.of(), watchedSince, 2);
+    moves.see(story.image(), none, story.now());
     assertThat(moves.settledGeneration(generation())).isEqualTo(SettledMoves.NOT_YET);
     assertThat(waits()).hasSize(1).first().asString().startsWith("too few muxes announce");
     mux("a", generation());
@@ -266,7 +266,7 @@ class SettledMovesTest {
     assertThat(isSettled()).isTrue();
   }
 
-  /** Or it restarts from its disk, without ZooKeeper, with the ring of before. */
+  /** Or it restarts from disk without ZooKeeper, with its older ring. */
   @Test
   void aMuxHasAMoveOnceItIsOnItsDisk() {
     mux("a", generation());

@@ -266,7 +266,7 @@ class RestoreTest {
     done(controller.backends().change("web", List.of(new Change.Remove(1)), WriteOptions.COMMIT));
   }
 
-  /** It names generations of before, by ids that the backup's services have now. */
+  /** The old node has older generations, for ids that services of the backup reuse. */
   @Test
   void whatWasSettledBeforeIsDeleted() throws Exception {
     build();
