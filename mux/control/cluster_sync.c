@@ -286,7 +286,6 @@ static int on_restored_service(void *context, const struct service_config *confi
 		return reason_set(why, -ENOMEM, "no memory");
 	published = service_sync_published(sync);
 	lag_withdrawal_restore(cluster->withdrawal, published, image->generation, zk_now(cluster->zk));
-	published->settled = settled_find(settled_watch_known(cluster->settled), config->id);
 	error = published_load(published, config, image, arrays, why);
 	if (error) {
 		service_list_take_back(cluster->services);
@@ -318,8 +317,8 @@ static void restore(struct cluster_sync *cluster, uint64_t now_ms)
 		cluster->name[0] = 0;
 }
 
-/* Keeps what is served on disk. */
-static void keep(struct cluster_sync *cluster, uint64_t now_ms)
+/* What is served, to be kept on disk. */
+static struct state_view view_of(const struct cluster_sync *cluster)
 {
 	struct state_view view = {
 	    .cluster = cluster->name,
@@ -332,7 +331,17 @@ static void keep(struct cluster_sync *cluster, uint64_t now_ms)
 	};
 
 	view.muxes = peer_watch_addresses(cluster->peers, &view.muxes_count);
-	state_keeper_run(cluster->state, &view, now_ms);
+	return view;
+}
+
+/* A mux that starts next without ZooKeeper must not have an older ring than this one had. */
+static void flush(struct cluster_sync *cluster)
+{
+	struct state_view view = view_of(cluster);
+
+	cluster->context.place.leaving = true; /* no traffic comes meanwhile */
+	cluster_sync_announce(cluster);
+	state_keeper_flush(cluster->state, &view);
 }
 
 static char *render(void *context)
@@ -393,7 +402,8 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		      .counters = options->counters,
 		      .announcer = options->announcer,
 		      .changes = options->changes,
-		      .notices = options->notices},
+		      .notices = options->notices,
+		      .settled = settled_watch_known(cluster->settled)},
 	    .root = cluster->root,
 	    .owner = cluster,
 	    .changed = on_service_changed,
@@ -410,6 +420,8 @@ fail:
 
 void cluster_sync_free(struct cluster_sync *cluster)
 {
+	if (cluster->state && cluster->name[0])
+		flush(cluster);
 	if (cluster->services)
 		service_list_clear(cluster->services);
 	if (cluster->zk)
@@ -483,8 +495,11 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 
 	zk_run(cluster->zk, now_ms);
 	if (cluster->state) {
+		struct state_view view;
+
 		restore(cluster, now_ms);
-		keep(cluster, now_ms);
+		view = view_of(cluster);
+		state_keeper_run(cluster->state, &view, now_ms);
 	}
 	follows = follow(cluster, now_ms);
 	syncs = service_list_syncs(cluster->services);

@@ -218,6 +218,8 @@ int published_load(struct published_service *published, const struct service_con
 	error = publish(published, image, arrays, why);
 	if (error)
 		return error;
+	if (published->place->settled)
+		published->settled = settled_find(published->place->settled, config->id);
 	keep_arrays(published, arrays);
 	note_change(published);
 	note(published, CHANGE_LOG_SNAPSHOT);

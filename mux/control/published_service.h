@@ -10,6 +10,7 @@
 #include "host/announce.h"
 #include "packet/counters.h"
 #include "control/lag.h"
+#include "control/settled.h"
 #include "control/zookeeper.h"
 #include "notice/notices.h"
 #include "service/tables.h"
@@ -19,10 +20,11 @@
 struct published_place {
 	struct tables *tables;
 	struct counters *counters;
-	struct announcer *announcer; /* NULL: VIPs are not announced */
-	struct change_log *changes;  /* records what is published and applied */
-	struct notices *notices;     /* tells servers first; NULL: off */
-	bool leaving;                /* the mux is stopping: nothing is announced any more */
+	struct announcer *announcer;   /* NULL: VIPs are not announced */
+	struct change_log *changes;    /* records what is published and applied */
+	struct notices *notices;       /* tells servers first; NULL: off */
+	const struct settled *settled; /* no service is announced below it, from its first ring on; NULL: any is */
+	bool leaving;                  /* the mux is stopping: nothing is announced any more */
 };
 
 /* All zero except place and name: nothing is served. */

@@ -535,6 +535,34 @@ void state_keeper_run(struct state_keeper *keeper, const struct state_view *view
 	keeper->scan_at = now_ms + SCAN_MS;
 }
 
+static uint64_t monotonic_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Each pass takes a result or gives a file to be written; none does once all is written. */
+void state_keeper_flush(struct state_keeper *keeper, const struct state_view *view)
+{
+	static const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t until = monotonic_ms() + STATE_KEEPER_FLUSH_MS, written, failed = keeper->failed;
+
+	if (!keeper->saver)
+		return;
+	do {
+		for (unsigned i = 0; i < view->count; i++)
+			service_sync_published(view->syncs[i])->save_at = 0;
+		keeper->rest_until = keeper->scan_at = 0;
+		written = keeper->written;
+		state_keeper_run(keeper, view, 0);
+		if (keeper->is_writing)
+			nanosleep(&pause, NULL);
+	} while (monotonic_ms() < until && keeper->failed == failed &&
+		 (keeper->is_writing || keeper->written != written));
+}
+
 uint64_t state_keeper_deadline(const struct state_keeper *keeper)
 {
 	return keeper->is_writing ? keeper->poll_at : UINT64_MAX;

@@ -28,6 +28,7 @@ enum state_keeper_numbers {
 	STATE_KEEPER_RETRY_MS = 30000,
 	STATE_KEEPER_REST = 3,
 	STATE_KEEPER_POLL_MS = 20, /* while a file is written */
+	STATE_KEEPER_FLUSH_MS = 5000,
 };
 
 /* What there is to keep. */
@@ -71,6 +72,8 @@ int state_keeper_restore(struct state_keeper *keeper, const struct state_target 
 
 /* Writes what has changed; does not wait for the disk. */
 void state_keeper_run(struct state_keeper *keeper, const struct state_view *view, uint64_t now_ms);
+/* Before the mux ends: writes what is not on disk yet, and waits for it, until a write fails or STATE_KEEPER_FLUSH_MS. */
+void state_keeper_flush(struct state_keeper *keeper, const struct state_view *view);
 /* When state_keeper_run() is due again; UINT64_MAX: within a second or so. */
 uint64_t state_keeper_deadline(const struct state_keeper *keeper);
 

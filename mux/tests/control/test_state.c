@@ -115,6 +115,29 @@ static void settled_generations_are_kept(void **state)
 	assert_int_equal(restored.generation, 9);
 }
 
+static void a_flush_waits_for_no_pause(void **state)
+{
+	const struct published_service *published = state_world_published();
+	struct state_keeper *keeper = state_world_keeper();
+	struct state_view view;
+
+	(void)state;
+	state_world_load(9);
+	for (int i = 0; i < 3; i++, world.now += 60000)
+		state_world_settle(keeper);
+	state_world_load(10);
+	state_world_settle(keeper);
+	state_world_load(11);
+	state_world_settle(keeper);
+	assert_int_equal(published->saved, 10); /* the next is due in 5 s */
+	view = state_world_view();
+	state_keeper_flush(keeper, &view);
+	assert_int_equal(published->saved, 11);
+	state_keeper_free(keeper);
+	assert_null(state_world_restore());
+	assert_int_equal(restored.generation, 11);
+}
+
 /* --- crashes and full disks -------------------------------------------------------------------------------------- */
 
 static struct state_job kill_job(uint32_t generation, fl_row *rows)
@@ -279,6 +302,7 @@ int main(void)
 					    state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(a_full_disk_keeps_the_old_file, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(what_is_kept_is_restored, state_world_set_up, state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(a_flush_waits_for_no_pause, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(settled_generations_are_kept, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(the_seed_is_kept_and_each_change_of_it, state_world_set_up,
 					    state_world_tear_down),

@@ -49,6 +49,15 @@ def test_it_announces_no_older_ring(tree: Tree, service: Service, zookeeper: Zoo
     assert mux.metric("withdrawn", service="web", reason="settled") == 1
     assert mux.logged(event="withdrawn_settled", service="web", generation=settled - 1, settled=settled) == 1
 
+    # Nor for a moment while it starts, although ZooKeeper gives it the ring first.
+    before = mux.logged(event="announced")
+    mux.signal(signal.SIGKILL)
+    mux.wait(60)
+    mux.start()
+    until(lambda: mux.metric("generation", service="web") == settled - 1, 60, mux.log())
+    until(lambda: mux.metric("withdrawn", service="web", reason="settled") == 1, 60, mux.log())
+    assert mux.logged(event="announced") == before, mux.log()
+
     zookeeper.stop()
     try:  # From its disk, alone: it hears neither ZooKeeper nor another mux.
         mux.signal(signal.SIGKILL)
@@ -66,3 +75,27 @@ def test_it_announces_no_older_ring(tree: Tree, service: Service, zookeeper: Zoo
     until(lambda: mux.routes() == VIP, 60, mux.log())
     until(lambda: "withdrawn" not in said(tree), 60, "its node to say so")
     until(lambda: said(tree).get("settled") == settled + 1, 60, "its node to say what it has on disk")
+
+
+def test_it_keeps_its_newest_ring(tree: Tree, service: Service, zookeeper: ZooKeeperProcess, new_mux, tmp_path: Path):
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    tree.client.create("/fairlead/cluster", b"whole")
+    mux: WholeMux = new_mux("--state-dir", str(folder))
+    mux.start()
+    mux.settle(service)
+    until(lambda: mux.metric("state_unsaved") == 0, 60, mux.log())
+    for bucket in (0, 9):  # the second one is not written for 5 s
+        service.commit([], [run(bucket, 9, 1)])
+        mux.settle(service)
+    newest = service.image["generation"]
+    mux.signal(signal.SIGTERM)
+    mux.signal(signal.SIGTERM)  # without a drain
+    assert mux.wait(60) == 0, mux.log()
+    zookeeper.stop()
+    try:
+        mux.start()
+        until(lambda: mux.metric("restored", service="web") == 1, 60, mux.log())
+        assert mux.metric("generation", service="web") == newest
+    finally:
+        zookeeper.start()
