@@ -10,6 +10,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
 
 /**
  * From when on no mux opens connections by what was before a commit: at a bucket's owner before its
@@ -23,6 +25,9 @@ import java.util.Optional;
  * announces it, and at least as many as must withdraw for it; otherwise no mux might be left. A
  * controller does not know which muxes were absent before it began to watch, so every move waits
  * for as long.
+ *
+ * <p>Services may share a VIP, which a mux announces as long as it announces one of them. So a mux
+ * has withdrawn a service only once it has withdrawn all that share a VIP of it.
  *
  * <p>Before anything acts on it, muxes are told ({@link Told}), and each that is present has stored
  * it: a mux that has withdrawn announces nothing from before that generation, whoever is gone by
@@ -46,6 +51,11 @@ public final class SettledMoves {
   private static final String GOES_ON =
       "has no session with ZooKeeper, and may go on although it is behind";
 
+  private static final String KEEPS = "has withdrawn, but announces VIPs of it for service '%s'";
+
+  private static final String MAY_KEEP =
+      "has no session with ZooKeeper, and may announce VIPs of it for service '%s'";
+
   private static final String UNKNOWN = "some mux may be absent that this controller never saw";
 
   private static final String HEARS =
@@ -68,6 +78,20 @@ public final class SettledMoves {
      * @return which they have been told by now, 0 if none
      */
     long tell(int service, long generation);
+  }
+
+  /** The other services of which VIPs are those of one service. */
+  @FunctionalInterface
+  public interface Sharing {
+    /** It has its VIPs alone. */
+    Sharing NONE = other -> OptionalLong.empty();
+
+    /**
+     * Whether a service has a VIP of this one.
+     *
+     * @return its newest generation if it has, or may have; 0: unknown, or it is deleted
+     */
+    OptionalLong generation(String other);
   }
 
   /** So that a mux which is behind for days costs no memory. */
@@ -110,8 +134,22 @@ public final class SettledMoves {
   /** Ascending, settled ones first. What comes before counts as the first, which is later. */
   private final List<Commit> commits = new ArrayList<>();
 
-  /** By mux that has withdrawn the service as too far behind, since when this is known. */
-  private final Map<String, Long> withdrawn = new HashMap<>();
+  /**
+   * A mux has withdrawn the service as too far behind.
+   *
+   * @param since when this is known, and that it announces none of its VIPs
+   * @param keptFor another service for which it announces one
+   */
+  private record Withdrawn(long since, Optional<String> keptFor) {}
+
+  /** By mux. */
+  private final Map<String, Withdrawn> withdrawn = new HashMap<>();
+
+  /** What an absent mux announced when it was seen last, which has a VIP of this service. */
+  private record Shared(String mux, long gone, String service) {}
+
+  /** Since when the mux lacks generations of it, for which it withdraws; NOT_YET: it does not. */
+  private final Map<Shared, Long> shared = new HashMap<>();
 
   /** As they were seen last, and when. */
   private MuxPresence muxes = MuxPresence.NONE;
@@ -129,7 +167,8 @@ public final class SettledMoves {
   }
 
   /** Takes note of what is committed, and of where muxes are. */
-  public synchronized void see(ServiceImage image, MuxPresence presence, long now) {
+  public synchronized void see(
+      ServiceImage image, MuxPresence presence, Sharing sharing, long now) {
     Ring ring = image.ring();
     muxes = presence;
     seen = now;
@@ -137,7 +176,8 @@ public final class SettledMoves {
     if (commits.isEmpty() || commits.get(commits.size() - 1).generation < ring.generation()) {
       commits.add(new Commit(ring.generation(), ring.committed()));
     }
-    noteWithdrawn();
+    noteWithdrawn(sharing);
+    noteShared(sharing, ring.generation());
     tell(image.config().id());
     for (int i = commits.size() - 1; i >= 0 && commits.get(i).settled == NOT_YET; i--) {
       if (waits(commits.get(i)).isEmpty()) {
@@ -158,18 +198,60 @@ public final class SettledMoves {
     }
   }
 
-  private void noteWithdrawn() {
-    Map<String, Long> before = Map.copyOf(withdrawn);
+  private void noteWithdrawn(Sharing sharing) {
+    Map<String, Withdrawn> before = Map.copyOf(withdrawn);
     withdrawn.clear();
     for (MuxPresence.Present each : muxes.present()) {
+      String id = each.mux().id();
       if (of(each.mux()).filter(at -> !at.isServed()).isPresent()) {
-        withdrawn.put(each.mux().id(), before.getOrDefault(each.mux().id(), seen));
+        Optional<String> keptFor =
+            others(each.mux(), sharing)
+                .filter(other -> each.mux().services().get(other).isServed())
+                .findFirst();
+        Optional<Withdrawn> already =
+            Optional.ofNullable(before.get(id)).filter(last -> last.keptFor().isEmpty());
+        withdrawn.put(id, new Withdrawn(already.map(Withdrawn::since).orElse(seen), keptFor));
       }
     }
   }
 
+  /** Only while it matters: a mux may be absent for a day, and have a thousand services. */
+  private void noteShared(Sharing sharing, long generation) {
+    Map<Shared, Long> before = Map.copyOf(shared);
+    shared.clear();
+    if (settledGeneration(generation) != NOT_YET) {
+      return;
+    }
+    for (MuxPresence.Absent each : lacking(service, generation)) {
+      others(each.mux(), sharing)
+          .filter(other -> each.mux().services().get(other).isAnnounced())
+          .forEach(
+              other -> {
+                long has = each.mux().services().get(other).generation();
+                boolean withdraws =
+                    has < sharing.generation(other).orElse(0) && enoughAreAhead(other, has + 1);
+                Shared key = new Shared(each.mux().id(), each.gone(), other);
+                Long last = before.get(key);
+                long since = last == null || last == NOT_YET ? seen : last;
+                shared.put(key, withdraws ? since : NOT_YET);
+              });
+    }
+  }
+
+  /** The services of which a mux has a ring and which share a VIP with this one. */
+  private Stream<String> others(MuxView mux, Sharing sharing) {
+    return mux.services().keySet().stream()
+        .filter(other -> !other.equals(service) && of(mux, other).isPresent())
+        .filter(other -> sharing.generation(other).isPresent())
+        .sorted();
+  }
+
   /** What a mux says of the service, if it has a ring of it. */
   private Optional<MuxService> of(MuxView mux) {
+    return of(mux, service);
+  }
+
+  private static Optional<MuxService> of(MuxView mux, String service) {
     return Optional.ofNullable(mux.services().get(service)).filter(at -> at.generation() > 0);
   }
 
@@ -192,7 +274,7 @@ public final class SettledMoves {
       }
     }
     long heard = commit.told + MARGIN_SECONDS;
-    for (MuxPresence.Absent each : lacking(commit)) {
+    for (MuxPresence.Absent each : lacking(service, commit.generation)) {
       if (seen < heard) {
         waits.add(Wait.of(each.mux(), HEARS, heard));
       }
@@ -208,17 +290,13 @@ public final class SettledMoves {
       behind = Math.max(behind, each.behindSeconds());
       Optional<MuxService> at = of(each.mux());
       if (at.isPresent() && !at.get().has(commit.generation)) {
-        present(each.mux(), at.get(), commit, withdrawn.get(each.mux().id())).ifPresent(waits::add);
+        present(each.mux(), at.get(), commit, withdrawn.get(each.mux().id()), seen)
+            .ifPresent(waits::add);
       }
     }
-    List<MuxPresence.Absent> lacking = lacking(commit);
-    boolean enoughAreAhead = ahead(commit) >= needed(lacking.size());
-    for (MuxPresence.Absent each : lacking) {
-      boolean withdraws = each.behindSeconds() > 0 && enoughAreAhead && hears(each.mux());
-      long until = withdraws ? quiet(each.gone(), commit, each.behindSeconds()) : NOT_YET;
-      if (seen < until) {
-        waits.add(Wait.of(each.mux(), withdraws ? WITHDRAWS : GOES_ON, until));
-      }
+    boolean enoughAreAhead = enoughAreAhead(service, commit.generation);
+    for (MuxPresence.Absent each : lacking(service, commit.generation)) {
+      absent(each, commit, enoughAreAhead).ifPresent(waits::add);
     }
     if (!enoughAreAhead && waits.isEmpty()) {
       String few = TOO_FEW.formatted(commit.generation);
@@ -226,7 +304,9 @@ public final class SettledMoves {
     }
     long usual =
         quiet(
-            muxes.watchedSince(), commit, behind > 0 ? behind : MuxPresence.BEHIND_SECONDS_DEFAULT);
+            muxes.watchedSince(),
+            commit.committed,
+            behind > 0 ? behind : MuxPresence.BEHIND_SECONDS_DEFAULT);
     if (seen < usual) {
       waits.add(
           new Wait(
@@ -235,30 +315,25 @@ public final class SettledMoves {
     return waits;
   }
 
-  /** How many muxes announce the commit: the others withdraw for them, and they stay. */
-  private long ahead(Commit commit) {
-    return muxes.present().stream()
-        .filter(each -> !withdrawn.containsKey(each.mux().id()))
-        .filter(
-            each ->
-                of(each.mux())
-                    .filter(at -> at.isAnnounced() && at.has(commit.generation))
-                    .isPresent())
-        .count();
-  }
-
   /**
-   * How many have to: as many as have withdrawn or may have to, so that these are at most half of
-   * the muxes. And one, unless each mux that is added refuses the service: some may serve it of
-   * whom nothing is known.
+   * Whether so many muxes announce a generation that those which lack it withdraw for them, and
+   * stay withdrawn: as many as have withdrawn or may have to, so that these are at most half of the
+   * muxes. And one, unless each mux that is added refuses the service: some may serve it of whom
+   * nothing is known.
    */
-  private long needed(int lacking) {
-    long refuse =
-        muxes.present().stream()
-            .map(each -> each.mux().services().get(service))
-            .filter(at -> at != null && at.isRefused())
-            .count();
-    return Math.max(withdrawn.size() + lacking, muxes.added() > refuse ? 1 : 0);
+  private boolean enoughAreAhead(String of, long generation) {
+    long ahead = 0;
+    long refuse = 0;
+    long behind = lacking(of, generation).size();
+    for (MuxPresence.Present each : muxes.present()) {
+      MuxService at = each.mux().services().get(of);
+      if (at != null && at.generation() > 0) {
+        behind += at.isServed() ? 0 : 1;
+        ahead += at.isServed() && at.isAnnounced() && at.has(generation) ? 1 : 0;
+      }
+      refuse += at != null && at.isRefused() ? 1 : 0;
+    }
+    return ahead >= Math.max(behind, muxes.added() > refuse ? 1 : 0);
   }
 
   /** Whether it learns from hellos what is settled: a mux of an older version refuses them. */
@@ -267,32 +342,53 @@ public final class SettledMoves {
   }
 
   /** Muxes without a session that may go back to what was before. */
-  private List<MuxPresence.Absent> lacking(Commit commit) {
+  private List<MuxPresence.Absent> lacking(String of, long generation) {
     return muxes.absent().stream()
         .filter(
             each ->
-                of(each.mux())
-                    .filter(at -> at.isAnnounced() && !at.has(commit.generation))
+                of(each.mux(), of)
+                    .filter(at -> at.isAnnounced() && !at.has(generation))
                     .isPresent())
         .toList();
   }
 
-  /** A mux that lacks the commit, since when it has withdrawn the service, or null. */
-  private Optional<Wait> present(MuxView mux, MuxService at, Commit commit, Long since) {
-    if (since == null) {
+  private Optional<Wait> absent(MuxPresence.Absent mux, Commit commit, boolean enoughAreAhead) {
+    if (mux.behindSeconds() == 0 || !enoughAreAhead || !hears(mux.mux())) {
+      return Optional.of(Wait.of(mux.mux(), GOES_ON, NOT_YET));
+    }
+    long until = quiet(mux.gone(), commit.committed, mux.behindSeconds());
+    for (Map.Entry<Shared, Long> each : shared.entrySet()) {
+      if (each.getKey().mux().equals(mux.mux().id())) {
+        if (each.getValue() == NOT_YET) {
+          String keeps = MAY_KEEP.formatted(each.getKey().service());
+          return Optional.of(Wait.of(mux.mux(), keeps, NOT_YET));
+        }
+        until = Math.max(until, quiet(each.getValue(), 0, mux.behindSeconds()));
+      }
+    }
+    return seen < until ? Optional.of(Wait.of(mux.mux(), WITHDRAWS, until)) : Optional.empty();
+  }
+
+  /** A mux that lacks the commit, and how it has withdrawn the service, or null. */
+  private static Optional<Wait> present(
+      MuxView mux, MuxService at, Commit commit, Withdrawn how, long seen) {
+    if (how == null) {
       String lacks =
           at.generation() < commit.generation
               ? "has not applied generation %d"
               : "has not stored generation %d";
       return Optional.of(Wait.of(mux, lacks.formatted(commit.generation), NOT_YET));
     }
-    long until = Math.max(since, commit.committed) + MARGIN_SECONDS;
+    if (how.keptFor().isPresent()) {
+      return Optional.of(Wait.of(mux, KEEPS.formatted(how.keptFor().get()), NOT_YET));
+    }
+    long until = Math.max(how.since(), commit.committed) + MARGIN_SECONDS;
     return seen < until ? Optional.of(Wait.of(mux, "has just withdrawn", until)) : Optional.empty();
   }
 
-  /** When a mux has withdrawn that has had no session since {@code gone}, and lacks the commit. */
-  private static long quiet(long gone, Commit commit, int behindSeconds) {
-    long behind = Math.max(gone, commit.committed);
+  /** When a mux has withdrawn that has had no session since {@code gone}, and lacks a commit. */
+  private static long quiet(long gone, long committed, int behindSeconds) {
+    long behind = Math.max(gone, committed);
     return behind >= NOT_YET - behindSeconds - MARGIN_SECONDS
         ? NOT_YET
         : behind + behindSeconds + MARGIN_SECONDS;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.muxes;
 
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -12,15 +14,21 @@ public final class SettledServices {
   private final Supplier<MuxPresence> muxes;
   private final LongSupplier seconds;
   private final SettledMoves.Told told;
+  private final Function<ServiceConfig, SettledMoves.Sharing> sharing;
 
   /** By the service's id. */
   private final Map<Integer, SettledMoves> services = new ConcurrentHashMap<>();
 
   /**
    * @param seconds the clock of commits, Unix seconds
+   * @param sharing which others have VIPs of a service
    */
   public SettledServices(
-      Supplier<MuxPresence> muxes, LongSupplier seconds, SettledMoves.Told told) {
+      Supplier<MuxPresence> muxes,
+      LongSupplier seconds,
+      SettledMoves.Told told,
+      Function<ServiceConfig, SettledMoves.Sharing> sharing) {
+    this.sharing = sharing;
     this.told = told;
     this.muxes = muxes;
     this.seconds = seconds;
@@ -34,7 +42,7 @@ public final class SettledServices {
   public SettledMoves see(ServiceImage image, long now) {
     SettledMoves moves =
         services.computeIfAbsent(image.config().id(), service -> new SettledMoves(told));
-    moves.see(image, muxes.get(), now);
+    moves.see(image, muxes.get(), sharing.apply(image.config()), now);
     return moves;
   }
 

@@ -8,6 +8,7 @@ import io.fairlead.controller.image.AddedMux;
 import io.fairlead.controller.image.ClusterSettings;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
@@ -25,9 +26,11 @@ import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -225,6 +228,21 @@ final class Catalogue implements Images {
     writers.values().forEach(writer -> ids.add(writer.image().config().id()));
     ids.addAll(deletedServices.ids());
     return damaged.isEmpty() ? Optional.of(ids) : Optional.empty();
+  }
+
+  /**
+   * Which services have VIPs of this one, as muxes know them: deleted ones too, which a mux without
+   * a session still serves. One that is unknown, as it is damaged, may have any.
+   */
+  SettledMoves.Sharing sharing(ServiceConfig of) {
+    return name -> {
+      Optional<ServiceImage> image = find(name).map(StoredService::image);
+      Optional<ServiceConfig> config =
+          image.map(ServiceImage::config).or(() -> deletedServices.config(name));
+      return config.filter(other -> Collections.disjoint(of.vips(), other.vips())).isPresent()
+          ? OptionalLong.empty()
+          : OptionalLong.of(image.map(each -> each.ring().generation()).orElse(0L));
+    };
   }
 
   @Override

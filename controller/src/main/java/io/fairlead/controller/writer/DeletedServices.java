@@ -69,6 +69,10 @@ final class DeletedServices {
     return Optional.ofNullable(byName.get(name)).filter(deleted -> isKept(deleted, now));
   }
 
+  synchronized Optional<ServiceConfig> config(String name) {
+    return Optional.ofNullable(byName.get(name)).map(Deleted::config);
+  }
+
   /** Their names. */
   synchronized String names(Instant now) {
     String names =

@@ -159,7 +159,7 @@ public final class FairleadController implements AutoCloseable {
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree, clock::seconds);
     settledWriter = new SettledWriter(SettledWriter.Store.of(store), this::leads);
-    settled = new SettledServices(muxWatch::presence, clock::seconds, settledWriter);
+    settled = new SettledServices(muxWatch::presence, clock::seconds, settledWriter, lead::sharing);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
     othello =
         new OthelloKeepers(

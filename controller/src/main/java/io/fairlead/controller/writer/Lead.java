@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.store.Epoch;
 import java.time.Duration;
 import java.util.Optional;
@@ -37,6 +39,11 @@ final class Lead {
   /** The catalogue to write to; empty while another controller leads. */
   Optional<Catalogue> current() {
     return last().filter(loaded -> isLeading);
+  }
+
+  /** Which other services of that catalogue have VIPs of one. */
+  SettledMoves.Sharing sharing(ServiceConfig config) {
+    return last().map(loaded -> loaded.sharing(config)).orElse(SettledMoves.Sharing.NONE);
   }
 
   Optional<Epoch> epoch() {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /** How long a release waits for muxes that may still open connections at an owner before. */
@@ -51,13 +52,28 @@ class SettledMovesTest {
     absent.add(new MuxPresence.Absent(lost.mux(), behindSeconds, story.now()));
   }
 
+  /** That of service "tls", which has the same VIP if this is above 0. */
+  private long tls;
+
+  private OptionalLong sharing(String other) {
+    return other.equals("tls") && tls > 0 ? OptionalLong.of(tls) : OptionalLong.empty();
+  }
+
+  private void mux(String id, MuxService web, MuxService tls) {
+    present.removeIf(each -> each.mux().id().equals(id));
+    Map<String, MuxService> services = Map.of("web", web, "tls", tls);
+    present.add(
+        new MuxPresence.Present(Muxes.mux(id, "10.1.0.11", List.of("eth0"), services), BEHIND));
+  }
+
   private long generation() {
     return story.image().ring().generation();
   }
 
   /** Whether the move is settled now. */
   private boolean isSettled() {
-    moves.see(story.image(), new MuxPresence(present, absent, watchedSince), story.now());
+    MuxPresence muxes = new MuxPresence(present, absent, watchedSince);
+    moves.see(story.image(), muxes, this::sharing, story.now());
     return moves.settled(story.image().ring().since(4)) <= story.now();
   }
 
@@ -206,7 +222,7 @@ class SettledMovesTest {
   void nothingIsSettledWhileNothingIsKnownOfMuxes() {
     story.move(2, 4).wait(10 * QUIET);
     MuxPresence none = new MuxPresence(List.of(), List.of(), watchedSince, 2);
-    moves.see(story.image(), none, story.now());
+    moves.see(story.image(), none, SettledMoves.Sharing.NONE, story.now());
     assertThat(moves.settledGeneration(generation())).isEqualTo(SettledMoves.NOT_YET);
     assertThat(waits()).hasSize(1).first().asString().startsWith("too few muxes announce");
     mux("a", generation());
@@ -245,6 +261,75 @@ class SettledMovesTest {
     assertThat(waits())
         .containsExactly("b has not stored that generation %d is settled".formatted(generation()));
     mux("b", Muxes.behind(generation() - 1, generation()));
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** It still opens connections of web there by its older ring. */
+  @Test
+  void whoKeepsTheVipForAnotherServiceHasNotWithdrawn() {
+    tls = 7;
+    mux("a", Muxes.serving(generation()), Muxes.serving(7));
+    story.move(2, 4);
+    long late = generation() - 1;
+    mux("a", Muxes.serving(generation()), Muxes.serving(7));
+    mux("b", Muxes.behind(late, generation()), Muxes.serving(7));
+    isSettled();
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    assertThat(waits())
+        .containsExactly("b has withdrawn, but announces VIPs of it for service 'tls'");
+    mux("b", Muxes.behind(late, generation()), Muxes.behind(6));
+    isSettledAfter(SettledMoves.MARGIN_SECONDS);
+  }
+
+  @Test
+  void whoAnnouncesOtherVipsHasWithdrawn() {
+    mux("a", Muxes.serving(generation()), Muxes.serving(7));
+    story.move(2, 4).wait(10 * QUIET);
+    mux("a", Muxes.serving(generation()), Muxes.serving(7));
+    mux("b", Muxes.behind(generation() - 1, generation()), Muxes.serving(7));
+    isSettledAfter(SettledMoves.MARGIN_SECONDS);
+  }
+
+  /** It withdraws web, and hears of nothing that it lacks of tls. */
+  @Test
+  void anAbsentMuxKeepsTheVipUntilItLacksSomethingOfAllServices() {
+    tls = 7;
+    mux("a", Muxes.serving(generation()), Muxes.serving(7));
+    mux("b", Muxes.serving(generation()), Muxes.serving(7));
+    lose("b", BEHIND);
+    story.move(2, 4);
+    mux("a", Muxes.serving(generation()), Muxes.serving(7));
+    isSettled();
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    assertThat(waits())
+        .containsExactly(
+            "b has no session with ZooKeeper, and may announce VIPs of it for service 'tls'");
+    tls = 8;
+    assertThat(isSettled()).as("no mux announces generation 8 of tls").isFalse();
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    mux("a", Muxes.serving(generation()), Muxes.serving(8));
+    isSettledOnceHeard();
+  }
+
+  /** Nobody tells it that tls is deleted. */
+  @Test
+  void anAbsentMuxKeepsTheVipForADeletedService() {
+    mux("a", generation());
+    mux("b", Muxes.serving(generation()), Muxes.serving(7));
+    lose("b", BEHIND);
+    story.move(2, 4).wait(10 * QUIET);
+    mux("a", generation());
+    MuxPresence muxes = new MuxPresence(present, absent, watchedSince);
+    SettledMoves.Sharing deleted = other -> OptionalLong.of(0);
+    for (int i = 0; i < 10; i++) {
+      moves.see(story.image(), muxes, deleted, story.now());
+      story.wait(QUIET);
+    }
+    assertThat(waits()).hasSize(1).first().asString().endsWith("for service 'tls'");
+    absent.clear();
     assertThat(isSettled()).isTrue();
   }
 

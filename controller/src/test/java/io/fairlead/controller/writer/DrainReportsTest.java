@@ -60,7 +60,8 @@ class DrainReportsTest {
                       List.of(),
                       0),
               () -> now,
-              SettledMoves.Told.AT_ONCE),
+              SettledMoves.Told.AT_ONCE,
+              config -> SettledMoves.Sharing.NONE),
           () -> TimeUnit.SECONDS.toNanos(now));
 
   private long sequence;

@@ -90,7 +90,11 @@ class DrainTest {
               watched.add(backend);
             }
           },
-          new SettledServices(this::presence, () -> now, SettledMoves.Told.AT_ONCE),
+          new SettledServices(
+              this::presence,
+              () -> now,
+              SettledMoves.Told.AT_ONCE,
+              config -> SettledMoves.Sharing.NONE),
           () -> now * 1_000_000_000L);
   private TransitionWork work = leader();
 

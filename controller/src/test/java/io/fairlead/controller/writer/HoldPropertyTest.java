@@ -268,7 +268,7 @@ class HoldPropertyTest {
   }
 
   private void release() throws Exception {
-    settled.see(image, presence(), now);
+    settled.see(image, presence(), SettledMoves.Sharing.NONE, now);
     Release release = Release.of(image, now, questions.answers("web"));
     Ring before = image.ring();
     if (release.runs().size() > 0) {
@@ -294,7 +294,7 @@ class HoldPropertyTest {
     assertThat(count).isEqualTo(release.byReport() + release.atLimit());
     byReport += release.byReport();
     atLimit += release.atLimit();
-    settled.see(image, presence(), now);
+    settled.see(image, presence(), SettledMoves.Sharing.NONE, now);
     questions.ask(image, now);
   }
 

@@ -119,7 +119,8 @@ public final class MemoryPlane
                   List.of(),
                   0),
           () -> InstantSource.system().instant().getEpochSecond(),
-          SettledMoves.Told.AT_ONCE);
+          SettledMoves.Told.AT_ONCE,
+          config -> SettledMoves.Sharing.NONE);
   private final DrainWatch drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);
   private ClusterSettings settings = ClusterSettings.NONE;
   private int lastId;

@@ -217,7 +217,11 @@ final class OthelloService implements AutoCloseable {
 
   private void lead(StoredService stored) {
     SettledServices settled =
-        new SettledServices(this::presence, clock::seconds, SettledMoves.Told.AT_ONCE);
+        new SettledServices(
+            this::presence,
+            clock::seconds,
+            SettledMoves.Told.AT_ONCE,
+            config -> SettledMoves.Sharing.NONE);
     writer =
         ServiceWriter.builder(repository, epoch, stored)
             .clock(ClockCheck.off(clock, System::nanoTime, () -> 0))

@@ -78,7 +78,11 @@ class ServiceWriterTest {
             .addresses(new Addresses(List::of, VipGuard.none()))
             .live(
                 new FakeConnections(),
-                new SettledServices(() -> MuxPresence.NONE, () -> 0, SettledMoves.Told.AT_ONCE))
+                new SettledServices(
+                    () -> MuxPresence.NONE,
+                    () -> 0,
+                    SettledMoves.Told.AT_ONCE,
+                    config -> SettledMoves.Sharing.NONE))
             .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
             .build();
   }

@@ -9,10 +9,12 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceSpec;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -68,13 +70,18 @@ class SettledServiceTest {
   }
 
   private void mux(String id, long generation, String withdrawn, long settled) throws Exception {
+    mux(id, generation, withdrawn, settled, "");
+  }
+
+  private void mux(String id, long generation, String withdrawn, long settled, String others)
+      throws Exception {
     String path = "/fairlead/muxes/" + id;
     byte[] node =
         """
         {"format": 1, "id": "%s", "version": "0.2.0", "address": "10.1.0.%s", "ports": [],
-         "services": {"web": {"generation": %d, "state": "serving"%s, "settled": %d}}}
+         "services": {"web": {"generation": %d, "state": "serving"%s, "settled": %d}%s}}
         """
-            .formatted(id, id.substring(3), generation, withdrawn, settled)
+            .formatted(id, id.substring(3), generation, withdrawn, settled, others)
             .getBytes(StandardCharsets.UTF_8);
     if (client.checkExists().forPath(path) == null) {
       client.create().forPath(path, "{\"format\":1}".getBytes(StandardCharsets.UTF_8));
@@ -145,6 +152,33 @@ class SettledServiceTest {
 
   private static String unknown() {
     return "some mux may be absent that this controller never saw";
+  }
+
+  /** It would still open connections of web there, as packets for the VIP come to it. */
+  @Test
+  void aMuxThatAnnouncesTheVipForAnotherServiceHasNotWithdrawn() throws Exception {
+    ServiceSpec tls =
+        ServiceSpec.builder()
+            .name("tls")
+            .vips(List.of("10.99.0.1"))
+            .ports(List.of(new ServiceConfig.Port("tcp", 443)))
+            .build();
+    done(controller.services().createService(tls, WriteOptions.COMMIT));
+    String other = ", \"tls\": {\"generation\": 1, \"state\": \"serving\"%s, \"settled\": 1}";
+    long late = generation();
+    done(controller.backends().change("web", List.of(add(3)), WriteOptions.COMMIT));
+    String behind = ", \"withdrawn\": \"behind\"";
+    mux("mux1", generation(), "", generation());
+    mux("mux2", late, behind, generation(), other.formatted(""));
+    String keeps = "mux2 has withdrawn, but announces VIPs of it for service 'tls'";
+    waitsFor(keeps, unknown());
+    clock.set(NOW + QUIET);
+    waitsFor(keeps);
+    mux("mux2", late, behind, generation(), other.formatted(behind));
+    waitsFor("mux2 has just withdrawn");
+    clock.set(NOW + QUIET + SettledMoves.MARGIN_SECONDS);
+    waitsFor();
+    isTold(generation());
   }
 
   @Test
