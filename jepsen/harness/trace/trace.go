@@ -67,10 +67,10 @@ func (f Facts) Class() (class string, limit bool, why string) {
 }
 
 // Fault returns the fault that broke the connection, or nil. A fault that may have does not count if RSTs were seen and all
-// came from other servers.
+// came from other servers, but for a lie: the controller takes the connection for ended, and arrays lead it elsewhere.
 func (f Facts) Fault() *check.Fault {
 	fault := check.Excuse(f.Faults, f.Connection)
-	if fault != nil && len(f.Resets) > 0 && !slices.ContainsFunc(f.Resets, func(each Reset) bool { return each.Server == fault.Node }) {
+	if fault != nil && fault.Fault != "lie" && len(f.Resets) > 0 && !slices.ContainsFunc(f.Resets, func(each Reset) bool { return each.Server == fault.Node }) {
 		return nil
 	}
 	return fault

@@ -25,6 +25,7 @@ func rows(owners string) (rows []Row) {
 // cause that none of them is stays NOT EXPLAINED.
 func TestClass(t *testing.T) {
 	kill := &check.Fault{Fault: "kill", Node: "a", MayBreak: "connections-of-node", From: 40e9, To: 42e9}
+	lie := &check.Fault{Fault: "lie", Node: "a", MayBreak: "connections-of-node", From: 40e9, To: 42e9}
 	released := rows("a b")
 	released[1].Previous = ""
 	for name, row := range map[string]struct {
@@ -61,6 +62,7 @@ func TestClass(t *testing.T) {
 		"its server was killed":                  {rows: rows("a b c d e"), to: 41, hold: 600, faults: []*check.Fault{kill}, class: "kill of a"},
 		"its server was killed, and ended it":    {rows: rows("a b"), to: 41, resets: "a b", hold: 600, faults: []*check.Fault{kill}, class: "kill of a"},
 		"its server was killed, another ends it": {rows: rows("a b"), to: 41, resets: "b", hold: 600, faults: []*check.Fault{kill}, class: Unexplained},
+		"its server's agent lied":                {rows: rows("a b"), to: 41, resets: "b", hold: 600, faults: []*check.Fault{lie}, class: "lie of a"},
 		"of another server":                      {rows: rows("b c"), to: 5, hold: 600, class: Unexplained, says: "a never had its bucket"},
 		"its bucket is not known":                {to: 5, hold: 600, class: Unexplained, says: "not known"},
 	} {
