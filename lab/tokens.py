@@ -15,11 +15,12 @@ def agent_token(number: int) -> str:
     return f"agent-of-server-{number:03}"
 
 
-def controllers_file(directory: Path) -> Path:
+def controllers_file(directory: Path, previous: bool = False) -> Path:
     """Who may call the controllers, for --tokens: operators, a viewer, an operator of a service that is not there, each
-    server's agent about its own addresses."""
+    server's agent about its own addresses. 0.1.0 (previous) has no operators of single services."""
     lines = [f"lab admin plain:{OPERATOR}", f"reader viewer plain:{VIEWER}"]
-    lines.append(f"neighbour operator=another plain:{OF_ANOTHER}")
+    if not previous:
+        lines.append(f"neighbour operator=another plain:{OF_ANOTHER}")
     for number in range(1, topology.SERVERS_MAX + 1):
         address = topology.server_address(number)
         own = f"{address},{topology.rack_address6(address)}"
