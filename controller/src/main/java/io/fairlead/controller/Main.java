@@ -49,8 +49,9 @@ import picocli.CommandLine.Option;
       "    --listen 10.1.0.5:8080 --tls-cert controller.pem --tls-key controller.key",
       "",
       "Every flag can be set in the environment as FAIRLEAD_CONTROLLER_<NAME>, with",
-      "underscores for dashes; the flag wins. Without --tokens and --oidc the controller",
-      "creates an admin token at its first start, which fairleadctl finds on the same host."
+      "underscores for dashes; the flag wins. Without --tokens and --oidc the",
+      "controller creates an admin token at its first start. fairleadctl finds it",
+      "on the same host."
     },
     versionProvider = Version.class,
     exitCodeListHeading = "%nExit codes:%n",
@@ -68,21 +69,23 @@ public class Main implements Callable<Integer> {
       required = true,
       paramLabel = "WHERE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER}",
-      description = "embedded:DIR runs ZooKeeper inside, its data in DIR; or HOST:PORT,...")
+      description =
+          "ZooKeeper's servers, HOST:PORT,...; or embedded:DIR to run one in this process, with its"
+              + " data in DIR")
   private String zookeeper;
 
   @Option(
       names = "--listen",
       paramLabel = "HOST:PORT",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_LISTEN:-127.0.0.1:8080}",
-      description = "Where the API listens. Default: 127.0.0.1:8080")
+      description = "Address of the API. Default: 127.0.0.1:8080")
   private String listen;
 
   @Option(
       names = "--advertise",
       paramLabel = "HOST:PORT",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ADVERTISE}",
-      description = "Where other controllers reach this API. Default: what --listen says")
+      description = "Address at which other controllers reach this API. Default: that of --listen")
   private String advertise;
 
   @Option(
@@ -91,8 +94,8 @@ public class Main implements Callable<Integer> {
       split = ",",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ALLOWED_HOST}",
       description =
-          "A name by which proxies or translated addresses lead here: requests with another Host"
-              + " than these, --listen's and --advertise's are refused. May be repeated")
+          "Accept this name in the Host header too, for a proxy or translated address. Only"
+              + " --listen's and --advertise's are accepted otherwise. May be repeated")
   private List<String> allowedHosts = List.of();
 
   @Option(
@@ -106,14 +109,14 @@ public class Main implements Callable<Integer> {
       names = "--tls-key",
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_TLS_KEY}",
-      description = "Its key, PEM (PKCS #8), that only this user can read")
+      description = "The certificate's key, PEM (PKCS #8); only this user may be able to read it")
   private Path tlsKey;
 
   @Option(
       names = "--tls-ca",
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_TLS_CA}",
-      description = "Who signs the other controllers' certificates, PEM. Default: the system's")
+      description = "Certificate authorities of the other controllers, PEM. Default: the system's")
   private Path tlsAuthorities;
 
   @Option(
@@ -121,7 +124,7 @@ public class Main implements Callable<Integer> {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_TLS_AGENTS_CA}",
       description =
-          "Who signs the certificates of agents on servers, PEM; with --tls-cert. Without it agents"
+          "Certificate authorities of agents on servers, PEM; with --tls-cert. Without it agents"
               + " need tokens")
   private Path tlsAgents;
 
@@ -133,8 +136,7 @@ public class Main implements Callable<Integer> {
       names = "--zookeeper-tls-ca",
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_TLS_CA}",
-      description =
-          "TLS to ZooKeeper: who signs its servers' certificates, PEM. Without it there is no TLS")
+      description = "Use TLS to ZooKeeper: certificate authorities of its servers, PEM")
   private Path zookeeperTlsAuthorities;
 
   @Option(
@@ -142,8 +144,8 @@ public class Main implements Callable<Integer> {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_TLS_IDENTITY}",
       description =
-          "For servers that ask clients for a certificate: the key (PKCS #8) and the certificates,"
-              + " PEM, in one file that only this user can read")
+          "Certificate for ZooKeeper servers that require one: key (PKCS #8) and certificates, PEM,"
+              + " in one file that only this user can read")
   private Path zookeeperTlsIdentity;
 
   @Option(
@@ -151,8 +153,7 @@ public class Main implements Callable<Integer> {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_MUXES_TOKEN}",
       description =
-          "A token of the muxes' --http-tokens, one line, to read from those that speak TLS; with"
-              + " --muxes-ca")
+          "Token to read from muxes that use TLS, one of their --http-tokens; with" + " --muxes-ca")
   private Path muxesToken;
 
   @Option(
@@ -160,7 +161,7 @@ public class Main implements Callable<Integer> {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_MUXES_CA}",
       description =
-          "Who signs the certificates of muxes, PEM. Default, without --muxes-token: the system's")
+          "Certificate authorities of muxes, PEM. Default, without --muxes-token: the system's")
   private Path muxesAuthorities;
 
   @Option(
@@ -168,7 +169,7 @@ public class Main implements Callable<Integer> {
       paramLabel = "on|off",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_CLOCK_CHECK:-on}",
       description =
-          "off: commit although this clock and ZooKeeper's differ. For fault runs only. Default:"
+          "off: commit even if this clock and ZooKeeper's differ. For fault runs only. Default:"
               + " on")
   private String clockCheck;
 
@@ -185,16 +186,15 @@ public class Main implements Callable<Integer> {
       names = "--restore",
       paramLabel = "FILE",
       description =
-          "Rebuild the cluster from a backup in a ZooKeeper without services, while no controller"
-              + " runs; then end")
+          "Restore the cluster from a backup, then exit. ZooKeeper must have no services, and no"
+              + " controller may run")
   private Path restore;
 
   @Option(
       names = "--without-mux",
       paramLabel = "ID",
       description =
-          "With --restore: do not restore this mux, whatever it reports; may be given several"
-              + " times")
+          "With --restore: do not restore this mux, whatever it reports; may be" + " repeated")
   private Set<String> withoutMuxes = Set.of();
 
   @Option(

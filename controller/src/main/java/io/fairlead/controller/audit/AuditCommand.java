@@ -23,7 +23,7 @@ public final class AuditCommand extends Verb {
       names = "--limit",
       paramLabel = "N",
       defaultValue = "20",
-      description = "Most records, 1..1000. Default: ${DEFAULT-VALUE}")
+      description = "Maximum number of records, 1..1000. Default: ${DEFAULT-VALUE}")
   private int limit;
 
   @Option(

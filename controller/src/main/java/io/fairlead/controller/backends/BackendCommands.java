@@ -70,15 +70,16 @@ public final class BackendCommands {
 
   @Command(
       name = "add",
-      description = "Adds a backend under an unused id.",
+      description = "Adds a backend with an unused id.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl backend add web 5 10.1.0.25",
         "  fairleadctl backend add web 6 10.1.0.26 --weight 50 --dry-run",
         "  fairleadctl backend add web 7 10.1.0.27 --slow-start 300",
         "",
-        "Buckets move to it at once, or step by step; open connections stay where they are.",
-        "To add many in one step, use 'fairleadctl changes'."
+        "Buckets move to it at once, or in steps with --slow-start. Open connections",
+        "stay on their backends. To add several backends in one step, use",
+        "'fairleadctl changes'."
       })
   static final class Add extends OfBackend {
     @Parameters(index = "2", paramLabel = "ADDRESS", description = "IPv4 or IPv6 address.")
@@ -88,14 +89,15 @@ public final class BackendCommands {
         names = "--weight",
         paramLabel = "W",
         defaultValue = "100",
-        description = "Share relative to the others, 0..65535. Default: 100")
+        description = "Share relative to other backends, 0..65535. Default: 100")
     private int weight;
 
     @Option(
         names = "--slow-start",
         paramLabel = "SECONDS",
         description =
-            "Let its share grow to that of its weight; 0: at once. Default: the service's")
+            "Time in which its share grows to that of its weight; 0: at once. Default: the"
+                + " service's")
     private Integer slowStart;
 
     @Override
@@ -129,7 +131,7 @@ public final class BackendCommands {
       footer = {
         "  fairleadctl backend weight web 5 200",
         "",
-        "It counts at once: a slow start of the backend ends."
+        "The weight takes effect at once and ends a slow start of the backend."
       })
   static final class Weight extends OfBackend {
     @Parameters(index = "2", paramLabel = "W", description = "Weight, 0..65535.")
@@ -191,31 +193,31 @@ public final class BackendCommands {
 
   @Command(
       name = "drain",
-      description = "Drains backends: weight 0, until no connection is left.",
+      description = "Drains backends: no new connections until the old ones have ended.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl backend drain web 5",
         "  fairleadctl backend drain web 7 8 9 --deadline 2h --then remove",
         "  fairleadctl drains web --watch",
         "",
-        "Open connections continue. A drain ends when the server's agent reports that no"
-            + " connection",
-        "is left, or at the deadline. Without an agent it ends blindly, when no bucket names the",
-        "backend any more. With --then remove the backend is removed then; at the deadline the",
-        "connections that are left break."
+        "Open connections continue. A drain ends when the server's agent reports that",
+        "no connection is left, or at the deadline. Without an agent it ends when no",
+        "bucket names the backend any more; connections may be left then. --then",
+        "remove removes the backend at that point; connections that are left then",
+        "break."
       })
   static final class Drain extends OfBackends {
     @Option(
         names = "--deadline",
         paramLabel = "TIME",
         converter = SecondsConverter.class,
-        description = "End after this time, such as 90s, 30m or 2h, whatever is left.")
+        description = "End after this time, such as 90s, 30m or 2h, even if connections are left.")
     private Integer deadline;
 
     @Option(
         names = "--then",
         paramLabel = "keep|remove",
-        description = "Whether the backends stay or are removed at the end. Default: keep")
+        description = "Keep or remove the backends at the end. Default: keep")
     private String then;
 
     @Override
@@ -233,7 +235,7 @@ public final class BackendCommands {
 
   @Command(
       name = "undrain",
-      description = "Gives draining backends the weight back that they had.",
+      description = "Cancels drains: the backends get their old weights again.",
       footerHeading = "%nExample:%n",
       footer = "  fairleadctl backend undrain web 7 8")
   static final class Undrain extends OfBackends {
@@ -243,21 +245,22 @@ public final class BackendCommands {
           "POST",
           path("undrain"),
           order(),
-          "no longer drains " + name(),
-          "would no longer drain " + name());
+          "cancelled the drain of " + name(),
+          "would cancel the drain of " + name());
     }
   }
 
   @Command(
       name = "hold-health",
-      description = "Keeps health from taking backends out of service.",
+      description = "Ignores health results for backends.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl backend hold-health web 7 8",
         "  fairleadctl backend release-health web 7 8",
         "",
-        "Probes continue, but their results are ignored. A backend that health took out of service",
-        "comes back at once. Weight 0 and drains are not touched."
+        "Probes continue, but their results are ignored. A backend that was out of",
+        "service because of its health returns at once. Drains, and backends of",
+        "weight 0, stay as they are."
       })
   static final class HoldHealth extends OfBackends {
     @Override
@@ -269,7 +272,7 @@ public final class BackendCommands {
 
   @Command(
       name = "release-health",
-      description = "Lets health act on backends again.",
+      description = "Applies health results to backends again.",
       footerHeading = "%nExample:%n",
       footer = "  fairleadctl backend release-health web 7 8")
   static final class ReleaseHealth extends OfBackends {
@@ -279,8 +282,8 @@ public final class BackendCommands {
           "POST",
           path("release-health"),
           order(),
-          "health acts again on " + name(),
-          "health would act again on " + name());
+          "applies health to " + name(),
+          "would apply health to " + name());
     }
   }
 
@@ -292,12 +295,13 @@ public final class BackendCommands {
         "  fairleadctl backend remove web 5",
         "  fairleadctl backend remove web 5 --dead",
         "",
-        "--dead is for a machine that is gone, also after a removal without it. Its clients are",
-        "reset at once instead of waiting for the window, and its buckets keep the owners that",
-        "they had before it. Nothing checks that the machine is gone, so be sure of it."
+        "Use --dead if the machine is gone, even if the backend is removed already.",
+        "Its connections are then reset at once instead of after the window, and its",
+        "buckets keep their older previous owners. Make sure that the machine is",
+        "gone: nothing checks it."
       })
   static final class Remove extends OfBackend {
-    @Option(names = "--dead", description = "The machine is gone: chain nothing to it.")
+    @Option(names = "--dead", description = "The machine is gone: chain no connections to it.")
     private boolean isDead;
 
     @Override
@@ -327,15 +331,14 @@ public final class BackendCommands {
       footer = {
         "  fairleadctl backend list web",
         "",
-        "AGENT is the state of the agent on the server: reporting; silent, since when; none, if"
-            + " the",
-        "leader has heard of none; or unknown, when no controller leads. A silent one may"
-            + " mean",
-        "that the machine is gone. \"detached from eth0\" is a server whose XDP program is gone"
-            + " from",
-        "there, or whose module serves no more: it takes no packet of the muxes. An agent sees"
-            + " that",
-        "if it was started with --interface or --form module."
+        "AGENT is the state of the agent on the server:",
+        "  reporting           it reports",
+        "  silent              it stopped, perhaps with the whole machine",
+        "  none                the leader never heard of one",
+        "  unknown             no controller leads",
+        "  detached from eth0  the server takes no packets from muxes: the interface",
+        "                      has no XDP program, or the module is not set up. Agents",
+        "                      check this with --interface or --form module."
       })
   static final class ListAll extends Verb {
     @Parameters(paramLabel = "SERVICE", description = "Name of the service.")

@@ -29,7 +29,7 @@ public final class BackupCommand extends Verb {
       names = {"-f", "--file"},
       required = true,
       paramLabel = "FILE",
-      description = "Where to; an older backup there is replaced.")
+      description = "The file to write or replace.")
   private Path file;
 
   @Override

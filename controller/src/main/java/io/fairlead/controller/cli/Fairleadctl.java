@@ -55,8 +55,8 @@ public final class Fairleadctl {
       paramLabel = "URL",
       defaultValue = "${env:FAIRLEAD_API}",
       description =
-          "URL of the controller; FAIRLEAD_API if set. Default: that of the controller which this"
-              + " user started last on this host, or "
+          "URL of the controller, or FAIRLEAD_API. Default: that of the controller that this"
+              + " user started last on this host, else "
               + STANDARD_API)
   private String api;
 
@@ -66,8 +66,8 @@ public final class Fairleadctl {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_TOKEN_FILE}",
       description =
-          "The token to call with, in a file that only you can read; FAIRLEAD_TOKEN_FILE if set."
-              + " Default: the token that the controller of this host made, if you can read it")
+          "File with your token, which only you can read, or FAIRLEAD_TOKEN_FILE. Default: the"
+              + " token that this host's controller created, if you can read it")
   private Path tokenFile;
 
   @Option(
@@ -76,8 +76,7 @@ public final class Fairleadctl {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CACERT}",
       description =
-          "Certificate authorities to trust, PEM; FAIRLEAD_CACERT if set. Default: the"
-              + " system's")
+          "Certificate authorities to trust, PEM, or FAIRLEAD_CACERT. Default: the" + " system's")
   private Path authority;
 
   @Option(
@@ -85,7 +84,7 @@ public final class Fairleadctl {
       scope = ScopeType.INHERIT,
       paramLabel = "FORMAT",
       defaultValue = "table",
-      description = "table for people, json for scripts: the API's answer as it is. Default: table")
+      description = "table, or json: the API's answer unchanged. Default: table")
   private Format format;
 
   @Option(
@@ -140,8 +139,8 @@ public final class Fairleadctl {
    * request, so only the verb that {@code args} name is made whole, and the others are not there;
    * if none is named, all are, with name and description, for help.
    *
-   * <p>Here are no lambdas that picocli sees: it is compiled for Java 5, and of such classes those
-   * that lambdas have linked are left out of the archive of shared classes.
+   * <p>Do not pass lambdas to picocli. It is compiled for Java 5, and the archive of shared classes
+   * omits such classes once a lambda has linked them, which makes each start slower.
    */
   public static CommandLine commandLine(List<Class<?>> verbs, String... args) {
     CommandLine command = new CommandLine(new Fairleadctl());

@@ -8,12 +8,12 @@ import picocli.CommandLine.Option;
 public final class OnLoss {
   @Option(
       names = "--force",
-      description = "Also if buckets lose an owner by it, and its connections break.")
+      description = "Allow it even if buckets lose a previous owner, whose connections then break.")
   private boolean isForce;
 
   @Option(
       names = "--when-safe",
-      description = "Let buckets that would lose an owner wait until their window is over.")
+      description = "Move buckets that would lose a previous owner only after their window ends.")
   private boolean isWhenSafe;
 
   /** As parameters of the query; none if neither is given. */

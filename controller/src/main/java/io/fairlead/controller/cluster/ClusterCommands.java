@@ -28,7 +28,7 @@ public final class ClusterCommands {
 
   @Command(
       name = "show",
-      description = "Shows the ranges of VIPs, and addresses that never are one.",
+      description = "Shows which addresses may be VIPs, and which never are.",
       footerHeading = "%nExample:%n",
       footer = "  fairleadctl cluster show")
   static final class Show extends Verb {
@@ -55,23 +55,24 @@ public final class ClusterCommands {
         "  fairleadctl cluster set --never-vip 10.99.0.1,10.99.7.0/24",
         "  fairleadctl cluster set --never-vip none",
         "",
-        "Options that are absent change nothing. VIPs that services have",
-        "must stay allowed. Addresses of ZooKeeper, controllers, muxes and backends, and",
-        "those by which muxes reach them, are never VIPs, whatever is set here."
+        "Only the lists that you give change. VIPs of services must stay allowed.",
+        "Addresses of ZooKeeper, controllers, muxes, backends and of the muxes' next",
+        "hops are never VIPs, whatever is set here."
       })
   static final class Set extends Verb {
     @Option(
         names = "--vip-range",
         split = ",",
         paramLabel = "RANGE",
-        description = "A range from which VIPs may come, such as 10.99.0.0/16; repeatable.")
+        description = "A range of allowed VIPs, such as 10.99.0.0/16; may be repeated.")
     private List<String> ranges;
 
     @Option(
         names = "--never-vip",
         split = ",",
         paramLabel = "IP|RANGE",
-        description = "An address or range that is never a VIP; repeatable. none: no such.")
+        description =
+            "An address or range that is never a VIP; may be repeated. none clears the list.")
     private List<String> never;
 
     @Option(names = "--dry-run", description = "Check only; nothing is changed.")

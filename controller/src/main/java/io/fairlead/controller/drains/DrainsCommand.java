@@ -24,7 +24,7 @@ public final class DrainsCommand extends Verb {
       description = "Name of the service. Default: all")
   private String service;
 
-  @Option(names = "--watch", description = "List again each second until all have ended.")
+  @Option(names = "--watch", description = "Repeat each second until all have ended.")
   private boolean isWatching;
 
   @Override

@@ -23,8 +23,8 @@ import picocli.CommandLine.Option;
       "  fairleadctl events --follow --after 0a1b2c3d-17",
       "  fairleadctl -o json events --follow | jq 'select(.type == \"mux\")'",
       "",
-      "With -o json each event is a line with id, type and data. A 'start' whose 'resumed' is",
-      "false means that events before it may be missing: read your data again."
+      "With -o json each event is a line with id, type and data. After a 'start'",
+      "with 'resumed' false, events may be missing: read everything again."
     })
 public final class EventsCommand extends Verb {
   private static final String PATH = "/v1/events";
@@ -35,14 +35,14 @@ public final class EventsCommand extends Verb {
   @Option(
       names = "--follow",
       description =
-          "Connect again when the connection ends, after the last event seen. Default: end with it")
+          "Reconnect when the connection ends, and continue after the last event. Default: exit")
   private boolean isFollowing;
 
   @Option(
       names = "--after",
       paramLabel = "ID",
       defaultValue = "",
-      description = "The id of the last event that you have. Default: from now on")
+      description = "Start after the event with this id. Default: start now")
   private String last;
 
   private boolean hasStarted;

@@ -13,8 +13,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "generations",
     description = {
-      "Lists the latest generations of a service, and which backends won or lost buckets by each.",
-      "The controller remembers the latest 50, as far as it saw them."
+      "Lists a service's latest generations, and which backends gained or lost buckets in each.",
+      "Controllers keep the latest 50 since they started."
     },
     footerHeading = "%nExample:%n",
     footer = "  fairleadctl generations web")

@@ -20,8 +20,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "health",
     description = {
-      "Shows whether the controller serves; exit code 1 when it does not serve reads.",
-      "With a service, or --backends: probes' results for backends, and the consequences."
+      "Shows whether the controller serves; exit code 1 if it does not serve reads.",
+      "With a service, or --backends: backends' health, and what followed from it."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -30,7 +30,7 @@ import picocli.CommandLine.Parameters;
       "  fairleadctl health web",
       "  fairleadctl health --backends",
       "",
-      "Older changes of backends: fairleadctl audit, under health."
+      "For older changes of backends' health, see 'fairleadctl audit'."
     })
 public final class HealthCommand extends Verb {
   private static final int SERVES = 200;

@@ -17,8 +17,8 @@ import picocli.CommandLine.Parameters;
       "  fairleadctl holds web -o json | jq '.owners[] | select(.unknown)'",
       "  fairleadctl holds web -o json | jq .waitingFor",
       "",
-      "Buckets wait while a mux may still open connections at their former owners: until then no",
-      "report counts that there are none."
+      "A bucket waits while a mux may still open connections at its previous owner.",
+      "Until then, a report of no connections does not release it."
     })
 public final class HoldsCommand extends Verb {
   @Parameters(paramLabel = "SERVICE", description = "Name of the service.")

@@ -38,7 +38,7 @@ import picocli.CommandLine.Option;
       "0:all services match the file",
       "1:some were refused; stderr has them and the reasons, the others are done",
       "2:bad usage, or a file that is not readable; nothing was changed",
-      "3:the controller cannot be reached, perhaps in the middle; stdout lists the services that"
+      "3:the controller cannot be reached, maybe after a part; stdout lists the services that"
           + " are done"
     },
     footerHeading = "%nExamples:%n",

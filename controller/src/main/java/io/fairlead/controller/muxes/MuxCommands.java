@@ -28,7 +28,7 @@ public final class MuxCommands {
   @Command(
       name = "add",
       description =
-          "Adds a mux and its probe, and prints a script that writes their logins, to be run on"
+          "Adds a mux and its probe, and prints a script that writes their logins. Run it on"
               + " their host.",
       footerHeading = "%nExamples:%n",
       footer = {
@@ -36,16 +36,17 @@ public final class MuxCommands {
         "  fairleadctl mux add mux3 | ssh root@mux3 sh",
         "  fairleadctl mux add mux3 --rotate",
         "",
-        "The logins are shown once and stored nowhere. A mux that was not added waits, and",
-        "serves nothing. In a cluster without logins none are printed."
+        "The logins are shown only once and are not stored. A mux that was not added",
+        "waits and serves nothing. A cluster without logins prints none."
       })
   static final class Add extends Verb {
-    @Parameters(paramLabel = "ID", description = "Name of the mux, as its --id.")
+    @Parameters(paramLabel = "ID", description = "Name of the mux, its --id.")
     private String id;
 
     @Option(
         names = "--rotate",
-        description = "Make new logins for one that is added; its old ones are good for nothing.")
+        description =
+            "Make new logins for a mux that is added already; its old ones become invalid.")
     private boolean rotates;
 
     @Option(names = "--dry-run", description = "Check only; nothing is changed.")
@@ -93,7 +94,8 @@ public final class MuxCommands {
 
   @Command(
       name = "remove",
-      description = "Removes a mux and its probe: they count for nothing, and cannot come back.",
+      description =
+          "Removes a mux and its probe: they cannot log in, and the controller ignores them.",
       footerHeading = "%nExample:%n",
       footer = "  fairleadctl mux remove mux3")
   static final class Remove extends Verb {
@@ -103,7 +105,7 @@ public final class MuxCommands {
     @Option(
         names = "--force",
         description =
-            "Remove it even if it is alive: it withdraws all VIPs, and waits to be added again.")
+            "Remove it even if it runs: it then withdraws all VIPs and waits to be added again.")
     private boolean force;
 
     @Option(names = "--dry-run", description = "Check only; nothing is changed.")

@@ -34,115 +34,119 @@ final class HealthSettings {
   @Option(
       names = "--health",
       paramLabel = "KIND",
-      description = "How backends are probed: tcp, http, https, udp, command; or none.")
+      description = "How to probe backends: tcp, http, https, udp or command; or none.")
   private String kind;
 
   @Option(
       names = "--health-port",
       paramLabel = "PORT",
-      description = "Port to probe; 0: each of the service's. Default: 0")
+      description = "Port to probe; 0: all of the service's ports. Default: 0")
   private Integer port;
 
-  @Option(names = "--health-path", paramLabel = "PATH", description = "Of http. Default: /")
+  @Option(
+      names = "--health-path",
+      paramLabel = "PATH",
+      description = "http: path to request. Default: /")
   private String path;
 
   @Option(
       names = "--health-host",
       paramLabel = "NAME",
-      description = "Of http: host name, also for TLS. Default: the VIP")
+      description = "http: host name, also for TLS. Default: the VIP")
   private String host;
 
   @Option(
       names = "--health-verify",
       arity = "1",
       paramLabel = "true|false",
-      description = "Of https: check the certificate. Default: false")
+      description = "https: verify the certificate. Default: false")
   private Boolean verify;
 
   @Option(
       names = "--health-status",
       paramLabel = "LIST",
-      description = "Of http: statuses that are fine. Default: 200-399")
+      description = "http: status codes of a healthy backend. Default: 200-399")
   private String status;
 
   @Option(
       names = "--health-body",
       paramLabel = "TEXT",
-      description = "Of http: text that the body must have.")
+      description = "http: text that the body must contain.")
   private String body;
 
   @Option(
       names = "--health-send",
       paramLabel = "HEX",
-      description = "Of udp: the datagram, as hex digits.")
+      description = "udp: the datagram to send, in hex.")
   private String send;
 
   @Option(
       names = "--health-answer",
       paramLabel = "HEX",
-      description = "Of udp: bytes that the answer must have.")
+      description = "udp: bytes that the answer must contain, in hex.")
   private String answer;
 
   @Option(
       names = "--health-command",
       paramLabel = "NAME",
-      description = "Of command: file in the probes' folder of commands.")
+      description = "command: the program, a file in the probes' folder of commands.")
   private String command;
 
   @Option(
       names = "--health-interval",
       paramLabel = "MS",
-      description = "From one probe to the next, 500..3600000. Default: 5000")
+      description = "Time between probes, 500..3600000. Default: 5000")
   private Integer interval;
 
   @Option(
       names = "--health-timeout",
       paramLabel = "MS",
-      description = "For an answer, 50..60000, at most the interval. Default: 2000")
+      description = "Time to answer, 50..60000, at most the interval. Default: 2000")
   private Integer timeout;
 
   @Option(
       names = "--health-rise",
       paramLabel = "N",
-      description = "Successes in a row that make a backend up, 1..20. Default: 2")
+      description = "Successes in a row before a backend is up, 1..20. Default: 2")
   private Integer rise;
 
   @Option(
       names = "--health-fall",
       paramLabel = "N",
-      description = "Failures in a row that make it down, 1..20. Default: 3")
+      description = "Failures in a row before a backend is down, 1..20. Default: 3")
   private Integer fall;
 
   @Option(
       names = "--health-jitter",
       paramLabel = "PERCENT",
-      description = "Of the interval, by which it varies, 0..50. Default: 10")
+      description = "How much the interval varies at random, 0..50. Default: 10")
   private Integer jitter;
 
   @Option(
       names = "--health-panic",
       paramLabel = "PERCENT",
-      description = "Of backends that must be healthy; below, health is ignored. Default: 50")
+      description = "Ignore health if fewer backends than this are healthy. Default: 50")
   private Integer panic;
 
   @Option(
       names = "--health-max-out",
-      paramLabel = "N|N%%",
-      description = "How many may be out of service at once. Default: 50%%")
+      paramLabel = "N|P%",
+      description = "Most backends that may be out of service at once. Default: 50%%")
   private String maxOut;
 
   @Option(
       names = "--health-withdraw",
       arity = "1",
       paramLabel = "true|false",
-      description = "Withdraw the VIPs when no backend is healthy. Default: false")
+      description = "Withdraw the VIPs if no backend is healthy. Default: false")
   private Boolean withdraw;
 
   @Option(
       names = "--health-dead",
       arity = "1",
       paramLabel = "true|false",
-      description = "Remove servers as dead whose ports and agent are silent. Default: false")
+      description =
+          "Remove a backend as dead if its ports and its agent are silent. Default: false")
   private Boolean dead;
 
   /** Adds the fields of the options that were given. */

@@ -24,55 +24,63 @@ final class LoadSettings {
   @Option(
       names = "--hunt-policy",
       paramLabel = "POLICY",
-      description = "Of hunt, when servers refuse: dynamic (of a new service), static, always.")
+      description =
+          "hunt: when servers refuse new connections: dynamic (new services), static or always.")
   private String policy;
 
   @Option(
       names = "--hunt-threshold",
       paramLabel = "N",
-      description = "Of hunt: connections in work, 1..65535. Default: 1, of static 4")
+      description =
+          "hunt: busy connections at which a server refuses, 1..65535. Default: 1; with static 4")
   private Integer threshold;
 
   @Option(
       names = "--hunt-window",
       paramLabel = "N",
-      description = "Of dynamic: offers from one threshold to the next, 10..1000. Default: 50")
+      description =
+          "hunt, dynamic: new connections after which the threshold adapts, 10..1000. Default: 50")
   private Integer window;
 
   @Option(
       names = "--hunt-epsilon",
       paramLabel = "THOUSANDTHS",
-      description = "Of dynamic: how far from half the part taken may be. Default: 100")
+      description =
+          "hunt, dynamic: how far the accepted share may be from half, 0..499. Default: 100")
   private Integer epsilon;
 
   @Option(
       names = "--maat-load",
       paramLabel = "WHAT",
-      description = "Of maat: packets (of a new service), bytes, connections or agents.")
+      description =
+          "maat: what counts as load: packets (new services), bytes, connections or agents.")
   private String load;
 
   @Option(
       names = "--maat-delta",
       paramLabel = "THOUSANDTHS",
-      description = "Of maat: difference that counts, of the mean load, 0..1000. Default: 10")
+      description =
+          "maat: smallest difference of load that matters, relative to the mean, 0..1000. Default:"
+              + " 10")
   private Integer delta;
 
   @Option(
       names = "--maat-half-life",
       paramLabel = "MS",
-      description = "Of maat: when load counts half, 10..60000. Default: 1000")
+      description = "maat: half-life of measured load, 10..60000. Default: 1000")
   private Integer halfLife;
 
   @Option(
       names = "--maat-filter",
       paramLabel = "BYTES",
-      description = "Of maat: filter of a mux, a power of two in 1024..16777216. Default: 65536")
+      description =
+          "maat: size of each mux's Bloom filter, a power of two in 1024..16777216. Default: 65536")
   private Integer filter;
 
   @Option(
       names = "--maat-hashes",
       paramLabel = "N",
-      description = "Of maat: hashes of its filter, 1..8. Default: 3")
+      description = "maat: hashes of the filter, 1..8. Default: 3")
   private Integer hashes;
 
   /** Adds the fields of the options that were given. */

@@ -58,16 +58,19 @@ public final class ServiceCommands {
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl service create web --vip 10.99.0.1 --port tcp:80 --port tcp:443",
-        "  fairleadctl service create dns --vip 10.99.0.53 --port udp:53 --max-backends 640",
+        "  fairleadctl service create dns --vip 10.99.0.5 --port udp:53 --max-backends 50",
         "  fairleadctl service create app --vip 10.99.0.2 --port tcp:80 --steering hunt",
         "  fairleadctl service create api --vip 10.99.0.3 --port tcp:80 --health http",
         "",
-        "The first service of a cluster needs --vip-range, unless 'cluster set' was used.",
-        "The number of buckets is fixed for the life of the service: the next power",
-        "of two of 100 times --max-backends. Give the most that the service may ever have."
+        "The first service of a cluster needs --vip-range, unless 'cluster set' was",
+        "used. The number of buckets never changes: it is 100 times --max-backends,",
+        "rounded up to a power of two. So allow for all backends that the service",
+        "may ever have."
       })
   static final class Create extends Write {
-    @Parameters(paramLabel = "NAME", description = "Name, a DNS label in lower case.")
+    @Parameters(
+        paramLabel = "NAME",
+        description = "Name of the service, a DNS label in lower case.")
     private String name;
 
     @Option(
@@ -76,7 +79,7 @@ public final class ServiceCommands {
         arity = "1..*",
         split = ",",
         paramLabel = "IP",
-        description = "Virtual addresses; all after the option, or the option again.")
+        description = "Virtual addresses of the service; may be repeated.")
     private List<String> vips;
 
     @Option(
@@ -86,7 +89,7 @@ public final class ServiceCommands {
         split = ",",
         paramLabel = "PROTO:PORT",
         converter = PortConverter.class,
-        description = "Protocols and ports, such as tcp:80.")
+        description = "Protocols and ports, such as tcp:80; may be repeated.")
     private List<Port> ports;
 
     @Option(
@@ -94,7 +97,7 @@ public final class ServiceCommands {
         split = ",",
         paramLabel = "RANGE",
         description =
-            "With the cluster's first service: from where all VIPs come, such as 10.99.0.0/16.")
+            "For the cluster's first service: the range of all VIPs, such as 10.99.0.0/16.")
     private List<String> ranges;
 
     @ArgGroup private Size size;
@@ -102,7 +105,7 @@ public final class ServiceCommands {
     @Option(
         names = "--hash",
         paramLabel = "HASH",
-        description = "siphash (default) or crc32, which a switch can compute.")
+        description = "Flow hash: siphash (default), or crc32, which switches can compute.")
     private String hash;
 
     @Option(
@@ -114,7 +117,7 @@ public final class ServiceCommands {
     @Option(
         names = "--affinity",
         paramLabel = "WHAT",
-        description = "connection (default), or client: all of a client to one backend.")
+        description = "What stays on one backend: each connection (default), or each client.")
     private String affinity;
 
     @Option(names = "--encap", paramLabel = "HOW", description = Encap.HELP)
@@ -123,13 +126,13 @@ public final class ServiceCommands {
     @Option(
         names = "--steering",
         paramLabel = "METHOD",
-        description = "ring (default), othello, hunt or maat; the latter two go by load.")
+        description = "How muxes choose backends: ring (default), othello, or by load: hunt, maat.")
     private String steering;
 
     @Option(
         names = "--maat-preset",
         paramLabel = "NAME",
-        description = "Of maat: paper, for the defaults of the Maat paper.")
+        description = "maat: paper selects the Maat paper's defaults.")
     private String preset;
 
     @Mixin private ServiceSettings settings;
@@ -138,13 +141,13 @@ public final class ServiceCommands {
       @Option(
           names = "--max-backends",
           paramLabel = "N",
-          description = "Backends that the service may ever have. Default: 100")
+          description = "Most backends that the service will ever have. Default: 100")
       private Integer maxBackends;
 
       @Option(
           names = "--buckets",
           paramLabel = "N",
-          description = "Buckets instead, a power of two in 256..8388608.")
+          description = "Number of buckets, a power of two in 256..8388608.")
       private Integer buckets;
     }
 
@@ -278,16 +281,17 @@ public final class ServiceCommands {
 
   @Command(
       name = "change",
-      description = "Changes settings of a service that may change while it lives.",
+      description = "Changes a service's settings.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl service change web --vip 10.99.0.1 10.99.0.2",
         "  fairleadctl service change web --window 600 --dry-run",
         "  fairleadctl service change web --quic-server-id 1:2 --max-segment-size none",
         "",
-        "Options that are absent change nothing; a list replaces the old one. Buckets,",
-        "hash and affinity cannot change: they decide which bucket a live connection",
-        "is in. The encapsulation cannot change: servers are set up for it."
+        "Only the settings that you give change. --vip and --port replace the whole",
+        "list. Buckets, hash and affinity cannot change, because they decide which",
+        "bucket a live connection is in. Nor can the encapsulation, because servers",
+        "are set up for it."
       })
   static final class Change extends MovingWrite {
     @Parameters(paramLabel = "NAME", description = "Name of the service.")
@@ -298,7 +302,7 @@ public final class ServiceCommands {
         arity = "1..*",
         split = ",",
         paramLabel = "IP",
-        description = "All virtual addresses.")
+        description = "Replaces the list of virtual addresses; may be repeated.")
     private List<String> vips;
 
     @Option(
@@ -307,7 +311,7 @@ public final class ServiceCommands {
         split = ",",
         paramLabel = "PROTO:PORT",
         converter = PortConverter.class,
-        description = "All protocols and ports.")
+        description = "Replaces the list of protocols and ports; may be repeated.")
     private List<Port> ports;
 
     @Mixin private ServiceSettings settings;
@@ -368,8 +372,8 @@ public final class ServiceCommands {
       footer = {
         "  fairleadctl service undelete web",
         "",
-        "Within 7 days, unless a service of the same name was created since.",
-        "Connections that clients and servers still have continue."
+        "This works for 7 days, unless a new service has the name. Connections that",
+        "client and server have not closed since continue."
       })
   static final class Undelete extends Write {
     @Parameters(paramLabel = "NAME", description = "Name that the service had.")
@@ -381,8 +385,8 @@ public final class ServiceCommands {
           "POST",
           servicePath(name) + "/undelete",
           Json.object(),
-          "brought back service " + name,
-          "would bring back service " + name);
+          "restored service " + name,
+          "would restore service " + name);
     }
   }
 

@@ -27,71 +27,74 @@ final class ServiceSettings {
   @Option(
       names = "--window",
       paramLabel = "SECONDS",
-      description = "How long moved connections are chained. A new service: 240")
+      description = "How long muxes chain connections of moved buckets. New services: 240")
   private Integer window;
 
   @Option(
       names = "--hold",
       paramLabel = "SECONDS",
-      description = "How long connections may outlive the window, 0..604800. A new service: 0")
+      description = "How long connections may outlive the window, 0..604800. New services: 0")
   private Integer hold;
 
   @Option(
       names = "--mptcp-ports",
       paramLabel = "FIRST-LAST",
       converter = MptcpPortsConverter.class,
-      description = "TCP ports that name a backend: FIRST plus its id; or none.")
+      description = "TCP ports for MPTCP: FIRST plus a backend's id leads to it; or none.")
   private MptcpPorts mptcpPorts;
 
   @Option(
       names = "--assignment",
       paramLabel = "METHOD",
-      description = "beamer (of a new service), maglev, consistent, rendezvous or modulo.")
+      description =
+          "How buckets get owners: beamer (new services), maglev, consistent, rendezvous or"
+              + " modulo.")
   private String assignment;
 
   @Option(
       names = "--quic-server-id",
       paramLabel = "OFFSET:LENGTH",
       converter = QuicServerIdConverter.class,
-      description = "Place of a backend's id in QUIC connection ids, such as 1:2; or none.")
+      description = "Where QUIC connection ids have the backend's id, such as 1:2; or none.")
   private QuicServerId quicServerId;
 
   @Option(
       names = "--max-segment-size",
       paramLabel = "BYTES",
       converter = SegmentSizeConverter.class,
-      description = "Bound of the MSS that clients ask for, 536..65535; or none.")
+      description = "Upper limit of the MSS in clients' SYNs, 536..65535; or none.")
   private Integer maxSegmentSize;
 
   @Option(
       names = "--stateless-udp",
       paramLabel = "true|false",
       arity = "1",
-      description = "Whether each datagram is answered by itself, as of DNS: none is chained.")
+      description = "Do not chain datagrams, because each is answered independently, as in DNS.")
   private Boolean statelessUdp;
 
   @Option(
       names = "--slow-start",
       paramLabel = "SECONDS",
-      description = "How long the share of an added backend grows. A new service: 0")
+      description =
+          "Time in which an added backend's share grows to that of its weight. New services: 0")
   private Integer slowStart;
 
   @Option(
       names = "--max-draining",
       paramLabel = "N|P%",
-      description = "Most backends that may drain at a time, as 2 or 25%%.")
+      description = "Most backends that may drain at once, such as 2 or 25%%.")
   private String maxDraining;
 
   @Option(
       names = "--report-age",
       paramLabel = "SECONDS",
-      description = "Of othello: age at which agents report connections. Default: window / 4")
+      description = "othello: age at which agents report a connection. Default: window / 4")
   private Integer reportAge;
 
   @Option(
       names = "--spacing",
       paramLabel = "SECONDS",
-      description = "Of othello: least time between two sets of arrays. Default: window / 2")
+      description = "othello: minimum time between two sets of arrays. Default: window / 2")
   private Integer spacing;
 
   @Mixin private LoadSettings load;

@@ -18,34 +18,35 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "support-bundle",
-    description = "Writes all data that a defect report needs into a tar.gz file, without secrets.",
+    description = "Writes the data for a bug report, without secrets, to a tar.gz file.",
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl support-bundle fairlead.tar.gz",
-      "  fairleadctl support-bundle fairlead.tar.gz --controller https://c2:8080 https://c3:8080",
+      "  fairleadctl support-bundle b.tar.gz --controller http://c2:8080 http://c3:8080",
       "",
-      "manifest.json lists the parts that could not be read, and why. Tokens, keys and",
-      "passwords are hidden; addresses and names stay. Read it before you pass it on.",
-      "A token of role admin gets all; one of role viewer all but the audit records."
+      "manifest.json lists what could not be read, and why. Tokens, keys and",
+      "passwords are hidden; addresses and names are not. Check the file before you",
+      "pass it on. With role admin it has everything; with role viewer it has no",
+      "audit records."
     })
 public final class SupportBundleCommand extends Verb {
   private static final String FOLDER = "fairlead-support/";
 
-  @Parameters(paramLabel = "FILE", description = "Where to; an older file there is replaced.")
+  @Parameters(paramLabel = "FILE", description = "The file to write or replace.")
   private Path file;
 
   @Option(
       names = "--controller",
       arity = "1..*",
       paramLabel = "URL",
-      description = "Other controllers, of which health and metrics are added")
+      description = "Other controllers; their health and metrics are added")
   private List<String> controllers = List.of();
 
   @Option(
       names = "--config",
       paramLabel = "DIR",
       defaultValue = "/etc/fairlead",
-      description = "Where this host's *.env files with flags are. Default: /etc/fairlead")
+      description = "Folder of this host's *.env files with flags. Default: /etc/fairlead")
   private Path config;
 
   @Override

@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 /** What Prometheus needs to know. */
 @Command(
     name = "metrics",
-    description = "Where Prometheus reads metrics.",
+    description = "Metrics endpoints for Prometheus.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = MetricsCommand.Targets.class)
 public final class MetricsCommand {
@@ -24,23 +24,20 @@ public final class MetricsCommand {
 
   @Command(
       name = "targets",
-      description = "Lists where the metrics of controllers, muxes and probes are read.",
+      description = "Lists the metrics endpoints of controllers, muxes and probes.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl metrics targets",
-        "  fairleadctl metrics targets --part mux --file /etc/prometheus/fairlead-mux.json",
+        "  fairleadctl metrics targets --part mux --file /etc/prometheus/muxes.json",
         "",
-        "The file is for file_sd_configs of Prometheus. It is replaced at once, never half, and",
-        "everyone may read it. A list without any target is not written over another one."
+        "The file is for Prometheus' file_sd_configs. It is replaced atomically, and",
+        "all users can read it. An empty list does not replace a file."
       })
   static final class Targets extends Verb {
-    @Option(
-        names = "--part",
-        paramLabel = "controller|mux|probe",
-        description = "Of this part alone.")
+    @Option(names = "--part", paramLabel = "controller|mux|probe", description = "List only these.")
     private String part;
 
-    @Option(names = "--file", paramLabel = "FILE", description = "Write them there.")
+    @Option(names = "--file", paramLabel = "FILE", description = "Write the list to this file.")
     private Path file;
 
     @Override

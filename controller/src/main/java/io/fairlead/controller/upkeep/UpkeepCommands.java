@@ -43,15 +43,15 @@ public final class UpkeepCommands {
     @Option(
         names = "--max-moves",
         paramLabel = "N",
-        description = "Buckets that a backend gives, and takes, in an iteration. Default: 10")
+        description = "Most buckets that a backend loses or gains in an iteration. Default: 10")
     private Integer maxMoves;
 
     @Option(
         names = "--move-chained",
-        description = "Also move buckets that are still being chained.")
+        description = "Also move buckets whose connections are still chained.")
     private boolean isMovingChained;
 
-    @Option(names = "--stop", description = "Stop what is running instead.")
+    @Option(names = "--stop", description = "Stop the run in progress instead of starting one.")
     private boolean isStop;
 
     final int start(String kind, ObjectNode order) {
@@ -87,13 +87,13 @@ public final class UpkeepCommands {
         "  fairleadctl rebalance web --target 1.1 --max-moves 4",
         "  fairleadctl upkeep web",
         "",
-        "The first iteration runs at once; the controller runs the others."
+        "The first iteration runs at once, and the controller runs the others."
       })
   public static final class Rebalance extends Start {
     @Option(
         names = "--target",
         paramLabel = "RATE",
-        description = "Stop at this highest load over the average. Default: 1.05")
+        description = "Stop when the highest load is at most this times the average. Default: 1.05")
     private Double target;
 
     @Option(
@@ -102,7 +102,7 @@ public final class UpkeepCommands {
         split = ",",
         paramLabel = "ID=LOAD",
         converter = LoadConverter.class,
-        description = "Measured loads, in one unit; by default weights alone count.")
+        description = "Measured loads of backends, in any one unit. Default: only weights count")
     private List<Load> loads;
 
     @Override
@@ -121,14 +121,14 @@ public final class UpkeepCommands {
 
   @Command(
       name = "defragment",
-      description = "Brings each backend's buckets together, a few per window.",
+      description = "Merges each backend's ranges of buckets, a few buckets per window.",
       footerHeading = "%nExamples:%n",
       footer = {"  fairleadctl defragment web --target 1.5", "  fairleadctl defragment web --stop"})
   public static final class Defragment extends Start {
     @Option(
         names = "--target",
         paramLabel = "RATE",
-        description = "Stop at this many ranges of buckets per backend. Default: 1.2")
+        description = "Stop when backends have at most this many ranges of buckets. Default: 1.2")
     private Double target;
 
     @Override

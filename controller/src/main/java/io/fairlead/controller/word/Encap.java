@@ -10,9 +10,10 @@ public enum Encap implements Word {
   SRV6(true, true, false),
   IPIP(false, false, true);
 
-  /** What the help of commands says. */
+  /** The option's help text. */
   public static final String HELP =
-      "gue (default); srv6: segment routing, IPv6 servers; ipip: the Beamer paper's, IPv4 alone.";
+      "gue (default); srv6: segment routing, to IPv6 servers; ipip: as in the Beamer paper, IPv4"
+          + " only.";
 
   private final boolean carriesIpv6;
   private final boolean carriesNamed;

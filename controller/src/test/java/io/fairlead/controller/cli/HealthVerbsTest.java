@@ -125,7 +125,7 @@ class HealthVerbsTest extends ServedApi {
         .startsWith("keeping backends 7, 8 of web whatever probes find: generation ");
     assertThat(holds()).containsOnlyKeys(7, 8);
     assertThat(done("backend release-health web 7"))
-        .startsWith("health acts again on backend 7 of web");
+        .startsWith("applies health to backend 7 of web");
     assertThat(holds()).containsOnlyKeys(8);
     assertThat(refused("backend", "hold-health", "web", "77")).contains("77", "ids");
     assertThat(refused("backend", "release-health", "mail", "7")).contains("mail");
