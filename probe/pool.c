@@ -154,7 +154,7 @@ static int check_sources(const struct pool *pool, const struct service_config *c
 	return reached ? 0 : error;
 }
 
-/* Whether what a probe knows counts on: it is made in the same way to the same place. */
+/* Whether earlier results stay valid: the check and its target are the same. */
 static bool is_same_way(const struct probed *service, const struct service_config *config, const struct check *check)
 {
 	return service->refusal == PROBED && !memcmp(&service->check, check, sizeof(*check)) &&

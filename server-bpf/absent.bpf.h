@@ -4,8 +4,8 @@
  * call into the kernel and a line of a large table, beside a line of a small one of this CPU's own here.
  *
  * What is stored into memory raises its version afterwards, and a place counts only while the version is the one that was
- * read before memory was looked into. So nothing stored is ever missed. What is deleted from memory needs no word: a
- * place says only that nothing is there. Each version ends all places; moves are learned in bursts, and few beside
+ * read before memory was looked into. So nothing stored is ever missed. Deletions from memory need no new version: a
+ * place only states that memory has nothing. Each version ends all places; moves are learned in bursts, and few beside
  * packets.
  *
  * memory_version is taken over together with memory (program.c), as packets that the former program still processes may

@@ -73,7 +73,10 @@ static inline bool is_by_id(const struct packet *packet)
 	return packet->flags & PACKET_BY_ID;
 }
 
-/* Other ways than by the hash alone; true: there is no data yet, so that it is the low half after all. */
+/*
+ * For services whose buckets need more than the hash. True: othello's arrays have not arrived, so the hash's low half
+ * is the bucket.
+ */
 static __attribute__((always_inline)) inline bool find_cells(struct burst *burst, uint32_t i)
 {
 	struct packet *packet = &burst->packets[i];

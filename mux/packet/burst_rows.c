@@ -74,7 +74,7 @@ static inline void find_backend(struct packet *packet)
 		rte_prefetch0(&packet->backends->rows[fl_row_current(packet->row)]);
 }
 
-/* Of packets some of which are coded. */
+/* Rows of packets if some of them look up codes in othello's arrays. */
 static inline void find_coded_rows(struct burst *burst, uint32_t first, uint32_t end)
 {
 	uint32_t seconds = burst->seconds;
@@ -95,7 +95,7 @@ static inline void find_coded_rows(struct burst *burst, uint32_t first, uint32_t
 	burst->seconds = seconds;
 }
 
-/* Of packets some of which have a second bucket. */
+/* Rows of packets if some of them have a second bucket. */
 static inline void find_rows(struct burst *burst, uint32_t first, uint32_t end)
 {
 	const uint32_t seconds = burst->seconds;
@@ -161,7 +161,7 @@ static __attribute__((noinline)) void choose_codes(struct burst *burst, uint32_t
 	}
 }
 
-/* Of packets some of which are of services whose loads count. */
+/* Rows of packets if some of them belong to services that choose by load. */
 static __attribute__((noinline)) void find_ordered_rows(struct burst *burst, uint32_t first, uint32_t end)
 {
 	const uint32_t coded = burst->coded & (uint32_t)GROUP_BITS << first, ordered = burst->ordered;

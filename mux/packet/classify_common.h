@@ -17,7 +17,7 @@ enum {
 	COMMON_SEEN = 48, /* bytes that are read: up to TCP's flags */
 };
 
-/* Where the packet before went. */
+/* The destination of the previous packet, and its service. */
 struct common_last {
 	uint64_t destination;    /* address 4 | port 2 | protocol 1, as loaded */
 	struct service *service; /* NULL: there was none */

@@ -81,7 +81,7 @@ static inline uint32_t order_amount(const struct packet *packet, uint32_t load)
 	return load == MAAT_BYTES ? packet->ip_len : !!(packet->flags & PACKET_SYN);
 }
 
-/* Counts a packet, in the service's unit, for the backend that it goes to; without one, for the id that none has. */
+/* Adds a packet to its backend's load, in the service's unit. Without a backend it counts for FL_BACKEND_NONE. */
 static inline void order_count(const struct burst *burst, const struct maat *maat, const struct packet *packet)
 {
 	uint32_t by = maat->settings.load == MAAT_PACKETS ? 1 : order_amount(packet, maat->settings.load);

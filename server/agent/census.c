@@ -129,7 +129,7 @@ static void count_close(struct tally *tally)
 	tally->closed++;
 }
 
-/* The same addresses and ports again. If they were told they still are, and nothing is to be said. */
+/* A closed connection's addresses and ports are in use again. If it was reported, it still is: no new report is needed. */
 static void revive(const struct census *census, struct connection *found)
 {
 	fl_u16 service = census->services->endpoints[found->endpoint].service;

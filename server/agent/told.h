@@ -52,7 +52,7 @@ struct told {
 	bool has_more; /* than the last part had room for */
 	bool is_drawn; /* in the walk under way */
 	struct part part;
-	size_t closed; /* how many are in the table for want of having been told */
+	size_t closed; /* closed connections kept in the table because they were not reported yet */
 	bool is_over;  /* some found no room there */
 	fl_u64 overs, refusals;
 	char why[TOLD_WHY_MAX + 1]; /* the last refusal; empty: accepted since */

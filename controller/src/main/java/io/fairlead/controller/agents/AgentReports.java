@@ -22,11 +22,11 @@ import java.util.function.LongSupplier;
 /**
  * The latest report of each server, and what servers are asked. Soft state of the leader: it is in
  * memory only, and a new leader begins with none. Reports are kept by address, so a backend that
- * gets another address, or a service that is made anew under its old name, is unknown until its own
- * server reports. One lock guards everything; nothing is decoded and nobody waits under it.
+ * gets another address, or a service that is created again under its old name, is unknown until its
+ * own server reports. One lock guards everything; nothing is decoded and nobody waits under it.
  */
 public final class AgentReports implements LiveConnections {
-  /** A load of before says nothing of now. */
+  /** A load that was reported earlier than this is ignored. */
   public static final Duration LOAD_AGE = Duration.ofSeconds(10);
 
   private static final int HURRY_SECONDS = 1;
@@ -458,8 +458,8 @@ public final class AgentReports implements LiveConnections {
   }
 
   /**
-   * An agent that counts for other services than now counts what it offers anew all the same. Its
-   * numbers are of the service of that name if that one was heard of before.
+   * An agent may not know the current list of services yet; what it reports counts all the same.
+   * Its numbers belong to the service of that name if that service is known.
    */
   private static Map<String, Counted> counts(
       Report report, Agent last, boolean isCurrent, Map<String, Place> places) {

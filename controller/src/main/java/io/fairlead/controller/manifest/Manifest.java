@@ -183,7 +183,8 @@ final class Manifest {
     }
     service.remove(SHOWN_ONLY);
     if (service.path("steering").asText().equals(SteeringMethod.DEFAULT.word())) {
-      service.remove("steering"); // files of before go on to say what there is
+      service.remove(
+          "steering"); // omit the default, so that files from before this setting still match
     }
     service.remove("name");
     return service;

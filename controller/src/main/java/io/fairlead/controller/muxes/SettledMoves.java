@@ -14,9 +14,9 @@ import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /**
- * From when on no mux opens connections by what was before a commit: at a bucket's owner before its
- * move, at a backend before its drain, by the arrays before the newest. That an agent reports no
- * such connection says nothing before that, as a mux that is behind may open one after it.
+ * Which commits are settled. After a commit is settled, no mux opens connections by the state
+ * before it: at a moved bucket's previous owner, at a draining backend, or by older arrays. Until
+ * then, a report of no such connections proves nothing: a mux that is behind may still open one.
  *
  * <p>A mux that is present must have applied the move, or have withdrawn the service as too far
  * behind. One that is absent from ZooKeeper hears from the others that it is behind, and withdraws

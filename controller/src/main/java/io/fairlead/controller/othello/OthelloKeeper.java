@@ -99,7 +99,7 @@ final class OthelloKeeper {
   private volatile boolean isHurried;
   private volatile OthelloStatus status;
 
-  /** Which connections are where they do not belong, by one look at all of them. */
+  /** The connections that are at other backends than their buckets', from one pass over all. */
   private record Look(
       long at,
       long took,
@@ -241,7 +241,7 @@ final class OthelloKeeper {
       known = new KnownConnections(OthelloMap.over(held.arrays().get().newest()));
     }
     if (!isLoaded) {
-      // The spacing only bounds the work; it must not begin anew with a leader.
+      // The spacing only bounds the work; it must not start again with each leader.
       int spacing = stored.image().config().othello().orElseThrow().spacingSeconds();
       committedAt = around.nanos().getAsLong() - seconds(spacing);
     } else if (!mine.map(LatestArrays::generation).equals(latest.map(LatestArrays::generation))) {

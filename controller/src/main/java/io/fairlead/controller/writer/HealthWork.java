@@ -153,7 +153,7 @@ final class HealthWork {
     }
     Optional<HealthCheck> check = image.config().healthCheck();
     if (check.isEmpty()) {
-      // Nothing may stay out for a check that is no more.
+      // The check was removed: backends that it took out of service return.
       TreeSet<Integer> back = new TreeSet<>(image.transitions().health().out().keySet());
       back.removeIf(id -> !image.transitions().health().isOut(id));
       track.memory = Memory.NONE;

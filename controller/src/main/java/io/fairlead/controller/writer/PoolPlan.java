@@ -52,7 +52,8 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
         SlowStartRules.after(before, changes, pool, committed)
             .with(OutageRules.weighed(before, changes, pool, committed));
     boolean isEffective = !pool.equals(before.pool()) || !transitions.equals(before.transitions());
-    // What changes anything takes a step of all slow starts with it; what does not moves nothing.
+    // A write that changes anything also advances all slow starts; one without effect moves no
+    // bucket.
     ServiceImage from =
         before.withTransitions(isEffective ? transitions.at(committed) : transitions);
     PoolPlan plan = sharedOut(from, pool, dead(changes), committed, options);

@@ -66,7 +66,7 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
                 change.releasedBuckets()));
   }
 
-  /** The ring that the write starts from, under the configuration of before. */
+  /** The ring that the write starts from, with the configuration before the write. */
   ServiceImage withConfigOf(ServiceImage other) {
     return image.withConfig(other.config());
   }
