@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ABOUT = {
     "fairlead-mux": (8, "load balancer that steers packets to servers"),
     "fairlead-p4mux": (8, "fairlead-mux with a pipeline in P4"),
-    "fairlead-probe": (8, "health checks by the way of the traffic"),
+    "fairlead-probe": (8, "health checks along the data path"),
     "fairlead-server": (8, "server side of Fairlead, and its agent"),
     "fairlead-controller": (8, "control plane of a Fairlead cluster"),
     "fairleadctl": (1, "read and change a Fairlead cluster"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fairlead-probe: health checks by the way of the traffic. */
+/* fairlead-probe: health checks along the data path. */
 #include <stdio.h>
 
 #include "loop.h"

@@ -15,9 +15,8 @@ static const char prefix[] = "FAIRLEAD_PROBE_";
 const char probe_usage[] =
     "usage: fairlead-probe --id NAME --zookeeper HOST:PORT,... --address ADDRESS [options]\n"
     "\n"
-    "Probes the backends of all services that have a healthCheck, by the way of their traffic, and writes what it "
-    "finds\n"
-    "into ZooKeeper.\n"
+    "Probes the backends of all services that have a healthCheck along the data path, and\n"
+    "writes the results into ZooKeeper.\n"
     "\n"
     "  --id NAME            the name of the mux on this host\n"
     "  --zookeeper LIST     ZooKeeper servers, HOST:PORT separated by commas\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Probes of backends by the way of the traffic: mux host ── tunnel ──▶ server ── direct return ──▶ mux host.
+Probes of backends along the data path: mux host ── tunnel ──▶ server ── direct return ──▶ mux host.
 
 Each fault breaks one server in a way that only such a probe sees, or says why; the others stay up.
 """

@@ -163,7 +163,7 @@ static void part_begin(struct census *census, size_t service)
 		told->overs++;
 		fprintf(stderr,
 			"fairlead-server: agent: service %s: more than %u connections closed before a controller heard "
-			"of it: all are told anew (%llu times by now)\n",
+			"of it: all are reported again (%llu times by now)\n",
 			census_services(census)->list[service].name, TOLD_CLOSED_MAX, (unsigned long long)told->overs);
 		begin(census, service);
 	}

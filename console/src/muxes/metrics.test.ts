@@ -24,7 +24,7 @@ test("samples, with labels that have quotes", () => {
   assert.equal(total(samples, "nothing"), undefined);
 });
 
-test("rates, of counters that began anew, too", () => {
+test("rates, also of counters that were reset", () => {
   assert.deepEqual(rates({ a: 30, b: 5, c: 2 }, { a: 10, b: 50 }, 2), { a: 10, b: 2.5, c: 1 });
   assert.deepEqual(rates({ a: 30 }, { a: 10 }, 0), {});
 });

@@ -44,7 +44,7 @@ export function total(samples: Sample[], name: string, labels: Record<string, st
   return found.length ? found.reduce((sum, sample) => sum + sample.value, 0) : undefined;
 }
 
-/** A second's share of each counter's growth. A counter that went back began anew: then it is its value. */
+/** A second's share of each counter's growth. A counter that went back was reset: its growth is its value. */
 export function rates(
   now: Record<string, number>,
   before: Record<string, number>,

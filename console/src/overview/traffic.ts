@@ -39,7 +39,7 @@ export function counters(text: string, at: number): Counters {
   return found;
 }
 
-/** A counter that fell began anew: the mux was restarted. Undefined if no time has passed. */
+/** A counter that fell was reset: the mux restarted. Undefined if no time has passed. */
 export function rates(now: Counters, before: Counters | undefined): Rates | undefined {
   const seconds = before ? now.at - before.at : 0;
   if (!before || seconds <= 0) return undefined;

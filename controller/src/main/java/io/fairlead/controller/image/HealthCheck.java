@@ -7,8 +7,8 @@ import io.fairlead.controller.word.HealthKind;
 import java.util.Optional;
 
 /**
- * How a service's backends are probed by the way of its traffic (protocol/README.md §13). What does
- * not belong to the kind is absent.
+ * How a service's backends are probed along the data path (protocol/README.md §13). Settings of
+ * other kinds are absent.
  *
  * @param port empty: each of the service's ports that the kind is for
  * @param host in the request, and for TLS; empty: the VIP
