@@ -12,15 +12,15 @@ const of = (...roles: [Role, ...string[]][]): Identity => ({
 test("a role includes those before it, for its services", () => {
   const rows: [Identity | undefined, Role, string, string][] = [
     [of(["viewer"]), "viewer", "", ""],
-    [of(["viewer"]), "operator", "web", "You are viewer; this takes operator of web."],
+    [of(["viewer"]), "operator", "web", "Your role is viewer; you need operator of web."],
     [of(["operator"]), "operator", "web", ""],
-    [of(["operator"]), "admin", "", "You are operator; this takes admin of all services."],
+    [of(["operator"]), "admin", "", "Your role is operator; you need admin of all services."],
     [of(["admin"]), "operator", "web", ""],
     [of(["admin"]), "admin", "", ""],
     [of(["operator", "shop", "web"]), "operator", "web", ""],
-    [of(["operator", "shop", "web"]), "operator", "we", "You are operator of shop, web; this takes operator of we."],
+    [of(["operator", "shop", "web"]), "operator", "we", "Your role is operator of shop, web; you need operator of we."],
     [of(["operator", "web"]), "viewer", "", ""],
-    [of(["admin", "web"]), "admin", "", "You are admin of web; this takes admin of all services."],
+    [of(["admin", "web"]), "admin", "", "Your role is admin of web; you need admin of all services."],
     [of(["viewer"], ["operator", "web"]), "operator", "web", ""],
     [undefined, "viewer", "", "It is not known yet what you may do."],
   ];

@@ -26,7 +26,7 @@ export async function learnCaller(): Promise<void> {
 
 /** Why `who` may not do what takes `role` for this service, or for all; empty if it may. */
 export function refusal(who: Identity | undefined, role: Role, service = ""): string {
-  if (!who) return "It is not known yet what you may do.";
+  if (!who) return "Loading your permissions.";
   const wanted = ROLES.indexOf(role);
   const may = who.roles.some(
     (each) =>
@@ -34,7 +34,7 @@ export function refusal(who: Identity | undefined, role: Role, service = ""): st
       (wanted === 0 || each.services.length === 0 || (service !== "" && each.services.includes(service))),
   );
   if (may) return "";
-  return `You are ${roles(who)}; this takes ${role}${service ? ` of ${service}` : " of all services"}.`;
+  return `Your role is ${roles(who)}; you need ${role}${service ? ` of ${service}` : " of all services"}.`;
 }
 
 /** viewer, or operator of web, shop */

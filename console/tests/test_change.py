@@ -20,7 +20,7 @@ DRAINED = 2
 def edit(visit: Visit, backend: int, weight: int) -> None:
     visit.open(f"change/{SERVICE}")
     visit.page.get_by_label(f"Weight of backend {backend}").fill(str(weight))
-    visit.page.get_by_label("A move that would lose an owner").select_option("force")
+    visit.page.get_by_label("Moves that lose a previous owner").select_option("force")
 
 
 def plan(visit: Visit) -> None:
@@ -60,7 +60,7 @@ def test_a_write_between_seeing_and_applying_is_shown(lab: Lab, operator: Visit)
 
     operator.page.route("**/changes?force=true", overtake)
     operator.page.get_by_role("button", name="Apply").click()
-    conflict = operator.page.get_by_role("alert").filter(has_text=f"Somebody else changed {SERVICE}")
+    conflict = operator.page.get_by_role("alert").filter(has_text=f"Someone else changed {SERVICE}")
     conflict.wait_for()
     assert 412 in {status for status, _ in operator.refused}
     assert f"the service has {overtaken[0]} now" in conflict.inner_text()
@@ -80,7 +80,7 @@ def test_a_change_of_somebody_else_is_shown_before_anything_is_sent(lab: Lab, op
     lab.weights({1: 100, 4: 100})
     edit(operator, 1, 140)
     lab.weights({4: 77})
-    conflict = operator.page.get_by_role("alert").filter(has_text=f"Somebody else changed {SERVICE}")
+    conflict = operator.page.get_by_role("alert").filter(has_text=f"Someone else changed {SERVICE}")
     conflict.get_by_role("row").filter(has_text="weight 77").wait_for()
     assert operator.page.get_by_role("button", name="Apply").is_disabled()
     conflict.get_by_role("button", name="Discard my edits").click()
@@ -102,7 +102,7 @@ def test_who_may_not_change_is_not_offered_to(lab: Lab, visit: Callable[..., Vis
     """Every control of the pool is disabled and says why; nothing is sent that the API would refuse."""
     lab.weights({1: 100})
     someone = visit(token)
-    reason = f"You are {role}; this takes operator of {SERVICE}."
+    reason = f"Your role is {role}; you need operator of {SERVICE}."
     someone.open(f"service/{SERVICE}")
     link = someone.page.get_by_role("link", name="Change", exact=True).and_(someone.page.get_by_title(reason))
     link.wait_for()
@@ -112,7 +112,7 @@ def test_who_may_not_change_is_not_offered_to(lab: Lab, visit: Callable[..., Vis
     someone.page.get_by_label("Weight of backend 1").wait_for()
     controls = someone.page.get_by_role("region", name="Pool").first.locator("td input, td select, td button").all()
     controls += [someone.page.get_by_role("button", name=name) for name in ("Plan 0 changes", "Apply")]
-    controls += [someone.page.get_by_label(label) for label in ("Add backends", "A move that would lose an owner")]
+    controls += [someone.page.get_by_label(label) for label in ("Add backends", "Moves that lose a previous owner")]
     assert len(controls) >= 3 * len(lab.backends())
     for control in controls:
         assert control.is_disabled()

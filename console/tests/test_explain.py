@@ -91,7 +91,7 @@ def test_a_viewer_sees_no_packets(lab: Lab, visit: Callable[..., Visit]) -> None
     someone.open("explain")
     someone.page.get_by_role("note").filter(has_text=f"this takes operator of {SERVICE}").wait_for()
     start = someone.page.get_by_role("button", name="Start")
-    assert start.is_disabled() and start.get_attribute("title").startswith("You are viewer")
+    assert start.is_disabled() and start.get_attribute("title").startswith("Your role is viewer")
     assert someone.refused == []
 
 

@@ -76,7 +76,7 @@ def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> Non
     assert "lab" in record.inner_text() and "committed" in record.inner_text()
     lab.weights({4: 100})
     operator.page.get_by_role("searchbox", name="Service").fill("none")
-    operator.page.get_by_text("No event of these").wait_for()
+    operator.page.get_by_text("No matching event").wait_for()
     operator.page.get_by_role("searchbox", name="Service").fill(SERVICE)
     events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
 
@@ -84,7 +84,7 @@ def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> Non
 def test_a_viewer_reads_no_audit(viewer: Visit) -> None:
     """It is not asked for: the page knows the role."""
     viewer.open("audit")
-    viewer.page.get_by_role("note").filter(has_text="You are viewer; this takes admin of all services.").wait_for()
+    viewer.page.get_by_role("note").filter(has_text="Your role is viewer; you need admin of all services.").wait_for()
     viewer.page.get_by_text("Live.").wait_for()
     assert viewer.refused == []
 

@@ -30,7 +30,7 @@ CROWDED = {
     "muxes": f"{SERVICES * MUXES:,} rings at muxes",
     f"service/{SERVICE}": "65,535 rows",
     "change": f"small{SERVICES - 1}",
-    "audit": "Who has written what",
+    "audit": "Changes",
 }
 WATCHED_SECONDS = 12
 

@@ -24,9 +24,10 @@ export function Conflict({ service, before, now, onKeep, onDiscard }: ConflictPr
   const found = differences(before.backends, now.backends);
   return (
     <section class="card conflict" role="alert" aria-labelledby="conflict">
-      <h2 id="conflict">Somebody else changed {service}</h2>
+      <h2 id="conflict">Someone else changed {service}</h2>
       <p>
-        You edit generation {before.generation}; the service has {now.generation} now. Nothing of yours is applied.
+        Your edits are based on generation {before.generation}; the service has {now.generation} now. None of your edits is
+        applied.
       </p>
       {writes.length > 0 && (
         <ul>
@@ -60,12 +61,12 @@ export function Conflict({ service, before, now, onKeep, onDiscard }: ConflictPr
           </tbody>
         </table>
       ) : (
-        <p>No backend differs: settings or owners of buckets changed.</p>
+        <p>The backends are the same: settings or bucket owners changed.</p>
       )}
       {found.length > SHOWN && <p class="hint">and {found.length - SHOWN} more</p>}
       <div class="actions">
         <button type="button" class="primary" onClick={onKeep}>
-          Keep my edits, on the new state
+          Keep my edits, based on the new state
         </button>
         <button type="button" onClick={onDiscard}>
           Discard my edits

@@ -24,17 +24,17 @@ export function Plan({ result, flows, place }: PlanProps) {
         <Tile
           name="Live connections in them"
           value={known.length ? `≈ ${short(connections)}` : "–"}
-          note={known.length ? "chained to where they are" : "no agent reports"}
+          note={known.length ? "they stay where they are" : "no agent reports"}
         />
-        <Tile name="Still chained" value={result.stillChained.toLocaleString("en")} note="moved within the window before" />
+        <Tile name="Still chained" value={result.stillChained.toLocaleString("en")} note="moved earlier, within the window" />
         <Tile
-          name="Lose an owner"
+          name="Lose a previous owner"
           value={result.lostBuckets.toLocaleString("en")}
-          note={result.lostBuckets ? "their oldest connections break" : "no connection breaks by this"}
+          note={result.lostBuckets ? "their oldest connections break" : "no connection breaks"}
           state={result.lostBuckets ? "bad" : "good"}
         />
         {result.waitingBuckets > 0 && (
-          <Tile name="Wait" value={result.waitingBuckets.toLocaleString("en")} note="move once their window is over" />
+          <Tile name="Wait" value={result.waitingBuckets.toLocaleString("en")} note="move when their window ends" />
         )}
       </div>
       {(result.warnings ?? []).map((warning) => (

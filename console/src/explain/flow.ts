@@ -33,13 +33,13 @@ const CONNTRACK = /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+)/;
 /** The flow, or a sentence that says what is wrong with the text. */
 export function parseFlow(text: string): Flow | string {
   const line = text.trim().replace(/\s+/g, " ");
-  if (!line) return `Nothing is typed; allowed: ${ALLOWED}`;
+  if (!line) return `Enter a flow; allowed: ${ALLOWED}`;
   const protocol = protocolOf(line);
   const tracked = CONNTRACK.exec(line);
   const ends = tracked
     ? { from: [tracked[1]!, tracked[3]!], to: [tracked[2]!, tracked[4]!] }
     : pair(line);
-  if (!ends) return `'${short(line)}' has not two addresses with ports; allowed: ${ALLOWED}`;
+  if (!ends) return `'${short(line)}' does not have two addresses with ports; allowed: ${ALLOWED}`;
   const [source, from] = ends.from as [string, string];
   const [destination, to] = ends.to as [string, string];
   const sourcePort = portOf(from);
@@ -47,7 +47,7 @@ export function parseFlow(text: string): Flow | string {
   if (sourcePort === undefined) return `port '${from}' is refused; allowed: 0..65535`;
   if (destinationPort === undefined || destinationPort === 0) return `port '${to}' is refused; allowed: 1..65535`;
   if (source.includes(":") !== destination.includes(":")) {
-    return `'${source}' and '${destination}' are of two families; allowed: both IPv4, or both IPv6`;
+    return `'${source}' and '${destination}' have different address families; allowed: both IPv4, or both IPv6`;
   }
   return { protocol, source, sourcePort, destination, destinationPort };
 }

@@ -51,7 +51,7 @@ export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps
   };
   return (
     <section class="card">
-      <h2>Packets as they come</h2>
+      <h2>Live packets</h2>
       <form class="sample-form" onSubmit={start}>
         <label>
           Service
@@ -147,7 +147,7 @@ function Packets({ rows, isRunning }: { rows: SampledPacket[]; isRunning: boolea
         render: (row) => <Verdict name={row.packet.comment.verdict ?? ""} />,
       },
       {
-        key: "flow", title: "Packet", value: (row) => (row.frame.inner ? showHeader(row.frame.inner) : "not read"),
+        key: "flow", title: "Packet", value: (row) => (row.frame.inner ? showHeader(row.frame.inner) : "not decoded"),
         render: (row) => (
           <span class="mono">{row.frame.inner ? `${row.frame.inner.protocol} ${showHeader(row.frame.inner)}` : "–"}</span>
         ),
@@ -158,7 +158,7 @@ function Packets({ rows, isRunning }: { rows: SampledPacket[]; isRunning: boolea
       { key: "previous", title: "Previous", isNumber: true, value: (row) => number(row.packet.comment.previous) },
       { key: "generation", title: "Generation", isNumber: true, value: (row) => number(row.packet.comment.generation) },
       {
-        key: "outer", title: "Sent in", value: (row) => row.frame.outer?.destination ?? "",
+        key: "outer", title: "Sent to", value: (row) => row.frame.outer?.destination ?? "",
         render: (row) => (row.frame.outer ? `${row.frame.encap} to ${row.frame.outer.destination}` : ""),
       },
       { key: "length", title: "Bytes", isNumber: true, value: (row) => row.packet.length },
@@ -167,7 +167,7 @@ function Packets({ rows, isRunning }: { rows: SampledPacket[]; isRunning: boolea
   );
   return (
     <Table label="Packets" columns={columns} rows={rows} rowKey={(row) => row.number}
-      empty={isRunning ? "No packet yet." : "No sample was taken."} />
+      empty={isRunning ? "No packet yet." : "Start a sample to see packets."} />
   );
 }
 

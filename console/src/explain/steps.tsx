@@ -23,8 +23,8 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
     { who: "Router", does: `sends it to one of ${serving.length} muxes that announce ${flow.destination}: ${some(serving)}.` },
   ];
   if (!current) {
-    const why = committed.bucket === undefined ? "no backend has the id of its port: no_backend_id" : "no_backend";
-    return [...found, { who: "Mux", does: `finds no owner, and drops it: ${why}.` }];
+    const why = committed.bucket === undefined ? "no backend has the id that the port names: no_backend_id" : "no_backend";
+    return [...found, { who: "Mux", does: `finds no owner and drops the packet: ${why}.` }];
   }
   const chained = committed.moved && previous ? `, and names ${backend(previous)} as the previous owner` : "";
   const named = second?.current ? `, and ${backend(second.current)} of the second bucket ${second.bucket}` : "";
@@ -33,17 +33,17 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
     does: `finds bucket ${committed.bucket ?? "of its port"}, and sends it in ${service.encap ?? "gue"} to ${backend(current)}${chained}${named}.`,
   });
   const isUdp = flow.protocol === "udp";
-  const own = isUdp ? "a socket for it" : "its connection, or it opens one (SYN)";
+  const own = isUdp ? "a socket for the packet" : "the connection, or the packet opens one (SYN)";
   if (committed.moved && previous) {
-    found.push({ who: `Server of ${current.id}`, does: `takes it if it has ${own}; else it chains it to ${backend(previous)}.` });
+    found.push({ who: `Server of ${current.id}`, does: `takes it if it has ${own}; otherwise it chains it to ${backend(previous)}.` });
     found.push({
       who: `Server of ${previous.id}`,
-      does: "takes it if it has its connection; else it drops it if the mux is late (stale), or its kernel answers.",
+      does: "takes it if it has the connection; otherwise it drops it if the mux is behind (stale), else its kernel answers.",
     });
   } else if (second?.current && service.steering !== "ring") {
     found.push({
       who: `Server of ${current.id}`,
-      does: `takes it if it has ${own}; else it passes it on to ${backend(second.current)}.`,
+      does: `takes it if it has ${own}; otherwise it passes it on to ${backend(second.current)}.`,
     });
   } else {
     found.push({
@@ -51,12 +51,12 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
       does: isUdp ? "takes it." : "takes it; its kernel answers packets without a connection (RST).",
     });
   }
-  found.push({ who: "Client", does: `gets the answer from ${flow.destination} directly, not through a mux.` });
+  found.push({ who: "Client", does: `gets the answer directly from the server, with source ${flow.destination}, not through a mux.` });
   return found;
 }
 
 function some(names: string[]): string {
-  return names.length > 4 ? `${names.slice(0, 4).join(", ")}, ...` : names.join(", ") || "there is none";
+  return names.length > 4 ? `${names.slice(0, 4).join(", ")}, ...` : names.join(", ") || "none";
 }
 
 export function Steps(props: StepsProps): VNode {

@@ -15,13 +15,13 @@ const FRAGMENTS = "docs/mux.md, Fragments";
 const ICMP = "docs/mux.md, ICMP";
 const SIZES = "docs/mux.md, Sizes";
 const DROPS = "docs/troubleshooting.md, A mux drops packets";
-const CLIENT = "Whoever sent it: a broken or hostile client, or a device on the way that damages packets.";
+const CLIENT = "Whoever sent it: a broken or hostile client, or a device on the path that damages packets.";
 
 /** What is done with packets that are not dropped. */
 export const PASSED: Record<string, Verdict> = {
   service: { what: "Steered to the backend that owns its bucket.", page: ORDER },
-  not_ours: { what: "For no VIP: left to the kernel.", page: ORDER },
-  from_kernel: { what: "The kernel sent it through an exception port.", page: ORDER },
+  not_ours: { what: "Not for a VIP: passed to the kernel.", page: ORDER },
+  from_kernel: { what: "Sent by the kernel through an exception port.", page: ORDER },
   echo: { what: "An echo request to a VIP, which the mux answered.", page: ICMP },
   fragment_forwarded: { what: "Sent to the mux where the fragments of its datagram meet.", page: FRAGMENTS },
 };
@@ -52,17 +52,17 @@ export const DROPPED: Record<string, Verdict> = {
   },
   fragment_alone: {
     what: "The first fragment of its datagram did not come in time.",
-    remedy: "Fragments get lost on the way, or UDP port 6080 between muxes is filtered.",
+    remedy: "Fragments get lost on the path, or UDP port 6080 between muxes is filtered.",
     page: FRAGMENTS,
   },
   fragment_full: {
     what: "No room for another waiting fragment.",
-    remedy: "Fragments get lost on the way, UDP port 6080 between muxes is filtered, or it is a flood of fragments.",
+    remedy: "Fragments get lost on the path, UDP port 6080 between muxes is filtered, or it is a flood of fragments.",
     page: FRAGMENTS,
   },
   peer_unknown: {
-    what: "In the form in which muxes send fragments to each other, but not from a mux.",
-    remedy: "Who sends to UDP port 6080 of the mux? A mux whose node is missing from ZooKeeper looks like this, too.",
+    what: "Formatted as a fragment from another mux, but the sender is not a mux.",
+    remedy: "Find who sends to UDP port 6080 of the mux. A mux whose node is missing from ZooKeeper causes this, too.",
     page: FRAGMENTS,
   },
   peer_malformed: {
@@ -75,7 +75,7 @@ export const DROPPED: Record<string, Verdict> = {
   icmp_quote: { what: "An ICMP error about a packet that no service here has sent.", page: ICMP },
   no_service_port: {
     what: "To a VIP, but its service has no such protocol and port.",
-    remedy: "Does the service lack a port? Scans of ports look like this, too.",
+    remedy: "Does the service lack a port? Port scans cause this, too.",
     page: DROPS,
   },
   no_ring: {
@@ -105,18 +105,18 @@ export const DROPPED: Record<string, Verdict> = {
   },
   too_big: {
     what: "Too big for the path to the server; the sender was informed.",
-    remedy: "The way to servers needs a larger MTU.",
+    remedy: "The path to servers needs a larger MTU.",
     page: SIZES,
   },
   too_big_silent: {
     what: "Too big for the path to the server; the sender was not informed, because of the rate limit or the packet's kind.",
-    remedy: "The way to servers needs a larger MTU.",
+    remedy: "The path to servers needs a larger MTU.",
     page: SIZES,
   },
   echo_limit: { what: "An echo request beyond 1,000 a second and worker.", remedy: "A flood of pings.", page: ICMP },
   no_headroom: {
     what: "The buffer has no room for the outer header.",
-    remedy: "A defect of the port's driver: report it.",
+    remedy: "A bug in the port's driver: report it.",
     page: ORDER,
   },
   port_full: {
@@ -126,7 +126,7 @@ export const DROPPED: Record<string, Verdict> = {
   },
   exception_full: {
     what: "The kernel's port did not accept it.",
-    remedy: "The kernel receives more packets than it accepts: find the sender of packets to the mux's own addresses.",
+    remedy: "The kernel gets more packets than it can take: find who sends to the mux's own addresses.",
     page: ORDER,
   },
 };

@@ -83,18 +83,18 @@ function Events({ service, kind }: { service: string; kind: string }) {
     <section class="card">
       <h2>Events</h2>
       <p class="hint" role="status">
-        {isPaused.value ? "Paused." : isStreaming.value ? "Live." : "Connecting."} The latest 1,000 since this page was
-        opened, newest first.
+        {isPaused.value ? "Paused." : isStreaming.value ? "Live." : "Connecting."} The latest 1,000 since you opened the
+        page, newest first.
       </p>
       <Table
         label="Events"
         columns={EVENT_COLUMNS}
         rows={rows}
         rowKey={(row) => `${row.id} ${row.at}`}
-        empty={all.length ? "No event of these." : "Nothing has happened since this page was opened."}
+        empty={all.length ? "No matching event." : "No event since you opened the page."}
         tools={
           <button type="button" aria-pressed={isPaused.value} onClick={pause}>
-            {isPaused.value ? "Go on" : "Pause"}
+            {isPaused.value ? "Resume" : "Pause"}
           </button>
         }
       />
@@ -141,7 +141,7 @@ function Audit({ service }: { service: string }) {
   );
   return (
     <section class="card">
-      <h2>Who has written what</h2>
+      <h2>Changes</h2>
       {reason ? (
         <Why reason={reason} id="why-no-audit" />
       ) : (
@@ -152,7 +152,7 @@ function Audit({ service }: { service: string }) {
             </p>
           )}
           <Table label="Audit records" columns={AUDIT_COLUMNS} rows={rows} rowKey={(row) => row.number}
-            empty="Nothing was written yet." />
+            empty="No change yet." />
         </>
       )}
     </section>

@@ -25,9 +25,9 @@ const WHY = "why-no-change";
 type OnLoss = "refuse" | "whenSafe" | "force";
 
 const WORDS: Record<OnLoss, string> = {
-  refuse: "is refused",
-  whenSafe: "waits until those windows are over",
-  force: "is done all the same: those connections break",
+  refuse: "are refused",
+  whenSafe: "wait until their window ends",
+  force: "are done: their oldest connections break",
 };
 
 export function ChangePage({ args }: PageProps) {
@@ -210,7 +210,7 @@ function Editor({ name }: { name: string }) {
           }}
         />
         <label class="spaced">
-          Add backends, one a line: ID ADDRESS [WEIGHT]
+          Add backends, one per line: ID ADDRESS [WEIGHT]
           <textarea
             spellcheck={false}
             placeholder="7 10.1.0.27 100"
@@ -251,7 +251,7 @@ function Editor({ name }: { name: string }) {
             Discard
           </button>
           <label>
-            A move that would lose an owner
+            Moves that lose a previous owner
             <select
               value={onLoss.value}
               onChange={(event) => (onLoss.value = event.currentTarget.value as OnLoss)}
@@ -270,7 +270,7 @@ function Editor({ name }: { name: string }) {
             {error.value}
           </p>
         )}
-        {plan.value && !isPlanned && <p class="hint">The edits have changed since this plan: plan again to apply.</p>}
+        {plan.value && !isPlanned && <p class="hint">You changed edits after this plan. Plan again to apply them.</p>}
         {plan.value && (
           <Plan
             result={plan.value.result}

@@ -117,10 +117,10 @@ export function serviceOf(services: Service[], flow: Flow): Service | string {
   if (!atVip.length) {
     const vips = services.flatMap((service) => service.vips);
     const some = vips.slice(0, 5).join(", ") + (vips.length > 5 ? ", ..." : "");
-    return `destination '${flow.destination}' is no VIP; allowed: ${some || "a VIP, but there is no service yet"}`;
+    return `destination '${flow.destination}' is no VIP; allowed: ${some || "a service's VIP, but there is no service"}`;
   }
   const ports = atVip.flatMap((service) => service.ports.map((port) => `${port.protocol} ${port.port}`)).join(", ");
-  return `port '${flow.protocol} ${flow.destinationPort}' is none of ${flow.destination}; allowed: ${ports}`;
+  return `port '${flow.protocol} ${flow.destinationPort}' is not served at ${flow.destination}; allowed: ${ports}`;
 }
 
 /** The others can be asked nothing. */
@@ -149,10 +149,10 @@ function Result({ answer }: { answer: Answer }) {
     { key: "generation", title: "Generation", isNumber: true, value: (row) => row.said?.generation ?? 0 },
     { key: "bucket", title: "Bucket", isNumber: true, value: (row) => row.said?.bucket ?? "–" },
     { key: "current", title: "Sends to backend", value: (row) => owner(row.said?.current) },
-    { key: "previous", title: "Names as previous", value: (row) => (row.said?.moved ? owner(row.said.previous) : "") },
+    { key: "previous", title: "Previous owner", value: (row) => (row.said?.moved ? owner(row.said.previous) : "") },
     {
       key: "same",
-      title: "As committed",
+      title: "Same as committed",
       value: (row) => verdict(row, committed),
       render: (row) => <span class={isSame(row, committed) ? "good" : "warn"}>{verdict(row, committed)}</span>,
     },
@@ -164,7 +164,7 @@ function Result({ answer }: { answer: Answer }) {
           <span class="mono">{showFlow(flow)}</span> in <a href={`#/service/${service.name}`}>{service.name}</a>
         </h2>
         <div class="tiles">
-          <Tile name="Bucket" value={committed.bucket?.toLocaleString("en") ?? "by its port"} />
+          <Tile name="Bucket" value={committed.bucket?.toLocaleString("en") ?? "named by port"} />
           <Tile name="Backend" value={committed.current ? String(committed.current.id) : "none"}
             note={committed.current?.address} />
           <Tile name="Previous" value={committed.previous ? String(committed.previous.id) : "none"}
@@ -182,7 +182,7 @@ function Result({ answer }: { answer: Answer }) {
         <Steps flow={flow} service={service} committed={committed} muxes={muxes} />
       </section>
       <section class="card">
-        <h2>At each mux</h2>
+        <h2>Answers of muxes</h2>
         <Table
           label="Muxes"
           columns={columns}
@@ -211,7 +211,7 @@ const hex = (hash: number) => hash.toString(16).padStart(8, "0");
 function since(committed: Explanation): string {
   if (!committed.since) return "never moved";
   const at = new Date(committed.since * 1000).toLocaleTimeString("sv");
-  return `moved at ${at}${committed.moved ? ", chained now" : ""}`;
+  return `moved at ${at}${committed.moved ? ", still chained" : ""}`;
 }
 
 const isSame = (row: AtMux, committed: Explanation) =>

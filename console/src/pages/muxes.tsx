@@ -59,7 +59,7 @@ export function MuxesPage({ args }: PageProps) {
 function MuxTable({ muxes, readings }: { muxes: Mux[]; readings: Record<string, Reading> }) {
   const rows = useMemo(() => muxes.map((mux): MuxRow => ({ mux, at: summary(readings[mux.id]) })), [muxes, readings]);
   return <Table label="Muxes" columns={MUX_COLUMNS} rows={rows} rowKey={(row) => row.mux.id} hasFilter={rows.length > 10}
-    empty="No mux is added." />;
+    empty="No mux has been added." />;
 }
 
 const states = (mux: Mux) => Object.values(mux.services);
@@ -94,7 +94,7 @@ const MUX_COLUMNS: Column<MuxRow>[] = [
   },
   {
     key: "bgp", title: "BGP neighbours", value: (row) => neighbours(row.mux).join(", "),
-    render: (row) => neighbours(row.mux).join(", ") || (row.mux.alive ? <span class="warn">none seen</span> : "–"),
+    render: (row) => neighbours(row.mux).join(", ") || (row.mux.alive ? <span class="warn">none</span> : "–"),
   },
   {
     key: "packets", title: "Packets/s", isNumber: true, value: (row) => row.at.packets ?? -1,
@@ -112,7 +112,7 @@ const MUX_COLUMNS: Column<MuxRow>[] = [
     key: "zookeeper", title: "ZooKeeper", value: (row) => zookeeper(row),
     render: (row) => <span class={zookeeper(row) === "connected" ? "good" : "warn"}>{zookeeper(row)}</span>,
   },
-  { key: "unreachable", title: "Can't send to", value: unreachable },
+  { key: "unreachable", title: "Unreachable backends", value: unreachable },
 ];
 
 function zookeeper(row: MuxRow): string {
@@ -130,7 +130,7 @@ function unreachable(row: MuxRow): string {
 function Clock({ seconds }: { seconds?: number }) {
   if (seconds === undefined) return <>–</>;
   const isFar = Math.abs(seconds) > CLOCK_MOST;
-  return <span class={isFar ? "bad" : "good"}>{seconds === 0 ? "in step" : `${seconds > 0 ? "+" : ""}${seconds} s`}</span>;
+  return <span class={isFar ? "bad" : "good"}>{seconds === 0 ? "in sync" : `${seconds > 0 ? "+" : ""}${seconds} s`}</span>;
 }
 
 /** Packets by mux and drops by reason, since the page was opened. */
@@ -165,12 +165,12 @@ function Traffic({ readings }: { readings: Record<string, Reading> }) {
     <section class="card">
       <h2>Packets and drops</h2>
       <div class="columns">
-        <Chart label="Steered packets a second, by mux" series={packets.value} />
-        <Chart label="Dropped packets a second, by reason" series={drops.value} />
+        <Chart label="Steered packets per second, by mux" series={packets.value} />
+        <Chart label="Dropped packets per second, by reason" series={drops.value} />
       </div>
       <h3>Reasons</h3>
       <Table label="Reasons of drops" columns={REASON_COLUMNS} rows={rows} rowKey={(row) => row.name}
-        hasFilter={false} order={{ by: "rate", isDescending: true }} empty="No packet was dropped since the muxes were started." />
+        hasFilter={false} order={{ by: "rate", isDescending: true }} empty="No packets dropped since the muxes started." />
       <details>
         <summary>All verdicts</summary>
         <dl class="verdicts">
@@ -198,7 +198,7 @@ const REASON_COLUMNS: Column<ReasonRow>[] = [
   { key: "name", title: "Reason", value: (row) => row.name, render: (row) => <a href={`#/muxes/${row.name}`}>{row.name}</a> },
   { key: "rate", title: "A second", isNumber: true, value: (row) => row.rate, render: (row) => short(row.rate) },
   { key: "total", title: "Total", isNumber: true, value: (row) => row.total },
-  { key: "what", title: "What it means", value: (row) => DROPPED[row.name]?.what ?? "" },
+  { key: "what", title: "Meaning", value: (row) => DROPPED[row.name]?.what ?? "" },
 ];
 
 /** The page of one verdict. */
@@ -226,7 +226,7 @@ function Reason({ name, readings }: { name: string; readings: Record<string, Rea
           )}
           <p class="hint">
             Metric <code>{`${metric[0]}{${metric[1]}="${name}"}`}</code>; more in {verdict.page}.{" "}
-            <a href={`#/explain?verdict=${name}`}>See such packets</a> · <a href="#/muxes">All muxes</a>
+            <a href={`#/explain?verdict=${name}`}>Sample such packets</a> · <a href="#/muxes">All muxes</a>
           </p>
           <Table label={`${name} by mux`} columns={BY_MUX} rows={rows} rowKey={(row) => row.id} hasFilter={rows.length > 10}
             empty="No mux is alive." />

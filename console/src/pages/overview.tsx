@@ -53,7 +53,7 @@ export function OverviewPage(_: PageProps) {
       <h1 class="sr">Overview</h1>
       {error.value && (
         <p class="card error" role="alert">
-          Not current: {error.value}
+          Data is out of date: {error.value}
         </p>
       )}
       <Tiles overview={overview} all={all} />
@@ -62,8 +62,8 @@ export function OverviewPage(_: PageProps) {
         <h2 id="topology">Router, muxes, servers</h2>
         <Drawn overview={overview} traffic={traffic.value} all={all} />
         <p class="hint">
-          Lines are as thick as they are busy: by packets to muxes, by connections to servers. Moved is the part of packets
-          to buckets within their window; those of older connections among them are chained.
+          Thicker lines carry more: packets to muxes, connections to servers. Moved is the share of packets whose bucket moved
+          within the window; servers chain those of older connections.
         </p>
       </section>
       <section class="card" aria-labelledby="services">
@@ -72,10 +72,10 @@ export function OverviewPage(_: PageProps) {
       </section>
       <div class="columns">
         <section class="card">
-          <Chart label="Packets a second, by mux" series={packets.value} unit="/s" />
+          <Chart label="Packets per second, by mux" series={packets.value} unit="/s" />
         </section>
         <section class="card">
-          <Chart label="Connections, by agents" series={connections.value} />
+          <Chart label="Connections, as agents report" series={connections.value} />
         </section>
       </div>
     </>
@@ -110,12 +110,12 @@ function Tiles({ overview, all }: { overview: Overview; all: Rates | undefined }
       <Tile
         name="Connections"
         value={or(add(services, (service) => service.connections))}
-        note={`${or(add(services, (service) => service.openedPerSecond))} new a second`}
+        note={`${or(add(services, (service) => service.openedPerSecond))} new per second`}
       />
       <Tile
-        name="Packets a second"
+        name="Packets per second"
         value={or(all?.steered)}
-        note={all ? `${percent(all.steered ? all.moved / all.steered : 0)} moved, ${short(all.dropped)} dropped/s` : "muxes are not read"}
+        note={all ? `${percent(all.steered ? all.moved / all.steered : 0)} moved, ${short(all.dropped)} dropped/s` : "muxes cannot be read"}
       />
       <Tile
         name="Muxes serving"
@@ -264,5 +264,5 @@ function Services({ services, all }: { services: OverviewService[]; all: Rates |
     ],
     [all],
   );
-  return <Table label="Services" columns={columns} rows={services} rowKey={(row) => row.name} empty="There is no service." />;
+  return <Table label="Services" columns={columns} rows={services} rowKey={(row) => row.name} empty="No services yet." />;
 }

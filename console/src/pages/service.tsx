@@ -68,7 +68,7 @@ export function ServicePage({ args, query }: PageProps) {
       </header>
       {service.error.value && (
         <p class="card error" role="alert">
-          Not current: {service.error.value}
+          Data is out of date: {service.error.value}
         </p>
       )}
       <Numbers service={found} list={list} muxes={muxes.data.value ?? []} />
@@ -143,7 +143,7 @@ function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxe
         note={`${behind} behind`}
         state={behind ? "warn" : applied.length ? undefined : "bad"}
       />
-      <Tile name="Highest share / wanted" value={worst ? worst.toFixed(3) : "–"} />
+      <Tile name="Highest share / wanted share" value={worst ? worst.toFixed(3) : "–"} />
     </div>
   );
 }
@@ -158,7 +158,7 @@ function Legend({ list }: { list: Row[] }) {
         </li>
       ))}
       {list.length > LEGEND && <li class="hint">and {(list.length - LEGEND).toLocaleString("en")} more</li>}
-      <li class="hint">A solid bar at a cell's top: moved within the window. A dotted one at its bottom: held.</li>
+      <li class="hint">Solid bar on top of a cell: moved within the window. Dotted bar below: held.</li>
     </ul>
   );
 }
@@ -202,7 +202,7 @@ function Backends({ list, place, filter, error }: BackendsProps) {
       render: (row) => (
         <span class={row.state === "active" ? "good" : row.state === "draining" ? "warn" : "bad"}>
           {row.state}
-          {row.slowStart && `, starts slowly: ${percent(row.slowStart.share)}`}
+          {row.slowStart && `, slow start: ${percent(row.slowStart.share)}`}
         </span>
       ),
     },
@@ -249,14 +249,14 @@ function Backends({ list, place, filter, error }: BackendsProps) {
   ], [place, most]);
   return (
     <>
-      {error && <p class="hint">Backends cannot be read: {error}</p>}
+      {error && <p class="hint">Cannot read backends: {error}</p>}
       <Table
         label="Backends"
         columns={columns}
         rows={list}
         rowKey={(row) => row.id}
         filter={filter}
-        empty="There is no backend."
+        empty="No backends yet."
       />
     </>
   );
@@ -306,7 +306,7 @@ function Live({ name, list, muxes }: { name: string; list: Row[]; muxes: Mux[] }
   return (
     <div class="columns">
       <section class="card">
-        <Chart label={`Packets a second of ${name}, by mux`} series={packets.value} unit="/s" />
+        <Chart label={`Packets per second of ${name}, by mux`} series={packets.value} unit="/s" />
       </section>
       <section class="card">
         <Chart label="Connections, by backend" series={connections.value} />

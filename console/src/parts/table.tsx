@@ -144,7 +144,7 @@ export function Table<T extends object>(props: TableProps<T>): VNode {
             {last < shown.length && <Gap height={(shown.length - last) * ROW} columns={columns.length} />}
           </tbody>
         </table>
-        {shown.length === 0 && <p class="empty">{rows.length ? "No row has these words." : (props.empty ?? "None.")}</p>}
+        {shown.length === 0 && <p class="empty">{rows.length ? "No row matches." : (props.empty ?? "None.")}</p>}
       </div>
     </div>
   );

@@ -16,9 +16,9 @@ export function Drains({ service }: { service: string }) {
       most.current.set(key, Math.max(most.current.get(key) ?? 0, drain.connections ?? 0));
     }
   });
-  if (error.value) return <p class="hint">Drains cannot be read: {error.value}</p>;
+  if (error.value) return <p class="hint">Cannot read drains: {error.value}</p>;
   if (!data.value) return <p class="hint">Loading</p>;
-  if (!drains.length) return <p class="hint">Nothing drains.</p>;
+  if (!drains.length) return <p class="hint">No backend drains.</p>;
   return (
     <ul class="drains">
       {drains.map((drain) => {
@@ -31,7 +31,7 @@ export function Drains({ service }: { service: string }) {
               <strong>Backend {drain.backend}</strong> {drain.address} <span class="tag">{drain.state}</span>{" "}
               <span class="hint">
                 since {moment(drain.since)}
-                {drain.then === "remove" && ", then removed"}
+                {drain.then === "remove" && ", then remove"}
               </span>
             </div>
             <progress max={1} value={done} aria-label={`Drain of backend ${drain.backend}`} />
@@ -47,7 +47,7 @@ function left(drain: Drain): string {
   const parts = [
     drain.connections === undefined ? "connections unknown" : `${drain.connections.toLocaleString("en")} connections left`,
   ];
-  if (drain.rate) parts.push(`${drain.rate} a second go`);
+  if (drain.rate) parts.push(`${drain.rate} end per second`);
   if (drain.secondsLeft !== undefined) parts.push(`about ${duration(drain.secondsLeft)}`);
   if (drain.deadline) parts.push(`deadline in ${duration(Math.max(0, drain.deadline - Date.now() / 1000))}`);
   if (drain.waitingFor.length) parts.push(`waits for ${drain.waitingFor.join(", ")}`);

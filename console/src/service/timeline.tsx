@@ -35,14 +35,14 @@ export function Timeline({ service }: { service: string }) {
   return (
     <>
       {reason && <p class="hint">Only admins see the authors of changes.</p>}
-      {known.error.value && <p class="hint">The changes of generations cannot be read: {known.error.value}</p>}
-      {audit.error.value && <p class="hint">The audit cannot be read: {audit.error.value}</p>}
+      {known.error.value && <p class="hint">Cannot read generations: {known.error.value}</p>}
+      {audit.error.value && <p class="hint">Cannot read the audit: {audit.error.value}</p>}
       <Table
         label={`Generations of ${service}`}
         columns={COLUMNS}
         rows={entries}
         rowKey={(row) => `${row.generation} ${row.time} ${row.what}`}
-        empty="Nothing has been changed, as far as is known."
+        empty="No known changes."
       />
     </>
   );
@@ -122,7 +122,7 @@ const COLUMNS: Column<Entry>[] = [
   },
   {
     key: "change",
-    title: "Buckets won and lost",
+    title: "Buckets gained and lost",
     value: (row) => row.change.length,
     render: (row) => (
       <span class="mono">
