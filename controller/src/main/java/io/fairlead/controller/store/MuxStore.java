@@ -197,9 +197,9 @@ public final class MuxStore {
   }
 
   /**
-   * Removes one with its nodes; its logins are good for nothing from the first step on. What its
-   * owner has made besides is neither listed nor deleted, as the owner may have protected it, or
-   * have made too much of it: the entry then stays, and says that it is removed.
+   * Removes a mux with its nodes; the first step makes its logins invalid. Other nodes that the mux
+   * has made are neither listed nor deleted, because it may have protected them or have made too
+   * many: the entry then stays and is marked as removed.
    */
   public void remove(Epoch epoch, String id) throws StoreException {
     setAccess(id, Optional.empty(), Optional.empty());
@@ -213,8 +213,8 @@ public final class MuxStore {
             Optional<Stat> stat = nodes.stat(path);
             if (stat.filter(entry -> entry.getNumChildren() > 0).isPresent()) {
               LOG.warn(
-                  "{} has nodes that its owner has made: ZooKeeper's superuser can delete them."
-                      + " The login is good for nothing any more, and the entry does not count",
+                  "{} has nodes that the mux has made: ZooKeeper's superuser can delete them."
+                      + " The login is invalid now, and the controller ignores the entry",
                   path);
               ops.add(nodes.set(path, -1, REMOVED));
             } else if (stat.isPresent()) {
