@@ -22,7 +22,7 @@ test("a role includes those before it, for its services", () => {
     [of(["operator", "web"]), "viewer", "", ""],
     [of(["admin", "web"]), "admin", "", "Your role is admin of web; you need admin of all services."],
     [of(["viewer"], ["operator", "web"]), "operator", "web", ""],
-    [undefined, "viewer", "", "It is not known yet what you may do."],
+    [undefined, "viewer", "", "Loading your permissions."],
   ];
   for (const [who, role, service, said] of rows) assert.equal(refusal(who, role, service), said);
 });

@@ -51,9 +51,9 @@ def test_a_flow_goes_where_controller_and_muxes_say(lab: Lab, viewer: Visit, tex
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("hello", "has not two addresses with ports; allowed"),
+        ("hello", "does not have two addresses with ports; allowed"),
         ("tcp 10.2.1.2:1 10.9.9.9:80", "is no VIP; allowed: 10.99.0.1"),
-        (f"tcp 10.2.1.2:1 {topology.VIP}:81", "port 'tcp 81' is none of 10.99.0.1; allowed: tcp 80"),
+        (f"tcp 10.2.1.2:1 {topology.VIP}:81", "port 'tcp 81' is not served at 10.99.0.1; allowed: tcp 80"),
         (f"tcp 10.2.1.999:1 {topology.VIP}:80", "source '10.2.1.999'"),
     ],
 )
@@ -89,7 +89,7 @@ def test_packets_are_shown_and_saved(lab: Lab, traffic: Traffic, operator: Visit
 def test_a_viewer_sees_no_packets(lab: Lab, visit: Callable[..., Visit]) -> None:
     someone = visit(VIEWER)
     someone.open("explain")
-    someone.page.get_by_role("note").filter(has_text=f"this takes operator of {SERVICE}").wait_for()
+    someone.page.get_by_role("note").filter(has_text=f"you need operator of {SERVICE}").wait_for()
     start = someone.page.get_by_role("button", name="Start")
     assert start.is_disabled() and start.get_attribute("title").startswith("Your role is viewer")
     assert someone.refused == []

@@ -42,13 +42,13 @@ for (const [text, shown] of good) {
 
 const bad: [string, RegExp][] = [
   ["", /allowed: tcp/],
-  ["hello", /'hello' has not two addresses with ports; allowed/],
+  ["hello", /'hello' does not have two addresses with ports; allowed/],
   ["10.2.1.2 > 10.99.0.1: ICMP echo request", /two addresses with ports/],
   ["tcp 10.2.1.2:70000 10.99.0.1:80", /port '70000' is refused; allowed: 0..65535/],
   ["tcp 10.2.1.2:1 10.99.0.1:0", /port '0' is refused; allowed: 1..65535/],
   ["tcp 10.2.1.2:1 10.99.0.1:nothing", /port 'nothing' is refused/],
-  ["tcp 10.2.1.2:1 [2001:db8::1]:80", /two families/],
-  ["x".repeat(1000), /\.\.\.' has not two/],
+  ["tcp 10.2.1.2:1 [2001:db8::1]:80", /different address families/],
+  ["x".repeat(1000), /\.\.\.' does not have two/],
 ];
 for (const [text, why] of bad) {
   test(`no flow: ${text.slice(0, 40)}`, () => {
