@@ -31,5 +31,6 @@ def _command(server: Server, controllers: int, token: str) -> list[str]:
     urls = [f"http://{topology.endpoint(host, topology.REST_PORT)}" for host in hosts]
     addresses = ",".join(dict.fromkeys((server.address, server.address6)))
     words = ["--controller", ",".join(urls), "--token-file", token, "--address", addresses]
+    words += server.variant.clear_text("controller")
     words += server.form  # which is told how busy the server is (steering hunt)
     return [server.command, "agent", *words]

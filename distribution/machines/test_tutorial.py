@@ -38,7 +38,9 @@ MEMORY = {"router": 320, "lb1": 1400, "lb2": 1400, "web1": 640}  # MiB
 VIP = ("10.99.0.1", 80)
 BLOCK_SECONDS = 1800.0
 REBOOT = "reboot\n"
-CLEAR_TEXT = "FAIRLEAD_MUX_ZOOKEEPER_CLEAR_TEXT=on"  # muxes of the previous release refuse to start with it
+# Muxes and agents of the previous release refuse to start with them.
+CLEAR_TEXT = "FAIRLEAD_MUX_ZOOKEEPER_CLEAR_TEXT=on"
+AGENT_CLEAR_TEXT = " --controller-clear-text on"
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends"
 VERSION = (ROOT / "VERSION").read_text().strip()
 PREVIOUS = (ROOT / "distribution" / "previous-release").read_text().split()[0]
@@ -245,6 +247,9 @@ def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
             packages = "fairlead-server" if name == "web1" else "fairlead-cli fairlead-controller fairlead-mux"
             versions = f"dpkg-query -W -f '${{Version}}\\n' {packages}"
             assert set(shell(at.machines[name], versions).split()) == {PREVIOUS}
+            if name == "web1":
+                flag = f"sed -i 's/^AGENT_FLAGS=.*/&{AGENT_CLEAR_TEXT}/' /etc/fairlead/agent.env"
+                shell(at.machines[name], flag, BLOCK_SECONDS)
             with unbroken(at, f"the upgrade of {name}"):
                 shell(at.machines[name], f"{INSTALL} install {packages}", BLOCK_SECONDS)
                 assert set(shell(at.machines[name], versions).split()) == {VERSION}
@@ -267,7 +272,7 @@ def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
 def previous(block: page.Block) -> page.Block:
     """As it was before muxes had logins of their own: they shared the one by which they read."""
     if "fairleadctl mux add" not in block.script:
-        return replace(block, script=block.script.replace(f"{CLEAR_TEXT}\n", ""))
+        return replace(block, script=block.script.replace(f"{CLEAR_TEXT}\n", "").replace(AGENT_CLEAR_TEXT, ""))
     shared = "umask 077; cat >/etc/fairlead/mux-secrets/zookeeper-auth"
     script = f"for host in 10.1.0.11 10.1.0.12; do tail -n 1 secrets/controller-login | ssh root@$host '{shared}'; done"
     return replace(block, script=script)

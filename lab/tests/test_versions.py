@@ -8,6 +8,7 @@ There is no way back to 0.1.0, which has no list of muxes.
 Before each replacement buckets move, so every version commits, applies, chains and is chained to by the other.
 """
 
+import dataclasses
 import itertools
 import subprocess
 from collections.abc import Callable, Iterator
@@ -73,6 +74,7 @@ def replace_server(lab: Lab, number: int, release: Release) -> None:
     """As a package's upgrade: the program is replaced in one step, the agent restarted."""
     server = lab.servers[number]
     server.command = str(release.server)
+    server.variant = dataclasses.replace(server.variant, previous=False)
     server.attach()
     server.agent.stop()
     lab.start_agent(number)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "agent.h"
@@ -21,11 +22,13 @@ const char agent_help[] =
     "       fairlead-server agent --controller URL[,URL...] --token-file FILE --address IP[,IP]\n"
     "                             [--mangle] [--ca-file FILE] [--client-cert FILE --client-key FILE] [--no-events]\n"
     "                             [--busy SOURCE] [--busy-interval-ms N] [--interface NAME | --form module]\n"
+    "                             [--controller-clear-text on|off]\n"
     "\n"
     "Counts the TCP connections of the services that this server serves, and reports them to the controllers, until\n"
     "it is stopped. Needs CAP_BPF and CAP_PERFMON to follow connections by events.\n"
     "\n"
-    "  --controller   http or https; after a failure the next one is asked\n"
+    "  --controller   https, or http at a loopback address; after a failure the next one is asked\n"
+    "  --controller-clear-text   on: http at other addresses too, and the token travels in clear text; default off\n"
     "  --token-file   a token of role server that names ADDRESS; mode 0640 or narrower\n"
     "  --address      this server's addresses, as in the rings of its services\n"
     "  --mangle       applications listen on ADDRESS and not on the VIP, as with --mangle of attach\n"
@@ -86,6 +89,47 @@ static int set_controllers(struct options *options, const char *list)
 	}
 	free(copy);
 	return is_right ? 0 : refusal_print("--controller", list, controllers_allowed);
+}
+
+/* Whether all that is sent there stays on this host, or is encrypted. Names other than localhost are not looked up. */
+static bool url_is_private(const char *text)
+{
+	CURLU *url = curl_url();
+	char *scheme = NULL, *host = NULL;
+	struct in_addr ipv4;
+	bool is_private = url && !curl_url_set(url, CURLUPART_URL, text, 0) &&
+			  !curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) &&
+			  !curl_url_get(url, CURLUPART_HOST, &host, 0);
+
+	if (is_private && strcmp(scheme, "https")) {
+		if (inet_pton(AF_INET, host, &ipv4) == 1)
+			is_private = ntohl(ipv4.s_addr) >> 24 == 127;
+		else
+			is_private = !strcmp(host, "[::1]") || !strcasecmp(host, "localhost");
+	}
+	curl_free(scheme);
+	curl_free(host);
+	curl_url_cleanup(url);
+	return is_private;
+}
+
+static int set_clear_text(struct options *options, const char *text)
+{
+	options->clear_text = !strcmp(text, "on");
+	if (!options->clear_text && strcmp(text, "off"))
+		return refusal_print("--controller-clear-text", text, "on, off");
+	return 0;
+}
+
+/* A client's certificate needs https anyhow, and its key stays here. */
+static int check_clear_text(const struct options *options)
+{
+	for (unsigned i = 0; options->token_file && !options->clear_text && i < options->controller_count; i++)
+		if (!url_is_private(options->controllers[i]))
+			return refusal_print("--controller", options->controllers[i],
+					     "https; http at a loopback address; or --controller-clear-text on, with "
+					     "which others on the way can read the token");
+	return 0;
 }
 
 static const char address_allowed[] =
@@ -160,13 +204,14 @@ static int check(const struct options *options)
 	if (!options->client_cert != !options->client_key)
 		return refusal_print("--client-cert", options->client_cert ? options->client_cert : "",
 				     "only together with --client-key");
-	return 0;
+	return check_clear_text(options);
 }
 
 int options_parse(struct options *options, int argc, char **argv)
 {
 	static const struct option flags[] = {
 	    {"controller", required_argument, NULL, 'c'},
+	    {"controller-clear-text", required_argument, NULL, 'x'},
 	    {"token-file", required_argument, NULL, 't'},
 	    {"address", required_argument, NULL, 'a'},
 	    {"mangle", no_argument, NULL, 'm'},
@@ -188,6 +233,9 @@ int options_parse(struct options *options, int argc, char **argv)
 		switch (flag) {
 		case 'c':
 			err = set_controllers(options, optarg);
+			break;
+		case 'x':
+			err = set_clear_text(options, optarg);
 			break;
 		case 't':
 			options->token_file = optarg;

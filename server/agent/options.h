@@ -15,6 +15,7 @@ enum {
 struct options {
 	char *controllers[OPTIONS_CONTROLLERS_MAX]; /* without a slash at the end */
 	unsigned controller_count;
+	bool clear_text; /* the token may go by http to other hosts */
 	const char *token_file;
 	struct fl_address addresses[REPORT_ADDRESSES_MAX];
 	unsigned address_count;

@@ -71,8 +71,10 @@ class World:
         )
         self.namespace.sysctl(ipv4__conf__all__rp_filter=0, ipv4__conf__lo__rp_filter=0, ipv4__tcp_syncookies=0)
 
-    def controller(self, *services: dict, port: int = 8080, tls: ssl.SSLContext | None = None) -> FakeController:
-        made = FakeController(self.namespace, port, list(services) or [service()], tls)
+    def controller(
+        self, *services: dict, port: int = 8080, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1"
+    ) -> FakeController:
+        made = FakeController(self.namespace, port, list(services) or [service()], tls, address)
         self.open.callback(made.close)
         return made
 

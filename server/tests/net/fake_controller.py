@@ -18,7 +18,12 @@ from oracle.known import Known
 
 class FakeController:
     def __init__(
-        self, namespace: Namespace, port: int, services: list[dict], tls: ssl.SSLContext | None = None
+        self,
+        namespace: Namespace,
+        port: int,
+        services: list[dict],
+        tls: ssl.SSLContext | None = None,
+        address: str = "127.0.0.1",
     ) -> None:
         self.version, self.services = "v1", services
         self.questions: list[dict] = []
@@ -28,6 +33,7 @@ class FakeController:
         self.status = 200  # of answers to reports
         self.wanted: str | None = None  # reports about services of another version are refused by 403
         self.answer: bytes | None = None  # in place of the right one
+        self.elsewhere: str | None = None  # a URL to which all requests are redirected
         self.reports: list[dict] = []  # those that were answered
         self.refused: list[dict] = []
         self.tokens: list[str | None] = []
@@ -50,7 +56,16 @@ class FakeController:
                 self.end_headers()
                 self.wfile.write(data)
 
+            def redirect(self) -> None:
+                self.send_response(307)
+                self.send_header("Location", controller.elsewhere + self.path)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
             def do_GET(self) -> None:
+                controller.tokens.append(self.headers.get("Authorization"))
+                if controller.elsewhere:
+                    return self.redirect()
                 assert self.path == "/v1/agent/services", self.path
                 served = {"format": 1, "version": controller.version, "services": controller.services}
                 self.reply(json.dumps(served).encode())
@@ -78,8 +93,8 @@ class FakeController:
                 """A handshake that fails is a case of the tests."""
 
         with namespace.inside():
-            self.server = Server(("127.0.0.1", port), Handler)
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+            self.server = Server((address, port), Handler)
+        self.url = f"{'https' if tls else 'http'}://{address}:{port}"
         if tls:
             self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()

@@ -331,7 +331,32 @@ def test_certificates(world: World) -> None:
     world.stop()
 
 
-COMPLETE = ["--controller", "http://10.1.0.5", "--address", OWN, "--token-file", "/missing"]
+def test_a_token_travels_in_clear_text_only_if_that_is_allowed(world: World) -> None:
+    """Off loopback; on it no flag is needed, as everywhere else here."""
+    controller = world.controller(address=OWN)
+    for words in ((), ("--controller-clear-text", "off")):
+        world.start(controller, words=words)
+        assert world.agent.wait(SECONDS) == 2
+        assert f"--controller: '{controller.url}' is not allowed; allowed: https" in world.said.read_text()
+    assert controller.connections == 0
+    world.start(controller, words=("--controller-clear-text", "on"))
+    until_counted(controller, 0)
+    assert controller.tokens[-1] == "Bearer secret"
+    world.stop()
+
+
+def test_a_redirect_takes_the_token_nowhere(world: World) -> None:
+    controller, other = world.controller(), world.controller(port=8081)
+    controller.elsewhere = other.url
+    world.start(controller)
+    until("it asks a second time", lambda: len(controller.tokens) >= 2, SECONDS)
+    assert other.connections == 0
+    controller.elsewhere = None
+    until_counted(controller, 0)
+    world.stop()
+
+
+COMPLETE = ["--controller", "https://10.1.0.5", "--address", OWN, "--token-file", "/missing"]
 REFUSALS = [
     ([], "--controller: '' is not allowed"),
     (["--controller", "ftp://10.1.0.5", "--address", OWN], "--controller: 'ftp://10.1.0.5' is not allowed"),
@@ -342,7 +367,11 @@ REFUSALS = [
     (["--controller", "http://10.1.0.5", "--address", "10.1.0.1,10.1.0.2"], "or one of each family"),
     (["--controller", "http://10.1.0.5", "--address", "server7"], "--address: 'server7' is not allowed"),
     (["--controller", "http://10.1.0.5", "--address", OWN], "--token-file: '' is not allowed"),
-    (["--controller", "http://10.1.0.5", "--address", OWN, "--token-file", "/missing"], "a file that can be read"),
+    (COMPLETE, "a file that can be read"),
+    (["--controller", "http://127.0.0.1.example", *COMPLETE[2:]], "'http://127.0.0.1.example' is not allowed"),
+    (["--controller", "http://localhost:1,http://[::2]:1", *COMPLETE[2:]], "'http://[::2]:1' is not allowed"),
+    (["--controller", "http://LocalHost,http://127.1.2.3,http://[::1]:1", *COMPLETE[2:]], "a file that can be read"),
+    ([*COMPLETE, "--controller-clear-text", "yes"], "--controller-clear-text: 'yes' is not allowed; allowed: on, off"),
     (["--controller", "http://10.1.0.5", "--address", OWN, "--client-cert", "x"], "only together with --client-key"),
     ([*COMPLETE, "--interface", "a name that is too long"], "--interface: 'a name that is too long' is not allowed"),
     ([*COMPLETE, "--form", "module", "--interface", "eth0"], "--interface: 'eth0' is not allowed"),
