@@ -114,7 +114,8 @@ def _as_operator(instance: Instance, node: str) -> dict[str, str]:
         return {}
     address = topology.controller_address(int(node.removeprefix("controller") or 1))
     api = f"http://{topology.endpoint(address, topology.REST_PORT)}"
-    return {"FAIRLEAD_API": api, "FAIRLEAD_TOKEN_FILE": str(instance.node_directory(node) / NAME)}
+    token = str(instance.node_directory(node) / NAME)
+    return {"FAIRLEAD_API": api, "FAIRLEAD_API_CLEAR_TEXT": "on", "FAIRLEAD_TOKEN_FILE": token}
 
 
 def _writer(stream: BinaryIO) -> Callable[[bytes], None]:

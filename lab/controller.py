@@ -63,7 +63,7 @@ class Controller(Node):
     def ctl(self, *words: str) -> str:
         """The output of fairleadctl here."""
         api = f"http://{topology.endpoint(self.address, topology.REST_PORT)}"
-        return self.run(str(build.CTL), "--api", api, *self._token, *words)
+        return self.run(str(build.CTL), "--api", api, *USUAL.clear_text("api"), *self._token, *words)
 
     def metrics(self) -> dict[str, float]:
         """Every sample of /metrics by its name and labels, as printed there."""

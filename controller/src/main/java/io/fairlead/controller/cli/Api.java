@@ -3,6 +3,7 @@ package io.fairlead.controller.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.secret.Authority;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -76,9 +77,11 @@ public final class Api {
   /**
    * @param token goes with every request
    * @param authority certificate authorities to trust, PEM; the system's if empty
+   * @param isClearTextAllowed whether the token may go to other hosts by http
    * @throws IllegalArgumentException naming {@code url} or {@code authority} and what is allowed
    */
-  public Api(String url, Optional<String> token, Optional<Path> authority) {
+  public Api(
+      String url, Optional<String> token, Optional<Path> authority, boolean isClearTextAllowed) {
     URI uri;
     try {
       uri = URI.create(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
@@ -88,6 +91,12 @@ public final class Api {
     boolean isHttp = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
     if (!isHttp || uri.getHost() == null) {
       throw badUrl(url, null);
+    }
+    if (token.isPresent() && !isClearTextAllowed && !isPrivate(uri)) {
+      throw new IllegalArgumentException(
+          ("--api '%s' is refused: others on the way could read the token; allowed:"
+                  + " https://HOST:PORT, http at a loopback address, or --api-clear-text on")
+              .formatted(url));
     }
     base = uri;
     this.token = token;
@@ -238,6 +247,14 @@ public final class Api {
         "the server at %s is not a Fairlead controller: status %d without JSON"
             .formatted(base, answer.status()),
         cause);
+  }
+
+  /** Whether what is sent to it is encrypted, or stays on this host. */
+  private static boolean isPrivate(URI uri) {
+    String host = uri.getHost().toLowerCase(Locale.ROOT);
+    boolean isIpv6 = host.startsWith("[");
+    return "https".equals(uri.getScheme())
+        || new Endpoint(isIpv6 ? host.substring(1, host.length() - 1) : host, 0).isLoopback();
   }
 
   private static IllegalArgumentException badUrl(String url, Throwable cause) {

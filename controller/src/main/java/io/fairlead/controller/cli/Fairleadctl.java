@@ -49,6 +49,12 @@ public final class Fairleadctl {
     json
   }
 
+  /** Of an option. */
+  enum Switch {
+    on,
+    off
+  }
+
   @Option(
       names = "--api",
       scope = ScopeType.INHERIT,
@@ -78,6 +84,16 @@ public final class Fairleadctl {
       description =
           "Certificate authorities to trust, PEM, or FAIRLEAD_CACERT. Default: the" + " system's")
   private Path authority;
+
+  @Option(
+      names = "--api-clear-text",
+      scope = ScopeType.INHERIT,
+      paramLabel = "on|off",
+      defaultValue = "${env:FAIRLEAD_API_CLEAR_TEXT:-off}",
+      description =
+          "on: --api may be http at an address other than loopback, and the token travels in clear"
+              + " text; FAIRLEAD_API_CLEAR_TEXT if set. Default: off")
+  private Switch clearText;
 
   @Option(
       names = {"-o", "--output"},
@@ -128,6 +144,10 @@ public final class Fairleadctl {
       throw file.refused("it is malformed", "a token of visible characters in one line");
     }
     return lines.get(0).text();
+  }
+
+  boolean isClearTextAllowed() {
+    return clearText == Switch.on;
   }
 
   Optional<Path> authority() {

@@ -36,7 +36,7 @@ public abstract class Verb implements Callable<Integer> {
   /** Another controller, called with the same token if that was given, else with its own. */
   protected final Api api(String url) {
     try {
-      return new Api(url, root().token(url), root().authority());
+      return new Api(url, root().token(url), root().authority(), root().isClearTextAllowed());
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
     }

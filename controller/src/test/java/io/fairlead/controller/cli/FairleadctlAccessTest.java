@@ -3,6 +3,7 @@ package io.fairlead.controller.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Certificate;
@@ -13,10 +14,14 @@ import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -87,6 +92,83 @@ class FairleadctlAccessTest {
     assertThat(none.exit()).isEqualTo(2);
     assertThat(none.err()).contains("--cacert '").contains("allowed: a file of certificates, PEM");
     assertThat(run("audit --limit 0").err()).contains("--limit '0' is refused; allowed: 1..1000");
+  }
+
+  /** 0.0.0.0 is no loopback address, and leads to this machine's listeners nevertheless. */
+  @Test
+  void tokensTravelInClearTextOnlyIfThatIsAllowed() throws IOException {
+    Path token = secret("token", "ada-0123456789abcdef\n");
+    List<String> seen = new CopyOnWriteArrayList<>();
+    HttpServer plain = plain(seen, 200, "");
+    String port = ":" + plain.getAddress().getPort();
+    try {
+      String given = "--token-file " + token + " ";
+      for (String line : List.of(given + "audit", given + "--api-clear-text off audit")) {
+        CtlRun refused = CtlRun.at("http://0.0.0.0" + port, line.split(" "));
+        assertThat(refused.exit()).as(line).isEqualTo(2);
+        assertThat(refused.err())
+            .startsWith(
+                "--api 'http://0.0.0.0%s' is refused: others on the way could read the token;"
+                        .formatted(port)
+                    + " allowed: https://HOST:PORT, http at a loopback address, or --api-clear-text"
+                    + " on\n");
+      }
+      assertThat(seen).isEmpty();
+      CtlRun.at("http://0.0.0.0" + port, "audit");
+      assertThat(seen).as("no token, nothing to protect").containsExactly("null");
+      CtlRun.at("http://0.0.0.0" + port, (given + "--api-clear-text on audit").split(" "));
+      CtlRun.at("http://127.0.0.1" + port, (given + "audit").split(" "));
+      CtlRun.at("http://localhost" + port, (given + "audit").split(" "));
+      assertThat(seen.subList(1, 4)).containsOnly("Bearer ada-0123456789abcdef");
+      for (String host : List.of("127.0.0.1.example", "127.1", "[::2]", "[fe80::1]")) {
+        assertThat(CtlRun.at("http://" + host + port, (given + "audit").split(" ")).exit())
+            .as(host)
+            .isEqualTo(2);
+      }
+      assertThat(run(given + "--api-clear-text yes audit").err()).contains("[on, off]", "'yes'");
+    } finally {
+      plain.stop(0);
+    }
+  }
+
+  @Test
+  void redirectsTakeTheTokenNowhere() throws IOException {
+    Path token = secret("token", "ada-0123456789abcdef\n");
+    List<String> seen = new CopyOnWriteArrayList<>();
+    HttpServer other = plain(seen, 200, "");
+    String elsewhere = "http://127.0.0.1:" + other.getAddress().getPort() + "/v1/audit";
+    HttpServer first = plain(new CopyOnWriteArrayList<>(), 307, elsewhere);
+    try {
+      CtlRun run =
+          CtlRun.at(
+              "http://127.0.0.1:" + first.getAddress().getPort(),
+              ("--token-file " + token + " audit").split(" "));
+      assertThat(run.exit()).isEqualTo(3);
+      assertThat(run.err()).contains("is not a Fairlead controller: status 307");
+      assertThat(seen).isEmpty();
+    } finally {
+      first.stop(0);
+      other.stop(0);
+    }
+  }
+
+  /** Answers with {@code status}, and notes the Authorization of each request in {@code seen}. */
+  private static HttpServer plain(List<String> seen, int status, String location)
+      throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          seen.add(String.valueOf(exchange.getRequestHeaders().getFirst("Authorization")));
+          if (!location.isEmpty()) {
+            exchange.getResponseHeaders().set("Location", location);
+          }
+          exchange.sendResponseHeaders(status, -1);
+          exchange.close();
+        });
+    server.start();
+    return server;
   }
 
   private Path secret(String name, String text) throws IOException {
