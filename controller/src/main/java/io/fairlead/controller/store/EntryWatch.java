@@ -154,6 +154,7 @@ public final class EntryWatch implements AutoCloseable {
                         isEntryRead = true;
                         checkWhole();
                       })
+                  .forCreates(this::created)
                   .forDeletes(this::gone)
                   .forChanges(this::changed)
                   .build());
@@ -218,6 +219,13 @@ public final class EntryWatch implements AutoCloseable {
       return !isAlive(node) && MuxStore.isAdded(node.getData());
     }
 
+    /** Controllers replace the node of an older version with one that says that it is removed. */
+    private void created(ChildData node) {
+      if (!isAlive(node) && MuxStore.isRemoved(node.getData())) {
+        listener.removed(id);
+      }
+    }
+
     private void gone(ChildData node) {
       if (isAlive(node)) {
         listener.ended(new Live(id, node));
@@ -240,7 +248,10 @@ public final class EntryWatch implements AutoCloseable {
         live = ofLive();
         live.start();
       }
-      if (isEntry(before) && !isEntry(now)) {
+      if (isAlive(before) && !isAlive(now)) {
+        gone(before);
+        created(now);
+      } else if (isEntry(before) && !isEntry(now)) {
         listener.removed(id);
       }
     }

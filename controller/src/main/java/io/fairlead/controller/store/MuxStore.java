@@ -8,8 +8,10 @@ import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
@@ -129,6 +131,11 @@ public final class MuxStore {
     return entry.removed().orElse(false) ? Optional.empty() : Optional.of(entry);
   }
 
+  /** Whether an entry with these data is that of a mux that a controller has removed. */
+  static boolean isRemoved(byte[] data) {
+    return Arrays.equals(data, REMOVED);
+  }
+
   /** Whether an entry with these data is that of a mux that is added. */
   static boolean isAdded(byte[] data) {
     try {
@@ -142,18 +149,19 @@ public final class MuxStore {
   /** Whether it has a node, or one of an older version has, which has none to be below. */
   public boolean isAlive(String id) throws StoreException {
     try {
-      return nodes.stat(tree.mux(id)).filter(stat -> stat.getEphemeralOwner() != 0).isPresent()
-          || nodes.stat(tree.probe(id)).filter(stat -> stat.getEphemeralOwner() != 0).isPresent()
-          || nodes
-              .stat(Tree.live(tree.mux(id)))
-              .filter(stat -> stat.getEphemeralOwner() != 0)
-              .isPresent();
+      return isEphemeral(tree.mux(id))
+          || isEphemeral(tree.probe(id))
+          || isEphemeral(Tree.live(tree.mux(id)));
     } catch (KeeperException.NoAuthException e) {
       LOG.debug("mux '{}' hides its node", id, e);
       return true;
     } catch (Exception e) {
       throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
     }
+  }
+
+  private boolean isEphemeral(String path) throws Exception {
+    return nodes.stat(path).filter(stat -> stat.getEphemeralOwner() != 0).isPresent();
   }
 
   /** Adds one that is not there. */
@@ -199,9 +207,11 @@ public final class MuxStore {
   /**
    * Removes a mux with its nodes; the first step makes its logins invalid. Other nodes that the mux
    * has made are neither listed nor deleted, because it may have protected them or have made too
-   * many: the entry then stays and is marked as removed.
+   * many: the entry then stays and is marked as removed. So is one that takes the place of a node
+   * of an older version: watches then know that the mux was removed, and has not just ended.
    */
   public void remove(Epoch epoch, String id) throws StoreException {
+    Set<String> older = older(id);
     setAccess(id, Optional.empty(), Optional.empty());
     end(epoch, id);
     write.run(
@@ -211,7 +221,17 @@ public final class MuxStore {
           List<CuratorOp> ops = new ArrayList<>();
           for (String path : List.of(tree.probe(id), tree.mux(id))) {
             Optional<Stat> stat = nodes.stat(path);
-            if (stat.filter(entry -> entry.getNumChildren() > 0).isPresent()) {
+            if (older.contains(path)) {
+              if (stat.isPresent()) {
+                ops.add(nodes.delete(path, -1));
+              }
+              ops.add(
+                  client
+                      .transactionOp()
+                      .create()
+                      .withACL(acl(Optional.empty()))
+                      .forPath(path, REMOVED));
+            } else if (stat.filter(entry -> entry.getNumChildren() > 0).isPresent()) {
               LOG.warn(
                   "{} has nodes that the mux has made: ZooKeeper's superuser can delete them."
                       + " The login is invalid now, and the controller ignores the entry",
@@ -223,7 +243,29 @@ public final class MuxStore {
           }
           return ops;
         },
-        () -> find(id).isEmpty() ? Outcome.WRITTEN : Outcome.NOT_WRITTEN);
+        () -> {
+          for (String path : older) {
+            if (nodes.data(path).filter(MuxStore::isRemoved).isEmpty()) {
+              return Outcome.NOT_WRITTEN;
+            }
+          }
+          return find(id).isEmpty() ? Outcome.WRITTEN : Outcome.NOT_WRITTEN;
+        });
+  }
+
+  /** The paths of it and of its probe at which an older version has its node. */
+  private Set<String> older(String id) throws StoreException {
+    try {
+      Set<String> paths = new HashSet<>();
+      for (String path : List.of(tree.probe(id), tree.mux(id))) {
+        if (isEphemeral(path)) {
+          paths.add(path);
+        }
+      }
+      return paths;
+    } catch (Exception e) {
+      throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
+    }
   }
 
   /** Ends what is alive of it. Its list of nodes is not read, which may be too long to be sent. */
@@ -268,10 +310,11 @@ public final class MuxStore {
     }
   }
 
+  /** Not of one that is absent, nor of a node of an older version, which is no entry. */
   private void setAccess(String path, Optional<String> login) throws Exception {
-    if (access.isPresent()) {
-      Stat stat = client.checkExists().forPath(path);
-      client.setACL().withVersion(stat.getAversion()).withACL(acl(login)).forPath(path);
+    Optional<Stat> stat = access.isPresent() ? nodes.stat(path) : Optional.empty();
+    if (stat.filter(entry -> entry.getEphemeralOwner() == 0).isPresent()) {
+      client.setACL().withVersion(stat.get().getAversion()).withACL(acl(login)).forPath(path);
     }
   }
 

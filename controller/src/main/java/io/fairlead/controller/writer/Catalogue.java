@@ -402,12 +402,19 @@ final class Catalogue implements Images {
 
   /** Removes a mux: it counts for nothing any more, and cannot come back. */
   Result removeMux(String id, boolean force, WriteOptions options) throws StoreException {
-    if (muxes.find(id).isEmpty()) {
+    boolean isAdded = muxes.find(id).isPresent();
+    boolean isAlive = muxes.isAlive(id);
+    if (!isAdded && !isAlive) {
       throw unknownMux(id);
     }
-    if (!force && muxes.isAlive(id)) {
+    if (!force && isAlive) {
       throw Refusal.conflict(
-          "id", id, "a mux that has ended: stop it first, or force, upon which it withdraws");
+          "id",
+          id,
+          isAdded
+              ? "a mux that has ended: stop it first, or force, upon which it withdraws"
+              : "a mux that has ended; one of an older version, or its probe, runs under it: stop"
+                  + " it first, or force if it cannot be reached");
     }
     Result result = Result.unmoved("", 0, options.dryRun());
     if (!options.dryRun()) {

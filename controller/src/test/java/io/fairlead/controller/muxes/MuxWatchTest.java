@@ -234,6 +234,38 @@ class MuxWatchTest {
     assertThat(watch.presence().absent()).isEmpty();
   }
 
+  /** Its node is replaced in one step by an entry that says so; it had none before. */
+  @Test
+  void aMuxOfAnOlderVersionThatIsRemovedIsAbsentUntilItMustHaveWithdrawn() throws Exception {
+    client
+        .create()
+        .withMode(CreateMode.EPHEMERAL)
+        .forPath(
+            TREE.mux("older"),
+            node("10.1.0.11", "\"behindSeconds\": 5,").getBytes(StandardCharsets.UTF_8));
+    until(presence -> presence.present().size() == 1);
+    client
+        .transaction()
+        .forOperations(
+            client.transactionOp().delete().forPath(TREE.mux("older")),
+            client
+                .transactionOp()
+                .create()
+                .forPath(
+                    TREE.mux("older"),
+                    "{\"format\":1,\"removed\":true}".getBytes(StandardCharsets.UTF_8)));
+    until(presence -> presence.absent().size() == 1);
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () -> {
+              now.addAndGet(15);
+              return watch.presence().absent().isEmpty();
+            });
+    assertThat(now.get()).isLessThan(1_700_000_000 + 86_400);
+    assertThat(watch.all()).isEmpty();
+  }
+
   /** Presence once it is as wanted. */
   private MuxPresence until(Predicate<MuxPresence> wanted) {
     await().atMost(Duration.ofSeconds(30)).until(() -> wanted.test(watch.presence()));

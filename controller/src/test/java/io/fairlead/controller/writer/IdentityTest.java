@@ -390,6 +390,31 @@ class IdentityTest extends ServedController {
     }
   }
 
+  /** It has no login that could be made invalid; its node goes, and no other may take its place. */
+  @Test
+  void oneOfAnOlderVersionIsRemovedByForceAlone() throws Exception {
+    CuratorFramework all = session(List.of(CONTROLLERS));
+    live(all, "/fairlead/muxes/former", EVIL);
+    live(all, "/fairlead/health/former", "{}");
+    await().until(() -> controller.muxes().get().size() == 1);
+    Reply alive = api.send("DELETE", "/v1/muxes/former", "");
+    assertThat(alive.status()).isEqualTo(409);
+    assertThat(alive.json().getString("allowed")).contains("older version", "stop it first");
+    assertThat(api.send("DELETE", "/v1/muxes/former?force=true&dryRun=true", "").status())
+        .isEqualTo(200);
+    assertThat(controller.muxes().get()).hasSize(1);
+    assertThat(api.send("DELETE", "/v1/muxes/former?force=true", "").status()).isEqualTo(200);
+    await().until(() -> controller.muxes().get().isEmpty());
+    for (String path : List.of("/fairlead/muxes/former", "/fairlead/health/former")) {
+      assertThatThrownBy(() -> live(all, path, EVIL))
+          .isInstanceOf(org.apache.zookeeper.KeeperException.NodeExistsException.class);
+    }
+    assertThat(api.send("DELETE", "/v1/muxes/former", "").status()).isEqualTo(404);
+    assertThat(api.get("/v1/muxes").array()).isEmpty();
+    live(session(login(add("former"), "login")), "/fairlead/muxes/former/live", EVIL);
+    await().until(() -> controller.muxes().get().size() == 1);
+  }
+
   /** What a mux of the older version could leave for the newer one to take for added muxes. */
   private static void plant(CuratorFramework by) throws Exception {
     List<ACL> own =
