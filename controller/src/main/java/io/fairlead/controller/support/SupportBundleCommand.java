@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl support-bundle fairlead.tar.gz",
-      "  fairleadctl support-bundle b.tar.gz --controller https://c2:8080 https://c3:8080",
+      "  fairleadctl support-bundle b.tar.gz --controller https://c2:8080 https://c3",
       "",
       "manifest.json lists what could not be read, and why. Tokens, keys and",
       "passwords are hidden; addresses and names are not. Check the file before you",
