@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config/address.h"
+
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 static const char in_token[] = "!#$%&'*+-.^_`|~"; /* besides letters and digits (RFC 9110, 5.6.2) */
 static const char in_host[] = ".-_:[]%";
@@ -155,7 +157,7 @@ const char *head_argument(const struct head *head, const char *name)
 /* --- its headers ------------------------------------------------------------------------------------------------- */
 
 struct seen {
-	bool host, type, body;
+	bool type, body;
 };
 
 /* Cuts off the white space before and after it. */
@@ -179,9 +181,9 @@ static enum head_fault take_header(char *value, struct seen *seen, struct head *
 	for (size_t i = 0; i < sizeof(framing) / sizeof(framing[0]); i++)
 		seen->body |= !strcasecmp(name, framing[i]);
 	if (!strcasecmp(name, "Host")) {
-		if (seen->host || !consists_of(value, in_host))
+		if (out->host || !consists_of(value, in_host))
 			return HEAD_HOST;
-		seen->host = true;
+		out->host = value;
 	} else if (!strcasecmp(name, "Authorization")) {
 		if (out->authorization)
 			return HEAD_TWICE;
@@ -220,7 +222,21 @@ enum head_fault head_parse(char *bytes, size_t len, struct head *out)
 		fault = take_header(line, &seen, out);
 	if (fault)
 		return fault;
-	if (!seen.host)
+	if (!out->host)
 		return HEAD_HOST;
 	return seen.body ? HEAD_BODY : HEAD_OK;
+}
+
+bool head_host_is_address(const struct head *head)
+{
+	struct fl_address address;
+	char name[ADDRESS_TEXT_MAX];
+	const char *start = head->host + (*head->host == '[');
+	size_t len = strcspn(start, *head->host == '[' ? "]" : ":");
+
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, start, len);
+	name[len] = 0;
+	return !strcasecmp(name, "localhost") || address_parse(name, &address);
 }

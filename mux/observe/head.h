@@ -11,6 +11,7 @@
 #ifndef FAIRLEAD_MUX_HEAD_H
 #define FAIRLEAD_MUX_HEAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -41,6 +42,7 @@ struct head {
 	struct head_argument {
 		const char *name, *value; /* without escapes; value NULL: there is no '=' */
 	} arguments[HEAD_ARGUMENTS_MAX];
+	const char *host;          /* with its port, if it has one */
 	const char *authorization; /* NULL: none */
 };
 
@@ -52,6 +54,12 @@ ssize_t head_end(const char *bytes, size_t from, size_t len);
 
 /* Reads the len bytes of a head, all of those that head_end() found, and changes them: out is made of parts of them. */
 enum head_fault head_parse(char *bytes, size_t len, struct head *out);
+
+/*
+ * Whether Host is localhost or an address. A page whose own name now has an address of this host (DNS rebinding) sends
+ * that name, and its browser lets it read the answer.
+ */
+bool head_host_is_address(const struct head *head);
 
 /* The first argument with the name; NULL: there is none, or it has no value. */
 const char *head_argument(const struct head *head, const char *name);

@@ -36,7 +36,8 @@ struct listener {
 	bool is_paused;
 	struct connection connections[LISTENER_CONNECTIONS_MAX];
 	struct {
-		uint64_t malformed, token_missing, token_wrong, no_request, unread, gave_way, file_errors;
+		uint64_t malformed, other_host, token_missing, token_wrong, no_request, no_memory, unread, gave_way,
+		    file_errors;
 	} counters;
 };
 
@@ -70,11 +71,22 @@ static void refresh(struct listener *listener, uint64_t now_ms)
 
 /* --- requests ---------------------------------------------------------------------------------------------------- */
 
+/* Without tokens only the header Host tells a page of another name from a client of this host. */
+static bool needs_address(const struct http_access *access)
+{
+	return !*access->tokens && !*access->socket && !access->open;
+}
+
 /* Whether the request has a token that is needed; a refusal if not. */
 static bool is_let_in(struct listener *listener, const struct head *head, struct response *response, uint64_t now_ms)
 {
 	enum bearer_verdict verdict = BEARER_RIGHT;
 
+	if (needs_address(listener->access) && !head_host_is_address(head)) {
+		listener->counters.other_host++;
+		response_problem(response, RESPONSE_INVALID, "Host", head->host, "localhost or an address");
+		return false;
+	}
 	if (listener->tokens_file.path) {
 		refresh(listener, now_ms);
 		verdict = bearer_check(&listener->tokens, head->authorization);
@@ -141,8 +153,13 @@ static void step(struct listener *listener, struct connection *connection, uint3
 	uint32_t before = connection->events;
 	enum connection_event event = connection_step(connection, ready, now_ms);
 
-	if (event == CONNECTION_ASKS)
-		event = answer(listener, connection, now_ms) ? connection_step(connection, 0, now_ms) : CONNECTION_ENDS;
+	if (event == CONNECTION_ASKS) {
+		if (!answer(listener, connection, now_ms)) {
+			end(connection, &listener->counters.no_memory);
+			return;
+		}
+		event = connection_step(connection, 0, now_ms);
+	}
 	if (event == CONNECTION_WAITS && connection->events != before) {
 		struct epoll_event wanted = {.events = connection->events, .data.ptr = connection};
 
@@ -445,9 +462,14 @@ void listener_write_metrics(FILE *out, const char *prefix, const struct listener
 		const char *name;
 		uint64_t count;
 	} reasons[] = {
-	    {"malformed", listener->counters.malformed},     {"token_missing", listener->counters.token_missing},
-	    {"token_wrong", listener->counters.token_wrong}, {"no_request", listener->counters.no_request},
-	    {"unread", listener->counters.unread},           {"gave_way", listener->counters.gave_way},
+	    {"malformed", listener->counters.malformed},
+	    {"other_host", listener->counters.other_host},
+	    {"token_missing", listener->counters.token_missing},
+	    {"token_wrong", listener->counters.token_wrong},
+	    {"no_request", listener->counters.no_request},
+	    {"no_memory", listener->counters.no_memory},
+	    {"unread", listener->counters.unread},
+	    {"gave_way", listener->counters.gave_way},
 	};
 
 	fprintf(out,

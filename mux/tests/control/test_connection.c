@@ -17,7 +17,7 @@
 #include "observe/connection.h"
 #include "observe/listener.h"
 
-static const char asks[] = "GET /small HTTP/1.1\r\nHost: mux\r\n\r\n";
+static const char asks[] = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /* A token may be in what a client sends, also after the head that is answered. */
 static void test_what_was_read_is_wiped(void **state)
@@ -89,7 +89,7 @@ static int client_of(struct listener *listener, uint16_t port, uint32_t source, 
 	return fd;
 }
 
-static void assert_gave_way(const struct listener *listener, unsigned count)
+static void assert_counted(const struct listener *listener, const char *reason, unsigned count)
 {
 	char *text, wanted[64];
 	size_t len;
@@ -97,7 +97,7 @@ static void assert_gave_way(const struct listener *listener, unsigned count)
 
 	listener_write_metrics(out, "t", listener);
 	fclose(out);
-	snprintf(wanted, sizeof(wanted), "{reason=\"gave_way\"} %u\n", count);
+	snprintf(wanted, sizeof(wanted), "{reason=\"%s\"} %u\n", reason, count);
 	assert_non_null(strstr(text, wanted));
 	free(text);
 }
@@ -118,7 +118,7 @@ static void test_one_address_takes_no_places_of_others(void **state)
 		few[i] = client_of(listener, access.port, 1 + i, "GET ");
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		fds[i] = client_of(listener, access.port, 3, "G");
-	assert_gave_way(listener, 3 * LISTENER_CONNECTIONS_MAX + 2);
+	assert_counted(listener, "gave_way", 3 * LISTENER_CONNECTIONS_MAX + 2);
 	for (size_t i = 0; i < 2; i++) {
 		char text[1024] = "";
 
@@ -133,11 +133,41 @@ static void test_one_address_takes_no_places_of_others(void **state)
 	listener_close(listener);
 }
 
+/* A page whose name was pointed at this host sends its name; with --http-open the network keeps others out. */
+static void test_other_names_are_refused(void **state)
+{
+	static const char named[] = "GET /small HTTP/1.1\r\nHost: a.example:9108\r\n\r\n";
+	const struct listener_config config = {"test", handle, NULL};
+
+	(void)state;
+	for (int open = 0; open < 2; open++) {
+		struct http_access access = {.open = open};
+		struct reason why;
+		int port = take_port(&access), fd;
+		struct listener *listener = listener_open(&access, &config, &why);
+		char text[1024] = "";
+
+		assert_non_null(listener);
+		close(port);
+		fd = client_of(listener, access.port, 0, named);
+		run(listener);
+		assert_true(recv(fd, text, sizeof(text) - 1, 0) > 0);
+		assert_non_null(strstr(text, open ? "HTTP/1.1 200 " : "HTTP/1.1 400 "));
+		if (!open)
+			assert_non_null(
+			    strstr(text, "Host 'a.example:9108' is refused; allowed: localhost or an address"));
+		assert_counted(listener, "other_host", !open);
+		close(fd);
+		listener_close(listener);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_what_was_read_is_wiped),
 	    cmocka_unit_test(test_one_address_takes_no_places_of_others),
+	    cmocka_unit_test(test_other_names_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,43 @@ static void test_each_fault_is_known(void **state)
 	}
 }
 
+static void test_hosts_that_are_addresses(void **state)
+{
+	static const struct {
+		const char *host;
+		bool is_address;
+	} hosts[] = {
+	    {"localhost", true},
+	    {"LocalHost:9108", true},
+	    {"127.0.0.1", true},
+	    {"127.0.0.1:9108", true},
+	    {"[::1]", true},
+	    {"[::1]:9108", true},
+	    {"10.1.0.11:9108", true},
+	    {"mux", false},
+	    {"a.example", false},
+	    {"a.example:9108", false},
+	    {"localhost.a.example", false},
+	    {"127.0.0.1.a.example", false},
+	    {"[a.example]", false},
+	    {"[", false},
+	    {":9108", false},
+	    {"127.1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		char text[256];
+		struct head head;
+
+		snprintf(text, sizeof(text), LINE "Host: %s\r\n\r\n", hosts[i].host);
+		assert_int_equal(read_head(text, strlen(text), &head), HEAD_OK);
+		assert_string_equal(head.host, hosts[i].host);
+		if (head_host_is_address(&head) != hosts[i].is_address)
+			fail_msg("'%s'", hosts[i].host);
+	}
+}
+
 static void test_what_is_in_a_head(void **state)
 {
 	char text[] =
@@ -169,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_each_fault_is_known),
+	    cmocka_unit_test(test_hosts_that_are_addresses),
 	    cmocka_unit_test(test_what_is_in_a_head),
 	    cmocka_unit_test(test_the_longest),
 	};

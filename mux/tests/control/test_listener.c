@@ -25,7 +25,7 @@
 
 enum { LARGE = 4 << 20, STREAM_S = 60, GOES_ON = -1 };
 
-static const char asks[] = "GET /small HTTP/1.1\r\nHost: mux\r\n\r\n";
+static const char asks[] = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 struct world {
 	struct http_access access;
@@ -224,7 +224,8 @@ static void test_one_response_and_the_end(void **state)
 {
 	struct world *world = *state;
 	char text[1024];
-	int fd = client(world, "GET /small HTTP/1.1\r\nHost: mux\r\n\r\nGET /large HTTP/1.1\r\nHost: mux\r\n\r\n");
+	int fd = client(world,
+			"GET /small HTTP/1.1\r\nHost: localhost\r\n\r\nGET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
 	assert_true(receive(fd, text) > 0);
 	assert_ptr_equal(strstr(text, "HTTP/1.1 200 OK\r\n"), text);
@@ -244,8 +245,8 @@ static void test_one_response_and_the_end(void **state)
 
 static void test_other_methods(void **state)
 {
-	static const char *const requests[] = {"HEAD /small HTTP/1.1\r\nHost: mux\r\n\r\n",
-					       "POST /small HTTP/1.1\r\nHost: mux\r\n\r\n"};
+	static const char *const requests[] = {"HEAD /small HTTP/1.1\r\nHost: localhost\r\n\r\n",
+					       "POST /small HTTP/1.1\r\nHost: localhost\r\n\r\n"};
 	char text[1024];
 
 	for (int i = 0; i < 2; i++) {
@@ -283,7 +284,7 @@ static void test_a_response_that_is_read_slowly(void **state)
 {
 	struct world *world = *state;
 	char text[1024];
-	int fd = client(world, "GET /large HTTP/1.1\r\nHost: mux\r\n\r\n");
+	int fd = client(world, "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	ssize_t n;
 
 	for (unsigned ms = 0; ms < CONNECTION_RESPONSE_S * 1000 - 1000; ms += 1000) {
@@ -307,7 +308,7 @@ static void test_the_oldest_gives_way(void **state)
 
 	for (int i = 0; i < LISTENER_CONNECTIONS_MAX; i++) {
 		/* some that send slowly, some that read nothing */
-		fds[i] = client(world, i % 2 ? "GET /large HTTP/1.1\r\nHost: mux\r\n\r\n" : "G");
+		fds[i] = client(world, i % 2 ? "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n" : "G");
 		pass(world, 1);
 	}
 	assert_int_equal(counted(world, "gave_way"), 0);
@@ -325,7 +326,7 @@ static void test_a_stream_keeps_its_place(void **state)
 {
 	struct world *world = *state;
 	char text[1024];
-	int fd = client(world, "GET /stream HTTP/1.1\r\nHost: mux\r\n\r\n"), fds[LISTENER_CONNECTIONS_MAX];
+	int fd = client(world, "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"), fds[LISTENER_CONNECTIONS_MAX];
 
 	assert_true(receive(fd, text) > 0);
 	assert_non_null(strstr(text, "\r\nTransfer-Encoding: chunked\r\n"));
@@ -356,7 +357,7 @@ static void test_a_stream_keeps_its_place(void **state)
 static void test_streams_end(void **state)
 {
 	struct world *world = *state;
-	int late = client(world, "GET /stream HTTP/1.1\r\nHost: mux\r\n\r\n"), gone;
+	int late = client(world, "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"), gone;
 	char text[1024];
 
 	pass(world, (STREAM_S + CONNECTION_RESPONSE_S) * 1000 - 1);
@@ -366,12 +367,12 @@ static void test_streams_end(void **state)
 	assert_true(receive(late, text) > 0);
 	assert_int_equal(receive(late, text), 0);
 	close(late);
-	gone = client(world, "GET /stream HTTP/1.1\r\nHost: mux\r\n\r\n");
+	gone = client(world, "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	close(gone);
 	run(world);
 	assert_int_equal(world->ends, 2);
 	assert_int_equal(counted(world, "unread"), 2);
-	client(world, "GET /stream HTTP/1.1\r\nHost: mux\r\n\r\n"); /* listener_close() ends it */
+	client(world, "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"); /* listener_close() ends it */
 }
 
 /* Without descriptors it neither spins nor stays away for good. */
@@ -453,7 +454,7 @@ static void end_client(struct secured *secured)
 
 static void test_tls_to_the_end(void **state)
 {
-	static const char large[] = "GET /large HTTP/1.1\r\nHost: mux\r\n\r\n";
+	static const char large[] = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	struct world *world = *state;
 	struct secured secured = secured_client(world);
 	ssize_t end;
@@ -496,7 +497,7 @@ static void test_tls_of_tiny_records(void **state)
 
 static void test_tls_refuses_heads(void **state)
 {
-	static const char bare[] = "GET /small HTTP/1.1\nHost: mux\n\n";
+	static const char bare[] = "GET /small HTTP/1.1\nHost: localhost\n\n";
 	struct world *world = *state;
 	struct secured secured = secured_client(world);
 	char text[1024] = "";
@@ -512,7 +513,7 @@ static void test_tls_refuses_heads(void **state)
 
 static void test_tls_that_is_slow(void **state)
 {
-	static const char large[] = "GET /large HTTP/1.1\r\nHost: mux\r\n\r\n";
+	static const char large[] = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	struct world *world = *state;
 	struct secured silent = secured_client(world), half = secured_client(world), reader = secured_client(world);
 
@@ -535,7 +536,7 @@ static void test_tls_that_is_slow(void **state)
 
 static void test_tls_streams(void **state)
 {
-	static const char stream[] = "GET /stream HTTP/1.1\r\nHost: mux\r\n\r\n";
+	static const char stream[] = "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	struct world *world = *state;
 	struct secured secured = secured_client(world);
 	ssize_t end;
