@@ -19,6 +19,7 @@ from cases.health import health_vectors
 from cases.hello import hello_vectors
 from cases.http import http_vectors
 from cases.ipip import ipip_vectors
+from cases.list import list_vectors
 from cases.notice import notice_vectors
 from cases.othello import othello_vectors
 from cases.report import report_vectors
@@ -32,6 +33,7 @@ FILES = {
     "siphash.json": siphash_vectors,
     "hash.json": hash_vectors,
     "steer.json": steer_vectors,
+    "list.json": list_vectors,
     "ipip.json": ipip_vectors,
     "srv6.json": srv6_vectors,
     "tag.json": tag_vectors,

@@ -13,6 +13,7 @@ from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
 from .hello import drawn_hello
 from .ipip import drawn_ipip
+from .list import drawn_list
 from .notice import drawn_notice
 from .othello import drawn_othello
 from .report import drawn_reports
@@ -179,6 +180,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
     makers = {
         "hash.json": drawn_hash,
         "steer.json": drawn_steer,
+        "list.json": drawn_list,
         "ipip.json": drawn_ipip,
         "srv6.json": drawn_srv6,
         "tag.json": drawn_tag,

@@ -30,7 +30,7 @@ def ipv6(protocol: int, payload: bytes) -> bytes:
     return head + packed("2001:db8:2::3") + packed("2001:db8:99::1") + payload
 
 
-def _inner_packets() -> list[tuple[str, int, bytes]]:
+def inner_packets() -> list[tuple[str, int, bytes]]:
     quoted4 = bytes.fromhex("0304000000000578") + ipv4(6, TCP_ACK)[:28]
     quoted6 = bytes.fromhex("0200000000000578") + ipv6(6, TCP_ACK)[:48]
     return [
@@ -70,7 +70,7 @@ def _changed(name: str, good: bytes, at: int | tuple[int, int]) -> dict:
 def right_packets() -> list[tuple[str, bytes]]:
     headers = [("no move", PLAIN), ("moved from IPv4", MOVED), ("moved from IPv6", MOVED6)]
     packets = []
-    for what, protocol, inner in _inner_packets():
+    for what, protocol, inner in inner_packets():
         packets += [
             (f"{what}; {how}", put(KEY, packet(header | {"innerProtocol": protocol}, inner))) for how, header in headers
         ]
@@ -148,7 +148,7 @@ def drawn_tag(draw: random.Random) -> dict:
     """Random headers over the inner packets of above, cut at the end or not, with a bit turned or not."""
     rows, chained, promoted, late = [], [], [], []
     for number in range(500):
-        _, protocol, inner = draw.choice(_inner_packets())
+        _, protocol, inner = draw.choice(inner_packets())
         header = draw.choice([PLAIN, MOVED, MOVED6]) | {"innerProtocol": protocol, "hops": draw.randrange(3)}
         header |= {"bucket": draw.randrange(1 << 23), "generation": draw.randrange(1, 1 << 32)}
         header |= {"second": draw.choice([None, *SECONDS.values()]), "late": draw.random() < 0.3}
