@@ -144,17 +144,15 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   /**
-   * The live muxes, and those that may steer packets without a node. One that comes back, or whose
-   * address another one has, is not absent; after a day it is taken to be gone for good, and so is
-   * one that an operator has removed, once it must have withdrawn.
+   * The live muxes, and those that may steer packets without a node. One that comes back is not
+   * absent; after a day it is taken to be gone for good, and so is one that an operator has
+   * removed, once it must have withdrawn. That another mux says that it has its address ends
+   * nothing: every mux can say so.
    */
   public synchronized MuxPresence presence() {
     List<MuxPresence.Present> present = present();
     Set<String> back = new HashSet<>();
-    for (MuxPresence.Present each : present) {
-      back.add(each.mux().id());
-      back.addAll(each.mux().addresses());
-    }
+    present.forEach(each -> back.add(each.mux().id()));
     long now = seconds.getAsLong();
     // The cache may have dropped a node whose deletion its listener has yet to hear of.
     lastPresent.forEach(
@@ -169,8 +167,7 @@ public final class MuxWatch implements AutoCloseable {
             each ->
                 now >= each.gone() + ABSENT_SECONDS
                     || isOver(each, now)
-                    || back.contains(each.mux().id())
-                    || each.mux().addresses().stream().anyMatch(back::contains));
+                    || back.contains(each.mux().id()));
     return new MuxPresence(
         present, List.copyOf(absent.values()), watchedSince, entries.added().size());
   }
