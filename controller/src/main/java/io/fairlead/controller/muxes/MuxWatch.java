@@ -21,6 +21,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
@@ -89,9 +91,13 @@ public final class MuxWatch implements AutoCloseable {
   /** For so long other muxes count one whose node is gone, too (protocol/README.md §9, peers). */
   private static final long ABSENT_SECONDS = 86_400;
 
+  /** More than a ZooKeeper that works needs for all of them. */
+  private static final long READ_SECONDS = 30;
+
   private final EntryWatch entries;
   private final LongSupplier seconds;
   private volatile long watchedSince = Long.MAX_VALUE;
+  private final CountDownLatch whole = new CountDownLatch(1);
 
   /** As {@link #presence} saw them last. */
   private List<MuxPresence.Present> lastPresent = List.of();
@@ -124,6 +130,7 @@ public final class MuxWatch implements AutoCloseable {
     @Override
     public void whole() {
       watchedSince = seconds.getAsLong();
+      whole.countDown();
     }
 
     @Override
@@ -210,12 +217,17 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   /**
-   * The highest generation that a mux has applied of any service, by mux, once {@code wait} is
-   * over: muxes that are away need a moment to write their nodes into an empty ZooKeeper.
+   * In place of {@link #start}, once their entries are there: the highest generation that a mux has
+   * applied of any service, by mux, as it is after {@code wait}. Muxes that are away need a moment
+   * to write their nodes into an empty ZooKeeper.
    */
   public Map<String, Long> appliedAfter(Duration wait) throws StoreException {
     try {
       Thread.sleep(wait.toMillis());
+      start();
+      if (!whole.await(READ_SECONDS, TimeUnit.SECONDS)) {
+        throw new StoreException("muxes' nodes were not read within %d s".formatted(READ_SECONDS));
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while waiting for muxes", e);

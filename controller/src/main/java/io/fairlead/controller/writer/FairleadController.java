@@ -461,7 +461,6 @@ public final class FairleadController implements AutoCloseable {
    */
   public void restore(Backup backup) throws IOException, StoreException {
     client.start();
-    muxWatch.start();
     try {
       client.blockUntilConnected();
       OwnTree.check(client, tree, options.access(), options.protectsOpen());

@@ -8,10 +8,12 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,6 +23,9 @@ import java.util.function.Predicate;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Id;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -207,6 +212,19 @@ class MuxWatchTest {
     }
     assertThat(isLost).isFalse();
     assertThat(client.getZookeeperClient().getZooKeeper().getSessionId()).isEqualTo(session);
+  }
+
+  /** Of one that hides its node nobody knows, and it keeps no other from being read. */
+  @Test
+  void whatMuxesHaveAppliedIsReadOnceAllAreKnown() throws Exception {
+    for (String mux : List.of("a", "b", "hidden")) {
+      write(mux, node("10.1.0.11", ""));
+    }
+    ACL own = new ACL(ZooDefs.Perms.ALL, new Id("digest", ZooKeeperAccess.digest("x:password")));
+    client.setACL().withACL(Arrays.asList(own)).forPath(Tree.live(TREE.mux("hidden")));
+    try (MuxWatch later = new MuxWatch(client, TREE, now::get)) {
+      assertThat(later.appliedAfter(Duration.ZERO)).isEqualTo(Map.of("a", 7L, "b", 7L));
+    }
   }
 
   /** An operator's word that it is gone ends what waits for it. */
