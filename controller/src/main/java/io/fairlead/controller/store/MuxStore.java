@@ -146,17 +146,28 @@ public final class MuxStore {
     }
   }
 
-  /** Whether it has a node, or one of an older version has, which has none to be below. */
+  /**
+   * Whether it has a node, or one of an older version has, which has none to be below. So may one
+   * that hides its node.
+   */
   public boolean isAlive(String id) throws StoreException {
     try {
-      return isEphemeral(tree.mux(id))
-          || isEphemeral(tree.probe(id))
-          || isEphemeral(Tree.live(tree.mux(id)));
-    } catch (KeeperException.NoAuthException e) {
-      LOG.debug("mux '{}' hides its node", id, e);
-      return true;
+      return isEphemeralOrHidden(tree.mux(id))
+          || isEphemeralOrHidden(tree.probe(id))
+          || (find(id).isPresent() && isEphemeralOrHidden(Tree.live(tree.mux(id))));
+    } catch (StoreException e) {
+      throw e;
     } catch (Exception e) {
       throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
+    }
+  }
+
+  private boolean isEphemeralOrHidden(String path) throws Exception {
+    try {
+      return isEphemeral(path);
+    } catch (KeeperException.NoAuthException e) {
+      LOG.debug("{} is hidden", path, e);
+      return true;
     }
   }
 
@@ -164,8 +175,16 @@ public final class MuxStore {
     return nodes.stat(path).filter(stat -> stat.getEphemeralOwner() != 0).isPresent();
   }
 
-  /** Adds one that is not there. */
+  /**
+   * Adds one that is not there.
+   *
+   * @throws StoreException.NotDeleted if one of this id that was removed has left its node
+   */
   public void add(Epoch epoch, AddedMux mux) throws StoreException {
+    Optional<String> left = end(epoch, mux.id());
+    if (left.isPresent()) {
+      throw new StoreException.NotDeleted(left.get());
+    }
     byte[] entry = entry(mux.login());
     byte[] probe = entry(mux.probeLogin());
     write.run(
@@ -184,11 +203,20 @@ public final class MuxStore {
         });
   }
 
-  /** Gives one that is there other logins; its nodes are of the former ones, and go. */
+  /**
+   * Gives one that is there other logins; its nodes are of the former ones, and go.
+   *
+   * @throws StoreException.NotDeleted if one stays, upon which the former logins stay, too
+   */
   public void renew(Epoch epoch, AddedMux mux) throws StoreException {
     byte[] entry = entry(mux.login());
+    Optional<AddedMux> former = find(mux.id());
     setAccess(mux.id(), mux.login(), mux.probeLogin());
-    end(epoch, mux.id());
+    Optional<String> left = end(epoch, mux.id());
+    if (left.isPresent()) {
+      setAccess(mux.id(), former.flatMap(AddedMux::login), former.flatMap(AddedMux::probeLogin));
+      throw new StoreException.NotDeleted(left.get());
+    }
     write.run(
         "new logins of mux '%s'".formatted(mux.id()),
         epoch,
@@ -268,17 +296,25 @@ public final class MuxStore {
     }
   }
 
-  /** Ends what is alive of it. Its list of nodes is not read, which may be too long to be sent. */
-  private void end(Epoch epoch, String id) throws StoreException {
+  /**
+   * Ends what is alive of it. Its list of nodes is not read, which may be too long to be sent.
+   *
+   * @return a node that stays: it is not ephemeral, since its owner has made nodes below it
+   */
+  private Optional<String> end(Epoch epoch, String id) throws StoreException {
+    Optional<String> left = Optional.empty();
     for (String entry : List.of(tree.probe(id), tree.mux(id))) {
       try {
         write.once(epoch, List.of(nodes.delete(Tree.live(entry), -1)));
-      } catch (KeeperException.NoNodeException | KeeperException.NotEmptyException e) {
+      } catch (KeeperException.NoNodeException e) {
         LOG.debug("{} is not alive", entry, e);
+      } catch (KeeperException.NotEmptyException e) {
+        left = Optional.of(Tree.live(entry));
       } catch (Exception e) {
         throw new StoreException("the node of mux '%s' was not deleted: %s".formatted(id, e), e);
       }
     }
+    return left;
   }
 
   /** As {@link #add}, or {@link #renew} if an interrupted restore has left it. */

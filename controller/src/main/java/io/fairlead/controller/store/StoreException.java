@@ -53,6 +53,15 @@ public class StoreException extends Exception {
     }
   }
 
+  /** Nothing was written: a mux or probe has left a node that controllers cannot delete. */
+  public static final class NotDeleted extends StoreException {
+    NotDeleted(String path) {
+      super(
+          "%s cannot be deleted: it has nodes below it, which only ZooKeeper's superuser can delete"
+              .formatted(path));
+    }
+  }
+
   /** The data of one service in ZooKeeper are damaged. */
   public static final class Damaged extends StoreException {
     public Damaged(String message, Throwable cause) {

@@ -391,10 +391,22 @@ final class Catalogue implements Images {
     Result result = isThere ? changed : changed.asCreated();
     if (!options.dryRun()) {
       MuxStore noting = muxes.with(notes.of(epoch, options.origin(), result));
-      if (isThere) {
-        noting.renew(epoch, mux);
-      } else {
-        noting.add(epoch, mux);
+      try {
+        if (isThere) {
+          noting.renew(epoch, mux);
+        } else {
+          noting.add(epoch, mux);
+        }
+      } catch (StoreException.NotDeleted e) {
+        throw Refusal.conflict(
+            "id",
+            mux.id(),
+            (isThere
+                    ? "a mux whose nodes can be deleted; its logins stay valid until 'fairleadctl"
+                        + " mux remove %s --force', after which it needs another id: "
+                            .formatted(mux.id())
+                    : "another id: ")
+                + e.getMessage());
       }
     }
     return result;

@@ -281,6 +281,47 @@ class IdentityTest extends ServedController {
     assertThat(api.get("/v1/backup").json().getJsonArray("muxes")).hasSize(1);
   }
 
+  /**
+   * It made its node persistent and hides nodes below it, so that only ZooKeeper's superuser can
+   * delete it: nothing takes the id's new login for one that could be used.
+   */
+  @Test
+  void aNodeThatCannotBeDeletedIsNamedByWhatNeedsItsPlace() throws Exception {
+    for (String folder : List.of("muxes", "health")) {
+      String id = "of-" + folder;
+      String node = "/fairlead/%s/%s/live".formatted(folder, id);
+      List<String> logins = login(add(id), folder.equals("muxes") ? "login" : "probeLogin");
+      CuratorFramework owner = session(logins);
+      owner.create().forPath(node);
+      Reply renewed = api.send("PUT", "/v1/muxes/" + id, "{\"rotate\":true}");
+      assertThat(renewed.status()).as("an empty one is deleted").isEqualTo(200);
+      logins = login(renewed, folder.equals("muxes") ? "login" : "probeLogin");
+      owner = session(logins);
+      List<ACL> own =
+          new ArrayList<>(
+              List.of(new ACL(Perms.ALL, new Id("digest", ZooKeeperAccess.digest(logins.get(1))))));
+      owner.create().withACL(own).forPath(node);
+      owner.create().withACL(own).forPath(node + "/below");
+
+      Reply rotated = api.send("PUT", "/v1/muxes/" + id, "{\"rotate\":true}");
+      assertThat(rotated.status()).isEqualTo(409);
+      assertThat(rotated.json().getString("allowed"))
+          .contains(node, "superuser", "fairleadctl mux remove %s --force".formatted(id));
+      live(owner, "/fairlead/%s/%s/still".formatted(folder, id), "{}");
+      assertThat(api.send("DELETE", "/v1/muxes/" + id + "?force=true", "").status()).isEqualTo(200);
+      assertThat(api.send("DELETE", "/v1/muxes/" + id + "?force=true", "").status()).isEqualTo(404);
+      Reply added = api.send("PUT", "/v1/muxes/" + id, "{}");
+      assertThat(added.status()).isEqualTo(409);
+      assertThat(added.json().getString("allowed")).contains(node, "superuser", "another id");
+
+      owner.delete().forPath(node + "/below");
+      Reply again = add(id);
+      live(session(login(again, "login")), "/fairlead/muxes/%s/live".formatted(id), EVIL);
+      live(session(login(again, "probeLogin")), "/fairlead/health/%s/live".formatted(id), "{}");
+    }
+    await().until(() -> controller.muxes().get().size() == 2);
+  }
+
   /** Not even by a request that is sent again, whose answer is kept in ZooKeeper. */
   @Test
   void aPasswordIsShownOnceAndKeptNowhere() throws Exception {
