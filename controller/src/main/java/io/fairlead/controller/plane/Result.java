@@ -96,7 +96,7 @@ public record Result(
   /**
    * Connections that a deletion ends.
    *
-   * @param connections on the backends whose agents report them
+   * @param connections on the backends whose agents report them, removed ones included
    * @param uncountedBackends all others of the pool
    */
   public record Ended(long connections, int uncountedBackends) {}

@@ -4,21 +4,28 @@ package io.fairlead.controller.writer;
 import static io.fairlead.controller.writer.Requests.add;
 import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.refusal;
+import static io.fairlead.controller.writer.Requests.remove;
 import static io.fairlead.controller.writer.Requests.spec;
 import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.agents.AgentReports;
+import io.fairlead.controller.agents.Report;
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,6 +37,8 @@ import org.junit.jupiter.api.Test;
 class UndeleteTest extends EmbeddedController {
   private static final WriteOptions COMMIT = WriteOptions.COMMIT;
   private static final long DAY = 86_400;
+
+  private long sequence;
 
   @BeforeEach
   void fill() throws Exception {
@@ -100,6 +109,60 @@ class UndeleteTest extends EmbeddedController {
     delete("web");
     undelete("web");
     assertThat(web().pool()).hasSize(4);
+  }
+
+  /** One that was removed keeps its connections; one that came back by another number has both. */
+  @Test
+  void connectionsEndOnRemovedServersToo() throws Exception {
+    done(controller.backends().change("web", List.of(remove(3)), WriteOptions.COMMIT));
+    report(1, 1, 10);
+    report(3, 3, 30);
+    assertThat(plannedEnd()).isEqualTo(new Result.Ended(40, 1));
+    clock.set(clock.seconds() + DAY);
+    Change back = new Change.Add(4, "10.1.0.3", 100);
+    done(controller.backends().change("web", List.of(back), WriteOptions.COMMIT));
+    report(3, 4, 30);
+    assertThat(plannedEnd()).isEqualTo(new Result.Ended(40, 1));
+  }
+
+  private Result.Ended plannedEnd() throws Exception {
+    return done(controller.services().deleteService("web", WriteOptions.PLAN))
+        .ended()
+        .orElseThrow();
+  }
+
+  /** The agent at a server's address reports so many connections. */
+  private void report(int server, int backend, long established) {
+    String address = "10.1.0." + server;
+    Report.Service service =
+        new Report.Service(
+            "web",
+            established,
+            0,
+            Optional.empty(),
+            0,
+            0,
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty());
+    Report report =
+        new Report(
+            Report.FORMAT,
+            "%032x".formatted(server),
+            ++sequence,
+            "test",
+            "events",
+            List.of(address),
+            "v",
+            0,
+            List.of(service),
+            Optional.empty());
+    ((AgentReports) controller.liveConnections())
+        .accept(
+            report,
+            Set.of(Address.parse(address).orElseThrow()),
+            true,
+            List.of(new AgentReports.Place(web().config(), List.of(backend))));
   }
 
   @Test
