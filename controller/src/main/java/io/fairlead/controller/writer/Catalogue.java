@@ -27,7 +27,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -184,7 +183,7 @@ final class Catalogue implements Images {
       LOG.error("{}", e.getMessage());
     }
     if (deleted.filter(each -> DeletedServices.isKept(each, now())).isPresent()) {
-      deletedServices.add(deleted.get());
+      deletedServices.add(deleted.get(), () -> {});
     } else {
       repository.store().removeRest(epoch, name);
     }
@@ -224,9 +223,8 @@ final class Catalogue implements Images {
 
   /** Services of which anything is left; empty if the id of a damaged one is not known. */
   Optional<Set<Integer>> ids() {
-    Set<Integer> ids = new HashSet<>();
-    writers.values().forEach(writer -> ids.add(writer.image().config().id()));
-    ids.addAll(deletedServices.ids());
+    Set<Integer> ids =
+        deletedServices.idsWith(() -> images().stream().map(image -> image.config().id()).toList());
     return damaged.isEmpty() ? Optional.of(ids) : Optional.empty();
   }
 
@@ -296,8 +294,7 @@ final class Catalogue implements Images {
       try {
         StoredService created = createClaimed(noting, image, settings, now);
         guard.set(settings);
-        writers.put(config.name(), writerOf.of(epoch, addresses, created));
-        deletedServices.remove(config.name());
+        show(created);
       } finally {
         creating.unlock();
       }
@@ -462,8 +459,8 @@ final class Catalogue implements Images {
     } finally {
       // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
       if (writer.isGone()) {
-        deletedServices.add(new ServiceStore.Deleted(writer.image().config(), now()));
-        writers.remove(name);
+        deletedServices.add(
+            new ServiceStore.Deleted(writer.image().config(), now()), () -> writers.remove(name));
         removeExpired();
       }
     }
@@ -522,10 +519,16 @@ final class Catalogue implements Images {
   /** A deleted service that exists again. */
   private Result adopt(StoredService again) {
     String name = again.image().config().name();
-    writers.put(name, writerOf.of(epoch, addresses, again));
-    deletedServices.remove(name);
+    show(again);
     addresses.settle(name);
     return ServiceWriter.unmoved(again.image(), false);
+  }
+
+  /** A service that exists from now on. */
+  private void show(StoredService service) {
+    String name = service.image().config().name();
+    ServiceWriter writer = writerOf.of(epoch, addresses, service);
+    deletedServices.remove(name, () -> writers.put(name, writer));
   }
 
   private Instant now() {

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -59,16 +60,27 @@ final class DeletedServices {
     return new Result.Ended(connections, uncounted);
   }
 
-  synchronized void add(Deleted deleted) {
+  /**
+   * @param hide ends the service for {@link #idsWith}, in the same step
+   */
+  synchronized void add(Deleted deleted, Runnable hide) {
     byName.put(deleted.config().name(), deleted);
+    hide.run();
   }
 
-  synchronized List<Integer> ids() {
-    return byName.values().stream().map(deleted -> deleted.config().id()).toList();
-  }
-
-  synchronized void remove(String name) {
+  /**
+   * @param show makes the service of this name one that exists, in the same step
+   */
+  synchronized void remove(String name, Runnable show) {
+    show.run();
     byName.remove(name);
+  }
+
+  /** The ids of all that are kept, and of all that exist at the same moment. */
+  synchronized Set<Integer> idsWith(Supplier<List<Integer>> existing) {
+    Set<Integer> ids = new HashSet<>(existing.get());
+    byName.values().forEach(deleted -> ids.add(deleted.config().id()));
+    return ids;
   }
 
   /** Forgets those that are kept no more, and returns their names. */
