@@ -33,7 +33,7 @@ from lab.server import Server, XdpServer
 from lab.traffic import ANSWER_SECONDS, MACHINE_ANSWER_SECONDS, TestClient, Traffic, syn_flood
 from lab.variant import USUAL, Variant
 from lab.vm import kernel as vm
-from lab.zookeeper import ZooKeeper
+from lab.zookeeper import READERS_LOGIN, ZooKeeper, login_file
 
 SERVICE = "web"
 HASH_KEY = "000102030405060708090a0b0c0d0e0f"  # fixed, so that a run can be repeated
@@ -188,8 +188,10 @@ class Lab:
         return self.instance.state["settings"]["console"]
 
     def add_mux(self, mux: Mux) -> None:
-        """To the cluster, as an operator does before it starts."""
-        if not self.variant.previous:
+        """To the cluster, as an operator does before it starts; muxes of 0.1.0 share the readers' login instead."""
+        if self.variant.previous:
+            login_file(mux.login("mux"), READERS_LOGIN)
+        else:
             mux.take_logins(self.api("PUT", f"/v1/muxes/{mux.name}", {}))
 
     def detach(self) -> None:
@@ -284,10 +286,11 @@ class Lab:
     def wait_applied(self, seconds: float = 60, service: str = SERVICE) -> None:
         """Until every running mux serves the service's newest generation."""
         wanted = self.service(service)["generation"]
-        names = {mux.name for mux in self.running_muxes()}
+        running = self.running_muxes()
+        names = [mux.name for mux in running]
 
         def applied() -> bool:
-            for mux in self.running_muxes():
+            for mux in running:
                 mux.process.expect_alive()
             known = {mux["id"]: mux["services"].get(service, {}) for mux in self.api("GET", "/v1/muxes")}
             return all(known.get(name, {}).get("generation", 0) >= wanted for name in names)
