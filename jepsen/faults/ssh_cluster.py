@@ -10,6 +10,7 @@ import ipaddress
 import shlex
 import socket
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,10 @@ own=$(ip -o link show dev "$port" | sed -n 's/.* link\/ether \([^ ]*\).*/\1/p')
 [ "$(ip -o link show dev "$port" type bridge)" ] && kind=bridge || kind=port
 echo "$port" "$own" "$theirs" "$kind"
 """
+# What ssh says, with 255, when it has no connection to an SSH server: nothing was asked of the host.
+UNREACHED = ("ssh: connect to host ", "kex_exchange_identification: ", "Connection timed out during banner exchange")
+ATTEMPTS = 5  # at a connection: faults lose packets between the runner and hosts
+PAUSE_SECONDS = 1
 STATE = 'pid=$({}); [ "$pid" -gt 0 ] && sed "s/.*) //" "/proc/$pid/stat" 2>/dev/null | cut -c 1'
 
 
@@ -113,7 +118,12 @@ class SshCluster(Cluster):
     def run(self, node: Node, *argv: str, stdin: str | None = None) -> str:
         command = self._ssh(node, shlex.join(argv))
         source = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, **source)
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                time.sleep(PAUSE_SECONDS)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, **source)
+            if done.returncode != 255 or done.stdout or not done.stderr.startswith(UNREACHED):
+                break
         if done.returncode:
             said = (done.stderr or done.stdout).strip() or "nothing said"
             raise LabError(f"{node.name}: '{shlex.join(argv)}' failed with {done.returncode}: {said}")
