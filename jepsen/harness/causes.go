@@ -3,17 +3,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"fairlead.dev/jepsen/check"
 	"fairlead.dev/jepsen/history"
@@ -42,17 +38,20 @@ func (c *conductor) causes() (map[int64]string, error) {
 	unexcused := 0
 	for _, op := range ops {
 		var each check.Connection
-		if op.IsNemesis() || op.Type != history.OK || op.Into(&each) != nil || each.End == "closed" || each.End == "alive" {
+		if op.IsNemesis() || op.Type != history.OK || op.Into(&each) != nil || !each.Broke() {
 			continue
 		}
-		facts := trace.Facts{Connection: each, Why: op.Error, VIP: fmt.Sprintf("%s:%d", c.listing.VIP, c.listing.Port), Bucket: -1, Faults: faults,
+		facts := trace.Facts{Connection: each, Why: op.Error, VIP: fmt.Sprintf("%s:%d", c.listing.VIP, c.listing.Port), Faults: faults,
 			Window: c.needs.WindowSeconds, Hold: c.needs.HoldSeconds}
 		c.witnesses.Facts(&facts)
 		if facts.Fault() == nil {
-			if facts.Bucket, err = c.bucket(each.Local); err != nil {
-				failure = errors.Join(failure, err)
-			} else if facts.Bucket >= 0 {
-				facts.Rows = c.generations.Rows(int(facts.Bucket))
+			facts.Buckets, err = c.buckets.Of(each)
+			failure = errors.Join(failure, err)
+			for number, bucket := range facts.Buckets {
+				facts.Buckets[number].Rows = c.generations.Rows(int(bucket.Number))
+				if bucket.Arrays != 0 {
+					facts.Buckets[number].Applied = c.generations.Had(bucket.Arrays)
+				}
 			}
 		}
 		class, limit, _ := facts.Class()
@@ -80,25 +79,14 @@ func (c *conductor) causes() (map[int64]string, error) {
 	}))
 }
 
-// bucket asks the controllers for that of a connection from an address and port; -1 if it has none, or there are none.
-func (c *conductor) bucket(local string) (int64, error) {
-	source, err := netip.ParseAddrPort(local)
-	if err != nil {
-		return -1, nil // it never had an address
+// broke has what will be gone later looked at: the sockets of a connection that timed out, and with arrays its buckets.
+func (c *conductor) broke(each check.Connection) {
+	if each.End == "timeout" && each.Local != "" {
+		c.witnesses.Ask(each.Local)
 	}
-	query := url.Values{"protocol": {"tcp"}, "source": {source.Addr().String()}, "sourcePort": {fmt.Sprint(source.Port())},
-		"destination": {c.listing.VIP}, "destinationPort": {fmt.Sprint(c.listing.Port)}}
-	answer, err := c.api.Await("/v1/services/"+c.listing.Service+"/explain?"+query.Encode(), time.Minute)
-	if err != nil {
-		return -1, err
+	if c.needs.Steering == "othello" {
+		c.buckets.Ask(each)
 	}
-	explained := struct {
-		Bucket int64 `json:"bucket"`
-	}{-1}
-	if err := json.Unmarshal(answer.Body, &explained); err != nil {
-		return -1, fmt.Errorf("explain %s: %w: %.200s", local, err, answer.Body)
-	}
-	return explained.Bucket, nil
 }
 
 // met returns the operations with the limits that their connections met.

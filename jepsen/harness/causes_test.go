@@ -29,7 +29,7 @@ func TestCauses(t *testing.T) {
 	defer controller.Close()
 	listing := cluster.Listing{Service: "web", VIP: "10.99.0.1", Port: 80}
 	c := &conductor{options: &options{out: t.TempDir()}, listing: listing, began: time.Now(), recorder: history.NewRecorder([]string{"connections"}),
-		generations: &workload.Generations{Listing: listing}, witnesses: &workload.Witnesses{}, api: workload.NewAPI([]string{controller.URL})}
+		generations: &workload.Generations{Listing: listing}, witnesses: &workload.Witnesses{}, buckets: &workload.Buckets{API: workload.NewAPI([]string{controller.URL}), Listing: listing}}
 	c.recorder.Fault("start", check.Fault{Fault: "kill", Node: "server2", MayBreak: "connections-of-node"}, nil)
 	for number, each := range []check.Connection{
 		{End: "closed", Servers: []string{"server1"}},
@@ -54,7 +54,7 @@ func TestCauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{trace.Unexplained + ": connection 2 ", "10.2.0.11:4001 → 10.99.0.1:80, bucket 5", "kill of server2: connection 3 "} {
+	for _, part := range []string{trace.Unexplained + ": connection 2 ", "10.2.0.11:4001 → 10.99.0.1:80, ", "bucket    5\n", "kill of server2: connection 3 "} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("%q is missing in\n%s", part, text)
 		}

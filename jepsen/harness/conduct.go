@@ -124,6 +124,7 @@ type conductor struct {
 	generations *workload.Generations
 	connections *workload.Connections
 	witnesses   *workload.Witnesses
+	buckets     *workload.Buckets
 	limits      map[int64]string // that connections met, by their numbers, where moves are so many that they may
 	mover       *workload.Mover
 	balance     *workload.Balance
@@ -225,8 +226,10 @@ func (c *conductor) make() error {
 	c.connections = &workload.Connections{Cluster: c.Cluster, Listing: c.listing, Numbers: numbers.Connections,
 		Lives: c.lives, Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
 	c.witnesses = &workload.Witnesses{Connections: c.connections, Say: c.say}
-	c.connections.TimedOut = c.witnesses.Ask
-	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Life: c.lives[1], Moves: c.schedule.Moves, Seed: c.seed, Say: c.say}
+	c.buckets = &workload.Buckets{API: c.api, Listing: c.listing}
+	c.connections.Broke = c.broke
+	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Life: c.lives[1], Moves: c.schedule.Moves, Seed: c.seed, Say: c.say,
+		Patience: reportedTime, Force: c.needs.Steering != "othello" || c.options.moves > 0 || c.breaks != ""}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
 	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
 	return nil
@@ -235,7 +238,8 @@ func (c *conductor) make() error {
 // openSeconds is how long opening all connections may take, on a slow machine.
 const openSeconds = 120
 
-// reportedTime is for how long agents' reports, or pipelines, may come to nothing after the faults, on a slow machine.
+// reportedTime is for how long agents' reports, or pipelines, may come to nothing after the faults, on a slow machine, and a
+// move be refused.
 const reportedTime = time.Minute
 
 // healthyTime is for how long health may lag behind: a backend that flaps stays out for up to two minutes here.

@@ -39,6 +39,9 @@ type Connection struct {
 	Limit      edn.Keyword `edn:"limit,omitempty"` // of the protocol, which it met in a run that makes connections meet limits
 }
 
+// Broke says whether the connection has ended in another way than clients want.
+func (c Connection) Broke() bool { return c.End != "closed" && c.End != "alive" }
+
 // Fault is one fault's stretch of time, from before its start to after its heal.
 type Fault struct {
 	Fault    edn.Keyword `edn:"fault"`
@@ -156,7 +159,7 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 	var excused []string
 	by := map[string]int{}
 	for _, each := range all {
-		if each.End == "closed" || each.End == "alive" {
+		if !each.Broke() {
 			continue
 		}
 		fault := Excuse(faults, each)

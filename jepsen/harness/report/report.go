@@ -57,7 +57,7 @@ func (r *Run) Note(workload string, ops []history.Op) error {
 		if err := op.Into(&each); err != nil {
 			return err
 		}
-		if each.End != "closed" && each.End != "alive" {
+		if each.Broke() {
 			r.Broken = append(r.Broken, each.To)
 		}
 	}

@@ -20,6 +20,14 @@ type Row struct {
 	Applied         map[string]int64 // by mux, when it first had this row or a later one
 }
 
+// Bucket is one by which packets of the connection were steered.
+type Bucket struct {
+	Number  int64
+	Arrays  int64            // the generation of the arrays that gave it; 0: it is the low bits of the hash
+	Applied map[string]int64 // by mux, when it first had these arrays; empty for 0
+	Rows    []Row            // in order of generations
+}
+
 // Reset is a RST that a server sent to the connection's client.
 type Reset struct {
 	Server string
@@ -36,10 +44,9 @@ type Sockets struct {
 // Facts are all that is known of a connection that broke. Times are the history's, in nanoseconds.
 type Facts struct {
 	Connection   check.Connection
-	Why          string // the client's error
-	VIP          string // with the port
-	Bucket       int64
-	Rows         []Row // of the bucket, in order of generations; empty if its bucket is not known
+	Why          string   // the client's error
+	VIP          string   // with the port
+	Buckets      []Bucket // at its end, those of the newest arrays first; none if they are not known
 	Faults       []*check.Fault
 	Resets       []Reset
 	Sockets      []Sockets
@@ -78,22 +85,23 @@ func (f Facts) Fault() *check.Fault {
 
 // limit returns the limit that the connection met; "" and what is known if there is none.
 func (f Facts) limit() (name, why string) {
-	if len(f.Rows) == 0 {
+	rows := f.rows()
+	if len(rows) == 0 {
 		return "", "its bucket's rows are not known"
 	}
-	first, server := f.tenure()
+	first, server := f.tenure(rows)
 	if first < 0 {
 		return "", fmt.Sprintf("%s never had its bucket", server)
 	}
 	last := first
-	for at := first + 1; at < len(f.Rows); at++ {
-		if applied(f.Rows[at]) <= f.Connection.To {
+	for at := first + 1; at < len(rows); at++ {
+		if applied(rows[at]) <= f.Connection.To {
 			last = at
 		}
 	}
 	// The owners since, each once, and when the first mux and the last had each.
 	var since []Row
-	for _, row := range f.Rows[first : last+1] {
+	for _, row := range rows[first : last+1] {
 		if len(since) == 0 || since[len(since)-1].Owner != row.Owner {
 			since = append(since, row)
 		}
@@ -111,18 +119,18 @@ func (f Facts) limit() (name, why string) {
 		return "fourth-move", owners + told
 	case f.Connection.End == "reset" && returns(since):
 		return "return", owners + told
-	case f.Hold == 0 && seconds(f.Connection.To-applied(since[1])) >= f.Window:
-		return "window", fmt.Sprintf("%s, the first %.1f s before its end", owners, seconds(f.Connection.To-applied(since[1])))
+	case f.Hold == 0 && f.open(rows[first:last+1]) >= f.Window:
+		return "window", fmt.Sprintf("%s, the first made, or last renewed, %.1f s before its end", owners, f.open(rows[first:last+1]))
 	case f.Connection.End == "reset" && moves >= 2 && (from == "" || slices.ContainsFunc(since[1:moves], owns(from))):
 		for _, move := range since[2:] {
-			least, most := applied(move), latest(move)
+			least, most := applied(move), latest(move.Applied)
 			if least <= f.Connection.To && f.Connection.To <= most+repeated {
 				return "notice", fmt.Sprintf("%s; reset %.3f s after the first mux had generation %d, the last had it %.3f s after the first%s", owners,
 					seconds(f.Connection.To-least), move.Generation, seconds(most-least), told)
 			}
 		}
 	}
-	if f.Rows[last].Previous == "" {
+	if rows[last].Previous == "" {
 		owners += ", then released"
 	}
 	return "", owners + told
@@ -130,20 +138,63 @@ func (f Facts) limit() (name, why string) {
 
 // tenure returns the row by which the connection's server had the bucket last, and the server: the one that answered or,
 // before any had, the owner at the beginning.
-func (f Facts) tenure() (int, string) {
+func (f Facts) tenure(rows []Row) (int, string) {
 	server, at := "", -1
 	if len(f.Connection.Servers) > 0 {
 		server = f.Connection.Servers[0]
 	}
-	for number, row := range f.Rows {
+	for number, row := range rows {
 		if server == "" && (number == 0 || applied(row) <= f.Connection.From) || server != "" && row.Owner == server && applied(row) <= f.Connection.To {
 			at = number
 		}
 	}
 	if server == "" {
-		server = f.Rows[at].Owner
+		server = rows[at].Owner
 	}
 	return at, server
+}
+
+// rows returns those of the bucket by which the connection was steered at its end: of the newest arrays by which it was
+// opened, or that gave it a bucket of its server, which they do to connections that they know. None if they are not known.
+func (f Facts) rows() []Row {
+	for _, each := range f.Buckets {
+		begin := f.Connection.From
+		if each.Arrays != 0 {
+			begin = max(begin, earliest(each.Applied))
+		}
+		switch {
+		case begin > f.Connection.To: // newer than its end
+		case latest(each.Applied) <= f.Connection.From,
+			len(f.Connection.Servers) > 0 && ownerAt(each.Rows, begin) == f.Connection.Servers[0]:
+			return each.Rows
+		}
+	}
+	return nil
+}
+
+// open is how many seconds before the connection's end its bucket left its server, by the first of these rows, or that move
+// and those after it were last renewed while their window was open.
+func (f Facts) open(rows []Row) float64 {
+	var began int64
+	for number, row := range rows[1:] {
+		switch before := rows[number]; {
+		case began == 0 && row.Owner != before.Owner:
+			began = applied(row)
+		case began != 0 && row.Owner == before.Owner && row.Previous == before.Previous && seconds(applied(row)-began) < f.Window:
+			began = applied(row)
+		}
+	}
+	return seconds(f.Connection.To - began)
+}
+
+// ownerAt is a bucket's owner at some time, by the muxes that were first to have each row.
+func ownerAt(rows []Row, at int64) (owner string) {
+	for _, row := range rows {
+		if applied(row) <= at {
+			owner = row.Owner
+		}
+	}
+	return owner
 }
 
 // resetBy is the owner that sent the last RST, "" if none was seen.
@@ -179,16 +230,20 @@ func returns(since []Row) bool {
 }
 
 // applied is when the first mux had the row; never, if none has yet.
-func applied(row Row) int64 {
+func applied(row Row) int64 { return earliest(row.Applied) }
+
+// earliest of times by mux; never, if there is none.
+func earliest(times map[string]int64) int64 {
 	least := int64(1 << 62)
-	for _, at := range row.Applied {
+	for _, at := range times {
 		least = min(least, at)
 	}
 	return least
 }
 
-func latest(row Row) (most int64) {
-	for _, at := range row.Applied {
+// latest of times by mux; 0 if there is none.
+func latest(times map[string]int64) (most int64) {
+	for _, at := range times {
 		most = max(most, at)
 	}
 	return most
@@ -211,20 +266,23 @@ const before = 15_000_000_000
 func (f Facts) String() string {
 	class, _, why := f.Class()
 	lines := []string{fmt.Sprintf("%s: %s: %s", class, f.Connection, why), fmt.Sprintf("  error     %s", f.Why),
-		fmt.Sprintf("  tuple     %s → %s, bucket %d, last answer at %.3f s", f.Connection.Local, f.VIP, f.Bucket, seconds(f.Connection.LastAnswer))}
-	for _, row := range f.Rows {
-		if applied(row) > f.Connection.To {
-			break
+		fmt.Sprintf("  tuple     %s → %s, last answer at %.3f s", f.Connection.Local, f.VIP, seconds(f.Connection.LastAnswer))}
+	for _, each := range f.Buckets {
+		by := ""
+		if each.Arrays != 0 {
+			by = fmt.Sprintf(" by arrays %d; %s", each.Arrays, when(each.Applied))
 		}
-		var when []string
-		for _, mux := range slices.Sorted(maps.Keys(row.Applied)) {
-			when = append(when, fmt.Sprintf("%s %.3f s", mux, seconds(row.Applied[mux])))
+		lines = append(lines, fmt.Sprintf("  bucket    %d%s", each.Number, by))
+		for _, row := range each.Rows {
+			if applied(row) > f.Connection.To {
+				break
+			}
+			previous := row.Previous
+			if previous == "" {
+				previous = "none"
+			}
+			lines = append(lines, fmt.Sprintf("  owner     generation %d: %s, previous %s; %s", row.Generation, row.Owner, previous, when(row.Applied)))
 		}
-		previous := row.Previous
-		if previous == "" {
-			previous = "none"
-		}
-		lines = append(lines, fmt.Sprintf("  owner     generation %d: %s, previous %s; %s", row.Generation, row.Owner, previous, strings.Join(when, ", ")))
 	}
 	for _, each := range f.Faults {
 		if each.From <= f.Connection.To && f.Connection.LastAnswer-before <= each.To {
@@ -241,4 +299,13 @@ func (f Facts) String() string {
 		lines = append(lines, "  counters  "+each)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// when says when each mux had something.
+func when(times map[string]int64) string {
+	var told []string
+	for _, mux := range slices.Sorted(maps.Keys(times)) {
+		told = append(told, fmt.Sprintf("%s %.3f s", mux, seconds(times[mux])))
+	}
+	return strings.Join(told, ", ")
 }

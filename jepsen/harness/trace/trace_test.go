@@ -10,13 +10,15 @@ import (
 )
 
 // rows are a bucket's, one for each owner, each 10 s after the one before: the first mux has it at once, the second 0.2 s
-// later.
+// later. The same owner again renews its move.
 func rows(owners string) (rows []Row) {
-	previous := ""
+	previous, last := "", ""
 	for number, owner := range strings.Fields(owners) {
+		if owner != last {
+			previous, last = last, owner
+		}
 		at := int64(number) * 10e9
 		rows = append(rows, Row{int64(number + 1), owner, previous, map[string]int64{"mux1": at, "mux2": at + 2e8}})
-		previous = owner
 	}
 	return rows
 }
@@ -34,6 +36,7 @@ func TestClass(t *testing.T) {
 		to     float64
 		resets string // the servers that sent a RST, in order
 		hold   float64
+		window float64 // 8 without
 		faults []*check.Fault
 		from   float64
 		class  string
@@ -57,6 +60,9 @@ func TestClass(t *testing.T) {
 		"at the first move":                      {rows: rows("a b"), to: 10.1, resets: "b", hold: 600, class: Unexplained},
 		"no move":                                {rows: rows("a"), to: 5, resets: "a", hold: 600, class: Unexplained, says: "no mux had a move"},
 		"a window after the move":                {rows: rows("a b"), to: 19, resets: "b", class: "window"},
+		"less than a window after a renewal":     {rows: rows("a b b c"), to: 34, window: 15, resets: "c", class: Unexplained},
+		"a window after a renewal":               {rows: rows("a b b c"), to: 36, window: 15, resets: "c", class: "window", says: "last renewed, 16.0 s"},
+		"renewed too late":                       {rows: rows("a b b"), to: 21, resets: "b", class: "window", says: "11.0 s"},
 		"within the window":                      {rows: rows("a b"), to: 15, resets: "b", class: Unexplained},
 		"released":                               {rows: released, to: 15, resets: "b", hold: 600, class: Unexplained, says: "then released"},
 		"its server was killed":                  {rows: rows("a b c d e"), to: 41, hold: 600, faults: []*check.Fault{kill}, class: "kill of a"},
@@ -66,7 +72,7 @@ func TestClass(t *testing.T) {
 		"of another server":                      {rows: rows("b c"), to: 5, hold: 600, class: Unexplained, says: "a never had its bucket"},
 		"its bucket is not known":                {to: 5, hold: 600, class: Unexplained, says: "not known"},
 	} {
-		facts := Facts{Rows: row.rows, Faults: row.faults, Window: 8, Hold: row.hold, Connection: check.Connection{ID: 7, Servers: []string{"a"}, End: "reset",
+		facts := Facts{Buckets: []Bucket{{Rows: row.rows}}, Faults: row.faults, Window: max(row.window, 8), Hold: row.hold, Connection: check.Connection{ID: 7, Servers: []string{"a"}, End: "reset",
 			From: int64(max(row.from, 1) * 1e9), To: int64(row.to * 1e9), LastAnswer: int64(row.to*1e9) - 1e9}}
 		if row.end != "" {
 			facts.Connection.End = "timeout"
@@ -84,9 +90,44 @@ func TestClass(t *testing.T) {
 	}
 }
 
+// TestArrays: the bucket of a connection of a that four moves broke is that of the arrays by which it was opened, until
+// newer ones know it. What a bucket that it never had would excuse is not its cause.
+func TestArrays(t *testing.T) {
+	moved, other := rows("a b c d e"), rows("x y")
+	arrays := func(number int64, seconds float64, rows []Row) Bucket {
+		if number == 0 {
+			return Bucket{Rows: rows}
+		}
+		return Bucket{Arrays: number, Applied: map[string]int64{"mux1": int64(seconds * 1e9), "mux2": int64(seconds*1e9) + 2e8}, Rows: rows}
+	}
+	for name, row := range map[string]struct {
+		from    float64
+		buckets []Bucket
+		class   string
+		says    string
+	}{
+		"no arrays":                               {1, []Bucket{arrays(0, 0, moved)}, "fourth-move", "4 moves since a"},
+		"opened by those before":                  {1, []Bucket{arrays(4, 11, other), arrays(0, 0, moved)}, "fourth-move", "4 moves since a"},
+		"opened by those before, which are gone":  {1, []Bucket{arrays(4, 11, moved[1:])}, Unexplained, "not known"},
+		"the newest came after its end":           {1, []Bucket{arrays(20, 60, other), arrays(4, 0.5, moved)}, "fourth-move", "4 moves since a"},
+		"no mux has the newest":                   {1, []Bucket{{Arrays: 20, Rows: other}, arrays(4, 0.5, moved)}, "fourth-move", "4 moves since a"},
+		"both came after its end":                 {1, []Bucket{arrays(21, 60, other), arrays(20, 50, moved)}, Unexplained, "not known"},
+		"opened by the newest":                    {2, []Bucket{arrays(4, 1, moved), arrays(0, 0, other)}, "fourth-move", "4 moves since a"},
+		"opened by a mux that had not the newest": {2, []Bucket{arrays(4, 1.9, other), arrays(0, 0, moved)}, "fourth-move", "4 moves since a"},
+		"the newest know it":                      {1, []Bucket{arrays(4, 11, rows("x a b")), arrays(0, 0, moved)}, Unexplained, "1 moves since a → b"},
+		"neither leads to it":                     {12, []Bucket{arrays(4, 11, other), arrays(0, 0, moved)}, Unexplained, "never had its bucket"},
+	} {
+		facts := Facts{Buckets: row.buckets, Window: 20, Hold: 600, Resets: []Reset{{"b", 41e9}},
+			Connection: check.Connection{ID: 7, Servers: []string{"a"}, End: "reset", From: int64(row.from * 1e9), To: 41e9}}
+		if class, _, why := facts.Class(); class != row.class || !strings.Contains(why, row.says) {
+			t.Errorf("%s: %s, %s; want %s, %s", name, class, why, row.class, row.says)
+		}
+	}
+}
+
 // TestUnanswered: a connection that no server answered is that of the bucket's owner at its beginning.
 func TestUnanswered(t *testing.T) {
-	facts := Facts{Rows: rows("a b c d e f"), Window: 8, Hold: 600, Connection: check.Connection{End: "timeout", From: 11e9, To: 59e9}}
+	facts := Facts{Buckets: []Bucket{{Rows: rows("a b c d e f")}}, Window: 8, Hold: 600, Connection: check.Connection{End: "timeout", From: 11e9, To: 59e9}}
 	if class, _, why := facts.Class(); class != "fourth-move" || !strings.Contains(why, "b → c → d → e → f") {
 		t.Errorf("%s: %s", class, why)
 	}
@@ -95,14 +136,18 @@ func TestUnanswered(t *testing.T) {
 // TestString: the facts up to the connection's end are told, one a line; those of later rows and faults are not.
 func TestString(t *testing.T) {
 	facts := Facts{Connection: check.Connection{ID: 7, Client: "client1", Kind: "tcp", Servers: []string{"a"}, End: "reset", From: 1e9, To: 21e9, LastAnswer: 20e9, Local: "10.2.0.11:4444"},
-		Why: "connection reset by peer", VIP: "10.99.0.1:80", Bucket: 5, Rows: rows("a b c d"), Window: 8, Hold: 600,
+		Why: "connection reset by peer", VIP: "10.99.0.1:80", Window: 8, Hold: 600,
+		Buckets:  []Bucket{{9, 3, map[string]int64{"mux1": 20e9, "mux2": 22e9}, rows("e")}, {5, 0, nil, rows("a b c d")}},
 		Faults:   []*check.Fault{{Fault: "loss", Node: "mux1", From: 18e9, To: 30e9}, {Fault: "kill", Node: "mux2", From: 22e9, To: 30e9}},
 		Resets:   []Reset{{"c", 21e9}},
 		Sockets:  []Sockets{{"b", 21e9, []string{"TIME-WAIT 0 0"}}},
 		Counters: []string{"b, 19.0 s to 22.0 s: drop_stale +3"}}
 	want := `NOT EXPLAINED: connection 7 of client1 (tcp, 1.000 s to 21.000 s, answered 0 times by [a]) ended by reset: 2 moves since a → b → c; reset by c
   error     connection reset by peer
-  tuple     10.2.0.11:4444 → 10.99.0.1:80, bucket 5, last answer at 20.000 s
+  tuple     10.2.0.11:4444 → 10.99.0.1:80, last answer at 20.000 s
+  bucket    9 by arrays 3; mux1 20.000 s, mux2 22.000 s
+  owner     generation 1: e, previous none; mux1 0.000 s, mux2 0.200 s
+  bucket    5
   owner     generation 1: a, previous none; mux1 0.000 s, mux2 0.200 s
   owner     generation 2: b, previous a; mux1 10.000 s, mux2 10.200 s
   owner     generation 3: c, previous b; mux1 20.000 s, mux2 20.200 s

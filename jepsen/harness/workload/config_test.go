@@ -4,6 +4,7 @@ package workload
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"fairlead.dev/jepsen/scenario"
 )
@@ -20,6 +22,7 @@ type pools struct {
 	lock     sync.Mutex
 	services map[string]map[int64]int64
 	answered map[string]int
+	refused  int // how many of the next changes are refused unless they are forced
 }
 
 func (p *pools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,6 +49,9 @@ func (p *pools) answer(r *http.Request) (int, any) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/services/"), "/")
 	pool, there := p.services[name]
 	switch {
+	case p.refused > 0 && rest == "changes" && r.URL.Query().Get("force") != "true":
+		p.refused--
+		return 409, map[string]any{"detail": "it may break connections"}
 	case r.Method == "POST" && r.URL.Path == "/v1/services" && p.services[asked.Name] == nil:
 		p.services[asked.Name] = map[int64]int64{}
 		return 201, map[string]any{"generation": 1}
@@ -143,5 +149,38 @@ func TestMover(t *testing.T) {
 	}
 	if got := weights(); !maps.Equal(got, before) {
 		t.Errorf("weights %v, want %v", got, before)
+	}
+}
+
+// TestMoverWaits: a move that controllers refuse is made once they no longer do, unless it is forced, or the mover stopped.
+func TestMoverWaits(t *testing.T) {
+	for _, row := range []struct {
+		force          bool
+		refused, stays int
+		said           string
+		moves          bool
+		patience       time.Duration
+	}{
+		{false, 0, 0, "weights were changed (1)", true, 0},
+		{false, 2, 0, "weights wait: refused: 409: it may break connections, weights were changed (1)", true, time.Minute},
+		{true, 2, 2, "weights were changed (1)", true, 0},
+		{false, 1000, 900, "weights wait: refused: 409: it may break connections, weights were not changed: refused: 409: it may break connections", false, 0},
+	} {
+		p := &pools{services: map[string]map[int64]int64{"web": {1: 70, 2: 80, 3: 90}}, refused: row.refused}
+		said := make(chan string, 10)
+		mover := &Mover{API: NewAPI([]string{served(t, p)}), Service: "web", Life: 60, Moves: []float64{0}, Seed: 7, Force: row.force, Patience: row.patience,
+			Say: func(format string, args ...any) { said <- fmt.Sprintf(format, args...) }}
+		mover.Start()
+		all := []string{<-said}
+		if err := mover.Stop(); (err == nil) != row.moves {
+			t.Errorf("%+v: %v", row, err)
+		}
+		close(said)
+		for text := range said {
+			all = append(all, text)
+		}
+		if got := strings.Join(all, ", "); got != row.said || p.refused < row.stays {
+			t.Errorf("%+v: %s, %d left", row, got, p.refused)
+		}
 	}
 }

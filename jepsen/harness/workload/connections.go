@@ -38,9 +38,9 @@ type Connections struct {
 	Lives    [2]float64 // the shortest and the longest, in seconds
 	Recorder *history.Recorder
 	Seed     uint64
-	Self     string             // this program's path
-	Remote   string             // its path on nodes of other machines
-	TimedOut func(local string) // is told at once of each connection that ends so; nil for none
+	Self     string                 // this program's path
+	Remote   string                 // its path on nodes of other machines
+	Broke    func(check.Connection) // is told at once of each connection that broke; nil for none
 
 	clients []*client
 	next    int64 // number of a connection among those of all clients
@@ -231,12 +231,12 @@ func (c *Connections) hear(from *client, line traffic.Line) {
 		if each.Kind == traffic.Idle && each.Requests > 1 {
 			c.woken++
 		}
-		if each.End == "timeout" && each.Local != "" && c.TimedOut != nil {
-			c.TimedOut(each.Local)
-		}
 		value.Local = each.Local
 		if each.Requests > 0 {
 			value.LastAnswer = each.LastAnswer + from.offset
+		}
+		if value.Broke() && c.Broke != nil {
+			c.Broke(value)
 		}
 		c.Recorder.AddAt("connections", history.Op{Process: number, Time: value.To, Type: history.OK, F: "connection", Value: history.Value(value), Error: each.Why})
 	case line.Second != nil:
@@ -333,15 +333,17 @@ func (c *Connections) Probe(count int) (map[string]int64, error) {
 
 // Mover changes weights of the connections' service, so that their buckets move.
 type Mover struct {
-	API     *API
-	Service string
-	Life    float64   // the longest of a connection, in seconds
-	Moves   []float64 // when, in seconds from the beginning; nil: from time to time, none: never
-	Seed    uint64
-	Say     func(format string, args ...any)
-	stop    chan struct{}
-	wait    sync.WaitGroup
-	moved   int
+	API      *API
+	Service  string
+	Life     float64   // the longest of a connection, in seconds
+	Moves    []float64 // when, in seconds from the beginning; nil: from time to time, none: never
+	Seed     uint64
+	Force    bool          // moves that controllers refuse, since connections may break; else each waits until they no longer do
+	Patience time.Duration // for how long a move that waits is tried once the mover is stopped
+	Say      func(format string, args ...any)
+	stop     chan struct{}
+	wait     sync.WaitGroup
+	moved    int
 }
 
 // Start moves buckets at the times given; without any, so that no bucket moves more than movesMost times in the longest
@@ -408,8 +410,28 @@ func (m *Mover) move(number int, draw *rand.Rand) error {
 		return fmt.Errorf("service %s has no backends; allowed: one or more", m.Service)
 	}
 	weights := rolling(number, len(all), draw)
-	return SetWeights(m.API, m.Service, fmt.Sprintf("move-%d-%d", m.Seed, number), func(at int, _ Backend) int64 { return weights[at] })
+	var deadline <-chan time.Time
+	stop := m.stop
+	for attempt := 0; ; attempt++ {
+		err := setWeights(m.API, m.Service, m.Force, fmt.Sprintf("move-%d-%d-%d", m.Seed, number, attempt), func(at int, _ Backend) int64 { return weights[at] })
+		if m.Force || !errors.Is(err, ErrRefused) {
+			return err
+		}
+		if attempt == 0 {
+			m.Say("weights wait: %v", err)
+		}
+		select {
+		case <-stop:
+			stop, deadline = nil, time.After(m.Patience)
+		case <-deadline:
+			return err
+		case <-time.After(refusedPause):
+		}
+	}
 }
+
+// refusedPause is between two attempts at a move that controllers refuse.
+const refusedPause = time.Second
 
 func backends(api *API, service string) ([]Backend, error) {
 	answer, err := api.Await("/v1/services/"+service+"/backends", 30*time.Second)
@@ -429,8 +451,12 @@ func Weights(api *API, service string) (map[int64]int64, error) {
 	return weights, err
 }
 
-// SetWeights gives each backend of a service a weight, in one generation.
+// SetWeights gives each backend of a service a weight, in one generation, even if connections break.
 func SetWeights(api *API, service, key string, weight func(at int, backend Backend) int64) error {
+	return setWeights(api, service, true, key, weight)
+}
+
+func setWeights(api *API, service string, force bool, key string, weight func(at int, backend Backend) int64) error {
 	path := "/v1/services/" + service
 	all, err := backends(api, service)
 	if err != nil {
@@ -440,6 +466,6 @@ func SetWeights(api *API, service, key string, weight func(at int, backend Backe
 	for at, each := range all {
 		changes = append(changes, map[string]any{"op": "weight", "id": each.ID, "weight": weight(at, each)})
 	}
-	_, err = api.Write(Request{Method: "POST", Path: path + "/changes?force=true", Body: map[string]any{"changes": changes}}, key, 0, 30*time.Second)
+	_, err = api.Write(Request{Method: "POST", Path: fmt.Sprintf("%s/changes?force=%t", path, force), Body: map[string]any{"changes": changes}}, key, 0, 30*time.Second)
 	return err
 }

@@ -66,13 +66,26 @@ func (g *Generations) Rows(bucket int) []trace.Row {
 	}
 	var rows []trace.Row
 	for _, each := range g.rows[bucket] {
-		row := trace.Row{Generation: int64(each.generation), Owner: name(each.Current), Previous: name(each.Previous), Applied: map[string]int64{}}
-		for _, application := range g.applied {
-			if at, said := row.Applied[application.mux]; application.generation >= row.Generation && (!said || application.at < at) {
-				row.Applied[application.mux] = application.at
-			}
-		}
-		rows = append(rows, row)
+		generation := int64(each.generation)
+		rows = append(rows, trace.Row{Generation: generation, Owner: name(each.Current), Previous: name(each.Previous), Applied: g.had(generation)})
 	}
 	return rows
+}
+
+// Had returns when each mux first had a generation of the connections' service, or a later one.
+func (g *Generations) Had(generation int64) map[string]int64 {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	return g.had(generation)
+}
+
+// had does that for who holds the lock.
+func (g *Generations) had(generation int64) map[string]int64 {
+	times := map[string]int64{}
+	for _, application := range g.applied {
+		if at, said := times[application.mux]; application.generation >= generation && (!said || application.at < at) {
+			times[application.mux] = application.at
+		}
+	}
+	return times
 }

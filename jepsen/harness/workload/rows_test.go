@@ -55,4 +55,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("bucket %d: %+v, want %+v", bucket, got, want)
 		}
 	}
+	if got := g.Had(5); !reflect.DeepEqual(got, map[string]int64{"mux1": second, "mux2": first}) {
+		t.Errorf("generation 5: %v", got)
+	}
 }
