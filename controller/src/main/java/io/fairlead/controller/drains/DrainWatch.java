@@ -105,7 +105,7 @@ public final class DrainWatch {
     forgetFormer(image);
     SortedMap<Integer, End> ends = new TreeMap<>();
     int[] owned = image.ring().owned();
-    SettledMoves moves = settled.see(image, now);
+    SettledMoves moves = settled.see(image);
     for (Map.Entry<Integer, Drain> each : image.transitions().drains().entrySet()) {
       if (each.getValue().isRunning()) {
         int id = each.getKey();
@@ -164,7 +164,7 @@ public final class DrainWatch {
     long now = nanos.getAsLong();
     Track track =
         tracks.computeIfAbsent(new Key(image.config().id(), id, drain.since()), key -> new Track());
-    if (track.settledAt.isEmpty() && moves.settledGeneration(drain.generation()) <= seconds) {
+    if (track.settledAt.isEmpty() && moves.isSettled(drain.generation())) {
       track.settledAt = Optional.of(now);
     }
     if (count.isEmpty()) {

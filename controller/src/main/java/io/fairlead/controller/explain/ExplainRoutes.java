@@ -68,6 +68,6 @@ public record ExplainRoutes(
         request,
         plane.read(
             request.service(),
-            service -> HoldView.of(service.image(), live, settled.see(service.image(), now), now)));
+            service -> HoldView.of(service.image(), live, settled.see(service.image()), now)));
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.hold;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * The held buckets of a service, and the connections for which they are held.
@@ -29,8 +31,25 @@ public record HoldView(
     int chainedBuckets,
     int heldBuckets,
     int waitingBuckets,
-    List<SettledMoves.Wait> waitingFor,
+    List<MuxWait> waitingFor,
     List<Owner> owners) {
+  /**
+   * What buckets wait for.
+   *
+   * @param mux its id; absent: one that may be absent, of which this controller does not know
+   * @param until Unix seconds; absent: nobody knows
+   */
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  public record MuxWait(Optional<String> mux, String why, OptionalLong until) {
+    static MuxWait of(SettledMoves.Wait wait, long now) {
+      OptionalLong left = wait.secondsLeft();
+      return new MuxWait(
+          wait.mux(),
+          wait.why(),
+          left.isPresent() ? OptionalLong.of(now + left.getAsLong()) : left);
+    }
+  }
+
   /**
    * A backend that had held buckets before.
    *
@@ -73,7 +92,7 @@ public record HoldView(
         now,
         (bucket, owners, count) -> {
           held[0]++;
-          if (settled.settled(ring.since(bucket)) > now) {
+          if (settled.settledFor(ring.since(bucket)).isEmpty()) {
             held[1]++;
             waiting[0] = Math.max(waiting[0], ring.since(bucket));
           }
@@ -99,7 +118,9 @@ public record HoldView(
         Holds.of(image).named(),
         held[0],
         held[1],
-        held[1] > 0 ? settled.waits(waiting[0]) : List.of(),
+        held[1] > 0
+            ? settled.waits(waiting[0]).stream().map(wait -> MuxWait.of(wait, now)).toList()
+            : List.of(),
         owners);
   }
 

@@ -43,7 +43,7 @@ public final class Questions {
 
   /**
    * @param settled by the second of a move, the second from which on answers count as far as muxes
-   *     go: {@link SettledMoves#settled}
+   *     go, or one in the future: none does
    */
   public Questions(LiveConnections live, LongUnaryOperator settled) {
     this(live, settled, BYTES_MAX);

@@ -4,11 +4,12 @@ package io.fairlead.controller.muxes;
 import java.util.List;
 
 /**
- * The muxes that may steer packets, as far as a controller knows.
+ * The muxes that may steer packets, as far as a controller knows. Times are seconds of its
+ * monotonic clock, so that no wall clock makes a wait shorter.
  *
  * @param present those with a node
  * @param absent those whose node is gone, and that have not come back
- * @param watchedSince Unix seconds from when on no node can have gone unnoticed
+ * @param watchedSince from when on no node can have gone unnoticed
  * @param added how many muxes are added, whether or not anything is known of them
  */
 public record MuxPresence(
@@ -37,7 +38,7 @@ public record MuxPresence(
    * A mux without a session with ZooKeeper: it may have ended, or goes on by what it has.
    *
    * @param mux as it last described itself
-   * @param gone Unix seconds at which its node was missed
+   * @param gone when its node was missed
    */
   public record Absent(MuxView mux, int behindSeconds, long gone) {}
 }

@@ -115,7 +115,7 @@ public final class MuxWatch implements AutoCloseable {
   private record Read(long written, Optional<MuxPresence.Present> mux) {}
 
   /**
-   * @param seconds Unix time
+   * @param seconds a monotonic clock
    */
   public MuxWatch(CuratorFramework client, Tree tree, LongSupplier seconds) {
     this.seconds = seconds;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.muxes;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
-import com.fasterxml.jackson.annotation.JsonInclude;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Ring;
 import java.util.ArrayList;
@@ -42,8 +40,7 @@ public final class SettledMoves {
    */
   public static final int MARGIN_SECONDS = 10;
 
-  /** No answer counts. */
-  public static final long NOT_YET = Long.MAX_VALUE;
+  private static final long NOT_YET = Long.MAX_VALUE;
 
   private static final String WITHDRAWS =
       "has no session with ZooKeeper, and withdraws once it is behind";
@@ -101,32 +98,39 @@ public final class SettledMoves {
    * What a commit waits for.
    *
    * @param mux its id; empty: one that may be absent, of which this controller does not know
-   * @param until Unix seconds; empty: nobody knows
+   * @param secondsLeft empty: nobody knows
    */
-  @JsonInclude(JsonInclude.Include.NON_ABSENT)
-  public record Wait(Optional<String> mux, String why, Optional<Long> until) {
-    private static Wait of(MuxView mux, String why, long until) {
-      return new Wait(
-          Optional.of(mux.id()), why, until == NOT_YET ? Optional.empty() : Optional.of(until));
-    }
-
+  public record Wait(Optional<String> mux, String why, OptionalLong secondsLeft) {
     /** In words. */
-    @JsonIgnore
     public String text() {
       return mux.map(id -> id + " ").orElse("") + why;
     }
   }
 
+  private Wait wait(Optional<MuxView> mux, String why, long until) {
+    return new Wait(
+        mux.map(MuxView::id),
+        why,
+        until == NOT_YET ? OptionalLong.empty() : OptionalLong.of(until - seen));
+  }
+
   private static final class Commit {
     private final long generation;
+
+    /** Unix seconds, as in the ring. */
+    private final long at;
+
+    /** The same by the monotonic clock, or later. */
     private final long committed;
+
     private long settled = NOT_YET;
 
     /** Since when muxes are told. */
     private long told = NOT_YET;
 
-    private Commit(long generation, long committed) {
+    private Commit(long generation, long at, long committed) {
       this.generation = generation;
+      this.at = at;
       this.committed = committed;
     }
   }
@@ -166,15 +170,20 @@ public final class SettledMoves {
     this.toldBy = toldBy;
   }
 
-  /** Takes note of what is committed, and of where muxes are. */
+  /**
+   * Takes note of what is committed, and of where muxes are.
+   *
+   * @param now by the clock of {@code presence}
+   * @param age for how many seconds at least the image has been committed
+   */
   public synchronized void see(
-      ServiceImage image, MuxPresence presence, Sharing sharing, long now) {
+      ServiceImage image, MuxPresence presence, Sharing sharing, long now, long age) {
     Ring ring = image.ring();
     muxes = presence;
     seen = now;
     service = image.config().name();
     if (commits.isEmpty() || commits.get(commits.size() - 1).generation < ring.generation()) {
-      commits.add(new Commit(ring.generation(), ring.committed()));
+      commits.add(new Commit(ring.generation(), ring.committed(), now - age));
     }
     noteWithdrawn(sharing);
     noteShared(sharing, ring.generation());
@@ -219,7 +228,7 @@ public final class SettledMoves {
   private void noteShared(Sharing sharing, long generation) {
     Map<Shared, Long> before = Map.copyOf(shared);
     shared.clear();
-    if (settledGeneration(generation) != NOT_YET) {
+    if (isSettled(generation)) {
       return;
     }
     for (MuxPresence.Absent each : lacking(service, generation)) {
@@ -261,7 +270,7 @@ public final class SettledMoves {
       return waits;
     }
     if (told < commit.generation) {
-      return List.of(new Wait(Optional.empty(), NOT_TOLD, Optional.empty()));
+      return List.of(wait(Optional.empty(), NOT_TOLD, NOT_YET));
     }
     if (commit.told == NOT_YET) {
       commit.told = seen;
@@ -270,13 +279,13 @@ public final class SettledMoves {
       Optional<MuxService> at = of(each.mux()).filter(one -> one.settled().isPresent());
       if (at.isPresent() && !at.get().keeps(commit.generation)) {
         String lacks = "has not stored that generation %d is settled";
-        waits.add(Wait.of(each.mux(), lacks.formatted(commit.generation), NOT_YET));
+        waits.add(wait(Optional.of(each.mux()), lacks.formatted(commit.generation), NOT_YET));
       }
     }
     long heard = commit.told + MARGIN_SECONDS;
     for (MuxPresence.Absent each : lacking(service, commit.generation)) {
       if (seen < heard) {
-        waits.add(Wait.of(each.mux(), HEARS, heard));
+        waits.add(wait(Optional.of(each.mux()), HEARS, heard));
       }
     }
     return waits;
@@ -290,8 +299,7 @@ public final class SettledMoves {
       behind = Math.max(behind, each.behindSeconds());
       Optional<MuxService> at = of(each.mux());
       if (at.isPresent() && !at.get().has(commit.generation)) {
-        present(each.mux(), at.get(), commit, withdrawn.get(each.mux().id()), seen)
-            .ifPresent(waits::add);
+        present(each.mux(), at.get(), commit, withdrawn.get(each.mux().id())).ifPresent(waits::add);
       }
     }
     boolean enoughAreAhead = enoughAreAhead(service, commit.generation);
@@ -300,7 +308,7 @@ public final class SettledMoves {
     }
     if (!enoughAreAhead && waits.isEmpty()) {
       String few = TOO_FEW.formatted(commit.generation);
-      waits.add(new Wait(Optional.empty(), few, Optional.empty()));
+      waits.add(wait(Optional.empty(), few, NOT_YET));
     }
     long usual =
         quiet(
@@ -308,9 +316,7 @@ public final class SettledMoves {
             commit.committed,
             behind > 0 ? behind : MuxPresence.BEHIND_SECONDS_DEFAULT);
     if (seen < usual) {
-      waits.add(
-          new Wait(
-              Optional.empty(), UNKNOWN, usual == NOT_YET ? Optional.empty() : Optional.of(usual)));
+      waits.add(wait(Optional.empty(), UNKNOWN, usual));
     }
     return waits;
   }
@@ -354,36 +360,39 @@ public final class SettledMoves {
 
   private Optional<Wait> absent(MuxPresence.Absent mux, Commit commit, boolean enoughAreAhead) {
     if (mux.behindSeconds() == 0 || !enoughAreAhead || !hears(mux.mux())) {
-      return Optional.of(Wait.of(mux.mux(), GOES_ON, NOT_YET));
+      return Optional.of(wait(Optional.of(mux.mux()), GOES_ON, NOT_YET));
     }
     long until = quiet(mux.gone(), commit.committed, mux.behindSeconds());
     for (Map.Entry<Shared, Long> each : shared.entrySet()) {
       if (each.getKey().mux().equals(mux.mux().id())) {
         if (each.getValue() == NOT_YET) {
           String keeps = MAY_KEEP.formatted(each.getKey().service());
-          return Optional.of(Wait.of(mux.mux(), keeps, NOT_YET));
+          return Optional.of(wait(Optional.of(mux.mux()), keeps, NOT_YET));
         }
-        until = Math.max(until, quiet(each.getValue(), 0, mux.behindSeconds()));
+        until = Math.max(until, quiet(each.getValue(), commit.committed, mux.behindSeconds()));
       }
     }
-    return seen < until ? Optional.of(Wait.of(mux.mux(), WITHDRAWS, until)) : Optional.empty();
+    return seen < until
+        ? Optional.of(wait(Optional.of(mux.mux()), WITHDRAWS, until))
+        : Optional.empty();
   }
 
   /** A mux that lacks the commit, and how it has withdrawn the service, or null. */
-  private static Optional<Wait> present(
-      MuxView mux, MuxService at, Commit commit, Withdrawn how, long seen) {
+  private Optional<Wait> present(MuxView mux, MuxService at, Commit commit, Withdrawn how) {
     if (how == null) {
       String lacks =
           at.generation() < commit.generation
               ? "has not applied generation %d"
               : "has not stored generation %d";
-      return Optional.of(Wait.of(mux, lacks.formatted(commit.generation), NOT_YET));
+      return Optional.of(wait(Optional.of(mux), lacks.formatted(commit.generation), NOT_YET));
     }
     if (how.keptFor().isPresent()) {
-      return Optional.of(Wait.of(mux, KEEPS.formatted(how.keptFor().get()), NOT_YET));
+      return Optional.of(wait(Optional.of(mux), KEEPS.formatted(how.keptFor().get()), NOT_YET));
     }
     long until = Math.max(how.since(), commit.committed) + MARGIN_SECONDS;
-    return seen < until ? Optional.of(Wait.of(mux, "has just withdrawn", until)) : Optional.empty();
+    return seen < until
+        ? Optional.of(wait(Optional.of(mux), "has just withdrawn", until))
+        : Optional.empty();
   }
 
   /** When a mux has withdrawn that has had no session since {@code gone}, and lacks a commit. */
@@ -395,16 +404,19 @@ public final class SettledMoves {
   }
 
   /**
-   * From which second on an answer about a bucket counts that moved at {@code since}; {@link
-   * #NOT_YET}: none does so far.
+   * For how many seconds answers have counted about a bucket that moved at {@code since}, Unix
+   * seconds; empty: none does so far.
    */
-  public synchronized long settled(long since) {
-    return at(since).map(commit -> commit.settled).orElse(NOT_YET);
+  public synchronized OptionalLong settledFor(long since) {
+    return at(since)
+        .filter(commit -> commit.settled != NOT_YET)
+        .map(commit -> OptionalLong.of(seen - commit.settled))
+        .orElse(OptionalLong.empty());
   }
 
-  /** The same of a generation: from which second on muxes open no connections without it. */
-  public synchronized long settledGeneration(long generation) {
-    return of(generation).map(commit -> commit.settled).orElse(NOT_YET);
+  /** Whether no mux opens connections without this generation any more. */
+  public synchronized boolean isSettled(long generation) {
+    return of(generation).filter(commit -> commit.settled != NOT_YET).isPresent();
   }
 
   /** What an answer about a bucket that moved at {@code since} still waits for. */
@@ -433,8 +445,8 @@ public final class SettledMoves {
       // Two commits may be of one second, and one of them may not have been seen.
       boolean hasAll =
           i + 1 == commits.size()
-              || commit.committed > since
-              || (commits.get(i + 1).committed > since
+              || commit.at > since
+              || (commits.get(i + 1).at > since
                   && commits.get(i + 1).generation == commit.generation + 1);
       if (hasAll) {
         return Optional.of(commit);
@@ -449,7 +461,7 @@ public final class SettledMoves {
     int to = commits.size();
     while (from < to) {
       int middle = (from + to) >>> 1;
-      if (commits.get(middle).committed < since) {
+      if (commits.get(middle).at < since) {
         from = middle + 1;
       } else {
         to = middle;

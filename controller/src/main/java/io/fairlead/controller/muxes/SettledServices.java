@@ -7,12 +7,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 
 /** The {@link SettledMoves} of all services, for everyone who asks whether a report counts. */
 public final class SettledServices {
   private final Supplier<MuxPresence> muxes;
   private final LongSupplier seconds;
+  private final LongUnaryOperator age;
   private final SettledMoves.Told told;
   private final Function<ServiceConfig, SettledMoves.Sharing> sharing;
 
@@ -20,29 +22,34 @@ public final class SettledServices {
   private final Map<Integer, SettledMoves> services = new ConcurrentHashMap<>();
 
   /**
-   * @param seconds the clock of commits, Unix seconds
+   * @param seconds the monotonic clock of {@code muxes}
+   * @param age for how many seconds at least a commit of a Unix second has existed
    * @param sharing which others have VIPs of a service
    */
   public SettledServices(
       Supplier<MuxPresence> muxes,
       LongSupplier seconds,
+      LongUnaryOperator age,
       SettledMoves.Told told,
       Function<ServiceConfig, SettledMoves.Sharing> sharing) {
     this.sharing = sharing;
     this.told = told;
     this.muxes = muxes;
     this.seconds = seconds;
+    this.age = age;
   }
 
   /** Those of a service, having taken note of its image and of where muxes are now. */
   public SettledMoves see(ServiceImage image) {
-    return see(image, seconds.getAsLong());
-  }
-
-  public SettledMoves see(ServiceImage image, long now) {
     SettledMoves moves =
         services.computeIfAbsent(image.config().id(), service -> new SettledMoves(told));
-    moves.see(image, muxes.get(), sharing.apply(image.config()), now);
+    long committed = image.ring().committed();
+    moves.see(
+        image,
+        muxes.get(),
+        sharing.apply(image.config()),
+        seconds.getAsLong(),
+        age.applyAsLong(committed));
     return moves;
   }
 

@@ -94,6 +94,7 @@ final class OthelloKeeper {
   /** Arrays that are written ahead, until a generation names them. */
   private Optional<ComingArrays> coming = Optional.empty();
 
+  private long seconds; // Unix, of the latest look
   private RefusedClaims refused = RefusedClaims.NONE;
   private volatile long knownSize;
   private volatile boolean isHurried;
@@ -212,7 +213,13 @@ final class OthelloKeeper {
       if (stored.image().config().othello().isPresent()) {
         adopt(stored);
         held.compare(stored.image().config());
-        isWaiting = look(stored);
+        OptionalLong now = around.seconds().get();
+        if (now.isPresent()) {
+          seconds = now.getAsLong();
+          isWaiting = look(stored);
+        } else {
+          status = status.failed(OthelloStatus.NO_CLOCK);
+        }
       }
     } catch (StoreException e) {
       if (!status.fallback().equals(Optional.of(e.getMessage()))) {
@@ -258,14 +265,13 @@ final class OthelloKeeper {
     long now = around.nanos().getAsLong();
     known.retain(image.ring().reachedBackends());
     knownSize = known.map().size();
-    long seconds = around.seconds().getAsLong();
     KeptBuckets kept = KeptBuckets.of(image, id -> known.map().size(id), seconds);
     RemovedBackends.Reached gone = removed.see(image, seconds);
     ServerBuckets buckets = kept.servers(image.ring(), gone.buckets());
     Set<Integer> owners = new TreeSet<>(image.pool().keySet());
     owners.addAll(gone.buckets().keySet());
     Look seen = seen(image, owners, buckets, now);
-    SettledMoves moves = around.settled().see(image, seconds);
+    SettledMoves moves = around.settled().see(image);
     List<Wait> waits = waits(moves, now);
     List<String> muxes = waits.stream().flatMap(wait -> wait.mux().stream()).toList();
     List<Integer> incomplete = missing(owners, OptionalLong.empty());
@@ -292,7 +298,7 @@ final class OthelloKeeper {
                 around.arraysWait() ? incomplete : List.of(),
                 around.arraysWait() ? late : List.of(),
                 around.arraysWait() ? muxes : List.of(),
-                around.arraysWait() ? absentSeconds(waits, seconds) : 0));
+                around.arraysWait() ? absentSeconds(waits) : 0));
     Decision decision =
         coming
             .map(
@@ -310,15 +316,16 @@ final class OthelloKeeper {
     report(stored, seen, kept, decision, now);
     BitSet needed = (BitSet) seen.misfits().buckets().clone();
     needed.or(
-        unreported.buckets(image, seconds, (id, at) -> isAwaited(id, moves.settled(at), othello)));
+        unreported.buckets(
+            image, seconds, (id, at) -> isAwaited(id, moves.settledFor(at), othello)));
     needed.or(gone.early());
     return act(image, owners, buckets, kept, needed, decision, Math.min(0, spacing));
   }
 
-  /** Whether the backend has yet to report all that was open at this Unix second. */
-  private boolean isAwaited(int backend, long settled, Othello othello) {
+  /** Whether the backend has yet to report all that was open before this was settled. */
+  private boolean isAwaited(int backend, OptionalLong settledFor, Othello othello) {
     int age = othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
-    long ago = settled == SettledMoves.NOT_YET ? -1 : around.seconds().getAsLong() - settled - age;
+    long ago = settledFor.orElse(0) - age;
     return memories.isAwaited(
         backend,
         ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)),
@@ -369,9 +376,7 @@ final class OthelloKeeper {
   }
 
   private Pins pins(ServiceImage image, Set<Integer> owners) {
-    return held.isLost()
-        ? Pins.NONE
-        : known.pins(image, owners, held.arrays(), around.seconds().getAsLong());
+    return held.isLost() ? Pins.NONE : known.pins(image, owners, held.arrays(), seconds);
   }
 
   /** What the newest arrays wait for; notes when that is over. */
@@ -395,10 +400,10 @@ final class OthelloKeeper {
   }
 
   /** Until a mux opens no connections any more that this controller never saw. */
-  private static long absentSeconds(List<Wait> waits, long seconds) {
+  private static long absentSeconds(List<Wait> waits) {
     return waits.stream()
         .filter(wait -> wait.mux().isEmpty())
-        .mapToLong(wait -> Math.max(1, wait.until().orElse(seconds + 1) - seconds))
+        .mapToLong(wait -> Math.max(1, wait.secondsLeft().orElse(1)))
         .max()
         .orElse(0);
   }
@@ -439,7 +444,7 @@ final class OthelloKeeper {
       ahead = Optional.of(WrittenAhead.again(held.arrays().orElseThrow()));
     } else if (decision.step() == Step.SETTLE) {
       next = Optional.of(held.arrays().orElseThrow().settled());
-    } else if (kept.runs(image, needed, around.seconds().getAsLong()).size() == 0) {
+    } else if (kept.runs(image, needed, seconds).size() == 0) {
       return false;
     }
     BitSet backends = new BitSet();

@@ -48,6 +48,9 @@ public record OthelloStatus(
     long effectiveSeconds,
     long builtMillis,
     RefusedClaims refusedClaims) {
+  static final String NO_CLOCK =
+      "this controller's clock and ZooKeeper's differ, or are not compared yet";
+
   /**
    * The newest arrays.
    *

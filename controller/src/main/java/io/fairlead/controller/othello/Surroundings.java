@@ -5,6 +5,7 @@ import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.store.ServiceStore;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -14,7 +15,7 @@ import java.util.function.Supplier;
  * @param muxes as they describe themselves
  * @param settled when no mux opens connections by older arrays any more
  * @param nanos a monotonic clock
- * @param seconds the clock of commits, Unix seconds
+ * @param seconds the clock of commits, Unix seconds; empty while it would not date any
  * @param arraysWait for agents and muxes; false only to show what breaks then
  */
 public record Surroundings(
@@ -22,6 +23,6 @@ public record Surroundings(
     Supplier<List<MuxView>> muxes,
     SettledServices settled,
     LongSupplier nanos,
-    LongSupplier seconds,
+    Supplier<OptionalLong> seconds,
     LongSupplier random,
     boolean arraysWait) {}

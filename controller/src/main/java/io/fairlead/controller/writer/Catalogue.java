@@ -42,6 +42,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
@@ -66,6 +67,7 @@ final class Catalogue implements Images {
   private final MuxStore muxes;
   private final Epoch epoch;
   private final ClockCheck clock;
+  private final LongSupplier monotonic;
   private final Notes notes;
   private final RandomGenerator random;
   private final Writers writerOf;
@@ -90,6 +92,7 @@ final class Catalogue implements Images {
       MuxStore muxes,
       Epoch epoch,
       ClockCheck clock,
+      LongSupplier monotonic,
       Notes notes,
       RandomGenerator random,
       Writers writerOf,
@@ -98,6 +101,7 @@ final class Catalogue implements Images {
     this.muxes = muxes;
     this.epoch = epoch;
     this.clock = clock;
+    this.monotonic = monotonic;
     this.notes = notes;
     this.random = random;
     this.writerOf = writerOf;
@@ -110,6 +114,7 @@ final class Catalogue implements Images {
    * takes a dozen round trips, which of a thousand services one after another were half a minute
    * without a leader.
    *
+   * @param monotonic seconds, by which deleted services are kept
    * @param taken addresses that are no VIPs
    * @param known of a service, if it has not changed since, saves reading it
    */
@@ -118,6 +123,7 @@ final class Catalogue implements Images {
       MuxStore muxes,
       Epoch epoch,
       ClockCheck clock,
+      LongSupplier monotonic,
       Notes notes,
       RandomGenerator random,
       Writers writerOf,
@@ -126,7 +132,7 @@ final class Catalogue implements Images {
       throws StoreException {
     VipGuard guard = new VipGuard(repository.store().settings(), taken);
     Catalogue catalogue =
-        new Catalogue(repository, muxes, epoch, clock, notes, random, writerOf, guard);
+        new Catalogue(repository, muxes, epoch, clock, monotonic, notes, random, writerOf, guard);
     ExecutorService readers =
         Executors.newFixedThreadPool(LOADED_AT_ONCE, DaemonThreads.named("load"));
     try {
@@ -182,8 +188,9 @@ final class Catalogue implements Images {
     } catch (StoreException.Damaged e) {
       LOG.error("{}", e.getMessage());
     }
-    if (deleted.filter(each -> DeletedServices.isKept(each, now())).isPresent()) {
-      deletedServices.add(deleted.get(), () -> {});
+    if (deleted.isPresent()) {
+      long age = clock.age(deleted.get().at().getEpochSecond());
+      deletedServices.add(deleted.get(), monotonic.getAsLong() - age, () -> {});
     } else {
       repository.store().removeRest(epoch, name);
     }
@@ -286,7 +293,10 @@ final class Catalogue implements Images {
       image = plan.after();
       result = plan.result();
     }
-    result = result.asCreated().withWarnings(deletedServices.warnings(config, true, now()));
+    result =
+        result
+            .asCreated()
+            .withWarnings(deletedServices.warnings(config, true, monotonic.getAsLong()));
     addresses.check(image, settings, now);
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
@@ -448,7 +458,7 @@ final class Catalogue implements Images {
   private Result warned(ServiceConfig before, ServiceConfig after, Result result) {
     return before.vips().equals(after.vips()) && before.ports().equals(after.ports())
         ? result
-        : result.withWarnings(deletedServices.warnings(after, false, now()));
+        : result.withWarnings(deletedServices.warnings(after, false, monotonic.getAsLong()));
   }
 
   /** The rest of a deleted service stays for a while, for {@link #undelete}. */
@@ -459,16 +469,29 @@ final class Catalogue implements Images {
     } finally {
       // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
       if (writer.isGone()) {
+        Instant at = Instant.ofEpochSecond(clock.shownSeconds());
         deletedServices.add(
-            new ServiceStore.Deleted(writer.image().config(), now()), () -> writers.remove(name));
+            new ServiceStore.Deleted(writer.image().config(), at),
+            monotonic.getAsLong(),
+            () -> writers.remove(name));
         removeExpired();
       }
     }
   }
 
-  /** Removes deleted services that are kept no more; called periodically. */
-  void removeExpired() {
-    deletedServices.expire(now()).forEach(this::removeRest);
+  /** Does what is due by Unix seconds; called periodically. */
+  void step(long now) {
+    for (ServiceWriter writer : writers.values()) {
+      writer.upkeepIfDue(now);
+      writer.releaseIfDue(now);
+      writer.transitIfDue(now);
+    }
+    removeExpired();
+  }
+
+  /** Removes deleted services that are kept no more. */
+  private void removeExpired() {
+    deletedServices.expire(monotonic.getAsLong()).forEach(this::removeRest);
   }
 
   /** Brings a deleted service back as it was, in the next generation of its ring. */
@@ -477,13 +500,14 @@ final class Catalogue implements Images {
       throw Refusal.conflict("service", name, "a service that is deleted; this one exists");
     }
     options.precondition().check(Optional.empty());
-    if (deletedServices.find(name, now()).isEmpty()) {
+    long monotonicNow = monotonic.getAsLong();
+    if (deletedServices.find(name, monotonicNow).isEmpty()) {
       throw new Refusal(
           Refusal.Kind.NOT_FOUND,
           "service",
           name,
           "a service that was deleted within %d days: %s"
-              .formatted(DeletedServices.KEPT.toDays(), deletedServices.names(now())));
+              .formatted(DeletedServices.KEPT.toDays(), deletedServices.names(monotonicNow)));
     }
     Optional<StoredService> again = repository.read(name);
     if (again.isPresent()) { // by an earlier attempt whose outcome was unknown
@@ -529,10 +553,6 @@ final class Catalogue implements Images {
     String name = service.image().config().name();
     ServiceWriter writer = writerOf.of(epoch, addresses, service);
     deletedServices.remove(name, () -> writers.put(name, writer));
-  }
-
-  private Instant now() {
-    return Instant.ofEpochSecond(clock.seconds());
   }
 
   private void removeRest(String name) {

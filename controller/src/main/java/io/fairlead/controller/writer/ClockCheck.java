@@ -7,6 +7,7 @@ import io.fairlead.controller.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -96,9 +97,32 @@ final class ClockCheck {
     return new ClockCheck(clock, nanos, source, () -> {}, false);
   }
 
-  /** Unix seconds, not compared with anything: not for what is committed. */
-  long seconds() {
+  /** Unix seconds that are compared with nothing: only for what is shown. */
+  long shownSeconds() {
     return clock.instant().getEpochSecond();
+  }
+
+  /**
+   * Unix seconds for what a leader does by itself; empty while it could commit nothing of it, as
+   * the clock is off or ZooKeeper's time is not known.
+   */
+  OptionalLong leadSeconds() {
+    if (!isOn) {
+      return OptionalLong.of(shownSeconds());
+    }
+    if (isOutdated()) {
+      return OptionalLong.empty();
+    }
+    Reading now = read();
+    return now.isAllowed() ? OptionalLong.of(now.wall().getEpochSecond()) : OptionalLong.empty();
+  }
+
+  /**
+   * For how many seconds at least something has existed that was written at this Unix second; 0 if
+   * that is not known.
+   */
+  long age(long written) {
+    return Math.max(0, leadSeconds().orElse(written) - written);
   }
 
   /**
@@ -108,7 +132,7 @@ final class ClockCheck {
    *     not known
    */
   long seconds(WriteOptions options) {
-    return isOn && !options.dryRun() ? compared().getEpochSecond() : seconds();
+    return isOn && !options.dryRun() ? compared().getEpochSecond() : shownSeconds();
   }
 
   /**

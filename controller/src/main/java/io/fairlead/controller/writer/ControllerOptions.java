@@ -8,7 +8,9 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
 
@@ -20,6 +22,8 @@ import org.apache.curator.framework.CuratorFramework;
  * @param root the tree in ZooKeeper, "/fairlead"
  * @param id of this controller in elections: a restart under the same id takes over from its own
  *     former process at once
+ * @param monotonic seconds that pass whatever {@code clock} says, by which muxes are waited for and
+ *     deleted services are kept
  * @param checksClock whether commits are refused while {@code clock} and ZooKeeper's differ
  * @param arraysWait whether new arrays of steering othello wait for agents and muxes
  * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
@@ -38,6 +42,7 @@ public record ControllerOptions(
     String root,
     String id,
     InstantSource clock,
+    LongSupplier monotonic,
     boolean checksClock,
     boolean arraysWait,
     Optional<ZooKeeperAccess> access,
@@ -77,6 +82,7 @@ public record ControllerOptions(
         root,
         id,
         clock,
+        () -> TimeUnit.NANOSECONDS.toSeconds(System.nanoTime()),
         true,
         true,
         Optional.empty(),
@@ -104,6 +110,10 @@ public record ControllerOptions(
     return copy(copy -> copy.writing = newWriting);
   }
 
+  ControllerOptions withMonotonic(LongSupplier newMonotonic) {
+    return copy(copy -> copy.monotonic = newMonotonic);
+  }
+
   public ControllerOptions withClockCheck(boolean checks) {
     return copy(copy -> copy.checksClock = checks);
   }
@@ -126,6 +136,7 @@ public record ControllerOptions(
 
   /** What the methods above may change. */
   private final class Copy {
+    private LongSupplier monotonic = ControllerOptions.this.monotonic;
     private boolean checksClock = ControllerOptions.this.checksClock;
     private boolean arraysWait = ControllerOptions.this.arraysWait;
     private Optional<ZooKeeperAccess> access = ControllerOptions.this.access;
@@ -146,6 +157,7 @@ public record ControllerOptions(
         root,
         id,
         clock,
+        copy.monotonic,
         copy.checksClock,
         copy.arraysWait,
         copy.access,

@@ -10,7 +10,6 @@ import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.services.Listeners;
 import io.fairlead.controller.store.ServiceStore.Deleted;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -29,11 +28,18 @@ import java.util.stream.Collectors;
 final class DeletedServices {
   static final Duration KEPT = Duration.ofDays(7);
 
-  private final Map<String, Deleted> byName = new TreeMap<>();
+  /** Deleted at this second of a monotonic clock, or before. */
+  private record Kept(Deleted deleted, long since) {
+    boolean isKept(long now) {
+      return now < since + KEPT.toSeconds();
+    }
 
-  static boolean isKept(Deleted deleted, Instant now) {
-    return now.isBefore(deleted.at().plus(KEPT));
+    String name() {
+      return deleted.config().name();
+    }
   }
+
+  private final Map<String, Kept> byName = new TreeMap<>();
 
   /**
    * What ends with a service. Removed servers count as well, which keep connections for as long as
@@ -61,10 +67,11 @@ final class DeletedServices {
   }
 
   /**
+   * @param since by the monotonic clock that all methods go by, in seconds
    * @param hide ends the service for {@link #idsWith}, in the same step
    */
-  synchronized void add(Deleted deleted, Runnable hide) {
-    byName.put(deleted.config().name(), deleted);
+  synchronized void add(Deleted deleted, long since, Runnable hide) {
+    byName.put(deleted.config().name(), new Kept(deleted, since));
     hide.run();
   }
 
@@ -79,35 +86,34 @@ final class DeletedServices {
   /** The ids of all that are kept, and of all that exist at the same moment. */
   synchronized Set<Integer> idsWith(Supplier<List<Integer>> existing) {
     Set<Integer> ids = new HashSet<>(existing.get());
-    byName.values().forEach(deleted -> ids.add(deleted.config().id()));
+    byName.values().forEach(kept -> ids.add(kept.deleted().config().id()));
     return ids;
   }
 
   /** Forgets those that are kept no more, and returns their names. */
-  synchronized List<String> expire(Instant now) {
+  synchronized List<String> expire(long now) {
     List<String> expired =
-        byName.values().stream()
-            .filter(deleted -> !isKept(deleted, now))
-            .map(deleted -> deleted.config().name())
-            .toList();
+        byName.values().stream().filter(kept -> !kept.isKept(now)).map(Kept::name).toList();
     expired.forEach(byName::remove);
     return expired;
   }
 
-  synchronized Optional<Deleted> find(String name, Instant now) {
-    return Optional.ofNullable(byName.get(name)).filter(deleted -> isKept(deleted, now));
+  synchronized Optional<Deleted> find(String name, long now) {
+    return Optional.ofNullable(byName.get(name))
+        .filter(kept -> kept.isKept(now))
+        .map(Kept::deleted);
   }
 
   synchronized Optional<ServiceConfig> config(String name) {
-    return Optional.ofNullable(byName.get(name)).map(Deleted::config);
+    return Optional.ofNullable(byName.get(name)).map(kept -> kept.deleted().config());
   }
 
   /** Their names. */
-  synchronized String names(Instant now) {
+  synchronized String names(long now) {
     String names =
         byName.values().stream()
-            .filter(deleted -> isKept(deleted, now))
-            .map(deleted -> deleted.config().name())
+            .filter(kept -> kept.isKept(now))
+            .map(Kept::name)
             .collect(Collectors.joining(", "));
     return names.isEmpty() ? "none" : names;
   }
@@ -117,13 +123,14 @@ final class DeletedServices {
    *
    * @param isNew whether it takes the place of a deleted service of its name
    */
-  synchronized List<String> warnings(ServiceConfig wanted, boolean isNew, Instant now) {
+  synchronized List<String> warnings(ServiceConfig wanted, boolean isNew, long now) {
     List<String> warnings = new ArrayList<>();
-    for (Deleted deleted : byName.values()) {
-      String name = deleted.config().name();
+    for (Kept kept : byName.values()) {
+      Deleted deleted = kept.deleted();
+      String name = kept.name();
       boolean isReplaced = isNew && name.equals(wanted.name());
       Optional<String> shared = Listeners.shared(wanted, deleted.config());
-      if (isKept(deleted, now) && (isReplaced || shared.isPresent())) {
+      if (kept.isKept(now) && (isReplaced || shared.isPresent())) {
         warnings.add(
             "%s of service '%s', deleted at %s: %s%s"
                 .formatted(

@@ -157,9 +157,11 @@ public final class FairleadController implements AutoCloseable {
     notes = new Notes(options.id(), options.clock(), retention::noted);
     serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
     leaderWatch = new LeaderWatch(client, tree);
-    muxWatch = new MuxWatch(client, tree, clock::seconds);
+    muxWatch = new MuxWatch(client, tree, options.monotonic());
     settledWriter = new SettledWriter(SettledWriter.Store.of(store), this::leads);
-    settled = new SettledServices(muxWatch::presence, clock::seconds, settledWriter, lead::sharing);
+    settled =
+        new SettledServices(
+            muxWatch::presence, options.monotonic(), clock::age, settledWriter, lead::sharing);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
     othello =
         new OthelloKeepers(
@@ -169,7 +171,7 @@ public final class FairleadController implements AutoCloseable {
                 muxWatch::muxes,
                 settled,
                 System::nanoTime,
-                clock::seconds,
+                clock::leadSeconds,
                 random::nextLong,
                 options.arraysWait()),
             othelloThreads,
@@ -499,6 +501,7 @@ public final class FairleadController implements AutoCloseable {
   }
 
   private void lead(Epoch epoch) throws StoreException {
+    compareClocks(); // what is loaded is dated by it
     if (embedded.isPresent() && options.access().isPresent()) {
       EmbeddedZooKeeper.protect(client, tree, options.access().get());
     }
@@ -508,6 +511,7 @@ public final class FairleadController implements AutoCloseable {
             muxStore,
             epoch,
             clock,
+            options.monotonic(),
             notes,
             random,
             this::writer,
@@ -570,17 +574,8 @@ public final class FairleadController implements AutoCloseable {
       lead.current()
           .ifPresent(
               catalogue -> {
-                catalogue
-                    .writers()
-                    .values()
-                    .forEach(
-                        writer -> {
-                          writer.upkeepIfDue();
-                          writer.releaseIfDue();
-                          writer.transitIfDue();
-                        });
+                clock.leadSeconds().ifPresent(catalogue::step);
                 othello.step(catalogue.writers().keySet());
-                catalogue.removeExpired();
               });
     }
   }
@@ -592,7 +587,9 @@ public final class FairleadController implements AutoCloseable {
               catalogue -> {
                 loads.step(
                     catalogue.epoch(), catalogue.all().stream().map(StoredService::image).toList());
-                settledWriter.step(catalogue.epoch(), catalogue.ids());
+                if (clock.leadSeconds().isPresent()) {
+                  settledWriter.step(catalogue.epoch(), catalogue.ids());
+                }
               });
     }
   }

@@ -51,13 +51,14 @@ import org.slf4j.LoggerFactory;
  * #step} every second while this controller leads.
  *
  * <p>What is out is in the image, so a new leader changes nothing of it. It only looks until every
- * probe has had time to write its node; so does a leader that has lost ZooKeeper for a moment.
+ * probe has had time to write its node; so does a leader that has lost ZooKeeper for a moment, or
+ * whose clock is off.
  */
 final class HealthWork {
   static final long PERIOD_MILLIS = 1000;
 
   /** How often buckets are tried again that a backend kept, lest one loses an owner. */
-  private static final long RETRY_SECONDS = 5;
+  private static final Duration RETRY = Duration.ofSeconds(5);
 
   private static final int LISTED = 10;
   private static final Logger LOG = LoggerFactory.getLogger(HealthWork.class);
@@ -91,8 +92,11 @@ final class HealthWork {
     private final AtomicBoolean isCommitting = new AtomicBoolean();
     private Memory memory = Memory.NONE;
     private SortedMap<Integer, State> states = new TreeMap<>();
-    private long retried;
-    private volatile long refused;
+
+    /** By the monotonic clock, in nanoseconds. */
+    private OptionalLong retried = OptionalLong.empty();
+
+    private volatile OptionalLong refused = OptionalLong.empty();
   }
 
   private final Sources from;
@@ -127,13 +131,18 @@ final class HealthWork {
     if (!epoch.equals(catalogue.map(Catalogue::epoch))) {
       forget(catalogue.map(Catalogue::epoch));
     }
-    boolean isActing = from.nanos().getAsLong() - quietSince >= from.settle().toNanos();
+    OptionalLong now = clock.leadSeconds();
+    boolean isActing =
+        now.isPresent() && from.nanos().getAsLong() - quietSince >= from.settle().toNanos();
     Map<String, ServiceWriter> writers = catalogue.get().writers();
     tracks.keySet().retainAll(writers.keySet());
     List<ProbeNode> fresh = from.fresh().get();
     List<HealthView> next = new ArrayList<>();
     new TreeMap<>(writers)
-        .forEach((name, writer) -> look(writer, fresh, isActing).ifPresent(next::add));
+        .forEach(
+            (name, writer) ->
+                look(writer, fresh, isActing, now.orElseGet(clock::shownSeconds))
+                    .ifPresent(next::add));
     views = List.copyOf(next);
   }
 
@@ -144,7 +153,8 @@ final class HealthWork {
     views = List.of();
   }
 
-  private Optional<HealthView> look(ServiceWriter writer, List<ProbeNode> fresh, boolean isActing) {
+  private Optional<HealthView> look(
+      ServiceWriter writer, List<ProbeNode> fresh, boolean isActing, long now) {
     StoredService stored = writer.stored();
     ServiceImage image = stored.image();
     Track track = tracks.computeIfAbsent(writer.name(), name -> new Track());
@@ -176,14 +186,13 @@ final class HealthWork {
         backends(image, evidence, isKilling ? from.silent().apply(image) : Set.of());
     int limit = new Maintenance(action.maxOut()).draining(backends.size());
     Policy policy = new Policy(action.panicPercent(), limit, action.withdraw(), isKilling);
-    long now = clock.seconds();
     Step step = HealthDecision.step(policy, backends, track.memory, now);
     if (isActing) {
       track.memory = step.memory();
       SortedMap<Integer, String> out = new TreeMap<>();
       step.out().forEach(id -> out.put(id, evidence.votes(id).reason().orElse("unknown")));
       String why = step.memory().isPanic() ? "health is ignored: too few are healthy" : "up again";
-      boolean isLater = now - track.refused < RETRY_SECONDS; // what is not urgent
+      boolean isLater = isRecent(track.refused); // what is not urgent
       OutageRules.Order order =
           new OutageRules.Order(
               out,
@@ -191,10 +200,14 @@ final class HealthWork {
               isLater ? new TreeSet<>() : step.dead(),
               isLater ? new TreeSet<>() : again(image, now));
       if (!commit(writer, track, order.on(image), why)) {
-        moveLeft(writer, track, now);
+        moveLeft(writer, track);
       }
     }
     return Optional.of(view(image, evidence, step, track, isActing, now));
+  }
+
+  private boolean isRecent(OptionalLong nanos) {
+    return nanos.isPresent() && from.nanos().getAsLong() - nanos.getAsLong() < RETRY.toNanos();
   }
 
   /** Of those that are gone, the ones whose time in the pool has come. */
@@ -254,7 +267,7 @@ final class HealthWork {
             (result, failure) -> {
               track.isCommitting.set(false);
               if (failure != null) {
-                track.refused = clock.seconds();
+                track.refused = OptionalLong.of(from.nanos().getAsLong());
                 LOG.warn("{}: {}", what, failure.getMessage());
                 return;
               }
@@ -277,13 +290,13 @@ final class HealthWork {
   /**
    * Buckets that would have lost an owner have stayed where they were: moves them when they may.
    */
-  private void moveLeft(ServiceWriter writer, Track track, long now) {
+  private void moveLeft(ServiceWriter writer, Track track) {
     ServiceImage image = writer.image();
     Unhealthy health = image.transitions().health();
-    if (now - track.retried < RETRY_SECONDS || health.out().isEmpty()) {
+    if (isRecent(track.retried) || health.out().isEmpty()) {
       return;
     }
-    track.retried = now;
+    track.retried = OptionalLong.of(from.nanos().getAsLong());
     int[] owned = image.ring().owned();
     boolean isServing = image.pool().values().stream().anyMatch(member -> member.weight() > 0);
     if (isServing

@@ -8,6 +8,7 @@ import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.muxes.SettledServices;
+import java.util.OptionalLong;
 
 /**
  * When one service's held buckets are looked at: every {@link #EVERY_SECONDS} while there are any.
@@ -24,18 +25,32 @@ final class Releases {
   private ServiceImage seen;
   private Holds holds;
 
+  /** When {@link #settled} was as it is, Unix seconds. */
+  private long now;
+
   /** Unix seconds of the latest look. */
   private long last;
 
   Releases(LiveConnections live, SettledServices services) {
-    questions = new Questions(live, since -> settled.settled(since));
+    questions = new Questions(live, this::settledAt);
     this.services = services;
+  }
+
+  /** By the clock of commits, as far as muxes go. */
+  private long settledAt(long since) {
+    OptionalLong ago = settled.settledFor(since);
+    return ago.isPresent() ? now - ago.getAsLong() : Long.MAX_VALUE;
+  }
+
+  private void see(ServiceImage image, long seconds) {
+    now = seconds;
+    settled = services.see(image);
   }
 
   /** Called every moment: walks through the ring once for each image. */
   synchronized boolean isDue(ServiceImage image, long now) {
     if (image.config().holdSeconds() > 0) {
-      settled = services.see(image, now);
+      see(image, now);
     }
     if (now >= last && now < last + EVERY_SECONDS) {
       return false;
@@ -50,13 +65,13 @@ final class Releases {
   /** What is to be released now; the next look is {@link #EVERY_SECONDS} away, in any case. */
   synchronized Release next(ServiceImage image, long now) {
     last = now;
-    settled = services.see(image, now);
+    see(image, now);
     return Release.of(image, now, questions.answers(image.config().name()));
   }
 
   /** Asks about what is still held. */
   synchronized void ask(ServiceImage image, long now) {
-    settled = services.see(image, now);
+    see(image, now);
     questions.ask(image, now);
   }
 }

@@ -218,19 +218,19 @@ final class ServiceWriter implements ArraysWriter {
         });
   }
 
-  /** Runs the next iteration in the background if it is due; called periodically. */
-  void upkeepIfDue() {
-    if (isUpkeepDue() && isIterating.compareAndSet(false, true)) {
+  /**
+   * Runs the next iteration in the background if it is due, by Unix seconds; called periodically.
+   */
+  void upkeepIfDue(long now) {
+    if (isUpkeepDue(now) && isIterating.compareAndSet(false, true)) {
       submit(WriteOptions.COMMIT, this::iterate)
           .whenComplete((result, failure) -> isIterating.set(false));
     }
   }
 
   /** Steps slow starts and ends drains in the background if it is due; called periodically. */
-  void transitIfDue() {
-    if (!isGone
-        && transitions.isDue(image(), clock.seconds())
-        && isTransiting.compareAndSet(false, true)) {
+  void transitIfDue(long now) {
+    if (!isGone && transitions.isDue(image(), now) && isTransiting.compareAndSet(false, true)) {
       submit(WriteOptions.COMMIT, this::transit)
           .whenComplete((result, failure) -> isTransiting.set(false));
     }
@@ -247,21 +247,21 @@ final class ServiceWriter implements ArraysWriter {
     return result;
   }
 
-  private boolean isUpkeepDue() {
-    ServiceImage now = image();
-    long seconds = clock.seconds();
+  private boolean isUpkeepDue(long now) {
+    ServiceImage image = image();
     return !isGone
-        && seconds >= idleUntil
-        && now.upkeep()
-            .filter(state -> state.isRunning() && seconds >= UpkeepJob.due(now, state))
+        && now >= idleUntil
+        && image
+            .upkeep()
+            .filter(state -> state.isRunning() && now >= UpkeepJob.due(image, state))
             .isPresent();
   }
 
   private Result iterate() throws StoreException {
-    if (!isUpkeepDue()) {
+    long now = clock.seconds(WriteOptions.COMMIT);
+    if (!isUpkeepDue(now)) {
       return unchanged(image(), false);
     }
-    long now = clock.seconds(WriteOptions.COMMIT);
     PoolPlan plan = upkeep.step(image(), now, false);
     UpkeepState after = plan.after().upkeep().orElseThrow();
     if (plan.result().movedBuckets() == 0 && after.isRunning()) {
@@ -273,23 +273,23 @@ final class ServiceWriter implements ArraysWriter {
   }
 
   /** Looks after held buckets in the background if it is time to; called periodically. */
-  void releaseIfDue() {
-    if (isReleaseDue() && isReleasing.compareAndSet(false, true)) {
+  void releaseIfDue(long now) {
+    if (isReleaseDue(now) && isReleasing.compareAndSet(false, true)) {
       submit(WriteOptions.COMMIT, this::release)
           .whenComplete((result, failure) -> isReleasing.set(false));
     }
   }
 
-  private boolean isReleaseDue() {
-    return !isGone && releases.isDue(image(), clock.seconds());
+  private boolean isReleaseDue(long now) {
+    return !isGone && releases.isDue(image(), now);
   }
 
   /** Leaves no audit record: it may happen every few seconds for days, and nobody asked for it. */
   private Result release() throws StoreException {
-    if (!isReleaseDue()) {
+    long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
+    if (!isReleaseDue(now)) {
       return unchanged(image(), false);
     }
-    long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
     Release release = releases.next(image(), now);
     if (release.runs().size() > 0) {
       commit(PoolPlan.of(image(), release.runs(), now, false), repository);
@@ -479,7 +479,7 @@ final class ServiceWriter implements ArraysWriter {
    * service has been read again.
    */
   private void claim(ServiceImage after, WriteOptions options) {
-    long now = clock.seconds();
+    long now = clock.seconds(options);
     if (options.dryRun()) {
       addresses.check(Optional.of(image()), after, now);
     } else {

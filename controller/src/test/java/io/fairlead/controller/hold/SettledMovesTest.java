@@ -27,11 +27,12 @@ class SettledMovesTest {
   private final SettledMoves moves =
       new SettledMoves((service, generation) -> told == null ? generation : told);
   private final FakeConnections live = new FakeConnections();
-  private final Questions questions = new Questions(live, moves::settled);
+  private final Questions questions = new Questions(live, this::settled);
   private final HeldStory story = new HeldStory(3).move(1, 4).wait(1000);
   private final List<MuxPresence.Present> present = new ArrayList<>();
   private final List<MuxPresence.Absent> absent = new ArrayList<>();
   private long watchedSince = LONG_AGO;
+  private boolean unknownAge;
 
   private void mux(String id, MuxService web) {
     present.removeIf(each -> each.mux().id().equals(id));
@@ -73,8 +74,19 @@ class SettledMovesTest {
   /** Whether the move is settled now. */
   private boolean isSettled() {
     MuxPresence muxes = new MuxPresence(present, absent, watchedSince);
-    moves.see(story.image(), muxes, this::sharing, story.now());
-    return moves.settled(story.image().ring().since(4)) <= story.now();
+    moves.see(story.image(), muxes, this::sharing, story.now(), age());
+    return moves.settledFor(story.image().ring().since(4)).isPresent();
+  }
+
+  /** Of the image, by a clock that agrees with those of all leaders before. */
+  private long age() {
+    return unknownAge ? 0 : story.now() - story.image().ring().committed();
+  }
+
+  /** Since when answers count, by the clock that dates questions. */
+  private long settled(long since) {
+    OptionalLong ago = moves.settledFor(since);
+    return ago.isPresent() ? story.now() - ago.getAsLong() : Long.MAX_VALUE;
   }
 
   private void isSettledAfter(int seconds) {
@@ -113,9 +125,36 @@ class SettledMovesTest {
     watchedSince = story.now();
     isSettledAfter(QUIET);
     watchedSince = Long.MAX_VALUE;
-    assertThat(new SettledMoves(SettledMoves.Told.AT_ONCE).settled(0))
+    assertThat(new SettledMoves(SettledMoves.Told.AT_ONCE).settledFor(0))
         .as("seen nothing yet")
-        .isEqualTo(Long.MAX_VALUE);
+        .isEmpty();
+  }
+
+  /** As the clock is off; it has existed since it was seen, for certain. */
+  @Test
+  void aCommitOfUnknownAgeWaitsFromWhenItWasSeen() {
+    story.move(2, 4).wait(10 * QUIET);
+    mux("a", generation());
+    unknownAge = true;
+    isSettledAfter(QUIET);
+  }
+
+  /** No wall clock is in it: what is settled says only for how long. */
+  @Test
+  void aMonotonicClockMayBeginAnywhere() {
+    MuxPresence muxes = new MuxPresence(present, absent, -4 * QUIET);
+    mux("a", generation());
+    long since = story.image().ring().since(4);
+    moves.see(story.image(), muxes, this::sharing, -3 * QUIET, 1);
+    assertThat(moves.settledFor(since)).isEmpty();
+    assertThat(moves.waits(since))
+        .extracting(SettledMoves.Wait::secondsLeft)
+        .containsExactly(OptionalLong.of(QUIET - 1));
+    moves.see(story.image(), muxes, this::sharing, -2 * QUIET - 1, 0);
+    assertThat(moves.settledFor(since)).hasValue(0);
+    moves.see(story.image(), muxes, this::sharing, 7, 0);
+    assertThat(moves.settledFor(since)).hasValue(2 * QUIET + 8);
+    assertThat(moves.isSettled(generation())).isTrue();
   }
 
   @Test
@@ -222,8 +261,8 @@ class SettledMovesTest {
   void nothingIsSettledWhileNothingIsKnownOfMuxes() {
     story.move(2, 4).wait(10 * QUIET);
     MuxPresence none = new MuxPresence(List.of(), List.of(), watchedSince, 2);
-    moves.see(story.image(), none, SettledMoves.Sharing.NONE, story.now());
-    assertThat(moves.settledGeneration(generation())).isEqualTo(SettledMoves.NOT_YET);
+    moves.see(story.image(), none, SettledMoves.Sharing.NONE, story.now(), age());
+    assertThat(moves.isSettled(generation())).isFalse();
     assertThat(waits()).hasSize(1).first().asString().startsWith("too few muxes announce");
     mux("a", generation());
     assertThat(isSettled()).isTrue();
@@ -325,7 +364,7 @@ class SettledMovesTest {
     MuxPresence muxes = new MuxPresence(present, absent, watchedSince);
     SettledMoves.Sharing deleted = other -> OptionalLong.of(0);
     for (int i = 0; i < 10; i++) {
-      moves.see(story.image(), muxes, deleted, story.now());
+      moves.see(story.image(), muxes, deleted, story.now(), age());
       story.wait(QUIET);
     }
     assertThat(waits()).hasSize(1).first().asString().endsWith("for service 'tls'");
@@ -445,13 +484,13 @@ class SettledMovesTest {
     mux("a", generation());
     story.wait(QUIET);
     assertThat(isSettled()).isTrue();
-    long settled = moves.settled(story.image().ring().since(4));
+    long settled = settled(story.image().ring().since(4));
     for (int i = 0; i < 100; i++) {
       story.move(1 + i % 3, 9).wait(60);
       mux("a", generation());
       isSettled();
     }
-    assertThat(moves.settled(story.image().ring().since(4))).isEqualTo(settled);
+    assertThat(settled(story.image().ring().since(4))).isEqualTo(settled);
   }
 
   /**

@@ -9,6 +9,7 @@ import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -102,6 +103,38 @@ class ClockCheckTest {
     assertThat(check.difference()).isEqualTo(difference / 1000.0);
     assertThat(commits()).isEqualTo(commits);
     assertThat(refusals).isEqualTo(commits ? 0 : 1);
+  }
+
+  /** Without a request, and without counting: nobody asked for it. */
+  @ParameterizedTest
+  @CsvSource({
+    // ahead, isAllowed
+    "    0, true",
+    " 2000, true",
+    " 2001, false",
+    "-2000, true",
+    "-2001, false",
+    " 3600000, false",
+    "-3600000, false",
+  })
+  void whatALeaderDoesByItselfWaitsForARightClock(long jump, boolean isAllowed)
+      throws StoreException {
+    assertThat(check.leadSeconds()).as("not compared yet").isEmpty();
+    assertThat(check.age(START / 1000 - 100)).isZero();
+    check.sample();
+    ahead = jump;
+    passed += 1000;
+    long now = (START + passed + ahead) / 1000;
+    assertThat(check.leadSeconds())
+        .isEqualTo(isAllowed ? OptionalLong.of(now) : OptionalLong.empty());
+    assertThat(check.age(now - 100)).isEqualTo(isAllowed ? 100 : 0);
+    assertThat(check.age(now + 1)).isZero();
+    passed += ClockCheck.AGE_MAX.toMillis();
+    assertThat(check.leadSeconds()).as("compared too long ago").isEmpty();
+    assertThat(writes).isEqualTo(1);
+    assertThat(refusals).isZero();
+    ClockCheck off = ClockCheck.off(wall, this::nanos, this::write);
+    assertThat(off.leadSeconds()).hasValue((START + passed + ahead) / 1000);
   }
 
   @Test

@@ -60,6 +60,7 @@ class DrainReportsTest {
                       List.of(),
                       0),
               () -> now,
+              committed -> now - committed,
               SettledMoves.Told.AT_ONCE,
               config -> SettledMoves.Sharing.NONE),
           () -> TimeUnit.SECONDS.toNanos(now));

@@ -74,6 +74,7 @@ class DrainServiceTest {
     return FairleadController.open(
         ControllerOptions.of(
                 zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
+            .withMonotonic(clock::seconds)
             .withClockCheck(false));
   }
 

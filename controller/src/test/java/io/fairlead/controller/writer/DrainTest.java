@@ -93,6 +93,7 @@ class DrainTest {
           new SettledServices(
               this::presence,
               () -> now,
+              committed -> now - committed,
               SettledMoves.Told.AT_ONCE,
               config -> SettledMoves.Sharing.NONE),
           () -> now * 1_000_000_000L);

@@ -24,6 +24,7 @@ abstract class EmbeddedController {
         FairleadController.open(
             ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
+                .withMonotonic(clock::seconds)
                 .withClockCheck(false));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
   }

@@ -25,6 +25,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
@@ -78,7 +79,7 @@ class HoldPropertyTest {
 
   private final FakeConnections live = new FakeConnections();
   private final SettledMoves settled = new SettledMoves(SettledMoves.Told.AT_ONCE);
-  private final Questions questions = new Questions(live, settled::settled);
+  private final Questions questions = new Questions(live, this::settledAt);
 
   /** What the late mux has. */
   private ServiceImage late;
@@ -267,8 +268,17 @@ class HoldPropertyTest {
     return image.withRing(next);
   }
 
+  private void see() {
+    settled.see(image, presence(), SettledMoves.Sharing.NONE, now, now - image.ring().committed());
+  }
+
+  private long settledAt(long since) {
+    OptionalLong ago = settled.settledFor(since);
+    return ago.isPresent() ? now - ago.getAsLong() : Long.MAX_VALUE;
+  }
+
   private void release() throws Exception {
-    settled.see(image, presence(), SettledMoves.Sharing.NONE, now);
+    see();
     Release release = Release.of(image, now, questions.answers("web"));
     Ring before = image.ring();
     if (release.runs().size() > 0) {
@@ -294,7 +304,7 @@ class HoldPropertyTest {
     assertThat(count).isEqualTo(release.byReport() + release.atLimit());
     byReport += release.byReport();
     atLimit += release.atLimit();
-    settled.see(image, presence(), SettledMoves.Sharing.NONE, now);
+    see();
     questions.ask(image, now);
   }
 

@@ -72,6 +72,7 @@ class HoldReportTest {
     return FairleadController.open(
         ControllerOptions.of(
                 server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
+            .withMonotonic(clock::seconds)
             .withClockCheck(false));
   }
 
@@ -152,7 +153,7 @@ class HoldReportTest {
                 HoldView.of(
                     service.image(),
                     controller.liveConnections(),
-                    controller.settled().see(service.image(), clock.seconds()),
+                    controller.settled().see(service.image()),
                     clock.seconds()));
   }
 

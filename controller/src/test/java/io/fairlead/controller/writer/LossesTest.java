@@ -69,6 +69,7 @@ class LossesTest {
         FairleadController.open(
             ControllerOptions.of(
                     server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
+                .withMonotonic(clock::seconds)
                 .withClockCheck(false));
     assertThat(opened.awaitLeader(SOON)).isTrue();
     return opened;
@@ -155,6 +156,7 @@ class LossesTest {
         FairleadController.open(
             ControllerOptions.of(
                     server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "next", clock)
+                .withMonotonic(clock::seconds)
                 .withClockCheck(false))) {
       await().until(second::isServing);
       controller.close();

@@ -78,6 +78,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -118,7 +119,8 @@ public final class MemoryPlane
                       .toList(),
                   List.of(),
                   0),
-          () -> InstantSource.system().instant().getEpochSecond(),
+          () -> TimeUnit.NANOSECONDS.toSeconds(System.nanoTime()),
+          committed -> InstantSource.system().instant().getEpochSecond() - committed,
           SettledMoves.Told.AT_ONCE,
           config -> SettledMoves.Sharing.NONE);
   private final DrainWatch drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);

@@ -44,6 +44,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -96,6 +97,9 @@ final class OthelloService implements AutoCloseable {
   private Ring learned;
   ServiceWriter writer;
   OthelloKeepers keepers;
+
+  /** Differs from ZooKeeper's, as far as keepers know. */
+  boolean isClockOff;
 
   /** Happens between each look and its commit. */
   Overtaking overtaking = () -> {};
@@ -220,6 +224,7 @@ final class OthelloService implements AutoCloseable {
         new SettledServices(
             this::presence,
             clock::seconds,
+            committed -> clock.seconds() - committed,
             SettledMoves.Told.AT_ONCE,
             config -> SettledMoves.Sharing.NONE);
     writer =
@@ -236,7 +241,13 @@ final class OthelloService implements AutoCloseable {
         new OthelloKeepers(
             name -> name.equals("web") ? Optional.of(mine) : Optional.empty(),
             new Surroundings(
-                store, this::views, settled, this::nanos, clock::seconds, random::nextLong, true),
+                store,
+                this::views,
+                settled,
+                this::nanos,
+                () -> isClockOff ? OptionalLong.empty() : OptionalLong.of(clock.seconds()),
+                random::nextLong,
+                true),
             Runnable::run,
             new OthelloCounters(registry));
   }

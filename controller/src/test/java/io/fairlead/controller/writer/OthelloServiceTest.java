@@ -82,6 +82,22 @@ class OthelloServiceTest {
     assertThat(latest()).isEmpty();
   }
 
+  /** Which moves are open, and which backends are gone, goes by the clock. */
+  @Test
+  void nothingIsDecidedWhileTheClockIsOff() throws Exception {
+    drain(3);
+    service.isClockOff = true;
+    pass(5);
+    assertThat(latest()).isEmpty();
+    assertThat(service.status().fallback())
+        .contains("this controller's clock and ZooKeeper's differ, or are not compared yet");
+    service.isClockOff = false;
+    service.step();
+    assertThat(latest()).isPresent();
+    service.step();
+    assertThat(service.status().fallback()).isEmpty();
+  }
+
   @Test
   void theFirstFollowAChangeAndSettleOnceAllIsKnown() throws Exception {
     drain(3);

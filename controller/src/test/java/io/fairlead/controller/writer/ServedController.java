@@ -47,6 +47,7 @@ public abstract class ServedController {
                         "/fairlead",
                         "test",
                         clock)
+                    .withMonotonic(clock::seconds)
                     .withClockCheck(false)));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
     Ranges.set(controller);

@@ -81,6 +81,7 @@ class ServiceWriterTest {
                 new SettledServices(
                     () -> MuxPresence.NONE,
                     () -> 0,
+                    committed -> 0,
                     SettledMoves.Told.AT_ONCE,
                     config -> SettledMoves.Sharing.NONE))
             .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
@@ -135,7 +136,7 @@ class ServiceWriterTest {
           .atMost(Duration.ofSeconds(30))
           .until(
               () -> {
-                writer.upkeepIfDue();
+                writer.upkeepIfDue(clock.seconds());
                 return writer.image().upkeep().orElseThrow().iterations() == expected;
               });
       assertThat(notes).hasValue(iteration + 1);

@@ -64,6 +64,7 @@ class SettledServiceTest {
         FairleadController.open(
             ControllerOptions.of(
                     zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
+                .withMonotonic(clock::seconds)
                 .withClockCheck(false));
     assertThat(opened.awaitLeader(SOON)).isTrue();
     return opened;

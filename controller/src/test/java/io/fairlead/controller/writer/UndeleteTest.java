@@ -74,6 +74,7 @@ class UndeleteTest extends EmbeddedController {
         FairleadController.open(
             ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
+                .withMonotonic(clock::seconds)
                 .withClockCheck(false));
     assertThat(controller.awaitLeader(Duration.ofSeconds(60))).isTrue();
   }

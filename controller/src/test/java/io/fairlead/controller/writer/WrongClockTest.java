@@ -9,10 +9,16 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.drains.DrainOrder;
+import io.fairlead.controller.drains.DrainView;
+import io.fairlead.controller.image.Drain;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.store.ZooKeeperClient;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -22,15 +28,20 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import org.apache.curator.framework.CuratorFramework;
+import org.awaitility.core.ThrowingRunnable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A controller that leads on a real ZooKeeper while its clock is set. */
 class WrongClockTest {
   private static final Duration SOON = Duration.ofSeconds(30);
-  private static final long MONTH = 30L * 24 * 3600 * 1000;
+  private static final long HOUR = 3_600_000;
+  private static final long MONTH = 30L * 24 * HOUR;
 
   /** The machine's clock and so much. */
   private static final class ShiftedClock implements InstantSource {
@@ -121,6 +132,72 @@ class WrongClockTest {
     for (Supplier<CompletionStage<Result>> write : writes(WriteOptions.COMMIT)) {
       assertThat(refusal(write)).isEmpty();
     }
+  }
+
+  /** For as long as several steps of all that a leader does by itself take. */
+  private static void stays(ThrowingRunnable asserted) {
+    await().atMost(SOON).during(Duration.ofSeconds(2)).untilAsserted(asserted);
+  }
+
+  /** What is removed is gone for good. */
+  @ParameterizedTest
+  @ValueSource(longs = {8 * 24 * HOUR, -8 * 24 * HOUR})
+  void aStepOfTheClockRemovesNoDeletedService(long step) throws Exception {
+    assertThat(refusal(writes(WriteOptions.COMMIT).get(5))).isEmpty();
+    try (CuratorFramework client = ZooKeeperClient.create(controller.zookeeper())) {
+      client.start();
+      String kept = "/fairlead/services/web/deleted";
+      clock.millis = step;
+      stays(() -> assertThat(client.checkExists().forPath(kept)).isNotNull());
+      assertThat(refusal(() -> controller.services().undeleteService("web", WriteOptions.COMMIT)))
+          .hasValueSatisfying(refusal -> assertThat(refusal.field()).isEqualTo("clock"));
+      clock.millis = 0;
+      stays(() -> assertThat(client.checkExists().forPath(kept)).isNotNull());
+    }
+    assertThat(refusal(() -> controller.services().undeleteService("web", WriteOptions.COMMIT)))
+        .isEmpty();
+  }
+
+  /** So does the leader that reads it with such a clock. */
+  @Test
+  void aNewLeaderWithAWrongClockRemovesNoDeletedService() throws Exception {
+    assertThat(refusal(writes(WriteOptions.COMMIT).get(5))).isEmpty();
+    controller.close();
+    clock.millis = 8 * 24 * HOUR;
+    controller = open(true);
+    clock.millis = 0;
+    await().atMost(SOON).until(() -> Math.abs(difference()) < 1);
+    assertThat(refusal(() -> controller.services().undeleteService("web", WriteOptions.COMMIT)))
+        .isEmpty();
+  }
+
+  /** Muxes that may be absent withdraw within 70 s, which no clock makes shorter. */
+  @Test
+  void aStepOfTheClockSettlesNothing() throws Exception {
+    DrainOrder order = new DrainOrder(List.of(2), Optional.empty(), Drain.Then.KEEP);
+    done(controller.drains().drain("web", order, WriteOptions.COMMIT));
+    try (CuratorFramework client = ZooKeeperClient.create(controller.zookeeper())) {
+      client.start();
+      for (long step : List.of(HOUR, -HOUR, 0L)) {
+        clock.millis = step;
+        stays(
+            () -> {
+              assertThat(client.checkExists().forPath("/fairlead/settled")).isNull();
+              assertThat(drain().now().waitingFor()).isEmpty();
+              assertThat(controller.settled().see(image()).waitsOfGeneration(1))
+                  .extracting(SettledMoves.Wait::text)
+                  .containsExactly("some mux may be absent that this controller never saw");
+            });
+      }
+    }
+  }
+
+  private ServiceImage image() {
+    return controller.plane().read("web", stored -> stored.image());
+  }
+
+  private DrainView drain() {
+    return DrainView.of(image(), controller.drainWatch()).get(0);
   }
 
   @Test
