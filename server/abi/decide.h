@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What a server does with a packet by version 2 of the protocol: one pure function, the same source in the kernel module,
+ * in eBPF and in the model (protocol/model/list). No data path uses it yet; version 1's is fairlead/verdict.h.
+ *
+ *	trusted? -> well formed? -> learn generation -> local state, or opens a connection? -> next candidate? -> stale? ->
+ *	deliver
+ *
+ * The packet names every server that may know its connection: the one that it is sent to first, and a list of others, to
+ * be tried in this order. The list stays as it is; `left` says how many of its last addresses have not been tried, and
+ * only falls. So a packet ends after at most FL_DECIDE_LIST_MAX hops, and no server has to know where it is in a chain.
+ *
+ * A server remembers nothing but the highest generation of a service. One that has just started does not know it: it is
+ * quiet, and resets nothing, for as long as a mux may be behind. A notice does not end that: the mux that sent it may be
+ * behind itself.
+ */
+#ifndef FAIRLEAD_DECIDE_H
+#define FAIRLEAD_DECIDE_H
+
+#include <fairlead/verdict.h>
+
+enum fl_decide_numbers { FL_DECIDE_LIST_MAX = 6 };
+
+/* What the header says of the packet's candidates. */
+struct fl_candidates {
+	fl_u32 generation;
+	fl_u8 count; /* addresses, at most FL_DECIDE_LIST_MAX */
+	fl_u8 left;  /* how many of them have not been tried, the last ones; at most count */
+	bool late;   /* a server that sent it on, or the mux, says that its mux may be behind or its list is cut */
+	struct fl_address address[FL_DECIDE_LIST_MAX];
+};
+
+struct fl_decide_in {
+	enum fl_packet_class packet;
+	bool trusted;                  /* sender is an allowed mux or peer, and the tag is right */
+	bool quiet;                    /* this server has just started */
+	enum fl_steer_error malformed; /* the candidates are valid only if FL_STEER_OK */
+	struct fl_candidates candidates;
+	fl_u32 generation_seen;    /* highest generation seen for the service, 0 for none */
+	struct fl_address self[2]; /* this server's addresses; none: all zero */
+};
+
+struct fl_decide_out {
+	enum fl_verdict verdict; /* CHAIN: on to next. Never PASS */
+	fl_u32 generation_seen;  /* to be stored if it differs from the input's */
+	fl_u8 left;              /* if CHAIN: what the header says then */
+	bool late;               /* the same */
+	struct fl_address next;
+};
+
+/* Whether the packet's mux may not have applied a generation that this server, or one before it, has seen. */
+FL_INLINE bool fl_decide_is_late(const struct fl_decide_in *in)
+{
+	return in->candidates.late || in->quiet || in->candidates.generation < in->generation_seen;
+}
+
+/* The next candidate that is not this server itself; false: there is none. */
+FL_INLINE bool fl_decide_next(const struct fl_decide_in *in, struct fl_decide_out *out)
+{
+	int i;
+
+	/* By a constant bound and index, for the eBPF verifier. */
+#ifdef __clang__
+#pragma unroll
+#endif
+	for (i = 0; i < FL_DECIDE_LIST_MAX; i++) {
+		const struct fl_address *address = &in->candidates.address[i];
+
+		if (i >= in->candidates.count || i + out->left < in->candidates.count)
+			continue;
+		out->left = (fl_u8)(in->candidates.count - i - 1);
+		if (fl_address_equal(address, &in->self[0]) || fl_address_equal(address, &in->self[1]))
+			continue;
+		out->next = *address;
+		return true;
+	}
+	return false;
+}
+
+/* Where the packet goes that is not known here. */
+FL_INLINE void fl_decide_on(const struct fl_decide_in *in, struct fl_decide_out *out)
+{
+	if (fl_decide_next(in, out))
+		out->verdict = FL_VERDICT_CHAIN;
+	else
+		out->verdict =
+		    in->packet == FL_PACKET_UNKNOWN && out->late ? FL_VERDICT_DROP_STALE : FL_VERDICT_DELIVER;
+}
+
+/*
+ * After CHAIN, if the packet cannot be sent to the candidate: the one behind it, or the end, where the packet is stale, as
+ * the connection may be the skipped server's.
+ */
+FL_INLINE void fl_decide_skip(const struct fl_decide_in *in, struct fl_decide_out *out)
+{
+	out->late = true;
+	out->next = (struct fl_address){{0}};
+	fl_decide_on(in, out);
+}
+
+FL_INLINE void fl_decide(const struct fl_decide_in *in, struct fl_decide_out *out)
+{
+	out->generation_seen = in->generation_seen;
+	out->left = in->candidates.left;
+	out->late = fl_decide_is_late(in);
+	out->next = (struct fl_address){{0}};
+
+	if (!in->trusted) {
+		out->verdict = FL_VERDICT_DROP_UNTRUSTED;
+		return;
+	}
+	if (in->malformed != FL_STEER_OK) {
+		out->verdict = FL_VERDICT_DROP_MALFORMED;
+		return;
+	}
+	if (in->candidates.generation > in->generation_seen)
+		out->generation_seen = in->candidates.generation;
+	if (in->packet == FL_PACKET_SYN || in->packet == FL_PACKET_COOKIE_ACK || in->packet == FL_PACKET_LOCAL_SOCKET)
+		out->verdict = FL_VERDICT_DELIVER;
+	else
+		fl_decide_on(in, out);
+}
+
+#endif
