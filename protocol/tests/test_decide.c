@@ -82,7 +82,7 @@ static void each_row(void **state)
 		struct fl_decide_in in = input(row);
 		struct fl_decide_out out;
 
-		print_message("%s\n", row->name);
+		print_message("# %s\n", row->name);
 		fl_decide(&in, &out);
 		assert_int_equal(out.verdict, row->verdict);
 		assert_int_equal(out.next.bytes[15], row->next);

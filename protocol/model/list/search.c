@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FIRST_ROOM = 1 << 14 };
+
+static uint8_t *nodes; /* parent 4 | state */
+static uint32_t *slots;
+static uint64_t room, most, mask, count;
+static size_t packed_len, node_len;
+
+void search_pack(const struct state *t, uint8_t *p)
+{
+	uint8_t *q = p;
+
+	*q++ = (uint8_t)(t->n << 4 | t->moves);
+	*q++ = (uint8_t)(t->home | t->dead << 3 | t->home_cookie << 6 | t->removed << 7);
+	*q++ = (uint8_t)(t->empty | t->restarted << 3);
+	*q++ = t->half;
+	*q++ = t->cookie;
+	*q++ = (uint8_t)(t->fresh);
+	*q++ = t->memo;
+	*q++ = (uint8_t)(t->settled | t->held << 4);
+	*q++ = (uint8_t)(t->gone | t->left << 3 | t->restored << 6);
+	for (int b = 0; b < setting.buckets; b++)
+		*q++ = t->reported[b];
+	for (int m = 0; m < setting.muxes; m++)
+		*q++ = t->mux[m];
+	for (int m = 0; setting.older && m < setting.muxes; m++)
+		*q++ = (uint8_t)(t->kept[m] | t->disk[m] << 4);
+	for (int s = 0; s < setting.servers; s++) {
+		*q++ = (uint8_t)(t->seen[s] << 4 | t->lapsed[s]);
+		*q++ = t->born[s];
+	}
+	for (int g = 0; g < G; g += 2)
+		*q++ = (uint8_t)(t->because[g] | t->because[g + 1] << 4);
+	if (setting.arrays) {
+		*q++ = t->known;
+		*q++ = t->renewed;
+		memcpy(q, t->code, G);
+		q += G;
+	}
+	for (int f = 0; f < setting.flight; f++) {
+		*q++ = (uint8_t)(t->flight[f].kind | t->flight[f].gen << 4);
+		*q++ = (uint8_t)(t->flight[f].late | t->flight[f].hint << 4);
+		memcpy(q, &t->flight[f].path, 2);
+		q += 2;
+	}
+	for (int b = 0; b < setting.buckets; b++) {
+		memcpy(q, t->list[b], G * 2);
+		q += G * 2;
+	}
+	packed_len = (size_t)(q - p);
+}
+
+void search_unpack(const uint8_t *p, struct state *t)
+{
+	const uint8_t *q = p;
+
+	memset(t, 0, sizeof(*t));
+	t->n = *q >> 4;
+	t->moves = *q++ & 15;
+	t->home = *q & 7;
+	t->dead = *q >> 3 & 7;
+	t->home_cookie = *q >> 6 & 1;
+	t->removed = *q++ >> 7;
+	t->empty = *q & 7;
+	t->restarted = *q++ >> 3 & 7;
+	t->half = *q++;
+	t->cookie = *q++;
+	t->fresh = *q++;
+	t->memo = *q++;
+	t->settled = *q & 15;
+	t->held = *q++ >> 4;
+	t->gone = *q & 7;
+	t->left = *q >> 3 & 7;
+	t->restored = *q++ >> 6;
+	for (int b = 0; b < setting.buckets; b++)
+		t->reported[b] = *q++;
+	for (int m = 0; m < setting.muxes; m++)
+		t->mux[m] = *q++;
+	for (int m = 0; m < M; m++)
+		t->kept[m] = t->disk[m] = AWAY;
+	for (int m = 0; setting.older && m < setting.muxes; m++) {
+		t->kept[m] = *q & 15;
+		t->disk[m] = *q++ >> 4;
+	}
+	for (int s = 0; s < setting.servers; s++) {
+		t->seen[s] = *q >> 4;
+		t->lapsed[s] = *q++ & 15;
+		t->born[s] = *q++;
+	}
+	for (int g = 0; g < G; g += 2) {
+		t->because[g] = *q & 15;
+		t->because[g + 1] = *q++ >> 4;
+	}
+	if (setting.arrays) {
+		t->known = *q++;
+		t->renewed = *q++;
+		memcpy(t->code, q, G);
+		q += G;
+	}
+	for (int f = 0; f < setting.flight; f++) {
+		t->flight[f].kind = *q & 15;
+		t->flight[f].gen = *q++ >> 4;
+		t->flight[f].late = *q & 15;
+		t->flight[f].hint = *q++ >> 4;
+		memcpy(&t->flight[f].path, q, 2);
+		q += 2;
+	}
+	for (int b = 0; b < setting.buckets; b++) {
+		memcpy(t->list[b], q, G * 2);
+		q += G * 2;
+	}
+}
+
+uint8_t *search_node(uint64_t i)
+{
+	return nodes + i * node_len;
+}
+
+static uint64_t hash(const uint8_t *p)
+{
+	uint64_t h = 0x9e3779b97f4a7c15ULL;
+	size_t n = packed_len;
+
+	for (; n >= 8; n -= 8, p += 8) {
+		uint64_t w;
+
+		memcpy(&w, p, 8);
+		h = (h ^ w) * 0xff51afd7ed558ccdULL;
+		h ^= h >> 32;
+	}
+	for (; n; n--, p++)
+		h = (h ^ *p) * 0x100000001b3ULL;
+	h ^= h >> 29;
+	h *= 0xc4ceb9fe1a85ec53ULL;
+	return h ^ h >> 32;
+}
+
+static bool grow_slots(void)
+{
+	uint64_t bigger = 2 * (mask + 1);
+	uint32_t *s = calloc(bigger, 4);
+
+	if (!s)
+		return false;
+	free(slots);
+	slots = s;
+	mask = bigger - 1;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = hash(search_node(i) + 4) & mask;
+
+		while (slots[at])
+			at = (at + 1) & mask;
+		slots[at] = (uint32_t)(i + 1);
+	}
+	return true;
+}
+
+static bool grow_nodes(void)
+{
+	uint64_t bigger = 2 * room < most ? 2 * room : most;
+	uint8_t *more = bigger > room ? realloc(nodes, bigger * node_len) : NULL;
+
+	if (!more)
+		return false;
+	nodes = more;
+	room = bigger;
+	return true;
+}
+
+/* -1: no memory; else whether it is new */
+static int visit(const struct state *t, uint32_t parent)
+{
+	uint8_t p[STATE_PACKED_MAX];
+	uint64_t at;
+
+	search_pack(t, p);
+	at = hash(p) & mask;
+	for (; slots[at]; at = (at + 1) & mask)
+		if (!memcmp(search_node(slots[at] - 1) + 4, p, packed_len))
+			return 0;
+	if (count == room && !grow_nodes())
+		return -1;
+	memcpy(search_node(count), &parent, 4);
+	memcpy(search_node(count) + 4, p, packed_len);
+	slots[at] = (uint32_t)(++count);
+	if (count > (mask + 1) / 10 * 7 && !grow_slots())
+		return -1;
+	return 1;
+}
+
+static void note(struct tally *tally, enum cause cause, uint64_t at, struct step step)
+{
+	if (!tally->broken[cause]++) {
+		tally->example[cause] = (uint32_t)at;
+		tally->example_step[cause] = step;
+	}
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Every step from one state. False: no memory. */
+static bool expand(uint64_t at, struct tally *tally)
+{
+	struct step steps[STEPS_MAX];
+	struct state here;
+	enum cause cause;
+	unsigned n;
+
+	search_unpack(search_node(at) + 4, &here);
+	n = steps_of(&here, steps);
+	for (unsigned k = 0; k < n; k++) {
+		struct state to = here;
+		enum result result = steps_take(&to, steps[k], &cause);
+
+		tally->steps++;
+		tally->packets[result]++;
+		if (result == BROKEN)
+			note(tally, cause, at, steps[k]);
+		if (result == BROKEN || result == ENDED)
+			continue;
+		state_canonical(&to);
+		if (visit(&to, (uint32_t)at) < 0)
+			return false;
+	}
+	if (steps_settle(here, &cause) == BROKEN) {
+		tally->unsettled++;
+		note(tally, C_NONE, at, (struct step){SEARCH_SETTLED, 0});
+	}
+	return true;
+}
+
+static bool begin(struct state *first)
+{
+	uint8_t p[STATE_PACKED_MAX];
+
+	free(nodes);
+	free(slots);
+	count = 0;
+	*first = state_first();
+	state_canonical(first);
+	search_pack(first, p);
+	node_len = 4 + packed_len;
+	mask = (1 << 16) - 1;
+	slots = calloc(mask + 1, 4);
+	most = (uint64_t)(setting.gib * (1ULL << 30) / (double)(node_len + 12)); /* slots take up to 12 a state */
+	if (most > 0xfffffff0U)
+		most = 0xfffffff0U;
+	room = most < FIRST_ROOM ? most : FIRST_ROOM;
+	nodes = malloc(room * node_len);
+	return nodes && slots;
+}
+
+bool search_all(struct tally *tally)
+{
+	double from = seconds();
+	struct state first;
+	bool whole = begin(&first) && visit(&first, 0) >= 0;
+
+	for (uint64_t i = 0; whole && i < count && !(setting.search && tally->broken[C_NONE]); i++)
+		whole = expand(i, tally) && (i & 0xffff || seconds() - from < setting.seconds);
+	tally->states = count;
+	return whole;
+}
+
+unsigned search_walk(struct tally *tally, struct step *way, unsigned room_)
+{
+	uint64_t draw = setting.seed * 0x9e3779b97f4a7c15ULL + 0x2545f4914f6cdd1dULL;
+	struct state now = state_first();
+	unsigned n = 0;
+
+	for (double taken = 0; taken < setting.walk; taken++) {
+		struct step steps[STEPS_MAX];
+		unsigned of = steps_of(&now, steps);
+		enum result result = ENDED;
+		enum cause cause;
+
+		draw ^= draw << 13;
+		draw ^= draw >> 7;
+		draw ^= draw << 17;
+		if (of && n < room_ && (draw & 0xffff) >= 0xffff / 100) {
+			way[n] = steps[(draw >> 32) * of >> 32];
+			result = steps_take(&now, way[n++], &cause);
+			tally->steps++;
+			tally->packets[result]++;
+			state_cut(&now);
+		}
+		if (result == BROKEN) {
+			note(tally, cause, 0, (struct step){SEARCH_SETTLED, 0});
+		} else if (result != ENDED && steps_settle(now, &cause) == BROKEN) {
+			tally->unsettled++;
+			note(tally, C_NONE, 0, (struct step){SEARCH_SETTLED, 0});
+		}
+		if (tally->broken[C_NONE])
+			return n;
+		if (result == BROKEN || result == ENDED) {
+			now = state_first();
+			n = 0;
+		}
+	}
+	return 0;
+}
+
+bool search_is(const struct state *a, const uint8_t *packed)
+{
+	uint8_t p[STATE_PACKED_MAX];
+	struct state canonical = *a;
+
+	state_canonical(&canonical);
+	search_pack(&canonical, p);
+	return !memcmp(p, packed, packed_len);
+}

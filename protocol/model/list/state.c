@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state.h"
+
+#include <string.h>
+
+struct setting setting = {.servers = 4,
+			  .muxes = 2,
+			  .buckets = 1,
+			  .moves = 3,
+			  .K = 4,
+			  .notices = ALL,
+			  .rules = (1ULL << RULES) - 1,
+			  .gib = 3,
+			  .seconds = 570,
+			  .jump = true};
+
+const char *const cause_names[CAUSES] = {
+    [C_NONE] = "NONE",     [C_WINDOW] = "window",     [C_OVERFLOW] = "overflow", [C_ALONE] = "alone",
+    [C_NOTICE] = "notice", [C_DATAGRAM] = "datagram", [C_RESTORE] = "restore"};
+
+int state_owner(const struct state *t, int b, int g)
+{
+	return list_at(t->list[b][g], 0);
+}
+
+int state_mux_max(const struct state *t)
+{
+	int max = 0;
+
+	for (int m = 0; m < setting.muxes; m++)
+		if (t->mux[m] != AWAY && t->mux[m] > max)
+			max = t->mux[m];
+	return max;
+}
+
+uint8_t state_to_tell(const struct state *t, int from, int g)
+{
+	uint8_t who = has(R_TOLD) ? (uint8_t)((1 << setting.servers) - 1) : 0;
+
+	for (int b = 0; b < setting.buckets; b++)
+		if (state_owner(t, b, from) != state_owner(t, b, g))
+			who |= (uint8_t)(1 << state_owner(t, b, from)); /* it loses the bucket */
+	if (t->dead != NONE)
+		who &= (uint8_t) ~(1 << t->dead);
+	return who;
+}
+
+void state_learn(struct state *t, int s, int g)
+{
+	if (g > t->seen[s])
+		t->seen[s] = (uint8_t)g;
+}
+
+/* What the server would have seen if all notices up to the muxes' highest generation had arrived. */
+static int ideal_seen(const struct state *t, int s)
+{
+	int max = state_mux_max(t), seen = t->seen[s];
+
+	for (int g = 1; g <= max; g++)
+		if (state_to_tell(t, g - 1, g) >> s & 1 && g > seen)
+			seen = g;
+	return seen;
+}
+
+/* Whether a notice that did not arrive would have told the server of a higher generation than this. */
+bool state_lacks_notice(const struct state *t, int s, int g)
+{
+	return setting.notices != OFF && g >= t->seen[s] && g < ideal_seen(t, s);
+}
+
+/* ---- canonical form ---- */
+
+void state_cut(struct state *t)
+{
+	int base = t->n;
+
+	for (int m = 0; m < setting.muxes && has(R_SETTLED); m++) {
+		if (t->kept[m] < t->settled)
+			t->kept[m] = AWAY;
+		if (t->disk[m] < t->settled && !setting.deaf)
+			t->disk[m] = AWAY;
+	}
+
+	for (int m = 0; m < setting.muxes; m++)
+		for (int i = 0; i < 3; i++) {
+			int g = i == 0 ? t->mux[m] : i == 1 ? t->kept[m] : t->disk[m];
+
+			if (g != AWAY && g < base)
+				base = g;
+		}
+	for (int f = 0; f < F; f++)
+		if (t->flight[f].kind && t->flight[f].gen < base)
+			base = t->flight[f].gen;
+	for (int s = 0; s < setting.servers; s++) {
+		bool has_copy = t->home == s || (t->half | t->cookie) >> s & 1;
+		bool is_in = false;
+
+		for (int b = 0; b < named_buckets(); b++)
+			is_in |= list_has(t->list[b][base], s);
+		if (!has_copy)
+			t->born[s] = 0;
+		if (!has_copy || is_in)
+			t->lapsed[s] = 0;
+		else
+			for (int g = 0; g < base; g++)
+				for (int b = 0; b < named_buckets(); b++)
+					if (list_has(t->list[b][g], s) && !list_has(t->list[b][g + 1], s))
+						t->lapsed[s] = t->because[g + 1];
+	}
+	if (!base)
+		return;
+	t->n = (uint8_t)(t->n - base);
+	memmove(t->because, t->because + base, (size_t)(G - base));
+	memset(t->because + G - base, 0, (size_t)base);
+	t->because[0] = 0;
+	memmove(t->code, t->code + base, (size_t)(G - base));
+	memset(t->code + G - base, 0, (size_t)base);
+	for (int b = 0; b < B; b++) {
+		memmove(t->list[b], t->list[b] + base, (size_t)(G - base) * 2);
+		memset(t->list[b] + G - base, 0, (size_t)base * 2);
+	}
+	for (int m = 0; m < setting.muxes; m++) {
+		t->mux[m] = (uint8_t)(t->mux[m] - (t->mux[m] == AWAY ? 0 : base));
+		t->kept[m] = (uint8_t)(t->kept[m] - (t->kept[m] == AWAY ? 0 : base));
+		t->disk[m] = (uint8_t)(t->disk[m] - (t->disk[m] == AWAY ? 0 : base));
+	}
+	t->settled = (uint8_t)(t->settled > base ? t->settled - base : 0);
+	if (t->held != AWAY)
+		t->held = (uint8_t)(t->held > base ? t->held - base : 0);
+	for (int f = 0; f < F; f++)
+		if (t->flight[f].kind)
+			t->flight[f].gen = (uint8_t)(t->flight[f].gen - base);
+	for (int s = 0; s < S; s++) {
+		t->seen[s] = (uint8_t)(t->seen[s] > base ? t->seen[s] - base : 0);
+		t->born[s] = (uint8_t)(t->born[s] > base ? t->born[s] - base : 0);
+	}
+	t->memo = (uint8_t)(t->memo > base ? t->memo - base : 0);
+}
+
+static uint16_t rename_list(uint16_t l, const uint8_t *to)
+{
+	uint16_t out = 0;
+
+	for (int n = 0; l; l >>= 3, n++)
+		out |= (uint16_t)((to[(l & 7) - 1] + 1) << (3 * n));
+	return out;
+}
+
+static uint8_t rename_bits(uint8_t bits, const uint8_t *to)
+{
+	uint8_t out = 0;
+
+	for (int s = 0; s < S; s++)
+		if (bits >> s & 1)
+			out |= (uint8_t)(1 << to[s]);
+	return out;
+}
+
+static uint32_t mux_key(const struct state *t, int m)
+{
+	return (uint32_t)t->mux[m] << 16 | (uint32_t)t->kept[m] << 8 | t->disk[m];
+}
+
+static void swap_bytes(uint8_t *a, uint8_t *b)
+{
+	uint8_t x = *a;
+
+	*a = *b;
+	*b = x;
+}
+
+static void swap_muxes(struct state *t, int i, int j)
+{
+	swap_bytes(&t->mux[i], &t->mux[j]);
+	swap_bytes(&t->kept[i], &t->kept[j]);
+	swap_bytes(&t->disk[i], &t->disk[j]);
+}
+
+static uint8_t renamed(uint8_t s, const uint8_t *to)
+{
+	return s == NONE ? NONE : to[s];
+}
+
+void state_canonical(struct state *t)
+{
+	uint8_t to[S], next = 0;
+	uint32_t rest[S];
+	struct state o;
+
+	state_cut(t);
+	if (setting.plain)
+		return;
+	/* what cannot matter any more */
+	if (t->restarted != NONE && t->memo <= t->seen[t->restarted] && !(t->fresh >> t->restarted & 1))
+		t->memo = 0;
+	for (int s = 0; s < S; s++) {
+		for (int b = 0; b < setting.buckets; b++) {
+			if (!list_has(t->list[b][t->n], s))
+				t->reported[b] &= (uint8_t) ~(1 << s);
+		}
+	}
+	/* muxes are alike, but for the last one if it alone tells */
+	{
+		int end = setting.notices == LAST || setting.lost_mux ? setting.muxes - 1 : setting.muxes;
+
+		for (int i = 0; i < end; i++)
+			for (int j = i + 1; j < end; j++)
+				if (mux_key(t, j) > mux_key(t, i))
+					swap_muxes(t, i, j);
+	}
+	memset(to, 0xff, sizeof(to));
+	for (int g = t->n; g >= 0; g--)
+		for (int b = 0; b < setting.buckets; b++)
+			for (uint16_t l = t->list[b][g]; l; l >>= 3)
+				if (to[(l & 7) - 1] == 0xff)
+					to[(l & 7) - 1] = next++;
+	if (t->home != NONE && to[t->home] == 0xff)
+		to[t->home] = next++;
+	for (int f = 0; f < F; f++)
+		for (uint16_t l = t->flight[f].kind ? t->flight[f].path : 0; l; l >>= 3)
+			if (to[(l & 7) - 1] == 0xff)
+				to[(l & 7) - 1] = next++;
+	for (int s = 0; s < setting.servers; s++)
+		rest[s] = (uint32_t)t->seen[s] | (uint32_t)(t->half >> s & 1) << 8 |
+			  (uint32_t)(t->cookie >> s & 1) << 9 | (uint32_t)(t->fresh >> s & 1) << 10 |
+			  (uint32_t)(t->dead == s) << 11 | (uint32_t)(t->empty == s) << 12 |
+			  (uint32_t)(t->restarted == s) << 13 | (uint32_t)(t->gone == s) << 14 |
+			  (uint32_t)(t->left == s) << 15 | (uint32_t)t->lapsed[s] << 16 | (uint32_t)t->born[s] << 20;
+	for (;;) {
+		int best = -1;
+
+		for (int s = 0; s < setting.servers; s++)
+			if (to[s] == 0xff && (best < 0 || rest[s] > rest[best]))
+				best = s;
+		if (best < 0)
+			break;
+		to[best] = next++;
+	}
+	for (int s = setting.servers; s < S; s++)
+		to[s] = (uint8_t)s;
+	o = *t;
+	for (int s = 0; s < S; s++) {
+		o.seen[to[s]] = t->seen[s];
+		o.lapsed[to[s]] = t->lapsed[s];
+		o.born[to[s]] = t->born[s];
+	}
+	o.half = rename_bits(t->half, to);
+	o.cookie = rename_bits(t->cookie, to);
+	o.fresh = rename_bits(t->fresh, to);
+	for (int b = 0; b < B; b++) {
+		o.reported[b] = rename_bits(t->reported[b], to);
+		for (int g = 0; g < G; g++)
+			o.list[b][g] = rename_list(t->list[b][g], to);
+	}
+	o.home = renamed(t->home, to);
+	o.dead = renamed(t->dead, to);
+	o.empty = renamed(t->empty, to);
+	o.restarted = renamed(t->restarted, to);
+	o.gone = renamed(t->gone, to);
+	o.left = renamed(t->left, to);
+	for (int f = 0; f < F; f++)
+		o.flight[f].path = rename_list(t->flight[f].path, to);
+	if (memcmp(&o.flight[0], &o.flight[1], sizeof(o.flight[0])) < 0) {
+		struct flight x = o.flight[0];
+
+		o.flight[0] = o.flight[1];
+		o.flight[1] = x;
+	}
+	*t = o;
+}
+
+struct state state_first(void)
+{
+	struct state t;
+
+	memset(&t, 0, sizeof(t));
+	t.home = t.dead = t.empty = t.restarted = t.gone = t.left = NONE;
+	t.held = setting.begin ? AWAY : 0;
+	for (int m = 0; m < M; m++) {
+		t.kept[m] = AWAY;
+		t.disk[m] = setting.older ? 0 : AWAY;
+	}
+	t.list[0][0] = 1;
+	t.list[1][0] = setting.buckets == 2 ? (setting.same ? 1 : 2) : 0;
+	t.code[0] = 0;
+	return t;
+}
