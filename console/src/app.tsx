@@ -114,7 +114,7 @@ function Connection() {
       ? ["good", "live"]
       : ["warn", "connecting"];
   return (
-    <span class={`connection ${state}`} role="status" title={`asked: ${base.value}`}>
+    <span class={`connection ${state}`} role="status" title={`controller: ${base.value}`}>
       <span class="dot" aria-hidden="true" /> {words}
       <span class="host"> · {base.value.replace(/^https?:\/\//, "")}</span>
     </span>
@@ -126,8 +126,8 @@ function Elsewhere() {
   return (
     <section class="card error" role="alert">
       <p>
-        No controller answers that this page may ask. Others are at literal IPv6 addresses, which browsers let only their
-        own pages ask:
+        This page cannot reach a controller. The controllers below have literal IPv6 addresses, which browsers do not let
+        this page contact. Open their own consoles:
       </p>
       <ul>
         {elsewhere.value.map((each) => (
@@ -178,7 +178,7 @@ function LogIn({ why }: { why: string }) {
             onInput={(event) => (value.value = event.currentTarget.value)}
           />
         </label>
-        <p class="hint">It stays in this tab until you log out or close it.</p>
+        <p class="hint">This tab keeps the token until you log out or close the tab.</p>
         <button type="submit" class="primary" disabled={isBusy.value}>
           Log in
         </button>

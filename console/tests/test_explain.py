@@ -21,7 +21,7 @@ SECONDS = 3
 
 def explain(visit: Visit, text: str) -> None:
     visit.open("explain")
-    visit.page.get_by_label("A flow, or a line of tcpdump").fill(text)
+    visit.page.get_by_label("A flow, or a line of output").fill(text)
     visit.page.get_by_role("button", name="Explain").click()
 
 
@@ -52,7 +52,7 @@ def test_a_flow_goes_where_controller_and_muxes_say(lab: Lab, viewer: Visit, tex
     ("text", "said"),
     [
         ("hello", "does not have two addresses with ports; allowed"),
-        ("tcp 10.2.1.2:1 10.9.9.9:80", "is no VIP; allowed: 10.99.0.1"),
+        ("tcp 10.2.1.2:1 10.9.9.9:80", "is not a VIP; allowed: 10.99.0.1"),
         (f"tcp 10.2.1.2:1 {topology.VIP}:81", "port 'tcp 81' is not served at 10.99.0.1; allowed: tcp 80"),
         (f"tcp 10.2.1.999:1 {topology.VIP}:80", "source '10.2.1.999'"),
     ],

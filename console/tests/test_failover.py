@@ -37,7 +37,7 @@ def test_the_page_finds_the_next_leader(lab: Lab, visit: Callable[..., Visit]) -
         records.get_by_role("row").filter(has_text='"weight":99').first.wait_for()
         # By the page, too: it asks the next leader about a flow.
         someone.page.get_by_role("link", name="Explain").click()
-        someone.page.get_by_label("A flow, or a line of tcpdump").fill("tcp 10.2.1.2:7 10.99.0.1:80")
+        someone.page.get_by_label("A flow, or a line of output").fill("tcp 10.2.1.2:7 10.99.0.1:80")
         someone.page.get_by_role("button", name="Explain").click()
         someone.page.get_by_label("Answer").filter(has_text=re.compile(rf"Generation\s*{generation}")).wait_for()
     finally:

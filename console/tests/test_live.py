@@ -23,7 +23,7 @@ def test_muxes_show_rates_lag_and_servers(lab: Lab, traffic: Traffic, viewer: Vi
     rate = row.get_by_role("cell").nth(5)
     until("packets of traffic are shown", lambda: float(number(rate.inner_text())) > 0, 30, pause=0.2)
     assert "1 of 1" in row.inner_text() and "10.1.0.1" in row.inner_text()
-    viewer.page.get_by_text("All 2 rings at muxes serve the committed generation").wait_for()
+    viewer.page.get_by_text("Rings on muxes: 2, all at the committed generation").wait_for()
     # A new leader has not heard an agent before its next report, up to 30 s after the attempts that failed.
     lab.wait_reporting(60)
     agents = viewer.page.get_by_role("region", name="Agents")
@@ -40,7 +40,7 @@ def test_drops_are_named_and_explained(lab: Lab, viewer: Visit) -> None:
     refused = "curl -s --max-time 0.3 http://10.99.0.1:9000/ && exit 1 || true"
     lab.clients[0].run("sh", "-c", "; ".join([refused] * 3))
     viewer.open("muxes")
-    link = viewer.page.get_by_role("region", name="Reasons of drops").get_by_role("link", name="no_service_port")
+    link = viewer.page.get_by_role("region", name="Drop reasons").get_by_role("link", name="no_service_port")
     link.click()
     viewer.page.get_by_role("heading", name="Drop reason no_service_port").wait_for()
     viewer.page.get_by_text("its service has no such protocol and port").first.wait_for()
@@ -57,11 +57,11 @@ def test_a_mux_that_dies_is_absent_until_it_is_back(lab: Lab, viewer: Visit) -> 
     try:
         absent.wait_for(timeout=40_000)
         assert set(row.get_by_role("cell").all_inner_texts()) <= {"mux2", "absent", "\u2013", ""}
-        viewer.page.get_by_text("All 1 rings at muxes serve the committed generation").wait_for()
+        viewer.page.get_by_text("Rings on muxes: 1, all at the committed generation").wait_for()
     finally:
         lab.start_mux(2)
     absent.wait_for(state="detached")
-    viewer.page.get_by_text("All 2 rings at muxes serve the committed generation").wait_for()
+    viewer.page.get_by_text("Rings on muxes: 2, all at the committed generation").wait_for()
 
 
 def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> None:

@@ -64,7 +64,7 @@ export const isLost = signal(false);
 export async function call<T>(path: string, ask: Ask = {}): Promise<Reply<T>> {
   const response = await send(path, ask);
   if (response.status === 401 && ask.token === undefined)
-    logOut(token.value ? "The token is not accepted, or no longer." : "A token is required.");
+    logOut(token.value ? "The controller does not accept this token." : "A token is required.");
   if (!response.ok && response.status !== 304) throw new ApiError(response.status, await problem(response));
   const isEmpty = response.status === 304 || response.status === 204;
   const body = isEmpty ? undefined : ((await response.json()) as T);

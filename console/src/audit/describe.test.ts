@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { describe, serviceOfEvent } from "./describe";
 
 const rows: [string, Record<string, unknown>, string, string][] = [
-  ["start", { resumed: false }, "the stream begins; earlier events are unknown", ""],
+  ["start", { resumed: false }, "the stream of events begins; earlier ones are unknown", ""],
   ["service", { service: "web", version: "7.1", generation: 4, deleted: false }, "generation 4, version 7.1", "web"],
   ["service", { service: "web", deleted: true }, "deleted", "web"],
   ["hold", { service: "web", generation: 4, chainedBuckets: 1200, before: 0 }, "generation 4: 1,200 buckets chained, 0 before", "web"],
@@ -12,7 +12,7 @@ const rows: [string, Record<string, unknown>, string, string][] = [
   [
     "drain",
     { service: "web", drains: [{ backend: 3, state: "draining", connections: 1 }], over: [4] },
-    "backend 3: draining, 1 connection; backend 4: undone",
+    "backend 3: draining, 1 connection; backend 4: cancelled",
     "web",
   ],
   ["mux", { mux: "mux1", services: { web: { generation: 3, state: "serving" } } }, "mux1: web generation 3", "web"],

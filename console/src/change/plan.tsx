@@ -22,9 +22,9 @@ export function Plan({ result, flows, place }: PlanProps) {
         <Tile name="Generation" value={result.generation.toLocaleString("en")} />
         <Tile name="Buckets that move" value={result.movedBuckets.toLocaleString("en")} />
         <Tile
-          name="Live connections in them"
+          name="Connections in these buckets"
           value={known.length ? `≈ ${short(connections)}` : "–"}
-          note={known.length ? "they stay where they are" : "no agent reports"}
+          note={known.length ? "they stay on their servers" : "no agent reports"}
         />
         <Tile name="Still chained" value={result.stillChained.toLocaleString("en")} note="moved earlier, within the window" />
         <Tile
@@ -34,7 +34,7 @@ export function Plan({ result, flows, place }: PlanProps) {
           state={result.lostBuckets ? "bad" : "good"}
         />
         {result.waitingBuckets > 0 && (
-          <Tile name="Wait" value={result.waitingBuckets.toLocaleString("en")} note="move when their window ends" />
+          <Tile name="Buckets that wait" value={result.waitingBuckets.toLocaleString("en")} note="move when their window ends" />
         )}
       </div>
       {(result.warnings ?? []).map((warning) => (

@@ -81,9 +81,9 @@ export function Pool({ lock, backends, edits, onEdit }: PoolProps) {
             }}
             {...lock}
           >
-            <option value="">stays</option>
-            <option value="gracefully">remove, connections chained</option>
-            <option value="dead">remove, the machine is gone</option>
+            <option value="">keep</option>
+            <option value="gracefully">remove, chain its connections</option>
+            <option value="dead">remove, its machine is gone</option>
           </select>{" "}
           {removal(row) === "" && weight(row) > 0 && (
             <button

@@ -39,7 +39,7 @@ export class PcapngReader {
       if (isSection) {
         this.isLittle = view.getUint32(at + 8, true) === BYTE_ORDER;
         this.ticks = [];
-        if (view.getUint32(at + 8, this.isLittle) !== BYTE_ORDER) throw new Error("this is no pcapng file");
+        if (view.getUint32(at + 8, this.isLittle) !== BYTE_ORDER) throw new Error("this is not a pcapng file");
       }
       const type = isSection ? SECTION : view.getUint32(at, this.isLittle);
       const length = view.getUint32(at + 4, this.isLittle);

@@ -28,30 +28,34 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
   }
   const chained = committed.moved && previous ? `, and names ${backend(previous)} as the previous owner` : "";
   const named = second?.current ? `, and ${backend(second.current)} of the second bucket ${second.bucket}` : "";
+  const bucket = committed.bucket === undefined ? "the backend that its port names" : `bucket ${committed.bucket}`;
   found.push({
     who: "Mux",
-    does: `finds bucket ${committed.bucket ?? "of its port"}, and sends it in ${service.encap ?? "gue"} to ${backend(current)}${chained}${named}.`,
+    does: `finds ${bucket}, and sends it in ${service.encap ?? "gue"} encapsulation to ${backend(current)}${chained}${named}.`,
   });
   const isUdp = flow.protocol === "udp";
-  const own = isUdp ? "a socket for the packet" : "the connection, or the packet opens one (SYN)";
+  const own = isUdp ? "it has a socket for the packet" : "it has the connection, or if the packet opens one (SYN)";
   if (committed.moved && previous) {
-    found.push({ who: `Server of ${current.id}`, does: `takes it if it has ${own}; otherwise it chains it to ${backend(previous)}.` });
     found.push({
-      who: `Server of ${previous.id}`,
-      does: "takes it if it has the connection; otherwise it drops it if the mux is behind (stale), else its kernel answers.",
+      who: `Server of backend ${current.id}`,
+      does: `delivers it if ${own}. Otherwise it forwards (chains) it to ${backend(previous)}.`,
+    });
+    found.push({
+      who: `Server of backend ${previous.id}`,
+      does: "delivers it if it has the connection. Otherwise it drops the packet if the mux is behind (stale); if not, its kernel answers.",
     });
   } else if (second?.current && service.steering !== "ring") {
     found.push({
-      who: `Server of ${current.id}`,
-      does: `takes it if it has ${own}; otherwise it passes it on to ${backend(second.current)}.`,
+      who: `Server of backend ${current.id}`,
+      does: `delivers it if ${own}. Otherwise it forwards it to ${backend(second.current)}.`,
     });
   } else {
     found.push({
-      who: `Server of ${current.id}`,
-      does: isUdp ? "takes it." : "takes it; its kernel answers packets without a connection (RST).",
+      who: `Server of backend ${current.id}`,
+      does: isUdp ? "delivers it." : "delivers it. Its kernel resets (RST) packets that belong to no connection.",
     });
   }
-  found.push({ who: "Client", does: `gets the answer directly from the server, with source ${flow.destination}, not through a mux.` });
+  found.push({ who: "Client", does: `gets the answer directly from the server, not through a mux. Its source is ${flow.destination}.` });
   return found;
 }
 

@@ -32,26 +32,26 @@ export function Lag({ muxes, services }: { muxes: Mux[]; services: Service[] }) 
   const shown = useMemo(() => lagRows(muxes, services, found, isAll.value), [found, isAll.value]);
   const others = found.reduce((sum, one) => sum + (one === UNSERVED ? 1 : 0), 0);
   const late = found.reduce((sum, one) => sum + (one > 0 ? 1 : 0), 0) - others;
-  if (!found.length) return <p class="empty">No mux, or no service.</p>;
+  if (!found.length) return <p class="empty">There is no mux or no service.</p>;
   return (
     <>
       <p class={late + others ? "warn" : "good"} role="status">
         {late + others
-          ? `Of ${found.length.toLocaleString("en")} rings at muxes, ${late.toLocaleString("en")} are behind and ${others.toLocaleString("en")} are not served.`
-          : `All ${found.length.toLocaleString("en")} rings at muxes serve the committed generation.`}
+          ? `Rings on muxes: ${found.length.toLocaleString("en")}, of which ${late.toLocaleString("en")} behind and ${others.toLocaleString("en")} not served.`
+          : `Rings on muxes: ${found.length.toLocaleString("en")}, all at the committed generation.`}
       </p>
       <Grid muxes={muxes} services={services} found={found} />
       <Table
-        label="Rings at muxes"
+        label="Rings on muxes"
         columns={COLUMNS}
         rows={shown}
         rowKey={(row) => `${row.mux} ${row.service}`}
         order={{ by: "behind", isDescending: true }}
-        empty="None is behind, withdrawn or refused."
+        empty="No ring is behind, withdrawn or refused."
         tools={
           <label class="check">
             <input type="checkbox" checked={isAll.value} onChange={(event) => (isAll.value = event.currentTarget.checked)} />
-            also those in step
+            show those that are up to date
           </label>
         }
       />
@@ -100,7 +100,7 @@ function Grid({ muxes, services, found }: { muxes: Mux[]; services: Service[]; f
     <figure class="lag">
       <figcaption>
         A row for each mux, {muxes[0]?.id} first; a column for each service, {services[0]?.name} first.
-        Low bars are in step, higher ones behind; full ones are not served.
+        A low bar is up to date, a higher one is behind, a full one is not served.
       </figcaption>
       <canvas
         ref={canvas}

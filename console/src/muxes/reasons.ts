@@ -15,15 +15,15 @@ const FRAGMENTS = "docs/mux.md, Fragments";
 const ICMP = "docs/mux.md, ICMP";
 const SIZES = "docs/mux.md, Sizes";
 const DROPS = "docs/troubleshooting.md, A mux drops packets";
-const CLIENT = "Whoever sent it: a broken or hostile client, or a device on the path that damages packets.";
+const CLIENT = "A broken or hostile client, or a device on the path that damages packets.";
 
 /** What is done with packets that are not dropped. */
 export const PASSED: Record<string, Verdict> = {
   service: { what: "Steered to the backend that owns its bucket.", page: ORDER },
   not_ours: { what: "Not for a VIP: passed to the kernel.", page: ORDER },
-  from_kernel: { what: "Sent by the kernel through an exception port.", page: ORDER },
+  from_kernel: { what: "Sent by the host's own kernel, through the mux's port to it.", page: ORDER },
   echo: { what: "An echo request to a VIP, which the mux answered.", page: ICMP },
-  fragment_forwarded: { what: "Sent to the mux where the fragments of its datagram meet.", page: FRAGMENTS },
+  fragment_forwarded: { what: "A fragment, sent to the mux that collects the fragments of its datagram.", page: FRAGMENTS },
 };
 
 /** Why packets are dropped, in the order of the checks. */
@@ -44,9 +44,9 @@ export const DROPPED: Record<string, Verdict> = {
   tcp_port_zero: { what: "TCP from source port 0.", remedy: CLIENT, page: ORDER },
   udp_truncated: { what: "Shorter than a UDP header.", remedy: CLIENT, page: ORDER },
   udp_length: { what: "The UDP length is below 8, or more than IP carries.", remedy: CLIENT, page: ORDER },
-  icmp_truncated: { what: "Shorter than an ICMP header, or its quote ends before the ports.", remedy: CLIENT, page: ORDER },
+  icmp_truncated: { what: "Shorter than an ICMP header, or the packet that it quotes ends before the ports.", remedy: CLIENT, page: ORDER },
   segmented: {
-    what: "The frame is not in one buffer.",
+    what: "The frame spans several buffers.",
     remedy: "Switch off LRO and GRO on the port: ethtool -K eth0 lro off gro off.",
     page: "docs/mux.md, Real NICs",
   },
@@ -56,7 +56,7 @@ export const DROPPED: Record<string, Verdict> = {
     page: FRAGMENTS,
   },
   fragment_full: {
-    what: "No room for another waiting fragment.",
+    what: "There is no room for another waiting fragment.",
     remedy: "Fragments get lost on the path, UDP port 6080 between muxes is filtered, or it is a flood of fragments.",
     page: FRAGMENTS,
   },
@@ -80,7 +80,7 @@ export const DROPPED: Record<string, Verdict> = {
   },
   no_ring: {
     what: "The service's ring is not loaded.",
-    remedy: "The mux has just started, or ZooKeeper lacks the service's table: see the mux's state above.",
+    remedy: "The mux has just started, or ZooKeeper lacks the service's table: see the muxes' state below.",
     page: DROPS,
   },
   no_backend: {
@@ -113,7 +113,7 @@ export const DROPPED: Record<string, Verdict> = {
     remedy: "The path to servers needs a larger MTU.",
     page: SIZES,
   },
-  echo_limit: { what: "An echo request beyond 1,000 a second and worker.", remedy: "A flood of pings.", page: ICMP },
+  echo_limit: { what: "An echo request beyond the limit of 1,000 per second and worker.", remedy: "A flood of pings.", page: ICMP },
   no_headroom: {
     what: "The buffer has no room for the outer header.",
     remedy: "A bug in the port's driver: report it.",
@@ -125,7 +125,7 @@ export const DROPPED: Record<string, Verdict> = {
     page: DROPS,
   },
   exception_full: {
-    what: "The kernel's port did not accept it.",
+    what: "The port to the kernel did not accept it.",
     remedy: "The kernel gets more packets than it can take: find who sends to the mux's own addresses.",
     page: ORDER,
   },

@@ -25,9 +25,9 @@ const WHY = "why-no-change";
 type OnLoss = "refuse" | "whenSafe" | "force";
 
 const WORDS: Record<OnLoss, string> = {
-  refuse: "are refused",
-  whenSafe: "wait until their window ends",
-  force: "are done: their oldest connections break",
+  refuse: "refuse the change",
+  whenSafe: "move them when their window ends",
+  force: "move them now: their oldest connections break",
 };
 
 export function ChangePage({ args }: PageProps) {
@@ -47,7 +47,7 @@ function Choice() {
             <a href={href("change", [service.name])}>{service.name}</a>{" "}
             <span class="hint">
               generation {service.generation}, {service.backends} backends
-              {whyNot("operator", service.name) && ", to look at only"}
+              {whyNot("operator", service.name) && ", read-only"}
             </span>
           </li>
         ))}
@@ -251,7 +251,7 @@ function Editor({ name }: { name: string }) {
             Discard
           </button>
           <label>
-            Moves that lose a previous owner
+            Buckets that would lose a previous owner
             <select
               value={onLoss.value}
               onChange={(event) => (onLoss.value = event.currentTarget.value as OnLoss)}
@@ -270,7 +270,7 @@ function Editor({ name }: { name: string }) {
             {error.value}
           </p>
         )}
-        {plan.value && !isPlanned && <p class="hint">You changed edits after this plan. Plan again to apply them.</p>}
+        {plan.value && !isPlanned && <p class="hint">You changed your edits after this plan. Plan again before you apply.</p>}
         {plan.value && (
           <Plan
             result={plan.value.result}

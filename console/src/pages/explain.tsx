@@ -74,7 +74,7 @@ export function ExplainPage({ args, query }: PageProps) {
           }}
         >
           <label>
-            A flow, or a line of tcpdump, ss or conntrack
+            A flow, or a line of output of tcpdump, ss or conntrack
             <input
               class="mono"
               name="flow"
@@ -117,7 +117,7 @@ export function serviceOf(services: Service[], flow: Flow): Service | string {
   if (!atVip.length) {
     const vips = services.flatMap((service) => service.vips);
     const some = vips.slice(0, 5).join(", ") + (vips.length > 5 ? ", ..." : "");
-    return `destination '${flow.destination}' is no VIP; allowed: ${some || "a service's VIP, but there is no service"}`;
+    return `destination '${flow.destination}' is not a VIP; allowed: ${some || "a service's VIP, but there is no service"}`;
   }
   const ports = atVip.flatMap((service) => service.ports.map((port) => `${port.protocol} ${port.port}`)).join(", ");
   return `port '${flow.protocol} ${flow.destinationPort}' is not served at ${flow.destination}; allowed: ${ports}`;

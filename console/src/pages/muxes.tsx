@@ -168,8 +168,8 @@ function Traffic({ readings }: { readings: Record<string, Reading> }) {
         <Chart label="Steered packets per second, by mux" series={packets.value} />
         <Chart label="Dropped packets per second, by reason" series={drops.value} />
       </div>
-      <h3>Reasons</h3>
-      <Table label="Reasons of drops" columns={REASON_COLUMNS} rows={rows} rowKey={(row) => row.name}
+      <h3>Drop reasons</h3>
+      <Table label="Drop reasons" columns={REASON_COLUMNS} rows={rows} rowKey={(row) => row.name}
         hasFilter={false} order={{ by: "rate", isDescending: true }} empty="No packets dropped since the muxes started." />
       <details>
         <summary>All verdicts</summary>
@@ -196,7 +196,7 @@ interface ReasonRow {
 
 const REASON_COLUMNS: Column<ReasonRow>[] = [
   { key: "name", title: "Reason", value: (row) => row.name, render: (row) => <a href={`#/muxes/${row.name}`}>{row.name}</a> },
-  { key: "rate", title: "A second", isNumber: true, value: (row) => row.rate, render: (row) => short(row.rate) },
+  { key: "rate", title: "Per second", isNumber: true, value: (row) => row.rate, render: (row) => short(row.rate) },
   { key: "total", title: "Total", isNumber: true, value: (row) => row.total },
   { key: "what", title: "Meaning", value: (row) => DROPPED[row.name]?.what ?? "" },
 ];
@@ -242,7 +242,7 @@ function Reason({ name, readings }: { name: string; readings: Record<string, Rea
 
 const BY_MUX: Column<{ id: string; rate: number; total: number }>[] = [
   { key: "id", title: "Mux", value: (row) => row.id },
-  { key: "rate", title: "A second", isNumber: true, value: (row) => row.rate, render: (row) => short(row.rate) },
+  { key: "rate", title: "Per second", isNumber: true, value: (row) => row.rate, render: (row) => short(row.rate) },
   { key: "total", title: "Total", isNumber: true, value: (row) => row.total },
 ];
 

@@ -62,8 +62,8 @@ export function OverviewPage(_: PageProps) {
         <h2 id="topology">Router, muxes, servers</h2>
         <Drawn overview={overview} traffic={traffic.value} all={all} />
         <p class="hint">
-          Thicker lines carry more: packets to muxes, connections to servers. Moved is the share of packets whose bucket moved
-          within the window; servers chain those of older connections.
+          The thicker a line, the more packets (to muxes) or connections (to servers). Moved: the share of packets whose bucket
+          moved within the window. If such a packet belongs to an older connection, its server forwards it to the previous one.
         </p>
       </section>
       <section class="card" aria-labelledby="services">
@@ -75,7 +75,7 @@ export function OverviewPage(_: PageProps) {
           <Chart label="Packets per second, by mux" series={packets.value} unit="/s" />
         </section>
         <section class="card">
-          <Chart label="Connections, as agents report" series={connections.value} />
+          <Chart label="Connections, reported by agents" series={connections.value} />
         </section>
       </div>
     </>
@@ -115,7 +115,7 @@ function Tiles({ overview, all }: { overview: Overview; all: Rates | undefined }
       <Tile
         name="Packets per second"
         value={or(all?.steered)}
-        note={all ? `${percent(all.steered ? all.moved / all.steered : 0)} moved, ${short(all.dropped)} dropped/s` : "muxes cannot be read"}
+        note={all ? `${percent(all.steered ? all.moved / all.steered : 0)} moved, ${short(all.dropped)} dropped/s` : "metrics of muxes cannot be read"}
       />
       <Tile
         name="Muxes serving"

@@ -143,7 +143,7 @@ function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxe
         note={`${behind} behind`}
         state={behind ? "warn" : applied.length ? undefined : "bad"}
       />
-      <Tile name="Highest share / wanted share" value={worst ? worst.toFixed(3) : "–"} />
+      <Tile name="Highest share / target share" value={worst ? worst.toFixed(3) : "–"} />
     </div>
   );
 }
@@ -158,7 +158,8 @@ function Legend({ list }: { list: Row[] }) {
         </li>
       ))}
       {list.length > LEGEND && <li class="hint">and {(list.length - LEGEND).toLocaleString("en")} more</li>}
-      <li class="hint">Solid bar on top of a cell: moved within the window. Dotted bar below: held.</li>
+      <li class="hint">Each cell is a range of buckets, in the colour of the backend that owns most. Solid bar at its top: buckets that moved
+        within the window. Dotted bar at its bottom: held buckets.</li>
     </ul>
   );
 }
@@ -210,7 +211,7 @@ function Backends({ list, place, filter, error }: BackendsProps) {
     { key: "buckets", title: "Buckets", value: (row) => row.buckets, isNumber: true },
     {
       key: "wanted",
-      title: "Wanted",
+      title: "Target share",
       value: (row) => row.wanted,
       text: () => "",
       isNumber: true,
@@ -218,7 +219,7 @@ function Backends({ list, place, filter, error }: BackendsProps) {
     },
     {
       key: "real",
-      title: "Real",
+      title: "Actual share",
       value: (row) => row.real,
       text: () => "",
       render: (row) => <Share row={row} most={most} color={ownerColour(place.get(row.id) ?? 0)} />,
@@ -241,7 +242,7 @@ function Backends({ list, place, filter, error }: BackendsProps) {
     },
     {
       key: "unreachable",
-      title: "Unreachable by",
+      title: "Unreachable from",
       value: (row) => row.unreachableBy.length,
       text: (row) => row.unreachableBy.join(" "),
       render: (row) => <span class="bad">{row.unreachableBy.join(", ")}</span>,

@@ -18,7 +18,7 @@ export function Drains({ service }: { service: string }) {
   });
   if (error.value) return <p class="hint">Cannot read drains: {error.value}</p>;
   if (!data.value) return <p class="hint">Loading</p>;
-  if (!drains.length) return <p class="hint">No backend drains.</p>;
+  if (!drains.length) return <p class="hint">No backend is draining.</p>;
   return (
     <ul class="drains">
       {drains.map((drain) => {

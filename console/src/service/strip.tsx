@@ -71,7 +71,7 @@ export function Strip({ service, buckets, place, bucket }: StripProps) {
       <div class="table-tools">
         <span>
           {cells
-            ? `Buckets ${cells.start.toLocaleString("en")} to ${end.toLocaleString("en")} of ${buckets.toLocaleString("en")}, ${cells.size} a cell`
+            ? `Buckets ${cells.start.toLocaleString("en")} to ${end.toLocaleString("en")} of ${buckets.toLocaleString("en")}, ${cells.size} per cell`
             : error.value || "Loading"}
         </span>
         <button type="button" onClick={out} disabled={count === 0}>
@@ -144,7 +144,7 @@ export function describe(cells: RingCells, cell: number): string {
   if (cells.size === 1) {
     const previous = cells.previous?.[cell];
     const since = cells.since?.[cell];
-    const state = cells.moved[cell] ? "in its window, chained to" : cells.held[cell] ? "held for" : "before";
+    const state = cells.moved[cell] ? "in its window, chained to" : cells.held[cell] ? "held, chained to" : "previously";
     return (
       `bucket ${first}: ${owner}` +
       (previous ? `, ${state} backend ${previous}` : "") +

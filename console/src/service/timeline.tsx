@@ -108,14 +108,14 @@ const COLUMNS: Column<Entry>[] = [
   },
   {
     key: "moved",
-    title: "Moved",
+    title: "Moved buckets",
     value: (row) => row.moved ?? -1,
     isNumber: true,
     render: (row) => row.moved?.toLocaleString("en") ?? "–",
   },
   {
     key: "lost",
-    title: "Lost",
+    title: "Lost an owner",
     value: (row) => row.lost ?? -1,
     isNumber: true,
     render: (row) => <span class={row.lost ? "bad" : ""}>{row.lost ?? "–"}</span>,
