@@ -32,7 +32,7 @@ static void backends(FILE *out, const struct pool *pool)
 {
 	static const char *const words[] = {"unknown", "up", "down"};
 
-	head(out, "backends", "gauge", "Backends of services that are probed, by what is known of them.");
+	head(out, "backends", "gauge", "Probed backends, by health.");
 	for (unsigned i = 0; i < pool->count; i++) {
 		const struct probed *service = pool->services[i];
 		uint32_t counts[3] = {0};
@@ -56,7 +56,7 @@ static void backends(FILE *out, const struct pool *pool)
 
 static void unprotected(FILE *out, unsigned missing)
 {
-	head(out, "unprotected", "gauge", "1 for what does not protect this probe from others in its network.");
+	head(out, "unprotected", "gauge", "1 for each protection against others in the network that this probe lacks.");
 	for (enum protection i = 0; i < PROTECTIONS; i++)
 		fprintf(out, "fairlead_probe_unprotected{what=\"%s\"} %u\n", protection_name(i), missing >> i & 1);
 }
@@ -71,17 +71,17 @@ void page_write(FILE *out, const struct page_sources *sources)
 	gauge(out, "registered", "1 while the results are in ZooKeeper.", tree_is_registered(sources->tree));
 	unprotected(out, sources->unprotected);
 	backends(out, sources->pool);
-	gauge(out, "source_ports_taken", "Source ports of attempts that are under way.", ports_taken(prober->ports));
-	head(out, "results_total", "counter", "Attempts by their outcome.");
+	gauge(out, "source_ports_taken", "Source ports that attempts use now.", ports_taken(prober->ports));
+	head(out, "results_total", "counter", "Attempts, by outcome.");
 	for (int i = 0; i < OUTCOMES_COUNT; i++)
 		fprintf(out, "fairlead_probe_results_total{outcome=\"%s\"} %" PRIu64 "\n", outcome_name(i),
 			prober->counters.outcomes[i]);
-	head(out, "void_total", "counter", "Attempts that say nothing of their backend, by the reason.");
+	head(out, "void_total", "counter", "Attempts that show nothing about their backend, by reason.");
 #define PROBER_COUNTER(name, help)                                                                                     \
 	fprintf(out, "fairlead_probe_void_total{reason=\"" #name "\"} %" PRIu64 "\n", prober->counters.name);
 	PROBER_COUNTERS(PROBER_COUNTER)
 #undef PROBER_COUNTER
-	head(out, "packets_total", "counter", "Packets that the kernel gave to the tunnel, by what became of them.");
+	head(out, "packets_total", "counter", "Packets of probes, by whether they were sent or why they were dropped.");
 #define TUNNEL_COUNTER(name, help)                                                                                     \
 	fprintf(out, "fairlead_probe_packets_total{action=\"" #name "\"} %" PRIu64 "\n", tunnel->name);
 	TUNNEL_COUNTERS(TUNNEL_COUNTER)

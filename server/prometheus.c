@@ -66,9 +66,10 @@ static const struct {
 } lessons[] = {
     {"learned", "learned_total", "Moves of buckets that were remembered."},
     {"learn_failed", "learn_failed_total", "Moves of buckets that could not be remembered."},
-    {"generation_jump", "generation_jump_total", "Generations not learned, being far above the highest seen."},
+    {"generation_jump", "generation_jump_total",
+     "Generations that were ignored because they are far above the highest one seen."},
     {"move_ahead", "move_ahead_total", "Moves that were more than 5 s ahead of this host's clock."},
-    {"promoted", "promoted_total", "Packets that this host decided by the second bucket that they name."},
+    {"promoted", "promoted_total", "Packets that this host decided by their second bucket."},
 };
 
 enum {
@@ -91,8 +92,7 @@ static void packets_print(const json_t *document)
 	const char *name;
 	int i;
 
-	head("packets_total", "counter",
-	     "Packets passed, delivered, chained, passed on, or read as notices, by verdict.");
+	head("packets_total", "counter", "Packets received and not dropped, by verdict.");
 	json_object_foreach(counters, name, value) if (is_exit(name) && !is_drop(name))
 	    sample(document, "packets_total", "verdict", name, json_integer_value(value));
 	head("drops_total", "counter", "Packets dropped, by reason.");
@@ -116,7 +116,7 @@ static bool has_any_peer(const json_t *document)
 /* What does not protect this server from others in its network: docs/security.md. */
 static void unprotected_print(const json_t *document)
 {
-	head("unprotected", "gauge", "1 for what does not protect this server from others in its network.");
+	head("unprotected", "gauge", "1 for each protection against others in the network that this server lacks.");
 	sample(document, "unprotected", "what", "tag_key", !number_of(document, "config", "tagRequired"));
 	sample(document, "unprotected", "what", "peers", has_any_peer(document));
 }
@@ -135,7 +135,7 @@ static void state_print(const json_t *document)
 	one(document, "memory_bytes", "gauge", "Kernel memory that the remembered buckets take.",
 	    number_of(document, "memory", "bytes"));
 	if (json_object_get(json_object_get(document, "memory"), "flows"))
-		one(document, "flows", "gauge", "Connections noted as come by a VIP; with mangle only.",
+		one(document, "flows", "gauge", "Remembered connections to a VIP; only with mangle.",
 		    number_of(document, "memory", "flows"));
 	head("generation", "gauge", "Highest generation seen, by the service's id.");
 	json_object_foreach(json_object_get(document, "services"), id, service)
@@ -159,12 +159,12 @@ static const struct {
 } loads[] = {
     {"busy", "load_busy", "gauge", "Work at the agent's last reading, by the service's id."},
     {"threshold", "load_threshold", "gauge",
-     "Work from which on new connections are refused, unless the policy is always."},
-    {"expired", "load_expired", "gauge", "1 if that reading counts no more, and the server takes everything."},
-    {"offered", "load_offered_total", "counter", "New connections that another server would have taken, too."},
-    {"taken", "load_taken_total", "counter", "Those of them that this server took."},
+     "Work at which the server begins to refuse new connections, unless the policy is always."},
+    {"expired", "load_expired", "gauge", "1 if that reading is too old, and the server accepts everything."},
+    {"offered", "load_offered_total", "counter", "New connections that another server could also have accepted."},
+    {"taken", "load_taken_total", "counter", "Those of them that this server accepted."},
     {"passed", "load_passed_total", "counter", "Those of them that it refused."},
-    {"unasked", "load_unasked_total", "counter", "New connections taken that no other server would have taken."},
+    {"unasked", "load_unasked_total", "counter", "New connections accepted that no other server would have accepted."},
 };
 
 static void loads_print(const json_t *document)
@@ -183,7 +183,7 @@ static void loads_print(const json_t *document)
 				sample(document, loads[i].metric, "service", id, number_in(load, loads[i].name));
 		}
 	}
-	head("load_policy", "gauge", "1 with the policy by which the service's new connections are taken.");
+	head("load_policy", "gauge", "1 for the policy by which the service's new connections are accepted.");
 	json_object_foreach(services, id, service)
 	{
 		const json_t *load = json_object_get(service, "load");
@@ -200,7 +200,7 @@ void prometheus_print(const json_t *document)
 {
 	const json_t *config = json_object_get(document, "config");
 
-	head("info", "gauge", "What runs here.");
+	head("info", "gauge", "Always 1; the labels name form, mode, version and address.");
 	printf("fairlead_server_info{interface=\"");
 	text_print(interface_of(document));
 	printf("\",form=\"%s\",mode=\"%s\",version=\"%s\",address=\"%s\"} 1\n",

@@ -63,7 +63,7 @@ def commits(part: float) -> str:
 CLUSTER = Board(
     "fairlead-cluster",
     "Fairlead: cluster",
-    "Controllers, services, and what moves.",
+    "Controllers, services, and moved buckets.",
     (SERVICE,),
     (
         (
@@ -141,7 +141,7 @@ CLUSTER = Board(
                 panel(
                     "Held buckets",
                     "none",
-                    "Beyond their window, since connections are in them.",
+                    "Held beyond their window, because connections are left in them.",
                     (f"max by (service) (fairlead_controller_held_buckets{OF})", "{{service}}"),
                     (
                         f"max by (service) (fairlead_controller_held_near_limit_buckets{OF})",
@@ -156,13 +156,13 @@ CLUSTER = Board(
                 panel(
                     "Agents",
                     "none",
-                    "Backends by what is heard of their servers' agents.",
+                    "Backends, by the state of their servers' agents.",
                     (f"max by (service, state) (fairlead_controller_agents{OF})", "{{service}} {{state}}"),
                 ),
                 panel(
                     "Backends by health",
                     "none",
-                    "As probes find them. Nothing without a health check.",
+                    "According to probes. Empty without a health check.",
                     (f"max by (service, state) (fairlead_controller_health_backends{OF})", "{{service}} {{state}}"),
                 ),
                 panel(
@@ -180,7 +180,7 @@ CLUSTER = Board(
 MUXES = Board(
     "fairlead-muxes",
     "Fairlead: muxes and probes",
-    "Packets, drops, BGP and what muxes know.",
+    "Packets, drops, BGP, ZooKeeper and other muxes.",
     (("instance", "label_values(fairlead_mux_next_hops, instance)"),),
     (
         (
@@ -195,7 +195,7 @@ MUXES = Board(
                 panel(
                     "Packets by mux",
                     "pps",
-                    "Uneven: routers spread badly.",
+                    "If uneven, routers do not spread packets well.",
                     (f"sum by (instance) (rate(fairlead_mux_packets_total{AT}[{RATE}]))", "{{instance}}"),
                 ),
                 panel(
@@ -213,7 +213,7 @@ MUXES = Board(
                 panel(
                     "To buckets that have moved",
                     "percentunit",
-                    "Part of all packets whose bucket has an open window.",
+                    "Share of all packets whose bucket has an open window.",
                     (
                         f"sum by (instance) (rate(fairlead_mux_moved_packets_total{AT}[{RATE}]))"
                         f" / sum by (instance) (rate(fairlead_mux_packets_total{AT}[{RATE}]))",
@@ -239,7 +239,7 @@ MUXES = Board(
                 panel(
                     "Announced services",
                     "none",
-                    "Of each mux, by BGP.",
+                    "Of each mux, to routers by BGP.",
                     (f"sum by (instance) (fairlead_mux_announced{AT})", "{{instance}}"),
                 ),
                 panel(
@@ -251,13 +251,13 @@ MUXES = Board(
                 panel(
                     "Behind",
                     "s",
-                    "As each mux knows it.",
+                    "As each mux sees it.",
                     (f"max by (instance) (fairlead_mux_lag_seconds{AT})", "{{instance}}"),
                 ),
                 panel(
                     "Other muxes",
                     "none",
-                    "Heard by hellos; silent although registered.",
+                    "Heard by hellos; silent, but in ZooKeeper.",
                     (f"fairlead_mux_hello_peers{AT}", "{{instance}} {{state}}"),
                 ),
                 panel(
@@ -269,7 +269,7 @@ MUXES = Board(
                 panel(
                     "Notices to servers",
                     "ops",
-                    "About moved buckets, by what became of them.",
+                    "About moved buckets, by result.",
                     (f"sum by (result) (rate(fairlead_mux_notices_total{AT}[{RATE}]))", "{{result}}"),
                 ),
             ),
@@ -318,7 +318,7 @@ SERVERS = Board(
                 panel(
                     "Packets by server",
                     "pps",
-                    "None: it gets no traffic, or its program is gone.",
+                    "If none, it gets no traffic, or its program is gone.",
                     (f"sum by (instance) (rate(fairlead_server_packets_total{AT}[{RATE}]))", "{{instance}}"),
                 ),
                 panel(
@@ -335,20 +335,20 @@ SERVERS = Board(
                 panel(
                     "Buckets remembered",
                     "none",
-                    "And those in an open window.",
+                    "All, and those in an open window.",
                     (f"fairlead_server_memory_buckets{AT}", "{{instance}}"),
                     (f"fairlead_server_memory_buckets_open{AT}", "{{instance}} open"),
                 ),
                 panel(
                     "Room that is taken",
                     "percentunit",
-                    "At 1 moves are not learned.",
+                    "At 1, new moves are not remembered.",
                     (f"fairlead_server_memory_buckets{AT} / fairlead_server_memory_buckets_max{AT}", "{{instance}}"),
                 ),
                 panel(
                     "Moves",
                     "ops",
-                    "Learned, and those for which there was no room.",
+                    "Remembered, and those for which there was no room.",
                     (f"sum by (instance) (rate(fairlead_server_learned_total{AT}[{RATE}]))", "{{instance}}"),
                     (
                         f"sum by (instance) (rate(fairlead_server_learn_failed_total{AT}[{RATE}]))",
@@ -364,13 +364,13 @@ SERVERS = Board(
                 panel(
                     "Clock error",
                     "s",
-                    "Of the program against the machine: 0.",
+                    "Difference of the program's clock to the machine's; should be 0.",
                     (f"fairlead_server_clock_error_seconds{AT}", "{{instance}}"),
                 ),
                 panel(
                     "Moves from the future",
                     "ops",
-                    "More than 5 s ahead of the server's clock.",
+                    "Moves more than 5 s ahead of the server's clock.",
                     (f"sum by (instance) (rate(fairlead_server_move_ahead_total{AT}[{RATE}]))", "{{instance}}"),
                 ),
             ),

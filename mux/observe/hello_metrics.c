@@ -34,8 +34,7 @@ static void write_peers(FILE *out, const struct hello_peers *peers, uint64_t now
 		else
 			gone++;
 	}
-	write_head(out, "hello_peers", "gauge",
-		   "Other muxes: heard lately; silent although ZooKeeper has their node; gone from both.");
+	write_head(out, "hello_peers", "gauge", "Other muxes: heard; silent, but in ZooKeeper; gone: neither.");
 	fprintf(out,
 		"fairlead_mux_hello_peers{state=\"heard\"} %u\nfairlead_mux_hello_peers{state=\"silent\"} %u\n"
 		"fairlead_mux_hello_peers{state=\"gone\"} %u\n",
@@ -99,5 +98,5 @@ void hello_metrics_write(FILE *out, const struct sources *from)
 	write_quorums(out, from, "hello_muxes",
 		      "Muxes that announce the service or withdrew it as behind, and this one, as heard.", false);
 	write_quorums(out, from, "hello_muxes_ahead",
-		      "Those of them that announce it with a higher generation than this mux serves.", true);
+		      "Those of them that announce a higher generation than this mux serves.", true);
 }

@@ -41,10 +41,10 @@ struct service_counters {
 	entry(second_syns, "second_first_syns_total",                                                                  \
 	      "SYNs of steering maat that were sent to the second bucket's owner, the less loaded one.")               \
 	entry(front, "pipeline_packets_total",                                                                         \
-	      "Packets steered by the pipeline of a mux of kind p4; the others took the usual way.")                   \
+	      "Packets steered by the pipeline of a mux of kind p4.")                                                   \
 	entry(checked, "path_checked_packets_total",                                                                   \
-	      "Packets of which copies took two paths, by --check-paths.")                                             \
-	entry(differed, "path_differences_total", "Those of them that did not come out alike: a fault of the mux.")
+	      "Packets whose copies were processed by both paths, with --check-paths.")                                 \
+	entry(differed, "path_differences_total", "Those of them with different results: a defect of the mux.")
 /* clang-format on */
 
 #define PLAIN_COUNTER_FIELD(field, metric, help) uint64_t field;

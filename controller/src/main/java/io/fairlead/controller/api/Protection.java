@@ -61,7 +61,8 @@ enum Protection {
         Arrays.stream(values()).filter(each -> each.isMissing(listen, security)).toList();
     for (Protection each : values()) {
       Gauge.builder("fairlead.controller.unprotected", () -> missing.contains(each) ? 1 : 0)
-          .description("1 for what does not protect this controller from others in its network")
+          .description(
+              "1 for each protection against others in the network that this controller lacks")
           .tag("what", each.label())
           .register(metrics);
     }

@@ -34,7 +34,8 @@ final class RequestMetrics {
           long nanoseconds =
               sample.stop(
                   Timer.builder("fairlead.controller.http.requests")
-                      .description("REST requests by operation of the contract and status")
+                      .description(
+                          "REST requests, by operation of the API's contract and by status")
                       .tag("operation", name)
                       .tag("status", Integer.toString(status))
                       .register(metrics));

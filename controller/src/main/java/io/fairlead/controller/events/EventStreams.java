@@ -81,7 +81,8 @@ final class EventStreams {
     this.loop = vertx.getOrCreateContext();
     this.dropped =
         Counter.builder("fairlead.controller.event.clients.dropped")
-            .description("Clients of /v1/events that did not read fast enough")
+            .description(
+                "Clients of /v1/events that were disconnected because they read too slowly")
             .register(metrics);
     Gauge.builder("fairlead.controller.event.clients", clients, Set::size)
         .description("Clients of /v1/events")

@@ -28,7 +28,7 @@ public final class CommitMetrics {
     this.registry = registry;
     this.duration =
         Timer.builder("fairlead.controller.commit")
-            .description("Time that a write to ZooKeeper takes")
+            .description("Time of a commit in ZooKeeper")
             .serviceLevelObjectives(BOUNDS)
             .register(registry);
   }

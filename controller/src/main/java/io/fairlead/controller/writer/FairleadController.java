@@ -235,7 +235,7 @@ public final class FairleadController implements AutoCloseable {
 
   private ClockCheck clock(ZooKeeperTime zookeeper) {
     Gauge.builder("fairlead.controller.clock.difference.seconds", () -> clock.difference())
-        .description("How far this clock is ahead of ZooKeeper's, at least; negative: behind")
+        .description("Seconds that this clock is at least ahead of ZooKeeper's; negative: behind")
         .register(registry);
     Counter refused = registry.counter("fairlead.controller.clock.refusals");
     return options.checksClock()
