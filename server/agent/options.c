@@ -34,19 +34,19 @@ const char agent_help[] =
     "  --mangle       applications listen on ADDRESS and not on the VIP, as with --mangle of attach\n"
     "  --ca-file      certificates of controllers to trust in place of the system's\n"
     "  --client-cert, --client-key   PEM files, in place of a token or beside it\n"
-    "  --no-events    list all connections before each report in place of following them by eBPF\n"
-    "  --interface    where the XDP program is to be attached: reports say whether it is, and it is told how busy the\n"
-    "                 server is (steering hunt)\n"
+    "  --no-events    do not follow connections by eBPF; list all of them before each report\n"
+    "  --interface    interface of the XDP program: the agent reports whether it is attached, and tells it how busy\n"
+    "                 the server is (steering hunt)\n"
     "  --form         bpf (default) or module: the same for the kernel module, without --interface\n"
     "  --busy-interval-ms   between readings of how busy the server is: 10 to 1000, default 25\n"
     "  --busy         where these come from:\n"
-    "                   connections    (default) those that have received something, with nothing sent since\n"
+    "                   connections    (default) connections that have received data and not sent any since\n"
     "                   nginx=URL      stub_status: reading and writing\n"
-    "                   apache=URL     server-status?auto: workers that read, answer, look up, log, finish\n"
+    "                   apache=URL     server-status?auto: workers in the states R, W, D, L or G of its scoreboard\n"
     "                   psi            per cent of the time in which a task waited for a processor; needs dynamic\n"
     "                   command=PATH   runs PATH, which prints a number a line\n"
-    "                   accept-queue   connections that wait to be accepted. It helps only with as many workers as\n"
-    "                                  processors; in simulation dynamic on it was worse than one choice\n";
+    "                   accept-queue   connections that wait to be accepted; useful only if there are as many\n"
+    "                                  workers as processors\n";
 
 static const char controllers_allowed[] =
     "URLs without a path, such as https://10.1.0.5:8080,https://10.1.0.6:8080, at most 16";

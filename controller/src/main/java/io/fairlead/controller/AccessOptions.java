@@ -74,7 +74,7 @@ final class AccessOptions {
   @Option(
       names = "--open-to-network",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_OPEN_TO_NETWORK:-false}",
-      description = "--open with other ports too")
+      description = "Like --open, but ports need not be on loopback")
   private boolean isOpenToNetwork;
 
   private List<Path> drawn = List.of();

@@ -55,7 +55,7 @@ import picocli.CommandLine.Option;
     },
     versionProvider = Version.class,
     exitCodeListHeading = "%nExit codes:%n",
-    exitCodeList = {"1:could not start", "2:bad usage", "143:stopped in order by SIGTERM"})
+    exitCodeList = {"1:could not start", "2:bad usage", "143:stopped by SIGTERM"})
 public class Main implements Callable<Integer> {
   private static final String ROOT = "/fairlead";
   private static final Duration LEADER_POLL = Duration.ofMillis(100);

@@ -289,7 +289,7 @@ public final class BackendCommands {
 
   @Command(
       name = "remove",
-      description = "Removes a backend; drain it for one window first.",
+      description = "Removes a backend. Drain it first, or use 'drain --then remove'.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl backend remove web 5",

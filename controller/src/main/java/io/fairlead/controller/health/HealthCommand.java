@@ -21,7 +21,7 @@ import picocli.CommandLine.Parameters;
     name = "health",
     description = {
       "Shows whether the controller serves; exit code 1 if it does not serve reads.",
-      "With a service, or --backends: backends' health, and what followed from it."
+      "With a service, or --backends: backends' health, and the changes that it caused."
     },
     footerHeading = "%nExamples:%n",
     footer = {

@@ -32,14 +32,13 @@ import picocli.CommandLine.Option;
  */
 @Command(
     name = "apply",
-    description = "Makes services and their pools match a YAML file, moving as little as possible.",
+    description = "Makes services match a YAML file, moving as few buckets as possible.",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:all services match the file",
       "1:some were refused; stderr has them and the reasons, the others are done",
       "2:bad usage, or a file that is not readable; nothing was changed",
-      "3:the controller cannot be reached, maybe after a part; stdout lists the services that"
-          + " are done"
+      "3:the controller could not be reached; stdout lists the services that are done"
     },
     footerHeading = "%nExamples:%n",
     footer = {

@@ -11,7 +11,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "othello",
-    description = "Shows the arrays of a service steered by othello, and the reason why they wait.",
+    description = "Shows the arrays of a service steered by othello, and what they wait for.",
     footerHeading = "%nExample:%n",
     footer = "  fairleadctl othello web")
 public final class OthelloCommand extends Verb {

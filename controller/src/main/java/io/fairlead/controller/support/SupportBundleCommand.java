@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "support-bundle",
-    description = "Writes the data for a bug report, without secrets, to a tar.gz file.",
+    description = "Writes a tar.gz file with the data for a bug report, without secrets.",
     footerHeading = "%nExamples:%n",
     footer = {
       "  fairleadctl support-bundle fairlead.tar.gz",

@@ -128,7 +128,7 @@ public final class UpkeepCommands {
     @Option(
         names = "--target",
         paramLabel = "RATE",
-        description = "Stop when backends have at most this many ranges of buckets. Default: 1.2")
+        description = "Stop when backends have on average at most this many ranges. Default: 1.2")
     private Double target;
 
     @Override
