@@ -219,8 +219,8 @@ static void on_refused(void *context, const char *address)
 	struct reason why = {{0}};
 
 	reason_set(&why, -EADDRINUSE,
-		   "--id is '%s', which another live mux has, that with the outer source %s; allowed: an id of its own "
-		   "for each mux",
+		   "--id is '%s', the id of a live mux with the outer source %s; allowed: an id that no other "
+		   "mux has",
 		   cluster->id, address);
 	cluster->refused(cluster->refused_context, &why);
 }

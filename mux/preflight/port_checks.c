@@ -64,7 +64,7 @@ static void check_mtu(struct preflight *preflight, const struct options *options
 	else
 		preflight_add(preflight, "mtu", port, PREFLIGHT_WARN,
 			      "%u leaves %d bytes for a client's packet (the header takes up to %u): larger ones are "
-			      "answered by ICMP; give the way to the servers %u%s",
+			      "answered by ICMP; raise the MTU towards the servers to %u%s",
 			      mtu, (int)mtu - (int)more, more, CLIENT_MTU + more, wider);
 }
 

@@ -32,9 +32,7 @@ def test_the_second_does_not_start(tree: Tree, service: Service, new_mux, elsewh
     owner = tree.session()
     second = elsewhere.inside(*elsewhere.command, text=True)
     assert second.returncode == 1, second.stderr
-    assert (
-        f"--id is 'mux1', which another live mux has, that with the outer source {MUX}" in second.stderr
-    ), second.stderr
+    assert f"--id is 'mux1', the id of a live mux with the outer source {MUX}" in second.stderr, second.stderr
     assert "event=node_taken" in second.stderr and "place=other" in second.stderr
     assert "event=loaded" not in second.stderr and "event=stopping" not in second.stderr
     assert tree.session() == owner

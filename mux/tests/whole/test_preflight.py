@@ -106,7 +106,8 @@ def test_an_mtu_without_room(check, rack: Rack, service: Service, tmp_path):
     # 1500 - IPv6 outer header 64 - a move from an IPv6 backend 20; with a tag 8 more
     assert check()[1]["mtu"][0] == "warn"
     assert (
-        "1500 leaves 1416 bytes" in check()[1]["mtu"][1] and "give the way to the servers 1584" in check()[1]["mtu"][1]
+        "1500 leaves 1416 bytes" in check()[1]["mtu"][1]
+        and "raise the MTU towards the servers to 1584" in check()[1]["mtu"][1]
     )
     assert check()[1]["mtu"][1].endswith(
         "; steering othello, hunt or maat: 1624; encap srv6: 1604; encap srv6 and such a steering: 1620"
