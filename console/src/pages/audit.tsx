@@ -124,9 +124,9 @@ const AUDIT_COLUMNS: Column<AuditRecord>[] = [
     render: (row) => <span class={row.outcome === "refused" ? "bad" : "good"}>{row.outcome}</span>,
   },
   { key: "generation", title: "Generation", isNumber: true, value: (row) => row.generation || "" },
-  { key: "moved", title: "Moved buckets", isNumber: true, value: (row) => row.movedBuckets || "" },
+  { key: "moved", title: "Moved", isNumber: true, value: (row) => row.movedBuckets || "" },
   {
-    key: "lost", title: "Lost an owner", isNumber: true, value: (row) => row.lostBuckets ?? "",
+    key: "lost", title: "Lost owner", isNumber: true, value: (row) => row.lostBuckets ?? "",
     render: (row) => row.lostBuckets && <span class="bad">{row.lostBuckets.toLocaleString("en")}</span>,
   },
   { key: "controller", title: "Controller", value: (row) => row.controller },

@@ -143,7 +143,7 @@ function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxe
         note={`${behind} behind`}
         state={behind ? "warn" : applied.length ? undefined : "bad"}
       />
-      <Tile name="Highest share / target share" value={worst ? worst.toFixed(3) : "–"} />
+      <Tile name="Highest share / target" value={worst ? worst.toFixed(3) : "–"} />
     </div>
   );
 }

@@ -108,14 +108,14 @@ const COLUMNS: Column<Entry>[] = [
   },
   {
     key: "moved",
-    title: "Moved buckets",
+    title: "Moved",
     value: (row) => row.moved ?? -1,
     isNumber: true,
     render: (row) => row.moved?.toLocaleString("en") ?? "–",
   },
   {
     key: "lost",
-    title: "Lost an owner",
+    title: "Lost owner",
     value: (row) => row.lost ?? -1,
     isNumber: true,
     render: (row) => <span class={row.lost ? "bad" : ""}>{row.lost ?? "–"}</span>,
