@@ -368,7 +368,7 @@ SERVERS = Board(
                     (f"fairlead_server_clock_error_seconds{AT}", "{{instance}}"),
                 ),
                 panel(
-                    "Moves from the future",
+                    "Moves ahead of the clock",
                     "ops",
                     "Moves more than 5 s ahead of the server's clock.",
                     (f"sum by (instance) (rate(fairlead_server_move_ahead_total{AT}[{RATE}]))", "{{instance}}"),

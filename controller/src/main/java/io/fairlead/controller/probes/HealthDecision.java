@@ -88,7 +88,7 @@ public final class HealthDecision {
     RETURNING,
     /** Down, and in service: too few are healthy. */
     PANIC,
-    /** Down, and in service: as many are out as may be. */
+    /** Down, and in service: no more may be out. */
     LIMITED,
     /** Left alone by the operator's order. */
     HELD,
