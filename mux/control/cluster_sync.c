@@ -403,7 +403,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		      .announcer = options->announcer,
 		      .changes = options->changes,
 		      .notices = options->notices,
-		      .settled = settled_watch_known(cluster->settled)},
+		      .settles = true},
 	    .root = cluster->root,
 	    .owner = cluster,
 	    .changed = on_service_changed,
@@ -504,7 +504,7 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 	follows = follow(cluster, now_ms);
 	syncs = service_list_syncs(cluster->services);
 	count = service_list_count(cluster->services);
-	if (settled_watch_apply(cluster->settled, syncs, count, cluster->state))
+	if (settled_watch_apply(cluster->settled, syncs, count, cluster->state, now_ms))
 		note_change(cluster);
 	if (lag_withdrawal_run(cluster->withdrawal, syncs, count, follows, now_ms))
 		note_change(cluster);

@@ -67,7 +67,7 @@ bool published_is_settled_out(const struct published_service *published)
 
 bool published_is_behind(const struct published_service *published)
 {
-	return !published->place->leaving && (published->withdrawn_for_lag || published_is_settled_out(published));
+	return !published->place->leaving && published_withdrawn(published);
 }
 
 const char *published_withdrawn(const struct published_service *published)
@@ -96,22 +96,21 @@ static void log_settled(struct published_service *published)
 	published->was_settled_out = is_out;
 }
 
-void published_settle(struct published_service *published, uint32_t settled)
-{
-	if (settled == published->settled)
-		return;
-	published->settled = settled;
-	published_announce(published);
-}
-
 void published_announce(struct published_service *published)
 {
 	const struct ring *ring = published_ring(published);
 
 	log_settled(published);
 	if (published->service)
-		announce(published,
-			 !published_withdrawn(published) && !published->is_held && ring && owns_buckets(ring));
+		announce(published, !published_withdrawn(published) && !published->is_held &&
+					(!published->settle_by || published->is_wanted) && ring && owns_buckets(ring));
+}
+
+static void announce_change(struct published_service *published)
+{
+	published->is_due = published->place->settles;
+	if (!published->is_due)
+		published_announce(published);
 }
 
 void published_remove(struct published_service *published)
@@ -129,6 +128,8 @@ void published_remove(struct published_service *published)
 	published->restored = 0;
 	published->settled = 0;
 	published->heard_settled = 0;
+	published->settled_refused = 0;
+	published->settle_by = 0;
 	published->saved = 0;
 	arrays_set_clear(&published->arrays);
 	note_change(published);
@@ -218,14 +219,12 @@ int published_load(struct published_service *published, const struct service_con
 	error = publish(published, image, arrays, why);
 	if (error)
 		return error;
-	if (published->place->settled)
-		published->settled = settled_find(published->place->settled, config->id);
 	keep_arrays(published, arrays);
 	note_change(published);
 	note(published, CHANGE_LOG_SNAPSHOT);
 	fprintf(stderr, "mux event=loaded service=%s id=%u generation=%u buckets=%u\n", published->name, config->id,
 		image->generation, image->buckets);
-	published_announce(published);
+	announce_change(published);
 	return 0;
 }
 
@@ -257,7 +256,7 @@ int published_apply(struct published_service *published, const struct delta *del
 		keep_arrays(published, arrays);
 	note_change(published);
 	note(published, CHANGE_LOG_DELTA);
-	published_announce(published);
+	announce_change(published);
 	return 0;
 }
 
@@ -292,6 +291,6 @@ int published_change_config(struct published_service *published, const struct se
 	note_change(published);
 	fprintf(stderr, "mux event=changed service=%s vips=%u ports=%u window=%u\n", published->name,
 		config->vips_count, config->ports_count, config->window);
-	published_announce(published);
+	announce_change(published);
 	return 0;
 }

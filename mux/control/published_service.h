@@ -10,7 +10,6 @@
 #include "host/announce.h"
 #include "packet/counters.h"
 #include "control/lag.h"
-#include "control/settled.h"
 #include "control/zookeeper.h"
 #include "notice/notices.h"
 #include "service/tables.h"
@@ -20,11 +19,11 @@
 struct published_place {
 	struct tables *tables;
 	struct counters *counters;
-	struct announcer *announcer;   /* NULL: VIPs are not announced */
-	struct change_log *changes;    /* records what is published and applied */
-	struct notices *notices;       /* tells servers first; NULL: off */
-	const struct settled *settled; /* no service is announced below it, from its first ring on; NULL: any is */
-	bool leaving;                  /* the mux is stopping: nothing is announced any more */
+	struct announcer *announcer; /* NULL: VIPs are not announced */
+	struct change_log *changes;  /* records what is published and applied */
+	struct notices *notices;     /* tells servers first; NULL: off */
+	bool leaving;                /* the mux is stopping: nothing is announced any more */
+	bool settles;                /* changes are announced by settled_watch_apply(), as what is settled allows */
 };
 
 /* All zero except place and name: nothing is served. */
@@ -34,11 +33,14 @@ struct published_service {
 	struct service *service; /* NULL: not in the tables */
 	bool is_wanted;          /* the VIPs are to be announced, by this mux or around it */
 	bool announced;
-	bool withdrawn_for_lag; /* lag_withdrawal.h */
-	uint32_t settled;       /* no older ring is announced (settled.h), 0: any */
-	uint32_t heard_settled; /* the same as other muxes say, while ZooKeeper does not; 0: nothing */
-	bool was_settled_out;   /* the ring is older, as last logged */
-	bool is_held;           /* restored from disk, and not announced before the other muxes were heard (there) */
+	bool withdrawn_for_lag;   /* lag_withdrawal.h */
+	uint32_t settled;         /* no older ring is announced (settled.h), 0: any */
+	uint32_t heard_settled;   /* the same as other muxes say, while ZooKeeper does not; 0: nothing */
+	uint32_t settled_refused; /* what can't be settled, since it is not committed; 0: nothing */
+	uint64_t settle_by;   /* until then a later one does not count, since rings are being read; 0: there is none */
+	bool was_settled_out; /* the ring is older, as last logged */
+	bool is_due;          /* published_announce() is to be called */
+	bool is_held;         /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;
 	int announce_error;       /* of the last attempt; published_announce() tries again */
 	bool has_checksum;        /* of the ring: it has at most CHANGE_LOG_SUMMED_BUCKETS */
@@ -80,7 +82,7 @@ int published_change_config(struct published_service *published, const struct se
 
 /* Whether the ring is older than what is settled. */
 bool published_is_settled_out(const struct published_service *published);
-/* Whether the VIPs are withdrawn since the ring is old, and not because the mux stops. */
+/* Whether the VIPs are withdrawn since a ring is old, and not because the mux stops. */
 bool published_is_behind(const struct published_service *published);
 
 /* Why the VIPs are withdrawn although the ring could serve: "stopping", "settled", "behind"; NULL: they are not. */
@@ -88,9 +90,6 @@ const char *published_withdrawn(const struct published_service *published);
 
 /* Whether traffic for the VIPs comes here: they are announced, or are to be with --announce none. */
 bool published_announces(const struct published_service *published);
-
-/* From now on no ring older than this generation is announced, 0: any is. */
-void published_settle(struct published_service *published, uint32_t settled);
 
 /* Announces or withdraws, as the ring requires. */
 void published_announce(struct published_service *published);

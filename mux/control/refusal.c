@@ -22,7 +22,8 @@ unsigned refusal_of(int error)
 
 const char *refusal_name(unsigned reason)
 {
-	static const char *const names[] = {"missing", "number", "config", "unsupported", "arrays", "vip", "loads"};
+	static const char *const names[] = {"missing", "number", "config", "unsupported",
+					    "arrays",  "vip",    "loads",  "settled"};
 
 	return reason < FL_DELTA_ERRORS ? delta_error_name((enum fl_delta_error)reason)
 					: names[reason - FL_DELTA_ERRORS];

@@ -14,6 +14,7 @@ enum refusal_reason {
 	REFUSAL_ARRAYS,                    /* latest_arrays, or what it names, is damaged or missing */
 	REFUSAL_VIP,                       /* a VIP would cut this mux off from what it needs, or is a backend */
 	REFUSAL_LOADS,                     /* the servers' loads are malformed */
+	REFUSAL_SETTLED,                   /* a generation is settled that is not committed */
 	REFUSAL_REASONS,
 };
 

@@ -178,6 +178,11 @@ void service_reads_generation(struct service_reads *reads, enum service_read wha
 	chunks_read(reads->zk, path, parts[what].max_len, on_generation, read);
 }
 
+bool service_reads_are_open(const struct service_reads *reads)
+{
+	return reads->open > 1;
+}
+
 bool service_reads_find(const char *tail, enum service_read *what)
 {
 	static const enum service_read watched[] = {READ_CONFIG, READ_LATEST, READ_LOADS};

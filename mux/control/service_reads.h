@@ -50,6 +50,9 @@ void service_reads_latest(struct service_reads *reads, bool with_list);
 /* The others, each below a generation's node. */
 void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation);
 
+/* Whether any is not answered yet. */
+bool service_reads_are_open(const struct service_reads *reads);
+
 /* Which read fetches a node below the service's own; false: this mux does not read it. */
 bool service_reads_find(const char *tail, enum service_read *what);
 

@@ -27,6 +27,7 @@ struct service_sync {
 	int64_t loads_written; /* when those were written that were taken last, in Unix milliseconds */
 	const struct maat_loads *loads_taken; /* by whom; only compared */
 	struct refusal loads_refusal;
+	struct refusal settled_refusal;
 	struct ring_sync ring;
 };
 
@@ -290,6 +291,36 @@ const struct refusal *service_sync_refusal(const struct service_sync *sync)
 uint32_t service_sync_generation(const struct service_sync *sync)
 {
 	return ring_sync_generation(&sync->ring);
+}
+
+bool service_sync_is_reading(const struct service_sync *sync)
+{
+	return sync_state_is_reading(sync->ring.state) || service_reads_are_open(sync->reads);
+}
+
+/* Other muxes may have said more since ZooKeeper was read. */
+uint32_t service_sync_latest(const struct service_sync *sync)
+{
+	uint32_t heard = sync->ring.published.lag.latest;
+
+	return sync->ring.latest && heard > sync->ring.latest ? heard : sync->ring.latest;
+}
+
+void service_sync_refuse_settled(struct service_sync *sync, uint32_t settled)
+{
+	char why[160];
+
+	if (settled == sync->ring.published.settled_refused)
+		return;
+	sync->ring.published.settled_refused = settled;
+	if (!settled) {
+		refusal_close(&sync->settled_refusal, sync->name, ring_sync_generation(&sync->ring));
+		return;
+	}
+	snprintf(why, sizeof(why), "generation %u is settled; allowed: at most %u, the latest one", settled,
+		 service_sync_latest(sync));
+	sync->ring.refused[REFUSAL_SETTLED]++;
+	refusal_open(&sync->settled_refusal, sync->name, REFUSAL_SETTLED, settled, why);
 }
 
 const struct arrays_sync *service_sync_view_arrays(const struct service_sync *sync)

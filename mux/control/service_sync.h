@@ -73,6 +73,12 @@ uint32_t service_sync_generation(const struct service_sync *sync);
 uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason);
 /* What of its configuration, else of its ring, is refused now; NULL: nothing. */
 const struct refusal *service_sync_refusal(const struct service_sync *sync);
+/* Whether an answer is awaited that may let the ring go on. */
+bool service_sync_is_reading(const struct service_sync *sync);
+/* The highest generation that is known to be committed, 0: unknown. */
+uint32_t service_sync_latest(const struct service_sync *sync);
+/* The settled generation is refused, since it is not committed; 0: it is not any more. */
+void service_sync_refuse_settled(struct service_sync *sync, uint32_t settled);
 /* What is known of its arrays, for metrics. */
 const struct arrays_sync *service_sync_view_arrays(const struct service_sync *sync);
 struct published_service *service_sync_published(struct service_sync *sync);

@@ -128,23 +128,27 @@ bool settled_copy(struct settled *to, const struct settled *from)
 	return true;
 }
 
-bool settled_raise(struct settled *settled, uint16_t service, uint32_t generation)
+bool settled_set(struct settled *settled, uint16_t service, uint32_t generation)
 {
 	struct settled_entry *list;
+	unsigned at = 0;
 
-	for (unsigned i = 0; i < settled->count; i++) {
-		if (settled->list[i].service != service)
-			continue;
-		if (settled->list[i].generation < generation)
-			settled->list[i].generation = generation;
+	while (at < settled->count && settled->list[at].service < service)
+		at++;
+	if (at == settled->count || settled->list[at].service != service) {
+		if (!generation)
+			return true;
+		list = realloc(settled->list, (settled->count + 1) * sizeof(*list));
+		if (!list)
+			return false;
+		settled->list = list;
+		memmove(list + at + 1, list + at, (settled->count++ - at) * sizeof(*list));
+	} else if (!generation) {
+		settled->count--;
+		memmove(settled->list + at, settled->list + at + 1, (settled->count - at) * sizeof(*settled->list));
 		return true;
 	}
-	list = realloc(settled->list, (settled->count + 1) * sizeof(*list));
-	if (!list)
-		return false;
-	settled->list = list;
-	list[settled->count++] = (struct settled_entry){service, generation};
-	qsort(list, settled->count, sizeof(*list), compare);
+	settled->list[at] = (struct settled_entry){service, generation};
 	return true;
 }
 

@@ -35,8 +35,8 @@ uint8_t *settled_store(const struct settled *settled, size_t *len);
 
 /* Replaces what is in `to`; false: no memory, and nothing has changed. */
 bool settled_copy(struct settled *to, const struct settled *from);
-/* Sets that of one service, unless it is as high already; false: no memory, and nothing has changed. */
-bool settled_raise(struct settled *settled, uint16_t service, uint32_t generation);
+/* Sets that of one service, 0: it has none; false: no memory, and nothing has changed. */
+bool settled_set(struct settled *settled, uint16_t service, uint32_t generation);
 void settled_clear(struct settled *settled);
 bool settled_equal(const struct settled *a, const struct settled *b);
 /* Of one service; 0: none. */

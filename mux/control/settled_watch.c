@@ -12,8 +12,10 @@ struct settled_watch {
 	bool is_reading;
 	bool again; /* requested while it was being read */
 	uint64_t retry_at;
-	struct settled known;
-	bool is_malformed; /* as last logged */
+	struct settled read;  /* as the node says, or other muxes */
+	struct settled known; /* what counts */
+	bool is_new;          /* read has services that known may not have */
+	bool is_malformed;    /* as last logged */
 };
 
 static void read_node(struct settled_watch *watch);
@@ -37,8 +39,9 @@ static void take(struct settled_watch *watch, const struct zk_reply *reply)
 	watch->is_malformed = is_malformed;
 	if (is_malformed)
 		return;
-	settled_clear(&watch->known);
-	watch->known = settled;
+	settled_clear(&watch->read);
+	watch->read = settled;
+	watch->is_new = true;
 }
 
 static void on_node(void *context, const struct zk_reply *reply)
@@ -51,7 +54,8 @@ static void on_node(void *context, const struct zk_reply *reply)
 	if (watch->again) {
 		read_node(watch);
 	} else if (reply->rc == ZNONODE) { /* nothing has been settled yet */
-		settled_clear(&watch->known);
+		settled_clear(&watch->read);
+		watch->is_new = true;
 		zk_exists(watch->zk, watch->path, true, on_exists, watch);
 	} else if (reply->rc == ZOK) {
 		take(watch, reply);
@@ -101,6 +105,7 @@ void settled_watch_run(struct settled_watch *watch, uint64_t now_ms)
 
 void settled_watch_restore(struct settled_watch *watch, const struct settled *settled)
 {
+	settled_copy(&watch->read, settled);
 	settled_copy(&watch->known, settled);
 }
 
@@ -120,23 +125,82 @@ static uint32_t promised(const struct published_service *published, const struct
 	return later(published->saved, state_keeper_settled(state, published->service->id));
 }
 
+static void hear(struct settled_watch *watch, struct published_service *published)
+{
+	uint32_t heard = published->heard_settled;
+
+	published->heard_settled = 0;
+	if (published->service && heard > settled_find(&watch->read, published->service->id))
+		settled_set(&watch->read, published->service->id, heard);
+}
+
+/* Returns whether another one counts than before. */
+static bool decide(struct settled_watch *watch, struct service_sync *sync, uint64_t now_ms)
+{
+	struct published_service *published = service_sync_published(sync);
+	uint32_t told = settled_find(&watch->read, published->service->id);
+	uint32_t before = settled_find(&watch->known, published->service->id);
+	uint32_t latest = service_sync_latest(sync), counts = told;
+	bool is_above = latest && told > latest;
+	bool waits = told > before && told > service_sync_generation(sync) && service_sync_is_reading(sync) &&
+		     !(is_above && told == published->settled_refused);
+	uint64_t settle_by = published->settle_by ? published->settle_by : now_ms + SETTLED_WATCH_READ_MS;
+
+	settle_by = waits && now_ms < settle_by ? settle_by : 0;
+	if (!settle_by)
+		service_sync_refuse_settled(sync, is_above ? told : 0);
+	if (settle_by || is_above)
+		counts = latest && before > latest ? 0 : before;
+	published->is_due |= counts != published->settled || settle_by != published->settle_by;
+	published->settled = counts;
+	published->settle_by = settle_by;
+	return counts != before;
+}
+
+/* Other services than those that are served count as they are told. */
+static void know(struct settled_watch *watch, struct service_sync *const *syncs, unsigned count)
+{
+	struct settled known = {0};
+	bool has_all = settled_copy(&known, &watch->read);
+
+	for (unsigned i = 0; has_all && i < count; i++) {
+		const struct published_service *published = service_sync_view_published(syncs[i]);
+
+		if (published->service)
+			has_all = settled_set(&known, published->service->id, published->settled);
+	}
+	watch->is_new = !has_all;
+	if (has_all) {
+		settled_clear(&watch->known);
+		watch->known = known;
+	} else {
+		settled_clear(&known);
+	}
+}
+
 bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
-			 const struct state_keeper *state)
+			 const struct state_keeper *state, uint64_t now_ms)
 {
 	bool has_changed = false;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct published_service *published = service_sync_published(syncs[i]);
-		const char *withdrawn = published_withdrawn(published);
+
+		hear(watch, published);
+		if (published->service)
+			watch->is_new |= decide(watch, syncs[i], now_ms);
+	}
+	if (watch->is_new)
+		know(watch, syncs, count);
+	for (unsigned i = 0; i < count; i++) {
+		struct published_service *published = service_sync_published(syncs[i]);
 		uint32_t promised_before = published->promised;
 
-		if (published->service && published->heard_settled)
-			settled_raise(&watch->known, published->service->id, published->heard_settled);
-		published->heard_settled = 0;
-		if (published->service)
-			published_settle(published, settled_find(&watch->known, published->service->id));
 		published->promised = promised(published, state);
-		has_changed |= published->promised != promised_before || published_withdrawn(published) != withdrawn;
+		has_changed |= published->is_due || published->promised != promised_before;
+		if (published->is_due)
+			published_announce(published);
+		published->is_due = false;
 	}
 	return has_changed;
 }
@@ -165,6 +229,7 @@ void settled_watch_free(struct settled_watch *watch)
 {
 	if (!watch)
 		return;
+	settled_clear(&watch->read);
 	settled_clear(&watch->known);
 	free(watch->path);
 	free(watch);

@@ -10,7 +10,10 @@
 #include "control/state_keeper.h"
 #include "control/zookeeper.h"
 
-enum settled_watch_numbers { SETTLED_WATCH_RETRY_MS = 1000 };
+enum settled_watch_numbers {
+	SETTLED_WATCH_RETRY_MS = 1000,
+	SETTLED_WATCH_READ_MS = 3000, /* within which rings are read that were announced below what is settled now */
+};
 
 struct settled_watch;
 
@@ -30,13 +33,22 @@ void settled_watch_run(struct settled_watch *watch, uint64_t now_ms);
 
 /* What was known before this process started, until the node is read. No memory: nothing is. */
 void settled_watch_restore(struct settled_watch *watch, const struct settled *settled);
+/* What this mux goes by. */
 const struct settled *settled_watch_known(const struct settled_watch *watch);
 
 /*
- * Takes what other muxes have said, withdraws services whose rings are older, and notes what the mux promises of each (published_service.h). state: NULL:
- * nothing is on disk. Returns whether the mux's node has to say something else.
+ * Decides which generation counts as settled for each service, announces or withdraws it accordingly, and notes what the
+ * mux promises of it (published_service.h):
+ *
+ *	higher than before, and than the ring		the one before counts while the ring is being read, for at most
+ *							SETTLED_WATCH_READ_MS. What is announced stays; nothing else is
+ *							announced by that ring
+ *	higher than what is committed			a fault: the one before goes on counting
+ *	otherwise					it counts
+ *
+ * state: NULL: nothing is on disk. Call it after each change. Returns whether the mux's node has to say something else.
  */
 bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
-			 const struct state_keeper *state);
+			 const struct state_keeper *state, uint64_t now_ms);
 
 #endif

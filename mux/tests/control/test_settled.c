@@ -96,20 +96,27 @@ static void what_is_stored_is_loaded(void **state)
 	free(bytes);
 }
 
-static void it_only_rises(void **state)
+static void they_are_set_one_by_one(void **state)
 {
+	static const struct {
+		uint16_t service;
+		uint32_t generation;
+		unsigned count; /* afterwards */
+	} rows[] = {{7, 3, 1}, {1, 5, 2}, {65535, 9, 3}, {4, 1, 4}, {7, 2, 4},
+		    {4, 0, 3}, {4, 0, 3}, {65535, 0, 2}, {1, 6, 2}};
 	struct settled settled = {0};
 
 	(void)state;
-	assert_true(settled_raise(&settled, 7, 3));
-	assert_true(settled_raise(&settled, 1, 5));
-	assert_true(settled_raise(&settled, 7, 2));
-	assert_int_equal(settled_find(&settled, 7), 3);
-	assert_true(settled_raise(&settled, 7, 4));
-	assert_int_equal(settled_find(&settled, 7), 4);
-	assert_int_equal(settled_find(&settled, 1), 5);
-	assert_int_equal(settled.count, 2);
-	assert_int_equal(settled.list[0].service, 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("# %u is %u\n", rows[i].service, rows[i].generation);
+		assert_true(settled_set(&settled, rows[i].service, rows[i].generation));
+		assert_int_equal(settled_find(&settled, rows[i].service), rows[i].generation);
+		assert_int_equal(settled.count, rows[i].count);
+		for (unsigned at = 1; at < settled.count; at++)
+			assert_true(settled.list[at - 1].service < settled.list[at].service);
+	}
+	assert_int_equal(settled_find(&settled, 1), 6);
+	assert_int_equal(settled_find(&settled, 7), 2);
 	settled_clear(&settled);
 }
 
@@ -187,6 +194,7 @@ static void answer(const struct world *world, enum fake_kind kind, int rc, const
 
 static uint32_t known(const struct world *world)
 {
+	settled_watch_apply(world->watch, NULL, 0, NULL, 0);
 	return settled_find(settled_watch_known(world->watch), 1);
 }
 
@@ -267,7 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_node_is_parsed_or_refused),
 	    cmocka_unit_test(what_is_stored_is_loaded),
-	    cmocka_unit_test(it_only_rises),
+	    cmocka_unit_test(they_are_set_one_by_one),
 	    cmocka_unit_test(what_the_disk_can_not_have_is_refused),
 	    CASE(the_node_is_followed),
 	    CASE(created_between_both_looks),

@@ -5,7 +5,9 @@ import json
 import signal
 from pathlib import Path
 
+from cutting_proxy import CuttingProxy
 from deadline import stays, until
+from rack import Rack
 from tree import Service, Tree, run
 from whole_mux import WholeMux
 from zookeeper_process import ZooKeeperProcess
@@ -13,16 +15,26 @@ from zookeeper_process import ZooKeeperProcess
 VIP = {"10.99.0.1": "fl1"}
 
 
-def peer(tree: Tree, generation: int, **more: str) -> None:
-    """Another mux, represented by its node."""
+def peer(tree: Tree, *of: Service, **more: str) -> None:
+    """Another mux, represented by its node, which serves the newest generation of these."""
     node = {"format": 1, "id": "mux2", "version": "0.1.0", "address": "10.1.0.12", "ports": ["eth0"]}
-    node["services"] = {"web": {"generation": generation, "state": "serving"} | more}
-    tree.join("mux2", node)
+    served = {each.name: {"generation": each.image["generation"], "state": "serving"} | more for each in of}
+    tree.join("mux2", node | {"services": served})
 
 
-def said(tree: Tree) -> dict:
+def said(tree: Tree, name: str = "web") -> dict:
     node = tree.mux()
-    return node["services"].get("web", {}) if node else {}
+    return node["services"].get(name, {}) if node else {}
+
+
+def settle(tree: Tree, generation: int) -> None:
+    """A controller says that this one of web is settled."""
+    tree.client.create("/fairlead/settled", json.dumps({"format": 1, "services": {"1": generation}}).encode())
+
+
+def commit_damaged(service: Service) -> None:
+    """A generation that the mux refuses, until there is a snapshot."""
+    service.commit([], [run(0, 9, 1)], damage=lambda data: data[:-1] + bytes([data[-1] ^ 1]))
 
 
 def test_it_announces_no_older_ring(tree: Tree, service: Service, zookeeper: ZooKeeperProcess, new_mux, tmp_path: Path):
@@ -35,14 +47,14 @@ def test_it_announces_no_older_ring(tree: Tree, service: Service, zookeeper: Zoo
     until(lambda: mux.routes() == VIP, 60, "the VIP to be announced")
     until(lambda: mux.metric("state_unsaved") == 0, 60, mux.log())
 
-    service.commit([], [run(0, 9, 1)], damage=lambda data: data[:-1] + bytes([data[-1] ^ 1]))
+    commit_damaged(service)
     settled = service.image["generation"]
-    peer(tree, settled)
+    peer(tree, service)
     until(lambda: mux.routes() == {} and mux.metric("withdrawn", service="web", reason="behind") == 1, 60, mux.log())
 
     # A controller settles it, and acts once this mux has stored that.
-    tree.client.create("/fairlead/settled", json.dumps({"format": 1, "services": {"1": settled}}).encode())
-    peer(tree, settled, withdrawn="stopping")  # the only mux that is ahead ends
+    settle(tree, settled)
+    peer(tree, service, withdrawn="stopping")  # the only mux that is ahead ends
     stays(lambda: mux.routes() == {}, 6, "no announcement of what lies below the settled generation")
     until(lambda: said(tree).get("settled") == settled, 60, "its node to say that it has stored it")
     assert said(tree)["withdrawn"] == "settled" and said(tree)["generation"] == settled - 1
@@ -75,6 +87,66 @@ def test_it_announces_no_older_ring(tree: Tree, service: Service, zookeeper: Zoo
     until(lambda: mux.routes() == VIP, 60, mux.log())
     until(lambda: "withdrawn" not in said(tree), 60, "its node to say so")
     until(lambda: said(tree).get("settled") == settled + 1, 60, "its node to say what it has on disk")
+
+
+def test_it_stays_while_it_reads_what_is_settled(
+    tree: Tree, service: Service, zookeeper: ZooKeeperProcess, rack: Rack, tmp_path: Path
+):
+    """ZooKeeper is back, and says sooner what is settled than how to get there."""
+    proxy = CuttingProxy(zookeeper.port, host="10.1.0.1")
+    mux = WholeMux(rack, proxy.address, tmp_path / "mux.log", "--behind-seconds", "0")
+    try:
+        mux.start()
+        mux.settle(service)
+        until(lambda: mux.routes() == VIP, 60, "the VIP to be announced")
+        proxy.is_closed = True
+        proxy.cut_now()
+        for bucket in range(20):
+            service.commit([], [run(bucket, 1, 1)])
+        settle(tree, service.image["generation"])
+        proxy.is_closed = False
+        until(lambda: said(tree).get("settled") == service.image["generation"], 60, mux.log())
+        assert mux.logged(event="withdrawn") == 0, mux.log()
+        assert mux.routes() == VIP
+    finally:
+        mux.end()
+        proxy.close()
+
+
+def test_it_does_not_believe_what_is_not_committed(
+    tree: Tree, service: Service, zookeeper: ZooKeeperProcess, new_mux, tmp_path: Path
+):
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    tree.client.create("/fairlead/cluster", b"whole")
+    mux: WholeMux = new_mux("--state-dir", str(folder))
+    mux.start()
+    mux.settle(service)
+    latest = service.image["generation"]
+    until(lambda: mux.routes() == VIP, 60, "the VIP to be announced")
+    until(lambda: said(tree).get("settled") == latest, 60, "its node to say what it has on disk")
+
+    settle(tree, latest + 2)
+    until(lambda: mux.metric("refused_total", service="web", reason="settled") == 1, 60, mux.log())
+    service.commit([], [run(0, 9, 1)])
+    until(lambda: said(tree).get("settled") == latest + 1, 60, "its node to say what it has on disk")
+    assert mux.logged(event="refused", service="web", reason="settled", generation=latest + 2) == 1
+    assert mux.logged(event="withdrawn") == 0, mux.log()
+    assert mux.routes() == VIP
+
+    mux.signal(signal.SIGKILL)
+    mux.wait(60)
+    zookeeper.stop()
+    try:  # Nor has it put that on its disk.
+        mux.start()
+        until(lambda: mux.metric("restored", service="web") == 1, 60, mux.log())
+        until(lambda: mux.routes() == VIP, 60, mux.log())
+    finally:
+        zookeeper.start()
+    until(tree.answers, 60, "the test's session")
+    service.commit([], [run(9, 9, 1)])
+    until(lambda: mux.logged(event="accepted", service="web", after="settled") == 1, 60, mux.log())
+    assert mux.routes() == VIP
 
 
 def test_it_keeps_its_newest_ring(tree: Tree, service: Service, zookeeper: ZooKeeperProcess, new_mux, tmp_path: Path):

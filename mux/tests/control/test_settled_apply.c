@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a mux does about settled generations: when they count, what it promises, and which VIPs it announces meanwhile. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "control/config_node.h"
+#include "control/settled_watch.h"
+#include "../fake_zookeeper.h"
+#include "../image.h"
+
+enum { BUCKETS = 256, WEB = 0, TLS, MAIL, SERVICES };
+
+/* web and mail share no VIP; tls shares one with each. */
+static const struct {
+	const char *name;
+	const char *vips[2];
+} kinds[SERVICES] = {{"web", {"10.99.0.1"}}, {"tls", {"10.99.0.1", "10.99.0.2"}}, {"mail", {"10.99.0.2"}}};
+
+struct world {
+	struct zk_client *zk;
+	struct service_sync_context context;
+	struct service_sync *syncs[SERVICES];
+	struct settled_watch *watch;
+	uint64_t now;
+};
+
+/* By the service's id: how many VIPs are announced, and were at most since the test began. */
+static unsigned announced[SERVICES + 1], most[SERVICES + 1];
+
+int announce_service(struct announcer *announcer, uint32_t service, const struct fl_address *vips, unsigned count)
+{
+	(void)announcer, (void)vips;
+	announced[service] = count;
+	most[service] = count > most[service] ? count : most[service];
+	return 0;
+}
+
+static void on_owner(void *owner)
+{
+	(void)owner;
+}
+
+static struct service_config config_of(unsigned which)
+{
+	struct service_config config = image_config((uint16_t)(which + 1), kinds[which].vips[0], BUCKETS);
+
+	strcpy(config.name, kinds[which].name);
+	config.ports[0].port = (uint16_t)(80 + which);
+	if (kinds[which].vips[1])
+		config.vips[config.vips_count++] = image_address(kinds[which].vips[1]);
+	return config;
+}
+
+static struct published_service *published(const struct world *world, unsigned which)
+{
+	return service_sync_published(world->syncs[which]);
+}
+
+static void load(const struct world *world, unsigned which, uint32_t generation)
+{
+	struct delta image = image_snapshot((uint16_t)(which + 1), generation, BUCKETS, 3);
+	struct service_config config = config_of(which);
+	struct reason why = {""};
+
+	assert_int_equal(published_load(published(world, which), &config, &image, NULL, &why), 0);
+	image_free(&image);
+}
+
+static bool apply(struct world *world)
+{
+	return settled_watch_apply(world->watch, world->syncs, SERVICES, NULL, world->now);
+}
+
+static int set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	world->zk = fake_zk_new();
+	world->now = 1000;
+	memset(announced, 0, sizeof(announced));
+	memset(most, 0, sizeof(most));
+	world->context = (struct service_sync_context){.zk = world->zk,
+						       .place = {.tables = tables_new(1, &image_hops),
+								 .counters = counters_new(1),
+								 .changes = change_log_new(),
+								 .announcer = (struct announcer *)world,
+								 .settles = true},
+						       .root = "/fairlead",
+						       .changed = on_owner,
+						       .vanished = on_owner};
+	for (unsigned i = 0; i < SERVICES; i++)
+		world->syncs[i] = service_sync_new(&world->context, kinds[i].name);
+	world->watch = settled_watch_new(world->zk, "/fairlead");
+	assert_non_null(world->watch);
+	*state = world;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < SERVICES; i++)
+		service_sync_end(world->syncs[i]);
+	fake_zk_free(world->zk);
+	settled_watch_free(world->watch);
+	change_log_free(world->context.place.changes);
+	tables_free(world->context.place.tables);
+	counters_free(world->context.place.counters);
+	free(world);
+	return 0;
+}
+
+/* Answers the oldest request for this node. */
+static void answer(const struct world *world, const char *path, int rc, const char *text)
+{
+	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+	size_t at = 0;
+
+	while (at < fake_zk_count(world->zk) && strcmp(fake_zk_at(world->zk, at)->path, path) != 0)
+		at++;
+	assert_true(at < fake_zk_count(world->zk));
+	fake_zk_answer(world->zk, at, &reply);
+}
+
+/* What the node says of web and mail, 0: nothing. */
+static void tell(struct world *world, uint32_t web, uint32_t mail)
+{
+	char text[128], first[32] = "", second[32] = "";
+
+	if (web)
+		snprintf(first, sizeof(first), "\"1\":%u%s", web, mail ? "," : "");
+	if (mail)
+		snprintf(second, sizeof(second), "\"3\":%u", mail);
+	snprintf(text, sizeof(text), "{\"format\":1,\"services\":{%s%s}}", first, second);
+	settled_watch_release(world->watch);
+	answer(world, "/fairlead/settled", ZOK, text);
+}
+
+/* web is read again: the number of its latest generation is yet to come. */
+static void refresh(const struct world *world)
+{
+	struct service_config config = config_of(WEB);
+	char *text = config_node_print(&config);
+
+	service_sync_refresh(world->syncs[WEB]);
+	answer(world, "/fairlead/services/web/config", ZOK, text);
+	free(text);
+}
+
+static void latest(const struct world *world, const char *number)
+{
+	answer(world, "/fairlead/services/web/ring/latest_gen", ZOK, number);
+}
+
+static void check(const struct world *world, unsigned which, bool announces, const char *withdrawn, uint32_t promised)
+{
+	const struct published_service *of = published(world, which);
+
+	assert_int_equal(published_announces(of), announces);
+	assert_int_equal(announced[which + 1] > 0, announces);
+	if (withdrawn)
+		assert_string_equal(published_withdrawn(of), withdrawn);
+	else
+		assert_null(published_withdrawn(of));
+	assert_int_equal(of->promised, promised);
+}
+
+static uint32_t known(const struct world *world)
+{
+	return settled_find(settled_watch_known(world->watch), 1);
+}
+
+static uint64_t refused(const struct world *world)
+{
+	return service_sync_refused(world->syncs[WEB], REFUSAL_SETTLED);
+}
+
+/* web is announced with generation 5, and what it is told is settled. */
+static void serve(struct world *world, uint32_t settled)
+{
+	load(world, WEB, 5);
+	tell(world, settled, 0);
+	assert_true(apply(world));
+	check(world, WEB, true, NULL, 5);
+	assert_false(apply(world));
+}
+
+static void a_ring_is_announced_once_it_is_judged(void **state)
+{
+	struct world *world = *state;
+
+	load(world, WEB, 5);
+	check(world, WEB, false, NULL, 0);
+	tell(world, 6, 0);
+	apply(world);
+	check(world, WEB, false, "settled", 6);
+	assert_int_equal(most[1], 0);
+	load(world, WEB, 6);
+	apply(world);
+	check(world, WEB, true, NULL, 6);
+}
+
+static void what_is_announced_stays_while_it_is_read(void **state)
+{
+	struct world *world = *state;
+
+	serve(world, 4);
+	refresh(world);
+	tell(world, 8, 0);
+	apply(world);
+	check(world, WEB, true, NULL, 5); /* nothing is promised that it does not keep */
+	assert_int_equal(known(world), 4);
+	latest(world, "8"); /* delta 6 is being read */
+	world->now += SETTLED_WATCH_READ_MS - 1;
+	apply(world);
+	check(world, WEB, true, NULL, 5);
+	load(world, WEB, 8);
+	assert_true(apply(world));
+	check(world, WEB, true, NULL, 8);
+	assert_int_equal(known(world), 8);
+	assert_int_equal(refused(world), 0);
+}
+
+static void what_takes_too_long_is_withdrawn(void **state)
+{
+	struct world *world = *state;
+
+	serve(world, 4);
+	refresh(world);
+	tell(world, 8, 0);
+	apply(world);
+	latest(world, "9");
+	world->now += SETTLED_WATCH_READ_MS / 2;
+	tell(world, 9, 0); /* does not begin it anew */
+	apply(world);
+	check(world, WEB, true, NULL, 5);
+	world->now += SETTLED_WATCH_READ_MS / 2;
+	assert_true(apply(world));
+	check(world, WEB, false, "settled", 9);
+	assert_int_equal(known(world), 9);
+	assert_false(apply(world));
+}
+
+static void what_is_not_being_read_is_withdrawn_at_once(void **state)
+{
+	struct world *world = *state;
+
+	serve(world, 4);
+	tell(world, 8, 0); /* the latest generation is not known */
+	assert_true(apply(world));
+	check(world, WEB, false, "settled", 8);
+}
+
+static void what_is_withdrawn_does_not_come_back_while_it_is_read(void **state)
+{
+	struct world *world = *state;
+
+	serve(world, 4);
+	published(world, WEB)->withdrawn_for_lag = true;
+	published_announce(published(world, WEB));
+	refresh(world);
+	tell(world, 8, 0);
+	apply(world);
+	published(world, WEB)->withdrawn_for_lag = false; /* those that were ahead have ended */
+	published_announce(published(world, WEB));
+	check(world, WEB, false, NULL, 5);
+	world->now += SETTLED_WATCH_READ_MS;
+	apply(world);
+	check(world, WEB, false, "settled", 8);
+}
+
+static void what_is_not_committed_does_not_count(void **state)
+{
+	struct world *world = *state;
+
+	serve(world, 4);
+	refresh(world);
+	latest(world, "5");
+	tell(world, UINT32_MAX, 0);
+	apply(world);
+	check(world, WEB, true, NULL, 5);
+	assert_int_equal(known(world), 4);
+	assert_int_equal(refused(world), 1);
+	apply(world);
+	assert_int_equal(refused(world), 1);
+	tell(world, 7, 0);
+	apply(world);
+	check(world, WEB, true, NULL, 5);
+	assert_int_equal(refused(world), 2);
+
+	refresh(world); /* now it is committed, and the ring is read for a while */
+	latest(world, "7");
+	apply(world);
+	check(world, WEB, true, NULL, 5);
+	world->now += SETTLED_WATCH_READ_MS;
+	apply(world);
+	check(world, WEB, false, "settled", 7);
+	assert_int_equal(refused(world), 2);
+}
+
+/* As it was told so while the latest generation was not known. */
+static void what_counted_ends_when_it_is_not_committed(void **state)
+{
+	struct world *world = *state;
+
+	serve(world, 4);
+	tell(world, 9, 0);
+	apply(world);
+	check(world, WEB, false, "settled", 9);
+	refresh(world);
+	latest(world, "5");
+	assert_true(apply(world));
+	check(world, WEB, true, NULL, 5);
+	assert_int_equal(known(world), 0);
+	assert_int_equal(refused(world), 1);
+}
+
+/* Without ZooKeeper others say what is committed, and settled. */
+static void what_others_say_counts(void **state)
+{
+	struct world *world = *state;
+
+	serve(world, 4);
+	refresh(world);
+	latest(world, "5");
+	lag_hear(&published(world, WEB)->lag, 8, world->now);
+	published(world, WEB)->heard_settled = 7;
+	apply(world);
+	check(world, WEB, false, "settled", 7);
+	published(world, WEB)->heard_settled = 6;
+	apply(world);
+	assert_int_equal(known(world), 7);
+	tell(world, 4, 0); /* ZooKeeper again */
+	apply(world);
+	check(world, WEB, true, NULL, 5);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    CASE(a_ring_is_announced_once_it_is_judged),
+	    CASE(what_is_announced_stays_while_it_is_read),
+	    CASE(what_takes_too_long_is_withdrawn),
+	    CASE(what_is_not_being_read_is_withdrawn_at_once),
+	    CASE(what_is_withdrawn_does_not_come_back_while_it_is_read),
+	    CASE(what_is_not_committed_does_not_count),
+	    CASE(what_counted_ends_when_it_is_not_committed),
+	    CASE(what_others_say_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
