@@ -74,7 +74,7 @@ const char *published_withdrawn(const struct published_service *published)
 {
 	if (published->place->leaving)
 		return "stopping";
-	if (published_is_settled_out(published))
+	if (published_is_settled_out(published) || published->is_shared_out)
 		return "settled";
 	return published->withdrawn_for_lag ? "behind" : NULL;
 }
@@ -130,6 +130,7 @@ void published_remove(struct published_service *published)
 	published->heard_settled = 0;
 	published->settled_refused = 0;
 	published->settle_by = 0;
+	published->is_shared_out = false;
 	published->saved = 0;
 	arrays_set_clear(&published->arrays);
 	note_change(published);

@@ -38,6 +38,7 @@ struct published_service {
 	uint32_t heard_settled;   /* the same as other muxes say, while ZooKeeper does not; 0: nothing */
 	uint32_t settled_refused; /* what can't be settled, since it is not committed; 0: nothing */
 	uint64_t settle_by;   /* until then a later one does not count, since rings are being read; 0: there is none */
+	bool is_shared_out;   /* another service has a VIP of this one, and its ring is older than its settled one */
 	bool was_settled_out; /* the ring is older, as last logged */
 	bool is_due;          /* published_announce() is to be called */
 	bool is_held;         /* restored from disk, and not announced before the other muxes were heard (there) */

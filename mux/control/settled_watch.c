@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/address.h"
+
 struct settled_watch {
 	struct zk_client *zk;
 	char *path;
@@ -125,6 +127,8 @@ static uint32_t promised(const struct published_service *published, const struct
 	return later(published->saved, state_keeper_settled(state, published->service->id));
 }
 
+/* --- one service by itself ---------------------------------------------------------------------------------------- */
+
 static void hear(struct settled_watch *watch, struct published_service *published)
 {
 	uint32_t heard = published->heard_settled;
@@ -178,10 +182,92 @@ static void know(struct settled_watch *watch, struct service_sync *const *syncs,
 	}
 }
 
+/* --- services that share VIPs ------------------------------------------------------------------------------------- */
+
+/* A VIP of a service whose ring is older than what is settled. */
+struct out {
+	const struct fl_address *vip;
+	const struct published_service *of;
+};
+
+struct outs {
+	struct out *list; /* by VIP */
+	size_t count;
+};
+
+static int compare(const void *left, const void *right)
+{
+	return memcmp(((const struct out *)left)->vip, ((const struct out *)right)->vip, sizeof(struct fl_address));
+}
+
+/* The VIPs of a service whose ring is too old; 0: it is not. */
+static uint32_t count_out(const struct published_service *published)
+{
+	return published_is_settled_out(published) ? published->service->config.vips_count : 0;
+}
+
+static struct outs find_outs(struct service_sync *const *syncs, unsigned count)
+{
+	struct outs outs = {0};
+	size_t all = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		all += count_out(service_sync_view_published(syncs[i]));
+	if (!all)
+		return outs;
+	outs.list = zk_alloc(all * sizeof(*outs.list));
+	for (unsigned i = 0; i < count; i++) {
+		const struct published_service *published = service_sync_view_published(syncs[i]);
+
+		for (uint32_t vip = 0; vip < count_out(published); vip++)
+			outs.list[outs.count++] = (struct out){&published->service->config.vips[vip], published};
+	}
+	qsort(outs.list, outs.count, sizeof(*outs.list), compare);
+	return outs;
+}
+
+/* One of another service. NULL: none. A service has a VIP once, so of two neighbours one is another service's. */
+static const struct out *find_shared(const struct outs *outs, const struct published_service *published)
+{
+	const struct service_config *config = &published->service->config;
+
+	for (uint32_t i = 0; i < config->vips_count && outs->count; i++) {
+		const struct out key = {.vip = &config->vips[i]};
+		const struct out *found = bsearch(&key, outs->list, outs->count, sizeof(key), compare);
+
+		if (!found)
+			continue;
+		if (found->of != published)
+			return found;
+		if (found > outs->list && !compare(found - 1, &key))
+			return found - 1;
+		if (found + 1 < outs->list + outs->count && !compare(found + 1, &key))
+			return found + 1;
+	}
+	return NULL;
+}
+
+static void note_shared(const struct outs *outs, struct published_service *published)
+{
+	const struct out *shared = find_shared(outs, published);
+	char vip[ADDRESS_TEXT_MAX];
+
+	if ((shared != NULL) == published->is_shared_out)
+		return;
+	published->is_shared_out = shared;
+	published->is_due = true;
+	if (shared)
+		fprintf(stderr,
+			"mux event=withdrawn_settled service=%s vip=%s shared=%s why=\"a service that shares the VIP "
+			"has an older generation than the settled one\"\n",
+			published->name, address_print(shared->vip, vip), shared->of->name);
+}
+
 bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,
 			 const struct state_keeper *state, uint64_t now_ms)
 {
 	bool has_changed = false;
+	struct outs outs;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct published_service *published = service_sync_published(syncs[i]);
@@ -192,16 +278,20 @@ bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const
 	}
 	if (watch->is_new)
 		know(watch, syncs, count);
+	outs = find_outs(syncs, count);
 	for (unsigned i = 0; i < count; i++) {
 		struct published_service *published = service_sync_published(syncs[i]);
 		uint32_t promised_before = published->promised;
 
 		published->promised = promised(published, state);
+		if (published->service)
+			note_shared(&outs, published);
 		has_changed |= published->is_due || published->promised != promised_before;
 		if (published->is_due)
 			published_announce(published);
 		published->is_due = false;
 	}
+	free(outs.list);
 	return has_changed;
 }
 

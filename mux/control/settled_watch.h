@@ -46,6 +46,7 @@ const struct settled *settled_watch_known(const struct settled_watch *watch);
  *	higher than what is committed			a fault: the one before goes on counting
  *	otherwise					it counts
  *
+ * A service whose ring is older withdraws others that share a VIP with it: routers would send its packets, too.
  * state: NULL: nothing is on disk. Call it after each change. Returns whether the mux's node has to say something else.
  */
 bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const *syncs, unsigned count,

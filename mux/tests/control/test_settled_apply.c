@@ -343,6 +343,95 @@ static void what_others_say_counts(void **state)
 	check(world, WEB, true, NULL, 5);
 }
 
+/* Rings of generation 5. */
+static void who_shares_a_vip_is_withdrawn_too(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t web, mail;
+		bool announced[SERVICES];
+	} rows[] = {
+	    {"none is too old", 5, 5, {true, true, true}}, {"web is", 6, 5, {false, false, true}},
+	    {"mail is", 5, 6, {true, false, false}},       {"both are", 6, 6, {false, false, false}},
+	    {"web is again", 7, 1, {false, false, true}},  {"nothing is settled", 0, 0, {true, true, true}},
+	};
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < SERVICES; i++)
+		load(world, i, 5);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("# %s\n", rows[i].name);
+		tell(world, rows[i].web, rows[i].mail);
+		apply(world);
+		for (unsigned which = 0; which < SERVICES; which++) {
+			assert_int_equal(published_announces(published(world, which)), rows[i].announced[which]);
+			assert_int_equal(published_is_behind(published(world, which)), !rows[i].announced[which]);
+		}
+		assert_false(apply(world));
+	}
+}
+
+static void it_ends_with_the_other_service(void **state)
+{
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < SERVICES; i++)
+		load(world, i, 5);
+	tell(world, 6, 6);
+	apply(world);
+	load(world, WEB, 6); /* mail is still too old */
+	apply(world);
+	check(world, WEB, true, NULL, 6);
+	check(world, TLS, false, "settled", 5);
+	published_remove(published(world, MAIL));
+	assert_true(apply(world));
+	check(world, TLS, true, NULL, 5);
+	load(world, MAIL, 5);
+	load(world, TLS, 6);
+	check(world, TLS, true, NULL, 5);
+	apply(world);
+	check(world, TLS, false, "settled", 6);
+	check(world, MAIL, false, "settled", 6);
+}
+
+/* A VIP that it has not announced before, either. */
+static void a_vip_is_added_that_another_service_has(void **state)
+{
+	struct service_config config = config_of(WEB);
+	struct reason why = {""};
+	struct world *world = *state;
+
+	load(world, WEB, 5);
+	load(world, MAIL, 5);
+	tell(world, 0, 6);
+	apply(world);
+	check(world, WEB, true, NULL, 5);
+	config.vips[config.vips_count++] = image_address(kinds[MAIL].vips[0]);
+	assert_int_equal(published_change_config(published(world, WEB), &config, &why), 0);
+	assert_true(apply(world));
+	check(world, WEB, false, "settled", 5);
+	assert_int_equal(most[1], 1);
+}
+
+/* tls and mail are both too old, and both have the VIP: neither comes back alone. */
+static void two_that_are_too_old_wait_for_each_other(void **state)
+{
+	struct world *world = *state;
+
+	load(world, TLS, 5);
+	load(world, MAIL, 5);
+	settled_watch_release(world->watch);
+	answer(world, "/fairlead/settled", ZOK, "{\"format\":1,\"services\":{\"2\":6,\"3\":6}}");
+	apply(world);
+	load(world, TLS, 6);
+	apply(world);
+	check(world, TLS, false, "settled", 6);
+	load(world, MAIL, 6);
+	apply(world);
+	check(world, TLS, true, NULL, 6);
+	check(world, MAIL, true, NULL, 6);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -356,6 +445,10 @@ int main(void)
 	    CASE(what_is_not_committed_does_not_count),
 	    CASE(what_counted_ends_when_it_is_not_committed),
 	    CASE(what_others_say_counts),
+	    CASE(who_shares_a_vip_is_withdrawn_too),
+	    CASE(it_ends_with_the_other_service),
+	    CASE(a_vip_is_added_that_another_service_has),
+	    CASE(two_that_are_too_old_wait_for_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,10 +5,11 @@ import json
 import signal
 from pathlib import Path
 
+import pytest
 from cutting_proxy import CuttingProxy
 from deadline import stays, until
-from rack import Rack
-from tree import Service, Tree, run
+from rack import BACKENDS, Rack
+from tree import Service, Tree, backend, run
 from whole_mux import WholeMux
 from zookeeper_process import ZooKeeperProcess
 
@@ -147,6 +148,38 @@ def test_it_does_not_believe_what_is_not_committed(
     service.commit([], [run(9, 9, 1)])
     until(lambda: mux.logged(event="accepted", service="web", after="settled") == 1, 60, mux.log())
     assert mux.routes() == VIP
+
+
+@pytest.mark.parametrize("end", ["caught up", "deleted"])
+def test_it_announces_no_vip_of_an_older_ring(tree: Tree, service: Service, new_mux, end: str):
+    tls = Service(tree, id_=2, name="tls", ports=[{"protocol": "tcp", "port": 443}]).create()
+    tls.commit([backend(1, BACKENDS[0])], [run(0, 256, 1)])
+    mux: WholeMux = new_mux("--behind-seconds", "1")
+    mux.start()
+    mux.settle(service)
+    until(lambda: mux.metric("announced", service="tls") == 1, 60, mux.log())
+    for each in (service, tls):
+        commit_damaged(each)
+    peer(tree, service, tls)
+    until(lambda: mux.routes() == {}, 60, mux.log())
+    settle(tree, service.image["generation"])
+    until(lambda: said(tree).get("withdrawn") == "settled", 60, mux.log())
+
+    tls.commit([], [run(9, 9, 1)], with_snapshot=True)  # a snapshot bypasses the damage
+    until(lambda: said(tree, "tls").get("generation") == tls.image["generation"], 60, mux.log())
+    stays(lambda: mux.routes() == {}, 3, "no announcement of the VIP for tls while web is below the settled generation")
+    until(lambda: said(tree, "tls").get("withdrawn") == "settled", 60, "its node to say so")
+    assert mux.metric("withdrawn", service="tls", reason="settled") == 1
+    assert mux.logged(event="withdrawn_settled", service="tls", vip="10.99.0.1", shared="web") == 1
+
+    if end == "deleted":
+        service.delete()
+        until(lambda: mux.routes() == {"10.99.0.1": "fl2"}, 60, mux.log())
+    else:
+        service.commit([], [run(9, 9, 1)], with_snapshot=True)
+        until(lambda: mux.metric("announced", service="web") == 1, 60, mux.log())
+        until(lambda: mux.metric("announced", service="tls") == 1, 60, mux.log())
+    until(lambda: "withdrawn" not in said(tree, "tls"), 60, "its node to say so")
 
 
 def test_it_keeps_its_newest_ring(tree: Tree, service: Service, zookeeper: ZooKeeperProcess, new_mux, tmp_path: Path):
