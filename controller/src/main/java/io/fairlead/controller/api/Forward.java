@@ -193,8 +193,9 @@ final class Forward {
         .onComplete(done -> vertx.cancelTimer(timer))
         .onFailure(
             e -> {
+              to.reset(); // the rest of an answer that nobody gets
               if (context.response().headWritten()) {
-                context.response().reset();
+                context.response().reset(); // so that the caller does not take it for whole
                 return;
               }
               fail(
@@ -225,7 +226,17 @@ final class Forward {
       }
     }
     ProtectiveHeaders.set(response);
-    return answer.pipeTo(response);
+    return answer
+        .pipe()
+        .endOnFailure(false)
+        .to(response)
+        .onFailure(
+            e -> {
+              if (!response.headWritten()) {
+                answer.headers().names().forEach(response.headers()::remove);
+                ProtectiveHeaders.set(response.setChunked(false));
+              }
+            });
   }
 
   private static void fail(RoutingContext context, String field, String why, String allowed) {
