@@ -85,7 +85,8 @@ int main(int argc, char **argv)
 	struct arguments arguments = {0};
 	size_t i;
 
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+	/* Also after a command: the help is of all of them. */
+	if (argc > 1 && (!strcmp(argv[argc - 1], "--help") || !strcmp(argv[argc - 1], "-h"))) {
 		fputs(usage, stdout);
 		fputs(mptcp_help, stdout);
 		fputs(agent_help, stdout);

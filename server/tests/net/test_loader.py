@@ -308,9 +308,10 @@ def test_nothing_is_left_behind(rack: Rack) -> None:
     until("its maps are gone", lambda: not any(bpftool("map", "show", "id", str(one)) for one in maps), 20)
 
 
-def test_help(rack: Rack) -> None:
-    done = rack["a"].invoke("--help")
-    assert done.returncode == 0
+@pytest.mark.parametrize("command", [(), ("attach",), ("show",), ("mptcp",), ("mptcp", "add"), ("agent",)])
+def test_help(rack: Rack, command: tuple[str, ...]) -> None:
+    done = rack["a"].invoke(*command, "--help")
+    assert done.returncode == 0, done.stderr
     for word in ("attach", "detach", "show", "--peers", "--window", "--no-chaining", "--tag-key", "forwarding"):
         assert word in done.stdout
 
