@@ -140,6 +140,27 @@ class Arrays:
         self.arrays[generation] = self.arrays[whole]
         return generation
 
+    def repair(self) -> None:
+        """Arrays are written again as wholes beside the generations that they have, which a generation then says."""
+        service = self.service
+        generation, previous = self.latest["generation"], self.latest.get("previous", 0)
+        for each in {generation, previous} - {0}:
+            node = f"{service.gen(each)}/arrays"
+            if service.client.exists(node):
+                service.client.delete(node, recursive=True)
+            mine = service.client.transaction()
+            service.put(mine, each, "arrays", self.whole_bytes(each, self.arrays[each]), 200)
+            commit(mine)
+        latest = {"format": 1, "generation": generation, "whole": generation, "patches": []}
+        if previous:
+            latest |= {"previous": previous, "previousWhole": previous, "previousPatches": []}
+        service.image, delta = service.change([], [], NOW)
+        mine = service.client.transaction()
+        mine.create(service.gen(service.image["generation"]))
+        service.put(mine, service.image["generation"], "delta", delta)
+        self.write_latest(mine, latest, service.image["generation"])
+        commit(mine)
+
     def settle(self) -> int:
         """A generation that drops the arrays before."""
         service = self.service
@@ -329,13 +350,11 @@ def test_damage_that_the_controller_repairs(
     until(lambda: (late.metric("arrays_refused_total", service="web", reason=kind) or 0) > 1, 60, late.log())
     node = tree.mux("mux2")["services"]["web"]
     assert node["generation"] == 0 and node["state"] != "serving"
-    previous = 0 if settled else arrays.ahead(arrays.arrays[first])
-    whole = arrays.ahead(arrays.arrays[second])
-    named = {"previous": previous, "previousWhole": previous, "previousPatches": []}
-    arrays.name(whole, {} if settled else named)
+    arrays.repair()
+    mux.until_serving(arrays.service.image)
     arrays.until_steering(late)
-    arrays.until_steering(mux)
     assert steered(mux) == steers
+    assert mux.metric("arrays_generation", service="web", arrays="newest") == second
     late.stop()
 
 

@@ -108,6 +108,15 @@ static const struct sync_row named_before_they_were_read_ahead[] = {
     {"D5 ok", "| serving 5 | pair_5_3 arrays"},
 };
 
+/* They have the same generations, so a mux that has them reads nothing. */
+static const struct sync_row written_again_where_they_were_damaged[] = {
+    {"loaded 5 labels 5:3=3,5", "| serving 5 | pair_5_3 arrays loaded announced"},
+    {"watch latest", "latest* list D6 | serving 5 |"},
+    {"latest 6", "list D6 | serving 5 |"},
+    {"list 5:3=5;3", "D6 | serving 5 |"},
+    {"D6 ok", "| serving 6 |"},
+};
+
 static const struct sync_row ended_while_arrays_are_read_ahead[] = {
     {"loaded 3 labels 3:0=3", "| serving 3 | pair_3_low arrays loaded announced"},
     {"watch latest", "latest* list D4 | serving 3 |"},
@@ -126,6 +135,7 @@ int main(void)
 	    SYNC_CASE(a_patch_is_read_ahead),
 	    SYNC_CASE(what_was_read_ahead_in_vain_refuses_nothing),
 	    SYNC_CASE(named_before_they_were_read_ahead),
+	    SYNC_CASE(written_again_where_they_were_damaged),
 	    SYNC_CASE(ended_while_arrays_are_read_ahead),
 	};
 

@@ -5,6 +5,7 @@ import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Runs;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.LongFunction;
@@ -38,12 +39,13 @@ public interface ArraysWriter {
   CompletionStage<Optional<Commit>> commitArrays(Proposal proposal);
 
   /**
-   * Bytes of arrays that are written before anything names them, beside a generation of their own.
+   * Bytes of arrays that are written before anything names them, or again in place of damaged ones.
    *
    * @param blob its name there
+   * @param beside which generation; empty: one of their own that changes nothing
    * @param bytes for the number of that generation; made on a background thread
    */
-  record Ahead(String blob, LongFunction<byte[]> bytes) {}
+  record Ahead(String blob, OptionalLong beside, LongFunction<byte[]> bytes) {}
 
   /**
    * As above, after what does not fit into one request: chunk by chunk, and changes come in

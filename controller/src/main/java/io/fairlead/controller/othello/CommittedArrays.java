@@ -192,6 +192,12 @@ public record CommittedArrays(
     return unchanged(latest.settled(), Optional.empty());
   }
 
+  /** The same, all from wholes that are written again. */
+  Next rewritten(LatestArrays now, long bytes) {
+    return new Next(
+        ArraysWrite.ofNothing(now), new CommittedArrays(service, now, newest, before, bytes, 0));
+  }
+
   /** With others that are written ahead. */
   Next announcing(Source ahead) {
     return unchanged(latest.with(ahead), before);

@@ -13,11 +13,12 @@ import io.fairlead.controller.store.LatestArrays.Source;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 
 /**
- * Arrays whose bytes are written beside earlier generations than the one that commits them. That
- * one names them and brings a patch that changes nothing, so it is small, and its number is that of
+ * Arrays whose bytes are written beside earlier generations than the one that commits them. For new
+ * arrays that one brings a patch that changes nothing, so it is small, and its number is that of
  * the arrays (protocol/README.md §12).
  *
  * @param kind of the commit: {@code whole}, {@code patch} or {@code repair}
@@ -39,7 +40,8 @@ record WrittenAhead(
     byte[] bytes = write.whole().or(write::patch).orElseThrow();
     return new WrittenAhead(
         large.kind(),
-        List.of(new Ahead(blob, number -> Frame.withGeneration(bytes, number))),
+        List.of(
+            new Ahead(blob, OptionalLong.empty(), number -> Frame.withGeneration(bytes, number))),
         bytes.length,
         numbers -> large.committed().latest().renumbered(numbers.get(0)).newest(),
         numbers -> {
@@ -49,40 +51,27 @@ record WrittenAhead(
         });
   }
 
-  /** The same arrays again: ZooKeeper no longer holds them whole. */
+  /**
+   * The same arrays again, beside the generations that they have: ZooKeeper no longer holds them
+   * whole. Muxes that have them need nothing.
+   */
   static WrittenAhead again(CommittedArrays arrays) {
     List<Ahead> ahead = new ArrayList<>();
     arrays.before().ifPresent(before -> ahead.add(whole(arrays.service(), before)));
-    byte[] newest = ArraysCodec.encode(arrays.service(), arrays.newest());
-    ahead.add(new Ahead(Generation.ARRAYS, number -> Frame.withGeneration(newest, number)));
-    return new WrittenAhead(
-        "repair",
-        ahead,
-        newest.length,
-        numbers -> new Source(numbers.get(numbers.size() - 1), List.of()),
-        numbers -> {
-          Optional<Source> source =
-              arrays
-                  .before()
-                  .map(before -> new Source(numbers.get(0), List.of()))
-                  .or(arrays.latest()::before);
-          long number = numbers.get(numbers.size() - 1);
-          return named(
-              new CommittedArrays(
-                  arrays.service(),
-                  arrays.latest(),
-                  arrays.newest(),
-                  arrays.before(),
-                  newest.length,
-                  0),
-              arrays.latest().rewritten(number, source),
-              arrays.before().map(before -> before.withGeneration(numbers.get(0))));
-        });
+    ahead.add(whole(arrays.service(), arrays.newest()));
+    long bytes = ArraysCodec.encode(arrays.service(), arrays.newest()).length;
+    LatestArrays latest = arrays.latest();
+    Optional<Source> before =
+        arrays.before().map(had -> new Source(had.generation(), List.of())).or(latest::before);
+    Next next = arrays.rewritten(latest.rewritten(before), bytes);
+    return new WrittenAhead("repair", ahead, bytes, numbers -> latest.newest(), numbers -> next);
   }
 
   private static Ahead whole(int service, OthelloArrays arrays) {
     return new Ahead(
-        Generation.ARRAYS, number -> ArraysCodec.encode(service, arrays.withGeneration(number)));
+        Generation.ARRAYS,
+        OptionalLong.of(arrays.generation()),
+        number -> ArraysCodec.encode(service, arrays));
   }
 
   /** The generation after that of {@code written}, with the same arrays. */

@@ -17,7 +17,7 @@ public final class ArraysAhead {
   private int written;
 
   /**
-   * @param generation that has no such blob
+   * @param generation whose such blob, if any, is replaced
    * @param blob {@link Generation#ARRAYS} or {@link Generation#ARRAYS_PATCH}
    * @param bytes under that generation; at least one
    */

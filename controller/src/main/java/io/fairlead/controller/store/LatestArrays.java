@@ -107,12 +107,12 @@ public record LatestArrays(
         next, previous, new Source(whole, more), previousWhole, previousPatches);
   }
 
-  /** The same arrays, written anew: the newest as a whole, those before from {@code before}. */
-  public LatestArrays rewritten(long next, Optional<Source> before) {
+  /** The same arrays, the newest written again as a whole, those before as {@code before} says. */
+  public LatestArrays rewritten(Optional<Source> before) {
     return new LatestArrays(
-        next,
-        before.map(Source::generation).or(() -> previous),
-        new Source(next, List.of()),
+        generation,
+        previous,
+        new Source(generation, List.of()),
         before.map(Source::whole),
         before.map(Source::patches));
   }

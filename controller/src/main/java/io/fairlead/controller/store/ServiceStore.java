@@ -392,8 +392,8 @@ public final class ServiceStore {
   }
 
   /**
-   * Writes the next chunk of arrays that nothing names yet. What is left of them if it fails is
-   * removed with old arrays.
+   * Writes the next chunk of arrays that nothing names yet, or that are damaged: the first removes
+   * what is there. What is left of them if it fails is removed with old arrays.
    *
    * @return whether there is more to write
    */
@@ -403,6 +403,7 @@ public final class ServiceStore {
     try {
       List<CuratorOp> ops = new ArrayList<>();
       if (arrays.chunk() == 0) {
+        snapshots.removeBlob(epoch, service, path);
         ops.add(nodes.create(path));
       }
       ops.add(nodes.create(Tree.chunk(path, arrays.chunk()), arrays.take(sizes.chunkMax())));

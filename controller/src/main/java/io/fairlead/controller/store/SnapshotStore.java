@@ -144,14 +144,18 @@ final class SnapshotStore {
     String name = service.name();
     try {
       for (String blob : List.of(Generation.ARRAYS, Generation.ARRAYS_PATCH)) {
-        String path = tree.blob(name, generation, blob);
-        if (nodes.stat(path).isPresent()) {
-          removal.run(epoch, path, nodes.unchanged(tree.config(name)));
-        }
+        removeBlob(epoch, service, tree.blob(name, generation, blob));
       }
     } catch (Exception e) {
       throw new StoreException(
           "arrays %d of service '%s' were not deleted: %s".formatted(generation, name, e), e);
+    }
+  }
+
+  /** Deletes bytes beside a generation, if there are any. */
+  void removeBlob(Epoch epoch, ServiceState service, String path) throws Exception {
+    if (nodes.stat(path).isPresent()) {
+      removal.run(epoch, path, nodes.unchanged(tree.config(service.name())));
     }
   }
 

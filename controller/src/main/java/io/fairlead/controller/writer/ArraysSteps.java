@@ -72,16 +72,18 @@ final class ArraysSteps {
   }
 
   private CompletionStage<Long> write(Ahead one) {
-    return empty
-        .get()
-        .thenComposeAsync(
-            number -> {
-              CompletableFuture<Long> done = new CompletableFuture<>();
-              ArraysAhead arrays = new ArraysAhead(number, one.blob(), one.bytes().apply(number));
-              events.execute(() -> writeNext(arrays, number, done));
-              return done;
-            },
-            background);
+    CompletionStage<Long> beside =
+        one.beside().isPresent()
+            ? CompletableFuture.completedStage(one.beside().getAsLong())
+            : empty.get();
+    return beside.thenComposeAsync(
+        number -> {
+          CompletableFuture<Long> done = new CompletableFuture<>();
+          ArraysAhead arrays = new ArraysAhead(number, one.blob(), one.bytes().apply(number));
+          events.execute(() -> writeNext(arrays, number, done));
+          return done;
+        },
+        background);
   }
 
   private void writeNext(ArraysAhead arrays, long number, CompletableFuture<Long> done) {

@@ -140,6 +140,7 @@ final class OthelloService implements AutoCloseable {
         overtaken.add(
             new Ahead(
                 each.blob(),
+                each.beside(),
                 number -> {
                   overtake();
                   return each.bytes().apply(number);
