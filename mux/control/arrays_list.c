@@ -108,8 +108,10 @@ static int read_list(const json_t *node, struct arrays_list *out, struct reason 
 
 	if (!read_number(json_object_get(node, "format"), FORMAT, &format) || format != FORMAT)
 		return refuse(why, "format", "1");
-	if (!read_number(json_object_get(node, "generation"), 1, &version->newest))
-		return refuse(why, "generation", "1..4294967295");
+	if (!read_number(json_object_get(node, "generation"), 0, &version->newest))
+		return refuse(why, "generation", "0..4294967295");
+	if (!version->newest)
+		return read_any_source(node, "aheadWhole", "aheadPatches", &out->ahead, why);
 	version->has_previous = previous;
 	if (previous && (!read_number(previous, 0, &version->previous) || version->previous >= version->newest))
 		return refuse(why, "previous", "absent, or below generation");

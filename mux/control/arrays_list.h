@@ -14,7 +14,7 @@ struct arrays_source {
 	uint32_t patches[ARRAYS_PATCHES_MAX]; /* ascending */
 };
 
-/* All zero: the service has no arrays. */
+/* All zero but ahead: the service has no arrays. */
 struct arrays_list {
 	struct arrays_version version;
 	struct arrays_source newest;

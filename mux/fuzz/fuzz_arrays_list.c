@@ -37,7 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(why.text[0] && !list.version.newest && !list.newest.whole && !list.previous.whole);
 		return 0;
 	}
-	require(list.version.newest && (list.version.has_previous || !list.version.previous));
+	if (!list.version.newest) {
+		check_source(&list.ahead, arrays_source_end(&list.ahead));
+		require(list.ahead.whole && !list.version.has_previous && !list.newest.whole && !list.previous.whole);
+		return 0;
+	}
+	require(list.version.has_previous || !list.version.previous);
 	require(list.version.previous < list.version.newest && !list.version.previous == !list.previous.whole);
 	check_source(&list.newest, list.version.newest);
 	if (list.version.previous)

@@ -16,9 +16,9 @@
  *	retry 3 [HOW [LIST]]	retry, config HOW, latest 3; with labels, list LIST
  *
  * A list of arrays (latest_arrays) is "7=3,5,7": 7's from the whole ones of 3 and patches; "7:5=3,5,7": those of 5 were
- * before; "7:5=7;3,5": they are made of other ones; "+9" or "+3,5,9" at the end: what is written ahead of a later one.
- * "none": there is no node. A patch is answered with the generation
- * of the arrays that it changes: "P7 5". "A7 large" and "A7 largebad" are checked in a thread: "work" waits for it.
+ * before; "7:5=7;3,5": they are made of other ones; "+9" or "+3,5,9" at the end: what is written ahead of a later one,
+ * "0=0+9": before the first. "none": there is no node. A patch is answered with the generation of the arrays that it
+ * changes: "P7 5". "A7 large" and "A7 largebad" are checked in a thread: "work" waits for it.
  */
 #ifndef FAIRLEAD_MUX_TESTS_SYNC_WORLD_H
 #define FAIRLEAD_MUX_TESTS_SYNC_WORLD_H

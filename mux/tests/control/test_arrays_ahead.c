@@ -51,6 +51,25 @@ static const struct sync_row deltas_go_on_while_arrays_are_read_ahead[] = {
     {"D7 ok", "| serving 7 | pair_7_3 arrays"},
 };
 
+static const struct sync_row the_first_are_read_ahead[] = {
+    {"loaded 3 labels none", "| serving 3 | loaded announced"},
+    {"watch latest", "latest* list D4 | serving 3 |"},
+    {"latest 4", "list D4 | serving 3 |"},
+    {"list 0=0+4", "D4 A4 | serving 3 |"},
+    {"D4 ok", "A4 | serving 4 |"},
+    {"A4 ok", "| serving 4 |"},
+    {"watch latest", "latest* list D5 | serving 4 |"},
+    {"latest 5", "list D5 | serving 4 |"},
+    {"list 0=0+4", "D5 | serving 4 |"},
+    {"D5 ok", "| serving 5 |"},
+    {"watch latest", "latest* list D6 | serving 5 |"},
+    {"latest 6", "list D6 | serving 5 |"},
+    {"list 6:0=4,6", "D6 | serving 5 |"},
+    {"D6 ok", "P6 | serving 5 |"},
+    {"P6 4", "D6 | serving 5 |"},
+    {"D6 ok", "| serving 6 | pair_6_low arrays"},
+};
+
 static const struct sync_row a_patch_is_read_ahead[] = {
     {"loaded 3 labels 3:0=3", "| serving 3 | pair_3_low arrays loaded announced"},
     {"watch latest", "latest* list D4 | serving 3 |"},
@@ -110,11 +129,17 @@ static const struct sync_row named_before_they_were_read_ahead[] = {
 
 /* They have the same generations, so a mux that has them reads nothing. */
 static const struct sync_row written_again_where_they_were_damaged[] = {
-    {"loaded 5 labels 5:3=3,5", "| serving 5 | pair_5_3 arrays loaded announced"},
-    {"watch latest", "latest* list D6 | serving 5 |"},
-    {"latest 6", "list D6 | serving 5 |"},
-    {"list 5:3=5;3", "D6 | serving 5 |"},
-    {"D6 ok", "| serving 6 |"},
+    {"loaded 3 labels 3:0=3", "| serving 3 | pair_3_low arrays loaded announced"},
+    {"watch latest", "latest* list D4 | serving 3 |"},
+    {"latest 4", "list D4 | serving 3 |"},
+    {"list 4:3=3,4", "D4 | serving 3 |"},
+    {"D4 ok", "P4 | serving 3 |"},
+    {"P4 3", "D4 | serving 3 |"},
+    {"D4 ok", "| serving 4 | pair_4_3 arrays"},
+    {"watch latest", "latest* list D5 | serving 4 |"},
+    {"latest 5", "list D5 | serving 4 |"},
+    {"list 4:3=4;3", "D5 | serving 4 |"},
+    {"D5 ok", "| serving 5 |"},
 };
 
 static const struct sync_row ended_while_arrays_are_read_ahead[] = {
@@ -132,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    SYNC_CASE(finished_arrays_are_kept_for_a_newer_list),
 	    SYNC_CASE(deltas_go_on_while_arrays_are_read_ahead),
+	    SYNC_CASE(the_first_are_read_ahead),
 	    SYNC_CASE(a_patch_is_read_ahead),
 	    SYNC_CASE(what_was_read_ahead_in_vain_refuses_nothing),
 	    SYNC_CASE(named_before_they_were_read_ahead),

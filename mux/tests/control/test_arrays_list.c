@@ -51,12 +51,15 @@ static const struct {
     {"'generation': 3, 'whole': 3, 'patches': [], 'aheadWhole': 5, 'aheadPatches': []", "3=3+5"},
     {"'generation': 5, 'previous': 3, 'whole': 3, 'patches': [5], 'aheadWhole': 3, 'aheadPatches': [5, 9]",
      "5:3=3,5;3+3,5,9"},
+    /* before the first: nothing but those ahead counts */
+    {"'generation': 0, 'whole': 0, 'patches': [], 'aheadWhole': 5, 'aheadPatches': []", "0=0+5"},
+    {"'generation': 0, 'aheadWhole': 5, 'aheadPatches': [7]", "0=0+5,7"},
     /* on the way: other keys do not count */
     {"'generation': 9, 'previous': 7, 'whole': 7, 'patches': [9], 'previousWhole': 1, 'previousPatches': []",
      "9:7=7,9;7"},
 };
 
-#define GENERATION "generation is wrong or missing; allowed: 1..4294967295"
+#define GENERATION "generation is wrong or missing; allowed: 0..4294967295"
 #define PREVIOUS   "previous is wrong or missing; allowed: absent, or below generation"
 #define WHOLE      "whole is wrong or missing; allowed: 1..4294967295"
 #define PATCHES    "patches is wrong or missing; allowed: a list of at most 256 generations"
@@ -65,7 +68,7 @@ static const struct {
 static const struct {
 	const char *keys, *why;
 } bad[] = {
-    {"'generation': 0, 'whole': 3, 'patches': []", GENERATION},
+    {"'generation': 0, 'whole': 3, 'patches': []", "aheadWhole is wrong or missing; allowed: 1..4294967295"},
     {"'generation': -1, 'whole': 3, 'patches': []", GENERATION},
     {"'generation': 4294967296, 'whole': 3, 'patches': []", GENERATION},
     {"'generation': '3', 'whole': 3, 'patches': []", GENERATION},

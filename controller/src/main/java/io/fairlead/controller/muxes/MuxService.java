@@ -37,6 +37,12 @@ public record MuxService(
     return settled.orElse(generation) >= least;
   }
 
+  /** Whether it reads Othello arrays that are announced; one of an older version does not. */
+  @JsonIgnore
+  public boolean readsAhead() {
+    return settled.isPresent();
+  }
+
   /** Whether it has no ring, and refuses to load one. */
   @JsonIgnore
   public boolean isRefused() {

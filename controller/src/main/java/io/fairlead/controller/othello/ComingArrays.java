@@ -4,12 +4,16 @@ package io.fairlead.controller.othello;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.othello.Decision.Step;
+import io.fairlead.controller.store.LatestArrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Arrays that are written ahead and that latest_arrays announces, while muxes read them
  * (protocol/README.md §12). Large ones take a mux up to seconds, in which the pool may change tens
- * of times: if they were named at once, all that comes after them would wait for them there.
+ * of times: if they were named at once, all that comes after them would wait for them there. They
+ * are named once all muxes have read them that serve the service. A mux that cannot is waited for
+ * in vain, and after {@link #seconds} changes wait for it, so that it withdraws as behind.
  *
  * @param ahead what was written
  * @param proposal that names them
@@ -19,8 +23,20 @@ import java.util.List;
  */
 record ComingArrays(
     WrittenAhead ahead, ArraysProposal proposal, long generation, long neededAt, long until) {
-  /** For so long at most they wait for muxes. */
-  static final int SECONDS = 10;
+  private static final int SECONDS_MAX = 60;
+
+  /** For so long at most they wait for muxes; connections are chained for as long. */
+  static int seconds(int windowSeconds) {
+    return Math.min(SECONDS_MAX, windowSeconds / 3);
+  }
+
+  /** Before the first arrays, muxes of older versions refuse what announces them. */
+  static boolean areAnnounced(String service, Optional<LatestArrays> said, List<MuxView> muxes) {
+    return said.isPresent()
+        || muxes.stream()
+            .map(mux -> mux.services().get(service))
+            .allMatch(applied -> applied == null || applied.readsAhead());
+  }
 
   /** Whether to name them now. Muxes of older versions read nothing ahead. */
   Decision decide(String service, List<MuxView> muxes, long now) {
@@ -37,6 +53,7 @@ record ComingArrays(
   private boolean isReading(MuxService applied) {
     return applied != null
         && applied.isServed()
-        && applied.arrays().filter(has -> has < generation).isPresent();
+        && applied.readsAhead()
+        && applied.arrays().orElse(LatestArrays.NONE) < generation;
   }
 }

@@ -39,8 +39,23 @@ public record CommittedArrays(
   /** A reader has to read all patches after the whole. */
   static final int PATCHES_MAX = 32;
 
-  /** New arrays in bytes, and what is committed once they are written. */
-  public record Next(ArraysWrite write, CommittedArrays committed) {
+  /**
+   * New arrays in bytes, and what is committed once they are written; empty if only others are
+   * announced.
+   */
+  public record Next(ArraysWrite write, Optional<CommittedArrays> committed) {
+    Next(ArraysWrite write, CommittedArrays committed) {
+      this(write, Optional.of(committed));
+    }
+
+    /** That these may be read ahead of the generation that names them. */
+    static Next announcing(Optional<LatestArrays> now, Source ahead) {
+      return new Next(
+          ArraysWrite.ofNothing(
+              now.map(latest -> latest.with(ahead)).orElseGet(() -> LatestArrays.coming(ahead))),
+          Optional.empty());
+    }
+
     /** In a word. */
     String kind() {
       return write.whole().isPresent() ? "whole" : write.patch().isPresent() ? "patch" : "settle";
@@ -52,19 +67,11 @@ public record CommittedArrays(
 
     /** The same cells for a generation; what has no bytes of its own is for any. */
     Next numbered(long generation) {
-      if (write.size() == 0 || committed.newest.generation() == generation) {
+      if (write.size() == 0) {
         return this;
       }
       ArraysWrite other = write.renumbered(generation);
-      return new Next(
-          other,
-          new CommittedArrays(
-              committed.service,
-              other.latest(),
-              committed.newest.withGeneration(generation),
-              committed.before,
-              committed.wholeBytes,
-              committed.patchBytes));
+      return new Next(other, committed.map(had -> had.renumbered(other.latest())));
     }
   }
 
@@ -77,7 +84,7 @@ public record CommittedArrays(
    */
   public static Optional<CommittedArrays> read(ServiceStore store, StoredService stored)
       throws StoreException {
-    if (stored.state().arrays().isEmpty()) {
+    if (stored.state().arrays().flatMap(LatestArrays::committed).isEmpty()) {
       return Optional.empty();
     }
     LatestArrays latest = stored.state().arrays().get();
@@ -189,7 +196,10 @@ public record CommittedArrays(
 
   /** Without the arrays before. */
   Next settled() {
-    return unchanged(latest.settled(), Optional.empty());
+    LatestArrays now = latest.settled();
+    return new Next(
+        ArraysWrite.ofNothing(now),
+        new CommittedArrays(service, now, newest, Optional.empty(), wholeBytes, patchBytes));
   }
 
   /** The same, all from wholes that are written again. */
@@ -198,15 +208,14 @@ public record CommittedArrays(
         ArraysWrite.ofNothing(now), new CommittedArrays(service, now, newest, before, bytes, 0));
   }
 
-  /** With others that are written ahead. */
-  Next announcing(Source ahead) {
-    return unchanged(latest.with(ahead), before);
+  /** The same, of which the list says this. */
+  CommittedArrays with(LatestArrays now) {
+    return new CommittedArrays(service, now, newest, before, wholeBytes, patchBytes);
   }
 
-  private Next unchanged(LatestArrays now, Optional<OthelloArrays> beforeNow) {
-    return new Next(
-        ArraysWrite.ofNothing(now),
-        new CommittedArrays(service, now, newest, beforeNow, wholeBytes, patchBytes));
+  private CommittedArrays renumbered(LatestArrays now) {
+    return new CommittedArrays(
+        service, now, newest.withGeneration(now.generation()), before, wholeBytes, patchBytes);
   }
 
   /** What gives packets their first bucket, also before the first arrays. */

@@ -31,6 +31,9 @@ final class HeldArrays {
   private final Surroundings around;
   private Optional<CommittedArrays> arrays = Optional.empty();
 
+  /** What {@code latest_arrays} says, as far as it was adopted. */
+  private Optional<LatestArrays> said = Optional.empty();
+
   /**
    * The committed ones, if ZooKeeper has them no longer: then there are none in {@link #arrays}.
    */
@@ -54,7 +57,12 @@ final class HeldArrays {
     return arrays;
   }
 
-  /** What {@code latest_arrays} says, as far as it was adopted. */
+  /** What {@code latest_arrays} says, as far as it was adopted; perhaps only what is coming. */
+  Optional<LatestArrays> said() {
+    return said;
+  }
+
+  /** The same; empty before the first arrays. */
   Optional<LatestArrays> latest() {
     return lost.or(() -> arrays.map(CommittedArrays::latest));
   }
@@ -106,6 +114,12 @@ final class HeldArrays {
   /** Knows what is committed by now; returns whether that was read, and not what was written. */
   boolean adopt(StoredService stored) throws StoreException {
     Optional<LatestArrays> latest = stored.state().arrays();
+    if (committed(latest).equals(committed(said))) {
+      said = latest;
+      arrays = arrays.map(same -> same.with(latest.orElseThrow()));
+      lost = lost.flatMap(same -> latest);
+      return false; // others are announced
+    }
     boolean isWritten = written.isPresent() && latest.equals(written.map(CommittedArrays::latest));
     if (isWritten) {
       arrays = written;
@@ -113,10 +127,15 @@ final class HeldArrays {
     } else {
       read(stored);
     }
+    said = latest;
     written = Optional.empty();
     damage = Optional.empty();
     comparedAt = around.nanos().getAsLong();
     return !isWritten;
+  }
+
+  private static Optional<LatestArrays> committed(Optional<LatestArrays> latest) {
+    return latest.flatMap(LatestArrays::committed);
   }
 
   private void read(StoredService stored) throws StoreException {

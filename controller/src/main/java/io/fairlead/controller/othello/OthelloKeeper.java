@@ -239,8 +239,8 @@ final class OthelloKeeper {
   /** Knows the arrays that are committed. */
   private void adopt(StoredService stored) throws StoreException {
     Optional<LatestArrays> latest = stored.state().arrays();
-    Optional<LatestArrays> mine = held.latest();
-    if (isLoaded && latest.equals(mine)) {
+    Optional<Long> mine = held.latest().map(LatestArrays::generation);
+    if (isLoaded && latest.equals(held.said())) {
       return;
     }
     boolean isRead = held.adopt(stored);
@@ -251,7 +251,7 @@ final class OthelloKeeper {
       // The spacing only bounds the work; it must not start again with each leader.
       int spacing = stored.image().config().othello().orElseThrow().spacingSeconds();
       committedAt = around.nanos().getAsLong() - seconds(spacing);
-    } else if (!mine.map(LatestArrays::generation).equals(latest.map(LatestArrays::generation))) {
+    } else if (!mine.equals(held.latest().map(LatestArrays::generation))) {
       committedAt = around.nanos().getAsLong();
     }
     last = Optional.empty();
@@ -451,10 +451,10 @@ final class OthelloKeeper {
     image.pool().keySet().stream()
         .filter(id -> known.map().size(id) > 0)
         .forEach(id -> backends.set(id));
-    ArraysProposal proposal =
-        new ArraysProposal(held.latest(), next, image, kept, needed, backends);
-    if (ahead.isPresent() && decision.step() == Step.BUILD && held.arrays().isPresent()) {
-      announce(ahead.get(), proposal, held.arrays().get());
+    ArraysProposal proposal = new ArraysProposal(held.said(), next, image, kept, needed, backends);
+    boolean isAnnounced = ComingArrays.areAnnounced(name(), held.said(), around.muxes().get());
+    if (ahead.isPresent() && decision.step() == Step.BUILD && isAnnounced) {
+      announce(ahead.get(), proposal, image);
       return true;
     }
     Optional<WrittenAhead> early = ahead;
@@ -466,7 +466,7 @@ final class OthelloKeeper {
   }
 
   /** Writes arrays ahead and says where, so that muxes read them while other changes go on. */
-  private void announce(WrittenAhead ahead, ArraysProposal proposal, CommittedArrays now) {
+  private void announce(WrittenAhead ahead, ArraysProposal proposal, ServiceImage image) {
     AtomicReference<List<Long>> written = new AtomicReference<>();
     long from = lagFrom.orElseThrow();
     lagFrom = OptionalLong.empty();
@@ -475,16 +475,18 @@ final class OthelloKeeper {
             ahead.ahead(),
             numbers -> {
               written.set(numbers);
-              return proposal.with(now.announcing(ahead.source().apply(numbers)));
+              return proposal.with(
+                  CommittedArrays.Next.announcing(proposal.from(), ahead.source().apply(numbers)));
             })
         .whenCompleteAsync(
             (done, failure) -> {
               if (failure != null) {
                 LOG.debug("arrays of service '{}': {}", name(), failure.toString());
               } else if (done.flatMap(ArraysWriter.Commit::arrays).isPresent()) {
-                held.written(done.get().arrays().map(CommittedArrays.Next::committed));
                 CommittedArrays.Next named = ahead.next().apply(written.get());
-                long until = around.nanos().getAsLong() + seconds(ComingArrays.SECONDS);
+                long until =
+                    around.nanos().getAsLong()
+                        + seconds(ComingArrays.seconds(image.config().windowSeconds()));
                 long last = ahead.source().apply(written.get()).generation();
                 coming =
                     Optional.of(new ComingArrays(ahead, proposal.with(named), last, from, until));
@@ -498,7 +500,7 @@ final class OthelloKeeper {
     coming = Optional.empty();
     lagFrom = OptionalLong.of(these.neededAt());
     writer
-        .commitArrays(these.proposal().at(held.latest(), image, needed))
+        .commitArrays(these.proposal().at(held.said(), image, needed))
         .whenCompleteAsync(
             (done, failure) -> committed(Optional.of(these.ahead()), done, failure), executor);
     return true;
@@ -520,7 +522,7 @@ final class OthelloKeeper {
     } else {
       // without a word of what was written, it is read
       Optional<CommittedArrays> written =
-          done.flatMap(ArraysWriter.Commit::arrays).map(CommittedArrays.Next::committed);
+          done.flatMap(ArraysWriter.Commit::arrays).flatMap(CommittedArrays.Next::committed);
       held.written(written);
       written.map(CommittedArrays::latest).ifPresent(this::log);
       done.ifPresent(commit -> count(commit, written.isPresent() ? ahead : Optional.empty()));

@@ -43,9 +43,9 @@ record WrittenAhead(
         List.of(
             new Ahead(blob, OptionalLong.empty(), number -> Frame.withGeneration(bytes, number))),
         bytes.length,
-        numbers -> large.committed().latest().renumbered(numbers.get(0)).newest(),
+        numbers -> write.latest().renumbered(numbers.get(0)).newest(),
         numbers -> {
-          CommittedArrays built = large.committed();
+          CommittedArrays built = large.committed().orElseThrow();
           long number = numbers.get(0);
           return named(built, built.latest().renumbered(number), built.before());
         });

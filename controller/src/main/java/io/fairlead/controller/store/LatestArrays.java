@@ -12,7 +12,8 @@ import java.util.TreeSet;
 
 /**
  * Which generations hold a service's Othello arrays, as in its ZooKeeper node (protocol/README.md
- * §12): those of {@code generation} are the newest.
+ * §12): those of {@code generation} are the newest. Before the first, it only says what is written
+ * ahead.
  *
  * @param previous the generation of the arrays before, 0 if there were none; empty once settled
  * @param whole the generation whose whole arrays the newest start from
@@ -46,6 +47,8 @@ public record LatestArrays(
 
   /** What {@code previous} says before the first arrays: buckets by the low bits of the hash. */
   public static final long NONE = 0;
+
+  private static final Source NOTHING = new Source(NONE, List.of());
 
   public LatestArrays {
     patches = List.copyOf(patches);
@@ -143,6 +146,20 @@ public record LatestArrays(
   public LatestArrays settled() {
     return new LatestArrays(
         generation, Optional.empty(), newest(), Optional.empty(), Optional.empty());
+  }
+
+  /** Before the first arrays, that these may be read ahead. */
+  public static LatestArrays coming(Source ahead) {
+    return new LatestArrays(NONE, Optional.empty(), NOTHING, Optional.empty(), Optional.empty())
+        .with(ahead);
+  }
+
+  /** The same with nothing written ahead; empty before the first arrays. */
+  public Optional<LatestArrays> committed() {
+    return generation == NONE
+        ? Optional.empty()
+        : Optional.of(
+            new LatestArrays(generation, previous, newest(), previousWhole, previousPatches));
   }
 
   /** With others that readers may read ahead of the generation that names them. */

@@ -27,7 +27,8 @@ final class ArraysCache implements Function<StoredService, Optional<CommittedArr
   @Override
   public Optional<CommittedArrays> apply(StoredService service) {
     String name = service.image().config().name();
-    Optional<LatestArrays> latest = service.state().arrays();
+    Optional<LatestArrays> latest =
+        service.state().arrays().filter(list -> list.committed().isPresent());
     CommittedArrays known = arrays.get(name);
     if (latest.isEmpty()) {
       arrays.remove(name);

@@ -116,8 +116,8 @@ class ArraysProposalTest {
   private static void checkArrays(ArraysWriter.Commit commit, ServiceImage now, Runs kept) {
     long generation = now.ring().generation() + 1;
     CommittedArrays.Next next = commit.arrays().orElseThrow();
-    assertThat(next.committed().newest().generation()).isEqualTo(generation);
-    assertThat(next.committed().latest()).isEqualTo(LatestArrays.first(generation));
+    assertThat(next.committed().orElseThrow().newest().generation()).isEqualTo(generation);
+    assertThat(next.committed().orElseThrow().latest()).isEqualTo(LatestArrays.first(generation));
     assertThat(next.write().latest()).isEqualTo(LatestArrays.first(generation));
     assertThat(commit.kept()).isEqualTo(kept);
   }

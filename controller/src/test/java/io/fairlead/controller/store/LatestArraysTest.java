@@ -67,6 +67,13 @@ class LatestArraysTest {
               Optional.of(new Source(30, List.of())),
               List.of(30L, 33L, 40L)),
           new Row(
+              "the first are written ahead",
+              LatestArrays.coming(new Source(20, List.of())),
+              "{'format':1,'generation':0,'whole':0,'patches':[],'aheadWhole':20,'aheadPatches':[]}",
+              new Source(0, List.of()),
+              Optional.empty(),
+              List.of(0L, 20L)),
+          new Row(
               "what was written ahead is named",
               FIRST.patched(33).with(new Source(30, List.of(33L, 40L))).patched(40).carried(42),
               "{'format':1,'generation':42,'previous':33,'whole':30,'patches':[33,40,42]}",

@@ -50,6 +50,7 @@ class OthelloRepairTest {
       service.muxes.put("mux1", service.ring().generation());
       service.report();
       service.step();
+      service.reads("mux1");
     }
   }
 

@@ -81,6 +81,9 @@ final class OthelloService implements AutoCloseable {
   /** The newest arrays of muxes that say it. */
   final Map<String, Long> arrays = new TreeMap<>();
 
+  /** Muxes of a version that reads no arrays ahead. */
+  final Set<String> older = new HashSet<>();
+
   private final Map<String, MuxPresence.Absent> absent = new TreeMap<>();
   final Map<Integer, Agent> agents = new TreeMap<>();
 
@@ -298,7 +301,7 @@ final class OthelloService implements AutoCloseable {
                             Optional.empty(),
                             Optional.empty(),
                             Optional.ofNullable(arrays.get(id)),
-                            Optional.of(generation))))));
+                            older.contains(id) ? Optional.empty() : Optional.of(generation))))));
     return views;
   }
 
@@ -309,6 +312,16 @@ final class OthelloService implements AutoCloseable {
   /** All muxes have what is committed. */
   void muxesCatchUp() {
     muxes.replaceAll((id, generation) -> ring().generation());
+  }
+
+  /** The mux has the arrays that are announced, or the newest. */
+  void reads(String mux) {
+    writer
+        .stored()
+        .state()
+        .arrays()
+        .map(all -> all.ahead().orElse(all.newest()).generation())
+        .ifPresent(generation -> arrays.put(mux, generation));
   }
 
   void step() {
