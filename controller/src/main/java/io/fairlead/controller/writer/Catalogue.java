@@ -27,10 +27,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentNavigableMap;
@@ -228,11 +229,14 @@ final class Catalogue implements Images {
         .toList();
   }
 
-  /** Services of which anything is left; empty if the id of a damaged one is not known. */
-  Optional<Set<Integer>> ids() {
-    Set<Integer> ids =
-        deletedServices.idsWith(() -> images().stream().map(image -> image.config().id()).toList());
-    return damaged.isEmpty() ? Optional.of(ids) : Optional.empty();
+  /** Generations by id, of deleted services the highest; empty if a damaged one is not known. */
+  Optional<Map<Integer, Long>> latest() {
+    Map<Integer, Long> latest = new HashMap<>();
+    images().forEach(image -> latest.put(image.config().id(), image.ring().generation()));
+    deletedServices
+        .idsWith(() -> images().stream().map(image -> image.config().id()).toList())
+        .forEach(id -> latest.putIfAbsent(id, Long.MAX_VALUE));
+    return damaged.isEmpty() ? Optional.of(latest) : Optional.empty();
   }
 
   /**

@@ -588,7 +588,7 @@ public final class FairleadController implements AutoCloseable {
                 loads.step(
                     catalogue.epoch(), catalogue.all().stream().map(StoredService::image).toList());
                 if (clock.leadSeconds().isPresent()) {
-                  settledWriter.step(catalogue.epoch(), catalogue.ids());
+                  settledWriter.step(catalogue.epoch(), catalogue.latest());
                 }
               });
     }

@@ -8,7 +8,6 @@ import io.fairlead.controller.store.Settled;
 import io.fairlead.controller.store.StoreException;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -84,10 +83,11 @@ final class SettledWriter implements SettledMoves.Told {
   /**
    * Writes what is wanted.
    *
-   * @param services by id; of others nothing is kept. Empty: not all are known, and all is kept
+   * @param latest the generations of all services, by id: of others nothing is kept, nor what this
+   *     leader finds above them. Empty: not all are known, and all is kept
    */
-  void step(Epoch now, Optional<Set<Integer>> services) {
-    services.ifPresent(wanted.keySet()::retainAll);
+  void step(Epoch now, Optional<Map<Integer, Long>> latest) {
+    latest.map(Map::keySet).ifPresent(wanted.keySet()::retainAll);
     try {
       if (!now.equals(epoch)) {
         known.clear();
@@ -95,10 +95,10 @@ final class SettledWriter implements SettledMoves.Told {
       Settled node = now.equals(epoch) ? written.orElse(null) : null;
       if (node == null) {
         node = store.readSettled().orElse(Settled.NONE);
+        find(node, latest);
         epoch = now;
       }
-      node.services().forEach((service, told) -> known.merge(service, told, Math::max));
-      services.ifPresent(known.keySet()::retainAll);
+      latest.map(Map::keySet).ifPresent(known.keySet()::retainAll);
       SortedMap<Integer, Long> next = new TreeMap<>(known);
       wanted.forEach((service, generation) -> next.merge(service, generation, Math::max));
       if (!next.equals(node.services())) {
@@ -115,5 +115,27 @@ final class SettledWriter implements SettledMoves.Told {
       written = Optional.empty(); // whether it was written is not known
       LOG.debug("{}", e.getMessage()); // the next step tries again, and waits say so meanwhile
     }
+  }
+
+  /** A generation that is not committed is a fault: muxes refuse it, and would never store it. */
+  private void find(Settled node, Optional<Map<Integer, Long>> latest) {
+    node.services()
+        .forEach(
+            (service, told) -> {
+              long most =
+                  Math.max(
+                      latest.map(all -> all.getOrDefault(service, told)).orElse(told),
+                      Math.max(known.getOrDefault(service, 0L), wanted.getOrDefault(service, 0L)));
+              if (told <= most) {
+                known.merge(service, told, Math::max);
+              } else {
+                LOG.warn(
+                    "settled.services.{} is {}; allowed: at most {}, the latest generation; it is "
+                        + "taken back",
+                    service,
+                    told,
+                    most);
+              }
+            });
   }
 }

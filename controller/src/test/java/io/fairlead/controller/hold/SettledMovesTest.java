@@ -372,6 +372,24 @@ class SettledMovesTest {
     assertThat(isSettled()).isTrue();
   }
 
+  /** Two muxes that lack another service of the VIP each would leave it without one. */
+  @Test
+  void whoHasWithdrawnForAnotherServiceOfTheVipIsNotAhead() {
+    tls = 9;
+    mux("a", Muxes.serving(generation()), Muxes.serving(8));
+    mux("b", Muxes.serving(generation()), Muxes.serving(9));
+    story.move(2, 4);
+    mux("a", Muxes.below(generation(), generation()), Muxes.below(8, 9));
+    mux("b", Muxes.behind(generation() - 1), Muxes.behind(9, 9));
+    isSettled();
+    story.wait(10 * QUIET);
+    assertThat(isSettled()).isFalse();
+    assertThat(waits()).hasSize(1).first().asString().startsWith("too few muxes announce");
+    mux("a", Muxes.serving(generation()), Muxes.serving(9));
+    mux("b", Muxes.behind(generation() - 1, generation()), Muxes.behind(9, 9));
+    assertThat(isSettled()).isTrue();
+  }
+
   private List<String> waits() {
     return moves.waitsOfGeneration(generation()).stream().map(SettledMoves.Wait::text).toList();
   }

@@ -8,13 +8,12 @@ import io.fairlead.controller.store.Settled;
 import io.fairlead.controller.store.StoreException;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /** What muxes are told is settled: written once, fenced, and never lower than before. */
 class SettledWriterTest {
-  private static final Optional<Set<Integer>> SERVICES = Optional.of(Set.of(1, 2));
+  private static final Optional<Map<Integer, Long>> LATEST = Optional.of(Map.of(1, 9L, 2, 3L));
 
   private Optional<Settled> node = Optional.empty();
   private int writes;
@@ -47,7 +46,7 @@ class SettledWriterTest {
   }
 
   private void step() {
-    writer.step(leading, SERVICES);
+    writer.step(leading, LATEST);
   }
 
   @Test
@@ -86,7 +85,7 @@ class SettledWriterTest {
   void whoLeadsNoMoreWritesNothing() {
     step();
     writer.tell(1, 5);
-    writer.step(new Epoch(0, 0), SERVICES);
+    writer.step(new Epoch(0, 0), LATEST);
     assertThat(node).isEmpty();
     assertThat(writer.tell(1, 5)).isZero();
   }
@@ -108,12 +107,30 @@ class SettledWriterTest {
   }
 
   @Test
+  void whatIsNotCommittedIsTakenBack() {
+    node = of(Map.of(1, 10L, 2, 3L)); // by a stranger, before this controller led
+    step();
+    assertThat(node).isEqualTo(of(Map.of(2, 3L)));
+    assertThat(writer.tell(1, 9)).isZero();
+    step();
+    assertThat(node).isEqualTo(of(Map.of(1, 9L, 2, 3L)));
+
+    failures = 1;
+    isLost = true; // but written: newer than what step() is given
+    writer.tell(1, 11);
+    step();
+    step();
+    assertThat(writer.tell(1, 11)).isEqualTo(11);
+    assertThat(node).isEqualTo(of(Map.of(1, 11L, 2, 3L)));
+  }
+
+  @Test
   void deletedServicesAreForgotten() {
     writer.tell(1, 5);
     writer.tell(9, 5);
     step();
     assertThat(node).isEqualTo(of(Map.of(1, 5L)));
-    writer.step(leading, Optional.of(Set.of(2)));
+    writer.step(leading, Optional.of(Map.of(2, 3L)));
     assertThat(node).isEqualTo(of(Map.of()));
   }
 
