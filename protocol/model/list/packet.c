@@ -165,7 +165,7 @@ static enum result reset(const struct state *t, const struct flight *p, int s, e
 	if (*cause == C_NONE && setting.older && s == t->restarted && p->gen < t->memo && state_mux_max(t) < t->memo)
 		*cause = C_ALONE; /* it would know, had it not forgotten, and all muxes that know are gone */
 	if (*cause != C_NONE || !has(R_STALE) || p->hint & KNEW ||
-	    !(p->hint & LACKED || state_lacks_notice(t, s, p->gen)))
+	    !(p->hint & LACKED || state_lacks_notice(t, s, p->gen) || p->gen < t->born[t->home]))
 		return BROKEN;
 	if (setting.lost_mux)
 		*cause = C_ALONE;

@@ -93,7 +93,7 @@ static bool is_repeat_due(const struct state *t, int s)
 
 /*
  * Whether a server's quiet time may be over: muxes that were behind when it began have what others had, or have withdrawn.
- * Those of a crowd do not: at least half of the muxes announce.
+ * Those of a crowd do not: at least half of the muxes announce. Nor those that no other is ahead of any more.
  */
 static bool may_be_calm(const struct state *t, int s)
 {
@@ -107,7 +107,8 @@ static bool may_be_calm(const struct state *t, int s)
 			late += t->mux[m] < t->memo;
 			ahead += t->mux[m] >= t->memo;
 		}
-	return !is_repeat_due(t, s) && (!late || (setting.crowd && 2 * ahead < setting.muxes));
+	return !is_repeat_due(t, s) &&
+	       (!late || (setting.crowd && 2 * ahead < setting.muxes) || (setting.older && !ahead));
 }
 
 struct list {
@@ -200,7 +201,7 @@ static void add_generations(const struct state *t, struct list *list)
 	if (setting.restore && !t->restored && t->n)
 		add(list, A_RESTORE, 0);
 	for (int s = 0; steps_removal_due(t) && s < setting.servers; s++)
-		if (s != t->dead)
+		if (s != t->dead && s != t->empty && s != t->gone && s != t->left)
 			add(list, A_REMOVE, s);
 	for (int s = 0; setting.deadline && t->gone == NONE && s < setting.servers; s++)
 		if (may_pass_deadline(t, s))
@@ -239,7 +240,7 @@ static void add_server(const struct state *t, struct list *list, int s)
 	if (setting.death && t->dead == NONE && (!setting.revive || t->restarted == NONE))
 		add(list, A_DEATH, s);
 	if (s == t->dead) {
-		if (setting.revive)
+		if (setting.revive && t->restarted == NONE)
 			add(list, A_REVIVE, s);
 		return;
 	}

@@ -184,6 +184,8 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		t->removed = 0;
 		t->restarted = (uint8_t)s;
 		t->memo = (uint8_t)state_mux_max(t);
+		for (int x = 0; x < setting.servers; x++) /* what muxes had that have restarted since */
+			t->memo = t->seen[x] > t->memo ? t->seen[x] : t->memo;
 		t->seen[s] = 0;
 		if (has(R_QUIET))
 			t->fresh |= (uint8_t)(1 << s);
@@ -281,7 +283,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 	case A_SWITCH:
 		t->dead = t->empty;
 		if (t->home == t->dead) {
-			*cause = setting.lost_mux ? C_ALONE : C_NONE;
+			*cause = setting.lost_mux || setting.deaf ? C_ALONE : C_NONE;
 			return BROKEN;
 		}
 		t->half &= (uint8_t) ~(1 << t->dead);
@@ -303,7 +305,7 @@ enum result steps_settle(struct state t, enum cause *cause)
 		int to = 0;
 		enum cause c;
 
-		while (to == t.dead)
+		while (to == t.dead || to == t.empty || to == t.gone || to == t.left)
 			to++;
 		steps_take(&t, (struct step){A_REMOVE, (uint8_t)to}, &c);
 	}
