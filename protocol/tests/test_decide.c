@@ -16,7 +16,7 @@ struct row {
 	const char *name;
 	enum fl_packet_class packet;
 	uint32_t generation, seen;
-	uint8_t list[FL_DECIDE_LIST_MAX], left;
+	uint8_t list[FL_LIST_MAX], left;
 	bool late, quiet;
 	enum fl_verdict verdict;
 	uint8_t next, left_then, late_then, seen_then;
@@ -62,15 +62,16 @@ static struct fl_address address(uint8_t server)
 
 static struct fl_decide_in input(const struct row *row)
 {
-	struct fl_decide_in in = {.packet = row->packet,
-				  .trusted = true,
-				  .quiet = row->quiet,
-				  .candidates = {.generation = row->generation, .left = row->left, .late = row->late},
-				  .generation_seen = row->seen,
-				  .self = {address(SELF), address(SELF6)}};
+	struct fl_decide_in in = {
+	    .packet = row->packet,
+	    .trusted = true,
+	    .quiet = row->quiet,
+	    .list = {.generation = row->generation, .left = row->left, .flags = row->late ? FL_LIST_LATE : 0},
+	    .generation_seen = row->seen,
+	    .self = {address(SELF), address(SELF6)}};
 
-	for (; in.candidates.count < FL_DECIDE_LIST_MAX && row->list[in.candidates.count]; in.candidates.count++)
-		in.candidates.address[in.candidates.count] = address(row->list[in.candidates.count]);
+	for (; in.list.count < FL_LIST_MAX && row->list[in.list.count]; in.list.count++)
+		in.list.candidate[in.list.count] = address(row->list[in.list.count]);
 	return in;
 }
 
@@ -104,7 +105,7 @@ static void untrusted_and_malformed_teach_nothing(void **state)
 	struct fl_decide_out out;
 
 	(void)state;
-	in.malformed = FL_STEER_LENGTH;
+	in.malformed = FL_LIST_LENGTH;
 	fl_decide(&in, &out);
 	assert_int_equal(out.verdict, FL_VERDICT_DROP_MALFORMED);
 	assert_int_equal(out.generation_seen, in.generation_seen);
@@ -114,30 +115,64 @@ static void untrusted_and_malformed_teach_nothing(void **state)
 	assert_int_equal(out.generation_seen, in.generation_seen);
 }
 
-/* Whatever a header says, a packet takes at most FL_DECIDE_LIST_MAX hops. */
+/* Whatever a header says, a packet takes at most FL_LIST_MAX hops. */
 static void left_only_falls(void **state)
 {
 	(void)state;
-	for (uint8_t count = 0; count <= FL_DECIDE_LIST_MAX; count++)
+	for (uint8_t count = 0; count <= FL_LIST_MAX; count++)
 		for (uint8_t left = 0; left <= count; left++) {
 			struct fl_decide_in in = {
-			    .packet = U, .trusted = true, .candidates = {1, count, left, false, {{{0}}}}};
+			    .packet = U, .trusted = true, .list = {.generation = 1, .count = count, .left = left}};
 			struct fl_decide_out out;
 			unsigned hops = 0;
 
 			for (uint8_t i = 0; i < count; i++)
-				in.candidates.address[i] = address((uint8_t)(i + 1));
+				in.list.candidate[i] = address((uint8_t)(i + 1));
 			for (fl_decide(&in, &out); out.verdict == FL_VERDICT_CHAIN; fl_decide(&in, &out), hops++)
-				in.candidates.left = out.left;
+				in.list.left = out.left;
 			assert_int_equal(hops, left);
 		}
 }
 
+/* The same with the header itself: each hop writes it, and the next reads the order that the mux wrote. */
+static void the_header_leads_along_the_list(void **state)
+{
+	(void)state;
+	for (uint8_t count = 0; count <= FL_LIST_MAX; count++) {
+		struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV6,
+				       .flags = FL_LIST_IPV6,
+				       .count = count,
+				       .left = count,
+				       .generation = 1};
+		fl_u8 header[FL_LIST_MAX_LEN];
+		struct fl_decide_out out;
+		fl_u32 len;
+
+		for (uint8_t i = 0; i < count; i++)
+			list.candidate[i] = address((uint8_t)(i + 1));
+		len = fl_list_write(&list, header);
+		for (uint8_t hop = 0;; hop++) {
+			struct fl_decide_in in = {.packet = U, .trusted = true, .self = {address(hop)}};
+
+			in.malformed = fl_list_parse(header, header + len, len, false, true, &in.list);
+			assert_int_equal(in.malformed, FL_LIST_OK);
+			fl_decide(&in, &out);
+			if (out.verdict != FL_VERDICT_CHAIN)
+				break;
+			assert_int_equal(out.next.bytes[15], hop + 1);
+			assert_true(fl_list_forward(header, header + len, &in.list, &in.self[0], out.left, out.late));
+		}
+		assert_int_equal(out.verdict, FL_VERDICT_DELIVER);
+		for (uint8_t i = 0; i < count; i++)
+			assert_int_equal(header[FL_LIST_AT_CANDIDATES + i * 16 + 15], i);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(each_row),
-					   cmocka_unit_test(untrusted_and_malformed_teach_nothing),
-					   cmocka_unit_test(left_only_falls)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(each_row), cmocka_unit_test(untrusted_and_malformed_teach_nothing),
+	    cmocka_unit_test(left_only_falls), cmocka_unit_test(the_header_leads_along_the_list)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

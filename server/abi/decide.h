@@ -7,8 +7,8 @@
  *	deliver
  *
  * The packet names every server that may know its connection: the one that it is sent to first, and a list of others, to
- * be tried in this order. The list stays as it is; `left` says how many of its last addresses have not been tried, and
- * only falls. So a packet ends after at most FL_DECIDE_LIST_MAX hops, and no server has to know where it is in a chain.
+ * be tried in this order (fairlead/list.h). `left` says how many of the last have not been tried, and only falls: a packet
+ * ends after at most FL_LIST_MAX hops. After CHAIN the header is rewritten by fl_list_forward().
  *
  * A server remembers nothing but the highest generation of a service. One that has just started does not know it: it is
  * quiet, and resets nothing, for as long as a mux may be behind. A notice does not end that: the mux that sent it may be
@@ -17,25 +17,15 @@
 #ifndef FAIRLEAD_DECIDE_H
 #define FAIRLEAD_DECIDE_H
 
+#include <fairlead/list.h>
 #include <fairlead/verdict.h>
-
-enum fl_decide_numbers { FL_DECIDE_LIST_MAX = 6 };
-
-/* What the header says of the packet's candidates. */
-struct fl_candidates {
-	fl_u32 generation;
-	fl_u8 count; /* addresses, at most FL_DECIDE_LIST_MAX */
-	fl_u8 left;  /* how many of them have not been tried, the last ones; at most count */
-	bool late;   /* a server that sent it on, or the mux, says that its mux may be behind or its list is cut */
-	struct fl_address address[FL_DECIDE_LIST_MAX];
-};
 
 struct fl_decide_in {
 	enum fl_packet_class packet;
-	bool trusted;                  /* sender is an allowed mux or peer, and the tag is right */
-	bool quiet;                    /* this server has just started */
-	enum fl_steer_error malformed; /* the candidates are valid only if FL_STEER_OK */
-	struct fl_candidates candidates;
+	bool trusted;                 /* sender is an allowed mux or peer, and the tag is right */
+	bool quiet;                   /* this server has just started */
+	enum fl_list_error malformed; /* the list is valid only if FL_LIST_OK */
+	struct fl_list list;
 	fl_u32 generation_seen;    /* highest generation seen for the service, 0 for none */
 	struct fl_address self[2]; /* this server's addresses; none: all zero */
 };
@@ -51,7 +41,7 @@ struct fl_decide_out {
 /* Whether the packet's mux may not have applied a generation that this server, or one before it, has seen. */
 FL_INLINE bool fl_decide_is_late(const struct fl_decide_in *in)
 {
-	return in->candidates.late || in->quiet || in->candidates.generation < in->generation_seen;
+	return (in->list.flags & FL_LIST_LATE) || in->quiet || in->list.generation < in->generation_seen;
 }
 
 /* The next candidate that is not this server itself; false: there is none. */
@@ -63,12 +53,12 @@ FL_INLINE bool fl_decide_next(const struct fl_decide_in *in, struct fl_decide_ou
 #ifdef __clang__
 #pragma unroll
 #endif
-	for (i = 0; i < FL_DECIDE_LIST_MAX; i++) {
-		const struct fl_address *address = &in->candidates.address[i];
+	for (i = 0; i < FL_LIST_MAX; i++) {
+		const struct fl_address *address = &in->list.candidate[i];
 
-		if (i >= in->candidates.count || i + out->left < in->candidates.count)
+		if (i >= in->list.count || i + out->left < in->list.count)
 			continue;
-		out->left = (fl_u8)(in->candidates.count - i - 1);
+		out->left = (fl_u8)(in->list.count - i - 1);
 		if (fl_address_equal(address, &in->self[0]) || fl_address_equal(address, &in->self[1]))
 			continue;
 		out->next = *address;
@@ -101,7 +91,7 @@ FL_INLINE void fl_decide_skip(const struct fl_decide_in *in, struct fl_decide_ou
 FL_INLINE void fl_decide(const struct fl_decide_in *in, struct fl_decide_out *out)
 {
 	out->generation_seen = in->generation_seen;
-	out->left = in->candidates.left;
+	out->left = in->list.left;
 	out->late = fl_decide_is_late(in);
 	out->next = (struct fl_address){{0}};
 
@@ -109,12 +99,12 @@ FL_INLINE void fl_decide(const struct fl_decide_in *in, struct fl_decide_out *ou
 		out->verdict = FL_VERDICT_DROP_UNTRUSTED;
 		return;
 	}
-	if (in->malformed != FL_STEER_OK) {
+	if (in->malformed != FL_LIST_OK) {
 		out->verdict = FL_VERDICT_DROP_MALFORMED;
 		return;
 	}
-	if (in->candidates.generation > in->generation_seen)
-		out->generation_seen = in->candidates.generation;
+	if (in->list.generation > in->generation_seen)
+		out->generation_seen = in->list.generation;
 	if (in->packet == FL_PACKET_SYN || in->packet == FL_PACKET_COOKIE_ACK || in->packet == FL_PACKET_LOCAL_SOCKET)
 		out->verdict = FL_VERDICT_DELIVER;
 	else

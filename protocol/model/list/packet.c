@@ -70,14 +70,14 @@ static enum fl_verdict decide(struct state *t, struct flight *p, int s, unsigned
 	struct fl_decide_in in = {.packet = class_at(t, p, s, how),
 				  .trusted = true,
 				  .quiet = has(R_QUIET) && t->fresh >> s & 1,
-				  .candidates = {.generation = p->gen + 1U, .late = p->late},
+				  .list = {.generation = p->gen + 1U, .flags = p->late ? FL_LIST_LATE : 0},
 				  .generation_seen = t->seen[s] + 1U,
 				  .self = {address(s)}};
 	struct fl_decide_out out;
 
 	for (uint16_t l = p->path >> 3; l; l >>= 3)
-		in.candidates.address[in.candidates.count++] = address((l & 7) - 1);
-	in.candidates.left = in.candidates.count;
+		in.list.candidate[in.list.count++] = address((l & 7) - 1);
+	in.list.left = in.list.count;
 	fl_decide(&in, &out);
 	if (out.verdict == FL_VERDICT_CHAIN && how & SKIP) {
 		bool late = out.late;
@@ -89,7 +89,7 @@ static enum fl_verdict decide(struct state *t, struct flight *p, int s, unsigned
 	}
 	t->seen[s] = (uint8_t)(out.generation_seen - 1);
 	if (out.verdict == FL_VERDICT_CHAIN) {
-		p->path >>= 3 * (in.candidates.count - out.left);
+		p->path >>= 3 * (in.list.count - out.left);
 		if (setting.traffic == TCP)
 			p->hint |= (state_lacks_notice(t, s, p->gen) ? LACKED : 0) | (out.late ? KNEW : 0);
 		if (has(R_LATE))
