@@ -183,7 +183,7 @@ public final class SettledMoves {
     seen = now;
     service = image.config().name();
     if (commits.isEmpty() || commits.get(commits.size() - 1).generation < ring.generation()) {
-      commits.add(new Commit(ring.generation(), ring.committed(), now - age));
+      commits.add(new Commit(ring.generation(), ring.committed(), committed(now - age)));
     }
     noteWithdrawn(sharing);
     noteShared(sharing, ring.generation());
@@ -196,6 +196,14 @@ public final class SettledMoves {
     if (commits.size() > COMMITS_MAX) {
       commits.remove(0);
     }
+  }
+
+  /**
+   * When a generation was committed that may have been at {@code at}: not before the one before it.
+   * Two seconds of clocks that do not turn at once can say so, and commits settle in their order.
+   */
+  private long committed(long at) {
+    return commits.isEmpty() ? at : Math.max(at, commits.get(commits.size() - 1).committed);
   }
 
   private void tell(int id) {

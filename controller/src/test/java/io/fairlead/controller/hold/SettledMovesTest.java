@@ -139,6 +139,27 @@ class SettledMovesTest {
     isSettledAfter(QUIET);
   }
 
+  /** Two commits of one second, seen before and after it ended: the later one looks older. */
+  @Test
+  void commitsSettleInTheirOrder() {
+    story.move(2, 4);
+    long first = generation();
+    see(story.now(), 0);
+    story.move(1, 4);
+    mux("a", generation());
+    see(story.now(), 1);
+    for (int second = 0; second <= QUIET; second++) {
+      see(story.now() + second, second);
+    }
+    assertThat(moves.isSettled(generation())).isTrue();
+    assertThat(moves.isSettled(first)).isTrue();
+  }
+
+  private void see(long now, long age) {
+    MuxPresence muxes = new MuxPresence(present, absent, watchedSince);
+    moves.see(story.image(), muxes, this::sharing, now, age);
+  }
+
   /** No wall clock is in it: what is settled says only for how long. */
   @Test
   void aMonotonicClockMayBeginAnywhere() {
