@@ -108,7 +108,13 @@ final class HeldArrays {
 
   /** What this leader has committed, to be adopted without reading it. */
   void written(Optional<CommittedArrays> committed) {
-    written = committed;
+    if (committed.isPresent() && committed.map(CommittedArrays::latest).equals(said)) {
+      arrays = committed; // the same once more: nothing else tells that they are whole again
+      damage = Optional.empty();
+      comparedAt = around.nanos().getAsLong();
+    } else {
+      written = committed;
+    }
   }
 
   /** Knows what is committed by now; returns whether that was read, and not what was written. */

@@ -156,6 +156,29 @@ class OthelloRepairTest {
     checkReached(service.read());
   }
 
+  /** What is written is what {@code latest_arrays} says already: nothing of it changes. */
+  @Test
+  void eachDamageIsRepairedOnce() throws Exception {
+    open(Sizes.DEFAULT);
+    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    pass(OthelloService.AGE + OthelloService.SPACING);
+    for (int damages = 1; damages <= 3; damages++) {
+      Damage.LOST.to(service, path(latest().whole(), "arrays"));
+      service.muxes.put("mux2", 0L);
+      pass(6);
+      service.muxes.remove("mux2");
+      pass(30);
+      assertThat(repairs()).isEqualTo(damages);
+      assertThat(service.status().damage()).isEmpty();
+      assertThat(latest().patches()).isEmpty();
+    }
+    long before = latest().generation();
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    pass(2 * OthelloService.SPACING);
+    assertThat(latest().generation()).isGreaterThan(before);
+    checkReached(service.read());
+  }
+
   @Test
   void settledArraysAreFoundDamagedWithoutAMuxThatReadsThem() throws Exception {
     open(SMALL);
