@@ -66,7 +66,6 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
@@ -315,15 +314,9 @@ public final class FairleadController implements AutoCloseable {
             });
     client.start();
     leadership.start();
-    clockThread.scheduleWithFixedDelay(
-        this::compareClocks, 0, ClockCheck.PERIOD.toMillis(), TimeUnit.MILLISECONDS);
-    upkeepThread.scheduleWithFixedDelay(
-        this::upkeepIfDue, UPKEEP_POLL_MILLIS, UPKEEP_POLL_MILLIS, TimeUnit.MILLISECONDS);
-    loadsThread.scheduleWithFixedDelay(
-        this::tellMuxes,
-        LoadsWriter.PERIOD_MILLIS,
-        LoadsWriter.PERIOD_MILLIS,
-        TimeUnit.MILLISECONDS);
+    Periodic.start(clockThread, ClockCheck.PERIOD.toMillis(), this::compareClocks);
+    Periodic.start(upkeepThread, UPKEEP_POLL_MILLIS, this::upkeepIfDue);
+    Periodic.start(loadsThread, LoadsWriter.PERIOD_MILLIS, this::tellMuxes);
   }
 
   /** Whether reads are answered. */

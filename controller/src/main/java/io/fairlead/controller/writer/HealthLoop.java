@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.data.Stat;
@@ -73,8 +72,7 @@ final class HealthLoop implements AutoCloseable {
 
   void start() {
     watch.start();
-    thread.scheduleWithFixedDelay(
-        this::step, HealthWork.PERIOD_MILLIS, HealthWork.PERIOD_MILLIS, TimeUnit.MILLISECONDS);
+    Periodic.start(thread, HealthWork.PERIOD_MILLIS, work::step);
   }
 
   List<HealthView> views() {
@@ -84,14 +82,6 @@ final class HealthLoop implements AutoCloseable {
   /** Where probes have their metrics, by the id of the mux beside them. */
   Map<String, MetricsUrl> metrics() {
     return watch.metrics();
-  }
-
-  private void step() {
-    try {
-      work.step();
-    } catch (RuntimeException e) {
-      LOG.error("health", e); // an exception would end the schedule
-    }
   }
 
   /**
