@@ -92,7 +92,11 @@ final class Failures {
     }
   }
 
+  /** If the body has not come whole, nobody reads it, and the connection ends. */
   static void send(RoutingContext context, Problem problem) {
+    if (bodyIsUnderWay(context.request())) {
+      endConnection(context);
+    }
     Intake.routed(context);
     if (problem.status() == UNAVAILABLE) {
       context.response().putHeader("Retry-After", RETRY_AFTER_SECONDS);
@@ -118,7 +122,7 @@ final class Failures {
     send(request, problem);
   }
 
-  /** Before any route; the rest of the request is not read. */
+  /** Before any route; neither the rest of the request is read nor another one. */
   static void send(HttpServerRequest request, Problem problem) {
     ProtectiveHeaders.set(request.response());
     request
@@ -126,7 +130,15 @@ final class Failures {
         .setStatusCode(problem.status())
         .putHeader("Content-Type", Problem.MEDIA_TYPE)
         .putHeader("Connection", "close")
-        .end(Answer.encode(problem));
+        .end(Answer.encode(problem))
+        .onComplete(sent -> request.connection().close());
+  }
+
+  private static boolean bodyIsUnderWay(HttpServerRequest request) {
+    String length = request.getHeader("Content-Length");
+    return !request.isEnded()
+        && (request.headers().contains("Transfer-Encoding")
+            || (length != null && !length.equals("0")));
   }
 
   private static Problem malformed(Throwable why) {
@@ -169,21 +181,19 @@ final class Failures {
   /** Ends the connection with the answer to come, and says so: the client sends nothing more. */
   static void endConnection(RoutingContext context) {
     context.response().putHeader("Connection", "close");
-    context.addEndHandler(sent -> closeAfterBody(context));
+    context.addEndHandler(sent -> closeAfterBody(context.vertx(), context.request()));
   }
 
   /**
-   * No request can follow a body that is too large, so the connection is closed. Closing it at once
+   * No request can follow a body that nobody reads, so the connection is closed. Closing it at once
    * would reset it while the client still sends, and the client would lose the answer; so the rest
    * of the body is read and discarded for a while.
    */
-  private static void closeAfterBody(RoutingContext context) {
-    HttpServerRequest request = context.request();
+  private static void closeAfterBody(Vertx vertx, HttpServerRequest request) {
     if (request.isEnded()) {
       request.connection().close();
       return;
     }
-    Vertx vertx = context.vertx();
     long timer = vertx.setTimer(LINGER_MILLIS, late -> request.connection().close());
     request.handler(rest -> {}).resume();
     request

@@ -3,15 +3,18 @@ package io.fairlead.controller.api;
 
 import io.fairlead.controller.ring.Address;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import java.net.InetSocketAddress;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.WeakHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -31,6 +34,13 @@ final class HostNames {
 
   private final Set<String> names = new TreeSet<>();
   private final MeterRegistry metrics;
+
+  /**
+   * On which a request was refused: no other one is answered there, although it came before the
+   * end.
+   */
+  private final Set<HttpConnection> ending =
+      Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
   /**
    * @param others besides the one on which it listens
@@ -54,11 +64,15 @@ final class HostNames {
     }
   }
 
-  /** Whether the request is for another host; if so it is answered. */
+  /** Whether the request is for another host; if so it is answered, and its connection ends. */
   boolean answers(HttpServerRequest request) {
+    if (ending.contains(request.connection())) {
+      return true;
+    }
     Optional<Problem> problem = problem(request);
     problem.ifPresent(
         each -> {
+          ending.add(request.connection());
           metrics
               .counter(
                   "fairlead.controller.access.refused", "status", Integer.toString(each.status()))

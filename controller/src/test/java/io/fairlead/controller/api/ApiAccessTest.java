@@ -13,6 +13,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -86,6 +87,21 @@ class ApiAccessTest {
 
   private Role role(String text) {
     return Role.parse(text).orElseThrow();
+  }
+
+  /** Without a token a client could hold a connection for as long as it sends. */
+  @Test
+  void aBodyThatNobodyReadsEndsTheConnection() throws IOException {
+    String head =
+        "POST /v1/services HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999999\r\n\r\n";
+    try (ApiServer server = open(tokens());
+        Socket socket = new Socket("127.0.0.1", server.listen().port())) {
+      socket.setSoTimeout(60_000);
+      socket.getOutputStream().write((head + "{").getBytes(StandardCharsets.ISO_8859_1));
+      String answer =
+          new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      assertThat(answer).startsWith("HTTP/1.1 401 ").containsIgnoringCase("Connection: close");
+    }
   }
 
   /** The router accepts more spellings of a path than the contract has. */

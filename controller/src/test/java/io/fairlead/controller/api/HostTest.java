@@ -81,6 +81,21 @@ class HostTest {
         .isEqualTo(PATHS.size());
   }
 
+  @Test
+  void noRequestFollowsARefusedOne() throws IOException {
+    serve("127.0.0.1:0");
+    String refused = "POST /v1/services HTTP/1.1\r\n%sContent-Length: 2\r\n\r\n{}";
+    String second = "GET /healthz HTTP/1.1\r\n%s\r\n";
+    try (Socket socket = new Socket("127.0.0.1", server.listen().port())) {
+      socket.setSoTimeout(30_000);
+      String sent = refused.formatted(host("evil.example")) + second.formatted(host("127.0.0.1"));
+      socket.getOutputStream().write(sent.getBytes(StandardCharsets.ISO_8859_1));
+      String answers =
+          new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      assertThat(answers).startsWith("HTTP/1.1 421 ").doesNotContain("HTTP/1.1 200");
+    }
+  }
+
   @ParameterizedTest
   @CsvSource({
     "127.0.0.1:0, 127.0.0.1, 127.0.0.1, 200",
