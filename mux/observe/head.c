@@ -227,16 +227,25 @@ enum head_fault head_parse(char *bytes, size_t len, struct head *out)
 	return seen.body ? HEAD_BODY : HEAD_OK;
 }
 
+/* Whether a port or nothing follows. */
+static bool ends_with_port(const char *text)
+{
+	return !*text || (*text == ':' && text[1 + strspn(text + 1, "0123456789")] == 0);
+}
+
 bool head_host_is_address(const struct head *head)
 {
+	bool is_bracketed = *head->host == '[';
+	const char *start = head->host + is_bracketed;
+	size_t len = strcspn(start, is_bracketed ? "]" : ":");
 	struct fl_address address;
 	char name[ADDRESS_TEXT_MAX];
-	const char *start = head->host + (*head->host == '[');
-	size_t len = strcspn(start, *head->host == '[' ? "]" : ":");
 
-	if (len >= sizeof(name))
+	if (len >= sizeof(name) || (is_bracketed && !start[len]) || !ends_with_port(start + len + is_bracketed))
 		return false;
 	memcpy(name, start, len);
 	name[len] = 0;
-	return !strcasecmp(name, "localhost") || address_parse(name, &address);
+	if (!address_parse(name, &address))
+		return !is_bracketed && !strcasecmp(name, "localhost");
+	return is_bracketed == !fl_address_is_ipv4(&address);
 }

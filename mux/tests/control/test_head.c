@@ -148,6 +148,12 @@ static void test_hosts_that_are_addresses(void **state)
 	    {"[", false},
 	    {":9108", false},
 	    {"127.1", false},
+	    {"[::1].a.example", false},
+	    {"[::1", false},
+	    {"localhost:a.example", false},
+	    {"[localhost]", false},
+	    {"[127.0.0.1]", false},
+	    {"127.0.0.1:", true},
 	};
 
 	(void)state;
