@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fairlead.dev/jepsen/history"
 	"olympos.io/encoding/edn"
@@ -47,6 +48,8 @@ type Fault struct {
 	Fault    edn.Keyword `edn:"fault"`
 	Node     string      `edn:"node"`
 	MayBreak edn.Keyword `edn:"may-break"`
+	Left     string      `edn:"left,omitempty"` // of halves that a step names: nodes, with commas between
+	Right    string      `edn:"right,omitempty"`
 	From, To int64       `edn:"-"`
 	healed   bool
 }
@@ -87,6 +90,20 @@ func (f *Fault) excuses(c Connection) bool {
 		return false
 	}
 	return len(c.Servers) == 0 || slices.Contains(c.Servers, f.Node)
+}
+
+// On is the fault's node, or its halves.
+func (f *Fault) On() string {
+	if f.Left != "" {
+		return f.Left + " and " + f.Right
+	}
+	return f.Node
+}
+
+// Cuts says whether no packet passes between two nodes while the fault lasts, wherever in the network they meet.
+func (f *Fault) Cuts(one, other string) bool {
+	left, right := strings.Split(f.Left, ","), strings.Split(f.Right, ",")
+	return f.Fault == "halves" && (slices.Contains(left, one) && slices.Contains(right, other) || slices.Contains(left, other) && slices.Contains(right, one))
 }
 
 // Excuse returns the first fault that excuses the connection, or nil.

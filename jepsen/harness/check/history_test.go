@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/jepsen/history"
+	"olympos.io/encoding/edn"
 )
 
 // TestUnreadable: lines that are not operations are errors.
@@ -36,6 +37,27 @@ func TestWritten(t *testing.T) {
 	for i, op := range read {
 		if op.Index != ops[i].Index || op.Process != ops[i].Process || string(op.Value) != string(ops[i].Value) || op.Error != ops[i].Error || op.Revision != ops[i].Revision || op.Final != ops[i].Final {
 			t.Errorf("wrote %+v, read %+v", ops[i], op)
+		}
+	}
+}
+
+// TestHalves: no packet passes between the halves that a step names. Any other fault leaves ways, and so do halves that are
+// not in the history.
+func TestHalves(t *testing.T) {
+	named := `{:fault :halves :left "mux1,mux2" :right "server1"}`
+	for value, on := range map[string]string{
+		named:                            "mux1,mux2 and server1",
+		`{:fault :halves}`:               "",
+		`{:fault :loss :node "server1"}`: "server1",
+	} {
+		faults, err := Faults([]history.Op{{Process: history.Nemesis, Type: history.Info, F: "start", Value: edn.RawMessage(value)}})
+		if err != nil || len(faults) != 1 || faults[0].On() != on {
+			t.Fatalf("%s: %+v, %v", value, faults, err)
+		}
+		for nodes, cut := range map[[2]string]bool{{"mux2", "server1"}: true, {"server1", "mux1"}: true, {"mux1", "mux2"}: false, {"mux3", "server1"}: false, {"mux1", "server11"}: false} {
+			if got := faults[0].Cuts(nodes[0], nodes[1]); got != (cut && value == named) {
+				t.Errorf("%s: %v: %v", value, nodes, got)
+			}
 		}
 	}
 }

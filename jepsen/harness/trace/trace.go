@@ -41,6 +41,26 @@ type Sockets struct {
 	Sockets []string
 }
 
+// Sample are the counters of a node at some time.
+type Sample struct {
+	At       int64
+	Counters map[string]int64
+}
+
+// Around returns the last sample before a time, or else the first of all, and the first after another, or else the last of
+// all; nil if there is none.
+func Around(samples []Sample, from, to int64) (first, last *Sample) {
+	for number := range samples {
+		if samples[number].At <= from || first == nil {
+			first = &samples[number]
+		}
+		if last == nil || last.At < to {
+			last = &samples[number]
+		}
+	}
+	return first, last
+}
+
 // Facts are all that is known of a connection that broke. Times are the history's, in nanoseconds.
 type Facts struct {
 	Connection   check.Connection
@@ -50,13 +70,17 @@ type Facts struct {
 	Faults       []*check.Fault
 	Resets       []Reset
 	Sockets      []Sockets
-	Counters     []string // what changed at each node about that time
-	Window, Hold float64  // of the service, in seconds
+	Counters     []string            // what changed at each node about that time
+	Samples      map[string][]Sample // by node, in order of time
+	Window, Hold float64             // of the service, in seconds
 }
 
 // repeated is how long after a mux has applied a change a server may wait for its notice at most, if the first was lost:
 // muxes repeat it after one second.
 const repeated = 1_500_000_000
+
+// ahead is how long before a mux has applied a change it sends the first notices of it at most.
+const ahead = 1_000_000_000
 
 // Unexplained is the class of a connection whose cause is none of the others.
 const Unexplained = "NOT EXPLAINED"
@@ -129,11 +153,55 @@ func (f Facts) limit() (name, why string) {
 					seconds(f.Connection.To-least), move.Generation, seconds(most-least), told)
 			}
 		}
+		if move := f.untold(since, from); move != nil {
+			return "notice", fmt.Sprintf("%s; %s was cut off when it was told of generation %d, and got no notice%s", owners, from, move.Generation, told)
+		}
 	}
 	if rows[last].Previous == "" {
 		owners += ", then released"
 	}
 	return "", owners + told
+}
+
+// untold returns the move by which an owner in between lost the bucket, if it cannot know of whom it had got it; nil if it
+// may: all muxes were cut off from it for as long as they told it, it counted no notice and no lesson meanwhile although
+// they sent some, and before that the connection got no answer by way of it.
+func (f Facts) untold(since []Row, server string) *Row {
+	for at := 1; at < len(since)-1; at++ {
+		move := &since[at+1]
+		if since[at].Owner != server || f.Connection.LastAnswer > latest(since[at].Applied) {
+			continue
+		}
+		from, to := applied(*move)-ahead, latest(move.Applied)+repeated
+		sent := false
+		for mux := range move.Applied {
+			more, known := f.counted(mux, `fairlead_mux_notices_total{result="sent"}`, from, to)
+			sent = sent || known && more > 0
+		}
+		notices, known := f.counted(server, "notice", from, to)
+		lessons, _ := f.counted(server, "learned", from, to)
+		if sent && known && notices == 0 && lessons == 0 && slices.ContainsFunc(f.Faults, func(fault *check.Fault) bool {
+			for mux := range move.Applied {
+				if !fault.Cuts(mux, server) {
+					return false
+				}
+			}
+			return fault.From <= from && to <= fault.To
+		}) {
+			return move
+		}
+	}
+	return nil
+}
+
+// counted is how much more a node had counted at the end of some time, or soon after, than at its beginning, or shortly
+// before; it is not known if the counters were not read then.
+func (f Facts) counted(node, name string, from, to int64) (more int64, known bool) {
+	first, last := Around(f.Samples[node], from, to)
+	if first == nil || first.At > from || last.At < to {
+		return 0, false
+	}
+	return last.Counters[name] - first.Counters[name], true
 }
 
 // tenure returns the row by which the connection's server had the bucket last, and the server: the one that answered or,
@@ -286,7 +354,7 @@ func (f Facts) String() string {
 	}
 	for _, each := range f.Faults {
 		if each.From <= f.Connection.To && f.Connection.LastAnswer-before <= each.To {
-			lines = append(lines, fmt.Sprintf("  fault     %s of %s, %.1f s to %.1f s", string(each.Fault), each.Node, seconds(each.From), seconds(min(each.To, f.Connection.To))))
+			lines = append(lines, fmt.Sprintf("  fault     %s of %s, %.1f s to %.1f s", string(each.Fault), each.On(), seconds(each.From), seconds(min(each.To, f.Connection.To))))
 		}
 	}
 	for _, each := range f.Resets {

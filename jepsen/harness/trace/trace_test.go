@@ -90,6 +90,61 @@ func TestClass(t *testing.T) {
 	}
 }
 
+// TestCutOff: muxes tell server3 to whom to pass on what it had from server4 while halves keep them apart, and again a second
+// later, as in a run of the schedule health. That is the limit, if all muxes were cut off all that time and sent notices,
+// and server3 counted none.
+func TestCutOff(t *testing.T) {
+	const sent, muxes, rack = `fairlead_mux_notices_total{result="sent"}`, "mux1,mux2,mux3", "server3,server4"
+	halves := func(left, right string, from, to float64) *check.Fault {
+		return &check.Fault{Fault: "halves", Left: left, Right: right, From: int64(from * 1e9), To: int64(to * 1e9)}
+	}
+	counted := func(name string, seconds ...float64) (samples []Sample) {
+		for number, at := range seconds {
+			samples = append(samples, Sample{int64(at * 1e9), map[string]int64{"deliver_unknown": int64(7 * number), name: int64(number)}})
+		}
+		return samples
+	}
+	for name, row := range map[string]struct {
+		change func(*Facts)
+		class  string
+	}{
+		"as it was":                      {func(*Facts) {}, "notice"},
+		"long after":                     {func(f *Facts) { f.Connection.To, f.Resets[0].At = 50_139e6, 50_138e6 }, "notice"},
+		"the other half first":           {func(f *Facts) { f.Faults[0] = halves(rack, muxes, 29.7, 40.8) }, "notice"},
+		"a notice came after":            {func(f *Facts) { f.Samples["server3"] = append(f.Samples["server3"], counted("notice", 0, 43.2)[1]) }, "notice"},
+		"no fault":                       {func(f *Facts) { f.Faults = nil }, Unexplained},
+		"loss":                           {func(f *Facts) { f.Faults[0] = &check.Fault{Fault: "loss", Node: "server3", To: 60e9} }, Unexplained},
+		"of another server":              {func(f *Facts) { f.Faults[0] = halves(muxes, "server4", 29.7, 40.8) }, Unexplained},
+		"between the servers":            {func(f *Facts) { f.Faults[0] = halves("server4", "server3", 29.7, 40.8) }, Unexplained},
+		"not of all muxes":               {func(f *Facts) { f.Faults[0] = halves("mux1,mux2", rack, 29.7, 40.8) }, Unexplained},
+		"from after the first notice":    {func(f *Facts) { f.Faults[0].From = 35_060e6 }, Unexplained},
+		"until before the second notice": {func(f *Facts) { f.Faults[0].To = 36_100e6 }, Unexplained},
+		"it got a notice":                {func(f *Facts) { f.Samples["server3"] = counted("notice", 33.5, 35.8, 37) }, Unexplained},
+		"it learned of a packet":         {func(f *Facts) { f.Samples["server3"] = counted("learned", 33.5, 35.8, 37) }, Unexplained},
+		"what it counted is not known":   {func(f *Facts) { delete(f.Samples, "server3") }, Unexplained},
+		"nor at the first notice":        {func(f *Facts) { f.Samples["server3"] = counted("drop_stale", 34.7, 35.8, 37) }, Unexplained},
+		"nor at the second notice":       {func(f *Facts) { f.Samples["server3"] = counted("drop_stale", 33.5, 35.8) }, Unexplained},
+		"no mux sent notices":            {func(f *Facts) { f.Samples["mux2"], f.Samples["mux3"] = nil, counted("other", 33.5, 36.5, 37.5) }, Unexplained},
+		"answered by way of it":          {func(f *Facts) { f.Connection.LastAnswer = 34_500e6 }, Unexplained},
+		"reset by the last":              {func(f *Facts) { f.Resets[0].Server = "server5" }, Unexplained},
+		"by whom is not seen":            {func(f *Facts) { f.Resets = nil }, Unexplained},
+		"timed out":                      {func(f *Facts) { f.Connection.End = "timeout" }, Unexplained},
+		"not moved on":                   {func(f *Facts) { f.Buckets[0].Rows = f.Buckets[0].Rows[:2] }, Unexplained},
+	} {
+		first, second := map[string]int64{"mux1": 34_234e6, "mux2": 34_235e6, "mux3": 34_272e6}, map[string]int64{"mux1": 35_065e6, "mux2": 35_164e6, "mux3": 35_058e6}
+		facts := Facts{Window: 120, Faults: []*check.Fault{halves(muxes, rack, 29.684, 40.798)}, Resets: []Reset{{"server3", 36_809e6}},
+			Connection: check.Connection{Servers: []string{"server4"}, End: "reset", From: 20_971e6, To: 36_810e6, LastAnswer: 29_561e6},
+			Buckets:    []Bucket{{Number: 12556, Rows: []Row{{2, "server4", "", first}, {3, "server3", "server4", first}, {4, "server5", "server3", second}}}},
+			Samples: map[string][]Sample{"server3": counted("drop_stale", 33.5, 34.7, 35.8, 37, 38),
+				"mux1": counted("other", 33.6, 36.6, 37.6), "mux2": counted(sent, 33.4, 36.4, 37.4), "mux3": counted(sent, 33.5, 36.5, 37.5)}}
+		row.change(&facts)
+		if class, limit, why := facts.Class(); class != row.class || limit != (class == "notice") ||
+			limit && !strings.Contains(why, "2 moves since server4 → server3 → server5; server3 was cut off when it was told of generation 4, and got no notice; reset by server3") {
+			t.Errorf("%s: %s (%v), %s; want %s", name, class, limit, why, row.class)
+		}
+	}
+}
+
 // TestArrays: the bucket of a connection of a that four moves broke is that of the arrays by which it was opened, until
 // newer ones know it. What a bucket that it never had would excuse is not its cause.
 func TestArrays(t *testing.T) {
@@ -142,6 +197,7 @@ func TestString(t *testing.T) {
 		Resets:   []Reset{{"c", 21e9}},
 		Sockets:  []Sockets{{"b", 21e9, []string{"TIME-WAIT 0 0"}}},
 		Counters: []string{"b, 19.0 s to 22.0 s: drop_stale +3"}}
+	facts.Faults = append(facts.Faults, &check.Fault{Fault: "halves", Left: "mux1", Right: "a,b", From: 19e9, To: 1 << 62})
 	want := `NOT EXPLAINED: connection 7 of client1 (tcp, 1.000 s to 21.000 s, answered 0 times by [a]) ended by reset: 2 moves since a → b → c; reset by c
   error     connection reset by peer
   tuple     10.2.0.11:4444 → 10.99.0.1:80, last answer at 20.000 s
@@ -152,6 +208,7 @@ func TestString(t *testing.T) {
   owner     generation 2: b, previous a; mux1 10.000 s, mux2 10.200 s
   owner     generation 3: c, previous b; mux1 20.000 s, mux2 20.200 s
   fault     loss of mux1, 18.0 s to 21.0 s
+  fault     halves of mux1 and a,b, 19.0 s to 21.0 s
   RST       by c at 21.000 s
   sockets   of b at 21.000 s: TIME-WAIT 0 0
   counters  b, 19.0 s to 22.0 s: drop_stale +3`

@@ -26,18 +26,12 @@ type Witnesses struct {
 	Say         func(format string, args ...any)
 
 	lock     sync.Mutex
-	lines    map[string][]trace.Line // by server
-	counters map[string][]sample     // by node
+	lines    map[string][]trace.Line   // by server
+	counters map[string][]trace.Sample // by node
 	asks     map[string]io.WriteCloser
 	commands []*exec.Cmd
 	stop     chan struct{}
 	wait     sync.WaitGroup
-}
-
-// sample are the counters of a node at some time, by the recorder's clock.
-type sample struct {
-	at       int64
-	counters map[string]int64
 }
 
 // telling is in the name of each counter that is kept of a mux.
@@ -45,7 +39,7 @@ var telling = []string{"drop", "notice", "error", "fragment"}
 
 // Start starts a witness on each server's node, and reads the counters of muxes.
 func (w *Witnesses) Start() error {
-	w.lines, w.counters, w.asks, w.stop = map[string][]trace.Line{}, map[string][]sample{}, map[string]io.WriteCloser{}, make(chan struct{})
+	w.lines, w.counters, w.asks, w.stop = map[string][]trace.Line{}, map[string][]trace.Sample{}, map[string]io.WriteCloser{}, make(chan struct{})
 	listing := w.Connections.Listing
 	for _, node := range listing.With("server") {
 		program, err := w.Connections.program(node.Node)
@@ -87,7 +81,7 @@ func (w *Witnesses) hear(server string, out io.Reader) {
 		line.At = w.Connections.Recorder.Since(time.Unix(0, line.At))
 		w.lock.Lock()
 		if line.Counters != nil {
-			w.counters[server] = append(w.counters[server], sample{line.At, line.Counters})
+			w.counters[server] = append(w.counters[server], trace.Sample{At: line.At, Counters: line.Counters})
 		} else {
 			w.lines[server] = append(w.lines[server], line)
 		}
@@ -105,7 +99,7 @@ func (w *Witnesses) read(mux cluster.Node) {
 		at := w.Connections.Recorder.Now()
 		if counters, err := scrape(mux); err == nil {
 			w.lock.Lock()
-			w.counters[mux.Node] = append(w.counters[mux.Node], sample{at, counters})
+			w.counters[mux.Node] = append(w.counters[mux.Node], trace.Sample{At: at, Counters: counters})
 			w.lock.Unlock()
 		}
 		select {
@@ -164,7 +158,8 @@ func (w *Witnesses) Stop() {
 // around is how long before and after a connection's end counters are compared, at least.
 const around = int64(time.Second)
 
-// Facts adds what was seen of a connection: RSTs to its client, sockets, and what changed of the counters.
+// Facts adds what was seen of a connection: RSTs to its client, sockets, what changed of the counters, and the counters
+// themselves. It is called once the witnesses have been stopped.
 func (w *Witnesses) Facts(facts *trace.Facts) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -185,26 +180,19 @@ func (w *Witnesses) Facts(facts *trace.Facts) {
 		facts.Counters = append(facts.Counters, changed(node, samples, facts.Connection.To-around, facts.Connection.To+around)...)
 	}
 	slices.Sort(facts.Counters)
+	facts.Samples = w.counters
 }
 
 // changed says which counters of a node changed between the last sample before a time and the first after another; those
 // that went down belong to a program that was started anew.
-func changed(node string, samples []sample, from, to int64) []string {
-	var first, last *sample
-	for number := range samples {
-		if samples[number].at <= from || first == nil {
-			first = &samples[number]
-		}
-		if last == nil || last.at < to {
-			last = &samples[number]
-		}
-	}
-	if first == nil || last.at <= first.at {
+func changed(node string, samples []trace.Sample, from, to int64) []string {
+	first, last := trace.Around(samples, from, to)
+	if first == nil || last.At <= first.At {
 		return nil
 	}
 	var names []string
-	for name, value := range last.counters {
-		if more := value - first.counters[name]; more != 0 {
+	for name, value := range last.Counters {
+		if more := value - first.Counters[name]; more != 0 {
 			names = append(names, fmt.Sprintf("%s %+d", name, more))
 		}
 	}
@@ -212,5 +200,5 @@ func changed(node string, samples []sample, from, to int64) []string {
 		return nil
 	}
 	slices.Sort(names)
-	return []string{fmt.Sprintf("%s, %.1f s to %.1f s: %s", node, float64(first.at)/1e9, float64(last.at)/1e9, strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("%s, %.1f s to %.1f s: %s", node, float64(first.At)/1e9, float64(last.At)/1e9, strings.Join(names, ", "))}
 }

@@ -71,6 +71,9 @@ while read -r peer; do echo "{\"at\": $now, \"peer\": \"$peer\", \"sockets\": [\
 	if len(facts.Sockets) != 1 || !slices.Equal(facts.Sockets[0].Sockets, []string{"TIME-WAIT 80"}) {
 		t.Errorf("sockets %+v", facts.Sockets)
 	}
+	if len(facts.Samples["server1"]) != 2 || facts.Samples["server1"][1].Counters["drop_stale"] != 3 {
+		t.Errorf("samples %+v", facts.Samples)
+	}
 	if len(facts.Counters) != 2 || !strings.HasSuffix(facts.Counters[0], `: fairlead_mux_drops_total{reason="x"} +1`) || !strings.HasSuffix(facts.Counters[1], ": drop_stale +2") {
 		t.Errorf("counters %q", facts.Counters)
 	}
@@ -78,16 +81,18 @@ while read -r peer; do echo "{\"at\": $now, \"peer\": \"$peer\", \"sockets\": [\
 
 // TestChanged: counters are compared over the times asked for, with what there is on either side.
 func TestChanged(t *testing.T) {
-	at := func(seconds, count int64) sample { return sample{seconds * 1e9, map[string]int64{"x": count, "y": 1}} }
+	at := func(seconds, count int64) trace.Sample {
+		return trace.Sample{At: seconds * 1e9, Counters: map[string]int64{"x": count, "y": 1}}
+	}
 	for _, row := range []struct {
-		samples []sample
+		samples []trace.Sample
 		want    []string
 	}{
-		{[]sample{at(1, 1), at(4, 2), at(5, 4), at(6, 8), at(9, 16)}, []string{"n, 4.0 s to 6.0 s: x +6"}},
-		{[]sample{at(1, 1), at(3, 1), at(7, 1)}, nil},
-		{[]sample{at(1, 9), at(7, 2)}, []string{"n, 1.0 s to 7.0 s: x -7"}},
-		{[]sample{at(5, 1), at(7, 2)}, []string{"n, 5.0 s to 7.0 s: x +1"}},
-		{[]sample{at(5, 1)}, nil},
+		{[]trace.Sample{at(1, 1), at(4, 2), at(5, 4), at(6, 8), at(9, 16)}, []string{"n, 4.0 s to 6.0 s: x +6"}},
+		{[]trace.Sample{at(1, 1), at(3, 1), at(7, 1)}, nil},
+		{[]trace.Sample{at(1, 9), at(7, 2)}, []string{"n, 1.0 s to 7.0 s: x -7"}},
+		{[]trace.Sample{at(5, 1), at(7, 2)}, []string{"n, 5.0 s to 7.0 s: x +1"}},
+		{[]trace.Sample{at(5, 1)}, nil},
 		{nil, nil},
 	} {
 		if got := changed("n", row.samples, 4e9, 6e9); !slices.Equal(got, row.want) {
