@@ -36,6 +36,7 @@ static const char *const rules[RULES] = {[R_LATE] = "late",
 					 [R_REPEAT] = "repeat",
 					 [R_LIST] = "list",
 					 [R_FULL] = "full",
+					 [R_CUT] = "cut",
 					 [R_HALF_REPORT] = "half-report",
 					 [R_BOTH_REPORT] = "both-report",
 					 [R_KEEP] = "keep",
@@ -71,7 +72,7 @@ static const struct {
 } numbers[] = {
     {"servers", &setting.servers, 2, 5}, {"muxes", &setting.muxes, 1, 3}, {"buckets", &setting.buckets, 1, 2},
     {"moves", &setting.moves, 0, 9},     {"k", &setting.K, 1, 5},         {"flight", &setting.flight, 0, 2},
-    {"arrays", &setting.arrays, 0, 3}};
+    {"arrays", &setting.arrays, 0, 3},   {"room", &setting.room, 0, 5}};
 
 static const struct {
 	const char *name;

@@ -10,7 +10,8 @@ static uint16_t push_all(uint16_t path, uint16_t list)
 	return path;
 }
 
-uint16_t packet_path(const struct state *t, int g, int f, bool is_syn)
+/* The candidates by generation g, bucket f first. */
+static uint16_t path_of(const struct state *t, int g, int f, bool is_syn)
 {
 	uint16_t a = t->list[f][g], c = setting.buckets == 2 ? t->list[!f][g] : 0, path = 0;
 
@@ -202,14 +203,16 @@ enum result packet_hop(struct state *t, struct flight *p, unsigned how, enum cau
 	return setting.traffic == TCP ? reset(t, p, s, cause) : take_datagram(t, p, s, cause);
 }
 
-struct flight packet_of(const struct state *t, int m, int order)
+struct flight packet_of(const struct state *t, int m, int order, int ahead)
 {
-	struct flight p = {0};
 	bool is_syn = t->home == NONE && setting.traffic == TCP;
+	struct flight p = {
+	    .kind = is_syn ? K_SYN : K_SEG, .gen = t->mux[m], .path = path_of(t, t->mux[m] + ahead, order, is_syn)};
 
-	p.kind = is_syn ? K_SYN : K_SEG;
-	p.gen = t->mux[m];
-	p.path = packet_path(t, p.gen, order, is_syn);
+	if (setting.room && list_len(p.path) > setting.room) {
+		p.path &= (uint16_t)((1 << 3 * setting.room) - 1);
+		p.late = has(R_CUT);
+	}
 	return p;
 }
 

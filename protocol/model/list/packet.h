@@ -15,13 +15,11 @@ enum how {
 	SKIP2 = 8,  /* of a whole way: not that of the first hop, but of the second */
 };
 
-uint16_t packet_path(const struct state *t, int g, int f, bool is_syn);
-
 /* One hop of a packet at the head of its path. SENT: it goes on. */
 enum result packet_hop(struct state *t, struct flight *p, unsigned how, enum cause *cause);
 
-/* Mux m's; order: which bucket is first. */
-struct flight packet_of(const struct state *t, int m, int order);
+/* Mux m's; order: which bucket is first; ahead: its list is of so much newer a generation than its number. */
+struct flight packet_of(const struct state *t, int m, int order, int ahead);
 
 /* All hops of a packet, and of its fragments. */
 enum result packet_walk(struct state *t, struct flight *p, unsigned how, enum cause *cause);

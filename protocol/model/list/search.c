@@ -237,7 +237,7 @@ static bool expand(uint64_t at, struct tally *tally)
 	}
 	if (steps_settle(here, &cause) == BROKEN) {
 		tally->unsettled++;
-		note(tally, C_NONE, at, (struct step){SEARCH_SETTLED, 0});
+		note(tally, cause, at, (struct step){SEARCH_SETTLED, 0});
 	}
 	return true;
 }
@@ -301,7 +301,7 @@ unsigned search_walk(struct tally *tally, struct step *way, unsigned room_)
 			note(tally, cause, 0, (struct step){SEARCH_SETTLED, 0});
 		} else if (result != ENDED && steps_settle(now, &cause) == BROKEN) {
 			tally->unsettled++;
-			note(tally, C_NONE, 0, (struct step){SEARCH_SETTLED, 0});
+			note(tally, cause, 0, (struct step){SEARCH_SETTLED, 0});
 		}
 		if (tally->broken[C_NONE])
 			return n;

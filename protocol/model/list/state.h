@@ -46,6 +46,7 @@ enum rule {
 	R_REPEAT,
 	R_LIST,
 	R_FULL,
+	R_CUT,
 	R_HALF_REPORT,
 	R_BOTH_REPORT,
 	R_KEEP,
@@ -64,7 +65,7 @@ enum rule {
 
 /* main.c has the options by which these are set, README.md what they mean. */
 struct setting {
-	int servers, muxes, buckets, moves, K, flight, arrays;
+	int servers, muxes, buckets, moves, K, flight, arrays, room;
 	enum notices notices;
 	enum order order;
 	enum traffic traffic;
@@ -99,7 +100,7 @@ static inline int named_buckets(void)
 enum cause {
 	C_NONE,
 	C_WINDOW,   /* the window was over, by the controller's time or by the mux's */
-	C_OVERFLOW, /* the list was full, and the move was forced */
+	C_OVERFLOW, /* the list was full and the move forced, or both buckets' lists do not fit into the packet */
 	C_ALONE,    /* a mux that hears no other: it is late, and does not withdraw */
 	C_NOTICE,   /* no server on the way has the notice by which it would have known that the mux is late */
 	C_DATAGRAM, /* a late mux's, or of an unconnected socket while entries are open; never stale */

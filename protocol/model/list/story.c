@@ -39,7 +39,7 @@ static const char *ending(enum result result)
 static void print_path_result(const struct state *before, struct step step)
 {
 	struct state t = *before;
-	struct flight p = packet_of(&t, step.arg & 3, step.arg >> 2 & 1);
+	struct flight p = packet_of(&t, step.arg & 3, step.arg >> 2 & 1, 0);
 	unsigned how = step.arg >> 3, rest = how & (BUSY | COOKIE);
 	enum result r = SENT;
 	enum cause c;
@@ -140,7 +140,7 @@ static void print_step(const struct state *before, struct step step)
 		       before->home == NONE && setting.traffic == TCP ? "SYN" : "packet",
 		       step.arg >> 3 & BUSY ? " (busy)" : "", step.arg >> 3 & COOKIE ? " (answered by a cookie)" : "");
 		if (setting.flight) {
-			struct flight p = packet_of(before, step.arg & 3, step.arg >> 2 & 1);
+			struct flight p = packet_of(before, step.arg & 3, step.arg >> 2 & 1, 0);
 
 			printf(", under way with list ");
 			print_list(p.path);

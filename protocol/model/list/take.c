@@ -191,7 +191,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 			t->fresh |= (uint8_t)(1 << s);
 		return t->home == s ? ENDED : IDLE;
 	case A_SEND:
-		p = packet_of(t, step.arg & 3, step.arg >> 2 & 1);
+		p = packet_of(t, step.arg & 3, step.arg >> 2 & 1, 0);
 		if (setting.flight) {
 			for (int f = 0; f < setting.flight; f++)
 				if (!t->flight[f].kind) {
@@ -259,7 +259,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 
 				*l = list_less(*l, list_at(*l, list_len(*l) - 1));
 			}
-		p = packet_of(&short_, step.arg & 3, step.arg >> 2 & 1);
+		p = packet_of(&short_, step.arg & 3, step.arg >> 2 & 1, 0);
 		r = packet_walk(t, &p, 0, cause);
 		if (r == BROKEN)
 			for (int x = 0; x < setting.buckets; x++)
@@ -270,8 +270,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 	case A_TORN:
 		if (setting.notices == ALL || (setting.notices == LAST && (step.arg & 3) == setting.muxes - 1))
 			tell(t, t->mux[step.arg & 3], t->mux[step.arg & 3] + 1); /* it is applying that generation */
-		p = packet_of(t, step.arg & 3, step.arg >> 2 & 1);
-		p.path = packet_path(t, p.gen + 1, step.arg >> 2 & 1, false);
+		p = packet_of(t, step.arg & 3, step.arg >> 2 & 1, 1);
 		{
 			enum result r = packet_walk(t, &p, 0, cause);
 
@@ -323,15 +322,20 @@ enum result steps_settle(struct state t, enum cause *cause)
 		bool done = false;
 
 		for (int i = 0; i < 4 && !done; i++) {
-			struct flight p = packet_of(&t, 0, order);
+			struct flight p = packet_of(&t, 0, order, 0);
 			enum result r = packet_walk(&t, &p, 0, cause);
 
 			if (r == BROKEN)
 				return IDLE; /* counted where the packet is a step */
 			done = r == DELIVERED || r == ENDED;
 		}
-		if (!done)
-			return BROKEN;
+		if (done)
+			continue;
+		*cause = C_NONE;
+		for (int b = 0; setting.room && b < setting.buckets; b++)
+			if (list_has(t.list[b][t.n], t.home))
+				*cause = C_OVERFLOW; /* it is listed, but the packet has no room */
+		return BROKEN;
 	}
 	return IDLE;
 }

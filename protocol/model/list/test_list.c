@@ -98,7 +98,8 @@ static void explore_naively(struct tally *tally)
 			assert_in_range(n, 1, STATES_MAX - 1);
 			states[n++] = to;
 		}
-		tally->broken[C_NONE] += steps_settle(states[i], &cause) == BROKEN;
+		if (steps_settle(states[i], &cause) == BROKEN)
+			tally->broken[cause]++;
 	}
 	tally->states = n;
 	free(states);
