@@ -3,6 +3,7 @@ package io.fairlead.controller.othello;
 
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.EarlierMoves;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.steering.othello.ServerBuckets;
@@ -77,7 +78,8 @@ record KeptBuckets(Map<Integer, Integer> buckets) {
   }
 
   /**
-   * The moves to be committed now.
+   * The moves to be committed now. A bucket is due by the earliest of its moves that servers still
+   * follow. By its last one, each further move would put the renewal off until the earliest ends.
    *
    * @param needed whose moves are renewed while they are open
    */
@@ -93,11 +95,22 @@ record KeptBuckets(Map<Integer, Integer> buckets) {
     renewed.forEach(
         (bucket, previous) -> {
           boolean isNamed = ring.previous(bucket) == previous;
-          if (!isNamed || now >= ring.since(bucket) + Math.max(1, window / 3)) {
+          if (!isNamed || now >= earliest(ring, bucket) + Math.max(1, window / 3)) {
             runs.add(bucket, 1, ring.current(bucket), previous);
           }
         });
     return runs.build();
+  }
+
+  /** When the first of the bucket's moves was that the ring knows. */
+  private static long earliest(Ring ring, int bucket) {
+    long since = ring.since(bucket);
+    for (int back = 0; back < EarlierMoves.DEPTH; back++) {
+      if (ring.earlier().owner(bucket, back) != Backend.NONE) {
+        since = Math.min(since, ring.earlier().since(bucket, back));
+      }
+    }
+    return since;
   }
 
   /** The next bucket whose window is closed: nobody needs the owner before. */

@@ -31,7 +31,7 @@ final class RemovedBackends {
    * Those that are reached.
    *
    * @param buckets from which open moves lead to a backend, by backend
-   * @param early those of them whose last move is older than the removal: its window ends before
+   * @param early those of them that left it before the removal: the window of that move ends before
    *     that of the removal
    */
   record Reached(SortedMap<Integer, BitSet> buckets, BitSet early) {
@@ -62,18 +62,19 @@ final class RemovedBackends {
       if (!ring.isMoved(bucket, now, window)) {
         continue;
       }
-      add(ring, living, bucket, ring.previous(bucket), reached);
+      add(living, bucket, ring.previous(bucket), ring.since(bucket), reached);
       for (int back = 0; back < EarlierMoves.DEPTH; back++) {
-        add(ring, living, bucket, ring.earlier().owner(bucket, back), reached);
+        int owner = ring.earlier().owner(bucket, back);
+        add(living, bucket, owner, ring.earlier().since(bucket, back), reached);
       }
     }
     return reached;
   }
 
-  private void add(Ring ring, Set<Integer> living, int bucket, int owner, Reached reached) {
+  private void add(Set<Integer> living, int bucket, int owner, long left, Reached reached) {
     if (living.contains(owner)) {
       reached.buckets().computeIfAbsent(owner, id -> new BitSet()).set(bucket);
-      if (ring.since(bucket) < removed.get(owner)) {
+      if (left < removed.get(owner)) {
         reached.early().set(bucket);
       }
     }

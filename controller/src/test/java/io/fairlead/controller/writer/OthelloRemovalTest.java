@@ -13,8 +13,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.writer.OthelloService.Agent;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -137,6 +139,30 @@ class OthelloRemovalTest {
     ends();
     service.agents.put(2, silent);
     checkArraysGoOn();
+  }
+
+  /**
+   * The bucket moves on with the removal, by a move whose window is as long. The move before it, by
+   * which it left the removed backend, must not end sooner: a fourth move is refused by that.
+   */
+  @Test
+  void aBucketThatItLeftBeforeMovesOnWithTheRemoval() throws Exception {
+    Agent removed = service.agents.get(REMOVED);
+    service.agents.remove(2); // arrays wait
+    change(weight(REMOVED, 40));
+    pass(WINDOW / 4);
+    change(remove(REMOVED), weight(1, 0), weight(4, 0));
+    pass(WINDOW - 1);
+    Ring ring = service.ring();
+    assertThat(removed.open).isNotEmpty();
+    for (long key : removed.open.keySet()) {
+      List<Integer> former = new ArrayList<>();
+      for (int bucket : service.view().codes(key)) {
+        former.add(ring.previous(bucket));
+        former.add(ring.earlier().owner(bucket, 0));
+      }
+      assertThat(former).as("former owners for %016x", key).contains(REMOVED);
+    }
   }
 
   /** Moves alone lead to what it has not reported, and arrays wait for the window. */

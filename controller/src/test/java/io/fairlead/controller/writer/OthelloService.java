@@ -363,8 +363,18 @@ final class OthelloService implements AutoCloseable {
   record View(Ring ring, Optional<CommittedArrays> arrays) {
     /** Which backend gets a new connection. */
     int opensAt(long key) {
+      return ring.current(codes(key).get(0));
+    }
+
+    /** The first bucket of its packets, and the second one if they name two. */
+    List<Integer> codes(long key) {
+      List<Integer> codes = new ArrayList<>();
       int low = (int) key & ring.buckets() - 1;
-      return ring.current(arrays.map(all -> all.newest().code(key)).orElse(low));
+      codes.add(arrays.map(all -> all.newest().code(key)).orElse(low));
+      arrays
+          .flatMap(CommittedArrays::codesBefore)
+          .ifPresent(before -> codes.add(before.applyAsInt(key)));
+      return codes;
     }
   }
 
@@ -394,12 +404,7 @@ final class OthelloService implements AutoCloseable {
    * the other to its owner, and on by what each server remembers, three times at most.
    */
   boolean reaches(long key, int backend, Optional<CommittedArrays> arrays) {
-    List<Integer> buckets = new ArrayList<>();
-    int low = (int) key & ring().buckets() - 1;
-    buckets.add(arrays.map(all -> all.newest().code(key)).orElse(low));
-    arrays
-        .flatMap(CommittedArrays::codesBefore)
-        .ifPresent(codes -> buckets.add(codes.applyAsInt(key)));
+    List<Integer> buckets = new View(ring(), arrays).codes(key);
     return buckets.stream().anyMatch(bucket -> leads(bucket, backend));
   }
 
