@@ -7,7 +7,7 @@
 
 #include "vectors.h"
 
-static struct fl_siphash_key key;
+static struct fl_siphash_key cluster;
 
 static const char *const errors[FL_LIST_ERRORS] = {
     [FL_LIST_TRUNCATED] = "truncated",
@@ -109,6 +109,8 @@ static bool message_of(const struct vectors_bytes *bytes, const struct fl_list *
 
 static const char *result(const struct fl_list *list, const struct fl_list_message *message)
 {
+	struct fl_siphash_key key = fl_list_key(&cluster, list->service);
+
 	if (!(list->flags & FL_LIST_TAG))
 		return "missing";
 	return fl_list_tag_is_right(&key, list, message) ? "right" : "wrong";
@@ -171,10 +173,12 @@ static void tags(void **state)
 	struct fl_address receiver = vectors_address(row, "receiver");
 	fl_u8 stored[FL_LIST_TAG_LEN];
 	struct fl_list_message message;
+	struct fl_siphash_key key;
 	struct fl_list list;
 
 	assert_int_equal(parse(row, &bytes, &list), FL_LIST_OK);
 	assert_true(message_of(&bytes, &list, &receiver, &message));
+	key = fl_list_key(&cluster, list.service);
 	assert_int_equal(message.len, expected.len);
 	assert_memory_equal(message.bytes, expected.data, expected.len);
 	fl_store_be64(stored, fl_list_tag(&key, &message));
@@ -211,13 +215,22 @@ static void tags_cut(void **state)
 	vectors_free(&bytes);
 }
 
+static void keys(void **state)
+{
+	struct fl_siphash_key expected = vectors_key(*state, "key");
+	struct fl_siphash_key made = fl_list_key(&cluster, (fl_u16)vectors_number(*state, "service"));
+
+	assert_true(made.k0 == expected.k0 && made.k1 == expected.k1);
+}
+
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "list.json");
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
 
-	key = vectors_key(file, "key");
+	cluster = vectors_key(file, "key");
+	vectors_add(&tests, file, "keys", keys);
 	vectors_add(&tests, file, "valid", valid);
 	vectors_add(&tests, file, "valid", cut_by_length);
 	vectors_add(&tests, file, "malformed", malformed);

@@ -3,7 +3,7 @@
  * The tag of a list header proves that a holder of the service's key has written it for this connection and for these
  * servers in this order. Whoever has the packet can verify it, and nobody has to write it again.
  *
- *	tag = SipHash-2-4(key, message), on the wire in network byte order
+ *	tag = SipHash-2-4(service's key, message), on the wire in network byte order
  *
  *	message  0  list 8			as in the packet, with left 0 and without LATE
  *	         8  source, destination		of the inner IP header, 4 bytes each if it is IPv4, else 16
@@ -18,6 +18,12 @@
  * Ports are the 4 bytes behind the inner IP header if the protocol is TCP or UDP, the packet is no later fragment, and has
  * them; otherwise 0. An ICMP error is tagged as an ICMP packet, not as the packet that it quotes. IPv6 with any extension
  * header has no ports here.
+ *
+ * The key is one for each service, so that it can be given to who serves that service and no other:
+ *
+ *	key bytes 0..7, 8..15 = SipHash-2-4(cluster key, "list key" 8 | service 2 | part 1: 0, 1 | 0 5), little-endian
+ *
+ * No other message that the cluster's key signs begins like this one. Until keys are replaced, both of KEY are this key.
  */
 #ifndef FAIRLEAD_LIST_TAG_H
 #define FAIRLEAD_LIST_TAG_H
@@ -34,6 +40,26 @@ enum fl_list_tag_numbers {
 	FL_LIST_TAG_IPV4_LEN = 20,
 	FL_LIST_TAG_IPV6_LEN = 40,
 };
+
+/* "list key" */
+#define FL_LIST_KEY_LABEL 0x79656b207473696cULL
+
+FL_INLINE fl_u64 fl_list_key_part(const struct fl_siphash_key *cluster, fl_u16 service, fl_u8 part)
+{
+	struct fl_siphash_state s = fl_siphash_begin(cluster);
+
+	fl_siphash_word(&s, FL_LIST_KEY_LABEL);
+	fl_siphash_word(&s, (fl_u64)part << 16 | (fl_u64)(service & 0xff) << 8 | service >> 8);
+	return fl_siphash_end(&s, 0, 16);
+}
+
+/* The key of a service's tags. */
+FL_INLINE struct fl_siphash_key fl_list_key(const struct fl_siphash_key *cluster, fl_u16 service)
+{
+	struct fl_siphash_key key = {fl_list_key_part(cluster, service, 0), fl_list_key_part(cluster, service, 1)};
+
+	return key;
+}
 
 struct fl_list_message {
 	fl_u8 bytes[FL_LIST_TAG_MESSAGE_MAX];
@@ -143,7 +169,7 @@ FL_INLINE fl_u64 fl_list_tag(const struct fl_siphash_key *key, const struct fl_l
 	return fl_siphash_end(&s, 0, m->len);
 }
 
-/* Whether a header with TAG has the right one. */
+/* Whether a header with TAG has the right one. key: its service's. */
 FL_INLINE bool fl_list_tag_is_right(const struct fl_siphash_key *key, const struct fl_list *list,
 				    const struct fl_list_message *m)
 {

@@ -5,7 +5,7 @@ import random
 from itertools import product
 
 from oracle import RefusedError
-from oracle.list import MAX, check, forward, message, put, read, tag, write
+from oracle.list import MAX, check, forward, message, put, read, service_key, tag, write
 
 from .tag import TCP_ACK, inner_packets, ipv4
 
@@ -196,14 +196,19 @@ def tag_rows() -> list[dict]:
     return rows
 
 
+def key_rows() -> list[dict]:
+    services = (0, 1, 2, 255, 256, 257, 0x1234, 0x3412, 0xFFFF)
+    return [{"name": f"service {one}", "service": one, "key": service_key(KEY, one).hex()} for one in services]
+
+
 def list_vectors() -> dict:
-    rows = {"key": KEY.hex(), "valid": valid_rows(), "malformed": malformed_rows()}
+    rows = {"key": KEY.hex(), "keys": key_rows(), "valid": valid_rows(), "malformed": malformed_rows()}
     return rows | {"forwarded": forwarded_rows(), "tags": tag_rows()}
 
 
 def drawn_list(draw: random.Random) -> dict:
     """Right packets, and the same with a bit turned or cut short; the oracle tells which of them are still right."""
-    files: dict = {"key": KEY.hex(), "valid": [], "malformed": [], "forwarded": [], "tags": []}
+    files: dict = {"key": KEY.hex(), "keys": key_rows(), "valid": [], "malformed": [], "forwarded": [], "tags": []}
     for number in range(900):
         _, protocol, inner = draw.choice(inner_packets())
         order = draw.sample(draw.choice(list(ORDERS.values())), draw.randrange(1, MAX + 2))

@@ -96,18 +96,24 @@ def message(data: bytes, receiver: str) -> bytes:
     return text + bytes(-len(text) % 8)
 
 
-def tag(key: bytes, data: bytes, receiver: str) -> bytes:
+def service_key(cluster: bytes, service: int) -> bytes:
+    texts = [b"list key" + service.to_bytes(2) + bytes([part]) + bytes(5) for part in (0, 1)]
+    return b"".join(siphash(cluster, text).to_bytes(8, "little") for text in texts)
+
+
+def tag(cluster: bytes, data: bytes, receiver: str) -> bytes:
     """What must stand in a packet with TAG; what stands there is not looked at."""
+    key = service_key(cluster, int.from_bytes(data[6:8]))
     return siphash(key, message(data, receiver)).to_bytes(8)
 
 
-def put(key: bytes, data: bytes, receiver: str) -> bytes:
+def put(cluster: bytes, data: bytes, receiver: str) -> bytes:
     end = read(data, receiver)["headerLength"]
-    return data[: end - 8] + tag(key, data, receiver) + data[end:]
+    return data[: end - 8] + tag(cluster, data, receiver) + data[end:]
 
 
-def check(key: bytes, data: bytes, receiver: str) -> str:
+def check(cluster: bytes, data: bytes, receiver: str) -> str:
     found = read(data, receiver)["tag"]
     if found is None:
         return "missing"
-    return "right" if bytes.fromhex(found) == tag(key, data, receiver) else "wrong"
+    return "right" if bytes.fromhex(found) == tag(cluster, data, receiver) else "wrong"
