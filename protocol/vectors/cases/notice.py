@@ -85,7 +85,7 @@ def malformed_rows() -> list[dict]:
         ("a GUE flag", _set(plain, {3: 1})),
         ("hlen one word short of the 12 bytes", _set(plain, {0: 2})),
         ("hlen beyond the end", _set(plain, {0: 4})),
-        ("steer version 2", _set(plain, {4: 0x20})),
+        ("steer version 3", _set(plain, {4: 0x30})),
         ("a second bucket", _set(plain, {0: 5, 5: 0x08}) + bytes(8)),
         ("a second bucket, with moves", _set(moved, {0: 7, 5: 0x09}) + bytes(8)),
         ("SECOND without room in hlen", _set(plain, {5: 0x08})),
