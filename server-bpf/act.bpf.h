@@ -105,15 +105,14 @@ static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *ou
 	return true;
 }
 
-/* Decapsulates: the Ethernet header moves in front of the inner packet. */
-static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
-				   void *inner, enum fl_counter counter)
+/* Decapsulates: the Ethernet header moves in front of the inner packet, inner_at bytes behind the outer IP header. */
+static __always_inline int deliver_at(struct xdp_md *ctx, const struct outer *outer, __u32 inner_at, bool is_ipv4,
+				      void *inner, enum fl_counter counter)
 {
-	__u32 delta = outer->ip_len + encap_inner_at(outer, steer);
+	__u32 delta = outer->ip_len + inner_at;
 	void *end = packet_end(ctx);
 	struct ethhdr *eth = packet_start(ctx);
 	struct ethhdr *moved = (void *)eth + delta;
-	bool is_ipv4 = steer->inner_protocol == FL_GUE_PROTO_IPV4;
 	struct macs macs;
 
 	if ((void *)(eth + 1) > end || (void *)(moved + 1) > end)
@@ -127,6 +126,14 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 		return drop(FL_COUNTER_DROP_NO_ROOM);
 	count(counter);
 	return XDP_PASS;
+}
+
+/* The same by the steer header. */
+static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
+				   void *inner, enum fl_counter counter)
+{
+	return deliver_at(ctx, outer, encap_inner_at(outer, steer), steer->inner_protocol == FL_GUE_PROTO_IPV4, inner,
+			  counter);
 }
 
 /* Whether a refused SYN may go to this unresolved neighbour through the kernel: it is lost if nobody answers. */

@@ -49,12 +49,11 @@ static __always_inline bool load_is_set(__u16 service)
 
 /*
  * The class of a SYN: FL_PACKET_REFUSED or FL_PACKET_SYN. Counts one that is taken if the service has a setting; what
- * becomes of a refused one is counted by load_count().
+ * becomes of a refused one is counted by load_count(). is_offered: another server would take it as well.
  */
-static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch *scratch, __u32 encap)
+static __always_inline int load_ask_of(struct xdp_md *ctx, struct scratch *scratch, __u16 service, bool is_offered)
 {
-	const struct fl_steer *steer = &scratch->in.steer;
-	__u32 slot = steer->service;
+	__u32 slot = service;
 	struct fl_load_setting *setting = bpf_map_lookup_elem(&load_settings, &slot);
 	struct fl_load_state *state;
 
@@ -63,7 +62,7 @@ static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch
 	state = bpf_map_lookup_elem(&load_states, &slot);
 	if (!state)
 		return FL_PACKET_SYN; /* never: the array has a slot for each 16-bit id */
-	if (!load_is_offered(steer, encap)) {
+	if (!is_offered) {
 		fl_load_count_unasked(setting, state);
 		return FL_PACKET_SYN;
 	}
@@ -75,6 +74,14 @@ static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch
 	    sockets_has_own(ctx, &scratch->flow, &scratch->tuple))
 		return FL_PACKET_SYN;
 	return FL_PACKET_REFUSED;
+}
+
+/* The same by the steer header in scratch->in. */
+static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch *scratch, __u32 encap)
+{
+	const struct fl_steer *steer = &scratch->in.steer;
+
+	return load_ask_of(ctx, scratch, steer->service, load_is_offered(steer, encap));
 }
 
 enum load_end {

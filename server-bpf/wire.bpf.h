@@ -151,15 +151,24 @@ static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
 	return outer_parse_of(ctx, false, outer) || outer_parse_of(ctx, true, outer);
 }
 
-/* Parses the packet behind a well-formed steer header. Fills in all of *flow; false if it is no IP packet. */
+/*
+ * Parses the inner packet, inner_at bytes behind the outer IP header. Fills in all of *flow; false if it is no IP packet
+ * of that family.
+ */
+static __always_inline bool inner_parse_at(struct xdp_md *ctx, const struct outer *outer, __u32 inner_at, bool is_ipv4,
+					   struct fl_flow *flow, struct fl_flow_headers *headers)
+{
+	return outer->payload_len >= inner_at &&
+	       fl_flow_read(outer->payload + inner_at, packet_end(ctx), outer->payload_len - inner_at, is_ipv4, false,
+			    flow, headers);
+}
+
+/* The same behind a well-formed steer header. */
 static __always_inline bool inner_parse(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
 					struct fl_flow *flow, struct fl_flow_headers *headers)
 {
-	__u32 inner_at = encap_inner_at(outer, steer);
-
-	return outer->payload_len >= inner_at &&
-	       fl_flow_read(outer->payload + inner_at, packet_end(ctx), outer->payload_len - inner_at,
-			    steer->inner_protocol == FL_GUE_PROTO_IPV4, false, flow, headers);
+	return inner_parse_at(ctx, outer, encap_inner_at(outer, steer), steer->inner_protocol == FL_GUE_PROTO_IPV4,
+			      flow, headers);
 }
 
 #endif
