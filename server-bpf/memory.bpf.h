@@ -19,8 +19,10 @@
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include <fairlead/list_tag.h>
 #include <fairlead/notice.h>
 #include "clock.h"
+#include "decide.h"
 #include "flow.h"
 #include "server.h"
 
@@ -78,6 +80,18 @@ struct sender {
 	__u32 is_trusted;
 };
 
+/* What is known of a packet with a list (list.bpf.h). */
+struct list_work {
+	struct fl_address source; /* of the outer header */
+	__u32 at;                 /* where its GUE base begins, from the packet's begin */
+	__u32 len;                /* from there to its end, as the outer header says */
+	__u8 class;               /* DSCP and ECN of the outer header */
+	bool is_ipv6;             /* the same */
+	struct fl_decide_in in;
+	struct fl_decide_out out;
+	struct fl_list_message tagged;
+};
+
 /*
  * Too large for the program's stack of 512 bytes. A packet is processed to its end on one CPU with softirqs disabled:
  * it has the CPU's slot to itself.
@@ -97,6 +111,7 @@ struct scratch {
 	__u64 tick;    /* of the kernel's clock, at which `seconds` was read */
 	__u32 seconds; /* Unix seconds */
 	struct sender senders[SENDERS];
+	struct list_work list;
 };
 
 struct {

@@ -4,6 +4,7 @@
  *
  *	not ours ---------------------------------------------------------> XDP_PASS, untouched
  *	a notice: peer? well formed? tag? ---------------------------------> learned from, dropped (notice.bpf.h)
+ *	of version 2: the same, by a list in place of memory --------------> list.bpf.h
  *	ours: peer? well formed? tag? socket, or busy? memory?
  *	      -> fl_verdict_decide() --------------------------------------> deliver	decapsulated, XDP_PASS
  *	                                                                    chain	rewritten, XDP_TX (onward.bpf.h)
@@ -22,6 +23,8 @@
 #include "notice.bpf.h"
 #include "act.bpf.h"
 #include "onward.bpf.h"
+#include "list.bpf.h"
+#include "list_onward.bpf.h"
 
 char program_license[] SEC("license") = "GPL";
 
@@ -29,6 +32,7 @@ enum {
 	IS_NOTICE = -1,
 	IS_SENT_ON = -2,
 	/* ONWARD_NOWHERE = -3 */
+	IS_LIST = -4,
 };
 
 /* Notes where a notice is; outer_parse() has checked that its UDP header fits in. */
@@ -40,8 +44,8 @@ static __always_inline int notice_note(const struct outer *outer, struct scratch
 }
 
 /*
- * Returns the XDP action; or IS_NOTICE, with nothing done but the sender checked; or IS_SENT_ON, for onward_take(). is_ipv6:
- * of the outer header, a constant.
+ * Returns the XDP action; or IS_NOTICE or IS_LIST, with nothing done but the sender checked; or IS_SENT_ON, for
+ * onward_take(). is_ipv6: of the outer header, a constant.
  */
 static __always_inline int packet_take(struct xdp_md *ctx, bool is_ipv6)
 {
@@ -67,6 +71,8 @@ static __always_inline int packet_take(struct xdp_md *ctx, bool is_ipv6)
 	if (outer.malformed)
 		return drop(outer.why);
 	in->malformed = encap_parse(&outer, packet_end(ctx), &in->steer);
+	if (in->malformed != FL_STEER_OK && list_is(&outer, packet_end(ctx)))
+		return IS_LIST;
 	if (in->malformed == FL_STEER_INNER_PROTOCOL && encap_is_notice(&outer, packet_end(ctx)))
 		return notice_note(&outer, scratch);
 	if (in->malformed != FL_STEER_OK)
@@ -110,11 +116,22 @@ static __always_inline bool is_ipv6_at(struct xdp_md *ctx)
 	return (void *)(eth + 1) <= packet_end(ctx) && eth_type(eth) == ETH_P_IPV6;
 }
 
+static __always_inline int list_act(struct xdp_md *ctx)
+{
+	int action = list_take(ctx);
+
+	if (action == LIST_ONWARD)
+		action = list_onward(ctx);
+	return action == LIST_END ? list_end(ctx) : action;
+}
+
 SEC("xdp.frags")
 int fairlead_server(struct xdp_md *ctx)
 {
 	int action = is_ipv6_at(ctx) ? ipv6_take(ctx) : packet_take(ctx, false);
 
+	if (action == IS_LIST)
+		return list_act(ctx);
 	if (action == IS_SENT_ON)
 		action = onward_take(ctx);
 	if (action == ONWARD_NOWHERE)

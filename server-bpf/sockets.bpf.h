@@ -206,6 +206,19 @@ static __always_inline bool sockets_has_own(struct xdp_md *ctx, const struct fl_
 	return is_own;
 }
 
+/* For a SYN: whether any socket would take it, a listener or the connection's own. */
+static __always_inline bool sockets_has_any(struct xdp_md *ctx, const struct fl_flow *flow,
+					    struct bpf_sock_tuple *tuple)
+{
+	__u32 tuple_len = tuple_fill(tuple, flow);
+	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
+
+	if (!sk)
+		return false;
+	bpf_sk_release(sk);
+	return true;
+}
+
 static __always_inline enum fl_packet_class sockets_classify(struct xdp_md *ctx, const struct fl_flow *flow,
 							     const struct fl_flow_headers *headers,
 							     struct bpf_sock_tuple *tuple)

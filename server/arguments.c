@@ -58,7 +58,7 @@ static int set_service(struct arguments *arguments, const char *text)
 int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arguments_of of)
 {
 	static const char *const allowed[] = {
-	    [ARGUMENTS_ATTACH] = "iapwPcnmtfsMC",
+	    [ARGUMENTS_ATTACH] = "iapwPcnmtfsMCq",
 	    [ARGUMENTS_DETACH] = "if",
 	    [ARGUMENTS_SHOW] = "ifo",
 	    [ARGUMENTS_FORGET] = "ifS",
@@ -78,6 +78,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 	    {"ipip-service", required_argument, NULL, 's'},
 	    {"mangle", no_argument, NULL, 'M'},
 	    {"service", required_argument, NULL, 'S'},
+	    {"quiet", required_argument, NULL, 'q'},
 	    {"clock-error", required_argument, NULL, 'C'},
 	    {0},
 	};
@@ -112,6 +113,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 			break;
 		case 's':
 			arguments->ipip_service = optarg;
+			break;
+		case 'q':
+			arguments->quiet = optarg;
 			break;
 		case 'C':
 			arguments->clock_error = optarg;
@@ -162,6 +166,8 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 		err = config_set_tag_key(config, "--tag-key", arguments->tag_key);
 	if (!err && arguments->ipip_service)
 		err = config_set_ipip_service(config, "--ipip-service", arguments->ipip_service);
+	if (!err && arguments->quiet)
+		err = config_set_quiet(config, "--quiet", arguments->quiet);
 	if (!err && arguments->clock_error)
 		err = config_set_clock_error(config, "--clock-error", arguments->clock_error);
 	if (!err && arguments->no_chaining)

@@ -12,7 +12,7 @@ struct form;
 struct arguments {
 	/* NULL if not given */
 	const char *interface, *address, *port, *window, *peers;
-	const char *tag_key, *ipip_service, *config, *clock_error;
+	const char *tag_key, *ipip_service, *config, *clock_error, *quiet;
 	bool no_chaining, mangle;
 	fl_u16 service; /* 0 if not given */
 	const struct form *form;

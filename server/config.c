@@ -17,6 +17,7 @@ enum {
 
 const struct config config_default = {
     .program = {.layout = FL_SERVER_LAYOUT, .window = FL_WINDOW_DEFAULT, .port = FL_GUE_PORT, .chaining = 1},
+    .quiet = CONFIG_QUIET_DEFAULT,
 };
 
 bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
@@ -91,6 +92,18 @@ int config_set_window(struct config *config, const char *field, const char *text
 	if (!config_number_parse(text, 1, FL_SERVER_WINDOW_MAX, &window))
 		return refusal_print(field, text, "whole seconds from 1 to 86400");
 	config->program.window = (fl_u32)window;
+	return 0;
+}
+
+static const char quiet_allowed[] = "whole seconds from 0 to 3610";
+
+int config_set_quiet(struct config *config, const char *field, const char *text)
+{
+	unsigned long seconds;
+
+	if (!config_number_parse(text, 0, CONFIG_QUIET_MAX, &seconds))
+		return refusal_print(field, text, quiet_allowed);
+	config->quiet = (fl_u32)seconds;
 	return 0;
 }
 
@@ -292,12 +305,15 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 		return set_scalar(config, field, value, JSON_STRING, "the name of a file", config_set_tag_key);
 	if (!strcmp(key, "ipipService"))
 		return set_scalar(config, field, value, JSON_INTEGER, ipip_service_allowed, config_set_ipip_service);
+	if (!strcmp(key, "quietSeconds"))
+		return set_scalar(config, field, value, JSON_INTEGER, quiet_allowed, config_set_quiet);
 	if (!strcmp(key, "chaining"))
 		return set_flag(&config->program.chaining, field, value);
 	if (!strcmp(key, "mangle"))
 		return set_flag(&config->program.mangle, field, value);
 	return refusal_print(path, key,
-			     "the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService, mangle");
+			     "the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService, mangle, "
+			     "quietSeconds");
 }
 
 int config_read_file(struct config *config, const char *path)

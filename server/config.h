@@ -14,6 +14,8 @@
  *	                                                   service; module only
  *	mangle         --mangle       false                inner destinations become the server's own address, replies
  *	                                                   the VIP's; module only
+ *	quietSeconds   --quiet        70                   for how long after `attach` packets with a list of servers that no
+ *	                                                   server knows are dropped and not reset; XDP program only
  *	               --clock-error  0                    seconds by which the clock is ahead, for fault injection; XDP
  *	                                                   program only
  *
@@ -28,6 +30,7 @@ struct config {
 	struct fl_server_config program;
 	struct fl_peer_key peers[FL_SERVER_PEERS_MAX];
 	unsigned int peer_count;
+	fl_u32 quiet; /* seconds */
 };
 
 extern const struct config config_default;
@@ -41,6 +44,7 @@ int config_set_port(struct config *config, const char *field, const char *text);
 int config_set_window(struct config *config, const char *field, const char *text);
 int config_set_tag_key(struct config *config, const char *field, const char *path);
 int config_set_ipip_service(struct config *config, const char *field, const char *text);
+int config_set_quiet(struct config *config, const char *field, const char *text);
 int config_set_clock_error(struct config *config, const char *field, const char *text);
 int config_set_peers(struct config *config, const char *field, const char *list); /* comma-separated; replaces */
 
@@ -58,6 +62,8 @@ bool config_number_parse(const char *text, unsigned long min, unsigned long max,
 /* Writes an address (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
 enum config_numbers {
 	CONFIG_TEXT_LEN = 96,
+	CONFIG_QUIET_DEFAULT = 70, /* 10 more than muxes are behind by default before they withdraw a service */
+	CONFIG_QUIET_MAX = 3610,   /* 10 more than they can be */
 };
 const char *config_address_text(const struct fl_address *address, char *text);
 const char *config_peer_text(const struct fl_peer_key *peer, char *text);

@@ -223,12 +223,17 @@ static int check_arguments(const struct arguments *arguments)
 	if (arguments->clock_error)
 		return refusal_print("--clock-error", arguments->clock_error,
 				     "none with --form module: its clock is the kernel's");
+	if (arguments->quiet)
+		return refusal_print("--quiet", arguments->quiet,
+				     "none with --form module, which takes no lists of servers yet");
 	return arguments->mode == PROGRAM_AUTO ? 0 : refusal_print("--mode", "given", "none with --form module");
 }
 
 static int check_config(const struct config *config)
 {
-	(void)config; /* it takes every one */
+	if (config->quiet != CONFIG_QUIET_DEFAULT)
+		return refusal_print("quietSeconds", "given",
+				     "none with --form module, which takes no lists of servers yet");
 	return 0;
 }
 

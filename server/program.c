@@ -50,6 +50,18 @@ static int peers_fill(struct fl_server *program, const struct config *config)
 	return err;
 }
 
+/* From now on; the program is attached in a moment. */
+static int quiet_begin(struct fl_server *program, const struct config *config)
+{
+	struct timespec now;
+	fl_u32 slot = 0;
+	fl_u64 until;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = config->quiet ? ((fl_u64)now.tv_sec + config->quiet) * 1000000000ULL + (fl_u64)now.tv_nsec : 0;
+	return bpf_map_update_elem(bpf_map__fd(program->maps.quiet_until), &slot, &until, BPF_ANY);
+}
+
 static int memory_take_over(struct fl_server *program, const struct running *running)
 {
 	int err = bpf_map__reuse_fd(program->maps.memory, running->memory);
@@ -86,6 +98,8 @@ struct fl_server *program_load(const struct config *config, const struct running
 		err = fl_server__load(program);
 	if (!err)
 		err = peers_fill(program, config);
+	if (!err)
+		err = quiet_begin(program, config);
 	if (!err)
 		return program;
 	fprintf(stderr, "fairlead-server: cannot load the program: %s\n", strerror(-err));

@@ -70,6 +70,7 @@ static const struct {
      "Generations that were ignored because they are far above the highest one seen."},
     {"move_ahead", "move_ahead_total", "Moves that were more than 5 s ahead of this host's clock."},
     {"promoted", "promoted_total", "Packets that this host decided by their second bucket."},
+    {"skipped", "skipped_total", "Servers in packets' lists that the packets could not be sent on to."},
 };
 
 enum {

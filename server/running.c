@@ -11,7 +11,7 @@
 #include "running.h"
 
 enum {
-	MAPS_MAX = 24, /* the program has 13 */
+	MAPS_MAX = 24, /* the program has 15 */
 };
 
 static int fail(const struct running *running, const char *what, int err)

@@ -9,6 +9,7 @@
 #ifndef FAIRLEAD_COUNTERS_H
 #define FAIRLEAD_COUNTERS_H
 
+#include <fairlead/list.h>
 #include <fairlead/verdict.h>
 
 /* clang-format off */
@@ -93,7 +94,14 @@
 	/* this server owns the second bucket: it was decided once more by that one */                                  \
 	COUNTER(PROMOTED, "promoted")                                                                                   \
 	/* FL_STEER_SEGMENTS: as many segments left as no packet of ours has */                                         \
-	COUNTER(DROP_MALFORMED_SEGMENTS, "drop_malformed_segments")
+	COUNTER(DROP_MALFORMED_SEGMENTS, "drop_malformed_segments")                                                     \
+	/* four of enum fl_list_error, which says what each means; its others have those of enum fl_steer_error */       \
+	COUNTER(DROP_MALFORMED_COUNT, "drop_malformed_count")                                                           \
+	COUNTER(DROP_MALFORMED_LEFT, "drop_malformed_left")                                                             \
+	COUNTER(DROP_MALFORMED_KEY_ALONE, "drop_malformed_key_alone")                                                   \
+	COUNTER(DROP_MALFORMED_FAMILY, "drop_malformed_family")                                                         \
+	/* a candidate of a list that the packet could not be sent to */                                                \
+	COUNTER(SKIPPED, "skipped")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,
@@ -121,7 +129,7 @@ FL_INLINE bool fl_counter_is_exit(enum fl_counter counter)
 {
 	return counter != FL_COUNTER_LEARNED && counter != FL_COUNTER_LEARN_FAILED &&
 	       counter != FL_COUNTER_GENERATION_JUMP && counter != FL_COUNTER_MOVE_AHEAD &&
-	       counter != FL_COUNTER_PROMOTED;
+	       counter != FL_COUNTER_PROMOTED && counter != FL_COUNTER_SKIPPED;
 }
 
 FL_INLINE enum fl_counter fl_counter_of_steer_error(enum fl_steer_error error)
@@ -133,6 +141,24 @@ FL_INLINE enum fl_counter fl_counter_of_steer_error(enum fl_steer_error error)
 	if (error >= FL_STEER_SECOND6_ALONE)
 		return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_SECOND6_ALONE + error - FL_STEER_SECOND6_ALONE);
 	return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_TRUNCATED + error - FL_STEER_TRUNCATED);
+}
+
+_Static_assert((int)FL_LIST_TRUNCATED == (int)FL_STEER_TRUNCATED &&
+		   (int)FL_LIST_VERSION_UNKNOWN == (int)FL_STEER_VERSION_UNKNOWN,
+	       "the first errors of lists are those of steer headers");
+_Static_assert(FL_COUNTER_DROP_MALFORMED_KEY_ALONE - FL_COUNTER_DROP_MALFORMED_COUNT ==
+		   FL_LIST_KEY_ALONE - FL_LIST_COUNT,
+	       "one counter per list error, in the same order");
+
+FL_INLINE enum fl_counter fl_counter_of_list_error(enum fl_list_error error)
+{
+	if (error == FL_LIST_GENERATION_ZERO)
+		return FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO;
+	if (error == FL_LIST_FAMILY)
+		return FL_COUNTER_DROP_MALFORMED_FAMILY;
+	if (error >= FL_LIST_COUNT)
+		return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_COUNT + error - FL_LIST_COUNT);
+	return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_TRUNCATED + error - FL_LIST_TRUNCATED);
 }
 
 /* The counter of a packet that is delivered. */

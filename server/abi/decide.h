@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * What a server does with a packet by version 2 of the protocol: one pure function, the same source in the kernel module,
- * in eBPF and in the model (protocol/model/list). No data path uses it yet; version 1's is fairlead/verdict.h.
+ * in eBPF and in the model (protocol/model/list). Of the data paths the XDP program uses it; version 1's is
+ * fairlead/verdict.h.
  *
  *	trusted? -> well formed? -> learn generation -> local state, or opens a connection? -> next candidate? -> stale? ->
  *	deliver

@@ -124,6 +124,8 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
         ("windowSeconds", 0, "windowSeconds in {path}: '0' is not allowed; allowed: whole seconds from 1 to 86400"),
         ("windowSeconds", 1.5, "'1.5'"),
         ("windowSeconds", -1, "'-1'"),
+        ("quietSeconds", 3611, "quietSeconds in {path}: '3611' is not allowed; allowed: whole seconds from 0 to 3610"),
+        ("quietSeconds", "70", "quietSeconds in {path}: '\"70\"' is not allowed"),
         ("peers", "10.1.0.0/24", "peers in {path}"),
         ("peers", [], "--peers: '' is not allowed"),
         ("peers", [5], "peers in {path}: '5' is not allowed"),
@@ -141,6 +143,12 @@ def test_bad_file(rack: Rack, tmp_path: Path, key: str, value: object, sentence:
     path.write_text(json.dumps(GOOD_CONFIG | {key: value}))
     refused(rack, 2, ("attach", "--interface", "eth0", "--config", str(path)), sentence.format(path=path))
     assert not is_attached(rack)
+
+
+def test_the_module_is_not_quiet(rack: Rack, tmp_path: Path) -> None:
+    path = tmp_path / "server.json"
+    path.write_text(json.dumps(GOOD_CONFIG | {"quietSeconds": 5}))
+    refused(rack, 2, ("attach", "--form", "module", "--config", str(path)), "quietSeconds: 'given' is not allowed")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"port": 1, "port": 2}'])
@@ -170,6 +178,12 @@ def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
             "--clock-error: 'soon' is not allowed; allowed: whole seconds from -86400",
         ),
         (2, (*ATTACH, "--clock-error", "-86401"), "--clock-error: '-86401' is not allowed"),
+        (2, (*ATTACH, "--quiet", "1m"), "--quiet: '1m' is not allowed; allowed: whole seconds from 0 to 3610"),
+        (
+            2,
+            ("attach", "--form", "module", "--quiet", "5"),
+            "--quiet: '5' is not allowed; allowed: none with --form module",
+        ),
         (2, (*ATTACH, "--peers", "10.1.0.0/24,"), "--peers: '' is not allowed"),
         (
             2,

@@ -25,7 +25,7 @@ def expected(shown: dict) -> dict[exposition.Sample, float]:
     labels = {"form": shown["form"], "version": shown["version"]} | {key: config[key] for key in ("mode", "address")}
     add("info", 1, **labels)
     for name, value in shown["counters"].items():
-        if name in ("learned", "learn_failed", "generation_jump", "move_ahead", "promoted"):
+        if name in ("learned", "learn_failed", "generation_jump", "move_ahead", "promoted", "skipped"):
             add(f"{name}_total", value)
         elif name.startswith("drop_"):
             add("drops_total", value, reason=name.removeprefix("drop_"))

@@ -64,7 +64,7 @@ class Subject:
         self.send(datagram)
 
         def grown() -> collections.Counter:
-            taught = collections.Counter(learned=1, generation_jump=1, move_ahead=1, promoted=1)
+            taught = collections.Counter(learned=1, generation_jump=1, move_ahead=1, promoted=1, skipped=1)
             return self.counters() - before - taught - collections.Counter(pass_not_ours=1000)
 
         found = until("the packet is counted", grown, SECONDS)
