@@ -10,6 +10,7 @@
 
 #include <linux/bpf.h>
 
+#include "counters.h"
 #include "list_packet.h"
 #include "program.h"
 #include "vectors.h"
@@ -18,6 +19,7 @@ enum {
 	DATAGRAM_LEN = 32,
 	NOW = 5,            /* the server has seen this generation */
 	TEST_SECONDS = 600, /* it takes a few */
+	RANDOM_PACKETS = 5000,
 };
 
 #define SECOND 1000000000ULL
@@ -31,6 +33,7 @@ enum {
 
 static struct fl_server *program, *only_ipv4, *without_chaining;
 static struct config config;
+static int last_action;      /* of send_with() */
 static fl_u64 quiet_of_load; /* what only_ipv4 was loaded with */
 
 struct row {
@@ -266,7 +269,7 @@ static enum fl_counter send_with(struct fl_server *to, const char *const *names,
 	header_add(&packet, &list, &self);
 	add(&packet);
 	packet_finish_outer(&packet);
-	rig_run(to, &packet);
+	last_action = rig_run(to, &packet);
 	return rig_counter_bumped(to);
 }
 
@@ -380,6 +383,94 @@ static void strangers_are_refused(void **state)
 	assert_int_equal(rig_generation_get(program), NOW);
 }
 
+/* Congestion of the outer packet reaches the inner one, and is kept in one that is sent on. */
+static void congestion(void **state)
+{
+	enum { CE = 3 };
+	struct fl_address self = packet_address(RIG_SELF), next = packet_address(A);
+	struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4, .service = RIG_SERVICE, .generation = NOW};
+	struct packet packet;
+
+	(void)state;
+	header_add(&packet, &list, &self);
+	packet.data[PACKET_OUTER_AT + 1] = CE;
+	add_unknown(&packet);
+	packet_finish_outer(&packet);
+	assert_int_equal(rig_run(program, &packet), XDP_DROP);
+	rig_check_counted(program, FL_COUNTER_DROP_CONGESTED);
+	list.candidate[0] = next;
+	list.count = list.left = 1;
+	header_add(&packet, &list, &self);
+	packet.data[PACKET_OUTER_AT + 1] = CE;
+	add_unknown(&packet);
+	packet_finish_outer(&packet);
+	assert_int_equal(rig_run(program, &packet), XDP_TX);
+	assert_int_equal(packet.data[PACKET_OUTER_AT + 1], CE);
+}
+
+/* A candidate behind another interface. */
+static void another_interface(void **state)
+{
+	static const char *const there[] = {"10.4.0.21", NULL};
+
+	(void)state;
+	rig_command("ip link add rig2 type veth peer name rig3 && ip link set rig3 up && ip link set rig2 up");
+	rig_command("ip addr add 10.4.0.2/24 dev rig2 && ip neigh add 10.4.0.21 lladdr 02:00:00:00:04:21 dev rig2");
+	rig_hops_forget(program);
+	assert_int_equal(send_with(program, there, 1, add_unknown), FL_COUNTER_CHAIN);
+	assert_int_equal(last_action, XDP_REDIRECT);
+	rig_command("ip link del rig2");
+}
+
+/* A header of any fields, some of which contradict each other, with bytes changed or cut off behind the outer header. */
+static void random_make(struct packet *packet)
+{
+	static const char *const candidates[] = {A, B, RIG_SELF, RIG_SELF6, NEW, NO_ROUTE, "::"};
+	struct fl_address self = packet_address(random() % 2 ? RIG_SELF : RIG_SELF6);
+	struct fl_list list = {.inner_protocol = random() % 2 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6,
+			       .flags = (fl_u8)(random() & 15),
+			       .count = (fl_u8)(random() % (FL_LIST_MAX + 1)),
+			       .service = RIG_SERVICE,
+			       .generation = NOW};
+	size_t gue_at, i;
+
+	list.left = (fl_u8)(random() % (list.count + 2));
+	for (i = 0; i < list.count; i++)
+		list.candidate[i] = packet_address(candidates[random() % 7]);
+	header_add(packet, &list, &self);
+	gue_at = list_packet_gue_at(packet);
+	packet_add_tcp(packet, random() % 2 ? &rig_packets(RIG_IPV4)->established : &rig_packets(RIG_IPV6)->unknown);
+	if (random() % 4 == 0)
+		packet->len = gue_at + (size_t)random() % (packet->len - gue_at);
+	packet_finish_outer(packet);
+	for (i = (size_t)random() % 4; i; i--)
+		packet->data[gue_at + (size_t)random() % 130] = (fl_u8)random();
+}
+
+/* Each leaves by one counter, which fits the action. */
+static void random_packets(void **state)
+{
+	unsigned int seed = (unsigned int)time(NULL);
+	int i, action;
+
+	(void)state;
+	print_message("# seed %u\n", seed);
+	srandom(seed);
+	for (i = 0; i < RANDOM_PACKETS; i++) {
+		struct packet packet;
+		enum fl_counter counter;
+		bool is_drop;
+
+		random_make(&packet);
+		action = rig_run(program, &packet);
+		counter = rig_counter_bumped(program);
+		assert_true(counter < FL_COUNTERS);
+		is_drop = !strncmp(fl_counter_names[counter], "drop_", 5) || counter == FL_COUNTER_NOTICE;
+		assert_int_equal(action == XDP_DROP, is_drop);
+		assert_int_equal(action == XDP_TX, counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_PASS_ON);
+	}
+}
+
 /* A packet of version 1 without a move, or of version 2 without a list, to a service of which this was seen. */
 static enum fl_counter of_version(int version, fl_u32 generation, const struct packet_tcp *tcp)
 {
@@ -487,6 +578,9 @@ int main(void)
 	    {"chaining is off", chaining_is_off},
 	    {"inner packets that are refused", inner_packets},
 	    {"strangers are refused", strangers_are_refused},
+	    {"congestion", congestion},
+	    {"a candidate behind another interface", another_interface},
+	    {"random packets leave by one counter", random_packets},
 	    {"generations are common to both versions", generations_are_common},
 	    {"jumps are not learned", jumps_are_not_learned},
 	    {"the quiet time ends", quiet_ends},
