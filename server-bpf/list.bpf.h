@@ -27,13 +27,13 @@ enum {
 /* Has everything that follows read again from memory what it needs. */
 #define VERIFIER_FORGET() __asm__ volatile("" : : : "memory")
 
-/* Until when this server, which has just been attached, resets nothing: nanoseconds of CLOCK_MONOTONIC. */
+/* While this server resets nothing. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
-} quiet_until SEC(".maps");
+	__type(value, struct fl_server_quiet);
+} quiet SEC(".maps");
 
 /* Whether a packet that encap_parse() refused is of version 2, well-formed or not. */
 static __always_inline bool list_is(const struct outer *outer, const void *end)
@@ -72,9 +72,9 @@ static __always_inline const struct fl_address *list_self(const struct list_work
 static __always_inline bool list_is_quiet(void)
 {
 	__u32 slot = 0;
-	const __u64 *until = bpf_map_lookup_elem(&quiet_until, &slot);
+	const struct fl_server_quiet *now = bpf_map_lookup_elem(&quiet, &slot);
 
-	return until && bpf_ktime_get_coarse_ns() < *until;
+	return now && bpf_ktime_get_coarse_ns() < *(const volatile __u64 *)&now->until;
 }
 
 /*

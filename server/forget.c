@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "forget.h"
+#include "quiet.h"
 
 /* Deletes the service's buckets and removed servers among these keys; returns how many buckets. */
 static unsigned int moves_delete(int map, fl_u16 service, const struct fl_memory_key *keys, __u32 n)
@@ -32,7 +33,7 @@ int forget_service(const struct running *running, fl_u16 service, struct forgott
 	if (bpf_map_lookup_elem(running->generations, &slot, &forgotten->generation) ||
 	    bpf_map_update_elem(running->generations, &slot, &none, BPF_ANY))
 		return -errno;
-	return 0;
+	return running->quiet < 0 ? 0 : quiet_again(running->quiet);
 }
 
 int forget_report(const struct forgotten *forgotten, const char *where)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "quiet.h"
 #include "refusal.h"
 #include "skeleton.h"
 
@@ -48,18 +49,6 @@ static int peers_fill(struct fl_server *program, const struct config *config)
 		err = bpf_map_update_elem(fd, &config->peers[i], &unused, BPF_ANY);
 	}
 	return err;
-}
-
-/* From now on; the program is attached in a moment. */
-static int quiet_begin(struct fl_server *program, const struct config *config)
-{
-	struct timespec now;
-	fl_u32 slot = 0;
-	fl_u64 until;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until = config->quiet ? ((fl_u64)now.tv_sec + config->quiet) * 1000000000ULL + (fl_u64)now.tv_nsec : 0;
-	return bpf_map_update_elem(bpf_map__fd(program->maps.quiet_until), &slot, &until, BPF_ANY);
 }
 
 static int memory_take_over(struct fl_server *program, const struct running *running)
@@ -99,7 +88,7 @@ struct fl_server *program_load(const struct config *config, const struct running
 	if (!err)
 		err = peers_fill(program, config);
 	if (!err)
-		err = quiet_begin(program, config);
+		err = quiet_begin(bpf_map__fd(program->maps.quiet), config->quiet * 1000000000ULL);
 	if (!err)
 		return program;
 	fprintf(stderr, "fairlead-server: cannot load the program: %s\n", strerror(-err));

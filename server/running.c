@@ -64,6 +64,8 @@ static int map_take(struct running *running, int fd)
 	else if (!strcmp(info.name, "counters") && info.value_size == sizeof(fl_u64) &&
 		 info.max_entries == FL_SERVER_COUNTERS_MAX)
 		running->counters = fd;
+	else if (!strcmp(info.name, "quiet") && info.value_size == sizeof(struct fl_server_quiet))
+		running->quiet = fd;
 	else if (!strcmp(info.name, "peers") && info.key_size == sizeof(struct fl_peer_key))
 		running->peers = fd;
 	else if (!strcmp(info.name, "load_settings") && info.value_size == sizeof(struct fl_load_setting) &&
@@ -118,6 +120,7 @@ struct running running_none(void)
 				.memory_version = -1,
 				.generations = -1,
 				.counters = -1,
+				.quiet = -1,
 				.peers = -1,
 				.load_settings = -1,
 				.load_states = -1};
@@ -178,6 +181,7 @@ void running_close(struct running *running)
 	descriptor_close(&running->memory_version);
 	descriptor_close(&running->generations);
 	descriptor_close(&running->counters);
+	descriptor_close(&running->quiet);
 	descriptor_close(&running->peers);
 	descriptor_close(&running->load_settings);
 	descriptor_close(&running->load_states);

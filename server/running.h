@@ -25,6 +25,7 @@ struct running {
 	int memory_version; /* a program of an earlier version has none */
 	int generations;
 	int counters;
+	int quiet; /* a program of an earlier version has none */
 	int peers;
 	int load_settings; /* the two of load.h; a program of an earlier version has none */
 	int load_states;

@@ -84,16 +84,27 @@ void list_packet_check(const struct packet *packet, const struct packet *expecte
 
 void list_quiet_set(struct fl_server *program, fl_u64 until)
 {
+	struct fl_server_quiet quiet = {.until = until};
 	__u32 slot = 0;
 
-	assert_int_equal(bpf_map_update_elem(bpf_map__fd(program->maps.quiet_until), &slot, &until, BPF_ANY), 0);
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet, BPF_ANY), 0);
 }
 
 fl_u64 list_quiet_get(struct fl_server *program)
 {
 	__u32 slot = 0;
-	fl_u64 until;
+	struct fl_server_quiet quiet;
 
-	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(program->maps.quiet_until), &slot, &until), 0);
-	return until;
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet), 0);
+	return quiet.until;
+}
+
+void list_quiet_end(struct fl_server *program)
+{
+	struct fl_server_quiet quiet;
+	__u32 slot = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet), 0);
+	quiet.until = 0;
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet, BPF_ANY), 0);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the XDP program does with packets of version 2, by rows: what the host knows of the connection, what the packet
- * names, what the server has seen, and which candidates cannot be sent to; with outer IPv4 and IPv6. Then what both
- * versions have in common: the highest generation. (The decision itself: protocol/tests/test_decide.c.)
+ * names, what the server has seen, and which candidates cannot be sent to; with outer IPv4 and IPv6. (The decision
+ * itself: protocol/tests/test_decide.c.)
  */
 #include <stddef.h>
 #include <string.h>
@@ -17,12 +17,9 @@
 
 enum {
 	DATAGRAM_LEN = 32,
-	NOW = 5,            /* the server has seen this generation */
-	TEST_SECONDS = 600, /* it takes a few */
+	NOW = 5, /* the server has seen this generation */
 	RANDOM_PACKETS = 5000,
 };
-
-#define SECOND 1000000000ULL
 
 #define A        "10.1.0.21"
 #define B        "2001:db8:1::23" /* on the wire, and a neighbour as the router is */
@@ -33,8 +30,7 @@ enum {
 
 static struct fl_server *program, *only_ipv4, *without_chaining;
 static struct config config;
-static int last_action;      /* of send_with() */
-static fl_u64 quiet_of_load; /* what only_ipv4 was loaded with */
+static int last_action; /* of send_with() */
 
 struct row {
 	const char *name;
@@ -471,100 +467,6 @@ static void random_packets(void **state)
 	}
 }
 
-/* A packet of version 1 without a move, or of version 2 without a list, to a service of which this was seen. */
-static enum fl_counter of_version(int version, fl_u32 generation, const struct packet_tcp *tcp)
-{
-	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4,
-				 .service = RIG_SERVICE,
-				 .bucket = RIG_BUCKET,
-				 .generation = generation};
-	struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4, .service = RIG_SERVICE, .generation = generation};
-	struct fl_address self = packet_address(RIG_SELF);
-	struct packet packet;
-
-	if (version == 1)
-		rig_begin(&packet, &steer);
-	else
-		header_add(&packet, &list, &self);
-	packet_add_tcp(&packet, tcp);
-	packet_finish_outer(&packet);
-	rig_run(program, &packet);
-	return rig_counter_bumped(program);
-}
-
-/* What one version teaches counts for the other. */
-static void generations_are_common(void **state)
-{
-	const struct rig_packets *packets = rig_packets(RIG_IPV4);
-	int version;
-
-	(void)state;
-	for (version = 1; version <= 2; version++) {
-		rig_generation_set(program, 20);
-		assert_int_equal(of_version(version, 21, &packets->syn), FL_COUNTER_DELIVER_SYN);
-		assert_int_equal(rig_generation_get(program), 21);
-		assert_int_equal(of_version(3 - version, 20, &packets->unknown), FL_COUNTER_DROP_STALE);
-		assert_int_equal(of_version(3 - version, 21, &packets->unknown), FL_COUNTER_DELIVER_UNKNOWN);
-		assert_int_equal(rig_generation_get(program), 21);
-	}
-}
-
-static void jumps_are_not_learned(void **state)
-{
-	const struct packet_tcp *syn = &rig_packets(RIG_IPV4)->syn;
-	fl_u64 jumps = rig_counter(program, FL_COUNTER_GENERATION_JUMP);
-
-	(void)state;
-	rig_generation_set(program, NOW);
-	assert_int_equal(of_version(2, UINT32_MAX, syn), FL_COUNTER_DELIVER_SYN);
-	assert_int_equal(rig_generation_get(program), NOW);
-	assert_int_equal(rig_counter(program, FL_COUNTER_GENERATION_JUMP), jumps + 1);
-	rig_generation_set(program, 0); /* after which all are taken */
-	assert_int_equal(of_version(2, UINT32_MAX, syn), FL_COUNTER_DELIVER_SYN);
-	assert_int_equal(rig_generation_get(program), UINT32_MAX);
-}
-
-static fl_u64 monotonic(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (fl_u64)now.tv_sec * SECOND + (fl_u64)now.tv_nsec;
-}
-
-/* It is quiet for as long as it is told from its load on, by the clock that the program reads; and not again. */
-static void quiet_ends(void **state)
-{
-	const struct packet_tcp *unknown = &rig_packets(RIG_IPV4)->unknown;
-	const struct timespec pause = {.tv_nsec = 1000000};
-	fl_u64 end;
-
-	(void)state;
-	assert_true(quiet_of_load < monotonic() + CONFIG_QUIET_MAX * SECOND);
-	assert_true(quiet_of_load > monotonic() + (CONFIG_QUIET_MAX - TEST_SECONDS) * SECOND);
-	assert_int_equal(list_quiet_get(without_chaining), 0);
-	rig_generation_set(program, NOW);
-	end = monotonic() + SECOND / 5;
-	list_quiet_set(program, end);
-	while (of_version(2, NOW, unknown) == FL_COUNTER_DROP_STALE)
-		nanosleep(&pause, NULL);
-	assert_true(monotonic() >= end);
-	assert_int_equal(of_version(2, NOW, unknown), FL_COUNTER_DELIVER_UNKNOWN);
-	list_quiet_set(program, monotonic() + 60 * SECOND);
-	assert_int_equal(of_version(2, NOW, unknown), FL_COUNTER_DROP_STALE);
-	list_quiet_set(program, 0);
-}
-
-/* Version 1's packets need no quiet time: they are as before. */
-static void version_1_is_not_quiet(void **state)
-{
-	(void)state;
-	rig_generation_set(program, NOW);
-	list_quiet_set(program, UINT64_MAX);
-	assert_int_equal(of_version(1, NOW, &rig_packets(RIG_IPV4)->unknown), FL_COUNTER_DELIVER_UNKNOWN);
-	list_quiet_set(program, 0);
-}
-
 int main(void)
 {
 	static const struct {
@@ -581,10 +483,6 @@ int main(void)
 	    {"congestion", congestion},
 	    {"a candidate behind another interface", another_interface},
 	    {"random packets leave by one counter", random_packets},
-	    {"generations are common to both versions", generations_are_common},
-	    {"jumps are not learned", jumps_are_not_learned},
-	    {"the quiet time ends", quiet_ends},
-	    {"version 1 is not quiet", version_1_is_not_quiet},
 	};
 	struct vectors_tests tests = {NULL, 0};
 	struct config other = rig_config();
@@ -594,10 +492,8 @@ int main(void)
 	rig_open();
 	rig_command("ip route add 10.8.0.0/16 via 10.1.0.21 mtu lock 200");
 	rig_command("ip neigh add 2001:db8:1::23 lladdr 02:00:00:00:00:23 dev rig0 2>/dev/null || true");
-	other.quiet = CONFIG_QUIET_MAX;
+	other.quiet = 0;
 	only_ipv4 = rig_load(&other);
-	quiet_of_load = list_quiet_get(only_ipv4);
-	list_quiet_set(only_ipv4, 0);
 	config = rig_config_both();
 	config.quiet = 0;
 	program = rig_load(&config);

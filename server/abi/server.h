@@ -43,6 +43,12 @@ struct fl_server_config {
 
 _Static_assert(sizeof(struct fl_server_config) == 72, "the loader reads it back from a running program");
 
+/* While a server does not know which muxes are behind (decide.h): it was just attached, or was made to forget a service. */
+struct fl_server_quiet {
+	fl_u64 until; /* nanoseconds of CLOCK_MONOTONIC */
+	fl_u64 lasts; /* nanoseconds from the begin on */
+};
+
 struct fl_memory_key {
 	fl_u32 service;
 	fl_u32 bucket;
