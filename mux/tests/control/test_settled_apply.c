@@ -239,7 +239,7 @@ static void what_takes_too_long_is_withdrawn(void **state)
 	apply(world);
 	latest(world, "9");
 	world->now += SETTLED_WATCH_READ_MS / 2;
-	tell(world, 9, 0); /* does not begin it anew */
+	tell(world, 9, 0); /* does not restart the time */
 	apply(world);
 	check(world, WEB, true, NULL, 5);
 	world->now += SETTLED_WATCH_READ_MS / 2;

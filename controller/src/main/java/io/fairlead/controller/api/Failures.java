@@ -92,7 +92,7 @@ final class Failures {
     }
   }
 
-  /** If the body has not come whole, nobody reads it, and the connection ends. */
+  /** If the body is not complete yet, it is not read, and the connection is closed. */
   static void send(RoutingContext context, Problem problem) {
     if (bodyIsUnderWay(context.request())) {
       endConnection(context);
@@ -185,7 +185,7 @@ final class Failures {
   }
 
   /**
-   * No request can follow a body that nobody reads, so the connection is closed. Closing it at once
+   * No request can follow a body that is not read, so the connection is closed. Closing it at once
    * would reset it while the client still sends, and the client would lose the answer; so the rest
    * of the body is read and discarded for a while.
    */

@@ -193,7 +193,7 @@ final class Forward {
         .onComplete(done -> vertx.cancelTimer(timer))
         .onFailure(
             e -> {
-              to.reset(); // the rest of an answer that nobody gets
+              to.reset(); // the caller has gone
               if (context.response().headWritten()) {
                 context.response().reset(); // so that the caller does not take it for whole
                 return;

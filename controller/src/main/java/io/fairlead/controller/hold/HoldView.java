@@ -37,7 +37,7 @@ public record HoldView(
    * What buckets wait for.
    *
    * @param mux its id; absent: one that may be absent, of which this controller does not know
-   * @param until Unix seconds; absent: nobody knows
+   * @param until Unix seconds; absent: unknown
    */
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
   public record MuxWait(Optional<String> mux, String why, OptionalLong until) {

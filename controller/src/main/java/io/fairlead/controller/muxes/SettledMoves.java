@@ -98,7 +98,7 @@ public final class SettledMoves {
    * What a commit waits for.
    *
    * @param mux its id; empty: one that may be absent, of which this controller does not know
-   * @param secondsLeft empty: nobody knows
+   * @param secondsLeft empty: unknown
    */
   public record Wait(Optional<String> mux, String why, OptionalLong secondsLeft) {
     /** In words. */

@@ -214,7 +214,7 @@ class MuxWatchTest {
     assertThat(client.getZookeeperClient().getZooKeeper().getSessionId()).isEqualTo(session);
   }
 
-  /** Of one that hides its node nobody knows, and it keeps no other from being read. */
+  /** A mux that hides its node is unknown; the others are still read. */
   @Test
   void whatMuxesHaveAppliedIsReadOnceAllAreKnown() throws Exception {
     for (String mux : List.of("a", "b", "hidden")) {

@@ -105,7 +105,7 @@ class ClockCheckTest {
     assertThat(refusals).isEqualTo(commits ? 0 : 1);
   }
 
-  /** Without a request, and without counting: nobody asked for it. */
+  /** A leader asks itself: no request to ZooKeeper is sent, and no refusal is counted. */
   @ParameterizedTest
   @CsvSource({
     // ahead, isAllowed

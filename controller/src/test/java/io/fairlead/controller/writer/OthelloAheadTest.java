@@ -191,7 +191,7 @@ class OthelloAheadTest {
     checkNamed(ahead);
   }
 
-  /** Nobody can say what packets do. */
+  /** What such a mux does with packets is unknown. */
   private void passUnchecked() {
     service.pass(1);
     service.muxesCatchUp();
