@@ -191,8 +191,10 @@ def stop_zookeeper(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     started = time.monotonic()
     lab.controller.wait()
     lab.weights({number: 120})
+    committed = time.monotonic() - started
     lab.wait_applied()
-    tell(f"ZooKeeper is back; {time.monotonic() - started:.1f} s later every mux has applied the next change")
+    applied = time.monotonic() - started
+    tell(f"ZooKeeper is back; a change is committed {committed:.1f} s later and at every mux {applied:.1f} s later")
     traffic.wait_seconds(2)
     traffic.wait_quiet()
 

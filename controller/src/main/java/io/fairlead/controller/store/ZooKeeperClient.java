@@ -21,9 +21,9 @@ import org.apache.zookeeper.client.ZKClientConfig;
  *
  * <p>Three properties of ZooKeeper's own client made writes wait for up to 8 s on a loaded machine
  * after a single server had returned. It pauses 1 s after each round of the servers. Before each
- * attempt but the first it waits at random for up to 1 s, and a server that is just starting, or
- * whose ensemble elects, refuses several. And an attempt that such a server accepts and never
- * answers costs (session timeout / servers), 6 s. See {@link PromptHosts}.
+ * attempt it waits at random for up to 1 s, once a server has accepted one, and a server that is
+ * just starting, or whose ensemble elects, refuses several. And an attempt that such a server
+ * accepts and never answers costs (session timeout / servers), 6 s. See {@link PromptHosts}.
  */
 public final class ZooKeeperClient {
   private static final int SESSION_MILLIS = 6000;
@@ -75,11 +75,23 @@ public final class ZooKeeperClient {
     return client;
   }
 
-  /** Without SASL, which nobody uses here: it asks DNS for a server's name before each attempt. */
   private static ZKClientConfig config(Optional<ZooKeeperTls> tls) {
-    ZKClientConfig config = tls.map(ZooKeeperTls::config).orElseGet(ZKClientConfig::new);
-    config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+    ZKClientConfig config = new PromptConfig();
+    tls.ifPresent(each -> each.configure(config));
     return config;
+  }
+
+  /**
+   * Without SASL, which nobody uses here: it asks DNS for a server's name before each attempt. The
+   * client asks for this between its wait and the attempt, so here the interrupt of {@link
+   * PromptHosts#next} ends, whether or not the client has waited.
+   */
+  private static final class PromptConfig extends ZKClientConfig {
+    @Override
+    public boolean isSaslClientEnabled() {
+      Thread.interrupted();
+      return false;
+    }
   }
 
   /** ZooKeeper's own choice among the servers, with shorter timeouts. */
@@ -91,9 +103,6 @@ public final class ZooKeeperClient {
 
     private final StaticHostProvider hosts;
 
-    /** From then on the client waits at random before each attempt. */
-    private boolean hasConnected;
-
     PromptHosts(String connectString) {
       hosts = new StaticHostProvider(new ConnectStringParser(connectString).getServerAddresses());
     }
@@ -104,15 +113,13 @@ public final class ZooKeeperClient {
     }
 
     /**
-     * On the client's own thread, which waits next: an interrupt ends that at once, and nothing
-     * else. The random wait spreads thousands of clients; controllers are a few.
+     * On the client's own thread, which may wait next: an interrupt ends that at once. The random
+     * wait spreads thousands of clients; controllers are a few.
      */
     @Override
     public InetSocketAddress next(long pauseMillis) {
       InetSocketAddress next = hosts.next(Math.min(pauseMillis, PAUSE_MILLIS));
-      if (hasConnected) {
-        Thread.currentThread().interrupt();
-      }
+      Thread.currentThread().interrupt();
       return next.isUnresolved() ? next : named(next);
     }
 
@@ -132,7 +139,6 @@ public final class ZooKeeperClient {
 
     @Override
     public void onConnected() {
-      hasConnected = true;
       hosts.onConnected();
     }
 

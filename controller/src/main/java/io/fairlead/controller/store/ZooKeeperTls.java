@@ -39,8 +39,7 @@ public record ZooKeeperTls(Path authorities, Optional<SecretFile> identity) {
     identity.ifPresent(ZooKeeperTls::key);
   }
 
-  ZKClientConfig config() {
-    ZKClientConfig config = new ZKClientConfig();
+  void configure(ZKClientConfig config) {
     config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
@@ -52,7 +51,6 @@ public record ZooKeeperTls(Path authorities, Optional<SecretFile> identity) {
           config.setProperty("zookeeper.ssl.keyStore.location", file.path().toString());
           config.setProperty("zookeeper.ssl.keyStore.type", PEM);
         });
-    return config;
   }
 
   /** By the files as they are now. */

@@ -16,6 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ZooKeeperClientTest {
   /** As at a start; by default the client would wait 6 s. */
@@ -38,18 +40,23 @@ class ZooKeeperClientTest {
   }
 
   /**
-   * As while servers elect: they accept, and close. By default the client would wait up to 1 s at
-   * random before each attempt, 0.6 s in the middle.
+   * As while servers start or elect: they accept, and close. By default the client would wait up to
+   * 1 s at random before each attempt, 0.6 s in the middle.
+   *
+   * @param hadSession false: as one that starts meanwhile, or that replaces a lost session
    */
-  @Test
-  void aClientThatWasConnectedTriesAgainAtOnce() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aClientTriesAgainAtOnce(boolean hadSession) throws Exception {
     int port = FreePorts.next();
     List<Double> gaps = new ArrayList<>();
-    try (TestingServer server = new TestingServer(port);
-        CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
+    try (TestingServer server = new TestingServer(port, hadSession);
+        CuratorFramework client = ZooKeeperClient.create("127.0.0.1:" + port)) {
       client.start();
-      assertThat(client.blockUntilConnected(30, TimeUnit.SECONDS)).isTrue();
-      server.stop();
+      if (hadSession) {
+        assertThat(client.blockUntilConnected(30, TimeUnit.SECONDS)).isTrue();
+        server.stop();
+      }
       try (ServerSocket electing = new ServerSocket(port, 50, InetAddress.getLoopbackAddress())) {
         electing.setSoTimeout(30_000);
         electing.accept().close();
