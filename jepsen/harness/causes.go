@@ -89,6 +89,17 @@ func (c *conductor) broke(each check.Connection) {
 	}
 }
 
+// excused returns those of the limits that the schedule says it makes connections meet; all, if moves are so many.
+func excused(limits map[int64]string, expected map[edn.Keyword]bool, all bool) map[int64]string {
+	some := map[int64]string{}
+	for id, limit := range limits {
+		if all || expected[edn.Keyword(limit)] {
+			some[id] = limit
+		}
+	}
+	return some
+}
+
 // met returns the operations with the limits that their connections met.
 func met(ops []history.Op, limits map[int64]string) []history.Op {
 	for number, op := range ops {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"fairlead.dev/jepsen/history"
 	"fairlead.dev/jepsen/trace"
 	"fairlead.dev/jepsen/workload"
+	"olympos.io/encoding/edn"
 )
 
 // TestCauses: each connection that broke is traced, by the bucket that a controller names; without rows of its bucket it is
@@ -61,6 +63,25 @@ func TestCauses(t *testing.T) {
 	}
 	if strings.Contains(string(text), "connection 1 ") {
 		t.Errorf("connection 1 did not break:\n%s", text)
+	}
+}
+
+// TestExcused: a schedule excuses the limits that it names, and many moves all.
+func TestExcused(t *testing.T) {
+	limits := map[int64]string{0: "notice", 1: "fourth-move"}
+	for _, row := range []struct {
+		expected map[edn.Keyword]bool
+		all      bool
+		want     map[int64]string
+	}{
+		{nil, false, map[int64]string{}},
+		{map[edn.Keyword]bool{"notice": true}, false, map[int64]string{0: "notice"}},
+		{map[edn.Keyword]bool{"window": true}, false, map[int64]string{}},
+		{nil, true, limits},
+	} {
+		if got := excused(limits, row.expected, row.all); !maps.Equal(got, row.want) {
+			t.Errorf("%v, %t: %v; want %v", row.expected, row.all, got, row.want)
+		}
 	}
 }
 

@@ -125,7 +125,7 @@ type conductor struct {
 	connections *workload.Connections
 	witnesses   *workload.Witnesses
 	buckets     *workload.Buckets
-	limits      map[int64]string // that connections met, by their numbers, where moves are so many that they may
+	limits      map[int64]string // that connections met, by their numbers, where moves are so many, or steps such, that they may
 	mover       *workload.Mover
 	balance     *workload.Balance
 	nemesis     *nemesis.Nemesis
@@ -312,9 +312,7 @@ func (c *conductor) run() (int, error) {
 		c.witnesses.Stop()
 		limits, err := c.causes()
 		failure = errors.Join(failure, err)
-		if c.options.moves > 0 {
-			c.limits = limits
-		}
+		c.limits = excused(limits, c.schedule.Limits, c.options.moves > 0)
 	}
 	if c.has("balance") {
 		failure = errors.Join(failure, c.balance.Set())

@@ -104,6 +104,8 @@ type Schedule struct {
 	P4Muxes       *int                 `edn:"p4-muxes"`
 	Probes        *bool                `edn:"probes"`
 
+	Limits map[edn.Keyword]bool `edn:"limits"` // of the protocol, which the steps make connections meet
+
 	Every   float64                 `edn:"every"`
 	For     []float64               `edn:"for"`
 	Overlap float64                 `edn:"overlap"`
