@@ -75,7 +75,7 @@
 	COUNTER(DROP_MANGLE_CONFLICT, "drop_mangle_conflict")                                                           \
 	/* a notice of a mux, which the server has learned from; consumed */                                            \
 	COUNTER(NOTICE, "notice")                                                                                       \
-	/* FL_STEER_NOTICE: a notice whose header, flags and payload contradict each other */                           \
+	/* FL_STEER_NOTICE, FL_LIST_NOTICE: a notice whose header, flags and payload contradict each other */           \
 	COUNTER(DROP_MALFORMED_NOTICE, "drop_malformed_notice")                                                         \
 	/* a generation that was not learned, as it is too far above the highest seen (fairlead/generation.h) */        \
 	COUNTER(GENERATION_JUMP, "generation_jump")                                                                     \
@@ -156,6 +156,8 @@ FL_INLINE enum fl_counter fl_counter_of_list_error(enum fl_list_error error)
 		return FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO;
 	if (error == FL_LIST_FAMILY)
 		return FL_COUNTER_DROP_MALFORMED_FAMILY;
+	if (error == FL_LIST_NOTICE)
+		return FL_COUNTER_DROP_MALFORMED_NOTICE;
 	if (error >= FL_LIST_COUNT)
 		return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_COUNT + error - FL_LIST_COUNT);
 	return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_TRUNCATED + error - FL_LIST_TRUNCATED);

@@ -11,6 +11,7 @@ from oracle.steer import chain, mark_late, promote, read, write
 from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
+from .generation_notice import drawn_generation_notice
 from .hello import drawn_hello
 from .ipip import drawn_ipip
 from .list import drawn_list
@@ -185,6 +186,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "srv6.json": drawn_srv6,
         "tag.json": drawn_tag,
         "notice.json": drawn_notice,
+        "generation-notice.json": drawn_generation_notice,
         "hello.json": drawn_hello,
         "reports.json": drawn_reports,
         "delta.json": drawn_delta,

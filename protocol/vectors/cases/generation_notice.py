@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""generation-notice.json: notices of version 2, what servers answer, and tags of each kind."""
+
+import random
+from itertools import product
+
+from oracle import RefusedError
+from oracle.generation_notice import answer, check, put, read, server_key, tag, write
+
+KEY = bytes(range(0x40, 0x50))
+NO_TAG = bytes(8).hex()
+SERVER, OTHER, SERVER6 = "10.1.0.22", "10.1.0.23", "2001:db8:1::22"
+PLAIN = {"ack": False, "key": False, "service": 1, "generation": 12, "tag": None}
+TAGGED = PLAIN | {"tag": NO_TAG}
+
+
+def _set(data: bytes, changes: dict[int, int]) -> bytes:
+    changed = bytearray(data)
+    for at, value in changes.items():
+        changed[at] = value
+    return bytes(changed)
+
+
+def _valid(name: str, data: bytes) -> dict:
+    return {"name": name, "bytes": data.hex(), "fields": read(data)}
+
+
+def valid_rows() -> list[dict]:
+    kinds = product(
+        (False, True), (("no tag", None, False), ("a tag", "0123456789abcdef", False), ("KEY", NO_TAG, True))
+    )
+    rows = []
+    for ack, (what, own_tag, key) in kinds:
+        fields = PLAIN | {"ack": ack, "tag": own_tag, "key": key}
+        rows.append(_valid(f"{'an acknowledgement' if ack else 'a notice'}, {what}", write(fields)))
+    least, greatest = {"service": 0, "generation": 1}, {"service": 65535, "generation": 0xFFFFFFFF}
+    rows.append(_valid("numbers at their least", write(PLAIN | least)))
+    rows.append(_valid("numbers at their greatest", write(TAGGED | greatest)))
+    return rows
+
+
+def malformed_rows() -> list[dict]:
+    plain, tagged = write(PLAIN), write(TAGGED)
+    cases = [
+        ("GUE version 1", _set(plain, {0: 0x42})),
+        ("a GUE control message", _set(plain, {0: 0x22})),
+        ("a GUE flag", _set(plain, {3: 1})),
+        ("inner protocol 4", _set(plain, {1: 4})),
+        ("inner protocol 41", _set(plain, {1: 41})),
+        ("inner protocol 0", _set(tagged, {1: 0})),
+        ("hlen one word short of the 8 bytes", _set(plain, {0: 1})),
+        ("hlen beyond the end", _set(plain, {0: 3})),
+        ("hlen beyond a tag", _set(tagged, {0: 5}) + bytes(4)),
+        ("version 1", _set(plain, {4: 0x10})),
+        ("version 3", _set(plain, {4: 0x30})),
+        ("one left of none", _set(plain, {4: 0x21})),
+        ("7 candidates", _set(plain, {5: 0x70})),
+        ("a candidate", _set(plain, {0: 3, 5: 0x10}) + bytes(4)),
+        ("a candidate that is left", _set(plain, {0: 3, 4: 0x21, 5: 0x10}) + bytes(4)),
+        ("a candidate of 16 bytes", _set(plain, {0: 6, 5: 0x12}) + bytes(16)),
+        ("a candidate without room in hlen", _set(plain, {5: 0x10})),
+        ("IPV6", _set(plain, {5: 0x02})),
+        ("IPV6, an acknowledgement with a tag", _set(tagged, {5: 0x07})),
+        ("KEY without TAG", _set(plain, {5: 0x08})),
+        ("TAG without room in hlen", _set(plain, {5: 0x01})),
+        ("room for a tag without TAG", _set(tagged, {5: 0})),
+        ("generation 0", _set(plain, {11: 0})),
+        ("a byte behind it", plain + b"\0"),
+        ("a tag behind it that hlen leaves out", plain + bytes(8)),
+        ("a bucket behind it, as in version 1", tagged + bytes(4)),
+        # Two faults: the earlier check gives the word.
+        ("inner protocol 4 and something behind it", _set(plain, {1: 4}) + b"\0"),
+        ("generation 0 and IPV6", _set(plain, {5: 0x02, 11: 0})),
+        ("generation 0 and something behind it", _set(plain, {11: 0}) + b"\0"),
+    ]
+    cases += [(f"cut to {n} bytes", tagged[:n]) for n in range(len(tagged))]
+    return [_malformed(name, data) for name, data in cases]
+
+
+def _malformed(name: str, data: bytes) -> dict:
+    try:
+        read(data)
+    except RefusedError as refused:
+        return {"name": name, "bytes": data.hex(), "error": refused.args[0]}
+    raise AssertionError(f"{name}: {data.hex()} was meant to be malformed")
+
+
+def _answered(name: str, data: bytes, server: str, known: int) -> dict:
+    after = answer(KEY, data, server, known)
+    return {"name": name, "server": server, "before": data.hex(), "known": known, "after": after.hex()}
+
+
+def answered_rows() -> list[dict]:
+    rows = []
+    for server, (what, fields) in product((SERVER, SERVER6), (("no tag", PLAIN), ("a tag", TAGGED))):
+        data = put(KEY, write(fields), server)
+        for known in (12, 13, 0xFFFFFFFF):
+            rows.append(_answered(f"{server}, {what}, generation {known} is known", data, server, known))
+    second = put(KEY, write(TAGGED | {"key": True}), SERVER)
+    return [*rows, _answered("the second key stays named", second, SERVER, 12)]
+
+
+def _row(name: str, data: bytes, server: str) -> dict:
+    one = {"name": name, "server": server, "bytes": data.hex(), "result": check(KEY, data, server)}
+    return one | {"tag": tag(KEY, data, server).hex()}
+
+
+def tag_rows() -> list[dict]:
+    rows = []
+    for server, ack in product((SERVER, OTHER, SERVER6), (False, True)):
+        data = put(KEY, write(TAGGED | {"ack": ack}), server)
+        rows.append(_row(f"right: {'an acknowledgement of' if ack else 'a notice to'} {server}", data, server))
+    good = put(KEY, write(TAGGED), SERVER)
+    fields = {"the service": 7, "the generation": 11, "the tag's first byte": 12, "the tag's last byte": 19}
+    rows += [_row(f"wrong: {name} was changed", _set(good, {at: good[at] ^ 1}), SERVER) for name, at in fields.items()]
+    return [
+        *rows,
+        _row("wrong: a notice as its acknowledgement", _set(good, {5: good[5] | 4}), SERVER),
+        _row("wrong: an acknowledgement as its notice", _set(answer(KEY, good, SERVER, 12), {5: good[5]}), SERVER),
+        _row("wrong: the other key is named", _set(good, {5: good[5] | 8}), SERVER),
+        _row("wrong: sent to another server", good, OTHER),
+        _row("wrong: another cluster's", put(bytes(16), write(TAGGED), SERVER), SERVER),
+        _row("wrong: a tag of all zero", write(TAGGED), SERVER),
+        _row("missing: no tag", write(PLAIN), SERVER),
+    ]
+
+
+def key_rows() -> list[dict]:
+    servers = (SERVER, OTHER, SERVER6, "0.0.0.0", "255.255.255.255", "::ffff:0:1")
+    return [{"name": f"server {one}", "server": one, "key": server_key(KEY, one).hex()} for one in servers]
+
+
+def generation_notice_vectors() -> dict:
+    rows = {"key": KEY.hex(), "keys": key_rows(), "valid": valid_rows(), "malformed": malformed_rows()}
+    return rows | {"answered": answered_rows(), "tags": tag_rows()}
+
+
+def drawn_generation_notice(draw: random.Random) -> dict:
+    """Right ones, and the same with a bit turned or cut short; the oracle tells which of them are still right."""
+    files: dict = {"key": KEY.hex(), "keys": key_rows(), "valid": [], "malformed": [], "answered": [], "tags": []}
+    for number in range(500):
+        server = draw.choice([SERVER, OTHER, SERVER6])
+        fields = draw.choice([PLAIN, TAGGED]) | {"ack": draw.random() < 0.5, "key": draw.random() < 0.3}
+        fields |= {"service": draw.randrange(1 << 16), "generation": draw.randrange(1, 1 << 32)}
+        data = bytearray(put(KEY, write(fields), server if draw.random() < 0.8 else OTHER))
+        if draw.random() < 0.5:
+            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        if draw.random() < 0.2:
+            data = data[: draw.randrange(len(data))] if draw.random() < 0.5 else data + draw.randbytes(4)
+        name, text = f"random notice {number}", bytes(data)
+        try:
+            files["valid"].append(_valid(name, text))
+        except RefusedError:
+            files["malformed"].append(_malformed(name, text))
+            continue
+        files["tags"].append(_row(name, text, server))
+        if not read(text)["ack"]:
+            files["answered"].append(_answered(name, text, server, draw.randrange(1, 1 << 32)))
+    return files
