@@ -57,11 +57,11 @@ static __always_inline void remember(const struct fl_verdict_in *in, const struc
 }
 
 /* Stores a higher generation, unless it is a jump that no tag vouches for. */
-static __always_inline void generation_learn(const struct fl_verdict_in *in, __u32 *seen, __u32 generation)
+static __always_inline void generation_learn(__u32 *seen, __u32 before, __u32 generation, __u32 now)
 {
-	if (generation == in->generation_seen)
+	if (generation == before)
 		return;
-	if (!config.tagged && fl_generation_is_jump(in->generation_seen, generation, in->now))
+	if (!config.tagged && fl_generation_is_jump(before, generation, now))
 		count(FL_COUNTER_GENERATION_JUMP);
 	else
 		generation_raise(seen, generation);
@@ -99,7 +99,7 @@ static __always_inline bool learn(struct scratch *scratch)
 		return false;
 	in->generation_seen = *seen;
 	decide(scratch);
-	generation_learn(in, seen, scratch->out.generation_seen);
+	generation_learn(seen, in->generation_seen, scratch->out.generation_seen, in->now);
 	return true;
 }
 

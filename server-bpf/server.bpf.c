@@ -4,6 +4,7 @@
  *
  *	not ours ---------------------------------------------------------> XDP_PASS, untouched
  *	a notice: peer? well formed? tag? ---------------------------------> learned from, dropped (notice.bpf.h)
+ *	one of version 2: the same ----------------------------------------> returned (generation_notice.bpf.h)
  *	of version 2: the same, by a list in place of memory --------------> list.bpf.h
  *	ours: peer? well formed? tag? socket, or busy? memory?
  *	      -> fl_verdict_decide() --------------------------------------> deliver	decapsulated, XDP_PASS
@@ -25,6 +26,7 @@
 #include "onward.bpf.h"
 #include "list.bpf.h"
 #include "list_onward.bpf.h"
+#include "generation_notice.bpf.h"
 
 char program_license[] SEC("license") = "GPL";
 
@@ -33,6 +35,7 @@ enum {
 	IS_SENT_ON = -2,
 	/* ONWARD_NOWHERE = -3 */
 	IS_LIST = -4,
+	IS_GENERATION_NOTICE = -5,
 };
 
 /* Notes where a notice is; outer_parse() has checked that its UDP header fits in. */
@@ -44,8 +47,8 @@ static __always_inline int notice_note(const struct outer *outer, struct scratch
 }
 
 /*
- * Returns the XDP action; or IS_NOTICE or IS_LIST, with nothing done but the sender checked; or IS_SENT_ON, for
- * onward_take(). is_ipv6: of the outer header, a constant.
+ * Returns the XDP action; or IS_NOTICE, IS_LIST or IS_GENERATION_NOTICE, with nothing done but the sender checked; or
+ * IS_SENT_ON, for onward_take(). is_ipv6: of the outer header, a constant.
  */
 static __always_inline int packet_take(struct xdp_md *ctx, bool is_ipv6)
 {
@@ -72,7 +75,7 @@ static __always_inline int packet_take(struct xdp_md *ctx, bool is_ipv6)
 		return drop(outer.why);
 	in->malformed = encap_parse(&outer, packet_end(ctx), &in->steer);
 	if (in->malformed != FL_STEER_OK && list_is(&outer, packet_end(ctx)))
-		return IS_LIST;
+		return encap_is_notice(&outer, packet_end(ctx)) ? IS_GENERATION_NOTICE : IS_LIST;
 	if (in->malformed == FL_STEER_INNER_PROTOCOL && encap_is_notice(&outer, packet_end(ctx)))
 		return notice_note(&outer, scratch);
 	if (in->malformed != FL_STEER_OK)
@@ -132,6 +135,8 @@ int fairlead_server(struct xdp_md *ctx)
 
 	if (action == IS_LIST)
 		return list_act(ctx);
+	if (action == IS_GENERATION_NOTICE)
+		return generation_notice_take(ctx);
 	if (action == IS_SENT_ON)
 		action = onward_take(ctx);
 	if (action == ONWARD_NOWHERE)

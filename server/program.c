@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <fairlead/generation_notice.h>
+
 #include "program.h"
 #include "quiet.h"
 #include "refusal.h"
@@ -51,6 +53,21 @@ static int peers_fill(struct fl_server *program, const struct config *config)
 	return err;
 }
 
+/* Those of notices of version 2: one for each of our addresses (generation_notice.bpf.h). */
+static int keys_fill(struct fl_server *program, const struct fl_server_config *config)
+{
+	const struct fl_address *selves[] = {&config->self, &config->self6};
+	int fd = bpf_map__fd(program->maps.notice_keys), err = 0;
+	__u32 i;
+
+	for (i = 0; !err && i < 2; i++) {
+		struct fl_siphash_key key = fl_generation_key(&config->tag_key, selves[i]);
+
+		err = bpf_map_update_elem(fd, &i, &key, BPF_ANY);
+	}
+	return err;
+}
+
 static int memory_take_over(struct fl_server *program, const struct running *running)
 {
 	int err = bpf_map__reuse_fd(program->maps.memory, running->memory);
@@ -87,6 +104,8 @@ struct fl_server *program_load(const struct config *config, const struct running
 		err = fl_server__load(program);
 	if (!err)
 		err = peers_fill(program, config);
+	if (!err)
+		err = keys_fill(program, &config->program);
 	if (!err)
 		err = quiet_begin(bpf_map__fd(program->maps.quiet), config->quiet * 1000000000ULL);
 	if (!err)

@@ -11,7 +11,7 @@
 #include "running.h"
 
 enum {
-	MAPS_MAX = 24, /* the program has 15 */
+	MAPS_MAX = 24, /* the program has 16 */
 };
 
 static int fail(const struct running *running, const char *what, int err)

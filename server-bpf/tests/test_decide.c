@@ -463,7 +463,8 @@ static void random_packets(void **state)
 		assert_true(counter < FL_COUNTERS);
 		is_drop = !strncmp(fl_counter_names[counter], "drop_", 5) || counter == FL_COUNTER_NOTICE;
 		assert_int_equal(action == XDP_DROP, is_drop);
-		assert_int_equal(action == XDP_TX, counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_PASS_ON);
+		assert_int_equal(action == XDP_TX, counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_PASS_ON ||
+						       counter == FL_COUNTER_NOTICE_ACKNOWLEDGED);
 	}
 }
 

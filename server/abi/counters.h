@@ -101,7 +101,9 @@
 	COUNTER(DROP_MALFORMED_KEY_ALONE, "drop_malformed_key_alone")                                                   \
 	COUNTER(DROP_MALFORMED_FAMILY, "drop_malformed_family")                                                         \
 	/* a candidate of a list that the packet could not be sent to */                                                \
-	COUNTER(SKIPPED, "skipped")
+	COUNTER(SKIPPED, "skipped")                                                                                     \
+	/* a notice of version 2, which the server has learned from and returned as its acknowledgement */              \
+	COUNTER(NOTICE_ACKNOWLEDGED, "notice_acknowledged")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,
