@@ -170,7 +170,7 @@ public final class ApiServer implements AutoCloseable {
             .rootHandler(measure)
             .rootHandler((PlatformHandler) access::handle)
             .rootHandler(guard)
-            .rootHandler(new Intake(vertx, contract, api, metrics)::handle)
+            .rootHandler(new Intake(contract, api, metrics)::handle)
             .rootHandler(forward::handle)
             .rootHandler(bodies::check);
     Routes routes = new Routes(vertx, builder, contract, plane, access, origins, metrics);

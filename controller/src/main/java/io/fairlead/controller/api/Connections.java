@@ -11,7 +11,7 @@ final class Connections {
   static final int MOST = 8192;
   static final int MOST_OF_ADDRESS = 4096;
 
-  private static final String CLOSED = "fairlead.controller.http.connections.closed";
+  static final String CLOSED = "fairlead.controller.http.connections.closed";
 
   private final int most;
   private final int mostOfAddress;

@@ -6,7 +6,6 @@ import io.fairlead.controller.ring.Address;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClosedException;
 import io.vertx.core.http.HttpServerRequest;
@@ -24,16 +23,15 @@ import java.util.Set;
 /**
  * Receives bodies, and bounds what callers can make a controller hold: each byte counts from its
  * arrival until the work on its request has ended, which may be after its caller has gone. A caller
- * at one address has a quarter of the room. Each body has a limited time until it has come whole.
- * There may be thousands of agents, each on a server that may be hostile: of them also one report
- * of a server at a time, if they show which one they are of, and {@link #REPORTS_MAX} in all. All
- * on the event loop.
+ * at one address has a quarter of the room. {@link WireCheck} limits the time until a body has come
+ * whole. There may be thousands of agents, each on a server that may be hostile: of them also one
+ * report of a server at a time, if they show which one they are of, and {@link #REPORTS_MAX} in
+ * all. All on the event loop.
  */
 final class Intake {
   static final int REPORTS_MAX = 1024;
   static final long REPORTS_BYTES = 64 << 20;
   static final long OTHERS_BYTES = 32 << 20;
-  static final long MILLIS_MAX = 30_000;
 
   private static final String BUSY = "fairlead.controller.http.busy";
   private static final String ABANDONED = "fairlead.controller.http.abandoned";
@@ -42,7 +40,6 @@ final class Intake {
   private static final int TOO_LARGE = 413;
   private static final int INVALID = 400;
 
-  private final Vertx vertx;
   private final Contract contract;
   private final OpenAPIContract api;
   private final MeterRegistry metrics;
@@ -88,7 +85,6 @@ final class Intake {
     final String caller;
     final Optional<Set<Address>> sender;
     final boolean isReport;
-    final long timer;
     Buffer body = Buffer.buffer();
     int works;
     boolean isReleased;
@@ -102,7 +98,6 @@ final class Intake {
       this.caller = Access.caller(context) + " at " + request.remoteAddress().hostAddress();
       this.sender = sender;
       this.isReport = isReport;
-      this.timer = vertx.setTimer(MILLIS_MAX, late -> endLate(request));
       sender.ifPresent(senders::add);
       reports += isReport ? 1 : 0;
     }
@@ -114,7 +109,6 @@ final class Intake {
 
     void end() {
       isEnded = true;
-      vertx.cancelTimer(timer);
       release();
     }
 
@@ -129,8 +123,7 @@ final class Intake {
     }
   }
 
-  Intake(Vertx vertx, Contract contract, OpenAPIContract api, MeterRegistry metrics) {
-    this.vertx = vertx;
+  Intake(Contract contract, OpenAPIContract api, MeterRegistry metrics) {
     this.contract = contract;
     this.api = api;
     this.metrics = metrics;
@@ -179,7 +172,6 @@ final class Intake {
     request.endHandler(
         whole -> {
           if (!hold.isRefused) {
-            vertx.cancelTimer(hold.timer);
             ((RoutingContextInternal) context).setBody(hold.body);
             context.next();
           }
@@ -270,12 +262,6 @@ final class Intake {
             "body",
             Optional.of(bytes + " bytes"),
             "no body of this operation"));
-  }
-
-  private static void endLate(HttpServerRequest request) {
-    if (!request.isEnded()) {
-      request.connection().close();
-    }
   }
 
   private void refuse(RoutingContext context, Reason reason, String why, String allowed) {

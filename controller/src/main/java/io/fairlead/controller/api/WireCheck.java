@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -19,6 +20,9 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.net.impl.ConnectionBase;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Lets only strict HTTP/1.1 (RFC 9112) through to Netty's decoder, which joins folded lines, skips
@@ -29,12 +33,19 @@ import java.util.List;
  *
  * <p>What is refused goes on as Netty's own decoder would report it, in the place of the request or
  * of the rest of its body, so that the answer is in order; nothing after it is read.
+ *
+ * <p>A head has to come whole within {@link #HEAD_SECONDS} of the connection or of its first byte,
+ * and what follows within {@link #BODY_SECONDS}, whoever answers it: else a connection costs its
+ * sender a byte in two minutes, and a few thousand keep out all others.
  */
 final class WireCheck extends ByteToMessageDecoder {
   /** As Vert.x has them for the decoder. */
   static final int LINE_MAX = 4096;
 
   static final int HEADERS_MAX = 8192;
+
+  static final int HEAD_SECONDS = 10;
+  static final int BODY_SECONDS = 30;
 
   private static final String DECODER = "httpDecoder";
   private static final String REFUSED = "fairlead.controller.http.malformed";
@@ -62,8 +73,30 @@ final class WireCheck extends ByteToMessageDecoder {
     }
   }
 
+  /** What is awaited of a request. */
+  private enum Part {
+    NONE(0),
+    HEAD(HEAD_SECONDS),
+    BODY(BODY_SECONDS);
+
+    final int seconds;
+
+    Part(int seconds) {
+      this.seconds = seconds;
+    }
+  }
+
   private final MeterRegistry metrics;
   private State state = State.HEAD;
+
+  /** Of what the deadline is, and of which request. */
+  private Part awaited = Part.NONE;
+
+  private long awaitedOf;
+  private Future<?> deadline;
+
+  /** Of requests whose heads have come. */
+  private long heads;
 
   /** From its first line on. */
   private RequestHead head;
@@ -83,7 +116,7 @@ final class WireCheck extends ByteToMessageDecoder {
     }
   }
 
-  private WireCheck(MeterRegistry metrics) {
+  WireCheck(MeterRegistry metrics) {
     this.metrics = metrics;
   }
 
@@ -98,6 +131,62 @@ final class WireCheck extends ByteToMessageDecoder {
   /** So that its series exists before the first one. */
   static void register(MeterRegistry metrics) {
     metrics.counter(REFUSED);
+    late(metrics, Part.HEAD);
+    late(metrics, Part.BODY);
+  }
+
+  private static Counter late(MeterRegistry metrics, Part part) {
+    return metrics.counter(Connections.CLOSED, "limit", part.name().toLowerCase(Locale.ROOT));
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext context) {
+    await(context, Part.HEAD);
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
+    super.channelRead(context, message);
+    if (state == State.CLOSED || (state == State.HEAD && actualReadableBytes() == 0)) {
+      await(context, Part.NONE);
+    } else {
+      await(context, state == State.HEAD ? Part.HEAD : Part.BODY);
+    }
+  }
+
+  @Override
+  protected void handlerRemoved0(ChannelHandlerContext context) {
+    await(context, Part.NONE);
+  }
+
+  /** From now on, unless it was awaited already. */
+  private void await(ChannelHandlerContext context, Part part) {
+    if (part == awaited && heads == awaitedOf) {
+      return;
+    }
+    awaited = part;
+    awaitedOf = heads;
+    if (deadline != null) {
+      deadline.cancel(false);
+      deadline = null;
+    }
+    if (part != Part.NONE) {
+      schedule(context, part);
+    }
+  }
+
+  private void schedule(ChannelHandlerContext context, Part part) {
+    deadline =
+        context.executor().schedule(() -> end(context, part), part.seconds, TimeUnit.SECONDS);
+  }
+
+  private void end(ChannelHandlerContext context, Part part) {
+    if (context.channel().config().isAutoRead()) {
+      late(metrics, part).increment();
+      context.close();
+    } else {
+      schedule(context, part); // it may have come, and waits until an earlier one is answered
+    }
   }
 
   @Override
@@ -135,6 +224,7 @@ final class WireCheck extends ByteToMessageDecoder {
         state = head.isChunked() ? State.CHUNK_SIZE : body;
         out.add(in.readRetainedSlice(checked));
         checked = 0;
+        heads++;
         return;
       }
     }

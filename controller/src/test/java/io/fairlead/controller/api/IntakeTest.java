@@ -137,6 +137,47 @@ class IntakeTest {
         .isEqualTo("400 body '65536 bytes' is refused; allowed: no body of this operation");
   }
 
+  /** Each byte began a new wait of two minutes. */
+  @Test
+  void aHeadThatComesByteByByteHasADeadline() throws Exception {
+    Socket silent = new Socket(server.listen().host(), server.listen().port());
+    Socket slow = new Socket(server.listen().host(), server.listen().port());
+    sockets.addAll(List.of(silent, slow));
+    slow.getOutputStream().write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ".getBytes());
+    await()
+        .atMost(SOON)
+        .pollInterval(Duration.ofSeconds(1))
+        .until(() -> closed("head") == 2 || !isTaken(slow));
+    await().atMost(SOON).until(() -> closed("head") == 2);
+    for (Socket socket : List.of(silent, slow)) {
+      socket.setSoTimeout(SILENT_MILLIS);
+      assertThat(isEnded(socket)).isTrue();
+    }
+  }
+
+  private double closed(String limit) {
+    return metrics.counter("fairlead.controller.http.connections.closed", "limit", limit).count();
+  }
+
+  private static boolean isTaken(Socket socket) {
+    try {
+      socket.getOutputStream().write('x');
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static boolean isEnded(Socket socket) throws IOException {
+    try {
+      return socket.getInputStream().read() < 0;
+    } catch (SocketTimeoutException e) {
+      return false;
+    } catch (IOException e) {
+      return true; // reset
+    }
+  }
+
   /** Thirty-two kept out all others. */
   @Test
   void whatIsOnlyAnnouncedKeepsNobodyOut() throws IOException {
