@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import com.google.common.base.Throwables;
 import io.fairlead.controller.secret.Authority;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -17,7 +17,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import org.jose4j.jwk.JsonWebKey;
 import org.jose4j.jwk.JsonWebKeySet;
@@ -43,7 +46,9 @@ final class OidcKeys {
   private static final int RSA_BITS_MIN = 2048;
   private static final int OK = 200;
   private static final Duration CONNECT = Duration.ofSeconds(3);
-  private static final Duration ANSWER = Duration.ofSeconds(5);
+
+  /** Until the answer has come whole, however steadily its bytes come. */
+  private static final Duration WHOLE = Duration.ofSeconds(5);
 
   private final URI source;
   private final Optional<HttpClient> http;
@@ -159,21 +164,24 @@ final class OidcKeys {
 
   private String get(HttpClient client) throws IOException {
     HttpRequest request =
-        HttpRequest.newBuilder(source).timeout(ANSWER).header("Accept", "application/json").build();
+        HttpRequest.newBuilder(source).header("Accept", "application/json").build();
+    CompletableFuture<HttpResponse<byte[]>> exchange =
+        client.sendAsync(request, head -> new LimitedBody(head.statusCode() == OK ? BYTES_MAX : 0));
     try {
-      HttpResponse<InputStream> response =
-          client.send(request, HttpResponse.BodyHandlers.ofInputStream());
-      try (InputStream body = response.body()) {
-        if (response.statusCode() != OK) {
-          throw new IOException("the answer has status %d".formatted(response.statusCode()));
-        }
-        byte[] bytes = body.readNBytes(BYTES_MAX + 1);
-        if (bytes.length > BYTES_MAX) {
-          throw new IOException("the answer has more than %d bytes".formatted(BYTES_MAX));
-        }
-        return new String(bytes, StandardCharsets.UTF_8);
+      HttpResponse<byte[]> response = exchange.get(WHOLE.toMillis(), TimeUnit.MILLISECONDS);
+      if (response.statusCode() != OK) {
+        throw new IOException("the answer has status %d".formatted(response.statusCode()));
       }
+      return new String(response.body(), StandardCharsets.UTF_8);
+    } catch (TimeoutException e) {
+      exchange.cancel(true);
+      throw new IOException(
+          "the answer did not come whole within %d s".formatted(WHOLE.toSeconds()), e);
+    } catch (ExecutionException e) {
+      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
+      throw new IOException(e.getCause());
     } catch (InterruptedException e) {
+      exchange.cancel(true);
       Thread.currentThread().interrupt();
       throw new IOException("interrupted", e);
     }

@@ -4,6 +4,7 @@ package io.fairlead.controller.api;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.net.PemKeyCertOptions;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,6 +31,7 @@ final class Issuer implements AutoCloseable {
   private final AtomicInteger fetches = new AtomicInteger();
   private volatile String answer = "";
   private volatile int status = 200;
+  private volatile boolean isSlow;
 
   Issuer(Path directory) {
     this.directory = directory;
@@ -44,12 +46,26 @@ final class Issuer implements AutoCloseable {
             .requestHandler(
                 request -> {
                   fetches.incrementAndGet();
-                  request.response().setStatusCode(status).end(answer);
+                  answer(request.response().setStatusCode(status));
                 })
             .listen(0, "127.0.0.1")
             .toCompletionStage()
             .toCompletableFuture()
             .join();
+  }
+
+  private void answer(HttpServerResponse response) {
+    if (isSlow) {
+      long timer = vertx.setPeriodic(1, 100, tick -> response.write(" "));
+      response.setChunked(true).closeHandler(gone -> vertx.cancelTimer(timer));
+    } else {
+      response.end(answer);
+    }
+  }
+
+  /** From now on answers come byte by byte, and do not end. */
+  void slow() {
+    isSlow = true;
   }
 
   void forget() {
@@ -62,6 +78,7 @@ final class Issuer implements AutoCloseable {
 
   void answer(int nextStatus, String body) {
     status = nextStatus;
+    isSlow = false;
     answer = body;
   }
 

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -119,6 +120,22 @@ class OidcKeysTest {
     issuer.answer(200, " ".repeat(2 << 20));
     keys.renew();
     assertThat(keys.known().failure()).contains("the answer has more than 1048576 bytes");
+  }
+
+  /** Every caller with an unknown key waited for it, for good. */
+  @Test
+  @Timeout(60)
+  void anAnswerThatDoesNotEndIsCutOff() {
+    keys.renew();
+    issuer.slow();
+    millis.addAndGet(OidcKeys.AGE_MILLIS);
+    keys.renew();
+    assertThat(keys.known().failure()).contains("the answer did not come whole within 5 s");
+    assertThat(knows(FIRST)).isTrue();
+    issuer.keys(SECOND);
+    millis.addAndGet(OidcKeys.PAUSE_MILLIS);
+    keys.renew();
+    assertThat(knows(SECOND)).isTrue();
   }
 
   private static OidcSettings trusting(Path authority) throws IOException {
