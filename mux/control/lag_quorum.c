@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "fairlead/generation.h"
-
 struct lag_quorum lag_quorum_heard(const struct hello_peers *peers, uint16_t service, uint32_t generation,
 				   uint64_t now_ms, const struct hello_peer **first_ahead)
 {
@@ -39,18 +37,24 @@ static int compare_descending(const void *left, const void *right)
 uint32_t lag_quorum_settled(const struct hello_peers *peers, uint16_t service, uint32_t generation, uint64_t now_ms)
 {
 	struct lag_quorum quorum = lag_quorum_heard(peers, service, generation, now_ms, NULL);
+	const struct hello_service *ahead[HELLO_PEERS_MAX];
 	unsigned needed = (quorum.muxes + 1) / 2, count = 0;
-	uint32_t settled[HELLO_PEERS_MAX];
+	uint32_t rings[HELLO_PEERS_MAX], settled = 0;
 
 	for (unsigned i = 0; peers && i < hello_peers_count(peers); i++) {
 		const struct hello_service *said = hello_peer_service(hello_peers_at(peers, i), service, now_ms);
 
-		if (said && said->flags & HELLO_ANNOUNCES && said->generation > generation &&
-		    said->settled <= said->generation && !fl_generation_is_jump(generation, said->settled, 0))
-			settled[count++] = said->settled;
+		if (said && said->flags & HELLO_ANNOUNCES && said->generation > generation) {
+			ahead[count] = said;
+			rings[count++] = said->generation;
+		}
 	}
 	if (count < needed)
 		return 0;
-	qsort(settled, count, sizeof(settled[0]), compare_descending);
-	return settled[needed - 1];
+	qsort(rings, count, sizeof(rings[0]), compare_descending);
+	for (unsigned i = 0; i < count; i++)
+		if (ahead[i]->settled <= ahead[i]->generation && ahead[i]->settled <= rings[needed - 1] &&
+		    ahead[i]->settled > settled)
+			settled = ahead[i]->settled;
+	return settled;
 }

@@ -71,8 +71,9 @@ struct lag_quorum lag_quorum_heard(const struct hello_peers *peers, uint16_t ser
 				   uint64_t now_ms, const struct hello_peer **first_ahead);
 
 /*
- * The highest generation that is settled by the hellos of enough muxes for a withdrawal, all of them ahead; 0: none. What
- * fewer say does not count, nor what a mux says beyond its own ring or by a jump (generation.h).
+ * The highest generation that is settled by a hello of a mux which is ahead; 0: none. It must be in the rings of as many as
+ * make this one withdraw, and in the sender's: what they serve, this one lacks. Not each of them need say it, as one that
+ * has lost ZooKeeper itself may not know.
  */
 uint32_t lag_quorum_settled(const struct hello_peers *peers, uint16_t service, uint32_t generation, uint64_t now_ms);
 

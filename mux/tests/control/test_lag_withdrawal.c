@@ -14,7 +14,6 @@
 
 #include "config/address.h"
 #include "control/lag_withdrawal.h"
-#include "fairlead/generation.h"
 #include "service/service.h"
 #include "../fake_zookeeper.h"
 
@@ -256,33 +255,29 @@ static void those_that_were_ahead_of_a_settled_generation_die(void **state)
 /* Withdrawn and cut off from ZooKeeper, it learns what is settled from those for which it withdrew. */
 static void those_that_are_ahead_say_what_is_settled(void **state)
 {
-	enum { FAR = 5 + FL_GENERATION_JUMP_MAX };
+	enum { RESTORED = 1800000000 };
 	static const struct {
 		struct hello_service others[4];
 		bool follows, announces;
 		uint32_t heard;
 	} rows[] = {
 	    {{{ID, HELLO_ANNOUNCES, 9, 8}}, false, false, 8},                              /* one of two */
-	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 7}, /* two of three */
-	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 0}}, false, false, 0},
-	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 7, 6}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 7},
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 8}, /* two of three */
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 0}}, false, false, 8}, /* one was not told */
+	    {{{ID, HELLO_ANNOUNCES, 9, 9}, {ID, HELLO_ANNOUNCES, 7, 6}}, false, false, 6}, /* one serves it */
+	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 7, 6}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 8},
 	    {{{ID, HELLO_ANNOUNCES, 9, 6},
 	      {ID, HELLO_ANNOUNCES, 9, 6},
 	      {ID, HELLO_ANNOUNCES, 9, 8},
 	      {ID, HELLO_ANNOUNCES, 9, 8}},
 	     false,
 	     false,
-	     6},                                                                           /* three of five */
+	     8},                                                                           /* three of five */
 	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 8}}, true, false, 0},  /* ZooKeeper says it */
 	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 9, 8}}, false, true, 0},  /* not behind for long */
 	    {{{ID, HELLO_ANNOUNCES, 9, 8}, {ID, HELLO_ANNOUNCES, 5, 0}}, false, false, 0}, /* a single mux of three */
-	    {{{ID, HELLO_ANNOUNCES, 9, UINT32_MAX}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 0}, /* above its ring */
-	    {{{ID, HELLO_ANNOUNCES, FAR, FAR}}, false, false, FAR},
-	    {{{ID, HELLO_ANNOUNCES, FAR + 1, FAR + 1}}, false, false, 0}, /* a jump */
-	    {{{ID, HELLO_ANNOUNCES, UINT32_MAX, UINT32_MAX}, {ID, HELLO_ANNOUNCES, UINT32_MAX, UINT32_MAX}},
-	     false,
-	     false,
-	     0},
+	    {{{ID, HELLO_ANNOUNCES, 9, UINT32_MAX}, {ID, HELLO_ANNOUNCES, 9, 7}}, false, false, 7}, /* above its ring */
+	    {{{ID, HELLO_ANNOUNCES, RESTORED, RESTORED}}, false, false, RESTORED}, /* at a Unix second */
 	    {{{ID, HELLO_BEHIND, 9, 8}, {ID, 0, 9, 8}}, false, false, 0},
 	    {{{ID, HELLO_ANNOUNCES, 5, 5}, {ID, HELLO_ANNOUNCES, 4, 4}}, false, false, 0},
 	};
