@@ -114,7 +114,7 @@ int http_access_check(const struct http_access *access, struct reason *why)
 	return 0;
 }
 
-static bool is_loopback(const struct sockaddr_storage *address)
+bool http_address_is_loopback(const struct sockaddr_storage *address)
 {
 	const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
 	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
@@ -140,7 +140,8 @@ void http_access_metrics(const struct http_access *access, const char *own, char
 	socklen_t len;
 
 	url[0] = 0;
-	if (*access->socket || http_access_resolve(access, &address, &len, &ignored) || is_loopback(&address))
+	if (*access->socket || http_access_resolve(access, &address, &len, &ignored) ||
+	    http_address_is_loopback(&address))
 		return;
 	if (is_any(&address))
 		host = own;
@@ -165,7 +166,7 @@ int http_access_resolve(const struct http_access *access, struct sockaddr_storag
 	memcpy(out, found->ai_addr, found->ai_addrlen);
 	*len = found->ai_addrlen;
 	freeaddrinfo(found);
-	if (is_loopback(out) || access->open || (*access->certificate && *access->tokens))
+	if (http_address_is_loopback(out) || access->open || (*access->certificate && *access->tokens))
 		return 0;
 	return reason_set(why, -EACCES,
 			  "--http: '%.60s:%u' is not a loopback address, and %s; allowed: with --http-cert, --http-key "

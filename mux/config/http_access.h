@@ -53,6 +53,8 @@ enum { HTTP_URL_MAX = HTTP_TEXT_MAX + 32 };
  */
 void http_access_metrics(const struct http_access *access, const char *own, char url[HTTP_URL_MAX]);
 
+bool http_address_is_loopback(const struct sockaddr_storage *address);
+
 /* Splits HOST:PORT or [IPV6]:PORT of len bytes; the brackets are left out of host. -EINVAL if it is neither. */
 int host_port_split(const char *text, size_t len, char *host, size_t size, uint16_t *port);
 

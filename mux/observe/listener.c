@@ -33,7 +33,7 @@ struct listener {
 	uint64_t refreshed_ms, paused_until_ms;
 	struct stat unix_socket; /* as this process made it */
 	int epoll, socket;       /* -1: none */
-	bool is_paused;
+	bool is_paused, is_loopback;
 	struct connection connections[LISTENER_CONNECTIONS_MAX];
 	struct {
 		uint64_t malformed, other_host, token_missing, token_wrong, no_request, no_memory, unread, gave_way,
@@ -72,9 +72,9 @@ static void refresh(struct listener *listener, uint64_t now_ms)
 /* --- requests ---------------------------------------------------------------------------------------------------- */
 
 /* Without tokens only the header Host tells a page of another name from a client of this host. */
-static bool needs_address(const struct http_access *access)
+static bool needs_address(const struct listener *listener)
 {
-	return !*access->tokens && !*access->socket && !access->open;
+	return !*listener->access->tokens && listener->is_loopback;
 }
 
 /* Whether the request has a token that is needed; a refusal if not. */
@@ -82,7 +82,7 @@ static bool is_let_in(struct listener *listener, const struct head *head, struct
 {
 	enum bearer_verdict verdict = BEARER_RIGHT;
 
-	if (needs_address(listener->access) && !head_host_is_address(head)) {
+	if (needs_address(listener) && !head_host_is_address(head)) {
 		listener->counters.other_host++;
 		response_problem(response, RESPONSE_INVALID, "Host", head->host, "localhost or an address");
 		return false;
@@ -379,6 +379,7 @@ static int listen_somewhere(struct listener *listener, struct reason *why)
 	error = http_access_resolve(access, &address, &len, why);
 	if (error)
 		return error;
+	listener->is_loopback = http_address_is_loopback(&address);
 	listener->socket = listen_address(&address, len);
 	if (listener->socket >= 0)
 		return 0;

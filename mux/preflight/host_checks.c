@@ -239,8 +239,9 @@ static void check_http(struct preflight *preflight, const struct options *option
 		preflight_add(preflight, "http", NULL, PREFLIGHT_OK, "%s",
 			      *options->http.socket        ? "a Unix socket"
 			      : *options->http.certificate ? "TLS"
-			      : options->http.open         ? "open to everyone: --http-open on"
-							   : "a loopback address");
+			      : !options->http.open        ? "a loopback address"
+			      : *options->http.tokens      ? "tokens travel in clear text: --http-open on"
+							   : "open to everyone: --http-open on");
 }
 
 /* It runs as well; who reaches it or its network can do more than in a hardened cluster. */
