@@ -93,7 +93,7 @@ public final class ApiServer implements AutoCloseable {
               .setIdleTimeoutUnit(TimeUnit.SECONDS);
       files.protect(options);
       WireCheck.register(metrics);
-      Forward forward = new Forward(vertx, contract, api, plane, listen, security);
+      Forward forward = new Forward(vertx, contract, api, plane, listen, security, metrics);
       Access access =
           new Access(contract, api, files::callers, metrics, new LogLimit(System::nanoTime));
       HostNames hosts = new HostNames(listen, security.hosts(), metrics);

@@ -4,6 +4,8 @@ package io.fairlead.controller.api;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Refusal;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
@@ -38,6 +40,9 @@ import java.util.stream.Stream;
  * <p>What is sent is written anew: the method, the target, the headers that the API has, and a body
  * that was received whole and within its limit, on a connection of its own. So no caller's bytes
  * decide where a request ends, and none of them can become the beginning of another caller's.
+ *
+ * <p>A caller has at most a quarter of the connections, whether the leader is slow to answer or it
+ * is slow to read.
  *
  * <p>The leader's address comes from a node in ZooKeeper, which only controllers can write: one
  * with tokens has logins there, and follows no tree in which they are not set.
@@ -79,7 +84,7 @@ final class Forward {
   /** Longer than the leader waits for ZooKeeper. */
   private static final int ANSWER_SECONDS = 30;
 
-  private static final int CONNECTIONS = 64;
+  private static final int CONNECTIONS = 128;
   private static final int QUEUE = 256;
 
   /** From the connection on, however steadily bytes come. */
@@ -91,6 +96,8 @@ final class Forward {
   private final Plane plane;
   private final Endpoint listen;
   private final HttpClient client;
+  private final Room room = new Room(CONNECTIONS);
+  private final Counter busy;
 
   Forward(
       Vertx vertx,
@@ -98,12 +105,14 @@ final class Forward {
       OpenAPIContract api,
       Plane plane,
       Endpoint listen,
-      Security security) {
+      Security security,
+      MeterRegistry metrics) {
     this.vertx = vertx;
     this.contract = contract;
     this.api = api;
     this.plane = plane;
     this.listen = listen;
+    this.busy = metrics.counter(Intake.BUSY, "limit", "forwarded");
     HttpClientOptions options =
         new HttpClientOptions()
             .setKeepAlive(false)
@@ -140,6 +149,15 @@ final class Forward {
           CONTROLLER,
           "does not lead, and cannot show the caller's certificate to the controller that does",
           "a token, or to send the request to the leader itself at " + health.leaderUrl().get());
+    } else if (room.isBeyondShare(Room.caller(context), 1)) {
+      busy.increment();
+      fail(
+          context,
+          CONTROLLER,
+          "does not lead, and forwards %d requests of %s already"
+              .formatted(room.share(), Room.caller(context)),
+          "%d of a caller at one address at a time; to try again; nothing was written"
+              .formatted(room.share()));
     } else {
       forward(context, health.leaderUrl().get());
     }
@@ -160,6 +178,8 @@ final class Forward {
             .setMethod(request.method())
             .setAbsoluteURI(leader + request.uri())
             .setConnectTimeout(CONNECT_MILLIS);
+    String caller = Room.caller(context);
+    room.add(caller, 1);
     Future<Void> forwarded =
         client
             .request(options)
@@ -170,7 +190,8 @@ final class Forward {
                         CONTROLLER,
                         "the leader at %s cannot be reached: %s".formatted(leader, e.getMessage()),
                         "to try again; nothing was written"))
-            .compose(to -> send(context, leader, to));
+            .compose(to -> send(context, leader, to))
+            .onComplete(done -> room.add(caller, -1));
     Intake.during(context, forwarded);
   }
 

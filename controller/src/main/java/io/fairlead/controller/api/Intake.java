@@ -13,10 +13,8 @@ import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.impl.RoutingContextInternal;
 import io.vertx.openapi.contract.OpenAPIContract;
 import io.vertx.openapi.contract.Operation;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -33,7 +31,7 @@ final class Intake {
   static final long REPORTS_BYTES = 64 << 20;
   static final long OTHERS_BYTES = 32 << 20;
 
-  private static final String BUSY = "fairlead.controller.http.busy";
+  static final String BUSY = "fairlead.controller.http.busy";
   private static final String ABANDONED = "fairlead.controller.http.abandoned";
   private static final String HOLD = Intake.class.getName();
   private static final String LENGTH = "Content-Length";
@@ -47,30 +45,6 @@ final class Intake {
   private int reports;
   private final Room ofReports = new Room(REPORTS_BYTES);
   private final Room ofOthers = new Room(OTHERS_BYTES);
-
-  /** Bytes of bodies, in all and of each caller that has some. */
-  private static final class Room {
-    private static final int SHARES = 4;
-
-    final long most;
-    final Map<String, Long> ofCallers = new HashMap<>();
-    long used;
-
-    Room(long most) {
-      this.most = most;
-    }
-
-    long share() {
-      return most / SHARES;
-    }
-
-    void add(String caller, long bytes) {
-      used += bytes;
-      if (ofCallers.merge(caller, bytes, Long::sum) == 0) {
-        ofCallers.remove(caller);
-      }
-    }
-  }
 
   private enum Reason {
     SERVER,
@@ -93,9 +67,8 @@ final class Intake {
     boolean isRefused;
 
     Hold(RoutingContext context, boolean isReport, Optional<Set<Address>> sender) {
-      HttpServerRequest request = context.request();
       this.room = isReport ? ofReports : ofOthers;
-      this.caller = Access.caller(context) + " at " + request.remoteAddress().hostAddress();
+      this.caller = Room.caller(context);
       this.sender = sender;
       this.isReport = isReport;
       sender.ifPresent(senders::add);
@@ -184,25 +157,24 @@ final class Intake {
 
   private void take(RoutingContext context, Hold hold, Buffer part, int most) {
     Room room = hold.room;
-    long ofCaller = room.ofCallers.getOrDefault(hold.caller, 0L);
     if (hold.isRefused) {
       return; // the rest of it
     }
     hold.isRefused = true;
     if (hold.body.length() + part.length() > most) {
       refuseLength(context, "more than " + most, most);
-    } else if (ofCaller + part.length() > room.share()) {
+    } else if (room.isBeyondShare(hold.caller, part.length())) {
       refuse(
           context,
           Reason.CALLER,
-          "bodies in flight of %s have %d bytes".formatted(hold.caller, ofCaller),
+          "bodies in flight of %s have %d bytes".formatted(hold.caller, room.of(hold.caller)),
           "%d bytes of a caller at one address at a time".formatted(room.share()));
-    } else if (room.used + part.length() > room.most) {
+    } else if (room.isFull(part.length())) {
       refuse(
           context,
           Reason.BYTES,
-          "bodies in flight have %d bytes".formatted(room.used),
-          "%d bytes at a time".formatted(room.most));
+          "bodies in flight have %d bytes".formatted(room.used()),
+          "%d bytes at a time".formatted(room.most()));
     } else {
       hold.isRefused = false;
       hold.body.appendBuffer(part);

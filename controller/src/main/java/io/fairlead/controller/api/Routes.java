@@ -4,8 +4,10 @@ package io.fairlead.controller.api;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.StoredService;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
@@ -42,6 +44,8 @@ public final class Routes {
   /** So that no number of reports can hold up other requests, or fill the memory. */
   private static final int SUBMITTING = 2;
 
+  private static final int STREAMS_MAX = 256;
+
   private final Vertx vertx;
   private final WorkerExecutor workers;
   private final WorkerExecutor submissions;
@@ -52,6 +56,7 @@ public final class Routes {
   private final Access access;
   private final Origins origins;
   private final PrometheusMeterRegistry metrics;
+  private final Room streams = new Room(STREAMS_MAX);
 
   Routes(
       Vertx vertx,
@@ -71,6 +76,11 @@ public final class Routes {
     this.access = access;
     this.origins = origins;
     this.metrics = metrics;
+    busy();
+  }
+
+  private Counter busy() {
+    return metrics.counter(Intake.BUSY, "limit", "streams");
   }
 
   /** An operation that changes nothing. */
@@ -222,9 +232,33 @@ public final class Routes {
     }
   }
 
-  /** An operation that answers on the event loop, for as long as its client stays. */
+  /**
+   * An operation that answers on the event loop, for as long as its client stays.
+   *
+   * @param handler runs if there is room for one more stream of the caller; it sets no handler of
+   *     the response's end, which would replace what counts streams
+   */
   public void stream(String operation, Handler<RoutingContext> handler) {
-    builder.getRoute(operation).addHandler(handler);
+    builder
+        .getRoute(operation)
+        .addHandler(
+            context -> {
+              String caller = Room.caller(context);
+              if (streams.isFull(1) || streams.isBeyondShare(caller, 1)) {
+                busy().increment();
+                context.fail(
+                    new Refusal(
+                        Refusal.Kind.UNAVAILABLE,
+                        "streams",
+                        "%d in all, %d of %s".formatted(streams.used(), streams.of(caller), caller),
+                        "at most %d, and %d of a caller at one address; to try again when one has"
+                                .formatted(streams.most(), streams.share())
+                            + " ended"));
+                return;
+              }
+              streams.hold(context);
+              handler.handle(context);
+            });
   }
 
   /** As the other {@code stream}; what {@code call} throws is the failure of the request. */

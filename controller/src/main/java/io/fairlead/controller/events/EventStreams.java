@@ -34,7 +34,6 @@ import org.slf4j.LoggerFactory;
  * <p>The state is read on a worker; all else happens on one event loop.
  */
 final class EventStreams {
-  static final int CLIENTS_MAX = 256;
   static final int BEHIND_MAX = 1000;
   static final int QUEUE_BYTES = 64 * 1024;
 
@@ -111,12 +110,8 @@ final class EventStreams {
   }
 
   private void open(RoutingContext context) {
-    if (isClosed || clients.size() >= CLIENTS_MAX) {
-      throw new Refusal(
-          Refusal.Kind.UNAVAILABLE,
-          "events",
-          clients.size() + " clients",
-          "at most %d; to try again when one has gone".formatted(CLIENTS_MAX));
+    if (isClosed) {
+      throw new Refusal(Refusal.Kind.UNAVAILABLE, "controller", "is ending", "another controller");
     }
     Optional<Long> resumed =
         Optional.ofNullable(context.request().getHeader("Last-Event-ID")).flatMap(log::after);
@@ -128,8 +123,7 @@ final class EventStreams {
         .putHeader("Cache-Control", "no-store");
     Client client = new Client(context, resumed.orElse(log.next()));
     clients.add(client);
-    response.closeHandler(gone -> clients.remove(client));
-    response.exceptionHandler(broken -> clients.remove(client));
+    context.addEndHandler(gone -> clients.remove(client));
     response.drainHandler(drained -> pump(client));
     String start = "{\"resumed\":%b}".formatted(resumed.isPresent());
     response.write(text(new Event(client.next - 1, "start", start)));

@@ -111,7 +111,12 @@ final class MuxRelay {
         .setChunked(true)
         .putHeader("Cache-Control", "no-store")
         .putHeader("Content-Type", ask.mediaType());
-    response.closeHandler(gone -> answer.request().reset());
+    context.addEndHandler(
+        ended -> {
+          if (ended.failed()) {
+            answer.request().reset();
+          }
+        });
     bounded
         .pipeTo(response)
         .onFailure(

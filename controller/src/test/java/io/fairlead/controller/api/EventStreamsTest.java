@@ -299,6 +299,56 @@ class EventStreamsTest {
     await().until(() -> metric("fairlead_controller_event_clients ") == 0);
   }
 
+  /** One viewer's token took all streams. */
+  @Test
+  void aCallerHasAQuarterOfTheStreams() throws IOException {
+    List<Socket> held = new ArrayList<>();
+    try {
+      for (int i = 0; i < 64; i++) {
+        held.add(ask("127.0.0.1"));
+        assertThat(status(held.get(i))).isEqualTo("HTTP/1.1 200 OK");
+      }
+      try (Socket other = ask("127.0.0.2");
+          Socket more = ask("127.0.0.1")) {
+        assertThat(status(other)).isEqualTo("HTTP/1.1 200 OK");
+        assertThat(status(more)).isEqualTo("HTTP/1.1 503 Service Unavailable");
+      }
+      assertThat(metric("fairlead_controller_http_busy_total{limit=\"streams\"} ")).isEqualTo(1);
+      held.remove(0).close();
+      await()
+          .atMost(Duration.ofSeconds(60))
+          .until(
+              () -> {
+                try (Socket again = ask("127.0.0.1")) {
+                  return status(again).endsWith("200 OK");
+                }
+              });
+    } finally {
+      for (Socket socket : held) {
+        socket.close();
+      }
+    }
+  }
+
+  private Socket ask(String from) throws IOException {
+    Socket socket = new Socket();
+    socket.bind(new InetSocketAddress(from, 0));
+    socket.connect(new InetSocketAddress(server.listen().host(), server.listen().port()));
+    socket.setSoTimeout(60_000);
+    socket
+        .getOutputStream()
+        .write(
+            "GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+                .getBytes(StandardCharsets.US_ASCII));
+    return socket;
+  }
+
+  private static String status(Socket socket) throws IOException {
+    return new BufferedReader(
+            new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII))
+        .readLine();
+  }
+
   @Test
   void anOrderlyStopEndsTheStreams() throws IOException {
     try (Stream stream = new Stream("")) {

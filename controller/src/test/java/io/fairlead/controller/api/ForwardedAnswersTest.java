@@ -13,9 +13,11 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -59,7 +61,13 @@ class ForwardedAnswersTest {
   }
 
   private Socket ask() throws IOException {
-    Socket caller = new Socket(follower.listen().host(), follower.listen().port());
+    return ask("127.0.0.1");
+  }
+
+  private Socket ask(String from) throws IOException {
+    Socket caller = new Socket();
+    caller.bind(new InetSocketAddress(from, 0));
+    caller.connect(new InetSocketAddress(follower.listen().host(), follower.listen().port()));
     caller.setSoTimeout(SILENCE_MILLIS);
     caller
         .getOutputStream()
@@ -100,6 +108,37 @@ class ForwardedAnswersTest {
             assertThat(received).contains("did not answer").doesNotContain("ETag");
           }
         }
+      }
+    }
+  }
+
+  /** All connections to the leader were one caller's who read slowly. */
+  @Test
+  void aCallerHasAQuarterOfTheConnections() throws IOException {
+    List<Socket> sockets = new ArrayList<>();
+    try {
+      for (int i = 0; i < 32; i++) {
+        sockets.add(ask());
+        sockets.add(forwarded());
+      }
+      try (Socket more = ask()) {
+        byte[] answer = new byte[4096];
+        int length = more.getInputStream().read(answer);
+        assertThat(new String(answer, 0, length, US_ASCII))
+            .startsWith("HTTP/1.1 503 ")
+            .contains("forwards 32 requests of nobody at 127.0.0.1 already");
+      }
+      sockets.add(ask("127.0.0.2"));
+      sockets.add(forwarded());
+      Socket first = sockets.remove(1);
+      first.getOutputStream().write(HEAD.formatted("Content-Length: 0\r\n").getBytes(US_ASCII));
+      assertThat(sockets.get(0).getInputStream().read()).isEqualTo('H');
+      sockets.add(first);
+      sockets.add(ask());
+      sockets.add(forwarded());
+    } finally {
+      for (Socket socket : sockets) {
+        socket.close();
       }
     }
   }
