@@ -91,7 +91,10 @@ public final class SettledMoves {
     OptionalLong generation(String other);
   }
 
-  /** So that a mux which is behind for days costs no memory. */
+  /**
+   * So that a mux which is behind for days costs no memory. Of more, the last but one is dropped,
+   * which then counts as the last: it settles later, and those before it as if there were no more.
+   */
   private static final int COMMITS_MAX = 1024;
 
   /**
@@ -194,7 +197,7 @@ public final class SettledMoves {
       }
     }
     if (commits.size() > COMMITS_MAX) {
-      commits.remove(0);
+      commits.remove(commits.get(1).settled == NOT_YET ? commits.size() - 2 : 0);
     }
   }
 

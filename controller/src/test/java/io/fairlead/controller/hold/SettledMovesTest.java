@@ -289,6 +289,29 @@ class SettledMovesTest {
     assertThat(isSettled()).isTrue();
   }
 
+  /** There are more than are kept, and nothing ever settled. */
+  @Test
+  void aServiceThatChangesAllTheTimeSettlesAllTheSame() {
+    int quiet = 3600 + SettledMoves.MARGIN_SECONDS;
+    long first = generation() + 1;
+    long settled = first - 1;
+    long begin = story.now();
+    for (int i = 0; i < 4000; i++) {
+      story.wait(2).move(1 + i % 2, 4);
+      Map<String, MuxService> web = Map.of("web", Muxes.serving(generation()));
+      present.clear();
+      present.add(new MuxPresence.Present(Muxes.mux("a", "10.1.0.11", List.of(), web), 3600));
+      isSettled();
+      while (settled < generation() && moves.isSettled(settled + 1)) {
+        settled++;
+      }
+      long old = Math.max(-1, Math.floorDiv(story.now() - begin - 2 - quiet, 2));
+      assertThat(settled).isLessThanOrEqualTo(first + old);
+      assertThat(settled < first || moves.isSettled(settled)).as("once it was").isTrue();
+    }
+    assertThat(settled).isGreaterThan(first + (story.now() - begin - 2 * quiet) / 2);
+  }
+
   /** It refuses the others' hellos. */
   @Test
   void anAbsentMuxOfAnOlderVersionHoldsUp() {
