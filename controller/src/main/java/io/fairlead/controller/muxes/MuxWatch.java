@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.google.common.collect.Maps;
+import com.google.common.collect.Sets;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.EntryWatch;
@@ -14,12 +15,14 @@ import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -27,12 +30,17 @@ import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
+import org.apache.curator.framework.state.ConnectionState;
+import org.apache.curator.framework.state.ConnectionStateListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The muxes that are added, and those of them that are alive, as they describe themselves in their
  * ephemeral nodes. No other node is looked at. Watches keep a copy, so a read needs no request.
+ *
+ * <p>While there is no connection, muxes may come and go that no watch tells of. So everything is
+ * read again once there is one, and only from then on no node goes unnoticed.
  */
 public final class MuxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MuxWatch.class);
@@ -94,8 +102,17 @@ public final class MuxWatch implements AutoCloseable {
   /** More than a ZooKeeper that works needs for all of them. */
   private static final long READ_SECONDS = 30;
 
-  private final EntryWatch entries;
+  private final ConnectionStateListener connection = (by, state) -> connection(state);
+  private final CuratorFramework client;
+  private final String folder;
   private final LongSupplier seconds;
+
+  /** Guards the next three. No method of a watch is called under it. */
+  private final Object turn = new Object();
+
+  private volatile EntryWatch entries;
+  private Optional<EntryWatch> next = Optional.empty();
+  private boolean isClosed;
   private volatile long watchedSince = Long.MAX_VALUE;
   private final CountDownLatch whole = new CountDownLatch(1);
 
@@ -111,37 +128,82 @@ public final class MuxWatch implements AutoCloseable {
   /** Nodes as they were read last, by their paths. */
   private final Map<String, Read> reads = new ConcurrentHashMap<>();
 
-  /** A node of one write, and what it says if it is readable. */
-  private record Read(long written, Optional<MuxPresence.Present> mux) {}
+  /**
+   * A node of one write.
+   *
+   * @param mux what it says, or said before it was not readable; empty: it never was
+   */
+  private record Read(long written, boolean isReadable, Optional<MuxPresence.Present> mux) {}
 
   /**
    * @param seconds a monotonic clock
    */
   public MuxWatch(CuratorFramework client, Tree tree, LongSupplier seconds) {
+    this.client = client;
+    this.folder = tree.muxes();
     this.seconds = seconds;
-    entries = new EntryWatch(client, tree.muxes(), new Noted());
+    entries = new Noted().of;
   }
 
   public void start() {
+    client.getConnectionStateListenable().addListener(connection);
     entries.start();
   }
 
+  private void connection(ConnectionState state) {
+    if (!state.isConnected()) {
+      watchedSince = Long.MAX_VALUE;
+    } else if (state == ConnectionState.RECONNECTED) {
+      EntryWatch started = new Noted().of;
+      Optional<EntryWatch> dropped;
+      synchronized (turn) {
+        if (isClosed) {
+          return;
+        }
+        watchedSince = Long.MAX_VALUE;
+        dropped = next;
+        next = Optional.of(started);
+      }
+      dropped.ifPresent(EntryWatch::close);
+      started.start();
+    }
+  }
+
   private final class Noted implements EntryWatch.Listener {
+    final EntryWatch of = new EntryWatch(client, folder, this);
+
     @Override
     public void whole() {
-      watchedSince = seconds.getAsLong();
+      EntryWatch before;
+      synchronized (turn) {
+        if (isClosed || next.map(other -> other != of).orElse(entries != of)) {
+          return; // there was no connection meanwhile, and another one is under way
+        }
+        before = entries;
+        entries = of;
+        next = Optional.empty();
+        watchedSince = seconds.getAsLong();
+      }
+      if (before != of) {
+        before.close();
+        Sets.difference(before.added(), of.added()).forEach(this::removed);
+      }
       whole.countDown();
     }
 
     @Override
     public void ended(EntryWatch.Live node) {
-      read(node, null)
-          .mux()
-          .ifPresent(
-              mux ->
-                  absent.put(
-                      node.id(),
-                      new MuxPresence.Absent(mux.mux(), mux.behindSeconds(), seconds.getAsLong())));
+      Optional<MuxPresence.Present> mux = read(node, reads.get(node.node().getPath())).mux();
+      if (mux.isPresent()) {
+        absent.put(node.id(), absent(mux.get()));
+      } else {
+        // Whatever it served may be served without a node from now on.
+        watchedSince = Math.max(watchedSince, seconds.getAsLong());
+      }
+    }
+
+    private MuxPresence.Absent absent(MuxPresence.Present mux) {
+      return new MuxPresence.Absent(mux.mux(), mux.behindSeconds(), seconds.getAsLong());
     }
 
     @Override
@@ -157,16 +219,29 @@ public final class MuxWatch implements AutoCloseable {
    * nothing: every mux can say so.
    */
   public synchronized MuxPresence presence() {
-    List<MuxPresence.Present> present = present();
+    List<EntryWatch.Live> live = entries.live();
     Set<String> back = new HashSet<>();
-    present.forEach(each -> back.add(each.mux().id()));
+    Set<String> unreadable = new TreeSet<>();
+    List<MuxPresence.Present> present = new ArrayList<>();
+    List<MuxPresence.Present> known = new ArrayList<>();
+    for (EntryWatch.Live each : live) {
+      Read read = read(each);
+      back.add(each.id());
+      read.mux().ifPresent(known::add);
+      if (read.isReadable()) {
+        present.add(read.mux().orElseThrow());
+      } else {
+        unreadable.add(each.id());
+      }
+    }
+    forget(live);
     long now = seconds.getAsLong();
     // The cache may have dropped a node whose deletion its listener has yet to hear of.
     lastPresent.forEach(
         each ->
             absent.putIfAbsent(
                 each.mux().id(), new MuxPresence.Absent(each.mux(), each.behindSeconds(), now)));
-    lastPresent = present;
+    lastPresent = known;
     removed.keySet().removeAll(entries.added());
     absent
         .values()
@@ -176,7 +251,7 @@ public final class MuxWatch implements AutoCloseable {
                     || isOver(each, now)
                     || back.contains(each.mux().id()));
     return new MuxPresence(
-        present, List.copyOf(absent.values()), watchedSince, entries.added().size());
+        present, unreadable, List.copyOf(absent.values()), watchedSince, entries.added().size());
   }
 
   /** An operator's word that it is stopped; but one that never withdraws may serve for good. */
@@ -200,20 +275,24 @@ public final class MuxWatch implements AutoCloseable {
    * called for a node that was deleted and created again while the connection was lost.
    */
   public List<MuxView> muxes() {
-    return present().stream().map(MuxPresence.Present::mux).toList();
+    List<EntryWatch.Live> live = entries.live();
+    List<MuxView> muxes =
+        live.stream()
+            .map(this::read)
+            .filter(Read::isReadable)
+            .map(each -> each.mux().orElseThrow().mux())
+            .toList();
+    forget(live);
+    return muxes;
   }
 
-  private List<MuxPresence.Present> present() {
-    List<EntryWatch.Live> live = entries.live();
+  private Read read(EntryWatch.Live live) {
+    return reads.compute(live.node().getPath(), (path, last) -> read(live, last));
+  }
+
+  /** What was read of other nodes than these. */
+  private void forget(List<EntryWatch.Live> live) {
     reads.keySet().retainAll(live.stream().map(each -> each.node().getPath()).toList());
-    return live.stream()
-        .flatMap(
-            each ->
-                reads
-                    .compute(each.node().getPath(), (path, last) -> read(each, last))
-                    .mux()
-                    .stream())
-        .toList();
   }
 
   /**
@@ -255,12 +334,15 @@ public final class MuxWatch implements AutoCloseable {
       }
       return new Read(
           written,
+          true,
           Optional.of(
               new MuxPresence.Present(view(id, mux), behindSeconds(id, mux.behindSeconds()))));
     } catch (IOException e) {
       LOG.warn(
-          "the node of mux '{}' is not readable: {}", id, e.getMessage().lines().findFirst().get());
-      return new Read(written, Optional.empty());
+          "the node of mux '{}' is not readable, so releases and drains wait for it: {}",
+          id,
+          e.getMessage().lines().findFirst().get());
+      return new Read(written, false, Optional.ofNullable(last).flatMap(Read::mux));
     }
   }
 
@@ -350,6 +432,13 @@ public final class MuxWatch implements AutoCloseable {
 
   @Override
   public void close() {
+    client.getConnectionStateListenable().removeListener(connection);
+    Optional<EntryWatch> dropped;
+    synchronized (turn) {
+      isClosed = true;
+      dropped = next;
+    }
+    dropped.ifPresent(EntryWatch::close);
     entries.close();
   }
 }

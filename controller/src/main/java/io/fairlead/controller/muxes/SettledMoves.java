@@ -53,6 +53,8 @@ public final class SettledMoves {
   private static final String MAY_KEEP =
       "has no session with ZooKeeper, and may announce VIPs of it for service '%s'";
 
+  private static final String UNREADABLE = "has a node that cannot be read";
+
   private static final String UNKNOWN = "some mux may be absent that this controller never saw";
 
   private static final String HEARS =
@@ -312,6 +314,9 @@ public final class SettledMoves {
       if (at.isPresent() && !at.get().has(commit.generation)) {
         present(each.mux(), at.get(), commit, withdrawn.get(each.mux().id())).ifPresent(waits::add);
       }
+    }
+    for (String id : muxes.unreadable()) {
+      waits.add(new Wait(Optional.of(id), UNREADABLE, OptionalLong.empty()));
     }
     boolean enoughAreAhead = enoughAreAhead(service, commit.generation);
     for (MuxPresence.Absent each : lacking(service, commit.generation)) {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** How long a release waits for muxes that may still open connections at an owner before. */
@@ -281,11 +282,25 @@ class SettledMovesTest {
   @Test
   void nothingIsSettledWhileNothingIsKnownOfMuxes() {
     story.move(2, 4).wait(10 * QUIET);
-    MuxPresence none = new MuxPresence(List.of(), List.of(), watchedSince, 2);
+    MuxPresence none = new MuxPresence(List.of(), Set.of(), List.of(), watchedSince, 2);
     moves.see(story.image(), none, SettledMoves.Sharing.NONE, story.now(), age());
     assertThat(moves.isSettled(generation())).isFalse();
     assertThat(waits()).hasSize(1).first().asString().startsWith("too few muxes announce");
     mux("a", generation());
+    assertThat(isSettled()).isTrue();
+  }
+
+  /** It may announce whatever it has, for as long as it has a session. */
+  @Test
+  void aMuxWhoseNodeCannotBeReadHoldsUp() {
+    mux("a", generation());
+    story.move(2, 4);
+    mux("a", generation());
+    story.wait(50 * QUIET);
+    MuxPresence muxes = new MuxPresence(present, Set.of("b"), absent, watchedSince, 2);
+    moves.see(story.image(), muxes, this::sharing, story.now(), age());
+    assertThat(moves.isSettled(generation())).isFalse();
+    assertThat(waits()).containsExactly("b has a node that cannot be read");
     assertThat(isSettled()).isTrue();
   }
 

@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
@@ -282,6 +283,48 @@ class MuxWatchTest {
             });
     assertThat(now.get()).isLessThan(1_700_000_000 + 86_400);
     assertThat(watch.all()).isEmpty();
+  }
+
+  /** Muxes may have come and gone meanwhile, of which no watch tells. */
+  @Test
+  void aLostSessionBeginsTheWatchAnew() throws Exception {
+    write("a", node("10.1.0.11", ""));
+    until(presence -> presence.present().size() == 1 && presence.watchedSince() == now.get());
+    long again = now.addAndGet(1000);
+    long session = client.getZookeeperClient().getZooKeeper().getSessionId();
+    client.getZookeeperClient().getZooKeeper().getTestable().injectSessionExpiration();
+    until(presence -> presence.watchedSince() == again);
+    assertThat(client.getZookeeperClient().getZooKeeper().getSessionId()).isNotEqualTo(session);
+    write("b", node("10.1.0.12", ""));
+    until(presence -> presence.present().stream().anyMatch(each -> each.mux().id().equals("b")));
+    Muxes.end(client, TREE.mux("b"));
+    until(presence -> presence.absent().stream().anyMatch(each -> each.mux().id().equals("b")));
+  }
+
+  /** A mux that nobody understands may announce whatever it has. */
+  @Test
+  void aNodeThatCannotBeReadIsOfAMuxThatIsThere() throws Exception {
+    write("a", node("10.1.0.11", "\"behindSeconds\": 5,"));
+    write("never", "{");
+    MuxPresence presence = until(each -> each.present().size() == 1 && isUnreadable(each, "never"));
+    assertThat(presence.absent()).isEmpty();
+    write("a", "[]");
+    presence = until(each -> isUnreadable(each, "a", "never"));
+    assertThat(presence.absent()).isEmpty();
+    long gone = now.addAndGet(100);
+    for (String mux : List.of("a", "never")) {
+      Muxes.end(client, TREE.mux(mux));
+    }
+    presence = until(each -> isUnreadable(each) && each.watchedSince() == gone);
+    assertThat(presence.absent())
+        .as("by what it said when it was understood")
+        .extracting(each -> each.mux().services().get("web").generation())
+        .containsExactly(7L);
+    assertThat(presence.present()).isEmpty();
+  }
+
+  private static boolean isUnreadable(MuxPresence presence, String... muxes) {
+    return presence.unreadable().equals(Set.of(muxes));
   }
 
   /** Presence once it is as wanted. */
