@@ -243,6 +243,26 @@ public final class AgentReports implements LiveConnections {
   }
 
   @Override
+  public long connections(String service, Set<Integer> backends) {
+    List<Standing> standings =
+        backends.stream().flatMap(each -> directory.find(service, each).stream()).toList();
+    synchronized (this) {
+      long now = nanos.getAsLong();
+      Map<String, Long> ofAgents = new HashMap<>();
+      for (Standing at : standings) {
+        fresh(service, at, now)
+            .map(found -> found.entry().heard().report())
+            .ifPresent(
+                report ->
+                    ofAgents.put(
+                        agents.get(at.address()).report().boot(),
+                        report.established() + report.halfOpen()));
+      }
+      return ofAgents.values().stream().mapToLong(Long::longValue).sum();
+    }
+  }
+
+  @Override
   public String unknown(String service, int backend) {
     Optional<Standing> standing = directory.find(service, backend);
     if (standing.isEmpty()) {

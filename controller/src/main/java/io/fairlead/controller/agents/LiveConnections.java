@@ -4,6 +4,7 @@ package io.fairlead.controller.agents;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The connections that live on backends, as the agents on the servers report them to the leader.
@@ -53,6 +54,12 @@ public interface LiveConnections {
    * count for each.
    */
   Optional<Count> connections(String service, int backend);
+
+  /**
+   * How many connections backends of a service have together, those that are unknown left out. A
+   * server that is several of them counts once.
+   */
+  long connections(String service, Set<Integer> backends);
 
   /** Why {@link #connections} is empty, in words. */
   default String unknown(String service, int backend) {

@@ -5,8 +5,6 @@ import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.ring.Address;
-import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.services.Listeners;
 import io.fairlead.controller.store.ServiceStore.Deleted;
 import java.time.Duration;
@@ -44,26 +42,15 @@ final class DeletedServices {
   /**
    * What ends with a service. Removed servers count as well, which keep connections for as long as
    * packets are chained to them; most are gone, so none is missed. A server counts once, however
-   * many numbers it has had.
+   * many numbers and addresses it has had.
    */
   static Result.Ended ended(ServiceImage image, LiveConnections live) {
     String name = image.config().name();
-    Set<Address> counted = new HashSet<>();
-    long connections = 0;
-    int uncounted = 0;
-    for (ServiceImage.Member member : image.pool().values()) {
-      counted.add(member.address());
-      Optional<LiveConnections.Count> count = live.connections(name, member.id());
-      connections += count.map(LiveConnections.Count::all).orElse(0L);
-      uncounted += count.isPresent() ? 0 : 1;
-    }
-    for (Backend backend : image.ring().backends().values()) {
-      if (counted.add(backend.address())) {
-        connections +=
-            live.connections(name, backend.id()).map(LiveConnections.Count::all).orElse(0L);
-      }
-    }
-    return new Result.Ended(connections, uncounted);
+    Set<Integer> backends = new HashSet<>(image.pool().keySet());
+    backends.addAll(image.ring().backends().keySet());
+    long uncounted =
+        image.pool().keySet().stream().filter(id -> live.connections(name, id).isEmpty()).count();
+    return new Result.Ended(live.connections(name, backends), (int) uncounted);
   }
 
   /**

@@ -82,6 +82,14 @@ public final class FakeConnections implements LiveConnections {
   }
 
   @Override
+  public synchronized long connections(String service, Set<Integer> backends) {
+    return backends.stream()
+        .flatMap(each -> connections(service, each).stream())
+        .mapToLong(Count::all)
+        .sum();
+  }
+
+  @Override
   public synchronized Optional<String> ask(String service, int backend, BitSet buckets) {
     if (buckets.isEmpty()) {
       questions.remove(backend);

@@ -37,6 +37,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -73,6 +74,11 @@ class DrainTest {
                         Duration age = Duration.ofSeconds(now - reportedAt);
                         return new Count(count, 0, age, Optional.of(age));
                       });
+            }
+
+            @Override
+            public long connections(String service, Set<Integer> backends) {
+              throw new AssertionError("a drain counts each backend");
             }
 
             @Override

@@ -7,6 +7,7 @@ import static io.fairlead.controller.writer.Requests.refusal;
 import static io.fairlead.controller.writer.Requests.remove;
 import static io.fairlead.controller.writer.Requests.spec;
 import static io.fairlead.controller.writer.Requests.weight;
+import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -126,6 +127,16 @@ class UndeleteTest extends EmbeddedController {
     assertThat(plannedEnd()).isEqualTo(new Result.Ended(40, 1));
   }
 
+  /** Its agent counts the connections of both addresses. */
+  @Test
+  void aServerWithTwoAddressesCountsOnce() throws Exception {
+    Change second = new Change.Add(4, "2001:db8::1", 100);
+    done(controller.backends().change("web", List.of(second), COMMIT));
+    report(Set.of("10.1.0.1", "2001:db8::1"), List.of(1, 4), 10);
+    report(2, 2, 20);
+    assertThat(plannedEnd()).isEqualTo(new Result.Ended(30, 1));
+  }
+
   private Result.Ended plannedEnd() throws Exception {
     return done(controller.services().deleteService("web", WriteOptions.PLAN))
         .ended()
@@ -134,7 +145,10 @@ class UndeleteTest extends EmbeddedController {
 
   /** The agent at a server's address reports so many connections. */
   private void report(int server, int backend, long established) {
-    String address = "10.1.0." + server;
+    report(Set.of("10.1.0." + server), List.of(backend), established);
+  }
+
+  private void report(Set<String> addresses, List<Integer> backends, long established) {
     Report.Service service =
         new Report.Service(
             "web",
@@ -149,11 +163,11 @@ class UndeleteTest extends EmbeddedController {
     Report report =
         new Report(
             Report.FORMAT,
-            "%032x".formatted(server),
+            "%032x".formatted(backends.get(0)),
             ++sequence,
             "test",
             "events",
-            List.of(address),
+            List.copyOf(addresses),
             "v",
             0,
             List.of(service),
@@ -161,9 +175,9 @@ class UndeleteTest extends EmbeddedController {
     ((AgentReports) controller.liveConnections())
         .accept(
             report,
-            Set.of(Address.parse(address).orElseThrow()),
+            addresses.stream().map(each -> Address.parse(each).orElseThrow()).collect(toSet()),
             true,
-            List.of(new AgentReports.Place(web().config(), List.of(backend))));
+            List.of(new AgentReports.Place(web().config(), backends)));
   }
 
   @Test
