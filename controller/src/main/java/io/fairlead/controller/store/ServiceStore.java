@@ -555,8 +555,14 @@ public final class ServiceStore {
       // If an earlier attempt to create this very service arrives only now, it changes the last id,
       // and nothing may be deleted.
       CuratorOp check = nodes.unchanged(tree.lastServiceId());
+      Optional<Stat> deleted = nodes.stat(tree.deleted(name));
       if (nodes.stat(tree.config(name)).isEmpty()) {
-        new Removal(client, write).run(epoch, tree.service(name), check);
+        // With the first step, or not at all: what has lost a part cannot be brought back.
+        Optional<CuratorOp> first =
+            deleted.isPresent()
+                ? Optional.of(nodes.delete(tree.deleted(name), deleted.get().getVersion()))
+                : Optional.empty();
+        new Removal(client, write).run(epoch, tree.service(name), check, first);
       }
     } catch (Exception e) {
       throw new StoreException(

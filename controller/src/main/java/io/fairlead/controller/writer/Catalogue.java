@@ -52,7 +52,8 @@ import org.slf4j.LoggerFactory;
 /**
  * All services of one epoch by name. Decides what concerns more than one of them (names, ids and
  * VIPs), one request after another: the caller runs {@link #create}, {@link #put}, {@link #change},
- * {@link #delete}, {@link #undelete} and {@link #changeCluster} on one thread.
+ * {@link #delete}, {@link #undelete}, {@link #changeCluster} and {@link #removeExpired} on one
+ * thread.
  */
 final class Catalogue implements Images {
   private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
@@ -490,11 +491,14 @@ final class Catalogue implements Images {
       writer.releaseIfDue(now);
       writer.transitIfDue(now);
     }
-    removeExpired();
+  }
+
+  boolean hasExpired() {
+    return deletedServices.hasExpired(monotonic.getAsLong());
   }
 
   /** Removes deleted services that are kept no more. */
-  private void removeExpired() {
+  void removeExpired() {
     deletedServices.expire(monotonic.getAsLong()).forEach(this::removeRest);
   }
 
@@ -506,21 +510,18 @@ final class Catalogue implements Images {
     options.precondition().check(Optional.empty());
     long monotonicNow = monotonic.getAsLong();
     if (deletedServices.find(name, monotonicNow).isEmpty()) {
-      throw new Refusal(
-          Refusal.Kind.NOT_FOUND,
-          "service",
-          name,
-          "a service that was deleted within %d days: %s"
-              .formatted(DeletedServices.KEPT.toDays(), deletedServices.names(monotonicNow)));
+      throw deletedServices.missing(name, monotonicNow);
     }
     Optional<StoredService> again = repository.read(name);
     if (again.isPresent()) { // by an earlier attempt whose outcome was unknown
       return adopt(again.get()).asCreated();
     }
-    StoredService before =
-        repository
-            .readDeleted(name)
-            .orElseThrow(() -> new StoreException("what was kept of '%s' is gone".formatted(name)));
+    Optional<StoredService> kept = repository.readDeleted(name);
+    if (kept.isEmpty()) { // a new service was to take its place, and was not created
+      deletedServices.remove(name, () -> {});
+      throw deletedServices.missing(name, monotonicNow);
+    }
+    StoredService before = kept.get();
     checkListeners(before.image().config());
     long now = Math.max(clock.seconds(options), before.image().ring().committed());
     PoolPlan plan = PoolPlan.of(before.image(), Runs.EMPTY, now, options.dryRun());

@@ -4,6 +4,7 @@ package io.fairlead.controller.writer;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.services.Listeners;
 import io.fairlead.controller.store.ServiceStore.Deleted;
@@ -85,6 +86,10 @@ final class DeletedServices {
     return expired;
   }
 
+  synchronized boolean hasExpired(long now) {
+    return byName.values().stream().anyMatch(kept -> !kept.isKept(now));
+  }
+
   synchronized Optional<Deleted> find(String name, long now) {
     return Optional.ofNullable(byName.get(name))
         .filter(kept -> kept.isKept(now))
@@ -95,14 +100,19 @@ final class DeletedServices {
     return Optional.ofNullable(byName.get(name)).map(kept -> kept.deleted().config());
   }
 
-  /** Their names. */
-  synchronized String names(long now) {
+  /** That this one is not kept, with those that are. */
+  synchronized Refusal missing(String name, long now) {
     String names =
         byName.values().stream()
             .filter(kept -> kept.isKept(now))
             .map(Kept::name)
             .collect(Collectors.joining(", "));
-    return names.isEmpty() ? "none" : names;
+    return new Refusal(
+        Refusal.Kind.NOT_FOUND,
+        "service",
+        name,
+        "a service that was deleted within %d days: %s"
+            .formatted(KEPT.toDays(), names.isEmpty() ? "none" : names));
   }
 
   /**

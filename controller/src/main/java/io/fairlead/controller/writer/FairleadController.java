@@ -568,6 +568,9 @@ public final class FairleadController implements AutoCloseable {
           .ifPresent(
               catalogue -> {
                 clock.leadSeconds().ifPresent(catalogue::step);
+                if (catalogue.hasExpired()) {
+                  catalogueThread.execute(catalogue::removeExpired);
+                }
                 othello.step(catalogue.writers().keySet());
               });
     }

@@ -7,6 +7,7 @@ import java.time.InstantSource;
 /** A clock that moves only when it is set. */
 final class SettableClock implements InstantSource {
   private volatile long seconds;
+  private volatile Runnable whenRead = () -> {};
 
   SettableClock(long seconds) {
     this.seconds = seconds;
@@ -20,8 +21,14 @@ final class SettableClock implements InstantSource {
     return seconds;
   }
 
+  /** Runs on the thread that reads it. */
+  void whenRead(Runnable next) {
+    whenRead = next;
+  }
+
   @Override
   public Instant instant() {
+    whenRead.run();
     return Instant.ofEpochSecond(seconds);
   }
 }

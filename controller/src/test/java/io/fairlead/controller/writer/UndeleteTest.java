@@ -11,6 +11,7 @@ import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.Report;
@@ -24,10 +25,18 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -252,6 +261,85 @@ class UndeleteTest extends EmbeddedController {
           .atMost(Duration.ofSeconds(60))
           .until(() -> client.getChildren().forPath("/fairlead/services").equals(List.of("other")));
     }
+  }
+
+  /** Its last second of seven days ends meanwhile. */
+  @Test
+  void itDoesNotExpireWhileItIsBroughtBack() throws Exception {
+    ServiceImage before = web();
+    delete("web");
+    clock.set(clock.seconds() + 7 * DAY - 1);
+    CountDownLatch hasRead = new CountDownLatch(1);
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    Semaphore turns = new Semaphore(0);
+    clock.whenRead(
+        () -> {
+          if (Thread.currentThread().getName().startsWith("catalogue")) {
+            hasRead.countDown();
+            Uninterruptibles.awaitUninterruptibly(mayGoOn);
+          } else if (Thread.currentThread().getName().startsWith("upkeep")) {
+            turns.release();
+          }
+        });
+    CompletableFuture<Result> undeleted =
+        controller.services().undeleteService("web", COMMIT).toCompletableFuture();
+    assertThat(hasRead.await(60, TimeUnit.SECONDS)).isTrue();
+    clock.set(clock.seconds() + DAY);
+    turns.drainPermits();
+    boolean hasHadItsTurn = turns.tryAcquire(3, 60, TimeUnit.SECONDS);
+    mayGoOn.countDown();
+    assertThat(hasHadItsTurn).isTrue();
+    assertThat(undeleted.get(60, TimeUnit.SECONDS).generation())
+        .isEqualTo(before.ring().generation() + 1);
+    assertSame(before, web());
+    clock.whenRead(() -> {});
+    leadAnew();
+    assertSame(before, web());
+  }
+
+  /** What has lost a part is not brought back, however far its removal has come. */
+  @Test
+  void itIsRemovedWholeOrNotAtAll() throws Exception {
+    delete("web");
+    String ring = "/fairlead/services/web/ring";
+    try (CuratorFramework client = ZooKeeperClient.create(controller.zookeeper())) {
+      client.start();
+      List<CuratorOp> many = new ArrayList<>();
+      for (int i = 0; i < 600; i++) { // more than one step deletes
+        many.add(client.transactionOp().create().forPath(ring + "/gen/" + (1000 + i)));
+      }
+      client.transaction().forOperations(many);
+      int mayDeleteNone = ZooDefs.Perms.ALL & ~ZooDefs.Perms.DELETE;
+      client
+          .setACL()
+          .withACL(List.of(new ACL(mayDeleteNone, ZooDefs.Ids.ANYONE_ID_UNSAFE)))
+          .forPath(ring);
+      clock.set(clock.seconds() + 8 * DAY);
+      await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> client.getChildren().forPath(ring + "/gen").size() < 600);
+      assertThat(client.checkExists().forPath(ring)).isNotNull();
+      assertThat(client.checkExists().forPath("/fairlead/services/web/deleted")).isNull();
+      assertThat(refused("web").kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+      client.setACL().withACL(ZooDefs.Ids.OPEN_ACL_UNSAFE).forPath(ring);
+    }
+    leadAnew();
+    assertThat(refused("web").kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+    create("web", "10.99.0.1");
+  }
+
+  /** As if a new one of its name had been begun, and not created. */
+  @Test
+  void whatIsGoneIsNotListed() throws Exception {
+    delete("web");
+    try (CuratorFramework client = ZooKeeperClient.create(controller.zookeeper())) {
+      client.start();
+      client.delete().deletingChildrenIfNeeded().forPath("/fairlead/services/web");
+    }
+    Refusal gone = refused("web");
+    assertThat(gone.kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+    assertThat(gone.allowed()).isEqualTo("a service that was deleted within 7 days: none");
+    assertThat(create("web", "10.99.0.1").warnings()).isEmpty();
   }
 
   /** As if the answer to the commit had been lost. */
