@@ -115,6 +115,24 @@ static void untrusted_and_malformed_teach_nothing(void **state)
 	assert_int_equal(out.generation_seen, in.generation_seen);
 }
 
+/* A server of one family has no address of the other: `::` in a list is not that one's, it cannot be sent to. */
+static void no_address_is_not_oneself(void **state)
+{
+	(void)state;
+	for (int family = 0; family < 2; family++) {
+		struct fl_decide_in in = {
+		    .packet = U, .trusted = true, .list = {.generation = 5, .count = 1, .left = 1}};
+		struct fl_decide_out out;
+
+		in.self[family] = address(SELF);
+		fl_decide(&in, &out);
+		assert_int_equal(out.verdict, FL_VERDICT_CHAIN);
+		assert_true(fl_address_is_none(&out.next));
+		fl_decide_skip(&in, &out);
+		assert_int_equal(out.verdict, FL_VERDICT_DROP_STALE);
+	}
+}
+
 /* Whatever a header says, a packet takes at most FL_LIST_MAX hops. */
 static void left_only_falls(void **state)
 {
@@ -172,7 +190,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_row), cmocka_unit_test(untrusted_and_malformed_teach_nothing),
-	    cmocka_unit_test(left_only_falls), cmocka_unit_test(the_header_leads_along_the_list)};
+	    cmocka_unit_test(no_address_is_not_oneself), cmocka_unit_test(left_only_falls),
+	    cmocka_unit_test(the_header_leads_along_the_list)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

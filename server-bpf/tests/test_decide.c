@@ -342,9 +342,12 @@ static void too_big(void **state)
 
 static void without_an_address_of_the_family(void **state)
 {
+	static const char *const to_none[] = {"::", NULL};
+
 	(void)state;
 	assert_int_equal(send_with(only_ipv4, to_b, 1, add_unknown), FL_COUNTER_DROP_STALE);
 	assert_int_equal(send_with(only_ipv4, to_b_or_a, 2, add_unknown), FL_COUNTER_CHAIN);
+	assert_int_equal(send_with(only_ipv4, to_none, 1, add_unknown), FL_COUNTER_DROP_STALE);
 	assert_int_equal(send_with(only_ipv4, nobody, 0, add_unknown), FL_COUNTER_DELIVER_UNKNOWN);
 }
 

@@ -45,6 +45,13 @@ FL_INLINE bool fl_decide_is_late(const struct fl_decide_in *in)
 	return (in->list.flags & FL_LIST_LATE) || in->quiet || in->list.generation < in->generation_seen;
 }
 
+/* A candidate `::` is not the address of a family that this server has not. */
+FL_INLINE bool fl_decide_is_self(const struct fl_decide_in *in, const struct fl_address *address)
+{
+	return !fl_address_is_none(address) &&
+	       (fl_address_equal(address, &in->self[0]) || fl_address_equal(address, &in->self[1]));
+}
+
 /* The next candidate that is not this server itself; false: there is none. */
 FL_INLINE bool fl_decide_next(const struct fl_decide_in *in, struct fl_decide_out *out)
 {
@@ -60,7 +67,7 @@ FL_INLINE bool fl_decide_next(const struct fl_decide_in *in, struct fl_decide_ou
 		if (i >= in->list.count || i + out->left < in->list.count)
 			continue;
 		out->left = (fl_u8)(in->list.count - i - 1);
-		if (fl_address_equal(address, &in->self[0]) || fl_address_equal(address, &in->self[1]))
+		if (fl_decide_is_self(in, address))
 			continue;
 		out->next = *address;
 		return true;
