@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Packets with a list that go on to the next candidate. One that cannot be sent to is skipped: no route, a route whose MTU
- * is too small, or an address of a family of which this server has none. The way is found before anything is changed.
+ * is too small, no address (`::`, 0.0.0.0), or one of a family of which this server has none. The way is found before
+ * anything is changed.
  *
  * A neighbour that is not resolved is the kernel's to find (act.bpf.h). If it never answers, the packet is lost, as the
  * lookup does not tell; the next one then takes the same way. A refused SYN does so once a second, and is taken else.
@@ -43,7 +44,7 @@ static __always_inline enum list_way list_way_find(struct xdp_md *ctx, const str
 
 	*found = hop;
 	scratch->source = config_self(to_ipv6);
-	if (!hop || fl_address_is_none(&scratch->source))
+	if (!hop || fl_address_is_none(&scratch->source) || fl_verdict_is_unspecified(next))
 		return LIST_WAY_NONE;
 	if (hop_counts(hop, next, ingress, spread, len))
 		return LIST_WAY_HOP;

@@ -17,7 +17,7 @@ enum {
 
 const struct config config_default = {
     .program = {.layout = FL_SERVER_LAYOUT, .window = FL_WINDOW_DEFAULT, .port = FL_GUE_PORT, .chaining = 1},
-    .quiet = CONFIG_QUIET_DEFAULT,
+    .quiet = FL_SERVER_QUIET_DEFAULT,
 };
 
 bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
@@ -101,7 +101,7 @@ int config_set_quiet(struct config *config, const char *field, const char *text)
 {
 	unsigned long seconds;
 
-	if (!config_number_parse(text, 0, CONFIG_QUIET_MAX, &seconds))
+	if (!config_number_parse(text, 0, FL_SERVER_QUIET_MAX, &seconds))
 		return refusal_print(field, text, quiet_allowed);
 	config->quiet = (fl_u32)seconds;
 	return 0;

@@ -62,8 +62,6 @@ bool config_number_parse(const char *text, unsigned long min, unsigned long max,
 /* Writes an address (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
 enum config_numbers {
 	CONFIG_TEXT_LEN = 96,
-	CONFIG_QUIET_DEFAULT = 70, /* 10 more than muxes are behind by default before they withdraw a service */
-	CONFIG_QUIET_MAX = 3610,   /* 10 more than they can be */
 };
 const char *config_address_text(const struct fl_address *address, char *text);
 const char *config_peer_text(const struct fl_peer_key *peer, char *text);

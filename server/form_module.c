@@ -231,7 +231,7 @@ static int check_arguments(const struct arguments *arguments)
 
 static int check_config(const struct config *config)
 {
-	if (config->quiet != CONFIG_QUIET_DEFAULT)
+	if (config->quiet != FL_SERVER_QUIET_DEFAULT)
 		return refusal_print("quietSeconds", "given",
 				     "none with --form module, which takes no lists of servers yet");
 	return 0;

@@ -49,12 +49,18 @@ struct packet list_packet_onward(const struct config *server, const struct packe
 	size_t udp_at = list_packet_gue_at(sent) - UDP_LEN;
 	struct packet expected;
 	fl_u8 *ip = expected.data + PACKET_OUTER_AT;
+	fl_u8 class =
+	    (fl_u8)(was_ipv4 ? sent->data[PACKET_OUTER_AT + 1] : fl_load_be16(sent->data + PACKET_OUTER_AT) >> 4);
 
 	if (is_by_kernel && was_ipv4 == is_ipv4)
 		source = packet_address(is_ipv4 ? RIG_MUX : RIG_MUX6);
 	packet_begin_outer(&expected, &source, next, FL_GUE_PORT);
 	memcpy(expected.data + expected.len - UDP_LEN, sent->data + udp_at, 2);
 	packet_add_bytes(&expected, gue, len);
+	if (is_ipv4)
+		ip[1] = class;
+	else
+		fl_store_be16(ip, (fl_u16)(6 << 12 | class << 4));
 	if (is_ipv4)
 		fl_store_be16(ip + 4, 0); /* identification, which an unfragmentable packet doesn't need */
 	packet_finish_outer(&expected);
@@ -97,14 +103,4 @@ fl_u64 list_quiet_get(struct fl_server *program)
 
 	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet), 0);
 	return quiet.until;
-}
-
-void list_quiet_end(struct fl_server *program)
-{
-	struct fl_server_quiet quiet;
-	__u32 slot = 0;
-
-	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet), 0);
-	quiet.until = 0;
-	assert_int_equal(bpf_map_update_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet, BPF_ANY), 0);
 }

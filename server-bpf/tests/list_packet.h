@@ -28,7 +28,5 @@ void list_packet_check(const struct packet *packet, const struct packet *expecte
 /* Until when the program is quiet, in nanoseconds of CLOCK_MONOTONIC. */
 void list_quiet_set(struct fl_server *program, fl_u64 until);
 fl_u64 list_quiet_get(struct fl_server *program);
-/* Ends it as time does. */
-void list_quiet_end(struct fl_server *program);
 
 #endif

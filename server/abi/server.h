@@ -23,6 +23,8 @@ enum fl_server_numbers {
 	FL_SERVER_COUNTERS_MAX = 64,         /* room for more than are used: a new one needs no new layout */
 	FL_SERVER_SLOT_AHEAD_MAX = 63,       /* of the map of counters: the largest fl_clock_ahead() of each CPU */
 	FL_SERVER_WINDOW_MAX = 86400,        /* seconds */
+	FL_SERVER_QUIET_DEFAULT = 70, /* seconds: 10 more than muxes are behind by default before they withdraw */
+	FL_SERVER_QUIET_MAX = 3610,   /* 10 more than they can be */
 };
 
 /* Read-only in a loaded program; a new configuration is a new program, which replaces the old one in one step. */

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
+
+#include <linux/bpf.h>
+
+#include "../skeleton.h"
+#include "forget.h"
+#include "list_form_bpf.h"
+#include "program.h"
+#include "quiet.h"
+
+enum {
+	LOADED = 4, /* to load one takes the verifier a second or more */
+};
+
+#define SECOND 1000000000ULL
+
+static struct {
+	struct config config;
+	struct fl_server *program;
+} loaded[LOADED];
+static unsigned int present, next;
+static struct packet last;
+static int action;
+
+struct fl_server *list_form_bpf_program(void)
+{
+	return loaded[present].program;
+}
+
+int list_form_bpf_action(void)
+{
+	return action;
+}
+
+static bool is_loaded(unsigned int i, const struct config *config)
+{
+	return loaded[i].program && loaded[i].config.quiet == config->quiet &&
+	       !memcmp(&loaded[i].config.program, &config->program, sizeof(config->program));
+}
+
+static void set(const struct config *config)
+{
+	for (present = 0; present < LOADED; present++)
+		if (is_loaded(present, config))
+			return;
+	present = next++ % LOADED;
+	if (loaded[present].program)
+		program_close(loaded[present].program);
+	loaded[present].config = *config;
+	loaded[present].program = rig_load(config);
+}
+
+void list_form_bpf_close(void)
+{
+	for (present = 0; present < LOADED; present++)
+		if (loaded[present].program)
+			program_close(loaded[present].program);
+}
+
+static void routes_forget(void)
+{
+	rig_hops_forget(list_form_bpf_program());
+}
+
+/* A dropped packet is unchanged, and the counter fits the action. */
+static enum fl_counter packet_send(const struct packet *packet)
+{
+	enum fl_counter counter;
+	bool is_drop;
+
+	last = *packet;
+	action = rig_run(list_form_bpf_program(), &last);
+	counter = rig_counter_bumped(list_form_bpf_program());
+	if (counter == FL_COUNTERS)
+		return counter;
+	is_drop = !strncmp(fl_counter_names[counter], "drop_", 5);
+	assert_int_equal(action == XDP_DROP, is_drop || counter == FL_COUNTER_NOTICE);
+	assert_int_equal(action == XDP_TX || action == XDP_REDIRECT, counter == FL_COUNTER_CHAIN ||
+									 counter == FL_COUNTER_PASS_ON ||
+									 counter == FL_COUNTER_NOTICE_ACKNOWLEDGED);
+	if (is_drop && counter != FL_COUNTER_DROP_CONGESTED)
+		list_packet_check(&last, packet);
+	return counter;
+}
+
+static void expect_delivered(const struct packet *expected)
+{
+	assert_int_equal(action, XDP_PASS);
+	list_packet_check(&last, expected);
+}
+
+static void expect_onward(const struct packet *expected, bool is_by_kernel)
+{
+	assert_int_equal(action, is_by_kernel ? XDP_PASS : XDP_TX);
+	list_packet_check(&last, expected);
+}
+
+static fl_u64 counter_get(enum fl_counter counter)
+{
+	return rig_counter(list_form_bpf_program(), counter);
+}
+
+static void generation_set(fl_u32 generation)
+{
+	rig_generation_set(list_form_bpf_program(), generation);
+}
+
+static fl_u32 generation_get(void)
+{
+	return rig_generation_get(list_form_bpf_program());
+}
+
+static void forget(void)
+{
+	struct running running = running_none();
+	struct forgotten forgotten;
+
+	running.memory = bpf_map__fd(list_form_bpf_program()->maps.memory);
+	running.generations = bpf_map__fd(list_form_bpf_program()->maps.generations);
+	running.quiet = bpf_map__fd(list_form_bpf_program()->maps.quiet);
+	assert_int_equal(forget_service(&running, RIG_SERVICE, &forgotten), 0);
+}
+
+static void quiet(fl_u32 seconds)
+{
+	assert_int_equal(quiet_begin(bpf_map__fd(list_form_bpf_program()->maps.quiet), seconds * SECOND), 0);
+}
+
+static void load_set(const struct fl_load_setting *setting)
+{
+	rig_load_set(list_form_bpf_program(), setting);
+}
+
+static struct fl_load_state load_get(void)
+{
+	return rig_load_get(list_form_bpf_program());
+}
+
+const struct list_form list_form_bpf = {
+    .name = "the XDP program",
+    .by_kernel = FL_COUNTER_CHAIN_BY_KERNEL,
+    .random_packets = 5000,
+    .set = set,
+    .routes_forget = routes_forget,
+    .send = packet_send,
+    .expect_delivered = expect_delivered,
+    .expect_onward = expect_onward,
+    .counter = counter_get,
+    .generation_set = generation_set,
+    .generation = generation_get,
+    .forget = forget,
+    .quiet = quiet,
+    .load_set = load_set,
+    .load = load_get,
+};
