@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 	if (is_module) {
 		/* An address that every host has: no packet comes. */
 		if (config_set_address(&config, "address", "127.0.0.1") ||
-		    module_set(&client, &config.program, config.peers, config.peer_count))
+		    module_set(&client, &config.program, config.peers, config.peer_count, config.quiet))
 			die(client.error);
 		says = module_fill(&client, (fl_u32)buckets);
 	} else {

@@ -26,7 +26,10 @@ enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_i
  */
 enum fl_chain_numbers {
 	FL_CHAIN_TTL = 64, /* loops are bounded by hops, not by TTL */
-	/* In place of an exit's counter: a refused SYN cannot be sent on; it is unchanged, and still the caller's. */
+	/*
+	 * In place of an exit's counter: a refused SYN, or a packet with a list, cannot be sent to that server; it is
+	 * unchanged, and still the caller's.
+	 */
 	FL_CHAIN_NOWHERE = FL_COUNTERS,
 };
 
@@ -48,7 +51,7 @@ void fl_chain_forget_arrival(struct sk_buff *skb);
 /* Frees the packet and returns why. */
 enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why);
 
-/* The same for an unchanged packet that has no route; a refused SYN stays the caller's: FL_CHAIN_NOWHERE. */
+/* The same for an unchanged packet that cannot be sent there, unless it stays the caller's: FL_CHAIN_NOWHERE. */
 enum fl_counter fl_chain_unroutable(const struct fl_arrival *arrival, enum fl_counter why);
 
 #endif

@@ -21,7 +21,7 @@ enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why)
 
 enum fl_counter fl_chain_unroutable(const struct fl_arrival *arrival, enum fl_counter why)
 {
-	if (arrival->in.packet == FL_PACKET_REFUSED)
+	if (arrival->list || arrival->in.packet == FL_PACKET_REFUSED)
 		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	return fl_chain_refuse(arrival->skb, why);
 }

@@ -58,31 +58,40 @@ struct outer {
 };
 
 /* Rewrites the steer header for the second bucket, for the next server, or both; says that it is a late mux's. */
-static bool rewrite_steer(const struct fl_arrival *arrival, u8 *gue, const u8 *end)
+static bool rewrite_steer(struct fl_arrival *arrival, u8 *gue, const u8 *end)
 {
+	const struct fl_setup *setup = arrival->setup;
+
 	if ((arrival->promoted || arrival->out.verdict == FL_VERDICT_PASS) && !fl_steer_promote(gue, end))
 		return false;
 	return (arrival->out.verdict == FL_VERDICT_PASS || fl_steer_chain(gue, end)) &&
-	       (!fl_verdict_is_late(&arrival->in) || fl_steer_mark_late(gue, end));
+	       (!fl_verdict_is_late(&arrival->in) || fl_steer_mark_late(gue, end)) &&
+	       (!setup->tagged || fl_tag_renew(&setup->tag_key, gue, end, &arrival->tagged));
 }
 
-/* Removes the outer headers and rewrites the steer header; new outer headers are then pushed. */
+/* The same for a list, whose tag stays right. */
+static bool rewrite_list(const struct fl_arrival *arrival, u8 *gue, const u8 *end)
+{
+	const struct fl_listed *list = arrival->list;
+
+	return fl_list_forward(gue, end, &list->in.list, &arrival->setup->self[list->came_to], list->out.left,
+			       list->out.late);
+}
+
+/* Removes the outer headers and rewrites the header behind them; new outer headers are then pushed. */
 static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 {
-	const struct fl_setup *setup = arrival->setup;
 	struct sk_buff *skb = arrival->skb;
 	u8 *gue, *end;
 
-	if (skb_ensure_writable(
-		skb, min_t(unsigned int, skb_headlen(skb), sizeof(struct udphdr) + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN)))
+	if (skb_ensure_writable(skb, arrival->inner_at))
 		return false;
 	skb_pull(skb, sizeof(struct udphdr));
 	if (skb_cow_head(skb, headroom) || !fl_chain_sum_complete(skb))
 		return false;
 	gue = skb->data;
 	end = gue + skb_headlen(skb);
-	if (!rewrite_steer(arrival, gue, end) ||
-	    (setup->tagged && !fl_tag_renew(&setup->tag_key, gue, end, &arrival->tagged)))
+	if (!(arrival->list ? rewrite_list(arrival, gue, end) : rewrite_steer(arrival, gue, end)))
 		return false; /* never: it has been parsed */
 	fl_chain_forget_arrival(skb);
 	return true;
@@ -146,12 +155,13 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	};
 
 	if (fl_address_is_none(&arrival->setup->self[family]))
-		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_CHAIN_FAMILY);
+		return fl_chain_unroutable(arrival, FL_COUNTER_DROP_CHAIN_FAMILY);
 	return family == FL_OUTER_IPV4 ? send_ipv4(arrival, &outer) : send_ipv6(arrival, &outer);
 }
 
 const struct fl_encap fl_gue = {
     .has_bucket = true,
+    .has_lists = true,
     .parse = fl_gue_parse,
     .is_notice = is_notice,
     .tag_message = tag_message,

@@ -61,8 +61,28 @@ void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32
 		;
 }
 
+/* From now on, for as long as the setup says. */
+static void quiet_begin(struct fl_instance *instance, const struct fl_setup *setup)
+{
+	WRITE_ONCE(instance->quiet_until, setup->quiet ? ktime_get_ns() + setup->quiet * (u64)NSEC_PER_SEC : 0);
+}
+
+u32 fl_instance_quiet_left(const struct fl_instance *instance)
+{
+	u64 until = READ_ONCE(instance->quiet_until), now = ktime_get_ns();
+
+	return now < until ? (u32)DIV_ROUND_UP_ULL(until - now, NSEC_PER_SEC) : 0;
+}
+
 void fl_instance_forget(struct fl_instance *instance, u16 service)
 {
+	const struct fl_setup *setup;
+
+	rcu_read_lock();
+	setup = rcu_dereference(instance->setup);
+	if (setup)
+		quiet_begin(instance, setup);
+	rcu_read_unlock();
 	fl_memory_forget_service(&instance->memory, service);
 	WRITE_ONCE(instance->generations[service], 0);
 }
@@ -195,6 +215,7 @@ static int start(struct net *net, struct fl_namespace *here, struct fl_setup *se
 		if (err)
 			goto err_put;
 	}
+	quiet_begin(instance, setup);
 	rcu_assign_pointer(instance->setup, setup);
 	err = listen_all(net, setup, NULL, instance, instance->sockets, none);
 	if (err)
@@ -225,6 +246,7 @@ static int change(struct net *net, struct fl_namespace *here, struct fl_setup *s
 	if (err)
 		return err;
 	memcpy(instance->sockets, sockets, sizeof(sockets));
+	quiet_begin(instance, setup);
 	rcu_assign_pointer(instance->setup, setup);
 	unlisten(unneeded);
 	fl_setup_free(old);

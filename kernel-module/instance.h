@@ -6,6 +6,7 @@
  *	setup		its configuration: immutable, replaced as a whole under RCU
  *	memory		the moves learned from packets, until DETACH
  *	generations	the highest seen of each service; only ever raised, by compare-and-swap
+ *	quiet		until when it resets nothing by lists, from SET or FORGET on
  *	counters	per CPU
  *	loads		how busy the agent says that the server is, by service, until DETACH
  *	flows		which connections came by a VIP, if the server mangles
@@ -19,6 +20,7 @@
 #include <linux/netfilter.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
+#include <linux/timekeeping.h>
 #include <net/net_namespace.h>
 
 #include <clock.h>
@@ -38,6 +40,7 @@ struct fl_instance {
 	struct socket *sockets[FL_OUTER_FAMILIES]; /* protected by the namespace's lock; NULL for no address */
 	struct fl_memory memory;
 	u32 *generations; /* FL_SERVER_SERVICES of them, 0 for never seen */
+	u64 quiet_until;  /* nanoseconds of CLOCK_MONOTONIC */
 	struct fl_counters __percpu *counters;
 	struct fl_loads loads;
 	struct fl_flows flows;       /* if mangling */
@@ -74,10 +77,19 @@ static inline u32 fl_instance_generation(const struct fl_instance *instance, u16
 	return READ_ONCE(instance->generations[service]);
 }
 
+/* Whether it resets nothing by lists, as it does not know which muxes are behind. By the clock's last tick: up to 10 ms longer. */
+static inline bool fl_instance_is_quiet(const struct fl_instance *instance)
+{
+	return ktime_get_coarse_ns() < READ_ONCE(instance->quiet_until);
+}
+
+/* For how long it still is, in seconds, rounded up. */
+u32 fl_instance_quiet_left(const struct fl_instance *instance);
+
 /* Never lowers it. */
 void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation);
 
-/* Forgets the generation of a service, and the moves of its buckets. What packets teach meanwhile may stay. */
+/* Forgets the generation of a service, and the moves of its buckets, and is quiet. What packets teach meanwhile may stay. */
 void fl_instance_forget(struct fl_instance *instance, u16 service);
 
 /*

@@ -78,6 +78,8 @@ static int set_doit(struct sk_buff *request, struct genl_info *info)
 		setup->ipip_service = nla_get_u16(attributes[FAIRLEAD_A_IPIP_SERVICE]);
 	if (attributes[FAIRLEAD_A_MANGLE])
 		setup->mangle = nla_get_u8(attributes[FAIRLEAD_A_MANGLE]);
+	setup->quiet =
+	    attributes[FAIRLEAD_A_QUIET] ? nla_get_u32(attributes[FAIRLEAD_A_QUIET]) : FL_SERVER_QUIET_DEFAULT;
 	setup->tagged = attributes[FAIRLEAD_A_TAG_KEY];
 	if (setup->tagged)
 		memcpy(&setup->tag_key, nla_data(attributes[FAIRLEAD_A_TAG_KEY]), sizeof(setup->tag_key));
@@ -103,6 +105,7 @@ static bool put_setup(struct sk_buff *answer, const struct fl_setup *setup)
 	       !nla_put_u32(answer, FAIRLEAD_A_WINDOW, setup->window) &&
 	       !nla_put_u8(answer, FAIRLEAD_A_CHAINING, setup->chaining) &&
 	       !nla_put_u8(answer, FAIRLEAD_A_MANGLE, setup->mangle) &&
+	       !nla_put_u32(answer, FAIRLEAD_A_QUIET, setup->quiet) &&
 	       (!setup->ipip_service || !nla_put_u16(answer, FAIRLEAD_A_IPIP_SERVICE, setup->ipip_service)) &&
 	       !nla_put(answer, FAIRLEAD_A_PEERS, (int)(setup->peer_count * sizeof(setup->peers[0])), setup->peers);
 }
@@ -123,7 +126,8 @@ static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 	       !nla_put_u32(answer, FAIRLEAD_A_MEMORY_ENTRIES, fl_memory_entries(&instance->memory)) &&
 	       !nla_put(answer, FAIRLEAD_A_MEMORY_BYTES, sizeof(bytes), &bytes) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_FLOWS, fl_flows_count(&instance->flows)) &&
-	       !nla_put_u32(answer, FAIRLEAD_A_AHEAD_MAX, fl_instance_ahead_max(instance));
+	       !nla_put_u32(answer, FAIRLEAD_A_AHEAD_MAX, fl_instance_ahead_max(instance)) &&
+	       !nla_put_u32(answer, FAIRLEAD_A_QUIET_LEFT, fl_instance_quiet_left(instance));
 }
 
 static int get_doit(struct sk_buff *request, struct genl_info *info)
@@ -406,6 +410,8 @@ static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_AHEAD_MAX] = {.type = NLA_REJECT},
     [FAIRLEAD_A_LOAD_SETTING] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_load_setting)),
     [FAIRLEAD_A_LOAD_STATE] = {.type = NLA_REJECT},
+    [FAIRLEAD_A_QUIET] = NLA_POLICY_MAX(NLA_U32, FL_SERVER_QUIET_MAX),
+    [FAIRLEAD_A_QUIET_LEFT] = {.type = NLA_REJECT},
 };
 
 static const struct genl_ops operations[] = {

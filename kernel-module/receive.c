@@ -9,6 +9,7 @@
  *		pass		the same to the second bucket's owner; decided once more if that is this server
  *		drop		counted by reason
  *	-> a notice: learned from (notice.c), dropped
+ *	-> of version 2: the same, by a list in place of memory (list.c)
  *
  * The kernel has already checked what the XDP form checks itself: version, lengths, checksums. The packets that it
  * drops are in its own counters (`nstat`), not in ours.
@@ -22,7 +23,7 @@
 
 #include <fairlead/generation.h>
 
-static int drop(const struct fl_arrival *arrival, enum fl_counter why)
+int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why)
 {
 	fl_instance_count(arrival->instance, why);
 	kfree_skb(arrival->skb);
@@ -72,19 +73,15 @@ static bool is_offered(const struct fl_arrival *arrival)
 	       (family == FL_OUTER_IPV6 || !arrival->encap->is_ipv6_only);
 }
 
-/*
- * The class of a SYN. Counts one that is taken if the service's load counts; a refused one is counted by what becomes of
- * it. Only one that the server would rather not take costs a lookup: a client sends a SYN again whose half-open
- * connection is here already.
- */
-static enum fl_packet_class ask(struct fl_arrival *arrival)
+enum fl_packet_class fl_receive_ask(struct fl_arrival *arrival, u16 service, bool is_offered)
 {
-	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.steer.service);
+	struct fl_load *load = fl_loads_find(&arrival->instance->loads, service);
 	u64 now = ktime_get_coarse_ns();
 
+	arrival->load = load;
 	if (!load || !fl_load_is_armed(&load->setting, now))
 		return FL_PACKET_SYN;
-	if (!is_offered(arrival)) {
+	if (!is_offered) {
 		fl_load_count_unasked(&load->setting, &load->state);
 		return FL_PACKET_SYN;
 	}
@@ -97,10 +94,15 @@ static enum fl_packet_class ask(struct fl_arrival *arrival)
 	return FL_PACKET_REFUSED;
 }
 
-/* Counts a SYN that this server refused and then took: it owns the second bucket, too, or could not send it on. */
-static void count_refused_taken(struct fl_arrival *arrival)
+static enum fl_packet_class ask(struct fl_arrival *arrival)
 {
-	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.steer.service);
+	return fl_receive_ask(arrival, arrival->in.steer.service, is_offered(arrival));
+}
+
+/* Counts a SYN that this server refused and then took: it owns the second bucket, too, or could not send it on. */
+static void count_refused_taken(const struct fl_arrival *arrival)
+{
+	struct fl_load *load = arrival->load;
 
 	if (load && arrival->promoted)
 		fl_load_count_unasked(&load->setting, &load->state);
@@ -108,23 +110,21 @@ static void count_refused_taken(struct fl_arrival *arrival)
 		fl_load_count_taken(&load->state);
 }
 
-/* Counts a packet that is passed on if it is a SYN that this server refused. */
-static void count_passed(struct fl_arrival *arrival)
+void fl_receive_count_passed(const struct fl_arrival *arrival)
 {
-	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.steer.service);
-
-	if (load && arrival->in.packet == FL_PACKET_REFUSED)
-		fl_load_count_passed(&load->state);
+	if (arrival->load && arrival->in.packet == FL_PACKET_REFUSED)
+		fl_load_count_passed(&arrival->load->state);
 }
 
-/* What the host knows of the connection. A socket of a direct connection, or of another VIP's, is not this one's. */
-static void classify(struct fl_arrival *arrival)
+/* A socket of a direct connection, or of another VIP's, is not this one's. */
+void fl_receive_classify(struct fl_arrival *arrival)
 {
 	int ifindex = arrival->skb->dev->ifindex;
 
+	mangle(arrival);
 	arrival->in.packet = fl_sockets_classify(arrival->net, &arrival->flow, &arrival->headers, ifindex);
 	if (arrival->in.packet == FL_PACKET_SYN)
-		arrival->in.packet = ask(arrival);
+		arrival->in.packet = arrival->list ? fl_list_ask(arrival) : ask(arrival);
 	if (!arrival->mangled || !arrival->flow.protocol)
 		return;
 	arrival->conflict =
@@ -163,18 +163,14 @@ void fl_receive_removal(struct fl_arrival *arrival)
 										     : FL_COUNTER_LEARNED);
 }
 
-/* Stores a higher generation, unless it is a jump that no tag vouches for. */
-static void generation_learn(struct fl_arrival *arrival)
+void fl_receive_learn(struct fl_arrival *arrival, u16 service, u32 before, u32 generation)
 {
-	const struct fl_verdict_in *in = &arrival->in;
-	u32 generation = arrival->out.generation_seen;
-
-	if (generation == in->generation_seen)
+	if (generation == before)
 		return;
-	if (!arrival->setup->tagged && fl_generation_is_jump(in->generation_seen, generation, in->now))
+	if (!arrival->setup->tagged && fl_generation_is_jump(before, generation, (u32)ktime_get_real_seconds()))
 		fl_instance_count(arrival->instance, FL_COUNTER_GENERATION_JUMP);
 	else
-		fl_instance_generation_raise(arrival->instance, in->steer.service, generation);
+		fl_instance_generation_raise(arrival->instance, service, generation);
 }
 
 /* Decides by in.generation_seen, and stores what the packet taught of its bucket. */
@@ -208,7 +204,7 @@ void fl_receive_decide(struct fl_arrival *arrival)
 
 	in->generation_seen = fl_instance_generation(arrival->instance, in->steer.service);
 	decide(arrival);
-	generation_learn(arrival);
+	fl_receive_learn(arrival, in->steer.service, in->generation_seen, arrival->out.generation_seen);
 }
 
 /* Whether the packet would be passed on to this very server. */
@@ -224,28 +220,28 @@ static bool is_passed_to_self(const struct fl_arrival *arrival)
 static void promote(struct fl_arrival *arrival)
 {
 	fl_instance_count(arrival->instance, FL_COUNTER_PROMOTED);
-	count_passed(arrival);
+	fl_receive_count_passed(arrival);
 	fl_verdict_promote(&arrival->in);
 	arrival->promoted = true;
 	arrival->in.generation_seen = arrival->out.generation_seen;
 	decide(arrival);
 }
 
-static int deliver(struct fl_arrival *arrival)
+int fl_receive_deliver(struct fl_arrival *arrival)
 {
 	const struct fl_flow *flow = &arrival->flow;
 	enum fl_packet_class packet = arrival->in.packet;
 	struct fl_flow_key key;
 
 	if (packet != FL_PACKET_LOCAL_SOCKET && fl_sockets_is_foreign(arrival->net, flow))
-		return drop(arrival, FL_COUNTER_DROP_VIP_NOT_LOCAL);
+		return fl_receive_drop(arrival, FL_COUNTER_DROP_VIP_NOT_LOCAL);
 	if (arrival->conflict)
-		return drop(arrival, FL_COUNTER_DROP_MANGLE_CONFLICT);
+		return fl_receive_drop(arrival, FL_COUNTER_DROP_MANGLE_CONFLICT);
 	if (arrival->mangled && flow->protocol && !flow->quoted) {
 		fl_flow_key_set(&key, flow);
 		if (fl_flows_note(&arrival->instance->flows, &key, &arrival->mangling.from, arrival->skb->dev->ifindex,
 				  packet == FL_PACKET_LOCAL_SOCKET))
-			return drop(arrival, FL_COUNTER_DROP_NO_ROOM);
+			return fl_receive_drop(arrival, FL_COUNTER_DROP_NO_ROOM);
 	}
 	if (packet == FL_PACKET_REFUSED)
 		count_refused_taken(arrival);
@@ -260,9 +256,9 @@ static int send_on(struct fl_arrival *arrival)
 	enum fl_counter exit = arrival->encap->send_on(arrival);
 
 	if (exit == (enum fl_counter)FL_CHAIN_NOWHERE)
-		return deliver(arrival);
+		return fl_receive_deliver(arrival);
 	if (arrival->out.verdict == FL_VERDICT_PASS)
-		count_passed(arrival);
+		fl_receive_count_passed(arrival);
 	fl_instance_count(arrival->instance, exit);
 	return 0;
 }
@@ -274,12 +270,12 @@ static int act(struct fl_arrival *arrival)
 
 	switch (arrival->out.verdict) {
 	case FL_VERDICT_DELIVER:
-		return deliver(arrival);
+		return fl_receive_deliver(arrival);
 	case FL_VERDICT_CHAIN:
 	case FL_VERDICT_PASS:
 		return send_on(arrival);
 	default:
-		return drop(arrival, fl_counter_of_drop(arrival->out.verdict, in->malformed));
+		return fl_receive_drop(arrival, fl_counter_of_drop(arrival->out.verdict, in->malformed));
 	}
 }
 
@@ -303,22 +299,23 @@ int fl_receive(struct fl_arrival *arrival)
 	const struct sk_buff *skb = arrival->skb;
 
 	if (wrong)
-		return drop(arrival, wrong);
+		return fl_receive_drop(arrival, wrong);
 	/* An indirect call costs up to 30 ns where the kernel guards against speculation. */
 	arrival->in.malformed = INDIRECT_CALL_1(arrival->encap->parse, fl_gue_parse, arrival);
+	if (arrival->in.malformed != FL_STEER_OK && arrival->encap->has_lists && fl_list_is(arrival))
+		return fl_list_receive(arrival);
 	if (arrival->in.malformed == FL_STEER_INNER_PROTOCOL && arrival->encap->is_notice &&
 	    arrival->encap->is_notice(arrival))
-		return drop(arrival, fl_notice_learn(arrival));
+		return fl_receive_drop(arrival, fl_notice_learn(arrival));
 	if (arrival->in.malformed != FL_STEER_OK)
-		return drop(arrival, fl_counter_of_steer_error(arrival->in.malformed));
+		return fl_receive_drop(arrival, fl_counter_of_steer_error(arrival->in.malformed));
 	if (!fl_wire_flow(skb, arrival->inner_at, arrival->in.steer.inner_protocol == FL_GUE_PROTO_IPV4, &arrival->flow,
 			  &arrival->headers))
-		return drop(arrival, FL_COUNTER_DROP_MALFORMED_INNER);
+		return fl_receive_drop(arrival, FL_COUNTER_DROP_MALFORMED_INNER);
 	wrong = arrival->setup->tagged ? tag_check(arrival) : 0;
 	if (wrong)
-		return drop(arrival, wrong);
-	mangle(arrival);
-	classify(arrival);
+		return fl_receive_drop(arrival, wrong);
+	fl_receive_classify(arrival);
 	fl_receive_decide(arrival);
 	if (is_passed_to_self(arrival))
 		promote(arrival);

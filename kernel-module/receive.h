@@ -7,11 +7,22 @@
 #define FAIRLEAD_RECEIVE_H
 
 #include <fairlead/encap.h>
+#include <fairlead/list_tag.h>
+
+#include <decide.h>
 
 #include "instance.h"
 #include "mangle.h"
 
 struct fl_encap;
+
+/* What is known of a packet with a list (list.c). */
+struct fl_listed {
+	enum fl_outer_family came_to; /* which of our addresses */
+	struct fl_decide_in in;
+	struct fl_decide_out out;
+	struct fl_list_message tagged; /* if the setup has the cluster's key */
+};
 
 /* The encapsulation fills in the first five. */
 struct fl_arrival {
@@ -29,14 +40,17 @@ struct fl_arrival {
 		struct iphdr ipv4;
 		struct ipv6hdr ipv6;
 	} header;
-	struct fl_verdict_in in;
-	struct fl_verdict_out out;
-	bool promoted; /* by in, but not in the packet, the second bucket has taken the first one's place */
+	struct fl_verdict_in in;   /* with a list, in.packet alone counts */
+	struct fl_verdict_out out; /* with a list, out.next */
+	struct fl_listed *list;    /* NULL: the packet is of version 1 */
+	struct fl_load *load;      /* of the service of a SYN that was asked for; NULL: none, and nothing is counted */
+	bool promoted;             /* by in, but not in the packet, the second bucket has taken the first one's place */
 	struct fl_tag_message tagged; /* if the setup has the cluster's key */
 };
 
 struct fl_encap {
 	bool has_bucket;  /* packets name their bucket, so that its move is remembered */
+	bool has_lists;   /* packets may be of version 2, with GUE behind a UDP header */
 	bool has_options; /* the outer header may have IP options */
 	bool
 	    is_merged; /* GRO merges its packets; the kernel takes them apart again where they are sent on as they are */
@@ -68,6 +82,37 @@ int fl_receive(struct fl_arrival *arrival);
 /* gue.c: what the UDP socket calls for each packet. */
 int fl_gue_receive(struct sock *sk, struct sk_buff *skb);
 enum fl_steer_error fl_gue_parse(struct fl_arrival *arrival);
+
+/* Frees the packet and counts why. Returns 0. */
+int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why);
+
+/* What the host knows of the connection in arrival->flow: in.packet. */
+void fl_receive_classify(struct fl_arrival *arrival);
+
+/*
+ * The class of a SYN. Counts one that is taken if the service's load counts; a refused one is counted by what becomes of
+ * it. Only one that the server would rather not take costs a lookup: a client sends a SYN again whose half-open
+ * connection is here already.
+ */
+enum fl_packet_class fl_receive_ask(struct fl_arrival *arrival, u16 service, bool is_offered);
+
+/* Counts a packet that is passed on if it is a SYN that this server refused. */
+void fl_receive_count_passed(const struct fl_arrival *arrival);
+
+/* Stores a higher generation, unless it is a jump that no tag vouches for. */
+void fl_receive_learn(struct fl_arrival *arrival, u16 service, u32 before, u32 generation);
+
+/* Takes the packet, and returns 0. */
+int fl_receive_deliver(struct fl_arrival *arrival);
+
+/* list.c: whether a packet that version 1's parser refuses is of version 2, well-formed or not; notices are not. */
+bool fl_list_is(const struct fl_arrival *arrival);
+
+/* Takes it: returns 0. */
+int fl_list_receive(struct fl_arrival *arrival);
+
+/* The class of a SYN with a list. */
+enum fl_packet_class fl_list_ask(struct fl_arrival *arrival);
 
 /* Decides about a trusted, well-formed packet, and stores what it taught. */
 void fl_receive_decide(struct fl_arrival *arrival);

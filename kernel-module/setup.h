@@ -23,6 +23,7 @@ struct fl_setup {
 	struct fl_address self[FL_OUTER_FAMILIES]; /* none where the server has no address of the family */
 	u16 port;
 	u32 window;
+	u32 quiet; /* seconds from SET or FORGET on in which nothing is reset by lists */
 	bool chaining;
 	bool mangle;      /* inner destinations that are not this host's become our own address */
 	u16 ipip_service; /* the service of IPIP packets; 0: none are received */

@@ -171,6 +171,16 @@ enum fl_socket_state fl_sockets_state(struct net *net, const struct fl_flow *flo
 	return state;
 }
 
+bool fl_sockets_has_any(struct net *net, const struct fl_flow *flow, int ifindex)
+{
+	bool refcounted;
+	struct sock *sk = tcp_lookup(net, flow, ifindex, &refcounted);
+
+	if (sk && refcounted)
+		sock_gen_put(sk);
+	return sk;
+}
+
 enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow,
 					 const struct fl_flow_headers *headers, int ifindex)
 {

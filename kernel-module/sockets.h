@@ -35,6 +35,9 @@ enum fl_socket_state {
 /* Called under rcu_read_lock(). */
 enum fl_socket_state fl_sockets_state(struct net *net, const struct fl_flow *flow, int ifindex);
 
+/* Whether any socket would take a SYN of this flow, a listener or the connection's own. Called under rcu_read_lock(). */
+bool fl_sockets_has_any(struct net *net, const struct fl_flow *flow, int ifindex);
+
 /* Whether the kernel would forward the packet instead of delivering it: the VIP is no address of this host. */
 bool fl_sockets_is_foreign(struct net *net, const struct fl_flow *flow);
 

@@ -97,20 +97,7 @@ static __always_inline void list_load_count(const struct fl_decide_in *in, enum 
 		load_count(in->list.service, end);
 }
 
-/* Stores a higher generation, unless it is a jump that no tag vouches for. */
-static __always_inline void list_learn(struct scratch *scratch, __u32 *seen)
-{
-	__u32 before = scratch->list.in.generation_seen, generation = scratch->list.out.generation_seen;
-
-	if (generation == before)
-		return;
-	if (!config.tagged && fl_generation_is_jump(before, generation, clock_seconds(scratch)))
-		count(FL_COUNTER_GENERATION_JUMP);
-	else
-		generation_raise(seen, generation);
-}
-
-/* Decides about a trusted, well-formed packet of a known class. Only what may be reset or sent on needs the clock. */
+/* Decides about a trusted, well-formed packet of a known class. */
 static __always_inline bool list_decide(struct scratch *scratch)
 {
 	struct fl_decide_in *in = &scratch->list.in;
@@ -120,11 +107,10 @@ static __always_inline bool list_decide(struct scratch *scratch)
 		return false; /* never: the array has a slot for each 16-bit id */
 	in->trusted = true;
 	in->generation_seen = *seen;
-	in->quiet =
-	    (in->packet == FL_PACKET_UNKNOWN || in->packet == FL_PACKET_NO_RESET || in->packet == FL_PACKET_REFUSED) &&
-	    list_is_quiet();
+	in->quiet = fl_decide_asks_quiet(in->packet) && list_is_quiet();
 	fl_decide(in, &scratch->list.out);
-	list_learn(scratch, seen);
+	if (scratch->list.out.generation_seen != in->generation_seen)
+		generation_learn(seen, in->generation_seen, scratch->list.out.generation_seen, clock_seconds(scratch));
 	return true;
 }
 

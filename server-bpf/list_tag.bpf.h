@@ -6,7 +6,7 @@
 #ifndef FAIRLEAD_LIST_TAG_BPF_H
 #define FAIRLEAD_LIST_TAG_BPF_H
 
-#include <fairlead/list_tag.h>
+#include "list_trust.h"
 #include "memory.bpf.h"
 
 enum list_tag_places {
@@ -43,23 +43,13 @@ static __always_inline const struct fl_siphash_key *list_key_of(__u16 service)
 	return &made->key;
 }
 
-/*
- * The drop counter of a missing or wrong tag, or of an inner packet without a whole IP header; 0 if the tag is right.
- * Leaves the tag's message in *message.
- */
+/* fl_list_trust_check() with the key of the list's service. */
 static __always_inline enum fl_counter list_tag_check(const __u8 *inner, const void *end, const struct fl_list *list,
 						      const struct fl_address *self, struct fl_list_message *message)
 {
-	const struct fl_siphash_key *key;
+	const struct fl_siphash_key *key = list_key_of(list->service);
 
-	if (!(list->flags & FL_LIST_TAG))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	if (!fl_list_tag_message(list, self, inner, end, message))
-		return FL_COUNTER_DROP_MALFORMED_INNER;
-	key = list_key_of(list->service);
-	if (!key || !fl_list_tag_is_right(key, list, message))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
-	return (enum fl_counter)0;
+	return key ? fl_list_trust_check(key, list, self, inner, end, message) : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
 }
 
 #endif

@@ -15,7 +15,7 @@
  *	mangle         --mangle       false                inner destinations become the server's own address, replies
  *	                                                   the VIP's; module only
  *	quietSeconds   --quiet        70                   for how long after `attach` packets with a list of servers that no
- *	                                                   server knows are dropped and not reset; XDP program only
+ *	                                                   server knows are dropped and not reset
  *	               --clock-error  0                    seconds by which the clock is ahead, for fault injection; XDP
  *	                                                   program only
  *

@@ -24,16 +24,19 @@ int forget_service(const struct running *running, fl_u16 service, struct forgott
 	static struct fl_bucket_memory values[RUNNING_BATCH];
 	__u32 slot = service, none = 0, *cursor = NULL, position, n;
 	bool last = false;
+	int err;
 
 	*forgotten = (struct forgotten){.service = service};
 	while (!last) {
 		n = running_batch(running->memory, &cursor, &position, keys, values, &last);
 		forgotten->moves += moves_delete(running->memory, service, keys, n);
 	}
-	if (bpf_map_lookup_elem(running->generations, &slot, &forgotten->generation) ||
-	    bpf_map_update_elem(running->generations, &slot, &none, BPF_ANY))
+	if (bpf_map_lookup_elem(running->generations, &slot, &forgotten->generation))
 		return -errno;
-	return running->quiet < 0 ? 0 : quiet_again(running->quiet);
+	err = running->quiet < 0 ? 0 : quiet_again(running->quiet); /* before it knows no late mux */
+	if (!err && bpf_map_update_elem(running->generations, &slot, &none, BPF_ANY))
+		err = -errno;
+	return err;
 }
 
 int forget_report(const struct forgotten *forgotten, const char *where)

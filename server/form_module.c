@@ -47,7 +47,7 @@ static int attach(const struct arguments *arguments, struct config *config)
 	if (err) {
 		fail(&client, err);
 	} else {
-		err = module_set(&client, &config->program, config->peers, config->peer_count);
+		err = module_set(&client, &config->program, config->peers, config->peer_count, config->quiet);
 		if (err)
 			attach_fail(&client, config, err);
 	}
@@ -223,17 +223,12 @@ static int check_arguments(const struct arguments *arguments)
 	if (arguments->clock_error)
 		return refusal_print("--clock-error", arguments->clock_error,
 				     "none with --form module: its clock is the kernel's");
-	if (arguments->quiet)
-		return refusal_print("--quiet", arguments->quiet,
-				     "none with --form module, which takes no lists of servers yet");
 	return arguments->mode == PROGRAM_AUTO ? 0 : refusal_print("--mode", "given", "none with --form module");
 }
 
 static int check_config(const struct config *config)
 {
-	if (config->quiet != FL_SERVER_QUIET_DEFAULT)
-		return refusal_print("quietSeconds", "given",
-				     "none with --form module, which takes no lists of servers yet");
+	(void)config; /* it takes every one */
 	return 0;
 }
 

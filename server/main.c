@@ -39,7 +39,7 @@ static const char usage[] =
     "  --tag-key   file with the cluster's key, 32 hex digits, mode 0600: packets without its tag are dropped\n"
     "  --ipip-service ID   with --form module: also receives the paper's IPIP format, for this service\n"
     "  --quiet     how many seconds after attach unknown packets that name further servers are dropped,\n"
-    "              not reset (70): 10 more than --behind-seconds of fairlead-mux; not with --form module\n"
+    "              not reset (70): 10 more than --behind-seconds of fairlead-mux\n"
     "  --clock-error  offset of the program's clock, for fault injection only\n"
     "  --mangle    with --form module: for applications that listen on ADDRESS and not on the VIP\n"
     "  --service   forget the generation and the moves of the service with this id\n"

@@ -180,7 +180,7 @@ static struct exchange *command_begin(struct module_client *client, fl_u8 comman
 }
 
 int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
-	       unsigned int peer_count)
+	       unsigned int peer_count, fl_u32 quiet)
 {
 	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_SET);
 	struct nlmsghdr *header;
@@ -200,6 +200,8 @@ int module_set(struct module_client *client, const struct fl_server_config *conf
 	mnl_attr_put_u8(header, FAIRLEAD_A_MANGLE, config->mangle);
 	if (config->ipip_service)
 		mnl_attr_put_u16(header, FAIRLEAD_A_IPIP_SERVICE, config->ipip_service);
+	if (quiet != FL_SERVER_QUIET_DEFAULT)
+		mnl_attr_put_u32(header, FAIRLEAD_A_QUIET, quiet);
 	mnl_attr_put(header, FAIRLEAD_A_PEERS, peer_count * sizeof(*peers), peers);
 	return finish(exchange);
 }
@@ -251,6 +253,12 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 		break;
 	case FAIRLEAD_A_AHEAD_MAX:
 		state->ahead_max = mnl_attr_get_u32(attribute);
+		break;
+	case FAIRLEAD_A_QUIET:
+		state->quiet = mnl_attr_get_u32(attribute);
+		break;
+	case FAIRLEAD_A_QUIET_LEFT:
+		state->quiet_left = mnl_attr_get_u32(attribute);
 		break;
 	case FAIRLEAD_A_IPIP_SERVICE:
 		state->config.ipip_service = mnl_attr_get_u16(attribute);

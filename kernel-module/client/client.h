@@ -26,17 +26,20 @@ struct module_state {
 	fl_u32 memory_entries;
 	fl_u64 memory_bytes;
 	fl_u32 flows;
-	fl_u32 ahead_max; /* seconds */
+	fl_u32 ahead_max;         /* seconds */
+	fl_u32 quiet, quiet_left; /* the same */
 };
 
 /* Opens the module of this network namespace: -ENOENT if it is not loaded. Close it in every case. */
 int module_open(struct module_client *client);
 void module_close(struct module_client *client);
 
-/* Of config: addresses, port, window, chaining, IPIP service, mangle, tag key. module_get() does not return the key,
- * only whether there is one. */
+/*
+ * Of config: addresses, port, window, chaining, IPIP service, mangle, tag key. module_get() does not return the key, only
+ * whether there is one. quiet: seconds (uapi); a module of before version 2 takes the default alone, and is not quiet.
+ */
 int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
-	       unsigned int peer_count);
+	       unsigned int peer_count, fl_u32 quiet);
 int module_detach(struct module_client *client);
 int module_get(struct module_client *client, struct module_state *state);
 

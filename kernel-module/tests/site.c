@@ -235,7 +235,7 @@ static void server_open(void)
 	config_set_peers(&config, "peers", "10.1.0.0/24");
 	config.program.mangle = 1;
 	if (module_open(&server.module) ||
-	    module_set(&server.module, &config.program, config.peers, config.peer_count)) {
+	    module_set(&server.module, &config.program, config.peers, config.peer_count, config.quiet)) {
 		fprintf(stderr, "site: %s\n", server.module.error);
 		exit(1);
 	}

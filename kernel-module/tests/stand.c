@@ -110,7 +110,7 @@ void stand_set(const struct config *config)
 {
 	addresses_set(&config->program.self, &self);
 	addresses_set(&config->program.self6, &self6);
-	if (module_set(&client, &config->program, config->peers, config->peer_count)) {
+	if (module_set(&client, &config->program, config->peers, config->peer_count, config->quiet)) {
 		fprintf(stderr, "stand: %s\n", client.error);
 		exit(1);
 	}

@@ -295,12 +295,14 @@ static void only_where_it_is_set_up(void **state)
 	stand_set(&config);
 	assert_int_equal(send_unknown(GENERATION, 0, "0.0.0.0"), FL_COUNTER_DELIVER_UNKNOWN);
 	config.program.tagged = 1;
-	assert_int_equal(module_set(stand_client(), &config.program, config.peers, config.peer_count), -EINVAL);
+	assert_int_equal(module_set(stand_client(), &config.program, config.peers, config.peer_count, config.quiet),
+			 -EINVAL);
 	assert_non_null(strstr(stand_client()->error, "tag"));
 	config = rig_config_both();
 	config.program.ipip_service = SERVICE;
 	memset(&config.program.self, 0, sizeof(config.program.self));
-	assert_int_equal(module_set(stand_client(), &config.program, config.peers, config.peer_count), -EINVAL);
+	assert_int_equal(module_set(stand_client(), &config.program, config.peers, config.peer_count, config.quiet),
+			 -EINVAL);
 	assert_non_null(strstr(stand_client()->error, "IPv4"));
 }
 

@@ -71,10 +71,12 @@ static void refused(int expected, const struct config *config, unsigned int peer
 	int err;
 
 	assert_int_equal(module_get(stand_client(), &before), 0);
-	err = module_set(stand_client(), &config->program, config->peers, peer_count);
+	err = module_set(stand_client(), &config->program, config->peers, peer_count, config->quiet);
 	assert_int_equal(err, expected);
 	assert_true(strlen(stand_client()->error) > 0);
 	assert_int_equal(module_get(stand_client(), &after), 0);
+	assert_in_range(after.quiet_left, 1, before.quiet_left);
+	after.quiet_left = before.quiet_left;
 	assert_memory_equal(&before, &after, sizeof(before));
 }
 
@@ -84,6 +86,7 @@ static void bad_configurations(void **state)
 	int taken;
 
 	(void)state;
+	good.quiet = FL_SERVER_QUIET_MAX;
 	set_anew(&good);
 	bad = good;
 	bad.program.self = packet_address("10.1.0.250"); /* not ours */
@@ -99,6 +102,9 @@ static void bad_configurations(void **state)
 	refused(-ERANGE, &bad, bad.peer_count);
 	bad = good;
 	bad.program.chaining = 2;
+	refused(-ERANGE, &bad, bad.peer_count);
+	bad = good;
+	bad.quiet = FL_SERVER_QUIET_MAX + 1;
 	refused(-ERANGE, &bad, bad.peer_count);
 	refused(-EINVAL, &good, 0);
 	bad = good;
@@ -293,7 +299,8 @@ static void refused_under_traffic(void **state)
 	traffic = traffic_start();
 	rig_command("ip addr del " RIG_VIP4 "/32 dev lo"); /* so that it is mangled */
 	for (i = 0; i < REFUSALS; i++) {
-		assert_int_equal(module_set(stand_client(), &bad.program, bad.peers, bad.peer_count), -EADDRNOTAVAIL);
+		assert_int_equal(module_set(stand_client(), &bad.program, bad.peers, bad.peer_count, bad.quiet),
+				 -EADDRNOTAVAIL);
 		assert_int_equal(module_get(stand_client(), &module), -ENOENT);
 	}
 	traffic_stop(traffic);

@@ -303,7 +303,7 @@ static void forgotten(void **state)
 	assert_int_equal(module_get(site_module(), &module), 0);
 	config.program = module.config;
 	assert_int_equal(module_detach(site_module()), 0);
-	assert_int_equal(module_set(site_module(), &config.program, module.peers, module.peer_count), 0);
+	assert_int_equal(module_set(site_module(), &config.program, module.peers, module.peer_count, module.quiet), 0);
 	for (i = 0; i < 10; i++) {
 		fds[i] = client_connect(SOCK_STREAM, paths[i % 2].client, paths[i % 2].vip);
 		expect_echo(fds[i], "known");

@@ -58,7 +58,7 @@ static int try_set(struct module_client *client)
 {
 	struct config config = config_of_lo();
 
-	return module_set(client, &config.program, config.peers, config.peer_count);
+	return module_set(client, &config.program, config.peers, config.peer_count, config.quiet);
 }
 
 static int try_get(struct module_client *client)
@@ -244,7 +244,7 @@ static int server_fill(void)
 	fl_u32 bucket;
 
 	file_write(CGROUP "/cgroup.procs", "0");
-	if (module_set(stand_client(), &config.program, config.peers, config.peer_count))
+	if (module_set(stand_client(), &config.program, config.peers, config.peer_count, config.quiet))
 		return 1;
 	for (bucket = 0; bucket < BUCKETS; bucket++)
 		if (restore(stand_client(), bucket))

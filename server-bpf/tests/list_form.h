@@ -14,6 +14,7 @@ struct list_form {
 	const char *name;
 	enum fl_counter by_kernel; /* of a packet to a neighbour that is not resolved */
 	int random_packets;        /* how many are tried */
+	bool takes_notices;        /* of version 2 */
 
 	/* From now on the server has this configuration. What it remembers may stay. */
 	void (*set)(const struct config *config);

@@ -143,6 +143,7 @@ const struct list_form list_form_bpf = {
     .name = "the XDP program",
     .by_kernel = FL_COUNTER_CHAIN_BY_KERNEL,
     .random_packets = 5000,
+    .takes_notices = true,
     .set = set,
     .routes_forget = routes_forget,
     .send = packet_send,

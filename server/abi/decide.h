@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * What a server does with a packet by version 2 of the protocol: one pure function, the same source in the kernel module,
- * in eBPF and in the model (protocol/model/list). Of the data paths the XDP program uses it; version 1's is
- * fairlead/verdict.h.
+ * in eBPF and in the model (protocol/model/list). Version 1's is fairlead/verdict.h.
  *
  *	trusted? -> well formed? -> learn generation -> local state, or opens a connection? -> next candidate? -> stale? ->
  *	deliver
@@ -38,6 +37,12 @@ struct fl_decide_out {
 	bool late;               /* the same */
 	struct fl_address next;
 };
+
+/* Whether fl_decide() needs to know if the server is quiet, which costs a look at the clock. */
+FL_INLINE bool fl_decide_asks_quiet(enum fl_packet_class packet)
+{
+	return packet == FL_PACKET_UNKNOWN || packet == FL_PACKET_NO_RESET || packet == FL_PACKET_REFUSED;
+}
 
 /* Whether the packet's mux may not have applied a generation that this server, or one before it, has seen. */
 FL_INLINE bool fl_decide_is_late(const struct fl_decide_in *in)

@@ -4,10 +4,10 @@
  * namespace of the socket that sends it, which has at most one server.
  *
  *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all required; TAG_KEY or
- *	              IPIP_SERVICE, or neither; MANGLE. Starts the server, or changes it in one step: memory,
+ *	              IPIP_SERVICE, or neither; MANGLE; QUIET (70 without it). Starts the server, or changes it in one step: memory,
  *	              generations and counters stay. Answered by the ACK only.
  *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES,
- *	              FLOWS and AHEAD_MAX
+ *	              FLOWS, AHEAD_MAX and QUIET_LEFT
  *	DETACH        stops the server and forgets everything
  *	GET_SERVICES  dump, a message per service: SERVICE, GENERATION
  *	GET_MEMORY    dump, a message per bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
@@ -65,7 +65,9 @@ enum fairlead_attribute {
 	FAIRLEAD_A_AHEAD_MAX,      /* u32: the largest number of seconds that a move was ahead of the clock */
 	FAIRLEAD_A_LOAD_SETTING,   /* struct fl_load_setting */
 	FAIRLEAD_A_LOAD_STATE,     /* struct fl_load_state */
-	FAIRLEAD_A_LAST = FAIRLEAD_A_LOAD_STATE,
+	FAIRLEAD_A_QUIET,          /* u32 seconds, 0..3610: how long nothing is reset by lists after SET and FORGET */
+	FAIRLEAD_A_QUIET_LEFT,     /* u32: the seconds of them that are left */
+	FAIRLEAD_A_LAST = FAIRLEAD_A_QUIET_LEFT,
 };
 
 #endif

@@ -145,12 +145,6 @@ def test_bad_file(rack: Rack, tmp_path: Path, key: str, value: object, sentence:
     assert not is_attached(rack)
 
 
-def test_the_module_is_not_quiet(rack: Rack, tmp_path: Path) -> None:
-    path = tmp_path / "server.json"
-    path.write_text(json.dumps(GOOD_CONFIG | {"quietSeconds": 5}))
-    refused(rack, 2, ("attach", "--form", "module", "--config", str(path)), "quietSeconds: 'given' is not allowed")
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"port": 1, "port": 2}'])
 def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
     path = tmp_path / "server.json"
@@ -179,11 +173,6 @@ def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
         ),
         (2, (*ATTACH, "--clock-error", "-86401"), "--clock-error: '-86401' is not allowed"),
         (2, (*ATTACH, "--quiet", "1m"), "--quiet: '1m' is not allowed; allowed: whole seconds from 0 to 3610"),
-        (
-            2,
-            ("attach", "--form", "module", "--quiet", "5"),
-            "--quiet: '5' is not allowed; allowed: none with --form module",
-        ),
         (2, (*ATTACH, "--peers", "10.1.0.0/24,"), "--peers: '' is not allowed"),
         (
             2,

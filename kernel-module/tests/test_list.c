@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lists by the module: the groups of tests that the XDP program has, too (server-bpf/tests/list_form.h). */
+#include <string.h>
+
+#include "list_form.h"
+#include "stand.h"
+
+enum {
+	CLOCK = 1700000000,
+};
+
+static struct config present;
+
+static void set(const struct config *config)
+{
+	if (memcmp(config, &present, sizeof(present)))
+		stand_set(config);
+	present = *config;
+}
+
+static void expect_delivered(const struct packet *expected)
+{
+	stand_expect_delivered(expected->data + PACKET_ETH_LEN, expected->len - PACKET_ETH_LEN);
+}
+
+/* The kernel writes an identification into outer IPv4 headers. */
+static void identification_clear(struct packet *packet)
+{
+	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
+
+	if (ip[0] >> 4 != 4)
+		return;
+	assert_int_equal(packet_checksum(ip, 20, 0), 0);
+	fl_store_be16(ip + 4, 0);
+	fl_store_be16(ip + 10, 0);
+	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
+}
+
+/* One to a neighbour that is not resolved waits for it. */
+static void expect_onward(const struct packet *expected, bool is_by_kernel)
+{
+	struct packet packet;
+
+	if (is_by_kernel)
+		return;
+	stand_expect_chained(&packet);
+	identification_clear(&packet);
+	list_packet_check(&packet, expected);
+}
+
+static void forget(void)
+{
+	assert_int_equal(module_forget(stand_client(), RIG_SERVICE), 0);
+}
+
+static void generation_set(fl_u32 generation)
+{
+	forget(); /* else it is only raised */
+	if (generation)
+		assert_int_equal(module_restore_service(stand_client(), RIG_SERVICE, generation), 0);
+}
+
+static fl_u32 generation_get(void)
+{
+	return stand_generation(RIG_SERVICE);
+}
+
+/* Always sets the server up, as that begins the time; but for none that goes on. */
+static void quiet(fl_u32 seconds)
+{
+	if (!seconds && !present.quiet)
+		return;
+	present.quiet = seconds;
+	stand_set(&present);
+}
+
+static void load_set(const struct fl_load_setting *setting)
+{
+	static const struct fl_load_setting none;
+	struct fl_load_setting counting = setting ? *setting : none;
+
+	counting.until_ns = setting ? UINT64_MAX : 0;
+	assert_int_equal(module_set_load(stand_client(), RIG_SERVICE, &counting), 0);
+}
+
+static struct fl_load_state load_get(void)
+{
+	struct module_load load;
+
+	assert_int_equal(module_get_load(stand_client(), RIG_SERVICE, &load), 0);
+	return load.state;
+}
+
+static const struct list_form form = {
+    .name = "the module",
+    .by_kernel = FL_COUNTER_CHAIN,
+    .random_packets = 1000,
+    .set = set,
+    .send = stand_send,
+    .expect_delivered = expect_delivered,
+    .expect_onward = expect_onward,
+    .counter = stand_counter,
+    .generation_set = generation_set,
+    .generation = generation_get,
+    .forget = forget,
+    .quiet = quiet,
+    .load_set = load_set,
+    .load = load_get,
+};
+
+/* A SYN that no socket would take, to a VIP that the host lacks: mangled, it is taken; anything else goes on. */
+static void mangled(void **state)
+{
+	struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4,
+			       .count = 1,
+			       .left = 1,
+			       .service = RIG_SERVICE,
+			       .generation = 1,
+			       .candidate = {packet_address("10.1.0.21")}};
+	struct packet_tcp tcp = rig_packets(RIG_IPV4)->no_listener;
+	struct fl_address self = packet_address(RIG_SELF);
+	struct config config = rig_config();
+	fl_u8 gue[FL_LIST_MAX_LEN];
+	size_t len = fl_list_write(&list, gue);
+	struct packet packet, sent;
+	int is_mangling;
+
+	(void)state;
+	for (is_mangling = 1; is_mangling >= 0; is_mangling--) {
+		config.program.mangle = (fl_u8)is_mangling;
+		set(&config);
+		tcp.flags = TCP_SYN;
+		tcp.flow.destination = packet_address(is_mangling ? "10.99.0.77" : RIG_VIP4);
+		list_packet_begin(&packet, &self);
+		packet_add_bytes(&packet, gue, len);
+		packet_add_tcp(&packet, &tcp);
+		packet_finish_outer(&packet);
+		assert_int_equal(stand_send(&packet), is_mangling ? FL_COUNTER_DELIVER_SYN : FL_COUNTER_CHAIN);
+		tcp.flags = TCP_ACK;
+		list_packet_begin(&packet, &self);
+		packet_add_bytes(&packet, gue, len);
+		packet_add_tcp(&packet, &tcp);
+		packet_finish_outer(&packet);
+		assert_int_equal(stand_send(&packet), FL_COUNTER_CHAIN);
+		stand_expect_chained(&sent);
+		assert_int_equal(sent.len, packet.len);
+		assert_memory_equal(sent.data + PACKET_GUE_AT + len, packet.data + PACKET_GUE_AT + len,
+				    packet.len - PACKET_GUE_AT - len);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int failed;
+
+	stand_open();
+	stand_clock_set(CLOCK);
+	failed = list_decisions_run(&form, "a SYN without a listener that is mangled", mangled);
+	failed += list_versions_run(&form);
+	return failed + list_vectors_run(&form, argc > 1 ? argv[1] : ".");
+}
