@@ -17,15 +17,16 @@ void document_memory_add(struct document_memory *memory, const struct fl_bucket_
 	memory->open += now < (fl_u64)bucket->since + window;
 }
 
-json_t *document_config(const struct fl_server_config *config, json_t *peers, const char *mode)
+json_t *document_config(const struct fl_server_config *config, json_int_t quiet, json_t *peers, const char *mode)
 {
 	json_t *ipip_service = config->ipip_service ? json_integer(config->ipip_service) : json_null();
 	char text[CONFIG_TEXT_LEN];
 
-	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:b, s:o, s:b, s:s}", "address", config_self_text(config, text),
-			 "port", (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers,
-			 "tagRequired", (int)config->tagged, "chaining", (int)config->chaining, "ipipService",
-			 ipip_service, "mangle", (int)config->mangle, "mode", mode);
+	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:b, s:b, s:o, s:b, s:s}", "address",
+			 config_self_text(config, text), "port", (int)config->port, "windowSeconds",
+			 (json_int_t)config->window, "quietSeconds", quiet, "peers", peers, "tagRequired",
+			 (int)config->tagged, "chaining", (int)config->chaining, "ipipService", ipip_service, "mangle",
+			 (int)config->mangle, "mode", mode);
 }
 
 json_t *document_counters(const fl_u64 values[FL_COUNTERS])
@@ -86,12 +87,12 @@ void document_load_add(json_t *services, fl_u32 service, const struct fl_load_se
 
 json_t *document_make(const struct document_parts *parts)
 {
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:I, s:I}", "form", parts->form,
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:I, s:I, s:I}", "form", parts->form,
 			 "version", parts->version, "interface", parts->interface, "config", parts->config, "counters",
 			 parts->counters, "services", parts->services, "memory", "entries", parts->memory.entries,
 			 "open", parts->memory.open, "capacity", (json_int_t)FL_SERVER_MEMORY_CAPACITY, "bytes",
 			 parts->memory.bytes, "clockErrorSeconds", parts->clock_error, "moveAheadSecondsMax",
-			 parts->ahead_max);
+			 parts->ahead_max, "quietSecondsLeft", parts->quiet_left);
 }
 
 static void table_print_object(const char *title, const json_t *object)
@@ -139,6 +140,8 @@ static void table_print(const json_t *document)
 	printf("clock\n");
 	printf("  %-34s %" JSON_INTEGER_FORMAT "\n", "moveAheadSecondsMax",
 	       json_integer_value(json_object_get(document, "moveAheadSecondsMax")));
+	printf("  %-34s %" JSON_INTEGER_FORMAT "\n", "quietSecondsLeft",
+	       json_integer_value(json_object_get(document, "quietSecondsLeft")));
 	printf("services\n");
 	json_object_foreach(json_object_get(document, "services"), id, service)
 	{

@@ -4,7 +4,7 @@
  * text are printed from it, so that all outputs agree.
  *
  *	form, version, interface (null with the module), config, counters, memory, services, clockErrorSeconds,
- *	moveAheadSecondsMax
+ *	moveAheadSecondsMax, quietSecondsLeft
  *
  * A service has its generation, and its load if an agent has told it.
  */
@@ -31,8 +31,8 @@ struct document_memory {
 void document_memory_add(struct document_memory *memory, const struct fl_bucket_memory *bucket, fl_u64 now,
 			 fl_u32 window);
 
-/* mode: "native", "generic" or "module". Takes ownership of peers. */
-json_t *document_config(const struct fl_server_config *config, json_t *peers, const char *mode);
+/* mode: "native", "generic" or "module". quiet: seconds. Takes ownership of peers. */
+json_t *document_config(const struct fl_server_config *config, json_int_t quiet, json_t *peers, const char *mode);
 json_t *document_counters(const fl_u64 values[FL_COUNTERS]);
 void document_service_add(json_t *services, fl_u32 service, fl_u32 generation);
 
@@ -46,7 +46,7 @@ struct document_parts {
 	const char *form, *version, *interface;
 	json_t *config, *counters, *services;
 	struct document_memory memory;
-	json_int_t clock_error, ahead_max;
+	json_int_t clock_error, ahead_max, quiet_left; /* seconds */
 };
 
 /* Takes ownership of the parts; NULL if one of them is NULL or memory runs out. */

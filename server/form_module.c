@@ -156,10 +156,11 @@ static int show_print(struct module_client *client, enum document_format format)
 		return err == -ENOENT ? absent() : fail(client, err);
 	}
 	parts.version = version_read(version, sizeof(version));
-	parts.config = document_config(&state.config, peers_list(&state), "module");
+	parts.config = document_config(&state.config, state.quiet, peers_list(&state), "module");
 	parts.counters = document_counters(state.counters);
 	parts.memory = buckets.memory;
 	parts.ahead_max = state.ahead_max;
+	parts.quiet_left = state.quiet_left;
 	document = document_make(&parts);
 	if (state.config.mangle)
 		json_object_set_new(json_object_get(document, "memory"), "flows", json_integer(state.flows));

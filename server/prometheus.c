@@ -143,6 +143,10 @@ static void state_print(const json_t *document)
 	    sample(document, "generation", "service", id, json_integer_value(json_object_get(service, "generation")));
 	one(document, "window_seconds", "gauge", "How long a bucket is chained after it moved.",
 	    number_of(document, "config", "windowSeconds"));
+	one(document, "quiet_seconds", "gauge",
+	    "How much longer nothing is reset by packets of version 2, as this host does not know which muxes are "
+	    "behind.",
+	    json_integer_value(json_object_get(document, "quietSecondsLeft")));
 	one(document, "chaining", "gauge", "1, or 0 if chaining was switched off.",
 	    number_of(document, "config", "chaining"));
 	one(document, "tag_required", "gauge", "1 if packets need a tag of the cluster's key.",

@@ -5,10 +5,18 @@
 
 #include "server.h"
 
+struct quiet_time {
+	fl_u32 seconds; /* how long it lasts */
+	fl_u32 left;    /* how much of that is left, rounded up */
+};
+
 /* From now on, for so many nanoseconds. Returns 0 or a negative errno. */
 int quiet_begin(int map, fl_u64 lasts);
 
 /* From now on, for as long as it was before. */
 int quiet_again(int map);
+
+/* All zero if the program is of an earlier version, which has no such map: -1. */
+struct quiet_time quiet_read(int map);
 
 #endif

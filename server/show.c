@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "config.h"
+#include "quiet.h"
 #include "show.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -140,16 +141,18 @@ static json_int_t clock_error(const struct running *running)
 
 int show_print(const struct running *running, enum document_format format)
 {
+	struct quiet_time quiet = quiet_read(running->quiet);
 	struct document_parts parts = {
 	    .form = "bpf",
 	    .version = FAIRLEAD_VERSION,
 	    .interface = running->interface,
-	    .config = document_config(&running->config, peers_read(running), running->mode),
+	    .config = document_config(&running->config, quiet.seconds, peers_read(running), running->mode),
 	    .counters = counters_read(running),
 	    .services = services_read(running),
 	    .memory = memory_read(running),
 	    .clock_error = clock_error(running),
 	    .ahead_max = ahead_read(running),
+	    .quiet_left = quiet.left,
 	};
 	json_t *document = document_make(&parts);
 

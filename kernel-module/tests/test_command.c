@@ -86,9 +86,10 @@ static void what_is_set_is_shown(void **state)
 
 	(void)state;
 	rig_command("ip addr add " RIG_SELF " dev rig0");
-	assert_int_equal(command("attach --form module --address " RIG_SELF
-				 " --peers 10.1.0.0/24,10.1.0.11,2001:db8::/32 --window 100 --ipip-service 3"),
-			 0);
+	assert_int_equal(
+	    command("attach --form module --address " RIG_SELF
+		    " --peers 10.1.0.0/24,10.1.0.11,2001:db8::/32 --window 100 --quiet 600 --ipip-service 3"),
+	    0);
 	assert_string_equal(output, "");
 	steer.since = (fl_u32)stand_clock();
 	rig_begin(&packet, &steer);
@@ -102,6 +103,8 @@ static void what_is_set_is_shown(void **state)
 	assert_string_equal(vectors_text(config, "address"), RIG_SELF);
 	assert_string_equal(vectors_text(config, "mode"), "module");
 	assert_int_equal(vectors_number(config, "windowSeconds"), 100);
+	assert_int_equal(vectors_number(config, "quietSeconds"), 600);
+	assert_in_range(vectors_number(document, "quietSecondsLeft"), 1, 600);
 	assert_int_equal(vectors_number(config, "port"), 6080);
 	assert_int_equal(vectors_number(config, "ipipService"), 3);
 	assert_int_equal(json_array_size(json_object_get(config, "peers")), 2); /* one covers another */
@@ -148,6 +151,7 @@ static void mangled_flows_are_shown(void **state)
 	assert_int_equal(stand_send(&packet), FL_COUNTER_DELIVER_SYN);
 	document = shown();
 	assert_true(json_is_true(json_object_get(json_object_get(document, "config"), "mangle")));
+	assert_int_equal(vectors_number(json_object_get(document, "config"), "quietSeconds"), FL_SERVER_QUIET_DEFAULT);
 	assert_int_equal(vectors_number(json_object_get(document, "memory"), "flows"), 1);
 	json_decref(document);
 	assert_int_equal(command("show --form module -o prometheus"), 0);

@@ -16,6 +16,7 @@ GOOD_CONFIG = {
     "address": SERVERS["a"],
     "port": 7000,
     "windowSeconds": 30,
+    "quietSeconds": 20,
     "peers": ["10.1.0.11", "10.1.0.16/28", "2001:db8::/32"],
     "chaining": False,
 }
@@ -42,6 +43,7 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
         "address": SERVERS["a"],
         "port": 6080,
         "windowSeconds": 240,
+        "quietSeconds": 70,
         "peers": [PEERS],
         "tagRequired": False,
         "chaining": True,

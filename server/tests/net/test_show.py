@@ -6,11 +6,16 @@ import time
 from pathlib import Path
 
 import exposition
+from forms import SECONDS
 from rack import Rack
+
+from lab.deadline import until
+from protocol.vectors.oracle.notice import write_notice
 
 ROOT = Path(__file__).resolve().parents[3]
 ALERTS = ROOT / "docs" / "alerts.yaml"
 DOCUMENTED = ROOT / "docs" / "servers.md"
+NO_MOVE = {"since": None, "previous": None, "tag": None}
 
 
 def expected(shown: dict) -> dict[exposition.Sample, float]:
@@ -44,6 +49,7 @@ def expected(shown: dict) -> dict[exposition.Sample, float]:
                 add(f"load_{name}_total", told[name], service=service)
             add("load_policy", 1, service=service, policy=told["policy"])
     add("window_seconds", config["windowSeconds"])
+    add("quiet_seconds", shown["quietSecondsLeft"])
     add("chaining", config["chaining"])
     add("tag_required", config["tagRequired"])
     add("unprotected", not config["tagRequired"], what="tag_key")
@@ -54,7 +60,7 @@ def expected(shown: dict) -> dict[exposition.Sample, float]:
 
 
 def test_formats_agree(rack: Rack) -> None:
-    rack.attach("--window", "100")
+    rack.attach("--window", "100", "--quiet", "0")
     client = rack.connect()
     rack.mux.move("b", int(time.time()))
     assert client.ask() == "a"
@@ -87,3 +93,30 @@ def test_formats_agree(rack: Rack) -> None:
     table = server.show_as("table")
     for name in shown["counters"]:
         assert name in table
+
+
+def test_quiet(rack: Rack) -> None:
+    """For how long it still resets nothing by lists, after it was attached or has forgotten a service."""
+    server = rack["b"]
+    server.attach("--quiet", "1000")
+
+    def left() -> tuple[int, int]:
+        shown = server.show()
+        exposed = exposition.read(server.show_as("prometheus"))
+        name = ("fairlead_server_quiet_seconds", (("interface", shown["interface"] or ""),))
+        assert 0 <= shown["quietSecondsLeft"] - exposed[name] <= SECONDS
+        return shown["config"]["quietSeconds"], shown["quietSecondsLeft"]
+
+    seconds, begin = left()
+    assert seconds == 1000
+    assert seconds - SECONDS <= begin <= seconds
+    until("a second has passed", lambda: left()[1] < begin, SECONDS)
+    assert re.search(r"\n  quietSecondsLeft +[0-9]+\n", server.show_as("table"))
+    before = left()[1]
+    rack.mux.send_raw(write_notice(b"", {"service": 1, "generation": 5, "buckets": []} | NO_MOVE), "b")
+    until("a generation is known", lambda: server.show()["services"], SECONDS)
+    until("two seconds have passed", lambda: left()[1] <= before - 2, SECONDS)
+    server.forget(1)
+    assert left()[1] >= before - 1
+    server.attach("--quiet", "0")
+    assert left() == (0, 0)
