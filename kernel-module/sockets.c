@@ -84,7 +84,6 @@ static bool is_for_other(const struct tcphdr *tcp, const struct sock *open)
 	    .snd_nxt = READ_ONCE(socket->snd_nxt),
 	    .rcv_nxt = READ_ONCE(socket->rcv_nxt),
 	    .rcv_wnd = READ_ONCE(socket->rcv_wnd),
-	    .rcv_max = READ_ONCE(socket->window_clamp),
 	};
 
 	if (!tcp)

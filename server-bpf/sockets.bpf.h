@@ -37,11 +37,10 @@ struct inet_timewait_sock {
 } __attribute__((preserve_access_index));
 
 struct tcp_sock {
-	__u32 snd_una;      /* the first that is not acknowledged */
-	__u32 snd_nxt;      /* the next to be sent */
-	__u32 rcv_nxt;      /* the next to be received */
-	__u32 rcv_wnd;      /* what the client was told that it may send */
-	__u32 window_clamp; /* the most that it is told */
+	__u32 snd_una; /* the first that is not acknowledged */
+	__u32 snd_nxt; /* the next to be sent */
+	__u32 rcv_nxt; /* the next to be received */
+	__u32 rcv_wnd; /* what the client was told that it may send */
 } __attribute__((preserve_access_index));
 
 struct tcp_timewait_sock {
@@ -148,8 +147,7 @@ static __always_inline bool is_for_other(struct xdp_md *ctx, const struct fl_flo
 
 	if (!socket || !tcp || (void *)(tcp + 1) > packet_end(ctx))
 		return false;
-	place =
-	    (struct fl_place){socket->snd_una, socket->snd_nxt, socket->rcv_nxt, socket->rcv_wnd, socket->window_clamp};
+	place = (struct fl_place){socket->snd_una, socket->snd_nxt, socket->rcv_nxt, socket->rcv_wnd};
 	if (tcp->ack && !fl_place_acknowledges(&place, bpf_ntohl(tcp->ack_seq)))
 		return true;
 	/* One that opens a connection itself has received nothing yet. */
