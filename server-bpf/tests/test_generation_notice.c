@@ -218,7 +218,7 @@ static void tags(void **state)
 	struct fl_siphash_key key = fl_generation_key(&cluster, is_self ? &server : &self);
 	struct packet packet = packet_of(is_self ? &server : &self, bytes.data, bytes.len);
 	const char *result = vectors_text(row, "result");
-	struct fl_generation_notice notice;
+	struct fl_generation_notice notice = {0};
 
 	assert_int_equal(fl_generation_notice_parse(bytes.data, bytes.data + bytes.len, (fl_u32)bytes.len, &notice),
 			 FL_LIST_OK);
