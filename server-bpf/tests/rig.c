@@ -38,7 +38,7 @@ enum {
 	UNCONNECTED_PORT = 54,
 	FIRST_SEQUENCE = 1000,
 	FRESH_SECONDS = 20,     /* the kernel takes a cookie for one to two minutes, and keeps a TIME-WAIT for one */
-	ELSEWHERE = 0x02010101, /* by how much the numbers of a connection that another host has differ from ours */
+	ELSEWHERE = 0x05010101, /* by how much the numbers of a connection that another host has differ from ours */
 	WINDOW = 0x8000,        /* less than what a server offers a client */
 };
 
