@@ -51,9 +51,9 @@ static bool tag_message(struct fl_arrival *arrival)
 	return fl_tag_message(gue, steer, gue + steer->header_len, linear_end(arrival->skb), &arrival->tagged);
 }
 
-/* What the new outer headers keep of the old ones: the traffic class, and the source port, which spreads flows. */
+/* The traffic class is that of the old outer header, and so is the source port, which spreads flows. */
 struct outer {
-	__be16 source_port;
+	__be16 source_port, destination_port;
 	u8 class;
 };
 
@@ -78,6 +78,13 @@ static bool rewrite_list(const struct fl_arrival *arrival, u8 *gue, const u8 *en
 			       list->out.late);
 }
 
+static bool rewrite_header(struct fl_arrival *arrival, u8 *gue, const u8 *end)
+{
+	if (arrival->answer)
+		return fl_generation_notice_answer(gue, end, arrival->answer);
+	return arrival->list ? rewrite_list(arrival, gue, end) : rewrite_steer(arrival, gue, end);
+}
+
 /* Removes the outer headers and rewrites the header behind them; new outer headers are then pushed. */
 static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 {
@@ -91,7 +98,7 @@ static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 		return false;
 	gue = skb->data;
 	end = gue + skb_headlen(skb);
-	if (!(arrival->list ? rewrite_list(arrival, gue, end) : rewrite_steer(arrival, gue, end)))
+	if (!rewrite_header(arrival, gue, end))
 		return false; /* never: it has been parsed */
 	fl_chain_forget_arrival(skb);
 	return true;
@@ -99,6 +106,8 @@ static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 
 static enum fl_counter sent_on(const struct fl_arrival *arrival)
 {
+	if (arrival->answer)
+		return FL_COUNTER_NOTICE_ACKNOWLEDGED;
 	return arrival->out.verdict == FL_VERDICT_PASS ? FL_COUNTER_PASS_ON : FL_COUNTER_CHAIN;
 }
 
@@ -107,7 +116,7 @@ static enum fl_counter send_ipv4(struct fl_arrival *arrival, const struct outer 
 	struct flowi4 fl4 = {
 	    .flowi4_proto = IPPROTO_UDP,
 	    .fl4_sport = outer->source_port,
-	    .fl4_dport = htons(arrival->setup->port),
+	    .fl4_dport = outer->destination_port,
 	};
 	enum fl_counter refusal;
 	struct rtable *route = fl_chain_route_ipv4(arrival, &fl4, sizeof(struct iphdr) + arrival->skb->len, &refusal);
@@ -128,7 +137,7 @@ static enum fl_counter send_ipv6(struct fl_arrival *arrival, const struct outer 
 	struct flowi6 fl6 = {
 	    .flowi6_proto = IPPROTO_UDP,
 	    .fl6_sport = outer->source_port,
-	    .fl6_dport = htons(arrival->setup->port),
+	    .fl6_dport = outer->destination_port,
 	};
 	enum fl_counter refusal;
 	struct dst_entry *route =
@@ -151,9 +160,14 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	enum fl_outer_family family = fl_outer_family(&arrival->out.next);
 	struct outer outer = {
 	    .source_port = udp_hdr(skb)->source,
+	    .destination_port = htons(arrival->setup->port),
 	    .class = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb)),
 	};
 
+	if (arrival->answer) { /* back to where it came from */
+		outer.destination_port = outer.source_port;
+		outer.source_port = udp_hdr(skb)->dest;
+	}
 	if (fl_address_is_none(&arrival->setup->self[family]))
 		return fl_chain_unroutable(arrival, FL_COUNTER_DROP_CHAIN_FAMILY);
 	return family == FL_OUTER_IPV4 ? send_ipv4(arrival, &outer) : send_ipv6(arrival, &outer);

@@ -27,8 +27,7 @@ bool fl_list_is(const struct fl_arrival *arrival)
 {
 	const u8 *gue = gue_base(arrival);
 
-	return gue + FL_LIST_AT_FLAGS <= linear_end(arrival) && gue[FL_LIST_AT_VERSION] >> 4 == FL_LIST_VERSION &&
-	       gue[1] != FL_LIST_GUE_NOTICE;
+	return gue + FL_LIST_AT_FLAGS <= linear_end(arrival) && gue[FL_LIST_AT_VERSION] >> 4 == FL_LIST_VERSION;
 }
 
 /* Reads the header. Returns 0, or the counter of the packet's drop. */

@@ -303,7 +303,8 @@ int fl_receive(struct fl_arrival *arrival)
 	/* An indirect call costs up to 30 ns where the kernel guards against speculation. */
 	arrival->in.malformed = INDIRECT_CALL_1(arrival->encap->parse, fl_gue_parse, arrival);
 	if (arrival->in.malformed != FL_STEER_OK && arrival->encap->has_lists && fl_list_is(arrival))
-		return fl_list_receive(arrival);
+		return arrival->encap->is_notice(arrival) ? fl_generation_notice_receive(arrival)
+							  : fl_list_receive(arrival);
 	if (arrival->in.malformed == FL_STEER_INNER_PROTOCOL && arrival->encap->is_notice &&
 	    arrival->encap->is_notice(arrival))
 		return fl_receive_drop(arrival, fl_notice_learn(arrival));

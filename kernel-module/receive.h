@@ -7,6 +7,7 @@
 #define FAIRLEAD_RECEIVE_H
 
 #include <fairlead/encap.h>
+#include <fairlead/generation_notice.h>
 #include <fairlead/list_tag.h>
 
 #include <decide.h>
@@ -40,11 +41,12 @@ struct fl_arrival {
 		struct iphdr ipv4;
 		struct ipv6hdr ipv6;
 	} header;
-	struct fl_verdict_in in;   /* with a list, in.packet alone counts */
-	struct fl_verdict_out out; /* with a list, out.next */
-	struct fl_listed *list;    /* NULL: the packet is of version 1 */
-	struct fl_load *load;      /* of the service of a SYN that was asked for; NULL: none, and nothing is counted */
-	bool promoted;             /* by in, but not in the packet, the second bucket has taken the first one's place */
+	struct fl_verdict_in in;                   /* with a list, in.packet alone counts */
+	struct fl_verdict_out out;                 /* with a list, out.next */
+	struct fl_listed *list;                    /* NULL: the packet is of version 1 */
+	const struct fl_generation_notice *answer; /* which is to be returned in its place; NULL: none */
+	struct fl_load *load; /* of the service of a SYN that was asked for; NULL: none, and nothing is counted */
+	bool promoted;        /* by in, but not in the packet, the second bucket has taken the first one's place */
 	struct fl_tag_message tagged; /* if the setup has the cluster's key */
 };
 
@@ -105,11 +107,14 @@ void fl_receive_learn(struct fl_arrival *arrival, u16 service, u32 before, u32 g
 /* Takes the packet, and returns 0. */
 int fl_receive_deliver(struct fl_arrival *arrival);
 
-/* list.c: whether a packet that version 1's parser refuses is of version 2, well-formed or not; notices are not. */
+/* list.c: whether a packet that version 1's parser refuses is of version 2, well-formed or not. */
 bool fl_list_is(const struct fl_arrival *arrival);
 
 /* Takes it: returns 0. */
 int fl_list_receive(struct fl_arrival *arrival);
+
+/* generation_notice.c: learns from a notice of version 2, and returns it. Takes it: returns 0. */
+int fl_generation_notice_receive(struct fl_arrival *arrival);
 
 /* The class of a SYN with a list. */
 enum fl_packet_class fl_list_ask(struct fl_arrival *arrival);

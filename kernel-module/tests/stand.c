@@ -278,6 +278,17 @@ void stand_expect_chained(struct packet *packet)
 	fail_msg("no GUE packet went out at rig1");
 }
 
+void stand_expect_returned(struct packet *packet)
+{
+	while (frame_next(wire, packet)) {
+		size_t gue_at = stand_gue_at(packet);
+
+		if (packet->len > gue_at && fl_load_be16(packet->data + gue_at - 8) == FL_GUE_PORT)
+			return;
+	}
+	fail_msg("no GUE packet went back at rig1");
+}
+
 void stand_expect_chained_ipip(struct packet *packet)
 {
 	while (frame_next(wire, packet))

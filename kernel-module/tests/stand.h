@@ -51,6 +51,9 @@ void stand_expect_chained_srv6(struct packet *packet);
 /* Takes the GUE packet that went out at rig1 since the last stand_send(); fails the test if there is none. */
 void stand_expect_chained(struct packet *packet);
 
+/* The same with the GUE packet that went back to the port of a mux's socket. */
+void stand_expect_returned(struct packet *packet);
+
 /* How many connections are known to have come by a VIP. */
 fl_u32 stand_flows(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lists by the module: the groups of tests that the XDP program has, too (server-bpf/tests/list_form.h). */
+/* Version 2 by the module: the groups of tests that the XDP program has, too (server-bpf/tests/list_form.h). */
 #include <string.h>
 
 #include "list_form.h"
@@ -46,6 +46,19 @@ static void expect_onward(const struct packet *expected, bool is_by_kernel)
 	stand_expect_chained(&packet);
 	identification_clear(&packet);
 	list_packet_check(&packet, expected);
+}
+
+/* From rig0's MAC, and without the padding of the frame that it came in. */
+static void expect_returned(const struct packet *expected)
+{
+	struct packet packet, whole = *expected;
+	size_t gue_at = stand_gue_at(expected);
+
+	whole.len = gue_at - 8 + fl_load_be16(expected->data + gue_at - 4);
+	stand_expect_returned(&packet);
+	identification_clear(&packet);
+	memcpy(whole.data + 6, packet.data + 6, 6);
+	list_packet_check(&packet, &whole);
 }
 
 static void forget(void)
@@ -99,6 +112,7 @@ static const struct list_form form = {
     .send = stand_send,
     .expect_delivered = expect_delivered,
     .expect_onward = expect_onward,
+    .expect_returned = expect_returned,
     .counter = stand_counter,
     .generation_set = generation_set,
     .generation = generation_get,
@@ -157,5 +171,6 @@ int main(int argc, char **argv)
 	stand_clock_set(CLOCK);
 	failed = list_decisions_run(&form, "a SYN without a listener that is mangled", mangled);
 	failed += list_versions_run(&form);
+	failed += list_notices_run(&form, argc > 1 ? argv[1] : ".", NULL, NULL);
 	return failed + list_vectors_run(&form, argc > 1 ? argv[1] : ".");
 }

@@ -14,7 +14,7 @@ struct list_form {
 	const char *name;
 	enum fl_counter by_kernel; /* of a packet to a neighbour that is not resolved */
 	int random_packets;        /* how many are tried */
-	bool takes_notices;        /* of version 2 */
+	fl_u16 udp_checksum;       /* that nobody looks at */
 
 	/* From now on the server has this configuration. What it remembers may stay. */
 	void (*set)(const struct config *config);
@@ -28,6 +28,7 @@ struct list_form {
 	/* Fail the test unless this came of the packet that was sent last. is_by_kernel: to such a neighbour. */
 	void (*expect_delivered)(const struct packet *expected);
 	void (*expect_onward)(const struct packet *expected, bool is_by_kernel);
+	void (*expect_returned)(const struct packet *expected);
 
 	fl_u64 (*counter)(enum fl_counter counter);
 
@@ -46,12 +47,10 @@ struct list_form {
 	struct fl_load_state (*load)(void);
 };
 
-/*
- * Each runs a group of tests in the rig, which is open, and returns what main() returns. more: one more test of the
- * first, or NULL.
- */
+/* Each runs a group of tests in the rig, which is open, and returns what main() returns. more: one more test, or NULL. */
 int list_decisions_run(const struct list_form *form, const char *more_name, CMUnitTestFunction more);
 int list_vectors_run(const struct list_form *form, const char *folder);
 int list_versions_run(const struct list_form *form);
+int list_notices_run(const struct list_form *form, const char *folder, const char *more_name, CMUnitTestFunction more);
 
 #endif

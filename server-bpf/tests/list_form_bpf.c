@@ -98,6 +98,11 @@ static void expect_onward(const struct packet *expected, bool is_by_kernel)
 	list_packet_check(&last, expected);
 }
 
+static void expect_returned(const struct packet *expected)
+{
+	expect_onward(expected, false);
+}
+
 static fl_u64 counter_get(enum fl_counter counter)
 {
 	return rig_counter(list_form_bpf_program(), counter);
@@ -143,12 +148,13 @@ const struct list_form list_form_bpf = {
     .name = "the XDP program",
     .by_kernel = FL_COUNTER_CHAIN_BY_KERNEL,
     .random_packets = 5000,
-    .takes_notices = true,
+    .udp_checksum = 0x1234,
     .set = set,
     .routes_forget = routes_forget,
     .send = packet_send,
     .expect_delivered = expect_delivered,
     .expect_onward = expect_onward,
+    .expect_returned = expect_returned,
     .counter = counter_get,
     .generation_set = generation_set,
     .generation = generation_get,

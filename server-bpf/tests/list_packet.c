@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <string.h>
 
-#include "../skeleton.h"
 #include "list_packet.h"
 #include "vectors.h"
 
@@ -86,21 +83,4 @@ void list_packet_check(const struct packet *packet, const struct packet *expecte
 {
 	assert_int_equal(packet->len, expected->len);
 	assert_memory_equal(packet->data, expected->data, expected->len);
-}
-
-void list_quiet_set(struct fl_server *program, fl_u64 until)
-{
-	struct fl_server_quiet quiet = {.until = until};
-	__u32 slot = 0;
-
-	assert_int_equal(bpf_map_update_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet, BPF_ANY), 0);
-}
-
-fl_u64 list_quiet_get(struct fl_server *program)
-{
-	__u32 slot = 0;
-	struct fl_server_quiet quiet;
-
-	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(program->maps.quiet), &slot, &quiet), 0);
-	return quiet.until;
 }

@@ -25,8 +25,4 @@ size_t list_packet_gue_at(const struct packet *packet);
 
 void list_packet_check(const struct packet *packet, const struct packet *expected);
 
-/* Until when the program is quiet, in nanoseconds of CLOCK_MONOTONIC. */
-void list_quiet_set(struct fl_server *program, fl_u64 until);
-fl_u64 list_quiet_get(struct fl_server *program);
-
 #endif

@@ -175,7 +175,7 @@ static enum fl_counter counter_of_malformed(const json_t *row, const struct vect
 
 	if (fl_generation_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, &notice) ==
 	    FL_LIST_OK)
-		return form->takes_notices ? FL_COUNTER_NOTICE_ACKNOWLEDGED : FL_COUNTER_DROP_MALFORMED_VERSION_UNKNOWN;
+		return FL_COUNTER_NOTICE_ACKNOWLEDGED;
 	if (bytes->len > FL_LIST_AT_VERSION && bytes->data[FL_LIST_AT_VERSION] >> 4 == FL_LIST_VERSION)
 		return fl_counter_of_list_error(vectors_word(row, "error", errors, FL_LIST_ERRORS));
 	return fl_counter_of_steer_error(fl_steer_parse(bytes->data, bytes->data + bytes->len, &steer));

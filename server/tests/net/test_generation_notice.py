@@ -9,7 +9,6 @@ from forms import SECONDS
 from rack import GUE_PORT, SERVERS, SERVERS6, Rack
 from steering_mux import MUX, MUX6
 
-from lab.deadline import until
 from protocol.vectors.oracle.generation_notice import answer, put, write
 
 KEY = bytes(range(16))
@@ -34,12 +33,6 @@ def test_acknowledged(rack: Rack, way: tuple[str, ...], is_ipv6: bool) -> None:
     rack["a"].attach_both(*way, "--tag-key", rack.form.file("key", KEY.hex() + "\n"))
     server = (SERVERS6 if is_ipv6 else SERVERS)["a"]
     notice = put(KEY, write(FIELDS | {"tag": bytes(8).hex()}), server)
-    if rack.form.name == "module":
-        with contextlib.closing(mux_socket(rack, is_ipv6)) as mux:
-            mux.sendto(notice, (server, GUE_PORT))
-            dropped = "drop_malformed_version_unknown"
-            until("the module has refused it", lambda: rack["a"].counter(dropped) == 1, SECONDS)
-        return
     with contextlib.closing(mux_socket(rack, is_ipv6)) as mux:
         for _ in range(2):
             mux.sendto(notice, (server, GUE_PORT))
