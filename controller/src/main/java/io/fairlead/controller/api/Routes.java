@@ -243,6 +243,9 @@ public final class Routes {
         .getRoute(operation)
         .addHandler(
             context -> {
+              if (context.response().closed()) {
+                return; // the caller went while its request was checked: no end is told any more
+              }
               String caller = Room.caller(context);
               if (streams.isFull(1) || streams.isBeyondShare(caller, 1)) {
                 busy().increment();

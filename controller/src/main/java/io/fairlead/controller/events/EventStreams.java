@@ -110,6 +110,9 @@ final class EventStreams {
   }
 
   private void open(RoutingContext context) {
+    if (context.response().closed()) {
+      return; // its end is told no more
+    }
     if (isClosed) {
       throw new Refusal(Refusal.Kind.UNAVAILABLE, "controller", "is ending", "another controller");
     }
