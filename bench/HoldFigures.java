@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 
 /**
  * What bench/holds prints, computed by the controller's own classes: releases of many held buckets,
@@ -162,6 +163,11 @@ public final class HoldFigures {
     @Override
     public Optional<Count> connections(String service, int backend) {
       return Optional.of(new Count(1, 0, Duration.ZERO, Optional.of(Duration.ZERO)));
+    }
+
+    @Override
+    public long connections(String service, Set<Integer> backends) {
+      return backends.size();
     }
 
     @Override
