@@ -36,7 +36,7 @@ void module_close(struct module_client *client);
 
 /*
  * Of config: addresses, port, window, chaining, IPIP service, mangle, tag key. module_get() does not return the key, only
- * whether there is one. quiet: seconds (uapi); a module of before version 2 takes the default alone, and is not quiet.
+ * whether there is one. quiet: seconds (uapi). Modules from before it accept the default alone, and are not quiet.
  */
 int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
 	       unsigned int peer_count, fl_u32 quiet);

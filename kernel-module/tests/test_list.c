@@ -78,7 +78,7 @@ static fl_u32 generation_get(void)
 	return stand_generation(RIG_SERVICE);
 }
 
-/* Always sets the server up, as that begins the time; but for none that goes on. */
+/* Sets the server up again, since that starts the quiet time. Without one before and after, nothing is to be done. */
 static void quiet(fl_u32 seconds)
 {
 	if (!seconds && !present.quiet)

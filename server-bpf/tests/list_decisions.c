@@ -303,7 +303,7 @@ static void add_half(struct packet *packet)
 	packet->len -= 30;
 }
 
-static const char *const nobody[] = {NULL}, *const to_a[] = {A, NULL}, *const to_b[] = {B, NULL};
+static const char *const to_none[] = {NULL}, *const to_a[] = {A, NULL}, *const to_b[] = {B, NULL};
 static const char *const to_b_or_a[] = {B, A, NULL};
 
 static void datagrams(void **state)
@@ -315,7 +315,7 @@ static void datagrams(void **state)
 	assert_int_equal(send_with(&both, to_a, 1, add_later_fragment), FL_COUNTER_CHAIN);
 	form->generation_set(NOW + 1);
 	form->quiet(FL_SERVER_QUIET_MAX);
-	assert_int_equal(send_with(&both, nobody, 0, add_later_fragment), FL_COUNTER_DELIVER_NO_RESET);
+	assert_int_equal(send_with(&both, to_none, 0, add_later_fragment), FL_COUNTER_DELIVER_NO_RESET);
 	form->quiet(0);
 	form->generation_set(NOW);
 }
@@ -338,7 +338,7 @@ static void without_an_address_of_the_family(void **state)
 	assert_int_equal(send_with(&only_ipv4, to_b, 1, add_unknown), FL_COUNTER_DROP_STALE);
 	assert_int_equal(send_with(&only_ipv4, to_b_or_a, 2, add_unknown), FL_COUNTER_CHAIN);
 	assert_int_equal(send_with(&only_ipv4, to_none, 1, add_unknown), FL_COUNTER_DROP_STALE);
-	assert_int_equal(send_with(&only_ipv4, nobody, 0, add_unknown), FL_COUNTER_DELIVER_UNKNOWN);
+	assert_int_equal(send_with(&only_ipv4, to_none, 0, add_unknown), FL_COUNTER_DELIVER_UNKNOWN);
 }
 
 static void chaining_is_off(void **state)
@@ -351,8 +351,8 @@ static void chaining_is_off(void **state)
 static void inner_packets(void **state)
 {
 	(void)state;
-	assert_int_equal(send_with(&both, nobody, 0, add_foreign), FL_COUNTER_DROP_VIP_NOT_LOCAL);
-	assert_int_equal(send_with(&both, nobody, 0, add_half), FL_COUNTER_DROP_MALFORMED_INNER);
+	assert_int_equal(send_with(&both, to_none, 0, add_foreign), FL_COUNTER_DROP_VIP_NOT_LOCAL);
+	assert_int_equal(send_with(&both, to_none, 0, add_half), FL_COUNTER_DROP_MALFORMED_INNER);
 }
 
 static void strangers_are_refused(void **state)

@@ -14,7 +14,7 @@ struct list_form {
 	const char *name;
 	enum fl_counter by_kernel; /* of a packet to a neighbour that is not resolved */
 	int random_packets;        /* how many are tried */
-	fl_u16 udp_checksum;       /* that nobody looks at */
+	fl_u16 udp_checksum;       /* which servers do not check */
 
 	/* From now on the server has this configuration. What it remembers may stay. */
 	void (*set)(const struct config *config);

@@ -84,7 +84,7 @@ static void ipv4_renew(fl_u8 *ip)
 	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
 }
 
-/* The acknowledgement of a sent notice, written from scratch but for the frame's padding. */
+/* The acknowledgement of a sent notice as it must be; the padding of the frame is copied. */
 static struct packet returned(const struct packet *sent, const fl_u8 *bytes, size_t len)
 {
 	struct packet expected = *sent;

@@ -82,7 +82,7 @@ public final class ZooKeeperClient {
   }
 
   /**
-   * Without SASL, which nobody uses here: it asks DNS for a server's name before each attempt. The
+   * Without SASL, which is not used here: it asks DNS for a server's name before each attempt. The
    * client asks for this between its wait and the attempt, so here the interrupt of {@link
    * PromptHosts#next} ends, whether or not the client has waited.
    */

@@ -301,7 +301,7 @@ class MuxWatchTest {
     until(presence -> presence.absent().stream().anyMatch(each -> each.mux().id().equals("b")));
   }
 
-  /** A mux that nobody understands may announce whatever it has. */
+  /** A mux whose node cannot be read may announce any generation. */
   @Test
   void aNodeThatCannotBeReadIsOfAMuxThatIsThere() throws Exception {
     write("a", node("10.1.0.11", "\"behindSeconds\": 5,"));
