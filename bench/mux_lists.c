@@ -168,10 +168,8 @@ static void row_ready(struct bench *b, struct lists_row *row)
 	struct service *service;
 	struct reason why;
 
-	for (uint32_t i = 0; row->is_moved && i < b->buckets; i++) {
-		snapshot.previous[i] = (uint16_t)(1 + (i + 7) % STAND_BACKENDS);
-		snapshot.since[i] = NOW - 10;
-	}
+	for (uint32_t i = 0; row->is_moved && i < b->buckets; i++)
+		image_was(&snapshot, i, (uint16_t)(1 + (i + 7) % STAND_BACKENDS), NOW - 10);
 	row->tables = tables_new(1, &hops);
 	if (!row->tables)
 		lists_die("no memory for tables");

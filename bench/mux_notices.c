@@ -58,9 +58,8 @@ static struct delta random_image(uint32_t buckets, uint16_t backends, struct cha
 	struct delta image = image_snapshot(1, 7, buckets, backends);
 
 	for (uint32_t i = 0; i < buckets; i++) {
-		image.current[i] = (uint16_t)(1 + chance_below(chance, backends));
-		image.previous[i] = (uint16_t)(1 + chance_below(chance, backends));
-		image.since[i] = NOW - 60;
+		image_own(&image, i, (uint16_t)(1 + chance_below(chance, backends)));
+		image_was(&image, i, (uint16_t)(1 + chance_below(chance, backends)), NOW - 60);
 	}
 	return image;
 }
@@ -68,18 +67,19 @@ static struct delta random_image(uint32_t buckets, uint16_t backends, struct cha
 /* Every other bucket goes to its owner's successor; the same as an image in *after. */
 static struct delta half_of(const struct delta *image, struct delta *after)
 {
-	struct delta delta = image_move(image, 8, 0, 1, 1, 1, NOW);
+	struct delta delta = image_move(image, 8, 0, 1, 1, NOW);
 
 	free(delta.runs);
 	delta.runs_count = image->buckets / 2;
 	delta.runs = must(calloc(delta.runs_count, sizeof(*delta.runs)));
 	*after = image_snapshot(1, 8, image->buckets, (uint16_t)image->backends_count);
-	memcpy(after->current, image->current, image->buckets * sizeof(*image->current));
+	for (uint32_t i = 0; i < image->buckets; i++)
+		image_own(after, i, image->image.current[i]);
 	for (uint32_t i = 0; i < delta.runs_count; i++) {
-		uint16_t owner = image->current[2 * i];
+		uint16_t owner = image->image.current[2 * i];
 
-		after->current[2 * i] = (uint16_t)(owner % image->backends_count + 1);
-		delta.runs[i] = (struct fl_delta_run){2 * i, 1, after->current[2 * i], owner, 0};
+		image_own(after, 2 * i, (uint16_t)(owner % image->backends_count + 1));
+		delta.runs[i] = (struct fl_delta_run){2 * i, 1, after->image.current[2 * i], 0};
 	}
 	return delta;
 }

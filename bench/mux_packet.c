@@ -352,22 +352,23 @@ struct changer {
 	pthread_t thread;
 	bool stop; /* atomic */
 	struct delta delta;
-	uint16_t *owners;
 };
 
 static void change(struct changer *c)
 {
-	uint32_t generation = ring_generation(service_ring(c->stand->service)) + 1;
+	const struct ring *ring = service_ring(c->stand->service);
+	uint32_t generation = ring_generation(ring) + 1;
 	struct reason why;
 
 	c->delta.generation = generation;
 	c->delta.base = generation - 1;
-	c->delta.runs_count = 0;
+	c->delta.runs_count = c->delta.releases_count = 0;
 	for (uint32_t bucket = generation % TENTH; bucket < c->delta.buckets; bucket += TENTH) {
-		uint16_t before = c->owners[bucket], now = (uint16_t)(1 + (before + generation) % STAND_BACKENDS);
+		uint16_t before = fl_row_current(ring_row(ring, bucket)),
+			 now = (uint16_t)(1 + (before + generation) % STAND_BACKENDS);
 
-		c->delta.runs[c->delta.runs_count++] = (struct fl_delta_run){bucket, 1, now, before, 0};
-		c->owners[bucket] = now;
+		c->delta.runs[c->delta.runs_count++] = (struct fl_delta_run){bucket, 1, now, 0};
+		c->delta.releases[c->delta.releases_count++] = (struct fl_delta_release){bucket, 1, 0};
 	}
 	if (tables_apply(c->stand->tables, c->stand->service, &c->delta, &why))
 		die(why.text);
@@ -389,17 +390,14 @@ static void *change_on(void *argument)
 static double run_under_changes(struct bench *b, struct stand *s)
 {
 	uint32_t buckets = s->row.buckets;
-	struct changer c = {.stand = s,
-			    .delta = {.service = 1, .buckets = buckets, .committed = NOW},
-			    .owners = calloc(buckets, sizeof(uint16_t))};
+	struct changer c = {.stand = s, .delta = {.service = 1, .buckets = buckets, .committed = NOW}};
 	struct rte_rcu_qsbr *rcu = tables_rcu(s->tables);
 	double ns;
 
 	c.delta.runs = calloc(buckets / TENTH + 1, sizeof(*c.delta.runs));
-	if (!c.owners || !c.delta.runs)
+	c.delta.releases = calloc(buckets / TENTH + 1, sizeof(*c.delta.releases));
+	if (!c.delta.runs || !c.delta.releases)
 		die("no memory for changes");
-	for (uint32_t i = 0; i < buckets; i++)
-		c.owners[i] = fl_row_current(ring_row(service_ring(s->service), i));
 	rte_rcu_qsbr_thread_register(rcu, 0);
 	rte_rcu_qsbr_thread_online(rcu, 0);
 	if (pthread_create(&c.thread, NULL, change_on, &c))
@@ -409,8 +407,8 @@ static double run_under_changes(struct bench *b, struct stand *s)
 	rte_rcu_qsbr_thread_offline(rcu, 0);
 	pthread_join(c.thread, NULL);
 	rte_rcu_qsbr_thread_unregister(rcu, 0);
-	free(c.owners);
 	free(c.delta.runs);
+	free(c.delta.releases);
 	return ns;
 }
 
@@ -438,10 +436,8 @@ static void serve(struct stand *s, uint16_t number, uint64_t seed)
 	}
 	if (s->row.steering == &steering_maat)
 		config.maat = (struct maat_settings){s->row.load, 10, 1000, 65536, 3};
-	for (uint32_t i = 0; s->row.told && i < s->row.buckets; i++) {
-		snapshot.previous[i] = (uint16_t)(1 + (i + 7) % STAND_BACKENDS);
-		snapshot.since[i] = NOW - 10;
-	}
+	for (uint32_t i = 0; s->row.told && i < s->row.buckets; i++)
+		image_was(&snapshot, i, (uint16_t)(1 + (i + 7) % STAND_BACKENDS), NOW - 10);
 	if (tables_add(s->tables, &config, &service, &why) ||
 	    tables_load_with(s->tables, service, &snapshot,
 			     random_pair_new(s->row.arrays, s->row.news, s->row.flows, s->row.buckets, seed), &why))

@@ -67,7 +67,8 @@ static struct delta read_ring(uint16_t *servers)
 		*servers = owners[i] > *servers ? owners[i] : *servers;
 	}
 	snapshot = image_snapshot(SERVICE, GENERATION, buckets, *servers);
-	memcpy(snapshot.current, owners, buckets * sizeof(*owners));
+	for (uint32_t i = 0; i < buckets; i++)
+		image_own(&snapshot, i, owners[i]);
 	free(owners);
 	return snapshot;
 }
@@ -123,9 +124,9 @@ static void count(const struct service *service, const struct delta *snapshot, u
 			uint32_t bucket = fl_bucket(service_flow_hash(service, &flow), snapshot->buckets);
 			uint16_t id = take(snapshot);
 
-			if (id != snapshot->current[bucket])
+			if (id != snapshot->image.current[bucket])
 				die("connection %u goes to server %u, by the C mux to %u", i, id,
-				    snapshot->current[bucket]);
+				    snapshot->image.current[bucket]);
 			counts[id]++;
 		}
 	}

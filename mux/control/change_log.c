@@ -37,15 +37,14 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void change_log_note(struct change_log *changes, const char *service, uint32_t generation, const uint32_t *checksum,
+void change_log_note(struct change_log *changes, const char *service, uint32_t generation, uint64_t sum,
 		     enum change_log_how how)
 {
 	struct change_log_entry *entry = &changes->entries[changes->next++ % CHANGE_LOG_KEPT];
 
 	*entry = (struct change_log_entry){
 	    .generation = generation,
-	    .has_checksum = checksum,
-	    .checksum = checksum ? *checksum : 0,
+	    .sum = sum,
 	    .how = how,
 	    .at_ms = clock_ms(),
 	};

@@ -13,8 +13,6 @@
 
 enum change_log_limits {
 	CHANGE_LOG_KEPT = 1024, /* the latest; 100 KB */
-	CHANGE_LOG_SUMMED_BUCKETS =
-	    1 << 20, /* larger rings get no checksum: one takes 1 ms for this size, 10 ms for the largest ring */
 };
 
 enum change_log_how {
@@ -25,8 +23,7 @@ enum change_log_how {
 struct change_log_entry {
 	char service[SERVICE_NAME_MAX + 1];
 	uint32_t generation;
-	bool has_checksum;
-	uint32_t checksum; /* ring_checksum() when it was applied */
+	uint64_t sum; /* ring_sum() when it was applied */
 	enum change_log_how how;
 	uint64_t at_ms; /* Unix milliseconds */
 };
@@ -37,8 +34,7 @@ struct change_log;
 struct change_log *change_log_new(void);
 void change_log_free(struct change_log *changes);
 
-/* checksum NULL: the ring has more than CHANGE_LOG_SUMMED_BUCKETS. */
-void change_log_note(struct change_log *changes, const char *service, uint32_t generation, const uint32_t *checksum,
+void change_log_note(struct change_log *changes, const char *service, uint32_t generation, uint64_t sum,
 		     enum change_log_how how);
 
 /* Entries have numbers from 1; those from first up to, not including, next are kept. */

@@ -136,15 +136,11 @@ void published_remove(struct published_service *published)
 	note_change(published);
 }
 
-/* The only place where rings are summed up: whoever asks gets what was found at the last change. */
-static void note(struct published_service *published, enum change_log_how how)
+static void note(const struct published_service *published, enum change_log_how how)
 {
 	const struct ring *ring = published_ring(published);
 
-	published->has_checksum = ring_buckets(ring) <= CHANGE_LOG_SUMMED_BUCKETS;
-	published->checksum = published->has_checksum ? ring_checksum(ring) : 0;
-	change_log_note(published->place->changes, published->name, ring_generation(ring),
-			published->has_checksum ? &published->checksum : NULL, how);
+	change_log_note(published->place->changes, published->name, ring_generation(ring), ring_sum(ring), how);
 }
 
 /* Servers learn of a change before the first packet by it, unless it is about to be refused. */
@@ -242,8 +238,8 @@ void published_expect(const struct published_service *published, struct delta_ex
 	expected->buckets = ring_buckets(ring);
 	expected->backends = ring_backends(ring)->list;
 	expected->backends_count = ring_backends(ring)->count;
-	expected->count = ring_count;
-	expected->base = ring;
+	expected->image = &ring->image;
+	expected->sum = ring_sum(ring);
 }
 
 int published_apply(struct published_service *published, const struct delta *delta, const struct arrays_set *arrays,
@@ -271,6 +267,8 @@ unsigned published_update(struct published_service *published, uint32_t generati
 
 	published_expect(published, &expected);
 	reason = delta_decode(bytes->data, bytes->len, &expected, &delta, why);
+	if (reason == FL_DELTA_BASE && sabotage_base(why, &expected.sum))
+		reason = delta_decode(bytes->data, bytes->len, &expected, &delta, why);
 	if (reason)
 		return reason;
 	sabotage_delta(&delta, service_ring(published->service));

@@ -44,8 +44,6 @@ struct published_service {
 	bool is_held;         /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;
 	int announce_error;       /* of the last attempt; published_announce() tries again */
-	bool has_checksum;        /* of the ring: it has at most CHANGE_LOG_SUMMED_BUCKETS */
-	uint32_t checksum;        /* ring_checksum(), when it last changed */
 	uint32_t restored;        /* the generation that was read from disk at the start, 0: none (state_keeper.h) */
 	struct arrays_set arrays; /* what packets are steered by, in addition to the ring */
 	uint64_t stamp;           /* differs after each change of config or ring */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/sabotage.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,11 @@ static bool is(const char *how)
 uint32_t sabotage_next(uint32_t at, uint32_t latest)
 {
 	return is("generation-check-off") && latest > at ? latest : at + 1;
+}
+
+bool sabotage_base(const struct reason *why, uint64_t *sum)
+{
+	return is("generation-check-off") && sscanf(why->text, "sum of generation %*u %" SCNx64, sum) == 1;
 }
 
 void sabotage_delta(struct delta *delta, struct ring *ring)

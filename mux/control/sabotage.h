@@ -25,6 +25,8 @@
 
 /* The generation whose delta is applied next to a ring at `at`. */
 uint32_t sabotage_next(uint32_t at, uint32_t latest);
+/* Whether a delta that was refused as one of another base is decoded for that one: *sum becomes its sum. */
+bool sabotage_base(const struct reason *why, uint64_t *sum);
 /* Call before the delta is applied to the published ring. */
 void sabotage_delta(struct delta *delta, struct ring *ring);
 /* What is published instead of these arrays; it has no references of its own. */
@@ -38,6 +40,13 @@ static inline uint32_t sabotage_next(uint32_t at, uint32_t latest)
 {
 	(void)latest;
 	return at + 1;
+}
+
+static inline bool sabotage_base(const struct reason *why, uint64_t *sum)
+{
+	(void)why;
+	(void)sum;
+	return false;
 }
 
 static inline void sabotage_delta(struct delta *delta, struct ring *ring)

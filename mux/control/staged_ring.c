@@ -25,19 +25,13 @@ unsigned staged_ring_start(struct staged_ring *staged, const struct service_conf
 unsigned staged_ring_fold(struct staged_ring *staged, uint32_t generation, const struct zk_reply *delta,
 			  struct reason *why)
 {
-	struct delta_expected expected = {
-	    .service = staged->image.service,
-	    .generation = generation,
-	    .buckets = staged->image.buckets,
-	    .backends = staged->image.backends,
-	    .backends_count = staged->image.backends_count,
-	    .count = delta_count,
-	    .base = &staged->image,
-	};
+	struct delta_expected expected = delta_expected_by(&staged->image);
 	struct delta decoded;
-	unsigned reason = delta_decode(delta->data, delta->len, &expected, &decoded, why);
+	unsigned reason;
 	int error;
 
+	expected.generation = generation;
+	reason = delta_decode(delta->data, delta->len, &expected, &decoded, why);
 	if (reason)
 		return reason;
 	error = delta_fold(&staged->image, &decoded);

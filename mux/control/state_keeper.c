@@ -397,16 +397,16 @@ static struct state_job *service_job(const struct state_keeper *keeper, const st
 	job->stamp = published->stamp;
 	job->first = (uint8_t *)text;
 	job->first_len = text ? strlen(text) : 0;
-	job->snapshot = (struct snapshot){
+	job->snapshot = (struct delta){
+	    .snapshot = true,
 	    .service = config->id,
 	    .generation = ring_generation(ring),
 	    .buckets = ring_buckets(ring),
-	    .rows = copy(ring->rows, ring_buckets(ring) * sizeof(fl_row)),
 	    .backends_count = backends->count,
 	    .backends = copy(backends->list, backends->count * sizeof(*backends->list)),
 	};
 	arrays_set_copy(&job->arrays, &published->arrays);
-	if (text && job->snapshot.rows && job->snapshot.backends)
+	if (text && job->snapshot.backends && image_copy(&job->snapshot.image, &ring->image))
 		return job;
 	state_job_free(job);
 	return NULL;

@@ -17,20 +17,36 @@ static bool is_open(uint32_t since, uint32_t now, uint32_t window)
 	return since && now < (uint64_t)since + window;
 }
 
-static void raise_moved(uint32_t *since, const struct delta *delta)
+/* The owners that a delta takes buckets from. */
+static void raise_moved(uint32_t *since, const struct delta *delta, const struct ring *ring)
 {
-	for (uint32_t i = 0; !delta->snapshot && i < delta->runs_count; i++)
-		raise(since, delta->runs[i].previous, delta->committed);
-	for (uint32_t i = 0; delta->snapshot && i < delta->buckets; i++)
-		raise(since, delta->previous[i], delta->since[i]);
+	for (uint32_t i = 0; i < delta->runs_count; i++) {
+		const struct fl_delta_run *run = &delta->runs[i];
+
+		if (delta->order == FL_DELTA_BY_OWNER && run->owner != run->current)
+			raise(since, run->owner, delta->committed);
+		for (uint32_t bucket = run->start;
+		     ring && delta->order == FL_DELTA_BY_NUMBER && bucket - run->start < run->count; bucket++)
+			if (fl_row_current(ring_row(ring, bucket)) != run->current)
+				raise(since, fl_row_current(ring_row(ring, bucket)), delta->committed);
+	}
+}
+
+/* All that an image's histories name. */
+static void raise_named(uint32_t *since, const struct histories *histories)
+{
+	for (uint32_t i = 0; i < histories->count; i++)
+		for (uint32_t j = 0; j < histories->list[i].count; j++)
+			raise(since, histories->list[i].owner[j], histories->list[i].since[j]);
 }
 
 static void raise_all(uint32_t *since, const struct delta *delta, const struct ring *ring)
 {
 	for (uint32_t i = 0; ring && i < ring_buckets(ring); i++)
-		raise(since, fl_row_current(ring_row(ring, i)), delta->committed);
+		raise(since, fl_row_current(ring_row(ring, i)),
+		      delta->snapshot ? delta->image.committed : delta->committed);
 	for (uint32_t i = 0; delta->snapshot && i < delta->buckets; i++)
-		raise(since, delta->current[i], delta->committed);
+		raise(since, delta->image.current[i], delta->image.committed);
 }
 
 int losses_note(struct losses *losses, const struct losses_change *change, uint32_t now, uint32_t window)
@@ -42,7 +58,10 @@ int losses_note(struct losses *losses, const struct losses_change *change, uint3
 		return -ENOMEM;
 	for (uint32_t i = 0; i < losses->count; i++)
 		since[losses->list[i].id] = losses->list[i].since;
-	raise_moved(since, change->delta);
+	if (change->delta->snapshot)
+		raise_named(since, &change->delta->image.histories);
+	else
+		raise_moved(since, change->delta, change->ring);
 	if (change->all_lose)
 		raise_all(since, change->delta, change->ring);
 	for (uint32_t id = 1; id < IDS; id++)

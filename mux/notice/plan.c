@@ -130,20 +130,20 @@ static void note_dead(struct draft *draft, const struct delta *change)
 static void note_image(struct draft *draft, const struct ring *ring, const struct delta *image)
 {
 	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++)
-		note(draft, bucket, ring_row(ring, bucket), image->current[bucket]);
+		note(draft, bucket, ring_row(ring, bucket), image->image.current[bucket]);
 }
 
 static void note_by_owner(struct draft *draft, const struct ring *ring, const struct delta *delta)
 {
 	struct owners *owners = owners_new(delta);
-	fl_row moved;
+	uint16_t current;
 
 	draft->failed |= !owners;
 	for (uint32_t bucket = 0; owners && bucket < ring_buckets(ring); bucket++) {
 		fl_row row = ring_row(ring, bucket);
 
-		if (owners_next(owners, fl_row_current(row), delta->committed, &moved))
-			note(draft, bucket, row, fl_row_current(moved));
+		if (owners_next(owners, fl_row_current(row), &current))
+			note(draft, bucket, row, current);
 	}
 	owners_free(owners);
 }

@@ -20,12 +20,10 @@ struct removals {
 	struct removal *list;
 };
 
-enum { REMOVAL_WEIGHT = 1 }; /* of a removed backend whose machine is gone */
-
 /* Whether an entry of a delta, or of a ring's backends, says that its machine is gone. */
 static inline bool removal_is_of(const struct fl_delta_backend *backend)
 {
-	return backend->flags & FL_BACKEND_REMOVED && backend->weight == REMOVAL_WEIGHT;
+	return backend->flags & FL_BACKEND_DEAD;
 }
 
 /*

@@ -97,8 +97,8 @@ static void get_ring(struct http *http, const struct request *request, struct re
 	if (!service)
 		return;
 	ring = service_ring(service);
-	len = asprintf(&response->text, "service %s\ngeneration %u\nbuckets %u\ncrc32c %08x\n", service->config.name,
-		       ring_generation(ring), ring_buckets(ring), ring_checksum(ring));
+	len = asprintf(&response->text, "service %s\ngeneration %u\nbuckets %u\nsum %016" PRIx64 "\n",
+		       service->config.name, ring_generation(ring), ring_buckets(ring), ring_sum(ring));
 	if (len < 0) {
 		response->text = NULL;
 		return;
@@ -108,15 +108,12 @@ static void get_ring(struct http *http, const struct request *request, struct re
 	response->type = "text/plain; charset=utf-8";
 }
 
-/* checksum NULL: there is none. */
-static json_t *describe_ring(const char *service, uint32_t generation, const uint32_t *checksum)
+static json_t *describe_ring(const char *service, uint32_t generation, uint64_t sum)
 {
-	char sum[9];
+	char digits[17];
 
-	if (!checksum)
-		return json_pack("{s:s, s:I}", "service", service, "generation", (json_int_t)generation);
-	snprintf(sum, sizeof(sum), "%08x", *checksum);
-	return json_pack("{s:s, s:I, s:s}", "service", service, "generation", (json_int_t)generation, "sum", sum);
+	snprintf(digits, sizeof(digits), "%016" PRIx64, sum);
+	return json_pack("{s:s, s:I, s:s}", "service", service, "generation", (json_int_t)generation, "sum", digits);
 }
 
 static json_t *rings_now(const struct http *http)
@@ -125,13 +122,11 @@ static json_t *rings_now(const struct http *http)
 
 	for (const struct service_sync *sync = cluster_sync_next(http->from.cluster, NULL); sync;
 	     sync = cluster_sync_next(http->from.cluster, sync)) {
-		const struct published_service *published = service_sync_view_published(sync);
-		const struct ring *ring = published_ring(published);
+		const struct ring *ring = published_ring(service_sync_view_published(sync));
 
 		if (ring)
-			json_array_append_new(rings,
-					      describe_ring(service_sync_name(sync), ring_generation(ring),
-							    published->has_checksum ? &published->checksum : NULL));
+			json_array_append_new(
+			    rings, describe_ring(service_sync_name(sync), ring_generation(ring), ring_sum(ring)));
 	}
 	return rings;
 }
@@ -143,8 +138,7 @@ static json_t *changes_since(const struct change_log *changes, uint64_t since)
 
 	for (uint64_t n = since > first ? since : first; n < change_log_next(changes); n++) {
 		const struct change_log_entry *entry = change_log_get(changes, n);
-		json_t *one =
-		    describe_ring(entry->service, entry->generation, entry->has_checksum ? &entry->checksum : NULL);
+		json_t *one = describe_ring(entry->service, entry->generation, entry->sum);
 
 		json_object_set_new(one, "number", json_integer((json_int_t)n));
 		json_object_set_new(one, "how", json_string(entry->how == CHANGE_LOG_SNAPSHOT ? "snapshot" : "delta"));

@@ -236,6 +236,21 @@ static void add_row(struct backend *line, const struct backend *row)
 	__atomic_store_n(&line->state, row->state, __ATOMIC_RELEASE);
 }
 
+/* What a delta makes of the list's sum. */
+static uint64_t sum_after(const struct backends *backends, const struct delta *delta)
+{
+	uint64_t sum = backends->sum + backend_list_sum(delta->backends, delta->backends_count);
+
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		const struct fl_delta_backend *before =
+		    backend_list_find(backends->list, backends->count, delta->backends[i].id);
+
+		if (before)
+			sum -= backend_list_sum(before, 1);
+	}
+	return sum;
+}
+
 /* Merges into the table's own list, which has room: from the end, and only as far as entries move. */
 static void merge_own(struct backends *backends, const struct fl_delta_backend *more, uint32_t count, uint32_t fresh)
 {
@@ -296,6 +311,7 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 		} else if (change != CHANGE_NOTHING)
 			__atomic_store_n(&line->removed, row.removed, __ATOMIC_RELAXED);
 	}
+	backends->sum = sum_after(backends, delta);
 	merge_own(backends, delta->backends, delta->backends_count, fresh);
 	return true;
 }
@@ -340,6 +356,7 @@ struct backends *backends_new(const struct encap *encap, const struct backends *
 	}
 	backends->count = backend_list_merge(old_count ? old->list : NULL, old_count, delta->backends,
 					     delta->backends_count, backends->list);
+	backends->sum = backend_list_sum(backends->list, backends->count);
 	if (old && !delta->snapshot)
 		change_rows(backends, old, delta, hops);
 	else
@@ -370,6 +387,7 @@ struct backends *backends_refresh(const struct backends *old, uint16_t service, 
 	}
 	memcpy(backends->list, old->list, old->count * sizeof(*old->list));
 	backends->count = old->count;
+	backends->sum = old->sum;
 	fill_rows(backends, old, service, hops);
 	return backends;
 }

@@ -50,6 +50,7 @@ struct backends {
 	uint32_t room;      /* of list */
 	struct fl_delta_backend *list; /* by ascending id, including removed ones: packets are still chained to them */
 	uint64_t bytes;                /* of all of this */
+	uint64_t sum;                  /* backend_list_sum() */
 	struct backend rows[];         /* and size addresses: backends_ipv4() */
 };
 

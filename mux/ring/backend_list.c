@@ -34,3 +34,13 @@ uint32_t backend_list_merge(const struct fl_delta_backend *a, uint32_t a_count, 
 	}
 	return n;
 }
+
+uint64_t backend_list_sum(const struct fl_delta_backend *list, uint32_t count)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!(list[i].flags & FL_BACKEND_REMOVED))
+			sum += fl_sum_backend(&list[i]);
+	return sum;
+}

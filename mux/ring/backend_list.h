@@ -12,4 +12,7 @@ const struct fl_delta_backend *backend_list_find(const struct fl_delta_backend *
 uint32_t backend_list_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
 			    uint32_t b_count, struct fl_delta_backend *out);
 
+/* Their part of an image's sum. */
+uint64_t backend_list_sum(const struct fl_delta_backend *list, uint32_t count);
+
 #endif

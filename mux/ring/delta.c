@@ -8,6 +8,7 @@
 
 #include "ring/backend_list.h"
 #include "ring/body.h"
+#include "ring/fold.h"
 
 static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_OK] = "ok",
@@ -19,6 +20,7 @@ static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_LENGTH] = "length",
     [FL_DELTA_COMPRESSION] = "compression",
     [FL_DELTA_CHECKSUM] = "checksum",
+    [FL_DELTA_BASE] = "base",
     [FL_DELTA_BACKEND] = "backend",
     [FL_DELTA_RUN] = "run",
     [FL_DELTA_SEED] = "seed",
@@ -60,11 +62,6 @@ static void ids_add(struct ids *ids, const struct fl_delta_backend *backend)
 	set_bit(ids->live, backend->id, !(backend->flags & FL_BACKEND_REMOVED));
 }
 
-static bool is_known(const struct ids *ids, uint16_t id)
-{
-	return has_bit(ids->known, id) || (ids->base && backend_list_find(ids->base, ids->base_count, id));
-}
-
 /* The delta's entry for an id overrides the base's. */
 static bool is_live(const struct ids *ids, uint16_t id)
 {
@@ -79,10 +76,15 @@ static bool is_live(const struct ids *ids, uint16_t id)
 struct layout {
 	const uint8_t *backends;
 	uint32_t backends_count;
-	const uint8_t *runs; /* of a delta */
+	const uint8_t *runs; /* from here on of a delta */
 	uint32_t runs_count;
 	enum fl_delta_order order;
-	const uint8_t *columns; /* of a snapshot */
+	const uint8_t *releases;
+	uint32_t releases_count;
+	const uint8_t *current; /* from here on of a snapshot */
+	const uint8_t *histories;
+	uint32_t histories_count, entries_count;
+	const uint8_t *numbers;
 };
 
 const char *delta_error_name(enum fl_delta_error error)
@@ -94,57 +96,84 @@ const char *delta_error_name(enum fl_delta_error error)
 static struct body_expected body_of(const struct delta_expected *expected)
 {
 	struct body_expected body = {
-	    .magic = expected->snapshot ? "FLS2" : "FLD2",
+	    .magic = expected->snapshot ? "FLS3" : "FLD3",
 	    .service = expected->service,
 	    .generation = expected->generation,
 	    .base = expected->snapshot ? 0 : expected->generation - 1,
 	    .buckets = expected->buckets,
 	    .buckets_max = FL_BUCKETS_MAX,
-	    .len_min = expected->snapshot ? 8 + (uint64_t)expected->buckets * 8 : DELTA_BODY_MIN,
+	    .len_min = expected->snapshot ? SNAPSHOT_BODY_MIN + (uint64_t)expected->buckets * SNAPSHOT_BUCKET_MIN
+					  : DELTA_BODY_MIN,
 	};
+	uint32_t of_bucket = expected->snapshot ? SNAPSHOT_HISTORY_MAX : FL_DELTA_OWNER_RUN_LEN + FL_DELTA_RUN_LEN;
 
-	body.len_max = body.len_min + DELTA_BACKENDS_LEN_MAX;
-	if (!expected->snapshot)
-		body.len_max += (uint64_t)expected->buckets * FL_DELTA_OWNER_RUN_LEN;
+	body.len_max = body.len_min + DELTA_BACKENDS_LEN_MAX + (uint64_t)expected->buckets * of_bucket;
 	return body;
 }
 
-static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const struct delta_expected *expected,
-				   struct layout *out, struct reason *why)
+static enum fl_delta_error refuse_length(struct reason *why, const char *what, uint32_t count, uint64_t body_len)
 {
-	uint64_t at = 8, rest = expected->snapshot ? (uint64_t)expected->buckets * 8 : 8;
+	return reason_set(why, FL_DELTA_LENGTH, "%u %s; allowed: what fits %" PRIu64 " bytes", count, what, body_len);
+}
 
-	out->backends_count = fl_load_le32(body + 4);
-	out->backends = body + at;
-	at += (uint64_t)out->backends_count * FL_DELTA_BACKEND_LEN;
-	if (at + rest > body_len)
-		return reason_set(why, FL_DELTA_LENGTH, "backends %u; allowed: what fits %" PRIu64 " bytes",
-				  out->backends_count, body_len);
-	if (expected->snapshot) {
-		out->columns = body + at;
-	} else {
-		uint32_t order = fl_load_le32(body + at + 4);
+static enum fl_delta_error refuse_rest(struct reason *why, uint64_t len, uint64_t body_len)
+{
+	return reason_set(why, FL_DELTA_LENGTH, "what the body counts takes %" PRIu64 " bytes; allowed: %" PRIu64, len,
+			  body_len);
+}
 
-		if (order >= FL_DELTA_ORDERS)
-			return reason_set(why, FL_DELTA_RUN, "order %u; allowed: 0, by number, or 1, by owner", order);
-		out->runs_count = fl_load_le32(body + at);
-		out->order = (enum fl_delta_order)order;
-		out->runs = body + at + 8;
-		rest += (uint64_t)out->runs_count *
-			(out->order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
-	}
-	if (at + rest != body_len)
-		return reason_set(why, FL_DELTA_LENGTH,
-				  "%u backends and %u runs take %" PRIu64 " bytes; allowed: %" PRIu64,
-				  out->backends_count, out->runs_count, at + rest, body_len);
-	return FL_DELTA_OK;
+/* The backends' count is at count_at; returns the offset behind them. */
+static uint64_t lay_out_backends(const uint8_t *body, uint32_t count_at, struct layout *out)
+{
+	out->backends_count = fl_load_le32(body + count_at);
+	out->backends = body + count_at + 4;
+	return count_at + 4 + (uint64_t)out->backends_count * FL_DELTA_BACKEND_LEN;
+}
+
+static enum fl_delta_error lay_out_delta(const uint8_t *body, uint64_t len, struct layout *out, struct reason *why)
+{
+	uint64_t at = lay_out_backends(body, 16, out);
+	uint32_t order;
+
+	if (at + 8 > len)
+		return refuse_length(why, "backends", out->backends_count, len);
+	out->runs_count = fl_load_le32(body + at);
+	order = fl_load_le32(body + at + 4);
+	if (order >= FL_DELTA_ORDERS)
+		return reason_set(why, FL_DELTA_RUN, "order %u; allowed: 0, by number, or 1, by owner", order);
+	out->order = (enum fl_delta_order)order;
+	out->runs = body + at + 8;
+	at += 8 + (uint64_t)out->runs_count * (order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
+	if (at + 4 > len)
+		return refuse_length(why, "runs", out->runs_count, len);
+	out->releases_count = fl_load_le32(body + at);
+	out->releases = body + at + 4;
+	at += 4 + (uint64_t)out->releases_count * FL_DELTA_RUN_LEN;
+	return at == len ? FL_DELTA_OK : refuse_rest(why, at, len);
+}
+
+static enum fl_delta_error lay_out_snapshot(const uint8_t *body, uint64_t len, uint32_t buckets, struct layout *out,
+					    struct reason *why)
+{
+	uint64_t at = lay_out_backends(body, 12, out);
+
+	if (at + 2 * (uint64_t)buckets + 8 > len)
+		return refuse_length(why, "backends", out->backends_count, len);
+	out->current = body + at;
+	at += 2 * (uint64_t)buckets;
+	out->histories_count = fl_load_le32(body + at);
+	out->entries_count = fl_load_le32(body + at + 4);
+	out->histories = body + at + 8;
+	at += 8 + out->histories_count + 6 * (uint64_t)out->entries_count + 4 * (uint64_t)buckets;
+	out->numbers = body + len - 4 * (uint64_t)buckets;
+	return at == len ? FL_DELTA_OK : refuse_rest(why, at, len);
 }
 
 /* Reads backends into out, and notes which ids exist and which may own buckets. */
 static enum fl_delta_error read_backends(const struct layout *layout, struct delta *out, struct ids *ids,
 					 struct reason *why)
 {
-	uint32_t last = 0;
+	uint32_t last = 0, allowed = out->snapshot ? FL_BACKEND_REMOVED : FL_BACKEND_REMOVED | FL_BACKEND_DEAD;
 
 	for (uint32_t i = 0; i < layout->backends_count; i++) {
 		struct fl_delta_backend b = fl_delta_backend_load(layout->backends + (size_t)i * FL_DELTA_BACKEND_LEN);
@@ -152,9 +181,9 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 		if (b.id <= last)
 			return reason_set(why, FL_DELTA_BACKEND, "backend id %u after %u; allowed: ascending, 1..%d",
 					  b.id, last, FL_BACKEND_MAX);
-		if (b.flags & ~FL_BACKEND_REMOVED)
-			return reason_set(why, FL_DELTA_BACKEND, "backend %u flags 0x%04x; allowed: 0x%04x", b.id,
-					  b.flags, FL_BACKEND_REMOVED);
+		if (b.flags & ~allowed || b.flags == FL_BACKEND_DEAD)
+			return reason_set(why, FL_DELTA_BACKEND, "backend %u flags 0x%04x; allowed: 0, 1%s", b.id,
+					  b.flags, out->snapshot ? "" : " and 3");
 		if (fl_address_is_none(&b.address))
 			return reason_set(why, FL_DELTA_BACKEND, "backend %u has no address", b.id);
 		last = b.id;
@@ -164,16 +193,25 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 	return FL_DELTA_OK;
 }
 
-/* A bucket's owner must be none or live; its previous owner none or known, perhaps removed. */
-static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint16_t previous, const struct ids *ids,
-					struct reason *why)
+static enum fl_delta_error check_current(uint32_t bucket, uint16_t current, const struct ids *ids, struct reason *why)
 {
 	if (current != FL_BACKEND_NONE && !is_live(ids, current))
 		return reason_set(why, FL_DELTA_RUN, "bucket %u current %u; allowed: 0 or a backend in service", bucket,
 				  current);
-	if (previous != FL_BACKEND_NONE && !is_known(ids, previous))
-		return reason_set(why, FL_DELTA_RUN, "bucket %u previous %u; allowed: 0 or a backend that is known",
-				  bucket, previous);
+	return FL_DELTA_OK;
+}
+
+/* A run behind `end`, among `most` buckets; count is not 0, and *start becomes its place among them. */
+static enum fl_delta_error place_run(uint32_t *start, uint32_t count, uint64_t *end, uint64_t most, const char *of,
+				     struct reason *why)
+{
+	if (!count)
+		return reason_set(why, FL_DELTA_RUN, "run at %" PRIu64 " is empty", *end + *start);
+	if (*end + *start + count > most)
+		return reason_set(why, FL_DELTA_RUN, "run of %u at %" PRIu64 "; allowed: within %" PRIu64 " buckets%s",
+				  count, *end + *start, most, of);
+	*start += (uint32_t)*end;
+	*end = (uint64_t)*start + count;
 	return FL_DELTA_OK;
 }
 
@@ -197,17 +235,11 @@ static enum fl_delta_error read_runs(const struct layout *layout, struct delta *
 			end = 0;
 			most = owned[run.owner];
 		}
-		if (!run.count)
-			return reason_set(why, FL_DELTA_RUN, "run at %" PRIu64 " is empty", end + run.start);
-		if (end + run.start + run.count > most)
-			return reason_set(why, FL_DELTA_RUN,
-					  "run of %u at %" PRIu64 "; allowed: within %" PRIu64 " buckets%s", run.count,
-					  end + run.start, most, owned ? ", those of its owner" : "");
-		error = check_owners(run.start, run.current, run.previous, ids, why);
+		error = place_run(&run.start, run.count, &end, most, owned ? ", those of its owner" : "", why);
+		if (!error)
+			error = check_current(run.start, run.current, ids, why);
 		if (error)
 			return error;
-		run.start += (uint32_t)end;
-		end = (uint64_t)run.start + run.count;
 		out->runs[out->runs_count++] = run;
 	}
 	return FL_DELTA_OK;
@@ -215,35 +247,30 @@ static enum fl_delta_error read_runs(const struct layout *layout, struct delta *
 
 /* As read_runs(), with the base's counts. */
 static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struct delta *out, const struct ids *ids,
-					      const struct delta_expected *expected, struct reason *why)
+					      const struct image *base, struct reason *why)
 {
 	uint32_t *owned = calloc(FL_BACKEND_MAX + 1, sizeof(*owned));
 	enum fl_delta_error error;
 
 	if (!owned)
 		return reason_set(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", layout->runs_count);
-	expected->count(expected->base, owned);
+	image_count(base, owned);
 	error = read_runs(layout, out, ids, owned, why);
 	free(owned);
 	return error;
 }
 
-static enum fl_delta_error read_columns(const struct layout *layout, struct delta *out, const struct ids *ids,
-					struct reason *why)
+static enum fl_delta_error read_releases(const struct layout *layout, struct delta *out, struct reason *why)
 {
-	const uint8_t *current = layout->columns;
-	const uint8_t *previous = current + (size_t)out->buckets * 2;
-	const uint8_t *since = previous + (size_t)out->buckets * 2;
+	uint64_t end = 0;
 
-	for (uint32_t i = 0; i < out->buckets; i++) {
-		enum fl_delta_error error;
+	for (uint32_t i = 0; i < layout->releases_count; i++) {
+		struct fl_delta_release release = fl_delta_release_load(layout->releases, layout->releases_count, i);
+		enum fl_delta_error error = place_run(&release.start, release.count, &end, out->buckets, "", why);
 
-		out->current[i] = fl_load_le16(current + (size_t)i * 2);
-		out->previous[i] = fl_load_le16(previous + (size_t)i * 2);
-		out->since[i] = fl_load_le32(since + (size_t)i * 4);
-		error = check_owners(i, out->current[i], out->previous[i], ids, why);
 		if (error)
 			return error;
+		out->releases[out->releases_count++] = release;
 	}
 	return FL_DELTA_OK;
 }
@@ -253,43 +280,160 @@ static void *array(size_t count, size_t size)
 	return malloc(count ? count * size : 1);
 }
 
-/* Allocates what the layout announces; all of it or nothing. */
-static bool reserve(const struct layout *layout, struct delta *out)
-{
-	out->backends = array(layout->backends_count, sizeof(*out->backends));
-	if (!out->snapshot) {
-		out->runs = array(layout->runs_count, sizeof(*out->runs));
-		return out->backends && out->runs;
-	}
-	out->current = array(out->buckets, sizeof(*out->current));
-	out->previous = array(out->buckets, sizeof(*out->previous));
-	out->since = array(out->buckets, sizeof(*out->since));
-	return out->backends && out->current && out->previous && out->since;
-}
-
-static enum fl_delta_error read_body(const struct layout *layout, const struct delta_expected *expected,
-				     struct delta *out, struct reason *why)
+static enum fl_delta_error read_delta(const struct layout *layout, const struct delta_expected *expected,
+				      struct delta *out, struct reason *why)
 {
 	struct ids ids = {.base = NULL};
 	enum fl_delta_error error;
 
-	if (!reserve(layout, out))
-		return reason_set(why, FL_DELTA_LENGTH, "%u backends and %u runs; no memory", layout->backends_count,
-				  layout->runs_count);
-	if (!out->snapshot && layout->runs_count < expected->backends_count / LOOKUPS_PAY) {
+	if (out->base_sum != expected->sum)
+		return reason_set(why, FL_DELTA_BASE,
+				  "sum of generation %u %016" PRIx64 "; allowed: %016" PRIx64 ", that of this ring",
+				  out->base, out->base_sum, expected->sum);
+	out->runs = array(layout->runs_count, sizeof(*out->runs));
+	out->releases = array(layout->releases_count, sizeof(*out->releases));
+	if (!out->runs || !out->releases)
+		return reason_set(why, FL_DELTA_LENGTH, "%u runs and %u releases; no memory", layout->runs_count,
+				  layout->releases_count);
+	if (layout->runs_count < expected->backends_count / LOOKUPS_PAY) {
 		ids.base = expected->backends;
 		ids.base_count = expected->backends_count;
 	}
-	for (uint32_t i = 0; !out->snapshot && !ids.base && i < expected->backends_count; i++)
+	for (uint32_t i = 0; !ids.base && i < expected->backends_count; i++)
 		ids_add(&ids, &expected->backends[i]);
 	error = read_backends(layout, out, &ids, why);
+	out->order = layout->order;
+	if (!error)
+		error = out->order == FL_DELTA_BY_OWNER ? read_runs_by_owner(layout, out, &ids, expected->image, why)
+							: read_runs(layout, out, &ids, NULL, why);
+	if (!error)
+		error = read_releases(layout, out, why);
+	return error ? error : fold_check(expected->image, out, why);
+}
+
+/* One history, of `count` entries from the at-th on. */
+static enum fl_delta_error read_history(const struct layout *layout, uint32_t at, uint32_t count, const struct ids *ids,
+					struct history *out, struct reason *why)
+{
+	const uint8_t *owners = layout->histories + layout->histories_count;
+	const uint8_t *since = owners + 2 * (size_t)layout->entries_count;
+
+	*out = (struct history){.count = 0};
+	if (!count || count > FL_HISTORY_MAX || count > layout->entries_count - at)
+		return reason_set(why, FL_DELTA_RUN, "history of %u entries; allowed: 1..%d, of %u that are left",
+				  count, FL_HISTORY_MAX, layout->entries_count - at);
+	for (uint32_t i = at; i < at + count; i++) {
+		uint16_t owner = fl_load_le16(owners + 2 * (size_t)i);
+
+		if (!has_bit(ids->known, owner) || history_has(out, owner))
+			return reason_set(why, FL_DELTA_RUN,
+					  "entry %u owner %u; allowed: a backend that is known, once in a history", i,
+					  owner);
+		history_append(out, owner, fl_load_le32(since + 4 * (size_t)i));
+	}
+	return FL_DELTA_OK;
+}
+
+static enum fl_delta_error read_histories(const struct layout *layout, struct delta *out, const struct ids *ids,
+					  struct reason *why)
+{
+	uint32_t at = 0;
+
+	if (layout->histories_count > out->buckets)
+		return reason_set(why, FL_DELTA_RUN, "%u histories; allowed: one for each of %u buckets",
+				  layout->histories_count, out->buckets);
+	for (uint32_t i = 0; i < layout->histories_count; i++) {
+		struct history history;
+		uint32_t number;
+		enum fl_delta_error error = read_history(layout, at, layout->histories[i], ids, &history, why);
+
+		if (error)
+			return error;
+		if (histories_add(&out->image.histories, &history, &number))
+			return reason_set(why, FL_DELTA_LENGTH, "%u histories; no memory", layout->histories_count);
+		if (number != i + 1)
+			return reason_set(why, FL_DELTA_RUN, "history %u is history %u; allowed: each once", i + 1,
+					  number);
+		at += history.count;
+	}
+	if (at != layout->entries_count)
+		return reason_set(why, FL_DELTA_RUN, "histories of %u entries; allowed: %u", at, layout->entries_count);
+	return FL_DELTA_OK;
+}
+
+static enum fl_delta_error read_buckets(const struct layout *layout, struct delta *out, const struct ids *ids,
+					struct reason *why)
+{
+	uint32_t seen = 0, count = layout->histories_count;
+
+	for (uint32_t i = 0; i < out->buckets; i++) {
+		uint16_t current = fl_load_le16(layout->current + 2 * (size_t)i);
+		uint32_t number = fl_load_le32(layout->numbers + 4 * (size_t)i);
+		enum fl_delta_error error = check_current(i, current, ids, why);
+
+		if (error)
+			return error;
+		if (number > seen + (seen < count))
+			return reason_set(why, FL_DELTA_RUN, "bucket %u history %u; allowed: 0..%u", i, number,
+					  seen + (seen < count));
+		if (number > seen)
+			seen = number;
+		if (history_has(histories_get(&out->image.histories, number), current))
+			return reason_set(why, FL_DELTA_RUN, "bucket %u current %u, in its history; allowed: another",
+					  i, current);
+		out->image.current[i] = current;
+		out->image.history[i] = number;
+	}
+	if (seen != count)
+		return reason_set(why, FL_DELTA_RUN, "history %u is of no bucket", seen + 1);
+	return FL_DELTA_OK;
+}
+
+static enum fl_delta_error read_snapshot(const struct layout *layout, uint64_t said, struct delta *out,
+					 struct reason *why)
+{
+	struct ids ids = {.base = NULL};
+	enum fl_delta_error error = read_backends(layout, out, &ids, why);
+	uint64_t sum;
+
+	if (!error && !image_init(&out->image, out->buckets))
+		error = reason_set(why, FL_DELTA_LENGTH, "%u buckets; no memory", out->buckets);
+	if (!error)
+		error = read_histories(layout, out, &ids, why);
+	if (!error)
+		error = read_buckets(layout, out, &ids, why);
 	if (error)
 		return error;
-	if (out->snapshot)
-		return read_columns(layout, out, &ids, why);
-	out->order = layout->order;
-	return out->order == FL_DELTA_BY_OWNER ? read_runs_by_owner(layout, out, &ids, expected, why)
-					       : read_runs(layout, out, &ids, NULL, why);
+	image_sum_up(&out->image);
+	out->image.kept = out->image.histories.count;
+	sum = out->image.sum + backend_list_sum(out->backends, out->backends_count);
+	if (said != sum)
+		return reason_set(why, FL_DELTA_BASE, "sum %016" PRIx64 "; allowed: %016" PRIx64 ", that of the ring",
+				  said, sum);
+	return FL_DELTA_OK;
+}
+
+static enum fl_delta_error read_body(const struct body *body, const struct delta_expected *expected, struct delta *out,
+				     struct reason *why)
+{
+	struct layout layout = {0};
+	enum fl_delta_error error = out->snapshot ? lay_out_snapshot(body->data, body->len, out->buckets, &layout, why)
+						  : lay_out_delta(body->data, body->len, &layout, why);
+
+	if (error)
+		return error;
+	out->backends = array(layout.backends_count, sizeof(*out->backends));
+	if (!out->backends)
+		return reason_set(why, FL_DELTA_LENGTH, "%u backends; no memory", layout.backends_count);
+	if (out->snapshot) {
+		error = read_snapshot(&layout, fl_load_le64(body->data + 4), out, why);
+		out->image.committed = fl_load_le32(body->data);
+		return error;
+	}
+	out->committed = fl_load_le32(body->data);
+	out->closed_until = fl_load_le32(body->data + 4);
+	out->base_sum = fl_load_le64(body->data + 8);
+	return read_delta(&layout, expected, out, why);
 }
 
 enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
@@ -305,15 +449,10 @@ enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct d
 	};
 	struct body body = {NULL, 0};
 	enum fl_delta_error error = body_open(data, len, &of_body, &body, why);
-	struct layout layout = {0};
 
 	if (error)
 		return error;
-	error = lay_out(body.data, body.len, expected, &layout, why);
-	if (!error)
-		error = read_body(&layout, expected, &decoded, why);
-	if (!error)
-		decoded.committed = fl_load_le32(body.data);
+	error = read_body(&body, expected, &decoded, why);
 	free(body.data);
 	if (error)
 		delta_free(&decoded);
@@ -326,8 +465,7 @@ void delta_free(struct delta *delta)
 {
 	free(delta->backends);
 	free(delta->runs);
-	free(delta->current);
-	free(delta->previous);
-	free(delta->since);
+	free(delta->releases);
+	image_clear(&delta->image);
 	*delta = (struct delta){0};
 }

@@ -9,45 +9,47 @@
 
 #include <fairlead/delta.h>
 #include <fairlead/hash.h>
-#include <fairlead/ring.h>
 
 #include "config/reason.h"
+#include "ring/image.h"
 
 enum delta_limits {
 	DELTA_BACKENDS_LEN_MAX = FL_BACKEND_MAX * FL_DELTA_BACKEND_LEN,
-	DELTA_BODY_MIN = 16,
+	DELTA_BODY_MIN = 32,
+	SNAPSHOT_BODY_MIN = 24, /* and SNAPSHOT_BUCKET_MIN for each bucket */
+	SNAPSHOT_BUCKET_MIN = 6,
+	SNAPSHOT_HISTORY_MAX = 1 + 6 * FL_HISTORY_MAX,
 	DELTA_BYTES_MAX = FL_DELTA_HEADER_LEN + DELTA_BODY_MIN + DELTA_BACKENDS_LEN_MAX +
-			  FL_BUCKETS_MAX * FL_DELTA_OWNER_RUN_LEN +
+			  FL_BUCKETS_MAX * (SNAPSHOT_BUCKET_MIN + SNAPSHOT_HISTORY_MAX) +
 			  FL_BUCKETS_MAX / 4, /* of the largest body that zstd can't compress; it adds less than 1 % */
 };
 
-/* Also an image: a snapshot with deltas folded into it is a snapshot of the last delta's generation. */
+/* Of a snapshot, the rows are its image's. One with deltas folded into it is a snapshot of the last one's generation. */
 struct delta {
 	bool snapshot;
 	uint32_t service;
 	uint32_t generation;
-	uint32_t base;      /* generation - 1; 0 in a snapshot */
-	uint32_t buckets;   /* a power of two, FL_BUCKETS_MIN .. FL_BUCKETS_MAX */
-	uint32_t committed; /* Unix seconds: since of every bucket in runs */
+	uint32_t base;    /* generation - 1; 0 in a snapshot */
+	uint32_t buckets; /* a power of two, FL_BUCKETS_MIN .. FL_BUCKETS_MAX */
 
 	uint32_t backends_count;
 	struct fl_delta_backend *backends; /* by ascending id, 1 .. FL_BACKEND_MAX */
 
-	enum fl_delta_order order; /* of a delta: what the runs' starts count */
-	uint32_t runs_count;
-	struct fl_delta_run *runs;
+	struct image image; /* of a snapshot */
 
-	uint16_t *current; /* of a snapshot: columns of buckets entries each */
-	uint16_t *previous;
-	uint32_t *since;
+	uint32_t committed;        /* Unix seconds; from here on of a delta */
+	uint32_t closed_until;     /* entries since then or before are closed; 0: none is */
+	uint64_t base_sum;         /* of the image that it applies to */
+	enum fl_delta_order order; /* what the runs' starts count */
+	uint32_t runs_count;
+	struct fl_delta_run *runs; /* moves */
+	uint32_t releases_count;
+	struct fl_delta_release *releases;
 };
 
-/* Adds how many buckets each id owns to counts[FL_BACKEND_MAX + 1]. */
-typedef void (*delta_count_fn)(const void *context, uint32_t *counts);
-
 /*
- * What the reader expects. A delta is checked against its base's backends, by ascending id, and if its runs are by
- * owner, against the number of buckets that each owns there: only then is count called, with base.
+ * What the reader expects. A delta is checked against the base that it is going to be applied to: its backends, by
+ * ascending id, its image, and the sum of both.
  */
 struct delta_expected {
 	bool snapshot;
@@ -56,8 +58,8 @@ struct delta_expected {
 	uint32_t buckets;
 	uint32_t backends_count;
 	const struct fl_delta_backend *backends;
-	delta_count_fn count;
-	const void *base;
+	const struct image *image;
+	uint64_t sum;
 };
 
 /*

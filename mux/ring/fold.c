@@ -7,62 +7,304 @@
 #include "ring/backend_list.h"
 #include "ring/owners.h"
 
-static void fold_bucket(struct delta *image, uint32_t bucket, fl_row row)
+enum {
+	WORDS = (FL_BACKEND_MAX + 1) / 64,
+	AHEAD = 16, /* runs and changes, since each bucket may be a cache miss */
+	MEMOS = 1024,
+	CHANGES_FIRST = 64,
+	RELEASES_NONE = -1,
+};
+
+/* What a delta says of one bucket. */
+struct step {
+	uint32_t bucket;
+	int32_t release; /* an owner, 0: all, RELEASES_NONE */
+	uint16_t from;
+	uint16_t to; /* equal: it does not move */
+};
+
+/* A result that was found for another bucket. */
+struct memo {
+	bool is_set;
+	uint32_t before;
+	int32_t release;
+	uint16_t from, to;
+	uint32_t after;
+};
+
+struct walk {
+	const struct image *image;
+	const struct delta *delta;
+	bool has_dead;
+	bool closes; /* there may be entries to be closed */
+	bool is_whole;
+	struct owners *owners; /* of a delta by owner */
+	uint32_t next;         /* bucket */
+	uint32_t run, release;
+	uint64_t dead[WORDS];
+};
+
+static bool is_dead(const struct walk *walk, uint16_t id)
 {
-	image->current[bucket] = fl_row_current(row);
-	image->previous[bucket] = fl_row_previous(row);
-	image->since[bucket] = fl_row_since(row);
+	return walk->has_dead && walk->dead[id / 64] >> id % 64 & 1;
+}
+
+static bool names_dead(const struct walk *walk)
+{
+	const struct histories *histories = &walk->image->histories;
+
+	for (uint32_t i = 0; walk->has_dead && i < histories->count; i++)
+		for (uint32_t j = 0; j < histories->list[i].count; j++)
+			if (is_dead(walk, histories->list[i].owner[j]))
+				return true;
+	return false;
+}
+
+/* False: no memory. */
+static bool walk_start(struct walk *walk, const struct image *image, const struct delta *delta)
+{
+	*walk = (struct walk){.image = image, .delta = delta};
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		const struct fl_delta_backend *backend = &delta->backends[i];
+
+		if (!(backend->flags & FL_BACKEND_DEAD))
+			continue;
+		walk->has_dead = true;
+		walk->dead[backend->id / 64] |= 1ULL << backend->id % 64;
+	}
+	walk->closes = delta->closed_until && image->histories.count && delta->closed_until >= image->histories.oldest;
+	walk->is_whole = delta->order == FL_DELTA_BY_OWNER || walk->closes || names_dead(walk);
+	if (delta->order == FL_DELTA_BY_OWNER)
+		walk->owners = owners_new(delta);
+	return delta->order != FL_DELTA_BY_OWNER || walk->owners;
+}
+
+static void walk_end(struct walk *walk)
+{
+	owners_free(walk->owners);
+}
+
+/* The first bucket from `next` on that a run by number has. */
+static uint32_t next_moved(struct walk *walk)
+{
+	const struct delta *delta = walk->delta;
+
+	if (walk->owners)
+		return UINT32_MAX;
+	while (walk->run < delta->runs_count &&
+	       delta->runs[walk->run].start + delta->runs[walk->run].count <= walk->next) {
+		walk->run++;
+		if (walk->run + AHEAD < delta->runs_count) {
+			__builtin_prefetch(&walk->image->current[delta->runs[walk->run + AHEAD].start], 1);
+			__builtin_prefetch(&walk->image->history[delta->runs[walk->run + AHEAD].start], 1);
+		}
+	}
+	if (walk->run == delta->runs_count)
+		return UINT32_MAX;
+	return delta->runs[walk->run].start > walk->next ? delta->runs[walk->run].start : walk->next;
+}
+
+static uint32_t next_released(struct walk *walk)
+{
+	const struct delta *delta = walk->delta;
+
+	while (walk->release < delta->releases_count &&
+	       delta->releases[walk->release].start + delta->releases[walk->release].count <= walk->next)
+		walk->release++;
+	if (walk->release == delta->releases_count)
+		return UINT32_MAX;
+	return delta->releases[walk->release].start > walk->next ? delta->releases[walk->release].start : walk->next;
+}
+
+/* The next bucket that may change. False: there is none. */
+static bool walk_next(struct walk *walk, struct step *step)
+{
+	uint32_t moved = next_moved(walk), released = next_released(walk);
+	uint32_t bucket = walk->is_whole ? walk->next : moved < released ? moved : released;
+
+	if (bucket >= walk->image->buckets)
+		return false;
+	step->bucket = bucket;
+	step->from = step->to = walk->image->current[bucket];
+	step->release = bucket == released ? walk->delta->releases[walk->release].owner : RELEASES_NONE;
+	if (bucket == moved)
+		step->to = walk->delta->runs[walk->run].current;
+	if (walk->owners && !owners_next(walk->owners, step->from, &step->to))
+		step->to = step->from;
+	walk->next = bucket + 1;
+	return true;
+}
+
+/* The history after a step. False: it is too long. */
+static bool history_after(const struct walk *walk, const struct history *before, const struct step *step,
+			  struct history *out)
+{
+	bool moves = step->from != step->to;
+
+	*out = (struct history){.count = 0};
+	if (moves && step->from != FL_BACKEND_NONE && !is_dead(walk, step->from))
+		history_append(out, step->from, walk->delta->committed);
+	for (uint32_t i = 0; i < before->count; i++) {
+		uint16_t owner = before->owner[i];
+
+		if ((walk->closes && before->since[i] <= walk->delta->closed_until) || is_dead(walk, owner) ||
+		    step->release == 0 || step->release == owner || (moves && owner == step->to))
+			continue;
+		if (out->count == FL_HISTORY_MAX)
+			return false;
+		history_append(out, owner, before->since[i]);
+	}
+	return true;
+}
+
+static enum fl_delta_error check_step(const struct walk *walk, const struct step *step, struct reason *why)
+{
+	const struct history *before = histories_get(&walk->image->histories, walk->image->history[step->bucket]);
+	struct history after;
+
+	if (is_dead(walk, step->to))
+		return reason_set(why, FL_DELTA_RUN, "bucket %u is of backend %u, which is dead; allowed: of others",
+				  step->bucket, step->to);
+	if (before->count == FL_HISTORY_MAX && !history_after(walk, before, step, &after))
+		return reason_set(why, FL_DELTA_RUN, "bucket %u has more than %d former owners; allowed: %d",
+				  step->bucket, FL_HISTORY_MAX, FL_HISTORY_MAX);
+	return FL_DELTA_OK;
+}
+
+enum fl_delta_error fold_check(const struct image *image, const struct delta *delta, struct reason *why)
+{
+	enum fl_delta_error error = FL_DELTA_OK;
+	struct walk walk;
+	struct step step;
+
+	if (!walk_start(&walk, image, delta))
+		return reason_set(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", delta->runs_count);
+	walk.is_whole |= walk.has_dead;
+	while (!error && walk_next(&walk, &step))
+		error = check_step(&walk, &step, why);
+	walk_end(&walk);
+	return error;
+}
+
+static struct memo *memo_of(struct memo *memos, uint32_t before, const struct step *step)
+{
+	uint64_t hash = fl_sum_mix((uint64_t)before << 32 | (uint32_t)step->from << 16 | step->to);
+
+	return &memos[(hash + (uint32_t)step->release) % MEMOS];
+}
+
+static bool is_memo_of(const struct memo *memo, uint32_t before, const struct step *step)
+{
+	return memo->is_set && memo->before == before && memo->release == step->release && memo->from == step->from &&
+	       memo->to == step->to;
+}
+
+/* The number of the bucket's history after a step. */
+static int find_history(const struct walk *walk, struct image *image, struct memo *memos, const struct step *step,
+			uint32_t *number)
+{
+	uint32_t before = image->history[step->bucket];
+	struct memo *memo = memo_of(memos, before, step);
+	struct history after;
+	int error;
+
+	*number = 0;
+	if (!before && step->from == step->to)
+		return 0;
+	if (is_memo_of(memo, before, step)) {
+		*number = memo->after;
+		return 0;
+	}
+	if (!history_after(walk, histories_get(&image->histories, before), step, &after))
+		return -EINVAL;
+	error = histories_add(&image->histories, &after, number);
+	*memo = (struct memo){!error, before, step->release, step->from, step->to, *number};
+	return error;
+}
+
+static int note_change(struct fold *fold, uint32_t bucket, uint32_t history, uint16_t current)
+{
+	if (fold->count == fold->room) {
+		uint32_t room = fold->room ? 2 * fold->room : CHANGES_FIRST;
+		struct fold_change *list = realloc(fold->list, room * sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		fold->list = list;
+		fold->room = room;
+	}
+	fold->list[fold->count++] = (struct fold_change){bucket, history, current};
+	return 0;
+}
+
+int fold_start(struct fold *fold, struct image *image, const struct delta *delta)
+{
+	struct memo *memos = calloc(MEMOS, sizeof(*memos));
+	struct walk walk;
+	struct step step;
+	uint32_t number;
+	int error = 0;
+
+	*fold = (struct fold){0};
+	if (!walk_start(&walk, image, delta) || !memos)
+		error = -ENOMEM;
+	fold->closes = walk.closes;
+	while (!error && walk_next(&walk, &step)) {
+		error = find_history(&walk, image, memos, &step, &number);
+		if (!error && (number != image->history[step.bucket] || step.from != step.to))
+			error = note_change(fold, step.bucket, number, step.to);
+	}
+	walk_end(&walk);
+	free(memos);
+	if (error)
+		fold_end(fold);
+	return error;
+}
+
+void fold_commit(const struct fold *fold, struct image *image, const struct delta *delta)
+{
+	for (uint32_t i = 0; i < fold->count; i++)
+		image_put(image, fold->list[i].bucket, fold->list[i].current, fold->list[i].history);
+	image->committed = delta->committed;
+	if (fold->closes)
+		image_compact(image); /* so that `oldest` tells what is left to be closed */
+	else
+		image_compact_at_times(image);
+}
+
+void fold_end(struct fold *fold)
+{
+	free(fold->list);
+	*fold = (struct fold){0};
 }
 
 int delta_fold(struct delta *image, const struct delta *delta)
 {
 	size_t most = (size_t)image->backends_count + delta->backends_count;
 	struct fl_delta_backend *backends = malloc((most + !most) * sizeof(*backends));
-	struct owners *owners = delta->order == FL_DELTA_BY_OWNER ? owners_new(delta) : NULL;
-	fl_row row;
+	struct fold fold;
+	int error = backends ? fold_start(&fold, &image->image, delta) : -ENOMEM;
 
-	if (!backends || (delta->order == FL_DELTA_BY_OWNER && !owners)) {
+	if (error) {
 		free(backends);
-		owners_free(owners);
-		return -ENOMEM;
+		return error;
 	}
+	fold_commit(&fold, &image->image, delta);
+	fold_end(&fold);
 	image->backends_count = backend_list_merge(image->backends, image->backends_count, delta->backends,
 						   delta->backends_count, backends);
 	free(image->backends);
 	image->backends = backends;
-	for (uint32_t bucket = 0; owners && bucket < image->buckets; bucket++)
-		if (owners_next(owners, image->current[bucket], delta->committed, &row))
-			fold_bucket(image, bucket, row);
-	for (uint32_t i = 0; !owners && i < delta->runs_count; i++) {
-		const struct fl_delta_run *run = &delta->runs[i];
-
-		row = fl_row_make(run->current, run->previous, delta->committed);
-		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++)
-			fold_bucket(image, bucket, row);
-	}
-	owners_free(owners);
 	image->generation = delta->generation;
-	image->committed = delta->committed;
 	return 0;
-}
-
-void delta_count(const void *image, uint32_t *counts)
-{
-	const struct delta *delta = image;
-
-	for (uint32_t i = 0; i < delta->buckets; i++)
-		counts[delta->current[i]]++;
 }
 
 void delta_prune(struct delta *image)
 {
-	uint64_t named[(FL_BACKEND_MAX + 1) / 64] = {0};
+	uint64_t named[WORDS] = {0};
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < image->buckets; i++) {
-		named[image->current[i] / 64] |= 1ULL << image->current[i] % 64;
-		named[image->previous[i] / 64] |= 1ULL << image->previous[i] % 64;
-	}
+	image_note_named(&image->image, named);
 	for (uint32_t i = 0; i < image->backends_count; i++) {
 		const struct fl_delta_backend *b = &image->backends[i];
 
@@ -70,4 +312,16 @@ void delta_prune(struct delta *image)
 			image->backends[kept++] = *b;
 	}
 	image->backends_count = kept;
+}
+
+struct delta_expected delta_expected_by(const struct delta *image)
+{
+	return (struct delta_expected){
+	    .service = image->service,
+	    .buckets = image->buckets,
+	    .backends = image->backends,
+	    .backends_count = image->backends_count,
+	    .image = &image->image,
+	    .sum = image->image.sum + backend_list_sum(image->backends, image->backends_count),
+	};
 }

@@ -8,7 +8,7 @@ static const uint64_t for_ever = UINT32_MAX / 2 * OWNERS_ONE;
 
 static uint64_t moving(const struct fl_delta_run *run)
 {
-	return run->count * OWNERS_ONE | OWNERS_MOVES | (uint64_t)run->previous << 16 | run->current;
+	return run->count * OWNERS_ONE | OWNERS_MOVES | run->current;
 }
 
 /* Makes this run the next one, after so many buckets that stay. */

@@ -11,7 +11,7 @@
  * bucket it needs one word about the owner; the words of 64 K owners are 512 KB and fit L2 beside the rows that stream
  * by:
  *
- *	phase	bits 0..15 current   16..31 previous   32 whether they move   33..63 how many are left
+ *	phase	bits 0..15 current   32 whether they move   33..63 how many are left
  *
  * A run is read when a phase ends, not at each of its buckets: a million runs are 20 MB, and the walk reaches them in
  * no particular order, so each read would wait for memory (4 Mi reads: 0.4 s).
@@ -37,15 +37,15 @@ void owners_free(struct owners *owners);
 /* Goes to the owner's next phase, after the last bucket of one. */
 void owners_advance(struct owners *owners, uint16_t owner);
 
-/* The next bucket is this owner's: returns whether it moves; if so, *row is its new row (since: committed). */
-static inline bool owners_next(struct owners *owners, uint16_t owner, uint32_t committed, fl_row *row)
+/* The next bucket is this owner's: returns whether it moves; if so, *current is its new owner. */
+static inline bool owners_next(struct owners *owners, uint16_t owner, uint16_t *current)
 {
 	uint64_t phase = owners->phase[owner];
 
 	owners->phase[owner] = phase - OWNERS_ONE;
 	if (phase < 2 * OWNERS_ONE)
 		owners_advance(owners, owner);
-	*row = fl_row_make((uint16_t)phase, (uint16_t)(phase >> 16), committed);
+	*current = (uint16_t)phase;
 	return phase & OWNERS_MOVES;
 }
 

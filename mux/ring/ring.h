@@ -2,7 +2,9 @@
 /*
  * A service's ring: which backend owns each bucket, at one generation.
  *
- *	ring	mask, generation, backends | row 8 | row 8 | ...	one 64-bit word a bucket (fairlead/ring.h)
+ *	ring	mask, generation, backends, image | row 8 | row 8 | ...	one 64-bit word a bucket (fairlead/ring.h)
+ *
+ * Packets go by the rows, which follow from the image: it has all former owners of a bucket (image.h), a row the newest.
  *
  * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order: the
  * backends that it adds (backend.h), each changed row by one atomic store, the steering method's data if the generation
@@ -35,12 +37,13 @@
 #include "config/reason.h"
 
 struct backends;
+struct fold;
 
 struct ring {
 	uint32_t mask;                              /* buckets - 1 */
 	uint32_t generation;                        /* atomic */
 	struct backends *backends;                  /* atomic; owned by the ring */
-	uint32_t *owned;                            /* writer only; ring_count() */
+	struct image image;                         /* writer only */
 	fl_row rows[] __attribute__((aligned(64))); /* each atomic */
 };
 
@@ -50,31 +53,28 @@ struct ring *ring_new(uint32_t buckets);
 /* Frees the ring and its backends. No reader may hold it. */
 void ring_free(struct ring *ring);
 
-/* Fills a ring that no reader sees yet. -EINVAL: not a snapshot, or a different number of buckets. */
+/* Fills a ring that no reader sees yet. -EINVAL: not a snapshot, or a different number of buckets. -ENOMEM. */
 int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why);
 
-/* 0 if the delta can be applied to the ring now; else an error of ring_apply. */
+/* 0 if the delta can be applied to the ring now; else an error of ring_start. */
 int ring_follows(const struct ring *ring, const struct delta *delta, struct reason *why);
 
 /*
- * Stores the delta's rows while readers may be active; ring_set_generation() comes next. The backends must be set
- * before. -EINVAL: a snapshot, or a different number of buckets. -ESTALE: base is not the ring's generation (a gap).
- * -ENOMEM. On an error nothing has changed.
+ * What the delta changes of the ring. -EINVAL: a snapshot, a different number of buckets, or a history that becomes too
+ * long. -ESTALE: base is not the ring's generation (a gap). -ENOMEM. Otherwise fold_end() ends it.
  */
-int ring_apply_rows(struct ring *ring, const struct delta *delta, struct reason *why);
+int ring_start(struct ring *ring, const struct delta *delta, struct fold *fold, struct reason *why);
+/* Stores its rows while readers may be active; ring_set_generation() comes next. The backends must be set before. */
+void ring_commit(struct ring *ring, const struct delta *delta, const struct fold *fold);
 
-/* Both of these: rows, then the delta's generation. Errors of ring_apply_rows. */
+/* All of these. Errors of ring_start. */
 int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why);
 
-/* A delta_count_fn for a ring. Walks all rows until the first delta by owner has been applied; then counts are kept. */
-void ring_count(const void *ring, uint32_t *counts);
-
 /*
- * CRC-32C of the whole image, little-endian: each row, then id, flags and address (not the weight) of each backend that
- * a snapshot lists (protocol/README.md, 5). It is the same for equal generations of a service, however they were
+ * The sum of the image (protocol/README.md, 5). It is the same for equal generations of a service, however they were
  * reached.
  */
-uint32_t ring_checksum(const struct ring *ring);
+uint64_t ring_sum(const struct ring *ring);
 
 static inline uint32_t ring_buckets(const struct ring *ring)
 {

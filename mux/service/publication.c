@@ -9,6 +9,7 @@
 
 #include "config/address.h"
 #include "ring/backend.h"
+#include "ring/fold.h"
 #include "service/lookup.h"
 #include "steering/steering.h"
 
@@ -151,34 +152,36 @@ fail:
 }
 
 int publication_apply(struct publication *publication, struct service *service, const struct delta *delta, void *data,
-		      const struct next_hops *hops, struct reason *why)
+		      const struct next_hops *hops, struct fold *fold, struct reason *why)
 {
 	struct ring *ring = service->ring;
 	struct backends *old = NULL, *backends;
 	void *old_data = NULL;
 	int error = publication_check(service, delta, why);
 
+	if (!error)
+		error = ring_start(ring, delta, fold, why);
 	if (error)
 		return error;
 	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, hops)) {
 		backends = backends_new(service->encap, ring->backends, delta, hops, why);
-		if (!backends)
-			return -errno;
+		if (!backends) {
+			error = -errno;
+			fold_end(fold);
+			return error;
+		}
 		old = ring->backends;
 		__atomic_store_n(&ring->backends, backends, __ATOMIC_RELEASE);
 	}
-	/* If this fails, the added backends stay: the same delta adds them again. */
-	error = ring_apply_rows(ring, delta, why);
-	if (!error) {
-		old_data = data ? swap_data(service, data) : NULL;
-		backends_weigh(ring->backends, delta);
-		ring_set_generation(ring, delta->generation);
-	}
+	ring_commit(ring, delta, fold);
+	old_data = data ? swap_data(service, data) : NULL;
+	backends_weigh(ring->backends, delta);
+	ring_set_generation(ring, delta->generation);
 	if (old || old_data)
 		publication_synchronize(publication);
 	backends_free(old);
 	drop_data(service, old_data);
-	return error;
+	return 0;
 }
 
 bool publication_refresh(struct publication *publication, struct service *const *services, uint32_t count,

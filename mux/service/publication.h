@@ -43,11 +43,12 @@ int publication_load(struct publication *publication, struct service *service, c
 		     const struct next_hops *hops, struct reason *why);
 
 /*
- * Applies a delta to the loaded ring. data: as above, but NULL keeps what the service has. On failure nothing has
- * changed: -ENOENT (no ring), -ESTALE (does not follow the ring's generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
+ * Applies a delta to the loaded ring. data: as above, but NULL keeps what the service has. fold: which buckets it has
+ * changed, to be ended. On failure nothing has changed: -ENOENT (no ring), -ESTALE (does not follow the ring's
+ * generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
  */
 int publication_apply(struct publication *publication, struct service *service, const struct delta *delta, void *data,
-		      const struct next_hops *hops, struct reason *why);
+		      const struct next_hops *hops, struct fold *fold, struct reason *why);
 
 /* Replaces tables of backends whose next hops have changed. False: memory ran out, some tables are unchanged. */
 bool publication_refresh(struct publication *publication, struct service *const *services, uint32_t count,

@@ -163,7 +163,8 @@ static void set_config(struct service *service, const struct service_config *con
 	__atomic_store_n(&service->mss, config->mss, __ATOMIC_RELAXED);
 	__atomic_store(&service->quic, &quic, __ATOMIC_RELAXED);
 	__atomic_store_n(&service->stateless_udp, config->stateless_udp, __ATOMIC_RELAXED);
-	__atomic_store_n(&service->moved_seconds, config->hold ? FL_ROW_HELD : config->window, __ATOMIC_RELAXED);
+	__atomic_store_n(&service->moved_seconds,
+			 config->hold || config->steering->arrays ? FL_ROW_HELD : config->window, __ATOMIC_RELAXED);
 }
 
 /* NULL: no memory. */

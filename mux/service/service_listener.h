@@ -7,6 +7,7 @@
 #ifndef FAIRLEAD_MUX_SERVICE_LISTENER_H
 #define FAIRLEAD_MUX_SERVICE_LISTENER_H
 
+#include "ring/fold.h"
 #include "service/service.h"
 
 struct service_listener {
@@ -22,7 +23,9 @@ struct service_listener {
 	void (*loaded)(void *context, const struct service *service);
 
 	/* A delta has changed its ring. */
-	void (*applied)(void *context, const struct service *service, const struct delta *delta);
+	/* fold: the buckets that the delta has changed. */
+	void (*applied)(void *context, const struct service *service, const struct delta *delta,
+			const struct fold *fold);
 
 	/* Next hops of its backends may have changed. */
 	void (*refreshed)(void *context, const struct service *service);

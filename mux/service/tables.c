@@ -392,11 +392,15 @@ int tables_load_with(struct tables *tables, struct service *service, const struc
 int tables_apply_with(struct tables *tables, struct service *service, const struct delta *delta, void *data,
 		      struct reason *why)
 {
-	int error = publication_apply(tables->publication, service, delta, data, &tables->backend_hops, why);
+	struct fold fold;
+	int error = publication_apply(tables->publication, service, delta, data, &tables->backend_hops, &fold, why);
 
-	if (!error && tables->services.applied)
-		tables->services.applied(tables->services.context, service, delta);
-	return error;
+	if (error)
+		return error;
+	if (tables->services.applied)
+		tables->services.applied(tables->services.context, service, delta, &fold);
+	fold_end(&fold);
+	return 0;
 }
 
 int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why)

@@ -93,7 +93,7 @@ static int write_arrays(const struct state_job *job, const struct state_folder *
 	return error;
 }
 
-static int write_parts(const struct state_job *job, struct parts *parts)
+static int write_parts(struct state_job *job, struct parts *parts)
 {
 	uint8_t list[STATE_ARRAYS_PART_MAX];
 	size_t list_len = state_arrays_store(&job->arrays, list);
@@ -113,7 +113,7 @@ static int write_parts(const struct state_job *job, struct parts *parts)
 	return error ? error : write_header(parts, &checksum);
 }
 
-static int write_file(const struct state_job *job, const struct state_folder *folder)
+static int write_file(struct state_job *job, const struct state_folder *folder)
 {
 	struct parts parts;
 	int error = begin(&parts, job, job->kind, job->name, folder);
@@ -187,8 +187,7 @@ void state_job_free(struct state_job *job)
 	if (!job)
 		return;
 	free(job->first);
-	free((void *)(uintptr_t)job->snapshot.rows);
-	free((void *)(uintptr_t)job->snapshot.backends);
+	delta_free(&job->snapshot);
 	free(job->second);
 	free(job->third);
 	arrays_set_clear(&job->arrays);

@@ -29,7 +29,7 @@ struct state_job {
 	size_t second_len;
 	uint8_t *third; /* the same */
 	size_t third_len;
-	struct snapshot snapshot; /* of a service */
+	struct delta snapshot;    /* of a service */
 	struct arrays_set arrays; /* the same; with references of its own; where they are on disk is noted here */
 };
 

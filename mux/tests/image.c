@@ -7,6 +7,7 @@
 
 #include "config/address.h"
 #include "encap/gue.h"
+#include "ring/backend_list.h"
 #include "steering/othello/arrays.h"
 #include "steering/ring/steering_ring.h"
 
@@ -69,9 +70,8 @@ struct delta image_snapshot(uint16_t service, uint32_t generation, uint32_t buck
 
 	d.backends_count = backends;
 	d.backends = must(calloc(backends ? backends : 1U, sizeof(*d.backends)));
-	d.current = must(calloc(buckets, sizeof(*d.current)));
-	d.previous = must(calloc(buckets, sizeof(*d.previous)));
-	d.since = must(calloc(buckets, sizeof(*d.since)));
+	if (!image_init(&d.image, buckets))
+		abort();
 	for (uint16_t i = 0; i < backends; i++) {
 		uint8_t address[4];
 
@@ -80,22 +80,63 @@ struct delta image_snapshot(uint16_t service, uint32_t generation, uint32_t buck
 		d.backends[i].address = fl_address_from_ipv4(address);
 	}
 	for (uint32_t i = 0; backends && i < buckets; i++)
-		d.current[i] = (uint16_t)(1 + i % backends);
+		d.image.current[i] = (uint16_t)(1 + i % backends);
+	image_sum_up(&d.image);
 	return d;
 }
 
+void image_own(struct delta *snapshot, uint32_t bucket, uint16_t owner)
+{
+	image_put(&snapshot->image, bucket, owner, snapshot->image.history[bucket]);
+}
+
+void image_was(struct delta *snapshot, uint32_t bucket, uint16_t previous, uint32_t since)
+{
+	struct history history = {.count = 0};
+	uint32_t number;
+
+	if (previous)
+		history_append(&history, previous, since);
+	if (histories_add(&snapshot->image.histories, &history, &number))
+		abort();
+	image_put(&snapshot->image, bucket, snapshot->image.current[bucket], number);
+}
+
+bool image_has_full_history(const struct delta *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->image.histories.count; i++)
+		if (snapshot->image.histories.list[i].count == FL_HISTORY_MAX)
+			return true;
+	return false;
+}
+
+uint16_t image_previous(const struct delta *snapshot, uint32_t bucket)
+{
+	return fl_row_previous(image_row(&snapshot->image, bucket));
+}
+
+uint32_t image_since(const struct delta *snapshot, uint32_t bucket)
+{
+	return fl_row_since(image_row(&snapshot->image, bucket));
+}
+
 struct delta image_move(const struct delta *snapshot, uint32_t generation, uint32_t start, uint32_t count,
-			uint16_t current, uint16_t previous, uint32_t committed)
+			uint16_t current, uint32_t committed)
 {
 	struct delta d = {.service = snapshot->service,
 			  .generation = generation,
 			  .base = generation - 1,
 			  .buckets = snapshot->buckets,
 			  .committed = committed,
-			  .runs_count = 1};
+			  .base_sum =
+			      snapshot->image.sum + backend_list_sum(snapshot->backends, snapshot->backends_count),
+			  .runs_count = 1,
+			  .releases_count = count > 0};
 
 	d.runs = must(calloc(1, sizeof(*d.runs)));
-	d.runs[0] = (struct fl_delta_run){start, count, current, previous, 0};
+	d.runs[0] = (struct fl_delta_run){start, count, current, 0};
+	d.releases = must(calloc(1, sizeof(*d.releases)));
+	d.releases[0] = (struct fl_delta_release){start, count, 0};
 	return d;
 }
 
@@ -123,12 +164,7 @@ struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, 
 
 void image_free(struct delta *d)
 {
-	free(d->backends);
-	free(d->runs);
-	free(d->current);
-	free(d->previous);
-	free(d->since);
-	memset(d, 0, sizeof(*d));
+	delta_free(d);
 }
 
 void image_hop(void *context, const struct fl_address *address, struct next_hop *out)

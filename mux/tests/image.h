@@ -28,9 +28,22 @@ struct service_config image_config(uint16_t id, const char *vip, uint32_t bucket
 /* Buckets dealt in turn to backends 1..n at 10.1.0.21 upwards, never moved. image_free() ends it. */
 struct delta image_snapshot(uint16_t service, uint32_t generation, uint32_t buckets, uint16_t backends);
 
-/* Moves count buckets from start on to a backend; each had another owner before. image_free() ends it. */
+/* Gives a bucket of a snapshot to a backend, 0: none; its history stays. */
+void image_own(struct delta *snapshot, uint32_t bucket, uint16_t owner);
+/* Makes this its history: one former owner, 0: none. */
+void image_was(struct delta *snapshot, uint32_t bucket, uint16_t previous, uint32_t since);
+/* Whether some history has the most entries: then its bucket cannot move to any backend without a release. */
+bool image_has_full_history(const struct delta *snapshot);
+/* The newest entry of its history, 0: there is none. */
+uint16_t image_previous(const struct delta *snapshot, uint32_t bucket);
+uint32_t image_since(const struct delta *snapshot, uint32_t bucket);
+
+/*
+ * Moves count buckets from start on to a backend, so that the owner that they leave is all of their history; as a delta of
+ * the snapshot. image_free() ends it.
+ */
 struct delta image_move(const struct delta *snapshot, uint32_t generation, uint32_t start, uint32_t count,
-			uint16_t current, uint16_t previous, uint32_t committed);
+			uint16_t current, uint32_t committed);
 
 void image_free(struct delta *delta);
 

@@ -147,20 +147,22 @@ static void change(struct tables *tables, uint16_t backends)
 			      .base = generation - 1,
 			      .buckets = buckets,
 			      .committed = (uint32_t)time(NULL),
-			      .runs = calloc(buckets / TENTH + 1, sizeof(*delta.runs))};
+			      .runs = calloc(buckets / TENTH + 1, sizeof(*delta.runs)),
+			      .releases = calloc(buckets / TENTH + 1, sizeof(*delta.releases))};
 	struct reason why;
 
-	if (!delta.runs)
+	if (!delta.runs || !delta.releases)
 		die("no memory for a change");
 	for (uint32_t bucket = generation % TENTH; bucket < buckets; bucket += TENTH) {
 		uint16_t owner = fl_row_current(ring_row(ring, bucket));
 
-		delta.runs[delta.runs_count++] =
-		    (struct fl_delta_run){bucket, 1, (uint16_t)(1 + owner % backends), owner, 0};
+		delta.runs[delta.runs_count++] = (struct fl_delta_run){bucket, 1, (uint16_t)(1 + owner % backends), 0};
+		delta.releases[delta.releases_count++] = (struct fl_delta_release){bucket, 1, 0};
 	}
 	if (tables_apply(tables, service, &delta, &why))
 		die(why.text);
 	free(delta.runs);
+	free(delta.releases);
 }
 
 /* What was counted since the last report. */

@@ -70,8 +70,7 @@ static struct service *serve_at(struct tables *tables, struct service_config con
 
 	for (uint32_t i = 0; i < config.buckets; i++)
 		if (i % 3) {
-			snapshot.previous[i] = (uint16_t)(1 + (i + 7) % BACKENDS);
-			snapshot.since[i] = i % 3 == 1 ? NOW - 10 : NOW - 1000;
+			image_was(&snapshot, i, (uint16_t)(1 + (i + 7) % BACKENDS), i % 3 == 1 ? NOW - 10 : NOW - 1000);
 		}
 	for (uint32_t i = 0; mixed && i < BACKENDS; i += 2) {
 		snapshot.backends[i].address = image_address("2001:db8:1::");
@@ -337,7 +336,7 @@ static enum verdict steer_to_port(const struct tables *tables, uint16_t port)
 static void remove_backend(struct tables *tables, struct service *service, const struct delta *snapshot)
 {
 	struct fl_delta_backend removed = {7, FL_BACKEND_REMOVED, 0, snapshot->backends[6].address};
-	struct delta delta = image_move(snapshot, 10, 0, BUCKETS, 1, 7, NOW);
+	struct delta delta = image_move(snapshot, 10, 0, BUCKETS, 1, NOW);
 	struct reason why = {{0}};
 
 	delta.backends_count = 1;

@@ -128,7 +128,7 @@ static void rotate(struct delta *snapshot, uint32_t generation)
 {
 	snapshot->generation = generation;
 	for (uint32_t i = 0; i < snapshot->buckets; i++)
-		snapshot->current[i] = owner(generation);
+		image_own(snapshot, i, owner(generation));
 }
 
 static void change(struct tables *tables, struct service *service, struct delta *snapshot, uint32_t generation)
@@ -143,7 +143,7 @@ static void change(struct tables *tables, struct service *service, struct delta 
 		rotate(snapshot, generation);
 		error = tables_load(tables, service, snapshot, &why);
 	} else {
-		delta = image_move(snapshot, generation, 0, snapshot->buckets, owner(generation), 0, NOW);
+		delta = image_move(snapshot, generation, 0, snapshot->buckets, owner(generation), NOW);
 		delta.backends_count = generation % 3 == 0;
 		delta.backends = &named;
 		error = tables_apply(tables, service, &delta, &why);
@@ -208,17 +208,17 @@ static void a_reader_under_change_sees_only_what_was(void **state)
 }
 
 /*
- * Two workers under ten per cent of moves at a time. Generation g moves the buckets of number g modulo 10, each to a
- * backend that chance(g, bucket) says, so the owner of any bucket in any generation can be computed.
+ * Two workers under ten per cent of moves at a time. Generation g moves the buckets of number g modulo 10, each to the
+ * next backend, from one by chance on, so the owner of any bucket in any generation can be computed.
  */
 enum { MANY = 65536, TENTH = 10, WORKERS = 2, MOVES = 60, BURSTS = 2000 };
 
 static uint16_t mover(uint32_t generation, uint32_t bucket)
 {
-	struct chance chance = {(uint64_t)generation << 32 | (bucket + 1)};
+	struct chance chance = {bucket + 1};
 
 	chance_next(&chance);
-	return (uint16_t)(1 + chance_below(&chance, ROTATION));
+	return (uint16_t)(1 + (chance_below(&chance, ROTATION) + generation / TENTH) % ROTATION);
 }
 
 /* Of the snapshot's generation TENTH on. */
@@ -321,21 +321,25 @@ static void *read_moves(void *argument)
 static void move_a_tenth(struct world *world, uint32_t generation)
 {
 	struct fl_delta_run *runs = calloc(MANY / TENTH + 1, sizeof(*runs));
+	struct fl_delta_release *releases = calloc(MANY / TENTH + 1, sizeof(*releases));
 	struct delta delta = {.service = 3,
 			      .generation = generation,
 			      .base = generation - 1,
 			      .buckets = MANY,
 			      .committed = NOW,
-			      .runs = runs};
+			      .runs = runs,
+			      .releases = releases};
 	struct reason why = {{0}};
 
-	assert_non_null(runs);
-	for (uint32_t bucket = generation % TENTH; bucket < MANY; bucket += TENTH)
-		runs[delta.runs_count++] =
-		    (struct fl_delta_run){bucket, 1, owner_at(generation, bucket), owner_at(generation - 1, bucket), 0};
+	assert_true(runs && releases);
+	for (uint32_t bucket = generation % TENTH; bucket < MANY; bucket += TENTH) {
+		runs[delta.runs_count++] = (struct fl_delta_run){bucket, 1, owner_at(generation, bucket), 0};
+		releases[delta.releases_count++] = (struct fl_delta_release){bucket, 1, 0};
+	}
 	if (tables_apply(world->tables, world->service, &delta, &why))
 		fail_msg("generation %u: %s", generation, why.text);
 	free(runs);
+	free(releases);
 }
 
 static bool readers_are_done(const struct mover_reader *readers, uint32_t generation)
@@ -362,7 +366,7 @@ static void two_workers_under_moves_send_to_owners_alone(void **state)
 	for (uint8_t i = 0; i < ROTATION; i++)
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
 	for (uint32_t bucket = 0; bucket < MANY; bucket++)
-		snapshot.current[bucket] = owner_at(TENTH, bucket);
+		image_own(&snapshot, bucket, owner_at(TENTH, bucket));
 	assert_int_equal(tables_add(world.tables, &config, &world.service, &why), 0);
 	assert_int_equal(tables_load(world.tables, world.service, &snapshot, &why), 0);
 	for (unsigned i = 0; i < WORKERS; i++) {

@@ -40,8 +40,7 @@ static struct tables *serve(struct service **service)
 	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		snapshot.previous[i] = i % AGES ? (uint16_t)(1 + (i + 2) % BACKENDS) : 0;
-		snapshot.since[i] = NOW - ages[i % AGES];
+		image_was(&snapshot, i, i % AGES ? (uint16_t)(1 + (i + 2) % BACKENDS) : 0, NOW - ages[i % AGES]);
 	}
 	if (tables_add(tables, &config, service, &why) || tables_load(tables, *service, &snapshot, &why))
 		fail_msg("%s", why.text);
@@ -135,7 +134,7 @@ static void a_release_ends_it(void **state)
 	} while (ages[before.first.bucket % AGES] < WINDOW);
 	frame = frame_new(&flow, 33);
 	assert_int_equal(steer(tables, &frame).flags, FL_STEER_MOVED);
-	release = image_move(&base, 10, before.first.bucket, 1, before.first.current, 0, NOW);
+	release = image_move(&base, 10, before.first.bucket, 1, before.first.current, NOW);
 	assert_int_equal(tables_apply(tables, service, &release, &why), 0);
 	assert_int_equal(service_explain(service, &flow, NOW, &after), 0);
 	assert_int_equal(after.first.current, before.first.current);

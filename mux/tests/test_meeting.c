@@ -179,8 +179,7 @@ static void change(struct world *world, uint32_t n)
 	struct reason why = {""};
 	uint32_t generation = 4 + n;
 
-	delta = image_move(&none, generation, n * 7 % 512, 512, (uint16_t)(1 + n % BACKENDS),
-			   (uint16_t)(1 + (n + 1) % BACKENDS), NOW);
+	delta = image_move(&none, generation, n * 7 % 512, 512, (uint16_t)(1 + n % BACKENDS), NOW);
 	if (tables_apply(world->tables, world->service, &delta, &why))
 		fail_msg("generation %u: %s", generation, why.text);
 	image_free(&delta);

@@ -85,20 +85,21 @@ static void load(struct tables *tables, const struct service_config *config, str
 	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < config->buckets; i++) {
-		snapshot.previous[i] = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
+		uint16_t previous = (uint16_t)(chance_below(chance, moved) ? 0 : 1 + chance_below(chance, BACKENDS));
+
 		if (!chance_below(chance, 200))
-			snapshot.previous[i] = unknown[chance_below(chance, 3)];
-		snapshot.since[i] = now - (moved == 1 || chance_below(chance, 2) ? 10 : 1000);
+			previous = unknown[chance_below(chance, 3)];
+		image_was(&snapshot, i, previous, now - (moved == 1 || chance_below(chance, 2) ? 10 : 1000));
 		if (is_calm) { /* all can be sent by one port */
-			snapshot.current[i] = (uint16_t)(2 + 2 * chance_below(chance, 2));
+			image_own(&snapshot, i, (uint16_t)(2 + 2 * chance_below(chance, 2)));
 			continue;
 		}
 		if (!chance_below(chance, 100))
-			snapshot.current[i] = FL_BACKEND_NONE;
+			image_own(&snapshot, i, FL_BACKEND_NONE);
 		else if (!chance_below(chance, 300))
-			snapshot.current[i] = unknown[chance_below(chance, 3)];
+			image_own(&snapshot, i, unknown[chance_below(chance, 3)]);
 		else if (chance_below(chance, 3))
-			snapshot.current[i] = 2; /* ready, by IPv4 */
+			image_own(&snapshot, i, 2); /* ready, by IPv4 */
 	}
 	for (uint32_t i = 0; i < BACKENDS && config->id > RANDOM_VIPS; i++) /* each has backends of its own */
 		snapshot.backends[i].address.bytes[14] = (uint8_t)config->id;

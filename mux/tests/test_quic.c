@@ -130,7 +130,7 @@ static void without_a_known_id_the_bucket_decides(void **state)
 	struct reason why;
 
 	(void)state;
-	delta = image_move(&snapshot, 10, 0, BUCKETS, 1, 7, NOW);
+	delta = image_move(&snapshot, 10, 0, BUCKETS, 1, NOW);
 	delta.backends_count = 1;
 	delta.backends = &removed;
 	assert_int_equal(tables_apply(tables, service, &delta, &why), 0);

@@ -127,10 +127,10 @@ static void load(struct tables *tables, struct service_config config, bool mixed
 	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < config.buckets; i++) {
-		if (snapshot.current[i] == BACKEND_REMOVED || i % 50 == 9)
-			snapshot.current[i] = FL_BACKEND_NONE;
-		snapshot.previous[i] = i % 3 ? (uint16_t)(1 + (i + 7) % BACKENDS) : FL_BACKEND_NONE;
-		snapshot.since[i] = i % 3 == 1 ? (uint32_t)time(NULL) : LONG_AGO * (i % 3);
+		if (snapshot.image.current[i] == BACKEND_REMOVED || i % 50 == 9)
+			image_own(&snapshot, i, FL_BACKEND_NONE);
+		image_was(&snapshot, i, i % 3 ? (uint16_t)(1 + (i + 7) % BACKENDS) : FL_BACKEND_NONE,
+			  i % 3 == 1 ? (uint32_t)time(NULL) : LONG_AGO * (i % 3));
 	}
 	snapshot.backends[BACKEND_REMOVED - 1].flags = FL_BACKEND_REMOVED;
 	for (uint32_t i = 0; mixed && i < BACKENDS; i += 2) {

@@ -11,6 +11,7 @@
 
 #include "ring/backend.h"
 #include "encap/gue.h"
+#include "ring/fold.h"
 #include "ring/ring.h"
 #include "image.h"
 
@@ -35,44 +36,38 @@ static void a_snapshot_is_copied_row_by_row(void **state)
 	struct ring *ring;
 
 	(void)state;
-	snapshot.previous[7] = 9;
-	snapshot.since[7] = 1700000000;
+	image_was(&snapshot, 7, 9, 1700000000);
 	ring = loaded(&snapshot);
 	assert_int_equal(ring_generation(ring), 5);
 	assert_int_equal(ring_buckets(ring), BUCKETS);
 	for (uint32_t i = 0; i < BUCKETS; i++)
-		assert_int_equal(ring_row(ring, i),
-				 fl_row_make(snapshot.current[i], snapshot.previous[i], snapshot.since[i]));
+		assert_int_equal(ring_row(ring, i), i == 7 ? fl_row_make(snapshot.image.current[7], 9, 1700000000)
+							   : snapshot.image.current[i]);
 	ring_free(ring);
 	image_free(&snapshot);
 }
 
-/* Ascending runs with gaps, as a delta has them; also applied to the plain columns. */
-static struct delta random_delta(struct chance *chance, struct delta *plain)
+/* Ascending runs with gaps, as a delta has them, and releases so that no history becomes too long. */
+static struct delta random_delta(struct chance *chance, const struct delta *image)
 {
-	struct delta d = {.service = 1,
-			  .base = plain->generation,
-			  .generation = plain->generation + 1,
-			  .buckets = BUCKETS,
-			  .committed = 1700000000 + plain->generation};
+	struct delta d = image_move(image, image->generation + 1, 0, BUCKETS, 0, 1700000000 + image->generation);
 	uint32_t at = chance_below(chance, 50);
 
+	d.releases[0].owner = (uint16_t)chance_below(chance, BACKENDS);
+	d.closed_until = chance_below(chance, 3) ? 0 : d.committed - 1 - chance_below(chance, 3);
+	if (image->image.histories.count > BUCKETS / 2)
+		d.releases[0].owner = 0;
+	free(d.runs);
 	d.runs = calloc(BUCKETS, sizeof(*d.runs));
 	assert_non_null(d.runs);
+	d.runs_count = 0;
 	while (at < BUCKETS) {
 		uint32_t count = 1 + chance_below(chance, BUCKETS - at < 30 ? BUCKETS - at : 30);
-		uint16_t current = (uint16_t)chance_below(chance, BACKENDS + 1);
-		uint16_t previous = (uint16_t)chance_below(chance, BACKENDS + 1);
 
-		d.runs[d.runs_count++] = (struct fl_delta_run){at, count, current, previous, 0};
-		for (uint32_t end = at + count; at < end; at++) {
-			plain->current[at] = current;
-			plain->previous[at] = previous;
-			plain->since[at] = d.committed;
-		}
-		at += chance_below(chance, 100);
+		d.runs[d.runs_count++] =
+		    (struct fl_delta_run){at, count, (uint16_t)chance_below(chance, BACKENDS + 1), 0};
+		at += count + chance_below(chance, 100);
 	}
-	plain->generation = d.generation;
 	return d;
 }
 
@@ -103,10 +98,10 @@ static void by_owner(struct delta *delta, const struct ring *base)
 			run = run_of(delta, bucket);
 			last = n ? &runs[n - 1] : NULL;
 			if (run && last && last->owner == owner && last->start + last->count == rank &&
-			    last->current == run->current && last->previous == run->previous)
+			    last->current == run->current)
 				last->count++;
 			else if (run)
-				runs[n++] = (struct fl_delta_run){rank, 1, run->current, run->previous, owner};
+				runs[n++] = (struct fl_delta_run){rank, 1, run->current, owner};
 			rank++;
 		}
 	}
@@ -116,94 +111,116 @@ static void by_owner(struct delta *delta, const struct ring *base)
 	delta->runs_count = n;
 }
 
-/* The owners that a ring tracks from its first delta by owner on equal those found in its rows. */
-static void assert_owned(const struct ring *ring, const struct delta *plain)
+/* The rows follow from the image, and its sum is that of all buckets. */
+static void assert_whole(struct ring *ring)
 {
-	uint32_t *kept = calloc(FL_BACKEND_MAX + 1, sizeof(*kept)), *found = calloc(FL_BACKEND_MAX + 1, sizeof(*found));
+	uint64_t sum = ring->image.sum;
 
-	assert_non_null(kept);
-	assert_non_null(found);
-	ring_count(ring, kept);
-	for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
-		found[plain->current[bucket]]++;
-	assert_memory_equal(kept, found, (FL_BACKEND_MAX + 1) * sizeof(*kept));
-	free(kept);
-	free(found);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		assert_int_equal(ring_row(ring, i), image_row(&ring->image, i));
+	image_sum_up(&ring->image);
+	assert_int_equal(ring->image.sum, sum);
 }
 
-static void random_deltas_have_the_same_effect_on_arrays(void **state)
+/* Empties all histories. */
+static void release_all(struct delta *image, struct ring *ring)
 {
-	struct delta plain = image_snapshot(1, 1, BUCKETS, BACKENDS);
-	struct ring *ring = loaded(&plain), *again;
+	struct delta release = image_move(image, image->generation + 1, 0, BUCKETS, 0, 1700000000);
+	struct reason why;
+
+	release.runs_count = 0;
+	assert_int_equal(delta_fold(image, &release), 0);
+	assert_int_equal(ring_apply(ring, &release, &why), 0);
+	image_free(&release);
+}
+
+/* By number and by owner, to a ring and to an image aside. */
+static void random_deltas_have_the_same_effect_on_rows_and_image(void **state)
+{
+	struct delta image = image_snapshot(1, 1, BUCKETS, BACKENDS);
+	struct ring *ring = loaded(&image), *again;
 	struct chance chance = {20261120};
+	struct reason why;
+	int applied = 0;
+
+	(void)state;
+	for (int step = 0; applied < STEPS && step < 3 * STEPS; step++) {
+		struct delta delta = random_delta(&chance, &image);
+		int error = fold_check(&image.image, &delta, &why) ? -EINVAL : 0;
+
+		assert_int_equal(delta_fold(&image, &delta), error);
+		if (step % 2)
+			by_owner(&delta, ring);
+		assert_int_equal(ring_apply(ring, &delta, &why), error);
+		assert_whole(ring);
+		image_free(&delta);
+		applied += !error;
+		if (error)
+			release_all(&image, ring);
+	}
+	assert_int_equal(applied, STEPS);
+	again = loaded(&image);
+	assert_int_equal(ring_generation(ring), ring_generation(again));
+	assert_memory_equal(ring->rows, again->rows, BUCKETS * sizeof(fl_row));
+	assert_int_equal(ring_sum(ring), ring_sum(again));
+	ring_free(ring);
+	ring_free(again);
+	image_free(&image);
+}
+
+static void the_sum_covers_backends_that_are_not_removed(void **state)
+{
+	struct delta snapshot = image_snapshot(1, 5, 256, 2), change = image_move(&snapshot, 6, 0, 0, 0, 7);
+	struct fl_delta_backend entry = {2, FL_BACKEND_REMOVED, 0, snapshot.backends[1].address};
+	struct ring *ring = loaded(&snapshot);
 	struct reason why;
 
 	(void)state;
-	for (int step = 0; step < STEPS; step++) {
-		struct delta delta = random_delta(&chance, &plain);
+	ring->backends = backends_new(&encap_gue, NULL, &snapshot, &hops, &why);
+	assert_non_null(ring->backends);
+	assert_int_equal(ring_sum(ring), delta_expected_by(&snapshot).sum);
+	change.runs_count = 0;
+	change.backends_count = 1;
+	change.backends = &entry;
+	assert_true(backends_change(ring->backends, &change, &hops));
+	assert_int_equal(ring_sum(ring), ring->image.sum + fl_sum_backend(&snapshot.backends[0]));
+	entry.flags |= FL_BACKEND_DEAD;
+	assert_true(backends_change(ring->backends, &change, &hops));
+	assert_int_equal(ring_sum(ring), ring->image.sum + fl_sum_backend(&snapshot.backends[0]));
+	entry.flags = 0;
+	assert_true(backends_change(ring->backends, &change, &hops));
+	assert_int_equal(ring_sum(ring), delta_expected_by(&snapshot).sum);
+	change.backends = NULL;
+	image_free(&change);
+	image_free(&snapshot);
+	ring_free(ring);
+}
 
-		if (step % 2)
-			by_owner(&delta, ring);
-		assert_int_equal(ring_apply(ring, &delta, &why), 0);
-		assert_owned(ring, &plain);
-		image_free(&delta);
+/* Histories come and go, and the table of distinct ones stays in proportion to those that buckets have. */
+static void histories_without_a_bucket_are_dropped(void **state)
+{
+	struct delta image = image_snapshot(1, 1, BUCKETS, 2);
+	uint32_t most = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct delta move =
+		    image_move(&image, image.generation + 1, i % 8, 1, (uint16_t)(1 + i / 8 % 2), 1700000000 + i);
+
+		assert_int_equal(delta_fold(&image, &move), 0);
+		most = image.image.histories.count > most ? image.image.histories.count : most;
+		image_free(&move);
 	}
-	again = loaded(&plain);
-	assert_int_equal(ring_generation(ring), STEPS + 1);
-	assert_memory_equal(ring->rows, again->rows, BUCKETS * sizeof(fl_row));
-	assert_int_equal(ring_checksum(ring), ring_checksum(again));
-	again->rows[BUCKETS - 1] ^= 1;
-	assert_int_not_equal(ring_checksum(ring), ring_checksum(again));
-	ring_free(ring);
-	ring_free(again);
-	image_free(&plain);
-}
-
-static void the_checksum_is_crc32c_of_little_endian_rows(void **state)
-{
-	struct ring *ring = ring_new(256);
-	uint8_t bytes[256 * 8] = {0};
-
-	(void)state;
-	assert_non_null(ring);
-	ring->rows[2] = fl_row_make(0x0102, 0x0304, 0x05060708);
-	memcpy(bytes + 16, "\x02\x01\x04\x03\x08\x07\x06\x05", 8);
-	assert_int_equal(ring_checksum(ring), fl_crc32c(0, bytes, sizeof(bytes)));
-	ring_free(ring);
-}
-
-static void the_checksum_covers_what_a_snapshot_lists_of_backends(void **state)
-{
-	struct fl_delta_backend list[] = {{1, 0, 100, {{[15] = 21}}}, {2, FL_BACKEND_REMOVED, 100, {{[15] = 22}}}};
-	struct backends backends = {.count = 2, .list = list};
-	struct ring *ring = ring_new(256);
-	uint8_t bytes[256 * 8 + 20] = {0};
-	uint32_t before;
-
-	(void)state;
-	assert_non_null(ring);
-	ring->backends = &backends;
-	bytes[256 * 8] = 1;
-	bytes[256 * 8 + 19] = 21;
-	before = ring_checksum(ring);
-	assert_int_equal(before, fl_crc32c(0, bytes, sizeof(bytes)));
-	list[0].weight = 50;
-	assert_int_equal(ring_checksum(ring), before);
-	list[0].address.bytes[0] = 1;
-	assert_int_not_equal(ring_checksum(ring), before);
-	list[0].address.bytes[0] = 0;
-	ring->rows[255] = fl_row_make(1, 2, 0); /* a bucket names the removed one */
-	before = ring_checksum(ring);
-	list[1].address.bytes[0] = 1;
-	assert_int_not_equal(ring_checksum(ring), before);
-	ring->backends = NULL;
-	ring_free(ring);
+	assert_in_range(most, 4096, 4200);
+	assert_int_equal(image_compact(&image.image), 0);
+	assert_in_range(image.image.histories.count, 1, 8);
+	image_free(&image);
 }
 
 static void a_delta_that_does_not_follow_is_rejected_and_changes_nothing(void **state)
 {
 	struct delta snapshot = image_snapshot(1, 5, BUCKETS, BACKENDS);
-	struct delta good = image_move(&snapshot, 6, 0, 10, 2, 1, 1700000000);
+	struct delta good = image_move(&snapshot, 6, 0, 10, 2, 1700000000);
 	const struct {
 		const char *word;
 		int error;
@@ -215,7 +232,7 @@ static void a_delta_that_does_not_follow_is_rejected_and_changes_nothing(void **
 	    {"snapshot", -EINVAL, {.snapshot = true, .generation = 6, .buckets = BUCKETS}},
 	};
 	struct ring *ring = loaded(&snapshot);
-	uint32_t before = ring_checksum(ring);
+	uint64_t before = ring_sum(ring);
 	struct reason why;
 
 	(void)state;
@@ -226,14 +243,14 @@ static void a_delta_that_does_not_follow_is_rejected_and_changes_nothing(void **
 		delta.runs_count = good.runs_count;
 		assert_int_equal(ring_apply(ring, &delta, &why), rows[i].error);
 		assert_non_null(strstr(why.text, rows[i].word));
-		assert_int_equal(ring_checksum(ring), before);
+		assert_int_equal(ring_sum(ring), before);
 		assert_int_equal(ring_generation(ring), 5);
 	}
 	assert_int_equal(ring_load(ring, &good, &why), -EINVAL);
 	snapshot.buckets = 512;
 	assert_int_equal(ring_load(ring, &snapshot, &why), -EINVAL);
 	assert_int_equal(ring_apply(ring, &good, &why), 0);
-	assert_int_not_equal(ring_checksum(ring), before);
+	assert_int_not_equal(ring_sum(ring), before);
 	ring_free(ring);
 	image_free(&good);
 	image_free(&snapshot);
@@ -470,9 +487,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_snapshot_is_copied_row_by_row),
-	    cmocka_unit_test(random_deltas_have_the_same_effect_on_arrays),
-	    cmocka_unit_test(the_checksum_is_crc32c_of_little_endian_rows),
-	    cmocka_unit_test(the_checksum_covers_what_a_snapshot_lists_of_backends),
+	    cmocka_unit_test(random_deltas_have_the_same_effect_on_rows_and_image),
+	    cmocka_unit_test(histories_without_a_bucket_are_dropped),
+	    cmocka_unit_test(the_sum_covers_backends_that_are_not_removed),
 	    cmocka_unit_test(a_delta_that_does_not_follow_is_rejected_and_changes_nothing),
 	    cmocka_unit_test(backends_are_added_changed_and_kept_when_removed),
 	    cmocka_unit_test(a_table_changed_in_place_equals_a_new_one),

@@ -79,9 +79,8 @@ static struct delta snapshot_of(const struct row *row, uint32_t generation)
 	for (uint32_t i = 0; i < snapshot.backends_count; i++)
 		snapshot.backends[i] = backend(row->pool[i], (uint16_t)(i + 1));
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		snapshot.current[i] = row->current;
-		snapshot.previous[i] = row->previous;
-		snapshot.since[i] = row->previous ? NOW - 10 : 0;
+		image_own(&snapshot, i, row->current);
+		image_was(&snapshot, i, row->previous, row->previous ? NOW - 10 : 0);
 	}
 	return snapshot;
 }

@@ -101,11 +101,11 @@ static struct delta random_snapshot(struct chance *chance, uint16_t service)
 	}
 	snapshot.backends[30].flags = FL_BACKEND_REMOVED;
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		snapshot.current[i] = (uint16_t)chance_below(chance, BACKENDS + 1);
+		image_own(&snapshot, i, (uint16_t)chance_below(chance, BACKENDS + 1));
 		if (chance_below(chance, 2))
-			snapshot.current[i] = (uint16_t)(2 + 2 * chance_below(chance, 3)); /* IPv4, and usable */
-		snapshot.previous[i] = (uint16_t)chance_below(chance, BACKENDS + 3);
-		snapshot.since[i] = NOW - (chance_below(chance, 2) ? 10 : 1000);
+			image_own(&snapshot, i, (uint16_t)(2 + 2 * chance_below(chance, 3))); /* IPv4, and usable */
+		image_was(&snapshot, i, (uint16_t)chance_below(chance, BACKENDS + 3),
+			  NOW - (chance_below(chance, 2) ? 10 : 1000));
 	}
 	return snapshot;
 }
@@ -199,21 +199,29 @@ static struct next_hop hop_to(const struct delta *snapshot, uint16_t id)
 	return hop;
 }
 
+/* Whether packets of the i-th service carry a bucket's move: of othello, also one that is long over. */
+static bool is_moved(unsigned i, const struct delta *snapshot, uint32_t bucket)
+{
+	bool is_held = i != RING && !is_of_halves(i);
+
+	return image_previous(snapshot, bucket) && (is_held || image_since(snapshot, bucket) == NOW - 10);
+}
+
 /* The second bucket: which one, and with whom. */
 static void add_second(const struct world *world, unsigned i, uint32_t bucket, struct fl_steer *steer)
 {
 	const struct delta *snapshot = &world->snapshots[i];
-	uint16_t owner = snapshot->current[bucket], previous = snapshot->previous[bucket];
+	uint16_t owner = snapshot->image.current[bucket], previous = image_previous(snapshot, bucket);
 
 	if (!is_known(owner) || hop_to(snapshot, owner).loop)
 		return;
 	steer->flags |= FL_STEER_SECOND;
 	steer->second.bucket = bucket;
 	steer->second.owner = snapshot->backends[owner - 1].address;
-	if (!is_known(previous) || snapshot->since[bucket] != NOW - 10)
+	if (!is_known(previous) || !is_moved(i, snapshot, bucket))
 		return;
 	steer->flags |= FL_STEER_MOVED2;
-	steer->second.since = snapshot->since[bucket];
+	steer->second.since = image_since(snapshot, bucket);
 	steer->second.previous = snapshot->backends[previous - 1].address;
 }
 
@@ -232,7 +240,7 @@ static const struct othello_pair *pair_of(const struct world *world, unsigned se
 /* Whether the packet's second bucket is named first: the filter has it, and packets reach its owner. */
 static bool is_noted(const struct world *world, uint64_t hash, uint32_t second)
 {
-	uint16_t owner = world->snapshots[MAAT].current[second];
+	uint16_t owner = world->snapshots[MAAT].image.current[second];
 	struct next_hop hop;
 
 	if (!is_known(owner) || second == (uint32_t)hash % BUCKETS)
@@ -258,7 +266,7 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 				  .tag_key = key,
 				  .inner = frame->bytes + FRAME_AT_IP,
 				  .inner_len = (uint16_t)(frame->len - FRAME_AT_IP)};
-	uint16_t id = snapshot->current[first];
+	uint16_t id = snapshot->image.current[first];
 	struct wanted wanted = {.verdict = VERDICT_NO_BACKEND};
 	struct next_hop hop;
 
@@ -272,7 +280,7 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 		first = second;
 		second = low;
 		bytes.steer.bucket = first;
-		id = snapshot->current[first];
+		id = snapshot->image.current[first];
 	}
 	if (flow->destination_port != 80) {
 		id = (uint16_t)(flow->destination_port - 20000);
@@ -290,10 +298,10 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 	if (flow->destination_port == 80) {
 		if (second != first)
 			add_second(world, i, second, &bytes.steer);
-		if (is_known(snapshot->previous[first]) && snapshot->since[first] == NOW - 10) {
+		if (is_known(image_previous(snapshot, first)) && is_moved(i, snapshot, first)) {
 			bytes.steer.flags |= FL_STEER_MOVED;
-			bytes.steer.since = snapshot->since[first];
-			bytes.steer.previous = snapshot->backends[snapshot->previous[first] - 1].address;
+			bytes.steer.since = image_since(snapshot, first);
+			bytes.steer.previous = snapshot->backends[image_previous(snapshot, first) - 1].address;
 		}
 	}
 	bytes.steer.flags |= key ? FL_STEER_TAG : 0;
@@ -412,13 +420,15 @@ static void bursts_equal_single_packets(void **state)
 
 static const struct explained_bucket no_bucket = {.bucket = FL_STEER_BUCKET_NONE};
 
-static void check_explained(const struct explained_bucket *said, const struct delta *snapshot, uint32_t bucket)
+static void check_explained(const struct explained_bucket *said, const struct world *world, unsigned i, uint32_t bucket)
 {
+	const struct delta *snapshot = &world->snapshots[i];
+
 	assert_int_equal(said->bucket, bucket);
-	assert_int_equal(said->current, snapshot->current[bucket]);
-	assert_int_equal(said->previous, snapshot->previous[bucket]);
-	assert_int_equal(said->since, snapshot->since[bucket]);
-	assert_int_equal(said->moved, snapshot->previous[bucket] && snapshot->since[bucket] == NOW - 10);
+	assert_int_equal(said->current, snapshot->image.current[bucket]);
+	assert_int_equal(said->previous, image_previous(snapshot, bucket));
+	assert_int_equal(said->since, image_since(snapshot, bucket));
+	assert_int_equal(said->moved, is_moved(i, snapshot, bucket));
 	if (is_known(said->current))
 		assert_memory_equal(&said->current_address, &snapshot->backends[said->current - 1].address, 16);
 	if (is_known(said->previous))
@@ -454,11 +464,11 @@ static void explanations_name_both_buckets(void **state)
 		assert_int_equal(said.arrays, of_service[i].arrays);
 		assert_int_equal(said.has_arrays_before, of_service[i].has_before);
 		assert_int_equal(said.arrays_before, of_service[i].before);
-		check_explained(&said.first, &world.snapshots[i], first);
+		check_explained(&said.first, &world, i, first);
 		if (second == first)
 			assert_memory_equal(&said.second, &no_bucket, sizeof(no_bucket));
 		else
-			check_explained(&said.second, &world.snapshots[i], second);
+			check_explained(&said.second, &world, i, second);
 	}
 	world_free(&world);
 }

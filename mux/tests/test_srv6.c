@@ -187,9 +187,8 @@ static struct tables *serve(uint16_t previous, bool is_ipv4, struct reason *why)
 			snapshot.backends[i].address.bytes[15] += (uint8_t)(i + 1);
 		}
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		snapshot.current[i] = 1;
-		snapshot.previous[i] = previous;
-		snapshot.since[i] = previous ? NOW - 10 : 0;
+		image_own(&snapshot, i, 1);
+		image_was(&snapshot, i, previous, previous ? NOW - 10 : 0);
 	}
 	error = tables_load(tables, service, &snapshot, why);
 	image_free(&snapshot);

@@ -36,8 +36,7 @@ static struct tables *serve(bool is_stateless, struct service **service)
 	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		snapshot.previous[i] = (uint16_t)(1 + (i + 7) % BACKENDS);
-		snapshot.since[i] = NOW - 10;
+		image_was(&snapshot, i, (uint16_t)(1 + (i + 7) % BACKENDS), NOW - 10);
 	}
 	if (tables_add(tables, &config, service, &why) || tables_load(tables, *service, &snapshot, &why))
 		fail_msg("%s", why.text);

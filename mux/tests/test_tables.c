@@ -370,7 +370,7 @@ static void only_what_fits_is_loaded_or_applied(void **state)
 	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80));
 	struct delta snapshot = image_snapshot(1, 4, 256, 3), other = image_snapshot(2, 4, 256, 3);
 	struct delta small = image_snapshot(1, 4, 512, 3);
-	struct delta move = image_move(&snapshot, 5, 0, 100, 2, 1, 1700000000), gap;
+	struct delta move = image_move(&snapshot, 5, 0, 100, 2, 1700000000), gap;
 	struct reason why;
 
 	(void)state;

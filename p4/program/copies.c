@@ -170,25 +170,6 @@ static void write_row(struct copies *copies, const struct copy *copy, const stru
 	cores_write(copies->cores, "ring", copy->region.base + bucket, row_of(copy, ring, bucket));
 }
 
-/* Rows that a delta by owner has changed are known only by comparing all. */
-static void write_changed_rows(struct copies *copies, const struct copy *copy, const struct ring *ring)
-{
-	for (uint32_t bucket = 0; bucket < copy->buckets; bucket++)
-		if (cores_read(copies->cores, "ring", copy->region.base + bucket) != row_of(copy, ring, bucket))
-			write_row(copies, copy, ring, bucket);
-}
-
-static void write_runs(struct copies *copies, const struct copy *copy, const struct ring *ring,
-		       const struct delta *delta)
-{
-	for (uint32_t i = 0; i < delta->runs_count; i++) {
-		const struct fl_delta_run *run = &delta->runs[i];
-
-		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++)
-			write_row(copies, copy, ring, bucket);
-	}
-}
-
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void forget(struct copy *copy)
@@ -303,7 +284,8 @@ bool copy_load(struct copies *copies, struct copy *copy, const struct service *s
 	return done;
 }
 
-bool copy_apply(struct copies *copies, struct copy *copy, const struct service *service, const struct delta *delta)
+bool copy_apply(struct copies *copies, struct copy *copy, const struct service *service, const struct delta *delta,
+		const struct fold *fold)
 {
 	const struct ring *ring = service_ring(service);
 
@@ -313,10 +295,8 @@ bool copy_apply(struct copies *copies, struct copy *copy, const struct service *
 		if (!change_backend(copies, copy, service, delta->backends[i].id))
 			return false;
 	write_room(copies, service);
-	if (delta->order == FL_DELTA_BY_OWNER)
-		write_changed_rows(copies, copy, ring);
-	else
-		write_runs(copies, copy, ring, delta);
+	for (uint32_t i = 0; i < fold->count; i++)
+		write_row(copies, copy, ring, fold->list[i].bucket);
 	if (!sets_put(&copies->sets, &copy->sets, service))
 		return false;
 	copy->generation = ring_generation(ring);

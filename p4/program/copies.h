@@ -55,7 +55,8 @@ void copies_configure(struct copies *copies, const struct service *service);
  * is no longer the ring's: it must be dropped.
  */
 bool copy_load(struct copies *copies, struct copy *copy, const struct service *service);
-bool copy_apply(struct copies *copies, struct copy *copy, const struct service *service, const struct delta *delta);
+bool copy_apply(struct copies *copies, struct copy *copy, const struct service *service, const struct delta *delta,
+		const struct fold *fold);
 bool copy_refresh(struct copies *copies, struct copy *copy, const struct service *service);
 
 /* No packet may be served by it: its entries are gone, or the gate is closed. */

@@ -211,7 +211,7 @@ static bool has_copy(const struct mirrored *mirrored)
 	return mirrored->copy.region.size;
 }
 
-static void applied(void *context, const struct service *service, const struct delta *delta)
+static void applied(void *context, const struct service *service, const struct delta *delta, const struct fold *fold)
 {
 	struct mirror *mirror = context;
 	struct mirrored *mirrored = followed(mirror, service);
@@ -221,7 +221,7 @@ static void applied(void *context, const struct service *service, const struct d
 	if (!has_copy(mirrored))
 		loaded(context, service);
 	else
-		offer(mirror, service, copy_apply(&mirror->copies, &mirrored->copy, service, delta));
+		offer(mirror, service, copy_apply(&mirror->copies, &mirrored->copy, service, delta, fold));
 }
 
 static void refreshed(void *context, const struct service *service)

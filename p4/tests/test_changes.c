@@ -55,7 +55,7 @@ static int open_service(const struct service_config *config, struct othello_pair
 	tables = tables_new(1, &image_hops);
 	assert_non_null(tables);
 	for (uint32_t i = 0; i < BUCKETS; i++)
-		snapshot.current[i] = 1;
+		image_own(&snapshot, i, 1);
 	if (tables_add(tables, config, &service, &why) || tables_load_with(tables, service, &snapshot, pair, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);

@@ -98,7 +98,7 @@ static struct tables *serve(const struct setting *setting)
 
 	assert_non_null(tables);
 	for (uint32_t i = 0; i < setting->config.buckets; i++)
-		snapshot.current[i] = 1;
+		image_own(&snapshot, i, 1);
 	for (uint32_t i = 0; i < BACKENDS; i++)
 		if (!fl_address_is_none(&setting->addresses[i]))
 			snapshot.backends[i].address = setting->addresses[i];

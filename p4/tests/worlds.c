@@ -54,13 +54,13 @@ static void load(struct tables *tables, const struct service_config *config, boo
 	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < config->buckets; i++) {
-		if (snapshot.current[i] == BACKEND_REMOVED || i % 50 == 9)
-			snapshot.current[i] = FL_BACKEND_NONE;
-		snapshot.previous[i] =
-		    i % 3 ? (uint16_t)(1 + (i + 7 + i / WORLD_BACKENDS) % WORLD_BACKENDS) : FL_BACKEND_NONE;
-		snapshot.since[i] = i % 3 == 1 ? WORLD_NOW - 5 : LONG_AGO * (i % 3);
+		if (snapshot.image.current[i] == BACKEND_REMOVED || i % 50 == 9)
+			image_own(&snapshot, i, FL_BACKEND_NONE);
+		image_was(&snapshot, i,
+			  i % 3 ? (uint16_t)(1 + (i + 7 + i / WORLD_BACKENDS) % WORLD_BACKENDS) : FL_BACKEND_NONE,
+			  i % 3 == 1 ? WORLD_NOW - 5 : LONG_AGO * (i % 3));
 	}
-	snapshot.previous[4] = WORLD_BACKENDS + 5; /* a backend that does not exist */
+	image_was(&snapshot, 4, WORLD_BACKENDS + 5, WORLD_NOW - 5); /* a backend that does not exist */
 	snapshot.backends[BACKEND_REMOVED - 1].flags = FL_BACKEND_REMOVED;
 	for (uint32_t i = 0; mixed && i < WORLD_BACKENDS; i += 2) {
 		snapshot.backends[i].address = image_address("2001:db8:1::");

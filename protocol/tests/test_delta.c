@@ -3,6 +3,7 @@
  * delta.h and ring.h against delta.json: header, checksum, and the entries of a body, which stands in the vectors
  * before compression. Frames and the refusals behind the header are the mux's and the controller's to test.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <fairlead/delta.h>
@@ -46,7 +47,8 @@ static size_t check_backends(const struct vectors_bytes *body, size_t at, const 
 		struct fl_address address = vectors_address(one, "address");
 
 		assert_int_equal(backend.id, vectors_number(one, "id"));
-		assert_int_equal(backend.flags, vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0);
+		assert_int_equal(backend.flags, (vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0) +
+						    (vectors_bool(one, "dead") ? FL_BACKEND_DEAD : 0));
 		assert_int_equal(backend.weight, vectors_number(one, "weight"));
 		assert_memory_equal(backend.address.bytes, address.bytes, 16);
 		at += FL_DELTA_BACKEND_LEN;
@@ -54,25 +56,26 @@ static size_t check_backends(const struct vectors_bytes *body, size_t at, const 
 	return at;
 }
 
-static void apply(void **state)
+static fl_u64 sum_of(const json_t *json, const char *key)
 {
-	const json_t *row = *state, *delta = vectors_get(row, "delta"), *one;
-	const json_t *runs = vectors_list(delta, "runs");
-	struct vectors_bytes body = vectors_bytes(row, "body");
+	return strtoull(vectors_text(json, key), NULL, 16);
+}
+
+/* Compares the moves that begin with their count at `at`; returns the offset behind them. */
+static size_t check_moves(const struct vectors_bytes *body, size_t at, const json_t *delta)
+{
+	const json_t *moves = vectors_list(delta, "moves"), *one;
 	enum fl_delta_order order =
 	    strcmp(vectors_text(delta, "order"), "owner") ? FL_DELTA_BY_NUMBER : FL_DELTA_BY_OWNER;
-	size_t at, i, n = json_array_size(runs);
+	size_t i, n = json_array_size(moves);
 	fl_u32 owner = 0, end = 0;
 
-	check_header(row, false, (fl_u32)vectors_number(delta, "generation"), vectors_get(row, "image"));
-	assert_int_equal(fl_load_le32(body.data), vectors_number(delta, "committed"));
-	at = check_backends(&body, 4, vectors_list(delta, "backends"));
-	assert_int_equal(fl_load_le32(body.data + at), n);
-	assert_int_equal(fl_load_le32(body.data + at + 4), order);
+	assert_int_equal(fl_load_le32(body->data + at), n);
+	assert_int_equal(fl_load_le32(body->data + at + 4), order);
 	at += 8;
-	json_array_foreach(runs, i, one)
+	json_array_foreach(moves, i, one)
 	{
-		struct fl_delta_run run = fl_delta_run_load(body.data + at, n, order, i);
+		struct fl_delta_run run = fl_delta_run_load(body->data + at, n, order, i);
 
 		if (order == FL_DELTA_BY_OWNER) {
 			assert_int_equal(run.owner, vectors_number(one, "owner"));
@@ -83,44 +86,124 @@ static void apply(void **state)
 		assert_int_equal(end - run.count, vectors_number(one, "start"));
 		assert_int_equal(run.count, vectors_number(one, "count"));
 		assert_int_equal(run.current, vectors_number(one, "current"));
-		assert_int_equal(run.previous, vectors_number(one, "previous"));
 	}
-	at += n * (order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
+	return at + n * (order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
+}
+
+static size_t check_releases(const struct vectors_bytes *body, size_t at, const json_t *releases)
+{
+	size_t i, n = json_array_size(releases);
+	const json_t *one;
+	fl_u32 end = 0;
+
+	assert_int_equal(fl_load_le32(body->data + at), n);
+	at += 4;
+	json_array_foreach(releases, i, one)
+	{
+		struct fl_delta_release release = fl_delta_release_load(body->data + at, n, i);
+
+		end += release.start + release.count;
+		assert_int_equal(end - release.count, vectors_number(one, "start"));
+		assert_int_equal(release.count, vectors_number(one, "count"));
+		assert_int_equal(release.owner, vectors_number(one, "owner"));
+	}
+	return at + n * FL_DELTA_RUN_LEN;
+}
+
+static void apply(void **state)
+{
+	const json_t *row = *state, *delta = vectors_get(row, "delta");
+	struct vectors_bytes body = vectors_bytes(row, "body");
+	size_t at;
+
+	check_header(row, false, (fl_u32)vectors_number(delta, "generation"), vectors_get(row, "image"));
+	assert_int_equal(fl_load_le32(body.data), vectors_number(delta, "committed"));
+	assert_int_equal(fl_load_le32(body.data + 4), vectors_number(delta, "closedUntil"));
+	assert_int_equal(fl_load_le64(body.data + 8), sum_of(delta, "baseSum"));
+	assert_int_equal(fl_load_le64(body.data + 8), sum_of(vectors_get(row, "image"), "sum"));
+	at = check_backends(&body, 16, vectors_list(delta, "backends"));
+	at = check_moves(&body, at, delta);
+	at = check_releases(&body, at, vectors_list(delta, "releases"));
 	assert_int_equal(at, body.len);
 	vectors_free(&body);
 }
 
-/* The columns become rows, and each row gives back its three numbers. */
+/* The columns of a snapshot's body. */
+struct columns {
+	const fl_u8 *current, *count, *owner, *since, *index;
+	fl_u32 histories, entries;
+};
+
+static struct columns columns_of(const struct vectors_bytes *body, size_t at, fl_u32 buckets)
+{
+	struct columns columns = {.current = body->data + at};
+
+	at += 2 * (size_t)buckets;
+	columns.histories = fl_load_le32(body->data + at);
+	columns.entries = fl_load_le32(body->data + at + 4);
+	columns.count = body->data + at + 8;
+	columns.owner = columns.count + columns.histories;
+	columns.since = columns.owner + 2 * (size_t)columns.entries;
+	columns.index = columns.since + 4 * (size_t)columns.entries;
+	assert_ptr_equal(columns.index + 4 * (size_t)buckets, body->data + body->len);
+	return columns;
+}
+
+/* Compares a bucket's history, and returns its part of the sum. */
+static fl_u64 check_bucket(const struct columns *columns, fl_u32 bucket, const json_t *run)
+{
+	const json_t *history = vectors_list(run, "history"), *one;
+	fl_u32 number = fl_load_le32(columns->index + 4 * (size_t)bucket), at = 0;
+	fl_u16 current = fl_load_le16(columns->current + 2 * (size_t)bucket);
+	fl_u64 sum = fl_sum_bucket(bucket, current);
+	size_t i;
+
+	assert_int_equal(current, vectors_number(run, "current"));
+	assert_int_equal(json_array_size(history), number ? columns->count[number - 1] : 0);
+	for (i = 0; i + 1 < number; i++)
+		at += columns->count[i];
+	json_array_foreach(history, i, one)
+	{
+		fl_u16 owner = fl_load_le16(columns->owner + 2 * (at + i));
+		fl_u32 since = fl_load_le32(columns->since + 4 * (at + i));
+
+		assert_int_equal(owner, json_integer_value(json_array_get(one, 0)));
+		assert_int_equal(since, json_integer_value(json_array_get(one, 1)));
+		sum = fl_sum_entry(sum, owner, since);
+	}
+	return sum;
+}
+
 static void snapshot(void **state)
 {
 	const json_t *row = *state, *image = vectors_get(row, "image"), *run;
 	struct vectors_bytes body = vectors_bytes(row, "body");
 	fl_u32 buckets = (fl_u32)vectors_number(image, "buckets"), bucket = 0;
-	const fl_u8 *current, *previous, *since;
-	size_t at, i;
+	const json_t *backends = vectors_list(image, "backends");
+	struct columns columns;
+	fl_u64 sum = 0;
+	size_t i;
 
 	check_header(row, true, (fl_u32)vectors_number(image, "generation"), image);
 	assert_int_equal(fl_load_le32(body.data), vectors_number(row, "committed"));
-	at = check_backends(&body, 4, vectors_list(image, "backends"));
-	assert_int_equal(body.len - at, 8 * (size_t)buckets);
-	current = body.data + at;
-	previous = current + 2 * (size_t)buckets;
-	since = previous + 2 * (size_t)buckets;
+	columns = columns_of(&body, check_backends(&body, 12, backends), buckets);
+	for (i = 0; i < json_array_size(backends); i++) {
+		struct fl_delta_backend one = fl_delta_backend_load(body.data + 16 + i * FL_DELTA_BACKEND_LEN);
+
+		if (!(one.flags & FL_BACKEND_REMOVED))
+			sum += fl_sum_backend(&one);
+	}
 	json_array_foreach(vectors_list(image, "runs"), i, run)
 	{
 		fl_u64 end = bucket + vectors_number(run, "count");
 
 		assert_int_equal(bucket, vectors_number(run, "start"));
-		for (; bucket < end; bucket++) {
-			fl_row r = fl_row_make(fl_load_le16(current + 2 * bucket), fl_load_le16(previous + 2 * bucket),
-					       fl_load_le32(since + 4 * bucket));
-
-			assert_int_equal(fl_row_current(r), vectors_number(run, "current"));
-			assert_int_equal(fl_row_previous(r), vectors_number(run, "previous"));
-			assert_int_equal(fl_row_since(r), vectors_number(run, "since"));
-		}
+		for (; bucket < end; bucket++)
+			sum += check_bucket(&columns, bucket, run);
 	}
 	assert_int_equal(bucket, buckets);
+	assert_int_equal(sum, fl_load_le64(body.data + 4));
+	assert_int_equal(sum, sum_of(image, "sum"));
 	vectors_free(&body);
 }
 

@@ -64,7 +64,7 @@ static void end(struct world *w)
 /* Gives all buckets to a backend in this generation; removed: another backend, removed by the same delta. */
 static void move_all(struct world *w, uint32_t generation, uint16_t to, uint16_t removed)
 {
-	struct delta delta = image_move(&w->snapshot, generation, 0, BUCKETS, to, 2, w->now);
+	struct delta delta = image_move(&w->snapshot, generation, 0, BUCKETS, to, w->now);
 	struct fl_delta_backend gone = {.id = removed, .flags = FL_BACKEND_REMOVED};
 	struct reason why = {{0}};
 
@@ -133,7 +133,7 @@ static uint16_t owner(const struct world *w, uint32_t number, bool ipv6)
 {
 	struct flow flow = flow_of(number, ipv6);
 
-	return w->snapshot.current[service_flow_hash(w->service, &flow) % BUCKETS];
+	return w->snapshot.image.current[service_flow_hash(w->service, &flow) % BUCKETS];
 }
 
 static void a_flow_stays_where_it_began(void **state)

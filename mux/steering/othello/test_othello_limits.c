@@ -80,11 +80,10 @@ static void load_size(struct tables *tables, struct service *service, const stru
 			snapshot.backends[i].address = image_address("2001:db8:1::");
 			snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
 		}
-	snapshot.current[0] = row->c1;
-	snapshot.previous[0] = row->p1;
-	snapshot.current[1] = row->c2;
-	snapshot.previous[1] = row->p2;
-	snapshot.since[0] = snapshot.since[1] = NOW - 10;
+	image_own(&snapshot, 0, row->c1);
+	image_was(&snapshot, 0, row->p1, NOW - 10);
+	image_own(&snapshot, 1, row->c2);
+	image_was(&snapshot, 1, row->p2, NOW - 10);
 	if (tables_load_with(tables, service, &snapshot, pair, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);

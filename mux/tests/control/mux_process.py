@@ -14,7 +14,7 @@ from pathlib import Path
 
 from deadline import until
 from free_port import free_port
-from tree import checksum
+from tree import sum_of
 
 HTTP_SECONDS = 15
 
@@ -131,5 +131,5 @@ def ring_of(image: dict, service: str = "web") -> dict[str, str]:
         "service": service,
         "generation": str(image["generation"]),
         "buckets": str(image["buckets"]),
-        "crc32c": f"{checksum(image):08x}",
+        "sum": sum_of(image),
     }

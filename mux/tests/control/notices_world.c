@@ -85,8 +85,7 @@ struct world *world_open_held(uint32_t buckets, uint32_t age, const struct fl_si
 	assert_int_equal(tables_add(w->tables, &config, &w->service, &why), 0);
 	w->image = image_snapshot(SERVICE, 7, buckets, BACKENDS);
 	for (uint32_t i = 0; i < buckets; i++) {
-		w->image.previous[i] = w->image.current[i] % BACKENDS + 1;
-		w->image.since[i] = UNIX - age;
+		image_was(&w->image, i, w->image.image.current[i] % BACKENDS + 1, UNIX - age);
 	}
 	options.tables = w->tables;
 	w->notices = notices_new(&options);
@@ -117,8 +116,7 @@ void world_close(struct world *w)
 void world_move(struct world *w, uint32_t start, uint32_t count, uint16_t to)
 {
 	uint32_t generation = ring_generation(service_ring(w->service)) + 1;
-	uint16_t from = fl_row_current(ring_row(service_ring(w->service), start));
-	struct delta delta = image_move(&w->image, generation, start, count, to, from, world_now(w));
+	struct delta delta = image_move(&w->image, generation, start, count, to, world_now(w));
 	struct reason why = {{0}};
 
 	notices_before(w->notices, w->service, &delta, false);

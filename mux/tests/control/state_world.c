@@ -55,7 +55,7 @@ void state_world_load(uint32_t generation)
 	struct service_config config = image_config(1, "10.99.0.1", WORLD_BUCKETS);
 	struct reason why = {""};
 
-	image.since[generation % WORLD_BUCKETS] = generation;
+	image_was(&image, generation % WORLD_BUCKETS, 1 + (generation + 1) % WORLD_BACKENDS, generation);
 	assert_int_equal(published_load(state_world_published(), &config, &image, NULL, &why), 0);
 	image_free(&image);
 }
@@ -227,7 +227,7 @@ static int on_service(void *context, const struct service_config *config, struct
 	restored.services++;
 	memcpy(&restored.config, config, sizeof(*config));
 	restored.generation = image->generation;
-	restored.checksum = ring_checksum(ring);
+	restored.sum = ring_sum(ring);
 	ring_free(ring);
 	return 0;
 }

@@ -35,7 +35,7 @@ struct restored {
 	unsigned services;
 	struct service_config config;
 	uint32_t generation;
-	uint32_t checksum;
+	uint64_t sum; /* of the ring */
 };
 
 extern struct state_world world;

@@ -232,18 +232,38 @@ static void answer_config(int i, const char *how)
 	answer(i, code_of(how), text, strlen(text));
 }
 
-/* An encoded delta or snapshot of the generation. "damaged": its last byte is changed. */
+/* Each generation from 2 on moves one bucket to backend 2. */
+static struct delta image_at(bool is_other, uint32_t generation)
+{
+	uint32_t buckets = is_other ? 2 * BUCKETS : BUCKETS;
+	struct delta image = image_snapshot(is_other ? 2 : 1, generation, buckets, BACKENDS);
+
+	for (uint32_t i = 2; i <= generation && i < 2 + BUCKETS; i++) {
+		uint32_t bucket = i % BUCKETS;
+
+		if (image.image.current[bucket] != 2)
+			image_was(&image, bucket, image.image.current[bucket], 1700000000);
+		image_own(&image, bucket, 2);
+	}
+	image.image.committed = 1700000000;
+	return image;
+}
+
+/* An encoded delta or snapshot of the generation. "damaged": its frame is none; "astray": of another image. */
 static uint8_t *generation_bytes(uint32_t generation, bool snapshot, const char *how, size_t *len)
 {
 	bool is_other = !strcmp(how, "other");
-	struct delta image = image_snapshot(is_other ? 2 : 1, generation, is_other ? 2 * BUCKETS : BUCKETS, BACKENDS);
-	struct delta move = image_move(&image, generation, generation % BUCKETS, 1, 2, 1, 1700000000);
+	struct delta image = image_at(is_other, snapshot ? generation : generation - 1);
+	struct delta move = image_move(&image, generation, generation % BUCKETS, 1, 2, 1700000000);
 	size_t body_len;
-	uint8_t *body = delta_bytes_body(snapshot ? &image : &move, &body_len);
-	uint8_t *bytes = delta_bytes_wrap(snapshot ? &image : &move, body, body_len, len);
+	uint8_t *body, *bytes;
 
+	if (!strcmp(how, "astray"))
+		move.base_sum++;
+	body = delta_bytes_body(snapshot ? &image : &move, &body_len);
+	bytes = delta_bytes_wrap(snapshot ? &image : &move, body, body_len, len);
 	if (!strcmp(how, "damaged"))
-		bytes[*len - 1] ^= 1;
+		bytes[FL_DELTA_HEADER_LEN] ^= 1; /* no frame any more */
 	free(body);
 	image_free(&image);
 	image_free(&move);

@@ -211,9 +211,9 @@ def test_arrays_come_patched_settled_and_whole_again(tree: Tree, mux: MuxProcess
     assert mux.metric("arrays_generation", service="web", arrays="newest") is None
     arrays.commit(arrays.fresh())
     arrays.until_steering(mux)
-    arrays.commit(arrays.changed(), is_patch=True, runs=[run(0, 20, 2, 1)])
+    arrays.commit(arrays.changed(), is_patch=True, runs=[run(0, 20, 2)])
     arrays.until_steering(mux)
-    arrays.service.commit([], [run(100, 20, 2, 1)])  # without arrays
+    arrays.service.commit([], [run(100, 20, 2)])  # without arrays
     arrays.until_steering(mux)
     arrays.settle()
     arrays.until_steering(mux)
@@ -245,7 +245,7 @@ def test_a_mux_that_was_away_skips_arrays(tree: Tree, mux: MuxProcess):
     mux.process.send_signal(signal.SIGSTOP)
     skipped = arrays.commit(arrays.fresh())
     for _ in range(3):
-        arrays.commit(arrays.changed(), is_patch=True, runs=[run(0, 8, 2, 1)])
+        arrays.commit(arrays.changed(), is_patch=True, runs=[run(0, 8, 2)])
     mux.process.send_signal(signal.SIGCONT)
     arrays.until_steering(mux)
     assert mux.logged(event="arrays", generation=skipped) == 0
@@ -266,7 +266,7 @@ def test_large_arrays_in_many_chunks(tree: Tree, mux: MuxProcess):
 
 def damaged(kind: str) -> dict:
     return {"missing": {"missing": True}, "checksum": {"damage": break_checksum}}.get(
-        kind, {"damage": lambda data: data[:-5] if kind == "compression" else b"FLD2" + data[4:]}
+        kind, {"damage": lambda data: data[:-5] if kind == "compression" else b"FLD3" + data[4:]}
     )
 
 
@@ -282,7 +282,7 @@ def test_what_is_damaged_or_missing_is_refused(tree: Tree, mux: MuxProcess, kind
     until(lambda: "refused" in tree.mux()["services"]["web"], 60, "the mux's node")
     node = tree.mux()["services"]["web"]
     assert (node["generation"], node["state"], node["refused"]) == (served, "stale", "arrays")
-    arrays.service.commit([], [run(0, 8, 2, 1)])  # waits, too: it follows those arrays
+    arrays.service.commit([], [run(0, 8, 2)])  # waits, too: it follows those arrays
     stays(lambda: mux.serves(image), 1, "the generation before")
     arrays.commit(arrays.fresh())
     arrays.settle()  # those before can't be read
@@ -296,7 +296,7 @@ def test_arrays_that_were_written_ahead(tree: Tree, mux: MuxProcess):
     arrays.until_steering(mux)
     before = arrays.latest
     whole = arrays.ahead(arrays.fresh())
-    arrays.service.commit([], [run(0, 8, 2, 1)])  # comes in between
+    arrays.service.commit([], [run(0, 8, 2)])  # comes in between
     mux.until_serving(arrays.service.image)
     named = {"previousWhole": before["whole"], "previousPatches": before["patches"]}
     arrays.name(whole, {"previous": before["generation"]} | named)
@@ -315,7 +315,7 @@ def test_announced_arrays_are_read_before_they_are_named(tree: Tree, mux: MuxPro
     before = arrays.latest
     whole = arrays.ahead(arrays.fresh(LARGE))
     arrays.announce(whole)
-    arrays.service.commit([], [run(0, 8, 2, 1)])
+    arrays.service.commit([], [run(0, 8, 2)])
     until(lambda: tree.mux()["services"]["web"]["arrays"] == whole, 60, "the mux's node")
     mux.until_serving(arrays.service.image)
     assert mux.metric("arrays_generation", service="web", arrays="newest") == first

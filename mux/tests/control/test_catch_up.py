@@ -33,7 +33,7 @@ def first(tree: Tree) -> tuple[Service, list[dict]]:
 
 def more(service: Service) -> list[dict]:
     """Buckets move back and forth, so that a delta skipped or applied twice shows."""
-    return [service.commit([], [run((7 * n) % 200, 20 + n, *((1, 2) if n % 2 else (2, 1)))]) for n in range(DELTAS)]
+    return [service.commit([], [run((7 * n) % 200, 20 + n, 1 if n % 2 else 2)]) for n in range(DELTAS)]
 
 
 def broken_at(mux: MuxProcess, proxy: CuttingProxy, cut: tuple[int, bool], images: list[dict]) -> int:

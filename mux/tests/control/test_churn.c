@@ -174,10 +174,10 @@ static uint32_t live_backends(const struct one *one)
 static void move(struct world *world, const struct one *one, struct delta *delta, uint16_t owner, uint16_t to)
 {
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		uint16_t current = one->image.current[i];
+		uint16_t current = one->image.image.current[i];
 
 		if (current != to && (owner ? current == owner : !chance_below(&world->chance, 8)))
-			delta->runs[delta->runs_count++] = (struct fl_delta_run){i, 1, to, current, 0};
+			delta->runs[delta->runs_count++] = (struct fl_delta_run){i, 1, to, 0};
 	}
 }
 
@@ -207,12 +207,16 @@ static void make_delta(struct world *world, const struct one *one, struct delta 
 
 static void next_generation(struct world *world, struct one *one)
 {
+	struct fl_delta_release all = {0, BUCKETS, 0};
 	struct fl_delta_backend backend;
 	struct delta made = {.service = one->config.id,
 			     .generation = one->image.generation + 1,
 			     .base = one->image.generation,
 			     .buckets = BUCKETS,
 			     .committed = world->now,
+			     .closed_until = world->now - one->config.window,
+			     .releases_count = image_has_full_history(&one->image),
+			     .releases = &all,
 			     .runs = calloc(BUCKETS, sizeof(*made.runs))},
 		     delta;
 	struct delta_expected expected = {.generation = made.generation};
@@ -221,6 +225,7 @@ static void next_generation(struct world *world, struct one *one)
 	assert_non_null(made.runs);
 	make_delta(world, one, &made, &backend);
 	published_expect(&one->published, &expected);
+	made.base_sum = expected.sum;
 	delta = received(&made, &expected);
 	if (published_apply(&one->published, &delta, NULL, &why))
 		fail_msg("seed %lu: %s", (unsigned long)seed, why.text);

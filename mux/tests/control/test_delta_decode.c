@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zstd.h>
+
 #include "ring/backend.h"
 #include "ring/delta.h"
 #include "ring/backend_list.h"
 #include "ring/fold.h"
+#include "ring/snapshot.h"
 #include "vectors.h"
 
 enum { PAD_FIRST = 30000, PAD_COUNT = 10000 }; /* ids that the vectors do not use */
@@ -16,6 +19,17 @@ static void *must(void *p)
 {
 	assert_non_null(p);
 	return p;
+}
+
+static struct history history_of(const json_t *json)
+{
+	struct history history = {.count = 0};
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json, i, one) history_append(&history, (uint16_t)json_integer_value(json_array_get(one, 0)),
+							(uint32_t)json_integer_value(json_array_get(one, 1)));
+	return history;
 }
 
 /* An image of the vectors, as a snapshot that was decoded. */
@@ -29,12 +43,10 @@ static struct delta image_of(const json_t *json)
 	    .generation = (uint32_t)vectors_number(json, "generation"),
 	    .buckets = buckets,
 	    .backends = must(calloc(json_array_size(backends) + 1, sizeof(*image.backends))),
-	    .current = must(calloc(buckets, sizeof(*image.current))),
-	    .previous = must(calloc(buckets, sizeof(*image.previous))),
-	    .since = must(calloc(buckets, sizeof(*image.since))),
 	};
 	size_t i;
 
+	assert_true(image_init(&image.image, buckets));
 	json_array_foreach(backends, i, one)
 	{
 		image.backends[image.backends_count++] = (struct fl_delta_backend){
@@ -46,14 +58,18 @@ static struct delta image_of(const json_t *json)
 	}
 	json_array_foreach(vectors_list(json, "runs"), i, one)
 	{
-		uint64_t start = vectors_number(one, "start"), end = start + vectors_number(one, "count");
+		uint32_t start = (uint32_t)vectors_number(one, "start");
+		uint32_t end = start + (uint32_t)vectors_number(one, "count"), number;
+		struct history history = history_of(vectors_list(one, "history"));
 
-		for (uint64_t bucket = start; bucket < end; bucket++) {
-			image.current[bucket] = (uint16_t)vectors_number(one, "current");
-			image.previous[bucket] = (uint16_t)vectors_number(one, "previous");
-			image.since[bucket] = (uint32_t)vectors_number(one, "since");
+		assert_int_equal(histories_add(&image.image.histories, &history, &number), 0);
+		for (uint32_t bucket = start; bucket < end; bucket++) {
+			image.image.current[bucket] = (uint16_t)vectors_number(one, "current");
+			image.image.history[bucket] = number;
 		}
 	}
+	image_sum_up(&image.image);
+	assert_int_equal(delta_expected_by(&image).sum, strtoull(vectors_text(json, "sum"), NULL, 16));
 	return image;
 }
 
@@ -70,9 +86,13 @@ static void check_equal(const struct delta *image, const struct delta *expected)
 		assert_int_equal(image->backends[i].weight, expected->backends[i].weight);
 		assert_memory_equal(&image->backends[i].address, &expected->backends[i].address, 16);
 	}
-	assert_memory_equal(image->current, expected->current, image->buckets * sizeof(*image->current));
-	assert_memory_equal(image->previous, expected->previous, image->buckets * sizeof(*image->previous));
-	assert_memory_equal(image->since, expected->since, image->buckets * sizeof(*image->since));
+	assert_int_equal(image->image.sum, expected->image.sum);
+	assert_memory_equal(image->image.current, expected->image.current,
+			    image->buckets * sizeof(*image->image.current));
+	for (uint32_t i = 0; i < image->buckets; i++)
+		assert_memory_equal(histories_get(&image->image.histories, image->image.history[i]),
+				    histories_get(&expected->image.histories, expected->image.history[i]),
+				    sizeof(struct history));
 }
 
 /*
@@ -113,19 +133,13 @@ static struct delta decode_snapshot(const struct vectors_bytes *bytes, uint32_t 
 /* Decodes the delta that follows the image, and folds it in. */
 static void fold(struct delta *image, const struct vectors_bytes *bytes)
 {
-	struct delta_expected expected = {
-	    .service = image->service,
-	    .generation = image->generation + 1,
-	    .buckets = image->buckets,
-	    .backends = image->backends,
-	    .backends_count = image->backends_count,
-	    .count = delta_count,
-	    .base = image,
-	};
+	struct delta_expected expected = delta_expected_by(image);
 	struct reason why = {""};
 	struct delta delta;
-	enum fl_delta_error error = delta_decode(bytes->data, bytes->len, &expected, &delta, &why);
+	enum fl_delta_error error;
 
+	expected.generation = image->generation + 1;
+	error = delta_decode(bytes->data, bytes->len, &expected, &delta, &why);
 	if (error)
 		fail_msg("%s: %s", delta_error_name(error), why.text);
 	assert_int_equal(delta_fold(image, &delta), 0);
@@ -140,7 +154,7 @@ static void apply_to(const json_t *row, bool is_padded)
 	if (is_padded)
 		pad(&image);
 	fold(&image, &bytes);
-	assert_int_equal(image.committed, vectors_number(vectors_get(row, "delta"), "committed"));
+	assert_int_equal(image.image.committed, vectors_number(vectors_get(row, "delta"), "committed"));
 	delta_prune(&image);
 	check_equal(&image, &result);
 	vectors_free(&bytes);
@@ -161,7 +175,7 @@ static void snapshot(void **state)
 	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
 	struct delta image = decode_snapshot(&bytes, expected.service, expected.generation, expected.buckets);
 
-	assert_int_equal(image.committed, vectors_number(row, "committed"));
+	assert_int_equal(image.image.committed, vectors_number(row, "committed"));
 	check_equal(&image, &expected);
 	delta_prune(&image); /* a snapshot lists only what is needed */
 	check_equal(&image, &expected);
@@ -170,17 +184,32 @@ static void snapshot(void **state)
 	delta_free(&expected);
 }
 
-/* The body of a snapshot, from the image's columns. */
-static void check_body(const struct delta *image, const struct vectors_bytes *body)
+static int append(void *context, const void *data, size_t len)
 {
-	const uint8_t *at = body->data + 8 + (size_t)image->backends_count * FL_DELTA_BACKEND_LEN;
+	struct vectors_bytes *to = context;
 
-	assert_int_equal(body->len, (size_t)(at - body->data) + (size_t)image->buckets * 8);
-	for (uint32_t i = 0; i < image->buckets; i++) {
-		assert_int_equal(fl_load_le16(at + 2 * (size_t)i), image->current[i]);
-		assert_int_equal(fl_load_le16(at + 2 * (size_t)(image->buckets + i)), image->previous[i]);
-		assert_int_equal(fl_load_le32(at + 4 * (size_t)(image->buckets + i)), image->since[i]);
-	}
+	to->data = must(realloc(to->data, to->len + len));
+	memcpy(to->data + to->len, data, len);
+	to->len += len;
+	return 0;
+}
+
+/* The snapshot that is written of the image has this body. */
+static void check_body(struct delta *image, const struct vectors_bytes *body)
+{
+	struct vectors_bytes written = {NULL, 0};
+	struct fl_delta_header header = {0};
+	uint8_t *unpacked = must(malloc(body->len));
+
+	assert_int_equal(snapshot_write(image, append, &written), 0);
+	assert_int_equal(fl_delta_header_parse(written.data, written.len, &header), FL_DELTA_OK);
+	assert_int_equal(header.body_len, body->len);
+	assert_int_equal(
+	    ZSTD_decompress(unpacked, body->len, written.data + FL_DELTA_HEADER_LEN, written.len - FL_DELTA_HEADER_LEN),
+	    body->len);
+	assert_memory_equal(unpacked, body->data, body->len);
+	free(unpacked);
+	free(written.data);
 }
 
 static void chain(void **state)
@@ -217,22 +246,16 @@ static void refuse(const json_t *row, bool is_padded)
 	bool is_snapshot = !strcmp(vectors_text(row, "kind"), "snapshot");
 	struct delta image = image_of(vectors_get(malformed_for, "image"));
 	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
-	struct delta_expected expected = {
-	    .snapshot = is_snapshot,
-	    .service = (uint32_t)vectors_number(malformed_for, "service"),
-	    .generation =
-		(uint32_t)vectors_number(malformed_for, is_snapshot ? "snapshotGeneration" : "deltaGeneration"),
-	    .buckets = (uint32_t)vectors_number(malformed_for, "buckets"),
-	    .count = delta_count,
-	    .base = &image,
-	};
+	struct delta_expected expected;
 	struct reason why = {""};
 	struct delta out, untouched;
 
 	if (is_padded)
 		pad(&image);
-	expected.backends = image.backends;
-	expected.backends_count = image.backends_count;
+	expected = delta_expected_by(&image);
+	expected.snapshot = is_snapshot;
+	expected.generation =
+	    (uint32_t)vectors_number(malformed_for, is_snapshot ? "snapshotGeneration" : "deltaGeneration");
 	memset(&out, 0xa5, sizeof(out));
 	memcpy(&untouched, &out, sizeof(out));
 	assert_string_equal(delta_error_name(delta_decode(bytes.data, bytes.len, &expected, &out, &why)),
@@ -255,18 +278,11 @@ static void damage(void **state)
 	const json_t *row = json_array_get(vectors_list(*state, "apply"), 1);
 	struct delta image = image_of(vectors_get(row, "image"));
 	struct vectors_bytes good = vectors_bytes(row, "bytes");
-	struct delta_expected expected = {
-	    .service = image.service,
-	    .generation = image.generation + 1,
-	    .buckets = image.buckets,
-	    .backends = image.backends,
-	    .backends_count = image.backends_count,
-	    .count = delta_count,
-	    .base = &image,
-	};
+	struct delta_expected expected = delta_expected_by(&image);
 	struct reason why;
 	struct delta out;
 
+	expected.generation = image.generation + 1;
 	for (size_t len = 0; len < good.len; len++) {
 		uint8_t *cut = must(malloc(len + !len));
 

@@ -22,7 +22,7 @@ from zookeeper_process import ROOT, ZooKeeperProcess
 
 def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
-    service.commit([], [run(0, 64, 2, 1)])
+    service.commit([], [run(0, 64, 2)])
     mux.until_serving(service.image)
     draw = random.Random(3)
     for _ in range(200):
@@ -30,7 +30,8 @@ def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
         flow = {"source": source, "destination": "10.99.0.1", "sourcePort": port, "destinationPort": 80, "protocol": 6}
         value = flow_hash(flow | {"affinity": "connection", "hash": "siphash", "hashKey": service.config["hashKey"]})
         bucket = bucket_of(value, 256)
-        current, previous, since = service.image["rows"][bucket]
+        current, history = service.image["rows"][bucket]
+        previous, since = history[0] if history else (0, 0)
         expected = {
             "service": "web",
             "steering": "ring",
@@ -48,7 +49,7 @@ def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
 
 def test_explain_knows_an_open_window(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
-    mux.until_serving(service.commit([], [run(0, 256, 2, 1)], committed=int(time.time())))
+    mux.until_serving(service.commit([], [run(0, 128, 2), run(128, 128, 1)], committed=int(time.time())))
     assert mux.explain()[1]["moved"] is True
 
 
@@ -116,7 +117,7 @@ def test_http_under_hostile_clients(tree: Tree, mux: MuxProcess):
         for _ in range(80):
             client = undo.enter_context(socket.create_connection((host, int(port)), timeout=60))
             client.sendall(b"GET /metrics HTTP/1.1\r\nX-Slow: ")
-        image = service.commit([], [run(0, 9, 2, 1)])
+        image = service.commit([], [run(0, 9, 2)])
         until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 60, "the mux's node")
     mux.until_serving(image)
 

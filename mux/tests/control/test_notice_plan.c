@@ -38,20 +38,18 @@ static struct delta random_image(struct chance *chance)
 	struct delta image = image_snapshot(1, 7, BUCKETS, IDS);
 
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		image.current[i] = (uint16_t)chance_below(chance, IDS + 1);
-		image.previous[i] = (uint16_t)chance_below(chance, IDS + 1);
-		image.since[i] = NOW - ages[chance_below(chance, 6)];
+		image_own(&image, i, (uint16_t)chance_below(chance, IDS + 1));
+		image_was(&image, i, (uint16_t)chance_below(chance, IDS + 1), NOW - ages[chance_below(chance, 6)]);
 	}
 	return image;
 }
 
-static struct delta image_copy(const struct delta *image)
+static struct delta copy_of(const struct delta *image)
 {
 	struct delta copy = image_snapshot(image->service, image->generation, image->buckets, IDS);
 
-	memcpy(copy.current, image->current, BUCKETS * sizeof(*image->current));
-	memcpy(copy.previous, image->previous, BUCKETS * sizeof(*image->previous));
-	memcpy(copy.since, image->since, BUCKETS * sizeof(*image->since));
+	image_clear(&copy.image);
+	assert_true(image_copy(&copy.image, &image->image));
 	return copy;
 }
 
@@ -66,8 +64,7 @@ static void add_runs(struct delta *delta, struct chance *chance, uint32_t room, 
 
 		if (start + count > room)
 			return;
-		*run = (struct fl_delta_run){start, count, (uint16_t)chance_below(chance, IDS + 1),
-					     (uint16_t)chance_below(chance, IDS + 1), owner};
+		*run = (struct fl_delta_run){start, count, (uint16_t)chance_below(chance, IDS + 1), owner};
 		delta->runs_count++;
 		at = start + count;
 	}
@@ -75,7 +72,7 @@ static void add_runs(struct delta *delta, struct chance *chance, uint32_t room, 
 
 static struct delta random_delta(struct chance *chance, const struct delta *image, enum fl_delta_order order)
 {
-	struct delta delta = image_move(image, image->generation + 1, 0, 0, 0, 0, NOW);
+	struct delta delta = image_move(image, image->generation + 1, 0, 0, 0, NOW);
 	uint32_t counts[FL_BACKEND_MAX + 1] = {0};
 
 	free(delta.runs);
@@ -83,7 +80,7 @@ static struct delta random_delta(struct chance *chance, const struct delta *imag
 	assert_non_null(delta.runs);
 	delta.runs_count = 0;
 	delta.order = order;
-	delta_count(image, counts);
+	image_count(&image->image, counts);
 	if (order == FL_DELTA_BY_NUMBER)
 		add_runs(&delta, chance, BUCKETS, 0);
 	for (uint16_t id = 0; order == FL_DELTA_BY_OWNER && id <= IDS; id++)
@@ -99,13 +96,14 @@ static uint32_t naive(const struct delta *before, const struct delta *after, con
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		uint16_t loser = before->current[i];
+		uint16_t loser = before->image.current[i];
 
-		if (loser == 0 || loser == after->current[i] || !(scope->told[0] >> loser & 1))
+		if (loser == 0 || loser == after->image.current[i] || !(scope->told[0] >> loser & 1))
 			continue;
 		losers[loser] = true;
-		if (scope->has_moves && before->previous[i] && NOW - before->since[i] < scope->moved_seconds)
-			list[count++] = (struct told){loser, before->previous[i], before->since[i], i};
+		if (scope->has_moves && image_previous(before, i) &&
+		    NOW - image_since(before, i) < scope->moved_seconds)
+			list[count++] = (struct told){loser, image_previous(before, i), image_since(before, i), i};
 	}
 	qsort(list, count, sizeof(*list), compare);
 	return count;
@@ -187,7 +185,7 @@ static void play(enum kind kind)
 	uint32_t moves = 0;
 
 	for (uint32_t round = 0; round < ROUNDS; round++) {
-		struct delta before = random_image(&chance), after = image_copy(&before), change = {0};
+		struct delta before = random_image(&chance), after = copy_of(&before), change = {0};
 		uint64_t told[(FL_BACKEND_MAX + 1) / 64] = {chance_next(&chance)};
 		struct notice_owner list[IDS];
 		bool is_held = chance_below(&chance, 2);
@@ -250,10 +248,9 @@ static void many_groups(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
-		before.current[i] = 1;
-		before.previous[i] = 2;
-		before.since[i] = NOW - i / 2;
-		after.current[i] = 3;
+		image_own(&before, i, 1);
+		image_was(&before, i, 2, NOW - i / 2);
+		image_own(&after, i, 3);
 	}
 	assert_int_equal(ring_load(ring, &before, &why), 0);
 	assert_int_equal(notice_plan_make(&plan, ring, &after, &scope), 0);

@@ -14,11 +14,13 @@ static void apply(struct world *w, const struct delta *delta)
 	assert_int_equal(tables_apply(w->tables, w->service, delta, &why), 0);
 }
 
-/* A commit that changes one backend's entry and moves nothing; entry: its flags and weight. */
-static void change_backend(struct world *w, uint16_t id, uint16_t flags, uint16_t weight)
+enum { DEAD = FL_BACKEND_REMOVED | FL_BACKEND_DEAD };
+
+/* A commit that changes one backend's entry and moves nothing. */
+static void change_backend(struct world *w, uint16_t id, uint16_t flags)
 {
 	uint32_t generation = ring_generation(service_ring(w->service)) + 1;
-	struct fl_delta_backend entry = {id, flags, weight, world_address(id)};
+	struct fl_delta_backend entry = {id, flags, 0, world_address(id)};
 	struct delta delta = {.service = SERVICE,
 			      .generation = generation,
 			      .base = generation - 1,
@@ -34,11 +36,11 @@ static void change_backend(struct world *w, uint16_t id, uint16_t flags, uint16_
 static void remove_dead(struct world *w, const uint16_t *ids, uint32_t count, uint32_t buckets, uint16_t to)
 {
 	uint32_t generation = ring_generation(service_ring(w->service)) + 1;
-	struct delta delta = image_move(&w->image, generation, 0, buckets, to, ids[0], world_now(w));
+	struct delta delta = image_move(&w->image, generation, 0, buckets, to, world_now(w));
 	struct fl_delta_backend entries[BACKENDS];
 
 	for (uint32_t i = 0; i < count; i++)
-		entries[i] = (struct fl_delta_backend){ids[i], FL_BACKEND_REMOVED, 1, world_address(ids[i])};
+		entries[i] = (struct fl_delta_backend){ids[i], DEAD, 0, world_address(ids[i])};
 	delta.backends = entries;
 	delta.backends_count = count;
 	delta.runs_count = buckets > 0;
@@ -80,7 +82,7 @@ static void a_dead_server_is_named(void **state)
 	world_pass(w, 5 * NOTICES_REPEAT_MS);
 	mark = w->seen_count;
 	since = world_now(w);
-	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	change_backend(w, 4, DEAD);
 	assert_int_equal(removals_of(w, mark, 4, 9, since), BACKENDS - 1);
 	assert_int_equal(w->seen_count, mark + 1 + BACKENDS - 1);
 	world_pass(w, NOTICES_REPEAT_MS);
@@ -179,8 +181,8 @@ static void a_removed_server_that_lives_is_not_named(void **state)
 
 	(void)state;
 	world_move(w, 0, BUCKETS, 3);
-	change_backend(w, 4, FL_BACKEND_REMOVED, 0);
-	change_backend(w, 2, FL_BACKEND_REMOVED, 100); /* only 1 says that it is dead */
+	change_backend(w, 4, FL_BACKEND_REMOVED);
+	change_backend(w, 2, FL_BACKEND_REMOVED);
 	world_pass(w, 3 * NOTICES_REFRESH_MS);
 	assert_int_equal(removals_of(w, 0, 4, 9, UNIX), 0);
 	world_close(w);
@@ -214,10 +216,10 @@ static void a_server_that_is_added_again_is_not_named(void **state)
 
 	(void)state;
 	world_move(w, 0, BUCKETS, 3);
-	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	change_backend(w, 4, DEAD);
 	assert_int_equal(removals_of(w, 0, 4, 9, UNIX), BACKENDS - 1);
 	world_pass(w, 2 * NOTICES_REPEAT_MS);
-	change_backend(w, 4, 0, 1);
+	change_backend(w, 4, 0);
 	mark = w->seen_count;
 	world_pass(w, 3 * NOTICES_REFRESH_MS);
 	assert_int_equal(removals_of(w, mark, 4, 9, UNIX), 0);
@@ -258,7 +260,7 @@ static void ipip_names_no_dead_server(void **state)
 	struct world *w = world_open(BUCKETS, 1000, NULL, &encap_ipip);
 
 	(void)state;
-	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	change_backend(w, 4, DEAD);
 	world_pass(w, 3 * NOTICES_REFRESH_MS);
 	assert_int_equal(removals_of(w, 0, 4, 8, UNIX), 0);
 	world_close(w);
@@ -275,7 +277,7 @@ static void removals_wait_with_moves(void **state)
 	world_pass(w, 5 * NOTICES_REPEAT_MS);
 	w->error = -EAGAIN;
 	waiting = notices_waiting(w->notices, SERVICE);
-	change_backend(w, 4, FL_BACKEND_REMOVED, 1);
+	change_backend(w, 4, DEAD);
 	assert_int_equal(notices_waiting(w->notices, SERVICE), waiting + BACKENDS - 1 + BACKENDS - 1);
 	w->error = 0;
 	w->seen_count = 0;

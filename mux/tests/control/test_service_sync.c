@@ -207,6 +207,15 @@ static const struct sync_row a_damaged_delta_is_led_around[] = {
     {"S5 ok", "| serving 5 | compression:7 loaded accepted"},
 };
 
+static const struct sync_row a_delta_of_another_image_has_the_snapshot_read[] = {
+    {"loaded 3", "| serving 3 | loaded announced"},
+    {"watch latest", "latest* D4 | serving 3 |"},
+    {"latest 4", "D4 | serving 3 |"},
+    {"D4 astray", "number | stale 3 | base:1 refused"},
+    {"number 4", "S4 | stale 3 | base:1"},
+    {"S4 ok", "| serving 4 | base:1 loaded accepted"},
+};
+
 static const struct sync_row what_comes_before_the_damage_is_published[] = {
     {"asked 5", "number | loading 0 |"},
     {"number 3", "S3 | loading 0 |"},
@@ -476,6 +485,7 @@ int main(void)
 	    SYNC_CASE(a_gap_needs_a_snapshot),
 	    SYNC_CASE(a_missing_delta_backs_off_while_the_image_is_incomplete),
 	    SYNC_CASE(a_damaged_delta_is_led_around),
+	    SYNC_CASE(a_delta_of_another_image_has_the_snapshot_read),
 	    SYNC_CASE(what_comes_before_the_damage_is_published),
 	    SYNC_CASE(held_services_note_generations_but_read_nothing),
 	    SYNC_CASE(a_snapshot_that_is_missing),

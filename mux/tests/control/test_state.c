@@ -31,7 +31,7 @@ static void what_is_kept_is_restored(void **state)
 	assert_int_equal(restored.services, 1);
 	assert_int_equal(restored.generation, 9);
 	assert_memory_equal(&restored.config, &config, sizeof(config));
-	assert_int_not_equal(restored.checksum, 0);
+	assert_int_not_equal(restored.sum, 0);
 	assert_int_equal(ring_generation(ring), 9);
 }
 
@@ -140,13 +140,15 @@ static void a_flush_waits_for_no_pause(void **state)
 
 /* --- crashes and full disks -------------------------------------------------------------------------------------- */
 
-static struct state_job kill_job(uint32_t generation, fl_row *rows)
+static struct state_job kill_job(uint32_t generation)
 {
 	struct state_job job = {.name = "web.service", .kind = STATE_SERVICE, .cluster = "one"};
 
-	for (uint32_t i = 0; i < KILL_BUCKETS; i++)
-		rows[i] = fl_row_make(0, 0, generation * 2654435761U + i);
-	job.snapshot = (struct snapshot){.service = 1, .generation = generation, .buckets = KILL_BUCKETS, .rows = rows};
+	job.snapshot = image_snapshot(1, generation, KILL_BUCKETS, 1);
+	for (uint32_t i = 0; i < KILL_BUCKETS; i++) {
+		image_own(&job.snapshot, i, 0);
+		image_was(&job.snapshot, i, 1, generation * 2654435761U + i);
+	}
 	return job;
 }
 
@@ -155,15 +157,15 @@ static void write_until_killed(uint32_t generation)
 {
 	struct reason why;
 	struct state_folder *folder = state_folder_open(world.folder, &why);
-	fl_row *rows = calloc(KILL_BUCKETS, sizeof(*rows));
 
-	if (!folder || !rows)
+	if (!folder)
 		_exit(1);
 	for (;;) {
-		struct state_job job = kill_job(generation++, rows);
+		struct state_job job = kill_job(generation++);
 
 		if (state_job_run(&job, folder))
 			_exit(2);
+		delta_free(&job.snapshot);
 	}
 }
 
@@ -189,7 +191,7 @@ static uint32_t generation_on_disk(void)
 	if (delta_decode(file.parts[1].data, file.parts[1].len, &expected, &read, &why))
 		fail_msg("%s", why.text);
 	for (uint32_t i = 0; i < KILL_BUCKETS; i++)
-		assert_int_equal(read.since[i], header.generation * 2654435761U + i);
+		assert_int_equal(image_since(&read, i), header.generation * 2654435761U + i);
 	delta_free(&read);
 	free(bytes.data);
 	return header.generation;
@@ -211,18 +213,17 @@ static void a_kill_at_any_point_leaves_a_whole_file(void **state)
 static void a_full_disk_keeps_the_old_file(void **state)
 {
 	struct rlimit before, small = {STATE_FILE_HEADER_LEN + 100, RLIM_INFINITY};
-	fl_row *rows = calloc(KILL_BUCKETS, sizeof(*rows));
-	struct state_job job = kill_job(1, rows);
+	struct state_job job = kill_job(1);
 	struct state_folder *folder;
 	struct reason why;
 	char path[WORLD_PATH_LEN];
 
 	(void)state;
-	assert_non_null(rows);
 	folder = state_folder_open(world.folder, &why);
 	assert_non_null(folder);
 	assert_int_equal(state_job_run(&job, folder), 0);
-	job = kill_job(2, rows);
+	delta_free(&job.snapshot);
+	job = kill_job(2);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small.rlim_max = before.rlim_max;
@@ -235,7 +236,7 @@ static void a_full_disk_keeps_the_old_file(void **state)
 	assert_int_equal(state_job_run(&job, folder), 0);
 	assert_int_equal(generation_on_disk(), 2);
 	state_folder_close(folder);
-	free(rows);
+	delta_free(&job.snapshot);
 }
 
 /* --- how often --------------------------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ def test_a_restart_during_an_outage_serves_from_disk(
     until(lambda: mux.metric("restored", service="web") == mux.metric("restored", service="mail") == 0, 60, mux.log())
     until(lambda: tree.answers() and restored(tree, "web") == 2, 60, "the mux's node to say so")
     loaded = mux.logged(event="loaded")
-    mux.until_serving(web.commit([backend(3)], [run(0, 40, 3, 1)]))
+    mux.until_serving(web.commit([backend(3)], [run(0, 40, 3)]))
     assert mux.logged(event="loaded") == loaded, "the delta follows the restored ring: no snapshot is read"
     assert not mux.logged(event="refused") and not mux.logged(event="state_refused")
 
@@ -119,7 +119,7 @@ def test_what_changed_during_the_outage_is_followed(tree: Tree, mux: MuxProcess,
     mux.kill()
     mail.delete()
     for at in range(3):
-        web.commit([], [run(at * 8, 8, 2, 1)])
+        web.commit([], [run(at * 8, 8, 2)])
     new = Service(tree, id_=3, name="new", vips=["10.99.0.2"]).create()
     new.commit(BOTH, [run(0, 256, 1)])
     zookeeper.stop()
@@ -137,7 +137,7 @@ def test_a_ring_that_went_back_is_read_anew(tree: Tree, mux: MuxProcess, zookeep
     """The service was deleted and created again under its name while the mux was off."""
     web = served(tree, mux)
     for at in range(5):
-        mux.until_serving(web.commit([], [run(at * 8, 8, 2, 1)]))
+        mux.until_serving(web.commit([], [run(at * 8, 8, 2)]))
     until_saved(mux)
     mux.kill()
     web.delete()
@@ -154,7 +154,7 @@ def test_with_zookeeper_nothing_is_read_from_disk(tree: Tree, mux: MuxProcess, f
     web = served(tree, mux)
     until_saved(mux)
     mux.kill()
-    web.commit([], [run(0, 64, 2, 1)])
+    web.commit([], [run(0, 64, 2)])
     (folder / "old.service").write_bytes(b"of a service that was deleted meanwhile")
     mux.start()
     mux.until_serving(web.image)
@@ -226,7 +226,7 @@ def test_a_disk_that_is_full_hurts_nothing(tree: Tree, mux: MuxProcess, folder: 
         mux.until_serving(web.image)
         until(lambda: (mux.metric("state_writes_total", result="failed") or 0) > 0, 60, mux.log())
         assert mux.metric("state_usable") == 0 and mux.logged(event="state_write_failed") == 1
-        mux.until_serving(web.commit([], [run(0, 64, 2, 1)]))
+        mux.until_serving(web.commit([], [run(0, 64, 2)]))
         assert mux.metric("state_unsaved") == 1 and mux.state() == "serving"
         assert not list(folder.glob("*.new"))
         mux.stop()

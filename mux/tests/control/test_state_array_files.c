@@ -193,18 +193,18 @@ static const struct ring_row {
 enum { RINGS = sizeof(rings) / sizeof(rings[0]), NO_RING = RINGS };
 
 /* All files that these rings have in turn. */
-struct history {
+struct saved_history {
 	struct bytes ring[RINGS], arrays[2];
 	char name[2][STATE_NAME_MAX + 1];
 };
 
-static struct history write_history(void)
+static struct saved_history write_history(void)
 {
 	struct arrays_set old = arrays_world_make(&rings[0].version), new = arrays_world_make(&rings[2].version);
 	struct arrays_set both = {labels.arrays, rings[1].version, new.newest, old.newest, {0}, {0}};
 	const struct arrays_set *sets[RINGS] = {&old, &both, &new, NULL};
 	struct state_keeper *keeper = state_world_keeper();
-	struct history history;
+	struct saved_history history;
 
 	for (unsigned i = 0; i < RINGS; i++) {
 		arrays_world_load(rings[i].generation, sets[i]);
@@ -223,7 +223,7 @@ static struct history write_history(void)
 	return history;
 }
 
-static void write_mix(const struct history *history, unsigned ring, unsigned mix)
+static void write_mix(const struct saved_history *history, unsigned ring, unsigned mix)
 {
 	state_world_remove("web.service");
 	state_world_remove(history->name[0]);
@@ -239,7 +239,7 @@ static void write_mix(const struct history *history, unsigned ring, unsigned mix
 		state_world_write("web.service.new", history->ring[1].data, history->ring[1].len / 2);
 }
 
-static void free_history(struct history *history)
+static void free_history(struct saved_history *history)
 {
 	for (unsigned i = 0; i < RINGS; i++)
 		free(history->ring[i].data);
@@ -267,7 +267,7 @@ static const struct crash {
 static void a_crash_at_any_point_leaves_a_pair(void **state)
 {
 	static const struct arrays_version version = {21, false, 0};
-	struct history history = write_history();
+	struct saved_history history = write_history();
 	struct arrays_set arrays = arrays_world_make(&version);
 
 	(void)state;
@@ -297,7 +297,7 @@ static void a_crash_at_any_point_leaves_a_pair(void **state)
 /* Whatever is there: a ring is restored with its own arrays, or refused. */
 static void no_mix_of_files_is_served(void **state)
 {
-	struct history history = write_history();
+	struct saved_history history = write_history();
 	unsigned served = 0, refused = 0;
 
 	(void)state;
@@ -351,14 +351,13 @@ static void write_until_killed(uint32_t generation)
 	struct service_config config = image_config(1, "10.99.0.1", WORLD_BUCKETS);
 	struct state_folder *folder;
 	struct arrays_set held = {0};
-	fl_row *rows = calloc(WORLD_BUCKETS, sizeof(*rows));
 	struct reason why;
 	char *text;
 
 	config.steering = &labels;
 	text = config_node_print(&config);
 	folder = state_folder_open(world.folder, &why);
-	if (!rows || !text || !folder)
+	if (!text || !folder)
 		_exit(1);
 	for (;; generation++) {
 		struct state_job job = {
@@ -369,12 +368,13 @@ static void write_until_killed(uint32_t generation)
 		    .saved = generation,
 		    .first = (uint8_t *)text,
 		    .first_len = strlen(text),
-		    .snapshot = {.service = 1, .generation = generation, .buckets = WORLD_BUCKETS, .rows = rows},
+		    .snapshot = image_snapshot(1, generation, WORLD_BUCKETS, 1),
 		    .arrays = next_arrays(&held, generation),
 		};
 
 		if (state_job_run(&job, folder))
 			_exit(2);
+		delta_free(&job.snapshot);
 		arrays_set_clear(&held);
 		held = job.arrays;
 	}

@@ -120,7 +120,7 @@ static void newer_config(struct bytes *file)
 
 static void no_snapshot(struct bytes *file)
 {
-	replace(file, "FLS2", "FLS3");
+	replace(file, "FLS3", "FLS4");
 }
 
 static void arrays_without_a_method(struct bytes *file)

@@ -5,7 +5,6 @@ with its image, each change a delta in one transaction. It can also write what a
 """
 
 import json
-import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +16,6 @@ from kazoo.handlers.threading import KazooTimeoutError
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "protocol" / "vectors"))
 
 from oracle import delta as codec
-from oracle.address import sixteen
-from oracle.flow import crc32c
 
 ADDED = ("mux1", "mux2", "mux3")
 CHUNK = 512 * 1024
@@ -30,19 +27,18 @@ def live(mux_id: str) -> str:
     return f"/fairlead/muxes/{mux_id}/live"
 
 
-def checksum(image: dict) -> int:
-    """CRC-32C of the ring's rows as little-endian words, then of the backends that a snapshot lists."""
-    rows = (image["rows"][bucket] for bucket in range(image["buckets"]))
-    backends = (struct.pack("<HH", b["id"], b["removed"]) + sixteen(b["address"]) for b in codec.listed(image))
-    return crc32c(b"".join(struct.pack("<HHI", *row) for row in rows) + b"".join(backends))
+def sum_of(image: dict) -> str:
+    """As muxes show it."""
+    return f"{codec.image_sum(image):016x}"
 
 
-def run(start: int, count: int, current: int, previous: int = 0) -> dict:
-    return {"start": start, "count": count, "current": current, "previous": previous}
+def run(start: int, count: int, current: int) -> dict:
+    return {"start": start, "count": count, "current": current}
 
 
 def backend(id_: int, address: str | None = None, removed: bool = False) -> dict:
-    return {"id": id_, "address": address or f"10.1.0.{20 + id_}", "removed": removed, "weight": 100}
+    address = address or f"10.1.0.{20 + id_}"
+    return {"id": id_, "address": address, "removed": removed, "dead": False, "weight": 100}
 
 
 class Client(KazooClient):
@@ -180,7 +176,8 @@ class Service:
         generation = self.image["generation"] + 1
         committed = committed or NOW + generation
         order = "owner" if runs and "owner" in runs[0] else "number"
-        delta = {"generation": generation, "committed": committed, "backends": backends, "order": order, "runs": runs}
+        delta = {"generation": generation, "committed": committed, "closedUntil": 0, "baseSum": sum_of(self.image)}
+        delta |= {"backends": backends, "order": order, "moves": runs, "releases": []}
         body = codec.delta_body(delta)
         head = codec.header("delta", self.image["service"], generation, generation - 1, self.image["buckets"], body)
         return codec.apply(self.image, delta), head + codec.zstd_frame(body)

@@ -55,8 +55,8 @@ class Candidates:
 
     def move(self, bucket: int) -> tuple[int | None, str | None]:
         """Of the ring's last generation; earlier ones moved nothing."""
-        _, previous, since = self.service.image["rows"][bucket]
-        return (since, self.address(previous)) if previous else (None, None)
+        history = self.service.image["rows"][bucket][1]
+        return (history[0][1], self.address(history[0][0])) if history else (None, None)
 
     def header(self, port: int, is_second_first: bool) -> dict:
         first, second = self.buckets(port)
@@ -100,7 +100,7 @@ def serve(tree: Tree, encap: str = "gue", **config: object) -> Candidates:
         [backend(n + 1, address) for n, address in enumerate(POOLS[encap])],
         [run(0, 85, 1), run(85, 85, 2), run(170, 86, 3)],
     )
-    service.commit([], [run(0, 20, 2, 1), run(85, 20, 3, 2), run(170, 20, 1, 3)], committed=int(time.time()))
+    service.commit([], [run(0, 20, 2), run(85, 20, 3), run(170, 20, 1)], committed=int(time.time()))
     return Candidates(service)
 
 

@@ -82,11 +82,11 @@ def test_drops_by_service_and_reason(mux: WholeMux, rack: Rack, service: Service
         ether / IP(src=CLIENT, dst=VIP) / TCP(sport=1, dport=81),
     ]
     assert service_counts(mux, rack, unmatched) == {}
-    service.commit([], [{"start": 0, "count": 256, "current": 0, "previous": 0}])
+    service.commit([], [{"start": 0, "count": 256, "current": 0}])
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert service_counts(mux, rack, [rack.to_vip(2000)] * 5) == {"no_backend": 5}
-    service.commit([{"id": 1, "address": "10.1.0.99", "weight": 100, "removed": False}], [
-        {"start": 0, "count": 256, "current": 1, "previous": 0}
+    service.commit([{"id": 1, "address": "10.1.0.99", "weight": 100, "removed": False, "dead": False}], [
+        {"start": 0, "count": 256, "current": 1}
     ])  # fmt: skip
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert service_counts(mux, rack, [rack.to_vip(2000)] * 2) == {"no_neighbour": 2}

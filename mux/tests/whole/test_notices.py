@@ -121,14 +121,14 @@ def test_servers_are_told_before_the_first_packet_by_the_new_ring(rack: Rack, mu
     one, two, three = BACKENDS
     wire = Wire(rack)
     with Clients(rack):
-        first, generation = change(service, [run(0, 40, 2, 1)])
+        first, generation = change(service, [run(0, 40, 2)])
         wait_for(wire, lambda: wire.first_by(generation) is not None)
         before = wire.seen[: wire.first_by(generation)]
         wire.seen = before  # what is behind it does not count
         assert told(wire) == [(one, generation, None, None, ())]
 
         wire.seen = []
-        _, generation = change(service, [run(0, 30, 3, 2), run(100, 5, 1, 2)])
+        _, generation = change(service, [run(0, 30, 3), run(100, 5, 1)])
         wait_for(wire, lambda: wire.first_by(generation) is not None)
         repeated = wire.seen
         wire.seen = repeated[: wire.first_by(generation)]
@@ -147,11 +147,11 @@ def test_they_are_told_again(rack: Rack, mux: WholeMux, service: Service):
     """The 10 s that lie between two refreshes began when the mux loaded the ring, so one may come at any time."""
     one, two, _ = BACKENDS
     wire = Wire(rack)
-    first, _ = change(service, [run(0, 4, 2, 1)])
+    first, _ = change(service, [run(0, 4, 2)])
     wait_for(wire, lambda: len(wire.notices()) >= 2 and mux.metric("notices_total", result="repeated") == 1)
     wire.seen = []
     started = time.monotonic()
-    _, generation = change(service, [run(0, 4, 3, 2)])
+    _, generation = change(service, [run(0, 4, 3)])
     expected = Counter(
         {
             (two, generation, None, None, ()): 2,
@@ -182,12 +182,12 @@ def test_they_are_told_again(rack: Rack, mux: WholeMux, service: Service):
 def test_a_snapshot_is_compared_with_the_ring(rack: Rack, mux: WholeMux, service: Service):
     one, two, _ = BACKENDS
     wire = Wire(rack)
-    first, generation = change(service, [run(0, 4, 2, 1)])
+    first, generation = change(service, [run(0, 4, 2)])
     until(lambda: generation_of(mux) == generation, 60, mux.log())
     wire.read()
     wire.seen = []
     with Clients(rack):
-        _, generation = change(service, [run(0, 2, 3, 2)], with_delta=False, with_snapshot=True)
+        _, generation = change(service, [run(0, 2, 3)], with_delta=False, with_snapshot=True)
         wait_for(wire, lambda: wire.first_by(generation) is not None)
     wire.seen = wire.seen[: wire.first_by(generation)]
     mine = [one_told for one_told in told(wire) if one_told[1] == generation]
@@ -204,11 +204,11 @@ def test_all_others_are_told_of_a_dead_server(rack: Rack, mux: WholeMux, service
     wire = Wire(rack)
     buckets = service.image["buckets"]
     of_three = run(buckets // 3 * 2, buckets - buckets // 3 * 2, 1)
-    now, generation = change(service, [of_three], backends=[backend(3, removed=True) | {"weight": 1}])
+    now, generation = change(service, [of_three], backends=[backend(3, removed=True) | {"dead": True, "weight": 0}])
     removal = (generation, now, three, (NO_BUCKET,))
     wait_for(wire, lambda: len(wire.notices()) >= 4)  # at once, and a second later; nothing to the dead one
     assert sorted(told(wire)[:4], key=str) == sorted([(one, *removal), (two, *removal)] * 2, key=str)
-    _, later = change(service, [run(0, 1, 2, 1)])
+    _, later = change(service, [run(0, 1, 2)])
     wait_for(wire, lambda: (one, later, None, None, ()) in told(wire))
     wire.seen = []
     wait_for(wire, lambda: (one, *removal) in told(wire))
@@ -219,7 +219,7 @@ def test_all_others_are_told_of_a_dead_server(rack: Rack, mux: WholeMux, service
 def test_a_mux_that_starts_tells_the_generation(rack: Rack, service: Service, new_mux):
     """It has no ring before, but the windows of its first one are open."""
     wire = Wire(rack)
-    _, generation = change(service, [run(0, 4, 2, 1)])
+    _, generation = change(service, [run(0, 4, 2)])
     mux = new_mux()
     mux.start()
     wait_for(wire, lambda: wire.notices())
@@ -235,8 +235,8 @@ def test_ipv6_and_tags(rack: Rack, service: Service, new_mux, tmp_path: Path):
     mux.start()
     mux.settle(service)
     wire = Wire(rack)
-    first, _ = change(service, [run(10, 4, 4, 1)])
-    _, generation = change(service, [run(10, 4, 1, 4)])
+    first, _ = change(service, [run(10, 4, 4)])
+    _, generation = change(service, [run(10, 4, 1)])
     six = BACKENDS6[0]
     expected = [(six, generation, None, None, ()), (six, generation, first, BACKENDS[0], (10, 11, 12, 13))]
     wait_for(wire, lambda: [one for one in told(wire) if one[0] == six][:2] == expected)
@@ -263,7 +263,7 @@ def test_of_several_muxes_two_tell_a_server(rack: Rack, mux: WholeMux, service: 
     servers = [f"10.1.0.{number}" for number in range(100, 140)]
     number_of = {address: 100 + n for n, address in enumerate(servers)}
     service.commit([backend(n, a) for a, n in number_of.items()], [run(n, 1, 100 + n) for n in range(len(servers))])
-    change(service, [run(n, 1, 1, 100 + n) for n in range(len(servers))])
+    change(service, [run(n, 1, 1) for n in range(len(servers))])
     mine = {s for s in servers if sorted([*others, "10.1.0.11"], key=lambda m: -weight(m, s)).index("10.1.0.11") < 2}
     assert 5 < len(mine) < 25
 
@@ -279,9 +279,9 @@ def test_off(rack: Rack, service: Service, new_mux):
     mux.start()
     mux.settle(service)
     wire = Wire(rack)
-    change(service, [run(0, 4, 2, 1)])
+    change(service, [run(0, 4, 2)])
     with Clients(rack):
-        _, generation = change(service, [run(0, 4, 3, 2)])
+        _, generation = change(service, [run(0, 4, 3)])
         wait_for(wire, lambda: wire.first_by(generation) is not None)
 
     def is_quiet() -> bool:
@@ -296,6 +296,6 @@ def test_off(rack: Rack, service: Service, new_mux):
 
 def test_what_cannot_be_sent_is_counted_by_reason(rack: Rack, mux: WholeMux, service: Service):
     rack.inside("ip", "route", "add", "unreachable", f"{BACKENDS[0]}/32")
-    change(service, [run(0, 4, 2, 1)])
+    change(service, [run(0, 4, 2)])
     until(lambda: mux.metric("notice_errors_total", reason="no_route") >= 2, 60, mux.log())
     assert mux.metric("notices_total", result="sent") == 0

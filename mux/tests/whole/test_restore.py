@@ -49,7 +49,7 @@ def test_packets_flow_after_a_restart_without_zookeeper(
         zookeeper.start()
     until(lambda: mux.metric("restored", service="web") == 0, 60, mux.log())
     until(tree.answers, 60, "the test's session")
-    service.commit([], [run(0, 100, 2, 1)])
+    service.commit([], [run(0, 100, 2)])
     mux.settle(service)
     rack.send(rack.to_vip(sport) for sport in range(3000, 3000 + PACKETS))
     assert len(rack.receive(is_tunnel, PACKETS)) == PACKETS

@@ -113,7 +113,7 @@ static void rotate(struct delta *snapshot, uint32_t generation)
 {
 	snapshot->generation = generation;
 	for (uint32_t i = 0; i < snapshot->buckets; i++)
-		snapshot->current[i] = owner(generation);
+		image_own(snapshot, i, owner(generation));
 }
 
 /* In turn by a snapshot, by a delta that lists a backend, by a plain delta. */
@@ -129,7 +129,7 @@ static void change(struct world *world, struct service *service, struct delta *s
 		rotate(snapshot, generation);
 		error = tables_load(world->tables, service, snapshot, &why);
 	} else {
-		delta = image_move(snapshot, generation, 0, BUCKETS, owner(generation), 0, WORLD_NOW);
+		delta = image_move(snapshot, generation, 0, BUCKETS, owner(generation), WORLD_NOW);
 		delta.backends_count = generation % 3 == 0;
 		delta.backends = &named;
 		error = tables_apply(world->tables, service, &delta, &why);

@@ -147,9 +147,8 @@ static void load(struct walk *walk, struct known *known)
 		image.backends[i].weight = (uint16_t)(1 + i % 3);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		if (!below(walk, 3)) {
-			image.previous[i] = (uint16_t)(1 + below(walk, BACKENDS));
-			image.since[i] = WORLD_NOW - below(walk, 400);
-			image.current[i] = (uint16_t)below(walk, BACKENDS + 1);
+			image_was(&image, i, (uint16_t)(1 + below(walk, BACKENDS)), WORLD_NOW - below(walk, 400));
+			image_own(&image, i, (uint16_t)below(walk, BACKENDS + 1));
 		}
 	if (known->has_ring)
 		image_free(&known->image);
@@ -189,7 +188,7 @@ static uint32_t owned(const struct known *known, uint16_t id)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < BUCKETS; i++)
-		count += known->image.current[i] == id;
+		count += known->image.image.current[i] == id;
 	return count;
 }
 
@@ -202,7 +201,7 @@ static void apply(struct walk *walk, struct known *known)
 {
 	struct fl_delta_backend backend = entry(walk, known);
 	struct delta delta = image_move(&known->image, known->image.generation + 1, 0, 0, any_backend(walk, known),
-					any_backend(walk, known), WORLD_NOW - below(walk, 400));
+					WORLD_NOW - below(walk, 400));
 	uint16_t owner = any_backend(walk, known);
 	struct reason why = {{0}};
 
@@ -217,6 +216,9 @@ static void apply(struct walk *walk, struct known *known)
 		delta.runs[0].start = below(walk, BUCKETS);
 		delta.runs[0].count = 1 + below(walk, BUCKETS - delta.runs[0].start);
 	}
+	delta.releases_count = image_has_full_history(&known->image) || delta.generation % 4 == 0;
+	delta.releases[0] = (struct fl_delta_release){0, BUCKETS, 0};
+	delta.closed_until = delta.generation % 3 ? 0 : delta.committed - 100;
 	if (delta.backends_count && backend.id == delta.runs[0].current && backend.flags & FL_BACKEND_REMOVED)
 		delta.runs_count = 0; /* no bucket goes to a backend that is being removed */
 	assert_int_equal(delta_fold(&known->image, &delta), 0);
@@ -446,7 +448,7 @@ static void arrays_without_room_are_left_to_the_mux(void **state)
 	known->newest = NULL;
 	for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		struct othello_arrays *before = known->newest;
-		struct delta delta = image_move(&known->image, known->image.generation + 1, 0, 1, 1, 2, WORLD_NOW);
+		struct delta delta = image_move(&known->image, known->image.generation + 1, 0, 1, 1, WORLD_NOW);
 		unsigned taken = walk.taken;
 
 		known->newest =

@@ -2,7 +2,7 @@
 /*
  * Deltas and snapshots as stored in ZooKeeper; all fields little-endian.
  *
- *	header 32	magic 4 "FLD2" delta, "FLS2" snapshot | service u32 | generation u32 | base u32 | buckets u32 |
+ *	header 32	magic 4 "FLD3" delta, "FLS3" snapshot | service u32 | generation u32 | base u32 | buckets u32 |
  *			body length u64 | CRC-32C u32
  *	body		one zstd frame up to the end
  *
@@ -10,15 +10,19 @@
  *	CRC-32C		of the header's first 28 bytes, then the body before compression
  *	base		the generation that a delta applies to, generation - 1; 0 in a snapshot
  *
- *	delta body	committed u32 | n u32, n x backend |
- *			n u32 | order u32 | skip u32[n] | count u32[n] | current u16[n] | previous u16[n] | owner u16[n]
- *	snapshot body	committed u32 | n u32, n x backend |
- *			current u16[buckets] | previous u16[buckets] | since u32[buckets]
+ *	delta body	committed u32 | closed until u32 | sum of the base u64 | n u32, n x backend |
+ *			moves		n u32 | order u32 | skip u32[n] | count u32[n] | current u16[n] | owner u16[n]
+ *			releases	n u32 | skip u32[n] | count u32[n] | owner u16[n]
+ *	snapshot body	committed u32 | sum u64 | n u32, n x backend | current u16[buckets] |
+ *			histories	n u32 | entries u32 | count u8[n] | owner u16[entries] | since u32[entries] |
+ *					index u32[buckets]
  *	backend 22	id u16 | flags u16 | weight u16 | address 16	ascending ids; REMOVED keeps the address, as
- *			packets are still chained to it until the window closes
+ *			histories still name it
  *	order 0		by number: a run skips that many buckets after the end of the previous run, then has count > 0
  *	order 1		by owner: the same, counted in the buckets that owner has before the delta, by ascending number;
- *			owners ascend, and each starts at 0. With order 0 the last column is absent.
+ *			owners ascend, and each starts at 0. With order 0 the column of owners is absent. Releases are by
+ *			number; their owner leaves the histories, 0: all do.
+ *	index		0: no history; i: the i-th. Histories are numbered by their first bucket.
  *
  * Chunks of at most 512 KiB of this string of bytes are the ZooKeeper nodes .../delta/0000, 0001, ...
  */
@@ -31,10 +35,11 @@ enum fl_delta_numbers {
 	FL_DELTA_HEADER_LEN = 32,
 	FL_DELTA_CRC_AT = 28,
 	FL_DELTA_BACKEND_LEN = 22,
-	FL_DELTA_RUN_LEN = 12,       /* by number */
-	FL_DELTA_OWNER_RUN_LEN = 14, /* by owner */
+	FL_DELTA_RUN_LEN = 10,       /* by number, and of a release */
+	FL_DELTA_OWNER_RUN_LEN = 12, /* by owner */
 	FL_DELTA_CHUNK_MAX = 512 * 1024,
-	FL_BACKEND_REMOVED = 0x0001, /* flag of a backend */
+	FL_BACKEND_REMOVED = 0x0001, /* flags of a backend */
+	FL_BACKEND_DEAD = 0x0002,    /* beside REMOVED: its machine is gone, so no history names it */
 };
 
 enum fl_delta_order { FL_DELTA_BY_NUMBER = 0, FL_DELTA_BY_OWNER = 1, FL_DELTA_ORDERS };
@@ -50,8 +55,9 @@ enum fl_delta_error {
 	FL_DELTA_LENGTH,     /* body length impossible, or not the unpacked length, or excess bytes */
 	FL_DELTA_COMPRESSION,
 	FL_DELTA_CHECKSUM,
+	FL_DELTA_BASE,    /* the sum is another than that of the reader's image */
 	FL_DELTA_BACKEND, /* id 0, not ascending, unknown flag, no address */
-	FL_DELTA_RUN,     /* order, empty, outside the ring, or owned by an unknown or removed backend */
+	FL_DELTA_RUN,     /* a run, an owner or a history that cannot be */
 	FL_DELTA_SEED,    /* of arrays: even with siphash */
 	FL_DELTA_SIZE,    /* of arrays: no cells, too many, or no power of two with crc32 */
 	FL_DELTA_WORD,    /* of a patch: beyond the arrays, or a varint longer than necessary */
@@ -80,8 +86,13 @@ struct fl_delta_run {
 	fl_u32 start; /* among all buckets, or among those of owner */
 	fl_u32 count;
 	fl_u16 current;
-	fl_u16 previous;
 	fl_u16 owner; /* by owner only */
+};
+
+struct fl_delta_release {
+	fl_u32 start;
+	fl_u32 count;
+	fl_u16 owner; /* 0: all */
 };
 
 /* All fields but the magic of a header of FL_DELTA_HEADER_LEN bytes. */
@@ -104,7 +115,7 @@ FL_INLINE enum fl_delta_error fl_delta_header_parse(const fl_u8 *data, fl_u64 le
 {
 	if (len < FL_DELTA_HEADER_LEN)
 		return FL_DELTA_TRUNCATED;
-	if (data[0] != 'F' || data[1] != 'L' || (data[2] != 'D' && data[2] != 'S') || data[3] != '2')
+	if (data[0] != 'F' || data[1] != 'L' || (data[2] != 'D' && data[2] != 'S') || data[3] != '3')
 		return FL_DELTA_MAGIC;
 	*out = fl_delta_header_load(data);
 	out->snapshot = data[2] == 'S';
@@ -126,11 +137,51 @@ FL_INLINE struct fl_delta_run fl_delta_run_load(const fl_u8 *p, fl_u64 n, enum f
 	    .start = fl_load_le32(p + 4 * i),
 	    .count = fl_load_le32(p + 4 * (n + i)),
 	    .current = fl_load_le16(p + 8 * n + 2 * i),
-	    .previous = fl_load_le16(p + 10 * n + 2 * i),
-	    .owner = order == FL_DELTA_BY_OWNER ? fl_load_le16(p + 12 * n + 2 * i) : 0,
+	    .owner = order == FL_DELTA_BY_OWNER ? fl_load_le16(p + 10 * n + 2 * i) : 0,
 	};
 
 	return r;
+}
+
+/* The same of releases. */
+FL_INLINE struct fl_delta_release fl_delta_release_load(const fl_u8 *p, fl_u64 n, fl_u64 i)
+{
+	struct fl_delta_release r = {
+	    .start = fl_load_le32(p + 4 * i),
+	    .count = fl_load_le32(p + 4 * (n + i)),
+	    .owner = fl_load_le16(p + 8 * n + 2 * i),
+	};
+
+	return r;
+}
+
+/*
+ * The sum of an image: over all buckets, fl_sum_bucket() with each entry of the history added, newest first, by
+ * fl_sum_entry(), and fl_sum_backend() of each backend that is not removed. It wraps, and may be kept up to date by what
+ * changes.
+ */
+FL_INLINE fl_u64 fl_sum_mix(fl_u64 x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+FL_INLINE fl_u64 fl_sum_bucket(fl_u32 bucket, fl_u16 current)
+{
+	return fl_sum_mix((fl_u64)bucket << 16 | current);
+}
+
+FL_INLINE fl_u64 fl_sum_entry(fl_u64 sum, fl_u16 owner, fl_u32 since)
+{
+	return fl_sum_mix(sum ^ ((fl_u64)since << 16 | owner));
+}
+
+FL_INLINE fl_u64 fl_sum_backend(const struct fl_delta_backend *backend)
+{
+	fl_u64 sum = fl_sum_mix(fl_sum_mix(backend->id) ^ fl_load_le64(backend->address.bytes));
+
+	return fl_sum_mix(sum ^ fl_load_le64(backend->address.bytes + 8));
 }
 
 /*

@@ -17,9 +17,10 @@ _Static_assert(sizeof(fl_row) == 8, "a bucket row is 8 bytes");
 enum fl_ring_numbers {
 	FL_BACKEND_NONE = 0,
 	FL_BACKEND_MAX = 65535,
+	FL_HISTORY_MAX = 6, /* former owners of a bucket */
 };
 
-/* The window of a service with a hold: a row is moved as long as it names a previous owner. */
+/* The window of a service with a hold, or of othello: a row is moved as long as it names a previous owner. */
 #define FL_ROW_HELD 0xffffffffU
 
 FL_INLINE fl_row fl_row_make(fl_u16 current, fl_u16 previous, fl_u32 since)

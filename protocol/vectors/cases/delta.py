@@ -4,7 +4,19 @@
 import random
 
 from oracle import RefusedError
-from oracle.delta import apply, delta_body, empty, header, image_json, listed, owned, snapshot_body, zstd_frame
+from oracle.delta import (
+    apply,
+    backends_by_id,
+    delta_body,
+    empty,
+    header,
+    image_json,
+    image_sum,
+    listed,
+    owned,
+    snapshot_body,
+    zstd_frame,
+)
 from oracle.delta_reader import read_delta, read_snapshot
 
 from .delta_malformed import malformed
@@ -14,34 +26,50 @@ NOW = 1_700_000_000
 
 # Frames of the zstd command (1.5.4, level 19), whose blocks are compressed. They go with the story below.
 ZSTD_SNAPSHOT_7 = bytes.fromhex(  # with a content checksum, without a content size
-    "28b52ffd0468950300d2c40c0fe06d130000eade3c00c0eddddd3b05212421785c9f4b7c48e80204a7cfe540fb9f46ff8fe47f891f1e70b0"
-    "eee37ff84f78fc1da030ec8202c3b206b0b5301d48960a80016a11640a67269592f05b482f226de12045d8d4df9620b588342d8f8c5e9640"
-    "8a421661a401b119c96da428b12660"
+    "28b52ffd0468350400a2471318c0a7355affffbffcf72232aedea9127a237a6a24c9de320542f002d7d5d5ed16a34442e0aaaad6de33651f"
+    "2e00b7eeb2b317b8da3d3fc039b09a2fb555d68869cadc7e098418d2521c8c120d1a2060af0e4a28d8e8945458848f533845ac194aa0dd9f"
+    "6136e1821db898b24584f42eb8882992e5124a71088f1448014849e46dbe09ffccc57d"
 )
 ZSTD_DELTA_12 = bytes.fromhex(  # without both
-    "28b52ffd0068650200c2430c15d0670c80021800806367ebd4c97d9b2072656f9902e7e054fff9d37fe3ee6ececa991402311c54c17d63f7"
-    "fb7e5da8910a202031f599e3a3425e7eb85a8bd3183d948c9418ae2401"
+    "28b52ffd006865020014030cf1536500000000668aadb67fe1e1280700000001000100ffff0a010001020707030003040405050620010db8"
+    "0006ffff0a20202bed017001870ebcf8c16a2d4663f42019293170650c"
 )
 
 
-def backend(id_: int, address: str | None = None, removed: bool = False) -> dict:
+def backend(id_: int, address: str | None = None, removed: bool = False, dead: bool = False) -> dict:
     address = address or f"10.1.{id_ >> 8}.{id_ & 255}"
-    return {"id": id_, "address": address, "removed": removed, "weight": 0 if removed else 100 + id_ % 7}
+    weight = 0 if removed or dead else 100 + id_ % 7
+    return {"id": id_, "address": address, "removed": removed or dead, "dead": dead, "weight": weight}
 
 
-def run(start: int, count: int, current: int, previous: int) -> dict:
-    return {"start": start, "count": count, "current": current, "previous": previous}
+def run(start: int, count: int, current: int) -> dict:
+    return {"start": start, "count": count, "current": current}
 
 
-def of(owner: int, start: int, count: int, current: int, previous: int | None = None) -> dict:
+def of(owner: int, start: int, count: int, current: int) -> dict:
     """A run in order of owners: of those that the owner has, from the start-th on."""
-    return run(start, count, current, owner if previous is None else previous) | {"owner": owner}
+    return run(start, count, current) | {"owner": owner}
 
 
-def delta(generation: int, backends: list[dict], runs: list[dict]) -> dict:
-    order = "owner" if runs and "owner" in runs[0] else "number"
-    change = {"generation": generation, "committed": NOW + generation, "backends": backends}
-    return change | {"order": order, "runs": runs}
+def release(start: int, count: int, owner: int = 0) -> dict:
+    return {"start": start, "count": count, "owner": owner}
+
+
+def delta(
+    generation: int,
+    backends: list[dict],
+    moves: list[dict],
+    releases: list[dict] | None = None,
+    closed_until: int = 0,
+) -> dict:
+    """What changes from the generation before; `on` says what that is."""
+    order = "owner" if moves and "owner" in moves[0] else "number"
+    change = {"generation": generation, "committed": NOW + generation, "closedUntil": closed_until, "baseSum": None}
+    return change | {"backends": backends, "order": order, "moves": moves, "releases": releases or []}
+
+
+def on(image: dict, change: dict) -> dict:
+    return change | {"baseSum": f"{image_sum(image):016x}"}
 
 
 def delta_bytes(image: dict, change: dict, **frame) -> bytes:
@@ -60,57 +88,96 @@ def snapshot_bytes(image: dict, committed: int, **frame) -> bytes:
 
 def story() -> list[tuple[str, dict]]:
     """A service's life in 256 buckets, a delta a generation."""
-    quarter = [run(64 * at, 64, at + 1, 0) for at in range(4)]
-    return [
-        ("four backends share an empty ring", delta(2, [backend(n) for n in (1, 2, 3, 4)], quarter)),
+    quarter = [run(64 * at, 64, at + 1) for at in range(4)]
+    told: list[tuple[str, list, list, list, int]] = [
+        ("four backends share an empty ring", [backend(n) for n in (1, 2, 3, 4)], quarter, [], 0),
         (
             "a fifth takes buckets from each",
-            delta(3, [backend(5)], [run(0, 12, 5, 1), run(64, 13, 5, 2), run(128, 13, 5, 3), run(192, 13, 5, 4)]),
+            [backend(5)],
+            [run(0, 12, 5), run(64, 13, 5), run(128, 13, 5), run(192, 13, 5)],
+            [],
+            0,
         ),
-        ("a delta that changes nothing", delta(4, [], [])),
-        ("a backend is drained, still known", delta(5, [], [run(77, 25, 1, 2), run(102, 26, 3, 2)])),
-        ("and removed: buckets still name it as previous", delta(6, [backend(2, removed=True)], [])),
-        ("runs of one bucket, side by side", delta(7, [], [run(0, 1, 1, 5), run(1, 1, 3, 5), run(2, 1, 4, 5)])),
-        ("the last bucket alone", delta(8, [], [run(255, 1, 1, 4)])),
-        ("an IPv6 backend takes the whole ring", delta(9, [backend(6, "2001:db8::6")], [run(0, 256, 6, 1)])),
-        ("the removed id is used again", delta(10, [backend(2, "10.1.7.7")], [run(100, 56, 2, 6)])),
-        ("the greatest id", delta(11, [backend(65535)], [run(0, 1, 65535, 6)])),
+        ("a delta that changes nothing", [], [], [], 0),
+        ("a backend is drained, still known", [], [run(77, 25, 1), run(102, 26, 3)], [], 0),
+        ("and removed: histories still name it", [backend(2, removed=True)], [], [], 0),
+        ("buckets go back to a former owner", [], [run(0, 1, 1), run(1, 1, 3), run(2, 1, 4)], [], 0),
+        ("the last bucket alone", [], [run(255, 1, 1)], [], 0),
+        ("an IPv6 backend takes the whole ring", [backend(6, "2001:db8::6")], [run(0, 256, 6)], [], 0),
+        (
+            "entries close, and the removed id is another machine's",
+            [backend(2, "10.1.7.7")],
+            [run(100, 56, 2)],
+            [],
+            NOW + 5,
+        ),
+        ("the greatest id, and all entries close but the new one", [backend(65535)], [run(0, 1, 65535)], [], NOW + 11),
         (
             "all backends removed: buckets without an owner",
-            delta(
-                12,
-                [
-                    backend(1, removed=True),
-                    backend(2, "10.1.7.7", True),
-                    backend(3, removed=True),
-                    backend(4, removed=True),
-                    backend(5, removed=True),
-                    backend(6, "2001:db8::6", True),
-                    backend(65535, removed=True),
-                ],
-                [run(0, 1, 0, 65535), run(1, 99, 0, 6), run(100, 56, 0, 2), run(156, 100, 0, 6)],
-            ),
+            [
+                backend(1, removed=True),
+                backend(2, "10.1.7.7", True),
+                *(backend(n, removed=True) for n in (3, 4, 5)),
+                backend(6, "2001:db8::6", True),
+                backend(65535, removed=True),
+            ],
+            [run(0, 256, 0)],
+            [],
+            0,
         ),
-        ("and new ones", delta(13, [backend(8), backend(9)], [run(0, 128, 8, 0), run(128, 128, 9, 0)])),
+        ("and new ones", [backend(8), backend(9)], [run(0, 128, 8), run(128, 128, 9)], [], 0),
+        ("in order of owners: a part of each", [backend(10)], [of(8, 0, 20, 10), of(8, 30, 1, 9), of(9, 100, 28, 10)]),
+        ("of owners whose buckets lie between one another's", [], [of(8, 2, 50, 9), of(10, 10, 30, 8)]),
+        ("of an owner that is removed", [backend(9, removed=True)], [of(9, 0, 151, 0)]),
+        ("of those without an owner", [backend(65535)], [of(0, 0, 60, 65535), of(0, 60, 91, 8)]),
+        ("a weight alone", [backend(8) | {"weight": 65535}, backend(10) | {"weight": 0}], []),
         (
-            "in order of owners: a part of each",
-            delta(14, [backend(10)], [of(8, 0, 20, 10), of(8, 30, 1, 9), of(9, 100, 28, 10)]),
+            "releases of one owner, of all, of one that is in some histories and of one that is unknown",
+            [],
+            [],
+            [release(0, 30, 9), release(40, 20), release(100, 80, 10), release(200, 1, 77), release(255, 1, 6)],
         ),
-        ("of owners whose buckets lie between one another's", delta(15, [], [of(8, 2, 50, 9), of(10, 10, 30, 8)])),
-        ("of an owner that is removed", delta(16, [backend(9, removed=True)], [of(9, 0, 151, 0)])),
+        ("a removed backend is back: its buckets' histories still name it", [backend(6, "2001:db8::6")], []),
+        ("and takes its own back: it leaves their histories", [], [run(90, 30, 6)]),
         (
-            "without an owner, with and without a previous one",
-            delta(17, [backend(65535)], [of(0, 0, 60, 65535, 9), of(0, 60, 91, 8, 0)]),
+            "a dead one: it leaves all histories, and none keeps it as the owner before",
+            [backend(10, dead=True)],
+            [of(10, 0, 18, 65535)],
         ),
-        ("a weight alone", delta(18, [backend(8) | {"weight": 65535}, backend(10) | {"weight": 0}], [])),
+        ("a dead one again, and one that dies without a bucket", [backend(9, dead=True), backend(10, dead=True)], []),
         (
-            "a dead previous owner is forgotten: owners stay, with the owner before it or none",
-            delta(19, [], [run(22, 51, 65535, 0), run(128, 9, 65535, 8)]),
+            "backends of many moves, one of them a dead one that returns",
+            [backend(10), *(backend(n) for n in range(11, 18))],
+            [],
         ),
+        *((f"histories grow to the most entries: {n - 8}", [], [run(30, 1, n), run(32, 2, n)]) for n in range(11, 15)),
+    ]
+    told += _full_histories()
+    return [(name, delta(at, *rest)) for at, (name, *rest) in enumerate(told, 2)]
+
+
+def _full_histories() -> list[tuple]:
+    """Buckets 30, 32 and 33, whose histories grow to the most entries, and beyond if others leave."""
+    return [
+        ("a full one moves on: its oldest owner is released", [], [run(30, 1, 16)], [release(30, 1, 6)]),
+        ("one moves back to an owner that it has", [], [run(32, 1, 12)]),
         (
-            "and in order of owners, beside buckets of a dead owner that go back",
-            delta(20, [backend(10, removed=True)], [of(8, 0, 10, 8, 0), of(10, 0, 10, 8, 0), of(10, 10, 8, 65535, 9)]),
+            "releases beside moves: of the owner that it goes to, of the one that it leaves, of all",
+            [],
+            [run(32, 1, 11), run(34, 1, 11), run(40, 2, 11)],
+            [release(32, 1, 11), release(34, 1, 65535), release(35, 7)],
         ),
+        ("seven entries are six without a dead one", [backend(13, dead=True)], [run(30, 1, 17)]),
+        ("a run with the current that its buckets have", [], [run(30, 1, 17), run(32, 3, 14), run(35, 60, 17)]),
+        (
+            "entries close beside moves and releases",
+            [],
+            [run(33, 1, 16), run(36, 1, 65535)],
+            [release(33, 1, 11)],
+            NOW + 20,
+        ),
+        *((f"one bucket moves: {n - 10}", [], [run(40, 1, n)]) for n in (12, 14, 15, 16)),
+        ("it has a full history, with a removed one", [backend(11, removed=True)], [of(14, 0, 1, 15)]),
     ]
 
 
@@ -118,7 +185,8 @@ def apply_rows() -> tuple[list[dict], list[dict]]:
     """The rows of `apply`, and the images before each and after the last."""
     image, rows, images = empty(SERVICE, 256), [], []
     images.append(image)
-    for name, change in story():
+    for name, told in story():
+        change = on(image, told)
         after = apply(image, change)
         rows.append(
             {
@@ -157,66 +225,85 @@ def snapshot_rows(images: list[dict]) -> list[dict]:
     return rows
 
 
-def by_owner(image: dict, runs: list[dict]) -> list[dict]:
+def by_owner(image: dict, moves: list[dict]) -> list[dict]:
     """The same moves in order of owners, one bucket a run."""
-    moves = {bucket: one for one in runs for bucket in range(one["start"], one["start"] + one["count"])}
+    to = {bucket: one["current"] for one in moves for bucket in range(one["start"], one["start"] + one["count"])}
     return [
-        of(owner, rank, 1, moves[bucket]["current"], moves[bucket]["previous"])
-        for owner in sorted({row[0] for row in image["rows"].values()})
+        of(owner, rank, 1, to[bucket])
+        for owner in sorted({current for current, _ in image["rows"].values()})
         for rank, bucket in enumerate(owned(image, owner))
-        if bucket in moves
+        if bucket in to
     ]
 
 
-def random_chain(seed: int, buckets: int, deltas: int) -> tuple[dict, list[dict], dict]:
-    """Random moves between random backends; a removed one owns nothing, a bucket's previous is its owner before."""
-    draw = random.Random(seed)
-    image = empty(SERVICE, buckets)
-    changes = []
-    first = image
-    for generation in range(2, 2 + deltas):
-        backends = [backend(id_) for id_ in sorted(draw.sample(range(1, 40), draw.randint(1, 3)))]
-        known = dict(image["backends"]) | {b["id"]: (b["address"], False, b["weight"]) for b in backends}
-        live = [id_ for id_, (_, removed, _) in known.items() if not removed]
-        runs, at = [], 0
-        while at < buckets and draw.random() < 0.9:
-            start = at + draw.randint(0, 40)
-            if start >= buckets:
-                break
-            owner = image["rows"][start][0]
-            end = start
-            while end < min(buckets, start + 30) and image["rows"][end][0] == owner:
-                end += 1
-            runs.append(run(start, end - start, draw.choice([*live, 0]), owner))
-            at = end
+def _random_runs(draw: random.Random, buckets: int, chance: float) -> list[tuple[int, int]]:
+    runs, at = [], 0
+    while at < buckets and draw.random() < chance:
+        start = at + draw.randint(0, 40)
+        at = min(buckets, start + draw.randint(1, 30))
+        if start < at:
+            runs.append((start, at - start))
+    return runs
+
+
+def random_delta(draw: random.Random, image: dict, generation: int) -> dict:
+    """Random moves between backends that live, releases, closings, removals, deaths and returns; it may be refused."""
+    backends = {id_: backend(id_) for id_ in draw.sample(range(1, 40), draw.randint(1, 3))}
+    known = image["backends"] | backends_by_id(list(backends.values()))
+    live = [id_ for id_, (_, removed, *_) in known.items() if not removed]
+    leaver = draw.choice(live)
+    if len(live) > 1 and leaver not in backends and draw.random() < 0.5:
+        live.remove(leaver)
+        is_dead = draw.random() < 0.5
+        backends[leaver] = backend(leaver, removed=True, dead=is_dead)
+        has = owned(image, leaver)
+        moves = [of(leaver, 0, len(has), draw.choice(live))] if has else []
+    else:
+        moves = [
+            run(start, count, draw.choice([*live, 0])) for start, count in _random_runs(draw, image["buckets"], 0.9)
+        ]
         if draw.random() < 0.5:
-            runs = by_owner(image, runs)
-        change = delta(generation, backends, runs)
-        after = apply(image, change)
-        owners = {row[0] for row in after["rows"].values()}
-        idle = [id_ for id_ in live if id_ not in owners and id_ not in {b["id"] for b in backends}]
-        gone = draw.sample(idle, min(len(idle), 1))
-        change["backends"] = sorted(backends + [backend(id_, removed=True) for id_ in gone], key=lambda b: b["id"])
-        image = apply(image, change)
+            moves = by_owner(image, moves)
+    gone = draw.choice([0, *known])
+    releases = [
+        release(start, count, draw.choice([gone, gone, 0]))
+        for start, count in _random_runs(draw, image["buckets"], 0.8)
+    ]
+    closed_until = NOW + generation - draw.randint(4, 20) if draw.random() < 0.3 else 0
+    listed_now = [backends[id_] for id_ in sorted(backends)]
+    return on(image, delta(generation, listed_now, moves, releases, closed_until))
+
+
+def random_chain(seed: int, buckets: int, deltas: int) -> tuple[dict, list[dict], dict]:
+    """An empty ring, deltas that all readers accept, and the image after them."""
+    draw = random.Random(seed)
+    first = image = empty(SERVICE, buckets)
+    changes: list[dict] = []
+    while len(changes) < deltas:
+        change = random_delta(draw, image, 2 + len(changes))
+        try:
+            image = apply(image, change)
+        except RefusedError:
+            continue
         changes.append(change)
     return first, changes, image
 
 
 def chain_rows(images: list[dict]) -> list[dict]:
-    changes = [change for _, change in story()]
-    rows = [_chain("the story from an empty ring", images[0], changes)]
-    rows.append(_chain("the story from generation 6 on", images[5], changes[5:]))
+    changes = [on(image, change) for image, (_, change) in zip(images, story(), strict=False)]
+    rows = [chain_row("the story from an empty ring", images[0], changes)]
+    rows.append(chain_row("the story from generation 6 on", images[5], changes[5:]))
     for seed, buckets in ((1, 256), (2, 512), (3, 1024)):
-        first, random_changes, _ = random_chain(seed, buckets, 12)
-        rows.append(_chain(f"random moves in {buckets} buckets, seed {seed}", first, random_changes))
+        first, random_changes, _ = random_chain(seed, buckets, 24)
+        rows.append(chain_row(f"random deltas of {buckets} buckets, seed {seed}", first, random_changes))
     return rows
 
 
-def _chain(name: str, image: dict, changes: list[dict]) -> dict:
+def chain_row(name: str, image: dict, changes: list[dict]) -> dict:
     snapshot = snapshot_bytes(image, NOW)
     deltas = []
     # Begin as a reader does: with what the snapshot lists.
-    image = image | {"backends": {b["id"]: (b["address"], b["removed"], b["weight"]) for b in listed(image)}}
+    image = image | {"backends": backends_by_id(listed(image))}
     for change in changes:
         deltas.append(delta_bytes(image, change).hex())
         image = apply(image, change)
@@ -233,8 +320,7 @@ def _chain(name: str, image: dict, changes: list[dict]) -> dict:
 
 def compressed_rows(applied: list[dict], images: list[dict]) -> tuple[dict, dict]:
     """A delta and a snapshot as the zstd command packs them; the oracle cannot read these frames."""
-    change = story()[10][1]
-    delta_head = delta_bytes(images[10], change)[:32]
+    delta_head = bytes.fromhex(applied[10]["bytes"])[:32]
     delta_row = applied[10] | {"name": "a frame of the zstd command", "bytes": (delta_head + ZSTD_DELTA_12).hex()}
     row = snapshot_row("a frame of the zstd command", images[6], NOW)
     return delta_row, row | {"bytes": (bytes.fromhex(row["bytes"])[:32] + ZSTD_SNAPSHOT_7).hex()}
@@ -254,18 +340,18 @@ def reread(vectors: dict) -> None:
             image = apply(image, read_delta(bytes.fromhex(data), image, generation))
         assert image_json(image) == one["result"], one["name"]
         assert snapshot_body(image, one["committed"]).hex() == one["resultSnapshotBody"], one["name"]
-    expected = vectors["malformedFor"]
-    image = next(one for one in vectors["snapshots"] if one["image"]["generation"] == expected["snapshotGeneration"])
-    image = read_snapshot(bytes.fromhex(image["bytes"]), SERVICE, expected["snapshotGeneration"], 256)
+    image = next(one for one in vectors["snapshots"] if one["image"] == vectors["malformedFor"]["image"])
+    generation = image["image"]["generation"]
+    image = read_snapshot(bytes.fromhex(image["bytes"]), SERVICE, generation, 256)
     for one in vectors["malformed"]:
-        assert word_for(one, image, expected) == one["error"], one["name"]
+        assert word_for(one, image, vectors["malformedFor"]) == one["error"], one["name"]
 
 
 def word_for(row: dict, image: dict, expected: dict) -> str | None:
     data = bytes.fromhex(row["bytes"])
     try:
         if row["kind"] == "delta":
-            read_delta(data, image, expected["deltaGeneration"])
+            apply(image, read_delta(data, image, expected["deltaGeneration"]))
         else:
             read_snapshot(data, SERVICE, expected["snapshotGeneration"], expected["buckets"])
     except RefusedError as refused:
@@ -275,6 +361,7 @@ def word_for(row: dict, image: dict, expected: dict) -> str | None:
 
 def delta_vectors() -> dict:
     applied, images = apply_rows()
+    last = images[-1]
     vectors = {
         "apply": applied,
         "snapshots": snapshot_rows(images),
@@ -282,11 +369,11 @@ def delta_vectors() -> dict:
         "malformedFor": {
             "service": SERVICE,
             "buckets": 256,
-            "deltaGeneration": 7,
-            "snapshotGeneration": 6,
-            "image": image_json(images[5]),
+            "deltaGeneration": last["generation"] + 1,
+            "snapshotGeneration": last["generation"],
+            "image": image_json(last),
         },
-        "malformed": malformed(images[5], delta_body(story()[5][1])),
+        "malformed": malformed(last, on(last, delta(last["generation"] + 1, [], [run(0, 1, 8)], [release(3, 1)]))),
     }
     reread(vectors)
     delta_row, snapshot = compressed_rows(applied, images)

@@ -8,7 +8,7 @@ from oracle.delta import apply, delta_body, image_json, snapshot_body
 from oracle.flow import crc32
 from oracle.steer import chain, mark_late, promote, read, write
 
-from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
+from .delta import SERVICE, chain_row, delta_bytes, random_chain, random_delta, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
 from .generation_notice import drawn_generation_notice
@@ -147,8 +147,9 @@ def drawn_verdict(draw: random.Random) -> dict:
 
 def drawn_delta(draw: random.Random) -> dict:
     """One random chain with the image before and after every step; bytes spoiled where any reader must see it."""
-    image, changes, _ = random_chain(draw.randrange(1 << 32), draw.choice([256, 512]), 20)
-    files: dict = {"apply": [], "snapshots": [], "chains": [], "malformed": []}
+    image, changes, _ = random_chain(draw.randrange(1 << 32), draw.choice([256, 512]), 30)
+    files: dict = {"apply": [], "snapshots": [], "malformed": []}
+    files["chains"] = [chain_row("the random deltas", image, changes)]
     for number, change in enumerate(changes):
         after = apply(image, change)
         one = {"name": f"random delta {number}", "image": image_json(image), "delta": change}
@@ -159,7 +160,13 @@ def drawn_delta(draw: random.Random) -> dict:
     expected = {"service": SERVICE, "buckets": image["buckets"]}
     expected |= {"deltaGeneration": image["generation"] + 1, "snapshotGeneration": image["generation"]}
     files["malformedFor"] = expected | {"image": image_json(image)}
-    good_delta = delta_body(changes[-1])
+    good_delta = delta_body(random_delta(draw, image, image["generation"] + 1))
+    for number in range(40):
+        change = random_delta(draw, image, image["generation"] + 1)
+        one = {"name": f"random delta {number}", "kind": "delta", "bytes": delta_bytes(image, change).hex()}
+        word = word_for(one, image, expected)
+        if word:
+            files["malformed"].append(one | {"error": word})
     for number in range(200):
         kind = draw.choice(["delta", "snapshot"])
         body = bytearray(good_delta if kind == "delta" else snapshot_body(image, 1))

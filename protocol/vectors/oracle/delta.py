@@ -1,19 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Deltas and snapshots (protocol/README.md, 5), with a ring as a dict: bucket -> (current, previous, since).
+Deltas and snapshots (protocol/README.md, 5), with a ring as a dict: bucket -> (current, history). A history is the
+tuple of the former owners, newest first: (owner, since).
 
-An image is {"service", "generation", "buckets", "backends": {id: (address, removed, weight)}, "rows": {bucket: row}}.
+An image is {"service", "generation", "buckets", "backends": {id: (address, removed, dead, weight)}, "rows"}.
 """
 
 import copy
 import struct
 
+from . import RefusedError
 from .address import sixteen
 from .flow import crc32c
 
+HISTORY_MAX = 6
 ORDERS = ("number", "owner")
-MAGICS = {"delta": b"FLD2", "snapshot": b"FLS2", "whole": b"FLO1", "patch": b"FLP1"}
+MAGICS = {"delta": b"FLD3", "snapshot": b"FLS3", "whole": b"FLO1", "patch": b"FLP1"}
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
+WORD = (1 << 64) - 1
+
+
+def mix(x: int) -> int:
+    """The last steps of splitmix64."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & WORD
+    return x ^ x >> 31
+
+
+def bucket_sum(bucket: int, row: tuple) -> int:
+    current, history = row
+    h = mix(bucket << 16 | current)
+    for owner, since in history:
+        h = mix(h ^ (since << 16 | owner))
+    return h
+
+
+def backend_sum(id_: int, address: str) -> int:
+    h = mix(id_)
+    for word in struct.unpack("<QQ", sixteen(address)):
+        h = mix(h ^ word)
+    return h
+
+
+def image_sum(image: dict) -> int:
+    total = sum(bucket_sum(bucket, row) for bucket, row in image["rows"].items())
+    total += sum(backend_sum(id_, address) for id_, (address, removed, *_) in image["backends"].items() if not removed)
+    return total & WORD
 
 
 def zstd_frame(body: bytes, with_size: bool = True, block_max: int = 128 * 1024) -> bytes:
@@ -34,66 +66,125 @@ def header(kind: str, service: int, generation: int, base: int, buckets: int, bo
 
 
 def backends_bytes(backends: list[dict]) -> bytes:
-    packed = [struct.pack("<HHH", b["id"], int(b["removed"]), b["weight"]) + sixteen(b["address"]) for b in backends]
+    packed = [
+        struct.pack("<HHH", b["id"], b["removed"] | b["dead"] << 1, b["weight"]) + sixteen(b["address"])
+        for b in backends
+    ]
     return struct.pack("<I", len(packed)) + b"".join(packed)
 
 
 def delta_body(delta: dict) -> bytes:
-    return struct.pack("<I", delta["committed"]) + backends_bytes(delta["backends"]) + runs_bytes(delta)
+    head = struct.pack("<IIQ", delta["committed"], delta["closedUntil"], int(delta["baseSum"], 16))
+    return head + backends_bytes(delta["backends"]) + moves_bytes(delta) + releases_bytes(delta["releases"])
 
 
-def runs_bytes(delta: dict) -> bytes:
-    """Columns; in place of its start each run has how many it skips since the end of the one before."""
-    runs, by_owner = delta["runs"], delta["order"] == "owner"
-    skips, owner, end = [], None, 0
+def skips(runs: list[dict]) -> list[int]:
+    """In place of its start each run has how many it skips since the end of the one before, of the same owner."""
+    skipped, owner, end = [], None, 0
     for one in runs:
-        if by_owner and one["owner"] != owner:
-            owner, end = one["owner"], 0
-        skips.append(one["start"] - end)
+        if one.get("owner") != owner:
+            owner, end = one.get("owner"), 0
+        skipped.append(one["start"] - end)
         end = one["start"] + one["count"]
+    return skipped
+
+
+def moves_bytes(delta: dict) -> bytes:
+    runs = delta["moves"]
     columns = struct.pack("<II", len(runs), ORDERS.index(delta["order"]))
-    columns += struct.pack(f"<{len(runs)}I", *skips)
+    columns += struct.pack(f"<{len(runs)}I", *skips(runs))
     columns += struct.pack(f"<{len(runs)}I", *(one["count"] for one in runs))
-    for name in ("current", "previous", *(("owner",) if by_owner else ())):
+    for name in ("current", *(("owner",) if delta["order"] == "owner" else ())):
         columns += struct.pack(f"<{len(runs)}H", *(one[name] for one in runs))
     return columns
 
 
+def releases_bytes(runs: list[dict]) -> bytes:
+    columns = struct.pack("<I", len(runs))
+    columns += struct.pack(f"<{len(runs)}I", *skips([{"start": r["start"], "count": r["count"]} for r in runs]))
+    columns += struct.pack(f"<{len(runs)}I", *(one["count"] for one in runs))
+    return columns + struct.pack(f"<{len(runs)}H", *(one["owner"] for one in runs))
+
+
+def histories_of(image: dict) -> tuple[list[tuple], list[int]]:
+    """The distinct histories by first appearance, and each bucket's number among them, from 1; 0: none."""
+    numbers: dict[tuple, int] = {}
+    index = []
+    for bucket in range(image["buckets"]):
+        history = image["rows"][bucket][1]
+        index.append(numbers.setdefault(history, len(numbers) + 1) if history else 0)
+    return list(numbers), index
+
+
+def histories_bytes(histories: list[tuple], index: list[int]) -> bytes:
+    entries = [entry for history in histories for entry in history]
+    packed = struct.pack("<II", len(histories), len(entries)) + bytes(len(history) for history in histories)
+    packed += struct.pack(f"<{len(entries)}H", *(owner for owner, _ in entries))
+    packed += struct.pack(f"<{len(entries)}I", *(since for _, since in entries))
+    return packed + struct.pack(f"<{len(index)}I", *index)
+
+
 def snapshot_body(image: dict, committed: int) -> bytes:
-    rows = [image["rows"][bucket] for bucket in range(image["buckets"])]
-    body = struct.pack("<I", committed) + backends_bytes(listed(image))
-    body += b"".join(struct.pack("<H", row[0]) for row in rows)
-    body += b"".join(struct.pack("<H", row[1]) for row in rows)
-    return body + b"".join(struct.pack("<I", row[2]) for row in rows)
+    body = struct.pack("<IQ", committed, image_sum(image)) + backends_bytes(listed(image))
+    body += b"".join(struct.pack("<H", image["rows"][bucket][0]) for bucket in range(image["buckets"]))
+    return body + histories_bytes(*histories_of(image))
 
 
 def listed(image: dict) -> list[dict]:
-    """The backends that a snapshot lists: those in service, and removed ones that a bucket still names."""
-    named = {row[0] for row in image["rows"].values()} | {row[1] for row in image["rows"].values()}
+    """The backends that a snapshot lists: those in service, and removed ones that a history still names."""
+    named = {owner for _, history in image["rows"].values() for owner, _ in history}
     return [
-        {"id": id_, "address": address, "removed": removed, "weight": weight}
-        for id_, (address, removed, weight) in sorted(image["backends"].items())
+        {"id": id_, "address": address, "removed": removed, "dead": dead, "weight": weight}
+        for id_, (address, removed, dead, weight) in sorted(image["backends"].items())
         if not removed or id_ in named
     ]
 
 
 def empty(service: int, buckets: int) -> dict:
-    rows = dict.fromkeys(range(buckets), (0, 0, 0))
+    rows = dict.fromkeys(range(buckets), (0, ()))
     return {"service": service, "generation": 1, "buckets": buckets, "backends": {}, "rows": rows}
+
+
+def backends_by_id(backends: list[dict]) -> dict:
+    return {b["id"]: (b["address"], b["removed"], b["dead"], b["weight"]) for b in backends}
 
 
 def apply(image: dict, delta: dict) -> dict:
     """The image after the delta; the one that was given stays as it is."""
     after = copy.deepcopy(image)
     after["generation"] = delta["generation"]
-    for b in delta["backends"]:
-        after["backends"][b["id"]] = (b["address"], b["removed"], b["weight"])
-    for run in delta["runs"]:
+    after["backends"] |= backends_by_id(delta["backends"])
+    dead = {id_ for id_, (_, _, is_dead, _) in after["backends"].items() if is_dead}
+    rows = after["rows"]
+    if delta["closedUntil"]:
+        _keep(rows, rows, lambda entry: entry[1] > delta["closedUntil"])
+    for run in delta["releases"]:
+        released = range(run["start"], run["start"] + run["count"])
+        _keep(rows, released, lambda entry, owner=run["owner"]: owner not in (0, entry[0]))
+    for run in delta["moves"]:
         # Of all buckets, or of those that a backend had: taken from the image before, so that no run sees another's.
         among = range(image["buckets"]) if delta["order"] == "number" else owned(image, run["owner"])
         for bucket in among[run["start"] : run["start"] + run["count"]]:
-            after["rows"][bucket] = (run["current"], run["previous"], delta["committed"])
+            rows[bucket] = _moved(rows[bucket], run["current"], dead, delta["committed"])
+    _keep(rows, rows, lambda entry: entry[0] not in dead)
+    for current, history in rows.values():
+        if len(history) > HISTORY_MAX or current in dead:
+            raise RefusedError("run")
     return after
+
+
+def _keep(rows: dict, buckets: range | dict, is_kept) -> None:
+    for bucket in buckets:
+        current, history = rows[bucket]
+        rows[bucket] = (current, tuple(filter(is_kept, history)))
+
+
+def _moved(row: tuple, current: int, dead: set[int], committed: int) -> tuple:
+    before, history = row
+    if current == before:
+        return row
+    newest = ((before, committed),) if before and before not in dead else ()
+    return current, newest + tuple(entry for entry in history if entry[0] != current)
 
 
 def owned(image: dict, owner: int) -> list[int]:
@@ -104,16 +195,17 @@ def image_json(image: dict) -> dict:
     """As vectors show an image: backends as a snapshot lists them, equal neighbouring rows joined to runs."""
     runs: list[dict] = []
     for bucket in range(image["buckets"]):
-        current, previous, since = image["rows"][bucket]
-        last = runs[-1] if runs else None
-        if last and (last["current"], last["previous"], last["since"]) == (current, previous, since):
-            last["count"] += 1
+        current, history = image["rows"][bucket]
+        row = {"current": current, "history": [list(entry) for entry in history]}
+        if runs and all(runs[-1][name] == value for name, value in row.items()):
+            runs[-1]["count"] += 1
         else:
-            runs.append({"start": bucket, "count": 1, "current": current, "previous": previous, "since": since})
+            runs.append({"start": bucket, "count": 1} | row)
     return {
         "service": image["service"],
         "generation": image["generation"],
         "buckets": image["buckets"],
         "backends": listed(image),
         "runs": runs,
+        "sum": f"{image_sum(image):016x}",
     }

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 
 from . import RefusedError
 from .address import sixteen
-from .delta import MAGICS, ORDERS, ZSTD_MAGIC, owned
+from .delta import HISTORY_MAX, MAGICS, ORDERS, ZSTD_MAGIC, backends_by_id, image_sum, owned
 from .flow import crc32c
 
 
@@ -53,59 +53,76 @@ def read_body(data: bytes, kind: str, at: dict, least: int, most: int) -> bytes:
 
 def body_range(kind: str, buckets: int) -> tuple[int, int]:
     """The shortest and the longest possible body of a delta or snapshot."""
-    least = 16 if kind == "delta" else 8 + 8 * buckets
-    return least, least + 22 * 65535 + (14 * buckets if kind == "delta" else 0)
+    least = 32 if kind == "delta" else 24 + 6 * buckets
+    return least, least + 22 * 65535 + (22 if kind == "delta" else 1 + 6 * HISTORY_MAX) * buckets
 
 
-def _read_backends(body: bytes, count: int) -> list[dict]:
+def _read_backends(body: bytes, at: int, count: int, flags_known: int) -> list[dict]:
     backends: list[dict] = []
-    for at in range(8, 8 + 22 * count, 22):
-        id_, flags, weight = struct.unpack("<HHH", body[at : at + 6])
-        address = body[at + 6 : at + 22]
+    for start in range(at, at + 22 * count, 22):
+        id_, flags, weight = struct.unpack("<HHH", body[start : start + 6])
+        address = body[start + 6 : start + 22]
         ascends = id_ > (backends[-1]["id"] if backends else 0)
-        _refuse_if(not ascends or flags > 1 or address == bytes(16), "backend")
+        is_flagged_well = flags in (0, 1, 3) and flags <= flags_known
+        _refuse_if(not ascends or not is_flagged_well or address == bytes(16), "backend")
         text = str(ip_address(address[12:] if address[:12] == sixteen("0.0.0.0")[:12] else address))
-        backends.append({"id": id_, "address": text, "removed": flags == 1, "weight": weight})
+        backends.append({"id": id_, "address": text, "removed": bool(flags & 1), "dead": flags == 3, "weight": weight})
     return backends
 
 
-def _check_owners(known: dict, current: int, previous: int) -> None:
+def _check_current(known: dict, current: int) -> None:
     _refuse_if(current != 0 and (current not in known or known[current][1]), "run")
-    _refuse_if(previous != 0 and previous not in known, "run")
 
 
 def read_delta(data: bytes, image: dict, generation: int) -> dict:
-    """The delta, fit for `apply` to this image."""
+    """The delta, fit for `apply` to this image, which makes the last checks."""
     at = {"service": image["service"], "generation": generation, "base": generation - 1, "buckets": image["buckets"]}
     body = read_body(data, "delta", at, *body_range("delta", image["buckets"]))
-    committed, count = struct.unpack("<II", body[:8])
-    runs_at = 8 + 22 * count
-    _refuse_if(len(body) < runs_at + 8, "length")
-    run_count, order = struct.unpack("<II", body[runs_at : runs_at + 8])
+    committed, closed_until, base_sum, count = struct.unpack("<IIQI", body[:20])
+    moves_at = 20 + 22 * count
+    _refuse_if(len(body) < moves_at + 8, "length")
+    move_count, order = struct.unpack("<II", body[moves_at : moves_at + 8])
     _refuse_if(order > 1, "run")
-    _refuse_if(len(body) != runs_at + 8 + (12, 14)[order] * run_count, "length")
-    backends = _read_backends(body, count)
-    known = image["backends"] | {b["id"]: (b["address"], b["removed"], b["weight"]) for b in backends}
-    runs = _read_runs(body[runs_at + 8 :], run_count, ORDERS[order], image, known)
-    change = {"generation": generation, "committed": committed, "backends": backends}
-    return change | {"order": ORDERS[order], "runs": runs}
+    releases_at = moves_at + 8 + (10, 12)[order] * move_count
+    _refuse_if(len(body) < releases_at + 4, "length")
+    (release_count,) = struct.unpack("<I", body[releases_at : releases_at + 4])
+    _refuse_if(len(body) != releases_at + 4 + 10 * release_count, "length")
+    _refuse_if(base_sum != image_sum(image), "base")
+    backends = _read_backends(body, 20, count, 3)
+    known = image["backends"] | backends_by_id(backends)
+    moves = _read_moves(body[moves_at + 8 : releases_at], move_count, ORDERS[order], image, known)
+    releases = _read_runs(body[releases_at + 4 :], release_count, ("owner",), image["buckets"])
+    change = {"generation": generation, "committed": committed, "closedUntil": closed_until}
+    change |= {"baseSum": f"{base_sum:016x}", "backends": backends}
+    return change | {"order": ORDERS[order], "moves": moves, "releases": releases}
 
 
-def _read_runs(columns: bytes, count: int, order: str, image: dict, known: dict) -> list[dict]:
-    n, names = count, ("skip", "count", "current", "previous", "owner")
-    values = struct.unpack(f"<{2 * n}I{2 * n + (n if order == 'owner' else 0)}H", columns)
+def _columns(packed: bytes, count: int, names: tuple) -> list[dict]:
+    """Rows of the columns skip and count, and of 16-bit ones of these names."""
+    values = struct.unpack(f"<{2 * count}I{len(names) * count}H", packed)
+    return [dict(zip(("skip", "count", *names), values[at::count], strict=True)) for at in range(count)]
+
+
+def _read_runs(packed: bytes, count: int, names: tuple, most: int) -> list[dict]:
+    runs, end = [], 0
+    for row in _columns(packed, count, names):
+        runs.append({"start": end + row.pop("skip")} | row)
+        end = runs[-1]["start"] + row["count"]
+        _refuse_if(row["count"] == 0 or end > most, "run")
+    return runs
+
+
+def _read_moves(packed: bytes, count: int, order: str, image: dict, known: dict) -> list[dict]:
     runs: list[dict] = []
     owner, end, most = None, 0, image["buckets"]
-    for at in range(count):
-        row = dict(zip(names, values[at::n], strict=False))
+    for row in _columns(packed, count, ("current", "owner") if order == "owner" else ("current",)):
         if order == "owner" and row["owner"] != owner:
             _refuse_if(owner is not None and row["owner"] < owner, "run")
             owner, end, most = row["owner"], 0, len(owned(image, row["owner"]))
-        row["start"] = end + row.pop("skip")
-        end = row["start"] + row["count"]
+        runs.append({"start": end + row.pop("skip")} | row)
+        end = runs[-1]["start"] + row["count"]
         _refuse_if(row["count"] == 0 or end > most, "run")
-        _check_owners(known, row["current"], row["previous"])
-        runs.append(row)
+        _check_current(known, row["current"])
     return runs
 
 
@@ -113,12 +130,45 @@ def read_snapshot(data: bytes, service: int, generation: int, buckets: int) -> d
     """The image."""
     expected = {"service": service, "generation": generation, "base": 0, "buckets": buckets}
     body = read_body(data, "snapshot", expected, *body_range("snapshot", buckets))
-    _, count = struct.unpack("<II", body[:8])
-    at = 8 + 22 * count
-    _refuse_if(len(body) != at + 8 * buckets, "length")
-    known = {b["id"]: (b["address"], b["removed"], b["weight"]) for b in _read_backends(body, count)}
-    columns = struct.unpack(f"<{buckets}H{buckets}H{buckets}I", body[at:])
-    rows = {n: (columns[n], columns[buckets + n], columns[2 * buckets + n]) for n in range(buckets)}
-    for current, previous, _ in rows.values():
-        _check_owners(known, current, previous)
-    return {"service": service, "generation": generation, "buckets": buckets, "backends": known, "rows": rows}
+    _, said, count = struct.unpack("<IQI", body[:16])
+    at = 16 + 22 * count
+    _refuse_if(len(body) < at + 2 * buckets + 8, "length")
+    n, entries = struct.unpack("<II", body[at + 2 * buckets : at + 2 * buckets + 8])
+    histories_at = at + 2 * buckets + 8
+    _refuse_if(len(body) != histories_at + n + 6 * entries + 4 * buckets, "length")
+    known = backends_by_id(_read_backends(body, 16, count, 1))
+    histories = _read_histories(body[histories_at:], n, entries, known)
+    currents = struct.unpack(f"<{buckets}H", body[at : at + 2 * buckets])
+    index = struct.unpack(f"<{buckets}I", body[len(body) - 4 * buckets :])
+    rows = _read_rows(currents, index, histories, known)
+    image = {"service": service, "generation": generation, "buckets": buckets, "backends": known, "rows": rows}
+    _refuse_if(said != image_sum(image), "base")
+    return image
+
+
+def _read_histories(packed: bytes, n: int, total: int, known: dict) -> list[tuple]:
+    owners = struct.unpack(f"<{total}H", packed[n : n + 2 * total])
+    sinces = struct.unpack(f"<{total}I", packed[n + 2 * total : n + 6 * total])
+    histories: list[tuple] = []
+    at = 0
+    for count in packed[:n]:
+        _refuse_if(not 1 <= count <= HISTORY_MAX or at + count > total, "run")
+        named = owners[at : at + count]
+        _refuse_if(any(owner not in known for owner in named) or len(set(named)) < count, "run")
+        histories.append(tuple(zip(named, sinces[at : at + count], strict=True)))
+        at += count
+    _refuse_if(at != total or len(set(histories)) < n, "run")
+    return histories
+
+
+def _read_rows(currents: tuple, index: tuple, histories: list[tuple], known: dict) -> dict:
+    rows, seen = {}, 0
+    for bucket, (current, number) in enumerate(zip(currents, index, strict=True)):
+        _refuse_if(number > min(seen + 1, len(histories)), "run")
+        seen = max(seen, number)
+        _check_current(known, current)
+        history = histories[number - 1] if number else ()
+        _refuse_if(any(owner == current for owner, _ in history), "run")
+        rows[bucket] = (current, history)
+    _refuse_if(seen != len(histories), "run")
+    return rows

@@ -155,9 +155,9 @@ def test_deltas_under_traffic(web: Service, p4mux: WholeMux, rack: Rack):
     with Traffic(rack) as traffic:
         for turn in range(60):
             former = web.image["rows"][turn * 4][0]
-            one = run(turn * 4, 1, former % 3 + 1, former)
+            one = run(turn * 4, 1, former % 3 + 1)
             if turn % 3 == 2:
-                one = run(0, 5, former % 3 + 1, former) | {"owner": former}
+                one = run(0, 5, former % 3 + 1) | {"owner": former}
             web.commit([], [one], committed=int(time.time()))
             images[web.image["generation"]] = web.image
             serves = lambda: p4mux.metric("generation", service="web") == web.image["generation"]  # noqa: E731
@@ -181,8 +181,8 @@ def test_deltas_under_traffic(web: Service, p4mux: WholeMux, rack: Rack):
 
 def test_a_damaged_delta_changes_nothing(web: Service, p4mux: WholeMux, rack: Rack, tree: Tree):
     before = web.image
-    data = web.change([], [run(0, 256, 2, 1)])[1]
-    web.commit([], [run(0, 256, 2, 1)], damage=lambda good: good[:-1] + bytes([good[-1] ^ 1]))
+    data = web.change([], [run(0, 256, 2)])[1]
+    web.commit([], [run(0, 256, 2)], damage=lambda good: good[:-1] + bytes([good[-1] ^ 1]))
     until(lambda: p4mux.metric("refused_total", service="web", reason="checksum"), 60, p4mux.log())
     rack.drain()
     rack.send([to_vip(rack, 3000 + n) for n in range(PACKETS)])
@@ -212,8 +212,8 @@ def test_it_serves_on_without_zookeeper_and_catches_up(
         zookeeper.start()
     until(tree.answers, 60, "the test's session")
     for turn in range(5):
-        web.commit([backend(4 + turn, BACKENDS[0])], [run(0, 20 * turn + 1, 4 + turn, 1)])
-    web.commit([], [run(0, 128, 3, 1)], with_snapshot=True)
+        web.commit([backend(4 + turn, BACKENDS[0])], [run(0, 20 * turn + 1, 4 + turn)])
+    web.commit([], [run(0, 128, 3)], with_snapshot=True)
     p4mux.settle(web)
     before = steered(p4mux)
     rack.send([to_vip(rack, 4000 + n) for n in range(PACKETS)])
@@ -291,7 +291,7 @@ def test_it_tells_its_kind_and_what_it_cannot_serve(web: Service, p4mux: WholeMu
         assert (told["state"], told["refused"]) == ("loading", "unsupported") and why in told["why"]
         assert p4mux.logged(event="refused", service=name, reason="unsupported") == 1
     assert set(p4mux.routes().values()) == {"fl1"}
-    web.commit([], [run(0, 10, 2, 1)])
+    web.commit([], [run(0, 10, 2)])
     p4mux.settle(web)
 
 
