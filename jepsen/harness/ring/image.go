@@ -17,15 +17,27 @@ import (
 
 // Backend is an entry of a delta or snapshot.
 type Backend struct {
-	Removed bool
-	Weight  uint16
-	Address [16]byte
+	Removed, Dead bool
+	Weight        uint16
+	Address       [16]byte
 }
+
+// Entry is a former owner of a bucket, and when it lost it.
+type Entry struct {
+	Owner uint16
+	Since uint32
+}
+
+// historyMost is how many former owners a bucket may have.
+const historyMost = 6
+
+// History is a bucket's former owners, newest first; the rest is zero, so histories can be compared.
+type History [historyMost]Entry
 
 // Bucket is a row of the ring.
 type Bucket struct {
-	Current, Previous uint16
-	Since             uint32
+	Current uint16
+	Former  History
 }
 
 // Image is a service at one generation. It is immutable: Apply returns a new one.
@@ -59,8 +71,10 @@ func (r *reader) take(n int) []byte {
 	return taken
 }
 
+func (r *reader) u8() uint8   { return r.take(1)[0] }
 func (r *reader) u16() uint16 { return binary.LittleEndian.Uint16(r.take(2)) }
 func (r *reader) u32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
+func (r *reader) u64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
 // count reads a number of entries that take `size` bytes each.
 func (r *reader) count(size int) int {
@@ -72,8 +86,8 @@ func (r *reader) count(size int) int {
 	return n
 }
 
-// column reads n numbers of 16 or 32 bits.
-func column[T uint16 | uint32](r *reader, n int, one func() T) []T {
+// column reads n numbers.
+func column[T uint8 | uint16 | uint32](r *reader, n int, one func() T) []T {
 	values := make([]T, n)
 	for i := range values {
 		values[i] = one()
@@ -122,13 +136,13 @@ func open(data []byte, magic string, service, generation, base uint32, buckets i
 	return &reader{left: body}, nil
 }
 
-// backends adds the entries of the list to a map.
-func (r *reader) backends(into map[uint16]Backend) error {
+// backends adds the entries of the list to a map; flags are the greatest that one may have.
+func (r *reader) backends(into map[uint16]Backend, most uint16) error {
 	last := uint16(0)
 	for range r.count(22) {
 		id, flags, weight := r.u16(), r.u16(), r.u16()
-		each := Backend{Removed: flags == 1, Weight: weight, Address: [16]byte(r.take(16))}
-		if id <= last || flags > 1 || each.Address == [16]byte{} {
+		each := Backend{flags&1 != 0, flags == 3, weight, [16]byte(r.take(16))}
+		if id <= last || flags > most || flags == 2 || each.Address == [16]byte{} {
 			return fmt.Errorf("backend %d after %d, flags %d, address %x is none", id, last, flags, each.Address)
 		}
 		last = id
@@ -137,117 +151,283 @@ func (r *reader) backends(into map[uint16]Backend) error {
 	return nil
 }
 
+// histories reads those of a snapshot, each of known backends.
+func (r *reader) histories(known map[uint16]Backend) ([]History, error) {
+	n, entries := int(r.u32()), int(r.u32())
+	if n+6*entries > len(r.left) {
+		return nil, fmt.Errorf("%d histories of %d entries", n, entries)
+	}
+	count, owner, since := column(r, n, r.u8), column(r, entries, r.u16), column(r, entries, r.u32)
+	all, seen := make([]History, n), map[History]bool{}
+	for i := range all {
+		if count[i] == 0 || count[i] > historyMost || int(count[i]) > len(owner) {
+			return nil, fmt.Errorf("history %d has %d entries", i, count[i])
+		}
+		for j := range count[i] {
+			_, is := known[owner[j]]
+			if !is || slices.Contains(owner[:j], owner[j]) {
+				return nil, fmt.Errorf("history %d names %d, which is unknown or named before", i, owner[j])
+			}
+			all[i][j] = Entry{owner[j], since[j]}
+		}
+		if seen[all[i]] {
+			return nil, fmt.Errorf("history %d is there twice", i)
+		}
+		seen[all[i]] = true
+		owner, since = owner[count[i]:], since[count[i]:]
+	}
+	if len(owner) > 0 {
+		return nil, fmt.Errorf("%d entries are of no history", len(owner))
+	}
+	return all, nil
+}
+
 // Snapshot reads a whole image.
 func Snapshot(data []byte, service, generation uint32, buckets int) (*Image, error) {
-	r, err := open(data, "FLS2", service, generation, 0, buckets)
+	image, err := snapshot(data, service, generation, buckets)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %d: %w", generation, err)
 	}
+	return image, nil
+}
+
+func snapshot(data []byte, service, generation uint32, buckets int) (*Image, error) {
+	r, err := open(data, "FLS3", service, generation, 0, buckets)
+	if err != nil {
+		return nil, err
+	}
 	image := &Image{service, generation, map[uint16]Backend{}, make([]Bucket, buckets)}
 	r.u32() // committed
-	if err := r.backends(image.Backends); err != nil {
-		return nil, fmt.Errorf("snapshot %d: %w", generation, err)
+	sum := r.u64()
+	if err := r.backends(image.Backends, 1); err != nil {
+		return nil, err
 	}
-	if len(r.left) != 8*buckets {
-		return nil, fmt.Errorf("snapshot %d: %d bytes for %d buckets", generation, len(r.left), buckets)
+	current := column(r, buckets, r.u16)
+	histories, err := r.histories(image.Backends)
+	if err != nil {
+		return nil, err
 	}
-	current, previous, since := column(r, buckets, r.u16), column(r, buckets, r.u16), column(r, buckets, r.u32)
+	number := column(r, buckets, r.u32)
+	if r.short || len(r.left) > 0 {
+		return nil, fmt.Errorf("%d buckets do not fill the body", buckets)
+	}
+	seen := 0
 	for i := range image.Buckets {
-		image.Buckets[i] = Bucket{current[i], previous[i], since[i]}
+		if int(number[i]) > min(seen+1, len(histories)) {
+			return nil, fmt.Errorf("bucket %d has history %d, after %d of %d", i, number[i], seen, len(histories))
+		}
+		seen = max(seen, int(number[i]))
+		image.Buckets[i].Current = current[i]
+		if number[i] > 0 {
+			image.Buckets[i].Former = histories[number[i]-1]
+		}
 	}
-	return image, image.check(0, len(image.Buckets))
+	if seen < len(histories) {
+		return nil, fmt.Errorf("history %d is of no bucket", seen+1)
+	}
+	if err := image.check(); err != nil {
+		return nil, err
+	}
+	if image.sum() != sum {
+		return nil, fmt.Errorf("sum is %016x, not %016x", sum, image.sum())
+	}
+	return image, nil
+}
+
+// run is a stretch of buckets: by owner among those that the owner has.
+type run struct {
+	skip, count    uint32
+	current, owner uint16
+}
+
+// buckets returns what each run takes; all of the ring count, or in order of owners those of the run's.
+func (image *Image) buckets(runs []run, byOwner bool) ([][]int, error) {
+	taken := make([][]int, len(runs))
+	at := 0
+	for i, each := range runs {
+		if i == 0 || byOwner && each.owner != runs[i-1].owner {
+			at = 0
+		}
+		if each.count == 0 || byOwner && i > 0 && each.owner < runs[i-1].owner {
+			return nil, fmt.Errorf("run %d takes %d buckets of %d", i, each.count, each.owner)
+		}
+		for skipped := uint32(0); len(taken[i]) < int(each.count); at++ {
+			switch {
+			case at >= len(image.Buckets):
+				return nil, fmt.Errorf("run %d goes beyond the ring", i)
+			case byOwner && image.Buckets[at].Current != each.owner:
+			case skipped < each.skip:
+				skipped++
+			default:
+				taken[i] = append(taken[i], at)
+			}
+		}
+	}
+	return taken, nil
+}
+
+// without returns the history without the entries that a function names.
+func (h History) without(goes func(Entry) bool) (kept History) {
+	n := 0
+	for _, each := range h {
+		if each.Owner != 0 && !goes(each) {
+			kept[n] = each
+			n++
+		}
+	}
+	return kept
+}
+
+// move gives the bucket to another owner.
+func (b Bucket) move(to uint16, committed uint32, isDead func(uint16) bool) (Bucket, error) {
+	if b.Current == to {
+		return b, nil
+	}
+	kept := b.Former.without(func(each Entry) bool { return each.Owner == to || isDead(each.Owner) })
+	if b.Current != 0 && !isDead(b.Current) {
+		if kept[historyMost-1].Owner != 0 {
+			return b, fmt.Errorf("more than %d former owners", historyMost)
+		}
+		copy(kept[1:], kept[:])
+		kept[0] = Entry{b.Current, committed}
+	}
+	return Bucket{to, kept}, nil
 }
 
 // Apply returns the image after a delta.
 func (image *Image) Apply(data []byte) (*Image, error) {
-	generation := image.Generation + 1
-	r, err := open(data, "FLD2", image.Service, generation, image.Generation, len(image.Buckets))
+	next, err := image.apply(data)
 	if err != nil {
-		return nil, fmt.Errorf("delta %d: %w", generation, err)
-	}
-	next := &Image{image.Service, generation, maps.Clone(image.Backends), slices.Clone(image.Buckets)}
-	committed := r.u32()
-	if err := r.backends(next.Backends); err != nil {
-		return nil, fmt.Errorf("delta %d: %w", generation, err)
-	}
-	n := r.count(12)
-	order := r.u32()
-	skip, count := column(r, n, r.u32), column(r, n, r.u32)
-	current, previous := column(r, n, r.u16), column(r, n, r.u16)
-	owner := make([]uint16, n)
-	if order == 1 {
-		owner = column(r, n, r.u16)
-	}
-	if r.short || len(r.left) > 0 || order > 1 {
-		return nil, fmt.Errorf("delta %d: %d runs of order %d do not fill the body", generation, n, order)
-	}
-	for i, at := 0, 0; i < n; i++ {
-		if i == 0 || order == 1 && owner[i] != owner[i-1] {
-			at = 0
-		}
-		if count[i] == 0 || i > 0 && owner[i] < owner[i-1] {
-			return nil, fmt.Errorf("delta %d: run %d takes %d buckets of %d", generation, i, count[i], owner[i])
-		}
-		// The run's buckets, one by one, among those that it counts.
-		for skipped, taken := uint32(0), uint32(0); taken < count[i]; at++ {
-			if at >= len(image.Buckets) {
-				return nil, fmt.Errorf("delta %d: run %d goes beyond the ring", generation, i)
-			}
-			if order == 1 && image.Buckets[at].Current != owner[i] {
-				continue
-			}
-			if skipped < skip[i] {
-				skipped++
-				continue
-			}
-			next.Buckets[at] = Bucket{current[i], previous[i], committed}
-			if err := next.check(at, at+1); err != nil {
-				return nil, fmt.Errorf("delta %d, run %d: %w", generation, i, err)
-			}
-			taken++
-		}
+		return nil, fmt.Errorf("delta %d: %w", image.Generation+1, err)
 	}
 	return next, nil
 }
 
-// check refuses buckets whose owners are unknown or removed.
-func (image *Image) check(from, to int) error {
-	for i, bucket := range image.Buckets[from:to] {
-		owner, known := image.Backends[bucket.Current]
-		if bucket.Current != 0 && (!known || owner.Removed) {
-			return fmt.Errorf("bucket %d belongs to %d, which is not in the pool", from+i, bucket.Current)
+func (image *Image) apply(data []byte) (*Image, error) {
+	generation := image.Generation + 1
+	r, err := open(data, "FLD3", image.Service, generation, image.Generation, len(image.Buckets))
+	if err != nil {
+		return nil, err
+	}
+	next := &Image{image.Service, generation, maps.Clone(image.Backends), slices.Clone(image.Buckets)}
+	committed, closed, sum := r.u32(), r.u32(), r.u64()
+	if err := r.backends(next.Backends, 3); err != nil {
+		return nil, err
+	}
+	n := r.count(10)
+	order := r.u32()
+	moves := columns(r, n, true, order == 1)
+	n = r.count(10)
+	releases := columns(r, n, false, true)
+	if r.short || len(r.left) > 0 || order > 1 {
+		return nil, fmt.Errorf("moves of order %d and releases do not fill the body", order)
+	}
+	if sum != image.sum() {
+		return nil, fmt.Errorf("the base's sum is %016x, not %016x", image.sum(), sum)
+	}
+	isDead := func(id uint16) bool { return next.Backends[id].Dead }
+	moved, err := image.buckets(moves, order == 1)
+	if err != nil {
+		return nil, err
+	}
+	released, err := image.buckets(releases, false)
+	if err != nil {
+		return nil, err
+	}
+	for i := range next.Buckets {
+		next.Buckets[i].Former = next.Buckets[i].Former.without(func(each Entry) bool { return closed > 0 && each.Since <= closed })
+	}
+	for i, each := range releases {
+		for _, at := range released[i] {
+			next.Buckets[at].Former = next.Buckets[at].Former.without(func(former Entry) bool { return each.owner == 0 || former.Owner == each.owner })
 		}
-		if _, known := image.Backends[bucket.Previous]; bucket.Previous != 0 && !known {
-			return fmt.Errorf("bucket %d belonged to unknown backend %d", from+i, bucket.Previous)
+	}
+	for i, each := range moves {
+		for _, at := range moved[i] {
+			if next.Buckets[at], err = next.Buckets[at].move(each.current, committed, isDead); err != nil {
+				return nil, fmt.Errorf("bucket %d: %w", at, err)
+			}
+		}
+	}
+	for i := range next.Buckets {
+		next.Buckets[i].Former = next.Buckets[i].Former.without(func(each Entry) bool { return isDead(each.Owner) })
+		if isDead(next.Buckets[i].Current) {
+			return nil, fmt.Errorf("bucket %d belongs to %d, which is dead", i, next.Buckets[i].Current)
+		}
+	}
+	return next, next.checkMoved(moves)
+}
+
+// columns reads the columns of n runs.
+func columns(r *reader, n int, hasCurrent, hasOwner bool) []run {
+	runs := make([]run, n)
+	skip, count := column(r, n, r.u32), column(r, n, r.u32)
+	current, owner := make([]uint16, n), make([]uint16, n)
+	if hasCurrent {
+		current = column(r, n, r.u16)
+	}
+	if hasOwner {
+		owner = column(r, n, r.u16)
+	}
+	for i := range runs {
+		runs[i] = run{skip[i], count[i], current[i], owner[i]}
+	}
+	return runs
+}
+
+// isIn says whether a bucket may be this backend's: 0, or one in the pool.
+func (image *Image) isIn(id uint16) bool {
+	backend, known := image.Backends[id]
+	return id == 0 || known && !backend.Removed
+}
+
+// checkMoved refuses moves to backends that are not in the pool.
+func (image *Image) checkMoved(moves []run) error {
+	for i, each := range moves {
+		if !image.isIn(each.current) {
+			return fmt.Errorf("run %d gives buckets to %d, which is not in the pool", i, each.current)
 		}
 	}
 	return nil
 }
 
-// Sum returns the sum that a mux reports of the same ring (jepsen/README.md): CRC-32C, 8 hex digits, of the buckets and
-// of the backends that a snapshot lists, without their weights.
-func (image *Image) Sum() string {
-	var bytes []byte
-	little := binary.LittleEndian
-	named := map[uint16]bool{}
-	for _, bucket := range image.Buckets {
-		bytes = little.AppendUint16(bytes, bucket.Current)
-		bytes = little.AppendUint16(bytes, bucket.Previous)
-		bytes = little.AppendUint32(bytes, bucket.Since)
-		named[bucket.Previous] = true
-	}
-	for _, id := range slices.Sorted(maps.Keys(image.Backends)) {
-		backend := image.Backends[id]
-		flags := uint16(0)
-		if backend.Removed {
-			if !named[id] {
-				continue
-			}
-			flags = 1
+// check refuses buckets whose owners are unknown or removed, or among the former ones.
+func (image *Image) check() error {
+	for i, bucket := range image.Buckets {
+		if !image.isIn(bucket.Current) {
+			return fmt.Errorf("bucket %d belongs to %d, which is not in the pool", i, bucket.Current)
 		}
-		bytes = little.AppendUint16(bytes, id)
-		bytes = little.AppendUint16(bytes, flags)
-		bytes = append(bytes, backend.Address[:]...)
+		if bucket.Current != 0 && slices.ContainsFunc(bucket.Former[:], func(each Entry) bool { return each.Owner == bucket.Current }) {
+			return fmt.Errorf("bucket %d belongs and belonged to %d", i, bucket.Current)
+		}
 	}
-	return fmt.Sprintf("%08x", crc32.Checksum(bytes, castagnoli))
+	return nil
 }
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func (image *Image) sum() (sum uint64) {
+	for i, bucket := range image.Buckets {
+		h := mix(uint64(i)<<16 | uint64(bucket.Current))
+		for _, each := range bucket.Former {
+			if each.Owner != 0 {
+				h = mix(h ^ (uint64(each.Since)<<16 | uint64(each.Owner)))
+			}
+		}
+		sum += h
+	}
+	for id, backend := range image.Backends {
+		if !backend.Removed {
+			h := mix(mix(uint64(id)) ^ binary.LittleEndian.Uint64(backend.Address[:]))
+			sum += mix(h ^ binary.LittleEndian.Uint64(backend.Address[8:]))
+		}
+	}
+	return sum
+}
+
+// Sum returns the sum that a mux reports of the same ring (protocol/README.md §5), 16 hex digits.
+func (image *Image) Sum() string { return fmt.Sprintf("%016x", image.sum()) }

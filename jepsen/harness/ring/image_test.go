@@ -3,10 +3,12 @@
 package ring
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -20,20 +22,24 @@ type imageVector struct {
 		Weight  uint16
 	}
 	Runs []struct {
-		Start, Count      int
-		Current, Previous uint16
-		Since             uint32
+		Start, Count int
+		Current      uint16
+		History      [][2]uint32
 	}
+	Sum string
 }
 
 func (v imageVector) image() *Image {
 	image := &Image{v.Service, v.Generation, map[uint16]Backend{}, make([]Bucket, v.Buckets)}
 	for _, each := range v.Backends {
-		image.Backends[each.ID] = Backend{each.Removed, each.Weight, netip.MustParseAddr(each.Address).As16()}
+		image.Backends[each.ID] = Backend{each.Removed, false, each.Weight, netip.MustParseAddr(each.Address).As16()}
 	}
 	for _, run := range v.Runs {
 		for i := run.Start; i < run.Start+run.Count; i++ {
-			image.Buckets[i] = Bucket{run.Current, run.Previous, run.Since}
+			image.Buckets[i].Current = run.Current
+			for j, entry := range run.History {
+				image.Buckets[i].Former[j] = Entry{uint16(entry[0]), entry[1]}
+			}
 		}
 	}
 	return image
@@ -84,15 +90,15 @@ func unhex(text string) []byte {
 	return bytes
 }
 
-// same compares buckets and sums; the sum covers the removed backends that count.
-func same(t *testing.T, name string, got *Image, err error, wanted *Image) {
+// same compares buckets and sums.
+func same(t *testing.T, name string, got *Image, err error, wanted imageVector) {
 	t.Helper()
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	if got.Generation != wanted.Generation || got.Sum() != wanted.Sum() {
-		t.Errorf("%s: generation %d sum %s, not %d %s", name, got.Generation, got.Sum(), wanted.Generation, wanted.Sum())
+	if got.Generation != wanted.Generation || got.Sum() != wanted.Sum || !slices.Equal(got.Buckets, wanted.image().Buckets) {
+		t.Errorf("%s: generation %d sum %s, not %d %s", name, got.Generation, got.Sum(), wanted.Generation, wanted.Sum)
 	}
 }
 
@@ -100,22 +106,22 @@ func TestVectors(t *testing.T) {
 	all := read(t)
 	for _, row := range all.Apply {
 		got, err := row.Image.image().Apply(unhex(row.Bytes))
-		same(t, row.Name, got, err, row.Result.image())
+		same(t, row.Name, got, err, row.Result)
 	}
 	for _, row := range all.Snapshots {
 		got, err := Snapshot(unhex(row.Bytes), row.Image.Service, row.Image.Generation, row.Image.Buckets)
-		same(t, row.Name, got, err, row.Image.image())
+		same(t, row.Name, got, err, row.Image)
 	}
 	for _, row := range all.Chains {
 		data := unhex(row.Snapshot)
-		generation := uint32(data[8]) | uint32(data[9])<<8
+		generation := binary.LittleEndian.Uint32(data[8:])
 		got, err := Snapshot(data, row.Result.Service, generation, row.Result.Buckets)
 		for _, delta := range row.Deltas {
 			if err == nil {
 				got, err = got.Apply(unhex(delta))
 			}
 		}
-		same(t, row.Name, got, err, row.Result.image())
+		same(t, row.Name, got, err, row.Result)
 	}
 }
 
@@ -136,23 +142,23 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestSum: a value that was computed independently, and every part of a ring that the sum covers.
+// TestSum: every part of a ring that the sum covers, and what it does not.
 func TestSum(t *testing.T) {
 	build := func() *Image {
-		return &Image{7, 3, map[uint16]Backend{1: {Address: [16]byte{15: 1}}, 2: {Removed: true, Address: [16]byte{15: 2}}, 9: {Removed: true, Address: [16]byte{15: 9}}},
-			[]Bucket{{1, 0, 0}, {1, 2, 5}}}
+		return &Image{7, 3, map[uint16]Backend{1: {Address: [16]byte{15: 1}}, 2: {Removed: true, Address: [16]byte{15: 2}}},
+			[]Bucket{{Current: 1}, {1, History{{2, 5}, {3, 4}}}}}
 	}
-	const wanted = "a3e2feec"
-	if got := build().Sum(); got != wanted {
-		t.Errorf("the sum is %s, not %s", got, wanted)
-	}
+	wanted := build().Sum()
 	for name, change := range map[string]func(*Image){
-		"current":         func(i *Image) { i.Buckets[0].Current = 0 },
-		"previous":        func(i *Image) { i.Buckets[0].Previous = 2 },
-		"since":           func(i *Image) { i.Buckets[1].Since = 6 },
-		"address":         func(i *Image) { i.Backends[1] = Backend{Address: [16]byte{15: 3}} },
-		"removed":         func(i *Image) { i.Backends[1] = Backend{Removed: true, Address: [16]byte{15: 1}} },
-		"removed address": func(i *Image) { i.Backends[2] = Backend{Removed: true, Address: [16]byte{15: 3}} },
+		"current":  func(i *Image) { i.Buckets[0].Current = 0 },
+		"a former": func(i *Image) { i.Buckets[0].Former[0] = Entry{2, 5} },
+		"since":    func(i *Image) { i.Buckets[1].Former[1].Since = 6 },
+		"their order": func(i *Image) {
+			i.Buckets[1].Former[0], i.Buckets[1].Former[1] = i.Buckets[1].Former[1], i.Buckets[1].Former[0]
+		},
+		"the bucket": func(i *Image) { i.Buckets[0], i.Buckets[1] = i.Buckets[1], i.Buckets[0] },
+		"address":    func(i *Image) { i.Backends[1] = Backend{Address: [16]byte{15: 3}} },
+		"removed":    func(i *Image) { i.Backends[1] = Backend{Removed: true, Address: [16]byte{15: 1}} },
 	} {
 		image := build()
 		change(image)
@@ -161,9 +167,9 @@ func TestSum(t *testing.T) {
 		}
 	}
 	image := build()
-	delete(image.Backends, 9) // removed, and in no bucket
+	delete(image.Backends, 2)
 	image.Backends[1] = Backend{Weight: 50, Address: [16]byte{15: 1}}
 	if image.Sum() != wanted {
-		t.Error("the sum covers weights, or removed backends that no bucket names")
+		t.Error("the sum covers weights, or removed backends")
 	}
 }

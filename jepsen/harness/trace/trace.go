@@ -15,9 +15,10 @@ import (
 
 // Row is a bucket's row of the ring from one generation on.
 type Row struct {
-	Generation      int64
-	Owner, Previous string           // names of nodes; Previous is "" if the row names none
-	Applied         map[string]int64 // by mux, when it first had this row or a later one
+	Generation int64
+	Owner      string           // names of nodes
+	Former     []string         // owners before that may have connections, newest first
+	Applied    map[string]int64 // by mux, when it first had this row or a later one
 }
 
 // Bucket is one by which packets of the connection were steered.
@@ -143,8 +144,8 @@ func (f Facts) limit() (name, why string) {
 		return "fourth-move", owners + told
 	case f.Connection.End == "reset" && returns(since):
 		return "return", owners + told
-	case f.Hold == 0 && f.open(rows[first:last+1]) >= f.Window:
-		return "window", fmt.Sprintf("%s, the first made, or last renewed, %.1f s before its end", owners, f.open(rows[first:last+1]))
+	case f.Hold == 0 && !(f.byArrays() && slices.Contains(rows[last].Former, server)) && f.left(rows[first:last+1]) >= f.Window:
+		return "window", fmt.Sprintf("%s, the first made %.1f s before its end", owners, f.left(rows[first:last+1]))
 	case f.Connection.End == "reset" && moves >= 2 && (from == "" || slices.ContainsFunc(since[1:moves], owns(from))):
 		for _, move := range since[2:] {
 			least, most := applied(move), latest(move.Applied)
@@ -157,7 +158,7 @@ func (f Facts) limit() (name, why string) {
 			return "notice", fmt.Sprintf("%s; %s was cut off when it was told of generation %d, and got no notice%s", owners, from, move.Generation, told)
 		}
 	}
-	if rows[last].Previous == "" {
+	if len(rows[last].Former) == 0 {
 		owners += ", then released"
 	}
 	return "", owners + told
@@ -240,19 +241,19 @@ func (f Facts) rows() []Row {
 	return nil
 }
 
-// open is how many seconds before the connection's end its bucket left its server, by the first of these rows, or that move
-// and those after it were last renewed while their window was open.
-func (f Facts) open(rows []Row) float64 {
-	var began int64
+// left is how many seconds before the connection's end its bucket left its server, by the first of these rows.
+func (f Facts) left(rows []Row) float64 {
 	for number, row := range rows[1:] {
-		switch before := rows[number]; {
-		case began == 0 && row.Owner != before.Owner:
-			began = applied(row)
-		case began != 0 && row.Owner == before.Owner && row.Previous == before.Previous && seconds(applied(row)-began) < f.Window:
-			began = applied(row)
+		if row.Owner != rows[number].Owner {
+			return seconds(f.Connection.To - applied(row))
 		}
 	}
-	return seconds(f.Connection.To - began)
+	return seconds(f.Connection.To)
+}
+
+// byArrays says whether arrays gave the connection a bucket: then former owners stay until they are released.
+func (f Facts) byArrays() bool {
+	return slices.ContainsFunc(f.Buckets, func(each Bucket) bool { return each.Arrays != 0 })
 }
 
 // ownerAt is a bucket's owner at some time, by the muxes that were first to have each row.
@@ -345,11 +346,11 @@ func (f Facts) String() string {
 			if applied(row) > f.Connection.To {
 				break
 			}
-			previous := row.Previous
-			if previous == "" {
-				previous = "none"
+			former := strings.Join(row.Former, ", ")
+			if former == "" {
+				former = "none"
 			}
-			lines = append(lines, fmt.Sprintf("  owner     generation %d: %s, previous %s; %s", row.Generation, row.Owner, previous, when(row.Applied)))
+			lines = append(lines, fmt.Sprintf("  owner     generation %d: %s, before %s; %s", row.Generation, row.Owner, former, when(row.Applied)))
 		}
 	}
 	for _, each := range f.Faults {

@@ -3,6 +3,7 @@
 package trace
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,15 +11,16 @@ import (
 )
 
 // rows are a bucket's, one for each owner, each 10 s after the one before: the first mux has it at once, the second 0.2 s
-// later. The same owner again renews its move.
+// later.
 func rows(owners string) (rows []Row) {
-	previous, last := "", ""
+	var former []string
 	for number, owner := range strings.Fields(owners) {
-		if owner != last {
-			previous, last = last, owner
+		if number > 0 {
+			former = append([]string{rows[number-1].Owner}, former...)
 		}
+		former = slices.DeleteFunc(slices.Clone(former), func(each string) bool { return each == owner })
 		at := int64(number) * 10e9
-		rows = append(rows, Row{int64(number + 1), owner, previous, map[string]int64{"mux1": at, "mux2": at + 2e8}})
+		rows = append(rows, Row{int64(number + 1), owner, former, map[string]int64{"mux1": at, "mux2": at + 2e8}})
 	}
 	return rows
 }
@@ -29,7 +31,7 @@ func TestClass(t *testing.T) {
 	kill := &check.Fault{Fault: "kill", Node: "a", MayBreak: "connections-of-node", From: 40e9, To: 42e9}
 	lie := &check.Fault{Fault: "lie", Node: "a", MayBreak: "connections-of-node", From: 40e9, To: 42e9}
 	released := rows("a b")
-	released[1].Previous = ""
+	released[1].Former = nil
 	for name, row := range map[string]struct {
 		rows   []Row
 		end    string
@@ -37,6 +39,7 @@ func TestClass(t *testing.T) {
 		resets string // the servers that sent a RST, in order
 		hold   float64
 		window float64 // 8 without
+		arrays int64
 		faults []*check.Fault
 		from   float64
 		class  string
@@ -60,9 +63,9 @@ func TestClass(t *testing.T) {
 		"at the first move":                      {rows: rows("a b"), to: 10.1, resets: "b", hold: 600, class: Unexplained},
 		"no move":                                {rows: rows("a"), to: 5, resets: "a", hold: 600, class: Unexplained, says: "no mux had a move"},
 		"a window after the move":                {rows: rows("a b"), to: 19, resets: "b", class: "window"},
-		"less than a window after a renewal":     {rows: rows("a b b c"), to: 34, window: 15, resets: "c", class: Unexplained},
-		"a window after a renewal":               {rows: rows("a b b c"), to: 36, window: 15, resets: "c", class: "window", says: "last renewed, 16.0 s"},
-		"renewed too late":                       {rows: rows("a b b"), to: 21, resets: "b", class: "window", says: "11.0 s"},
+		"a window after the first of two":        {rows: rows("a b c"), to: 26, window: 15, resets: "c", class: "window", says: "made 16.0 s"},
+		"by arrays, and kept":                    {rows: rows("a b"), arrays: 3, to: 19, resets: "b", class: Unexplained},
+		"by arrays, and released":                {rows: released, arrays: 3, to: 19, resets: "b", class: "window"},
 		"within the window":                      {rows: rows("a b"), to: 15, resets: "b", class: Unexplained},
 		"released":                               {rows: released, to: 15, resets: "b", hold: 600, class: Unexplained, says: "then released"},
 		"its server was killed":                  {rows: rows("a b c d e"), to: 41, hold: 600, faults: []*check.Fault{kill}, class: "kill of a"},
@@ -72,7 +75,7 @@ func TestClass(t *testing.T) {
 		"of another server":                      {rows: rows("b c"), to: 5, hold: 600, class: Unexplained, says: "a never had its bucket"},
 		"its bucket is not known":                {to: 5, hold: 600, class: Unexplained, says: "not known"},
 	} {
-		facts := Facts{Buckets: []Bucket{{Rows: row.rows}}, Faults: row.faults, Window: max(row.window, 8), Hold: row.hold, Connection: check.Connection{ID: 7, Servers: []string{"a"}, End: "reset",
+		facts := Facts{Buckets: []Bucket{{Rows: row.rows, Arrays: row.arrays, Applied: map[string]int64{"mux1": 0}}}, Faults: row.faults, Window: max(row.window, 8), Hold: row.hold, Connection: check.Connection{ID: 7, Servers: []string{"a"}, End: "reset",
 			From: int64(max(row.from, 1) * 1e9), To: int64(row.to * 1e9), LastAnswer: int64(row.to*1e9) - 1e9}}
 		if row.end != "" {
 			facts.Connection.End = "timeout"
@@ -134,7 +137,7 @@ func TestCutOff(t *testing.T) {
 		first, second := map[string]int64{"mux1": 34_234e6, "mux2": 34_235e6, "mux3": 34_272e6}, map[string]int64{"mux1": 35_065e6, "mux2": 35_164e6, "mux3": 35_058e6}
 		facts := Facts{Window: 120, Faults: []*check.Fault{halves(muxes, rack, 29.684, 40.798)}, Resets: []Reset{{"server3", 36_809e6}},
 			Connection: check.Connection{Servers: []string{"server4"}, End: "reset", From: 20_971e6, To: 36_810e6, LastAnswer: 29_561e6},
-			Buckets:    []Bucket{{Number: 12556, Rows: []Row{{2, "server4", "", first}, {3, "server3", "server4", first}, {4, "server5", "server3", second}}}},
+			Buckets:    []Bucket{{Number: 12556, Rows: []Row{{2, "server4", nil, first}, {3, "server3", []string{"server4"}, first}, {4, "server5", []string{"server3"}, second}}}},
 			Samples: map[string][]Sample{"server3": counted("drop_stale", 33.5, 34.7, 35.8, 37, 38),
 				"mux1": counted("other", 33.6, 36.6, 37.6), "mux2": counted(sent, 33.4, 36.4, 37.4), "mux3": counted(sent, 33.5, 36.5, 37.5)}}
 		row.change(&facts)
@@ -202,11 +205,11 @@ func TestString(t *testing.T) {
   error     connection reset by peer
   tuple     10.2.0.11:4444 → 10.99.0.1:80, last answer at 20.000 s
   bucket    9 by arrays 3; mux1 20.000 s, mux2 22.000 s
-  owner     generation 1: e, previous none; mux1 0.000 s, mux2 0.200 s
+  owner     generation 1: e, before none; mux1 0.000 s, mux2 0.200 s
   bucket    5
-  owner     generation 1: a, previous none; mux1 0.000 s, mux2 0.200 s
-  owner     generation 2: b, previous a; mux1 10.000 s, mux2 10.200 s
-  owner     generation 3: c, previous b; mux1 20.000 s, mux2 20.200 s
+  owner     generation 1: a, before none; mux1 0.000 s, mux2 0.200 s
+  owner     generation 2: b, before a; mux1 10.000 s, mux2 10.200 s
+  owner     generation 3: c, before b, a; mux1 20.000 s, mux2 20.200 s
   fault     loss of mux1, 18.0 s to 21.0 s
   fault     halves of mux1 and a,b, 19.0 s to 21.0 s
   RST       by c at 21.000 s

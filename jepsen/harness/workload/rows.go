@@ -67,7 +67,13 @@ func (g *Generations) Rows(bucket int) []trace.Row {
 	var rows []trace.Row
 	for _, each := range g.rows[bucket] {
 		generation := int64(each.generation)
-		rows = append(rows, trace.Row{Generation: generation, Owner: name(each.Current), Previous: name(each.Previous), Applied: g.had(generation)})
+		row := trace.Row{Generation: generation, Owner: name(each.Current), Applied: g.had(generation)}
+		for _, former := range each.Former {
+			if former.Owner != 0 {
+				row.Former = append(row.Former, name(former.Owner))
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -29,10 +29,10 @@ func TestRows(t *testing.T) {
 		g.committed[service] = &committed{sums: map[int64]string{}}
 	}
 	g.commit("web", image(4, ring.Bucket{Current: 1}, ring.Bucket{Current: 1}))
-	g.commit("web", image(5, ring.Bucket{Current: 1}, ring.Bucket{Current: 2, Previous: 1, Since: 9}))
+	g.commit("web", image(5, ring.Bucket{Current: 1}, ring.Bucket{Current: 2, Former: ring.History{{Owner: 1, Since: 9}}}))
 	g.commit("other", image(6, ring.Bucket{Current: 1}, ring.Bucket{Current: 1}))
-	g.commit("web", image(5, ring.Bucket{Current: 1}, ring.Bucket{Current: 2, Previous: 1, Since: 9})) // of another reader
-	g.commit("web", image(6, ring.Bucket{Current: 2, Previous: 1, Since: 10}, ring.Bucket{Current: 2, Previous: 1, Since: 9}))
+	g.commit("web", image(5, ring.Bucket{Current: 1}, ring.Bucket{Current: 2, Former: ring.History{{Owner: 1, Since: 9}}})) // of another reader
+	g.commit("web", image(6, ring.Bucket{Current: 2, Former: ring.History{{Owner: 1, Since: 10}}}, ring.Bucket{Current: 2, Former: ring.History{{Owner: 1, Since: 9}}}))
 	at := time.Now().UnixMilli()
 	for mux, text := range map[string]string{
 		"mux1": `{"applied": [{"service": "web", "generation": 4, "at": %d}, {"service": "other", "generation": 9, "at": 1}, {"service": "web", "generation": 6, "at": %d}]}`,
@@ -47,9 +47,9 @@ func TestRows(t *testing.T) {
 	first, second := recorder.Since(time.UnixMilli(at+1000)), recorder.Since(time.UnixMilli(at+2000))
 	for bucket, want := range [][]trace.Row{
 		{{Generation: 4, Owner: "server1", Applied: map[string]int64{"mux1": first, "mux2": first}},
-			{Generation: 6, Owner: "10.1.0.22", Previous: "server1", Applied: map[string]int64{"mux1": second, "mux2": second}}},
+			{Generation: 6, Owner: "10.1.0.22", Former: []string{"server1"}, Applied: map[string]int64{"mux1": second, "mux2": second}}},
 		{{Generation: 4, Owner: "server1", Applied: map[string]int64{"mux1": first, "mux2": first}},
-			{Generation: 5, Owner: "10.1.0.22", Previous: "server1", Applied: map[string]int64{"mux1": second, "mux2": first}}},
+			{Generation: 5, Owner: "10.1.0.22", Former: []string{"server1"}, Applied: map[string]int64{"mux1": second, "mux2": first}}},
 	} {
 		if got := g.Rows(bucket); !reflect.DeepEqual(got, want) {
 			t.Errorf("bucket %d: %+v, want %+v", bucket, got, want)

@@ -4,14 +4,15 @@
   (protocol/README.md §5, jepsen/README.md). It is the oracle that muxes are compared with, so it
   looks at each bucket by itself and shares no code with them.
 
-  A ring is `{:service :generation :current :previous :since :backends}`: three arrays with an
-  entry for each bucket, and the backends by id, `{:removed? :weight :address}`."
+  A ring is `{:service :generation :buckets :backends}`: of each bucket its owner and the former
+  ones with the second of their loss, newest first, `[owner [[former since] ...]]`, and the backends
+  by id, `{:removed? :dead? :weight :address}`."
   (:import (com.github.luben.zstd Zstd)
            (java.nio ByteBuffer ByteOrder)
-           (java.util Arrays)
            (java.util.zip CRC32C)))
 
 (def header-bytes 32)
+(def history-most 6)
 
 (defn- little
   ^ByteBuffer [^bytes bytes]
@@ -19,6 +20,7 @@
 
 (defn- u16 [^ByteBuffer b] (bit-and 0xffff (.getShort b)))
 (defn- u32 [^ByteBuffer b] (bit-and 0xffffffff (.getInt b)))
+(defn- column [n read b] (vec (repeatedly n #(read b))))
 
 (defn- refuse
   [reason & words]
@@ -51,43 +53,93 @@
         (vec (for [_ (range (u32 b))]
                (let [id (u16 b), flags (u16 b), weight (u16 b), address (byte-array 16)]
                  (.get b address)
-                 [id {:removed? (odd? flags), :weight weight, :address address}])))))
+                 [id {:removed? (odd? flags), :dead? (= 3 flags), :weight weight, :address address}])))))
+
+(defn- mix
+  "The last steps of splitmix64."
+  [x]
+  (let [x (unchecked-multiply (long (bit-xor x (unsigned-bit-shift-right x 30))) -4658895280553007687)
+        x (unchecked-multiply (long (bit-xor x (unsigned-bit-shift-right x 27))) -7723592293110705685)]
+    (bit-xor x (unsigned-bit-shift-right x 31))))
+
+(defn- sum-of
+  "The sum of a ring as a long."
+  [{:keys [buckets backends]}]
+  (let [of-bucket  (fn [number [current former]]
+                     (reduce (fn [h [owner since]] (mix (bit-xor h (bit-or (bit-shift-left since 16) owner))))
+                             (mix (bit-or (bit-shift-left number 16) current))
+                             former))
+        of-backend (fn [[id {:keys [address]}]]
+                     (let [b (little address)]
+                       (mix (bit-xor (mix (bit-xor (mix id) (.getLong b))) (.getLong b)))))]
+    (reduce (fn [^long all ^long h] (unchecked-add all h))
+            0
+            (concat (map-indexed of-bucket buckets) (map of-backend (remove (comp :removed? val) backends))))))
+
+(defn sum
+  "The sum that a mux reports of the ring, 16 hex digits."
+  [ring]
+  (format "%016x" (sum-of ring)))
+
+(defn- check-sum
+  [said ring]
+  (when-not (= said (sum-of ring))
+    (refuse "base" (format "%016x, computed %s" said (sum ring)))))
+
+(defn- histories
+  "All histories of a snapshot, the empty one first."
+  [^ByteBuffer b]
+  (let [n       (u32 b)
+        entries (u32 b)
+        counts  (column n #(bit-and 0xff (.get ^ByteBuffer %)) b)
+        owners  (column entries u16 b)
+        former  (map vector owners (column entries u32 b))]
+    (when-not (= entries (reduce + counts))
+      (refuse "run" entries " entries of histories"))
+    (into [[]] (map (fn [from count] (vec (take count (drop from former)))) (reductions + 0 counts) counts))))
 
 (defn snapshot
   "The ring in a snapshot's bytes."
   [bytes]
-  (let [[{:keys [service generation buckets]} ^ByteBuffer b] (unframe bytes "FLS2")
+  (let [[{:keys [service generation buckets]} ^ByteBuffer b] (unframe bytes "FLS3")
         _        (u32 b)
-        backends (read-backends b)]
-    {:service  service, :generation generation, :backends backends
-     :current  (int-array (repeatedly buckets #(u16 b)))
-     :previous (int-array (repeatedly buckets #(u16 b)))
-     :since    (long-array (repeatedly buckets #(u32 b)))}))
+        said     (.getLong b)
+        backends (read-backends b)
+        current  (column buckets u16 b)
+        former   (histories b)
+        ring     {:service service, :generation generation, :backends backends
+                  :buckets (mapv (fn [owner number] [owner (former number)]) current (column buckets u32 b))}]
+    (check-sum said ring)
+    ring))
 
-(defn- runs
-  "A delta's runs, each `{:skip :count :current :previous :owner}`, owner nil by number."
+(defn- moves
+  "A delta's moves, each `{:skip :count :current :owner}`, owner nil by number."
   [^ByteBuffer b]
-  (let [n        (u32 b)
-        order    (u32 b)
-        skip     (vec (repeatedly n #(u32 b)))
-        counts   (vec (repeatedly n #(u32 b)))
-        current  (vec (repeatedly n #(u16 b)))
-        previous (vec (repeatedly n #(u16 b)))
-        owner    (case (long order)
-                   0 (repeat n nil)
-                   1 (vec (repeatedly n #(u16 b)))
-                   (refuse "run" "order " order "; allowed: 0, 1"))]
-    (mapv (fn [s c cur prev o] {:skip s, :count c, :current cur, :previous prev, :owner o})
-          skip counts current previous owner)))
+  (let [n       (u32 b)
+        order   (u32 b)
+        skip    (column n u32 b)
+        counts  (column n u32 b)
+        current (column n u16 b)
+        owner   (case (long order)
+                  0 (repeat n nil)
+                  1 (column n u16 b)
+                  (refuse "run" "order " order "; allowed: 0, 1"))]
+    (mapv (fn [s c cur o] {:skip s, :count c, :current cur, :owner o}) skip counts current owner)))
+
+(defn- releases
+  "A delta's releases, each `{:skip :count :release}`; 0 is everybody."
+  [^ByteBuffer b]
+  (let [n (u32 b), skip (column n u32 b), counts (column n u32 b)]
+    (mapv (fn [s c o] {:skip s, :count c, :release o}) skip counts (column n u16 b))))
 
 (defn- taken
   "Each run with the buckets that it takes: of the ring, or of what its owner has in the base."
-  [^ints base runs]
+  [base runs]
   (mapcat (fn [of-owner]
             (let [owner   (:owner (first of-owner))
                   buckets (vec (if owner
-                                 (filter #(= owner (aget base %)) (range (alength base)))
-                                 (range (alength base))))]
+                                 (filter #(= owner (first (base %))) (range (count base)))
+                                 (range (count base))))]
               (loop [at 0, [run & more] of-owner, out []]
                 (if (nil? run)
                   out
@@ -97,44 +149,52 @@
                     (recur to more (conj out (assoc run :buckets (subvec buckets from to)))))))))
           (partition-by :owner runs)))
 
+(defn- without
+  "The bucket without the former owners of which `goes?` holds."
+  [goes? [current former]]
+  [current (vec (remove goes? former))])
+
+(defn- move
+  [dead? committed to [current former :as bucket]]
+  (if (= to current)
+    bucket
+    [to (into (if (or (zero? current) (dead? current)) [] [[current committed]])
+              (remove #(= to (first %)) former))]))
+
 (defn delta
   "The ring that a delta's bytes lead to from `ring`."
   [ring bytes]
-  (let [[{:keys [service generation base]} ^ByteBuffer b] (unframe bytes "FLD2")
+  (let [[{:keys [service generation base]} ^ByteBuffer b] (unframe bytes "FLD3")
         _ (when-not (= [service generation base]
                        [(:service ring) (inc (:generation ring)) (:generation ring)])
             (refuse "generation" generation " of service " service " from " base ", the ring is " (:generation ring)))
         committed (u32 b)
-        backends  (read-backends b)
-        runs      (runs b)
-        ^ints current   (Arrays/copyOf ^ints (:current ring) (alength ^ints (:current ring)))
-        ^ints previous  (Arrays/copyOf ^ints (:previous ring) (alength ^ints (:previous ring)))
-        ^longs since    (Arrays/copyOf ^longs (:since ring) (alength ^longs (:since ring)))]
-    (doseq [run (taken (:current ring) runs), bucket (:buckets run)]
-      (aset current (int bucket) (int (:current run)))
-      (aset previous (int bucket) (int (:previous run)))
-      (aset since (int bucket) (long committed)))
-    {:service service, :generation generation, :backends (merge (:backends ring) backends)
-     :current current, :previous previous, :since since}))
+        closed    (u32 b)
+        said      (.getLong b)
+        backends  (merge (:backends ring) (read-backends b))
+        moves     (moves b)
+        releases  (releases b)
+        dead?     (fn [id] (get-in backends [id :dead?]))
+        change    (fn [buckets runs f]
+                    (reduce (fn [all [number run]] (update all number #(f run %)))
+                            buckets
+                            (for [run (taken (:buckets ring) runs), number (:buckets run)] [number run])))
+        closes?   (fn [[_ since]] (and (pos? closed) (<= since closed)))
+        goes?     (fn [{:keys [release]}] (fn [[owner _]] (or (zero? release) (= owner release))))
+        buckets   (as-> (:buckets ring) all
+                    (mapv #(without closes? %) all)
+                    (change all releases #(without (goes? %1) %2))
+                    (change all moves #(move dead? committed (:current %1) %2))
+                    (mapv #(without (comp dead? first) %) all))]
+    (check-sum said ring)
+    (doseq [[current former] buckets]
+      (when (or (dead? current) (< history-most (count former)))
+        (refuse "run" "a bucket of " current " with " (count former) " former owners")))
+    {:service service, :generation generation, :backends backends, :buckets buckets}))
 
 (defn listed
   "The backends that a snapshot of the ring lists, by id: all that are not removed, and those
-  removed that a bucket names as its previous one."
-  [{:keys [backends previous]}]
-  (let [named (set previous)]
+  removed that a history names."
+  [{:keys [backends buckets]}]
+  (let [named (into #{} (mapcat (fn [[_ former]] (map first former))) buckets)]
     (into (sorted-map) (remove (fn [[id {:keys [removed?]}]] (and removed? (not (named id))))) backends)))
-
-(defn sum
-  "CRC-32C of all buckets and listed backends, 8 hex digits."
-  [{:keys [^ints current ^ints previous ^longs since] :as ring}]
-  (let [backends (listed ring)
-        b (.order (ByteBuffer/allocate (+ (* 8 (alength current)) (* 20 (count backends)))) ByteOrder/LITTLE_ENDIAN)]
-    (dotimes [i (alength current)]
-      (.putShort b (unchecked-short (aget current i)))
-      (.putShort b (unchecked-short (aget previous i)))
-      (.putInt b (unchecked-int (aget since i))))
-    (doseq [[id {:keys [removed? address]}] backends]
-      (.putShort b (unchecked-short id))
-      (.putShort b (short (if removed? 1 0)))
-      (.put b ^bytes address))
-    (format "%08x" (.getValue (doto (CRC32C.) (.update (.array b)))))))

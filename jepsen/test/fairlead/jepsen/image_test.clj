@@ -24,22 +24,19 @@
 (defn ring
   "A vector's image as a ring."
   [{:keys [service generation buckets backends runs]}]
-  (let [column (fn [make k] (make (mapcat #(repeat (:count %) (k %)) runs)))]
-    (assert (= buckets (reduce + (map :count runs))))
-    {:service  service
-     :generation generation
-     :backends (into (sorted-map) (for [{:keys [id removed weight] :as backend} backends]
-                                    [id {:removed? removed, :weight weight, :address (address (:address backend))}]))
-     :current  (column int-array :current)
-     :previous (column int-array :previous)
-     :since    (column long-array :since)}))
+  (assert (= buckets (reduce + (map :count runs))))
+  {:service  service
+   :generation generation
+   :backends (into (sorted-map) (for [{:keys [id removed dead weight] :as backend} backends]
+                                  [id {:removed? removed, :dead? dead, :weight weight
+                                       :address (address (:address backend))}]))
+   :buckets  (vec (mapcat #(repeat (:count %) [(:current %) (:history %)]) runs))})
 
 (defn plain
   "A ring as plain data, to compare."
   [ring]
-  (-> (select-keys ring [:service :generation])
-      (assoc :backends (update-vals (image/listed ring) #(update % :address vec)))
-      (into (map (fn [k] [k (vec (k ring))])) [:current :previous :since])))
+  (-> (select-keys ring [:service :generation :buckets])
+      (assoc :backends (update-vals (image/listed ring) #(update % :address vec)))))
 
 (deftest snapshots
   (doseq [row (:snapshots @vectors)]
@@ -57,23 +54,11 @@
     (testing (:name row)
       (let [result (reduce image/delta (image/snapshot (unhex (:snapshot row))) (map unhex (:deltas row)))]
         (is (= (plain (ring (:result row))) (plain result)))
-        (is (= (image/sum (ring (:result row))) (image/sum result)))))))
-
-(deftest different-rings-have-different-sums
-  (let [base    (ring (:result (first (:chains @vectors))))
-        changed (fn [k copy bucket]
-                  (assoc base k (let [a (copy (k base) (alength (k base)))]
-                                  (aset a bucket (inc (aget a bucket)))
-                                  a)))]
-    (is (re-matches #"[0-9a-f]{8}" (image/sum base)))
-    (is (= 4 (count (set (map image/sum [base
-                                         (changed :current #(Arrays/copyOf ^ints %1 (int %2)) 255)
-                                         (changed :previous #(Arrays/copyOf ^ints %1 (int %2)) 0)
-                                         (changed :since #(Arrays/copyOf ^longs %1 (int %2)) 7)])))))))
+        (is (= (:sum (:result row)) (image/sum result)))))))
 
 (deftest damage-is-refused
   (let [bytes (unhex (:bytes (first (:snapshots @vectors))))]
     (doseq [[reason damaged] [["truncated" (Arrays/copyOf bytes 31)]
-                              ["magic" (doto (aclone bytes) (aset 3 (byte 0x33)))]
+                              ["magic" (doto (aclone bytes) (aset 3 (byte 0x32)))]
                               ["checksum" (doto (aclone bytes) (aset 4 (byte 99)))]]]
       (is (thrown-with-msg? clojure.lang.ExceptionInfo (re-pattern reason) (image/snapshot damaged))))))
