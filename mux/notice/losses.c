@@ -49,6 +49,14 @@ static void raise_all(uint32_t *since, const struct delta *delta, const struct r
 		raise(since, delta->image.current[i], delta->image.committed);
 }
 
+/* They are told nothing. */
+static void drop_dead(uint32_t *since, const struct delta *delta)
+{
+	for (uint32_t i = 0; i < delta->backends_count; i++)
+		if (delta->backends[i].flags & FL_BACKEND_DEAD)
+			since[delta->backends[i].id] = 0;
+}
+
 int losses_note(struct losses *losses, const struct losses_change *change, uint32_t now, uint32_t window)
 {
 	uint32_t *since = calloc(IDS, sizeof(*since)), count = 0;
@@ -64,6 +72,7 @@ int losses_note(struct losses *losses, const struct losses_change *change, uint3
 		raise_moved(since, change->delta, change->ring);
 	if (change->all_lose)
 		raise_all(since, change->delta, change->ring);
+	drop_dead(since, change->delta);
 	for (uint32_t id = 1; id < IDS; id++)
 		count += is_open(since[id], now, window);
 	list = malloc((count + !count) * sizeof(*list));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which owners of a service have lost buckets, and when they last did: those that an open window names as previous, and
- * those of a bucket's move before its last one. They may hold connections although no packet reaches them.
+ * Which owners of a service have lost buckets, and when they last did: those that the histories of a loaded ring name,
+ * and those that lost some since. They may hold connections although no packet reaches them.
  */
 #ifndef FAIRLEAD_MUX_NOTICE_LOSSES_H
 #define FAIRLEAD_MUX_NOTICE_LOSSES_H
@@ -35,8 +35,8 @@ struct losses_change {
 };
 
 /*
- * Adds the losses of a change, and forgets those whose window is over. -ENOMEM: nothing has changed. Walks an image, and
- * with all_lose the ring, once.
+ * Adds the losses of a change, and forgets those whose window is over, and the dead. -ENOMEM: nothing has changed. Walks
+ * the buckets that a delta by number moves, and with all_lose the ring and the image.
  */
 int losses_note(struct losses *losses, const struct losses_change *change, uint32_t now, uint32_t window);
 void losses_free(struct losses *losses);

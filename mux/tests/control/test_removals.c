@@ -226,6 +226,22 @@ static void a_server_that_is_added_again_is_not_named(void **state)
 	world_close(w);
 }
 
+static void a_dead_server_is_told_nothing(void **state)
+{
+	struct world *w = world_open(BUCKETS, 1000, NULL, NULL);
+	uint32_t mark, moves;
+
+	(void)state;
+	world_move(w, 0, BUCKETS, 3); /* 4 loses buckets, too */
+	world_pass(w, 2 * NOTICES_REPEAT_MS);
+	change_backend(w, 4, DEAD);
+	mark = w->seen_count;
+	world_pass(w, 3 * NOTICES_REFRESH_MS);
+	assert_int_equal(world_packets_to(w, mark, 4, &moves), 0);
+	assert_true(w->seen_count > mark);
+	world_close(w);
+}
+
 /* A snapshot does not say who is dead, but who is there. */
 static void a_snapshot_ends_it_if_the_server_is_there(void **state)
 {
@@ -295,6 +311,7 @@ int main(void)
 	    cmocka_unit_test(a_removed_server_that_lives_is_not_named),
 	    cmocka_unit_test(no_move_from_a_dead_server_is_told),
 	    cmocka_unit_test(a_server_that_is_added_again_is_not_named),
+	    cmocka_unit_test(a_dead_server_is_told_nothing),
 	    cmocka_unit_test(a_snapshot_ends_it_if_the_server_is_there),
 	    cmocka_unit_test(ipip_names_no_dead_server),
 	    cmocka_unit_test(removals_wait_with_moves),
