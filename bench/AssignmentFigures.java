@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 
@@ -166,7 +167,7 @@ public final class AssignmentFigures {
         owners[other] = owner;
       }
       Ring ring = Ring.empty(1, LARGE_BUCKETS, NOW - 1);
-      ring = apply(ring, Runs.between(ring, owners, NOW, WINDOW), NOW);
+      ring = apply(ring, Runs.between(ring, owners), NOW);
       Upkeep defragmentation = new Defragmentation();
       Upkeep.Limits limits = new Upkeep.Limits(1, moves, false);
       List<double[]> points = new ArrayList<>();
@@ -286,13 +287,15 @@ public final class AssignmentFigures {
   private static Ring apply(Ring ring, Runs runs, long now) throws Exception {
     TreeMap<Integer, Backend> owners = new TreeMap<>();
     for (int run = 0; run < runs.size(); run++) {
-      int id = runs.current(run);
+      int id = runs.owner(run);
       if (id != Backend.NONE && !ring.backends().containsKey(id)) {
         owners.put(id, new Backend(id, new Address(0, 0xffff_0a00_0000L + id), 100, false));
       }
     }
     List<Backend> backends = new ArrayList<>(owners.values());
     return ring.apply(
-        new Delta(ring.service(), ring.generation() + 1, ring.buckets(), now, backends, runs));
+        Delta.after(ring, now, backends, runs)
+            .closing(now - WINDOW)
+            .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
   }
 }

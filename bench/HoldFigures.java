@@ -78,23 +78,16 @@ public final class HoldFigures {
     if (isScattered) {
       Runs.Builder runs = new Runs.Builder();
       for (int bucket = 0; bucket < buckets; bucket++) {
-        runs.add(bucket, 1, 1 + random.nextInt(before), Backend.NONE);
+        runs.add(bucket, 1, 1 + random.nextInt(before));
       }
       first = runs.build();
     }
-    ring = apply(ring, pool, first, NOW - 1000, config);
+    ring = ring.apply(Delta.after(ring, NOW - 1000, pool, first));
     for (int id = before + 1; id <= servers; id++) {
       weights[id] = 100;
     }
     Runs moved = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, NOW, WINDOW);
-    return new ServiceImage(config, apply(ring, List.of(), moved, NOW, config));
-  }
-
-  private static Ring apply(
-      Ring ring, List<Backend> backends, Runs runs, long now, ServiceConfig config)
-      throws Exception {
-    Delta delta = new Delta(1, ring.generation() + 1, ring.buckets(), now, backends, runs);
-    return ring.apply(delta, config.chainedSeconds());
+    return new ServiceImage(config, ring.apply(Delta.after(ring, NOW, List.of(), moved)));
   }
 
   /** All releases one after another; with a share below 1, of buckets that are reported empty. */
@@ -116,9 +109,8 @@ public final class HoldFigures {
       if (release.runs().size() > 0) {
         Ring ring = image.ring();
         Delta delta =
-            new Delta(
-                1, ring.generation() + 1, ring.buckets(), now, List.of(), release.runs());
-        Ring next = ring.apply(delta, image.config().chainedSeconds());
+            Delta.after(ring, now, List.of(), Runs.EMPTY).releasing(release.runs());
+        Ring next = ring.apply(delta);
         byte[] encoded = DeltaCodec.encode(delta, ring);
         slowest = Math.max(slowest, (System.nanoTime() - start) / 1e9);
         image = image.withRing(next);

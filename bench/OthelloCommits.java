@@ -114,15 +114,14 @@ public final class OthelloCommits {
       Address address = Address.parse("10.1.0." + id).orElseThrow();
       backends.add(new Backend(id, address, 100, false));
       int each = buckets / SERVERS;
-      runs.add((id - 1) * each, each, id, Backend.NONE);
+      runs.add((id - 1) * each, each, id);
     }
-    return new Delta(1, 2, buckets, seconds(), backends, runs.build());
+    return Delta.after(stored.image().ring(), seconds(), backends, runs.build());
   }
 
   private void commit(Delta delta, Optional<ArraysWrite> arrays) throws Exception {
     ServiceImage image = stored.image();
-    ServiceImage next =
-        image.withRing(image.ring().apply(delta, image.config().chainedSeconds()));
+    ServiceImage next = image.withRing(image.ring().apply(delta));
     stored = repository.commit(epoch, stored, next, delta, arrays);
   }
 
@@ -159,9 +158,8 @@ public final class OthelloCommits {
             : ArraysWrite.ofPatch(bytes, before.orElseThrow().patched(generation));
     long encoded = System.nanoTime();
     long at = System.currentTimeMillis();
-    int size = stored.image().ring().buckets();
     commit(
-        new Delta(1, generation, size, seconds(), List.of(), Runs.EMPTY), Optional.of(write));
+        Delta.after(stored.image().ring(), seconds(), List.of(), Runs.EMPTY), Optional.of(write));
     Stat stat = client.checkExists().forPath(TREE.latestGeneration(NAME));
     newest = Optional.of(arrays);
     if (isWhole && before.isPresent()) {

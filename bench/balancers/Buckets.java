@@ -11,6 +11,7 @@ import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Who owns which bucket, by the controller's own assignment, and who owned it before. All servers
@@ -43,7 +44,11 @@ final class Buckets {
       }
     }
     try {
-      ring = ring.apply(new Delta(1, ring.generation() + 1, ring.buckets(), now, added, runs));
+      ring =
+          ring.apply(
+              Delta.after(ring, now, added, runs)
+                  .closing(now - WINDOW)
+                  .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
     } catch (RefusedException e) {
       throw new IllegalStateException(e);
     }

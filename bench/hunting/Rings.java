@@ -10,6 +10,7 @@ import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -53,7 +54,7 @@ final class Rings {
     Runs runs = Assignment.of(method).assign(ring, weights, now, WINDOW);
     TreeMap<Integer, Backend> owners = new TreeMap<>();
     for (int run = 0; run < runs.size(); run++) {
-      int id = runs.current(run);
+      int id = runs.owner(run);
       if (id != Backend.NONE && !ring.backends().containsKey(id)) {
         owners.put(id, new Backend(id, new Address(0, 0xffff_0a00_0000L + id), WEIGHT, false));
       }
@@ -61,7 +62,9 @@ final class Rings {
     List<Backend> backends = new ArrayList<>(owners.values());
     try {
       return ring.apply(
-          new Delta(ring.service(), ring.generation() + 1, ring.buckets(), now, backends, runs));
+          Delta.after(ring, now, backends, runs)
+              .closing(now - WINDOW)
+              .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
     } catch (RefusedException e) {
       throw new IllegalStateException(e);
     }

@@ -12,6 +12,7 @@ import io.fairlead.controller.word.AssignmentMethod;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** A service's servers and its ring, changed by its controller's rules, a window apart. */
@@ -109,19 +110,15 @@ final class Pool {
   private void apply(Runs runs) throws Exception {
     TreeMap<Integer, Backend> owners = new TreeMap<>();
     for (int run = 0; run < runs.size(); run++) {
-      int id = runs.current(run);
+      int id = runs.owner(run);
       if (id != Backend.NONE && !ring.backends().containsKey(id)) {
         owners.put(id, new Backend(id, new Address(0, 0xffff_0a00_0000L + id), WEIGHT, false));
       }
     }
     ring =
         ring.apply(
-            new Delta(
-                ring.service(),
-                ring.generation() + 1,
-                ring.buckets(),
-                now,
-                List.copyOf(owners.values()),
-                runs));
+            Delta.after(ring, now, List.copyOf(owners.values()), runs)
+                .closing(now - WINDOW)
+                .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
   }
 }

@@ -209,7 +209,7 @@ function Tile({ name, value, note }: { name: string; value: string; note?: strin
 const hex = (hash: number) => hash.toString(16).padStart(8, "0");
 
 function since(committed: Explanation): string {
-  if (!committed.since) return "never moved";
+  if (!committed.since) return "not moved lately";
   const at = new Date(committed.since * 1000).toLocaleTimeString("sv");
   return `moved at ${at}${committed.moved ? ", still chained" : ""}`;
 }

@@ -148,7 +148,7 @@ export function describe(cells: RingCells, cell: number): string {
     return (
       `bucket ${first}: ${owner}` +
       (previous ? `, ${state} backend ${previous}` : "") +
-      (since ? `, moved ${moment(since)}` : ", never moved")
+      (since ? `, moved ${moment(since)}` : ", not moved lately")
     );
   }
   return (

@@ -159,7 +159,7 @@ class MainTest {
   void aRestoreNamesTheMuxesThatComeBack(String muxes, String says) throws IOException {
     String backup =
         """
-        {"format": 1, "cluster": "0123456789abcdef0123456789abcdef", "taken": "2026-01-01T00:00:00Z", "epoch": 1,
+        {"format": 2, "cluster": "0123456789abcdef0123456789abcdef", "taken": "2026-01-01T00:00:00Z", "epoch": 1,
          "lastServiceId": 0, "muxes": %s, "services": []}
         """
             .formatted(muxes.replace('\'', '"'));

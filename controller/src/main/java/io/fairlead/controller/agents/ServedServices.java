@@ -23,8 +23,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Which services each server serves, of one state of all services. A removed backend counts while a
- * bucket names it as the previous owner, or an earlier move does: its connections are asked for.
- * Every controller computes the same version from the same services.
+ * bucket's history names it: its connections are asked for. Every controller computes the same
+ * version from the same services.
  */
 public final class ServedServices {
   /**
@@ -107,7 +107,7 @@ public final class ServedServices {
 
   private static Listed listed(ServiceImage image, Listed before) {
     boolean isSameRing = before != null && before.image().ring() == image.ring();
-    return new Listed(image, isSameRing ? before.backends() : image.ring().reachedBackends());
+    return new Listed(image, isSameRing ? before.backends() : image.ring().listedBackends());
   }
 
   /** The addresses of all servers. */

@@ -12,7 +12,7 @@ public interface Assignment {
    *
    * @param weights by backend id, 65,536 of them; a backend of weight 0 loses all of its buckets
    * @param now Unix seconds
-   * @param windowSeconds how long a moved bucket's packets are chained to its previous owner
+   * @param windowSeconds how long a moved bucket's packets are chained to its former owners
    */
   Runs assign(Ring ring, int[] weights, long now, int windowSeconds);
 

@@ -30,7 +30,7 @@ public final class BeamerAssignment implements Assignment {
     Transfer transfer = new Transfer(home, owned, weights, targets, true, now, windowSeconds);
     char[] next = transfer.owners();
     Detours.take(transfer.held(), home, next, now, windowSeconds);
-    return Runs.between(ring, next, now, windowSeconds);
+    return Runs.between(ring, next);
   }
 
   /**

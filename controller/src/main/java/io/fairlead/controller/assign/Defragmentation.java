@@ -22,7 +22,7 @@ public final class Defragmentation implements Upkeep {
   public Step step(Ring ring, int[] weights, Limits limits, long now, int windowSeconds) {
     Exchange exchange = new Exchange(ring, target(ring), limits, now, windowSeconds);
     char[] next = exchange.run();
-    Runs runs = Runs.between(ring, next, now, windowSeconds);
+    Runs runs = Runs.between(ring, next);
     return new Step(runs, exchange.isReached(), exchange.misplaced());
   }
 

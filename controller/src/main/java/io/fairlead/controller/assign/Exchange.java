@@ -68,7 +68,7 @@ final class Exchange {
         boolean isFree =
             limits.chained()
                 ? !ring.isReturn(bucket, target[bucket], now, windowSeconds)
-                    && !chains.loses(bucket, target[bucket], owner)
+                    && !chains.loses(bucket, target[bucket])
                 : !ring.isMoved(bucket, now, windowSeconds);
         if (isFree) {
           edges[ends[owner]++] = bucket;

@@ -22,7 +22,7 @@ public interface Placement extends Assignment {
 
   @Override
   default Runs assign(Ring ring, int[] weights, long now, int windowSeconds) {
-    return Runs.between(ring, owners(ring.buckets(), weights), now, windowSeconds);
+    return Runs.between(ring, owners(ring.buckets(), weights));
   }
 
   static long total(int[] weights) {

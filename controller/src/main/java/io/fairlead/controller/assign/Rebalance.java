@@ -31,7 +31,7 @@ public final class Rebalance implements Upkeep {
     if (limits.chained()) {
       stayIfLost(ring, next, now, windowSeconds);
     }
-    Runs runs = Runs.between(ring, next, now, windowSeconds);
+    Runs runs = Runs.between(ring, next);
     int left = 0;
     for (int bucket = 0; bucket < next.length; bucket++) {
       owned[ring.current(bucket)]--;
@@ -48,7 +48,7 @@ public final class Rebalance implements Upkeep {
     Chains chains = new Chains(ring, Set.of(), now, windowSeconds);
     for (int bucket = 0; bucket < next.length; bucket++) {
       int owner = ring.current(bucket);
-      if (next[bucket] != owner && chains.loses(bucket, next[bucket], owner)) {
+      if (next[bucket] != owner && chains.loses(bucket, next[bucket])) {
         next[bucket] = (char) owner;
       }
     }

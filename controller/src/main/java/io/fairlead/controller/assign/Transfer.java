@@ -2,7 +2,7 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.EarlierMoves;
+import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -16,9 +16,9 @@ import java.util.PriorityQueue;
  * <p>Of an owner's buckets, those whose daisy-chain window is closed move first, by number. Buckets
  * inside the window move only if their owner has nothing else left to give, or never; those that
  * moved first go before the others, and last those of which another move would lose an owner, since
- * servers follow three ({@link EarlierMoves}): backends that join one by one would otherwise all
- * take the same buckets, those with the lowest numbers. Buckets without an owner count as those of
- * an infinitely loaded backend.
+ * servers follow three ({@link Chains}): backends that join one by one would otherwise all take the
+ * same buckets, those with the lowest numbers. Buckets without an owner count as those of an
+ * infinitely loaded backend.
  *
  * <p>The paper moves the oldest first, also among those with a closed window. Age means nothing for
  * a closed window, and ages are scattered among an owner's buckets. By number, ranges stay whole,
@@ -95,12 +95,7 @@ final class Transfer {
 
   /** Of a bucket inside its window: {@link #LOSING} if it has as many moves as servers follow. */
   private long losing(int bucket) {
-    EarlierMoves earlier = ring.earlier();
-    int first = EarlierMoves.DEPTH - 1;
-    return earlier.owner(bucket, first) != Backend.NONE
-            && now < earlier.since(bucket, first) + windowSeconds
-        ? LOSING
-        : 0;
+    return ring.history(bucket).open(now, windowSeconds) >= Chains.HOPS ? LOSING : 0;
   }
 
   private int group() {

@@ -188,7 +188,7 @@ public final class PoolRules {
 
   /**
    * Checks that no removed backend to which packets are chained has the id or the address. One that
-   * has both is the same server, which comes back: rows and earlier moves go on naming it.
+   * has both is the same server, which comes back: histories go on naming it.
    */
   private void checkReserved(int id, Address address, Map<Integer, Long> chainedUntil) {
     for (Map.Entry<Integer, Long> each : chainedUntil.entrySet()) {

@@ -4,13 +4,13 @@ package io.fairlead.controller.backends;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.EarlierMoves;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 
 /**
  * Backends that packets may still be chained to, so that their ids and addresses are taken, and for
- * how long at most. Without a hold that is a window from each move of a bucket. With one it is as
- * long as a bucket's row names them, or its current and previous owner lead to them.
+ * how long at most: those that a history names. Without a hold an entry counts for a window, and a
+ * change of backends ends those whose window is over ({@link ServiceConfig#closedUntil}).
  */
 public final class Reserved {
   /** Unix seconds by id, 0 for those that are free. */
@@ -26,25 +26,14 @@ public final class Reserved {
     Ring ring = image.ring();
     ServiceConfig config = image.config();
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.isMoved(bucket, now, config.chainedSeconds())) {
-        name(ring.previous(bucket), ring.since(bucket) + config.heldSeconds());
+      History history = ring.history(bucket);
+      int open = history.open(now, config.chainedSeconds());
+      for (int i = 0; i < open; i++) {
+        long left = history.since(config.releasesOwners() ? 0 : i); // released with the newest
+        long end = Math.max(left + config.heldSeconds(), now + 1); // or later
+        until[history.owner(i)] = Math.max(until[history.owner(i)], end);
       }
     }
-    if (config.holdSeconds() > 0) {
-      EarlierMoves earlier = ring.earlier();
-      for (int entry = 0; entry < earlier.size(); entry++) {
-        long end = ring.since(earlier.bucketAt(entry)) + config.heldSeconds();
-        for (int back = 0; back < EarlierMoves.DEPTH; back++) {
-          name(earlier.ownerAt(entry, back), end);
-        }
-      }
-    }
-    until[Backend.NONE] = 0;
-  }
-
-  /** A release may be late: what is named is taken. */
-  private void name(int id, long end) {
-    until[id] = Math.max(until[id], Math.max(end, now + 1));
   }
 
   boolean has(int id) {

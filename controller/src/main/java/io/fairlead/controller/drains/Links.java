@@ -2,14 +2,13 @@
 package io.fairlead.controller.drains;
 
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.EarlierMoves;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 
 /**
- * Backends by which packets reach an owner before them. A bucket moved from A to B and on to C: the
- * ring names B, and B passes A's packets on. So B's machine has to run although B has no connection
- * left, until the window is over, or with a hold until the ring names A.
+ * Backends by which packets reach an owner before them. A bucket moved from A to B and on to C:
+ * packets name B, and B passes A's packets on. So B's machine has to run although B has no
+ * connection left, until A's window is over, or with a hold until B is released and packets name A.
  */
 final class Links {
   private Links() {}
@@ -21,26 +20,12 @@ final class Links {
    */
   static int count(ServiceImage image, int backend, long now) {
     Ring ring = image.ring();
-    EarlierMoves earlier = ring.earlier();
     int chained = image.config().chainedSeconds();
     int count = 0;
-    for (int entry = 0; entry < earlier.size(); entry++) {
-      int bucket = earlier.bucketAt(entry);
-      if (!ring.isMoved(bucket, now, chained)) {
-        continue;
-      }
-      int owner = ring.previous(bucket);
-      for (int back = 0; back < EarlierMoves.DEPTH; back++) {
-        int before = earlier.ownerAt(entry, back);
-        if (before == Backend.NONE || now >= earlier.since(bucket, back) + chained) {
-          break;
-        }
-        if (owner == backend && before != backend && before != ring.current(bucket)) {
-          count++;
-          break;
-        }
-        owner = before;
-      }
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      History history = ring.history(bucket);
+      int place = history.indexOf(backend);
+      count += place >= 0 && place + 1 < history.open(now, chained) ? 1 : 0;
     }
     return count;
   }

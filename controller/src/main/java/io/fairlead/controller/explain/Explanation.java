@@ -21,8 +21,8 @@ import java.util.Optional;
  * @param hash the low half of the flow hash
  * @param steering the service's method, which says in which order a packet names two buckets
  * @param bucket absent where the port names the backend ({@link MptcpPorts})
- * @param previous the owner before the last move
- * @param since Unix seconds of the last move, 0 for never
+ * @param previous the newest former owner
+ * @param since Unix seconds at which that one left, 0 for none
  * @param moved whether the packet tells its server of the previous owner: the window since then is
  *     open, or the bucket is held
  * @param hold of a bucket that is held, or will be when its window is over

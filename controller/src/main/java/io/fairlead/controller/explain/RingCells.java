@@ -19,8 +19,8 @@ import java.util.Optional;
  * @param owned how many of the cell it owns
  * @param moved buckets within the window after their last move
  * @param held buckets that name a previous owner although their window is over
- * @param previous the previous owner of each bucket, 0 for none; only if a cell is one bucket
- * @param since Unix seconds of each bucket's last move, 0 for never; only if a cell is one bucket
+ * @param previous the newest former owner of each bucket, 0 for none; only if a cell is one bucket
+ * @param since Unix seconds at which that one left, 0 for none; only if a cell is one bucket
  */
 public record RingCells(
     String service,
@@ -69,7 +69,7 @@ public record RingCells(
         }
         if (ring.isMoved(bucket, now, window)) {
           moved[cell]++;
-        } else if (image.config().holdSeconds() > 0 && ring.previous(bucket) != Backend.NONE) {
+        } else if (image.config().releasesOwners() && ring.previous(bucket) != Backend.NONE) {
           held[cell]++;
         }
       }

@@ -9,10 +9,10 @@ import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 
 /**
  * The held buckets of a service, and the connections for which they are held.
@@ -90,14 +90,15 @@ public record HoldView(
     HeldBuckets.visit(
         image,
         now,
-        (bucket, owners, count) -> {
+        (bucket, owners) -> {
           held[0]++;
           if (settled.settledFor(ring.since(bucket)).isEmpty()) {
             held[1]++;
             waiting[0] = Math.max(waiting[0], ring.since(bucket));
           }
-          for (int i = 0; i < count; i++) {
-            Sum sum = sums[owners[i]] == null ? sums[owners[i]] = new Sum() : sums[owners[i]];
+          for (int i = 0; i < owners.size(); i++) {
+            int owner = owners.owner(i);
+            Sum sum = sums[owner] == null ? sums[owner] = new Sum() : sums[owner];
             sum.buckets++;
             sum.since = Math.min(sum.since, ring.since(bucket));
             sum.last = Math.max(sum.last, ring.since(bucket));
@@ -174,7 +175,8 @@ public record HoldView(
         new Bucket(
             ring.since(bucket) + config.heldSeconds(),
             now >= closed,
-            Arrays.stream(HeldBuckets.owners(ring, bucket))
+            IntStream.range(0, ring.history(bucket).size())
+                .map(ring.history(bucket)::owner)
                 .mapToObj(owner -> former(config.name(), owner, bucket, live, now - closed))
                 .toList()));
   }

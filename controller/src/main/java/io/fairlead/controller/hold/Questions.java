@@ -4,6 +4,7 @@ package io.fairlead.controller.hold;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import java.util.BitSet;
 import java.util.SortedMap;
@@ -100,9 +101,8 @@ public final class Questions {
     HeldBuckets.visit(
         image,
         now,
-        (bucket, owners, count) ->
-            settled.applyAsLong(image.ring().since(bucket)) > now
-                || visitor.visit(bucket, owners, count));
+        (bucket, owners) ->
+            settled.applyAsLong(image.ring().since(bucket)) > now || visitor.visit(bucket, owners));
   }
 
   private void ask(String service, int owner, BitSet set, long now) {
@@ -124,7 +124,7 @@ public final class Questions {
     for (boolean is : isHeard) {
       heard += is ? 1 : 0;
     }
-    long most = Math.max(HeldBuckets.OWNERS_MAX, bytesMax / (image.ring().buckets() / Byte.SIZE));
+    long most = Math.max(History.MAX, bytesMax / (image.ring().buckets() / Byte.SIZE));
     if (heard <= most) {
       return isHeard;
     }
@@ -133,7 +133,7 @@ public final class Questions {
     asked.forEach(
         (owner, question) -> {
           if (now < question.at() + TURN_SECONDS) {
-            turn.add(new int[] {owner}, 1);
+            turn.add(owner);
           }
         });
     int from = nextTurn;
@@ -143,8 +143,8 @@ public final class Questions {
       visit(
           image,
           now,
-          (bucket, owners, count) -> {
-            if (bucket >= from == isFirst && !turn.add(owners, count)) {
+          (bucket, owners) -> {
+            if (bucket >= from == isFirst && !turn.add(owners)) {
               nextTurn = bucket;
               return false;
             }
@@ -159,9 +159,9 @@ public final class Questions {
     visit(
         image,
         now,
-        (bucket, owners, count) -> {
-          for (int i = 0; i < count; i++) {
-            isNamed[owners[i]] = true;
+        (bucket, owners) -> {
+          for (int i = 0; i < owners.size(); i++) {
+            isNamed[owners.owner(i)] = true;
           }
           return true;
         });
@@ -184,19 +184,25 @@ public final class Questions {
       this.left = most;
     }
 
+    void add(int owner) {
+      if (isHeard[owner] && !isChosen[owner]) {
+        isChosen[owner] = true;
+        left--;
+      }
+    }
+
     /** Whether there was room for them. */
-    boolean add(int[] owners, int count) {
+    boolean add(History owners) {
       int more = 0;
-      for (int i = 0; i < count; i++) {
-        more += isHeard[owners[i]] && !isChosen[owners[i]] ? 1 : 0;
+      for (int i = 0; i < owners.size(); i++) {
+        more += isHeard[owners.owner(i)] && !isChosen[owners.owner(i)] ? 1 : 0;
       }
       if (more > left) {
         return false;
       }
-      for (int i = 0; i < count; i++) {
-        isChosen[owners[i]] |= isHeard[owners[i]];
+      for (int i = 0; i < owners.size(); i++) {
+        add(owners.owner(i));
       }
-      left -= more;
       return true;
     }
   }
@@ -206,13 +212,14 @@ public final class Questions {
     visit(
         image,
         now,
-        (bucket, owners, count) -> {
-          for (int i = 0; i < count; i++) {
-            if (isChosen[owners[i]]) {
-              if (sets[owners[i]] == null) {
-                sets[owners[i]] = new BitSet();
+        (bucket, owners) -> {
+          for (int i = 0; i < owners.size(); i++) {
+            int owner = owners.owner(i);
+            if (isChosen[owner]) {
+              if (sets[owner] == null) {
+                sets[owner] = new BitSet();
               }
-              sets[owners[i]].set(bucket);
+              sets[owner].set(bucket);
             }
           }
           return true;

@@ -6,19 +6,20 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 
 /**
- * Buckets that lose their previous owner and move nowhere: {@code current} stays, {@code previous}
- * becomes 0 (protocol/README.md §4, {@code holdSeconds}). A bucket of which only owners before the
- * previous one have connections names the latest of these instead: the packets need the previous
- * owner's machine no longer, which may be drained for a restart.
+ * Former owners of held buckets that are not named any more (protocol/README.md §4, {@code
+ * holdSeconds}): all of a bucket, or the newest of those of which only older ones have connections.
+ * Packets then need its machine no longer, which may be drained for a restart. An older one is
+ * never released before a newer one, as packets of version 1 reach it by that one.
  *
  * @param runs at most {@link #RUNS_MAX}; what is left over is for the next release
  * @param byReport how many of the buckets have no connection left at any owner before
  * @param atLimit how many of the others have been held as long as they may be
- * @param skipped how many name an earlier owner from now on
+ * @param skipped how many name only older owners from now on
  */
 public record Release(Runs runs, int byReport, int atLimit, int skipped) {
   /** Bounds the delta: 786 KB before compression, if no two of the buckets are neighbours. */
@@ -29,56 +30,35 @@ public record Release(Runs runs, int byReport, int atLimit, int skipped) {
     if (answers.isNone() && Holds.of(image).due(now) == 0) {
       return new Release(Runs.EMPTY, 0, 0, 0);
     }
-    Ring ring = image.ring();
     ServiceConfig config = image.config();
-    Released released = new Released(ring, RUNS_MAX);
-    // A step to an earlier owner begins a window, in which datagrams would go there once more.
-    boolean skips = config.ports().stream().allMatch(port -> port.protocol().equals("tcp"));
+    Runs.Builder runs = new Runs.Builder();
     int[] counts = new int[3];
     HeldBuckets.visit(
         image,
         now,
-        (bucket, owners, count) -> {
-          long since = ring.since(bucket);
+        (bucket, owners) -> {
+          long since = owners.since(0);
           long closed = answers.closed(since, config.windowSeconds());
-          int free = free(answers, bucket, owners, count, closed);
+          int free = free(answers, bucket, owners, closed);
+          boolean isFree = free == owners.size();
           boolean isDue = now >= since + config.heldSeconds();
-          boolean isSkip = skips && free > 0 && free < count && !isDue;
-          if (free < count && !isDue && !isSkip) {
+          if (free == 0 && !isDue) {
             return true;
           }
-          if (!released.add(bucket, isSkip ? owners[free] : Backend.NONE)) {
-            return false;
-          }
-          counts[free == count ? 0 : isDue ? 1 : 2]++;
-          return true;
+          runs.add(bucket, 1, isFree || isDue ? Backend.NONE : owners.owner(0));
+          counts[isFree ? 0 : isDue ? 1 : 2]++;
+          return runs.size() < RUNS_MAX;
         });
-    return new Release(released.runs(), counts[0], counts[1], counts[2]);
+    return new Release(runs.build(), counts[0], counts[1], counts[2]);
   }
 
-  /** How many of the owners, from the latest on, have no connection in the bucket. */
-  private static int free(Answers answers, int bucket, int[] owners, int count, long closed) {
+  /** How many of the owners, from the newest on, have no connection in the bucket. */
+  private static int free(Answers answers, int bucket, History owners, long closed) {
     int free = 0;
-    while (free < count && answers.isFree(owners[free], bucket, closed)) {
+    while (free < owners.size() && answers.isFree(owners.owner(free), bucket, closed)) {
       free++;
     }
     return free;
-  }
-
-  /**
-   * What has to be released before a hold begins: whose window is closed. Their previous owners are
-   * not reserved any more, and muxes with a hold would name them.
-   */
-  public static Runs beforeHold(ServiceImage image, long now) {
-    Ring ring = image.ring();
-    int window = image.config().windowSeconds();
-    Released released = new Released(ring, Integer.MAX_VALUE);
-    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.previous(bucket) != Backend.NONE && !ring.isMoved(bucket, now, window)) {
-        released.add(bucket, Backend.NONE);
-      }
-    }
-    return released.runs();
   }
 
   /**
@@ -133,41 +113,5 @@ public record Release(Runs runs, int byReport, int atLimit, int skipped) {
 
   private static boolean cutsWindow(ServiceConfig config, ServiceConfig changed) {
     return config.chainsDatagrams() && changed.windowSeconds() < config.windowSeconds();
-  }
-
-  /** Collects buckets by ascending number. */
-  private static final class Released {
-    private final Ring ring;
-    private final int most;
-    private final Runs.Builder runs = new Runs.Builder();
-    private int size;
-    private int last = -1;
-    private int lastPrevious;
-
-    Released(Ring ring, int most) {
-      this.ring = ring;
-      this.most = most;
-    }
-
-    /** Whether there was room for it. */
-    boolean add(int bucket, int previous) {
-      boolean isNext =
-          size > 0
-              && last == bucket - 1
-              && lastPrevious == previous
-              && ring.current(last) == ring.current(bucket);
-      if (!isNext && size == most) {
-        return false;
-      }
-      size += isNext ? 0 : 1;
-      runs.add(bucket, 1, ring.current(bucket), previous);
-      last = bucket;
-      lastPrevious = previous;
-      return true;
-    }
-
-    Runs runs() {
-      return runs.build();
-    }
   }
 }

@@ -70,7 +70,7 @@ public record ServiceConfig(
     implements Steering.Spec {
   public static final int FORMAT = 1;
 
-  /** Longer than any window: a row with a previous owner is always within it. */
+  /** Longer than any window: a bucket with a former owner is always within it. */
   private static final int UNTIL_RELEASED = Integer.MAX_VALUE;
 
   public ServiceConfig {
@@ -79,14 +79,31 @@ public record ServiceConfig(
   }
 
   /**
-   * For how long after a move a bucket's packets are chained to the previous owner: for the window,
-   * or with a hold until a generation takes the previous owner from the bucket's row.
+   * For how long after a move a bucket's packets are chained to the owner that it left: for the
+   * window, or with a hold or arrays until a generation releases that owner.
    */
   public int chainedSeconds() {
-    return holdSeconds > 0 ? UNTIL_RELEASED : windowSeconds;
+    return releasesOwners() ? UNTIL_RELEASED : windowSeconds;
   }
 
-  /** How long after its last move a bucket keeps a previous owner at most, with a hold. */
+  /** Whether former owners count until a generation releases them. */
+  public boolean releasesOwners() {
+    return holdSeconds > 0 || steering == SteeringMethod.OTHELLO;
+  }
+
+  /**
+   * The second until which former owners may have left their buckets for a generation that is
+   * committed now to end them, since their window is over; 0: none. It moves in steps, so that few
+   * generations change histories.
+   *
+   * @param exact whether backends change, so that ids and addresses may be taken again
+   */
+  public long closedUntil(long now, boolean exact) {
+    int step = exact ? 1 : Math.max(1, windowSeconds / 8);
+    return releasesOwners() ? 0 : Math.max(0, (now - windowSeconds) / step * step);
+  }
+
+  /** How long after its last move a bucket keeps former owners at most, with a hold. */
   public int heldSeconds() {
     return Math.max(windowSeconds, holdSeconds);
   }

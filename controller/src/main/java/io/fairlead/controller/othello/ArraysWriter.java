@@ -28,12 +28,8 @@ public interface ArraysWriter {
     Optional<Commit> on(StoredService stored, long seconds);
   }
 
-  /**
-   * A generation that has arrays, settles them or keeps buckets open, and moves none.
-   *
-   * @param kept buckets whose move is committed anew
-   */
-  record Commit(Optional<CommittedArrays.Next> arrays, Runs kept) {}
+  /** A generation that has arrays, settles them or releases former owners, and moves no bucket. */
+  record Commit(Optional<CommittedArrays.Next> arrays, Runs releases) {}
 
   /** Commits what is proposed once all changes before it are; returns it, if anything. */
   CompletionStage<Optional<Commit>> commitArrays(Proposal proposal);

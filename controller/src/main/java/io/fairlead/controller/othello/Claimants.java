@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.othello;
 
-import io.fairlead.controller.ring.EarlierMoves;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.othello.Claims;
 import java.util.Optional;
@@ -9,7 +8,7 @@ import java.util.function.IntPredicate;
 import java.util.function.LongToIntFunction;
 
 /**
- * Who can have a connection: whoever owns, or owned as far as the ring remembers, the bucket that
+ * Who can have a connection: whoever owns, or owned as far as the ring names it, the bucket that
  * the newest arrays or those before give it. So a server cannot claim what belongs to another.
  *
  * @param newest gives packets their first bucket
@@ -61,21 +60,9 @@ record Claimants(
     return place(ring, bucket, server) >= 0;
   }
 
-  /**
-   * How many owners a bucket has had since this one, as far as the ring remembers; -1: too many.
-   */
+  /** How many owners a bucket has had since this one; -1: the ring does not name it. */
   static int place(Ring ring, int bucket, int server) {
-    if (ring.current(bucket) == server) {
-      return 0;
-    }
-    if (ring.previous(bucket) == server) {
-      return 1;
-    }
-    for (int back = 0; back < EarlierMoves.DEPTH; back++) {
-      if (ring.earlier().owner(bucket, back) == server) {
-        return 2 + back;
-      }
-    }
-    return -1;
+    int index = ring.history(bucket).indexOf(server);
+    return ring.current(bucket) == server ? 0 : index < 0 ? -1 : 1 + index;
   }
 }

@@ -41,14 +41,13 @@ final class KnownConnections {
    *
    * @param owners who may have connections
    */
-  Pins pins(ServiceImage image, Set<Integer> owners, Optional<CommittedArrays> arrays, long now) {
+  Pins pins(ServiceImage image, Set<Integer> owners, Optional<CommittedArrays> arrays) {
     return claims.pins(
         new SharedBuckets(
             image,
             owners,
             CommittedArrays.codes(arrays, image.ring().buckets()),
-            arrays.flatMap(CommittedArrays::codesBefore),
-            now));
+            arrays.flatMap(CommittedArrays::codesBefore)));
   }
 
   /** Differs whenever what is known does. */

@@ -20,7 +20,7 @@ public final class OthelloCounters {
 
   void began(String service) {
     List.of("change", "fresh").forEach(kind -> add(BUILDS, service, "kind", kind, 0));
-    List.of("whole", "patch", "repair", "settle", "keep")
+    List.of("whole", "patch", "repair", "settle", "release")
         .forEach(kind -> add(COMMITS, service, "kind", kind, 0));
     refusedClaims(service, RefusedClaims.NONE);
     registry.counter(REPORTS, "service", service);

@@ -25,6 +25,7 @@ import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.StoreException;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -70,8 +71,8 @@ final class OthelloKeeper {
   private final HeldArrays held;
   private boolean isLoaded;
   private KnownConnections known;
-  private final UnreportedMoves unreported;
   private final RemovedBackends removed = new RemovedBackends();
+  private final ReleasedOwners released = new ReleasedOwners();
 
   /** When this leader committed the newest arrays, by the clock; a spacing ago if it did not. */
   private long committedAt;
@@ -126,7 +127,6 @@ final class OthelloKeeper {
     this.known =
         new KnownConnections(
             OthelloMap.sized(config.hash(), around.random().getAsLong(), FIRST_KEYS));
-    this.unreported = new UnreportedMoves(config.buckets());
     this.held = new HeldArrays(around);
     this.status = OthelloStatus.beginning(writer.stored());
   }
@@ -263,13 +263,13 @@ final class OthelloKeeper {
     ServiceImage image = stored.image();
     Othello othello = image.config().othello().orElseThrow();
     long now = around.nanos().getAsLong();
-    known.retain(image.ring().reachedBackends());
+    known.retain(image.ring().listedBackends());
     knownSize = known.map().size();
-    KeptBuckets kept = KeptBuckets.of(image, id -> known.map().size(id), seconds);
-    RemovedBackends.Reached gone = removed.see(image, seconds);
-    ServerBuckets buckets = kept.servers(image.ring(), gone.buckets());
+    KeptBuckets kept = KeptBuckets.of(image, id -> known.map().size(id));
+    Map<Integer, BitSet> gone = removed.see(image, seconds);
+    ServerBuckets buckets = kept.servers(image.ring(), gone);
     Set<Integer> owners = new TreeSet<>(image.pool().keySet());
-    owners.addAll(gone.buckets().keySet());
+    owners.addAll(gone.keySet());
     Look seen = seen(image, owners, buckets, now);
     SettledMoves moves = around.settled().see(image);
     List<Wait> waits = waits(moves, now);
@@ -314,12 +314,14 @@ final class OthelloKeeper {
     isHurried =
         decision.step() == Step.WAIT && !decision.agents().isEmpty() && neededAt.isPresent();
     report(stored, seen, kept, decision, now);
-    BitSet needed = (BitSet) seen.misfits().buckets().clone();
-    needed.or(
-        unreported.buckets(
-            image, seconds, (id, at) -> isAwaited(id, moves.settledFor(at), othello)));
-    needed.or(gone.early());
-    return act(image, owners, buckets, kept, needed, decision, Math.min(0, spacing));
+    BitSet needed =
+        ReleasedOwners.needed(
+            image, kept, gone, (id, at) -> isAwaited(id, moves.settledFor(at), othello));
+    needed.or(seen.misfits().buckets());
+    if (seen.changes() != known.changes()) { // connections are known that it has not seen
+      needed.set(0, image.ring().buckets());
+    }
+    return act(image, owners, buckets, needed, decision, Math.min(0, spacing));
   }
 
   /** Whether the backend has yet to report all that was open before this was settled. */
@@ -338,9 +340,7 @@ final class OthelloKeeper {
             && last.get().image() == image
             && last.get().owners().equals(owners)
             && last.get().changes() == known.changes();
-    long pause = seconds(image.config().windowSeconds()) / 6; // moves are renewed twice as rarely
-    boolean isEarly =
-        last.isPresent() && now - last.get().at() < Math.min(pause, LOOK_SHARE * last.get().took());
+    boolean isEarly = last.isPresent() && now - last.get().at() < LOOK_SHARE * last.get().took();
     if (isSame || (isEarly && last.get().image() == image)) {
       return last.get();
     }
@@ -376,7 +376,7 @@ final class OthelloKeeper {
   }
 
   private Pins pins(ServiceImage image, Set<Integer> owners) {
-    return held.isLost() ? Pins.NONE : known.pins(image, owners, held.arrays(), seconds);
+    return held.isLost() ? Pins.NONE : known.pins(image, owners, held.arrays());
   }
 
   /** What the newest arrays wait for; notes when that is over. */
@@ -422,7 +422,6 @@ final class OthelloKeeper {
       ServiceImage image,
       Set<Integer> owners,
       ServerBuckets buckets,
-      KeptBuckets kept,
       BitSet needed,
       Decision decision,
       long spacing) {
@@ -439,19 +438,15 @@ final class OthelloKeeper {
         ahead = Optional.of(WrittenAhead.of(built));
       }
     } else if (decision.step() == Step.NAME) {
-      return commit(coming.orElseThrow(), image, needed);
+      return commit(coming.orElseThrow(), needed);
     } else if (decision.step() == Step.REPAIR) {
       ahead = Optional.of(WrittenAhead.again(held.arrays().orElseThrow()));
     } else if (decision.step() == Step.SETTLE) {
       next = Optional.of(held.arrays().orElseThrow().settled());
-    } else if (kept.runs(image, needed, seconds).size() == 0) {
+    } else if (!released.areDue(image, needed, seconds)) {
       return false;
     }
-    BitSet backends = new BitSet();
-    image.pool().keySet().stream()
-        .filter(id -> known.map().size(id) > 0)
-        .forEach(id -> backends.set(id));
-    ArraysProposal proposal = new ArraysProposal(held.said(), next, image, kept, needed, backends);
+    ArraysProposal proposal = new ArraysProposal(held.said(), next, needed);
     boolean isAnnounced = ComingArrays.areAnnounced(name(), held.said(), around.muxes().get());
     if (ahead.isPresent() && decision.step() == Step.BUILD && isAnnounced) {
       announce(ahead.get(), proposal, image);
@@ -496,11 +491,11 @@ final class OthelloKeeper {
             executor);
   }
 
-  private boolean commit(ComingArrays these, ServiceImage image, BitSet needed) {
+  private boolean commit(ComingArrays these, BitSet needed) {
     coming = Optional.empty();
     lagFrom = OptionalLong.of(these.neededAt());
     writer
-        .commitArrays(these.proposal().at(held.said(), image, needed))
+        .commitArrays(these.proposal().at(held.said(), needed))
         .whenCompleteAsync(
             (done, failure) -> committed(Optional.of(these.ahead()), done, failure), executor);
     return true;
@@ -531,8 +526,8 @@ final class OthelloKeeper {
   }
 
   private void count(ArraysWriter.Commit commit, Optional<WrittenAhead> ahead) {
-    if (commit.kept().size() > 0) {
-      counters.committed(name(), "keep", 0);
+    if (commit.releases().size() > 0) {
+      counters.committed(name(), "release", 0);
     }
     if (ahead.isPresent()) {
       counters.committed(name(), ahead.get().kind(), ahead.get().bytes());

@@ -2,6 +2,7 @@
 package io.fairlead.controller.othello;
 
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.steering.othello.Claims;
 import io.fairlead.controller.steering.othello.Pins.Pin;
 import java.util.Optional;
@@ -10,7 +11,7 @@ import java.util.function.LongToIntFunction;
 
 /**
  * How packets of a connection go on reaching two servers that claim it. Nobody can say whose it is.
- * Either a bucket's open moves lead from one to the other: the connection must keep that one. Or
+ * Either a bucket's former owners lead from one to the other: the connection must keep that one. Or
  * its two codes lead to one of them each: it must keep both.
  *
  * <p>A server that got the bucket after another had claimed the connection as its owner is wrong:
@@ -19,14 +20,12 @@ import java.util.function.LongToIntFunction;
  * @param owners who may have connections
  * @param newest gives packets their first bucket
  * @param before gives them their second one; empty once settled
- * @param now Unix seconds
  */
 record SharedBuckets(
     ServiceImage image,
     Set<Integer> owners,
     LongToIntFunction newest,
-    Optional<LongToIntFunction> before,
-    long now)
+    Optional<LongToIntFunction> before)
     implements Claims.Shared {
 
   @Override
@@ -60,7 +59,6 @@ record SharedBuckets(
   /** Whether packets with this bucket reach the server if none before it knows the connection. */
   private boolean leads(int bucket, int server) {
     int place = Claimants.place(image.ring(), bucket, server);
-    return place == 0
-        || (place > 0 && image.ring().isMoved(bucket, now, image.config().windowSeconds()));
+    return place >= 0 && place <= Chains.HOPS;
   }
 }

@@ -16,7 +16,6 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.ring.DeltaCodec;
-import io.fairlead.controller.ring.EarlierMovesCodec;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.NodeJson;
@@ -71,7 +70,7 @@ public record Backup(
     Optional<JsonNode> settings,
     List<AddedMux> muxes,
     @JsonProperty(required = true) List<Service> services) {
-  public static final int FORMAT = 1;
+  public static final int FORMAT = 2;
 
   /**
    * How far services start above what a mux has applied, if that is above what the clock gives: as
@@ -108,18 +107,15 @@ public record Backup(
    *     it never had one
    * @param transitions of its backends, as in ZooKeeper; absent if there never was one
    * @param snapshot of the ring in its generation (protocol/README.md §5), base64 in JSON
-   * @param earlier the moves before each bucket's last one, as beside a snapshot; absent if there
-   *     are none
    */
-  @JsonPropertyOrder({"generation", "config", "upkeep", "transitions", "snapshot", "earlier"})
+  @JsonPropertyOrder({"generation", "config", "upkeep", "transitions", "snapshot"})
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
   public record Service(
       @JsonProperty(required = true) long generation,
       @JsonProperty(required = true) JsonNode config,
       Optional<JsonNode> upkeep,
       Optional<JsonNode> transitions,
-      @JsonProperty(required = true) byte[] snapshot,
-      Optional<byte[]> earlier) {
+      @JsonProperty(required = true) byte[] snapshot) {
     static Service of(ServiceImage image) {
       return new Service(
           image.ring().generation(),
@@ -128,17 +124,13 @@ public record Backup(
           Optional.of(image.transitions())
               .filter(state -> !state.equals(Transitions.NONE))
               .map(MAPPER::valueToTree),
-          DeltaCodec.encode(image.ring()),
-          ServiceRepository.earlier(image.ring()));
+          DeltaCodec.encode(image.ring()));
     }
 
     ServiceImage image() throws RefusedException, StoreException {
       ServiceConfig settings = NodeJson.readConfig(bytes(config));
       Ring ring =
           DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets());
-      if (earlier.isPresent()) {
-        ring = ring.withEarlier(EarlierMovesCodec.decode(earlier.get(), ring));
-      }
       ServiceImage image = new ServiceImage(settings, ring);
       if (isThere(upkeep)) {
         image = image.withUpkeep(NodeJson.readUpkeep(bytes(upkeep.get())));
@@ -301,13 +293,17 @@ public record Backup(
   public static Backup read(Path file) {
     Backup backup;
     try {
-      backup = MAPPER.readValue(Files.readAllBytes(file), Backup.class);
+      JsonNode all = MAPPER.readTree(Files.readAllBytes(file));
+      if (all.isMissingNode()) {
+        throw refused(file, "it is empty");
+      }
+      if (all.has("format") && all.get("format").asInt() != FORMAT) {
+        throw refused(file, "its format is %s, not %d".formatted(all.get("format"), FORMAT));
+      }
+      backup = MAPPER.treeToValue(all, Backup.class);
     } catch (IOException e) {
       String why = e.getMessage() == null ? e.toString() : e.getMessage();
       throw refused(file, why.lines().findFirst().orElse(""));
-    }
-    if (backup.format() != FORMAT) {
-      throw refused(file, "its format is %d".formatted(backup.format()));
     }
     try {
       Instant.parse(backup.taken());
@@ -345,7 +341,7 @@ public record Backup(
 
   private static IllegalArgumentException refused(Path file, String what) {
     return new IllegalArgumentException(
-        "--restore '%s' is refused: %s; allowed: what 'fairleadctl backup' has written"
+        "--restore '%s' is refused: %s; allowed: what 'fairleadctl backup' of this version has written"
             .formatted(file, what));
   }
 }

@@ -6,7 +6,6 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.DeltaCodec;
-import io.fairlead.controller.ring.EarlierMovesCodec;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.ArraysWrite;
@@ -84,7 +83,7 @@ public final class ServiceRepository {
         ring = ring.remembering(before.get());
       }
       for (byte[] delta : read.deltas()) {
-        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring), config.chainedSeconds());
+        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
       }
       return new StoredService(new ServiceImage(config, ring).with(state.progress()), state);
     } catch (RefusedException e) {
@@ -94,12 +93,8 @@ public final class ServiceRepository {
 
   private static Ring snapshot(ServiceReading read, byte[] bytes) throws RefusedException {
     ServiceConfig config = read.state().config();
-    Ring ring =
-        DeltaCodec.decodeSnapshot(
-            bytes, config.id(), read.state().generations().snapshot(), config.buckets());
-    return read.earlier().isPresent()
-        ? ring.withEarlier(EarlierMovesCodec.decode(read.earlier().get(), ring))
-        : ring;
+    return DeltaCodec.decodeSnapshot(
+        bytes, config.id(), read.state().generations().snapshot(), config.buckets());
   }
 
   /** As below, without a change of the cluster's settings. */
@@ -114,13 +109,9 @@ public final class ServiceRepository {
    */
   public StoredService create(Epoch epoch, ServiceImage image, Optional<ClusterSettings> settings)
       throws StoreException {
-    Generation snapshot =
+    Generation first =
         Generation.of(
             image.ring().generation(), Generation.SNAPSHOT, DeltaCodec.encode(image.ring()));
-    Generation first =
-        earlier(image.ring())
-            .map(bytes -> snapshot.with(Generation.EARLIER, bytes))
-            .orElse(snapshot);
     return new StoredService(
         image, store.create(epoch, image.config(), image.progress(), first, settings));
   }
@@ -168,14 +159,7 @@ public final class ServiceRepository {
   /** A snapshot of the service's latest generation, encoded and not yet written. */
   public static SnapshotWrite snapshot(StoredService service) {
     Ring ring = service.image().ring();
-    return new SnapshotWrite(service.state().generations(), DeltaCodec.encode(ring), earlier(ring));
-  }
-
-  /** What a snapshot does not have of the ring, if there is any. */
-  static Optional<byte[]> earlier(Ring ring) {
-    return ring.earlier().size() > 0
-        ? Optional.of(EarlierMovesCodec.encode(ring))
-        : Optional.empty();
+    return new SnapshotWrite(service.state().generations(), DeltaCodec.encode(ring));
   }
 
   /**

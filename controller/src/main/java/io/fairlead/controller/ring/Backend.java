@@ -2,15 +2,14 @@
 package io.fairlead.controller.ring;
 
 /**
- * A backend of a ring. A removed one keeps its address, because buckets that it owned name it as
- * previous owner until their window closes.
+ * A backend of a ring. A removed one keeps its address, because histories of buckets that it owned
+ * still name it.
  *
- * @param weight its share of the buckets, 0..65535; 0 if it is draining or removed, {@link
- *     #DEAD_WEIGHT} if it was removed since its machine is gone
+ * @param weight its share of the buckets, 0..65535; 0 if it is draining or removed
+ * @param dead whether it was removed since its machine is gone: no history names it
  */
-public record Backend(int id, Address address, int weight, boolean removed) {
+public record Backend(int id, Address address, int weight, boolean removed, boolean dead) {
   public static final int WEIGHT_MAX = 65535;
-  public static final int DEAD_WEIGHT = 1;
   public static final int NONE = 0;
   public static final int MAX = 65535;
 
@@ -22,15 +21,22 @@ public record Backend(int id, Address address, int weight, boolean removed) {
       throw new IllegalArgumentException(
           "weight %d of backend %d; allowed: 0..65535".formatted(weight, id));
     }
+    if (dead && !removed) {
+      throw new IllegalArgumentException("backend %d is dead and not removed".formatted(id));
+    }
   }
 
-  /** Whether its machine is gone: nothing is chained to it, and it passes nothing on. */
-  public boolean isDead() {
-    return removed && weight == DEAD_WEIGHT;
+  public Backend(int id, Address address, int weight, boolean removed) {
+    this(id, address, weight, removed, false);
   }
 
   /** A backend of which only the address matters. */
   public Backend(int id, Address address, boolean removed) {
     this(id, address, 0, removed);
+  }
+
+  /** One whose machine is gone. */
+  public static Backend dead(int id, Address address) {
+    return new Backend(id, address, 0, true, true);
   }
 }

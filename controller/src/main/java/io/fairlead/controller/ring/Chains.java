@@ -5,8 +5,9 @@ import java.util.Set;
 
 /**
  * Which former owners of a bucket its packets still reach (protocol/README.md §3), before and after
- * a move: each owner remembers the one that it had the bucket from, and a packet is chained three
- * times at most.
+ * a move. A bucket's history names up to {@link History#MAX} of them, but packets of version 1 name
+ * the newest alone: each owner remembers the one that it had the bucket from, and a packet is
+ * chained three times at most.
  *
  * <pre>
  *   moves        A to B, to C, to D, now to E          A to B, to C, now back to B
@@ -14,11 +15,13 @@ import java.util.Set;
  *   chain        E D C B: connections of A break       B C B ...: connections of A break
  * </pre>
  *
- * <p>It is assumed that an owner learns of its bucket's move, by a packet or a notice. Dead
- * backends pass nothing on, and their own connections are not counted. For one thread.
+ * <p>It is assumed that an owner learns of its bucket's move, by a packet or a notice, and that no
+ * owner was lost before: one that was may count as lost again. Dead backends pass nothing on, and
+ * their own connections are not counted. For one thread.
  */
 public final class Chains {
-  private static final int HOPS = 3;
+  /** How often a packet is chained at most. */
+  public static final int HOPS = 3;
 
   private final Ring ring;
   private final Set<Integer> dead;
@@ -26,7 +29,7 @@ public final class Chains {
   private final int windowSeconds;
 
   /** The bucket's owner, if it has one, and the owners before it that an open window names. */
-  private final int[] line = new int[2 + EarlierMoves.DEPTH];
+  private final int[] line = new int[1 + History.MAX];
 
   private int length;
   private final int[] before = new int[HOPS + 1];
@@ -43,54 +46,29 @@ public final class Chains {
     this.windowSeconds = windowSeconds;
   }
 
-  /**
-   * The previous owner of the bucket once {@code next} owns it: the latest one that is neither dead
-   * nor {@code next} itself and whose window is open; 0 if there is none.
-   */
-  public int previous(int bucket, int next) {
-    read(bucket);
-    for (int i = 0; i < length; i++) {
-      if (line[i] != next && !dead.contains(line[i])) {
-        return line[i];
-      }
-    }
-    return Backend.NONE;
-  }
-
-  /** Unix seconds at which the bucket left {@code former}, one of its owners before. */
-  public long left(int bucket, int former) {
-    if (ring.previous(bucket) == former) {
-      return ring.since(bucket);
-    }
-    for (int back = 0; back < EarlierMoves.DEPTH; back++) {
-      if (ring.earlier().owner(bucket, back) == former) {
-        return ring.earlier().since(bucket, back);
-      }
-    }
-    return now;
-  }
-
-  /** Seconds until the window of the earliest of the bucket's moves is over that is known. */
+  /** Seconds until the window of the earliest of the bucket's moves is over that are followed. */
   public long secondsLeft(int bucket) {
-    read(bucket);
-    return length == 0 ? 0 : left(bucket, line[length - 1]) + windowSeconds - now;
+    History history = ring.history(bucket);
+    int followed = Math.min(HOPS, history.open(now, windowSeconds));
+    return followed == 0 ? 0 : history.since(followed - 1) + windowSeconds - now;
   }
 
   /**
    * Whether connections of an owner that the bucket's packets reach now are no longer found once
-   * {@code next} owns it and has it from {@code previous}.
+   * {@code next} owns it.
    */
-  public boolean loses(int bucket, int next, int previous) {
+  public boolean loses(int bucket, int next) {
     if (!ring.isMoved(bucket, now, windowSeconds)) {
       return false;
     }
     read(bucket);
-    int reached = walk(before, line[0], HOPS, Backend.NONE, Backend.NONE);
-    // Without an owner, the next one will be one hop further away.
+    // While a bucket has no owner, the next one will be one hop further away.
+    boolean isOwned = ring.current(bucket) != Backend.NONE;
+    int reached = walk(before, line[0], isOwned ? HOPS : HOPS - 1, Backend.NONE);
     int left =
         next == Backend.NONE
-            ? walk(after, line[0], HOPS - 1, Backend.NONE, Backend.NONE)
-            : walk(after, next, HOPS, next, previous);
+            ? walk(after, line[0], HOPS - 1, Backend.NONE)
+            : walk(after, next, HOPS, next);
     for (int i = 0; i < reached; i++) {
       if (!contains(after, left, before[i])) {
         return true;
@@ -104,31 +82,32 @@ public final class Chains {
     if (ring.current(bucket) != Backend.NONE) {
       line[length++] = ring.current(bucket);
     }
-    if (!ring.isMoved(bucket, now, windowSeconds)) {
-      return;
-    }
-    line[length++] = ring.previous(bucket);
-    EarlierMoves earlier = ring.earlier();
-    for (int back = 0; back < EarlierMoves.DEPTH; back++) {
-      int owner = earlier.owner(bucket, back);
-      if (owner == Backend.NONE || now >= earlier.since(bucket, back) + windowSeconds) {
-        return;
-      }
-      line[length++] = owner;
+    History history = ring.history(bucket);
+    int open = history.open(now, windowSeconds);
+    for (int i = 0; i < open; i++) {
+      line[length++] = history.owner(i);
     }
   }
 
-  /**
-   * Those whom a packet reaches from {@code start} on, of which {@code taker} has a new previous.
-   */
-  private int walk(int[] reached, int start, int hops, int taker, int takersPrevious) {
+  /** Those whom a packet reaches from {@code start} on, once {@code taker} has got the bucket. */
+  private int walk(int[] reached, int start, int hops, int taker) {
     int size = 0;
     int at = start;
     while (at != Backend.NONE && !dead.contains(at) && size <= hops) {
       reached[size++] = at;
-      at = at == taker ? takersPrevious : remembered(at);
+      at = at == taker ? newest(taker) : remembered(at);
     }
     return size;
+  }
+
+  /** The newest former owner once {@code next} has got the bucket: the dead are not named. */
+  private int newest(int next) {
+    for (int i = 0; i < length; i++) {
+      if (line[i] != next && !dead.contains(line[i])) {
+        return line[i];
+      }
+    }
+    return Backend.NONE;
   }
 
   /** Whom the owner had the bucket from when it last got it. */

@@ -10,95 +10,92 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Encodes and decodes deltas and snapshots (protocol/README.md §5). Bytes that do not decode
- * exactly are refused with a named reason and never yield a ring.
+ * Encodes and decodes deltas (protocol/README.md §5), and snapshots by {@link SnapshotBody}. Bytes
+ * that do not decode exactly are refused with a named reason and never yield a ring.
  */
 public final class DeltaCodec {
-  private static final String DELTA = "FLD2";
-  private static final String SNAPSHOT = "FLS2";
-  private static final int BACKEND = 22;
-  private static final int RUN = 12;
-  private static final int OWNER_RUN = 14;
-  private static final int DELTA_MIN = 16;
-  private static final int BUCKET = 8;
+  static final int BACKEND = 22;
+  private static final String DELTA = "FLD3";
+  private static final String SNAPSHOT = "FLS3";
+  private static final int RUN = 10;
+  private static final int OWNER_RUN = 12;
+  private static final int BACKENDS_AT = 16;
+  private static final int DELTA_MIN = 32;
   private static final int REMOVED = 1;
+  private static final int DEAD = 2;
   private static final int BY_NUMBER = 0;
   private static final int BY_OWNER = 1;
 
   private DeltaCodec() {}
 
-  /** Orders the runs as is better for readers. */
+  /** Orders the moves as is better for readers. */
   public static byte[] encode(Delta delta, Ring base) {
-    return encode(delta, OwnerRuns.ifSmaller(base, delta.runs()));
+    return encode(delta, base, OwnerRuns.ifSmaller(base, delta.moves()));
   }
 
-  /** By owner if such runs are given, otherwise by number. */
-  static byte[] encode(Delta delta, Optional<OwnerRuns> byOwner) {
-    int size = byOwner.map(runs -> runs.size).orElse(delta.runs().size());
+  /** By owner if such moves are given, otherwise by number. */
+  static byte[] encode(Delta delta, Ring base, Optional<OwnerRuns> byOwner) {
+    int size = byOwner.map(runs -> runs.size).orElse(delta.moves().size());
     ByteBuffer body =
         Frame.allocate(
             DELTA_MIN
                 + (long) BACKEND * delta.backends().size()
-                + (long) (byOwner.isPresent() ? OWNER_RUN : RUN) * size);
-    body.putInt((int) delta.committed());
+                + (long) (byOwner.isPresent() ? OWNER_RUN : RUN) * size
+                + (long) RUN * delta.releases().size());
+    body.putInt((int) delta.committed()).putInt((int) delta.closedUntil()).putLong(base.sum());
     putBackends(body, delta.backends());
     body.putInt(size).putInt(byOwner.isPresent() ? BY_OWNER : BY_NUMBER);
-    byOwner.ifPresentOrElse(runs -> put(body, runs), () -> put(body, delta.runs()));
+    byOwner.ifPresentOrElse(runs -> put(body, runs), () -> put(body, delta.moves()));
+    body.putInt(delta.releases().size());
+    put(body, delta.releases());
     return Frame.frame(header(DELTA, delta.service(), delta.generation(), delta.buckets()), body);
   }
 
   public static byte[] encode(Ring ring) {
-    List<Backend> backends = ring.listedBackends();
-    ByteBuffer body =
-        Frame.allocate(4 + 4 + BACKEND * backends.size() + (long) BUCKET * ring.buckets());
-    body.putInt((int) ring.committed());
-    putBackends(body, backends);
-    body.asCharBuffer().put(ring.current);
-    body.position(body.position() + 2 * ring.buckets());
-    body.asCharBuffer().put(ring.previous);
-    body.position(body.position() + 2 * ring.buckets());
-    body.asIntBuffer().put(ring.since);
-    return Frame.frame(header(SNAPSHOT, ring.service(), ring.generation(), ring.buckets()), body);
+    return Frame.frame(
+        header(SNAPSHOT, ring.service(), ring.generation(), ring.buckets()),
+        SnapshotBody.encode(ring));
   }
 
   /** The delta in {@code bytes}, which must follow {@code base}. */
   public static Delta decodeDelta(byte[] bytes, Ring base) throws RefusedException {
     long generation = base.generation() + 1;
-    ByteBuffer body = unframe(bytes, DELTA, base.service(), generation, base.buckets());
-    long runsAt = 4 + listLength(body, 4, BACKEND);
-    Frame.checkLength(body, runsAt + 8 <= body.limit() ? body.limit() : -1);
-    int order = body.getInt((int) runsAt + 4);
+    int buckets = base.buckets();
+    long most = DELTA_MIN + (long) BACKEND * Backend.MAX + (long) (OWNER_RUN + RUN) * buckets;
+    ByteBuffer body =
+        Frame.unframe(
+            bytes,
+            header(DELTA, base.service(), generation, buckets),
+            new Frame.Lengths(DELTA_MIN, most));
+    long movesAt = BACKENDS_AT + listLength(body, BACKENDS_AT, BACKEND);
+    Frame.checkLeast(body, movesAt + 8);
+    int order = body.getInt((int) movesAt + 4);
     if (order != BY_NUMBER && order != BY_OWNER) {
       throw new RefusedException(
           Reason.RUN, "order %s; allowed: 0 or 1".formatted(Integer.toUnsignedString(order)));
     }
     int entry = order == BY_OWNER ? OWNER_RUN : RUN;
-    Frame.checkLength(body, runsAt + 4 + listLength(body, (int) runsAt, entry));
+    long releasesAt = movesAt + 4 + listLength(body, (int) movesAt, entry);
+    Frame.checkLeast(body, releasesAt + 4);
+    Frame.checkLength(body, releasesAt + listLength(body, (int) releasesAt, RUN));
     long committed = Integer.toUnsignedLong(body.getInt());
-    List<Backend> backends = List.copyOf(getBackends(body).values());
-    Runs runs =
-        order == BY_OWNER ? getOwnerRuns(body, base).byNumber(base) : getRuns(body, base.buckets());
-    return new Delta(base.service(), generation, base.buckets(), committed, backends, runs);
+    long closedUntil = Integer.toUnsignedLong(body.getInt());
+    checkSum(base.sum(), body.getLong());
+    List<Backend> backends = List.copyOf(getBackends(body, REMOVED | DEAD).values());
+    Runs moves =
+        order == BY_OWNER
+            ? getOwnerRuns(body, (int) movesAt, base).byNumber(base)
+            : getRuns(body, (int) movesAt + 8, body.getInt((int) movesAt), buckets);
+    Runs releases = getRuns(body, (int) releasesAt + 4, body.getInt((int) releasesAt), buckets);
+    return new Delta(
+        base.service(), generation, buckets, committed, closedUntil, backends, moves, releases);
   }
 
   /** The ring in {@code bytes}, which must be a snapshot of {@code generation} of that service. */
   public static Ring decodeSnapshot(byte[] bytes, int service, long generation, int buckets)
       throws RefusedException {
-    ByteBuffer body = unframe(bytes, SNAPSHOT, service, generation, buckets);
-    Frame.checkLength(body, 4 + listLength(body, 4, BACKEND) + (long) BUCKET * buckets);
-    long committed = Integer.toUnsignedLong(body.getInt());
-    SortedMap<Integer, Backend> backends = getBackends(body);
-    char[] current = new char[buckets];
-    char[] previous = new char[buckets];
-    int[] since = new int[buckets];
-    body.asCharBuffer().get(current);
-    body.position(body.position() + 2 * buckets);
-    body.asCharBuffer().get(previous);
-    body.position(body.position() + 2 * buckets);
-    body.asIntBuffer().get(since);
-    Ring ring = new Ring(service, generation, committed, backends, current, previous, since);
-    ring.checkOwners();
-    return ring;
+    Frame.Header header = header(SNAPSHOT, service, generation, buckets);
+    return SnapshotBody.decode(Frame.unframe(bytes, header, SnapshotBody.lengths(buckets)), header);
   }
 
   private static Frame.Header header(String magic, int service, long generation, int buckets) {
@@ -106,28 +103,28 @@ public final class DeltaCodec {
     return new Frame.Header(magic, service, generation, base, buckets);
   }
 
-  private static ByteBuffer unframe(
-      byte[] bytes, String magic, int service, long generation, int buckets)
-      throws RefusedException {
-    boolean isDelta = magic.equals(DELTA);
-    long least = isDelta ? DELTA_MIN : 8L + (long) BUCKET * buckets;
-    long lists = (long) BACKEND * Backend.MAX + (isDelta ? (long) OWNER_RUN * buckets : 0);
-    return Frame.unframe(
-        bytes,
-        header(magic, service, generation, buckets),
-        new Frame.Lengths(least, least + lists));
+  static void checkSum(long is, long said) throws RefusedException {
+    if (is != said) {
+      throw new RefusedException(Reason.BASE, "sum %016x, expected %016x".formatted(is, said));
+    }
   }
 
-  private static void putBackends(ByteBuffer body, Collection<Backend> backends) {
+  static void putBackends(ByteBuffer body, Collection<Backend> backends) {
     body.putInt(backends.size());
     for (Backend backend : backends) {
-      body.putChar((char) backend.id()).putChar((char) (backend.removed() ? REMOVED : 0));
-      body.putChar((char) backend.weight());
+      int flags = (backend.removed() ? REMOVED : 0) | (backend.dead() ? DEAD : 0);
+      body.putChar((char) backend.id()).putChar((char) flags).putChar((char) backend.weight());
       backend.address().put(body);
     }
   }
 
-  private static SortedMap<Integer, Backend> getBackends(ByteBuffer body) throws RefusedException {
+  /** Those of a snapshot, in which none is dead. */
+  static SortedMap<Integer, Backend> getBackends(ByteBuffer body) throws RefusedException {
+    return getBackends(body, REMOVED);
+  }
+
+  private static SortedMap<Integer, Backend> getBackends(ByteBuffer body, int known)
+      throws RefusedException {
     long n = Integer.toUnsignedLong(body.getInt());
     SortedMap<Integer, Backend> backends = new TreeMap<>();
     int last = Backend.NONE;
@@ -136,11 +133,12 @@ public final class DeltaCodec {
       int flags = body.getChar();
       int weight = body.getChar();
       Address address = Address.get(body);
-      if (id <= last || (flags & ~REMOVED) != 0 || address.isNone()) {
+      if (id <= last || (flags & ~known) != 0 || flags == DEAD || address.isNone()) {
         throw new RefusedException(
             Reason.BACKEND, "id %d after %d, flags %#x, %s".formatted(id, last, flags, address));
       }
-      backends.put(id, new Backend(id, address, weight, (flags & REMOVED) != 0));
+      boolean isDead = (flags & DEAD) != 0;
+      backends.put(id, new Backend(id, address, weight, (flags & REMOVED) != 0, isDead));
       last = id;
     }
     return backends;
@@ -150,16 +148,13 @@ public final class DeltaCodec {
     int end = 0;
     for (int run = 0; run < runs.size(); run++) {
       body.putInt(runs.start(run) - end);
-      end = runs.start(run) + runs.count(run);
+      end = runs.end(run);
     }
     for (int run = 0; run < runs.size(); run++) {
       body.putInt(runs.count(run));
     }
     for (int run = 0; run < runs.size(); run++) {
-      body.putChar((char) runs.current(run));
-    }
-    for (int run = 0; run < runs.size(); run++) {
-      body.putChar((char) runs.previous(run));
+      body.putChar((char) runs.owner(run));
     }
   }
 
@@ -173,50 +168,40 @@ public final class DeltaCodec {
     for (int count : runs.counts) {
       body.putInt(count);
     }
-    for (char[] column : new char[][] {runs.currents, runs.previouses, runs.owners}) {
+    for (char[] column : new char[][] {runs.currents, runs.owners}) {
       for (char value : column) {
         body.putChar(value);
       }
     }
   }
 
-  private static Runs getRuns(ByteBuffer body, int buckets) throws RefusedException {
-    int n = body.getInt();
-    int columns = body.position() + 4;
+  private static Runs getRuns(ByteBuffer body, int columns, int n, int buckets)
+      throws RefusedException {
     Runs.Builder runs = new Runs.Builder();
     long end = 0;
     for (int run = 0; run < n; run++) {
       long start = end + Integer.toUnsignedLong(body.getInt(columns + 4 * run));
       long count = Integer.toUnsignedLong(body.getInt(columns + 4 * (n + run)));
       checkRun(start, count, buckets);
-      runs.addSeparately(
-          (int) start,
-          (int) count,
-          body.getChar(columns + 8 * n + 2 * run),
-          body.getChar(columns + 10 * n + 2 * run));
+      runs.addSeparately((int) start, (int) count, body.getChar(columns + 8 * n + 2 * run));
       end = start + count;
     }
     return runs.build();
   }
 
-  private static OwnerRuns getOwnerRuns(ByteBuffer body, Ring base) throws RefusedException {
-    int n = body.getInt();
-    int columns = body.position() + 4;
+  private static OwnerRuns getOwnerRuns(ByteBuffer body, int at, Ring base)
+      throws RefusedException {
+    int n = body.getInt(at);
+    int columns = at + 8;
     OwnerRuns runs = new OwnerRuns(n);
     long end = 0;
     for (int run = 0; run < n; run++) {
-      char owner = body.getChar(columns + 12 * n + 2 * run);
+      char owner = body.getChar(columns + 10 * n + 2 * run);
       end = run > 0 && owner == runs.owners[run - 1] ? end : 0;
       long start = end + Integer.toUnsignedLong(body.getInt(columns + 4 * run));
       long count = Integer.toUnsignedLong(body.getInt(columns + 4 * (n + run)));
       checkRun(start, count, base.buckets());
-      runs.set(
-          run,
-          (int) start,
-          (int) count,
-          body.getChar(columns + 8 * n + 2 * run),
-          body.getChar(columns + 10 * n + 2 * run),
-          owner);
+      runs.set(run, (int) start, (int) count, body.getChar(columns + 8 * n + 2 * run), owner);
       end = start + count;
     }
     return runs;
@@ -230,7 +215,7 @@ public final class DeltaCodec {
   }
 
   /** Size in bytes of the list whose count is at {@code at}, including the count. */
-  private static long listLength(ByteBuffer body, int at, int entry) {
+  static long listLength(ByteBuffer body, int at, int entry) {
     return 4 + Integer.toUnsignedLong(body.getInt(at)) * entry;
   }
 }

@@ -153,6 +153,11 @@ public final class Frame {
     return (int) crc.getValue();
   }
 
+  /** Refuses a body that ends before {@code least}. */
+  static void checkLeast(ByteBuffer body, long least) throws RefusedException {
+    checkLength(body, least <= body.limit() ? body.limit() : -1);
+  }
+
   /** Refuses a body whose counts demand another length than it has. */
   public static void checkLength(ByteBuffer body, long expected) throws RefusedException {
     if (body.limit() != expected) {

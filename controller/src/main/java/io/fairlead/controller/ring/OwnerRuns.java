@@ -23,7 +23,6 @@ final class OwnerRuns {
   final int[] starts;
   final int[] counts;
   final char[] currents;
-  final char[] previouses;
   final char[] owners;
 
   OwnerRuns(int size) {
@@ -31,7 +30,6 @@ final class OwnerRuns {
     starts = new int[size];
     counts = new int[size];
     currents = new char[size];
-    previouses = new char[size];
     owners = new char[size];
   }
 
@@ -55,10 +53,9 @@ final class OwnerRuns {
       for (; bucket < runs.start(run); bucket++) {
         collector.pass(base.current[bucket]);
       }
-      char current = (char) runs.current(run);
-      char previous = (char) runs.previous(run);
+      char current = (char) runs.owner(run);
       for (int end = bucket + runs.count(run); bucket < end; bucket++) {
-        if (!collector.add(base.current[bucket], current, previous)) {
+        if (!collector.add(base.current[bucket], current)) {
           return Optional.empty();
         }
       }
@@ -85,7 +82,7 @@ final class OwnerRuns {
       int rank = passed[owner]++;
       int run = next[owner];
       if (run < size && rank >= starts[run]) {
-        runs.add(bucket, 1, currents[run], previouses[run]);
+        runs.add(bucket, 1, currents[run]);
         if (rank + 1 == starts[run] + counts[run]) {
           next[owner] = run + 1 < size && owners[run + 1] == owner ? run + 1 : size;
         }
@@ -133,13 +130,12 @@ final class OwnerRuns {
     }
 
     /** Returns false if there are too many. */
-    boolean add(char owner, char current, char previous) {
+    boolean add(char owner, char current) {
       int rank = passed[owner]++;
       int last = latest[owner];
       if (last >= 0
           && runs.starts[last] + runs.counts[last] == rank
-          && runs.currents[last] == current
-          && runs.previouses[last] == previous) {
+          && runs.currents[last] == current) {
         runs.counts[last]++;
         return true;
       }
@@ -149,7 +145,7 @@ final class OwnerRuns {
       if (size == runs.size) {
         runs = runs.copy(Math.min(Math.max(most, 1), size + (size >> 1)));
       }
-      runs.set(size, rank, 1, current, previous, owner);
+      runs.set(size, rank, 1, current, owner);
       latest[owner] = size++;
       return true;
     }
@@ -169,18 +165,16 @@ final class OwnerRuns {
             runs.starts[run],
             runs.counts[run],
             runs.currents[run],
-            runs.previouses[run],
             runs.owners[run]);
       }
       return sorted;
     }
   }
 
-  void set(int run, int start, int count, char current, char previous, char owner) {
+  void set(int run, int start, int count, char current, char owner) {
     starts[run] = start;
     counts[run] = count;
     currents[run] = current;
-    previouses[run] = previous;
     owners[run] = owner;
   }
 
@@ -189,7 +183,6 @@ final class OwnerRuns {
     System.arraycopy(starts, 0, copy.starts, 0, size);
     System.arraycopy(counts, 0, copy.counts, 0, size);
     System.arraycopy(currents, 0, copy.currents, 0, size);
-    System.arraycopy(previouses, 0, copy.previouses, 0, size);
     System.arraycopy(owners, 0, copy.owners, 0, size);
     return copy;
   }

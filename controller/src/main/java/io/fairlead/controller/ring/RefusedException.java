@@ -16,6 +16,7 @@ public final class RefusedException extends Exception {
     CHECKSUM,
     BACKEND,
     RUN,
+    BASE,
     SEED,
     SIZE,
     WORD,

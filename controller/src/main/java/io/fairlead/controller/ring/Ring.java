@@ -12,9 +12,9 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * One generation of a service's ring: for every bucket its current backend, its previous backend,
- * and the second of the last move. Immutable; three primitive columns, 8 bytes per bucket, because
- * a ring has up to 8 Mi of them. {@link EarlierMoves} are beside it, as no snapshot has them.
+ * One generation of a service's ring: for every bucket its current backend and its {@link History}.
+ * Immutable; two columns, 6 bytes per bucket, because a ring has up to 8 Mi of them. Equal
+ * histories that one delta makes, or that a snapshot has, are one object.
  */
 public final class Ring {
   public static final long GENERATION_MAX = 0xffff_ffffL;
@@ -26,31 +26,11 @@ public final class Ring {
   private final long committed;
   private final SortedMap<Integer, Backend> backends;
   final char[] current;
-  final char[] previous;
-  final int[] since;
-  private final EarlierMoves earlier;
+  final History[] histories;
   private final List<RingChange> changes;
 
-  /** Without moves before the last one of each bucket. Takes ownership of the arrays. */
-  Ring(
-      int service,
-      long generation,
-      long committed,
-      SortedMap<Integer, Backend> backends,
-      char[] current,
-      char[] previous,
-      int[] since) {
-    this(
-        service,
-        generation,
-        committed,
-        backends,
-        current,
-        previous,
-        since,
-        EarlierMoves.NONE,
-        List.of());
-  }
+  /** Computed when it is first asked for. */
+  private volatile Long sum;
 
   /** Takes ownership of the arrays: they must not be written to afterwards. */
   Ring(
@@ -59,50 +39,32 @@ public final class Ring {
       long committed,
       SortedMap<Integer, Backend> backends,
       char[] current,
-      char[] previous,
-      int[] since,
-      EarlierMoves earlier,
+      History[] histories,
       List<RingChange> changes) {
-    if (!isBuckets(current.length)
-        || previous.length != current.length
-        || since.length != current.length) {
+    if (!isBuckets(current.length) || histories.length != current.length) {
       throw new IllegalArgumentException(
-          "columns of %d, %d and %d buckets; allowed: a power of two in 256..8388608"
-              .formatted(current.length, previous.length, since.length));
+          "columns of %d and %d buckets; allowed: a power of two in 256..8388608"
+              .formatted(current.length, histories.length));
     }
     this.service = service;
     this.generation = generation;
     this.committed = committed;
     this.backends = Collections.unmodifiableSortedMap(backends);
     this.current = current;
-    this.previous = previous;
-    this.since = since;
-    this.earlier = earlier;
+    this.histories = histories;
     this.changes = List.copyOf(changes);
   }
 
   /** Generation 1: no backends, every bucket without an owner. */
   public static Ring empty(int service, int buckets, long committed) {
-    return new Ring(
-        service,
-        1,
-        committed,
-        new TreeMap<>(),
-        new char[buckets],
-        new char[buckets],
-        new int[buckets]);
+    History[] none = new History[buckets];
+    Arrays.fill(none, History.NONE);
+    return new Ring(service, 1, committed, new TreeMap<>(), new char[buckets], none, List.of());
   }
 
   /** The same buckets under another generation number, for a restored ring. */
   public Ring withGeneration(long other) {
-    return new Ring(
-        service, other, committed, backends, current, previous, since, earlier, List.of());
-  }
-
-  /** The same ring with what a snapshot does not have. */
-  public Ring withEarlier(EarlierMoves moves) {
-    return new Ring(
-        service, generation, committed, backends, current, previous, since, moves, changes);
+    return new Ring(service, other, committed, backends, current, histories, List.of());
   }
 
   /**
@@ -114,13 +76,7 @@ public final class Ring {
     }
     List<RingChange> known =
         before.changes.stream().filter(change -> change.generation() <= generation).toList();
-    return new Ring(
-        service, generation, committed, backends, current, previous, since, earlier, known);
-  }
-
-  /** The moves before the last one of each bucket, as far as their windows were open. */
-  public EarlierMoves earlier() {
-    return earlier;
+    return new Ring(service, generation, committed, backends, current, histories, known);
   }
 
   /**
@@ -156,21 +112,29 @@ public final class Ring {
     return current[bucket];
   }
 
-  public int previous(int bucket) {
-    return previous[bucket];
+  /** The former owners of the bucket. */
+  public History history(int bucket) {
+    return histories[bucket];
   }
 
-  /** Unix seconds of the bucket's last move, 0 if it never moved. */
+  /** The newest former owner of the bucket, 0 if it has none. */
+  public int previous(int bucket) {
+    History history = histories[bucket];
+    return history.size() == 0 ? Backend.NONE : history.owner(0);
+  }
+
+  /** Unix seconds at which that one left the bucket, 0 if there is none. */
   public long since(int bucket) {
-    return Integer.toUnsignedLong(since[bucket]);
+    History history = histories[bucket];
+    return history.size() == 0 ? 0 : history.since(0);
   }
 
   /**
-   * Whether packets of the bucket are still chained to its previous owner at the second {@code
+   * Whether packets of the bucket are still chained to its newest former owner at the second {@code
    * now}.
    */
   public boolean isMoved(int bucket, long now, int windowSeconds) {
-    return previous[bucket] != Backend.NONE && now < since(bucket) + windowSeconds;
+    return histories[bucket].open(now, windowSeconds) > 0;
   }
 
   /**
@@ -179,7 +143,7 @@ public final class Ring {
    * (protocol/README.md §3); with two backends there is none.
    */
   public boolean isReturn(int bucket, int next, long now, int windowSeconds) {
-    return previous[bucket] == next
+    return previous(bucket) == next
         && current[bucket] != Backend.NONE
         && isMoved(bucket, now, windowSeconds)
         && backends.size() > 2;
@@ -191,34 +155,25 @@ public final class Ring {
   }
 
   /**
-   * The backends that a snapshot lists: those in service, and removed ones that a bucket still
-   * names.
+   * The backends that a snapshot lists: those in service, and removed ones that a history still
+   * names, to which packets may still be chained.
    */
   public List<Backend> listedBackends() {
-    return backends(named());
-  }
-
-  /** Those and the removed ones that earlier moves name: packets may still be chained to them. */
-  public List<Backend> reachedBackends() {
-    boolean[] isNamed = named();
-    for (int i = 0; i < earlier.size * EarlierMoves.DEPTH; i++) {
-      isNamed[earlier.owners[i]] = true;
-    }
-    return backends(isNamed);
-  }
-
-  private boolean[] named() {
     boolean[] isNamed = new boolean[Backend.MAX + 1];
-    for (int bucket = 0; bucket < current.length; bucket++) {
-      isNamed[previous[bucket]] = true;
+    History last = History.NONE;
+    for (History history : histories) {
+      for (int i = 0; history != last && i < history.size(); i++) {
+        isNamed[history.owner(i)] = true;
+      }
+      last = history;
     }
-    return isNamed;
-  }
-
-  private List<Backend> backends(boolean[] isNamed) {
     return backends.values().stream()
         .filter(backend -> !backend.removed() || isNamed[backend.id()])
         .toList();
+  }
+
+  public boolean hasHistoriesOf(Ring other) {
+    return Arrays.equals(histories, other.histories);
   }
 
   /** The number of buckets of each id; index 0 counts those without an owner. */
@@ -230,19 +185,21 @@ public final class Ring {
     return owned;
   }
 
-  /** As {@link #apply(Delta, int)}, without moves before the last one of each bucket. */
-  public Ring apply(Delta delta) throws RefusedException {
-    return apply(delta, 0);
+  /** The sum by which a delta names the ring that it changes (protocol/README.md §5). */
+  long sum() {
+    if (sum == null) {
+      sum = RingSum.of(this);
+    }
+    return sum;
   }
 
   /**
    * The next generation; this one is unchanged.
    *
-   * @param windowSeconds of moves before a bucket's last one, those are kept whose window is open
-   * @throws RefusedException if the delta does not follow this ring or assigns a bucket to a
-   *     backend that is not in service
+   * @throws RefusedException if the delta does not follow this ring, assigns a bucket to a backend
+   *     that is not in service, or leaves one with too many former owners
    */
-  public Ring apply(Delta delta, int windowSeconds) throws RefusedException {
+  public Ring apply(Delta delta) throws RefusedException {
     if (delta.service() != service) {
       throw new RefusedException(
           Reason.SERVICE, "%d, expected %d".formatted(delta.service(), service));
@@ -256,34 +213,18 @@ public final class Ring {
           Reason.BUCKETS, "%d, expected %d".formatted(delta.buckets(), buckets()));
     }
     SortedMap<Integer, Backend> nextBackends = merge(delta.backends());
-    char[] nextCurrent = current.clone();
-    char[] nextPrevious = previous.clone();
-    int[] nextSince = since.clone();
-    boolean[] isLive = new boolean[Backend.MAX + 1];
-    boolean[] isKnown = new boolean[Backend.MAX + 1];
-    mark(nextBackends, isLive, isKnown);
-    Runs runs = delta.runs();
-    for (int run = 0; run < runs.size(); run++) {
-      checkOwners(runs.current(run), runs.previous(run), isLive, isKnown);
-      int start = runs.start(run);
-      int end = start + runs.count(run);
-      if (start < 0 || end <= start || end > buckets()) {
-        throw new RefusedException(Reason.RUN, "buckets %d..%d".formatted(start, end));
-      }
-      Arrays.fill(nextCurrent, start, end, (char) runs.current(run));
-      Arrays.fill(nextPrevious, start, end, (char) runs.previous(run));
-      Arrays.fill(nextSince, start, end, (int) delta.committed());
-    }
-    return new Ring(
-        service,
-        delta.generation(),
-        delta.committed(),
-        nextBackends,
-        nextCurrent,
-        nextPrevious,
-        nextSince,
-        new EarlierAfter(this, delta, windowSeconds).moves(),
-        changesAfter(delta));
+    Fold fold = new Fold(this, delta, nextBackends);
+    Ring next =
+        new Ring(
+            service,
+            delta.generation(),
+            delta.committed(),
+            nextBackends,
+            fold.current,
+            fold.histories,
+            changesAfter(delta));
+    next.sum = fold.sum();
+    return next;
   }
 
   private List<RingChange> changesAfter(Delta delta) {
@@ -293,34 +234,57 @@ public final class Ring {
   }
 
   /**
-   * As if the {@code dead} had never owned a bucket: those of their buckets have no owner, and of
-   * the owners before, the latest one that lives is the previous one, while its window is open. No
-   * generation of a service, only what an assignment starts from.
+   * As if the {@code dead} had never owned a bucket: those of theirs have no owner. No generation
+   * of a service, only what an assignment starts from.
    */
-  public Ring without(Set<Integer> dead, long now, int windowSeconds) {
+  public Ring without(Set<Integer> dead) {
     if (dead.isEmpty()) {
       return this;
     }
+    boolean[] isDead = new boolean[Backend.MAX + 1];
+    dead.forEach(id -> isDead[id] = true);
     char[] owners = current.clone();
-    char[] formers = previous.clone();
-    int[] sinces = since.clone();
-    Chains chains = new Chains(this, dead, now, windowSeconds);
+    History[] formers = histories.clone();
     for (int bucket = 0; bucket < owners.length; bucket++) {
-      boolean isOwned = dead.contains((int) current[bucket]);
-      if (isOwned || (previous[bucket] != Backend.NONE && dead.contains((int) previous[bucket]))) {
-        owners[bucket] = isOwned ? Backend.NONE : current[bucket];
-        formers[bucket] = (char) chains.previous(bucket, owners[bucket]);
-        sinces[bucket] = (int) chains.left(bucket, formers[bucket]);
-      }
+      owners[bucket] = isDead[owners[bucket]] ? Backend.NONE : owners[bucket];
+      formers[bucket] = formers[bucket].without(isDead);
     }
-    return new Ring(
-        service, generation, committed, backends, owners, formers, sinces, earlier, changes);
+    return new Ring(service, generation, committed, backends, owners, formers, changes);
   }
 
   /** The same ring with other owners; what an assignment starts from. */
   public Ring withOwners(char[] owners) {
-    return new Ring(
-        service, generation, committed, backends, owners, previous, since, earlier, changes);
+    return new Ring(service, generation, committed, backends, owners, histories, changes);
+  }
+
+  /**
+   * What a delta with these moves has to release, as histories would be too long otherwise: the
+   * oldest owner of each full one.
+   *
+   * @param dead backends that leave all histories by it
+   * @param closed until when histories close by it
+   */
+  public Runs overflow(Runs moves, Set<Integer> dead, long closed) {
+    Runs.Builder releases = new Runs.Builder();
+    for (int run = 0; run < moves.size(); run++) {
+      int next = moves.owner(run);
+      for (int bucket = moves.start(run); bucket < moves.end(run); bucket++) {
+        int owner = current[bucket];
+        if (histories[bucket].size() == History.MAX
+            && owner != next
+            && owner != Backend.NONE
+            && !dead.contains(owner)) {
+          History left = histories[bucket].after(closed).without(next);
+          for (int id : dead) {
+            left = left.without(id);
+          }
+          if (left.size() == History.MAX) {
+            releases.add(bucket, 1, left.owner(History.MAX - 1));
+          }
+        }
+      }
+    }
+    return releases.build();
   }
 
   private SortedMap<Integer, Backend> merge(Collection<Backend> changed) {
@@ -332,42 +296,6 @@ public final class Ring {
     return merged;
   }
 
-  /**
-   * Refuses a ring in which the owner of a bucket is not in service, or its previous owner is
-   * unknown.
-   */
-  void checkOwners() throws RefusedException {
-    boolean[] isLive = new boolean[Backend.MAX + 1];
-    boolean[] isKnown = new boolean[Backend.MAX + 1];
-    mark(backends, isLive, isKnown);
-    for (int bucket = 0; bucket < current.length; bucket++) {
-      checkOwners(current[bucket], previous[bucket], isLive, isKnown);
-    }
-  }
-
-  /** By id, including 0 for no owner: which may own buckets, and which may have owned some. */
-  private static void mark(
-      SortedMap<Integer, Backend> backends, boolean[] isLive, boolean[] isKnown) {
-    isLive[Backend.NONE] = true;
-    isKnown[Backend.NONE] = true;
-    for (Backend backend : backends.values()) {
-      isLive[backend.id()] = !backend.removed();
-      isKnown[backend.id()] = true;
-    }
-  }
-
-  private static void checkOwners(int current, int previous, boolean[] isLive, boolean[] isKnown)
-      throws RefusedException {
-    if (!isLive[current]) {
-      throw new RefusedException(
-          Reason.RUN,
-          "current backend %d is %s".formatted(current, isKnown[current] ? "removed" : "unknown"));
-    }
-    if (!isKnown[previous]) {
-      throw new RefusedException(Reason.RUN, "previous backend %d is unknown".formatted(previous));
-    }
-  }
-
   /** Equal when their snapshots are: unnamed removed backends don't count. */
   @Override
   public boolean equals(Object other) {
@@ -376,8 +304,7 @@ public final class Ring {
         && generation == ring.generation
         && committed == ring.committed
         && Arrays.equals(current, ring.current)
-        && Arrays.equals(previous, ring.previous)
-        && Arrays.equals(since, ring.since)
+        && Arrays.equals(histories, ring.histories)
         && listedBackends().equals(ring.listedBackends());
   }
 

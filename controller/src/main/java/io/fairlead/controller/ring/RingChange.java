@@ -36,10 +36,10 @@ public record RingChange(
   static RingChange of(Ring before, Delta delta) {
     int[] won = new int[Backend.MAX + 1];
     int moved = 0;
-    Runs runs = delta.runs();
+    Runs runs = delta.moves();
     for (int run = 0; run < runs.size(); run++) {
-      int owner = runs.current(run);
-      for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
+      int owner = runs.owner(run);
+      for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
         if (before.current(bucket) != owner) {
           won[before.current(bucket)]--;
           won[owner]++;

@@ -2,58 +2,36 @@
 package io.fairlead.controller.ring;
 
 import java.util.Arrays;
-import java.util.Set;
 
 /**
- * Contiguous buckets that get a new owner, by ascending start and without overlap, in primitive
- * columns: a delta of a fragmented ring has millions of them. Immutable once built.
+ * Contiguous buckets and an owner for each run of them, the next one or the one that is released,
+ * by ascending start and without overlap, in primitive columns: a delta of a fragmented ring has
+ * millions of them. Immutable once built.
  */
 public final class Runs {
   public static final Runs EMPTY = new Runs(0);
 
   private int[] starts;
   private int[] counts;
-  private char[] currents;
-  private char[] previouses;
+  private char[] owners;
   private int size;
 
   private Runs(int capacity) {
     starts = new int[capacity];
     counts = new int[capacity];
-    currents = new char[capacity];
-    previouses = new char[capacity];
+    owners = new char[capacity];
   }
 
-  /**
-   * The runs that lead from {@code ring} to the owners {@code next}, one per bucket; unchanged
-   * buckets are in no run. A bucket that has no owner for part of its window keeps its previous
-   * owner, whose connections are still chained.
-   *
-   * @param now Unix seconds
-   */
-  public static Runs between(Ring ring, char[] next, long now, int windowSeconds) {
-    return between(ring, Set.of(), next, now, windowSeconds);
-  }
-
-  /**
-   * As above; besides, no bucket names one of the {@code dead} as its previous owner: the latest
-   * one before that lives takes its place, or none.
-   */
-  public static Runs between(
-      Ring ring, Set<Integer> dead, char[] next, long now, int windowSeconds) {
+  /** The moves that lead from {@code ring} to the owners {@code next}, one per bucket. */
+  public static Runs between(Ring ring, char[] next) {
     if (next.length != ring.buckets()) {
       throw new IllegalArgumentException(
           "%d owners for a ring of %d buckets".formatted(next.length, ring.buckets()));
     }
-    Chains chains = new Chains(ring, dead, now, windowSeconds);
     Builder runs = new Builder();
     for (int bucket = 0; bucket < next.length; bucket++) {
-      boolean isUnchained =
-          !dead.isEmpty()
-              && ring.isMoved(bucket, now, windowSeconds)
-              && dead.contains(ring.previous(bucket));
-      if (next[bucket] != ring.current(bucket) || isUnchained) {
-        runs.add(bucket, 1, next[bucket], chains.previous(bucket, next[bucket]));
+      if (next[bucket] != ring.current(bucket)) {
+        runs.add(bucket, 1, next[bucket]);
       }
     }
     return runs.build();
@@ -61,11 +39,11 @@ public final class Runs {
 
   /** The owners of all buckets once these have moved. */
   public char[] owners(Ring ring) {
-    char[] owners = ring.current.clone();
+    char[] moved = ring.current.clone();
     for (int run = 0; run < size; run++) {
-      Arrays.fill(owners, starts[run], starts[run] + counts[run], currents[run]);
+      Arrays.fill(moved, starts[run], starts[run] + counts[run], owners[run]);
     }
-    return owners;
+    return moved;
   }
 
   public int size() {
@@ -80,12 +58,13 @@ public final class Runs {
     return counts[run];
   }
 
-  public int current(int run) {
-    return currents[run];
+  /** The bucket behind the run. */
+  public int end(int run) {
+    return starts[run] + counts[run];
   }
 
-  public int previous(int run) {
-    return previouses[run];
+  public int owner(int run) {
+    return owners[run];
   }
 
   /** The number of buckets in all runs. */
@@ -103,8 +82,7 @@ public final class Runs {
         && size == runs.size
         && Arrays.equals(starts, 0, size, runs.starts, 0, size)
         && Arrays.equals(counts, 0, size, runs.counts, 0, size)
-        && Arrays.equals(currents, 0, size, runs.currents, 0, size)
-        && Arrays.equals(previouses, 0, size, runs.previouses, 0, size);
+        && Arrays.equals(owners, 0, size, runs.owners, 0, size);
   }
 
   @Override
@@ -116,9 +94,7 @@ public final class Runs {
   public String toString() {
     StringBuilder text = new StringBuilder("[");
     for (int run = 0; run < Math.min(size, 20); run++) {
-      text.append(
-          " %d+%d:%d<-%d"
-              .formatted(starts[run], counts[run], (int) currents[run], (int) previouses[run]));
+      text.append(" %d+%d:%d".formatted(starts[run], counts[run], (int) owners[run]));
     }
     return text.append(size > 20 ? " and %d more ]".formatted(size - 20) : " ]").toString();
   }
@@ -127,33 +103,34 @@ public final class Runs {
   public static final class Builder {
     private Runs runs = new Runs(16);
 
-    public Builder add(int start, int count, int current, int previous) {
+    public Builder add(int start, int count, int owner) {
       int last = runs.size - 1;
       if (last >= 0
           && runs.starts[last] + runs.counts[last] == start
-          && runs.currents[last] == current
-          && runs.previouses[last] == previous) {
+          && runs.owners[last] == owner) {
         runs.counts[last] += count;
         return this;
       }
-      return addSeparately(start, count, current, previous);
+      return addSeparately(start, count, owner);
     }
 
     /** As {@link #add}, but never joins: decoded runs stay as they were encoded. */
-    Builder addSeparately(int start, int count, int current, int previous) {
+    Builder addSeparately(int start, int count, int owner) {
       if (runs.size == runs.starts.length) {
         int capacity = runs.size + (runs.size >> 1);
         runs.starts = Arrays.copyOf(runs.starts, capacity);
         runs.counts = Arrays.copyOf(runs.counts, capacity);
-        runs.currents = Arrays.copyOf(runs.currents, capacity);
-        runs.previouses = Arrays.copyOf(runs.previouses, capacity);
+        runs.owners = Arrays.copyOf(runs.owners, capacity);
       }
       runs.starts[runs.size] = start;
       runs.counts[runs.size] = count;
-      runs.currents[runs.size] = (char) current;
-      runs.previouses[runs.size] = (char) previous;
+      runs.owners[runs.size] = (char) owner;
       runs.size++;
       return this;
+    }
+
+    public int size() {
+      return runs.size;
     }
 
     /** The runs; the builder starts again with none. */

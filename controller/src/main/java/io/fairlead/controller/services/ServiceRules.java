@@ -12,6 +12,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.Steering;
 import io.fairlead.controller.steering.SteeringMethod;
@@ -304,7 +305,7 @@ public final class ServiceRules {
 
   /**
    * A longer window must not open again for a bucket whose window has closed: the id and address of
-   * its previous owner may belong to another backend by now.
+   * a former owner may belong to another backend by now.
    *
    * @param seconds Unix seconds by the clock
    */
@@ -315,9 +316,9 @@ public final class ServiceRules {
     int chained = image.config().chainedSeconds();
     long latest = -WINDOW_MAX;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.previous(bucket) != Backend.NONE && !ring.isMoved(bucket, now, chained)) {
-        latest = Math.max(latest, ring.since(bucket));
-      }
+      History history = ring.history(bucket);
+      int open = history.open(now, chained);
+      latest = open < history.size() ? Math.max(latest, history.since(open)) : latest;
     }
     if (wanted > window && latest + wanted > now) {
       throw Refusal.conflict(

@@ -14,9 +14,6 @@ public record Generation(long number, SortedMap<String, byte[]> blobs) {
   /** The whole of this generation. */
   public static final String SNAPSHOT = "snapshot";
 
-  /** What controllers know of the ring besides its snapshot; beside a snapshot, if there is any. */
-  public static final String EARLIER = "earlier";
-
   /** Whole Othello arrays, of a generation that begins with new ones. */
   public static final String ARRAYS = "arrays";
 

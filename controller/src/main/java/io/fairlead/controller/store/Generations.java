@@ -33,7 +33,7 @@ public record Generations(
         latest,
         latestVersion,
         written.generation(),
-        written.snapshotBytes(),
+        written.bytes().length,
         deltaBytes - written.deltaBytes());
   }
 

@@ -62,7 +62,6 @@ final class ServiceReader {
               .filter(state -> isOnTheWay(state, config, snapshot, latest))
               .map(ServiceState::generations);
       Optional<byte[]> start = Optional.empty();
-      Optional<byte[]> earlier = Optional.empty();
       long snapshotBytes;
       long deltaBytes;
       if (base.isPresent()) {
@@ -70,7 +69,6 @@ final class ServiceReader {
         deltaBytes = base.get().deltaBytes();
       } else {
         start = Optional.of(chunks.read(tree.snapshot(name, snapshot)));
-        earlier = optional(tree.blob(name, snapshot, Generation.EARLIER));
         snapshotBytes = start.get().length;
         deltaBytes = 0;
       }
@@ -93,7 +91,6 @@ final class ServiceReader {
                   generations,
                   arrays(name)),
               start,
-              earlier,
               deltas));
     } catch (StoreException | KeeperException.NoNodeException e) {
       throw StoreException.Damaged.of(name, e);
@@ -119,8 +116,7 @@ final class ServiceReader {
     Optional<Moment> before = moment(name);
     while (true) {
       if (before.isPresent() && known.map(Moment::of).equals(before)) {
-        return known.map(
-            state -> new ServiceReading(state, Optional.empty(), Optional.empty(), List.of()));
+        return known.map(state -> new ServiceReading(state, Optional.empty(), List.of()));
       }
       Optional<ServiceReading> read = Optional.empty();
       Optional<StoreException.Damaged> damage = Optional.empty();
@@ -168,10 +164,6 @@ final class ServiceReader {
     } catch (Exception e) {
       throw new StoreException("service '%s' cannot be read: %s".formatted(name, e), e);
     }
-  }
-
-  private Optional<byte[]> optional(String path) throws Exception {
-    return nodes.stat(path).isPresent() ? Optional.of(chunks.read(path)) : Optional.empty();
   }
 
   /** The bytes of Othello arrays: the whole first, then the patches in order. */

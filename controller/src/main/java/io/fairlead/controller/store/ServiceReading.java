@@ -8,8 +8,6 @@ import java.util.Optional;
  * A service as read: its state, and the bytes that lead to its latest generation.
  *
  * @param snapshot to start from; empty if the reader starts from what it knew
- * @param earlier what is known besides the snapshot, if anything
  * @param deltas of every generation after that, up to the latest
  */
-public record ServiceReading(
-    ServiceState state, Optional<byte[]> snapshot, Optional<byte[]> earlier, List<byte[]> deltas) {}
+public record ServiceReading(ServiceState state, Optional<byte[]> snapshot, List<byte[]> deltas) {}

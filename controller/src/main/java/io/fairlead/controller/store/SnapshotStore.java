@@ -3,7 +3,6 @@ package io.fairlead.controller.store;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -52,7 +51,7 @@ final class SnapshotStore {
         () -> {
           List<CuratorOp> ops = new ArrayList<>();
           SnapshotWrite.Chunk chunk = snapshot.take(sizes.chunkMax());
-          String path = tree.blob(name, snapshot.generation(), chunk.blob());
+          String path = tree.snapshot(name, snapshot.generation());
           if (chunk.number() == 0) {
             removeRemains(epoch, name, path);
             ops.add(nodes.create(path));
@@ -79,11 +78,9 @@ final class SnapshotStore {
             () -> {
               List<CuratorOp> ops = new ArrayList<>();
               if (isOneStep(snapshot)) {
-                for (Map.Entry<String, byte[]> blob : snapshot.blobs().entrySet()) {
-                  String path = tree.blob(name, snapshot.generation(), blob.getKey());
-                  removeRemains(epoch, name, path);
-                  ops.addAll(chunks.create(path, blob.getValue(), sizes.chunkMax()));
-                }
+                String path = tree.snapshot(name, snapshot.generation());
+                removeRemains(epoch, name, path);
+                ops.addAll(chunks.create(path, snapshot.bytes(), sizes.chunkMax()));
               }
               byte[] number = Nodes.decimal(snapshot.generation());
               ops.add(nodes.set(tree.latestSnapshot(name), -1, number));
@@ -191,7 +188,7 @@ final class SnapshotStore {
   }
 
   private boolean isOneStep(SnapshotWrite snapshot) {
-    return snapshot.size() <= sizes.stepMax();
+    return snapshot.bytes().length <= sizes.stepMax();
   }
 
   /** Of an interrupted attempt: no reader has read it, as long as it is not the latest. */

@@ -3,7 +3,7 @@ package io.fairlead.controller.store;
 
 /** The paths in ZooKeeper (protocol/README.md §4). */
 public record Tree(String root) {
-  public static final String FORMAT = "2";
+  public static final String FORMAT = "3";
 
   private static final String LIVE = "/live";
 

@@ -9,6 +9,7 @@ import io.fairlead.controller.plane.Leaving;
 import io.fairlead.controller.plane.Leaving.Fate;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
@@ -48,12 +49,12 @@ final class Leavings {
 
   private boolean countLeaving() {
     Ring ring = before.ring();
-    Runs runs = delta.runs();
+    Runs runs = delta.moves();
     boolean isAny = false;
     for (int run = 0; run < runs.size(); run++) {
-      for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
+      for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
         int from = ring.current(bucket);
-        if (from != runs.current(run) && from != Backend.NONE) {
+        if (from != runs.owner(run) && from != Backend.NONE) {
           leaving[from]++;
           isAny = true;
         }
@@ -67,8 +68,10 @@ final class Leavings {
     int chained = before.config().chainedSeconds();
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       reaching[ring.current(bucket)]++;
-      if (ring.isMoved(bucket, delta.committed(), chained)) {
-        reaching[ring.previous(bucket)]++;
+      History history = ring.history(bucket);
+      int open = history.open(delta.committed(), chained);
+      for (int i = 0; i < open; i++) {
+        reaching[history.owner(i)]++;
       }
     }
   }
@@ -77,7 +80,7 @@ final class Leavings {
     countReaching();
     Set<Integer> dead =
         delta.backends().stream()
-            .filter(Backend::isDead)
+            .filter(Backend::dead)
             .map(Backend::id)
             .collect(Collectors.toUnmodifiableSet());
     List<Leaving> list = new ArrayList<>();
@@ -93,11 +96,8 @@ final class Leavings {
     ServiceConfig config = before.config();
     Fate fate = config.holdSeconds() > 0 ? Fate.HELD : Fate.CHAINED;
     Optional<Count> count = live.connections(config.name(), id);
-    // Subflows that a port steers have no bucket, and owners further back are not counted here.
-    boolean isAll =
-        leaving[id] == reaching[id]
-            && config.mptcpPorts().isEmpty()
-            && before.ring().earlier().size() == 0;
+    // Subflows that a port steers have no bucket.
+    boolean isAll = leaving[id] == reaching[id] && config.mptcpPorts().isEmpty();
     return new Leaving(
         id,
         leaving[id],

@@ -61,7 +61,7 @@ final class Losses {
   int count(Runs runs) {
     int lost = 0;
     for (int run = 0; run < runs.size(); run++) {
-      for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
+      for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
         lost += isLost(runs, run, bucket) ? 1 : 0;
       }
     }
@@ -109,8 +109,8 @@ final class Losses {
   }
 
   private boolean isLost(Runs runs, int run, int bucket) {
-    return before.ring().current(bucket) != runs.current(run)
-        && chains.loses(bucket, runs.current(run), runs.previous(run));
+    return before.ring().current(bucket) != runs.owner(run)
+        && chains.loses(bucket, runs.owner(run));
   }
 
   private void checkWait() {
@@ -137,11 +137,9 @@ final class Losses {
     Ring ring = before.ring();
     Runs.Builder kept = new Runs.Builder();
     for (int run = 0; run < wanted.size(); run++) {
-      for (int bucket = wanted.start(run);
-          bucket < wanted.start(run) + wanted.count(run);
-          bucket++) {
+      for (int bucket = wanted.start(run); bucket < wanted.end(run); bucket++) {
         if (!isLost(wanted, run, bucket)) {
-          kept.add(bucket, 1, wanted.current(run), wanted.previous(run));
+          kept.add(bucket, 1, wanted.owner(run));
         } else if (!pool.containsKey(ring.current(bucket))) {
           throw Refusal.conflict(
               "whenSafe",
@@ -166,9 +164,7 @@ final class Losses {
   private long secondsLeft(Runs wanted) {
     long seconds = 0;
     for (int run = 0; run < wanted.size(); run++) {
-      for (int bucket = wanted.start(run);
-          bucket < wanted.start(run) + wanted.count(run);
-          bucket++) {
+      for (int bucket = wanted.start(run); bucket < wanted.end(run); bucket++) {
         if (isLost(wanted, run, bucket)) {
           long left = isHeld() ? heldFor(bucket) : chains.secondsLeft(bucket);
           seconds = Math.max(seconds, left);

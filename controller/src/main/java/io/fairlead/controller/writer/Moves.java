@@ -6,11 +6,14 @@ import io.fairlead.controller.plane.Move;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.Share;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
 
 /** What the runs of a plan do to buckets and shares, in the words of its result. */
 final class Moves {
@@ -34,9 +37,10 @@ final class Moves {
 
   static Result.Moved of(ServiceImage before, Runs runs, long now, Losses losses) {
     Moves all = new Moves(before, now);
+    all.countUnchained(losses.dead());
     for (int run = 0; run < runs.size(); run++) {
-      for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
-        all.move(bucket, runs.current(run), losses);
+      for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
+        all.move(bucket, runs.owner(run), losses);
       }
     }
     return new Result.Moved(
@@ -56,15 +60,22 @@ final class Moves {
     return 1 - stay * stay;
   }
 
+  /** Buckets of which packets are chained to one of the dead until now. */
+  private void countUnchained(Set<Integer> dead) {
+    for (int bucket = 0; !dead.isEmpty() && bucket < ring.buckets(); bucket++) {
+      History history = ring.history(bucket);
+      unchained +=
+          IntStream.range(0, history.open(now, windowSeconds))
+                  .anyMatch(i -> dead.contains(history.owner(i)))
+              ? 1
+              : 0;
+    }
+  }
+
   private void move(int bucket, int to, Losses losses) {
     int from = ring.current(bucket);
-    boolean isMoved = ring.isMoved(bucket, now, windowSeconds);
-    unchained += isMoved && losses.isDead(ring.previous(bucket)) ? 1 : 0;
-    if (from == to) {
-      return;
-    }
     moved++;
-    stillChained += isMoved ? 1 : 0;
+    stillChained += ring.isMoved(bucket, now, windowSeconds) ? 1 : 0;
     returned += !losses.isDead(from) && ring.isReturn(bucket, to, now, windowSeconds) ? 1 : 0;
     int last = moves.size() - 1;
     if (last >= 0

@@ -183,7 +183,8 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
    */
   boolean isEmpty(ServiceImage before) {
     return delta.backends().isEmpty()
-        && delta.runs().size() == 0
+        && delta.moves().size() == 0
+        && delta.releases().size() == 0
         && after.transitions().isLike(before.transitions());
   }
 
@@ -191,6 +192,24 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
     Losses losses = new Losses(before, before.pool(), Set.of(), committed);
     return of(before, before.pool(), runs, losses, committed, dryRun);
+  }
+
+  /** The same pool and owners, without these former owners. */
+  static PoolPlan releasing(ServiceImage before, Runs releases, long committed) {
+    Delta delta =
+        Delta.after(before.ring(), committed, List.of(), Runs.EMPTY)
+            .closing(before.config().closedUntil(committed, false))
+            .releasing(releases);
+    return of(before, delta, new Losses(before, before.pool(), Set.of(), committed), false);
+  }
+
+  /** Without the former owners whose window is over; empty if there are none. */
+  static Optional<PoolPlan> closing(ServiceImage before, long committed, boolean dryRun) {
+    long closed = before.config().closedUntil(committed, true);
+    Delta delta = Delta.after(before.ring(), committed, List.of(), Runs.EMPTY).closing(closed);
+    PoolPlan plan =
+        of(before, delta, new Losses(before, before.pool(), Set.of(), committed), dryRun);
+    return Optional.of(plan).filter(some -> !some.after().ring().hasHistoriesOf(before.ring()));
   }
 
   private static Set<Integer> dead(List<Change> changes) {
@@ -208,13 +227,10 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       WriteOptions options) {
     ServiceConfig config = before.config();
     int window = config.chainedSeconds();
-    Ring start = before.ring().without(dead, committed, window);
+    Ring start = before.ring().without(dead);
     Runs assigned =
         Assignment.of(config.assignment()).assign(start, weights(before, pool), committed, window);
-    Runs wanted =
-        dead.isEmpty()
-            ? assigned
-            : Runs.between(before.ring(), dead, assigned.owners(start), committed, window);
+    Runs wanted = dead.isEmpty() ? assigned : Runs.between(before.ring(), assigned.owners(start));
     Losses losses = new Losses(before, pool, dead, committed);
     Runs runs = losses.allowed(wanted, options);
     ServiceImage from =
@@ -242,23 +258,26 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       long committed,
       boolean dryRun) {
     Ring ring = before.ring();
+    List<Backend> changed = changedBackends(before, pool, losses.dead());
+    long closed = before.config().closedUntil(committed, !changed.isEmpty());
     Delta delta =
-        new Delta(
-            ring.service(),
-            ring.generation() + 1,
-            ring.buckets(),
-            committed,
-            changedBackends(before, pool, losses.dead()),
-            runs);
+        Delta.after(ring, committed, changed, runs)
+            .closing(closed)
+            .releasing(ring.overflow(runs, losses.dead(), closed));
+    return of(before, delta, losses, dryRun);
+  }
+
+  private static PoolPlan of(ServiceImage before, Delta delta, Losses losses, boolean dryRun) {
+    Ring ring = before.ring();
     Ring next;
     try {
-      next = ring.apply(delta, before.config().chainedSeconds());
+      next = ring.apply(delta);
     } catch (RefusedException e) {
       throw new IllegalStateException(
           "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
     }
     ServiceImage after = before.withRing(next);
-    Result.Moved moved = Moves.of(before, runs, committed, losses);
+    Result.Moved moved = Moves.of(before, delta.moves(), delta.committed(), losses);
     return new PoolPlan(
         after,
         delta,
@@ -276,7 +295,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     }
     for (int id : dead) {
       Address address = before.ring().backends().get(id).address();
-      changed.put(id, new Backend(id, address, Backend.DEAD_WEIGHT, true));
+      changed.put(id, Backend.dead(id, address));
     }
     for (Member member : after.values()) {
       if (!member.equals(before.pool().get(member.id()))) {

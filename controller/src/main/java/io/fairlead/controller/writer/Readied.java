@@ -24,8 +24,8 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
 
   /**
    * A service's image with {@code wanted} as configuration. If that begins a hold, then without
-   * previous owners that muxes must not name any more: a generation of its own. A crash between the
-   * two commits harms nothing, since such rows mean nothing without a hold.
+   * former owners whose window is over, which muxes would name: a generation of its own. A crash
+   * between the two commits harms nothing, since such owners mean nothing without a hold.
    *
    * @param now Unix seconds
    * @throws Refusal if chained buckets would be so for less time, and the options do not allow that
@@ -43,9 +43,9 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
     }
     if (image.config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
       long committed = Math.max(now, image.ring().committed());
-      PoolPlan plan = PoolPlan.of(image, Release.beforeHold(image, committed), committed, dryRun);
-      if (!plan.isEmpty(image)) {
-        return new Readied(plan.after().withConfig(wanted), Optional.of(plan), hold);
+      Optional<PoolPlan> plan = PoolPlan.closing(image, committed, dryRun);
+      if (plan.isPresent()) {
+        return new Readied(plan.get().after().withConfig(wanted), plan, hold);
       }
     }
     return new Readied(image.withConfig(wanted), Optional.empty(), hold);

@@ -292,7 +292,7 @@ final class ServiceWriter implements ArraysWriter {
     }
     Release release = releases.next(image(), now);
     if (release.runs().size() > 0) {
-      commit(PoolPlan.of(image(), release.runs(), now, false), repository);
+      commit(PoolPlan.releasing(image(), release.runs(), now), repository);
       metrics.released(name(), "report", release.byReport());
       metrics.released(name(), "limit", release.atLimit());
       metrics.released(name(), "skip", release.skipped());
@@ -313,7 +313,10 @@ final class ServiceWriter implements ArraysWriter {
               if (proposed.isPresent()) {
                 Optional<ArraysWrite> arrays = proposed.get().arrays().map(Next::write);
                 Optional<LatestArrays> before = stored.state().arrays();
-                commit(PoolPlan.of(image(), proposed.get().kept(), now, false), repository, arrays);
+                commit(
+                    PoolPlan.releasing(image(), proposed.get().releases(), now),
+                    repository,
+                    arrays);
                 committed.set(proposed.get());
                 arraysSteps.removeOld(before);
               }

@@ -474,7 +474,7 @@ class AgentReportsTest {
     List<Backend> backends =
         List.of(new Backend(7, SEVEN, 100, false), new Backend(8, eight, 100, false));
     ServiceConfig config = ServiceConfig.builder(1, "web").buckets(256).build();
-    return new ServiceImage(config, ring.apply(new Delta(1, 2, 256, 2, backends, Runs.EMPTY), 1));
+    return new ServiceImage(config, ring.apply(Delta.after(ring, 2, backends, Runs.EMPTY)));
   }
 
   @ParameterizedTest

@@ -9,6 +9,7 @@ import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** Weights and rings that tests of assignments start with. */
@@ -63,20 +64,20 @@ final class Pools {
   static Ring apply(Ring ring, Runs runs, long now) throws Exception {
     TreeMap<Integer, Backend> owners = new TreeMap<>();
     for (int run = 0; run < runs.size(); run++) {
-      int id = runs.current(run);
+      int id = runs.owner(run);
       if (id != Backend.NONE) {
         owners.put(id, new Backend(id, new Address(0, 0xffff_0a00_0000L + id), false));
       }
     }
     List<Backend> backends = new ArrayList<>(owners.values());
     return ring.apply(
-        new Delta(ring.service(), ring.generation() + 1, ring.buckets(), now, backends, runs));
+        Delta.after(ring, now, backends, runs).releasing(ring.overflow(runs, Set.of(), 0)));
   }
 
   /** A ring with these owners, none of whose buckets has ever moved between two backends. */
   static Ring ring(char[] owners, long now) throws Exception {
     Ring empty = Ring.empty(1, owners.length, now - 1);
-    return apply(empty, Runs.between(empty, owners, now, 1), now);
+    return apply(empty, Runs.between(empty, owners), now);
   }
 
   static char[] owners(Ring ring) {

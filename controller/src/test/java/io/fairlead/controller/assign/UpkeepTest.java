@@ -56,9 +56,7 @@ class UpkeepTest {
     Random random = new Random(seed);
     Ring ring = Pools.ring(scattered(random, 512), NOW);
     // One second of moves opens the window of some buckets.
-    ring =
-        Pools.apply(
-            ring, Runs.between(ring, swapped(ring, random, 40), NOW + 900, WINDOW), NOW + 900);
+    ring = Pools.apply(ring, Runs.between(ring, swapped(ring, random, 40)), NOW + 900);
     long now = NOW + 1000;
     Limits limits = new Limits(1, 1 + random.nextInt(6), false);
     Defragmentation defragmentation = new Defragmentation();
@@ -184,7 +182,7 @@ class UpkeepTest {
   private static void checkLimits(Ring ring, Runs runs, Limits limits, long now) {
     int[] taken = new int[Backend.MAX + 1];
     for (int run = 0; run < runs.size(); run++) {
-      taken[runs.current(run)] += runs.count(run);
+      taken[runs.owner(run)] += runs.count(run);
       for (int i = 0; i < runs.count(run); i++) {
         assertThat(ring.isMoved(runs.start(run) + i, now, WINDOW)).isFalse();
       }

@@ -132,10 +132,9 @@ class TwoCandidatesTest {
         .forEach(
             bucket -> {
               int current = ring.current(bucket);
-              runs.add(bucket, 1, (current + random.nextInt(BACKENDS - 1)) % BACKENDS + 1, current);
+              runs.add(bucket, 1, (current + random.nextInt(BACKENDS - 1)) % BACKENDS + 1);
             });
-    Delta delta = new Delta(1, ring.generation() + 1, ring.buckets(), now, backends, runs.build());
-    return image.withRing(ring.apply(delta, WINDOW));
+    return image.withRing(ring.apply(Delta.after(ring, now, backends, runs.build())));
   }
 
   private static Row row(ServiceImage image, int bucket) {

@@ -45,15 +45,21 @@ final class HeldStory {
   /** Moves buckets from whoever has them. */
   HeldStory move(int to, int... buckets) {
     Runs.Builder runs = new Runs.Builder();
-    IntStream.of(buckets).sorted().forEach(b -> runs.add(b, 1, to, image.ring().current(b)));
+    IntStream.of(buckets).sorted().forEach(b -> runs.add(b, 1, to));
     return apply(List.of(), runs.build());
   }
 
   HeldStory apply(List<Backend> backends, Runs runs) {
-    Ring ring = image.ring();
-    Delta delta = new Delta(1, ring.generation() + 1, ring.buckets(), now, backends, runs);
+    return apply(Delta.after(image.ring(), now, backends, runs));
+  }
+
+  HeldStory apply(Release release) {
+    return apply(Delta.after(image.ring(), now, List.of(), Runs.EMPTY).releasing(release.runs()));
+  }
+
+  private HeldStory apply(Delta delta) {
     try {
-      image = image.withRing(ring.apply(delta, image.config().chainedSeconds()));
+      image = image.withRing(image.ring().apply(delta));
     } catch (RefusedException e) {
       throw new AssertionError(e);
     }

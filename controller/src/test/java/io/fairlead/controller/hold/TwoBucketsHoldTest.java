@@ -4,7 +4,7 @@ package io.fairlead.controller.hold;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.agents.FakeConnections;
-import io.fairlead.controller.ring.EarlierMoves;
+import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
@@ -107,7 +107,7 @@ class TwoBucketsHoldTest {
     int to = 1 + random.nextInt(BACKENDS);
     int current = ring().current(bucket);
     List<Integer> before = former.get(bucket);
-    if (to != current && !before.contains(to) && before.size() < EarlierMoves.DEPTH) {
+    if (to != current && !before.contains(to) && before.size() + 1 < Chains.HOPS) {
       before.add(current);
       story.move(to, bucket);
     }
@@ -132,17 +132,16 @@ class TwoBucketsHoldTest {
     Release release = story.release(questions);
     Runs runs = release.runs();
     for (int run = 0; run < runs.size(); run++) {
-      for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
-        List<Integer> before = former.get(bucket);
-        int last = before.indexOf(runs.previous(run));
-        before.subList(last + 1, before.size()).clear();
+      int owner = runs.owner(run);
+      for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
+        former.get(bucket).removeIf(each -> owner == 0 || each == owner);
       }
     }
     assertThat(release.atLimit()).isZero();
     released += release.byReport();
     skipped += release.skipped();
     if (runs.size() > 0) {
-      story.apply(List.of(), runs);
+      story.apply(release);
     }
   }
 

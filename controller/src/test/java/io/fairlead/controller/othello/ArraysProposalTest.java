@@ -29,11 +29,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.IntUnaryOperator;
 import org.junit.jupiter.api.Test;
 
-/**
- * Backend 1 owns buckets 0 to 127 and backend 2 the rest; 3 drains, and has bucket 0 kept for it.
- */
+/** Backend 1 owns buckets 0 to 127, of which 3, which drains, had the first two, and 2 the rest. */
 class ArraysProposalTest {
   private static final int BUCKETS = 256;
   private static final long LONG_AGO = 1_700_000_000;
@@ -59,12 +58,13 @@ class ArraysProposalTest {
   private final ServiceImage looked = begun();
 
   private static ServiceImage begun() {
-    Runs runs = new Runs.Builder().add(0, 128, 1, 0).add(128, 128, 2, 0).build();
-    return after(
-        ServiceImage.create(CONFIG, LONG_AGO),
-        LONG_AGO,
-        List.of(backend(1, 100, false), backend(2, 100, false), backend(DRAINING, 0, false)),
-        runs);
+    ServiceImage image =
+        after(
+            ServiceImage.create(CONFIG, LONG_AGO - 10),
+            LONG_AGO - 10,
+            List.of(backend(1, 100, false), backend(2, 100, false), backend(DRAINING, 0, false)),
+            new Runs.Builder().add(0, 2, DRAINING).add(2, 126, 1).add(128, 128, 2).build());
+    return after(image, LONG_AGO, List.of(), new Runs.Builder().add(0, 2, 1).build());
   }
 
   private static Backend backend(int id, int weight, boolean removed) {
@@ -75,17 +75,14 @@ class ArraysProposalTest {
       ServiceImage image, long seconds, List<Backend> backends, Runs runs) {
     Ring ring = image.ring();
     try {
-      return image.withRing(
-          ring.apply(
-              new Delta(1, ring.generation() + 1, BUCKETS, seconds, backends, runs),
-              CONFIG.windowSeconds()));
+      return image.withRing(ring.apply(Delta.after(ring, seconds, backends, runs)));
     } catch (RefusedException e) {
       throw new AssertionError(e);
     }
   }
 
-  private static ServiceImage moved(ServiceImage image, int bucket, int to, int from) {
-    return after(image, NOW - 5, List.of(), new Runs.Builder().add(bucket, 1, to, from).build());
+  private static ServiceImage moved(ServiceImage image, int bucket, int to) {
+    return after(image, NOW - 5, List.of(), new Runs.Builder().add(bucket, 1, to).build());
   }
 
   private static StoredService stored(ServiceImage image, Optional<LatestArrays> arrays) {
@@ -104,66 +101,52 @@ class ArraysProposalTest {
   }
 
   private static ArraysProposal proposal(ServiceImage looked) {
-    BitSet known = new BitSet();
-    known.set(DRAINING);
-    return new ArraysProposal(Optional.empty(), built(looked), looked, KEPT, new BitSet(), known);
+    BitSet needed = new BitSet();
+    KEPT.buckets().values().forEach(needed::set);
+    return new ArraysProposal(Optional.empty(), built(looked), needed);
   }
 
-  private static ArraysWriter.Commit commit(ServiceImage looked, ServiceImage now) {
-    return proposal(looked).on(stored(now, Optional.empty()), NOW).orElseThrow();
-  }
-
-  private static void checkArrays(ArraysWriter.Commit commit, ServiceImage now, Runs kept) {
+  private void checkArrays(ServiceImage now, Runs releases) {
+    ArraysWriter.Commit commit =
+        proposal(looked).on(stored(now, Optional.empty()), NOW).orElseThrow();
     long generation = now.ring().generation() + 1;
     CommittedArrays.Next next = commit.arrays().orElseThrow();
     assertThat(next.committed().orElseThrow().newest().generation()).isEqualTo(generation);
     assertThat(next.committed().orElseThrow().latest()).isEqualTo(LatestArrays.first(generation));
     assertThat(next.write().latest()).isEqualTo(LatestArrays.first(generation));
-    assertThat(commit.kept()).isEqualTo(kept);
+    assertThat(commit.releases()).isEqualTo(releases);
   }
 
-  private static Runs naming(int bucket, int owner) {
-    return new Runs.Builder().add(bucket, 1, owner, DRAINING).build();
+  private static Runs released(int bucket, int owner) {
+    return new Runs.Builder().add(bucket, 1, owner).build();
+  }
+
+  @Test
+  void aBackendThatDrainsKeepsTheBucketThatItLeftLast() {
+    IntUnaryOperator one = id -> id == DRAINING ? 1 : 0;
+    assertThat(KeptBuckets.of(looked, one)).isEqualTo(KEPT);
+    ServiceImage later =
+        after(looked, NOW - 9, List.of(), new Runs.Builder().add(7, 1, DRAINING).build());
+    assertThat(KeptBuckets.of(moved(later, 7, 2), one).buckets()).containsEntry(DRAINING, 7);
+    assertThat(KeptBuckets.of(moved(looked, 0, 2), one).buckets())
+        .as("reached first")
+        .containsEntry(DRAINING, 1);
+    assertThat(KeptBuckets.of(looked, id -> 0).buckets()).isEmpty();
   }
 
   @Test
   void withNothingInBetweenAllIsAsLookedAt() {
-    checkArrays(commit(looked, looked), looked, naming(0, 1));
+    checkArrays(looked, released(1, 0));
   }
 
   @Test
-  void aMoveOfAnotherBucketChangesTheNumberAlone() {
-    ServiceImage now = moved(moved(looked, 5, 2, 1), 6, 2, 1);
-    checkArrays(commit(looked, now), now, naming(0, 1));
+  void aMoveInBetweenChangesTheNumberAlone() {
+    checkArrays(moved(moved(looked, 0, 2), 6, 2), released(1, 0));
   }
 
   @Test
-  void aKeptBucketThatWasNamedBeforeMayMove() {
-    ServiceImage named = moved(looked, 0, 1, DRAINING);
-    ServiceImage now = moved(named, 0, 2, 1);
-    checkArrays(commit(named, now), now, Runs.EMPTY);
-  }
-
-  @Test
-  void ifItWasNotNamedAnotherIsAndTheNextAttemptSucceeds() {
-    ServiceImage now = moved(looked, 0, 2, 1);
-    ArraysWriter.Commit first = commit(looked, now);
-    assertThat(first.arrays()).isEmpty();
-    assertThat(first.kept()).isEqualTo(naming(1, 1));
-    ServiceImage named = after(now, NOW, List.of(), first.kept());
-    ServiceImage again = moved(named, 1, 2, 1);
-    KeptBuckets kept = KeptBuckets.of(named, id -> id == DRAINING ? 1 : 0, NOW);
-    assertThat(kept.buckets()).isEqualTo(Map.of(DRAINING, 1));
-    ArraysProposal second =
-        new ArraysProposal(Optional.empty(), built(named), named, kept, new BitSet(), new BitSet());
-    checkArrays(second.on(stored(again, Optional.empty()), NOW).orElseThrow(), again, Runs.EMPTY);
-  }
-
-  @Test
-  void aBackendThatWasRemovedNeedsNoBucket() {
-    ServiceImage removed =
-        after(moved(looked, 0, 2, 1), NOW - 1, List.of(backend(DRAINING, 0, true)), Runs.EMPTY);
-    checkArrays(commit(looked, removed), removed, Runs.EMPTY);
+  void ofABucketThatMovedInBetweenTheOldestOwnerIsReleased() {
+    checkArrays(moved(looked, 1, 2), released(1, DRAINING));
   }
 
   @Test

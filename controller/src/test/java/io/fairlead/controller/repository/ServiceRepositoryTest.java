@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
@@ -245,14 +246,9 @@ class ServiceRepositoryTest {
     for (int bucket = 0; bucket < next.length; bucket++) {
       next[bucket] = (char) (1 + random.nextInt(100));
     }
+    Runs moves = Runs.between(ring, next);
     Delta delta =
-        new Delta(
-            ring.service(),
-            ring.generation() + 1,
-            ring.buckets(),
-            NOW + seed,
-            backends,
-            Runs.between(ring, next, NOW + seed, 240));
+        Delta.after(ring, NOW + seed, backends, moves).releasing(ring.overflow(moves, Set.of(), 0));
     ServiceImage after = new ServiceImage(before.image().config(), ring.apply(delta));
     return repository.commit(epoch, before, after, delta);
   }

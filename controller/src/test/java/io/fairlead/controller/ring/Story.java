@@ -34,12 +34,14 @@ public final class Story {
     return this;
   }
 
-  /** Moves bucket 0, unchained from the dead. */
+  /** Moves bucket 0, and buries the dead. */
   public Story to(int owner, Set<Integer> dead) {
     char[] next = Runs.EMPTY.owners(ring);
     next[0] = (char) owner;
     now += 10;
-    apply(List.of(), Runs.between(ring, dead, next, now, WINDOW), now);
+    List<Backend> buried =
+        dead.stream().map(id -> Backend.dead(id, ring.backends().get(id).address())).toList();
+    apply(buried, Runs.between(ring, next), now);
     return this;
   }
 
@@ -49,9 +51,8 @@ public final class Story {
   }
 
   public Story apply(List<Backend> backends, Runs runs, long committed) {
-    Delta delta = new Delta(1, ring.generation() + 1, ring.buckets(), committed, backends, runs);
     try {
-      ring = ring.apply(delta, WINDOW);
+      ring = ring.apply(Delta.after(ring, committed, backends, runs));
     } catch (RefusedException e) {
       throw new AssertionError(e);
     }
@@ -69,13 +70,8 @@ public final class Story {
   /** Bucket 0's owner, then those before it whose windows are open, the latest first. */
   String line() {
     StringBuilder line = new StringBuilder().append(ring.current(0));
-    if (ring.isMoved(0, now, WINDOW)) {
-      line.append(" ").append(ring.previous(0));
-    }
-    for (int back = 0; back < EarlierMoves.DEPTH && ring.earlier().owner(0, back) > 0; back++) {
-      if (now < ring.earlier().since(0, back) + WINDOW) {
-        line.append(" ").append(ring.earlier().owner(0, back));
-      }
+    for (int i = 0; i < ring.history(0).open(now, WINDOW); i++) {
+      line.append(" ").append(ring.history(0).owner(i));
     }
     return line.toString();
   }

@@ -51,14 +51,17 @@ public final class Vectors {
   static Ring ring(JsonNode image, long committed) {
     int buckets = image.get("buckets").asInt();
     char[] current = new char[buckets];
-    char[] previous = new char[buckets];
-    int[] since = new int[buckets];
+    History[] histories = new History[buckets];
     for (JsonNode run : image.get("runs")) {
+      History history = History.NONE;
+      for (int i = run.get("history").size() - 1; i >= 0; i--) {
+        JsonNode former = run.get("history").get(i);
+        history = history.with(former.get(0).asInt(), former.get(1).asLong());
+      }
       int start = run.get("start").asInt();
       for (int bucket = start; bucket < start + run.get("count").asInt(); bucket++) {
         current[bucket] = (char) run.get("current").asInt();
-        previous[bucket] = (char) run.get("previous").asInt();
-        since[bucket] = (int) run.get("since").asLong();
+        histories[bucket] = history;
       }
     }
     SortedMap<Integer, Backend> backends = new TreeMap<>();
@@ -69,8 +72,12 @@ public final class Vectors {
         committed,
         backends,
         current,
-        previous,
-        since);
+        histories,
+        List.of());
+  }
+
+  static long sum(JsonNode hex) {
+    return Long.parseUnsignedLong(hex.asText(), 16);
   }
 
   static boolean isByOwner(JsonNode delta) {
@@ -79,7 +86,7 @@ public final class Vectors {
 
   /** The runs of a delta by owner, in their order. */
   static OwnerRuns ownerRuns(JsonNode delta) {
-    JsonNode rows = delta.get("runs");
+    JsonNode rows = delta.get("moves");
     OwnerRuns runs = new OwnerRuns(rows.size());
     for (int run = 0; run < rows.size(); run++) {
       JsonNode row = rows.get(run);
@@ -88,7 +95,6 @@ public final class Vectors {
           row.get("start").asInt(),
           row.get("count").asInt(),
           (char) row.get("current").asInt(),
-          (char) row.get("previous").asInt(),
           (char) row.get("owner").asInt());
     }
     return runs;
@@ -98,7 +104,7 @@ public final class Vectors {
     Runs.Builder runs = new Runs.Builder();
     if (isByOwner(delta)) {
       SortedMap<Integer, JsonNode> moves = new TreeMap<>();
-      for (JsonNode run : delta.get("runs")) {
+      for (JsonNode run : delta.get("moves")) {
         int start = run.get("start").asInt();
         IntStream.range(0, before.buckets())
             .filter(bucket -> before.current(bucket) == run.get("owner").asInt())
@@ -106,25 +112,28 @@ public final class Vectors {
             .limit(run.get("count").asInt())
             .forEach(bucket -> moves.put(bucket, run));
       }
-      moves.forEach(
-          (bucket, run) ->
-              runs.add(bucket, 1, run.get("current").asInt(), run.get("previous").asInt()));
+      moves.forEach((bucket, run) -> runs.add(bucket, 1, run.get("current").asInt()));
     } else {
-      for (JsonNode run : delta.get("runs")) {
-        runs.addSeparately(
-            run.get("start").asInt(),
-            run.get("count").asInt(),
-            run.get("current").asInt(),
-            run.get("previous").asInt());
-      }
+      add(runs, delta.get("moves"), "current");
     }
+    Runs.Builder releases = new Runs.Builder();
+    add(releases, delta.get("releases"), "owner");
     return new Delta(
         before.service(),
         delta.get("generation").asLong(),
         before.buckets(),
         delta.get("committed").asLong(),
+        delta.get("closedUntil").asLong(),
         backends(delta.get("backends")),
-        runs.build());
+        runs.build(),
+        releases.build());
+  }
+
+  private static void add(Runs.Builder runs, JsonNode rows, String owner) {
+    for (JsonNode run : rows) {
+      runs.addSeparately(
+          run.get("start").asInt(), run.get("count").asInt(), run.get(owner).asInt());
+    }
   }
 
   private static List<Backend> backends(JsonNode list) {
@@ -135,7 +144,8 @@ public final class Vectors {
               backend.get("id").asInt(),
               Address.parse(backend.get("address").asText()).orElseThrow(),
               backend.get("weight").asInt(),
-              backend.get("removed").asBoolean()));
+              backend.get("removed").asBoolean(),
+              backend.get("dead").asBoolean()));
     }
     return backends;
   }

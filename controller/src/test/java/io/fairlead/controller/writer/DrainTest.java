@@ -309,10 +309,10 @@ class DrainTest {
     Runs.Builder released = new Runs.Builder();
     for (int bucket = 0; bucket < image.ring().buckets(); bucket++) {
       if (image.ring().previous(bucket) == 2) {
-        released.add(bucket, 1, image.ring().current(bucket), 0);
+        released.add(bucket, 1, 2);
       }
     }
-    image = PoolPlan.of(image, released.build(), now, false).after();
+    image = PoolPlan.releasing(image, released.build(), now).after();
     assertThat(work()).endsWith("backend 2 (expired, 5 connections left), removed");
   }
 

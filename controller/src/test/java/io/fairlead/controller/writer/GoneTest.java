@@ -90,7 +90,7 @@ class GoneTest {
     now += 40;
     dead(2);
     assertThat(naming(2)).isZero();
-    assertThat(plan.delta().backends()).singleElement().matches(Backend::isDead);
+    assertThat(plan.delta().backends()).singleElement().matches(Backend::dead);
     assertThat(image.pool()).containsOnlyKeys(1, 3, 4);
     assertThat(health().out()).isEmpty();
     now += 30;

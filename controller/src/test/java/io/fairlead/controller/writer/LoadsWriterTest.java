@@ -89,7 +89,7 @@ class LoadsWriterTest {
       backends.add(new Backend(id, Address.parse("10.2.0." + id).orElseThrow(), 100, false));
     }
     Ring ring = Ring.empty(1, 256, 1);
-    return byAgents(1).withRing(ring.apply(new Delta(1, 2, 256, 2, backends, Runs.EMPTY), 1));
+    return byAgents(1).withRing(ring.apply(Delta.after(ring, 2, backends, Runs.EMPTY)));
   }
 
   private List<String> step(Epoch epoch, ServiceImage... services) {

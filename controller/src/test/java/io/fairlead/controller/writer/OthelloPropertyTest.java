@@ -51,11 +51,11 @@ class OthelloPropertyTest {
 
   /**
    * A backend leaves a bucket and is removed, or is removed and comes back, and the bucket moves
-   * on: its connections were lost when the earliest move ended before the last one was renewed.
+   * on: its connections were lost when the earliest move ended before the last one.
    */
   @ParameterizedTest
   @ValueSource(longs = {83, -8859})
-  void laterMovesDoNotPutOffARenewal(long seed) throws Exception {
+  void laterMovesEndNoEarlierOne(long seed) throws Exception {
     run(seed, false);
   }
 

@@ -524,10 +524,14 @@ class RestoreTest {
     record Row(String name, String json, String says) {}
     for (Row row :
         List.of(
-            new Row("empty", "", "No content"),
+            new Row("empty", "", "it is empty"),
             new Row("cut off", whole.substring(0, whole.length() / 2), "end-of-input"),
             new Row(
-                "another format", whole.replace("\"format\":1,\"clu", "\"format\":2,\"clu"), "2"),
+                "of an older version",
+                whole
+                    .replace("\"format\":2,\"clu", "\"format\":1,\"clu")
+                    .replace("\"snapshot\"", "\"earlier\":\"\",\"snapshot\""),
+                "its format is 1, not 2"),
             new Row("no cluster", whole.replaceFirst("[0-9a-f]{32}", "x"), "cluster is 'x'"),
             new Row(
                 "upkeep", whole.replace("\"snapshot\"", "\"upkeep\":{},\"snapshot\""), "upkeep"),

@@ -79,9 +79,9 @@ class WindowRuleTest {
     ServiceImage kept = after(image, MOVED + 200, add(2));
     assertThat(kept.ring().previous(0)).isEqualTo(1);
     Refusal refusal =
-        catchThrowableOfType(Refusal.class, () -> after(kept, MOVED + 300, another(1)));
-    assertThat(refusal.allowed()).contains("in 140 s");
-    assertThat(after(kept, MOVED + 300, add(1)).pool()).as("the same server").hasSize(2);
-    assertThat(after(kept, MOVED + 440, another(1)).pool()).hasSize(2);
+        catchThrowableOfType(Refusal.class, () -> after(kept, MOVED + 230, another(1)));
+    assertThat(refusal.allowed()).contains("in 10 s");
+    assertThat(after(kept, MOVED + 230, add(1)).pool()).as("the same server").hasSize(2);
+    assertThat(after(kept, MOVED + 240, another(1)).pool()).hasSize(2);
   }
 }
