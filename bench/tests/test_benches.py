@@ -14,7 +14,6 @@ BUILD = ROOT / "build" / "lab"
 SERVER_BPF = BUILD / "bench" / "server_bpf"
 PYTHON = ROOT / "build" / "venv" / "bin" / "python"
 PATIENCE = 300  # seconds
-HAS_LANES = {"avx512vbmi", "avx512_vbmi2"} <= set(Path("/proc/cpuinfo").read_text().split())
 FEW = ["--buckets", "4096", "--backends"]
 SERVERS = [
     *("--servers", "2", "--part", "0.1", "--seeds", "1", "--warm", "1", "--seconds", "5", "--late-ms", "60000"),
@@ -66,7 +65,6 @@ def programs() -> None:
     targets = [
         f"bench/{name}"
         for name in (
-            "mux_lists",
             "mux_notices",
             "mux_packet",
             "mux_reader",
@@ -102,10 +100,6 @@ def test_a_script_runs_and_keeps_its_figures(name: str, tmp_path: Path):
     [
         ["mux_packet", "--runs", "1", "--most-flows", "2048"],
         ["mux_notices", "--runs", "1", "--buckets", "4096", "--backends", "5"],
-        pytest.param(
-            ["mux_lists", "--runs", "1", "--buckets", "1024", "--flows", "2048", "--worlds", "50"],
-            marks=pytest.mark.skipif(not HAS_LANES, reason="lanes need AVX-512, which this processor does not have"),
-        ),
         ["othello_lookup", "--runs", "1", "--connections", "2048", "--passes", "4096"],
         ["server_bpf", "--runs", "1", "--packets", "1000"],
     ],

@@ -37,6 +37,7 @@ const char options_usage[] =
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
     "  --notices on|off     tell servers about moved buckets and new generations  (on)\n"
+    "  --header 1|2         header of packets in gue; 2: with a list of former owners, which older servers drop  (1)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
     "                                                      (auto)\n"
     "  --packet-path auto|scalar|reference  how packets are processed; auto: by AVX-512 if the processor has it  "
@@ -340,6 +341,11 @@ static int set_notices(struct options *options, const char *name, const char *va
 	return set_switch(&options->notices, name, value, why);
 }
 
+static int set_header(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	return set_number(&options->header, 1, 2, name, value, why);
+}
+
 static int set_pipeline(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	if (!strcmp(value, "auto"))
@@ -405,6 +411,7 @@ static const struct option table[] = {
     {"no-huge", true, set_no_huge},
     {"announce", false, set_announce},
     {"notices", false, set_notices},
+    {"header", false, set_header},
     {"pipeline", false, set_pipeline},
     {"packet-path", false, set_packet_path},
     {"check-paths", false, set_check_paths},
@@ -515,6 +522,7 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->memory = 256;
 	options->announce = ANNOUNCE_TUN;
 	options->notices = true;
+	options->header = 1;
 	options->withdraw_wait = 2;
 	options->drain = 10;
 	options->behind.seconds = 60;

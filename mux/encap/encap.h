@@ -16,6 +16,7 @@
 #define FAIRLEAD_MUX_ENCAP_H
 
 #include <fairlead/encap.h>
+#include <fairlead/list.h>
 #include <fairlead/steer.h>
 
 #include "config/reason.h"
@@ -40,6 +41,7 @@ enum encap_plain {
 	ENCAP_PLAIN_NONE = 0,
 	ENCAP_PLAIN_GUE,  /* gue_write_plain() */
 	ENCAP_PLAIN_IPIP, /* in lanes (packet/lanes.h) */
+	ENCAP_PLAIN_LIST, /* gue_write_listed() */
 };
 
 /* The part of a backend's outer header that all its packets share: most of the backend's cache line. */
@@ -70,11 +72,13 @@ struct encap_fields {
 	struct fl_address previous;           /* if MOVED; PREVIOUS6 says its family */
 	struct fl_steer_second second;        /* if SECOND */
 	const struct fl_siphash_key *tag_key; /* if TAG: the tag covers the inner packet behind the header */
+	const struct fl_list *list;           /* version 2: in place of flags and what they name; its tag is ignored */
 };
 
 struct encap {
 	const char *name; /* the word in a service's configuration */
 	bool has_bucket;  /* its header names the bucket, so servers remember moves */
+	bool has_lists;   /* its header names former owners; its rows are those of ring/lists.h */
 
 	/* -EINVAL or -EAFNOSUPPORT. NULL: all are allowed. */
 	int (*check)(const struct service_config *config, struct reason *why);
@@ -84,7 +88,10 @@ struct encap {
 	void (*fill)(struct encap_template *out, uint16_t service, const struct fl_address *address,
 		     const struct next_hop *hop);
 
-	/* Bytes from the outer IP header to the inner one with these enum fl_steer_flags. */
+	/*
+	 * Bytes from the outer IP header to the inner one with these enum fl_steer_flags. Version 2: with MOVED or SECOND
+	 * as many addresses as a list can have.
+	 */
 	uint32_t (*overhead)(const struct encap_template *template, uint8_t flags);
 
 	/* Writes Ethernet and `overhead` bytes to out; the inner packet is behind them. */
@@ -95,6 +102,9 @@ struct encap {
 #define ENCAP_DECLARATION(NAME, word) extern const struct encap encap_##word;
 FL_ENCAPS(ENCAP_DECLARATION)
 #undef ENCAP_DECLARATION
+
+/* `gue` with a header of version 2 (fairlead/list.h). */
+extern const struct encap encap_gue_listed;
 
 /* All encapsulations, NULL-terminated. */
 extern const struct encap *const encaps[FL_ENCAPS_COUNT + 1];

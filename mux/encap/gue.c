@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encap/gue.h"
 
+#include <fairlead/list_tag.h>
 #include <fairlead/tag.h>
 
 enum {
@@ -9,15 +10,12 @@ enum {
 	PROTOCOL_UDP = 17,
 };
 
-static void fill(struct encap_template *out, uint16_t service, const struct fl_address *address,
-		 const struct next_hop *hop)
+/* gue: the header's first bytes, up to where packets differ. */
+static void fill_with(struct encap_template *out, const uint8_t gue[FL_STEER_AT_BUCKET], enum encap_plain plain,
+		      const struct fl_address *address, const struct next_hop *hop)
 {
-	const struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = service};
-	uint8_t gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
-
-	fl_steer_write(&steer, gue);
 	encap_fill_ip(out, PROTOCOL_UDP, address, hop);
-	out->plain = !out->ipv6 && !hop->vlan ? ENCAP_PLAIN_GUE : ENCAP_PLAIN_NONE;
+	out->plain = !out->ipv6 && !hop->vlan ? (uint8_t)plain : ENCAP_PLAIN_NONE;
 	if (out->ipv6) {
 		memcpy(out->own, gue + FL_STEER_AT_SERVICE, 2);
 		return;
@@ -26,11 +24,42 @@ static void fill(struct encap_template *out, uint16_t service, const struct fl_a
 	memcpy(out->head + GUE_AT_GUE, gue, FL_STEER_AT_BUCKET);
 }
 
+static void fill(struct encap_template *out, uint16_t service, const struct fl_address *address,
+		 const struct next_hop *hop)
+{
+	const struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = service};
+	uint8_t gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+
+	fl_steer_write(&steer, gue);
+	fill_with(out, gue, ENCAP_PLAIN_GUE, address, hop);
+}
+
+static void fill_listed(struct encap_template *out, uint16_t service, const struct fl_address *address,
+			const struct next_hop *hop)
+{
+	const struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4, .service = service};
+	uint8_t gue[FL_LIST_MAX_LEN];
+
+	fl_list_write(&list, gue);
+	fill_with(out, gue, ENCAP_PLAIN_LIST, address, hop);
+}
+
 uint32_t gue_overhead(const struct encap_template *template, uint8_t flags)
 {
 	uint32_t len = template->ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
 
 	return len - ENCAP_AT_IP + FL_GUE_BASE_LEN + (flags ? fl_steer_len(flags) : (uint32_t)FL_STEER_BASE_LEN);
+}
+
+static uint32_t overhead_listed(const struct encap_template *template, uint8_t flags)
+{
+	const uint8_t addresses = FL_STEER_MOVED | FL_STEER_SECOND;
+	const uint8_t ipv6 = FL_STEER_PREVIOUS6 | FL_STEER_SECOND6 | FL_STEER_PREVIOUS2_6;
+	uint32_t len = template->ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
+	uint8_t list_flags = flags & ipv6 || template->ipv6 ? FL_LIST_IPV6 : 0;
+
+	list_flags |= flags & FL_STEER_TAG ? FL_LIST_TAG : 0;
+	return len - ENCAP_AT_IP + fl_list_len(flags & addresses ? FL_LIST_MAX : 0, list_flags);
 }
 
 /* Writes Ethernet, IP, UDP's destination port, GUE and steer for a template; returns UDP's offset. */
@@ -116,6 +145,41 @@ void gue_write(uint8_t *out, const struct encap_template *template, const struct
 	if (fields->flags)
 		write_flags(gue, fields);
 }
+
+static void write_list_tag(uint8_t *gue, uint32_t len, const struct encap_template *template,
+			   const struct encap_fields *fields)
+{
+	const struct fl_address to = encap_destination(template);
+	const uint8_t *inner = gue + len;
+	struct fl_list_message message;
+
+	/* never false: the inner packet was classified */
+	if (fl_list_tag_message(fields->list, &to, inner, inner + fields->inner_len, &message))
+		fl_store_be64(gue + len - FL_LIST_TAG_LEN, fl_list_tag(fields->tag_key, &message));
+}
+
+static void write_listed(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields)
+{
+	const uint32_t len = fl_list_len(fields->list->count, fields->list->flags);
+	const uint32_t udp_len = GUE_UDP_LEN + len + fields->inner_len;
+	uint8_t *udp =
+	    template->ipv6 ? write_ipv6(out, template, fields, udp_len) : write_ipv4(out, template, fields, udp_len);
+	uint8_t *gue = udp + GUE_UDP_LEN;
+
+	fl_store_be16(udp, fl_outer_source_port(fields->hash));
+	fl_store_be16(udp + 4, (uint16_t)udp_len);
+	fl_list_write(fields->list, gue);
+	if (fields->list->flags & FL_LIST_TAG)
+		write_list_tag(gue, len, template, fields);
+}
+
+const struct encap encap_gue_listed = {
+    .name = "gue",
+    .has_lists = true,
+    .fill = fill_listed,
+    .overhead = overhead_listed,
+    .write = write_listed,
+};
 
 const struct encap encap_gue = {
     .name = "gue",

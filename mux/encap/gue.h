@@ -13,6 +13,12 @@
  *	   MOVED 8 or 20	since, previous					only while a move is news
  *	   TAG 8								only with the cluster's key
  *
+ * Or with the list header of version 2 (fairlead/list.h) in place of steer:
+ *
+ *	   list 8		left, count and flags, generation		| version 2, service
+ *	   candidates 4 or 16	former owners and the second bucket's		each
+ *	   TAG 8								only with the cluster's key
+ *
  * The fields left of | differ by packet; the others come from the template. The IPv4 checksum is exact: the template's
  * sum plus the two words that differ, folded.
  */
@@ -35,8 +41,13 @@ enum gue_numbers {
 	GUE_PLAIN_LEN = GUE_AT_GUE + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN, /* over IPv4, without MOVED and TAG */
 	GUE_MOVED_LEN = GUE_PLAIN_LEN + FL_STEER_MOVED4_LEN,              /* the same with MOVED and an IPv4 address */
 	GUE_SECOND_LEN = GUE_PLAIN_LEN + FL_STEER_MOVED4_LEN,             /* the same with SECOND instead */
-	GUE_LEN_MAX = GUE_AT_GUE6 + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN,
+	GUE_LISTED_LEN =
+	    GUE_AT_GUE + FL_LIST_AT_CANDIDATES, /* over IPv4, with a list header of no address and no tag */
+	GUE_LEN_MAX = GUE_AT_GUE6 + FL_LIST_MAX_LEN,
 };
+
+_Static_assert((int)FL_LIST_MAX_LEN >= (int)FL_GUE_BASE_LEN + (int)FL_STEER_MAX_LEN, "the longest header");
+_Static_assert((int)FL_LIST_AT_GENERATION == (int)FL_STEER_AT_BUCKET, "templates of both versions end there");
 
 _Static_assert((int)ENCAP_HEAD_LEN == (int)GUE_AT_GUE + (int)FL_STEER_AT_BUCKET, "the template ends before the bucket");
 _Static_assert(FL_STEER_AT_GENERATION == FL_STEER_AT_BUCKET + 4, "they are written as one word");
@@ -79,6 +90,31 @@ static inline void gue_write_plain(uint8_t *out, const struct encap_template *te
 	gue[1] = inner_protocol;
 	both = (uint64_t)__builtin_bswap32(generation) << 32 | __builtin_bswap32(bucket);
 	memcpy(gue + FL_STEER_AT_BUCKET, &both, sizeof(both));
+}
+
+/*
+ * The same with the list header: over IPv4, without a tag. ready: the byte of count and flags; addresses: `bytes` of
+ * candidates as in headers.
+ */
+static inline void gue_write_listed(uint8_t *out, const struct encap_template *template, uint32_t inner_len,
+				    uint8_t inner_protocol, uint8_t tos, uint32_t hash, uint8_t ready,
+				    uint32_t generation, const uint8_t *addresses, uint32_t bytes)
+{
+	uint32_t ip_len = GUE_LISTED_LEN + bytes - ENCAP_AT_IP + inner_len;
+	uint8_t *udp = out + GUE_AT_UDP, *gue = out + GUE_AT_GUE;
+
+	memcpy(out, template->head, ENCAP_HEAD_LEN);
+	out[ENCAP_AT_IP + 1] = tos;
+	fl_store_be16(out + ENCAP_AT_IP + 2, (uint16_t)ip_len);
+	fl_store_be16(out + ENCAP_AT_IP + 10, gue_checksum(template, tos, ip_len));
+	fl_store_be16(udp, fl_outer_source_port(hash));
+	fl_store_be16(udp + 4, (uint16_t)(ip_len - ENCAP_IPV4_LEN));
+	gue[0] = (uint8_t)((FL_LIST_BASE_LEN + bytes) / 4);
+	gue[1] = inner_protocol;
+	gue[FL_LIST_AT_VERSION] = (uint8_t)(FL_LIST_VERSION << 4 | ready >> 4);
+	gue[FL_LIST_AT_FLAGS] = ready;
+	fl_store_be32(gue + FL_LIST_AT_GENERATION, generation);
+	memcpy(gue + FL_LIST_AT_CANDIDATES, addresses, bytes);
 }
 
 /* Writes a word and a backend's IPv4 address, as SECOND, MOVED2 and MOVED have; returns what is behind them. */

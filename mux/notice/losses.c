@@ -27,8 +27,8 @@ static void raise_moved(uint32_t *since, const struct delta *delta, const struct
 			raise(since, run->owner, delta->committed);
 		for (uint32_t bucket = run->start;
 		     ring && delta->order == FL_DELTA_BY_NUMBER && bucket - run->start < run->count; bucket++)
-			if (fl_row_current(ring_row(ring, bucket)) != run->current)
-				raise(since, fl_row_current(ring_row(ring, bucket)), delta->committed);
+			if (fl_row_current(image_row(&ring->image, bucket)) != run->current)
+				raise(since, fl_row_current(image_row(&ring->image, bucket)), delta->committed);
 	}
 }
 
@@ -43,7 +43,7 @@ static void raise_named(uint32_t *since, const struct histories *histories)
 static void raise_all(uint32_t *since, const struct delta *delta, const struct ring *ring)
 {
 	for (uint32_t i = 0; ring && i < ring_buckets(ring); i++)
-		raise(since, fl_row_current(ring_row(ring, i)),
+		raise(since, fl_row_current(image_row(&ring->image, i)),
 		      delta->snapshot ? delta->image.committed : delta->committed);
 	for (uint32_t i = 0; delta->snapshot && i < delta->buckets; i++)
 		raise(since, delta->image.current[i], delta->image.committed);

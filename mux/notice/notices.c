@@ -283,14 +283,16 @@ static void leave_out_dead(uint64_t told[WORDS], const struct fl_delta_backend *
 
 void notices_before(struct notices *notices, const struct service *service, const struct delta *change, bool all_lose)
 {
-	const struct ring *ring = service_ring(service);
+	const struct losses_change losing_change = {change, all_lose || service->encap->has_lists,
+						    service_ring(service)};
+	const struct ring *ring = losing_change.ring;
 	struct notice_scope scope = {
 	    .has_moves = service->encap->has_bucket,
 	    .now = now(notices),
 	    .moved_seconds = service->moved_seconds,
 	    .owner_seconds = service_owner_seconds(service),
 	};
-	const struct losing *losing = note_change(notices, service, &(struct losses_change){change, all_lose, ring});
+	const struct losing *losing = note_change(notices, service, &losing_change);
 	uint64_t told[WORDS];
 	struct notice_plan plan;
 

@@ -130,7 +130,7 @@ static void note_dead(struct draft *draft, const struct delta *change)
 static void note_image(struct draft *draft, const struct ring *ring, const struct delta *image)
 {
 	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++)
-		note(draft, bucket, ring_row(ring, bucket), image->image.current[bucket]);
+		note(draft, bucket, image_row(&ring->image, bucket), image->image.current[bucket]);
 }
 
 static void note_by_owner(struct draft *draft, const struct ring *ring, const struct delta *delta)
@@ -140,7 +140,7 @@ static void note_by_owner(struct draft *draft, const struct ring *ring, const st
 
 	draft->failed |= !owners;
 	for (uint32_t bucket = 0; owners && bucket < ring_buckets(ring); bucket++) {
-		fl_row row = ring_row(ring, bucket);
+		fl_row row = image_row(&ring->image, bucket);
 
 		if (owners_next(owners, fl_row_current(row), &current))
 			note(draft, bucket, row, current);
@@ -154,7 +154,7 @@ static void note_by_number(struct draft *draft, const struct ring *ring, const s
 		const struct fl_delta_run *run = &delta->runs[i];
 
 		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++)
-			note(draft, bucket, ring_row(ring, bucket), run->current);
+			note(draft, bucket, image_row(&ring->image, bucket), run->current);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "observe/hello_metrics.h"
 #include "packet/counters.h"
 #include "ring/backend.h"
+#include "ring/lists.h"
 #include "steering/maat/maat.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -374,6 +375,21 @@ static uint64_t notices_wait(const struct sources *from)
 	return notices_waiting(from->notices, 0);
 }
 
+static bool has_lists(const struct sources *from)
+{
+	return tables_lists(from->tables);
+}
+
+static uint64_t list_cells(const struct sources *from)
+{
+	return tables_lists(from->tables)->used;
+}
+
+static uint64_t lists_refused(const struct sources *from)
+{
+	return tables_lists(from->tables)->refused;
+}
+
 static bool has_announcer(const struct sources *from)
 {
 	return from->announcer;
@@ -487,6 +503,10 @@ static const struct metric metrics[] = {
 	 .is_there = has_notices},
 	{"notices_waiting", "gauge", "Notices that wait for the rate limit or for their repetition.",
 	 .value = notices_wait, .is_there = has_notices},
+	{"list_cells", "gauge", "Memory of lists of former owners, in units of 32 bytes.", .value = list_cells,
+	 .is_there = has_lists},
+	{"lists_refused_total", "counter", "Lists of former owners for which there was no room.",
+	 .value = lists_refused, .is_there = has_lists},
 	{"needs", "gauge", "Addresses that this mux uses itself and no VIP may have, by use.",
 	 .write = write_needs, .is_there = has_needs},
 	{"next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.",

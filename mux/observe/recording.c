@@ -222,6 +222,8 @@ static void write_comment(const struct recording *recording, const struct sample
 	if (sample->moved)
 		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " previous=%u since=%u", sample->previous,
 			       sample->since);
+	if (sample->former)
+		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " former=%u", sample->former);
 	if (sample->second != FL_STEER_BUCKET_NONE)
 		snprintf(text + at, COMMENT_MAX - (size_t)at, " second=%u secondBackend=%u", sample->second,
 			 sample->second_backend);

@@ -12,6 +12,7 @@
 #include <rte_ring.h>
 
 #include "config/options.h"
+#include "ring/lists.h"
 
 enum {
 	AT_TYPE = 12,
@@ -195,9 +196,13 @@ static void tell_row(struct sample *sample, const struct packet *packet, bool ha
 	sample->bucket = packet->bucket;
 	sample->generation = packet->generation;
 	sample->backend = fl_row_current(packet->row);
-	sample->moved = fl_row_is_moved(packet->row, now, seconds);
-	sample->previous = fl_row_previous(packet->row);
-	sample->since = fl_row_since(packet->row);
+	if (seconds == FL_ROW_LISTED) {
+		sample->former = (uint8_t)lists_count(packet->row);
+	} else {
+		sample->moved = fl_row_is_moved(packet->row, now, seconds);
+		sample->previous = fl_row_previous(packet->row);
+		sample->since = fl_row_since(packet->row);
+	}
 	sample->second = has_second ? packet->second : FL_STEER_BUCKET_NONE;
 	sample->second_backend = has_second ? fl_row_current(packet->second_row) : FL_BACKEND_NONE;
 }

@@ -37,10 +37,11 @@ struct sample {
 	uint16_t service; /* id, 0: it was not found */
 	uint8_t verdict;
 	uint8_t worker;
-	bool outbound; /* captured as sent to a server or another mux; else as received */
-	uint16_t port; /* DPDK's id of the port that it was sent or received by */
-	bool has_row;  /* false: the fields below are unknown */
-	bool moved;    /* since and previous are set */
+	bool outbound;  /* captured as sent to a server or another mux; else as received */
+	uint16_t port;  /* DPDK's id of the port that it was sent or received by */
+	bool has_row;   /* false: the fields below are unknown */
+	bool moved;     /* since and previous are set */
+	uint8_t former; /* version 2: how many former owners of the bucket packets name */
 	uint16_t backend;
 	uint16_t previous;
 	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the packet identified its backend */

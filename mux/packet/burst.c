@@ -80,14 +80,17 @@ static inline bool is_by_id(const struct packet *packet)
 static __attribute__((always_inline)) inline bool find_cells(struct burst *burst, uint32_t i)
 {
 	struct packet *packet = &burst->packets[i];
+	bool may_pass;
 
 	if (packet->service->way == STEERING_CHOICE) {
 		burst->choosing |= 1U << i;
 		burst->methods |= 1U << packet->service->steering;
 		return false;
 	}
+	may_pass = halves_may_pass(packet); /* before its key ends */
 	if (unlikely(!codes_fetch(packet)))
 		return true;
+	burst->alone |= (uint32_t)!may_pass << i;
 	burst->coded |= 1U << i;
 	return false;
 }
@@ -292,7 +295,8 @@ static inline void finish(struct burst *burst)
 
 static inline void begin(struct burst *burst)
 {
-	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = burst->alike = 0;
+	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = burst->alike =
+	    burst->alone = 0;
 	burst->moved = burst->second = burst->second_first = burst->second_syns = 0;
 	burst->bytes = 0;
 	burst->one = NULL;

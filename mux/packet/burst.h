@@ -52,12 +52,13 @@ struct burst {
 	uint32_t seconds;      /* packets with a second bucket, a bit each; set by hash and rows */
 	uint32_t ordered;      /* packets of services with steering maat, a bit each; set by hash, used by rows */
 	uint32_t alike;        /* groups whose packets all have two buckets of one ring, all bits; set by hash */
+	uint32_t alone;        /* packets whose lists name their first bucket's owners alone, a bit each; set by hash */
 	uint32_t avoid;        /* groups that go the general way before lanes are tried again */
 	uint32_t worker;       /* in whose counts of loads they count */
 	uint32_t second_first; /* out: how many have the bucket of their hash's high half first */
 	uint32_t second_syns;  /* out: the SYNs among them */
-	uint32_t second;       /* out: how many carry SECOND */
-	uint64_t moved;        /* out: how many carry MOVED */
+	uint32_t second;       /* out: how many carry SECOND, or a list with the second bucket's owner */
+	uint64_t moved;        /* out: how many carry MOVED, or a list of former owners */
 	uint64_t bytes;        /* out: bytes of the frames with VERDICT_SERVICE, as received */
 	/*
 	 * In: of packets with VERDICT_SERVICE only verdict, ip_len, service and port are wanted afterwards, and if `one`

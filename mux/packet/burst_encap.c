@@ -5,7 +5,9 @@
 
 #include "encap/gue.h"
 #include "packet/burst.h"
+#include "packet/burst_lists.h"
 #include "packet/mss.h"
+#include "packet/room.h"
 #include "ring/backend.h"
 #include "service/service.h"
 #include "steering/steering.h"
@@ -34,8 +36,8 @@ static inline uint8_t inner_protocol(const struct packet *packet)
  * to in this pool, and for a second bucket if the method gives any, even if there is neither now, so that one report is
  * enough. Errors and later fragments are not reported.
  */
-static __attribute__((noinline)) enum verdict too_big(const struct backends *backends, uint8_t flags,
-						      struct packet *packet)
+__attribute__((noinline)) enum verdict burst_too_big(const struct backends *backends, uint8_t flags,
+						     struct packet *packet)
 {
 	if (steering_has_second(steerings[packet->service->steering]))
 		flags |= FL_STEER_SECOND;
@@ -43,45 +45,11 @@ static __attribute__((noinline)) enum verdict too_big(const struct backends *bac
 	return packet->flags & (PACKET_QUOTE | PACKET_LATER) ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 }
 
-/*
- * Whether a packet with a header of len bytes over IPv4 is larger than a chain may get through, as backends_room() says:
- * a server that sends it on keeps the header's length, and nothing tells the sender if it does not fit there.
- */
-static inline bool is_too_big_chained(const struct backends *backends, const struct packet *packet, uint32_t len)
-{
-	uint32_t narrowest = backends_narrowest(backends);
-	uint32_t wider = narrowest & BACKENDS_IPV6 ? ENCAP_IPV6_LEN - ENCAP_IPV4_LEN : 0;
-
-	return packet->ip_len + len - ENCAP_AT_IP + wider > (uint16_t)narrowest;
-}
-
-/* Makes room for a header of len bytes in front of the IP packet and returns its start; NULL without headroom. */
-static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *packet, uint32_t len)
-{
-	uint32_t prepend = len - packet->at_ip;
-
-	if (unlikely(rte_pktmbuf_headroom(mbuf) < prepend))
-		return NULL;
-	/* the frame may be longer than the IP packet: Ethernet pads to 60 bytes */
-	mbuf->data_off = (uint16_t)(mbuf->data_off - prepend);
-	mbuf->data_len = (uint16_t)(len + packet->ip_len);
-	mbuf->pkt_len = mbuf->data_len;
-	return rte_pktmbuf_mtod(mbuf, uint8_t *);
-}
-
 /* A packet's second bucket, as far as its header tells of it. */
 struct second {
 	const struct backend *owner;    /* NULL: the packet has no second bucket, or no server can be asked there */
 	const struct backend *previous; /* NULL: no move */
 };
-
-/* A server whose packets would come back to a mux is left out, as is an owner that this mux does not know. */
-static inline bool may_be_second(const struct backend *owner)
-{
-	enum backend_state state = backend_state(owner);
-
-	return state == BACKEND_READY || state == BACKEND_NO_NEIGHBOUR;
-}
 
 static inline struct second second_of(const struct burst *burst, uint32_t i, const struct backends *backends)
 {
@@ -91,27 +59,11 @@ static inline struct second second_of(const struct burst *burst, uint32_t i, con
 	if (!(burst->seconds >> i & 1))
 		return second;
 	second.owner = &backends->rows[fl_row_current(packet->second_row)];
-	if (!may_be_second(second.owner))
+	if (!burst_may_be_second(second.owner))
 		second.owner = NULL;
 	if (second.owner)
 		second.previous = moved_from(packet->service, backends, packet->second_row, burst->now);
 	return second;
-}
-
-/*
- * Moves the IP packet towards the end of its buffer, if the header is longer than the headroom of new buffers: three
- * moves to IPv6 addresses and a tag over IPv6 are.
- */
-static bool shift(struct rte_mbuf *mbuf, const struct packet *packet, uint32_t prepend)
-{
-	uint32_t by = prepend - RTE_PKTMBUF_HEADROOM;
-	uint8_t *ip = rte_pktmbuf_mtod(mbuf, uint8_t *) + packet->at_ip;
-
-	if (rte_pktmbuf_tailroom(mbuf) < by)
-		return false;
-	memmove(ip + by, ip, packet->ip_len);
-	mbuf->data_off = (uint16_t)(mbuf->data_off + by);
-	return true;
 }
 
 /* Without a tag, and over IPv4 alone: the second bucket's header in most pools. */
@@ -123,9 +75,9 @@ static inline enum verdict encap_second(struct burst *burst, struct rte_mbuf *mb
 	    GUE_SECOND_LEN + (second->previous ? FL_STEER_MOVED4_LEN : 0U) + (previous ? FL_STEER_MOVED4_LEN : 0U);
 	uint8_t flags = FL_STEER_SECOND, *out, *at;
 
-	if (is_too_big_chained(backends, packet, len))
-		return too_big(backends, 0, packet);
-	out = make_room(mbuf, packet, len);
+	if (room_lacks_chained(backends, packet, len))
+		return burst_too_big(backends, 0, packet);
+	out = room_make(mbuf, packet, len);
 	if (!out)
 		return VERDICT_NO_HEADROOM;
 	gue_write_plain(out, &backend->outer, len, packet->ip_len, inner_protocol(packet), packet->tos,
@@ -181,7 +133,7 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 	};
 	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
 	const struct encap *encap = packet->service->encap;
-	uint32_t overhead, prepend;
+	uint32_t overhead;
 	uint8_t *out;
 
 	if (second->owner)
@@ -194,11 +146,8 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 	overhead = encap->overhead(&backend->outer, fields.flags);
 	if (packet->ip_len + overhead > backend->mtu ||
 	    ((previous || second->owner) && packet->ip_len > backends_room(backends, fields.flags)))
-		return too_big(backends, fields.flags, packet);
-	prepend = vlan_len + ENCAP_AT_IP + overhead - packet->at_ip;
-	if (prepend > RTE_PKTMBUF_HEADROOM && !shift(mbuf, packet, prepend))
-		return VERDICT_NO_HEADROOM;
-	out = make_room(mbuf, packet, vlan_len + ENCAP_AT_IP + overhead);
+		return burst_too_big(backends, fields.flags, packet);
+	out = room_make_long(mbuf, packet, vlan_len + ENCAP_AT_IP + overhead);
 	if (!out)
 		return VERDICT_NO_HEADROOM;
 	encap->write(out + vlan_len, &backend->outer, &fields);
@@ -267,18 +216,20 @@ static inline __attribute__((always_inline)) enum verdict encap(struct burst *bu
 		if (verdict != VERDICT_SERVICE)
 			return verdict;
 	}
-	previous = moved_from(packet->service, packet->backends, packet->row, burst->now);
 	backends = packet->backends;
 	packet->port = backend->port; /* overwrites the table of backends (union) */
 	if (unlikely(packet->flags & PACKET_SYN))
 		clamp(mbuf, packet);
+	if (packet->service->encap == &encap_gue_listed)
+		return burst_encap_listed(burst, i, backends, backend);
+	previous = moved_from(packet->service, backends, packet->row, burst->now);
 	if (unlikely(is_special || backend->outer.plain != ENCAP_PLAIN_GUE || (previous && previous->outer.ipv6)))
 		return encap_special(burst, i, backends, backend, previous);
 	len = previous ? GUE_MOVED_LEN : GUE_PLAIN_LEN;
-	if (unlikely(previous ? is_too_big_chained(backends, packet, GUE_MOVED_LEN)
+	if (unlikely(previous ? room_lacks_chained(backends, packet, GUE_MOVED_LEN)
 			      : packet->ip_len + GUE_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
-		return too_big(backends, 0, packet);
-	out = make_room(mbuf, packet, len);
+		return burst_too_big(backends, 0, packet);
+	out = room_make(mbuf, packet, len);
 	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;
 	gue_write_plain(out, &backend->outer, len, packet->ip_len, inner_protocol(packet), packet->tos,
@@ -344,7 +295,7 @@ static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_
 			continue;
 		}
 		packet->port = backend->port; /* overwrites the table of backends (union) */
-		out = make_room(burst->mbufs[i], packet, GUE_SECOND_LEN);
+		out = room_make(burst->mbufs[i], packet, GUE_SECOND_LEN);
 		if (unlikely(!out)) {
 			packet->verdict = VERDICT_NO_HEADROOM;
 			continue;

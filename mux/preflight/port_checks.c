@@ -39,12 +39,23 @@ static void wider_needs(char *out, size_t size, const struct options *options, u
 	uint8_t second = moved | FL_STEER_SECOND | FL_STEER_MOVED2;
 
 	*out = 0;
-	add_need(out, size, "steering othello, hunt or maat", CLIENT_MTU + more + (has_ipv6 ? SECOND6_LEN : SECOND_LEN),
-		 mtu);
+	if (options->header != 2) /* with lists none needs more */
+		add_need(out, size, "steering othello, hunt or maat",
+			 CLIENT_MTU + more + (has_ipv6 ? SECOND6_LEN : SECOND_LEN), mtu);
 	if (!has_ipv6)
 		return;
 	add_need(out, size, "encap srv6", CLIENT_MTU + ENCAP_IPV6_LEN + fl_srv6_len(moved), mtu);
 	add_need(out, size, "encap srv6 and such a steering", CLIENT_MTU + ENCAP_IPV6_LEN + fl_srv6_len(second), mtu);
+}
+
+/* The longest header of most services, without the tag: towards IPv4 alone, or towards any server. */
+static unsigned longest_header(const struct options *options, bool has_ipv6)
+{
+	unsigned plain = (has_ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE) - ENCAP_AT_IP;
+
+	if (options->header == 2)
+		return plain + fl_list_len(FL_LIST_MAX, has_ipv6 ? FL_LIST_IPV6 : 0);
+	return plain + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN + (has_ipv6 ? MOVED6_LEN : MOVED_LEN);
 }
 
 /* Whether an MTU leaves room for a client's packet of 1500 bytes. */
@@ -52,8 +63,7 @@ static void check_mtu(struct preflight *preflight, const struct options *options
 		      bool has_ipv6)
 {
 	unsigned tag = options->has_tag_key ? TAG_LEN : 0;
-	unsigned ipv4 = GUE_PLAIN_LEN - ENCAP_AT_IP + MOVED_LEN + tag;
-	unsigned more = has_ipv6 ? ipv4 - MOVED_LEN + 20 + MOVED6_LEN : ipv4;
+	unsigned more = longest_header(options, has_ipv6) + tag;
 	char wider[128];
 
 	wider_needs(wider, sizeof(wider), options, more, mtu, has_ipv6);

@@ -8,6 +8,7 @@
 #include "ring/backend.h"
 #include "ring/fold.h"
 #include "ring/huge.h"
+#include "ring/listed.h"
 
 enum { ROWS_AHEAD = 16 };
 
@@ -25,13 +26,36 @@ struct ring *ring_new(uint32_t buckets)
 	return ring;
 }
 
+struct ring *ring_new_listed(uint32_t buckets, struct lists *lists, uint32_t seconds)
+{
+	struct ring *ring = ring_new(buckets);
+
+	if (!ring)
+		return NULL;
+	ring->listed = listed_new(lists, buckets, seconds);
+	if (ring->listed)
+		return ring;
+	ring_free(ring);
+	return NULL;
+}
+
 void ring_free(struct ring *ring)
 {
 	if (!ring)
 		return;
+	listed_free(ring->listed, ring);
 	backends_free(ring->backends);
 	image_clear(&ring->image);
 	huge_free(ring, ring_bytes(ring_buckets(ring)));
+}
+
+/* The row that follows from the image. */
+static void store_row(struct ring *ring, uint32_t bucket)
+{
+	if (ring->listed)
+		listed_store(ring, bucket);
+	else
+		__atomic_store_n(&ring->rows[bucket], image_row(&ring->image, bucket), __ATOMIC_RELEASE);
 }
 
 int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why)
@@ -46,7 +70,7 @@ int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *wh
 		return reason_set(why, -ENOMEM, "generation %u: no memory for its %u buckets", snapshot->generation,
 				  snapshot->buckets);
 	for (uint32_t i = 0; i < snapshot->buckets; i++)
-		ring->rows[i] = image_row(&ring->image, i);
+		store_row(ring, i);
 	__atomic_store_n(&ring->generation, snapshot->generation, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -73,7 +97,7 @@ static void store_rows(struct ring *ring, const struct fold *fold)
 
 		if (i + ROWS_AHEAD < fold->count)
 			__builtin_prefetch(&ring->rows[fold->list[i + ROWS_AHEAD].bucket], 1);
-		__atomic_store_n(&ring->rows[bucket], image_row(&ring->image, bucket), __ATOMIC_RELEASE);
+		store_row(ring, bucket);
 	}
 }
 

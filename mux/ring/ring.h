@@ -2,9 +2,10 @@
 /*
  * A service's ring: which backend owns each bucket, at one generation.
  *
- *	ring	mask, generation, backends, image | row 8 | row 8 | ...	one 64-bit word a bucket (fairlead/ring.h)
+ *	ring	mask, generation, backends, image | row 8 | row 8 | ...	one 64-bit word a bucket
  *
- * Packets go by the rows, which follow from the image: it has all former owners of a bucket (image.h), a row the newest.
+ * Packets go by the rows, which follow from the image: it has all former owners of a bucket (image.h). A row has the newest
+ * (fairlead/ring.h), or, if packets are of version 2, a list of them (lists.h). The owner has the same place in both.
  *
  * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order: the
  * backends that it adds (backend.h), each changed row by one atomic store, the steering method's data if the generation
@@ -20,6 +21,7 @@
  *					unknown packets before it checks the generation (fairlead/verdict.h). A bucket
  *					without a previous owner has nothing to chain to: its unknown packet is dropped
  *					as stale if the server has already seen g + 1, and the client sends it again.
+ *					A list does no harm either (protocol/model/list, `torn`).
  *	row of g, backends of g + 1	A delta never takes a line away: the row's backend exists. A removed
  *					backend keeps its line, so packets in flight reach it, and its address, which
  *					MOVED names. An id gets another address only once no open window names it
@@ -38,22 +40,31 @@
 
 struct backends;
 struct fold;
+struct listed;
+struct lists;
 
 struct ring {
 	uint32_t mask;                              /* buckets - 1 */
 	uint32_t generation;                        /* atomic */
 	struct backends *backends;                  /* atomic; owned by the ring */
 	struct image image;                         /* writer only */
+	struct listed *listed;                      /* writer only (listed.h); NULL: packets are of version 1 */
 	fl_row rows[] __attribute__((aligned(64))); /* each atomic */
 };
 
 /* An empty ring at generation 0. NULL: no memory. */
 struct ring *ring_new(uint32_t buckets);
 
+/* The same whose rows name lists; seconds: the window, or FL_ROW_HELD. */
+struct ring *ring_new_listed(uint32_t buckets, struct lists *lists, uint32_t seconds);
+
 /* Frees the ring and its backends. No reader may hold it. */
 void ring_free(struct ring *ring);
 
-/* Fills a ring that no reader sees yet. -EINVAL: not a snapshot, or a different number of buckets. -ENOMEM. */
+/*
+ * Fills a ring that no reader sees yet; if its rows name lists, it has its backends already. -EINVAL: not a snapshot, or a
+ * different number of buckets. -ENOMEM.
+ */
 int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why);
 
 /* 0 if the delta can be applied to the ring now; else an error of ring_start. */

@@ -40,6 +40,8 @@ _Static_assert(sizeof(struct lookup_vip) == 32, "two VIPs a cache line");
 
 enum { LOOKUP_LINE = 4 };
 
+struct lists;
+
 struct lookup_line {
 	uint64_t destinations[LOOKUP_LINE]; /* address 4 | port 2 | protocol 1, as in a packet; 0: none */
 	struct service *services[LOOKUP_LINE];
@@ -57,8 +59,9 @@ struct lookup {
 	struct lookup_vip *slots;
 	struct lookup_port *ports;
 	const struct peers *peers; /* not owned by the lookup */
+	const struct lists *lists; /* the same; NULL: no service's rows name lists */
 	uint32_t encaps_count;
-	const struct encap *encaps[FL_ENCAPS_COUNT]; /* of the services */
+	const struct encap *encaps[FL_ENCAPS_COUNT + 1]; /* of the services */
 };
 
 /* The longest header to a server over this line, by any of the services' encapsulations; flags: enum fl_steer_flags. */

@@ -10,6 +10,7 @@
 #include "config/address.h"
 #include "ring/backend.h"
 #include "ring/fold.h"
+#include "ring/listed.h"
 #include "service/lookup.h"
 #include "steering/steering.h"
 
@@ -126,18 +127,19 @@ int publication_load(struct publication *publication, struct service *service, c
 
 	if (error)
 		return error;
-	ring = ring_new(snapshot->buckets);
+	ring = service->lists ? ring_new_listed(snapshot->buckets, service->lists, service_window(service))
+			      : ring_new(snapshot->buckets);
 	if (!ring)
 		return reason_set(why, -ENOMEM, "service %s: no memory for %u buckets", service->config.name,
 				  snapshot->buckets);
-	error = ring_load(ring, snapshot, why);
-	if (error)
-		goto fail;
 	ring->backends = backends_new(service->encap, NULL, snapshot, hops, why);
 	if (!ring->backends) {
 		error = -errno;
 		goto fail;
 	}
+	error = ring_load(ring, snapshot, why);
+	if (error)
+		goto fail;
 	old_data = swap_data(service, data);
 	__atomic_store_n(&service->ring, ring, __ATOMIC_RELEASE);
 	if (old || old_data)
@@ -177,6 +179,8 @@ int publication_apply(struct publication *publication, struct service *service, 
 	old_data = data ? swap_data(service, data) : NULL;
 	backends_weigh(ring->backends, delta);
 	ring_set_generation(ring, delta->generation);
+	if (old && ring->listed) /* it may have other addresses */
+		listed_renew(ring, service_window(service));
 	if (old || old_data)
 		publication_synchronize(publication);
 	backends_free(old);

@@ -7,6 +7,7 @@
 
 #include "config/address.h"
 #include "ring/huge.h"
+#include "ring/lists.h"
 #include "service/lookup.h"
 #include "steering/steering.h"
 
@@ -163,8 +164,8 @@ static void set_config(struct service *service, const struct service_config *con
 	__atomic_store_n(&service->mss, config->mss, __ATOMIC_RELAXED);
 	__atomic_store(&service->quic, &quic, __ATOMIC_RELAXED);
 	__atomic_store_n(&service->stateless_udp, config->stateless_udp, __ATOMIC_RELAXED);
-	__atomic_store_n(&service->moved_seconds,
-			 config->hold || config->steering->arrays ? FL_ROW_HELD : config->window, __ATOMIC_RELAXED);
+	__atomic_store_n(&service->moved_seconds, service->lists ? FL_ROW_LISTED : service_window(service),
+			 __ATOMIC_RELAXED);
 }
 
 /* NULL: no memory. */

@@ -25,6 +25,11 @@ static uint32_t key_of(const struct flow *flow, enum affinity affinity, uint8_t 
 	return 2 * size + 5;
 }
 
+uint32_t service_window(const struct service *service)
+{
+	return service->config.hold || service->config.steering->arrays ? FL_ROW_HELD : service->config.window;
+}
+
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow)
 {
 	uint8_t key[FL_KEY_IPV6_LEN];
@@ -49,13 +54,13 @@ static void explain_id(const struct mptcp_ports *mptcp, const struct flow *flow,
 static void explain_bucket(const struct service *service, const struct ring *ring, uint32_t now,
 			   struct explained_bucket *out)
 {
-	fl_row row = ring_row(ring, out->bucket);
+	const fl_row row = image_row(&ring->image, out->bucket);
 	const struct backends *backends = ring_backends(ring);
 
 	out->current = fl_row_current(row);
 	out->previous = fl_row_previous(row);
 	out->since = fl_row_since(row);
-	out->moved = fl_row_is_moved(row, now, __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED));
+	out->moved = fl_row_is_moved(row, now, service_window(service));
 	if (out->current)
 		backends_address(backends, out->current, &out->current_address);
 	if (out->previous)

@@ -11,10 +11,12 @@
 #include "ring/ring.h"
 #include "config/service_config.h"
 
+struct lists;
+
 struct service {
 	struct fl_siphash_key key;
 	struct ring *ring;      /* atomic; NULL until a snapshot is loaded */
-	uint32_t moved_seconds; /* atomic; for how long packets carry a move: the window, or FL_ROW_HELD */
+	uint32_t moved_seconds; /* atomic; how long packets carry a move: the window, FL_ROW_HELD, or FL_ROW_LISTED */
 	uint16_t id;
 	uint8_t hash;               /* enum fl_hash_kind */
 	uint8_t affinity;           /* enum affinity */
@@ -27,10 +29,12 @@ struct service {
 	const struct encap *encap;
 	void *steering_data; /* atomic; what the method chooses buckets by, besides the ring; NULL: nothing yet */
 
-	struct service_config config; /* workers may read only what tables_change can't change */
+	struct fl_siphash_key list_key; /* of tags in lists; used if packets are tagged */
+	struct lists *lists;            /* where its rows' lists are; NULL: packets are of version 1 */
+	struct service_config config;   /* workers may read only what tables_change can't change */
 } __attribute__((aligned(64)));
 
-_Static_assert(offsetof(struct service, config) == 64, "packets need the first cache line only");
+_Static_assert(offsetof(struct service, list_key) == 64, "packets without tags need the first cache line only");
 
 /* A connection, addresses as 16 bytes, ports in host order. */
 struct flow {
@@ -78,6 +82,9 @@ static inline void *service_steering_data(const struct service *service)
 {
 	return __atomic_load_n(&service->steering_data, __ATOMIC_ACQUIRE);
 }
+
+/* For how many seconds packets name a former owner; FL_ROW_HELD: until it is released. Control thread. */
+uint32_t service_window(const struct service *service);
 
 /* For how many seconds a former owner of a bucket may still get packets of it. Control thread. */
 static inline uint32_t service_owner_seconds(const struct service *service)

@@ -6,9 +6,14 @@
 #include <string.h>
 #include <time.h>
 
+#include <fairlead/list_tag.h>
+
 #include "config/address.h"
 #include "config/options.h"
+#include "encap/encap.h"
 #include "ring/backend.h"
+#include "ring/listed.h"
+#include "ring/lists.h"
 #include "ring/ring.h"
 #include "service/lookup.h"
 #include "service/peers.h"
@@ -20,6 +25,7 @@ struct tables {
 	struct registry registry;
 	struct publication *publication;
 	struct peers *peers;         /* the published lookup points to them */
+	struct lists *lists;         /* the same; NULL until a service's packets have some */
 	struct fl_address selves[2]; /* first the one that peers know */
 	struct peers_deal deal;
 	const struct options *options;
@@ -52,8 +58,10 @@ static struct lookup *build_lookup(const struct tables *tables, const struct pee
 {
 	struct lookup *lookup = lookup_new(tables->registry.services, tables->registry.count, tables->selves, 2);
 
-	if (lookup)
+	if (lookup) {
 		lookup->peers = peers;
+		lookup->lists = tables->lists;
+	}
 	return lookup;
 }
 
@@ -86,6 +94,7 @@ void tables_free(struct tables *tables)
 	registry_clear(&tables->registry);
 	publication_free(tables->publication);
 	peers_free(tables->peers);
+	lists_free(tables->lists);
 	free(tables);
 }
 
@@ -280,6 +289,23 @@ static int make_data(const struct tables *tables, const struct service_config *c
 	return *out ? 0 : reason_set(why, -ENOMEM, "service %s: no memory for steering", config->name);
 }
 
+/* Which version of the header a service's packets have: --header is for `gue` alone. */
+static int choose_header(struct tables *tables, struct service *service, struct reason *why)
+{
+	if (tables->options->header != 2 || service->encap != &encap_gue)
+		return 0;
+	if (!tables->lists)
+		tables->lists = lists_new(LISTS_MAX);
+	if (!tables->lists)
+		return reason_set(why, -ENOMEM, "service %s: no memory for lists of former owners",
+				  service->config.name);
+	service->lists = tables->lists;
+	service->encap = &encap_gue_listed;
+	service->moved_seconds = FL_ROW_LISTED;
+	service->list_key = fl_list_key(&tables->deal.seed, service->id);
+	return 0;
+}
+
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why)
 {
 	struct service *service;
@@ -297,6 +323,12 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 		return error;
 	}
 	service->steering_data = data;
+	error = choose_header(tables, service, why);
+	if (error) {
+		registry_remove(&tables->registry, service);
+		registry_release(&tables->registry, service);
+		return error;
+	}
 	announce_vips(tables);
 	error = publish(tables);
 	if (error) {
@@ -343,6 +375,8 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		publication_synchronize(tables->publication);
 		config->steering->drop(old);
 	}
+	if (service->lists && service->ring && service->ring->listed->seconds != service_window(service))
+		listed_renew(service->ring, service_window(service));
 	if (!error && tables->services.configured)
 		tables->services.configured(tables->services.context, service);
 	return error;
@@ -363,6 +397,34 @@ bool tables_tick(struct tables *tables, uint64_t now_ms)
 		any = true;
 	}
 	return any;
+}
+
+void tables_close_windows(struct tables *tables, uint32_t now)
+{
+	struct lists *lists = tables->lists;
+	bool is_back;
+
+	if (!lists)
+		return;
+	is_back = now < lists->now; /* the clock was set back: what was closed may be open */
+	lists->now = now;
+	if (lists->retired) {
+		publication_synchronize(tables->publication);
+		lists_reclaim(lists);
+	}
+	for (uint32_t i = 0; i < tables->registry.count; i++) {
+		struct ring *ring = tables->registry.services[i]->ring;
+
+		if (ring && ring->listed && is_back)
+			listed_renew(ring, ring->listed->seconds);
+		else if (ring && ring->listed)
+			listed_close(ring);
+	}
+}
+
+const struct lists *tables_lists(const struct tables *tables)
+{
+	return tables->lists;
 }
 
 void tables_remove(struct tables *tables, struct service *service)

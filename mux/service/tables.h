@@ -13,6 +13,7 @@
 #include "service/service.h"
 #include "service/service_listener.h"
 
+struct lists;
 struct lookup;
 struct options;
 struct rte_rcu_qsbr;
@@ -91,6 +92,15 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 
 /* Lets steering methods do what they do every STEERING_TICK_MS; false: none of the services has anything to do. */
 bool tables_tick(struct tables *tables, uint64_t now_ms);
+
+/*
+ * Takes former owners whose windows are over by now (Unix seconds) out of rows that name lists, and makes room in the
+ * table of lists: to be called once a second.
+ */
+void tables_close_windows(struct tables *tables, uint32_t now);
+
+/* The table of lists of former owners; NULL: no service's rows name any. */
+const struct lists *tables_lists(const struct tables *tables);
 
 /* Removes the service from the lookup and frees it with its ring. */
 void tables_remove(struct tables *tables, struct service *service);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fairlead/list_tag.h>
 #include <fairlead/tag.h>
 
 enum { INNER_MAX = 2048 };
@@ -40,10 +41,8 @@ static uint32_t build_ip(const struct gue_bytes *w, uint32_t udp_len, uint8_t *i
 	return 20;
 }
 
-uint32_t gue_bytes_build(const struct gue_bytes *w, uint8_t *out)
+static uint32_t build_steer(const struct gue_bytes *w, uint8_t *gue)
 {
-	static const uint8_t source_mac[6] = {2, 0, 0, 0, 0, 1};
-	uint8_t gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN + INNER_MAX], *at = out;
 	uint32_t gue_len = fl_steer_write(&w->steer, gue);
 	struct fl_tag_message message;
 
@@ -53,6 +52,30 @@ uint32_t gue_bytes_build(const struct gue_bytes *w, uint8_t *out)
 			abort();
 		fl_tag_store(gue + gue_len - FL_STEER_TAG_LEN, fl_tag(w->tag_key, &message));
 	}
+	return gue_len;
+}
+
+static uint32_t build_list(const struct gue_bytes *w, uint8_t *gue)
+{
+	struct fl_siphash_key key;
+	struct fl_list_message message;
+	struct fl_list list = *w->list;
+
+	if (list.flags & FL_LIST_TAG) {
+		key = fl_list_key(w->tag_key, list.service);
+		if (!fl_list_tag_message(&list, &w->to, w->inner, w->inner + w->inner_len, &message))
+			abort();
+		fl_store_be64(list.tag, fl_list_tag(&key, &message));
+	}
+	return fl_list_write(&list, gue);
+}
+
+uint32_t gue_bytes_build(const struct gue_bytes *w, uint8_t *out)
+{
+	static const uint8_t source_mac[6] = {2, 0, 0, 0, 0, 1};
+	uint8_t gue[FL_LIST_MAX_LEN + INNER_MAX], *at = out;
+	uint32_t gue_len = w->list ? build_list(w, gue) : build_steer(w, gue);
+
 	memset(out, 0, GUE_BYTES_MAX);
 	memcpy(at, w->mac, 6);
 	memcpy(at + 6, source_mac, 6);

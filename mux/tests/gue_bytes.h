@@ -4,12 +4,14 @@
 #define FAIRLEAD_MUX_TESTS_GUE_BYTES_H
 
 #include <fairlead/hash.h>
+#include <fairlead/list.h>
 #include <fairlead/steer.h>
 
-enum { GUE_BYTES_MAX = 14 + 4 + 40 + 8 + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN };
+enum { GUE_BYTES_MAX = 14 + 4 + 40 + 8 + FL_LIST_MAX_LEN };
 
 struct gue_bytes {
-	struct fl_steer steer; /* TAG in its flags: the tag is computed */
+	struct fl_steer steer;      /* TAG in its flags: the tag is computed */
+	const struct fl_list *list; /* NULL: steer; else in its place, with the key of lists if it has TAG */
 	struct fl_address source, to;
 	uint8_t mac[6]; /* the next hop's; the source is 02:00:00:00:00:01 */
 	uint16_t vlan;  /* 0: no tag */

@@ -64,6 +64,7 @@ static void defaults_are_as_documented(void **state)
 	assert_false(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_TUN);
 	assert_true(o.notices);
+	assert_int_equal(o.header, 1);
 	assert_string_equal(o.root, "/fairlead");
 	assert_string_equal(o.state_dir, "/var/lib/fairlead/mux");
 	assert_int_equal(o.withdraw_wait, 2);
@@ -84,7 +85,7 @@ static void every_flag_is_accepted(void **state)
 		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--zookeeper-clear-text|on|--port|af_packet:eth0|-"
 		"-port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
-		"--announce|none|--notices|off|--state-dir|/s|--root|/a/"
+		"--announce|none|--notices|off|--header|2|--state-dir|/s|--root|/a/"
 		"b|--withdraw-wait|0|--drain|3600|--hello|65535|--behind-seconds|0|--behind-generations|1000000",
 		"", &why),
 	    0);
@@ -100,6 +101,7 @@ static void every_flag_is_accepted(void **state)
 	assert_true(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_NONE);
 	assert_false(o.notices);
+	assert_int_equal(o.header, 2);
 	assert_string_equal(o.root, "/a/b");
 	assert_string_equal(o.state_dir, "/s");
 	assert_int_equal(o.withdraw_wait, 0);
@@ -155,6 +157,7 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--memory|64MB", "", "--memory: '64MB'", "64.."},
 	    {BASE "|--no-huge=maybe", "", "--no-huge: 'maybe'", "true, false"},
 	    {BASE "|--notices|no", "", "--notices: 'no'", "on, off"},
+	    {BASE "|--header|3", "", "--header: '3'", "1..2"},
 	    {BASE "|--packet-path|avx512", "", "--packet-path: 'avx512'", "auto, scalar, reference"},
 	    {BASE "|--check-paths|1000001", "", "--check-paths: '1000001'", "0..1000000"},
 	    {BASE "|--check-paths|-1", "", "--check-paths: '-1'", "0..1000000"},

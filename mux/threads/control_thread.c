@@ -77,6 +77,12 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 	return at > now ? (int)(at - now) : 0;
 }
 
+static uint32_t unix_seconds(void *clock)
+{
+	(void)clock;
+	return (uint32_t)time(NULL);
+}
+
 /* Each part checks whether it has something to do; none of them blocks. */
 static void run(struct control_thread *control, uint64_t now, bool is_tick)
 {
@@ -91,6 +97,8 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		cluster_sync_guard(control->cluster);
 	if (control->hello)
 		hello_receive(control->hello, now);
+	if (is_tick)
+		tables_close_windows(control->mux.tables, unix_seconds(NULL));
 	cluster_sync_run(control->cluster, now);
 	control->has_ticks = tables_tick(control->mux.tables, now);
 	if (control->notices)
@@ -136,12 +144,6 @@ static uint64_t monotonic_ms(void *clock)
 {
 	(void)clock;
 	return clock_ms();
-}
-
-static uint32_t unix_seconds(void *clock)
-{
-	(void)clock;
-	return (uint32_t)time(NULL);
 }
 
 static int open_notices(struct control_thread *control, struct reason *why)

@@ -114,9 +114,13 @@ def test_an_mtu_without_room(check, rack: Rack, service: Service, tmp_path):
     )
     tagged = check("--tag-key", str(key))[1]["mtu"][1]
     assert "1500 leaves 1408 bytes" in tagged and "; encap srv6: 1612; " in tagged and tagged.endswith(": 1628")
+    # a list of six addresses
+    listed = check("--header", "2")[1]["mtu"][1]
+    assert "1500 leaves 1344 bytes" in listed and "othello" not in listed
     rack.inside("ip", "address", "flush", "dev", INSIDE, "scope", "global")
     rack.inside("ip", "address", "add", f"{MUX}/24", "dev", INSIDE)
     assert "1500 leaves 1448 bytes" in check()[1]["mtu"][1] and "srv6" not in check()[1]["mtu"][1]
+    assert "1500 leaves 1436 bytes" in check("--header", "2")[1]["mtu"][1]
 
 
 def test_receive_offloads_and_a_link_that_is_down(check, rack: Rack, service: Service):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The list header, version 2 of the steer header: what a mux tells a server about a packet, inside GUE (UDP port 6080,
- * version 0). Servers take it, and nothing sends it yet; version 1's is steer.h.
+ * version 0). Servers take it, and muxes send it with --header 2; version 1's is steer.h.
  *
  *	outer IPv4/IPv6 | UDP | GUE base 4 | list 8 | candidates, 4 or 16 each | tag 8 if TAG | inner packet
  *
