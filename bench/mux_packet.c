@@ -40,6 +40,7 @@
 
 #include "encap/gue.h"
 #include "ring/backend.h"
+#include "ring/lists.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
@@ -51,6 +52,7 @@
 #include "flow_packet.h"
 #include "packet/flow_hash_batch.h"
 #include "packet/lanes.h"
+#include "packet_rows.h"
 #include "random_pair.h"
 #include "stand.h"
 #include "service/tables.h"
@@ -73,68 +75,6 @@ static void choose(struct burst *burst, uint32_t first, uint32_t end)
 
 static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, choose,
 										 burst_rows, burst_encap};
-
-static const struct row rows[] = {
-    {.name = "64 K buckets"},
-    {.name = "1 K buckets", .buckets = 1024},
-    {.name = "1 M buckets", .buckets = 1 << 20},
-    {.name = "8 M buckets", .buckets = 1 << 23},
-    {.name = "crc32", .hash = FL_HASH_CRC32},
-    {.name = "crc32, 1 M buckets", .hash = FL_HASH_CRC32, .buckets = 1 << 20},
-    {.name = "scalar", .scalar = true},
-    {.name = "scalar, SipHash by AVX2", .scalar = true, .way = "avx2"},
-    {.name = "scalar, SipHash one by one", .scalar = true, .way = "scalar"},
-    {.name = "IPv6", .ipv6 = true},
-    {.name = "IPv6, scalar", .ipv6 = true, .scalar = true},
-    {.name = "tags", .tagged = true},
-    {.name = "tags, scalar", .tagged = true, .scalar = true},
-    {.name = "SYNs", .syns = true},
-    {.name = "ipip", .encap = &encap_ipip},
-    {.name = "ipip, 1 flow", .encap = &encap_ipip, .flows = 1},
-    {.name = "ipip, 1 K flows", .encap = &encap_ipip, .flows = 1000},
-    {.name = "ipip, SYNs", .encap = &encap_ipip, .syns = true},
-    {.name = "srv6", .encap = &encap_srv6},
-    {.name = "128 services", .services = 128},
-    {.name = "1,000 services of 4 K buckets", .services = 1000, .buckets = 4096},
-    {.name = "all moved", .told = true},
-    {.name = "UDP", .udp = true},
-    {.name = "UDP, 1,000 services of 4 K buckets", .udp = true, .services = 1000, .buckets = 4096},
-    {.name = "10 generations a second", .changes = true},
-    {.name = "hunt", .steering = &steering_hunt},
-    {.name = "hunt, all moved", .steering = &steering_hunt, .told = true},
-    {.name = "hunt, 1 M buckets", .steering = &steering_hunt, .buckets = 1 << 20},
-    {.name = "maat", .steering = &steering_maat, .load = MAAT_PACKETS},
-    {.name = "maat, bytes", .steering = &steering_maat, .load = MAAT_BYTES},
-    {.name = "maat, connections", .steering = &steering_maat, .load = MAAT_CONNECTIONS},
-    {.name = "maat, a full filter", .steering = &steering_maat, .full = true},
-    {.name = "hunt, 1 K buckets", .steering = &steering_hunt, .buckets = 1024},
-    {.name = "hunt, UDP", .steering = &steering_hunt, .udp = true},
-    {.name = "hunt, 1 K flows", .steering = &steering_hunt, .flows = 1000},
-    {.name = "hunt, 100 K flows", .steering = &steering_hunt, .flows = 100000},
-    {.name = "hunt, 10 M flows", .steering = &steering_hunt, .flows = 10000000},
-    {.name = "othello, no arrays", .steering = &steering_othello},
-    {.name = "othello, one", .steering = &steering_othello, .arrays = 1},
-    {.name = "othello, both, few news", .steering = &steering_othello, .arrays = 2, .news = 1000},
-    {.name = "othello, both, few news, all moved",
-     .steering = &steering_othello,
-     .arrays = 2,
-     .news = 1000,
-     .told = true},
-    {.name = "othello, both", .steering = &steering_othello, .arrays = 2},
-    {.name = "othello, both, all moved", .steering = &steering_othello, .arrays = 2, .told = true},
-    {.name = "othello, one, 100 K flows", .steering = &steering_othello, .arrays = 1, .flows = 100000},
-    {.name = "othello, one, 10 M flows", .steering = &steering_othello, .arrays = 1, .flows = 10000000},
-    {.name = "1 flow", .flows = 1},
-    {.name = "1 K flows", .flows = 1000},
-    {.name = "100 K flows", .flows = 100000},
-    {.name = "10 M flows", .flows = 10000000},
-    {.name = "stateful, 1 K flows", .flows = 1000, .steering = &steering_flowtable},
-    {.name = "stateful, 100 K flows", .flows = 100000, .steering = &steering_flowtable},
-    {.name = "stateful, 1 M flows", .flows = 1000000, .steering = &steering_flowtable},
-    {.name = "stateful, 10 M flows", .flows = 10000000, .steering = &steering_flowtable},
-};
-
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 struct bench {
 	uint64_t seed;
@@ -298,7 +238,7 @@ static void run_stages(struct bench *b, struct stand *s)
 		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
 			take_burst(b, i);
 			b->burst.coded = b->burst.choosing = b->burst.methods = b->burst.seconds = b->burst.ordered = 0;
-			b->burst.alike = 0;
+			b->burst.alike = b->burst.alone = 0;
 			for (int stage = 0; stage < STAND_STAGES; stage++) {
 				uint64_t start = rte_rdtsc_precise();
 
@@ -412,6 +352,28 @@ static double run_under_changes(struct bench *b, struct stand *s)
 	return ns;
 }
 
+/* Gives buckets random former owners. */
+static void give_lists(const struct row *row, const struct service *service, uint64_t seed)
+{
+	struct ring *ring = service_ring(service);
+	const uint32_t lists = row->lists ? row->lists : row->buckets;
+	struct chance chance = {seed};
+
+	for (uint32_t i = 0; i < row->buckets; i++) {
+		struct chance list = {seed + 1 +
+				      chance_below(&chance, lists)}; /* what it has, follows from its number */
+		uint32_t count = chance_below(&list, row->most + 1);
+		struct fl_address former[FL_LIST_MAX] = {{{0}}};
+		const fl_row before = ring->rows[i];
+
+		for (uint32_t n = 0; n < count; n++)
+			backends_address(ring->backends, (uint16_t)(1 + chance_below(&list, STAND_BACKENDS)),
+					 &former[n]);
+		ring->rows[i] = lists_row(service->lists, fl_row_current(before), former, count, false);
+		lists_drop(service->lists, before);
+	}
+}
+
 static void serve(struct stand *s, uint16_t number, uint64_t seed)
 {
 	struct service_config config = image_config((uint16_t)(number + 1), "10.99.0.0", s->row.buckets);
@@ -442,6 +404,8 @@ static void serve(struct stand *s, uint16_t number, uint64_t seed)
 	    tables_load_with(s->tables, service, &snapshot,
 			     random_pair_new(s->row.arrays, s->row.news, s->row.flows, s->row.buckets, seed), &why))
 		die(why.text);
+	if (s->row.most)
+		give_lists(&s->row, service, seed);
 	s->bytes += sizeof(*service) + s->row.buckets * sizeof(fl_row) + STAND_BACKENDS * sizeof(struct backend);
 	if (s->row.full)
 		memset(maat_of(service)->filter->cells, MAAT_FILTER_COUNT_MAX, 65536);
@@ -472,6 +436,7 @@ static void stand_ready(struct bench *b, const struct row *row)
 	if (!s->tables)
 		die("no memory for tables");
 	s->options.flows = s->row.steering == &steering_flowtable ? s->row.flows + s->row.flows / 4 : 0;
+	s->options.header = s->row.is_listed ? 2 : 1;
 	tables_set_options(s->tables, &s->options);
 	if (steering_start(&s->steering, (unsigned)b->count, &s->options, &why))
 		die(why.text);

@@ -327,7 +327,7 @@ static void steer_general(struct burst *burst)
  */
 static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
-	lanes->low = lanes->clamped = lanes->steady = lanes->moved = 0;
+	lanes->low = lanes->clamped = lanes->steady = lanes->listed = lanes->moved = 0;
 	lanes->has_rows = lanes->is_unpacked = false;
 	if (unlikely(burst->avoid)) {
 		burst->avoid--;
@@ -390,12 +390,17 @@ static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_
 		const struct packet *packet = &burst->packets[first + i];
 
 		lanes->line[i] = (uintptr_t)&no_backend;
+		lanes->rows[i] = 0;
 		if (!((lanes->low & ~lanes->clamped) >> i & 1) || packet->verdict != VERDICT_SERVICE)
 			continue;
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
+		lanes->rows[i] = packet->row;
 		lanes->steady |= (uint8_t)(1U << i);
 		lanes->moved |= (uint8_t)((uint32_t)burst_is_moved(packet, burst->now) << i);
+		lanes->listed |= (uint8_t)((uint32_t)packet->service->encap->has_lists << i);
 	}
+	if (lanes->listed)
+		lanes_list_rows(burst->lookup->lists, lanes);
 }
 
 static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *lanes)
@@ -404,6 +409,21 @@ static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *la
 		lanes_rows(burst, first, lanes);
 	else
 		rows_of_mixed(burst, first, lanes);
+}
+
+/* Tags of all groups' headers. */
+static __attribute__((noinline)) void tag_all(const struct burst *burst, struct lanes *lanes, uint32_t groups)
+{
+	for (uint32_t g = 0; g < groups; g += 2) {
+		struct lanes *a = &lanes[g], *b = &lanes[g + 1 < groups ? g + 1 : g];
+
+		if (a->listed | b->listed) {
+			lanes_tag_lists(burst->lookup->lists, a);
+			lanes_tag_lists(burst->lookup->lists, b);
+		} else {
+			lanes_tag_two(burst->tag_key, a, b);
+		}
+	}
 }
 
 static inline void encap_of(struct burst *burst, uint32_t first, struct lanes *lanes)
@@ -479,8 +499,8 @@ static void steer_lanes(struct burst *burst)
 		rows_of(burst, g * LANES, &lanes[g]);
 	if (whole < burst->count)
 		burst_rows(burst, whole, burst->count);
-	for (uint32_t g = 0; unlikely(burst->tag_key) && g < groups; g += 2)
-		lanes_tag_two(burst->tag_key, &lanes[g], &lanes[g + 1 < groups ? g + 1 : g]);
+	if (unlikely(burst->tag_key))
+		tag_all(burst, lanes, groups);
 	for (uint32_t g = 0; g < groups; g++)
 		encap_of(burst, g * LANES, &lanes[g]);
 	if (whole < burst->count)

@@ -24,6 +24,7 @@
 
 #include "host/mac.h"
 #include "packet/packet.h"
+#include "ring/lists.h"
 #include "service/service.h"
 
 enum { BURST_GROUP = 8, GROUP_BITS = (1 << BURST_GROUP) - 1 };
@@ -80,10 +81,14 @@ void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
 /* burst_encap() but for packets whose headers are written: a bit for each, from the first on. */
 void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written);
 
-/* Whether a packet's header may tell of a move: its row is that of its bucket. */
+/* Whether a packet's header may tell of a move, or of former owners: its row is that of its bucket. */
 static inline bool burst_is_moved(const struct packet *packet, uint32_t now)
 {
-	return fl_row_is_moved(packet->row, now, __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED));
+	uint32_t seconds = __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED);
+
+	if (seconds == FL_ROW_LISTED)
+		return packet->row >> 16 & 0xffff && !(packet->flags & PACKET_SYN);
+	return fl_row_is_moved(packet->row, now, seconds);
 }
 
 /* The fastest that this machine can; set before main(). No worker may run while it is changed. */

@@ -25,6 +25,7 @@
 #include "packet/burst.h"
 
 struct backends;
+struct lists;
 
 #ifdef __x86_64__
 #define LANES_X86 /* elsewhere all packets go the general way */
@@ -41,9 +42,12 @@ struct lanes {
 	uint64_t frame_len[LANES] __attribute__((aligned(64)));
 	uint64_t line[LANES]
 	    __attribute__((aligned(64))); /* addresses of struct backend; not `steady`: of an absent one */
-	uint64_t tag[LANES] __attribute__((aligned(64)));  /* of `steady`, as in headers */
-	uint64_t move[LANES] __attribute__((aligned(64))); /* of `moved`: since and previous owner, as in headers */
-	fl_row rows[LANES] __attribute__((aligned(64)));   /* if has_rows */
+	uint64_t tag[LANES] __attribute__((aligned(64))); /* of `steady`, as in headers */
+	/* Of `moved`: since and previous owner, as in headers; with lists, lengths as mbufs have them. */
+	uint64_t move[LANES] __attribute__((aligned(64)));
+	uint64_t more[LANES]
+	    __attribute__((aligned(64)));                /* with lists: bytes from the outer IP header to the packet */
+	fl_row rows[LANES] __attribute__((aligned(64))); /* if has_rows; or of `steady` with lists */
 	struct service *service[LANES] __attribute__((aligned(64)));         /* [0] alone if is_one */
 	struct ring *ring[LANES] __attribute__((aligned(64)));               /* the same */
 	const struct backends *backends[LANES] __attribute__((aligned(64))); /* the same, if has_rows */
@@ -64,7 +68,8 @@ struct lanes {
 	uint8_t whole;        /* of these, whose services hash ports, too */
 	uint8_t low;          /* of these, whose bucket is that of the hash's low half, and none other */
 	uint8_t clamped;      /* of `syns`: their MSS may have to be changed */
-	uint8_t moved;        /* of `steady`, whose headers tell of a move */
+	uint8_t listed;       /* whose services' rows name lists */
+	uint8_t moved;        /* of `steady`, whose headers tell of a move, or of former owners */
 	uint8_t steady;       /* of these, who get the plain header if their backends' lines allow that */
 	uint8_t port;         /* of an encapsulated group that is not unpacked: by which all leave, or PORTS_DIFFER */
 };
@@ -97,6 +102,11 @@ void lanes_tag_two(const struct fl_siphash_key *key, struct lanes *a, struct lan
  * are left. Adds to burst->bytes.
  */
 uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes);
+
+/* The same stages of headers with lists (lanes_lists.c): what rows say of `moved`; tags of a group; and headers. */
+void lanes_list_rows(const struct lists *lists, struct lanes *lanes);
+void lanes_tag_lists(const struct lists *lists, struct lanes *lanes);
+uint32_t lanes_encap_lists(struct burst *burst, uint32_t first, struct lanes *lanes);
 
 /* Of a group that was written, but not unpacked: what the caller of a brief burst wants of struct packet. */
 void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes);

@@ -11,8 +11,10 @@
 #include <fairlead/tag.h>
 
 #include "encap/gue.h"
-#include "packet/lanes_simd.h"
+#include "packet/lanes_lines.h"
 #include "ring/backend.h"
+#include "ring/lists.h"
+#include "service/lookup.h"
 #include "service/service.h"
 
 _Static_assert(offsetof(struct packet, service) == 24 && offsetof(struct packet, hash) == 32, "words of struct packet");
@@ -98,7 +100,7 @@ static inline ISA void fetch_previous(__m512i rows, const struct pools *pools)
 ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
 	__m512i rows, current, since;
-	__mmask8 moved, steady;
+	__mmask8 moved, steady, listed;
 	struct pools pools;
 
 	rows = likely(lanes->is_one) ? read_one(lanes, &pools) : read_each(lanes, &pools);
@@ -118,8 +120,17 @@ ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 	for (uint32_t none = (uint8_t)~steady; unlikely(none); none &= none - 1)
 		burst->packets[first + (uint32_t)__builtin_ctz(none)].verdict = VERDICT_NO_BACKEND;
 	lanes->steady = (uint8_t)(steady & ~lanes->clamped);
+	listed = _mm512_cmpeq_epi64_mask(pools.seconds, all(FL_ROW_LISTED));
+	lanes->listed = listed;
+	if (listed) {
+		/* rows that name lists do not say when; SYNs carry none */
+		moved |= _mm512_test_epi64_mask(rows, all(0xffff0000)) & listed;
+		moved &= (__mmask8) ~(listed & lanes->syns);
+	}
 	lanes->moved = (uint8_t)(moved & lanes->steady);
-	if (unlikely(lanes->moved && !lanes->is_one))
+	if (listed)
+		lanes_list_rows(burst->lookup->lists, lanes);
+	else if (unlikely(lanes->moved && !lanes->is_one))
 		fetch_previous(rows, &pools);
 }
 
@@ -135,7 +146,6 @@ enum form {
 };
 
 enum {
-	AT_GUE = GUE_AT_GUE,
 	AT_BUCKET = AT_GUE + FL_STEER_AT_BUCKET,
 	AT_OPTION_GENERATION = AT_IP + FL_IPIP_AT_GENERATION,
 	TAGGED_LEN = GUE_PLAIN_LEN + FL_STEER_TAG_LEN,
@@ -145,7 +155,6 @@ enum {
 };
 
 /* Bytes of a header in which packets differ, and of the templates that are none of these. */
-#define IP_WHERE (1ULL << (AT_IP + 1) | 3ULL << (AT_IP + 2) | 3ULL << (AT_IP + 10))
 #define GUE_WHERE                                                                                                      \
 	(IP_WHERE | 3ULL << GUE_AT_UDP | 3ULL << (GUE_AT_UDP + 4) | 3ULL << AT_GUE |                                   \
 	 1ULL << (AT_GUE + FL_STEER_AT_FLAGS))
@@ -156,11 +165,6 @@ _Static_assert((int)IPIP_LEN == (int)ENCAP_HEAD_LEN && (int)AT_BUCKET == (int)EN
 	       "templates hold all else");
 _Static_assert(FL_STEER_AT_BUCKET + 4 == FL_STEER_AT_GENERATION, "they are written as one word");
 _Static_assert((int)AT_BUCKET + 8 == (int)GUE_PLAIN_LEN && (int)MOVED_MORE == 8, "the last word of a header");
-
-static inline const struct backend *line_of(const struct lanes *lanes, uint32_t i)
-{
-	return (const struct backend *)(uintptr_t)lanes->line[i];
-}
 
 /* Mixed: of lanes without a move. */
 static inline uint32_t form_len(enum form form)
@@ -242,28 +246,6 @@ static inline ISA uint32_t find_asked(const struct burst *burst, uint32_t first,
 	return asked;
 }
 
-/* The last 16 bytes of the lanes' lines, of which the first word has sum and kind, and the second MTU and port. */
-struct line_ends {
-	__m512i first, second;
-};
-
-enum { AT_ENDS = 48 };
-
-_Static_assert(offsetof(struct backend, outer.sum) == AT_ENDS + 2 &&
-		   offsetof(struct backend, outer.ipv6) == AT_ENDS + 4 &&
-		   offsetof(struct backend, mtu) == AT_ENDS + 8 && offsetof(struct backend, port) == AT_ENDS + 12,
-	       "words of a backend's last 16 bytes");
-
-/* Each by one load, which is atomic on processors with AVX, as backend_kind() has to be. */
-static inline ISA struct line_ends load_line_ends(const struct lanes *lanes)
-{
-#define END(i) ((const uint8_t *)line_of(lanes, i) + AT_ENDS)
-	__m512i even = four_of(END(0), END(2), END(4), END(6)), odd = four_of(END(1), END(3), END(5), END(7));
-#undef END
-
-	return (struct line_ends){_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd)};
-}
-
 /* Those of `asked` whose backends take this form. */
 static inline ISA uint32_t find_written(const struct lanes *lanes, enum form form, const struct line_ends *lines,
 					uint32_t asked)
@@ -319,23 +301,13 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, __
 	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
 }
 
-enum { AT_STEER = offsetof(struct backend, outer.head) + AT_GUE + FL_STEER_AT_VERSION }; /* of a line */
-
-_Static_assert(AT_STEER + sizeof(__m128i) <= sizeof(struct backend), "four_of() reads 16 bytes");
-
 /* The message of fairlead/tag.h for headers without flags but TAG, in words, the last of which is its length. */
 static inline ISA void make_message(const struct lanes *lanes, __m512i words[TAG_WORDS])
 {
 	const __m512i mapped = all(0xffff0000), zero = _mm512_setzero_si512();
 	__m512i addresses = _mm512_load_si512(lanes->key[0]), place = swap32(_mm512_load_si512(lanes->place)), steer;
-	__m512i even, odd;
 
-#define STEER(i) ((const uint8_t *)line_of(lanes, i) + AT_STEER)
-	even = four_of(STEER(0), STEER(2), STEER(4), STEER(6));
-	odd = four_of(STEER(1), STEER(3), STEER(5), STEER(7));
-#undef STEER
-	steer = _mm512_and_si512(_mm512_unpacklo_epi64(even, odd), all(0xffffffff));
-	steer = _mm512_or_si512(steer, all(FL_STEER_TAG << 8));
+	steer = _mm512_or_si512(load_steers(lanes), all(FL_STEER_TAG << 8));
 	words[0] = _mm512_or_si512(steer, _mm512_slli_epi64(place, 32));
 	words[1] = _mm512_srli_epi64(place, 32); /* and no move */
 	words[2] = words[3] = zero;
@@ -449,7 +421,11 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 /* A group's first backend says by which form; lanes of other services may have another one. */
 ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	if (line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady))->outer.plain == ENCAP_PLAIN_IPIP && !lanes->is_ipv6)
+	const uint8_t plain = line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady))->outer.plain;
+
+	if (plain == ENCAP_PLAIN_LIST)
+		return lanes_encap_lists(burst, first, lanes);
+	if (plain == ENCAP_PLAIN_IPIP && !lanes->is_ipv6)
 		return encap_by(burst, first, lanes, FORM_IPIP);
 	if (burst->tag_key)
 		return encap_by(burst, first, lanes, FORM_TAGGED);
