@@ -403,6 +403,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		      .announcer = options->announcer,
 		      .changes = options->changes,
 		      .notices = options->notices,
+		      .teller = options->teller,
 		      .settles = true},
 	    .root = cluster->root,
 	    .owner = cluster,
@@ -591,9 +592,8 @@ const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster,
 	struct service_sync *const *syncs = service_list_syncs(cluster->services);
 	unsigned i = 0, count = service_list_count(cluster->services);
 
-	while (after && i < count && syncs[i] != after)
-		i++;
-	i += after ? 1 : 0;
+	while (after && i < count && syncs[i++] != after)
+		;
 	while (i < count && service_sync_is_deleted(syncs[i]))
 		i++;
 	return i < count ? syncs[i] : NULL;

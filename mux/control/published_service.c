@@ -8,6 +8,7 @@
 
 #include "control/refusal.h"
 #include "control/sabotage.h"
+#include "control/telling.h"
 #include "ring/backend.h"
 #include "ring/fold.h"
 #include "service/publication.h"
@@ -120,6 +121,7 @@ void published_remove(struct published_service *published)
 	announce(published, false);
 	if (published->place->notices)
 		notices_forget(published->place->notices, published->service->id);
+	telling_end(published->place->teller, &published->service->config);
 	tables_remove(published->place->tables, published->service);
 	published->service = NULL;
 	published->withdrawn_for_lag = false;
@@ -178,6 +180,9 @@ static int publish(struct published_service *published, const struct delta *chan
 					 : tables_apply_with(tables, service, change, data, why);
 	if (error && data)
 		service->config.steering->drop(data);
+	if (!error)
+		telling_begin(published->place->teller, &service->config, service_ring(service), NULL,
+			      change->generation);
 	return error;
 }
 
@@ -257,24 +262,35 @@ int published_apply(struct published_service *published, const struct delta *del
 	return 0;
 }
 
-unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  const struct arrays_set *arrays, struct reason *why)
+unsigned published_decode(const struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
+			  struct delta *out, struct reason *why)
 {
 	struct delta_expected expected = {.generation = generation};
-	struct delta delta;
 	unsigned reason;
-	int error;
 
 	published_expect(published, &expected);
-	reason = delta_decode(bytes->data, bytes->len, &expected, &delta, why);
+	reason = delta_decode(bytes->data, bytes->len, &expected, out, why);
 	if (reason == FL_DELTA_BASE && sabotage_base(why, &expected.sum))
-		reason = delta_decode(bytes->data, bytes->len, &expected, &delta, why);
-	if (reason)
-		return reason;
-	sabotage_delta(&delta, service_ring(published->service));
-	error = published_apply(published, &delta, arrays, why);
-	delta_free(&delta);
-	return error ? refusal_of(error) : 0;
+		reason = delta_decode(bytes->data, bytes->len, &expected, out, why);
+	if (!reason)
+		sabotage_delta(out, service_ring(published->service));
+	return reason;
+}
+
+bool published_tell(const struct published_service *published, const struct service_config *config,
+		    const struct delta *change)
+{
+	bool is_served = published->service && published->service->id == config->id;
+
+	telling_begin(published->place->teller, config, is_served ? published_ring(published) : NULL,
+		      change->snapshot ? change : NULL, change->generation);
+	return published_is_told(published, config, change);
+}
+
+bool published_is_told(const struct published_service *published, const struct service_config *config,
+		       const struct delta *change)
+{
+	return telling_is_done(published->place->teller, config, change->generation);
 }
 
 int published_change_config(struct published_service *published, const struct service_config *config,

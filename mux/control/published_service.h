@@ -15,6 +15,8 @@
 #include "service/tables.h"
 #include "steering/arrays_set.h"
 
+struct teller;
+
 /* Where services are served; the same for all of a mux. */
 struct published_place {
 	struct tables *tables;
@@ -22,6 +24,7 @@ struct published_place {
 	struct announcer *announcer; /* NULL: VIPs are not announced */
 	struct change_log *changes;  /* records what is published and applied */
 	struct notices *notices;     /* tells servers first; NULL: off */
+	struct teller *teller;       /* the same by version 2; NULL: off */
 	bool leaving;                /* the mux is stopping: nothing is announced any more */
 	bool settles;                /* changes are announced by settled_watch_apply(), as what is settled allows */
 };
@@ -72,9 +75,17 @@ void published_expect(const struct published_service *published, struct delta_ex
 /* Applies a delta to the ring. arrays: as above, but NULL keeps those that there are. Errors of tables_apply. */
 int published_apply(struct published_service *published, const struct delta *delta, const struct arrays_set *arrays,
 		    struct reason *why);
-/* The same with an encoded delta. Returns 0, or a refusal's reason (refusal.h) and why; then nothing changed. */
-unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  const struct arrays_set *arrays, struct reason *why);
+/* Decodes the ring's next delta, to be freed. Returns 0, or a refusal's reason (refusal.h) and why. */
+unsigned published_decode(const struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
+			  struct delta *out, struct reason *why);
+/*
+ * Tells servers of a change that is to be published under this configuration, a delta or an image. False: not before
+ * published_is_told().
+ */
+bool published_tell(const struct published_service *published, const struct service_config *config,
+		    const struct delta *change);
+bool published_is_told(const struct published_service *published, const struct service_config *config,
+		       const struct delta *change);
 /* Changes VIPs, ports and window, under the same ring. Errors of tables_change. */
 int published_change_config(struct published_service *published, const struct service_config *config,
 			    struct reason *why);

@@ -7,6 +7,7 @@
 
 #include "control/ring_arrays.h"
 #include "control/sabotage.h"
+#include "control/telling.h"
 #include "steering/steering.h"
 
 static uint64_t now(const struct ring_sync *sync)
@@ -78,6 +79,11 @@ void ring_sync_read_latest(struct ring_sync *sync)
 
 void ring_sync_configure(struct ring_sync *sync, const struct service_config *config)
 {
+	const struct service *served = sync->published.service;
+
+	/* Servers may have been told of a ring that was never served. */
+	if (sync->has_config && sync->config.id != config->id && !(served && served->id == sync->config.id))
+		telling_end(sync->context->place.teller, &sync->config);
 	if (!sync->has_config || !service_config_same_ring(&sync->config, config) ||
 	    sync->config.steering != config->steering)
 		ring_arrays_forget(sync);
@@ -232,7 +238,10 @@ static void enter(struct ring_sync *sync, enum sync_state state)
 		ring_arrays_read(sync);
 		break;
 	case SYNC_PUBLISHING:
-		publish_staged(sync);
+		if (published_tell(&sync->published, &sync->config, &sync->staged.image))
+			publish_staged(sync);
+		else
+			sync->state = SYNC_TELLING;
 		break;
 	case SYNC_CURRENT:
 		become_current(sync);
@@ -329,18 +338,41 @@ static bool is_complete(struct ring_sync *sync, uint32_t generation, const struc
 	return false;
 }
 
-/* Applies a delta to the staged ring if there is one, else to the published ring. */
-static void apply_delta(struct ring_sync *sync, const struct service_answer *answer)
+static void drop_told(struct ring_sync *sync)
+{
+	if (sync->told.generation)
+		delta_free(&sync->told);
+	sync->told = (struct delta){0};
+}
+
+/* Applies the delta of which servers have been told to the published ring. */
+static void apply_told(struct ring_sync *sync)
 {
 	struct reason why = {"no memory"};
-	unsigned reason = is_staging(sync) ? staged_ring_fold(&sync->staged, answer->generation, answer->reply, &why)
-					   : published_update(&sync->published, answer->generation, answer->reply,
-							      ring_arrays_new_at(sync, answer->generation), &why);
+	uint32_t generation = sync->told.generation;
+	int error = published_apply(&sync->published, &sync->told, ring_arrays_new_at(sync, generation), &why);
+
+	drop_told(sync);
+	if (error)
+		refuse_generation(sync, refusal_of(error), generation, why.text);
+	else
+		report_change(sync);
+}
+
+/* Folds a delta into the staged ring if there is one; else applies it to the published ring, once servers are told. */
+static void take_delta(struct ring_sync *sync, const struct service_answer *answer)
+{
+	struct reason why = {"no memory"};
+	unsigned reason =
+	    is_staging(sync) ? staged_ring_fold(&sync->staged, answer->generation, answer->reply, &why)
+			     : published_decode(&sync->published, answer->generation, answer->reply, &sync->told, &why);
 
 	if (reason)
 		refuse_generation(sync, reason, answer->generation, why.text);
+	else if (!is_staging(sync) && published_tell(&sync->published, &sync->config, &sync->told))
+		apply_told(sync);
 	else if (!is_staging(sync))
-		report_change(sync);
+		sync->state = SYNC_TELLING;
 }
 
 /* Whether the delta can no longer be applied, or was read ahead and is not committed or brings arrays to be read. */
@@ -362,7 +394,7 @@ static void on_delta(struct ring_sync *sync, const struct service_answer *answer
 		sync->route = ROUTE_SNAPSHOT; /* old generations are deleted: the snapshot is newer than the ring */
 		ring_sync_advance(sync);
 	} else if (is_complete(sync, answer->generation, answer->reply)) {
-		apply_delta(sync, answer);
+		take_delta(sync, answer);
 		ring_sync_advance(sync);
 	}
 }
@@ -405,10 +437,41 @@ void ring_sync_read_changed(struct ring_sync *sync)
 		read_generation(sync, READ_DELTA, sync->latest + 1);
 }
 
+/* Its configuration may have changed meanwhile, or the ring be gone. */
+void ring_sync_poll(struct ring_sync *sync)
+{
+	const struct delta *change = sync->told.generation ? &sync->told : &sync->staged.image;
+
+	if (sync->state != SYNC_TELLING)
+		return;
+	if (change->generation && !published_is_told(&sync->published, &sync->config, change))
+		return;
+	sync->state = SYNC_WAITING;
+	if (sync->told.generation && published_ring(&sync->published) && !is_obsolete(sync, sync->told.generation)) {
+		apply_told(sync);
+	} else if (!sync->told.generation && staged_ring_is_of(&sync->staged, &sync->config) &&
+		   next_state(sync) == SYNC_PUBLISHING) {
+		publish_staged(sync);
+		return;
+	}
+	drop_told(sync);
+	ring_sync_advance(sync);
+}
+
+void ring_sync_drop(struct ring_sync *sync)
+{
+	if (sync->has_config)
+		telling_end(sync->context->place.teller, &sync->config);
+	staged_ring_drop(&sync->staged);
+	drop_told(sync);
+	if (sync->state == SYNC_TELLING)
+		sync->state = SYNC_WAITING;
+}
+
 void ring_sync_forget(struct ring_sync *sync)
 {
 	published_remove(&sync->published);
-	staged_ring_drop(&sync->staged);
+	ring_sync_drop(sync);
 	ring_arrays_forget(sync);
 	sync->has_config = false;
 	sync->config_is_outdated = false;

@@ -35,6 +35,7 @@ struct ring_sync {
 	enum sync_route route;
 	struct published_service published;
 	struct staged_ring staged; /* the published ring's replacement, not complete yet */
+	struct delta told;         /* the published ring's next one, of which servers are told; generation 0: none */
 	struct arrays_sync arrays; /* of the latest generation */
 
 	struct refusal config_refusal;
@@ -64,6 +65,8 @@ void ring_sync_retry(struct ring_sync *sync);
 
 /* After each event that may let the ring go on: at most one snapshot or delta is being read. */
 void ring_sync_advance(struct ring_sync *sync);
+/* After each event: applies what servers have been told. */
+void ring_sync_poll(struct ring_sync *sync);
 /* What the mux needs has changed: serves no VIP that it needs itself, until a retry finds that it does not any more. */
 void ring_sync_guard(struct ring_sync *sync);
 /* latest_gen has changed: reads it and, since it usually moves by one, the next delta along with it. */
@@ -72,5 +75,7 @@ void ring_sync_read_changed(struct ring_sync *sync);
 void ring_sync_answer(struct ring_sync *sync, const struct service_answer *answer);
 /* The service is deleted: everything but counters and an outstanding read is as at the beginning. */
 void ring_sync_forget(struct ring_sync *sync);
+/* Frees what it has but the published ring and arrays. */
+void ring_sync_drop(struct ring_sync *sync);
 
 #endif

@@ -181,6 +181,7 @@ void service_sync_refresh(struct service_sync *sync)
 void service_sync_run(struct service_sync *sync, uint64_t now_ms)
 {
 	ring_arrays_poll(&sync->ring);
+	ring_sync_poll(&sync->ring);
 	if (sync->loads_early && sync->ring.published.service && maat_of(sync->ring.published.service)) {
 		sync->loads_early = false;
 		service_reads_node(sync->reads, READ_LOADS);
@@ -248,7 +249,7 @@ void service_sync_end(struct service_sync *sync)
 {
 	published_remove(&sync->ring.published);
 	service_reads_end(sync->reads);
-	staged_ring_drop(&sync->ring.staged);
+	ring_sync_drop(&sync->ring);
 	ring_arrays_forget(&sync->ring);
 	free(sync->name);
 	free(sync);

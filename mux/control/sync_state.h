@@ -18,6 +18,8 @@
  *	       | at latest_gen                                                            |
  *	       +--------->  CURRENT  <----------------------------------------------------+
  *	       |            a change of latest_gen reads the next delta along with the number
+ *	       | servers are told of what has been read
+ *	       +--------->  TELLING
  *	       | backoff
  *	       +--------->  HELD
  */
@@ -35,7 +37,8 @@ enum sync_state {
 	SYNC_READING_ARRAYS,
 	SYNC_PUBLISHING,
 	SYNC_CURRENT,
-	SYNC_HELD, /* by the backoff */
+	SYNC_TELLING, /* servers of a delta that was read, or of the staged ring, before it is applied */
+	SYNC_HELD,    /* by the backoff */
 };
 
 /* Generations are 0 if there is none or it is unknown. */
@@ -49,10 +52,11 @@ struct sync_facts {
 	uint32_t lacking; /* the first generation that can't be published, since its arrays are not there yet */
 };
 
+/* Or is told: an answer is awaited in any case. */
 static inline bool sync_state_is_reading(enum sync_state state)
 {
 	return state == SYNC_FINDING_SNAPSHOT || state == SYNC_READING_SNAPSHOT || state == SYNC_READING_DELTA ||
-	       state == SYNC_READING_ARRAYS;
+	       state == SYNC_READING_ARRAYS || state == SYNC_TELLING;
 }
 
 /* A state that reads lasts until its answer arrives. */

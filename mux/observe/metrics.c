@@ -14,6 +14,7 @@
 #include "host/port.h"
 #include "notice/notices.h"
 #include "observe/hello_metrics.h"
+#include "observe/teller_metrics.h"
 #include "packet/counters.h"
 #include "ring/backend.h"
 #include "ring/lists.h"
@@ -569,6 +570,8 @@ void metrics_write(FILE *out, const struct sources *from)
 	}
 	if (from->hello)
 		hello_metrics_write(out, from);
+	if (from->teller)
+		teller_metrics_write(out, from->teller);
 	for (unsigned i = 0; i < plain_counters_count; i++) {
 		write_head(out, plain_counters[i].metric, "counter", plain_counters[i].help);
 		write_value(out, plain_counters[i].metric, counters_plain(from->counters, &plain_counters[i]));

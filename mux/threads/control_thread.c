@@ -20,6 +20,8 @@
 #include "hello/hello.h"
 #include "observe/http.h"
 #include "steering/steering.h"
+#include "tell/teller.h"
+#include "tell/teller_socket.h"
 #include "threads/privilege.h"
 
 enum { TICK_MS = 1000 }; /* between calls of neighbours_tick(); also the longest sleep */
@@ -38,6 +40,8 @@ struct control_thread {
 	struct needs *needs;
 	struct notices *notices; /* NULL with --notices off */
 	struct notice_sender *sender;
+	struct teller *teller; /* NULL with --notices off, and without --header 2 */
+	struct teller_socket *teller_socket;
 	struct hello *hello; /* NULL with --hello off */
 	struct cluster_sync *cluster;
 	struct http *http;
@@ -66,6 +70,8 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 
 	if (control->notices && notices_deadline(control->notices) < at)
 		at = notices_deadline(control->notices);
+	if (control->teller && teller_deadline(control->teller) < at)
+		at = teller_deadline(control->teller);
 	if (http >= 0 && now + (unsigned)http < at)
 		at = now + (unsigned)http;
 	if (control->hello && hello_deadline(control->hello) < at)
@@ -99,6 +105,10 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		hello_receive(control->hello, now);
 	if (is_tick)
 		tables_close_windows(control->mux.tables, unix_seconds(NULL));
+	if (control->teller) {
+		teller_socket_receive(control->teller_socket, control->teller);
+		teller_run(control->teller);
+	}
 	cluster_sync_run(control->cluster, now);
 	control->has_ticks = tables_tick(control->mux.tables, now);
 	if (control->notices)
@@ -160,6 +170,21 @@ static int open_notices(struct control_thread *control, struct reason *why)
 	options.sink = (struct notice_sink){control->sender, notice_sender_send};
 	control->notices = control->sender ? notices_new(&options) : NULL;
 	return control->notices ? 0 : reason_set(why, -ENOMEM, "control thread: no memory");
+}
+
+/* Notices of version 2 are for servers that take its packets, too. */
+static int open_teller(struct control_thread *control, struct reason *why)
+{
+	const struct mux *mux = &control->mux;
+	struct teller_options options = {
+	    .tag_key = mux->options->has_tag_key ? &mux->options->tag_key : NULL,
+	    .now_ms = monotonic_ms,
+	};
+
+	control->teller_socket = teller_socket_new(&mux->address, &mux->address6);
+	options.sink = (struct teller_sink){control->teller_socket, teller_socket_send};
+	control->teller = control->teller_socket ? teller_new(&options) : NULL;
+	return control->teller ? 0 : reason_set(why, -ENOMEM, "control thread: no memory");
 }
 
 /* For tables_guard. */
@@ -228,6 +253,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .changes = control->changes,
 	    .state_dir = mux->options->state_dir,
 	    .notices = control->notices,
+	    .teller = control->teller,
 	    .behind = mux->options->behind,
 	    .hello = control->hello,
 	    .metrics = metrics,
@@ -274,6 +300,7 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .hello = control->hello,
 	    .changes = control->changes,
 	    .notices = control->notices,
+	    .teller = control->teller,
 	    .ports = mux->ports,
 	    .sampler = mux->sampler,
 	    .has_tokens = *mux->options->http.tokens,
@@ -303,6 +330,8 @@ static int open_epoll(struct control_thread *control, struct reason *why)
 		error = watch(control, http_fd(control->http));
 	if (!error && control->hello)
 		error = watch(control, hello_fd(control->hello));
+	if (!error && control->teller)
+		error = watch(control, teller_socket_fd(control->teller_socket));
 	if (!error && control->announcer)
 		error = watch(control, announce_fd(control->announcer));
 	if (!error && control->mux.neighbours)
@@ -327,6 +356,8 @@ static void destroy(struct control_thread *control)
 	needs_free(control->needs);
 	notices_free(control->notices);
 	notice_sender_free(control->sender);
+	teller_free(control->teller);
+	teller_socket_free(control->teller_socket);
 	change_log_free(control->changes);
 	if (control->epoll >= 0)
 		close(control->epoll);
@@ -356,6 +387,8 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 	}
 	if (!error && mux->options->notices)
 		error = open_notices(control, why);
+	if (!error && mux->options->notices && mux->options->header == 2)
+		error = open_teller(control, why);
 	if (!error)
 		error = open_needs(control, why);
 	if (!error)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "control/service_sync.h"
+#include "tell/teller.h"
 #include "../delta_bytes.h"
 #include "../fake_zookeeper.h"
 #include "../image.h"
@@ -25,6 +26,7 @@ struct world {
 	uint64_t now;
 	struct service *rival;
 	unsigned vanished;
+	uint32_t told; /* the newest generation that servers were told, 0: none */
 	int announce_error;
 	FILE *stderr_before;
 	char *log;
@@ -48,6 +50,31 @@ static void on_vanished(void *owner)
 {
 	(void)owner;
 	world->vanished++;
+}
+
+static uint64_t on_clock(void *clock)
+{
+	(void)clock;
+	return world->now;
+}
+
+static int on_notice(void *context, const struct fl_address *to, const uint8_t *bytes, uint32_t len)
+{
+	struct fl_generation_notice notice;
+
+	(void)context, (void)to;
+	assert_int_equal(fl_generation_notice_parse(bytes, bytes + len, len, &notice), FL_LIST_OK);
+	assert_true(notice.generation >= world->told);
+	world->told = notice.generation;
+	return 0;
+}
+
+static void tell(void)
+{
+	const struct teller_options options = {.sink = {NULL, on_notice}, .now_ms = on_clock};
+
+	world->context.place.teller = teller_new(&options);
+	assert_non_null(world->context.place.teller);
 }
 
 static void set_up(void)
@@ -76,6 +103,7 @@ static void tear_down(void)
 {
 	if (world->sync)
 		service_sync_end(world->sync);
+	teller_free(world->context.place.teller);
 	fake_zk_free(world->zk);
 	fclose(stderr);
 	stderr = world->stderr_before;
@@ -184,6 +212,10 @@ static void describe(char text[TEXT_MAX])
 		}
 	if (world->vanished) {
 		snprintf(name, sizeof(name), " listed:%u", world->vanished);
+		append(text, name);
+	}
+	if (world->told) {
+		snprintf(name, sizeof(name), " told:%u", world->told);
 		append(text, name);
 	}
 	describe_log(text);
@@ -365,6 +397,29 @@ static void wait_for_work(void)
 	assert_false(arrays_sync_is_checking(service_sync_view_arrays(world->sync)));
 }
 
+/* The servers, or all but the last one, acknowledge a generation of service 1. */
+static void acknowledge(const char *generation, bool all)
+{
+	struct fl_generation_notice notice = {
+	    .flags = FL_GENERATION_NOTICE_ACK, .service = 1, .generation = (uint32_t)atoi(generation)};
+	struct delta image = image_snapshot(1, 1, BUCKETS, BACKENDS);
+	uint8_t bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	uint32_t len = fl_generation_notice_write(&notice, bytes);
+
+	for (uint32_t i = 0; i < image.backends_count - !all; i++)
+		teller_receive(world->context.place.teller, &image.backends[i].address, bytes, len);
+	image_free(&image);
+	service_sync_run(world->sync, world->now);
+}
+
+static void pass(unsigned milliseconds)
+{
+	world->now += milliseconds;
+	fake_zk_set_now(world->zk, world->now);
+	teller_run(world->context.place.teller);
+	service_sync_run(world->sync, world->now);
+}
+
 static bool act(const char *event);
 
 /* Configuration and latest generation are read; the latter twice where the list of arrays is wanted only then. */
@@ -413,6 +468,12 @@ static bool act(const char *event)
 		return act("refresh") && act_read(how, config, list);
 	else if (!strcmp(what, "loaded"))
 		return act_load(how, config, list);
+	else if (!strcmp(what, "told"))
+		tell();
+	else if (!strcmp(what, "answer"))
+		acknowledge(how, strcmp(config, "but"));
+	else if (!strcmp(what, "pass"))
+		pass((unsigned)atoi(how));
 	else if (!strcmp(what, "rival"))
 		rival(how);
 	else if (!strcmp(what, "announce"))

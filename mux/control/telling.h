@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which servers are told of a service's generations by notices of version 2 (tell/teller.h): all backends of the ring, and
+ * of a snapshot that is to replace it, but dead ones, and addresses that are no server's. Removed ones are among them, as
+ * long as the ring has them: they may have connections.
+ */
+#ifndef MUX_TELLING_H
+#define MUX_TELLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct delta;
+struct ring;
+struct service_config;
+struct teller;
+
+/*
+ * Tells them that there is this generation. ring: the one that is served, NULL: none; image: NULL: none. Without memory
+ * for a list those are told that were told before. teller: NULL, nobody is told.
+ */
+void telling_begin(struct teller *teller, const struct service_config *config, const struct ring *ring,
+		   const struct delta *image, uint32_t generation);
+
+/* Whether the generation, of which they are told, may be applied. */
+bool telling_is_done(struct teller *teller, const struct service_config *config, uint32_t generation);
+
+/* The service is removed. */
+void telling_end(struct teller *teller, const struct service_config *config);
+
+#endif
