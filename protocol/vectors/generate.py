@@ -21,6 +21,7 @@ from cases.hello import hello_vectors
 from cases.http import http_vectors
 from cases.ipip import ipip_vectors
 from cases.list import list_vectors
+from cases.list_srv6 import list_srv6_vectors
 from cases.notice import notice_vectors
 from cases.othello import othello_vectors
 from cases.report import report_vectors
@@ -35,6 +36,7 @@ FILES = {
     "hash.json": hash_vectors,
     "steer.json": steer_vectors,
     "list.json": list_vectors,
+    "list-srv6.json": list_srv6_vectors,
     "ipip.json": ipip_vectors,
     "srv6.json": srv6_vectors,
     "tag.json": tag_vectors,

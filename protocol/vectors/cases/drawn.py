@@ -15,6 +15,7 @@ from .generation_notice import drawn_generation_notice
 from .hello import drawn_hello
 from .ipip import drawn_ipip
 from .list import drawn_list
+from .list_srv6 import drawn_list_srv6
 from .notice import drawn_notice
 from .othello import drawn_othello
 from .report import drawn_reports
@@ -189,6 +190,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "hash.json": drawn_hash,
         "steer.json": drawn_steer,
         "list.json": drawn_list,
+        "list-srv6.json": drawn_list_srv6,
         "ipip.json": drawn_ipip,
         "srv6.json": drawn_srv6,
         "tag.json": drawn_tag,

@@ -55,12 +55,12 @@ def valid_rows() -> list[dict]:
         _written("an inner IPv6 packet", PLAIN | {"innerProtocol": 41}),
         _written("the inner packet behind it", PLAIN, ipv4(6, TCP_ACK)),
         _written("an IPv4 candidate behind an IPv6 server", PLAIN | {"order": [SERVERS6[0], SERVERS[1]]}),
-        _valid("an address of all zero is carried", _set(write(last), {n: 0 for n in range(12, 16)}), SERVERS[0]),
+        _valid("an address of all zero is carried", set_bytes(write(last), {n: 0 for n in range(12, 16)}), SERVERS[0]),
     ]
     return rows
 
 
-def _set(data: bytes, changes: dict[int, int]) -> bytes:
+def set_bytes(data: bytes, changes: dict[int, int]) -> bytes:
     changed = bytearray(data)
     for at, value in changes.items():
         changed[at] = value
@@ -71,46 +71,46 @@ def malformed_rows() -> list[dict]:
     plain, three = write(PLAIN), write(PLAIN | {"order": SERVERS[:4]})
     tagged, zero = write(PLAIN | {"tag": NO_TAG}), write(PLAIN | {"generation": 0})
     cases = [
-        ("GUE version 1, which is IP directly in UDP", _set(plain, {0: 0x42})),
-        ("GUE version 3", _set(plain, {0: 0xC2})),
-        ("a GUE control message", _set(plain, {0: 0x22})),
-        ("a GUE flag in the first byte", _set(plain, {2: 0x80})),
-        ("a GUE flag in the second byte", _set(plain, {3: 1})),
-        ("inner protocol 0", _set(plain, {1: 0})),
-        ("inner protocol 59, a notice", _set(plain, {1: 59})),
-        ("hlen 0", _set(plain, {0: 0})),
-        ("hlen one word short of the 8 bytes", _set(plain, {0: 1})),
-        ("one word more than the list needs", _set(plain, {0: 3}) + bytes(4)),
-        ("one word less than the list needs", _set(three, {0: 4})),
-        ("a candidate more than there is room for", _set(three, {5: 0x40})),
-        ("a candidate less than there is room for", _set(three, {4: 0x22, 5: 0x20})),
-        ("IPV6 with room for IPv4 alone", _set(three, {5: 0x32})),
-        ("TAG without room", _set(plain, {5: 0x01})),
-        ("room for a tag without TAG", _set(tagged, {5: 0x00})),
-        ("version 0", _set(plain, {4: 0x00})),
-        ("version 1", _set(plain, {4: 0x10})),
-        ("version 3 with 3 left", _set(three, {4: 0x33})),
-        ("7 candidates", _set(write(PLAIN | {"order": SERVERS}), {0: 9, 5: 0x70}) + bytes(4)),
-        ("15 candidates", _set(plain, {5: 0xF0})),
-        ("one left of none", _set(plain, {4: 0x21})),
-        ("4 left of 3", _set(three, {4: 0x24})),
-        ("15 left of 3", _set(three, {4: 0x2F})),
-        ("KEY without TAG", _set(plain, {5: 0x08})),
-        ("KEY without TAG, with room for a tag", _set(tagged, {5: 0x08})),
+        ("GUE version 1, which is IP directly in UDP", set_bytes(plain, {0: 0x42})),
+        ("GUE version 3", set_bytes(plain, {0: 0xC2})),
+        ("a GUE control message", set_bytes(plain, {0: 0x22})),
+        ("a GUE flag in the first byte", set_bytes(plain, {2: 0x80})),
+        ("a GUE flag in the second byte", set_bytes(plain, {3: 1})),
+        ("inner protocol 0", set_bytes(plain, {1: 0})),
+        ("inner protocol 59, a notice", set_bytes(plain, {1: 59})),
+        ("hlen 0", set_bytes(plain, {0: 0})),
+        ("hlen one word short of the 8 bytes", set_bytes(plain, {0: 1})),
+        ("one word more than the list needs", set_bytes(plain, {0: 3}) + bytes(4)),
+        ("one word less than the list needs", set_bytes(three, {0: 4})),
+        ("a candidate more than there is room for", set_bytes(three, {5: 0x40})),
+        ("a candidate less than there is room for", set_bytes(three, {4: 0x22, 5: 0x20})),
+        ("IPV6 with room for IPv4 alone", set_bytes(three, {5: 0x32})),
+        ("TAG without room", set_bytes(plain, {5: 0x01})),
+        ("room for a tag without TAG", set_bytes(tagged, {5: 0x00})),
+        ("version 0", set_bytes(plain, {4: 0x00})),
+        ("version 1", set_bytes(plain, {4: 0x10})),
+        ("version 3 with 3 left", set_bytes(three, {4: 0x33})),
+        ("7 candidates", set_bytes(write(PLAIN | {"order": SERVERS}), {0: 9, 5: 0x70}) + bytes(4)),
+        ("15 candidates", set_bytes(plain, {5: 0xF0})),
+        ("one left of none", set_bytes(plain, {4: 0x21})),
+        ("4 left of 3", set_bytes(three, {4: 0x24})),
+        ("15 left of 3", set_bytes(three, {4: 0x2F})),
+        ("KEY without TAG", set_bytes(plain, {5: 0x08})),
+        ("KEY without TAG, with room for a tag", set_bytes(tagged, {5: 0x08})),
         ("generation 0", zero),
         ("generation 0 in a tagged header", write(PLAIN | {"generation": 0, "tag": NO_TAG})),
         # Two faults: the earlier check gives the word.
-        ("GUE version 1 and C bit", _set(plain, {0: 0x62})),
-        ("C bit and GUE flags", _set(plain, {0: 0x22, 2: 1})),
-        ("GUE flags and inner protocol 6", _set(plain, {1: 6, 3: 1})),
-        ("inner protocol 6 and hlen 0", _set(plain, {0: 0, 1: 6})),
-        ("hlen 1 and nothing behind the GUE base", _set(plain, {0: 1})[:4]),
-        ("hlen beyond the end and version 1", _set(plain, {0: 31, 4: 0x10})),
-        ("version 1 and 15 candidates", _set(plain, {4: 0x10, 5: 0xF0})),
-        ("15 candidates and none of them in the header", _set(plain, {4: 0x2F, 5: 0xF0})),
-        ("4 left of 3, and KEY without TAG", _set(three, {4: 0x24, 5: 0x38})),
-        ("KEY without TAG, and IPV6 without room", _set(three, {5: 0x3A})),
-        ("TAG without room and generation 0", _set(zero, {5: 0x01})),
+        ("GUE version 1 and C bit", set_bytes(plain, {0: 0x62})),
+        ("C bit and GUE flags", set_bytes(plain, {0: 0x22, 2: 1})),
+        ("GUE flags and inner protocol 6", set_bytes(plain, {1: 6, 3: 1})),
+        ("inner protocol 6 and hlen 0", set_bytes(plain, {0: 0, 1: 6})),
+        ("hlen 1 and nothing behind the GUE base", set_bytes(plain, {0: 1})[:4]),
+        ("hlen beyond the end and version 1", set_bytes(plain, {0: 31, 4: 0x10})),
+        ("version 1 and 15 candidates", set_bytes(plain, {4: 0x10, 5: 0xF0})),
+        ("15 candidates and none of them in the header", set_bytes(plain, {4: 0x2F, 5: 0xF0})),
+        ("4 left of 3, and KEY without TAG", set_bytes(three, {4: 0x24, 5: 0x38})),
+        ("KEY without TAG, and IPV6 without room", set_bytes(three, {5: 0x3A})),
+        ("TAG without room and generation 0", set_bytes(zero, {5: 0x01})),
     ]
     whole = write(PLAIN | {"order": SERVERS6, "tag": NO_TAG})
     cases += [(f"the longest header cut to {n} bytes", whole[:n]) for n in range(len(whole))]
@@ -182,14 +182,14 @@ def tag_rows() -> list[dict]:
         "the inner destination port": end + 23,
     }
     for name, at in fields.items():
-        rows.append(_row(f"wrong: {name} was changed", _set(good, {at: good[at] ^ 1}), SERVERS[1]))
+        rows.append(_row(f"wrong: {name} was changed", set_bytes(good, {at: good[at] ^ 1}), SERVERS[1]))
     rows += [
-        _row("right: LATE is not covered", _set(good, {5: good[5] | 4}), SERVERS[1]),
-        _row("wrong: as if it had been tried less", _set(good, {4: good[4] + 1}), SERVERS[1]),
-        _row("wrong: as if it had been tried more", _set(good, {4: good[4] - 1}), SERVERS[1]),
+        _row("right: LATE is not covered", set_bytes(good, {5: good[5] | 4}), SERVERS[1]),
+        _row("wrong: as if it had been tried less", set_bytes(good, {4: good[4] + 1}), SERVERS[1]),
+        _row("wrong: as if it had been tried more", set_bytes(good, {4: good[4] - 1}), SERVERS[1]),
         _row("wrong: sent to another server", good, SERVERS[5]),
         _row("wrong: sent to a candidate whose turn it is not", good, SERVERS[2]),
-        _row("wrong: the other key is named", _set(good, {5: good[5] | 8}), SERVERS[1]),
+        _row("wrong: the other key is named", set_bytes(good, {5: good[5] | 8}), SERVERS[1]),
         _row("wrong: a tag of all zero", write(header | {"tag": NO_TAG}) + tcp, SERVERS[1]),
         _row("missing: no tag", write(header) + tcp, SERVERS[1]),
     ]
