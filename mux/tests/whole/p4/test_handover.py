@@ -57,7 +57,7 @@ def serves_in_turn(mux: WholeMux, tree: Tree, service: Service, rack: Rack, kind
     until(lambda: mux.metric("restored", service="web") == 0, 60, mux.log())
     until(tree.answers, 60, "the test's session")
     assert ("serves" in node_of(tree, kind)) == (kind == "p4")
-    service.commit([], [run(0, 10, 2 if kind == "p4" else 3, 1)])
+    service.commit([], [run(0, 10, 2 if kind == "p4" else 3)])
     mux.settle(service)
     sends(mux, rack, kind)
     until(lambda: "wide" in tree.mux()["services"], 60, mux.log())
