@@ -66,7 +66,7 @@ static void server_answer(int fd)
 	uint8_t bytes[64];
 	struct sockaddr_storage from;
 	socklen_t from_len = sizeof(from);
-	struct fl_generation_notice notice;
+	struct fl_generation_notice notice = {0};
 	ssize_t len;
 
 	readable(fd);
