@@ -91,7 +91,7 @@ public final class MemoryPlane
   private static final Epoch EPOCH = new Epoch(3, 3);
   private static final byte[] BACKUP =
       """
-      {"format":1,"cluster":"000102030405060708090a0b0c0d0e0f","taken":"2025-01-01T00:00:00Z",
+      {"format":2,"cluster":"000102030405060708090a0b0c0d0e0f","taken":"2025-01-01T00:00:00Z",
        "epoch":3,"lastServiceId":0,"services":[]}\
       """
           .getBytes(StandardCharsets.UTF_8);
