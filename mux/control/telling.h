@@ -16,8 +16,8 @@ struct service_config;
 struct teller;
 
 /*
- * Tells them that there is this generation. ring: the one that is served, NULL: none; image: NULL: none. Without memory
- * for a list those are told that were told before. teller: NULL, nobody is told.
+ * Tells the service's servers this generation. ring: the one that is served, image: the next one; either may be NULL.
+ * If there is no memory for a list of servers, the list of the last call is used. teller: NULL does nothing.
  */
 void telling_begin(struct teller *teller, const struct service_config *config, const struct ring *ring,
 		   const struct delta *image, uint32_t generation);

@@ -20,7 +20,7 @@ static void require(bool property)
 		__builtin_trap();
 }
 
-static void mend(uint8_t *file, size_t len)
+static void write_crc(uint8_t *file, size_t len)
 {
 	uint32_t crc = state_file_sum(0, file + STATE_FILE_HEADER_LEN, len - STATE_FILE_HEADER_LEN);
 
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(bytes);
 	memcpy(bytes, data + 1, size - 1);
 	if (data[0] & MEND && size - 1 >= STATE_FILE_HEADER_LEN)
-		mend(bytes, size - 1);
+		write_crc(bytes, size - 1);
 	memset(&file, 0xa5, sizeof(file));
 	memcpy(&untouched, &file, sizeof(file));
 	error = state_file_parse(bytes, size - 1, kind, data[0] & NAMED ? "cluster" : NULL, &file, &why);

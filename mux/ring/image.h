@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a generation says of a ring's buckets: who owns each, and who owned it before (protocol/README.md section 5).
- * Packets go by rows that follow from it (ring.h). Control thread only, but for a copy.
+ * The rows that the packet path reads are made from it (ring.h). Only the control thread uses it; copies are free.
  *
  * Memory: 6 bytes a bucket and 48 for each distinct history.
  */

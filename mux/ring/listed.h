@@ -30,13 +30,13 @@ struct listed *listed_new(struct lists *lists, uint32_t buckets, uint32_t second
 /* With the ring; no reader may hold it. */
 void listed_free(struct listed *listed, struct ring *ring);
 
-/* Stores a bucket's row anew, as the image is. The ring must have its backends. */
+/* Writes a bucket's row from the image. The ring must have the image's backends. */
 void listed_store(struct ring *ring, uint32_t bucket);
 
 /* Stores rows without those whose windows are over by now (struct lists). */
 void listed_close(struct ring *ring);
 
-/* All rows anew: with other seconds, or addresses. */
+/* Writes all rows from the image, after the seconds or the addresses have changed. */
 void listed_renew(struct ring *ring, uint32_t seconds);
 
 #endif

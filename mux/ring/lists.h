@@ -49,7 +49,7 @@ struct lists {
 	struct lists_own *own;
 };
 
-/* max: of cells, LISTS_MAX but for tests. NULL: no memory. */
+/* max: number of cells; LISTS_MAX, or less in tests. Returns NULL if there is no memory. */
 struct lists *lists_new(uint32_t max);
 
 /* No reader may be left. NULL is allowed. */

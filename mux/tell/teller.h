@@ -59,7 +59,7 @@ void teller_free(struct teller *teller);
 
 /* Who the servers of a service are from now on. Sorts the list. -ENOMEM: as before. */
 int teller_set_servers(struct teller *teller, uint16_t service, struct fl_address *list, uint32_t count);
-/* Tells them a generation, unless it is not higher than that of before. */
+/* Tells the servers a generation if it is higher than the last one. */
 void teller_tell(struct teller *teller, uint16_t service, uint32_t generation);
 /* Whether the mux may apply the generation, which was told; if not, ask again at teller_deadline(). */
 bool teller_is_done(struct teller *teller, uint16_t service, uint32_t generation);

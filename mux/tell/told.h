@@ -60,7 +60,7 @@ int told_set_servers(struct told *told, struct fl_address *list, uint32_t count,
 		     uint64_t now_ms);
 void told_free_servers(struct told *told);
 
-/* There is a generation; one that is not higher than that of before changes nothing. */
+/* Sets the generation to be told, if it is higher than the last one. */
 void told_set_generation(struct told *told, uint32_t generation, uint64_t now_ms);
 
 /* The next server that is due; NULL: none is, and due_ms says when one will be. */

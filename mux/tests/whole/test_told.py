@@ -99,7 +99,7 @@ def test_servers_that_acknowledge(rack: Rack, told_mux: WholeMux, service: Servi
 
 
 def test_servers_that_do_not(rack: Rack, told_mux: WholeMux, service: Service):
-    """The mux goes on without them, and waits for nobody who is silent until they answer again."""
+    """The mux applies generations without them, and does not wait for a silent server again until it answers."""
     servers = Servers(rack)
     told_mux.start()
     told_mux.settle(service)

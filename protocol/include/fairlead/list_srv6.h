@@ -163,7 +163,7 @@ FL_INLINE enum fl_list_error fl_list_srv6_check(const fl_u8 *data, const fl_u8 *
 	return fl_address_equal(&segment, destination) ? FL_LIST_OK : FL_LIST_SEGMENTS;
 }
 
-/* The candidates but for the one that has the packet, in the order in which they are tried. */
+/* Reads all segments but the outer destination's, in the order in which they are tried. */
 FL_INLINE bool fl_list_srv6_load_all(const fl_u8 *data, const fl_u8 *end, struct fl_list *out)
 {
 	fl_u32 i;
