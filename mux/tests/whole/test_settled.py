@@ -145,6 +145,7 @@ def test_it_does_not_believe_what_is_not_committed(
     finally:
         zookeeper.start()
     until(tree.answers, 60, "the test's session")
+    until(lambda: mux.metric("refused_total", service="web", reason="settled") == 1, 60, mux.log())
     service.commit([], [run(9, 9, 1)])
     until(lambda: mux.logged(event="accepted", service="web", after="settled") == 1, 60, mux.log())
     assert mux.routes() == VIP
