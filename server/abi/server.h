@@ -98,6 +98,34 @@ struct fl_peer_key {
 
 _Static_assert(sizeof(struct fl_peer_key) == 20, "no padding in a trie key");
 
+/* What peers are trusted with: any of them sends packets, muxes tell generations, and servers are next hops. */
+enum fl_peer_roles {
+	FL_PEER_MUX = 1,
+	FL_PEER_SERVER = 2,
+	FL_PEER_ANY = FL_PEER_MUX | FL_PEER_SERVER,
+};
+
+/* Of prefixes that an address has, the longest counts. */
+struct fl_peer {
+	struct fl_peer_key prefix;
+	fl_u32 roles; /* enum fl_peer_roles */
+};
+
+_Static_assert(sizeof(struct fl_peer) == 24, "an array of them is a netlink attribute");
+
+/* The keys of one purpose, by FL_LIST_KEY of the header; who has one key only has it twice. */
+struct fl_key_pair {
+	struct fl_siphash_key by_bit[2];
+};
+
+/* The keys of a service's packets. */
+struct fl_service_keys {
+	fl_u64 service;
+	struct fl_key_pair keys;
+};
+
+_Static_assert(sizeof(struct fl_service_keys) == 40, "an array of them is a netlink attribute");
+
 _Static_assert((int)FL_COUNTERS <= (int)FL_SERVER_SLOT_AHEAD_MAX, "counters fit their map");
 
 #endif
