@@ -80,14 +80,19 @@ FL_INLINE bool fl_decide_next(const struct fl_decide_in *in, struct fl_decide_ou
 	return false;
 }
 
+/* At the end of the list, and the packet is not known here. */
+FL_INLINE void fl_decide_end(const struct fl_decide_in *in, struct fl_decide_out *out)
+{
+	out->verdict = in->packet == FL_PACKET_UNKNOWN && out->late ? FL_VERDICT_DROP_STALE : FL_VERDICT_DELIVER;
+}
+
 /* Where the packet goes that is not known here. */
 FL_INLINE void fl_decide_on(const struct fl_decide_in *in, struct fl_decide_out *out)
 {
 	if (fl_decide_next(in, out))
 		out->verdict = FL_VERDICT_CHAIN;
 	else
-		out->verdict =
-		    in->packet == FL_PACKET_UNKNOWN && out->late ? FL_VERDICT_DROP_STALE : FL_VERDICT_DELIVER;
+		fl_decide_end(in, out);
 }
 
 /*
@@ -101,7 +106,11 @@ FL_INLINE void fl_decide_skip(const struct fl_decide_in *in, struct fl_decide_ou
 	fl_decide_on(in, out);
 }
 
-FL_INLINE void fl_decide(const struct fl_decide_in *in, struct fl_decide_out *out)
+/*
+ * fl_decide() but for the candidates, which *in need not have. False: the packet is theirs if they can be sent to, and
+ * fl_decide_on() decides.
+ */
+FL_INLINE bool fl_decide_alone(const struct fl_decide_in *in, struct fl_decide_out *out)
 {
 	out->generation_seen = in->generation_seen;
 	out->left = in->list.left;
@@ -110,17 +119,26 @@ FL_INLINE void fl_decide(const struct fl_decide_in *in, struct fl_decide_out *ou
 
 	if (!in->trusted) {
 		out->verdict = FL_VERDICT_DROP_UNTRUSTED;
-		return;
+		return true;
 	}
 	if (in->malformed != FL_LIST_OK) {
 		out->verdict = FL_VERDICT_DROP_MALFORMED;
-		return;
+		return true;
 	}
 	if (in->list.generation > in->generation_seen)
 		out->generation_seen = in->list.generation;
 	if (in->packet == FL_PACKET_SYN || in->packet == FL_PACKET_COOKIE_ACK || in->packet == FL_PACKET_LOCAL_SOCKET)
 		out->verdict = FL_VERDICT_DELIVER;
+	else if (in->list.left)
+		return false;
 	else
+		fl_decide_end(in, out);
+	return true;
+}
+
+FL_INLINE void fl_decide(const struct fl_decide_in *in, struct fl_decide_out *out)
+{
+	if (!fl_decide_alone(in, out))
 		fl_decide_on(in, out);
 }
 

@@ -191,13 +191,9 @@ FL_INLINE enum fl_list_error fl_list_check(const fl_u8 *data, bool to_ipv6)
 	return to_ipv6 && !(flags & FL_LIST_IPV6) ? FL_LIST_FAMILY : FL_LIST_OK;
 }
 
-/*
- * Parses GUE base and list header from data to end (exclusive), of which len bytes are the datagram's. to_ipv6: the outer
- * destination is IPv6. Fills in all of *out, only if FL_LIST_OK. eBPF: data and end are the packet's pointers; a
- * comparison with end precedes every access.
- */
-FL_INLINE enum fl_list_error fl_list_parse(const fl_u8 *data, const fl_u8 *end, fl_u32 len, bool is_notice,
-					   bool to_ipv6, struct fl_list *out)
+/* fl_list_parse() but for candidates and tag, which stay what they were. */
+FL_INLINE enum fl_list_error fl_list_parse_head(const fl_u8 *data, const fl_u8 *end, fl_u32 len, bool is_notice,
+						bool to_ipv6, struct fl_list *out)
 {
 	enum fl_list_error error = fl_list_parse_gue(data, end, len, is_notice);
 
@@ -207,7 +203,6 @@ FL_INLINE enum fl_list_error fl_list_parse(const fl_u8 *data, const fl_u8 *end, 
 	if (error != FL_LIST_OK)
 		return error;
 	/* From here on nothing is refused: end is behind the header. */
-	__builtin_memset(out, 0, sizeof(*out));
 	out->inner_protocol = data[1];
 	out->flags = data[FL_LIST_AT_FLAGS] & 15;
 	out->count = data[FL_LIST_AT_FLAGS] >> 4;
@@ -215,6 +210,23 @@ FL_INLINE enum fl_list_error fl_list_parse(const fl_u8 *data, const fl_u8 *end, 
 	out->header_len = (fl_u8)fl_list_len(out->count, out->flags);
 	out->service = fl_load_be16(data + FL_LIST_AT_SERVICE);
 	out->generation = fl_load_be32(data + FL_LIST_AT_GENERATION);
+	return FL_LIST_OK;
+}
+
+/*
+ * Parses GUE base and list header from data to end (exclusive), of which len bytes are the datagram's. to_ipv6: the outer
+ * destination is IPv6. Fills in all of *out, only if FL_LIST_OK. eBPF: data and end are the packet's pointers; a
+ * comparison with end precedes every access.
+ */
+FL_INLINE enum fl_list_error fl_list_parse(const fl_u8 *data, const fl_u8 *end, fl_u32 len, bool is_notice,
+					   bool to_ipv6, struct fl_list *out)
+{
+	enum fl_list_error error = fl_list_parse_head(data, end, len, is_notice, to_ipv6, out);
+
+	if (error != FL_LIST_OK)
+		return error;
+	__builtin_memset(out->candidate, 0, sizeof(out->candidate));
+	__builtin_memset(out->tag, 0, sizeof(out->tag));
 	if (!fl_list_load_all(data, end, out) || ((out->flags & FL_LIST_TAG) && !fl_list_load_tag(data, end, out)))
 		return FL_LIST_TRUNCATED;
 	return FL_LIST_OK;
