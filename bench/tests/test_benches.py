@@ -65,7 +65,6 @@ def programs() -> None:
     targets = [
         f"bench/{name}"
         for name in (
-            "mux_notices",
             "mux_packet",
             "mux_reader",
             "othello_lookup",
@@ -99,7 +98,6 @@ def test_a_script_runs_and_keeps_its_figures(name: str, tmp_path: Path):
     "words",
     [
         ["mux_packet", "--runs", "1", "--most-flows", "2048"],
-        ["mux_notices", "--runs", "1", "--buckets", "4096", "--backends", "5"],
         ["othello_lookup", "--runs", "1", "--connections", "2048", "--passes", "4096"],
         ["server_bpf", "--runs", "1", "--packets", "1000"],
     ],

@@ -269,7 +269,7 @@ MUXES = Board(
                 panel(
                     "Notices to servers",
                     "ops",
-                    "About moved buckets, by result.",
+                    "Which tell them generations, by result.",
                     (f"sum by (result) (rate(fairlead_mux_notices_total{AT}[{RATE}]))", "{{result}}"),
                 ),
             ),

@@ -10,9 +10,9 @@ MUX = build.DIRECTORY / "mux" / "fairlead-mux-sabotaged"
 TEST_CLASSES = build.ROOT / "controller" / "target" / "test-classes"
 CONTROLLER = "io.fairlead.controller.SabotagedController"
 
-OF_MUX = ("generation-check-off", "half-delta", "second-off", "filter-off", "filter-random")
+OF_MUX = ("generation-check-off", "half-delta", "second-off", "notices-off", "filter-off", "filter-random")
 OF_CONTROLLER = ("fencing-off", "early-ack", "clock-check-off")
-NAMES = ("chaining-off", "notices-off", "hello-off", "hold-off", "rule-off", *OF_CONTROLLER, *OF_MUX)
+NAMES = ("chaining-off", "hello-off", "hold-off", "rule-off", *OF_CONTROLLER, *OF_MUX)
 
 
 def variant(switch: str | None) -> dict[str, Any]:
@@ -23,8 +23,6 @@ def variant(switch: str | None) -> dict[str, Any]:
         raise LabError(f"unknown switch '{switch}'; allowed: {', '.join(NAMES)}")
     if switch == "chaining-off":
         return {"chaining": False}
-    if switch == "notices-off":
-        return {"mux_options": ("--notices", "off")}
     if switch == "hello-off":
         return {"mux_options": ("--hello", "off")}
     if switch == "hold-off":

@@ -36,7 +36,6 @@ const char options_usage[] =
     "services)\n"
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
-    "  --notices on|off     tell servers about moved buckets and new generations  (on)\n"
     "  --header 1|2         header of packets in gue; 2: with a list of former owners, which older servers drop  (1)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
     "                                                      (auto)\n"
@@ -336,11 +335,6 @@ static int set_announce(struct options *options, const char *name, const char *v
 	return 0;
 }
 
-static int set_notices(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_switch(&options->notices, name, value, why);
-}
-
 static int set_header(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->header, 1, 2, name, value, why);
@@ -410,7 +404,6 @@ static const struct option table[] = {
     {"flows", false, set_flows},
     {"no-huge", true, set_no_huge},
     {"announce", false, set_announce},
-    {"notices", false, set_notices},
     {"header", false, set_header},
     {"pipeline", false, set_pipeline},
     {"packet-path", false, set_packet_path},
@@ -521,7 +514,6 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->workers = 1;
 	options->memory = 256;
 	options->announce = ANNOUNCE_TUN;
-	options->notices = true;
 	options->header = 1;
 	options->withdraw_wait = 2;
 	options->drain = 10;

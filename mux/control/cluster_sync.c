@@ -402,7 +402,6 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		      .counters = options->counters,
 		      .announcer = options->announcer,
 		      .changes = options->changes,
-		      .notices = options->notices,
 		      .teller = options->teller,
 		      .settles = true},
 	    .root = cluster->root,

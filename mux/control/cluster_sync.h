@@ -37,8 +37,7 @@ struct cluster_sync_options {
 	struct announcer *announcer; /* NULL: no announcements */
 	struct change_log *changes;  /* records what is applied */
 	const char *state_dir;       /* where to keep what is served, NULL: nowhere (state_keeper.h) */
-	struct notices *notices;     /* NULL: servers get no notices */
-	struct teller *teller;       /* NULL: servers get none of version 2 */
+	struct teller *teller;       /* tells servers; NULL in tests: none is told */
 	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
 	struct hello *hello;         /* NULL: no hellos */
 	const char *metrics;         /* URL, for the mux's node; NULL or empty: others can't read them */

@@ -119,8 +119,6 @@ void published_remove(struct published_service *published)
 	if (!published->service)
 		return;
 	announce(published, false);
-	if (published->place->notices)
-		notices_forget(published->place->notices, published->service->id);
 	telling_end(published->place->teller, &published->service->config);
 	tables_remove(published->place->tables, published->service);
 	published->service = NULL;
@@ -145,20 +143,6 @@ static void note(const struct published_service *published, enum change_log_how 
 	change_log_note(published->place->changes, published->name, ring_generation(ring), ring_sum(ring), how);
 }
 
-/* Servers learn of a change before the first packet by it, unless it is about to be refused. */
-static int notify(const struct published_service *published, const struct delta *change,
-		  const struct arrays_set *arrays, struct reason *why)
-{
-	static const struct arrays_version none;
-	bool all_lose = published->service->config.steering->way == STEERING_HALVES ||
-			arrays_version_concerns_all(&published->arrays.version, arrays ? &arrays->version : &none);
-	int error = publication_check(published->service, change, why);
-
-	if (!error && published->place->notices)
-		notices_before(published->place->notices, published->service, change, all_lose);
-	return error;
-}
-
 /* Publishes a delta or an image together with what the method steers by. */
 static int publish(struct published_service *published, const struct delta *change, const struct arrays_set *arrays,
 		   struct reason *why)
@@ -173,8 +157,6 @@ static int publish(struct published_service *published, const struct delta *chan
 		published_arrays = sabotage_arrays(arrays);
 		error = arrays_set_pair(&published_arrays, &data, why);
 	}
-	if (!error)
-		error = notify(published, change, arrays, why);
 	if (!error)
 		error = change->snapshot ? tables_load_with(tables, service, change, data, why)
 					 : tables_apply_with(tables, service, change, data, why);
@@ -282,8 +264,8 @@ bool published_tell(const struct published_service *published, const struct serv
 {
 	bool is_served = published->service && published->service->id == config->id;
 
-	telling_begin(published->place->teller, config, is_served ? published_ring(published) : NULL,
-		      change->snapshot ? change : NULL, change->generation);
+	telling_begin(published->place->teller, config, is_served ? published_ring(published) : NULL, change,
+		      change->generation);
 	return published_is_told(published, config, change);
 }
 

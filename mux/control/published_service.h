@@ -11,7 +11,6 @@
 #include "packet/counters.h"
 #include "control/lag.h"
 #include "control/zookeeper.h"
-#include "notice/notices.h"
 #include "service/tables.h"
 #include "steering/arrays_set.h"
 
@@ -23,8 +22,7 @@ struct published_place {
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: VIPs are not announced */
 	struct change_log *changes;  /* records what is published and applied */
-	struct notices *notices;     /* tells servers first; NULL: off */
-	struct teller *teller;       /* the same by version 2; NULL: off */
+	struct teller *teller;       /* tells servers first; NULL in tests: none is told */
 	bool leaving;                /* the mux is stopping: nothing is announced any more */
 	bool settles;                /* changes are announced by settled_watch_apply(), as what is settled allows */
 };

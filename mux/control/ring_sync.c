@@ -128,12 +128,14 @@ static bool publish(struct ring_sync *sync)
 		report_change(sync);
 		return true;
 	}
-	if (!sync->published.service)
+	if (!sync->published.service) {
+		telling_end(sync->context->place.teller, &sync->config); /* it is not served */
 		ring_sync_refuse(sync, &sync->config_refusal,
 				 error == -EEXIST ? (unsigned)REFUSAL_CONFIG : refusal_of(error), 0, why.text);
-	else
+	} else {
 		ring_sync_refuse(sync, &sync->ring_refusal, refusal_of(error), staged_ring_generation(&sync->staged),
 				 why.text);
+	}
 	hold(sync);
 	return false;
 }

@@ -4,19 +4,37 @@
 #include <stdlib.h>
 
 #include "config/service_config.h"
-#include "encap/encap.h"
-#include "notice/removals.h"
+#include "control/sabotage.h"
 #include "ring/backend.h"
 #include "ring/ring.h"
 #include "tell/teller.h"
 
-/* Servers take notices in `gue` alone. */
-static bool tells(const struct teller *teller, const struct service_config *config)
+static bool tells(const struct teller *teller)
 {
-	return teller && config->encap == &encap_gue;
+	return teller && !sabotage_is_silent();
 }
 
-static uint32_t add_ring(const struct ring *ring, struct fl_address *list)
+static bool is_dead(const struct fl_delta_backend *backend)
+{
+	return backend->flags & FL_BACKEND_DEAD;
+}
+
+static int compare_id(const void *id, const void *backend)
+{
+	return (int)*(const uint16_t *)id - (int)((const struct fl_delta_backend *)backend)->id;
+}
+
+/* Whether the delta says that the machine is gone. */
+static bool kills(const struct delta *delta, uint16_t id)
+{
+	const struct fl_delta_backend *found = NULL;
+
+	if (delta && delta->backends_count)
+		found = bsearch(&id, delta->backends, delta->backends_count, sizeof(*found), compare_id);
+	return found && is_dead(found);
+}
+
+static uint32_t add_ring(const struct ring *ring, const struct delta *delta, struct fl_address *list)
 {
 	const struct backends *backends = ring_backends(ring);
 	uint32_t count = 0;
@@ -25,7 +43,7 @@ static uint32_t add_ring(const struct ring *ring, struct fl_address *list)
 		const struct fl_delta_backend *one = &backends->list[i];
 		const struct backend *line = backends_get(backends, one->id);
 
-		if (!removal_is_of(one) && line && backend_state(line) != BACKEND_LOOP)
+		if (!is_dead(one) && !kills(delta, one->id) && line && backend_state(line) != BACKEND_LOOP)
 			list[count++] = one->address;
 	}
 	return count;
@@ -33,21 +51,19 @@ static uint32_t add_ring(const struct ring *ring, struct fl_address *list)
 
 static uint32_t add_image(const struct delta *image, struct fl_address *list)
 {
-	uint32_t count = 0;
-
 	for (uint32_t i = 0; i < image->backends_count; i++)
-		if (!removal_is_of(&image->backends[i]))
-			list[count++] = image->backends[i].address;
-	return count;
+		list[i] = image->backends[i].address;
+	return image->backends_count;
 }
 
 void telling_begin(struct teller *teller, const struct service_config *config, const struct ring *ring,
-		   const struct delta *image, uint32_t generation)
+		   const struct delta *change, uint32_t generation)
 {
+	const struct delta *image = change && change->snapshot ? change : NULL;
 	struct fl_address *list;
 	uint32_t most = 1, count = 0;
 
-	if (!tells(teller, config))
+	if (!tells(teller))
 		return;
 	if (ring)
 		most += ring_backends(ring)->count;
@@ -55,7 +71,7 @@ void telling_begin(struct teller *teller, const struct service_config *config, c
 		most += image->backends_count;
 	list = malloc(most * sizeof(*list));
 	if (list && ring)
-		count += add_ring(ring, list);
+		count += add_ring(ring, image ? NULL : change, list);
 	if (list && image)
 		count += add_image(image, list + count);
 	if (list)
@@ -66,11 +82,11 @@ void telling_begin(struct teller *teller, const struct service_config *config, c
 
 bool telling_is_done(struct teller *teller, const struct service_config *config, uint32_t generation)
 {
-	return !tells(teller, config) || teller_is_done(teller, config->id, generation);
+	return !tells(teller) || teller_is_done(teller, config->id, generation);
 }
 
 void telling_end(struct teller *teller, const struct service_config *config)
 {
-	if (tells(teller, config))
+	if (tells(teller))
 		teller_forget(teller, config->id);
 }

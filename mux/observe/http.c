@@ -17,7 +17,6 @@
 #include "config/address.h"
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
-#include "notice/notices.h"
 #include "observe/listener.h"
 #include "observe/metrics.h"
 #include "observe/peers_answer.h"
@@ -25,6 +24,7 @@
 #include "observe/response.h"
 #include "ring/backend.h"
 #include "service/tables.h"
+#include "tell/teller.h"
 
 struct http {
 	struct listener *listener;
@@ -174,38 +174,31 @@ static void get_rings(struct http *http, const struct request *request, struct r
 				"rings", rings_now(http), "applied", changes_since(changes, since)));
 }
 
-static json_t *describe_owner(const struct notices *notices, const struct ring *ring, const struct notice_owner *owner)
+static json_t *describe_server(const struct told_server *server)
 {
-	struct fl_address address = {{0}};
 	char text[ADDRESS_TEXT_MAX];
+	json_t *object = json_pack("{s:s, s:I, s:b}", "address", address_print(&server->address, text), "acknowledged",
+				   (json_int_t)server->acknowledged, "silent", server->is_silent);
 
-	backends_address(ring_backends(ring), owner->id, &address);
-	return json_pack("{s:i, s:s, s:I, s:b}", "id", owner->id, "address", address_print(&address, text), "since",
-			 (json_int_t)owner->since, "toldByThisMux", notices_tells(notices, ring, owner->id));
+	if (server->error)
+		json_object_set_new(object, "error", json_string(strerror(-server->error)));
+	return object;
 }
 
-/* Which servers are told what they may have missed (protocol/README.md, 2), and by whom. */
+/* Which generation servers are told, and what each of them has acknowledged (protocol/README.md, 2). */
 static void get_notices(struct http *http, const struct request *request, struct response *response)
 {
-	const struct notices *notices = http->from.notices;
 	const struct service *service = service_asked(http, request, response);
-	const struct notice_owner *owners;
-	json_t *list;
-	uint32_t count;
+	const struct told *told = service ? teller_told(http->from.teller, service->id) : NULL;
+	json_t *servers = json_array();
 
-	if (service && !notices)
-		response_problem(response, RESPONSE_NOT_FOUND, "--notices", "off", "on");
-	if (!service || !notices)
-		return;
-	list = json_array();
-	owners = notices_owners(notices, service->id, &count);
-	for (uint32_t i = 0; i < count; i++)
-		if (losses_is_open(&owners[i], (uint32_t)time(NULL), service_owner_seconds(service)))
-			json_array_append_new(list, describe_owner(notices, service_ring(service), &owners[i]));
-	response_json(response, RESPONSE_OK, type_json,
-		      json_pack("{s:s, s:I, s:I, s:o}", "service", service->config.name, "generation",
-				(json_int_t)ring_generation(service_ring(service)), "waiting",
-				(json_int_t)notices_waiting(notices, service->id), "owners", list));
+	for (uint32_t i = 0; told && i < told->count; i++)
+		json_array_append_new(servers, describe_server(&told->servers[i]));
+	if (service)
+		response_json(response, RESPONSE_OK, type_json,
+			      json_pack("{s:s, s:I, s:O}", "service", service->config.name, "generation",
+					(json_int_t)(told ? told->generation : 0), "servers", servers));
+	json_decref(servers);
 }
 
 static void get_peers(struct http *http, const struct request *request, struct response *response)

@@ -12,7 +12,6 @@
 #include "host/needs.h"
 #include "host/neighbour.h"
 #include "host/port.h"
-#include "notice/notices.h"
 #include "observe/hello_metrics.h"
 #include "observe/teller_metrics.h"
 #include "packet/counters.h"
@@ -344,38 +343,6 @@ static void write_backend_load(FILE *out, const char *name, const struct sources
 	}
 }
 
-static bool has_notices(const struct sources *from)
-{
-	return from->notices;
-}
-
-static void write_notices(FILE *out, const char *name, const struct sources *from)
-{
-	static const char *const results[NOTICE_RESULTS] = {[NOTICE_SENT] = "sent",
-							    [NOTICE_REPEATED] = "repeated",
-							    [NOTICE_REFRESHED] = "refreshed",
-							    [NOTICE_LIMITED] = "limited"};
-
-	for (int i = 0; i < NOTICE_RESULTS; i++)
-		sample(out, name, "result", results[i], notices_count(from->notices, i));
-}
-
-static void write_notice_errors(FILE *out, const char *name, const struct sources *from)
-{
-	for (int i = 0; i < NOTICE_ERRORS; i++)
-		sample(out, name, "reason", notice_error_name(i), notices_errors(from->notices, i));
-}
-
-static uint64_t notice_moves(const struct sources *from)
-{
-	return notices_moves(from->notices);
-}
-
-static uint64_t notices_wait(const struct sources *from)
-{
-	return notices_waiting(from->notices, 0);
-}
-
 static bool has_lists(const struct sources *from)
 {
 	return tables_lists(from->tables);
@@ -496,14 +463,6 @@ static const struct metric metrics[] = {
 	{"announce_drained_total", "counter",
 	 "Packets to VIPs that the kernel sent to a service's TUN device, where they are dropped.", .value = drained,
 	 .is_there = has_announcer},
-	{"notices_total", "counter", "Notices to servers, by result.", .write = write_notices,
-	 .is_there = has_notices},
-	{"notice_moves_total", "counter", "Moves of buckets in notices sent.", .value = notice_moves,
-	 .is_there = has_notices},
-	{"notice_errors_total", "counter", "Notices not sent, by reason.", .write = write_notice_errors,
-	 .is_there = has_notices},
-	{"notices_waiting", "gauge", "Notices that wait for the rate limit or for their repetition.",
-	 .value = notices_wait, .is_there = has_notices},
 	{"list_cells", "gauge", "Memory of lists of former owners, in units of 32 bytes.", .value = list_cells,
 	 .is_there = has_lists},
 	{"lists_refused_total", "counter", "Lists of former owners for which there was no room.",
@@ -570,8 +529,7 @@ void metrics_write(FILE *out, const struct sources *from)
 	}
 	if (from->hello)
 		hello_metrics_write(out, from);
-	if (from->teller)
-		teller_metrics_write(out, from->teller);
+	teller_metrics_write(out, from->teller);
 	for (unsigned i = 0; i < plain_counters_count; i++) {
 		write_head(out, plain_counters[i].metric, "counter", plain_counters[i].help);
 		write_value(out, plain_counters[i].metric, counters_plain(from->counters, &plain_counters[i]));

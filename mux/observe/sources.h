@@ -11,8 +11,7 @@ struct sources {
 	const struct tables *tables;
 	const struct counters *counters;
 	const struct change_log *changes;
-	const struct notices *notices; /* NULL: off */
-	const struct teller *teller;   /* the same of version 2 */
+	const struct teller *teller;
 	const struct ports *ports;
 	const struct announcer *announcer;   /* NULL: none */
 	const struct neighbours *neighbours; /* NULL: none */

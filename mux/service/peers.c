@@ -95,17 +95,6 @@ const struct peer *peers_owner(const struct peers *peers, uint64_t hash)
 	return owner;
 }
 
-bool peers_tells(const struct peers *peers, const struct fl_address *server, uint32_t most)
-{
-	uint64_t hash = fl_siphash(&peers->seed, server->bytes, sizeof(server->bytes));
-	uint64_t own = mix(hash ^ peers->list[0].key);
-	uint32_t higher = 0;
-
-	for (uint32_t i = 1; i < peers->count; i++)
-		higher += mix(hash ^ peers->list[i].key) > own;
-	return higher < most;
-}
-
 bool peers_has(const struct peers *peers, const struct fl_address *address)
 {
 	for (uint32_t i = 0; i < peers->count; i++)

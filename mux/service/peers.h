@@ -48,12 +48,6 @@ void peers_free(struct peers *peers);
 /* The mux that collects a datagram with this hash; never NULL. */
 const struct peer *peers_owner(const struct peers *peers, uint64_t hash);
 
-/*
- * Whether this mux is among the `most` muxes of the highest weight for a server: those that send it notices. The
- * server's hash is SipHash-2-4 of its address with the seed (protocol/README.md, 8).
- */
-bool peers_tells(const struct peers *peers, const struct fl_address *server, uint32_t most);
-
 bool peers_has(const struct peers *peers, const struct fl_address *address);
 
 #endif

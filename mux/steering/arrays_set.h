@@ -17,15 +17,6 @@ static inline bool arrays_version_equal(const struct arrays_version *a, const st
 	return a->newest == b->newest && a->has_previous == b->has_previous && a->previous == b->previous;
 }
 
-/*
- * Whether a change from one version to the other may take packets to any owner: connections get other buckets, or a
- * late mux names two of a connection and a server passes its packet on (protocol/README.md, 2, Notices).
- */
-static inline bool arrays_version_concerns_all(const struct arrays_version *before, const struct arrays_version *after)
-{
-	return before->newest != after->newest || before->has_previous || after->has_previous;
-}
-
 /* Where arrays are on disk (state_arrays.h): the file's checksum is part of its name. All zero: not there. */
 struct arrays_file {
 	uint64_t len; /* of the arrays in it */

@@ -155,6 +155,7 @@ static bool send_due(struct teller *teller, struct told *told, uint64_t at_ms)
 			return false;
 		teller->tokens -= 1000;
 		teller->counts[error ? TELLER_SEND_FAILED : count]++;
+		server->error = error;
 		told_note_sent(told, server, at_ms);
 	}
 	return true;
@@ -242,4 +243,9 @@ uint32_t teller_silent(const struct teller *teller)
 	for (const struct told *told = teller->first; told; told = told->next)
 		count += told_count_silent(told);
 	return count;
+}
+
+const struct told *teller_told(const struct teller *teller, uint16_t service)
+{
+	return find(teller, service);
 }

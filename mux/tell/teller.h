@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells all servers of each service the newest generation before the mux applies it, by notices of version 2, which
- * servers acknowledge (protocol/README.md, 2, Notices of version 2). One for all services of a mux; control thread only.
- * told.h says who is told when. Beside it, and apart from it, are version 1's notices (notice/).
+ * Tells all servers of each service the newest generation before the mux applies it, by notices, which servers
+ * acknowledge (protocol/README.md, 2, Notices). One for all services of a mux; control thread only. told.h says who is
+ * told when.
  *
  * A generation is applied once all servers have acknowledged it, or after TOLD_WAIT_MS: then a server that no notice
  * reached may reset connections of muxes that are late. That is rarer by the first repetition, which comes before.
@@ -76,5 +76,7 @@ uint64_t teller_deadline(const struct teller *teller);
 uint64_t teller_count(const struct teller *teller, enum teller_count count);
 /* Servers that nothing waits for, of all services. */
 uint32_t teller_silent(const struct teller *teller);
+/* NULL: nothing is told of this service. */
+const struct told *teller_told(const struct teller *teller, uint16_t service);
 
 #endif

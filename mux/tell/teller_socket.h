@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends notices of version 2, and receives acknowledgements, through the kernel: a UDP socket of each family, bound to the
+ * Sends notices and receives acknowledgements through the kernel: a UDP socket of each family, bound to the
  * mux's outer address. No worker is involved. A socket is opened with the first notice and, if that fails, tried again
  * with each.
  */

@@ -34,6 +34,7 @@ struct told_server {
 	uint32_t sent;         /* the generation that it was told last, 0: none */
 	uint32_t acknowledged; /* the highest generation that it is known to know, 0: none */
 	uint32_t interval_ms;  /* until the next repetition */
+	int error;             /* of the last packet: a negative errno; 0: it was sent */
 	bool is_silent;
 };
 

@@ -13,7 +13,6 @@
 
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
-#include "notice/notices.h"
 #include "config/address.h"
 #include "host/announce.h"
 #include "host/needs.h"
@@ -38,9 +37,7 @@ struct control_thread {
 	struct announcer *announcer; /* NULL with --announce none */
 	struct change_log *changes;
 	struct needs *needs;
-	struct notices *notices; /* NULL with --notices off */
-	struct notice_sender *sender;
-	struct teller *teller; /* NULL with --notices off, and without --header 2 */
+	struct teller *teller;
 	struct teller_socket *teller_socket;
 	struct hello *hello; /* NULL with --hello off */
 	struct cluster_sync *cluster;
@@ -68,9 +65,7 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 	uint64_t at = cluster_sync_deadline(control->cluster);
 	int http = http_timeout(control->http);
 
-	if (control->notices && notices_deadline(control->notices) < at)
-		at = notices_deadline(control->notices);
-	if (control->teller && teller_deadline(control->teller) < at)
+	if (teller_deadline(control->teller) < at)
 		at = teller_deadline(control->teller);
 	if (http >= 0 && now + (unsigned)http < at)
 		at = now + (unsigned)http;
@@ -105,14 +100,10 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		hello_receive(control->hello, now);
 	if (is_tick)
 		tables_close_windows(control->mux.tables, unix_seconds(NULL));
-	if (control->teller) {
-		teller_socket_receive(control->teller_socket, control->teller);
-		teller_run(control->teller);
-	}
+	teller_socket_receive(control->teller_socket, control->teller);
+	teller_run(control->teller);
 	cluster_sync_run(control->cluster, now);
 	control->has_ticks = tables_tick(control->mux.tables, now);
-	if (control->notices)
-		notices_run(control->notices);
 	if (control->announcer && announce_run(control->announcer))
 		cluster_sync_announce(control->cluster);
 	http_run(control->http);
@@ -156,23 +147,6 @@ static uint64_t monotonic_ms(void *clock)
 	return clock_ms();
 }
 
-static int open_notices(struct control_thread *control, struct reason *why)
-{
-	const struct mux *mux = &control->mux;
-	struct notices_options options = {
-	    .tables = mux->tables,
-	    .tag_key = mux->options->has_tag_key ? &mux->options->tag_key : NULL,
-	    .now_ms = monotonic_ms,
-	    .now = unix_seconds,
-	};
-
-	control->sender = notice_sender_new(&mux->address, &mux->address6);
-	options.sink = (struct notice_sink){control->sender, notice_sender_send};
-	control->notices = control->sender ? notices_new(&options) : NULL;
-	return control->notices ? 0 : reason_set(why, -ENOMEM, "control thread: no memory");
-}
-
-/* Notices of version 2 are for servers that take its packets, too. */
 static int open_teller(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
@@ -252,7 +226,6 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .announcer = control->announcer,
 	    .changes = control->changes,
 	    .state_dir = mux->options->state_dir,
-	    .notices = control->notices,
 	    .teller = control->teller,
 	    .behind = mux->options->behind,
 	    .hello = control->hello,
@@ -299,7 +272,6 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .neighbours = mux->neighbours,
 	    .hello = control->hello,
 	    .changes = control->changes,
-	    .notices = control->notices,
 	    .teller = control->teller,
 	    .ports = mux->ports,
 	    .sampler = mux->sampler,
@@ -330,7 +302,7 @@ static int open_epoll(struct control_thread *control, struct reason *why)
 		error = watch(control, http_fd(control->http));
 	if (!error && control->hello)
 		error = watch(control, hello_fd(control->hello));
-	if (!error && control->teller)
+	if (!error)
 		error = watch(control, teller_socket_fd(control->teller_socket));
 	if (!error && control->announcer)
 		error = watch(control, announce_fd(control->announcer));
@@ -354,8 +326,6 @@ static void destroy(struct control_thread *control)
 		announce_close(control->announcer);
 	tables_guard(control->mux.tables, &none);
 	needs_free(control->needs);
-	notices_free(control->notices);
-	notice_sender_free(control->sender);
 	teller_free(control->teller);
 	teller_socket_free(control->teller_socket);
 	change_log_free(control->changes);
@@ -385,9 +355,7 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 			error = reason_set(why, -errno, "--announce: 'tun' fails here: %s; allowed: tun, none",
 					   strerror(errno));
 	}
-	if (!error && mux->options->notices)
-		error = open_notices(control, why);
-	if (!error && mux->options->notices && mux->options->header == 2)
+	if (!error)
 		error = open_teller(control, why);
 	if (!error)
 		error = open_needs(control, why);

@@ -43,8 +43,7 @@ static int set_http(struct http_access *access, struct reason *why)
 
 int main(int argc, char **argv)
 {
-	static struct options options = {
-	    .workers = 1, .root = "/fairlead", .notices = true, .http = {.host = "127.0.0.1"}};
+	static struct options options = {.workers = 1, .root = "/fairlead", .http = {.host = "127.0.0.1"}};
 	static struct ports ports;
 	struct next_hops hops = {.lookup = hop};
 	struct mux mux = {.options = &options, .ports = &ports, .address = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};

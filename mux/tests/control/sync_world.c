@@ -214,7 +214,7 @@ static void describe(char text[TEXT_MAX])
 		snprintf(name, sizeof(name), " listed:%u", world->vanished);
 		append(text, name);
 	}
-	if (world->told) {
+	if (world->told && teller_told(world->context.place.teller, 1)) {
 		snprintf(name, sizeof(name), " told:%u", world->told);
 		append(text, name);
 	}

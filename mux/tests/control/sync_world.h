@@ -10,7 +10,7 @@
  * then come the refusals counted, how often the service asked whether it is still listed, and the events logged.
  *
  * "told" has the mux tell servers, which then answer by events: "answer 4", all know generation 4; "answer 4 but", all but
- * one. "pass 299" lets milliseconds pass. Once servers were told of a generation, "told:4" says which is the newest.
+ * one. "pass 299" lets milliseconds pass. While servers are told generations, "told:4" says which is the newest.
  *
  * Three events stand for several, with the answer "ok" or the one given to the request for the configuration:
  *

@@ -196,28 +196,6 @@ static void it_says_whom_it_follows(void **state)
 		assert_false(arrays_list_follows(&list, held));
 }
 
-/* All owners are told a change of arrays, and every change while a second bucket is named, its end included. */
-static void it_says_whether_all_owners_are_concerned(void **state)
-{
-	static const struct {
-		struct arrays_version before, after;
-		bool concerns_all;
-	} rows[] = {
-	    {{0}, {0}, false},
-	    {{0}, {.newest = 4, .has_previous = true}, true},
-	    {{.newest = 4, .has_previous = true}, {.newest = 4, .has_previous = true}, true},
-	    {{.newest = 4, .has_previous = true}, {.newest = 4}, true},
-	    {{.newest = 4}, {.newest = 4}, false},
-	    {{.newest = 4}, {.newest = 7, .has_previous = true, .previous = 4}, true},
-	    {{.newest = 4}, {.newest = 7}, true},
-	    {{.newest = 7}, {0}, true},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_int_equal(arrays_version_concerns_all(&rows[i].before, &rows[i].after), rows[i].concerns_all);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,7 +203,6 @@ int main(void)
 	    cmocka_unit_test(a_damaged_one_is_refused),
 	    cmocka_unit_test(the_number_of_patches_is_limited),
 	    cmocka_unit_test(it_says_whom_it_follows),
-	    cmocka_unit_test(it_says_whether_all_owners_are_concerned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

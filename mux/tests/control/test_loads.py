@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Steering `hunt` and `maat` against a real ZooKeeper: the servers' loads (protocol/README.md, 4) are read, watched,
-refused, too old; who is told of generations.
-"""
+"""Steering `maat` against a real ZooKeeper: the servers' loads are read, watched, refused, too old."""
 
 import json
-import time
 
 import pytest
 from deadline import until
 from mux_process import MuxProcess
-from test_follow import BOTH, served
-from tree import Service, Tree, backend, run
+from test_follow import served
+from tree import Service, Tree
 
 MAAT = {"load": "agents", "deltaThousandths": 10, "halfLifeMillis": 1000, "filterBytes": 65536, "filterHashes": 3}
 TOO_OLD = 10  # seconds
@@ -91,16 +87,3 @@ def test_refuses_by_name_and_keeps_the_last(tree: Tree, mux: MuxProcess, text: s
     put(service, loads(b1=100))
     until(lambda: known(mux) == {1: 100 / WEIGHT}, 10, f"good ones again\n{mux.log()}")
     assert mux.refused("loads") == 1
-
-
-@pytest.mark.parametrize(
-    ("config", "told"), [({}, []), ({"steering": "hunt"}, [1, 2]), ({"steering": "maat", "maat": MAAT}, [1, 2])]
-)
-def test_all_owners_are_told_a_generation_that_moves_nothing(tree: Tree, mux: MuxProcess, config: dict, told: list):
-    """With two buckets of the hash any of them may hold a connection of any bucket."""
-    service = Service(tree, **config).create()
-    mux.until_serving(service.commit(BOTH, [run(0, 128, 1), run(128, 128, 2)], committed=1))  # long ago
-    service.commit([backend(1) | {"weight": 50}], [], committed=int(time.time()))
-    until(lambda: mux.generation() == 3, 10, f"generation 3\n{mux.log()}")
-    owners = json.loads(mux.get("/notices", service="web")[1])["owners"]
-    assert sorted(owner["id"] for owner in owners) == told

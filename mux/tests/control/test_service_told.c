@@ -76,9 +76,21 @@ static const struct sync_row a_service_that_is_deleted_meanwhile[] = {
     {"watch config", "config* | serving 3 | told:4"},
     {"config none", "| serving 3 | listed:1 told:4"},
     {"confirm", "exists config* | serving 3 | listed:1 told:4"},
-    {"exists none", "| loading 0 deleted | listed:1 told:4 deleted withdrawn"},
-    {"answer 4", "| loading 0 deleted | listed:1 told:4"},
-    {"pass 20000", "| loading 0 deleted | listed:1 told:4"},
+    {"exists none", "| loading 0 deleted | listed:1 deleted withdrawn"},
+    {"answer 4", "| loading 0 deleted | listed:1"},
+    {"pass 20000", "| loading 0 deleted | listed:1"},
+};
+
+static const struct sync_row a_service_that_cannot_be_served[] = {
+    {"told", "| loading 0 |"},
+    {"rival 1", "| loading 0 |"},
+    {"loaded 3", "| loading 0 | told:3"},
+    {"answer 3", "| loading 0 | +250 config:1 refused"},
+    {"rival goes", "| loading 0 | +250 config:1"},
+    {"retry 3", "number | loading 0 | config:1"},
+    {"number 3", "S3 | loading 0 | config:1"},
+    {"S3 ok", "| loading 0 | config:1 told:3"},
+    {"answer 3", "| serving 3 | config:1 told:3 loaded announced accepted"},
 };
 
 static const struct sync_row a_service_that_ends_meanwhile[] = {
@@ -105,6 +117,7 @@ int main(void)
 	    SYNC_CASE(what_is_damaged_is_not_told),
 	    SYNC_CASE(numbers_that_move_while_servers_are_told),
 	    SYNC_CASE(a_service_that_is_deleted_meanwhile),
+	    SYNC_CASE(a_service_that_cannot_be_served),
 	    SYNC_CASE(a_service_that_ends_meanwhile),
 	    SYNC_CASE(a_ring_that_ends_meanwhile),
 	};

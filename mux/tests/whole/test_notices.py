@@ -1,34 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices on the wire: who is told what, and that it comes before the first packet by the new ring."""
+"""Notices on the wire: which generation servers are told, before the first packet by it, and what they acknowledge."""
 
 import json
 import threading
 import time
-import urllib.error
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from deadline import stays, until
+from deadline import until
 from oracle.address import sixteen
-from oracle.flow import siphash
-from oracle.notice import NO_BUCKET, PROTOCOL, check_notice, read_notice
-from oracle.steer import read
+from oracle.generation_notice import answer, check, read
+from oracle.notice import PROTOCOL
 from rack import BACKENDS, BACKENDS6, Rack
-from tree import Service, Tree, backend, run
+from tree import Service, backend, run
 from whole_mux import WholeMux
 
 ETHERNET, IPV4, IPV6, UDP = 14, 20, 40, 8
 GUE_PORT = 6080
-MASK = (1 << 64) - 1
+GENERATION = 8  # where it is in a packet, from the GUE base on
+KEY = bytes(range(0x20, 0x30))
 
 
-class Wire:
-    """All GUE packets of the mux in the order in which they arrive, as (backend's address, bytes from GUE on)."""
+def packed(address: str) -> bytes:
+    whole = sixteen(address)
+    return whole if ":" in address else whole[12:]
 
-    def __init__(self, rack: Rack):
-        self.rack, self.seen = rack, []
+
+class Servers:
+    """All servers of the rack: what they receive, in its order, as (address, bytes from GUE on), and which answer."""
+
+    def __init__(self, rack: Rack, key: bytes | None = None):
+        self.rack, self.key = rack, key
+        self.seen: list[tuple[str, bytes]] = []
+        self.answer: set[str] = set()
+        self.names = {packed(address): address for address in [*BACKENDS, *BACKENDS6]}
 
     def read(self) -> None:
         """What has arrived by now; under constant traffic, what arrives in a fifth of a second."""
@@ -47,25 +53,42 @@ class Wire:
         protocol, at = (frame[23], ETHERNET + IPV4) if is_ipv4 else (frame[20], ETHERNET + IPV6)
         if protocol != 17 or int.from_bytes(frame[at + 2 : at + 4]) != GUE_PORT:
             return
-        length = int.from_bytes(frame[at + 4 : at + 6])
-        to = frame[30:34] if is_ipv4 else frame[38:54]
-        self.seen.append((to, frame[at + UDP : at + length]))
+        data = frame[at + UDP : at + int.from_bytes(frame[at + 4 : at + 6])]
+        server = self.names[frame[30:34] if is_ipv4 else frame[38:54]]
+        self.seen.append((server, data))
+        if data[1] != PROTOCOL:
+            return
+        assert check(self.key or bytes(16), data, server) == ("right" if self.key else "missing")
+        if server in self.answer:
+            said = answer(self.key or bytes(16), data, server, read(data)["generation"])
+            self.rack.socket.send(returned(frame, said))
 
-    def notices(self, since: int = 0) -> list[tuple[str, dict]]:
-        names = {packed(address): address for address in [*BACKENDS, *BACKENDS6]}
-        return [(names[to], read_notice(data)) for to, data in self.seen[since:] if data[1] == PROTOCOL]
+    def told(self) -> list[tuple[str, int]]:
+        return [(server, read(data)["generation"]) for server, data in self.seen if data[1] == PROTOCOL]
 
     def first_by(self, generation: int) -> int | None:
         """The index of the first client's packet that carries this generation."""
         for index, (_, data) in enumerate(self.seen):
-            if data[1] != PROTOCOL and read(data)["generation"] >= generation:
+            if data[1] != PROTOCOL and int.from_bytes(data[GENERATION : GENERATION + 4]) >= generation:
                 return index
         return None
 
+    def until(self, condition, why: str) -> None:
+        def read_and_ask() -> bool:
+            self.read()
+            return condition()
 
-def packed(address: str) -> bytes:
-    whole = sixteen(address)
-    return whole if ":" in address else whole[12:]
+        until(read_and_ask, 60, why)
+
+
+def returned(frame: bytes, data: bytes) -> bytes:
+    """As servers do it: addresses, ports and MACs exchanged, no UDP checksum."""
+    at, length = (ETHERNET + 12, 4) if frame[12:14] == b"\x08\x00" else (ETHERNET + 8, 16)
+    udp = ETHERNET + (IPV4 if length == 4 else IPV6)
+    ip = frame[ETHERNET:at] + frame[at + length : at + 2 * length] + frame[at : at + length]
+    ports = frame[udp + 2 : udp + 4] + frame[udp : udp + 2] + frame[udp + 4 : udp + 6] + bytes(2)
+    assert len(frame) >= udp + UDP + len(data) and int.from_bytes(frame[udp + 2 : udp + 4]) == GUE_PORT
+    return frame[6:12] + frame[:6] + frame[12:14] + ip + ports + data
 
 
 class Clients:
@@ -91,18 +114,6 @@ class Clients:
         self.thread.join()
 
 
-def wait_for(wire: Wire, condition, seconds: float = 60) -> None:
-    def read_and_ask():
-        wire.read()
-        return condition()
-
-    until(read_and_ask, seconds, f"notices; last: {wire.notices()[-5:]}")
-
-
-def generation_of(mux: WholeMux) -> float:
-    return mux.metric("generation", service="web")
-
-
 def change(service: Service, runs: Iterable[dict], *, backends: Iterable[dict] = (), **more: object) -> tuple[int, int]:
     """Commits a change now; returns its second and its generation."""
     now = int(time.time())
@@ -110,192 +121,83 @@ def change(service: Service, runs: Iterable[dict], *, backends: Iterable[dict] =
     return now, image["generation"]
 
 
-def told(wire: Wire, since: int = 0) -> list[tuple]:
-    return [
-        (to, notice["generation"], notice["since"], notice["previous"], tuple(notice["buckets"]))
-        for to, notice in wire.notices(since)
-    ]
+@pytest.fixture
+def mux(service: Service, new_mux) -> WholeMux:
+    """It is not started yet."""
+    return new_mux("--header", "2")
 
 
-def test_servers_are_told_before_the_first_packet_by_the_new_ring(rack: Rack, mux: WholeMux, service: Service):
-    one, two, three = BACKENDS
-    wire = Wire(rack)
-    with Clients(rack):
-        first, generation = change(service, [run(0, 40, 2)])
-        wait_for(wire, lambda: wire.first_by(generation) is not None)
-        before = wire.seen[: wire.first_by(generation)]
-        wire.seen = before  # what is behind it does not count
-        assert told(wire) == [(one, generation, None, None, ())]
-
-        wire.seen = []
-        _, generation = change(service, [run(0, 30, 3), run(100, 5, 1)])
-        wait_for(wire, lambda: wire.first_by(generation) is not None)
-        repeated = wire.seen
-        wire.seen = repeated[: wire.first_by(generation)]
-        # bucket 100 has not moved within the window: its loser learns the generation alone
-        mine = [one_told for one_told in told(wire) if one_told[1] == generation]
-        # and 1, which lost buckets a moment ago, the generation, too
-        assert mine == [
-            (two, generation, None, None, ()),
-            (one, generation, None, None, ()),
-            (two, generation, first, one, tuple(range(30))),
-        ]
-    assert three not in [to for to, _ in wire.notices()]
-
-
-def test_they_are_told_again(rack: Rack, mux: WholeMux, service: Service):
-    """The 10 s that lie between two refreshes began when the mux loaded the ring, so one may come at any time."""
-    one, two, _ = BACKENDS
-    wire = Wire(rack)
-    first, _ = change(service, [run(0, 4, 2)])
-    wait_for(wire, lambda: len(wire.notices()) >= 2 and mux.metric("notices_total", result="repeated") == 1)
-    wire.seen = []
-    started = time.monotonic()
-    _, generation = change(service, [run(0, 4, 3)])
-    expected = Counter(
-        {
-            (two, generation, None, None, ()): 2,
-            (one, generation, None, None, ()): 2,
-            (two, generation, first, one, (0, 1, 2, 3)): 2,  # the last ones, and never refreshed
-        }
-    )
-    wait_for(wire, lambda: expected <= Counter(told(wire)))
-    assert time.monotonic() - started >= 1
-    assert all(notice == (*notice[:2], None, None, ()) for notice in Counter(told(wire)) - expected)
-
-    wire.seen = []
-    wait_for(wire, lambda: {to for to, _ in wire.notices()} == {one, two})  # every 10 s
-    assert all(notice == (notice[0], generation, None, None, ()) for notice in told(wire))
-    assert mux.metric("notices_total", result="sent") == 4
-    assert mux.metric("notices_total", result="repeated") == 4
-    assert mux.metric("notices_total", result="refreshed") >= 2
-    assert mux.metric("notices_total", result="limited") == 0
-    assert mux.metric("notice_moves_total") == 8
-    assert sum(mux.samples("notice_errors_total")) == 0
-    assert mux.metric("notices_waiting") == 0
-
-    answer = json.loads(mux.get("/notices?service=web"))
-    assert answer["generation"] == generation and answer["waiting"] == 0
-    assert [(o["id"], o["address"], o["toldByThisMux"]) for o in answer["owners"]] == [(1, one, True), (2, two, True)]
-
-
-def test_a_snapshot_is_compared_with_the_ring(rack: Rack, mux: WholeMux, service: Service):
-    one, two, _ = BACKENDS
-    wire = Wire(rack)
-    first, generation = change(service, [run(0, 4, 2)])
-    until(lambda: generation_of(mux) == generation, 60, mux.log())
-    wire.read()
-    wire.seen = []
-    with Clients(rack):
-        _, generation = change(service, [run(0, 2, 3)], with_delta=False, with_snapshot=True)
-        wait_for(wire, lambda: wire.first_by(generation) is not None)
-    wire.seen = wire.seen[: wire.first_by(generation)]
-    mine = [one_told for one_told in told(wire) if one_told[1] == generation]
-    assert mine == [
-        (two, generation, None, None, ()),
-        (one, generation, None, None, ()),
-        (two, generation, first, one, (0, 1)),
-    ]
-
-
-def test_all_others_are_told_of_a_dead_server(rack: Rack, mux: WholeMux, service: Service):
-    """Also 2, which loses no bucket; again after 10 s those that have lost one, by then at a later generation."""
-    one, two, three = BACKENDS
-    wire = Wire(rack)
-    buckets = service.image["buckets"]
-    of_three = run(buckets // 3 * 2, buckets - buckets // 3 * 2, 1)
-    now, generation = change(service, [of_three], backends=[backend(3, removed=True) | {"dead": True, "weight": 0}])
-    removal = (generation, now, three, (NO_BUCKET,))
-    wait_for(wire, lambda: len(wire.notices()) >= 4)  # at once, and a second later; nothing to the dead one
-    assert sorted(told(wire)[:4], key=str) == sorted([(one, *removal), (two, *removal)] * 2, key=str)
-    _, later = change(service, [run(0, 1, 2)])
-    wait_for(wire, lambda: (one, later, None, None, ()) in told(wire))
-    wire.seen = []
-    wait_for(wire, lambda: (one, *removal) in told(wire))
-    assert {to for to, *rest in told(wire) if rest == list(removal)} == {one}
-    assert mux.metric("notice_moves_total") == 0
-
-
-def test_a_mux_that_starts_tells_the_generation(rack: Rack, service: Service, new_mux):
-    """It has no ring before, but the windows of its first one are open."""
-    wire = Wire(rack)
-    _, generation = change(service, [run(0, 4, 2)])
-    mux = new_mux()
-    mux.start()
-    wait_for(wire, lambda: wire.notices())
-    assert told(wire) == [(BACKENDS[0], generation, None, None, ())]
-
-
-def test_ipv6_and_tags(rack: Rack, service: Service, new_mux, tmp_path: Path):
+def test_servers_that_acknowledge(rack: Rack, service: Service, new_mux, tmp_path: Path):
+    """All of them are told, before the first packet by the new ring, and it is known that they know."""
+    everyone = {*BACKENDS, BACKENDS6[0]}
     key = tmp_path / "key"
-    key.write_text("202122232425262728292a2b2c2d2e2f\n")
+    key.write_text(KEY.hex() + "\n")
     key.chmod(0o600)
     service.commit([backend(4, BACKENDS6[0])], [run(0, 10, 4)])
-    mux = new_mux("--tag-key", str(key))
+    mux = new_mux("--header", "2", "--tag-key", str(key))
+    servers = Servers(rack, KEY)
+    servers.answer = everyone
     mux.start()
     mux.settle(service)
-    wire = Wire(rack)
-    first, _ = change(service, [run(10, 4, 4)])
-    _, generation = change(service, [run(10, 4, 1)])
-    six = BACKENDS6[0]
-    expected = [(six, generation, None, None, ()), (six, generation, first, BACKENDS[0], (10, 11, 12, 13))]
-    wait_for(wire, lambda: [one for one in told(wire) if one[0] == six][:2] == expected)
-    notices = [data for _, data in wire.seen if data[1] == PROTOCOL]
-    assert {check_notice(bytes(range(0x20, 0x30)), data) for data in notices} == {"right"}
-
-
-def mix(x: int) -> int:
-    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        x = (x ^ x >> 33) * factor & MASK
-    return x ^ x >> 33
-
-
-def test_of_several_muxes_two_tell_a_server(rack: Rack, mux: WholeMux, service: Service, tree: Tree):
-    others = [f"10.1.0.{12 + n}" for n in range(5)]
-    for address in others:
-        node = {"format": 1, "id": address, "version": "0.1.0", "address": address, "ports": ["eth0"], "services": {}}
-        tree.join(address, node)
-    seed = bytes(16)
-
-    def weight(mux_address: str, server: str) -> int:
-        return mix(siphash(seed, sixteen(server)) ^ siphash(seed, sixteen(mux_address)))
-
-    servers = [f"10.1.0.{number}" for number in range(100, 140)]
-    number_of = {address: 100 + n for n, address in enumerate(servers)}
-    service.commit([backend(n, a) for a, n in number_of.items()], [run(n, 1, 100 + n) for n in range(len(servers))])
-    change(service, [run(n, 1, 1) for n in range(len(servers))])
-    mine = {s for s in servers if sorted([*others, "10.1.0.11"], key=lambda m: -weight(m, s)).index("10.1.0.11") < 2}
-    assert 5 < len(mine) < 25
-
-    def told_here() -> set[str]:
-        owners = json.loads(mux.get("/notices?service=web"))["owners"]
-        return {o["address"] for o in owners if o["toldByThisMux"]}
-
-    until(lambda: told_here() == mine, 60, f"{mine}\n{mux.log()}")
-
-
-def test_off(rack: Rack, service: Service, new_mux):
-    mux = new_mux("--notices", "off")
-    mux.start()
-    mux.settle(service)
-    wire = Wire(rack)
-    change(service, [run(0, 4, 2)])
+    servers.until(lambda: mux.metric("silent_servers") == 0, mux.log())
     with Clients(rack):
-        _, generation = change(service, [run(0, 4, 3)])
-        wait_for(wire, lambda: wire.first_by(generation) is not None)
+        _, generation = change(service, [run(0, 40, 2)])
+        servers.until(lambda: servers.first_by(generation) is not None, mux.log())
+    servers.seen = servers.seen[: servers.first_by(generation)]
+    assert {server for server, number in servers.told() if number == generation} == everyone
+    servers.until(lambda: mux.metric("silent_servers") == 0, mux.log())
+    assert mux.metric("notice_answers_total", result="acknowledged") >= 2 * len(everyone)
+    for result in ("malformed", "tag", "unasked"):
+        assert mux.metric("notice_answers_total", result=result) == 0
+    listed = json.loads(mux.get("/notices?service=web"))
+    assert listed["generation"] == generation
+    assert {each["address"] for each in listed["servers"]} == everyone
+    assert all(each["acknowledged"] == generation and not each["silent"] for each in listed["servers"])
 
-    def is_quiet() -> bool:
-        wire.read()
-        return not wire.notices()
 
-    stays(is_quiet, 1.5, "silence, also at the time of the repetition,")
-    assert mux.metric("notices_waiting") is None
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        mux.get("/notices?service=web")
+def test_servers_that_do_not(rack: Rack, mux: WholeMux, service: Service):
+    """The mux applies generations without them, and does not wait for a silent server again until it answers."""
+    servers = Servers(rack)
+    mux.start()
+    mux.settle(service)
+    assert mux.metric("generations_told_total", result="too_late") == 1
+    assert mux.metric("silent_servers") == 3
+    _, generation = change(service, [run(0, 4, 2)])
+    until(lambda: mux.metric("generation", service="web") == generation, 60, mux.log())
+    assert mux.metric("generations_told_total", result="too_late") == 1
+    servers.answer = set(BACKENDS[:2])
+    servers.until(lambda: mux.metric("silent_servers") == 1, mux.log())
+    assert mux.metric("notices_total", result="repeated") > 0
+    listed = json.loads(mux.get("/notices?service=web"))["servers"]
+    assert [each["address"] for each in listed if each["silent"]] == [BACKENDS[2]]
 
 
-def test_what_cannot_be_sent_is_counted_by_reason(rack: Rack, mux: WholeMux, service: Service):
+def test_a_dead_server_is_told_nothing(rack: Rack, mux: WholeMux, service: Service):
+    """Nor is it waited for. The others are told the generation that removes it."""
+    one, two, three = BACKENDS
+    servers = Servers(rack)
+    servers.answer = {one, two}
+    mux.start()
+    mux.settle(service)
+    servers.until(lambda: mux.metric("silent_servers") == 1, mux.log())
+    buckets = service.image["buckets"]
+    of_three = run(buckets // 3 * 2, buckets - buckets // 3 * 2, 1)
+    _, generation = change(service, [of_three], backends=[backend(3, removed=True) | {"dead": True, "weight": 0}])
+    servers.until(lambda: mux.metric("silent_servers") == 0, mux.log())
+    servers.until(lambda: (one, generation) in servers.told() and (two, generation) in servers.told(), "the others")
+    assert (three, generation) not in servers.told()
+    servers.seen = []
+    _, generation = change(service, [run(0, 1, 2)])
+    servers.until(lambda: {one, two} <= {to for to, of in servers.told() if of == generation}, "them")
+    assert three not in {to for to, _ in servers.told()}
+
+
+def test_what_cannot_be_sent_is_counted(rack: Rack, mux: WholeMux, service: Service):
     rack.inside("ip", "route", "add", "unreachable", f"{BACKENDS[0]}/32")
-    change(service, [run(0, 4, 2)])
-    until(lambda: mux.metric("notice_errors_total", reason="no_route") >= 2, 60, mux.log())
-    assert mux.metric("notices_total", result="sent") == 0
+    mux.start()
+    until(lambda: (mux.metric("notices_total", result="failed") or 0) >= 2, 60, mux.log())
+    until(lambda: mux.metric("generation", service="web"), 60, mux.log())
+    listed = json.loads(mux.get("/notices?service=web"))["servers"]
+    assert [(each["address"], each.get("error")) for each in listed if "error" in each] == [
+        (BACKENDS[0], "No route to host")
+    ]
