@@ -51,7 +51,7 @@ OWN_LONG_LABS = ("versions", "partition")  # the same; all of their tests are ma
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
 JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat", "p4", "health")
-JEPSEN_SWITCHES = ("chaining-off", "notices-off", "hello-off", "hold-off", "fencing-off")
+JEPSEN_SWITCHES = ("chaining-off", "hello-off", "hold-off", "fencing-off")
 JEPSEN_LONG_SWITCHES = (
     *("clock-check-off", "generation-check-off", "half-delta", "early-ack"),
     *("second-off", "rule-off", "filter-off", "filter-random"),

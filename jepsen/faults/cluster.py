@@ -253,12 +253,18 @@ class Cluster(ABC):
     def upgrade(self, node: Node, program: str) -> None:
         """As a package's upgrade does; for a server, its server side and its agent."""
         if program == "nginx":
-            self.attach(node, 0)
+            self.attach(node)
             if "agent" in node.programs:
                 self.upgrade(node, "agent")
             return
         self.restart(node, program)
         self.wait_serving([(node, program)])
+
+    def reattach(self, node: Node, program: str) -> None:
+        if node.kind != "server":
+            raise LabError(f"node '{node.name}' has no server side; allowed: a server")
+        self.detach(node)
+        self.attach(node)
 
     # The list.
 
@@ -359,8 +365,11 @@ class Cluster(ABC):
         """Ends it, if there is one; returns once arrays lead to all that the server's own agent has reported."""
 
     @abstractmethod
-    def attach(self, server: Node, clock_seconds: int) -> None:
-        """Replaces the server side's program by one whose clock is so far ahead."""
+    def attach(self, server: Node) -> None:
+        """Attaches the server side's program, or replaces it."""
+
+    @abstractmethod
+    def detach(self, server: Node) -> None: ...
 
     @abstractmethod
     def zookeeper_data(self, node: Node) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jepsen/bin/fault-ctl: faults of the network, of disks and of clocks, and their healing."""
+"""jepsen/bin/fault-ctl: faults of the network and of disks, and their healing."""
 
 import argparse
 import json

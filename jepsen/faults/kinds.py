@@ -124,21 +124,6 @@ class Slow(Fault):
         cluster.unslow(node)
 
 
-class Clock(Fault):
-    words = ("SECONDS",)
-
-    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        whole("seconds", words[0], -86_400, 86_400)
-        if node.kind != "server":
-            raise LabError(f"node '{node.name}' has no clock that can be shifted; allowed: a server")
-
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        cluster.attach(node, int(float(words[0])))
-
-    def heal(self, cluster: Cluster, node: Node) -> None:
-        cluster.attach(node, 0)
-
-
 class Lie(Fault):
     """Another agent than the server's reports in its place, and lies (liar.py)."""
 
@@ -276,7 +261,6 @@ KINDS: dict[str, Fault] = {
     "from-router": FromRouter(),
     "loss": Loss(),
     "slow": Slow(),
-    "clock": Clock(),
     "lie": Lie(),
     "disk": Disk(),
     "corrupt": Corrupt(),

@@ -72,6 +72,7 @@ def up(described: dict[str, Any], switch: str | None) -> str:
             steering=described["steering"],
             p4_muxes=tuple(range(1, muxes + 1))[muxes - by_p4 :],  # the last ones
             tagged=not by_p4,  # they can't tag
+            quiet=described["behind-seconds"] + 10,
             zookeeper_megabytes=ZOOKEEPER_MEGABYTES,
             mux_options=mux_options,
             **broken,
@@ -351,20 +352,22 @@ class LabCluster(Cluster):
         status = next((one for one in said if one and "miscoded" in one), None)
         return status is not None and status["miscoded"] == status["homeless"]
 
-    def attach(self, server_node: Node, clock_seconds: int) -> None:
-        window = self.instance.state["settings"]["window"]
+    def attach(self, server_node: Node) -> None:
+        settings = self.instance.state["settings"]
         chaining = switches.variant(self.settings["switch"]).get("chaining", True)
         key = self.directory / server_node.name / cluster_key.NAME  # without P4 muxes, which can't tag
         argv = server.attachment(
             str(build.SERVER),
             server.XdpServer.form,
             server_node.address,
-            window,
-            chaining,
-            clock_seconds,
-            key if key.exists() else None,
+            chaining=chaining,
+            quiet=settings["quiet"],
+            key=key if key.exists() else None,
         )
         self.run(server_node, *argv)
+
+    def detach(self, server_node: Node) -> None:
+        self.run(server_node, str(build.SERVER), "detach", *server.XdpServer.form)
 
     def zookeeper_data(self, node: Node) -> str:
         return str(self.directory / node.name / "zookeeper-data")

@@ -15,6 +15,7 @@ VERBS = {
     "pause": "suspend it (SIGSTOP)",
     "resume": "resume it (SIGCONT)",
     "restart": "stop and start",
+    "reattach": "detach a server's server side and attach it again: it forgets the generations that it knew",
     "upgrade": "as a package's upgrade does; returns once it serves again",
 }
 

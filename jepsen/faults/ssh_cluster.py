@@ -305,9 +305,12 @@ class SshCluster(Cluster):
             node, f"tc qdisc show dev {interface} | grep -q netem && tc qdisc delete dev {interface} root || true"
         )
 
-    def attach(self, server: Node, clock_seconds: int) -> None:
-        command = self._about(server, "attach", "the command that attaches fairlead-server there")
-        self.shell(server, command + (f" --clock-error {clock_seconds}" if clock_seconds else ""))
+    def attach(self, server: Node) -> None:
+        self.shell(server, self._about(server, "attach", "the command that attaches fairlead-server there"))
+
+    def detach(self, server: Node) -> None:
+        interface = self._about(server, "interface", "the name of its interface in the rack")
+        self.shell(server, f"fairlead-server detach --interface {interface}")
 
     def zookeeper_data(self, node: Node) -> str:
         return self._about(node, "zookeeper-data", "the directory of its data")

@@ -42,7 +42,7 @@ func (c *conductor) causes() (map[int64]string, error) {
 			continue
 		}
 		facts := trace.Facts{Connection: each, Why: op.Error, VIP: fmt.Sprintf("%s:%d", c.listing.VIP, c.listing.Port), Faults: faults,
-			Window: c.needs.WindowSeconds, Hold: c.needs.HoldSeconds}
+			Window: c.needs.WindowSeconds, Hold: c.needs.HoldSeconds, Behind: c.needs.BehindSeconds, Places: c.needs.Places()}
 		c.witnesses.Facts(&facts)
 		if facts.Fault() == nil {
 			facts.Buckets, err = c.buckets.Of(each)

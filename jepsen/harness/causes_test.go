@@ -68,7 +68,7 @@ func TestCauses(t *testing.T) {
 
 // TestExcused: a schedule excuses the limits that it names, and many moves all.
 func TestExcused(t *testing.T) {
-	limits := map[int64]string{0: "notice", 1: "fourth-move"}
+	limits := map[int64]string{0: "notice", 1: "overflow"}
 	for _, row := range []struct {
 		expected map[edn.Keyword]bool
 		all      bool
@@ -97,8 +97,8 @@ func TestMet(t *testing.T) {
 		valid  check.Outcome
 	}{
 		{nil, check.False},
-		{map[int64]string{1: "fourth-move"}, check.False},
-		{map[int64]string{0: "notice", 1: "fourth-move"}, check.True},
+		{map[int64]string{1: "overflow"}, check.False},
+		{map[int64]string{0: "notice", 1: "overflow"}, check.True},
 	} {
 		verdict, err := check.Unbroken(met(append([]history.Op{}, ops...), row.limits), check.Settings{})
 		if err != nil || verdict.Valid != row.valid {

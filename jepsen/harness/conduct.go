@@ -47,7 +47,7 @@ func parse(name string, words []string) (*options, error) {
 	flags.StringVar(&o.workloads, "workload", "", "comma-separated: config, generations, connections, balance (all)")
 	flags.Float64Var(&o.minutes, "minutes", 0, "the length of a schedule that is drawn")
 	flags.IntVar(&o.faults, "faults", 0, "how many are drawn (one each :every seconds of the schedule)")
-	flags.IntVar(&o.moves, "moves", 0, "how often the weights change, evenly, even if a bucket then moves more than three times in a life;\n"+
+	flags.IntVar(&o.moves, "moves", 0, "how often the weights change, evenly, even if a bucket's list is full;\n"+
 		"a connection that breaks by a limit of the protocol is excused then (so seldom that none does)")
 	flags.Uint64Var(&o.seed, "seed", 0, "the seed of all random draws (the time)")
 	flags.StringVar(&o.out, "out", "", "the report's directory (build/jepsen/<date>-<seed>)")
@@ -229,7 +229,7 @@ func (c *conductor) make() error {
 	c.buckets = &workload.Buckets{API: c.api, Listing: c.listing}
 	c.connections.Broke = c.broke
 	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Life: c.lives[1], Moves: c.schedule.Moves, Seed: c.seed, Say: c.say,
-		Patience: reportedTime, Force: c.needs.Steering != "othello" || c.options.moves > 0 || c.breaks != ""}
+		Patience: reportedTime, Force: c.options.moves > 0 || c.breaks != ""}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
 	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
 	return nil
@@ -251,7 +251,7 @@ func (c *conductor) run() (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	if err := workload.CheckService(c.api, c.listing.Service, c.needs.Steering, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
+	if c.witnesses.Service, err = workload.CheckService(c.api, c.listing.Service, c.needs.Steering, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
 		return 1, err
 	}
 	if c.p4Muxes, err = workload.P4Muxes(c.api, c.listing, c.needs.P4Muxes, time.Minute); err != nil {

@@ -58,6 +58,7 @@ func witness(words []string) (int, error) {
 	flags := flag.NewFlagSet("witness", flag.ExitOnError)
 	flags.StringVar(&options.VIP, "vip", "", "of the service")
 	flags.IntVar(&options.Port, "port", 0, "of the service")
+	flags.IntVar(&options.ID, "service", 0, "its id, of whose generations is told")
 	flags.StringVar(&options.Show, "show", "", "the command that prints the server side's counters (none)")
 	_ = flags.Parse(words)
 	return 0, trace.Witness(options, os.Stdin, os.Stdout)

@@ -177,16 +177,20 @@ def test_slow(commands: Commands, cluster: LabCluster) -> None:
     until("it is as fast as before", lambda: seconds() < 0.1, HEALING_SECONDS)
 
 
-def test_clock(commands: Commands, cluster: LabCluster) -> None:
-    def error(server: str) -> int:
-        show = ("build/lab/server/fairlead-server", "show", "--interface", "eth0", "-o", "json")
-        return json.loads(cluster.run(cluster.node(server), *show))["clockErrorSeconds"]
+def test_reattach(commands: Commands, cluster: LabCluster) -> None:
+    """The server side forgets the generation that it knew, and its counters; another one keeps them."""
 
-    for seconds in (30, -45):
-        commands("fault-ctl", "clock", "server1", seconds)
-        assert (error("server1"), error("server2")) == (seconds, 0)
-    commands("fault-ctl", "heal", "clock", "server1")
-    assert error("server1") == 0
+    def syns(server: str) -> int:
+        show = ("build/lab/server/fairlead-server", "show", "--interface", "eth0", "-o", "json")
+        return json.loads(cluster.run(cluster.node(server), *show))["counters"]["deliver_syn"]
+
+    def answered() -> bool:
+        assert reaches(cluster, "client1", topology.VIP, topology.VIP_PORT, 10)
+        return bool(syns("server1") and syns("server2"))
+
+    until("both servers have answered", answered, 30)
+    commands("node-ctl", "reattach", "server1")
+    assert syns("server1") == 0 < syns("server2")
 
 
 def weigh(cluster: LabCluster, weight: int) -> bool:

@@ -188,23 +188,19 @@ def test_loss(ssh: Commands, lab: LabCluster) -> None:
         assert "fault" not in lab.run(node, "nft", "list", "tables")
 
 
-def test_clock_hash_and_disk(ssh: Commands, lab: LabCluster) -> None:
-    def clock() -> int:
-        return json.loads(lab.run(lab.node("server1"), *SHOW))["clockErrorSeconds"]
-
+def test_hash_and_disk(ssh: Commands, lab: LabCluster) -> None:
     def seed() -> str:
         return lab.run(lab.node("router"), "sh", "-c", "cat /proc/sys/net/ipv4/fib_multipath_hash_*")
 
     before = seed()
-    ssh("fault-ctl", "clock", "server1", "12")
     ssh("fault-ctl", "reshuffle", "router")
-    assert clock() == 12 and seed() != before
+    assert seed() != before
     ssh("fault-ctl", "disk", "controller", "full")
     filler = Path(lab.zookeeper_data(lab.node("controller"))) / "filler-of-a-fault"
     assert filler.stat().st_size > 0
-    assert [each["fault"] for each in json.loads(ssh("fault-ctl", "list"))] == ["clock", "reshuffle", "disk"]
+    assert [each["fault"] for each in json.loads(ssh("fault-ctl", "list"))] == ["reshuffle", "disk"]
     ssh("fault-ctl", "heal")
-    assert clock() == 0 and seed() == before and not filler.exists()
+    assert seed() == before and not filler.exists()
     assert json.loads(ssh("fault-ctl", "list")) == []
 
 
@@ -238,7 +234,7 @@ def test_what_can_not_be_done_is_named(ssh: Commands) -> None:
             ("fault-ctl", "partition", "halves", "mux1", "runner"),
             "node 'runner' can't be partitioned; allowed: the hosts",
         ),
-        (("fault-ctl", "clock", "mux1", "10"), "node 'mux1' has no clock that can be shifted; allowed: a server"),
+        (("node-ctl", "reattach", "mux1"), "node 'mux1' has no server side; allowed: a server"),
         (("node-ctl", "kill", "mux2"), "unknown program 'mux2'; allowed: none, mux2 has no programs"),
         (
             ("node-ctl", "restart", "mux1"),

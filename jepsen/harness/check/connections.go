@@ -106,6 +106,11 @@ func (f *Fault) Cuts(one, other string) bool {
 	return f.Fault == "halves" && (slices.Contains(left, one) && slices.Contains(right, other) || slices.Contains(left, other) && slices.Contains(right, one))
 }
 
+// Loses says whether packets between two nodes may be lost while the fault lasts.
+func (f *Fault) Loses(one, other string) bool {
+	return f.Cuts(one, other) || f.Fault == "loss" && (f.Node == one || f.Node == other)
+}
+
 // Excuse returns the first fault that excuses the connection, or nil.
 func Excuse(faults []*Fault, c Connection) *Fault {
 	if at := slices.IndexFunc(faults, func(f *Fault) bool { return f.excuses(c) }); at >= 0 {

@@ -73,7 +73,7 @@ func third(seed uint64) string {
 func TestSteps(t *testing.T) {
 	const seed = 7
 	mux := third(seed)
-	kill, clock, upgrade := edn.Keyword("kill"), edn.Keyword("clock"), edn.Keyword("upgrade")
+	kill, loss, upgrade := edn.Keyword("kill"), edn.Keyword("loss"), edn.Keyword("upgrade")
 	for _, each := range []struct {
 		name    string
 		step    scenario.Step
@@ -90,8 +90,8 @@ func TestSteps(t *testing.T) {
 		{"a server's agent", step("fault", kill, "on", edn.Keyword("agent")),
 			[]string{"node-ctl kill server2/agent", "node-ctl start server2/agent"},
 			[]string{"start server2 nothing", "start server2 nothing", "heal server2 nothing", "heal server2 nothing"}, ""},
-		{"by name, with words of its own", step("fault", clock, "on", "server1", "seconds", int64(-5)),
-			[]string{"fault-ctl clock server1 -5", "fault-ctl heal clock server1"},
+		{"by name, with words of its own", step("fault", loss, "on", "server1", "percent", int64(5)),
+			[]string{"fault-ctl loss server1 5", "fault-ctl heal loss server1"},
 			[]string{"start server1 nothing", "start server1 nothing", "heal server1 nothing", "heal server1 nothing"}, ""},
 		{"of no node, that heals by itself", step("fault", upgrade, "kind", "mux"),
 			[]string{"node-ctl upgrade --kind mux"},

@@ -27,12 +27,21 @@ type Scenario struct {
 type Cluster struct {
 	WindowSeconds float64 `edn:"window-seconds"`
 	HoldSeconds   float64 `edn:"hold-seconds"`
+	BehindSeconds float64 `edn:"behind-seconds"`
 	Steering      string  `edn:"steering"` // of the service; ring if absent
 	P4Muxes       int     `edn:"p4-muxes"` // how many of the muxes are of kind p4
 	Probes        bool    `edn:"probes"`   // whether probes run, and the service has a check
 	Service       string  `edn:"service"`
 	VIP           string  `edn:"vip"`
 	Port          int     `edn:"port"`
+}
+
+// Places is how many former owners a bucket may have: fewer where two buckets meet in a packet.
+func (c Cluster) Places() int {
+	if c.Steering == steeringUsual {
+		return 6
+	}
+	return 2
 }
 
 // Workloads has the parameters of each.

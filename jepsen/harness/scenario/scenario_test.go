@@ -213,11 +213,11 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []struct{ old, new, says string }{
-		{":fault :kill :on :mux", ":fault :explode :on :mux", "fault ':explode'; allowed: :clock"},
+		{":fault :kill :on :mux", ":fault :explode :on :mux", "fault ':explode'; allowed: :corrupt"},
 		{":fault :kill :on :mux", ":fault :kill :on :router", ":on ':router'; allowed for :kill: :agent :controller"},
 		{":fault :kill :on :mux", ":fault :kill :on :mux :at -1", "allowed: seconds from 0"},
-		{":moves [4 10]", ":moves [10 4]", "switch :notices-off: :moves [10 4]; allowed: ascending seconds from 0"},
-		{":moves [4 10]", ":moves [-1 4]", ":moves [-1 4]; allowed: ascending seconds from 0"},
+		{":moves [8 13]", ":moves [10 4]", "switch :hello-off: :moves [10 4]; allowed: ascending seconds from 0"},
+		{":moves [8 13]", ":moves [-1 4]", ":moves [-1 4]; allowed: ascending seconds from 0"},
 		{":lives          [3 4]", ":lives [5 3]", "schedule :holds: :lives [5 3]; allowed: the shortest and the longest"},
 		{":lives          [3 4]", ":lives [3]", ":lives [3]; allowed"},
 		{":lives          [3 4]", ":lives [0 1]", ":lives [0 1]; allowed"},

@@ -17,6 +17,7 @@ import (
 type Row struct {
 	Generation int64
 	Owner      string           // names of nodes
+	Second     string           // the owner of the second bucket, if the connection has two
 	Former     []string         // owners before that may have connections, newest first
 	Applied    map[string]int64 // by mux, when it first had this row or a later one
 }
@@ -24,7 +25,8 @@ type Row struct {
 // Bucket is one by which packets of the connection were steered.
 type Bucket struct {
 	Number  int64
-	Arrays  int64            // the generation of the arrays that gave it; 0: it is the low bits of the hash
+	Arrays  int64            // the generation of the arrays that gave it; 0: the hash did
+	Second  bool             // beside the first one, in every packet
 	Applied map[string]int64 // by mux, when it first had these arrays; empty for 0
 	Rows    []Row            // in order of generations
 }
@@ -46,6 +48,7 @@ type Sockets struct {
 type Sample struct {
 	At       int64
 	Counters map[string]int64
+	Seen     int64 // of a server: the highest generation of the service that it knew
 }
 
 // Around returns the last sample before a time, or else the first of all, and the first after another, or else the last of
@@ -74,14 +77,18 @@ type Facts struct {
 	Counters     []string            // what changed at each node about that time
 	Samples      map[string][]Sample // by node, in order of time
 	Window, Hold float64             // of the service, in seconds
+	Places       int                 // of a bucket's list of former owners
+	Behind       float64             // for how many seconds a mux may be behind before it withdraws
 }
 
-// repeated is how long after a mux has applied a change a server may wait for its notice at most, if the first was lost:
-// muxes repeat it after one second.
-const repeated = 1_500_000_000
+// underWay is how long a packet of a mux may be on its way at most, from server to server.
+const underWay = 1_000_000_000
 
-// ahead is how long before a mux has applied a change it sends the first notices of it at most.
+// ahead is how long before a mux applies a change it tells servers of it at most.
 const ahead = 1_000_000_000
+
+// withdrawn is how much longer than Behind a mux may take to withdraw, and routers to follow, in seconds.
+const withdrawn = 10
 
 // Unexplained is the class of a connection whose cause is none of the others.
 const Unexplained = "NOT EXPLAINED"
@@ -124,85 +131,131 @@ func (f Facts) limit() (name, why string) {
 			last = at
 		}
 	}
-	// The owners since, each once, and when the first mux and the last had each.
-	var since []Row
-	for _, row := range rows[first : last+1] {
-		if len(since) == 0 || since[len(since)-1].Owner != row.Owner {
-			since = append(since, row)
+	known := fmt.Sprintf("%s; the newest row names %s", names(rows[first:last+1]), strings.Join(rows[last].listed(), ", "))
+	if f.Connection.End == "reset" {
+		known += by(f.resetBy())
+	}
+	if left := f.left(rows[first:last+1], server); f.Hold == 0 && !f.byArrays() && left >= f.Window {
+		return "window", fmt.Sprintf("%s; %s lost it %.1f s before the connection's end", known, server, left)
+	}
+	if cut := f.overflow(server); cut != nil && !rows[last].names(server) {
+		return "overflow", fmt.Sprintf("%s; generation %d had no room for %s", known, cut.Generation, server)
+	}
+	for _, mux := range muxes(rows) {
+		if name, why := f.late(rows, last, server, mux); name != "" {
+			return name, known + "; " + why
 		}
 	}
-	moves := len(since) - 1
-	owners := fmt.Sprintf("%d moves since %s", moves, names(since))
-	from, told := f.resetBy(since), ""
-	if f.Connection.End != "timeout" {
-		told = by(from)
-	}
-	switch {
-	case moves == 0:
-		return "", "no mux had a move of its bucket since " + server + " got it"
-	case moves >= 4 && (from == "" || slices.ContainsFunc(since[1:moves-2], owns(from))):
-		return "fourth-move", owners + told
-	case f.Connection.End == "reset" && returns(since):
-		return "return", owners + told
-	case f.Hold == 0 && !(f.byArrays() && slices.Contains(rows[last].Former, server)) && f.left(rows[first:last+1]) >= f.Window:
-		return "window", fmt.Sprintf("%s, the first made %.1f s before its end", owners, f.left(rows[first:last+1]))
-	case f.Connection.End == "reset" && moves >= 2 && (from == "" || slices.ContainsFunc(since[1:moves], owns(from))):
-		for _, move := range since[2:] {
-			least, most := applied(move), latest(move.Applied)
-			if least <= f.Connection.To && f.Connection.To <= most+repeated {
-				return "notice", fmt.Sprintf("%s; reset %.3f s after the first mux had generation %d, the last had it %.3f s after the first%s", owners,
-					seconds(f.Connection.To-least), move.Generation, seconds(most-least), told)
-			}
-		}
-		if move := f.untold(since, from); move != nil {
-			return "notice", fmt.Sprintf("%s; %s was cut off when it was told of generation %d, and got no notice%s", owners, from, move.Generation, told)
-		}
-	}
-	if len(rows[last].Former) == 0 {
-		owners += ", then released"
-	}
-	return "", owners + told
+	return "", known
 }
 
-// untold returns the move by which an owner in between lost the bucket, if it cannot know of whom it had got it; nil if it
-// may: all muxes were cut off from it for as long as they told it, it counted no notice and no lesson meanwhile although
-// they sent some, and before that the connection got no answer by way of it.
-func (f Facts) untold(since []Row, server string) *Row {
-	for at := 1; at < len(since)-1; at++ {
-		move := &since[at+1]
-		if since[at].Owner != server || f.Connection.LastAnswer > latest(since[at].Applied) {
-			continue
+// late returns the limit by which a connection of the server broke since this mux was behind: "" if it was not, or if that
+// should break nothing.
+func (f Facts) late(rows []Row, last int, server, mux string) (name, why string) {
+	if at := rowOf(rows, mux, f.Connection.From); at >= 0 && at < last && rows[at].owns(server) && !rows[last].names(server) {
+		lost := slices.IndexFunc(rows[at:], func(row Row) bool { return !row.owns(server) }) + at
+		if behind := seconds(f.Connection.From - applied(rows[lost])); behind > f.Behind+withdrawn {
+			return "alone", fmt.Sprintf("%s had not applied generation %d for %.1f s when it began", mux, rows[lost].Generation, behind)
 		}
-		from, to := applied(*move)-ahead, latest(move.Applied)+repeated
-		sent := false
-		for mux := range move.Applied {
-			more, known := f.counted(mux, `fairlead_mux_notices_total{result="sent"}`, from, to)
-			sent = sent || known && more > 0
+	}
+	at := rowOf(rows, mux, f.Connection.To-underWay)
+	if at < 0 || at >= last || rows[at].names(server) {
+		return "", ""
+	}
+	news := slices.IndexFunc(rows[at:], func(row Row) bool { return row.names(server) }) + at
+	if news < at {
+		return "", ""
+	}
+	generation, behind := rows[news].Generation, seconds(f.Connection.To-applied(rows[news]))
+	if behind > f.Behind+withdrawn {
+		return "alone", fmt.Sprintf("%s had not applied generation %d for %.1f s at its end", mux, generation, behind)
+	}
+	if f.Connection.End == "reset" && f.untold(rows[at].listed(), rows[news]) {
+		return "notice", fmt.Sprintf("%s had not applied generation %d, and no server on its packet's way had heard of it, as notices were lost", mux, generation)
+	}
+	return "", ""
+}
+
+// untold says whether none of the servers on a packet's way knew a row's generation, the last of them being the one that
+// sent the RST, and notices to each of them may have been lost: from each mux that told it, for as long as that one did.
+func (f Facts) untold(way []string, row Row) bool {
+	if from := f.resetBy(); from != "" {
+		end := slices.Index(way, from)
+		if end < 0 {
+			return false
 		}
-		notices, known := f.counted(server, "notice", from, to)
-		lessons, _ := f.counted(server, "learned", from, to)
-		if sent && known && notices == 0 && lessons == 0 && slices.ContainsFunc(f.Faults, func(fault *check.Fault) bool {
-			for mux := range move.Applied {
-				if !fault.Cuts(mux, server) {
-					return false
-				}
+		way = way[:end+1]
+	}
+	for _, server := range way {
+		var known *Sample
+		for number, sample := range f.Samples[server] {
+			if sample.At <= f.Connection.To {
+				known = &f.Samples[server][number]
 			}
-			return fault.From <= from && to <= fault.To
-		}) {
-			return move
+		}
+		if known == nil || known.Seen >= row.Generation {
+			return false
+		}
+		for mux, at := range row.Applied {
+			if at <= f.Connection.To && !slices.ContainsFunc(f.Faults, func(fault *check.Fault) bool {
+				return fault.Loses(mux, server) && fault.From <= at-ahead && at <= fault.To
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// overflow returns the row by whose move the server left a full list: the newest entry came, and it, the oldest, went.
+func (f Facts) overflow(server string) *Row {
+	for _, bucket := range f.Buckets {
+		for number := 1; number < len(bucket.Rows); number++ {
+			old, next := bucket.Rows[number-1], &bucket.Rows[number]
+			if applied(*next) <= f.Connection.To && len(old.Former) == f.Places && len(next.Former) == f.Places && old.Former[f.Places-1] == server &&
+				next.Former[0] == old.Owner && !next.names(server) && !old.names(next.Owner) {
+				return next
+			}
 		}
 	}
 	return nil
 }
 
-// counted is how much more a node had counted at the end of some time, or soon after, than at its beginning, or shortly
-// before; it is not known if the counters were not read then.
-func (f Facts) counted(node, name string, from, to int64) (more int64, known bool) {
-	first, last := Around(f.Samples[node], from, to)
-	if first == nil || first.At > from || last.At < to {
-		return 0, false
+// owns says whether the server has the bucket, or one of both.
+func (r Row) owns(server string) bool { return r.Owner == server || r.Second == server && server != "" }
+
+// listed are the servers that packets name by a row, in order.
+func (r Row) listed() []string {
+	all := []string{r.Owner}
+	if r.Second != "" && r.Second != r.Owner {
+		all = append(all, r.Second)
 	}
-	return last.Counters[name] - first.Counters[name], true
+	return append(all, r.Former...)
+}
+
+// names says whether packets name the server by a row.
+func (r Row) names(server string) bool { return slices.Contains(r.listed(), server) }
+
+// muxes are those that had one of the rows at some time.
+func muxes(rows []Row) []string {
+	all := map[string]bool{}
+	for _, row := range rows {
+		for mux := range row.Applied {
+			all[mux] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// rowOf is the number of the row that a mux had at some time; -1: none yet.
+func rowOf(rows []Row, mux string, at int64) int {
+	number := -1
+	for each, row := range rows {
+		if since, had := row.Applied[mux]; had && since <= at {
+			number = each
+		}
+	}
+	return number
 }
 
 // tenure returns the row by which the connection's server had the bucket last, and the server: the one that answered or,
@@ -213,7 +266,7 @@ func (f Facts) tenure(rows []Row) (int, string) {
 		server = f.Connection.Servers[0]
 	}
 	for number, row := range rows {
-		if server == "" && (number == 0 || applied(row) <= f.Connection.From) || server != "" && row.Owner == server && applied(row) <= f.Connection.To {
+		if server == "" && (number == 0 || applied(row) <= f.Connection.From) || server != "" && row.owns(server) && applied(row) <= f.Connection.To {
 			at = number
 		}
 	}
@@ -225,7 +278,11 @@ func (f Facts) tenure(rows []Row) (int, string) {
 
 // rows returns those of the bucket by which the connection was steered at its end: of the newest arrays by which it was
 // opened, or that gave it a bucket of its server, which they do to connections that they know. None if they are not known.
+// If each packet names two buckets, they are of both.
 func (f Facts) rows() []Row {
+	if len(f.Buckets) == 2 && f.Buckets[1].Second {
+		return both(f.Buckets[0].Rows, f.Buckets[1].Rows)
+	}
 	for _, each := range f.Buckets {
 		begin := f.Connection.From
 		if each.Arrays != 0 {
@@ -241,14 +298,45 @@ func (f Facts) rows() []Row {
 	return nil
 }
 
-// left is how many seconds before the connection's end its bucket left its server, by the first of these rows.
-func (f Facts) left(rows []Row) float64 {
-	for number, row := range rows[1:] {
-		if row.Owner != rows[number].Owner {
+// both returns the rows by which packets name two buckets: both owners, then the first one's former owners, then the
+// second's. None if not all are known.
+func both(first, second []Row) (rows []Row) {
+	for i, j := 0, 0; i < len(first) || j < len(second); {
+		var row Row
+		switch {
+		case j == len(second) || i < len(first) && first[i].Generation < second[j].Generation:
+			row = first[i]
+			i++
+		case i == len(first) || second[j].Generation < first[i].Generation:
+			row = second[j]
+			j++
+		default:
+			row = first[i]
+			i, j = i+1, j+1
+		}
+		if i == 0 || j == 0 {
+			continue
+		}
+		row.Owner, row.Second, row.Former = first[i-1].Owner, second[j-1].Owner, nil
+		for _, former := range slices.Concat(first[i-1].Former, second[j-1].Former) {
+			if !row.names(former) {
+				row.Former = append(row.Former, former)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// left is how many seconds before the connection's end its server lost its bucket, which it had by the first of these rows;
+// 0 if it has not.
+func (f Facts) left(rows []Row, server string) float64 {
+	for _, row := range rows[1:] {
+		if !row.owns(server) {
 			return seconds(f.Connection.To - applied(row))
 		}
 	}
-	return seconds(f.Connection.To)
+	return 0
 }
 
 // byArrays says whether arrays gave the connection a bucket: then former owners stay until they are released.
@@ -266,36 +354,19 @@ func ownerAt(rows []Row, at int64) (owner string) {
 	return owner
 }
 
-// resetBy is the owner that sent the last RST, "" if none was seen.
-func (f Facts) resetBy(since []Row) string {
-	for _, each := range slices.Backward(f.Resets) {
-		if slices.ContainsFunc(since, owns(each.Server)) {
-			return each.Server
-		}
+// resetBy is the server that sent the last RST, "" if none was seen.
+func (f Facts) resetBy() string {
+	if len(f.Resets) == 0 {
+		return ""
 	}
-	if len(f.Resets) > 0 {
-		return f.Resets[len(f.Resets)-1].Server
-	}
-	return ""
+	return f.Resets[len(f.Resets)-1].Server
 }
-
-func owns(server string) func(Row) bool { return func(row Row) bool { return row.Owner == server } }
 
 func by(server string) string {
 	if server == "" {
 		return "; who sent the RST was not seen"
 	}
 	return "; reset by " + server
-}
-
-// returns says whether the bucket went back to the owner before the last one, without being the connection's.
-func returns(since []Row) bool {
-	for at := 3; at < len(since); at++ {
-		if since[at].Owner == since[at-2].Owner {
-			return true
-		}
-	}
-	return false
 }
 
 // applied is when the first mux had the row; never, if none has yet.
@@ -318,12 +389,19 @@ func latest(times map[string]int64) (most int64) {
 	return most
 }
 
+// names are the owners in turn.
 func names(rows []Row) string {
-	var owners []string
+	var all []string
 	for _, row := range rows {
-		owners = append(owners, row.Owner)
+		owners := row.Owner
+		if row.Second != "" {
+			owners += "+" + row.Second
+		}
+		if len(all) == 0 || all[len(all)-1] != owners {
+			all = append(all, owners)
+		}
 	}
-	return strings.Join(owners, " → ")
+	return strings.Join(all, " → ")
 }
 
 func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
@@ -340,6 +418,9 @@ func (f Facts) String() string {
 		by := ""
 		if each.Arrays != 0 {
 			by = fmt.Sprintf(" by arrays %d; %s", each.Arrays, when(each.Applied))
+		}
+		if each.Second {
+			by = ", the second"
 		}
 		lines = append(lines, fmt.Sprintf("  bucket    %d%s", each.Number, by))
 		for _, row := range each.Rows {

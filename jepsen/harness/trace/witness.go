@@ -9,6 +9,7 @@ import (
 	"io"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type Options struct {
 	VIP  string
 	Port int
 	Show string // the command that prints the server side's counters as JSON; "" for none
+	ID   int    // of the service, by which it tells the generations that it knows
 }
 
 // Line is a line of a witness's standard output: exactly one of Reset, Counters, Peer and Error is set.
@@ -26,6 +28,7 @@ type Line struct {
 	At       int64            `json:"at"`              // in Unix nanoseconds
 	Reset    string           `json:"reset,omitempty"` // a RST was sent to this address and port
 	Counters map[string]int64 `json:"counters,omitempty"`
+	Seen     int64            `json:"seen,omitempty"` // beside the counters: the highest generation of the service
 	Peer     string           `json:"peer,omitempty"` // the address and port that was asked for
 	Sockets  []string         `json:"sockets,omitempty"`
 	Error    string           `json:"error,omitempty"`
@@ -73,7 +76,7 @@ func Witness(options Options, in io.Reader, out io.Writer) error {
 	over := make(chan struct{})
 	defer close(over)
 	if options.Show != "" {
-		go count(strings.Fields(options.Show), say, over)
+		go count(strings.Fields(options.Show), strconv.Itoa(options.ID), say, over)
 	}
 	peers := bufio.NewScanner(in)
 	for peers.Scan() {
@@ -94,18 +97,21 @@ func Witness(options Options, in io.Reader, out io.Writer) error {
 	return peers.Err()
 }
 
-// count reports the counters from time to time.
-func count(command []string, say func(Line), over <-chan struct{}) {
+// count reports the counters, and the highest generation of a service, from time to time.
+func count(command []string, service string, say func(Line), over <-chan struct{}) {
 	for {
 		told, err := exec.Command(command[0], command[1:]...).Output()
 		var shown struct {
 			Counters map[string]int64 `json:"counters"`
+			Services map[string]struct {
+				Generation int64 `json:"generation"`
+			} `json:"services"`
 		}
 		if err == nil {
 			err = json.Unmarshal(told, &shown)
 		}
 		if err == nil {
-			say(Line{Counters: shown.Counters})
+			say(Line{Counters: shown.Counters, Seen: shown.Services[service].Generation})
 		} else {
 			say(Line{Error: fmt.Sprintf("%s: %v", strings.Join(command, " "), err)})
 		}

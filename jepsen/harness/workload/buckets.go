@@ -99,6 +99,8 @@ func (b *Buckets) ask(local string) ([]trace.Bucket, error) {
 			second = *explained.Second.Bucket
 		}
 		buckets = append(buckets, trace.Bucket{Number: second, Arrays: *before})
+	} else if second := explained.Second.Bucket; second != nil {
+		buckets = append(buckets, trace.Bucket{Number: *second, Second: true})
 	}
 	return buckets, nil
 }

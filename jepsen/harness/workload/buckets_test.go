@@ -29,7 +29,7 @@ func TestBuckets(t *testing.T) {
 		fails         bool
 	}{
 		{local: "10.2.1.2:4001", answer: `{"bucket": 5}`, want: []trace.Bucket{{Number: 5}}},
-		{local: "10.2.1.2:4001", answer: `{"bucket": 5, "second": {"bucket": 8}}`, want: []trace.Bucket{{Number: 5}}}, // of hunt
+		{local: "10.2.1.2:4001", answer: `{"bucket": 5, "second": {"bucket": 8}}`, want: []trace.Bucket{{Number: 5}, {Number: 8, Second: true}}}, // of hunt
 		{local: "10.2.1.2:4001", answer: `{"bucket": 5, "arrays": {"generation": 4}}`, want: []trace.Bucket{{Number: 5, Arrays: 4}}},
 		{local: "10.2.1.2:4001", answer: `{"bucket": 5, "arrays": {"generation": 4, "previous": 0}, "second": {"bucket": 8}}`,
 			want: []trace.Bucket{{Number: 5, Arrays: 4}, {Number: 8}}},

@@ -25,10 +25,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// movesMost is how often the bucket of a connection moves at most in its life (see Mover): beyond that servers do not
-// follow it (protocol/README.md §3). Without a hold, a connection that is older than its bucket's move plus the window
-// breaks as documented, too.
-const movesMost = 3
+// movesMost is how often weights change in the longest life of a connection (see Mover): as often as a bucket's list has
+// places. Without a hold, a connection that is older than its bucket's move plus the window breaks as documented.
+const movesMost = 6
 
 // Connections is the clients' traffic: many live connections from each client's node.
 type Connections struct {
@@ -338,7 +337,7 @@ type Mover struct {
 	Life     float64   // the longest of a connection, in seconds
 	Moves    []float64 // when, in seconds from the beginning; nil: from time to time, none: never
 	Seed     uint64
-	Force    bool          // moves that controllers refuse, since connections may break; else each waits until they no longer do
+	Force    bool          // moves that controllers refuse, as a list is full; else each waits until it is not
 	Patience time.Duration // for how long a move that waits is tried once the mover is stopped
 	Say      func(format string, args ...any)
 	stop     chan struct{}
@@ -346,8 +345,7 @@ type Mover struct {
 	moved    int
 }
 
-// Start moves buckets at the times given; without any, so that no bucket moves more than movesMost times in the longest
-// life of a connection.
+// Start moves buckets at the times given; without any, movesMost times in the longest life of a connection.
 func (m *Mover) Start() {
 	m.stop = make(chan struct{})
 	m.wait.Add(1)

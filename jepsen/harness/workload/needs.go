@@ -11,26 +11,27 @@ import (
 	"time"
 )
 
-// CheckService refuses a service with another steering, window or hold than the schedule needs: connections that live too
+// CheckService returns the service's id, and refuses one with another steering, window or hold than the schedule needs: connections that live too
 // long would break as documented, and ones that live too short would show nothing.
-func CheckService(api *API, service, steering string, window, hold float64) error {
+func CheckService(api *API, service, steering string, window, hold float64) (id int, err error) {
 	answer, err := api.Await("/v1/services/"+service, 30*time.Second)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var has struct {
+		ID       int     `json:"id"`
 		Steering string  `json:"steering"`
 		Window   float64 `json:"windowSeconds"`
 		Hold     float64 `json:"holdSeconds"`
 	}
 	if err := json.Unmarshal(answer.Body, &has); err != nil {
-		return fmt.Errorf("service %s: %w: %.200s", service, err, answer.Body)
+		return 0, fmt.Errorf("service %s: %w: %.200s", service, err, answer.Body)
 	}
 	if has.Steering != steering || has.Window != window || has.Hold != hold {
-		return fmt.Errorf("service %s has steering %s, windowSeconds %g and holdSeconds %g; allowed: %s, %g and %g, which :cluster or the "+
+		return 0, fmt.Errorf("service %s has steering %s, windowSeconds %g and holdSeconds %g; allowed: %s, %g and %g, which :cluster or the "+
 			"schedule says (nodes up --schedule)", service, has.Steering, has.Window, has.Hold, steering, window, hold)
 	}
-	return nil
+	return has.ID, nil
 }
 
 // AwaitAgents returns once the leader hears the agents of all backends of the service, and has their counts.

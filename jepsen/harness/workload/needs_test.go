@@ -32,15 +32,15 @@ func TestCheckService(t *testing.T) {
 		hold float64
 		says string
 	}{
-		{`{"steering": "ring", "windowSeconds": 8, "holdSeconds": 600}`, 600, ""},
-		{`{"steering": "ring", "windowSeconds": 8}`, 0, ""},
+		{`{"id": 7, "steering": "ring", "windowSeconds": 8, "holdSeconds": 600}`, 600, ""},
+		{`{"id": 7, "steering": "ring", "windowSeconds": 8}`, 0, ""},
 		{`{"steering": "ring", "windowSeconds": 8}`, 600, "web has steering ring, windowSeconds 8 and holdSeconds 0; allowed: ring, 8 and 600"},
 		{`{"steering": "ring", "windowSeconds": 120, "holdSeconds": 600}`, 600, "web has steering ring, windowSeconds 120 and holdSeconds 600; allowed: ring, 8 and 600"},
 		{`{"steering": "othello", "windowSeconds": 8}`, 0, "web has steering othello, windowSeconds 8 and holdSeconds 0; allowed: ring, 8 and 0"},
 		{`[]`, 0, "service web: "},
 	} {
-		err := CheckService(NewAPI([]string{answering(t, map[string]string{"/v1/services/web": row.body})}), "web", "ring", 8, row.hold)
-		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
+		id, err := CheckService(NewAPI([]string{answering(t, map[string]string{"/v1/services/web": row.body})}), "web", "ring", 8, row.hold)
+		if (err == nil) != (row.says == "") || (err == nil) != (id == 7) || err != nil && !strings.Contains(err.Error(), row.says) {
 			t.Errorf("%s: %v, want %q", row.body, err, row.says)
 		}
 	}

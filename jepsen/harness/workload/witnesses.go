@@ -23,6 +23,7 @@ import (
 // counters of muxes.
 type Witnesses struct {
 	Connections *Connections
+	Service     int // its id
 	Say         func(format string, args ...any)
 
 	lock     sync.Mutex
@@ -35,7 +36,7 @@ type Witnesses struct {
 }
 
 // telling is in the name of each counter that is kept of a mux.
-var telling = []string{"drop", "notice", "error", "fragment"}
+var telling = []string{"drop", "told", "acknowledg", "error", "fragment"}
 
 // Start starts a witness on each server's node, and reads the counters of muxes.
 func (w *Witnesses) Start() error {
@@ -46,7 +47,7 @@ func (w *Witnesses) Start() error {
 		if err != nil {
 			return err
 		}
-		command := w.Connections.Cluster.Exec(node.Node, program, "witness", "--vip", listing.VIP, "--port", strconv.Itoa(listing.Port), "--show", node.Show)
+		command := w.Connections.Cluster.Exec(node.Node, program, "witness", "--vip", listing.VIP, "--port", strconv.Itoa(listing.Port), "--service", strconv.Itoa(w.Service), "--show", node.Show)
 		in, err := command.StdinPipe()
 		if err != nil {
 			return err
@@ -81,7 +82,7 @@ func (w *Witnesses) hear(server string, out io.Reader) {
 		line.At = w.Connections.Recorder.Since(time.Unix(0, line.At))
 		w.lock.Lock()
 		if line.Counters != nil {
-			w.counters[server] = append(w.counters[server], trace.Sample{At: line.At, Counters: line.Counters})
+			w.counters[server] = append(w.counters[server], trace.Sample{At: line.At, Counters: line.Counters, Seen: line.Seen})
 		} else {
 			w.lines[server] = append(w.lines[server], line)
 		}

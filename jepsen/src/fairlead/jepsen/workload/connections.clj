@@ -4,9 +4,9 @@
   connection at a time from one of the clients' nodes; a small program there (resources/connections.py) makes
   them. One process changes the weights of the service that they use.
 
-  A long one lives 15 to 50 % of the window, or as long as the schedule says, and weights change so seldom that no bucket
-  moves more than three times in such a life: beyond that connections break as documented (protocol/README.md §3). A
-  share of them asks for MPTCP, another is idle: silent between the beginning and the end of its life.
+  A long one lives 15 to 50 % of the window, or as long as the schedule says, and weights change six times in
+  the longest life. A share of them asks for MPTCP, another is idle: silent between the beginning and the end of its
+  life.
 
   After healing uneven weights are set, and connections are opened only to be counted: the balance."
   (:require [clojure.data.json :as json]
@@ -34,9 +34,9 @@
   5)
 
 (defn- weigh-seconds
-  "How often weights change: at most three times in the longest life."
+  "How often weights change: six times in the longest life."
   [scenarios lives]
-  (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/3 1.05))
+  (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/6 1.05))
 
 (defn- weighing
   "Changes of weights: at the times of `moves`, or from time to time."
