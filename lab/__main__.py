@@ -178,7 +178,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add_machine_arguments(making, "besides, servers")
     making.add_argument("--muxes", type=int, default=2)
     making.add_argument("--port", choices=mux.PORTS, default="af_xdp", help="how the muxes get at their packets")
-    making.add_argument("--window", type=int, default=240, help="seconds for which a moved bucket is chained")
+    making.add_argument("--window", type=int, default=240, help="seconds for which packets name former owners")
     making.add_argument("--zookeepers", type=int, default=1, help="several are an ensemble (%(default)s)")
     making.add_argument("--controllers", type=int, default=1, help="one leads, the others follow (%(default)s)")
     making.add_argument("--embedded", action="store_true", help="ZooKeeper inside the controller")

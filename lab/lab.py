@@ -12,7 +12,6 @@ Leaving the block undoes everything; leaving it by an exception first shows the 
 
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
@@ -56,7 +55,7 @@ class Lab:
         controllers: int = 1,
         variant: Variant = USUAL,
     ) -> None:
-        """`window`: seconds that servers chain a moved bucket; `embedded`: ZooKeeper inside the controller.
+        """`window`: seconds for which packets name former owners; `embedded`: ZooKeeper inside the controller.
 
         Of the servers, `servers` have the XDP program and the `vm_servers` after them are virtual machines with the
         module; `vm_kernel` is a release or a series ("6.1") of those whose headers are installed. Several `zookeepers`
@@ -92,8 +91,8 @@ class Lab:
         self.muxes: dict[int, Mux] = {}
         self.clients: list[ClientNode] = []
         self._numbered = 0  # a number is never used twice
-        self._sent_on_by_former: Counter[str] = Counter()
-        self._sent_on_lock = threading.Lock()
+        self._chained_by_former = 0
+        self._chained_lock = threading.Lock()
         self._detached = False
 
     @property
@@ -135,7 +134,7 @@ class Lab:
         settings: dict[str, Any] = {
             **self.settings,
             "port": self.port,
-            "window": self.window,
+            "quiet": self.variant.quiet,
             "embedded": self.embedded,
         }
         if self.vm_kernel:
@@ -314,11 +313,9 @@ class Lab:
         if machine:
             if self.vm_kernel is None:
                 raise LabError("this lab has no virtual machines; allowed: a lab with vm_servers or a vm_kernel")
-            server = MachineServer(
-                self.instance, self.router, number, self.window, self.vm_kernel, self._archive, self.variant
-            )
+            server = MachineServer(self.instance, self.router, number, self.vm_kernel, self._archive, self.variant)
         else:
-            server = XdpServer(self.instance, self.router, number, self.window, self.variant)
+            server = XdpServer(self.instance, self.router, number, self.variant)
         self._numbered = max(self._numbered, number)
         server.start()
         return server
@@ -326,7 +323,7 @@ class Lab:
     def wait_server(self, server: Server) -> None:
         """Waits until it serves; from then on it is one of `servers`."""
         server.wait()
-        with self._sent_on_lock:
+        with self._chained_lock:
             self.servers[server.number] = server
         if self.variant.agents and isinstance(server, MachineServer):
             start_in_machine(server, self.wanted_controllers)
@@ -372,20 +369,16 @@ class Lab:
         self.wait_applied()
 
     def switch_off(self, number: int) -> None:
-        """Deletes the server's machine; the sums of sent_on() keep its counts."""
-        with self._sent_on_lock:
+        """Deletes the server's machine; the sum of chained_packets() keeps its count."""
+        with self._chained_lock:
             server = self.servers.pop(number)
-            self._sent_on_by_former += server.sent_on()
+            self._chained_by_former += server.chained()
         self.instance.remove(server.name)
 
-    def sent_on(self) -> Counter[str]:
-        """Packets that servers have forwarded to other servers, by why, all servers together."""
-        with self._sent_on_lock:
-            return sum((server.sent_on() for server in self.servers.values()), self._sent_on_by_former)
-
     def chained_packets(self) -> int:
-        """Packets that servers have forwarded to a bucket's previous owner, all servers together."""
-        return self.sent_on()["chain"]
+        """Packets that servers have sent on to other servers, all servers together."""
+        with self._chained_lock:
+            return sum((server.chained() for server in self.servers.values()), self._chained_by_former)
 
     def stale_packets(self) -> int:
         """Packets that today's servers have dropped because a newer generation had been seen."""

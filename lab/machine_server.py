@@ -50,12 +50,11 @@ class MachineServer(Server):
         instance: Instance,
         router: Router,
         number: int,
-        window: int,
         kernel: Kernel,
         archive: Path,
         variant: Variant = USUAL,
     ) -> None:
-        super().__init__(instance, number, window, variant, machine=True)
+        super().__init__(instance, number, variant, machine=True)
         self.key = KEY_FILE if variant.tagged else None
         mac = f"52:54:00:00:00:{number:02x}"
         self.gateways = router.gateways()

@@ -6,7 +6,6 @@ Two kinds with one interface: `XdpServer` is a namespace with the XDP program on
 """
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ SYSCTLS = {
     "ipv4__conf__all__arp_ignore": 1,  # the VIP is on every server: none answers ARP for it
     "ipv4__conf__all__arp_announce": 2,
 }
-SENT_ON = ("chain", "pass_on")  # to a bucket's previous owner, to the owner of the second bucket
 VIPS = (f"{topology.VIP}/32", f"{topology.DUAL_VIP}/32", f"{topology.DUAL_VIP6}/128")
 
 
@@ -30,22 +28,23 @@ def attachment(
     command: str,
     form: tuple[str, ...],
     address: str,
-    window: int,
     chaining: bool = True,
-    clock_seconds: int = 0,
+    quiet: int | None = None,
     key: Path | None = None,
 ) -> list[str]:
-    """The command that sets a server side up; its clock is `clock_seconds` ahead of the machine's.
+    """The command that sets a server side up.
 
-    `key`: the file with the cluster's key; None: tags are not required.
+    `quiet`: for how many seconds it resets nothing, None: the program's default. `key`: the file with the cluster's
+    key; None: tags are not required.
     """
     addresses, peers = [address, topology.rack_address6(address)], [topology.RACK, topology.RACK6]
     if topology.is_ipv6(address):  # it has no other one
         addresses, peers = addresses[:1], peers[1:]
-    own = ["--address", ",".join(addresses), "--peers", ",".join(peers), "--window", str(window)]
+    own = ["--address", ",".join(addresses), "--peers", ",".join(peers)]
     own += [] if chaining else ["--no-chaining"]
     own += ["--tag-key", str(key)] if key else []
-    return [command, "attach", *form, *own, *(["--clock-error", str(clock_seconds)] if clock_seconds else [])]
+    own += ["--quiet", str(quiet)] if quiet is not None else []
+    return [command, "attach", *form, *own]
 
 
 class Server(Node):
@@ -54,12 +53,11 @@ class Server(Node):
     key: Path | None  # where its commands run
     agent: Process | None = None
 
-    def __init__(self, instance: Instance, number: int, window: int, variant: Variant, machine: bool = False) -> None:
+    def __init__(self, instance: Instance, number: int, variant: Variant, machine: bool = False) -> None:
         usual = topology.server_address(number)
         address, address6 = variant.rack_address(usual), topology.rack_address6(usual)
         super().__init__(instance, f"server{number}", address, address6, machine)
         self.number = number
-        self.window = window
         self.variant = variant
         self.chaining = variant.chaining
 
@@ -73,7 +71,7 @@ class Server(Node):
 
     def attachment(self, chaining: bool = True) -> list[str]:
         """The command that sets the server side up."""
-        return attachment(self.command, self.form, self.address, self.window, chaining, key=self.key)
+        return attachment(self.command, self.form, self.address, chaining, self.variant.quiet, self.key)
 
     def attach(self, chaining: bool = True) -> None:
         """Sets the server side up, or replaces its configuration; its tables stay."""
@@ -82,14 +80,10 @@ class Server(Node):
     def show(self) -> dict[str, Any]:
         return json.loads(self.run(self.command, "show", *self.form, "-o", "json"))
 
-    def sent_on(self) -> Counter[str]:
-        """Packets that this server has forwarded to another one, by why (SENT_ON)."""
-        counters = self.show()["counters"]
-        return Counter({why: counters[why] + counters[f"{why}_by_kernel"] for why in SENT_ON})
-
     def chained(self) -> int:
-        """Packets that this server has forwarded to a bucket's previous owner."""
-        return self.sent_on()["chain"]
+        """Packets that this server has sent on to another server of their lists."""
+        counters = self.show()["counters"]
+        return counters["chain"] + counters["chain_by_kernel"]
 
     def connections(self) -> int:
         """The number of connections to VIPs that it holds now."""
@@ -99,15 +93,15 @@ class Server(Node):
 class XdpServer(Server):
     form = ("--interface", "eth0")
 
-    def __init__(self, instance: Instance, router: Router, number: int, window: int, variant: Variant = USUAL) -> None:
-        super().__init__(instance, number, window, variant)
+    def __init__(self, instance: Instance, router: Router, number: int, variant: Variant = USUAL) -> None:
+        super().__init__(instance, number, variant)
         self.command = str(variant.server)
         self.mptcp = variant.mptcp
         self.key = key_file(self.directory) if variant.tagged else None
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.sysctl(**SYSCTLS)
-        # The route to a bucket's previous owner comes from the kernel's tables, also from one family to the other.
+        # The route to another server of a list comes from the kernel's tables, also from one family to the other.
         self.namespace.sysctl(ipv4__conf__eth0__forwarding=1, ipv4__conf__eth0__accept_local=1)
         self.namespace.sysctl(ipv6__conf__all__forwarding=1, ipv6__conf__eth0__forwarding=1)
         self.namespace.ip(

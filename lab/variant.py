@@ -20,7 +20,8 @@ class Variant:
     controller: tuple[str, ...] = (str(build.CONTROLLER),)
     environment: dict[str, str] = field(default_factory=dict)  # of muxes and controllers
     chaining: bool = True  # by servers
-    tagged: bool = True  # muxes and servers have the cluster's key
+    tagged: bool = True  # muxes and servers have keys
+    quiet: int | None = None  # seconds for which a server that has just started resets nothing; None: its default
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
     previous: bool = False  # the programs are of 0.1.0: no list of muxes, no flags for clear text
     hold: int = 0  # seconds: holdSeconds of web
