@@ -25,22 +25,23 @@ enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_i
  * forwarding needs to be on), with new outer headers. The inner packet and the traffic class stay.
  */
 enum fl_chain_numbers {
-	FL_CHAIN_TTL = 64, /* loops are bounded by hops, not by TTL */
-	/*
-	 * In place of an exit's counter: a refused SYN, or a packet with a list, cannot be sent to that server; it is
-	 * unchanged, and still the caller's.
-	 */
+	FL_CHAIN_TTL = 64, /* loops are bounded by the list, not by TTL */
+	/* In place of an exit's counter: the packet cannot be sent there; it is unchanged, and still the caller's. */
 	FL_CHAIN_NOWHERE = FL_COUNTERS,
 };
 
 /*
- * The route from our own address to out.next for an outer packet of len bytes; fills in the addresses. NULL if there is
- * none, with the counter of why not in *refusal; for a refused SYN also if its neighbour does not answer.
+ * Sends the packet on to the candidate out.next by its encapsulation, in segments if it stands for several packets. Takes
+ * it, and returns the counter of its exit; or FL_CHAIN_NOWHERE.
  */
-struct rtable *fl_chain_route_ipv4(const struct fl_arrival *arrival, struct flowi4 *fl4, unsigned int len,
-				   enum fl_counter *refusal);
-struct dst_entry *fl_chain_route_ipv6(const struct fl_arrival *arrival, struct flowi6 *fl6, unsigned int len,
-				      enum fl_counter *refusal);
+enum fl_counter fl_chain(struct fl_arrival *arrival);
+
+/*
+ * The route from our own address to out.next for an outer packet of len bytes; fills in the addresses. NULL if there is
+ * none, or none for packets as large as this; for a refused SYN also if its neighbour does not answer.
+ */
+struct rtable *fl_chain_route_ipv4(const struct fl_arrival *arrival, struct flowi4 *fl4, unsigned int len);
+struct dst_entry *fl_chain_route_ipv6(const struct fl_arrival *arrival, struct flowi6 *fl6, unsigned int len);
 
 /* Completes a checksum that the sender left open: the inner packet's, as the outer one's went with its header. */
 bool fl_chain_sum_complete(struct sk_buff *skb);
@@ -50,8 +51,5 @@ void fl_chain_forget_arrival(struct sk_buff *skb);
 
 /* Frees the packet and returns why. */
 enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why);
-
-/* The same for an unchanged packet that cannot be sent there, unless it stays the caller's: FL_CHAIN_NOWHERE. */
-enum fl_counter fl_chain_unroutable(const struct fl_arrival *arrival, enum fl_counter why);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* GUE with the steer header, which comes in by the instance's UDP sockets: skb->data is at the UDP header. */
+/* GUE with the list header, which comes in by the instance's UDP sockets: skb->data is at the UDP header. */
 #include "act.h"
 #include "receive.h"
 
@@ -10,8 +10,6 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include <net/udp_tunnel.h>
-
-#include <fairlead/notice.h>
 
 enum {
 	OUTER4_LEN = sizeof(struct iphdr) + sizeof(struct udphdr),
@@ -28,27 +26,15 @@ static const u8 *linear_end(const struct sk_buff *skb)
 	return skb->data + skb_headlen(skb);
 }
 
-enum fl_steer_error fl_gue_parse(struct fl_arrival *arrival)
+enum fl_list_error fl_gue_parse(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
-	struct fl_steer *steer = &arrival->in.steer;
-	enum fl_steer_error error = fl_steer_parse(gue_base(skb), linear_end(skb), steer);
+	struct fl_list *list = &arrival->in.list;
+	enum fl_list_error error = fl_list_parse(gue_base(skb), linear_end(skb), skb->len - (u32)sizeof(struct udphdr),
+						 false, arrival->came_to == FL_OUTER_IPV6, list);
 
-	arrival->inner_at = sizeof(struct udphdr) + steer->header_len;
+	arrival->inner_at = sizeof(struct udphdr) + list->header_len;
 	return error;
-}
-
-static bool is_notice(const struct fl_arrival *arrival)
-{
-	return fl_notice_is(gue_base(arrival->skb), linear_end(arrival->skb));
-}
-
-static bool tag_message(struct fl_arrival *arrival)
-{
-	const struct fl_steer *steer = &arrival->in.steer;
-	const u8 *gue = gue_base(arrival->skb);
-
-	return fl_tag_message(gue, steer, gue + steer->header_len, linear_end(arrival->skb), &arrival->tagged);
 }
 
 /* The traffic class is that of the old outer header, and so is the source port, which spreads flows. */
@@ -57,32 +43,12 @@ struct outer {
 	u8 class;
 };
 
-/* Rewrites the steer header for the second bucket, for the next server, or both; says that it is a late mux's. */
-static bool rewrite_steer(struct fl_arrival *arrival, u8 *gue, const u8 *end)
-{
-	const struct fl_setup *setup = arrival->setup;
-
-	if ((arrival->promoted || arrival->out.verdict == FL_VERDICT_PASS) && !fl_steer_promote(gue, end))
-		return false;
-	return (arrival->out.verdict == FL_VERDICT_PASS || fl_steer_chain(gue, end)) &&
-	       (!fl_verdict_is_late(&arrival->in) || fl_steer_mark_late(gue, end)) &&
-	       (!setup->tagged || fl_tag_renew(&setup->tag_key, gue, end, &arrival->tagged));
-}
-
-/* The same for a list, whose tag stays right. */
-static bool rewrite_list(const struct fl_arrival *arrival, u8 *gue, const u8 *end)
-{
-	const struct fl_listed *list = arrival->list;
-
-	return fl_list_forward(gue, end, &list->in.list, &arrival->setup->self[list->came_to], list->out.left,
-			       list->out.late);
-}
-
-static bool rewrite_header(struct fl_arrival *arrival, u8 *gue, const u8 *end)
+static bool rewrite_header(const struct fl_arrival *arrival, u8 *gue, const u8 *end)
 {
 	if (arrival->answer)
 		return fl_generation_notice_answer(gue, end, arrival->answer);
-	return arrival->list ? rewrite_list(arrival, gue, end) : rewrite_steer(arrival, gue, end);
+	return fl_list_forward(gue, end, &arrival->in.list, &arrival->setup->self[arrival->came_to], arrival->out.left,
+			       arrival->out.late);
 }
 
 /* Removes the outer headers and rewrites the header behind them; new outer headers are then pushed. */
@@ -106,9 +72,7 @@ static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 
 static enum fl_counter sent_on(const struct fl_arrival *arrival)
 {
-	if (arrival->answer)
-		return FL_COUNTER_NOTICE_ACKNOWLEDGED;
-	return arrival->out.verdict == FL_VERDICT_PASS ? FL_COUNTER_PASS_ON : FL_COUNTER_CHAIN;
+	return arrival->answer ? FL_COUNTER_NOTICE : FL_COUNTER_CHAIN;
 }
 
 static enum fl_counter send_ipv4(struct fl_arrival *arrival, const struct outer *outer)
@@ -118,11 +82,10 @@ static enum fl_counter send_ipv4(struct fl_arrival *arrival, const struct outer 
 	    .fl4_sport = outer->source_port,
 	    .fl4_dport = outer->destination_port,
 	};
-	enum fl_counter refusal;
-	struct rtable *route = fl_chain_route_ipv4(arrival, &fl4, sizeof(struct iphdr) + arrival->skb->len, &refusal);
+	struct rtable *route = fl_chain_route_ipv4(arrival, &fl4, sizeof(struct iphdr) + arrival->skb->len);
 
 	if (!route)
-		return fl_chain_unroutable(arrival, refusal);
+		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dst.dev) + OUTER4_LEN)) {
 		ip_rt_put(route);
 		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
@@ -139,12 +102,10 @@ static enum fl_counter send_ipv6(struct fl_arrival *arrival, const struct outer 
 	    .fl6_sport = outer->source_port,
 	    .fl6_dport = outer->destination_port,
 	};
-	enum fl_counter refusal;
-	struct dst_entry *route =
-	    fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + arrival->skb->len, &refusal);
+	struct dst_entry *route = fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + arrival->skb->len);
 
 	if (!route)
-		return fl_chain_unroutable(arrival, refusal);
+		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dev) + OUTER6_LEN)) {
 		dst_release(route);
 		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
@@ -169,18 +130,23 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 		outer.source_port = udp_hdr(skb)->dest;
 	}
 	if (fl_address_is_none(&arrival->setup->self[family]))
-		return fl_chain_unroutable(arrival, FL_COUNTER_DROP_CHAIN_FAMILY);
+		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	return family == FL_OUTER_IPV4 ? send_ipv4(arrival, &outer) : send_ipv6(arrival, &outer);
 }
 
 const struct fl_encap fl_gue = {
-    .has_bucket = true,
-    .has_lists = true,
     .parse = fl_gue_parse,
-    .is_notice = is_notice,
-    .tag_message = tag_message,
     .send_on = send_on,
 };
+
+/* Whether GUE says so; it need not be linear yet. */
+static bool is_notice(const struct sk_buff *skb)
+{
+	u8 buffer[FL_LIST_GUE_LEN];
+	const u8 *gue = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(buffer), buffer);
+
+	return gue && gue[1] == FL_LIST_GUE_NOTICE;
+}
 
 int fl_gue_receive(struct sock *sk, struct sk_buff *skb)
 {
@@ -188,12 +154,12 @@ int fl_gue_receive(struct sock *sk, struct sk_buff *skb)
 				     .instance = rcu_dereference_sk_user_data(sk),
 				     .net = sock_net(sk),
 				     .skb = skb,
-				     .in.trusted = true};
+				     .came_to = ip_hdr(skb)->version == 4 ? FL_OUTER_IPV4 : FL_OUTER_IPV6};
 
 	arrival.setup = arrival.instance ? rcu_dereference(arrival.instance->setup) : NULL;
 	if (!arrival.setup) { /* the server is being stopped */
 		kfree_skb(skb);
 		return 0;
 	}
-	return fl_receive(&arrival);
+	return is_notice(skb) ? fl_notice_receive(&arrival) : fl_receive(&arrival);
 }

@@ -42,16 +42,6 @@ void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_CO
 	    READ_ONCE(per_cpu_ptr(instance->counters, cpu)->values[counter]);
 }
 
-u32 fl_instance_ahead_max(const struct fl_instance *instance)
-{
-	u32 max_ahead = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu) max_ahead =
-	    max(max_ahead, READ_ONCE(per_cpu_ptr(instance->counters, cpu)->ahead_max));
-	return max_ahead;
-}
-
 void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation)
 {
 	u32 *seen = &instance->generations[service];
@@ -83,7 +73,6 @@ void fl_instance_forget(struct fl_instance *instance, u16 service)
 	if (setup)
 		quiet_begin(instance, setup);
 	rcu_read_unlock();
-	fl_memory_forget_service(&instance->memory, service);
 	WRITE_ONCE(instance->generations[service], 0);
 }
 
@@ -101,15 +90,11 @@ static struct fl_instance *create(struct net *net)
 	instance->counters = alloc_percpu_gfp(struct fl_counters, GFP_KERNEL_ACCOUNT);
 	if (!instance->counters)
 		goto err_generations;
-	if (fl_memory_init(&instance->memory))
-		goto err_counters;
 	if (fl_flows_init(&instance->flows, net))
-		goto err_memory;
+		goto err_counters;
 	fl_loads_init(&instance->loads);
 	return instance;
 
-err_memory:
-	fl_memory_destroy(&instance->memory);
 err_counters:
 	free_percpu(instance->counters);
 err_generations:
@@ -125,7 +110,6 @@ void fl_instance_put(struct fl_instance *instance)
 		return;
 	fl_loads_destroy(&instance->loads);
 	fl_flows_destroy(&instance->flows);
-	fl_memory_destroy(&instance->memory);
 	free_percpu(instance->counters);
 	kvfree(instance->generations);
 	kfree(instance);

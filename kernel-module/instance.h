@@ -4,9 +4,8 @@
  * formats, and commands, by the namespace.
  *
  *	setup		its configuration: immutable, replaced as a whole under RCU
- *	memory		the moves learned from packets, until DETACH
  *	generations	the highest seen of each service; only ever raised, by compare-and-swap
- *	quiet		until when it resets nothing by lists, from SET or FORGET on
+ *	quiet		until when it resets nothing, from SET or FORGET on
  *	counters	per CPU
  *	loads		how busy the agent says that the server is, by service, until DETACH
  *	flows		which connections came by a VIP, if the server mangles
@@ -23,24 +22,19 @@
 #include <linux/timekeeping.h>
 #include <net/net_namespace.h>
 
-#include <clock.h>
-
 #include "flows.h"
 #include "loads.h"
-#include "memory.h"
 #include "setup.h"
 
 struct fl_counters {
 	u64 values[FL_COUNTERS];
-	u32 ahead_max; /* the largest fl_clock_ahead() */
 };
 
 struct fl_instance {
 	struct fl_setup __rcu *setup;              /* writers hold the namespace's lock */
 	struct socket *sockets[FL_OUTER_FAMILIES]; /* protected by the namespace's lock; NULL for no address */
-	struct fl_memory memory;
-	u32 *generations; /* FL_SERVER_SERVICES of them, 0 for never seen */
-	u64 quiet_until;  /* nanoseconds of CLOCK_MONOTONIC */
+	u32 *generations;                          /* FL_SERVER_SERVICES of them, 0 for never seen */
+	u64 quiet_until;                           /* nanoseconds of CLOCK_MONOTONIC */
 	struct fl_counters __percpu *counters;
 	struct fl_loads loads;
 	struct fl_flows flows;       /* if mangling */
@@ -55,20 +49,6 @@ static inline void fl_instance_count(struct fl_instance *instance, enum fl_count
 	this_cpu_inc(instance->counters->values[counter]);
 }
 
-/* Notes by how many seconds a move was ahead of our clock. Called in softirq. */
-static inline void fl_instance_clock_observe(struct fl_instance *instance, u32 ahead)
-{
-	if (!ahead)
-		return;
-	if (fl_clock_is_wrong(ahead))
-		fl_instance_count(instance, FL_COUNTER_MOVE_AHEAD);
-	if (this_cpu_read(instance->counters->ahead_max) < ahead)
-		this_cpu_write(instance->counters->ahead_max, ahead);
-}
-
-/* The largest of all CPUs. */
-u32 fl_instance_ahead_max(const struct fl_instance *instance);
-
 /* Sums over all CPUs. A packet in flight may not be counted yet. */
 void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_COUNTERS]);
 
@@ -77,7 +57,7 @@ static inline u32 fl_instance_generation(const struct fl_instance *instance, u16
 	return READ_ONCE(instance->generations[service]);
 }
 
-/* Whether it resets nothing by lists, as it does not know which muxes are behind. By the clock's last tick: up to 10 ms longer. */
+/* Whether it resets nothing, as it does not know which muxes are behind. By the clock's last tick: up to 10 ms longer. */
 static inline bool fl_instance_is_quiet(const struct fl_instance *instance)
 {
 	return ktime_get_coarse_ns() < READ_ONCE(instance->quiet_until);
@@ -89,7 +69,7 @@ u32 fl_instance_quiet_left(const struct fl_instance *instance);
 /* Never lowers it. */
 void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation);
 
-/* Forgets the generation of a service, and the moves of its buckets, and is quiet. What packets teach meanwhile may stay. */
+/* Forgets the generation of a service, and is quiet. */
 void fl_instance_forget(struct fl_instance *instance, u16 service);
 
 /*

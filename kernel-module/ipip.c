@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The paper's own format, IPv4 in IPv4 with an option: skb->data is at the inner header. The option names neither
- * service nor bucket, and has no room for a tag.
+ * The paper's own format, IPv4 in IPv4 with an option: skb->data is at the inner header. The option names one former owner
+ * and no service, and has no room for a tag.
  */
 #include "act.h"
 #include "receive.h"
@@ -17,30 +17,29 @@ enum {
 	IPIP_PRIORITY = 0,
 };
 
-static enum fl_steer_error parse(struct fl_arrival *arrival)
+static enum fl_list_error parse(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
 
 	return fl_ipip_parse(skb_network_header(skb), skb->data + skb_headlen(skb), arrival->setup->ipip_service,
-			     &arrival->in.steer);
+			     &arrival->in.list);
 }
 
-/* The previous owner that the option names is always IPv4; it names no second bucket. */
+/* The former owner that the option names is always IPv4. That it came from a late mux has no place in it. */
 static enum fl_counter send_on(struct fl_arrival *arrival)
 {
 	struct flowi4 fl4 = {.flowi4_proto = IPPROTO_IPIP};
 	struct sk_buff *skb = arrival->skb;
-	enum fl_counter refusal;
-	struct rtable *route = fl_chain_route_ipv4(arrival, &fl4, FL_IPIP_LEN + skb->len, &refusal);
+	struct rtable *route = fl_chain_route_ipv4(arrival, &fl4, FL_IPIP_LEN + skb->len);
 
 	if (!route)
-		return fl_chain_refuse(skb, refusal);
+		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	if (!fl_chain_sum_complete(skb))
 		goto err_route;
 	skb_push(skb, FL_IPIP_LEN);
 	if (skb_ensure_writable(skb, FL_IPIP_LEN) || skb_cow_head(skb, LL_RESERVED_SPACE(route->dst.dev)))
 		goto err_route;
-	fl_ipip_chain(skb->data, skb->data + FL_IPIP_LEN, (const u8 *)&fl4.saddr, (const u8 *)&fl4.daddr);
+	fl_ipip_forward(skb->data, skb->data + FL_IPIP_LEN, (const u8 *)&fl4.saddr, (const u8 *)&fl4.daddr);
 	fl_chain_forget_arrival(skb);
 	memset(IPCB(skb), 0, sizeof(*IPCB(skb))); /* IP has parsed the option of the packet as it came in */
 	skb_dst_set(skb, &route->dst);
@@ -55,7 +54,7 @@ err_route:
 /* IP calls it for each packet of protocol 4. -EINVAL: not ours, for the kernel's own tunnels. */
 static int receive(struct sk_buff *skb)
 {
-	struct fl_arrival arrival = {.encap = &fl_ipip, .net = dev_net(skb->dev), .skb = skb, .in.trusted = true};
+	struct fl_arrival arrival = {.encap = &fl_ipip, .net = dev_net(skb->dev), .skb = skb, .came_to = FL_OUTER_IPV4};
 	const struct fl_address *self;
 
 	arrival.instance = fl_instance_of(arrival.net);

@@ -12,13 +12,10 @@
 
 static int __init fairlead_init(void)
 {
-	int err = fl_memory_register();
+	int err = fl_flows_register();
 
 	if (err)
 		return err;
-	err = fl_flows_register();
-	if (err)
-		goto err_memory;
 	err = fl_instances_register();
 	if (err)
 		goto err_flows;
@@ -36,8 +33,6 @@ err_instances:
 	fl_instances_unregister();
 err_flows:
 	fl_flows_unregister();
-err_memory:
-	fl_memory_unregister();
 	return err;
 }
 
@@ -47,7 +42,6 @@ static void __exit fairlead_exit(void)
 	fl_receive_unregister();
 	fl_instances_unregister();
 	fl_flows_unregister();
-	fl_memory_unregister();
 }
 
 module_init(fairlead_init);

@@ -31,16 +31,96 @@ static bool read_self(struct genl_info *info, enum fairlead_attribute attribute,
 	return false;
 }
 
+/*
+ * The request's keys of services, in an array of setup's own; they may be more than one attribute has room for. -EINVAL
+ * unless their services rise.
+ */
+static int read_service_keys(struct genl_info *info, struct fl_setup *setup)
+{
+	const struct nlattr *attribute;
+	unsigned int count = 0, i;
+	int rest;
+
+	nlmsg_for_each_attr(attribute, info->nlhdr, GENL_HDRLEN, rest)
+	{
+		if (nla_type(attribute) != FAIRLEAD_A_SERVICE_KEYS)
+			continue;
+		if (nla_len(attribute) % sizeof(*setup->service_keys))
+			goto err_attribute;
+		count += nla_len(attribute) / sizeof(*setup->service_keys);
+	}
+	attribute = info->attrs[FAIRLEAD_A_SERVICE_KEYS];
+	if (!count)
+		return 0;
+	if (count > FL_SERVER_SERVICES)
+		goto err_attribute;
+	setup->service_keys = kvmalloc_array(count, sizeof(*setup->service_keys), GFP_KERNEL_ACCOUNT);
+	if (!setup->service_keys)
+		return -ENOMEM;
+	nlmsg_for_each_attr(attribute, info->nlhdr, GENL_HDRLEN, rest)
+	{
+		if (nla_type(attribute) != FAIRLEAD_A_SERVICE_KEYS)
+			continue;
+		memcpy(&setup->service_keys[setup->service_count], nla_data(attribute), nla_len(attribute));
+		setup->service_count += nla_len(attribute) / sizeof(*setup->service_keys);
+	}
+	attribute = info->attrs[FAIRLEAD_A_SERVICE_KEYS];
+	for (i = 0; i < count; i++)
+		if (setup->service_keys[i].service >= FL_SERVER_SERVICES ||
+		    (i && setup->service_keys[i].service <= setup->service_keys[i - 1].service))
+			goto err_attribute;
+	return 0;
+
+err_attribute:
+	NL_SET_ERR_MSG_ATTR(info->extack, attribute, "keys must be of services 0..65535, in their order, one of each");
+	return -EINVAL;
+}
+
+static int read_keys(struct genl_info *info, struct fl_setup *setup)
+{
+	struct nlattr **attributes = info->attrs;
+
+	setup->tagged = attributes[FAIRLEAD_A_NOTICE_KEYS];
+	if (setup->tagged)
+		memcpy(setup->notice_keys, nla_data(attributes[FAIRLEAD_A_NOTICE_KEYS]), sizeof(setup->notice_keys));
+	if (setup->tagged || !attributes[FAIRLEAD_A_SERVICE_KEYS])
+		return read_service_keys(info, setup);
+	NL_SET_ERR_MSG_ATTR(info->extack, attributes[FAIRLEAD_A_SERVICE_KEYS],
+			    "keys of services need those of notices");
+	return -EINVAL;
+}
+
+static struct fl_setup *read_peers(struct genl_info *info)
+{
+	const struct nlattr *list = info->attrs[FAIRLEAD_A_PEERS];
+	const struct fl_peer *peers = nla_data(list);
+	unsigned int count = nla_len(list) / sizeof(*peers), i;
+	struct fl_setup *setup;
+
+	if (!count || nla_len(list) % sizeof(*peers)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, list, "peers must be 1..1024 whole prefixes");
+		return ERR_PTR(-EINVAL);
+	}
+	for (i = 0; i < count; i++) {
+		if (fl_setup_peer_is_valid(&peers[i]))
+			continue;
+		NL_SET_ERR_MSG_ATTR(info->extack, list,
+				    "a peer has no role, or a prefix of over 128 bits or with host bits");
+		return ERR_PTR(-EINVAL);
+	}
+	setup = fl_setup_create(peers, count);
+	return setup ? setup : ERR_PTR(-ENOMEM);
+}
+
 static int set_doit(struct sk_buff *request, struct genl_info *info)
 {
-	struct nlattr **attributes = info->attrs, *list = attributes[FAIRLEAD_A_PEERS];
-	const struct fl_peer_key *peers;
+	struct nlattr **attributes = info->attrs;
 	struct fl_address self[FL_OUTER_FAMILIES];
 	struct fl_setup *setup;
-	unsigned int count, i;
+	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PORT) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_WINDOW) ||
-	    GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_CHAINING) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PEERS))
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PORT) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_CHAINING) ||
+	    GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PEERS))
 		return -EINVAL;
 	if (!read_self(info, FAIRLEAD_A_ADDRESS, FL_OUTER_IPV4, self) ||
 	    !read_self(info, FAIRLEAD_A_ADDRESS6, FL_OUTER_IPV6, self))
@@ -49,30 +129,22 @@ static int set_doit(struct sk_buff *request, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "address is missing: one of IPv4, of IPv6, or both");
 		return -EINVAL;
 	}
-	peers = nla_data(list);
-	count = nla_len(list) / sizeof(*peers);
-	if (!count || nla_len(list) % sizeof(*peers)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, list, "peers must be 1..1024 whole prefixes");
-		return -EINVAL;
-	}
-	for (i = 0; i < count; i++) {
-		if (fl_setup_peer_is_valid(&peers[i]))
-			continue;
-		NL_SET_ERR_MSG_ATTR(info->extack, list, "a peer's prefix has over 128 bits, or host bits");
-		return -EINVAL;
-	}
 	if (attributes[FAIRLEAD_A_IPIP_SERVICE] &&
-	    (attributes[FAIRLEAD_A_TAG_KEY] || !attributes[FAIRLEAD_A_ADDRESS])) {
+	    (attributes[FAIRLEAD_A_NOTICE_KEYS] || !attributes[FAIRLEAD_A_ADDRESS])) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attributes[FAIRLEAD_A_IPIP_SERVICE],
 				    "IPIP needs an IPv4 address and has no room for a tag");
 		return -EINVAL;
 	}
-	setup = fl_setup_create(peers, count);
-	if (!setup)
-		return -ENOMEM;
+	setup = read_peers(info);
+	if (IS_ERR(setup))
+		return PTR_ERR(setup);
+	err = read_keys(info, setup);
+	if (err) {
+		fl_setup_free(setup);
+		return err;
+	}
 	memcpy(setup->self, self, sizeof(self));
 	setup->port = nla_get_u16(attributes[FAIRLEAD_A_PORT]);
-	setup->window = nla_get_u32(attributes[FAIRLEAD_A_WINDOW]);
 	setup->chaining = nla_get_u8(attributes[FAIRLEAD_A_CHAINING]);
 	if (attributes[FAIRLEAD_A_IPIP_SERVICE])
 		setup->ipip_service = nla_get_u16(attributes[FAIRLEAD_A_IPIP_SERVICE]);
@@ -80,9 +152,6 @@ static int set_doit(struct sk_buff *request, struct genl_info *info)
 		setup->mangle = nla_get_u8(attributes[FAIRLEAD_A_MANGLE]);
 	setup->quiet =
 	    attributes[FAIRLEAD_A_QUIET] ? nla_get_u32(attributes[FAIRLEAD_A_QUIET]) : FL_SERVER_QUIET_DEFAULT;
-	setup->tagged = attributes[FAIRLEAD_A_TAG_KEY];
-	if (setup->tagged)
-		memcpy(&setup->tag_key, nla_data(attributes[FAIRLEAD_A_TAG_KEY]), sizeof(setup->tag_key));
 	return fl_instance_set(genl_info_net(info), setup);
 }
 
@@ -96,23 +165,33 @@ static bool put_self(struct sk_buff *answer, enum fairlead_attribute attribute, 
 	return fl_address_is_none(self) || !nla_put(answer, attribute, sizeof(*self), self);
 }
 
+static bool put_peers(struct sk_buff *answer, const struct fl_setup *setup)
+{
+	struct nlattr *list = nla_reserve(answer, FAIRLEAD_A_PEERS, (int)(setup->peer_count * sizeof(struct fl_peer)));
+	struct fl_peer *peers = list ? nla_data(list) : NULL;
+	unsigned int i;
+
+	for (i = 0; peers && i < setup->peer_count; i++)
+		peers[i] = setup->peers[i].peer;
+	return peers;
+}
+
 static bool put_setup(struct sk_buff *answer, const struct fl_setup *setup)
 {
 	return put_self(answer, FAIRLEAD_A_ADDRESS, &setup->self[FL_OUTER_IPV4]) &&
 	       put_self(answer, FAIRLEAD_A_ADDRESS6, &setup->self[FL_OUTER_IPV6]) &&
 	       !nla_put_u8(answer, FAIRLEAD_A_TAGGED, setup->tagged) &&
 	       !nla_put_u16(answer, FAIRLEAD_A_PORT, setup->port) &&
-	       !nla_put_u32(answer, FAIRLEAD_A_WINDOW, setup->window) &&
 	       !nla_put_u8(answer, FAIRLEAD_A_CHAINING, setup->chaining) &&
 	       !nla_put_u8(answer, FAIRLEAD_A_MANGLE, setup->mangle) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_QUIET, setup->quiet) &&
 	       (!setup->ipip_service || !nla_put_u16(answer, FAIRLEAD_A_IPIP_SERVICE, setup->ipip_service)) &&
-	       !nla_put(answer, FAIRLEAD_A_PEERS, (int)(setup->peer_count * sizeof(setup->peers[0])), setup->peers);
+	       put_peers(answer, setup);
 }
 
 static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 {
-	u64 sums[FL_COUNTERS], bytes = fl_memory_bytes(&instance->memory);
+	u64 sums[FL_COUNTERS];
 	const struct fl_setup *setup;
 	bool put = false;
 
@@ -123,10 +202,7 @@ static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 	rcu_read_unlock();
 	fl_instance_counters_sum(instance, sums);
 	return put && !nla_put(answer, FAIRLEAD_A_COUNTERS, sizeof(sums), sums) &&
-	       !nla_put_u32(answer, FAIRLEAD_A_MEMORY_ENTRIES, fl_memory_entries(&instance->memory)) &&
-	       !nla_put(answer, FAIRLEAD_A_MEMORY_BYTES, sizeof(bytes), &bytes) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_FLOWS, fl_flows_count(&instance->flows)) &&
-	       !nla_put_u32(answer, FAIRLEAD_A_AHEAD_MAX, fl_instance_ahead_max(instance)) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_QUIET_LEFT, fl_instance_quiet_left(instance));
 }
 
@@ -140,8 +216,7 @@ static int get_doit(struct sk_buff *request, struct genl_info *info)
 	if (!instance)
 		return err;
 	err = -ENOMEM;
-	answer =
-	    genlmsg_new(nla_total_size(FL_SERVER_PEERS_MAX * sizeof(struct fl_peer_key)) + NLMSG_GOODSIZE, GFP_KERNEL);
+	answer = genlmsg_new(nla_total_size(FL_SERVER_PEERS_MAX * sizeof(struct fl_peer)) + NLMSG_GOODSIZE, GFP_KERNEL);
 	if (!answer)
 		goto err_put;
 	head = genlmsg_put_reply(answer, info, &family, 0, FAIRLEAD_CMD_GET);
@@ -158,50 +233,30 @@ err_put:
 	return err;
 }
 
-/* A dump's position: the server, and how far it got. Exists from the dump's first message to its last. */
-struct cursor {
-	struct fl_instance *instance;
-	struct rhashtable_iter iter; /* of GET_MEMORY */
-	u32 service;                 /* of GET_SERVICES: the next */
+/* A dump's position in callback->args, from its first message to its last. */
+enum cursor {
+	CURSOR_INSTANCE, /* the server */
+	CURSOR_SERVICE,  /* the next */
 };
 
 static int dump_start(struct netlink_callback *callback)
 {
 	struct fl_instance *instance = fl_instance_get(sock_net(callback->skb->sk));
-	struct cursor *cursor;
 
-	if (!instance)
-		return -ENOENT;
-	cursor = kzalloc(sizeof(*cursor), GFP_KERNEL_ACCOUNT);
-	if (!cursor) {
-		fl_instance_put(instance);
-		return -ENOMEM;
-	}
-	cursor->instance = instance;
-	rhashtable_walk_enter(&instance->memory.table, &cursor->iter);
-	callback->args[0] = (long)cursor;
-	return 0;
+	callback->args[CURSOR_INSTANCE] = (long)instance;
+	return instance ? 0 : -ENOENT;
 }
 
 static int dump_done(struct netlink_callback *callback)
 {
-	struct cursor *cursor = (struct cursor *)callback->args[0];
-
-	rhashtable_walk_exit(&cursor->iter);
-	fl_instance_put(cursor->instance);
-	kfree(cursor);
+	fl_instance_put((struct fl_instance *)callback->args[CURSOR_INSTANCE]);
 	return 0;
-}
-
-static void *message_begin(struct sk_buff *answer, struct netlink_callback *callback, u8 command)
-{
-	return genlmsg_put(answer, NETLINK_CB(callback->skb).portid, callback->nlh->nlmsg_seq, &family, NLM_F_MULTI,
-			   command);
 }
 
 static bool put_service(struct sk_buff *answer, struct netlink_callback *callback, u32 service, u32 generation)
 {
-	void *head = message_begin(answer, callback, FAIRLEAD_CMD_GET_SERVICES);
+	void *head = genlmsg_put(answer, NETLINK_CB(callback->skb).portid, callback->nlh->nlmsg_seq, &family,
+				 NLM_F_MULTI, FAIRLEAD_CMD_GET_SERVICES);
 
 	if (!head)
 		return false;
@@ -216,83 +271,32 @@ static bool put_service(struct sk_buff *answer, struct netlink_callback *callbac
 
 static int services_dumpit(struct sk_buff *answer, struct netlink_callback *callback)
 {
-	struct cursor *cursor = (struct cursor *)callback->args[0];
+	const struct fl_instance *instance = (const struct fl_instance *)callback->args[CURSOR_INSTANCE];
+	long service;
 
-	for (; cursor->service < FL_SERVER_SERVICES; cursor->service++) {
-		u32 generation = fl_instance_generation(cursor->instance, (u16)cursor->service);
+	for (service = callback->args[CURSOR_SERVICE]; service < FL_SERVER_SERVICES; service++) {
+		u32 generation = fl_instance_generation(instance, (u16)service);
 
-		if (generation && !put_service(answer, callback, cursor->service, generation))
+		if (generation && !put_service(answer, callback, (u32)service, generation))
 			break;
 	}
+	callback->args[CURSOR_SERVICE] = service;
 	return (int)answer->len;
-}
-
-static bool put_bucket(struct sk_buff *answer, struct netlink_callback *callback, const struct fl_memory_entry *entry)
-{
-	void *head = message_begin(answer, callback, FAIRLEAD_CMD_GET_MEMORY);
-
-	if (!head)
-		return false;
-	if (nla_put_u16(answer, FAIRLEAD_A_SERVICE, (u16)entry->key.service) ||
-	    nla_put_u32(answer, FAIRLEAD_A_BUCKET, entry->key.bucket) ||
-	    nla_put_u32(answer, FAIRLEAD_A_SINCE, entry->value.since) ||
-	    nla_put_u32(answer, FAIRLEAD_A_GENERATION, entry->value.generation) ||
-	    nla_put(answer, FAIRLEAD_A_PREVIOUS, sizeof(entry->value.previous), &entry->value.previous)) {
-		genlmsg_cancel(answer, head);
-		return false;
-	}
-	genlmsg_end(answer, head);
-	return true;
-}
-
-/*
- * Buckets alone, not removed servers. While the table grows, an entry may be sent twice; an entry that stays is never
- * missed.
- */
-static int memory_dumpit(struct sk_buff *answer, struct netlink_callback *callback)
-{
-	struct cursor *cursor = (struct cursor *)callback->args[0];
-	struct fl_memory_entry *entry;
-
-	rhashtable_walk_start(&cursor->iter);
-	entry = rhashtable_walk_peek(&cursor->iter);
-	while (entry && (PTR_ERR(entry) == -EAGAIN || fl_memory_is_of_removed(&entry->key) ||
-			 put_bucket(answer, callback, entry)))
-		entry = rhashtable_walk_next(&cursor->iter);
-	rhashtable_walk_stop(&cursor->iter);
-	return (int)answer->len;
-}
-
-static int restore_bucket(struct fl_instance *instance, struct genl_info *info)
-{
-	struct fl_memory_key key = {.service = nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE])};
-	struct fl_bucket_memory value = {.generation = nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION])};
-
-	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SINCE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PREVIOUS))
-		return -EINVAL;
-	key.bucket = nla_get_u32(info->attrs[FAIRLEAD_A_BUCKET]);
-	value.since = nla_get_u32(info->attrs[FAIRLEAD_A_SINCE]);
-	memcpy(&value.previous, nla_data(info->attrs[FAIRLEAD_A_PREVIOUS]), sizeof(value.previous));
-	return fl_memory_store(&instance->memory, &key, &value);
 }
 
 static int restore_doit(struct sk_buff *request, struct genl_info *info)
 {
 	struct fl_instance *instance;
-	int err = 0;
 
 	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_GENERATION))
 		return -EINVAL;
 	instance = fl_instance_get(genl_info_net(info));
 	if (!instance)
 		return -ENOENT;
-	if (info->attrs[FAIRLEAD_A_BUCKET])
-		err = restore_bucket(instance, info);
-	else
-		fl_instance_generation_raise(instance, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]),
-					     nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION]));
+	fl_instance_generation_raise(instance, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]),
+				     nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION]));
 	fl_instance_put(instance);
-	return err;
+	return 0;
 }
 
 static int forget_doit(struct sk_buff *request, struct genl_info *info)
@@ -390,24 +394,18 @@ static int get_load_doit(struct sk_buff *request, struct genl_info *info)
 static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_ADDRESS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
     [FAIRLEAD_A_ADDRESS6] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
-    [FAIRLEAD_A_TAG_KEY] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_siphash_key)),
-    [FAIRLEAD_A_TAGGED] = {.type = NLA_REJECT},
     [FAIRLEAD_A_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
-    [FAIRLEAD_A_WINDOW] = {.type = NLA_U32},
     [FAIRLEAD_A_CHAINING] = NLA_POLICY_MAX(NLA_U8, 1),
-    [FAIRLEAD_A_PEERS] = {.type = NLA_BINARY, .len = FL_SERVER_PEERS_MAX * sizeof(struct fl_peer_key)},
+    [FAIRLEAD_A_NOTICE_KEYS] = NLA_POLICY_EXACT_LEN(FL_OUTER_FAMILIES * sizeof(struct fl_key_pair)),
+    [FAIRLEAD_A_SERVICE_KEYS] = {.type = NLA_BINARY},
+    [FAIRLEAD_A_TAGGED] = {.type = NLA_REJECT},
+    [FAIRLEAD_A_PEERS] = {.type = NLA_BINARY, .len = FL_SERVER_PEERS_MAX * sizeof(struct fl_peer)},
     [FAIRLEAD_A_COUNTERS] = {.type = NLA_REJECT},
-    [FAIRLEAD_A_MEMORY_ENTRIES] = {.type = NLA_REJECT},
     [FAIRLEAD_A_SERVICE] = {.type = NLA_U16},
     [FAIRLEAD_A_GENERATION] = {.type = NLA_U32},
-    [FAIRLEAD_A_BUCKET] = {.type = NLA_U32},
-    [FAIRLEAD_A_SINCE] = {.type = NLA_U32},
-    [FAIRLEAD_A_PREVIOUS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
     [FAIRLEAD_A_IPIP_SERVICE] = NLA_POLICY_MIN(NLA_U16, 1),
     [FAIRLEAD_A_MANGLE] = NLA_POLICY_MAX(NLA_U8, 1),
     [FAIRLEAD_A_FLOWS] = {.type = NLA_REJECT},
-    [FAIRLEAD_A_MEMORY_BYTES] = {.type = NLA_REJECT},
-    [FAIRLEAD_A_AHEAD_MAX] = {.type = NLA_REJECT},
     [FAIRLEAD_A_LOAD_SETTING] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_load_setting)),
     [FAIRLEAD_A_LOAD_STATE] = {.type = NLA_REJECT},
     [FAIRLEAD_A_QUIET] = NLA_POLICY_MAX(NLA_U32, FL_SERVER_QUIET_MAX),
@@ -422,11 +420,6 @@ static const struct genl_ops operations[] = {
      .flags = GENL_ADMIN_PERM,
      .start = dump_start,
      .dumpit = services_dumpit,
-     .done = dump_done},
-    {.cmd = FAIRLEAD_CMD_GET_MEMORY,
-     .flags = GENL_ADMIN_PERM,
-     .start = dump_start,
-     .dumpit = memory_dumpit,
      .done = dump_done},
     {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_ADMIN_PERM, .doit = restore_doit},
     {.cmd = FAIRLEAD_CMD_FORGET, .flags = GENL_ADMIN_PERM, .doit = forget_doit},

@@ -1,55 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Notices: learned from as from one packet of each listed bucket, and as to which servers were removed. skb->data is at the UDP header. */
+/*
+ * Notices (fairlead/generation_notice.h): learned from, and returned to the mux as acknowledgements with the highest
+ * generation that is known then. None is sent to whom is no mux, or whose tag is wrong. skb->data is at the UDP header.
+ */
+#include "act.h"
 #include "receive.h"
+#include "wire.h"
 
 #include <linux/udp.h>
 
-#include <fairlead/notice.h>
-
-static const u8 *gue_base(const struct sk_buff *skb)
+/* Reads a notice. Returns 0, or the counter of its drop. */
+static enum fl_counter read(const struct fl_arrival *arrival, struct fl_generation_notice *notice)
 {
-	return skb->data + sizeof(struct udphdr);
-}
+	const struct fl_address *self = &arrival->setup->self[arrival->came_to];
+	const struct fl_key_pair *keys = &arrival->setup->notice_keys[arrival->came_to];
+	const struct sk_buff *skb = arrival->skb;
+	enum fl_list_error error =
+	    fl_generation_notice_parse(skb->data + sizeof(struct udphdr), skb->data + skb_headlen(skb),
+				       skb->len - (u32)sizeof(struct udphdr), notice);
 
-/* The drop counter of a missing or wrong tag, 0 if the tag is right. */
-static enum fl_counter tag_check(struct fl_arrival *arrival, const struct fl_notice *notice)
-{
-	const struct fl_siphash_key *key = &arrival->setup->tag_key;
-	const u8 *gue = gue_base(arrival->skb), *end = arrival->skb->data + skb_headlen(arrival->skb);
-
-	if (!(notice->steer.flags & FL_STEER_TAG))
+	if (error != FL_LIST_OK)
+		return fl_counter_of_list_error(error);
+	if (notice->flags & FL_GENERATION_NOTICE_ACK)
+		return FL_COUNTER_DROP_MALFORMED_NOTICE; /* of another server, to a mux */
+	if (!arrival->setup->tagged)
+		return 0;
+	if (!(notice->flags & FL_LIST_TAG))
 		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	if (!fl_notice_message(key, gue, end, notice, &arrival->tagged) ||
-	    fl_tag_load(notice->steer.tag) != fl_tag(key, &arrival->tagged))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
-	return 0;
+	return notice->tag == fl_generation_notice_tag(&keys->by_bit[!!(notice->flags & FL_LIST_KEY)], notice, self)
+		   ? 0
+		   : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
 }
 
-enum fl_counter fl_notice_learn(struct fl_arrival *arrival)
+/* Learns the generation; returns the highest that is known then. */
+static u32 learn(struct fl_arrival *arrival, const struct fl_generation_notice *notice)
 {
-	struct sk_buff *skb = arrival->skb; /* UDP has cut what is behind its length */
-	struct fl_verdict_in *in = &arrival->in;
-	struct fl_notice notice;
-	enum fl_counter wrong;
-	u32 i;
+	fl_receive_learn(arrival, notice->service, fl_instance_generation(arrival->instance, notice->service),
+			 notice->generation);
+	return fl_instance_generation(arrival->instance, notice->service);
+}
 
-	in->malformed = fl_notice_parse(gue_base(skb), skb->data + skb_headlen(skb),
-					skb->len - (u32)sizeof(struct udphdr), &notice);
-	if (in->malformed != FL_STEER_OK)
-		return fl_counter_of_steer_error(in->malformed);
-	if (!pskb_may_pull(skb, skb->len))
-		return FL_COUNTER_DROP_NO_ROOM;
-	wrong = arrival->setup->tagged ? tag_check(arrival, &notice) : 0;
+/* Makes the notice its acknowledgement. */
+static void acknowledge(const struct fl_arrival *arrival, struct fl_generation_notice *notice, u32 known)
+{
+	const struct fl_key_pair *keys = &arrival->setup->notice_keys[arrival->came_to];
+
+	notice->generation = known;
+	notice->flags |= FL_GENERATION_NOTICE_ACK;
+	if (arrival->setup->tagged)
+		notice->tag = fl_generation_notice_tag(&keys->by_bit[!!(notice->flags & FL_LIST_KEY)], notice,
+						       &arrival->setup->self[arrival->came_to]);
+}
+
+int fl_notice_receive(struct fl_arrival *arrival)
+{
+	struct fl_generation_notice notice;
+	enum fl_counter wrong = fl_receive_check_outer(arrival, FL_PEER_MUX), exit;
+
+	if (!wrong)
+		wrong = read(arrival, &notice);
 	if (wrong)
-		return wrong;
-	in->packet = FL_PACKET_LOCAL_SOCKET; /* nothing is chained, and nothing stale */
-	in->steer = notice.steer;
-	fl_receive_decide(arrival); /* the generation: the header names no bucket */
-	for (i = 0; fl_notice_bucket(gue_base(skb), skb->data + skb_headlen(skb), &notice, i, &in->steer.bucket); i++) {
-		if (fl_notice_is_removal(in->steer.bucket))
-			fl_receive_removal(arrival);
-		else
-			fl_receive_decide(arrival);
-	}
-	return FL_COUNTER_NOTICE;
+		return fl_receive_drop(arrival, wrong);
+	acknowledge(arrival, &notice, learn(arrival, &notice));
+	arrival->answer = &notice;
+	arrival->inner_at = sizeof(struct udphdr) + fl_list_len(0, notice.flags);
+	arrival->out.next = fl_wire_source(arrival->skb);
+	exit = arrival->encap->send_on(arrival);
+	if (exit == (enum fl_counter)FL_CHAIN_NOWHERE) /* there is no way back to the mux: its notice is learned from */
+		return fl_receive_drop(arrival, FL_COUNTER_NOTICE);
+	fl_instance_count(arrival->instance, exit);
+	return 0;
 }

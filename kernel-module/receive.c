@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The path of a packet: parse, classify, decide, act.
+ * The path of a packet: parse, check the tag, classify, decide, act.
  *
  *	an encapsulation: gue.c by a UDP socket, ipip.c by protocol 4, srv6.c by a netfilter hook
- *	-> peer? well formed? tag? socket, or busy? memory? -> fl_verdict_decide()
+ *	-> peer? well formed? tag? socket, or busy? -> fl_decide()
  *		deliver		decapsulated, back into the kernel's receive path
- *		chain		rewritten, routed to the bucket's previous owner
- *		pass		the same to the second bucket's owner; decided once more if that is this server
+ *		chain		rewritten, routed to the first candidate of its list that can be sent to
  *		drop		counted by reason
- *	-> a notice: learned from (notice.c), dropped
- *	-> of version 2: the same, by a list in place of memory (list.c)
+ *	-> a notice: learned from, returned to the mux (notice.c)
  *
- * The kernel has already checked what the XDP form checks itself: version, lengths, checksums. The packets that it
- * drops are in its own counters (`nstat`), not in ours.
+ * Beside the highest generation of a service nothing is remembered of packets. The kernel has already checked what the XDP
+ * form checks itself: version, lengths, checksums. The packets that it drops are in its own counters (`nstat`), not in ours.
  */
 #include "receive.h"
 #include "act.h"
 #include "sockets.h"
+#include "wire.h"
 
 #include <linux/indirect_call_wrapper.h>
 #include <linux/timekeeping.h>
+#include <net/ip.h>
 
 #include <fairlead/generation.h>
+
+#include <list_trust.h>
 
 int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why)
 {
@@ -30,17 +32,20 @@ int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why)
 	return 0;
 }
 
-/* The drop counter of a missing or wrong tag, 0 if the tag is right; leaves the tag's message in the arrival. */
-static enum fl_counter tag_check(struct fl_arrival *arrival)
+/* The drop's counter, 0 if the tag is right. On a stack frame of its own, which the rest of the path does without. */
+static noinline enum fl_counter tag_check(const struct fl_arrival *arrival)
 {
-	const struct fl_steer *steer = &arrival->in.steer;
+	const struct fl_list *list = &arrival->in.list;
+	const struct fl_siphash_key *key =
+	    fl_setup_service_key(arrival->setup, list->service, list->flags & FL_LIST_KEY);
+	const struct sk_buff *skb = arrival->skb;
+	struct fl_list_message message;
 
-	if (!(steer->flags & FL_STEER_TAG))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	if (!arrival->encap->tag_message(arrival) ||
-	    fl_tag_load(steer->tag) != fl_tag(&arrival->setup->tag_key, &arrival->tagged))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
-	return 0;
+	if (!key)
+		return list->flags & FL_LIST_TAG ? FL_COUNTER_DROP_UNTRUSTED_KEY_MISSING
+						 : FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
+	return fl_list_trust_check(key, list, &arrival->setup->self[arrival->came_to], skb->data + arrival->inner_at,
+				   skb->data + skb_headlen(skb), &message);
 }
 
 /* Replaces the flow's local end by our own address if the packet will be mangled. */
@@ -62,26 +67,27 @@ static void mangle(struct fl_arrival *arrival)
 	arrival->headers.ip = &arrival->header;
 }
 
-/* Whether another server would take the SYN as well, and can be reached: then it is offered, and may be refused. */
-static bool is_offered(const struct fl_arrival *arrival)
+/*
+ * The class of a SYN: FL_PACKET_REFUSED if other servers may take it, and this one is busy or has no listener for it. The
+ * latter opens nothing here, and another owner may have the listener already. Where the address is translated no listener
+ * is looked for: the host may translate it once more. Counts a SYN that is taken if the service's load counts; a refused
+ * one is counted by what becomes of it. Only one that the server would rather not take costs a lookup: a client sends a
+ * SYN again whose half-open connection is here already.
+ */
+static enum fl_packet_class ask(struct fl_arrival *arrival)
 {
-	const struct fl_steer *steer = &arrival->in.steer;
-	enum fl_outer_family family = fl_outer_family(&steer->second.owner);
-
-	return arrival->setup->chaining && steer->flags & FL_STEER_SECOND &&
-	       !fl_verdict_is_unspecified(&steer->second.owner) && !fl_address_is_none(&arrival->setup->self[family]) &&
-	       (family == FL_OUTER_IPV6 || !arrival->encap->is_ipv6_only);
-}
-
-enum fl_packet_class fl_receive_ask(struct fl_arrival *arrival, u16 service, bool is_offered)
-{
-	struct fl_load *load = fl_loads_find(&arrival->instance->loads, service);
+	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.list.service);
+	int ifindex = arrival->skb->dev->ifindex;
 	u64 now = ktime_get_coarse_ns();
 
+	if (load && !fl_load_is_armed(&load->setting, now))
+		load = NULL;
 	arrival->load = load;
-	if (!load || !fl_load_is_armed(&load->setting, now))
+	if (arrival->in.list.left && !arrival->mangled && !fl_sockets_has_any(arrival->net, &arrival->flow, ifindex))
+		return FL_PACKET_REFUSED;
+	if (!load)
 		return FL_PACKET_SYN;
-	if (!is_offered) {
+	if (!arrival->in.list.left) {
 		fl_load_count_unasked(&load->setting, &load->state);
 		return FL_PACKET_SYN;
 	}
@@ -89,42 +95,19 @@ enum fl_packet_class fl_receive_ask(struct fl_arrival *arrival, u16 service, boo
 		fl_load_count_taken(&load->state);
 		return FL_PACKET_SYN;
 	}
-	if (fl_sockets_state(arrival->net, &arrival->flow, arrival->skb->dev->ifindex) != FL_SOCKET_NONE)
-		return FL_PACKET_SYN;
-	return FL_PACKET_REFUSED;
+	return fl_sockets_state(arrival->net, &arrival->flow, ifindex) == FL_SOCKET_NONE ? FL_PACKET_REFUSED
+											 : FL_PACKET_SYN;
 }
 
-static enum fl_packet_class ask(struct fl_arrival *arrival)
-{
-	return fl_receive_ask(arrival, arrival->in.steer.service, is_offered(arrival));
-}
-
-/* Counts a SYN that this server refused and then took: it owns the second bucket, too, or could not send it on. */
-static void count_refused_taken(const struct fl_arrival *arrival)
-{
-	struct fl_load *load = arrival->load;
-
-	if (load && arrival->promoted)
-		fl_load_count_unasked(&load->setting, &load->state);
-	else if (load)
-		fl_load_count_taken(&load->state);
-}
-
-void fl_receive_count_passed(const struct fl_arrival *arrival)
-{
-	if (arrival->load && arrival->in.packet == FL_PACKET_REFUSED)
-		fl_load_count_passed(&arrival->load->state);
-}
-
-/* A socket of a direct connection, or of another VIP's, is not this one's. */
-void fl_receive_classify(struct fl_arrival *arrival)
+/* What the host knows of the connection. A socket of a direct connection, or of another VIP's, is not this one's. */
+static void classify(struct fl_arrival *arrival)
 {
 	int ifindex = arrival->skb->dev->ifindex;
 
 	mangle(arrival);
 	arrival->in.packet = fl_sockets_classify(arrival->net, &arrival->flow, &arrival->headers, ifindex);
 	if (arrival->in.packet == FL_PACKET_SYN)
-		arrival->in.packet = arrival->list ? fl_list_ask(arrival) : ask(arrival);
+		arrival->in.packet = ask(arrival);
 	if (!arrival->mangled || !arrival->flow.protocol)
 		return;
 	arrival->conflict =
@@ -133,39 +116,9 @@ void fl_receive_classify(struct fl_arrival *arrival)
 		arrival->in.packet = FL_PACKET_UNKNOWN;
 }
 
-/* Stores a learned move; forgets one that the packet ends. */
-static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key, bool remembered)
-{
-	struct fl_instance *instance = arrival->instance;
-	const struct fl_verdict_in *in = &arrival->in;
-
-	if (arrival->out.learned)
-		fl_instance_count(instance, fl_memory_store(&instance->memory, key, &arrival->out.memory)
-						? FL_COUNTER_LEARN_FAILED
-						: FL_COUNTER_LEARNED);
-	else if (remembered && fl_verdict_forgets(in))
-		fl_memory_forget(&instance->memory, key, &in->memory);
-}
-
-void fl_receive_removal(struct fl_arrival *arrival)
-{
-	struct fl_instance *instance = arrival->instance;
-	const struct fl_verdict_in *in = &arrival->in;
-	const struct fl_steer *steer = &in->steer;
-	struct fl_memory_key key = fl_memory_key_of_removed(steer->service, &steer->previous);
-	struct fl_bucket_memory value = {
-	    .since = fl_verdict_since(in), .generation = steer->generation, .previous = steer->previous};
-	struct fl_bucket_memory entry;
-
-	if (fl_memory_read(&instance->memory, &key, &entry) && entry.generation >= steer->generation)
-		return;
-	fl_instance_count(instance, fl_memory_store(&instance->memory, &key, &value) ? FL_COUNTER_LEARN_FAILED
-										     : FL_COUNTER_LEARNED);
-}
-
 void fl_receive_learn(struct fl_arrival *arrival, u16 service, u32 before, u32 generation)
 {
-	if (generation == before)
+	if (generation <= before)
 		return;
 	if (!arrival->setup->tagged && fl_generation_is_jump(before, generation, (u32)ktime_get_real_seconds()))
 		fl_instance_count(arrival->instance, FL_COUNTER_GENERATION_JUMP);
@@ -173,61 +126,46 @@ void fl_receive_learn(struct fl_arrival *arrival, u16 service, u32 before, u32 g
 		fl_instance_generation_raise(arrival->instance, service, generation);
 }
 
-/* Decides by in.generation_seen, and stores what the packet taught of its bucket. */
+/* Decides about a trusted, well-formed packet of a known class, and learns from it. */
 static void decide(struct fl_arrival *arrival)
 {
+	struct fl_decide_in *in = &arrival->in;
 	struct fl_instance *instance = arrival->instance;
-	const struct fl_setup *setup = arrival->setup;
-	struct fl_verdict_in *in = &arrival->in;
-	struct fl_memory_key key = {.service = in->steer.service, .bucket = in->steer.bucket};
-	bool remembered = arrival->encap->has_bucket && fl_memory_read(&instance->memory, &key, &in->memory);
 
-	if (!remembered)
-		in->memory = (struct fl_bucket_memory){};
-	in->removed = 0;
-	if (remembered && (in->packet == FL_PACKET_UNKNOWN || in->packet == FL_PACKET_NO_RESET))
-		in->removed = fl_memory_find_removed(&instance->memory, in->steer.service, &in->memory.previous);
-	in->chaining = setup->chaining;
-	in->now = (u32)ktime_get_real_seconds();
-	in->window = setup->window;
-	/* The verdict compares one address: ours of the family of the previous owner. */
-	in->self = setup->self[fl_outer_family(&in->steer.previous)];
-	fl_verdict_decide(in, &arrival->out);
-	fl_instance_clock_observe(instance, fl_clock_ahead(&in->steer, in->now));
-	if (arrival->encap->has_bucket) /* else a move counts for its packet alone */
-		remember(arrival, &key, remembered);
+	in->trusted = true;
+	memcpy(in->self, arrival->setup->self, sizeof(in->self));
+	in->generation_seen = fl_instance_generation(instance, in->list.service);
+	in->quiet = fl_decide_asks_quiet(in->packet) && fl_instance_is_quiet(instance);
+	fl_decide(in, &arrival->out);
+	fl_receive_learn(arrival, in->list.service, in->generation_seen, arrival->out.generation_seen);
 }
 
-void fl_receive_decide(struct fl_arrival *arrival)
+/*
+ * Sends the packet on, as the arrival's packet or its segments; returns the counter of its exit. A candidate that cannot
+ * be sent to is skipped: no route, a route whose MTU is too small, no address (`::`, 0.0.0.0), or one of a family of which
+ * this server has none. FL_CHAIN_NOWHERE, and the packet is unchanged and the caller's, if none is left.
+ */
+static enum fl_counter send_on(struct fl_arrival *arrival)
 {
-	struct fl_verdict_in *in = &arrival->in;
+	struct fl_decide_out *out = &arrival->out;
 
-	in->generation_seen = fl_instance_generation(arrival->instance, in->steer.service);
-	decide(arrival);
-	fl_receive_learn(arrival, in->steer.service, in->generation_seen, arrival->out.generation_seen);
+	while (out->verdict == FL_VERDICT_CHAIN) { /* each time fewer are left */
+		enum fl_counter exit = (enum fl_counter)FL_CHAIN_NOWHERE;
+
+		if (!fl_address_is_unspecified(&out->next)) {
+			if (!fl_setup_trusts(arrival->setup, &out->next, FL_PEER_SERVER))
+				return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_UNTRUSTED_NEXT);
+			exit = fl_chain(arrival);
+		}
+		if (exit != (enum fl_counter)FL_CHAIN_NOWHERE)
+			return exit;
+		fl_instance_count(arrival->instance, FL_COUNTER_SKIPPED);
+		fl_decide_skip(&arrival->in, out);
+	}
+	return (enum fl_counter)FL_CHAIN_NOWHERE;
 }
 
-/* Whether the packet would be passed on to this very server. */
-static bool is_passed_to_self(const struct fl_arrival *arrival)
-{
-	const struct fl_address *next = &arrival->out.next;
-
-	return arrival->out.verdict == FL_VERDICT_PASS &&
-	       fl_address_equal(next, &arrival->setup->self[fl_outer_family(next)]);
-}
-
-/* Decides once more, by the packet's second bucket. */
-static void promote(struct fl_arrival *arrival)
-{
-	fl_instance_count(arrival->instance, FL_COUNTER_PROMOTED);
-	fl_receive_count_passed(arrival);
-	fl_verdict_promote(&arrival->in);
-	arrival->promoted = true;
-	arrival->in.generation_seen = arrival->out.generation_seen;
-	decide(arrival);
-}
-
-int fl_receive_deliver(struct fl_arrival *arrival)
+static int deliver(struct fl_arrival *arrival)
 {
 	const struct fl_flow *flow = &arrival->flow;
 	enum fl_packet_class packet = arrival->in.packet;
@@ -243,48 +181,35 @@ int fl_receive_deliver(struct fl_arrival *arrival)
 				  packet == FL_PACKET_LOCAL_SOCKET))
 			return fl_receive_drop(arrival, FL_COUNTER_DROP_NO_ROOM);
 	}
-	if (packet == FL_PACKET_REFUSED)
-		count_refused_taken(arrival);
+	if (packet == FL_PACKET_REFUSED && arrival->load) /* no other server could be reached */
+		fl_load_count_taken(&arrival->load->state);
 	fl_instance_count(arrival->instance,
 			  fl_deliver(arrival->skb, arrival->inner_at, flow->family == AF_INET,
 				     arrival->mangled ? &arrival->mangling : NULL, fl_counter_of_delivery(packet)));
 	return 0;
 }
 
-static int send_on(struct fl_arrival *arrival)
-{
-	enum fl_counter exit = arrival->encap->send_on(arrival);
-
-	if (exit == (enum fl_counter)FL_CHAIN_NOWHERE)
-		return fl_receive_deliver(arrival);
-	if (arrival->out.verdict == FL_VERDICT_PASS)
-		fl_receive_count_passed(arrival);
-	fl_instance_count(arrival->instance, exit);
-	return 0;
-}
-
 /* Carries out the verdict. */
 static int act(struct fl_arrival *arrival)
 {
-	const struct fl_verdict_in *in = &arrival->in;
+	enum fl_counter exit = send_on(arrival);
 
-	switch (arrival->out.verdict) {
-	case FL_VERDICT_DELIVER:
-		return fl_receive_deliver(arrival);
-	case FL_VERDICT_CHAIN:
-	case FL_VERDICT_PASS:
-		return send_on(arrival);
-	default:
-		return fl_receive_drop(arrival, fl_counter_of_drop(arrival->out.verdict, in->malformed));
+	if (exit != (enum fl_counter)FL_CHAIN_NOWHERE) {
+		if (exit == FL_COUNTER_CHAIN && arrival->in.packet == FL_PACKET_REFUSED && arrival->load)
+			fl_load_count_passed(&arrival->load->state);
+		fl_instance_count(arrival->instance, exit);
+		return 0;
 	}
+	if (arrival->out.verdict == FL_VERDICT_DELIVER)
+		return deliver(arrival);
+	return fl_receive_drop(arrival, FL_COUNTER_DROP_STALE);
 }
 
-/* Returns 0 for a complete packet of a peer, whose headers are then linear; otherwise the counter of the drop. */
-static enum fl_counter outer_check(const struct fl_arrival *arrival)
+enum fl_counter fl_receive_check_outer(struct fl_arrival *arrival, u32 roles)
 {
 	struct fl_address source = fl_wire_source(arrival->skb);
 
-	if (!fl_setup_trusts(arrival->setup, &source))
+	if (!fl_setup_trusts(arrival->setup, &source, roles))
 		return FL_COUNTER_DROP_UNTRUSTED_SENDER;
 	if (!arrival->encap->has_options && fl_wire_has_options(arrival->skb))
 		return FL_COUNTER_DROP_MALFORMED_OUTER_HEADER;
@@ -295,31 +220,25 @@ static enum fl_counter outer_check(const struct fl_arrival *arrival)
 
 int fl_receive(struct fl_arrival *arrival)
 {
-	enum fl_counter wrong = outer_check(arrival);
-	const struct sk_buff *skb = arrival->skb;
+	enum fl_counter wrong = fl_receive_check_outer(arrival, FL_PEER_ANY);
+	struct fl_list *list = &arrival->in.list;
 
 	if (wrong)
 		return fl_receive_drop(arrival, wrong);
 	/* An indirect call costs up to 30 ns where the kernel guards against speculation. */
 	arrival->in.malformed = INDIRECT_CALL_1(arrival->encap->parse, fl_gue_parse, arrival);
-	if (arrival->in.malformed != FL_STEER_OK && arrival->encap->has_lists && fl_list_is(arrival))
-		return arrival->encap->is_notice(arrival) ? fl_generation_notice_receive(arrival)
-							  : fl_list_receive(arrival);
-	if (arrival->in.malformed == FL_STEER_INNER_PROTOCOL && arrival->encap->is_notice &&
-	    arrival->encap->is_notice(arrival))
-		return fl_receive_drop(arrival, fl_notice_learn(arrival));
-	if (arrival->in.malformed != FL_STEER_OK)
-		return fl_receive_drop(arrival, fl_counter_of_steer_error(arrival->in.malformed));
-	if (!fl_wire_flow(skb, arrival->inner_at, arrival->in.steer.inner_protocol == FL_GUE_PROTO_IPV4, &arrival->flow,
-			  &arrival->headers))
-		return fl_receive_drop(arrival, FL_COUNTER_DROP_MALFORMED_INNER);
+	if (arrival->in.malformed != FL_LIST_OK)
+		return fl_receive_drop(arrival, fl_counter_of_list_error(arrival->in.malformed));
 	wrong = arrival->setup->tagged ? tag_check(arrival) : 0;
 	if (wrong)
 		return fl_receive_drop(arrival, wrong);
-	fl_receive_classify(arrival);
-	fl_receive_decide(arrival);
-	if (is_passed_to_self(arrival))
-		promote(arrival);
+	if (!fl_wire_flow(arrival->skb, arrival->inner_at, list->inner_protocol == FL_LIST_GUE_IPV4, &arrival->flow,
+			  &arrival->headers))
+		return fl_receive_drop(arrival, FL_COUNTER_DROP_MALFORMED_INNER);
+	if (!arrival->setup->chaining)
+		list->left = 0;
+	classify(arrival);
+	decide(arrival);
 	return act(arrival);
 }
 

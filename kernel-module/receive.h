@@ -6,17 +6,16 @@
 #ifndef FAIRLEAD_RECEIVE_H
 #define FAIRLEAD_RECEIVE_H
 
+#include <fairlead/decide.h>
 #include <fairlead/encap.h>
 #include <fairlead/generation_notice.h>
-
-#include <decide.h>
 
 #include "instance.h"
 #include "mangle.h"
 
 struct fl_encap;
 
-/* The encapsulation fills in the first five. */
+/* The encapsulation fills in the first six. */
 struct fl_arrival {
 	const struct fl_encap *encap;
 	struct fl_instance *instance;
@@ -40,9 +39,8 @@ struct fl_arrival {
 };
 
 struct fl_encap {
-	bool has_options;  /* the outer header may have IP options */
-	bool is_merged;    /* GRO merges its packets; the kernel takes them apart where they are sent on */
-	bool is_ipv6_only; /* packets are sent on to servers' IPv6 addresses only */
+	bool has_options; /* the outer header may have IP options */
+	bool is_merged;   /* GRO merges its packets, and the kernel takes them apart where they are sent on */
 
 	/* Fills in in.list and inner_at if it returns FL_LIST_OK. What the encapsulation reads is linear. */
 	enum fl_list_error (*parse)(struct fl_arrival *arrival);

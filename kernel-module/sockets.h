@@ -16,7 +16,7 @@
 
 #include <net/net_namespace.h>
 
-#include <fairlead/verdict.h>
+#include <fairlead/decide.h>
 
 #include "wire.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The steer header in an SRH (fairlead/srv6.h): skb->data is at the SRH. Packets are taken behind the firewall, in front
- * of the kernel's own handling of SRHs, which needs seg6_enabled and knows no bucket.
+ * The list as segments of an SRH (fairlead/list_srv6.h): skb->data is at the SRH. Packets are taken behind the firewall, in front
+ * of the kernel's own handling of SRHs, which needs seg6_enabled and knows no connection.
  */
 #include "act.h"
 #include "receive.h"
@@ -10,68 +10,45 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 
-#include <fairlead/srv6.h>
+#include <fairlead/list_srv6.h>
 
 static const u8 *linear_end(const struct sk_buff *skb)
 {
 	return skb->data + skb_headlen(skb);
 }
 
-static enum fl_steer_error parse(struct fl_arrival *arrival)
+static enum fl_list_error parse(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
-	struct fl_steer *steer = &arrival->in.steer;
-	enum fl_steer_error error = fl_srv6_parse(skb->data, linear_end(skb), steer);
+	struct fl_list *list = &arrival->in.list;
+	enum fl_list_error error =
+	    fl_list_srv6_parse(skb->data, linear_end(skb), &arrival->setup->self[FL_OUTER_IPV6], list);
 
-	arrival->inner_at = steer->header_len;
+	arrival->inner_at = list->header_len;
 	return error;
-}
-
-static bool tag_message(struct fl_arrival *arrival)
-{
-	const struct fl_steer *steer = &arrival->in.steer;
-	const struct sk_buff *skb = arrival->skb;
-
-	return fl_srv6_tag_message(skb->data, steer, skb->data + steer->header_len, linear_end(skb), &arrival->tagged);
-}
-
-/* Rewrites the SRH for the second bucket, for the next server, or both; says that it is a late mux's; tags it. */
-static bool rewrite(struct fl_arrival *arrival, u8 *srh, const u8 *end)
-{
-	const struct fl_setup *setup = arrival->setup;
-	bool is_passed = arrival->out.verdict == FL_VERDICT_PASS;
-
-	if ((arrival->promoted || is_passed) && !fl_srv6_promote(srh, end))
-		return false;
-	if (!is_passed && !fl_srv6_chain(srh, end, &arrival->out.next))
-		return false;
-	if (fl_verdict_is_late(&arrival->in) && !fl_srv6_mark_late(srh, end))
-		return false;
-	return !setup->tagged || fl_srv6_tag_renew(&setup->tag_key, srh, end, &arrival->tagged);
 }
 
 /* Traffic class, flow label and length of the outer header stay. */
 static enum fl_counter send_on(struct fl_arrival *arrival)
 {
 	struct sk_buff *skb = arrival->skb;
-	unsigned int len = sizeof(struct ipv6hdr) + arrival->in.steer.header_len;
+	unsigned int len = sizeof(struct ipv6hdr) + arrival->inner_at;
 	struct flowi6 fl6 = {.flowi6_proto = IPPROTO_ROUTING, .flowlabel = ip6_flowinfo(ipv6_hdr(skb))};
-	enum fl_counter refusal;
 	struct dst_entry *route;
 	struct ipv6hdr *ip;
 
 	if (fl_outer_family(&arrival->out.next) == FL_OUTER_IPV4)
-		return fl_chain_refuse(skb, FL_COUNTER_DROP_CHAIN_FAMILY);
-	route = fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + skb->len, &refusal);
+		return (enum fl_counter)FL_CHAIN_NOWHERE;
+	route = fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + skb->len);
 	if (!route)
-		return fl_chain_unroutable(arrival, refusal);
+		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	if (!skb_is_gso(skb) && !fl_chain_sum_complete(skb)) /* each segment of a merged packet gets its own sum */
 		goto err_route;
 	skb_push(skb, sizeof(struct ipv6hdr));
 	if (skb_ensure_writable(skb, len) || skb_cow_head(skb, LL_RESERVED_SPACE(route->dev)))
 		goto err_route;
 	ip = (struct ipv6hdr *)skb->data;
-	if (!rewrite(arrival, (u8 *)(ip + 1), linear_end(skb)))
+	if (!fl_list_srv6_forward((u8 *)(ip + 1), linear_end(skb), arrival->out.left, arrival->out.late))
 		goto err_route; /* never: it has been parsed */
 	ip->saddr = fl6.saddr;
 	ip->daddr = fl6.daddr;
@@ -80,14 +57,17 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
 	skb_dst_set(skb, route);
 	ip6_local_out(arrival->net, NULL, skb);
-	return arrival->out.verdict == FL_VERDICT_PASS ? FL_COUNTER_PASS_ON : FL_COUNTER_CHAIN;
+	return FL_COUNTER_CHAIN;
 
 err_route:
 	dst_release(route);
 	return fl_chain_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
 }
 
-/* Whether the packet, whose routing header follows the IP header, is one of this server's. */
+/*
+ * Whether the packet, whose routing header follows the IP header, is one of this server's: an SRH in front of an IP packet.
+ * What is behind other routing headers is the kernel's.
+ */
 static bool is_ours(const struct fl_setup *setup, struct sk_buff *skb)
 {
 	const struct fl_address *self = &setup->self[FL_OUTER_IPV6];
@@ -95,18 +75,19 @@ static bool is_ours(const struct fl_setup *setup, struct sk_buff *skb)
 
 	if (memcmp(&ipv6_hdr(skb)->daddr, self->bytes, sizeof(self->bytes)))
 		return false;
-	if (!pskb_may_pull(skb, sizeof(struct ipv6hdr) + FL_SRV6_UNIT))
+	if (!pskb_may_pull(skb, sizeof(struct ipv6hdr) + FL_LIST_SRV6_HEAD_LEN))
 		return false;
 	srh = skb_network_header(skb) + sizeof(struct ipv6hdr);
-	return fl_srv6_is(srh, srh + FL_SRV6_UNIT);
+	return srh[FL_LIST_SRV6_AT_TYPE] == FL_LIST_SRV6_ROUTING_TYPE &&
+	       (srh[FL_LIST_SRV6_AT_NEXT] == FL_LIST_GUE_IPV4 || srh[FL_LIST_SRV6_AT_NEXT] == FL_LIST_GUE_IPV6);
 }
 
 /* IP calls it for each packet to one of this host's addresses. */
 static unsigned int receive(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	struct fl_arrival arrival = {.encap = &fl_srv6, .net = state->net, .skb = skb, .in.trusted = true};
+	struct fl_arrival arrival = {.encap = &fl_srv6, .net = state->net, .skb = skb, .came_to = FL_OUTER_IPV6};
 
-	if (likely(ipv6_hdr(skb)->nexthdr != FL_SRV6_PROTOCOL))
+	if (likely(ipv6_hdr(skb)->nexthdr != IPPROTO_ROUTING))
 		return NF_ACCEPT;
 	arrival.instance = fl_instance_of(state->net);
 	arrival.setup = arrival.instance ? rcu_dereference(arrival.instance->setup) : NULL;
@@ -151,11 +132,8 @@ static void close(void)
 }
 
 const struct fl_encap fl_srv6 = {
-    .has_bucket = true,
     .is_merged = true,
-    .is_ipv6_only = true,
     .parse = parse,
-    .tag_message = tag_message,
     .send_on = send_on,
     .open = open,
     .close = close,

@@ -6,15 +6,15 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
-#include <fairlead/srv6.h>
+#include <fairlead/list_srv6.h>
 
 enum {
 	IPV4_LEN_MAX = 60,
-	SRH_LEN_MAX = (1 + FL_SRV6_UNITS_MAX) * FL_SRV6_UNIT,
-	PULL_LEN = SRH_LEN_MAX + IPV4_LEN_MAX + sizeof(struct fl_icmp_error) + IPV4_LEN_MAX + sizeof(struct tcphdr),
+	HEADER_LEN_MAX = FL_LIST_SRV6_MAX_LEN,
+	PULL_LEN = HEADER_LEN_MAX + IPV4_LEN_MAX + sizeof(struct fl_icmp_error) + IPV4_LEN_MAX + sizeof(struct tcphdr),
 };
 
-static_assert((int)SRH_LEN_MAX >= (int)sizeof(struct udphdr) + FL_GUE_BASE_LEN + 31 * 4);
+static_assert((int)HEADER_LEN_MAX >= (int)sizeof(struct udphdr) + FL_LIST_MAX_LEN);
 static_assert(FL_FLOW_IPV4 == AF_INET && FL_FLOW_IPV6 == AF_INET6);
 
 bool fl_wire_pull(struct sk_buff *skb)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Parses what surrounds the steer header: who sent the packet, and to which connection it belongs.
+ * Parses what surrounds the list header: who sent the packet, and to which connection it belongs.
  *
- *	outer IPv4 or IPv6 | UDP | GUE base, steer | inner IPv4 or IPv6 | TCP, UDP, ICMP
+ *	outer IPv4 or IPv6 | UDP | GUE base, list | inner IPv4 or IPv6 | TCP, UDP, ICMP
  *	                    ^ skb->data when the socket hands it over
  *	outer IPv4, the paper's option | inner IPv4 | TCP, UDP, ICMP
  *	                                ^ skb->data when IP hands it over
@@ -12,7 +12,7 @@
 
 #include <linux/skbuff.h>
 
-#include <fairlead/steer.h>
+#include <fairlead/list.h>
 #include <flow.h>
 
 /* Moves all headers that are parsed into the linear area. False if memory runs out. */

@@ -27,4 +27,8 @@ struct form {
 
 extern const struct form form_bpf, form_module;
 
+/* Sets the module's server of this network namespace up, or changes it. */
+struct module_client;
+int form_module_set(struct module_client *client, const struct config *config);
+
 #endif

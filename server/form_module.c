@@ -3,19 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "client.h"
 #include "forget.h"
 #include "form.h"
+#include "keys.h"
 #include "refusal.h"
-
-/* The counts of a memory dump. */
-struct buckets {
-	fl_u64 now;
-	fl_u32 window;
-	struct document_memory memory;
-};
 
 static int fail(const struct module_client *client, int err)
 {
@@ -38,6 +31,29 @@ static int attach_fail(const struct module_client *client, const struct config *
 	return err;
 }
 
+int form_module_set(struct module_client *client, const struct config *config)
+{
+	static struct fl_peer peers[FL_SERVER_PEERS_MAX];
+	const struct fl_address self[2] = {config->program.self, config->program.self6};
+	struct keys keys = {0};
+	struct module_setup setup = {
+	    .config = &config->program,
+	    .peers = peers,
+	    .peer_count = config->peer_count,
+	    .quiet = config->quiet,
+	    .keys = config->program.tagged ? &keys : NULL,
+	};
+	unsigned int i;
+	int err = config->program.tagged ? keys_derive(&keys, &config->program.tag_key, 1, self) : 0;
+
+	for (i = 0; i < config->peer_count; i++)
+		peers[i] = (struct fl_peer){.prefix = config->peers[i], .roles = FL_PEER_ANY};
+	if (!err)
+		err = module_set(client, &setup);
+	keys_free(&keys);
+	return err;
+}
+
 static int attach(const struct arguments *arguments, struct config *config)
 {
 	struct module_client client;
@@ -47,7 +63,7 @@ static int attach(const struct arguments *arguments, struct config *config)
 	if (err) {
 		fail(&client, err);
 	} else {
-		err = module_set(&client, &config->program, config->peers, config->peer_count, config->quiet);
+		err = form_module_set(&client, config);
 		if (err)
 			attach_fail(&client, config, err);
 	}
@@ -85,21 +101,13 @@ static json_t *peers_list(const struct module_state *state)
 	unsigned int i;
 
 	for (i = 0; i < state->peer_count; i++)
-		json_array_append_new(peers, json_string(config_peer_text(&state->peers[i], text)));
+		json_array_append_new(peers, json_string(config_peer_text(&state->peers[i].prefix, text)));
 	return peers;
 }
 
 static void service_add(void *services, fl_u16 service, fl_u32 generation)
 {
 	document_service_add(services, service, generation);
-}
-
-static void bucket_count(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
-{
-	struct buckets *buckets = state;
-
-	(void)key;
-	document_memory_add(&buckets->memory, value, buckets->now, buckets->window);
 }
 
 /* Reads the loaded module's version; returns text. */
@@ -115,7 +123,7 @@ static const char *version_read(char *text, size_t size)
 	return text;
 }
 
-/* Adds the load of each service; a module of an earlier version knows none. */
+/* Adds the load of each service. */
 static int loads_add(struct module_client *client, json_t *services)
 {
 	const char *id;
@@ -128,7 +136,7 @@ static int loads_add(struct module_client *client, json_t *services)
 		int err = module_get_load(client, number, &load);
 
 		if (err)
-			return err == -EOPNOTSUPP ? 0 : err;
+			return err;
 		document_load_add(services, number, &load.setting, &load.state, document_clock());
 	}
 	return 0;
@@ -137,20 +145,15 @@ static int loads_add(struct module_client *client, json_t *services)
 static int show_print(struct module_client *client, enum document_format format)
 {
 	static struct module_state state;
-	struct buckets buckets = {.now = (fl_u64)time(NULL)};
 	struct document_parts parts = {.form = "module", .services = json_object()};
 	char version[32];
 	json_t *document;
 	int err = module_get(client, &state);
 
-	buckets.window = state.config.window;
-	buckets.memory.bytes = (json_int_t)state.memory_bytes;
 	if (!err)
 		err = module_services(client, service_add, parts.services);
 	if (!err)
 		err = loads_add(client, parts.services);
-	if (!err)
-		err = module_memory(client, bucket_count, &buckets);
 	if (err) {
 		json_decref(parts.services);
 		return err == -ENOENT ? absent() : fail(client, err);
@@ -158,8 +161,6 @@ static int show_print(struct module_client *client, enum document_format format)
 	parts.version = version_read(version, sizeof(version));
 	parts.config = document_config(&state.config, state.quiet, peers_list(&state), "module");
 	parts.counters = document_counters(state.counters);
-	parts.memory = buckets.memory;
-	parts.ahead_max = state.ahead_max;
 	parts.quiet_left = state.quiet_left;
 	document = document_make(&parts);
 	if (state.config.mangle)
@@ -187,14 +188,6 @@ static void forgotten_service(void *state, fl_u16 service, fl_u32 generation)
 		forgotten->generation = generation;
 }
 
-static void forgotten_bucket(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
-{
-	struct forgotten *forgotten = state;
-
-	(void)value;
-	forgotten->moves += key->service == forgotten->service;
-}
-
 static int forget(const struct arguments *arguments)
 {
 	struct forgotten forgotten = {.service = arguments->service};
@@ -203,8 +196,6 @@ static int forget(const struct arguments *arguments)
 
 	if (!err)
 		err = module_services(&client, forgotten_service, &forgotten);
-	if (!err)
-		err = module_memory(&client, forgotten_bucket, &forgotten);
 	if (!err)
 		err = module_forget(&client, arguments->service);
 	if (err)

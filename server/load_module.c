@@ -35,9 +35,7 @@ static int done(struct load_of_module *load, int err)
 	if (err)
 		module_close(&load->client);
 	if (err && err != -ENOENT && !load->told)
-		fprintf(stderr, "fairlead-server: %s\n",
-			err == -EOPNOTSUPP ? "the loaded module is of a version that knows no load; load this one"
-					   : load->client.error);
+		fprintf(stderr, "fairlead-server: %s\n", load->client.error);
 	load->told = err && err != -ENOENT;
 	return err;
 }

@@ -9,9 +9,11 @@
 #include <fairlead/module.h>
 
 #include "client.h"
+#include "keys.h"
 
 enum {
-	MESSAGE_MAX = 65536, /* both ways: 1024 peers are 20 KB */
+	MESSAGE_MAX = 65536, /* both ways, without keys: 1024 peers are 24 KB */
+	KEYS_MAX = 1024,     /* of services in an attribute, whose length has 16 bits */
 };
 
 /* One command: its message, and what handles the messages of its answer. */
@@ -31,9 +33,10 @@ static int fail(struct module_client *client, int err, const char *what)
 	return err;
 }
 
-static struct exchange *begin(struct module_client *client, fl_u16 family, fl_u8 command, fl_u16 flags)
+/* more: bytes that the message may have beyond MESSAGE_MAX. */
+static struct exchange *begin(struct module_client *client, fl_u16 family, fl_u8 command, fl_u16 flags, size_t more)
 {
-	struct exchange *exchange = malloc(sizeof(*exchange));
+	struct exchange *exchange = malloc(sizeof(*exchange) + more);
 	struct genlmsghdr *generic;
 	struct nlmsghdr *header;
 
@@ -131,20 +134,30 @@ static int finish(struct exchange *exchange)
 	return err;
 }
 
-static int take_family_id(const struct nlattr *attribute, void *state)
+struct family {
+	fl_u16 id;
+	fl_u32 version;
+};
+
+static int take_family_attribute(const struct nlattr *attribute, void *state)
 {
+	struct family *family = state;
+
 	if (mnl_attr_get_type(attribute) == CTRL_ATTR_FAMILY_ID)
-		*(fl_u16 *)state = mnl_attr_get_u16(attribute);
+		family->id = mnl_attr_get_u16(attribute);
+	else if (mnl_attr_get_type(attribute) == CTRL_ATTR_VERSION)
+		family->version = mnl_attr_get_u32(attribute);
 	return MNL_CB_OK;
 }
 
 static int take_family(const struct nlmsghdr *message, void *state)
 {
-	return mnl_attr_parse(message, sizeof(struct genlmsghdr), take_family_id, state);
+	return mnl_attr_parse(message, sizeof(struct genlmsghdr), take_family_attribute, state);
 }
 
 int module_open(struct module_client *client)
 {
+	struct family family = {0};
 	struct exchange *exchange;
 	int one = 1, err;
 
@@ -153,13 +166,16 @@ int module_open(struct module_client *client)
 	if (!client->socket || mnl_socket_bind(client->socket, 0, MNL_SOCKET_AUTOPID) < 0)
 		return fail(client, -errno, "netlink");
 	mnl_socket_setsockopt(client->socket, NETLINK_EXT_ACK, &one, sizeof(one));
-	exchange = begin(client, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
+	exchange = begin(client, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK, 0);
 	if (!exchange)
 		return fail(client, -ENOMEM, "netlink");
 	mnl_attr_put_strz(&exchange->message.header, CTRL_ATTR_FAMILY_NAME, FAIRLEAD_GENL_NAME);
 	exchange->take = take_family;
-	exchange->state = &client->family;
+	exchange->state = &family;
 	err = finish(exchange);
+	client->family = family.id;
+	if (!err && family.version != FAIRLEAD_GENL_VERSION)
+		return fail(client, -EPROTO, "the loaded module is of another version; load this one");
 	return err == -ENOENT ? fail(client, err, "the module is not loaded (modprobe fairlead)") : err;
 }
 
@@ -172,37 +188,70 @@ void module_close(struct module_client *client)
 
 static struct exchange *command_begin(struct module_client *client, fl_u8 command)
 {
-	struct exchange *exchange = begin(client, client->family, command, NLM_F_ACK);
+	struct exchange *exchange = begin(client, client->family, command, NLM_F_ACK, 0);
 
 	if (!exchange)
 		fail(client, -ENOMEM, "netlink");
 	return exchange;
 }
 
-int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
-	       unsigned int peer_count, fl_u32 quiet)
+/* The bytes of the keys' attributes, and more. */
+static size_t keys_room(const struct keys *keys)
 {
-	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_SET);
+	return keys ? (size_t)keys->service_count * sizeof(keys->services[0]) * 2 + sizeof(keys->notices) * 2 : 0;
+}
+
+static void put_keys(struct nlmsghdr *header, const struct keys *keys)
+{
+	fl_u32 at, count;
+
+	mnl_attr_put(header, FAIRLEAD_A_NOTICE_KEYS, sizeof(keys->notices), keys->notices);
+	for (at = 0; at < keys->service_count; at += count) {
+		count = keys->service_count - at < KEYS_MAX ? keys->service_count - at : KEYS_MAX;
+		mnl_attr_put(header, FAIRLEAD_A_SERVICE_KEYS, count * sizeof(keys->services[0]), &keys->services[at]);
+	}
+}
+
+/* Messages beyond the socket's buffer need more; who may set a server up may do that. */
+static int buffer_grow(struct module_client *client, size_t len)
+{
+	int size = (int)len * 2;
+
+	if (len <= MESSAGE_MAX)
+		return 0;
+	if (setsockopt(mnl_socket_get_fd(client->socket), SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		return fail(client, -errno, "the socket's buffer");
+	return 0;
+}
+
+int module_set(struct module_client *client, const struct module_setup *setup)
+{
+	const struct fl_server_config *config = setup->config;
+	struct exchange *exchange = begin(client, client->family, FAIRLEAD_CMD_SET, NLM_F_ACK, keys_room(setup->keys));
 	struct nlmsghdr *header;
+	int err;
 
 	if (!exchange)
-		return -ENOMEM;
+		return fail(client, -ENOMEM, "netlink");
 	header = &exchange->message.header;
 	if (!fl_address_is_none(&config->self))
 		mnl_attr_put(header, FAIRLEAD_A_ADDRESS, sizeof(config->self), &config->self);
 	if (!fl_address_is_none(&config->self6))
 		mnl_attr_put(header, FAIRLEAD_A_ADDRESS6, sizeof(config->self6), &config->self6);
-	if (config->tagged)
-		mnl_attr_put(header, FAIRLEAD_A_TAG_KEY, sizeof(config->tag_key), &config->tag_key);
 	mnl_attr_put_u16(header, FAIRLEAD_A_PORT, config->port);
-	mnl_attr_put_u32(header, FAIRLEAD_A_WINDOW, config->window);
 	mnl_attr_put_u8(header, FAIRLEAD_A_CHAINING, config->chaining);
 	mnl_attr_put_u8(header, FAIRLEAD_A_MANGLE, config->mangle);
 	if (config->ipip_service)
 		mnl_attr_put_u16(header, FAIRLEAD_A_IPIP_SERVICE, config->ipip_service);
-	if (quiet != FL_SERVER_QUIET_DEFAULT)
-		mnl_attr_put_u32(header, FAIRLEAD_A_QUIET, quiet);
-	mnl_attr_put(header, FAIRLEAD_A_PEERS, peer_count * sizeof(*peers), peers);
+	mnl_attr_put_u32(header, FAIRLEAD_A_QUIET, setup->quiet);
+	mnl_attr_put(header, FAIRLEAD_A_PEERS, setup->peer_count * sizeof(*setup->peers), setup->peers);
+	if (setup->keys)
+		put_keys(header, setup->keys);
+	err = buffer_grow(client, header->nlmsg_len);
+	if (err) {
+		free(exchange);
+		return err;
+	}
 	return finish(exchange);
 }
 
@@ -239,9 +288,6 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 	case FAIRLEAD_A_PORT:
 		state->config.port = mnl_attr_get_u16(attribute);
 		break;
-	case FAIRLEAD_A_WINDOW:
-		state->config.window = mnl_attr_get_u32(attribute);
-		break;
 	case FAIRLEAD_A_CHAINING:
 		state->config.chaining = mnl_attr_get_u8(attribute);
 		break;
@@ -250,9 +296,6 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 		break;
 	case FAIRLEAD_A_FLOWS:
 		state->flows = mnl_attr_get_u32(attribute);
-		break;
-	case FAIRLEAD_A_AHEAD_MAX:
-		state->ahead_max = mnl_attr_get_u32(attribute);
 		break;
 	case FAIRLEAD_A_QUIET:
 		state->quiet = mnl_attr_get_u32(attribute);
@@ -269,12 +312,6 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 		break;
 	case FAIRLEAD_A_COUNTERS:
 		copy(attribute, state->counters, sizeof(state->counters));
-		break;
-	case FAIRLEAD_A_MEMORY_ENTRIES:
-		state->memory_entries = mnl_attr_get_u32(attribute);
-		break;
-	case FAIRLEAD_A_MEMORY_BYTES:
-		copy(attribute, &state->memory_bytes, sizeof(state->memory_bytes));
 		break;
 	}
 	return MNL_CB_OK;
@@ -297,10 +334,10 @@ int module_get(struct module_client *client, struct module_state *state)
 	return finish(exchange);
 }
 
-/* A message of either dump. */
+/* A message of the dump. */
 struct item {
-	struct fl_memory_key key;
-	struct fl_bucket_memory value;
+	fl_u16 service;
+	fl_u32 generation;
 };
 
 static int take_item_attribute(const struct nlattr *attribute, void *out)
@@ -309,69 +346,41 @@ static int take_item_attribute(const struct nlattr *attribute, void *out)
 
 	switch (mnl_attr_get_type(attribute)) {
 	case FAIRLEAD_A_SERVICE:
-		item->key.service = mnl_attr_get_u16(attribute);
-		break;
-	case FAIRLEAD_A_BUCKET:
-		item->key.bucket = mnl_attr_get_u32(attribute);
-		break;
-	case FAIRLEAD_A_SINCE:
-		item->value.since = mnl_attr_get_u32(attribute);
+		item->service = mnl_attr_get_u16(attribute);
 		break;
 	case FAIRLEAD_A_GENERATION:
-		item->value.generation = mnl_attr_get_u32(attribute);
-		break;
-	case FAIRLEAD_A_PREVIOUS:
-		copy(attribute, &item->value.previous, sizeof(item->value.previous));
+		item->generation = mnl_attr_get_u32(attribute);
 		break;
 	}
 	return MNL_CB_OK;
 }
 
 struct dump {
-	void (*each_service)(void *state, fl_u16 service, fl_u32 generation);
-	void (*each_bucket)(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
+	void (*each)(void *state, fl_u16 service, fl_u32 generation);
 	void *state;
 };
 
 static int take_item(const struct nlmsghdr *message, void *state)
 {
 	struct dump *dump = state;
-	struct item item = {.key = {0}};
+	struct item item = {0};
 
 	mnl_attr_parse(message, sizeof(struct genlmsghdr), take_item_attribute, &item);
-	if (dump->each_service)
-		dump->each_service(dump->state, (fl_u16)item.key.service, item.value.generation);
-	else
-		dump->each_bucket(dump->state, &item.key, &item.value);
+	dump->each(dump->state, item.service, item.generation);
 	return MNL_CB_OK;
-}
-
-static int dump_run(struct module_client *client, fl_u8 command, struct dump *dump)
-{
-	struct exchange *exchange = begin(client, client->family, command, NLM_F_DUMP);
-
-	if (!exchange)
-		return fail(client, -ENOMEM, "netlink");
-	exchange->take = take_item;
-	exchange->state = dump;
-	return finish(exchange);
 }
 
 int module_services(struct module_client *client, void (*each)(void *state, fl_u16 service, fl_u32 generation),
 		    void *state)
 {
-	struct dump dump = {.each_service = each, .state = state};
+	struct exchange *exchange = begin(client, client->family, FAIRLEAD_CMD_GET_SERVICES, NLM_F_DUMP, 0);
+	struct dump dump = {each, state};
 
-	return dump_run(client, FAIRLEAD_CMD_GET_SERVICES, &dump);
-}
-
-int module_memory(struct module_client *client,
-		  void (*each)(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value),
-		  void *state)
-{
-	struct dump dump = {.each_bucket = each, .state = state};
-
-	return dump_run(client, FAIRLEAD_CMD_GET_MEMORY, &dump);
+	if (!exchange)
+		return fail(client, -ENOMEM, "netlink");
+	exchange->take = take_item;
+	exchange->state = &dump;
+	return finish(exchange);
 }
 
 int module_forget(struct module_client *client, fl_u16 service)
@@ -436,22 +445,5 @@ int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 
 		return -ENOMEM;
 	mnl_attr_put_u16(&exchange->message.header, FAIRLEAD_A_SERVICE, service);
 	mnl_attr_put_u32(&exchange->message.header, FAIRLEAD_A_GENERATION, generation);
-	return finish(exchange);
-}
-
-int module_restore_memory(struct module_client *client, const struct fl_memory_key *key,
-			  const struct fl_bucket_memory *value)
-{
-	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_RESTORE);
-	struct nlmsghdr *header;
-
-	if (!exchange)
-		return -ENOMEM;
-	header = &exchange->message.header;
-	mnl_attr_put_u16(header, FAIRLEAD_A_SERVICE, (fl_u16)key->service);
-	mnl_attr_put_u32(header, FAIRLEAD_A_BUCKET, key->bucket);
-	mnl_attr_put_u32(header, FAIRLEAD_A_SINCE, value->since);
-	mnl_attr_put_u32(header, FAIRLEAD_A_GENERATION, value->generation);
-	mnl_attr_put(header, FAIRLEAD_A_PREVIOUS, sizeof(value->previous), &value->previous);
 	return finish(exchange);
 }

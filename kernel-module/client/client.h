@@ -11,6 +11,8 @@
 #include <load.h>
 #include <server.h>
 
+struct keys;
+
 struct module_client {
 	struct mnl_socket *socket;
 	fl_u16 family;
@@ -18,39 +20,40 @@ struct module_client {
 	char error[160];
 };
 
-struct module_state {
-	struct fl_server_config config;
-	struct fl_peer_key peers[FL_SERVER_PEERS_MAX];
+/* What a server is set up with. */
+struct module_setup {
+	const struct fl_server_config *config; /* addresses, port, chaining, IPIP service, mangle */
+	const struct fl_peer *peers;
 	unsigned int peer_count;
-	fl_u64 counters[FL_COUNTERS];
-	fl_u32 memory_entries;
-	fl_u64 memory_bytes;
-	fl_u32 flows;
-	fl_u32 ahead_max;         /* seconds */
-	fl_u32 quiet, quiet_left; /* the same */
+	fl_u32 quiet;            /* seconds */
+	const struct keys *keys; /* NULL: packets need no tags */
 };
 
-/* Opens the module of this network namespace: -ENOENT if it is not loaded. Close it in every case. */
+struct module_state {
+	struct fl_server_config config; /* tagged: whether there are keys */
+	struct fl_peer peers[FL_SERVER_PEERS_MAX];
+	unsigned int peer_count;
+	fl_u64 counters[FL_COUNTERS];
+	fl_u32 flows;
+	fl_u32 quiet, quiet_left; /* seconds */
+};
+
+/*
+ * Opens the module of this network namespace: -ENOENT if it is not loaded, -EPROTO if it is of another version. Close it in
+ * every case.
+ */
 int module_open(struct module_client *client);
 void module_close(struct module_client *client);
 
-/*
- * Of config: addresses, port, window, chaining, IPIP service, mangle, tag key. module_get() does not return the key, only
- * whether there is one. quiet: seconds (uapi). Modules from before it accept the default alone, and are not quiet.
- */
-int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
-	       unsigned int peer_count, fl_u32 quiet);
+int module_set(struct module_client *client, const struct module_setup *setup);
 int module_detach(struct module_client *client);
 int module_get(struct module_client *client, struct module_state *state);
 
-/* Call each() for each service whose generation has been seen, and for each remembered bucket. */
+/* Calls each() for each service whose generation has been seen. */
 int module_services(struct module_client *client, void (*each)(void *state, fl_u16 service, fl_u32 generation),
 		    void *state);
-int module_memory(struct module_client *client,
-		  void (*each)(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value),
-		  void *state);
 
-/* Forgets a service's generation and moves. */
+/* Forgets a service's generation. */
 int module_forget(struct module_client *client, fl_u16 service);
 
 /* How busy the server is, by a service (load.h), and what became of that: all zero if it was never set. */
@@ -62,9 +65,7 @@ struct module_load {
 int module_set_load(struct module_client *client, fl_u16 service, const struct fl_load_setting *setting);
 int module_get_load(struct module_client *client, fl_u16 service, struct module_load *load);
 
-/* Restore what the two functions above returned. */
+/* Restores what module_services() returned. */
 int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation);
-int module_restore_memory(struct module_client *client, const struct fl_memory_key *key,
-			  const struct fl_bucket_memory *value);
 
 #endif

@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The module's control interface: generic netlink, family "fairlead", version 1. Every command applies to the network
+ * The module's control interface: generic netlink, family "fairlead", version 2. Every command applies to the network
  * namespace of the socket that sends it, which has at most one server.
  *
- *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all required; TAG_KEY or
- *	              IPIP_SERVICE, or neither; MANGLE; QUIET (70 without it). Starts the server, or changes it in one step: memory,
- *	              generations and counters stay. Answered by the ACK only.
- *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES,
- *	              FLOWS, AHEAD_MAX and QUIET_LEFT
+ *	SET           ADDRESS or ADDRESS6 or both, PORT, CHAINING, PEERS: all required; NOTICE_KEYS and any number of
+ *	              SERVICE_KEYS, or IPIP_SERVICE, or neither; MANGLE; QUIET (70 without it). Starts the server, or
+ *	              changes it in one step: generations and counters stay. Answered by the ACK only.
+ *	GET           answers with the same (TAGGED in place of the keys), COUNTERS, FLOWS and QUIET_LEFT
  *	DETACH        stops the server and forgets everything
  *	GET_SERVICES  dump, a message per service: SERVICE, GENERATION
- *	GET_MEMORY    dump, a message per bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
- *	RESTORE       a message of either dump. Restores it, so that another module can be loaded without losing
- *	              memory. Newer entries stay.
- *	FORGET        SERVICE: its generation, and the moves of its buckets
+ *	RESTORE       a message of the dump. Restores it, so that another module can be loaded without losing what was
+ *	              learned. A higher generation stays.
+ *	FORGET        SERVICE: its generation
  *	SET_LOAD      SERVICE, LOAD_SETTING: how busy the server is
  *	GET_LOAD      SERVICE: answers with LOAD_SETTING and LOAD_STATE, all zero before the service's first setting
  *
  * Errors: ENOENT, no server in this namespace. EADDRNOTAVAIL, an address is not this host's. EADDRINUSE, the port is in
  * use. EINVAL, an attribute is missing or not allowed; the extended ACK names it. EPERM, no CAP_NET_ADMIN in the
- * first user namespace: who may create namespaces gets no kernel memory by that. ENOSPC (RESTORE), the memory is full.
+ * first user namespace: who may create namespaces gets no kernel memory by that.
  */
 #ifndef FAIRLEAD_MODULE_H
 #define FAIRLEAD_MODULE_H
 
 #define FAIRLEAD_GENL_NAME    "fairlead"
-#define FAIRLEAD_GENL_VERSION 1
+#define FAIRLEAD_GENL_VERSION 2
 
 enum fairlead_command {
 	FAIRLEAD_CMD_UNSPEC,
@@ -33,7 +31,6 @@ enum fairlead_command {
 	FAIRLEAD_CMD_GET,
 	FAIRLEAD_CMD_DETACH,
 	FAIRLEAD_CMD_GET_SERVICES,
-	FAIRLEAD_CMD_GET_MEMORY,
 	FAIRLEAD_CMD_RESTORE,
 	FAIRLEAD_CMD_FORGET,
 	FAIRLEAD_CMD_SET_LOAD,
@@ -43,30 +40,24 @@ enum fairlead_command {
 /* Numbers are in host order, addresses 16 bytes as struct fl_address. */
 enum fairlead_attribute {
 	FAIRLEAD_A_UNSPEC,
-	FAIRLEAD_A_ADDRESS,        /* outer destination of packets that are the server's: IPv4 */
-	FAIRLEAD_A_ADDRESS6,       /* the same: IPv6 */
-	FAIRLEAD_A_PORT,           /* u16, 1..65535: of GUE */
-	FAIRLEAD_A_WINDOW,         /* u32 seconds */
-	FAIRLEAD_A_CHAINING,       /* u8, 0 or 1 */
-	FAIRLEAD_A_TAG_KEY,        /* struct fl_siphash_key: the cluster's */
-	FAIRLEAD_A_TAGGED,         /* u8: whether there is a key */
-	FAIRLEAD_A_PEERS,          /* array of 1..1024 struct fl_peer_key; GET omits those that others cover */
-	FAIRLEAD_A_COUNTERS,       /* array of u64, by enum fl_counter */
-	FAIRLEAD_A_MEMORY_ENTRIES, /* u32: buckets that are remembered */
-	FAIRLEAD_A_SERVICE,        /* u16 */
-	FAIRLEAD_A_GENERATION,     /* u32, from 1 */
-	FAIRLEAD_A_BUCKET,         /* u32 */
-	FAIRLEAD_A_SINCE,          /* u32, Unix seconds */
-	FAIRLEAD_A_PREVIOUS,       /* address */
-	FAIRLEAD_A_MEMORY_BYTES,   /* u64: the memory that they take up */
-	FAIRLEAD_A_IPIP_SERVICE,   /* u16, from 1: the service of IPIP packets; without it none are received */
-	FAIRLEAD_A_MANGLE,         /* u8, 0 or 1: ADDRESS or ADDRESS6 replaces inner destinations of other hosts */
-	FAIRLEAD_A_FLOWS,          /* u32: connections noted as come by a VIP, if MANGLE */
-	FAIRLEAD_A_AHEAD_MAX,      /* u32: the largest number of seconds that a move was ahead of the clock */
-	FAIRLEAD_A_LOAD_SETTING,   /* struct fl_load_setting */
-	FAIRLEAD_A_LOAD_STATE,     /* struct fl_load_state */
-	FAIRLEAD_A_QUIET,          /* u32 seconds, 0..3610: how long nothing is reset by lists after SET and FORGET */
-	FAIRLEAD_A_QUIET_LEFT,     /* u32: the seconds of them that are left */
+	FAIRLEAD_A_ADDRESS,      /* outer destination of packets that are the server's: IPv4 */
+	FAIRLEAD_A_ADDRESS6,     /* the same: IPv6 */
+	FAIRLEAD_A_PORT,         /* u16, 1..65535: of GUE */
+	FAIRLEAD_A_CHAINING,     /* u8, 0 or 1 */
+	FAIRLEAD_A_NOTICE_KEYS,  /* two struct fl_key_pair: of notices to ADDRESS, and to ADDRESS6 */
+	FAIRLEAD_A_SERVICE_KEYS, /* array of struct fl_service_keys, in the order of services, one of each */
+	FAIRLEAD_A_TAGGED,       /* u8: whether there are keys */
+	FAIRLEAD_A_PEERS,        /* array of 1..1024 struct fl_peer; GET omits those that change nothing */
+	FAIRLEAD_A_COUNTERS,     /* array of u64, by enum fl_counter */
+	FAIRLEAD_A_SERVICE,      /* u16 */
+	FAIRLEAD_A_GENERATION,   /* u32, from 1 */
+	FAIRLEAD_A_IPIP_SERVICE, /* u16, from 1: the service of IPIP packets; without it none are received */
+	FAIRLEAD_A_MANGLE,       /* u8, 0 or 1: ADDRESS or ADDRESS6 replaces inner destinations of other hosts */
+	FAIRLEAD_A_FLOWS,        /* u32: connections noted as come by a VIP, if MANGLE */
+	FAIRLEAD_A_LOAD_SETTING, /* struct fl_load_setting */
+	FAIRLEAD_A_LOAD_STATE,   /* struct fl_load_state */
+	FAIRLEAD_A_QUIET,        /* u32 seconds, 0..3610: how long nothing is reset after SET and FORGET */
+	FAIRLEAD_A_QUIET_LEFT,   /* u32: the seconds of them that are left */
 	FAIRLEAD_A_LAST = FAIRLEAD_A_QUIET_LEFT,
 };
 
