@@ -22,7 +22,7 @@
 #include <fairlead/list_tag.h>
 #include <fairlead/notice.h>
 #include "clock.h"
-#include "decide.h"
+#include <fairlead/decide.h>
 #include "flow.h"
 #include "server.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdict of version 2 (server/abi/decide.h), by rows: what a packet is and names, what the server has seen. */
+/* The verdict of version 2 (protocol/include/fairlead/decide.h), by rows: what a packet is and names, what the server has seen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include <decide.h>
+#include <fairlead/decide.h>
 
 enum { A = 1, B, C, SELF = 9, SELF6 = 10 };
 

@@ -221,6 +221,12 @@ FL_INLINE bool fl_address_is_none(const struct fl_address *a)
 	return !(fl_address_word(a, 0) | fl_address_word(a, 1) | fl_address_word(a, 2) | fl_address_word(a, 3));
 }
 
+/* Whether it is 0.0.0.0 or ::, which a header may contain but no server has. */
+FL_INLINE bool fl_address_is_unspecified(const struct fl_address *a)
+{
+	return fl_address_is_none(a) || (fl_address_is_ipv4(a) && !fl_address_word(a, 3));
+}
+
 FL_INLINE bool fl_address_equal(const struct fl_address *a, const struct fl_address *b)
 {
 	fl_u32 differ = 0;

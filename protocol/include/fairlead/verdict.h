@@ -23,31 +23,12 @@
 #ifndef FAIRLEAD_VERDICT_H
 #define FAIRLEAD_VERDICT_H
 
+#include "decide.h"
 #include "steer.h"
 
 enum fl_verdict_numbers {
 	FL_WINDOW_DEFAULT = 240, /* seconds that a move is remembered */
 	FL_FUTURE_MAX = 5,       /* seconds; a move further ahead of our clock is remembered as one of now */
-};
-
-/* What the host knows about the packet's connection. */
-enum fl_packet_class {
-	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
-	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
-	FL_PACKET_LOCAL_SOCKET, /* TCP: one whose connection is where the packet is. Connected UDP */
-	FL_PACKET_UNKNOWN,      /* no local state: the stack would answer with a RST */
-	FL_PACKET_NO_RESET, /* no local state, and none needed: a datagram to an unconnected socket, a later fragment */
-	FL_PACKET_REFUSED,  /* a SYN of which only a listener is known, and the server is busy */
-};
-
-enum fl_verdict {
-	FL_VERDICT_DELIVER = 1,
-	FL_VERDICT_CHAIN,
-	FL_VERDICT_DROP_STALE,
-	FL_VERDICT_DROP_UNTRUSTED,
-	FL_VERDICT_DROP_MALFORMED,
-	FL_VERDICT_PASS, /* on to the second bucket's owner */
-	FL_VERDICTS,
 };
 
 /* What a server remembers about a bucket of a service. All zero: never moved. */
@@ -85,12 +66,9 @@ struct fl_verdict_out {
 	struct fl_address next;
 };
 
-/* Whether the address is 0.0.0.0 or ::, which a header may contain but no server has. */
 FL_INLINE bool fl_verdict_is_unspecified(const struct fl_address *previous)
 {
-	fl_u8 ipv4 = previous->bytes[12] | previous->bytes[13] | previous->bytes[14] | previous->bytes[15];
-
-	return fl_address_is_none(previous) || (fl_address_is_ipv4(previous) && !ipv4);
+	return fl_address_is_unspecified(previous);
 }
 
 /* Whether the packet was steered by a bucket. One that was steered by its backend's id teaches no move and is never

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packet.h"
 
-#include <decide.h>
+#include <fairlead/decide.h>
 
 static uint16_t push_all(uint16_t path, uint16_t list)
 {

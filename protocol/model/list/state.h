@@ -2,7 +2,7 @@
 /*
  * One connection, one bucket (or two, or arrays that choose one of two), up to 5 servers, up to 3 muxes that each apply
  * generations on their own, and a controller, by version 2 of the protocol: a packet carries the list of all servers that
- * may know its connection, and servers remember nothing but the highest generation (server/abi/decide.h).
+ * may know its connection, and servers remember nothing but the highest generation (protocol/include/fairlead/decide.h).
  *
  * No clock: whatever a clock decides (a window's end, the end of a hold, a mux that withdraws) may happen at any moment at
  * which its rule allows it, so windows are of any length. A state is canonical: generations count from the oldest that a

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What a server does with a packet by version 2 of the protocol: one pure function, the same source in the kernel module,
- * in eBPF and in the model (protocol/model/list). Version 1's is fairlead/verdict.h.
+ * What a server does with a packet from a mux or another server: one pure function, the same source in the kernel module,
+ * in eBPF, in the model (protocol/model) and in the tests (after Beamer, NSDI '18, sections 3.2 and 4.2).
  *
  *	trusted? -> well formed? -> learn generation -> local state, or opens a connection? -> next candidate? -> stale? ->
  *	deliver
  *
  * The packet names every server that may know its connection: the one that it is sent to first, and a list of others, to
- * be tried in this order (fairlead/list.h). `left` says how many of the last have not been tried, and only falls: a packet
+ * be tried in this order (list.h). `left` says how many of the last have not been tried, and only falls: a packet
  * ends after at most FL_LIST_MAX hops. After CHAIN the header is rewritten by fl_list_forward().
  *
  * A server remembers nothing but the highest generation of a service. One that has just started does not know it: it is
@@ -17,8 +17,27 @@
 #ifndef FAIRLEAD_DECIDE_H
 #define FAIRLEAD_DECIDE_H
 
-#include <fairlead/list.h>
-#include <fairlead/verdict.h>
+#include "list.h"
+
+/* What the host knows about the packet's connection. */
+enum fl_packet_class {
+	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
+	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
+	FL_PACKET_LOCAL_SOCKET, /* TCP: one whose connection is where the packet is. Connected UDP */
+	FL_PACKET_UNKNOWN,      /* no local state: the stack would answer with a RST */
+	FL_PACKET_NO_RESET, /* no local state, and none needed: a datagram to an unconnected socket, a later fragment */
+	FL_PACKET_REFUSED,  /* a SYN of which only a listener is known, and the server is busy */
+};
+
+enum fl_verdict {
+	FL_VERDICT_DELIVER = 1,
+	FL_VERDICT_CHAIN, /* to another server */
+	FL_VERDICT_DROP_STALE,
+	FL_VERDICT_DROP_UNTRUSTED,
+	FL_VERDICT_DROP_MALFORMED,
+	FL_VERDICT_PASS, /* never of fl_decide() */
+	FL_VERDICTS,
+};
 
 struct fl_decide_in {
 	enum fl_packet_class packet;
@@ -31,7 +50,7 @@ struct fl_decide_in {
 };
 
 struct fl_decide_out {
-	enum fl_verdict verdict; /* CHAIN: on to next. Never PASS */
+	enum fl_verdict verdict; /* CHAIN: on to next */
 	fl_u32 generation_seen;  /* to be stored if it differs from the input's */
 	fl_u8 left;              /* if CHAIN: what the header says then */
 	bool late;               /* the same */
