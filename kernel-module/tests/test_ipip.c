@@ -169,7 +169,7 @@ static void chained(void **state)
 	ip[FL_IPIP_AT_CLASS] = DSCP_AF11;
 	assert_int_equal(send_tcp(&packet, &rig_packets(RIG_IPV4)->unknown), FL_COUNTER_CHAIN);
 	stand_expect_chained_ipip(&out);
-	assert_true(fl_ipip_chain(ip, packet.data + packet.len, self, next));
+	assert_true(fl_ipip_forward(ip, packet.data + packet.len, self, next));
 	assert_int_equal(out.len, packet.len);
 	assert_memory_equal(out.data + PACKET_OUTER_AT, ip, packet.len - PACKET_OUTER_AT);
 	/* No move is remembered: the next packet of the same connection must bring its own. */

@@ -286,7 +286,7 @@ static const char *check_steered(const struct output_world *world, const struct 
 	const char *complaint;
 	struct fl_steer steer;
 
-	if (is_ipip ? fl_ipip_parse(outer->bytes, end, 3, &steer) : fl_steer_parse(gue, end, &steer))
+	if (is_ipip ? fl_ipip_steer_parse(outer->bytes, end, 3, &steer) : fl_steer_parse(gue, end, &steer))
 		return "a steer header that servers reject";
 	if (steer.inner_protocol != (inner->ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4) || steer.hops)
 		return "a wrong inner protocol, or hops";

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(overhead + ENCAP_AT_IP <= WRAP_HEADROOM);
 	ip = inner - overhead;
 	if (chosen == &encap_ipip)
-		error = fl_ipip_parse(ip, inner + size - 1, 3, &steer);
+		error = fl_ipip_steer_parse(ip, inner + size - 1, 3, &steer);
 	else if (chosen == &encap_srv6)
 		error = fl_srv6_parse(ip + ENCAP_IPV6_LEN, inner + size - 1, &steer);
 	else

@@ -184,7 +184,7 @@ static void play(const struct encap *encap, bool outer6, bool inner6, uint8_t pr
 	else if (encap == &encap_srv6)
 		reads_srv6(ip + 40, end, inner, is_tagged, &steer);
 	else
-		assert_int_equal(fl_ipip_parse(ip, end, SERVICE, &steer), FL_STEER_OK);
+		assert_int_equal(fl_ipip_steer_parse(ip, end, SERVICE, &steer), FL_STEER_OK);
 	/* a packet in ipip names no bucket; its reader gives all the same one, without a memory */
 	assert_int_equal(steer.bucket, encap == &encap_ipip ? FL_IPIP_BUCKET : FL_STEER_BUCKET_NONE);
 	assert_int_equal(steer.generation, GENERATION);

@@ -133,15 +133,15 @@ static void check_ipip(const fl_u8 *data, size_t size)
 
 	memset(&parsed, 0xa5, sizeof(parsed));
 	again = parsed;
-	if (fl_ipip_parse(data, data + size, 1, &parsed) != FL_STEER_OK) {
+	if (fl_ipip_steer_parse(data, data + size, 1, &parsed) != FL_STEER_OK) {
 		require(!memcmp(&parsed, &again, sizeof(parsed)));
 		return;
 	}
 	copy = malloc(size);
 	require(copy != NULL);
 	memcpy(copy, data, size);
-	require(fl_ipip_chain(copy, copy + size, self, next));
-	require(fl_ipip_parse(copy, copy + size, 1, &again) == FL_STEER_OK);
+	require(fl_ipip_forward(copy, copy + size, self, next));
+	require(fl_ipip_steer_parse(copy, copy + size, 1, &again) == FL_STEER_OK);
 	require(again.generation == parsed.generation && !again.flags && !again.since);
 	require(!memcmp(copy + FL_IPIP_LEN, data + FL_IPIP_LEN, size - FL_IPIP_LEN));
 	free(copy);

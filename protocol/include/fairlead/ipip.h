@@ -14,14 +14,16 @@
  *	            32  generation 32				0 is never sent
  *
  * since is the only field that is not in network byte order: the paper's implementation copies it in x86 byte order,
- * both when sending and when comparing, and every peer of it must do the same.
+ * both when sending and when comparing, and every peer of it must do the same. It is for the paper's servers alone: here
+ * a reader ignores it.
  *
- * The option names neither service nor bucket. The service is configured on the server, which follows the move in a
- * packet but remembers none (protocol/README.md, 2).
+ * The option does not name the service, which is configured on the server, and has room for one former owner, no LATE and
+ * no tag (protocol/README.md, 2).
  */
 #ifndef FAIRLEAD_IPIP_H
 #define FAIRLEAD_IPIP_H
 
+#include "list.h"
 #include "steer.h"
 
 enum fl_ipip_numbers {
@@ -32,8 +34,7 @@ enum fl_ipip_numbers {
 	FL_IPIP_OPTION_TYPE = 0x61,
 	FL_IPIP_OPTION_LEN = 16,
 	FL_IPIP_INNER_LEN_MAX = 65535 - FL_IPIP_LEN,
-	/* The bucket in a verdict's input, since the option names none. Its memory is always empty. */
-	FL_IPIP_BUCKET = 0,
+	FL_IPIP_BUCKET = 0, /* of fl_ipip_steer_parse() */
 };
 
 /* Offsets from the first byte of the outer header. */
@@ -58,7 +59,7 @@ _Static_assert((FL_IPIP_VERSION_IHL & 15) * 4 == FL_IPIP_LEN, "the header's own 
 _Static_assert(20 + FL_IPIP_OPTION_LEN == FL_IPIP_LEN, "one option and nothing else");
 _Static_assert(FL_IPIP_AT_GENERATION + 4 == FL_IPIP_LEN, "offsets and lengths agree");
 
-/* since and previous: both, or both zero for no move. */
+/* since and previous: both, or both zero for no former owner. */
 struct fl_ipip {
 	fl_u8 traffic_class; /* of the inner packet: DSCP and ECN */
 	fl_u16 inner_len;    /* bytes of the inner packet, at most FL_IPIP_INNER_LEN_MAX */
@@ -97,7 +98,7 @@ FL_INLINE void fl_ipip_write(const struct fl_ipip *in, fl_u8 *out)
 	fl_store_be16(out + FL_IPIP_AT_TOTAL_LEN, (fl_u16)(in->inner_len + FL_IPIP_LEN));
 	out[FL_IPIP_AT_DF] = FL_IPIP_DF;
 	out[FL_IPIP_AT_TTL] = FL_IPIP_TTL;
-	out[FL_IPIP_AT_PROTOCOL] = FL_GUE_PROTO_IPV4;
+	out[FL_IPIP_AT_PROTOCOL] = FL_LIST_GUE_IPV4;
 	__builtin_memcpy(out + FL_IPIP_AT_SOURCE, in->source, 4);
 	__builtin_memcpy(out + FL_IPIP_AT_DESTINATION, in->destination, 4);
 	out[FL_IPIP_AT_OPTION] = FL_IPIP_OPTION_TYPE;
@@ -109,17 +110,55 @@ FL_INLINE void fl_ipip_write(const struct fl_ipip *in, fl_u8 *out)
 }
 
 /*
+ * Parses outer header and option from data to end (exclusive), as a list: the bucket's former owner is its only candidate.
+ * Errors are those of the list header, in the order of protocol/README.md, 2. Fills in all of *out, only if FL_LIST_OK:
+ * with the configured service, no flags, and header_len FL_IPIP_LEN. Checks neither the checksum nor what IP itself
+ * checks.
+ */
+FL_INLINE enum fl_list_error fl_ipip_parse(const fl_u8 *data, const fl_u8 *end, fl_u16 service, struct fl_list *out)
+{
+	fl_u32 generation;
+
+	if (data + FL_IPIP_LEN > end)
+		return FL_LIST_TRUNCATED;
+	if (data[FL_IPIP_AT_PROTOCOL] != FL_LIST_GUE_IPV4)
+		return FL_LIST_INNER_PROTOCOL;
+	if (data[0] != FL_IPIP_VERSION_IHL)
+		return FL_LIST_LENGTH;
+	if (data[FL_IPIP_AT_OPTION] != FL_IPIP_OPTION_TYPE)
+		return FL_LIST_VERSION_UNKNOWN;
+	if (data[FL_IPIP_AT_OPTION_LEN] != FL_IPIP_OPTION_LEN)
+		return FL_LIST_LENGTH;
+	if (fl_load_be16(data + FL_IPIP_AT_PADDING))
+		return FL_LIST_FLAGS_UNKNOWN;
+	generation = fl_load_be32(data + FL_IPIP_AT_GENERATION);
+	if (!generation)
+		return FL_LIST_GENERATION_ZERO;
+	__builtin_memset(out, 0, sizeof(*out));
+	out->inner_protocol = FL_LIST_GUE_IPV4;
+	out->header_len = FL_IPIP_LEN;
+	out->service = service;
+	out->generation = generation;
+	if (fl_load_be32(data + FL_IPIP_AT_PREVIOUS)) {
+		out->count = out->left = 1;
+		out->candidate[0] = fl_address_from_ipv4(data + FL_IPIP_AT_PREVIOUS);
+	}
+	return FL_LIST_OK;
+}
+
+/*
  * Parses outer header and option from data to end (exclusive). Errors are those of the steer header, in the order of
  * protocol/README.md, 2. Fills in all of *out, only if FL_STEER_OK: with the configured service, FL_IPIP_BUCKET as
  * bucket, hops 0, and header_len FL_IPIP_LEN. Checks neither the checksum nor what IP itself checks.
  */
-FL_INLINE enum fl_steer_error fl_ipip_parse(const fl_u8 *data, const fl_u8 *end, fl_u16 service, struct fl_steer *out)
+FL_INLINE enum fl_steer_error fl_ipip_steer_parse(const fl_u8 *data, const fl_u8 *end, fl_u16 service,
+						  struct fl_steer *out)
 {
 	struct fl_steer s = {.inner_protocol = FL_GUE_PROTO_IPV4, .header_len = FL_IPIP_LEN, .service = service};
 
 	if (data + FL_IPIP_LEN > end)
 		return FL_STEER_TRUNCATED;
-	if (data[FL_IPIP_AT_PROTOCOL] != FL_GUE_PROTO_IPV4)
+	if (data[FL_IPIP_AT_PROTOCOL] != FL_LIST_GUE_IPV4)
 		return FL_STEER_INNER_PROTOCOL;
 	if (data[0] != FL_IPIP_VERSION_IHL)
 		return FL_STEER_LENGTH;
@@ -143,11 +182,11 @@ FL_INLINE enum fl_steer_error fl_ipip_parse(const fl_u8 *data, const fl_u8 *end,
 }
 
 /*
- * Rewrites a parsed header for chaining: from self to next, without a move, so that it is not chained again. Traffic
- * class, lengths and generation stay. Returns false, with nothing changed, only if end is less than it was for the
+ * Rewrites a parsed header to be sent on: from self to next, without a former owner. Traffic class, lengths and generation
+ * stay. Returns false, with nothing changed, only if end is less than it was for the
  * parser.
  */
-FL_INLINE bool fl_ipip_chain(fl_u8 *data, const fl_u8 *end, const fl_u8 self[4], const fl_u8 next[4])
+FL_INLINE bool fl_ipip_forward(fl_u8 *data, const fl_u8 *end, const fl_u8 self[4], const fl_u8 next[4])
 {
 	if (data + FL_IPIP_LEN > end)
 		return false;

@@ -4,14 +4,14 @@
 import random
 
 from oracle import RefusedError
-from oracle.ipip import LENGTH, chain, checksum, read, write
+from oracle.ipip import LENGTH, checksum, forward, read, write
 
 PLAIN = {
     "trafficClass": 0,
     "innerLength": 40,
     "source": "10.1.0.11",
     "destination": "10.1.0.22",
-    "since": None,
+    "since": 0,
     "previous": None,
     "generation": 12,
 }
@@ -46,14 +46,14 @@ def _carries_twice() -> dict:
 def valid_rows() -> list[dict]:
     greatest = {"generation": 0xFFFFFFFF, "since": 0xFFFFFFFF, "previous": "255.255.255.255"}
     return [
-        _valid("no move", write(PLAIN)),
-        _valid("moved: since stands in little-endian order", write(MOVED)),
-        _valid("moved at second 1, previous 0.0.0.1", write(MOVED | {"since": 1, "previous": "0.0.0.1"})),
+        _valid("no former owner", write(PLAIN)),
+        _valid("a former owner: since stands in little-endian order", write(MOVED)),
+        _valid("a former owner at second 1, previous 0.0.0.1", write(MOVED | {"since": 1, "previous": "0.0.0.1"})),
         _valid("every number at its greatest", write(PLAIN | greatest | {"trafficClass": 255, "innerLength": 65499})),
         _valid("no inner packet, generation 1", write(PLAIN | {"innerLength": 0, "generation": 1})),
         _valid("a checksum whose fold carries twice", write(_carries_twice())),
-        _valid("a previous without a time is no move", _set(write(MOVED), dict.fromkeys(range(28, 32), 0))),
-        _valid("a time without a previous is no move", _set(write(MOVED), dict.fromkeys(range(24, 28), 0))),
+        _valid("a previous without a time", _set(write(MOVED), dict.fromkeys(range(28, 32), 0))),
+        _valid("a time without a previous", _set(write(MOVED), dict.fromkeys(range(24, 28), 0))),
         _valid("TTL 250 and DF clear, as the paper's mux has it", _set(write(MOVED), {6: 0, 8: 250})),
         _valid("an inner packet behind the header", write(MOVED | {"innerLength": len(INNER)}) + INNER),
     ]
@@ -78,7 +78,7 @@ def malformed_rows() -> list[dict]:
         ("a bit in the first byte of padding", _set(plain, {22: 0x80})),
         ("a bit in the second byte of padding", _set(moved, {23: 1})),
         ("generation 0", none),
-        ("generation 0 in a moved header", write(MOVED | {"generation": 0})),
+        ("generation 0 and a former owner", write(MOVED | {"generation": 0})),
         # Two faults: the earlier check gives the word.
         ("inner protocol 41 and no option", _set(plain, {0: 0x45, 9: 41})),
         ("no option's length and another option", _set(plain, {0: 0x45, 20: 0x44})),
@@ -98,30 +98,30 @@ def reason(data: bytes) -> str:
     raise AssertionError(f"{data.hex()} was meant to be malformed")
 
 
-def chained_row(name: str, data: bytes, self: str = SELF, following: str = NEXT) -> dict:
-    after = chain(data, self, following)
+def forwarded_row(name: str, data: bytes, self: str = SELF, following: str = NEXT) -> dict:
+    after = forward(data, self, following)
     assert checksum(after[:LENGTH]) == 0
     return {"name": name, "before": data.hex(), "self": self, "next": following, "after": after.hex()}
 
 
-def chained_rows() -> list[dict]:
+def forwarded_rows() -> list[dict]:
     return [
-        chained_row("a moved packet loses its move", write(MOVED)),
-        chained_row("a packet without a move", write(PLAIN)),
-        chained_row("the traffic class stays", write(MOVED | {"trafficClass": 0xB9})),
-        chained_row("TTL and DF are set anew", _set(write(MOVED), {4: 0x12, 5: 0x34, 6: 0, 8: 250})),
-        chained_row("a previous alone goes as well", _set(write(MOVED), dict.fromkeys(range(28, 32), 0))),
-        chained_row("the inner packet stays", write(MOVED | {"innerLength": len(INNER)}) + INNER),
+        forwarded_row("a packet loses its former owner", write(MOVED)),
+        forwarded_row("a packet without one", write(PLAIN)),
+        forwarded_row("the traffic class stays", write(MOVED | {"trafficClass": 0xB9})),
+        forwarded_row("TTL and DF are set anew", _set(write(MOVED), {4: 0x12, 5: 0x34, 6: 0, 8: 250})),
+        forwarded_row("a previous alone goes as well", _set(write(MOVED), dict.fromkeys(range(28, 32), 0))),
+        forwarded_row("the inner packet stays", write(MOVED | {"innerLength": len(INNER)}) + INNER),
     ]
 
 
 def ipip_vectors() -> dict:
-    return {"valid": valid_rows(), "malformed": malformed_rows(), "chained": chained_rows()}
+    return {"valid": valid_rows(), "malformed": malformed_rows(), "forwarded": forwarded_rows()}
 
 
 def drawn_ipip(draw: random.Random) -> dict:
     """Right headers, and the same with a bit turned or cut short; the oracle tells which of them are still right."""
-    files: dict[str, list] = {"valid": [], "malformed": [], "chained": []}
+    files: dict[str, list] = {"valid": [], "malformed": [], "forwarded": []}
     for number in range(2000):
         header = {key: ".".join(str(b) for b in draw.randbytes(4)) for key in ("source", "destination", "previous")}
         header |= {"trafficClass": draw.randrange(256), "innerLength": draw.randrange(65500)}
@@ -139,5 +139,5 @@ def drawn_ipip(draw: random.Random) -> dict:
             continue
         if fields["innerLength"] >= 0:
             files["valid"].append({"name": name, "bytes": data.hex(), "fields": fields, "written": write(fields).hex()})
-        files["chained"].append(chained_row(name, bytes(data), header["destination"], header["source"]))
+        files["forwarded"].append(forwarded_row(name, bytes(data), header["destination"], header["source"]))
     return files

@@ -27,7 +27,7 @@ def write(header: dict) -> bytes:
     outer = struct.pack(">BBHHHBBH", 0x49, header["trafficClass"], LENGTH + header["innerLength"], 0, 0x4000, 64, 4, 0)
     outer += IPv4Address(header["source"]).packed + IPv4Address(header["destination"]).packed
     previous = IPv4Address(header["previous"] or "0.0.0.0").packed
-    option = bytes([0x61, 16, 0, 0]) + previous + struct.pack("<I", header["since"] or 0)
+    option = bytes([0x61, 16, 0, 0]) + previous + struct.pack("<I", header["since"])
     return _with_checksum(outer + option + header["generation"].to_bytes(4))
 
 
@@ -45,20 +45,19 @@ def read(data: bytes) -> dict:
     for reason, is_wrong in checks:
         if is_wrong():
             raise RefusedError(reason)
-    since, previous = int.from_bytes(data[28:32], "little"), str(IPv4Address(data[24:28]))
-    moved = since != 0 and previous != "0.0.0.0"
+    previous = str(IPv4Address(data[24:28]))
     return {
         "trafficClass": data[1],
         "innerLength": int.from_bytes(data[2:4]) - LENGTH,
         "source": str(IPv4Address(data[12:16])),
         "destination": str(IPv4Address(data[16:20])),
-        "since": since if moved else None,
-        "previous": previous if moved else None,
+        "since": int.from_bytes(data[28:32], "little"),
+        "previous": None if previous == "0.0.0.0" else previous,
         "generation": int.from_bytes(data[32:36]),
     }
 
 
-def chain(data: bytes, self: str, following: str) -> bytes:
-    """What a server sends on: fresh addresses and TTL, and no move."""
+def forward(data: bytes, self: str, following: str) -> bytes:
+    """What a server sends on: fresh addresses and TTL, and no former owner."""
     outer = data[:4] + b"\0\0\x40\0" + bytes([64, 4, 0, 0]) + IPv4Address(self).packed + IPv4Address(following).packed
     return _with_checksum(outer + data[20:24] + bytes(8) + data[32:LENGTH]) + data[LENGTH:]
