@@ -173,7 +173,7 @@ static enum fl_delta_error lay_out_snapshot(const uint8_t *body, uint64_t len, u
 static enum fl_delta_error read_backends(const struct layout *layout, struct delta *out, struct ids *ids,
 					 struct reason *why)
 {
-	uint32_t last = 0, allowed = out->snapshot ? FL_BACKEND_REMOVED : FL_BACKEND_REMOVED | FL_BACKEND_DEAD;
+	uint32_t last = 0, allowed = FL_BACKEND_REMOVED | FL_BACKEND_FOREIGN | (out->snapshot ? 0 : FL_BACKEND_DEAD);
 
 	for (uint32_t i = 0; i < layout->backends_count; i++) {
 		struct fl_delta_backend b = fl_delta_backend_load(layout->backends + (size_t)i * FL_DELTA_BACKEND_LEN);
@@ -181,9 +181,9 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 		if (b.id <= last)
 			return reason_set(why, FL_DELTA_BACKEND, "backend id %u after %u; allowed: ascending, 1..%d",
 					  b.id, last, FL_BACKEND_MAX);
-		if (b.flags & ~allowed || b.flags == FL_BACKEND_DEAD)
-			return reason_set(why, FL_DELTA_BACKEND, "backend %u flags 0x%04x; allowed: 0, 1%s", b.id,
-					  b.flags, out->snapshot ? "" : " and 3");
+		if (b.flags & ~allowed || (b.flags & (FL_BACKEND_DEAD | FL_BACKEND_REMOVED)) == FL_BACKEND_DEAD)
+			return reason_set(why, FL_DELTA_BACKEND, "backend %u flags 0x%04x; allowed: REMOVED, FOREIGN%s",
+					  b.id, b.flags, out->snapshot ? "" : ", DEAD with REMOVED");
 		if (fl_address_is_none(&b.address))
 			return reason_set(why, FL_DELTA_BACKEND, "backend %u has no address", b.id);
 		last = b.id;

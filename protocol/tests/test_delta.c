@@ -48,7 +48,8 @@ static size_t check_backends(const struct vectors_bytes *body, size_t at, const 
 
 		assert_int_equal(backend.id, vectors_number(one, "id"));
 		assert_int_equal(backend.flags, (vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0) +
-						    (vectors_bool(one, "dead") ? FL_BACKEND_DEAD : 0));
+						    (vectors_bool(one, "dead") ? FL_BACKEND_DEAD : 0) +
+						    (vectors_bool(one, "foreign") ? FL_BACKEND_FOREIGN : 0));
 		assert_int_equal(backend.weight, vectors_number(one, "weight"));
 		assert_memory_equal(backend.address.bytes, address.bytes, 16);
 		at += FL_DELTA_BACKEND_LEN;

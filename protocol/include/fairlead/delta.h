@@ -40,6 +40,7 @@ enum fl_delta_numbers {
 	FL_DELTA_CHUNK_MAX = 512 * 1024,
 	FL_BACKEND_REMOVED = 0x0001, /* flags of a backend */
 	FL_BACKEND_DEAD = 0x0002,    /* beside REMOVED: its machine is gone, so no history names it */
+	FL_BACKEND_FOREIGN = 0x0004, /* an SRv6 end-point of others: it takes everything, and passes nothing on */
 };
 
 enum fl_delta_order { FL_DELTA_BY_NUMBER = 0, FL_DELTA_BY_OWNER = 1, FL_DELTA_ORDERS };
@@ -179,7 +180,8 @@ FL_INLINE fl_u64 fl_sum_entry(fl_u64 sum, fl_u16 owner, fl_u32 since)
 
 FL_INLINE fl_u64 fl_sum_backend(const struct fl_delta_backend *backend)
 {
-	fl_u64 sum = fl_sum_mix(fl_sum_mix(backend->id) ^ fl_load_le64(backend->address.bytes));
+	fl_u32 foreign = backend->flags & FL_BACKEND_FOREIGN ? 1U << 16 : 0;
+	fl_u64 sum = fl_sum_mix(fl_sum_mix(foreign | backend->id) ^ fl_load_le64(backend->address.bytes));
 
 	return fl_sum_mix(sum ^ fl_load_le64(backend->address.bytes + 8));
 }

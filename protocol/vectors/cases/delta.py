@@ -36,10 +36,11 @@ ZSTD_DELTA_12 = bytes.fromhex(  # without both
 )
 
 
-def backend(id_: int, address: str | None = None, removed: bool = False, dead: bool = False) -> dict:
+def backend(id_: int, address: str | None = None, removed: bool = False, dead: bool = False, foreign=False) -> dict:
     address = address or f"10.1.{id_ >> 8}.{id_ & 255}"
     weight = 0 if removed or dead else 100 + id_ % 7
-    return {"id": id_, "address": address, "removed": removed or dead, "dead": dead, "weight": weight}
+    one = {"id": id_, "address": address, "removed": removed or dead, "dead": dead, "weight": weight}
+    return one | {"foreign": foreign}
 
 
 def run(start: int, count: int, current: int) -> dict:
@@ -152,6 +153,14 @@ def story() -> list[tuple[str, dict]]:
         ),
         *((f"histories grow to the most entries: {n - 8}", [], [run(30, 1, n), run(32, 2, n)]) for n in range(11, 15)),
     ]
+    told += [
+        ("a foreign one", [backend(18, foreign=True)], [run(50, 5, 18)]),
+        ("it moves on and is removed", [backend(18, removed=True, foreign=True)], [run(50, 5, 17)]),
+        ("and is another's end-point no more", [backend(18)], []),
+        ("one that becomes foreign", [backend(17, foreign=True)], []),
+        ("and dies", [backend(18, dead=True, foreign=True)], []),
+        ("a foreign one is not any more", [backend(17)], []),
+    ]
     told += _full_histories()
     return [(name, delta(at, *rest)) for at, (name, *rest) in enumerate(told, 2)]
 
@@ -248,7 +257,7 @@ def _random_runs(draw: random.Random, buckets: int, chance: float) -> list[tuple
 
 def random_delta(draw: random.Random, image: dict, generation: int) -> dict:
     """Random moves between backends that live, releases, closings, removals, deaths and returns; it may be refused."""
-    backends = {id_: backend(id_) for id_ in draw.sample(range(1, 40), draw.randint(1, 3))}
+    backends = {id_: backend(id_, foreign=not id_ % 5) for id_ in draw.sample(range(1, 40), draw.randint(1, 3))}
     known = image["backends"] | backends_by_id(list(backends.values()))
     live = [id_ for id_, (_, removed, *_) in known.items() if not removed]
     leaver = draw.choice(live)

@@ -155,9 +155,11 @@ BACKEND_FAULTS = [
     ("id 0", [entry(0)]),
     ("the same id twice", [entry(79), entry(79)]),
     ("ids that descend", [entry(79), entry(78)]),
-    ("an unknown flag", [entry(79, flags=4)]),
+    ("an unknown flag", [entry(79, flags=8)]),
+    ("an unknown flag beside FOREIGN", [entry(79, flags=12)]),
     ("an unknown flag beside REMOVED", [entry(79, flags=0x8001)]),
     ("DEAD without REMOVED", [entry(79, flags=2)]),
+    ("DEAD and FOREIGN without REMOVED", [entry(79, flags=6)]),
     ("no address", [entry(79, None)]),
     ("removed without its address", [entry(79, None, 1)]),
     ("a fault in the last of three", [entry(78), entry(79), entry(80, None)]),
@@ -349,6 +351,7 @@ def snapshot_body_cases(parcel: Parcel, image: dict) -> list[Case]:
         ("backend", "two faults: backend, history", bad(behind=replaced(0, ((77, NOW),)), n=1, backends=entry(0))),
         ("run", "two faults: history, base", bad(behind=replaced(0, ((77, NOW),)), base=0)),
         ("backend", "a dead one", bad(n=1, backends=entry(79, flags=DEAD))),
+        ("backend", "a dead foreign one", bad(n=1, backends=entry(79, flags=DEAD | 4))),
     ]
     nothing = histories_bytes([], [0] * buckets)
     for name, entries_ in BACKEND_FAULTS:

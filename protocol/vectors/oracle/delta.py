@@ -3,7 +3,7 @@
 Deltas and snapshots (protocol/README.md, 5), with a ring as a dict: bucket -> (current, history). A history is the
 tuple of the former owners, newest first: (owner, since).
 
-An image is {"service", "generation", "buckets", "backends": {id: (address, removed, dead, weight)}, "rows"}.
+An image is {"service", "generation", "buckets", "backends": {id: (address, removed, dead, weight, foreign)}, "rows"}.
 """
 
 import copy
@@ -35,8 +35,8 @@ def bucket_sum(bucket: int, row: tuple) -> int:
     return h
 
 
-def backend_sum(id_: int, address: str) -> int:
-    h = mix(id_)
+def backend_sum(id_: int, address: str, foreign: bool) -> int:
+    h = mix(foreign << 16 | id_)
     for word in struct.unpack("<QQ", sixteen(address)):
         h = mix(h ^ word)
     return h
@@ -44,7 +44,8 @@ def backend_sum(id_: int, address: str) -> int:
 
 def image_sum(image: dict) -> int:
     total = sum(bucket_sum(bucket, row) for bucket, row in image["rows"].items())
-    total += sum(backend_sum(id_, address) for id_, (address, removed, *_) in image["backends"].items() if not removed)
+    backends = image["backends"].items()
+    total += sum(backend_sum(id_, address, foreign) for id_, (address, removed, *_, foreign) in backends if not removed)
     return total & WORD
 
 
@@ -67,7 +68,8 @@ def header(kind: str, service: int, generation: int, base: int, buckets: int, bo
 
 def backends_bytes(backends: list[dict]) -> bytes:
     packed = [
-        struct.pack("<HHH", b["id"], b["removed"] | b["dead"] << 1, b["weight"]) + sixteen(b["address"])
+        struct.pack("<HHH", b["id"], b["removed"] | b["dead"] << 1 | b["foreign"] << 2, b["weight"])
+        + sixteen(b["address"])
         for b in backends
     ]
     return struct.pack("<I", len(packed)) + b"".join(packed)
@@ -134,8 +136,8 @@ def listed(image: dict) -> list[dict]:
     """The backends that a snapshot lists: those in service, and removed ones that a history still names."""
     named = {owner for _, history in image["rows"].values() for owner, _ in history}
     return [
-        {"id": id_, "address": address, "removed": removed, "dead": dead, "weight": weight}
-        for id_, (address, removed, dead, weight) in sorted(image["backends"].items())
+        {"id": id_, "address": address, "removed": removed, "dead": dead, "weight": weight, "foreign": foreign}
+        for id_, (address, removed, dead, weight, foreign) in sorted(image["backends"].items())
         if not removed or id_ in named
     ]
 
@@ -146,7 +148,7 @@ def empty(service: int, buckets: int) -> dict:
 
 
 def backends_by_id(backends: list[dict]) -> dict:
-    return {b["id"]: (b["address"], b["removed"], b["dead"], b["weight"]) for b in backends}
+    return {b["id"]: (b["address"], b["removed"], b["dead"], b["weight"], b["foreign"]) for b in backends}
 
 
 def apply(image: dict, delta: dict) -> dict:
@@ -154,7 +156,7 @@ def apply(image: dict, delta: dict) -> dict:
     after = copy.deepcopy(image)
     after["generation"] = delta["generation"]
     after["backends"] |= backends_by_id(delta["backends"])
-    dead = {id_ for id_, (_, _, is_dead, _) in after["backends"].items() if is_dead}
+    dead = {id_ for id_, (_, _, is_dead, *_) in after["backends"].items() if is_dead}
     rows = after["rows"]
     if delta["closedUntil"]:
         _keep(rows, rows, lambda entry: entry[1] > delta["closedUntil"])

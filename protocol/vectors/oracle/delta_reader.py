@@ -63,10 +63,11 @@ def _read_backends(body: bytes, at: int, count: int, flags_known: int) -> list[d
         id_, flags, weight = struct.unpack("<HHH", body[start : start + 6])
         address = body[start + 6 : start + 22]
         ascends = id_ > (backends[-1]["id"] if backends else 0)
-        is_flagged_well = flags in (0, 1, 3) and flags <= flags_known
+        is_flagged_well = not flags & ~flags_known and flags & 3 != 2
         _refuse_if(not ascends or not is_flagged_well or address == bytes(16), "backend")
         text = str(ip_address(address[12:] if address[:12] == sixteen("0.0.0.0")[:12] else address))
-        backends.append({"id": id_, "address": text, "removed": bool(flags & 1), "dead": flags == 3, "weight": weight})
+        one = {"id": id_, "address": text, "removed": bool(flags & 1), "dead": bool(flags & 2), "weight": weight}
+        backends.append(one | {"foreign": bool(flags & 4)})
     return backends
 
 
@@ -88,7 +89,7 @@ def read_delta(data: bytes, image: dict, generation: int) -> dict:
     (release_count,) = struct.unpack("<I", body[releases_at : releases_at + 4])
     _refuse_if(len(body) != releases_at + 4 + 10 * release_count, "length")
     _refuse_if(base_sum != image_sum(image), "base")
-    backends = _read_backends(body, 20, count, 3)
+    backends = _read_backends(body, 20, count, 7)
     known = image["backends"] | backends_by_id(backends)
     moves = _read_moves(body[moves_at + 8 : releases_at], move_count, ORDERS[order], image, known)
     releases = _read_runs(body[releases_at + 4 :], release_count, ("owner",), image["buckets"])
@@ -136,7 +137,7 @@ def read_snapshot(data: bytes, service: int, generation: int, buckets: int) -> d
     n, entries = struct.unpack("<II", body[at + 2 * buckets : at + 2 * buckets + 8])
     histories_at = at + 2 * buckets + 8
     _refuse_if(len(body) != histories_at + n + 6 * entries + 4 * buckets, "length")
-    known = backends_by_id(_read_backends(body, 16, count, 1))
+    known = backends_by_id(_read_backends(body, 16, count, 5))
     histories = _read_histories(body[histories_at:], n, entries, known)
     currents = struct.unpack(f"<{buckets}H", body[at : at + 2 * buckets])
     index = struct.unpack(f"<{buckets}I", body[len(body) - 4 * buckets :])
