@@ -14,16 +14,14 @@
  *	message  0  list 8		as in the packet
  *	         8  server 16		the one that is told, or that acknowledges; IPv4 as ::ffff:a.b.c.d
  *
- * The key is one for each address of a server, so that it can be given to that server alone:
- *
- *	key bytes 0..7, 8..15 = SipHash-2-4(cluster key, "told key" 8 | server 16 | part 1: 0, 1 | 0 7), little-endian
+ * The key is one for each address of a server (keys.h), so that it can be given to that server alone.
  *
  * There is no time in it, and no number of the packet: protocol/README.md, 2 says why a captured one is of no use.
  */
 #ifndef FAIRLEAD_GENERATION_NOTICE_H
 #define FAIRLEAD_GENERATION_NOTICE_H
 
-#include "hash.h"
+#include "keys.h"
 #include "list.h"
 
 enum fl_generation_notice_numbers {
@@ -32,42 +30,12 @@ enum fl_generation_notice_numbers {
 	FL_GENERATION_NOTICE_MAX_LEN = FL_GENERATION_NOTICE_LEN + FL_LIST_TAG_LEN,
 };
 
-/* "told key" */
-#define FL_GENERATION_KEY_LABEL 0x79656b20646c6f74ULL
-
 struct fl_generation_notice {
 	fl_u8 flags; /* TAG, KEY, ACK */
 	fl_u16 service;
 	fl_u32 generation;
 	fl_u64 tag; /* if TAG */
 };
-
-/* By halves: an address is aligned for 32 bits. */
-FL_INLINE void fl_generation_notice_hash(struct fl_siphash_state *s, const struct fl_address *server)
-{
-	fl_siphash_word(s, (fl_u64)fl_load_le32(server->bytes + 4) << 32 | fl_load_le32(server->bytes));
-	fl_siphash_word(s, (fl_u64)fl_load_le32(server->bytes + 12) << 32 | fl_load_le32(server->bytes + 8));
-}
-
-FL_INLINE fl_u64 fl_generation_key_part(const struct fl_siphash_key *cluster, const struct fl_address *server,
-					fl_u64 part)
-{
-	struct fl_siphash_state s = fl_siphash_begin(cluster);
-
-	fl_siphash_word(&s, FL_GENERATION_KEY_LABEL);
-	fl_generation_notice_hash(&s, server);
-	fl_siphash_word(&s, part);
-	return fl_siphash_end(&s, 0, 32);
-}
-
-/* The key of the notices to this address of a server, and of its acknowledgements. */
-FL_INLINE struct fl_siphash_key fl_generation_key(const struct fl_siphash_key *cluster, const struct fl_address *server)
-{
-	struct fl_siphash_key key = {fl_generation_key_part(cluster, server, 0),
-				     fl_generation_key_part(cluster, server, 1)};
-
-	return key;
-}
 
 /*
  * Parses a notice or an acknowledgement of len bytes (the outer UDP length less 8) at data. Fills in all of *out, only if
@@ -108,7 +76,7 @@ FL_INLINE fl_u64 fl_generation_notice_tag(const struct fl_siphash_key *key, cons
 	fl_store_be16(list + 2, notice->service);
 	fl_store_be32(list + 4, notice->generation);
 	fl_siphash_word(&s, fl_load_le64(list));
-	fl_generation_notice_hash(&s, server);
+	fl_siphash_address(&s, server);
 	return fl_siphash_end(&s, 0, 24);
 }
 

@@ -19,16 +19,12 @@
  * them; otherwise 0. An ICMP error is tagged as an ICMP packet, not as the packet that it quotes. IPv6 with any extension
  * header has no ports here.
  *
- * The key is one for each service, so that it can be given to who serves that service and no other:
- *
- *	key bytes 0..7, 8..15 = SipHash-2-4(cluster key, "list key" 8 | service 2 | part 1: 0, 1 | 0 5), little-endian
- *
- * No other message that the cluster's key signs begins like this one. Until keys are replaced, both of KEY are this key.
+ * The key is one for each service (keys.h), so that it can be given to who serves that service and no other.
  */
 #ifndef FAIRLEAD_LIST_TAG_H
 #define FAIRLEAD_LIST_TAG_H
 
-#include "hash.h"
+#include "keys.h"
 #include "list.h"
 
 enum fl_list_tag_numbers {
@@ -40,26 +36,6 @@ enum fl_list_tag_numbers {
 	FL_LIST_TAG_IPV4_LEN = 20,
 	FL_LIST_TAG_IPV6_LEN = 40,
 };
-
-/* "list key" */
-#define FL_LIST_KEY_LABEL 0x79656b207473696cULL
-
-FL_INLINE fl_u64 fl_list_key_part(const struct fl_siphash_key *cluster, fl_u16 service, fl_u8 part)
-{
-	struct fl_siphash_state s = fl_siphash_begin(cluster);
-
-	fl_siphash_word(&s, FL_LIST_KEY_LABEL);
-	fl_siphash_word(&s, (fl_u64)part << 16 | (fl_u64)(service & 0xff) << 8 | service >> 8);
-	return fl_siphash_end(&s, 0, 16);
-}
-
-/* The key of a service's tags. */
-FL_INLINE struct fl_siphash_key fl_list_key(const struct fl_siphash_key *cluster, fl_u16 service)
-{
-	struct fl_siphash_key key = {fl_list_key_part(cluster, service, 0), fl_list_key_part(cluster, service, 1)};
-
-	return key;
-}
 
 struct fl_list_message {
 	fl_u8 bytes[FL_LIST_TAG_MESSAGE_MAX];

@@ -11,6 +11,7 @@ from oracle.steer import chain, mark_late, promote, read, write
 from .delta import SERVICE, chain_row, delta_bytes, random_chain, random_delta, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
+from .fragment import drawn_fragment
 from .generation_notice import drawn_generation_notice
 from .hello import drawn_hello
 from .ipip import drawn_ipip
@@ -196,6 +197,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "tag.json": drawn_tag,
         "notice.json": drawn_notice,
         "generation-notice.json": drawn_generation_notice,
+        "fragment.json": drawn_fragment,
         "hello.json": drawn_hello,
         "reports.json": drawn_reports,
         "delta.json": drawn_delta,

@@ -4,8 +4,8 @@
 import random
 from itertools import product
 
-from oracle import RefusedError
-from oracle.generation_notice import answer, check, put, read, server_key, tag, write
+from oracle import RefusedError, keys
+from oracle.generation_notice import answer, check, put, read, tag, write
 
 KEY = bytes(range(0x40, 0x50))
 NO_TAG = bytes(8).hex()
@@ -127,7 +127,7 @@ def tag_rows() -> list[dict]:
 
 def key_rows() -> list[dict]:
     servers = (SERVER, OTHER, SERVER6, "0.0.0.0", "255.255.255.255", "::ffff:0:1")
-    return [{"name": f"server {one}", "server": one, "key": server_key(KEY, one).hex()} for one in servers]
+    return [{"name": f"server {one}", "server": one, "key": keys.of_server(KEY, one).hex()} for one in servers]
 
 
 def generation_notice_vectors() -> dict:

@@ -4,8 +4,8 @@
 import random
 from itertools import product
 
-from oracle import RefusedError
-from oracle.list import MAX, check, forward, message, put, read, service_key, tag, write
+from oracle import RefusedError, keys
+from oracle.list import MAX, check, forward, message, put, read, tag, write
 
 from .tag import TCP_ACK, inner_packets, ipv4
 
@@ -198,7 +198,7 @@ def tag_rows() -> list[dict]:
 
 def key_rows() -> list[dict]:
     services = (0, 1, 2, 255, 256, 257, 0x1234, 0x3412, 0xFFFF)
-    return [{"name": f"service {one}", "service": one, "key": service_key(KEY, one).hex()} for one in services]
+    return [{"name": f"service {one}", "service": one, "key": keys.of_service(KEY, one).hex()} for one in services]
 
 
 def list_vectors() -> dict:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notices of version 2 and their acknowledgements (protocol/include/fairlead/generation_notice.h)."""
 
-from . import RefusedError
+from . import RefusedError, keys
 from .address import sixteen
 from .flow import siphash
 from .list import IPV6, KEY, TAG
@@ -32,14 +32,9 @@ def read(data: bytes) -> dict:
     }
 
 
-def server_key(cluster: bytes, server: str) -> bytes:
-    texts = [b"told key" + sixteen(server) + bytes([part]) + bytes(7) for part in (0, 1)]
-    return b"".join(siphash(cluster, text).to_bytes(8, "little") for text in texts)
-
-
 def tag(cluster: bytes, data: bytes, server: str) -> bytes:
     """What must stand in one with TAG; what stands there is not looked at."""
-    return siphash(server_key(cluster, server), data[4:12] + sixteen(server)).to_bytes(8)
+    return siphash(keys.of_server(cluster, server), data[4:12] + sixteen(server)).to_bytes(8)
 
 
 def put(cluster: bytes, data: bytes, server: str) -> bytes:

@@ -3,23 +3,27 @@
 
 from ipaddress import IPv6Address
 
-from . import RefusedError
+from . import RefusedError, keys
 from .address import sixteen
 from .flow import siphash
 
-HEAD, SERVICE, TAG = 56, 12, 8
-MOST = 97
+HEAD, SERVICE, UNIT, TAG = 56, 12, 4, 8
+MOST, LENGTH = 97, 1232
+HAS_TAG, KEY = 1, 8
 ANNOUNCES, BEHIND = 1, 2
 
 
-def write(hello: dict, key: bytes | None) -> bytes:
-    data = b"FLH2" + bytes([key is not None, 0]) + len(hello["services"]).to_bytes(2)
+def write(hello: dict, cluster: bytes | None, extensions: bytes = b"") -> bytes:
+    """With a tag by this cluster's key, unless it is None."""
+    flags = 0 if cluster is None else HAS_TAG | (KEY if keys.bit(cluster) else 0)
+    data = b"FLH3" + bytes([flags, len(extensions) // UNIT]) + len(hello["services"]).to_bytes(2)
     data += sixteen(hello["sender"]) + bytes.fromhex(hello["cluster"])
     data += hello["boot"].to_bytes(8) + hello["counter"].to_bytes(8)
     for service in hello["services"]:
         data += service["id"].to_bytes(2) + bytes([service["flags"], 0])
         data += service["generation"].to_bytes(4) + service["settled"].to_bytes(4)
-    return data if key is None else data + siphash(key, data).to_bytes(8)
+    data += extensions
+    return data if cluster is None else data + siphash(keys.of_muxes(cluster), data).to_bytes(8)
 
 
 def _text(address: bytes) -> str:
@@ -52,12 +56,12 @@ def read(data: bytes) -> dict:
     """The fields of a hello, or RefusedError with the first reason in the order of the README."""
     if len(data) < HEAD:
         raise RefusedError("truncated")
-    if data[:4] != b"FLH2":
+    if data[:4] != b"FLH3":
         raise RefusedError("version_unknown")
-    if data[4] > 1 or data[5]:
+    if data[4] not in (0, HAS_TAG, HAS_TAG | KEY):
         raise RefusedError("flags_unknown")
-    count = int.from_bytes(data[6:8])
-    if count > MOST or len(data) != HEAD + SERVICE * count + TAG * data[4]:
+    count, has_tag = int.from_bytes(data[6:8]), data[4] & HAS_TAG
+    if count > MOST or len(data) > LENGTH or len(data) != HEAD + SERVICE * count + UNIT * data[5] + TAG * has_tag:
         raise RefusedError("length")
     services = _services(data, count)
     if not _are_right(services):
@@ -71,28 +75,30 @@ def read(data: bytes) -> dict:
         "boot": boot,
         "counter": counter,
         "services": [{k: s[k] for k in ("id", "flags", "generation", "settled")} for s in services],
-        "tag": data[-TAG:].hex() if data[4] else None,
+        "key": bool(data[4] & KEY),
+        "tag": data[-TAG:].hex() if has_tag else None,
     }
 
 
 def judge(data: bytes, reader: dict) -> str:
     """
     "ok", or the word for which a reader refuses the first hello that it gets: reader is a dict of its `cluster` (None:
-    not known yet), `key` (None: none), `source` (where the packet came from), `peers` and `self`.
+    not known yet), `keys` (of the cluster: none to two), `source` (where the packet came from), `peers` and `self`.
     """
     try:
         hello = read(data)
     except RefusedError as refused:
         return refused.args[0]
-    key = reader["key"] and bytes.fromhex(reader["key"])
+    known = [bytes.fromhex(key) for key in reader["keys"]]
     if hello["cluster"] != reader["cluster"]:
         return "cluster"
     if sixteen(hello["sender"]) != sixteen(reader["source"]):
         return "sender"
-    if key and hello["tag"] is None:
+    if known and hello["tag"] is None:
         return "tag_missing"
-    if key and bytes.fromhex(hello["tag"]) != siphash(key, data[:-TAG]).to_bytes(8):
+    key = next((key for key in known if len(known) == 1 or keys.bit(key) == hello["key"]), None)
+    if key and bytes.fromhex(hello["tag"]) != siphash(keys.of_muxes(key), data[:-TAG]).to_bytes(8):
         return "tag_wrong"
-    if reader["source"] == reader["self"] or (not key and reader["source"] not in reader["peers"]):
+    if reader["source"] == reader["self"] or (not known and reader["source"] not in reader["peers"]):
         return "peer_unknown"
     return "ok"

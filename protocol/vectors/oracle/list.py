@@ -6,7 +6,7 @@ wrote them, the first destination before the others, and `at` is the place in it
 
 from ipaddress import ip_address
 
-from . import RefusedError
+from . import RefusedError, keys
 from .address import is_ipv4, sixteen
 from .flow import siphash
 from .tag import inner_part
@@ -96,14 +96,9 @@ def message(data: bytes, receiver: str) -> bytes:
     return text + bytes(-len(text) % 8)
 
 
-def service_key(cluster: bytes, service: int) -> bytes:
-    texts = [b"list key" + service.to_bytes(2) + bytes([part]) + bytes(5) for part in (0, 1)]
-    return b"".join(siphash(cluster, text).to_bytes(8, "little") for text in texts)
-
-
 def tag(cluster: bytes, data: bytes, receiver: str) -> bytes:
     """What must stand in a packet with TAG; what stands there is not looked at."""
-    key = service_key(cluster, int.from_bytes(data[6:8]))
+    key = keys.of_service(cluster, int.from_bytes(data[6:8]))
     return siphash(key, message(data, receiver)).to_bytes(8)
 
 

@@ -3,10 +3,10 @@
 
 from ipaddress import ip_address
 
-from . import RefusedError
+from . import RefusedError, keys
 from .address import sixteen
 from .flow import siphash
-from .list import KEY, LATE, MAX, TAG, service_key
+from .list import KEY, LATE, MAX, TAG
 from .tag import inner_part
 
 TLV, VERSION = 252, 2
@@ -91,7 +91,7 @@ def message(data: bytes, destination: str) -> bytes:
 
 
 def tag(cluster: bytes, data: bytes, destination: str) -> bytes:
-    return siphash(service_key(cluster, int.from_bytes(data[6:8])), message(data, destination)).to_bytes(8)
+    return siphash(keys.of_service(cluster, int.from_bytes(data[6:8])), message(data, destination)).to_bytes(8)
 
 
 def put(cluster: bytes, data: bytes, destination: str) -> bytes:

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The keys of a cluster's tags. Muxes and probes have the cluster's key; all others are made of it, each for one purpose,
+ * so that it can be given to those who need it and no others.
+ *
+ *	key bytes 0..7, 8..15 = SipHash-2-4(cluster's key, message with part 0, 1), each little-endian
+ *
+ *	message		"list key" | service 2 | part 1 | 0 5		packets of a service: its servers (list_tag.h)
+ *			"told key" | address 16 | part 1 | 0 7		notices to this address of a server, and its
+ *									acknowledgements: that server (generation_notice.h)
+ *			"muxs key" | part 1 | 0 7			between muxes: hellos, fragments (fragment.h)
+ *
+ * No other message that the cluster's key hashes begins like these (protocol/README.md, 8).
+ *
+ * While the cluster's key is replaced there are two. FL_LIST_KEY in a header says which of them its tag was made by: it is
+ * the lowest bit of the key's first byte, which differs in the two. Who has one key only takes it for either.
+ */
+#ifndef FAIRLEAD_KEYS_H
+#define FAIRLEAD_KEYS_H
+
+#include "hash.h"
+
+/* "list key", "told key", "muxs key" */
+#define FL_LIST_KEY_LABEL       0x79656b207473696cULL
+#define FL_GENERATION_KEY_LABEL 0x79656b20646c6f74ULL
+#define FL_MUX_KEY_LABEL        0x79656b207378756dULL
+
+/* Whether tags by this cluster's key, and by the keys that are made of it, have KEY set. */
+FL_INLINE bool fl_key_bit(const struct fl_siphash_key *cluster)
+{
+	return cluster->k0 & 1;
+}
+
+FL_INLINE fl_u64 fl_list_key_part(const struct fl_siphash_key *cluster, fl_u16 service, fl_u8 part)
+{
+	struct fl_siphash_state s = fl_siphash_begin(cluster);
+
+	fl_siphash_word(&s, FL_LIST_KEY_LABEL);
+	fl_siphash_word(&s, (fl_u64)part << 16 | (fl_u64)(service & 0xff) << 8 | service >> 8);
+	return fl_siphash_end(&s, 0, 16);
+}
+
+/* The key of a service's packets. */
+FL_INLINE struct fl_siphash_key fl_list_key(const struct fl_siphash_key *cluster, fl_u16 service)
+{
+	struct fl_siphash_key key = {fl_list_key_part(cluster, service, 0), fl_list_key_part(cluster, service, 1)};
+
+	return key;
+}
+
+/* By halves: an address is aligned for 32 bits. */
+FL_INLINE void fl_siphash_address(struct fl_siphash_state *s, const struct fl_address *address)
+{
+	fl_siphash_word(s, (fl_u64)fl_load_le32(address->bytes + 4) << 32 | fl_load_le32(address->bytes));
+	fl_siphash_word(s, (fl_u64)fl_load_le32(address->bytes + 12) << 32 | fl_load_le32(address->bytes + 8));
+}
+
+FL_INLINE fl_u64 fl_generation_key_part(const struct fl_siphash_key *cluster, const struct fl_address *server,
+					fl_u64 part)
+{
+	struct fl_siphash_state s = fl_siphash_begin(cluster);
+
+	fl_siphash_word(&s, FL_GENERATION_KEY_LABEL);
+	fl_siphash_address(&s, server);
+	fl_siphash_word(&s, part);
+	return fl_siphash_end(&s, 0, 32);
+}
+
+/* The key of the notices to this address of a server, and of its acknowledgements. */
+FL_INLINE struct fl_siphash_key fl_generation_key(const struct fl_siphash_key *cluster, const struct fl_address *server)
+{
+	struct fl_siphash_key key = {fl_generation_key_part(cluster, server, 0),
+				     fl_generation_key_part(cluster, server, 1)};
+
+	return key;
+}
+
+FL_INLINE fl_u64 fl_mux_key_part(const struct fl_siphash_key *cluster, fl_u64 part)
+{
+	struct fl_siphash_state s = fl_siphash_begin(cluster);
+
+	fl_siphash_word(&s, FL_MUX_KEY_LABEL);
+	fl_siphash_word(&s, part);
+	return fl_siphash_end(&s, 0, 16);
+}
+
+/* The key of what muxes send to each other. */
+FL_INLINE struct fl_siphash_key fl_mux_key(const struct fl_siphash_key *cluster)
+{
+	struct fl_siphash_key key = {fl_mux_key_part(cluster, 0), fl_mux_key_part(cluster, 1)};
+
+	return key;
+}
+
+#endif
