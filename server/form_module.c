@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fairlead/generation_notice.h>
+#include <fairlead/list_tag.h>
+
 #include "client.h"
 #include "forget.h"
 #include "form.h"
-#include "keys.h"
 #include "refusal.h"
 
 static int fail(const struct module_client *client, int err)
@@ -31,11 +33,30 @@ static int attach_fail(const struct module_client *client, const struct config *
 	return err;
 }
 
+/* Makes the keys of all services and of these addresses of the cluster's key. */
+static int keys_make(const struct fl_siphash_key *cluster, const struct fl_address self[2], struct fl_server_keys *keys)
+{
+	fl_u32 i;
+
+	keys->services = calloc(FL_SERVER_SERVICES, sizeof(*keys->services));
+	if (!keys->services)
+		return -ENOMEM;
+	keys->count = FL_SERVER_SERVICES;
+	for (i = 0; i < 2; i++)
+		keys->notice[i].by_bit[0] = keys->notice[i].by_bit[1] = fl_generation_key(cluster, &self[i]);
+	for (i = 0; i < keys->count; i++) {
+		struct fl_siphash_key key = fl_list_key(cluster, (fl_u16)i);
+
+		keys->services[i] = (struct fl_service_keys){i, {{key, key}}};
+	}
+	return 0;
+}
+
 int form_module_set(struct module_client *client, const struct config *config)
 {
 	static struct fl_peer peers[FL_SERVER_PEERS_MAX];
 	const struct fl_address self[2] = {config->program.self, config->program.self6};
-	struct keys keys = {0};
+	struct fl_server_keys keys = {.count = 0};
 	struct module_setup setup = {
 	    .config = &config->program,
 	    .peers = peers,
@@ -44,13 +65,13 @@ int form_module_set(struct module_client *client, const struct config *config)
 	    .keys = config->program.tagged ? &keys : NULL,
 	};
 	unsigned int i;
-	int err = config->program.tagged ? keys_derive(&keys, &config->program.tag_key, 1, self) : 0;
+	int err = config->program.tagged ? keys_make(&config->program.tag_key, self, &keys) : 0;
 
 	for (i = 0; i < config->peer_count; i++)
 		peers[i] = (struct fl_peer){.prefix = config->peers[i], .roles = FL_PEER_ANY};
 	if (!err)
 		err = module_set(client, &setup);
-	keys_free(&keys);
+	free(keys.services);
 	return err;
 }
 

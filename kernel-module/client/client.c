@@ -9,7 +9,6 @@
 #include <fairlead/module.h>
 
 #include "client.h"
-#include "keys.h"
 
 enum {
 	MESSAGE_MAX = 65536, /* both ways, without keys: 1024 peers are 24 KB */
@@ -196,18 +195,18 @@ static struct exchange *command_begin(struct module_client *client, fl_u8 comman
 }
 
 /* The bytes of the keys' attributes, and more. */
-static size_t keys_room(const struct keys *keys)
+static size_t keys_room(const struct fl_server_keys *keys)
 {
-	return keys ? (size_t)keys->service_count * sizeof(keys->services[0]) * 2 + sizeof(keys->notices) * 2 : 0;
+	return keys ? (size_t)keys->count * sizeof(keys->services[0]) * 2 + sizeof(keys->notice) * 2 : 0;
 }
 
-static void put_keys(struct nlmsghdr *header, const struct keys *keys)
+static void put_keys(struct nlmsghdr *header, const struct fl_server_keys *keys)
 {
 	fl_u32 at, count;
 
-	mnl_attr_put(header, FAIRLEAD_A_NOTICE_KEYS, sizeof(keys->notices), keys->notices);
-	for (at = 0; at < keys->service_count; at += count) {
-		count = keys->service_count - at < KEYS_MAX ? keys->service_count - at : KEYS_MAX;
+	mnl_attr_put(header, FAIRLEAD_A_NOTICE_KEYS, sizeof(keys->notice), keys->notice);
+	for (at = 0; at < keys->count; at += count) {
+		count = keys->count - at < KEYS_MAX ? keys->count - at : KEYS_MAX;
 		mnl_attr_put(header, FAIRLEAD_A_SERVICE_KEYS, count * sizeof(keys->services[0]), &keys->services[at]);
 	}
 }

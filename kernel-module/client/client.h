@@ -11,8 +11,6 @@
 #include <load.h>
 #include <server.h>
 
-struct keys;
-
 struct module_client {
 	struct mnl_socket *socket;
 	fl_u16 family;
@@ -25,8 +23,8 @@ struct module_setup {
 	const struct fl_server_config *config; /* addresses, port, chaining, IPIP service, mangle */
 	const struct fl_peer *peers;
 	unsigned int peer_count;
-	fl_u32 quiet;            /* seconds */
-	const struct keys *keys; /* NULL: packets need no tags */
+	fl_u32 quiet;                      /* seconds */
+	const struct fl_server_keys *keys; /* NULL: packets need no tags */
 };
 
 struct module_state {

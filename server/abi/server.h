@@ -126,6 +126,13 @@ struct fl_service_keys {
 
 _Static_assert(sizeof(struct fl_service_keys) == 40, "an array of them is a netlink attribute");
 
+/* The keys of a server. */
+struct fl_server_keys {
+	struct fl_key_pair notice[2];     /* of notices to its IPv4 and to its IPv6 address */
+	struct fl_service_keys *services; /* in the order of services, one of each */
+	fl_u32 count;
+};
+
 _Static_assert((int)FL_COUNTERS <= (int)FL_SERVER_SLOT_AHEAD_MAX, "counters fit their map");
 
 #endif
