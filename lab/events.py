@@ -18,6 +18,7 @@ from lab.traffic import Traffic
 
 Tell = Callable[[str], None]
 
+RELEASED_SECONDS = 200  # from the last connection: none of 130 s before may come back by a SYN cookie
 WATCH_SECONDS = 4  # of traffic after a change, to see what it does
 OUTAGE_SECONDS = 20
 FLOOD_RATE = 15_000
@@ -41,21 +42,6 @@ def _moved(plan: dict, lab: Lab) -> str:
     return f"{plan['movedBuckets']:,} of {lab.service()['buckets']:,} buckets move, generation {plan['generation']}"
 
 
-def _switch_off(lab: Lab, number: int) -> None:
-    """
-    With two candidates the machine is declared gone before, as packets of new connections may come by it while buckets
-    that it had are still chained. Each server is told, and an API that knows nothing of it any more refuses.
-    """
-    if lab.variant.has_two_candidates:
-        try:
-            lab.api("DELETE", f"/v1/services/{SERVICE}/backends/{number}?dead=true")
-            lab.wait_applied()
-        except Refused as refused:
-            if refused.status != 404:
-                raise
-    lab.switch_off(number)
-
-
 def add_server(lab: Lab, traffic: Traffic, tell: Tell, machine: bool = False) -> Server:
     """Adds a server of the XDP form, or a virtual `machine`; returns its number."""
     server, plan = lab.add_server(machine=machine)
@@ -77,7 +63,7 @@ def drain_and_remove_server(lab: Lab, traffic: Traffic, tell: Tell, number: int 
     traffic.wait_seconds(WATCH_SECONDS)
     traffic.renew(server.name)
     until(f"{server.name} has no connection left", lambda: not nginx.clients(server) & lab.client_ends(), 60)
-    _switch_off(lab, number)
+    lab.switch_off(number)
     tell(f"its clients have left it, {server.name} is switched off")
     traffic.wait_quiet()
 
@@ -99,9 +85,9 @@ def drain_that_ends(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     traffic.renew(server.name)
     until(f"{server.name} has no connection left", lambda: not nginx.clients(server) & lab.client_ends(), 60, pause=0.1)
     closed = time.monotonic()
-    until(f"{server.name} is removed", lambda: number not in lab.backends(), 60, pause=0.1)
+    until(f"{server.name} is removed", lambda: number not in lab.backends(), RELEASED_SECONDS, pause=0.1)
     tell(f"{time.monotonic() - closed:.1f} s after the last connection was closed, {server.name} is removed by itself")
-    _switch_off(lab, number)
+    lab.switch_off(number)
     tell(f"{server.name} is switched off")
     traffic.wait_quiet()
 

@@ -77,6 +77,10 @@ class Server(Node):
         """Sets the server side up, or replaces its configuration; its tables stay."""
         self.run(*self.attachment(chaining))
 
+    def detach(self) -> None:
+        """It forgets all that it knows; its connections live."""
+        self.run(self.command, "detach", *self.form)
+
     def show(self) -> dict[str, Any]:
         return json.loads(self.run(self.command, "show", *self.form, "-o", "json"))
 

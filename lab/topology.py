@@ -9,7 +9,7 @@
        │ router   FRR bgpd, AS 65000          │   VIPs by BGP from each mux, a session per family,
        │          kernel ECMP on the L4 hash  │   10.3.0.0/16 blackhole (sources of the SYN flood)
        └───────────────────┬──────────────────┘
-                           │ rack 10.1.0.1/24 (a bridge, one port per machine)     MTU 1632
+                           │ rack 10.1.0.1/24 (a bridge, one port per machine)     MTU 1676
                            │      2001:db8:1::1/64, and the same last numbers on all machines
        ┌─────────┬─────────┼─────────┬─────────┬─────────┬─ ─ ─ ─ ─┐
      mux1      mux2     server1   server2   server3   server4   server5      controller
@@ -18,7 +18,7 @@
      fairlead-mux          nginx on the VIPs at port 80 (on lo), fairlead-server (XDP) on eth0
      + FRR                 replies go straight to the router: direct return
 
-Muxes and servers have a cluster key (lab/cluster_key.py), so that packets to servers and hellos have tags.
+Muxes have a cluster key (lab/cluster_key.py) and servers what is derived from it, so that all packets have tags.
 
 The service of every lab is web, on the VIP 10.99.0.1. lab/dual.py adds one of both families, on 10.99.0.2 and
 2001:db8:99::1.
@@ -36,7 +36,7 @@ A runner (.4) is optional. There is room for 9 muxes (.11 to .19) and 200 server
 
 import ipaddress
 
-RACK_MTU = 1632  # 1500 for the client's packet, the rest for the longest header: second bucket, IPv6, tag
+RACK_MTU = 1676  # 1500 for the client's packet, the rest for the longest header: srv6, six candidates, tag
 CLIENT_MTU = 1500
 ROUTER = "10.1.0.1"
 RUNNER = "10.1.0.4"

@@ -43,10 +43,5 @@ class Variant:
         """The program of a mux."""
         return build.P4MUX if number in self.p4_muxes else self.mux
 
-    @property
-    def has_two_candidates(self) -> bool:
-        """A connection may be at either of two servers, by the service's steering."""
-        return self.steering in ("othello", "hunt", "maat")
-
 
 USUAL = Variant()

@@ -9,6 +9,7 @@ import pytest
 from lab import Lab, build, interrupt
 from lab.dual import DualService
 from lab.events import active
+from lab.variant import Variant
 
 WINDOW = 600  # longer than any test
 SERVERS = 4
@@ -26,7 +27,7 @@ def built() -> None:
 
 @pytest.fixture(scope="session")
 def session_lab(built: None) -> Iterator[Lab]:
-    with Lab(servers=SERVERS, window=WINDOW) as lab:
+    with Lab(servers=SERVERS, window=WINDOW, variant=Variant(quiet=0)) as lab:
         yield lab
 
 

@@ -19,6 +19,7 @@ from lab.dual import DualService, udp_sockets
 from lab.lab import SERVICE
 from lab.rest import Refused
 from lab.traffic import Traffic
+from lab.variant import Variant
 
 LONG = 200  # connections that talk
 IDLE = 120  # connections that are silent meanwhile
@@ -33,7 +34,7 @@ REQUEST = f"GET / HTTP/1.1\r\nHost: {topology.VIP}\r\n\r\n".encode()
 
 @pytest.fixture
 def small_lab(built: None) -> Iterator[Lab]:
-    with Lab(servers=3, muxes=2) as lab:
+    with Lab(servers=3, muxes=2, variant=Variant(quiet=0)) as lab:
         yield lab
 
 

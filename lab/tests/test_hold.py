@@ -5,7 +5,7 @@ servers 1, 2, 3 ──▶ 4 is added, 1 is drained, and windows later 2: buckets
                     hold: every connection goes on where it was opened, until holdSeconds is set to 0
                     none: each whose bucket moved is reset
 
-Muxes are restarted in between: what a chain needs, servers remember.
+Muxes are restarted in between: what packets name, the ring has.
 """
 
 import time
@@ -34,7 +34,7 @@ def held(lab: Lab) -> int:
 
 
 def restart_muxes(lab: Lab) -> None:
-    """One after the other: neither remembers what it has told servers."""
+    """One after the other."""
     for number in lab.muxes:
         lab.stop_mux(number)
         lab.start_mux(number)
@@ -55,7 +55,7 @@ def servers_of(lines: list[dict]) -> set[str]:
 @pytest.mark.parametrize("hold", [HOLD, 0], ids=["held", "not held"])
 def test_idle_for_several_windows(built: None, hold: int) -> None:
     with (
-        Lab(servers=3, window=WINDOW, variant=Variant(hold=hold)) as lab,
+        Lab(servers=3, window=WINDOW, variant=Variant(hold=hold, quiet=0)) as lab,
         Traffic(lab.clients, 0, 1, 0, answer_seconds=ANSWER_SECONDS, idle=IDLE, silences=NEVER) as traffic,
     ):
         traffic.wait_open()
