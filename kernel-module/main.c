@@ -49,4 +49,4 @@ module_exit(fairlead_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Server side of the Fairlead load balancer: decapsulates, delivers, daisy-chains");
 MODULE_AUTHOR("The Fairlead authors");
-MODULE_VERSION("0.2.0");
+MODULE_VERSION("0.3.0");

@@ -37,7 +37,7 @@ class Controller(Node):
         login = zookeeper.login_file(path, zookeeper.CONTROLLERS_LOGIN, zookeeper.READERS_LOGIN)
         self.store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", topology.endpoint(self.address, topology.REST_PORT), *variant.clear_text("listen")]
-        listen += ["--tokens", str(controllers_file(self.directory, variant.previous))]
+        listen += ["--tokens", str(controllers_file(self.directory))]
         # Without the optimising compiler it starts in half the time, and it has little to do here.
         env = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1", **variant.environment}
         env["FAIRLEAD_CONTROLLER_ALLOWED_HOST"] = "127.0.0.1"  # the relay's, for browsers (lab/relay.py)

@@ -33,7 +33,7 @@ from lab.server import Server, XdpServer
 from lab.traffic import ANSWER_SECONDS, MACHINE_ANSWER_SECONDS, TestClient, Traffic, syn_flood
 from lab.variant import USUAL, Variant
 from lab.vm import kernel as vm
-from lab.zookeeper import READERS_LOGIN, ZooKeeper, login_file
+from lab.zookeeper import ZooKeeper
 
 SERVICE = "web"
 HASH_KEY = "000102030405060708090a0b0c0d0e0f"  # fixed, so that a run can be repeated
@@ -188,11 +188,8 @@ class Lab:
         return self.instance.state["settings"]["console"]
 
     def add_mux(self, mux: Mux) -> None:
-        """To the cluster, as an operator does before it starts; muxes of 0.1.0 share the readers' login instead."""
-        if self.variant.previous:
-            login_file(mux.login("mux"), READERS_LOGIN)
-        else:
-            mux.take_logins(self.api("PUT", f"/v1/muxes/{mux.name}", {}))
+        """To the cluster, as an operator does before it starts."""
+        mux.take_logins(self.api("PUT", f"/v1/muxes/{mux.name}", {}))
 
     def detach(self) -> None:
         """From now on the lab stays up, even when this process ends."""

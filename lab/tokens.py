@@ -15,12 +15,11 @@ def agent_token(number: int) -> str:
     return f"agent-of-server-{number:03}"
 
 
-def controllers_file(directory: Path, previous: bool = False) -> Path:
+def controllers_file(directory: Path) -> Path:
     """Who may call the controllers, for --tokens: operators, a viewer, an operator of a service that is not there, each
-    server's agent about its own addresses. 0.1.0 (previous) has no operators of single services."""
+    server's agent about its own addresses."""
     lines = [f"lab admin plain:{OPERATOR}", f"reader viewer plain:{VIEWER}"]
-    if not previous:
-        lines.append(f"neighbour operator=another plain:{OF_ANOTHER}")
+    lines.append(f"neighbour operator=another plain:{OF_ANOTHER}")
     for number in range(1, topology.SERVERS_MAX + 1):
         address = topology.server_address(number)
         own = f"{address},{topology.rack_address6(address)}"

@@ -23,7 +23,6 @@ class Variant:
     tagged: bool = True  # muxes and servers have keys
     quiet: int | None = None  # seconds for which a server that has just started resets nothing; None: its default
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
-    previous: bool = False  # the programs are of 0.1.0: no list of muxes, no flags for clear text
     hold: int = 0  # seconds: holdSeconds of web
     steering: str = "ring"  # of web; othello and hunt need agents
     ipv4: bool = True  # of the rack; without it its machines have IPv6 addresses alone
@@ -36,8 +35,8 @@ class Variant:
         return address if self.ipv4 else rack_address6(address)
 
     def clear_text(self, what: str) -> list[str]:
-        """Lets a program speak to `what` without TLS: nobody else is in the lab's networks."""
-        return [] if self.previous else [f"--{what}-clear-text", "on"]
+        """Lets a program speak to `what` without TLS: only its own parts are in the lab's networks."""
+        return [f"--{what}-clear-text", "on"]
 
     def mux_of(self, number: int) -> Path:
         """The program of a mux."""

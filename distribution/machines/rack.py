@@ -3,18 +3,18 @@
 
 from pathlib import Path
 
+from distribution import upgrade
 from lab import build
 from lab.deadline import LabError
 from lab.vm import debian
-from lab.vm.kernel import ROOT, run
+from lab.vm.kernel import run
 
-BUILT = ROOT / "build" / "packages"
 WANTED = ("cli", "controller", "doc", "mux", "server")
 # What of Debian the machines install.
 DEBIAN = ["zookeeper", "zookeeperd", "frr", "nginx-light"]
 # What DKMS compiles for.
 HEADERS = ["linux-headers-amd64"]
-MTU = 1600
+MTU = 1676
 
 
 def own(wanted: tuple[str, ...], built: Path) -> list[Path]:
@@ -25,19 +25,15 @@ def own(wanted: tuple[str, ...], built: Path) -> list[Path]:
     return found
 
 
-def previous() -> Path:
-    """The folder with the previous release's packages; builds them once."""
-    return ROOT / run(ROOT / "scripts" / "previous-release", "--packages").strip()
-
-
-def disks() -> tuple[debian.Disk, Path]:
+def disks(built: Path = upgrade.BUILT) -> tuple[debian.Disk, Path]:
     """What machines start from: a disk with Debian, and one with all packages. Made once, with a network."""
-    return _disks(own(WANTED, BUILT), DEBIAN)
+    return _disks(own(WANTED, built), DEBIAN)
 
 
 def module_disks() -> tuple[debian.Disk, Path]:
-    """The same with the module's package in this release and the previous one, and what compiles it."""
-    return _disks(own(("dkms",), BUILT), HEADERS, own(("dkms",), previous()))
+    """The same with the module's package in two versions, and what compiles it."""
+    older, newer = upgrade.packages()
+    return _disks(own(("dkms",), newer), HEADERS, own(("dkms",), older))
 
 
 def _disks(packages: list[Path], others: list[str], older: list[Path] | None = None) -> tuple[debian.Disk, Path]:

@@ -7,16 +7,14 @@ from pathlib import Path
 import pytest
 
 from distribution.machines import rack
+from distribution.upgrade import NEWER, OLDER
 from lab.vm import debian
 from lab.vm.debian import shell
-from lab.vm.kernel import ROOT
 from lab.vm.machine import Machine
 
 pytestmark = pytest.mark.long
 COMPILE_SECONDS = 3600.0  # by an emulated processor, on a host with other work
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends"
-VERSION = (ROOT / "VERSION").read_text().strip()
-PREVIOUS = (ROOT / "distribution" / "previous-release").read_text().split()[0]
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +33,15 @@ def built(machine: Machine) -> list[str]:
 
 
 def test_upgrade_compiles_the_new_module(machine: Machine) -> None:
-    shell(machine, f"{INSTALL} install fairlead-dkms={PREVIOUS}", COMPILE_SECONDS)
-    assert built(machine) == [PREVIOUS]
+    shell(machine, f"{INSTALL} install fairlead-dkms={OLDER}", COMPILE_SECONDS)
+    assert built(machine) == [OLDER]
     shell(machine, "systemctl restart systemd-modules-load")
-    assert shell(machine, "cat /sys/module/fairlead/version") == f"{PREVIOUS}\n"
+    assert shell(machine, "cat /sys/module/fairlead/version") == f"{OLDER}\n"
     shell(machine, f"{INSTALL} install fairlead-dkms", COMPILE_SECONDS)
-    assert built(machine) == [VERSION]
-    assert shell(machine, "cat /sys/module/fairlead/version") == f"{PREVIOUS}\n", "an upgrade unloads nothing"
+    assert built(machine) == [NEWER]
+    assert shell(machine, "cat /sys/module/fairlead/version") == f"{OLDER}\n", "an upgrade unloads nothing"
     shell(machine, "modprobe -r fairlead; modprobe fairlead")
-    assert shell(machine, "cat /sys/module/fairlead/version") == f"{VERSION}\n"
+    assert shell(machine, "cat /sys/module/fairlead/version") == f"{NEWER}\n"
 
 
 def test_purge_takes_the_module_away(machine: Machine) -> None:

@@ -5,8 +5,8 @@
                                                             └── you (this network namespace)
 
 Blocks run in the page's order. Where one reboots a machine, connections that were opened before go on asking: the
-reboot of a mux may break none, and after that of the server new ones are served. With the previous release's packages
-the same commands run, but for the reboots; then each machine is upgraded, and a mux purged, under traffic.
+reboot of a mux may break none, and after that of the server new ones are served. With the packages of an older version
+the same commands run, except for the reboots; then each machine is upgraded, and a mux purged, under traffic.
 """
 
 import contextlib
@@ -17,11 +17,12 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from distribution import upgrade
 from distribution.machines import page, rack
 from lab.deadline import LabError, until
 from lab.namespace import Namespace
@@ -38,12 +39,7 @@ MEMORY = {"router": 320, "lb1": 1400, "lb2": 1400, "web1": 640}  # MiB
 VIP = ("10.99.0.1", 80)
 BLOCK_SECONDS = 1800.0
 REBOOT = "reboot\n"
-# Muxes and agents of the previous release refuse to start with them.
-CLEAR_TEXT = "FAIRLEAD_MUX_ZOOKEEPER_CLEAR_TEXT=on"
-AGENT_CLEAR_TEXT = " --controller-clear-text on"
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends"
-VERSION = (ROOT / "VERSION").read_text().strip()
-PREVIOUS = (ROOT / "distribution" / "previous-release").read_text().split()[0]
 CONNECTIONS = 16
 ASK = b"GET / HTTP/1.1\r\nHost: web\r\n\r\n"
 ANSWER = b"hello from web1"
@@ -221,7 +217,7 @@ def test_page_has_commands_for_each_machine() -> None:
 
 
 def test_tutorial(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
-    with site(disks, tmp_path, rack.BUILT) as at:
+    with site(disks, tmp_path, upgrade.BUILT) as at:
         for block in BLOCKS:
             if block.script != REBOOT:
                 at.run(block)
@@ -237,45 +233,31 @@ def test_tutorial(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
         nothing_failed(at)
 
 
-def test_upgrade(disks: tuple[debian.Disk, Path], tmp_path: Path) -> None:
-    with site(disks, tmp_path, rack.previous()) as at:
+def test_upgrade(tmp_path: Path) -> None:
+    older, newer = upgrade.packages()
+    with site(rack.disks(newer), tmp_path, older) as at:
         for block in BLOCKS:
             if block.script != REBOOT:
-                at.run(previous(block))
+                at.run(block)
         # In the rack's order; lab/tests/test_versions.py has the documented one. Packages let muxes run.
         for name in RACK:
             packages = "fairlead-server" if name == "web1" else "fairlead-cli fairlead-controller fairlead-mux"
             versions = f"dpkg-query -W -f '${{Version}}\\n' {packages}"
-            assert set(shell(at.machines[name], versions).split()) == {PREVIOUS}
-            if name == "web1":
-                flag = f"sed -i 's/^AGENT_FLAGS=.*/&{AGENT_CLEAR_TEXT}/' /etc/fairlead/agent.env"
-                shell(at.machines[name], flag, BLOCK_SECONDS)
+            assert set(shell(at.machines[name], versions).split()) == {upgrade.OLDER}
             with unbroken(at, f"the upgrade of {name}"):
                 shell(at.machines[name], f"{INSTALL} install {packages}", BLOCK_SECONDS)
-                assert set(shell(at.machines[name], versions).split()) == {VERSION}
+                assert set(shell(at.machines[name], versions).split()) == {upgrade.NEWER}
                 settled(at, f"the upgrade of {name}")
         for name in ("lb1", "lb2"):
-            with unbroken(at, f"the upgrade of the mux on {name}"):
-                shell(at.machines[name], "systemctl stop fairlead-mux", BLOCK_SECONDS)
-                logins = shell(at.machines["lb1"], f". /root/.profile; fairleadctl mux add {name}", BLOCK_SECONDS)
-                clear_text = f"echo {CLEAR_TEXT} >>/etc/fairlead/mux.env"
-                shell(at.machines[name], f"{logins}\n{clear_text}\nsystemctl start fairlead-mux", BLOCK_SECONDS)
-                settled(at, f"the upgrade of the mux on {name}")
+            with unbroken(at, f"the restart of the mux on {name}"):
+                shell(at.machines[name], "systemctl restart fairlead-mux", BLOCK_SECONDS)
+                settled(at, f"the restart of the mux on {name}")
         nothing_failed(at)
         with unbroken(at, "the purge of lb2"):
             shell(at.machines["lb2"], f"{INSTALL} purge 'fairlead-*'", BLOCK_SECONDS)
             until("one mux is left", lambda: ways(at) == 1, 600, pause=1)
         found = "find / -xdev '(' -path /srv/packages -o -path /root -o -path /var/cache ')' -prune -o"
         assert shell(at.machines["lb2"], f"{found} -name '*fairlead*' -print") == ""
-
-
-def previous(block: page.Block) -> page.Block:
-    """As it was before muxes had logins of their own: they shared the one by which they read."""
-    if "fairleadctl mux add" not in block.script:
-        return replace(block, script=block.script.replace(f"{CLEAR_TEXT}\n", "").replace(AGENT_CLEAR_TEXT, ""))
-    shared = "umask 077; cat >/etc/fairlead/mux-secrets/zookeeper-auth"
-    script = f"for host in 10.1.0.11 10.1.0.12; do tail -n 1 secrets/controller-login | ssh root@$host '{shared}'; done"
-    return replace(block, script=script)
 
 
 @contextlib.contextmanager

@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The previous release and this one side by side: every part is replaced, one at a time, under traffic.
+"""Two versions side by side (distribution/upgrade.py): every part is replaced, one at a time, under traffic.
 
     servers, controllers, muxes: the order of docs/control-plane.md
-
-There is no way back to 0.1.0, which has no list of muxes.
 
 Before each replacement buckets move, so every version commits, applies, chains and is chained to by the other.
 """
 
-import dataclasses
 import itertools
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from distribution import upgrade
 from lab import Lab, build
 from lab.deadline import until
 from lab.lab import SERVICE
 from lab.traffic import Traffic
-from lab.variant import USUAL, Variant
+from lab.variant import Variant
 
 SERVERS, MUXES, CONTROLLERS = 4, 2, 2
 WINDOW = 600  # longer than the test
@@ -54,40 +51,28 @@ class Release:
         return (self.root / "VERSION").read_text().strip()
 
     def lab(self) -> Lab:
-        variant = Variant(
-            mux=self.mux, server=self.server, controller=(str(self.controller),), agents=True, previous=True
-        )
+        variant = Variant(mux=self.mux, server=self.server, controller=(str(self.controller),), agents=True)
         return Lab(SERVERS, MUXES, window=WINDOW, controllers=CONTROLLERS, variant=variant)
 
 
-NEW = Release(build.ROOT)
-
-
 @pytest.fixture(scope="module")
-def old() -> Release:
-    done = subprocess.run([build.ROOT / "scripts" / "previous-release"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"the previous release cannot be built:\n{done.stdout}{done.stderr}"
-    return Release(build.ROOT / done.stdout.strip())
+def releases() -> tuple[Release, Release]:
+    older, newer = upgrade.trees()
+    return Release(older), Release(newer)
 
 
 def replace_server(lab: Lab, number: int, release: Release) -> None:
     """As a package's upgrade: the program is replaced in one step, the agent restarted."""
     server = lab.servers[number]
     server.command = str(release.server)
-    server.variant = dataclasses.replace(server.variant, previous=False)
     server.attach()
     server.agent.stop()
     lab.start_agent(number)
 
 
 def replace_mux(lab: Lab, number: int, release: Release) -> None:
-    """The old one has no entry in the list of muxes."""
     lab.stop_mux(number)
-    mux = lab.muxes[number]
-    mux.process.argv[0] = str(release.mux)
-    mux.process.argv += USUAL.clear_text("zookeeper")
-    until(f"{mux.name} is not listed", lambda: not any(m["id"] == mux.name for m in lab.api("GET", "/v1/muxes")), 60)
-    mux.take_logins(lab.api("PUT", f"/v1/muxes/{mux.name}", {}))
+    lab.muxes[number].process.argv[0] = str(release.mux)
     lab.start_mux(number)
 
 
@@ -95,7 +80,6 @@ def replace_controller(lab: Lab, number: int, release: Release) -> None:
     controller = lab.controllers[number - 1]
     controller.process.stop()
     controller.process.argv[0] = str(release.controller)
-    controller.process.argv += [*USUAL.clear_text("zookeeper"), *USUAL.clear_text("listen")]
     controller.start()
     controller.wait_serving()
 
@@ -110,7 +94,7 @@ def steps(release: Release) -> Iterator[tuple[str, Callable[[Lab], None]]]:
 
 
 def move(lab: Lab, number: int) -> int:
-    """Moves buckets without breaking anything: a fourth move of one would be refused."""
+    """Moves buckets without breaking anything."""
     weight = next(WEIGHTS)
     done = lab.api("PATCH", f"/v1/services/{SERVICE}/backends/{number}", {"weight": weight}, timeout=30)
     lab.wait_applied()
@@ -142,7 +126,8 @@ def replace_all(lab: Lab, traffic: Traffic, to: Release) -> None:
 
 
 @pytest.mark.long
-def test_no_connection_breaks(built: None, old: Release) -> None:
-    assert old.version != NEW.version
-    with old.lab() as lab, lab.traffic(long=LONG, short_rate=SHORT_RATE) as traffic:
-        replace_all(lab, traffic, NEW)
+def test_no_connection_breaks(built: None, releases: tuple[Release, Release]) -> None:
+    older, newer = releases
+    assert (older.version, newer.version) == (upgrade.OLDER, upgrade.NEWER)
+    with older.lab() as lab, lab.traffic(long=LONG, short_rate=SHORT_RATE) as traffic:
+        replace_all(lab, traffic, newer)
