@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "form.h"
 #include "rig.h"
 #include "site.h"
 
@@ -99,18 +100,17 @@ int site_socket(int type, const char *address, fl_u16 port)
 /* Writes a frame up to the inner packet; returns its length. */
 static size_t frame_write(struct mux_packet *out, const struct mux_packet *in, size_t len)
 {
-	struct fl_steer steer = {
-	    .inner_protocol = in->bytes[0] >> 4 == 4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6,
+	struct fl_list list = {
+	    .inner_protocol = in->bytes[0] >> 4 == 4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6,
 	    .service = 1,
-	    .bucket = 7,
 	    .generation = 12,
 	};
 	struct fl_address from = packet_address("10.1.0.11"), to = packet_address(SITE_SELF);
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN], *ip;
+	fl_u8 gue[FL_LIST_MAX_LEN], *ip;
 	struct packet head;
 
 	packet_begin_outer(&head, &from, &to, FL_GUE_PORT);
-	packet_add_bytes(&head, gue, fl_steer_write(&steer, gue));
+	packet_add_bytes(&head, gue, fl_list_write(&list, gue));
 	ip = head.data + PACKET_OUTER_AT;
 	fl_store_be16(head.data + PACKET_UDP_AT + 4, (fl_u16)(head.len - PACKET_UDP_AT + len));
 	fl_store_be16(ip + 2, (fl_u16)(head.len - PACKET_OUTER_AT + len));
@@ -234,8 +234,8 @@ static void server_open(void)
 	config_set_address(&config, "address", SITE_SELF "," SITE_SELF6);
 	config_set_peers(&config, "peers", "10.1.0.0/24");
 	config.program.mangle = 1;
-	if (module_open(&server.module) ||
-	    module_set(&server.module, &config.program, config.peers, config.peer_count, config.quiet)) {
+	config.quiet = 0;
+	if (module_open(&server.module) || form_module_set(&server.module, &config)) {
 		fprintf(stderr, "site: %s\n", server.module.error);
 		exit(1);
 	}

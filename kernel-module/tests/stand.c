@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "counters.h"
+#include "form.h"
 #include "vectors.h"
 #include "stand.h"
 
@@ -106,11 +107,22 @@ static void addresses_set(const struct fl_address *to, struct fl_address *is)
 	*is = *to;
 }
 
+void stand_key(struct config *config, const struct fl_siphash_key *cluster)
+{
+	config->program.tagged = 1;
+	config->program.tag_key = *cluster;
+}
+
+int stand_try_set(const struct config *config)
+{
+	return form_module_set(&client, config);
+}
+
 void stand_set(const struct config *config)
 {
 	addresses_set(&config->program.self, &self);
 	addresses_set(&config->program.self6, &self6);
-	if (module_set(&client, &config->program, config->peers, config->peer_count, config->quiet)) {
+	if (stand_try_set(config)) {
 		fprintf(stderr, "stand: %s\n", client.error);
 		exit(1);
 	}
@@ -119,6 +131,33 @@ void stand_set(const struct config *config)
 void stand_detach(void)
 {
 	assert_int_equal(module_detach(&client), 0);
+}
+
+struct fl_list stand_list(fl_u8 inner_protocol)
+{
+	return (struct fl_list){.inner_protocol = inner_protocol, .service = RIG_SERVICE, .generation = RIG_GENERATION};
+}
+
+void stand_list_add(struct fl_list *list, const char *candidate)
+{
+	list->candidate[list->count] = packet_address(candidate);
+	if (!fl_address_is_ipv4(&list->candidate[list->count]))
+		list->flags |= FL_LIST_IPV6;
+	list->count++;
+	list->left++;
+}
+
+void stand_begin(struct packet *packet, const char *self, const struct fl_list *list)
+{
+	struct fl_address to = packet_address(self);
+	struct fl_address from = packet_address(fl_address_is_ipv4(&to) ? RIG_MUX : RIG_MUX6);
+	struct fl_list written = *list;
+	fl_u8 gue[FL_LIST_MAX_LEN];
+
+	if (!fl_address_is_ipv4(&to))
+		written.flags |= FL_LIST_IPV6;
+	packet_begin_outer(packet, &from, &to, FL_GUE_PORT);
+	packet_add_bytes(packet, gue, fl_list_write(&written, gue));
 }
 
 static bool outer_is_ipv4(const struct packet *packet)
@@ -209,17 +248,22 @@ enum fl_counter stand_send(const struct packet *packet)
 	return exit_await();
 }
 
+enum fl_counter stand_send_by(void (*put)(const struct packet *packet, size_t inner_at), const struct packet *packet,
+			      size_t inner_at)
+{
+	drain(inside);
+	drain(wire);
+	state_read(&before);
+	put(packet, inner_at);
+	return exit_await();
+}
+
 enum fl_counter stand_send_both(const struct packet *first, const struct packet *second)
 {
 	state_read(&before);
 	stand_put(first);
 	stand_put(second);
 	return exit_await();
-}
-
-fl_u64 stand_learned(void)
-{
-	return bumped(FL_COUNTER_LEARNED);
 }
 
 /* The next frame that a packet socket has seen come in, 0 after the deadline. */
@@ -327,46 +371,24 @@ fl_u64 stand_counter_await(enum fl_counter counter, fl_u64 value)
 }
 
 struct search {
-	struct fl_memory_key key;
+	fl_u16 service;
 	fl_u32 generation;
-	struct fl_bucket_memory value;
-	bool found;
 };
 
 static void search_service(void *state, fl_u16 service, fl_u32 generation)
 {
 	struct search *search = state;
 
-	if (service == search->key.service)
+	if (service == search->service)
 		search->generation = generation;
-}
-
-static void search_memory(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
-{
-	struct search *search = state;
-
-	if (key->service != search->key.service || key->bucket != search->key.bucket)
-		return;
-	search->value = *value;
-	search->found = true;
 }
 
 fl_u32 stand_generation(fl_u16 service)
 {
-	struct search search = {.key = {.service = service}};
+	struct search search = {.service = service};
 
 	assert_int_equal(module_services(&client, search_service, &search), 0);
 	return search.generation;
-}
-
-bool stand_memory(const struct fl_memory_key *key, struct fl_bucket_memory *value)
-{
-	struct search search = {.key = *key};
-
-	assert_int_equal(module_memory(&client, search_memory, &search), 0);
-	if (search.found)
-		*value = search.value;
-	return search.found;
 }
 
 void stand_clock_set(fl_u64 now)

@@ -20,9 +20,24 @@ void stand_let_in(void);
 
 struct module_client *stand_client(void);
 
+/* Gives the server the keys that are made of this one of the cluster. */
+void stand_key(struct config *config, const struct fl_siphash_key *cluster);
+
+/* Sets the server up as it is, or refuses it with a sentence in the client. */
+int stand_try_set(const struct config *config);
+
 /* Sets the server up, and gives the host the configuration's addresses in place of those of the last one. */
 void stand_set(const struct config *config);
 void stand_detach(void);
+
+/* A list of RIG_SERVICE and RIG_GENERATION without candidates, for an inner packet of that protocol. */
+struct fl_list stand_list(fl_u8 inner_protocol);
+
+/* Adds a candidate that has not been tried. */
+void stand_list_add(struct fl_list *list, const char *candidate);
+
+/* Begins a packet of the mux to that address of the server, with this list: the inner packet is next. */
+void stand_begin(struct packet *packet, const char *self, const struct fl_list *list);
 
 /* Where GUE begins. */
 size_t stand_gue_at(const struct packet *packet);
@@ -33,11 +48,12 @@ enum fl_counter stand_send(const struct packet *packet);
 /* The same for two, one behind the other: the first is nothing to the module if the counter is the second's. */
 enum fl_counter stand_send_both(const struct packet *first, const struct packet *second);
 
+/* The same for one that is put on the wire by the test's own means, which get the last argument, too. */
+enum fl_counter stand_send_by(void (*put)(const struct packet *packet, size_t inner_at), const struct packet *packet,
+			      size_t inner_at);
+
 /* Puts a packet on the wire, and looks at no counter: for many of them. */
 void stand_put(const struct packet *packet);
-
-/* How often the last stand_send() incremented LEARNED. */
-fl_u64 stand_learned(void);
 
 /* Fails the test unless these bytes behind an Ethernet header came in at rig0 since the last stand_send(). */
 void stand_expect_delivered(const fl_u8 *inner, size_t len);
@@ -61,8 +77,6 @@ fl_u64 stand_counter(enum fl_counter counter);
 /* Waits until it has come that far; returns it as it is then, or at the deadline. */
 fl_u64 stand_counter_await(enum fl_counter counter, fl_u64 value);
 fl_u32 stand_generation(fl_u16 service);
-/* False if the bucket is not remembered. */
-bool stand_memory(const struct fl_memory_key *key, struct fl_bucket_memory *value);
 
 /* Sets the machine's clock to the begin of that second. */
 void stand_clock_set(fl_u64 now);

@@ -121,16 +121,10 @@ static struct fl_address client(bool ipv4)
 
 static struct packet begin(bool ipv4)
 {
-	struct fl_steer steer = {.inner_protocol = ipv4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6,
-				 .service = 1,
-				 .bucket = 7,
-				 .generation = 12};
-	struct fl_address from = packet_address(RIG_MUX), to = packet_address(RIG_SELF);
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	struct fl_list list = stand_list(ipv4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6);
 	struct packet packet;
 
-	packet_begin_outer(&packet, &from, &to, FL_GUE_PORT);
-	packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
+	stand_begin(&packet, RIG_SELF, &list);
 	return packet;
 }
 

@@ -7,8 +7,8 @@
  *	VIP's route -> tun0 -> mux thread			eth0 10.1.0.21			eth0 10.1.0.22
  *	mux 10.1.0.11 (lo)                 to-a, to-b ------------'                                '
  *
- * The mux puts GUE and a steer header of the test's choice in front of the client's packets. Each server answers every
- * line with its name in front.
+ * The mux puts GUE and a list of the test's choice in front of the client's packets; of a SYN it names the owner alone.
+ * Each server answers every line with its name in front.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,6 +28,7 @@
 
 #include <fairlead/ipip.h>
 
+#include "form.h"
 #include "vectors.h"
 #include "stand.h"
 
@@ -39,7 +40,6 @@ enum {
 	FLOOD = 1000,        /* SYNs */
 	CLIENT_PORT = 40000,
 	SERVICE = 1,
-	BUCKET = 4711,
 };
 
 struct server {
@@ -57,7 +57,7 @@ static struct server servers[SERVERS] = {{.name = "a", .address = "10.1.0.21"}, 
 static struct {
 	pthread_mutex_t lock;
 	size_t owner;
-	struct fl_steer steer;
+	struct fl_list list;
 	bool move_after_syn; /* to the other server, once the next SYN is sent */
 	bool is_ipip;        /* in the paper's format */
 	int tun, out, out_ipip;
@@ -103,29 +103,31 @@ static int socket_bound(int type, const char *address, fl_u16 port)
 	return fd;
 }
 
-/* Sets the bucket's move to the other server in motion; the caller holds the lock. */
+/* Sets the bucket's move to the other server in motion; the caller holds the lock. With two servers the list has one. */
 static void move_locked(void)
 {
-	mux.steer.previous = packet_address(servers[mux.owner].address);
-	mux.steer.since = (fl_u32)time(NULL);
-	mux.steer.flags = FL_STEER_MOVED;
-	mux.steer.generation++;
+	mux.list.candidate[0] = packet_address(servers[mux.owner].address);
+	mux.list.count = mux.list.left = 1;
+	mux.list.generation++;
 	mux.owner = 1 - mux.owner;
 }
 
 /* Writes the headers in front of the inner packet; the kernel fills the outer header's checksum. */
-static fl_u32 encapsulate(fl_u8 *out, size_t inner_len, struct sockaddr_in to)
+static fl_u32 encapsulate(fl_u8 *out, size_t inner_len, bool is_syn, struct sockaddr_in to)
 {
 	struct fl_address self = packet_address("10.1.0.11");
-	struct fl_ipip ipip = {.inner_len = (fl_u16)inner_len, .generation = mux.steer.generation};
+	struct fl_ipip ipip = {.inner_len = (fl_u16)inner_len, .generation = mux.list.generation};
+	struct fl_list list = mux.list;
 
+	if (is_syn)
+		list.count = list.left = 0;
 	if (!mux.is_ipip)
-		return fl_steer_write(&mux.steer, out);
+		return fl_list_write(&list, out);
 	memcpy(ipip.source, self.bytes + 12, 4);
 	memcpy(ipip.destination, &to.sin_addr, 4);
-	if (mux.steer.flags & FL_STEER_MOVED) {
-		ipip.since = mux.steer.since;
-		memcpy(ipip.previous, mux.steer.previous.bytes + 12, 4);
+	if (list.count) {
+		ipip.since = (fl_u32)time(NULL);
+		memcpy(ipip.previous, list.candidate[0].bytes + 12, 4);
 	}
 	fl_ipip_write(&ipip, out);
 	return FL_IPIP_LEN;
@@ -138,7 +140,7 @@ static void *mux_run(void *unused)
 
 	(void)unused;
 	while ((len = read(mux.tun, packet, sizeof(packet) / 2)) > 0) {
-		fl_u8 datagram[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN + PACKET_MAX];
+		fl_u8 datagram[FL_LIST_MAX_LEN + PACKET_MAX];
 		struct sockaddr_in to;
 		fl_u32 head;
 		int out;
@@ -147,7 +149,7 @@ static void *mux_run(void *unused)
 			continue;
 		pthread_mutex_lock(&mux.lock);
 		to = sockaddr_of(servers[mux.owner].address, FL_GUE_PORT);
-		head = encapsulate(datagram, (size_t)len, to);
+		head = encapsulate(datagram, (size_t)len, packet[33] == TCP_SYN, to);
 		memcpy(datagram + head, packet, (size_t)len);
 		out = mux.is_ipip ? mux.out_ipip : mux.out;
 		if (mux.move_after_syn && packet[33] == TCP_SYN) {
@@ -234,8 +236,8 @@ static void server_open(struct server *server)
 	config_set_address(&config, "address", server->address);
 	config_set_peers(&config, "peers", "10.1.0.0/24");
 	config.program.ipip_service = SERVICE;
-	if (module_open(&server->module) ||
-	    module_set(&server->module, &config.program, config.peers, config.peer_count, config.quiet)) {
+	config.quiet = 0;
+	if (module_open(&server->module) || form_module_set(&server->module, &config)) {
 		fprintf(stderr, "connection: %s\n", server->module.error);
 		exit(1);
 	}
@@ -278,11 +280,10 @@ static void mux_own(size_t owner)
 {
 	pthread_mutex_lock(&mux.lock);
 	mux.owner = owner;
-	mux.steer.inner_protocol = FL_GUE_PROTO_IPV4;
-	mux.steer.service = SERVICE;
-	mux.steer.bucket++;
-	mux.steer.flags = 0;
-	mux.steer.generation++;
+	mux.list.inner_protocol = FL_LIST_GUE_IPV4;
+	mux.list.service = SERVICE;
+	mux.list.count = mux.list.left = 0;
+	mux.list.generation++;
 	pthread_mutex_unlock(&mux.lock);
 }
 
@@ -427,12 +428,12 @@ static void flood(void)
 	syn.flow.source = packet_address("203.0.113.1");
 	for (i = 0; i < FLOOD; i++) {
 		struct packet datagram = {.len = 0};
-		fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+		fl_u8 gue[FL_LIST_MAX_LEN];
 
 		syn.flow.source_port = (fl_u16)(1024 + i);
 		syn.sequence = i * 7919;
 		pthread_mutex_lock(&mux.lock);
-		packet_add_bytes(&datagram, gue, fl_steer_write(&mux.steer, gue));
+		packet_add_bytes(&datagram, gue, fl_list_write(&mux.list, gue));
 		pthread_mutex_unlock(&mux.lock);
 		packet_add_tcp(&datagram, &syn);
 		sendto(mux.out, datagram.data, datagram.len, 0, (struct sockaddr *)&to, sizeof(to));
@@ -481,13 +482,13 @@ static void stale_is_dropped_not_reset(void **state)
 	(void)state;
 	mux_own(1);
 	pthread_mutex_lock(&mux.lock);
-	mux.steer.generation += 2;
+	mux.list.generation += 2;
 	pthread_mutex_unlock(&mux.lock);
 	other = client_connect();
 	expect_answer(other, "teach", 1);
 	mux_own(0);
 	pthread_mutex_lock(&mux.lock);
-	mux.steer.generation -= 2;
+	mux.list.generation -= 2;
 	pthread_mutex_unlock(&mux.lock);
 	fd = client_connect();
 	expect_answer(fd, "early", 0);
@@ -500,7 +501,7 @@ static void stale_is_dropped_not_reset(void **state)
 	await_counter(1, FL_COUNTER_DROP_STALE, stale);
 	pthread_mutex_lock(&mux.lock);
 	mux.owner = 0;
-	mux.steer.generation++;
+	mux.list.generation++;
 	pthread_mutex_unlock(&mux.lock);
 	assert_int_equal(recv(fd, answer, 6, MSG_WAITALL), 6);
 	assert_string_equal(answer, "a late");
@@ -534,7 +535,6 @@ int main(void)
 	    cmocka_unit_test(flood_does_no_harm),     cmocka_unit_test(unknown_everywhere_is_reset),
 	};
 
-	mux.steer.bucket = BUCKET;
 	network_open();
 	return cmocka_run_group_tests_name("connections through the module", tests, NULL, NULL);
 }

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <linux/if_packet.h>
-#include <linux/genetlink.h>
 #include <net/ethernet.h>
 #include <arpa/inet.h>
 #include <sched.h>
@@ -23,16 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <fairlead/module.h>
-
 #include "vectors.h"
 #include "stand.h"
 
 enum {
-	BUCKETS = 5000,
-	RACE_BUCKETS = 20,
-	RACE_ROUNDS = 100,
-	BATCH = 256, /* commands in one message to the kernel */
+	RACE_PACKETS = 2000,
+	SERVICES = 20,
 	CHANGES = 30,
 	REFUSALS = 8,
 	RESTARTS = 10,
@@ -68,10 +63,12 @@ static void nothing_set_up(void **state)
 static void refused(int expected, const struct config *config, unsigned int peer_count)
 {
 	static struct module_state before, after;
+	struct config changed = *config;
 	int err;
 
 	assert_int_equal(module_get(stand_client(), &before), 0);
-	err = module_set(stand_client(), &config->program, config->peers, peer_count, config->quiet);
+	changed.peer_count = peer_count;
+	err = stand_try_set(&changed);
 	assert_int_equal(err, expected);
 	assert_true(strlen(stand_client()->error) > 0);
 	assert_int_equal(module_get(stand_client(), &after), 0);
@@ -108,10 +105,15 @@ static void bad_configurations(void **state)
 	refused(-ERANGE, &bad, bad.peer_count);
 	refused(-EINVAL, &good, 0);
 	bad = good;
-	bad.peers[0].prefix_len = 129;
+	bad.peers[0].prefix.prefix_len = 129;
 	refused(-EINVAL, &bad, bad.peer_count);
 	bad = good;
-	bad.peers[0].address.bytes[15] = 1; /* a host bit */
+	bad.peers[0].prefix.address.bytes[15] = 1; /* a host bit */
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad = good;
+	bad.peers[0].roles = 0;
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad.peers[0].roles = FL_PEER_ANY + 1;
 	refused(-EINVAL, &bad, bad.peer_count);
 
 	/* The first address could be had, the second one's port is taken: neither is. */
@@ -133,17 +135,16 @@ static void bad_configurations(void **state)
 
 static void configuration_is_shown(void **state)
 {
+	const struct fl_siphash_key key = {1, 2};
 	struct config config = rig_config_both();
 	static struct module_state module;
 
 	(void)state;
-	config.program.window = 77;
 	config.program.port = 7000;
 	config.program.chaining = 0;
-	config.program.tagged = 1;
+	stand_key(&config, &key);
 	set_anew(&config);
 	assert_int_equal(module_get(stand_client(), &module), 0);
-	assert_int_equal(module.config.window, 77);
 	assert_int_equal(module.config.port, 7000);
 	assert_int_equal(module.config.chaining, 0);
 	assert_int_equal(module.config.tagged, 1);
@@ -152,45 +153,49 @@ static void configuration_is_shown(void **state)
 	assert_int_equal(module.peer_count, config.peer_count);
 }
 
-static fl_u8 found[BUCKETS];
-
-static void find(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
-{
-	(void)state;
-	if (key->service == 3 && key->bucket < BUCKETS && value->since == 1000 + key->bucket)
-		found[key->bucket]++;
-}
-
-static void memory_survives(void **state)
+static void generations_survive(void **state)
 {
 	struct config config = rig_config();
-	struct fl_bucket_memory value = {0, 5, packet_address("10.1.0.23")}, older = value, is;
-	struct fl_memory_key key = {.service = 3};
 
 	(void)state;
 	set_anew(&config);
-	for (key.bucket = 0; key.bucket < BUCKETS; key.bucket++) {
-		value.since = 1000 + key.bucket;
-		assert_int_equal(module_restore_memory(stand_client(), &key, &value), 0);
-	}
 	assert_int_equal(module_restore_service(stand_client(), 3, 9), 0);
 	assert_int_equal(module_restore_service(stand_client(), 3, 8), 0);
 	config.program.port = 7000;
 	stand_set(&config);
-	key.bucket = 4;
-	older.since = 1003;
-	assert_int_equal(module_restore_memory(stand_client(), &key, &older), 0);
-	assert_true(stand_memory(&key, &is));
-	assert_int_equal(is.since, 1004); /* later ones are kept */
 	assert_int_equal(stand_generation(3), 9);
-	memset(found, 0, sizeof(found));
-	assert_int_equal(module_memory(stand_client(), find, NULL), 0);
-	for (key.bucket = 0; key.bucket < BUCKETS; key.bucket++)
-		assert_true(found[key.bucket] >= 1);
+	assert_int_equal(module_restore_service(stand_client(), 0, 1), 0);
+	assert_int_equal(module_restore_service(stand_client(), 65535, UINT32_MAX), 0);
+	assert_int_equal(stand_generation(0), 1);
+	assert_int_equal(stand_generation(65535), UINT32_MAX);
+	assert_int_equal(module_forget(stand_client(), 3), 0);
+	assert_int_equal(stand_generation(3), 0);
 	stand_detach();
 	stand_set(&config);
-	assert_false(stand_memory(&key, &is));
-	assert_int_equal(stand_generation(3), 0);
+	assert_int_equal(stand_generation(65535), 0);
+}
+
+static fl_u32 found;
+
+static void count(void *state, fl_u16 service, fl_u32 generation)
+{
+	(void)state;
+	found += generation == service + 1U;
+}
+
+/* The generations of all services, in many messages. */
+static void all_services_are_shown(void **state)
+{
+	struct config config = rig_config();
+	fl_u32 service;
+
+	(void)state;
+	set_anew(&config);
+	for (service = 0; service < FL_SERVER_SERVICES; service++)
+		assert_int_equal(module_restore_service(stand_client(), (fl_u16)service, service + 1), 0);
+	found = 0;
+	assert_int_equal(module_services(stand_client(), count, NULL), 0);
+	assert_int_equal(found, FL_SERVER_SERVICES);
 }
 
 /* A process that sends all kinds of packets as fast as it can, until it is killed. */
@@ -199,7 +204,6 @@ static pid_t traffic_start(void)
 	struct packet_tcp inner[3] = {rig_packets(RIG_IPV4)->syn, rig_packets(RIG_IPV4)->unknown,
 				      rig_packets(RIG_IPV4)->established};
 	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP)};
-	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
 	static const fl_u8 mac[6] = {0x02, 0, 0, 0, 0, 0x02};
 	pid_t child = fork();
 	fl_u32 n;
@@ -213,21 +217,13 @@ static pid_t traffic_start(void)
 	if (wire < 0 || bind(wire, (struct sockaddr *)&address, sizeof(address)))
 		_exit(1);
 	for (n = 1;; n++) {
-		struct fl_steer steer = {
-		    .inner_protocol = FL_GUE_PROTO_IPV4,
-		    .flags = n % 2 ? FL_STEER_MOVED : 0,
-		    .service = (fl_u16)(n % 7),
-		    .bucket = n % 5000,
-		    .generation = n,
-		    .since = (fl_u32)stand_clock() - n % 300,
-		    .previous = packet_address(n % 3 ? "10.1.0.23" : "10.1.0.21"),
-		};
-		fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+		struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4, .service = (fl_u16)(n % 7), .generation = n};
 		struct packet packet;
 
-		packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+		if (n % 2)
+			stand_list_add(&list, n % 3 ? "10.1.0.23" : "10.1.0.21");
+		stand_begin(&packet, RIG_SELF, &list);
 		memcpy(packet.data, mac, sizeof(mac));
-		packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
 		if (n % 11)
 			packet_add_tcp(&packet, &inner[n % 3]);
 		packet_finish_outer(&packet);
@@ -273,14 +269,13 @@ static void changed_under_traffic(void **state)
 	await_packets();
 	for (i = 0; i < CHANGES; i++) {
 		before = stand_counter(FL_COUNTER_DELIVER_SYN);
-		config.program.window = (fl_u32)(i + 1);
+		config.quiet = (fl_u32)(i % 2);
 		config.program.port = i % 3 == 1 ? 7000 : FL_GUE_PORT;
 		config.program.chaining = i % 2;
 		stand_set(&config);
 		assert_true(stand_counter(FL_COUNTER_DELIVER_SYN) >= before);
 	}
 	traffic_stop(traffic);
-	assert_true(stand_counter(FL_COUNTER_LEARNED) > 0);
 	assert_true(stand_counter(FL_COUNTER_CHAIN) > 0);
 }
 
@@ -299,8 +294,7 @@ static void refused_under_traffic(void **state)
 	traffic = traffic_start();
 	rig_command("ip addr del " RIG_VIP4 "/32 dev lo"); /* so that it is mangled */
 	for (i = 0; i < REFUSALS; i++) {
-		assert_int_equal(module_set(stand_client(), &bad.program, bad.peers, bad.peer_count, bad.quiet),
-				 -EADDRNOTAVAIL);
+		assert_int_equal(stand_try_set(&bad), -EADDRNOTAVAIL);
 		assert_int_equal(module_get(stand_client(), &module), -ENOENT);
 	}
 	traffic_stop(traffic);
@@ -371,11 +365,10 @@ static void namespaces_deleted_under_traffic(void **state)
 	}
 }
 
-/* In its own process: sends moves of all buckets, second by second, from this processor. */
-static void race_run(int cpu, fl_u32 begin, const struct packet_tcp *inner)
+/* In its own process: sends packets with rising generations of all services, from this processor. */
+static void race_run(int cpu, const struct packet_tcp *inner)
 {
 	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP)};
-	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
 	static const fl_u8 mac[6] = {0x02, 0, 0, 0, 0, 0x02};
 	int wire = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	cpu_set_t set;
@@ -387,23 +380,15 @@ static void race_run(int cpu, fl_u32 begin, const struct packet_tcp *inner)
 	if (sched_setaffinity(0, sizeof(set), &set) || wire < 0 ||
 	    bind(wire, (struct sockaddr *)&address, sizeof(address)))
 		_exit(1);
-	for (i = 0; i < RACE_ROUNDS * RACE_BUCKETS; i++) {
-		fl_u32 round = i / RACE_BUCKETS + 1;
-		struct fl_steer steer = {
-		    .inner_protocol = FL_GUE_PROTO_IPV4,
-		    .flags = FL_STEER_MOVED,
-		    .service = 2,
-		    .bucket = i % RACE_BUCKETS,
-		    .generation = 2 * round + (fl_u32)cpu,
-		    .since = begin + round,
-		    .previous = packet_address(cpu ? "10.1.0.24" : "10.1.0.23"),
-		};
-		fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	for (i = 0; i < RACE_PACKETS; i++) {
+		struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4,
+				       .service = (fl_u16)(i % SERVICES),
+				       .generation = 2 * (i / SERVICES + 1) + (fl_u32)cpu};
 		struct packet packet;
 
-		packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+		stand_list_add(&list, "10.1.0.23");
+		stand_begin(&packet, RIG_SELF, &list);
 		memcpy(packet.data, mac, sizeof(mac));
-		packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
 		packet_add_tcp(&packet, inner);
 		packet_finish_outer(&packet);
 		if (send(wire, packet.data, packet.len, 0) < 0)
@@ -412,17 +397,14 @@ static void race_run(int cpu, fl_u32 begin, const struct packet_tcp *inner)
 	_exit(0);
 }
 
-/* Two processors learn two moves in each second: the later generation's is kept, regardless of the order. */
+/* Two processors learn generations of the same services at once: the highest is kept, regardless of the order. */
 static void two_processors_learn(void **state)
 {
 	const struct packet_tcp *inner = &rig_packets(RIG_IPV4)->unknown;
-	fl_u32 begin = (fl_u32)stand_clock() - RACE_ROUNDS - 1;
-	struct fl_address last = packet_address("10.1.0.24");
 	struct config config = rig_config();
-	struct fl_memory_key key = {.service = 2};
-	struct fl_bucket_memory value;
 	pid_t children[2];
 	int cpu, status;
+	fl_u16 service;
 
 	(void)state;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
@@ -431,103 +413,15 @@ static void two_processors_learn(void **state)
 	for (cpu = 0; cpu < 2; cpu++) {
 		children[cpu] = fork();
 		if (!children[cpu])
-			race_run(cpu, begin, inner);
+			race_run(cpu, inner);
 	}
 	for (cpu = 0; cpu < 2; cpu++) {
 		assert_int_equal(waitpid(children[cpu], &status, 0), children[cpu]);
 		assert_int_equal(status, 0);
 	}
-	assert_int_equal(stand_counter(FL_COUNTER_CHAIN), 2 * RACE_ROUNDS * RACE_BUCKETS);
-	assert_int_equal(stand_counter(FL_COUNTER_LEARN_FAILED), 0);
-	assert_int_equal(stand_generation(2), 2 * RACE_ROUNDS + 1);
-	for (key.bucket = 0; key.bucket < RACE_BUCKETS; key.bucket++) {
-		assert_true(stand_memory(&key, &value));
-		assert_int_equal(value.since, begin + RACE_ROUNDS);
-		assert_int_equal(value.generation, 2 * RACE_ROUNDS + 1);
-		assert_memory_equal(value.previous.bytes, last.bytes, 16);
-	}
-}
-
-/* Fills the memory with buckets 0.. of service 4, all moved at that second, many commands to a message. */
-static void memory_fill(fl_u32 since)
-{
-	static char bytes[BATCH * 128];
-	struct module_client *client = stand_client();
-	struct fl_address previous = packet_address("10.1.0.23");
-	fl_u32 bucket, i;
-
-	for (bucket = 0; bucket < FL_SERVER_MEMORY_CAPACITY; bucket += BATCH) {
-		size_t len = 0;
-
-		for (i = 0; i < BATCH; i++) {
-			struct nlmsghdr *header = mnl_nlmsg_put_header(bytes + len);
-			struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(header, sizeof(*generic));
-
-			header->nlmsg_type = client->family;
-			header->nlmsg_flags = NLM_F_REQUEST;
-			generic->cmd = FAIRLEAD_CMD_RESTORE;
-			generic->version = FAIRLEAD_GENL_VERSION;
-			mnl_attr_put_u16(header, FAIRLEAD_A_SERVICE, 4);
-			mnl_attr_put_u32(header, FAIRLEAD_A_BUCKET, bucket + i);
-			mnl_attr_put_u32(header, FAIRLEAD_A_SINCE, since);
-			mnl_attr_put_u32(header, FAIRLEAD_A_GENERATION, 1);
-			mnl_attr_put(header, FAIRLEAD_A_PREVIOUS, sizeof(previous), &previous);
-			len += header->nlmsg_len;
-			assert_true(len <= sizeof(bytes));
-		}
-		assert_int_equal(mnl_socket_sendto(client->socket, bytes, len), len);
-	}
-}
-
-/* A packet of service 4 from the mux; since 0: without a move. */
-static enum fl_counter send_moved(fl_u32 bucket, fl_u32 since)
-{
-	struct fl_steer steer = {
-	    .inner_protocol = FL_GUE_PROTO_IPV4,
-	    .flags = since ? FL_STEER_MOVED : 0,
-	    .service = 4,
-	    .bucket = bucket,
-	    .generation = 2,
-	    .since = since,
-	    .previous = packet_address("10.1.0.24"),
-	};
-	struct packet packet;
-
-	rig_begin(&packet, &steer);
-	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
-	packet_finish_outer(&packet);
-	return stand_send(&packet);
-}
-
-/*
- * A full memory learns nothing new, and packets' moves still apply; its entries can change, and a removed one leaves
- * room.
- */
-static void memory_is_full(void **state)
-{
-	struct fl_memory_key new = {4, FL_SERVER_MEMORY_CAPACITY}, old = {4, 9};
-	struct fl_bucket_memory value = {.generation = 3, .previous = packet_address("10.1.0.24")};
-	struct config config = rig_config();
-	static struct module_state module;
-	fl_u32 now;
-
-	(void)state;
-	set_anew(&config);
-	memory_fill((fl_u32)stand_clock() - FL_WINDOW_DEFAULT); /* the window is over: each may leave */
-	now = value.since = (fl_u32)stand_clock();
-	assert_int_equal(module_get(stand_client(), &module), 0);
-	assert_int_equal(module.memory_entries, FL_SERVER_MEMORY_CAPACITY);
-	assert_int_equal(module_restore_memory(stand_client(), &new, &value), -ENOSPC);
-	assert_int_equal(send_moved(new.bucket, now), FL_COUNTER_CHAIN);
-	assert_int_equal(stand_counter(FL_COUNTER_LEARN_FAILED), 1);
-	assert_int_equal(send_moved(old.bucket, now), FL_COUNTER_CHAIN);
-	assert_int_equal(stand_learned(), 1);
-	assert_int_equal(send_moved(8, 0), FL_COUNTER_DELIVER_UNKNOWN); /* bucket 8 is forgotten */
-	assert_int_equal(send_moved(new.bucket, now), FL_COUNTER_CHAIN);
-	assert_int_equal(stand_learned(), 1);
-	assert_int_equal(module_get(stand_client(), &module), 0);
-	assert_int_equal(module.memory_entries, FL_SERVER_MEMORY_CAPACITY);
-	stand_detach();
+	assert_int_equal(stand_counter_await(FL_COUNTER_CHAIN, 2 * RACE_PACKETS), 2 * RACE_PACKETS);
+	for (service = 0; service < SERVICES; service++)
+		assert_int_equal(stand_generation(service), 2 * RACE_PACKETS / SERVICES + 1);
 }
 
 int main(void)
@@ -536,9 +430,9 @@ int main(void)
 	    cmocka_unit_test(nothing_set_up),
 	    cmocka_unit_test(bad_configurations),
 	    cmocka_unit_test(configuration_is_shown),
-	    cmocka_unit_test(memory_survives),
+	    cmocka_unit_test(generations_survive),
+	    cmocka_unit_test(all_services_are_shown),
 	    cmocka_unit_test(two_processors_learn),
-	    cmocka_unit_test(memory_is_full),
 	    cmocka_unit_test(refused_under_traffic),
 	    cmocka_unit_test(changed_under_traffic),
 	    cmocka_unit_test(restarted_under_traffic),

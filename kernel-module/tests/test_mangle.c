@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "form.h"
 #include "vectors.h"
 #include "site.h"
 #include "stand.h"
@@ -302,8 +303,11 @@ static void forgotten(void **state)
 	(void)state;
 	assert_int_equal(module_get(site_module(), &module), 0);
 	config.program = module.config;
+	memcpy(config.peers, module.peers, sizeof(config.peers));
+	config.peer_count = module.peer_count;
+	config.quiet = module.quiet;
 	assert_int_equal(module_detach(site_module()), 0);
-	assert_int_equal(module_set(site_module(), &config.program, module.peers, module.peer_count, module.quiet), 0);
+	assert_int_equal(form_module_set(site_module(), &config), 0);
 	for (i = 0; i < 10; i++) {
 		fds[i] = client_connect(SOCK_STREAM, paths[i % 2].client, paths[i % 2].vip);
 		expect_echo(fds[i], "known");

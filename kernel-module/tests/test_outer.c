@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The headers around the steer header: allowed senders, and outer headers that no mux writes. */
+/* The headers around the list header: allowed senders, and outer headers that no mux writes. */
 #include <string.h>
 
 #include "vectors.h"
@@ -15,14 +15,10 @@ static void set_anew(const struct config *config)
 /* An unknown connection's packet in an outer header of either family. */
 static struct packet make(bool by_ipv4)
 {
-	struct fl_address mux = packet_address(by_ipv4 ? RIG_MUX : RIG_MUX6);
-	struct fl_address self = packet_address(by_ipv4 ? RIG_SELF : RIG_SELF6);
-	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = 1, .bucket = 7, .generation = 12};
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	struct fl_list list = stand_list(FL_LIST_GUE_IPV4);
 	struct packet packet;
 
-	packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
-	packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
+	stand_begin(&packet, by_ipv4 ? RIG_SELF : RIG_SELF6, &list);
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
 	packet_finish_outer(&packet);
 	return packet;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "form.h"
 #include "vectors.h"
 #include "stand.h"
 
@@ -25,9 +26,9 @@
 enum {
 	UNPRIVILEGED = 65534,
 	SERVICE = 1,
-	BUCKETS = 5000,
-	TRIES = 300,       /* of a tenth of a second */
-	BUCKET_BYTES = 48, /* at least: the key, the value and the node of a table */
+	TRIES = 300, /* of a tenth of a second */
+	LOADS = 500,
+	LOAD_BYTES = sizeof(struct fl_load_setting) + sizeof(struct fl_load_state),
 	GENERATIONS_BYTES = FL_SERVER_SERVICES * sizeof(fl_u32),
 };
 
@@ -36,13 +37,6 @@ static void service_ignore(void *state, fl_u16 service, fl_u32 generation)
 	(void)state;
 	(void)service;
 	(void)generation;
-}
-
-static void bucket_ignore(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
-{
-	(void)state;
-	(void)key;
-	(void)value;
 }
 
 /* A server of 127.0.0.1, which every network namespace has once lo is up. */
@@ -58,7 +52,7 @@ static int try_set(struct module_client *client)
 {
 	struct config config = config_of_lo();
 
-	return module_set(client, &config.program, config.peers, config.peer_count, config.quiet);
+	return form_module_set(client, &config);
 }
 
 static int try_get(struct module_client *client)
@@ -73,27 +67,9 @@ static int try_services(struct module_client *client)
 	return module_services(client, service_ignore, NULL);
 }
 
-static int try_memory(struct module_client *client)
-{
-	return module_memory(client, bucket_ignore, NULL);
-}
-
 static int try_restore_service(struct module_client *client)
 {
 	return module_restore_service(client, SERVICE, 1);
-}
-
-static int restore(struct module_client *client, fl_u32 bucket)
-{
-	struct fl_bucket_memory value = {.since = 1, .generation = 1, .previous = packet_address("10.1.0.23")};
-	struct fl_memory_key key = {.service = SERVICE, .bucket = bucket};
-
-	return module_restore_memory(client, &key, &value);
-}
-
-static int try_restore_memory(struct module_client *client)
-{
-	return restore(client, 1);
 }
 
 static int try_set_load(struct module_client *client)
@@ -123,9 +99,7 @@ static const struct {
     {"SET", try_set},
     {"GET", try_get},
     {"GET_SERVICES", try_services},
-    {"GET_MEMORY", try_memory},
-    {"RESTORE of a service", try_restore_service},
-    {"RESTORE of a bucket", try_restore_memory},
+    {"RESTORE", try_restore_service},
     {"SET_LOAD", try_set_load},
     {"GET_LOAD", try_get_load},
     {"FORGET", try_forget},
@@ -237,17 +211,18 @@ static unsigned long long memory_of_slabs(void)
 	return found;
 }
 
-/* In a child, of the group: a server with that many buckets, which outlives it. */
+/* In a child, of the group: a server that is told the load of that many services, which outlives it. */
 static int server_fill(void)
 {
+	const struct fl_load_setting setting = {0};
 	struct config config = rig_config();
-	fl_u32 bucket;
+	fl_u16 service;
 
 	file_write(CGROUP "/cgroup.procs", "0");
-	if (module_set(stand_client(), &config.program, config.peers, config.peer_count, config.quiet))
+	if (stand_try_set(&config))
 		return 1;
-	for (bucket = 0; bucket < BUCKETS; bucket++)
-		if (restore(stand_client(), bucket))
+	for (service = 0; service < LOADS; service++)
+		if (module_set_load(stand_client(), service, &setting))
 			return 1;
 	return 0;
 }
@@ -256,7 +231,7 @@ static int server_fill(void)
 static void memory_is_charged(void **state)
 {
 	struct config config = rig_config();
-	const unsigned long long expected = GENERATIONS_BYTES + (unsigned long long)BUCKETS * BUCKET_BYTES;
+	const unsigned long long expected = GENERATIONS_BYTES + (unsigned long long)LOADS * LOAD_BYTES;
 	const struct timespec pause = {.tv_nsec = 100000000};
 	int status, i;
 	pid_t child;

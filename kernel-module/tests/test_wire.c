@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the module reads and writes: every row of steer.json and tag.json, sockets of hosts, and each exit
- * that verdict.json has not.
+ * What the module finds in packets beside what test_list.c has: sockets of hosts, ICMP errors, inner packets that are none;
+ * and packets that have not been segmented yet.
  */
+#include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "class_row.h"
-#include "verdict_row.h"
+#include "vectors.h"
 #include "stand.h"
 
 enum {
-	CHAIN_TTL = 64,
-	CLOCK = 1700000000,
-	DSCP_AF11 = 10 << 2,
 	ECN_CE = 3,
 	ECN_ECT0 = 2,
 	STATE_TIME_WAIT = 6,
@@ -22,9 +25,10 @@ enum {
 	SETTLE_SAME = 13,  /* 260 ms; a delayed ACK takes 200 at most */
 	SETTLE_FIRST = 75, /* 1.5 s; of an answered SYN, a timer holds its socket for 1 s all the same */
 	SETTLE_TRIES = 500,
+	SEGMENT = 500, /* bytes of TCP in a segment */
+	SEGMENTS = 3,  /* the last one is shorter */
+	SEGMENT_LAST = 300,
 };
-
-static const json_t *tag_key; /* tag.json's */
 
 /* A server that remembers nothing. */
 static void set_anew(const struct config *config)
@@ -33,274 +37,19 @@ static void set_anew(const struct config *config)
 	stand_set(config);
 }
 
-static struct packet outer_of(const char *source, const char *destination)
-{
-	struct fl_address from = packet_address(source), to = packet_address(destination);
-	struct packet packet;
-
-	packet_begin_outer(&packet, &from, &to, FL_GUE_PORT);
-	return packet;
-}
-
-static void add_vector(struct packet *packet, const json_t *row, const char *key)
-{
-	struct vectors_bytes bytes = vectors_bytes(row, key);
-
-	packet_add_bytes(packet, bytes.data, bytes.len);
-	vectors_free(&bytes);
-}
-
-/* GUE and steer header without a move, for an inner packet of that protocol. */
+/* A list without candidates, for an inner packet of that protocol. */
 static struct packet begin(fl_u8 inner_protocol)
 {
-	struct fl_steer steer = {.inner_protocol = inner_protocol, .service = 1, .bucket = 7, .generation = 12};
-	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	struct fl_list list = stand_list(inner_protocol);
+	struct packet packet;
 
-	packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
-	return packet;
-}
-
-/* The same with a move away from previous, a second ago. */
-static struct packet begin_moved(const char *source, const char *self, const char *previous)
-{
-	struct fl_steer steer = {
-	    .inner_protocol = FL_GUE_PROTO_IPV4,
-	    .flags = FL_STEER_MOVED,
-	    .service = 1,
-	    .bucket = 7,
-	    .generation = 12,
-	    .since = CLOCK - 1,
-	    .previous = packet_address(previous),
-	};
-	struct packet packet = outer_of(source, self);
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
-
-	packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
+	stand_begin(&packet, RIG_SELF, &list);
 	return packet;
 }
 
 static const struct packet_tcp *unknown(void)
 {
 	return &rig_packets(RIG_IPV4)->unknown;
-}
-
-static void valid(void **state)
-{
-	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
-	const json_t *fields = vectors_get(*state, "fields");
-	bool is_ipv4 = vectors_number(fields, "innerProtocol") == FL_GUE_PROTO_IPV4;
-	fl_u16 service = (fl_u16)vectors_number(fields, "service");
-	size_t inner_at = packet.len + vectors_number(fields, "headerLength");
-	struct config config = rig_config_both();
-
-	set_anew(&config);
-	add_vector(&packet, *state, "bytes");
-	packet.len = inner_at; /* a row may have bytes of an inner packet */
-	packet_add_tcp(&packet, &rig_packets(is_ipv4 ? RIG_IPV4 : RIG_IPV6)->syn);
-	packet_finish_outer(&packet);
-	assert_int_equal(stand_send(&packet), FL_COUNTER_DELIVER_SYN);
-	stand_expect_delivered(packet.data + inner_at, packet.len - inner_at);
-	assert_int_equal(stand_generation(service), vectors_number(fields, "generation"));
-}
-
-static void malformed(void **state)
-{
-	enum fl_steer_error error = verdict_row_error(*state, "error");
-	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
-	struct config config = rig_config();
-
-	set_anew(&config);
-	add_vector(&packet, *state, "bytes");
-	packet_finish_outer(&packet);
-	assert_int_equal(stand_send(&packet), fl_counter_of_steer_error(error));
-	assert_int_equal(stand_learned(), 0);
-}
-
-static struct config config_tagged(void)
-{
-	struct config config = rig_config_both();
-
-	config.program.tag_key = vectors_key(tag_key, "key");
-	config.program.tagged = 1;
-	return config;
-}
-
-static void tag(void **state)
-{
-	const char *result = vectors_text(*state, "result");
-	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
-	struct config config = config_tagged();
-	enum fl_counter counter;
-
-	set_anew(&config);
-	add_vector(&packet, *state, "bytes");
-	packet_finish_outer(&packet);
-	counter = stand_send(&packet);
-	if (!strcmp(result, "right")) {
-		assert_true(counter == FL_COUNTER_DELIVER_SYN || counter == FL_COUNTER_DELIVER_UNKNOWN ||
-			    counter == FL_COUNTER_DELIVER_NO_RESET || counter == FL_COUNTER_CHAIN ||
-			    counter == FL_COUNTER_PASS_ON || counter == FL_COUNTER_DROP_VIP_NOT_LOCAL ||
-			    counter == FL_COUNTER_DROP_STALE);
-		return;
-	}
-	assert_int_equal(counter, !strcmp(result, "missing") ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING
-							     : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
-	assert_int_equal(stand_learned(), 0);
-	assert_int_equal(stand_generation(1), 0);
-}
-
-static void check_ipv4(const struct packet *chained, fl_u8 tos, const char *source, const char *destination)
-{
-	struct fl_address from = packet_address(source), to = packet_address(destination);
-	const fl_u8 *ip = chained->data + PACKET_OUTER_AT;
-
-	assert_int_equal(ip[0], 0x45);
-	assert_int_equal(ip[1], tos);
-	assert_int_equal(fl_load_be16(ip + 2), chained->len - PACKET_OUTER_AT);
-	assert_int_equal(fl_load_be16(ip + 6), 0x4000);
-	assert_int_equal(ip[8], CHAIN_TTL);
-	assert_int_equal(packet_checksum(ip, 20, 0), 0);
-	assert_memory_equal(ip + 12, from.bytes + 12, 4);
-	assert_memory_equal(ip + 16, to.bytes + 12, 4);
-}
-
-static void check_ipv6(const struct packet *chained, fl_u8 class, const char *source, const char *destination)
-{
-	struct fl_address from = packet_address(source), to = packet_address(destination);
-	const fl_u8 *ip = chained->data + PACKET_OUTER_AT;
-
-	assert_int_equal(fl_load_be16(ip), 0x6000 | class << 4);
-	assert_int_equal(fl_load_be16(ip + 4), chained->len - PACKET_OUTER_AT - 40);
-	assert_int_equal(ip[7], CHAIN_TTL);
-	assert_memory_equal(ip + 8, from.bytes, 16);
-	assert_memory_equal(ip + 24, to.bytes, 16);
-}
-
-static const struct {
-	const char *name, *source, *self, *previous;
-} chains[] = {
-    {"a packet is chained from IPv4 to IPv4", RIG_MUX, RIG_SELF, "10.1.0.23"},
-    {"a packet is chained from IPv4 to IPv6", RIG_MUX, RIG_SELF, "2001:db8:1::23"},
-    {"a packet is chained from IPv6 to IPv4", RIG_MUX6, RIG_SELF6, "10.1.0.23"},
-    {"a packet is chained from IPv6 to IPv6", RIG_MUX6, RIG_SELF6, "2001:db8:1::23"},
-};
-
-/* Everything in a chained packet, from each outer family to each. */
-static void chain(void **state)
-{
-	size_t i = (size_t)*state, len, at;
-	struct packet packet = begin_moved(chains[i].source, chains[i].self, chains[i].previous), chained;
-	bool from_ipv4 = stand_gue_at(&packet) == PACKET_GUE_AT;
-	fl_u8 *gue = packet.data + stand_gue_at(&packet);
-	struct fl_address previous = packet_address(chains[i].previous);
-	struct config config = rig_config_both();
-
-	stand_clock_set(CLOCK);
-	set_anew(&config);
-	packet_add_tcp(&packet, unknown());
-	if (from_ipv4)
-		packet.data[PACKET_OUTER_AT + 1] = DSCP_AF11;
-	packet_finish_outer(&packet);
-	assert_int_equal(stand_send(&packet), FL_COUNTER_CHAIN);
-	stand_expect_chained(&chained);
-	if (fl_address_is_ipv4(&previous))
-		check_ipv4(&chained, from_ipv4 ? DSCP_AF11 : 0, RIG_SELF, chains[i].previous);
-	else
-		check_ipv6(&chained, from_ipv4 ? DSCP_AF11 : 0, RIG_SELF6, chains[i].previous);
-	at = stand_gue_at(&chained);
-	len = packet.len - stand_gue_at(&packet);
-	assert_int_equal(chained.len - at, len);
-	assert_int_equal(fl_load_be16(chained.data + at - 8), 0xc001); /* the source port stays */
-	assert_int_equal(fl_load_be16(chained.data + at - 4), len + 8);
-	assert_int_equal(fl_load_be16(chained.data + at - 2), 0);
-	assert_true(fl_steer_chain(gue, packet.data + packet.len));
-	assert_memory_equal(chained.data + at, gue, len);
-}
-
-/* A move that a row's mux has not applied: the packet is chained. */
-static void remember(const struct fl_steer *steer)
-{
-	struct fl_bucket_memory value = {CLOCK, UINT32_MAX, packet_address("10.1.0.23")};
-	struct fl_memory_key key = {steer->service, steer->bucket};
-
-	assert_int_equal(module_restore_memory(stand_client(), &key, &value), 0);
-}
-
-/*
- * A row of `chained`, `promoted` or `late`: before as received, after as sent on; to the previous owner, or to the second
- * bucket's. seen: the highest generation of the service. add_inner: the row is of headers, and gets an inner packet. The first move of the rows of `promoted` is one
- * of this very server, which is none: so they are passed on.
- */
-static void sent_on_row(const json_t *row, const struct config *config, bool add_inner, enum fl_counter counter,
-			fl_u32 seen)
-{
-	bool is_chained = counter == FL_COUNTER_CHAIN;
-	struct packet packet = outer_of(RIG_MUX, is_chained ? RIG_SELF : RIG_FORMER), chained;
-	struct vectors_bytes after = vectors_bytes(row, "after");
-	struct fl_steer steer = {.service = 0};
-	size_t after_len;
-
-	stand_clock_set(CLOCK);
-	add_vector(&packet, row, "before");
-	assert_int_equal(fl_steer_parse(packet.data + PACKET_GUE_AT, packet.data + packet.len, &steer), FL_STEER_OK);
-	after_len = after.len;
-	if (add_inner) {
-		after_len = steer.header_len;
-		packet.len = PACKET_GUE_AT + steer.header_len;
-		packet_add_tcp(&packet,
-			       &rig_packets(steer.inner_protocol == FL_GUE_PROTO_IPV4 ? RIG_IPV4 : RIG_IPV6)->unknown);
-	}
-	packet_finish_outer(&packet);
-	set_anew(config);
-	if (is_chained)
-		remember(&steer);
-	if (seen)
-		assert_int_equal(module_restore_service(stand_client(), steer.service, seen), 0);
-	assert_int_equal(stand_send(&packet), counter);
-	stand_expect_chained(&chained);
-	assert_int_equal(chained.len - stand_gue_at(&chained), packet.len - PACKET_GUE_AT);
-	assert_memory_equal(chained.data + stand_gue_at(&chained), after.data, after_len);
-	assert_memory_equal(chained.data + stand_gue_at(&chained) + after_len, packet.data + PACKET_GUE_AT + after_len,
-			    packet.len - PACKET_GUE_AT - after_len);
-	vectors_free(&after);
-}
-
-static void steer_chained(void **state)
-{
-	struct config config = rig_config_both();
-
-	sent_on_row(*state, &config, true, FL_COUNTER_CHAIN, 0);
-}
-
-static void tag_chained(void **state)
-{
-	struct config config = config_tagged();
-
-	sent_on_row(*state, &config, false, FL_COUNTER_CHAIN, 0);
-}
-
-static void tag_late(void **state)
-{
-	struct config config = config_tagged();
-
-	sent_on_row(*state, &config, false, FL_COUNTER_CHAIN, UINT32_MAX);
-}
-
-static void steer_promoted(void **state)
-{
-	struct config config = rig_config_both();
-
-	rig_become_former(&config);
-	sent_on_row(*state, &config, true, FL_COUNTER_PASS_ON, 0);
-}
-
-static void tag_promoted(void **state)
-{
-	struct config config = config_tagged();
-
-	rig_become_former(&config);
-	sent_on_row(*state, &config, false, FL_COUNTER_PASS_ON, 0);
 }
 
 /* Whether one of the packets that are sent now has this socket in TIME-WAIT. Former ones end at any time. */
@@ -381,7 +130,7 @@ static void expect_references(const struct rig_packets *packets, unsigned int ex
 static void class_of_row(const struct class_row *row, const struct rig_packets *packets, enum rig_family family,
 			 enum rig_pair pair)
 {
-	struct packet packet = begin(family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6);
+	struct packet packet = begin(family == RIG_IPV4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6);
 	size_t inner_at = packet.len;
 	int repeat;
 
@@ -419,7 +168,7 @@ static void class_of(void **state)
 /* An ICMP error goes by the packet that it quotes: 8 bytes of its transport header are enough. */
 static void icmp(enum rig_family family, const struct packet_tcp *tcp, enum fl_counter expected)
 {
-	struct packet packet = begin(family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6), quoted = {.len = 0};
+	struct packet packet = begin(family == RIG_IPV4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6), quoted = {.len = 0};
 	struct fl_address router = packet_address(family == RIG_IPV4 ? "10.1.0.1" : "2001:db8:1::1");
 	struct packet_tcp reply = *tcp;
 	struct config config = rig_config_both();
@@ -445,7 +194,7 @@ static void icmp_errors(void **state)
 
 static void inner_malformed(void **state)
 {
-	struct packet whole = begin(FL_GUE_PROTO_IPV4), packet;
+	struct packet whole = begin(FL_LIST_GUE_IPV4), packet;
 	struct config config = rig_config();
 	size_t inner_at = whole.len, len;
 
@@ -469,7 +218,7 @@ static void inner_malformed(void **state)
 static void vip_not_local(void **state)
 {
 	struct packet_tcp elsewhere = rig_packets(RIG_IPV4)->syn, elsewhere6 = rig_packets(RIG_IPV6)->syn;
-	struct packet packet = begin(FL_GUE_PROTO_IPV4), packet6 = begin(FL_GUE_PROTO_IPV6);
+	struct packet packet = begin(FL_LIST_GUE_IPV4), packet6 = begin(FL_LIST_GUE_IPV6);
 	struct config config = rig_config();
 
 	(void)state;
@@ -487,7 +236,7 @@ static void vip_not_local(void **state)
 /* RFC 6040: congestion met outside is carried inside, or drops what would not understand. */
 static void congestion(void **state)
 {
-	struct packet packet = begin(FL_GUE_PROTO_IPV4);
+	struct packet packet = begin(FL_LIST_GUE_IPV4);
 	struct config config = rig_config();
 	size_t inner_at = packet.len;
 	fl_u8 *inner = packet.data + inner_at;
@@ -508,62 +257,165 @@ static void congestion(void **state)
 	stand_expect_delivered(inner, packet.len - inner_at);
 }
 
-static void chain_refusals(void **state)
+/* The packet with SEGMENTS segments of an unknown connection in one, as a virtual machine's interface hands it over. */
+static struct packet unsegmented(const char *self, const struct fl_list *list)
 {
-	struct packet packet = begin_moved(RIG_MUX, RIG_SELF, "2001:db8:1::23");
-	struct packet_flow flow = rig_packets(RIG_IPV4)->udp_other;
-	struct config config = rig_config();
+	bool is_ipv4 = list->inner_protocol == FL_LIST_GUE_IPV4;
+	size_t inner_at, len = (SEGMENTS - 1) * SEGMENT + SEGMENT_LAST, i;
+	struct packet packet;
+	fl_u8 *inner;
 
-	(void)state;
-	stand_clock_set(CLOCK);
-	set_anew(&config);
-	packet_add_tcp(&packet, unknown());
+	stand_begin(&packet, self, list);
+	inner_at = packet.len;
+	packet_add_tcp(&packet, &rig_packets(is_ipv4 ? RIG_IPV4 : RIG_IPV6)->unknown);
+	inner = packet.data + inner_at;
+	for (i = 0; i < len; i++)
+		packet.data[packet.len++] = (fl_u8)(i * 7 + i / 256);
+	if (is_ipv4) {
+		fl_store_be16(inner + 2, (fl_u16)(packet.len - inner_at));
+		fl_store_be16(inner + 10, 0);
+		fl_store_be16(inner + 10, packet_checksum(inner, 20, 0));
+	} else {
+		fl_store_be16(inner + 4, (fl_u16)(packet.len - inner_at - 40));
+	}
 	packet_finish_outer(&packet);
-	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_CHAIN_FAMILY);
-
-	set_anew(&config);
-	packet = begin_moved(RIG_MUX, RIG_SELF, "198.51.100.1");
-	packet_add_tcp(&packet, unknown());
-	packet_finish_outer(&packet);
-	rig_command("ip route add unreachable 198.51.100.0/24");
-	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_CHAIN_UNROUTABLE);
-	rig_command("ip route del unreachable 198.51.100.0/24");
-
-	set_anew(&config);
-	packet = begin_moved(RIG_MUX, RIG_SELF, "198.51.100.1");
-	packet_add_udp(&packet, &flow, 1200);
-	packet_finish_outer(&packet);
-	rig_command("ip route add 198.51.100.0/24 via 10.1.0.1 mtu 1000");
-	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_CHAIN_TOO_BIG);
-	rig_command("ip route del 198.51.100.0/24");
+	return packet;
 }
 
-int main(int argc, char **argv)
+/* The sum over the pseudo header of a TCP segment of so many bytes. */
+static fl_u32 pseudo_sum(const fl_u8 *ip, size_t len)
 {
-	const char *folder = argc > 1 ? argv[1] : ".";
-	json_t *steer = vectors_load(folder, "steer.json"), *tags = vectors_load(folder, "tag.json");
+	size_t from = ip[0] >> 4 == 4 ? 12 : 8, to = ip[0] >> 4 == 4 ? 20 : 40;
+	fl_u32 sum = IPPROTO_TCP + (fl_u32)len;
+
+	for (; from < to; from += 2)
+		sum += fl_load_be16(ip + from);
+	return sum;
+}
+
+/* Puts it on the wire: the sender of such a packet leaves its checksum to whoever segments it. */
+static void put_unsegmented(const struct packet *packet, size_t inner_at)
+{
+	static struct {
+		struct virtio_net_hdr offload;
+		fl_u8 bytes[PACKET_MAX];
+	} __attribute__((packed)) sent;
+	struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex("rig1")};
+	static const fl_u8 mac[6] = {0x02, 0, 0, 0, 0, 0x02};
+	bool is_ipv4 = packet->data[inner_at] >> 4 == 4;
+	size_t tcp_at = inner_at + (is_ipv4 ? 20 : 40);
+	int one = 1, fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	fl_u32 sum = pseudo_sum(packet->data + inner_at, packet->len - tcp_at);
+
+	assert_true(fd >= 0);
+	assert_int_equal(setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)), 0);
+	memset(&sent, 0, sizeof(sent));
+	sent.offload.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	sent.offload.gso_type = is_ipv4 ? VIRTIO_NET_HDR_GSO_TCPV4 : VIRTIO_NET_HDR_GSO_TCPV6;
+	sent.offload.hdr_len = (fl_u16)(tcp_at + 20);
+	sent.offload.gso_size = SEGMENT;
+	sent.offload.csum_start = (fl_u16)tcp_at;
+	sent.offload.csum_offset = 16;
+	memcpy(sent.bytes, packet->data, packet->len);
+	memcpy(sent.bytes, mac, sizeof(mac));
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	fl_store_be16(sent.bytes + tcp_at + 16, (fl_u16)sum);
+	assert_int_equal(sendto(fd, &sent, sizeof(sent.offload) + packet->len, 0, (struct sockaddr *)&to, sizeof(to)),
+			 sizeof(sent.offload) + packet->len);
+	close(fd);
+}
+
+/* One that went out is this segment of the packet, with the list as it was sent on. */
+static void check_segment(const struct packet *packet, size_t inner_at, const struct packet *out, size_t number)
+{
+	size_t gue_at = stand_gue_at(out), header = inner_at - stand_gue_at(packet), at = gue_at + header;
+	bool is_ipv4 = packet->data[inner_at] >> 4 == 4;
+	size_t ip_len = is_ipv4 ? 20 : 40, data_at = at + ip_len + 20;
+	size_t len = number < SEGMENTS - 1 ? SEGMENT : SEGMENT_LAST;
+	fl_u32 sequence = fl_load_be32(packet->data + inner_at + ip_len + 4);
+
+	assert_int_equal(out->len, data_at + len);
+	assert_int_equal(fl_load_be16(out->data + gue_at - 4), out->len - gue_at + 8);
+	assert_int_equal(out->data[gue_at + FL_LIST_AT_VERSION], FL_LIST_VERSION << 4); /* none is left */
+	assert_int_equal(fl_load_be16(out->data + at + (is_ipv4 ? 2 : 4)), len + 20 + (is_ipv4 ? 20 : 0));
+	if (is_ipv4)
+		assert_int_equal(packet_checksum(out->data + at, 20, 0), 0);
+	assert_int_equal(fl_load_be32(out->data + at + ip_len + 4), sequence + number * SEGMENT);
+	assert_memory_equal(out->data + data_at, packet->data + inner_at + ip_len + 20 + number * SEGMENT, len);
+	assert_int_equal(packet_checksum(out->data + at + ip_len, len + 20, pseudo_sum(out->data + at, len + 20)), 0);
+}
+
+static void segmented(const char *self, const char *next, fl_u8 inner_protocol)
+{
+	struct fl_list list = stand_list(inner_protocol);
+	struct config config = rig_config_both();
+	size_t inner_at, i;
+	struct packet packet, out;
+
+	stand_list_add(&list, next);
+	packet = unsegmented(self, &list);
+	inner_at =
+	    stand_gue_at(&packet) + fl_list_len(1, (fl_u8)(packet.data[stand_gue_at(&packet) + FL_LIST_AT_FLAGS] & 15));
+	set_anew(&config);
+	assert_int_equal(stand_send_by(put_unsegmented, &packet, inner_at), FL_COUNTER_CHAIN);
+	for (i = 0; i < SEGMENTS; i++) {
+		stand_expect_chained(&out);
+		check_segment(&packet, inner_at, &out, i);
+	}
+	assert_int_equal(stand_counter(FL_COUNTER_CHAIN), 1);
+}
+
+static void segments_are_sent_on(void **state)
+{
+	static const fl_u8 protocols[] = {FL_LIST_GUE_IPV4, FL_LIST_GUE_IPV6};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		segmented(RIG_SELF, "10.1.0.23", protocols[i]);
+		segmented(RIG_SELF, "2001:db8:1::23", protocols[i]);
+		segmented(RIG_SELF6, "10.1.0.23", protocols[i]);
+		segmented(RIG_SELF6, "2001:db8:1::23", protocols[i]);
+	}
+}
+
+/* Where no candidate can be sent to, it is what it was: whole, and stale. Without one it is delivered whole. */
+static void segments_with_nowhere_to_go(void **state)
+{
+	struct fl_list list = stand_list(FL_LIST_GUE_IPV4), none = list;
+	struct config config = rig_config_both();
+	struct packet packet;
+	size_t inner_at;
+
+	(void)state;
+	stand_list_add(&list, "10.3.0.1");
+	stand_list_add(&list, "::");
+	packet = unsegmented(RIG_SELF, &list);
+	inner_at = PACKET_GUE_AT + fl_list_len(2, FL_LIST_IPV6);
+	set_anew(&config);
+	assert_int_equal(stand_send_by(put_unsegmented, &packet, inner_at), FL_COUNTER_DROP_STALE);
+	assert_int_equal(stand_counter(FL_COUNTER_SKIPPED), 2);
+	packet = unsegmented(RIG_SELF, &none);
+	inner_at = PACKET_GUE_AT + fl_list_len(0, 0);
+	assert_int_equal(stand_send_by(put_unsegmented, &packet, inner_at), FL_COUNTER_DELIVER_UNKNOWN);
+}
+
+int main(void)
+{
 	struct vectors_tests tests = {NULL, 0};
 	size_t i;
 
-	tag_key = tags;
 	stand_open();
 	settled_references(rig_packets(RIG_IPV4), SETTLE_FIRST);
 	for (i = 0; i < class_rows_count; i++)
 		vectors_add_plain(&tests, class_rows[i].name, class_of, (void *)&class_rows[i]);
-	vectors_add(&tests, steer, "valid", valid);
-	vectors_add(&tests, steer, "malformed", malformed);
-	vectors_add(&tests, steer, "chained", steer_chained);
-	vectors_add(&tests, tags, "rows", tag);
-	vectors_add(&tests, tags, "chained", tag_chained);
-	vectors_add(&tests, tags, "late", tag_late);
-	vectors_add(&tests, steer, "promoted", steer_promoted);
-	vectors_add(&tests, tags, "promoted", tag_promoted);
-	for (i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
-		vectors_add_plain(&tests, chains[i].name, chain, (void *)i);
 	vectors_add_plain(&tests, "ICMP errors go by what they quote", icmp_errors, NULL);
 	vectors_add_plain(&tests, "inner packets that are none", inner_malformed, NULL);
 	vectors_add_plain(&tests, "a VIP that is not the host's", vip_not_local, NULL);
 	vectors_add_plain(&tests, "congestion is carried inside", congestion, NULL);
-	vectors_add_plain(&tests, "chains that cannot be", chain_refusals, NULL);
+	vectors_add_plain(&tests, "packets that are not segmented are sent on in segments", segments_are_sent_on, NULL);
+	vectors_add_plain(&tests, "packets that are not segmented, with nowhere to go", segments_with_nowhere_to_go,
+			  NULL);
 	return vectors_run("wire of the module", &tests);
 }
