@@ -10,6 +10,8 @@ import io.fairlead.controller.assign.Upkeep;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -169,13 +171,13 @@ public final class AssignmentFigures {
       Ring ring = Ring.empty(1, LARGE_BUCKETS, NOW - 1);
       ring = apply(ring, Runs.between(ring, owners), NOW);
       Upkeep defragmentation = new Defragmentation();
-      Upkeep.Limits limits = new Upkeep.Limits(1, moves, false);
+      Upkeep.Limits limits = new Upkeep.Limits(1, moves);
       List<double[]> points = new ArrayList<>();
       points.add(new double[] {0, Fragmentation.of(ring).rate()});
       long moved = 0;
       boolean isReached = false;
       for (long now = NOW + WINDOW; !isReached; now += WINDOW) {
-        Upkeep.Step step = defragmentation.step(ring, new int[0], limits, now, WINDOW);
+        Upkeep.Step step = defragmentation.step(ring, new int[0], limits, formers(now));
         moved += step.runs().buckets();
         isReached = step.reached();
         ring = apply(ring, step.runs(), now);
@@ -203,7 +205,7 @@ public final class AssignmentFigures {
               () ->
                   assignment instanceof Placement placement
                       ? placement.owners(Ring.BUCKETS_MAX, weights)
-                      : assignment.assign(empty, weights, NOW, WINDOW)));
+                      : assignment.assign(empty, weights, formers(NOW))));
     }
     Assignment beamer = Assignment.of(AssignmentMethod.BEAMER);
     Ring one = apply(empty, beamer, part(2, 0), NOW);
@@ -211,22 +213,22 @@ public final class AssignmentFigures {
     int[] back = part(2, 0);
     seconds.put(
         "beamer, all of it moves on within its window",
-        median(() -> beamer.assign(other, back, NOW + WINDOW + 10, WINDOW)));
+        median(() -> beamer.assign(other, back, formers(NOW + WINDOW + 10))));
     Ring single = apply(empty, beamer, part(Backend.MAX, 1), NOW);
     Ring left = apply(single, beamer, part(2, 0), NOW + WINDOW);
     int[] most = part(2, 0);
     most[1] = 100 * (Backend.MAX / 2);
     seconds.put(
         "beamer, half of it can only go back",
-        median(() -> beamer.assign(left, most, NOW + WINDOW + 10, WINDOW)));
+        median(() -> beamer.assign(left, most, formers(NOW + WINDOW + 10))));
     Ring scattered = apply(empty, Assignment.of(AssignmentMethod.RENDEZVOUS), weights, NOW);
-    Upkeep.Limits limits = new Upkeep.Limits(1, 10, false);
+    Upkeep.Limits limits = new Upkeep.Limits(1, 10);
     seconds.put(
         "rebalance, one iteration",
-        median(() -> new Rebalance().step(scattered, weights, limits, NOW + WINDOW, WINDOW)));
+        median(() -> new Rebalance().step(scattered, weights, limits, formers(NOW + WINDOW))));
     seconds.put(
         "defragment, first iteration",
-        median(() -> new Defragmentation().step(scattered, weights, limits, NOW + WINDOW, WINDOW)));
+        median(() -> new Defragmentation().step(scattered, weights, limits, formers(NOW + WINDOW))));
     return seconds;
   }
 
@@ -279,9 +281,13 @@ public final class AssignmentFigures {
     return fewer;
   }
 
+  private static FormerOwners formers(long now) {
+    return new FormerOwners(now, WINDOW, History.MAX);
+  }
+
   private static Ring apply(Ring ring, Assignment assignment, int[] weights, long now)
       throws Exception {
-    return apply(ring, assignment.assign(ring, weights, now, WINDOW), now);
+    return apply(ring, assignment.assign(ring, weights, formers(now)), now);
   }
 
   private static Ring apply(Ring ring, Runs runs, long now) throws Exception {

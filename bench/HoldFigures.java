@@ -11,6 +11,8 @@ import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -74,7 +76,7 @@ public final class HoldFigures {
       weights[id] = id <= before ? 100 : 0;
     }
     Ring ring = Ring.empty(1, buckets, NOW - 2000);
-    Runs first = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, NOW, WINDOW);
+    Runs first = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, new FormerOwners(NOW, WINDOW, History.MAX));
     if (isScattered) {
       Runs.Builder runs = new Runs.Builder();
       for (int bucket = 0; bucket < buckets; bucket++) {
@@ -86,7 +88,7 @@ public final class HoldFigures {
     for (int id = before + 1; id <= servers; id++) {
       weights[id] = 100;
     }
-    Runs moved = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, NOW, WINDOW);
+    Runs moved = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, new FormerOwners(NOW, WINDOW, History.MAX));
     return new ServiceImage(config, ring.apply(Delta.after(ring, NOW, List.of(), moved)));
   }
 

@@ -2,6 +2,8 @@
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.fairlead.controller.assign.Assignment;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.FlowHash;
 import io.fairlead.controller.steering.othello.ArraysCodec;
@@ -350,7 +352,7 @@ public final class OthelloFigures {
       Ring ring = Ring.empty(1, 1 << bits, 1_700_000_000);
       char[] owners =
           Assignment.of(AssignmentMethod.BEAMER)
-              .assign(ring, weights, 1_700_000_000, 240)
+              .assign(ring, weights, new FormerOwners(1_700_000_000, 240, History.MAX))
               .owners(ring);
       Map<String, Method> methods = methods(bits, seed);
       byte[] key = ByteBuffer.allocate(16).putLong(seed).putLong(~seed).array();

@@ -6,6 +6,8 @@ import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -36,7 +38,7 @@ final class Buckets {
       weights[server + 1] = 1;
     }
     now += 6;
-    Runs runs = assignment.assign(ring, weights, now, WINDOW);
+    Runs runs = assignment.assign(ring, weights, new FormerOwners(now, WINDOW, History.MAX));
     List<Backend> added = new ArrayList<>();
     for (int server : servers.pool()) {
       if (!ring.backends().containsKey(server + 1)) {

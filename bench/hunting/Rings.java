@@ -5,6 +5,8 @@ import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -51,7 +53,7 @@ final class Rings {
     for (int server : pool) {
       weights[server + 1] = WEIGHT;
     }
-    Runs runs = Assignment.of(method).assign(ring, weights, now, WINDOW);
+    Runs runs = Assignment.of(method).assign(ring, weights, new FormerOwners(now, WINDOW, History.MAX));
     TreeMap<Integer, Backend> owners = new TreeMap<>();
     for (int run = 0; run < runs.size(); run++) {
       int id = runs.owner(run);

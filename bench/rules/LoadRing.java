@@ -3,6 +3,8 @@ package rules;
 
 import io.fairlead.controller.assign.Assignment;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.word.AssignmentMethod;
 import java.util.stream.Collectors;
@@ -23,7 +25,7 @@ public final class LoadRing {
     Ring ring = Ring.empty(1, buckets, 0);
     char[] owners =
         Assignment.of(AssignmentMethod.BEAMER)
-            .assign(ring, weights, 0, Pool.WINDOW)
+            .assign(ring, weights, new FormerOwners(0, Pool.WINDOW, History.MAX))
             .owners(ring);
     System.out.println(buckets);
     System.out.println(

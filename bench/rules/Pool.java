@@ -6,6 +6,8 @@ import io.fairlead.controller.assign.Upkeep;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -96,13 +98,13 @@ final class Pool {
   }
 
   private void assign() throws Exception {
-    apply(assignment.assign(ring, weights, now, WINDOW));
+    apply(assignment.assign(ring, weights, new FormerOwners(now, WINDOW, History.MAX)));
   }
 
   /** A window later, an iteration; whether the ring is where it leads. */
   boolean step(Upkeep upkeep, Upkeep.Limits limits) throws Exception {
     now += WINDOW;
-    Upkeep.Step step = upkeep.step(ring, weights, limits, now, WINDOW);
+    Upkeep.Step step = upkeep.step(ring, weights, limits, new FormerOwners(now, WINDOW, History.MAX));
     apply(step.runs());
     return step.reached();
   }

@@ -101,7 +101,7 @@ public final class RuleFigures {
     states.put(
         "after small changes", inOrder(Map.of("rules", form.rules(), "writes", mean(writes))));
     Upkeep defragmentation = new Defragmentation();
-    Upkeep.Limits limits = new Upkeep.Limits(1, MOVES, false);
+    Upkeep.Limits limits = new Upkeep.Limits(1, MOVES);
     writes.clear();
     boolean isReached = false;
     while (!isReached) {

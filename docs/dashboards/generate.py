@@ -113,11 +113,11 @@ CLUSTER = Board(
                 panel(
                     "Moved buckets",
                     "none",
-                    "In five minutes; those that returned may have broken connections.",
+                    "In five minutes; those that lost a former owner have broken connections.",
                     (f"sum by (service) (increase(fairlead_controller_moved_buckets_total{OF}[5m]))", "{{service}}"),
                     (
-                        f"sum by (service) (increase(fairlead_controller_returned_buckets_total{OF}[5m]))",
-                        "{{service}} returned",
+                        f"sum by (service) (increase(fairlead_controller_lost_buckets_total{OF}[5m]))",
+                        "{{service}} lost",
                     ),
                 ),
                 panel(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -11,10 +12,9 @@ public interface Assignment {
    * The buckets that have to move.
    *
    * @param weights by backend id, 65,536 of them; a backend of weight 0 loses all of its buckets
-   * @param now Unix seconds
-   * @param windowSeconds how long a moved bucket's packets are chained to its former owners
+   * @param formers which former owners count; full buckets stay where others can move instead
    */
-  Runs assign(Ring ring, int[] weights, long now, int windowSeconds);
+  Runs assign(Ring ring, int[] weights, FormerOwners formers);
 
   /** The assignment that a service's configuration names. */
   static Assignment of(AssignmentMethod method) {

@@ -2,6 +2,7 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.Arrays;
@@ -17,28 +18,24 @@ import java.util.Arrays;
  * these do not add up to B, the fewest possible are rounded the other way: up where the remainder
  * is largest, down where it is smallest. So no more buckets move than balance needs.
  *
- * <p>{@link Transfer} decides which buckets move and where. Buckets inside their window move too if
- * balance needs it, but return to their previous owner only if nothing else is left ({@link
- * Detours}). If no backend has a weight, all buckets go to 0, "no backend".
+ * <p>{@link Transfer} decides which buckets move and where, full ones last. If no backend has a
+ * weight, all buckets go to 0, "no backend".
  */
 public final class BeamerAssignment implements Assignment {
   @Override
-  public Runs assign(Ring ring, int[] weights, long now, int windowSeconds) {
+  public Runs assign(Ring ring, int[] weights, FormerOwners formers) {
     int[] owned = ring.owned();
     int[] targets = targets(owned, weights, ring.buckets());
-    Ring home = takenHome(ring, owned, targets, now, windowSeconds);
-    Transfer transfer = new Transfer(home, owned, weights, targets, true, now, windowSeconds);
-    char[] next = transfer.owners();
-    Detours.take(transfer.held(), home, next, now, windowSeconds);
-    return Runs.between(ring, next);
+    Ring home = takenHome(ring, owned, targets, formers);
+    Transfer transfer = new Transfer(home, owned, weights, targets, true, formers);
+    return Runs.between(ring, transfer.owners());
   }
 
   /**
-   * Buckets without an owner go back to their previous one while their window is open, as far as
-   * that one has room: then nothing of them is chained. {@code owned} is counted on.
+   * Buckets without an owner go back to the last one as long as it counts, as far as its share has
+   * room: then fewer packets name former owners. {@code owned} is counted on.
    */
-  private static Ring takenHome(
-      Ring ring, int[] owned, int[] targets, long now, int windowSeconds) {
+  private static Ring takenHome(Ring ring, int[] owned, int[] targets, FormerOwners formers) {
     if (owned[Backend.NONE] == 0) {
       return ring;
     }
@@ -46,7 +43,7 @@ public final class BeamerAssignment implements Assignment {
     for (int bucket = 0; bucket < owners.length; bucket++) {
       int previous = ring.previous(bucket);
       if (owners[bucket] == Backend.NONE
-          && ring.isMoved(bucket, now, windowSeconds)
+          && formers.isMoved(ring, bucket)
           && owned[previous] < targets[previous]) {
         owners[bucket] = (char) previous;
         owned[previous]++;

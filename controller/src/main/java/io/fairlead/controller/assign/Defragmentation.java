@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.Arrays;
@@ -19,8 +20,8 @@ public final class Defragmentation implements Upkeep {
   private int[] order = new int[0];
 
   @Override
-  public Step step(Ring ring, int[] weights, Limits limits, long now, int windowSeconds) {
-    Exchange exchange = new Exchange(ring, target(ring), limits, now, windowSeconds);
+  public Step step(Ring ring, int[] weights, Limits limits, FormerOwners formers) {
+    Exchange exchange = new Exchange(ring, target(ring), limits, formers);
     char[] next = exchange.run();
     Runs runs = Runs.between(ring, next);
     return new Step(runs, exchange.isReached(), exchange.misplaced());

@@ -2,10 +2,9 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.assign.Upkeep.Limits;
-import io.fairlead.controller.ring.Chains;
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
-import java.util.Set;
 
 /**
  * One iteration of {@link Defragmentation}: cycles in the multigraph whose vertices are backends
@@ -37,7 +36,7 @@ final class Exchange {
   private int backends;
   private int misplaced;
 
-  Exchange(Ring ring, char[] target, Limits limits, long now, int windowSeconds) {
+  Exchange(Ring ring, char[] target, Limits limits, FormerOwners formers) {
     this.target = target;
     this.limits = limits;
     owners = new char[target.length];
@@ -58,19 +57,13 @@ final class Exchange {
     }
     edges = new int[total];
     rules = 1;
-    Chains chains = new Chains(ring, Set.of(), now, windowSeconds);
     for (int bucket = 0; bucket < owners.length; bucket++) {
       int owner = ring.current(bucket);
       owners[bucket] = (char) owner;
       rules += bucket > 0 && owners[bucket - 1] != owner ? 1 : 0;
       if (owner != target[bucket]) {
         misplaced++;
-        boolean isFree =
-            limits.chained()
-                ? !ring.isReturn(bucket, target[bucket], now, windowSeconds)
-                    && !chains.loses(bucket, target[bucket])
-                : !ring.isMoved(bucket, now, windowSeconds);
-        if (isFree) {
+        if (!formers.overflows(ring, bucket, target[bucket])) {
           edges[ends[owner]++] = bucket;
         }
       }

@@ -2,14 +2,15 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 
 /**
  * An assignment that depends on the pool alone and not on previous owners, so that two rings with
  * the same pool are equal. Stable hashing can mimic any such method (Beamer, NSDI '18, §4.1),
- * because a bucket may be assigned to any backend. Buckets inside their window move like all
- * others: the method decides where they belong.
+ * because a bucket may be assigned to any backend. Full buckets move like all others: the method
+ * decides where they belong.
  */
 public interface Placement extends Assignment {
   /**
@@ -21,7 +22,7 @@ public interface Placement extends Assignment {
   char[] owners(int buckets, int[] weights);
 
   @Override
-  default Runs assign(Ring ring, int[] weights, long now, int windowSeconds) {
+  default Runs assign(Ring ring, int[] weights, FormerOwners formers) {
     return Runs.between(ring, owners(ring.buckets(), weights));
   }
 

@@ -2,20 +2,19 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Chains;
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
-import java.util.Set;
 
 /**
  * Beamer's load balancing (NSDI '18, §4.5) a few buckets at a time: from the most overloaded
  * backend to the most underloaded one, until no backend's load (buckets / weight) exceeds the
- * average by more than the target allows. A backend gives only what exceeds that. A bucket that
- * would return to its previous owner within its window stays, as does one that would lose an owner.
+ * average by more than the target allows. A backend gives only what exceeds that. A full bucket
+ * stays.
  */
 public final class Rebalance implements Upkeep {
   @Override
-  public Step step(Ring ring, int[] weights, Limits limits, long now, int windowSeconds) {
+  public Step step(Ring ring, int[] weights, Limits limits, FormerOwners formers) {
     int[] owned = ring.owned();
     int[] shares = BeamerAssignment.targets(owned, weights, ring.buckets());
     int[] most = most(ring.buckets(), weights, shares, limits.target());
@@ -26,11 +25,7 @@ public final class Rebalance implements Upkeep {
               ? Math.min(owned[id], Math.max(most[id], owned[id] - limits.moves()))
               : Math.min(shares[id], owned[id] + limits.moves());
     }
-    char[] next =
-        new Transfer(ring, owned, weights, goals, limits.chained(), now, windowSeconds).owners();
-    if (limits.chained()) {
-      stayIfLost(ring, next, now, windowSeconds);
-    }
+    char[] next = new Transfer(ring, owned, weights, goals, false, formers).owners();
     Runs runs = Runs.between(ring, next);
     int left = 0;
     for (int bucket = 0; bucket < next.length; bucket++) {
@@ -41,17 +36,6 @@ public final class Rebalance implements Upkeep {
       left += Math.max(0, owned[id] - most[id]);
     }
     return new Step(runs, left == 0, left);
-  }
-
-  /** Leaves buckets where they are that would lose an owner by moving. */
-  private static void stayIfLost(Ring ring, char[] next, long now, int windowSeconds) {
-    Chains chains = new Chains(ring, Set.of(), now, windowSeconds);
-    for (int bucket = 0; bucket < next.length; bucket++) {
-      int owner = ring.current(bucket);
-      if (next[bucket] != owner && chains.loses(bucket, next[bucket])) {
-        next[bucket] = (char) owner;
-      }
-    }
   }
 
   /**

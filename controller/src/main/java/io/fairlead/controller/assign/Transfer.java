@@ -2,7 +2,7 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Chains;
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -13,31 +13,26 @@ import java.util.PriorityQueue;
  * '18, §4.5): always from the most overloaded backend to the most underloaded one (load: buckets /
  * weight), as many as keep both within their goals.
  *
- * <p>Of an owner's buckets, those whose daisy-chain window is closed move first, by number. Buckets
- * inside the window move only if their owner has nothing else left to give, or never; those that
- * moved first go before the others, and last those of which another move would lose an owner, since
- * servers follow three ({@link Chains}): backends that join one by one would otherwise all take the
- * same buckets, those with the lowest numbers. Buckets without an owner count as those of an
- * infinitely loaded backend.
+ * <p>Of an owner's buckets, those without former owners that count move first, by number. Then
+ * those that have some, the ones that moved first before the others. Last, or never, come full ones
+ * ({@link FormerOwners}), which would lose an owner: backends that join one by one would otherwise
+ * all take the same buckets, those with the lowest numbers. Buckets without an owner count as those
+ * of an infinitely loaded backend.
  *
  * <p>The paper moves the oldest first, also among those with a closed window. Age means nothing for
  * a closed window, and ages are scattered among an owner's buckets. By number, ranges stay whole,
  * and what an owner gives to another is one run (by owner) of the delta instead of dozens. Where
  * 32,000 of 65,535 backends return to a ring with a history, that is 65 K runs instead of 1.7 Mi.
  *
- * <p>A bucket inside its window does not return to its previous owner ({@link Ring#isReturn}). When
- * it is the turn of that taker and the giver has nothing else, such buckets are held: they stay,
- * and count as given, so that everything else proceeds as if they had moved.
- *
  * <p>O(B + N log N) for B buckets and N backends, with primitive arrays for everything that exists
  * per bucket; only the buckets of backends that give some are sorted.
  */
 final class Transfer {
-  /** Sorts by would lose an owner, in-window, second of the last move, number: 1 + 1 + 32 + 23. */
+  /** Sorts by full, moved, second of the last move, number: 1 + 1 + 32 + 23. */
   private static final int BUCKET_BITS = 23;
 
-  private static final long IN_WINDOW = 1L << (BUCKET_BITS + 32);
-  private static final long LOSING = IN_WINDOW << 1;
+  private static final long MOVED = 1L << (BUCKET_BITS + 32);
+  private static final long FULL = MOVED << 1;
 
   private final Ring ring;
   private final int[] have;
@@ -50,42 +45,25 @@ final class Transfer {
   private final int[] starts;
   private final int[] ends;
 
-  private final long now;
-  private final int windowSeconds;
-  private int[] held = new int[16];
-  private int heldSize;
-
   /**
    * @param owned buckets of each backend in {@code ring}
    * @param goals how many each is to own at the end; not reached if others have none to give or
    *     cannot take more
-   * @param chainedToo whether buckets inside their window may move
+   * @param fullToo whether full buckets may move
    */
   Transfer(
-      Ring ring,
-      int[] owned,
-      int[] weights,
-      int[] goals,
-      boolean chainedToo,
-      long now,
-      int windowSeconds) {
+      Ring ring, int[] owned, int[] weights, int[] goals, boolean fullToo, FormerOwners formers) {
     this.ring = ring;
     this.have = owned.clone();
     this.weights = weights;
     this.goals = goals;
-    this.now = now;
-    this.windowSeconds = windowSeconds;
     starts = new int[owned.length];
     ends = new int[owned.length];
     giving = new long[group()];
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       int owner = ring.current(bucket);
-      boolean isMoved = have[owner] > goals[owner] && ring.isMoved(bucket, now, windowSeconds);
-      if (have[owner] > goals[owner] && (chainedToo || !isMoved)) {
-        giving[ends[owner]++] =
-            isMoved
-                ? IN_WINDOW | losing(bucket) | ring.since(bucket) << BUCKET_BITS | bucket
-                : bucket;
+      if (have[owner] > goals[owner] && (fullToo || !formers.isFull(ring, bucket))) {
+        giving[ends[owner]++] = formers.isMoved(ring, bucket) ? moved(bucket, formers) : bucket;
       }
     }
     for (int id = 0; id < owned.length; id++) {
@@ -93,9 +71,9 @@ final class Transfer {
     }
   }
 
-  /** Of a bucket inside its window: {@link #LOSING} if it has as many moves as servers follow. */
-  private long losing(int bucket) {
-    return ring.history(bucket).open(now, windowSeconds) >= Chains.HOPS ? LOSING : 0;
+  private long moved(int bucket, FormerOwners formers) {
+    long full = formers.isFull(ring, bucket) ? FULL : 0;
+    return full | MOVED | ring.since(bucket) << BUCKET_BITS | bucket;
   }
 
   private int group() {
@@ -130,7 +108,9 @@ final class Transfer {
       int from = givers.remove();
       int to = takers.remove();
       int n = Math.min(left(from), goals[to] - have[to]);
-      give(from, to, n, next);
+      for (int end = starts[from] + n; starts[from] < end; starts[from]++) {
+        next[bucket(giving[starts[from]])] = (char) to;
+      }
       have[from] -= n;
       have[to] += n;
       if (left(from) > 0) {
@@ -141,47 +121,6 @@ final class Transfer {
       }
     }
     return next;
-  }
-
-  /**
-   * Gives the first {@code n} buckets that may move to {@code to}; if there are fewer, holds as
-   * many of the others. A bucket is skipped at most once, for the one taker that it came from.
-   */
-  private void give(int from, int to, int n, char[] next) {
-    int start = starts[from];
-    int given = 0;
-    int passed = 0;
-    int at = start;
-    for (; given < n && at < ends[from]; at++) {
-      int bucket = bucket(giving[at]);
-      if (giving[at] >= IN_WINDOW && ring.isReturn(bucket, to, now, windowSeconds)) {
-        giving[start + passed++] = giving[at];
-      } else {
-        next[bucket] = (char) to;
-        given++;
-      }
-    }
-    int holding = n - given;
-    for (int i = start; i < start + holding; i++) {
-      hold(bucket(giving[i]));
-    }
-    starts[from] = at - (passed - holding);
-    System.arraycopy(giving, start + holding, giving, starts[from], passed - holding);
-  }
-
-  private void hold(int bucket) {
-    if (heldSize == held.length) {
-      held = Arrays.copyOf(held, heldSize + (heldSize >> 1));
-    }
-    held[heldSize++] = bucket;
-  }
-
-  /**
-   * The buckets that stay although they should have returned to their previous owner: of each
-   * giver, those that moved first go before the others.
-   */
-  int[] held() {
-    return Arrays.copyOf(held, heldSize);
   }
 
   private static int bucket(long entry) {

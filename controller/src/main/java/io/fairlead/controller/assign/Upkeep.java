@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 
@@ -16,10 +17,8 @@ public interface Upkeep {
    *     average, for {@link Defragmentation} rules per backend
    * @param moves the paper's bmax: most buckets that one backend gives in an iteration, and most
    *     that it takes
-   * @param chained whether buckets move, too, whose packets are still chained to their previous
-   *     owner
    */
-  record Limits(double target, int moves, boolean chained) {
+  record Limits(double target, int moves) {
     public Limits {
       if (!(target >= 1) || moves < 1) {
         throw new IllegalArgumentException("target %s, %d moves".formatted(target, moves));
@@ -30,7 +29,7 @@ public interface Upkeep {
   /**
    * One iteration.
    *
-   * @param runs what moves; empty if everything that could move is still chained
+   * @param runs what moves, no full bucket; empty if all that could move are full
    * @param reached whether the ring is at the target once these have moved
    * @param left upper bound of the buckets that will still have to move afterwards
    */
@@ -40,7 +39,6 @@ public interface Upkeep {
    * The next iteration.
    *
    * @param weights by backend id, 65,536 of them
-   * @param now Unix seconds
    */
-  Step step(Ring ring, int[] weights, Limits limits, long now, int windowSeconds);
+  Step step(Ring ring, int[] weights, Limits limits, FormerOwners formers);
 }

@@ -8,12 +8,13 @@ import picocli.CommandLine.Option;
 public final class OnLoss {
   @Option(
       names = "--force",
-      description = "Allow it even if buckets lose a previous owner, whose connections then break.")
+      description =
+          "Allow it even if full buckets lose a former owner, whose connections then break.")
   private boolean isForce;
 
   @Option(
       names = "--when-safe",
-      description = "Move buckets that would lose a previous owner only after their window ends.")
+      description = "Move buckets that would lose a former owner only once they have room.")
   private boolean isWhenSafe;
 
   /** As parameters of the query; none if neither is given. */

@@ -67,17 +67,7 @@ public abstract class Write extends Verb {
     if (chained > 0) {
       out()
           .printf(
-              "%d of them moved within the window already: their older connections are chained"
-                  + " twice%n",
-              chained);
-    }
-    int returned = result.path("returnedBuckets").asInt();
-    if (returned > 0) {
-      out()
-          .printf(
-              "%d of these return to the previous owner: older connections of a third owner"
-                  + " break%n",
-              returned);
+              "%d of them have former owners already: packets of theirs name one more%n", chained);
     }
     Table table = new Table("BACKEND", "WEIGHT", "BEFORE", "AFTER");
     for (JsonNode share : result.path("shares")) {
@@ -137,14 +127,14 @@ public abstract class Write extends Verb {
     if (waiting > 0) {
       out()
           .printf(
-              "%d bucket%s %s until the window is over: see 'fairleadctl upkeep'%n",
+              "%d bucket%s %s for room for another former owner: see 'fairleadctl upkeep'%n",
               waiting, waiting == 1 ? "" : "s", isPlan ? "would wait" : "wait");
     }
     int lost = result.path("lostBuckets").asInt();
     if (lost > 0) {
       out()
           .printf(
-              "%d bucket%s %s an owner, whose connections break: %s%n",
+              "%d full bucket%s %s the oldest former owner, whose connections break: %s%n",
               lost,
               lost == 1 ? "" : "s",
               isPlan ? "would lose" : "lost",
@@ -157,7 +147,7 @@ public abstract class Write extends Verb {
       int shortened = hold.path("shortenedBuckets").asInt();
       out()
           .printf(
-              "%d buckets are chained to a previous owner, %s%n",
+              "%d buckets have former owners, %s%n",
               hold.path("heldBuckets").asInt(),
               shortened == 0
                   ? "and stay so as long as before"

@@ -4,6 +4,7 @@ package io.fairlead.controller.image;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.steering.Steering;
 import io.fairlead.controller.steering.SteeringMethod;
 import io.fairlead.controller.word.Affinity;
@@ -106,6 +107,17 @@ public record ServiceConfig(
   /** How long after its last move a bucket keeps former owners at most, with a hold. */
   public int heldSeconds() {
     return Math.max(windowSeconds, holdSeconds);
+  }
+
+  /**
+   * How many former owners a bucket may have that count: as many as its packets have room for.
+   * Those of some methods have two buckets, and with ipip servers know one former owner.
+   */
+  public int formerOwnersMax() {
+    if (encap == Encap.IPIP) {
+      return 1;
+    }
+    return hasTwoBuckets() || steering == SteeringMethod.OTHELLO ? 2 : History.MAX;
   }
 
   /** Whether each connection has two buckets of the ring, by its hash. */

@@ -3,6 +3,7 @@ package io.fairlead.controller.image;
 
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import java.util.Collections;
 import java.util.Objects;
@@ -69,6 +70,15 @@ public final class ServiceImage {
 
   public Ring ring() {
     return ring;
+  }
+
+  /**
+   * Which former owners count.
+   *
+   * @param now Unix seconds
+   */
+  public FormerOwners formerOwners(long now) {
+    return new FormerOwners(now, config.chainedSeconds(), config.formerOwnersMax());
   }
 
   /** The backends in service by ascending id. */

@@ -15,7 +15,6 @@ import java.util.TreeMap;
  *
  * @param target rebalance: highest load over average; defragment: rules per backend
  * @param maxMoves most buckets that a backend gives in an iteration, and most that it takes
- * @param moveChained whether buckets inside their window move too
  * @param started Unix seconds
  * @param last Unix seconds of the latest iteration
  * @param movedBuckets in all iterations
@@ -29,7 +28,6 @@ import java.util.TreeMap;
   "phase",
   "target",
   "maxMoves",
-  "moveChained",
   "started",
   "last",
   "iterations",
@@ -43,7 +41,6 @@ public record UpkeepState(
     Phase phase,
     double target,
     int maxMoves,
-    boolean moveChained,
     long started,
     long last,
     int iterations,
@@ -123,7 +120,7 @@ public record UpkeepState(
   }
 
   private Builder toBuilder() {
-    Builder builder = new Builder(kind, started).limits(target, maxMoves, moveChained).costs(costs);
+    Builder builder = new Builder(kind, started).limits(target, maxMoves).costs(costs);
     builder.phase = phase;
     builder.last = last;
     builder.iterations = iterations;
@@ -139,7 +136,6 @@ public record UpkeepState(
     private Phase phase = Phase.RUNNING;
     private double target;
     private int maxMoves;
-    private boolean moveChained;
     private long last;
     private int iterations;
     private long movedBuckets;
@@ -153,10 +149,9 @@ public record UpkeepState(
     }
 
     /** As in {@link UpkeepState}. */
-    public Builder limits(double newTarget, int newMaxMoves, boolean newMoveChained) {
+    public Builder limits(double newTarget, int newMaxMoves) {
       target = newTarget;
       maxMoves = newMaxMoves;
-      moveChained = newMoveChained;
       return this;
     }
 
@@ -172,7 +167,6 @@ public record UpkeepState(
           phase,
           target,
           maxMoves,
-          moveChained,
           started,
           last,
           iterations,

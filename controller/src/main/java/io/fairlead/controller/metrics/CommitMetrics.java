@@ -50,9 +50,6 @@ public final class CommitMetrics {
         .counter("fairlead.controller.moved.buckets", "service", service)
         .increment(moved.movedBuckets());
     registry
-        .counter("fairlead.controller.returned.buckets", "service", service)
-        .increment(moved.returnedBuckets());
-    registry
         .counter("fairlead.controller.lost.buckets", "service", service)
         .increment(moved.owners().lostBuckets());
     // There from the start: an alert compares with what was before.

@@ -3,7 +3,6 @@ package io.fairlead.controller.othello;
 
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.othello.ServerBuckets;
@@ -40,7 +39,7 @@ record KeptBuckets(Map<Integer, Integer> buckets) {
     Map<Integer, Integer> kept = new TreeMap<>();
     for (int bucket = 0; isAny && bucket < ring.buckets(); bucket++) {
       History owners = ring.history(bucket);
-      int reached = ring.current(bucket) == Backend.NONE ? 0 : Math.min(owners.size(), Chains.HOPS);
+      int reached = ring.current(bucket) == Backend.NONE ? 0 : owners.size();
       for (int i = 0; i < reached; i++) {
         Integer best = kept.get(owners.owner(i));
         if (isWanted[owners.owner(i)]

@@ -2,7 +2,6 @@
 package io.fairlead.controller.othello;
 
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.steering.othello.Claims;
 import io.fairlead.controller.steering.othello.Pins.Pin;
 import java.util.Optional;
@@ -58,7 +57,6 @@ record SharedBuckets(
 
   /** Whether packets with this bucket reach the server if none before it knows the connection. */
   private boolean leads(int bucket, int server) {
-    int place = Claimants.place(image.ring(), bucket, server);
-    return place >= 0 && place <= Chains.HOPS;
+    return Claimants.place(image.ring(), bucket, server) >= 0;
   }
 }

@@ -37,8 +37,6 @@ public record Result(
    * The buckets that a write moves.
    *
    * @param stillChained how many had moved before within the window
-   * @param returnedBuckets how many of those went back to the previous owner, because no other
-   *     backend could take them
    * @param moves the first 4,096 by ascending bucket
    * @param eitherShare of all connections, those that have such a bucket as the first or the
    *     second; of services in which they have two
@@ -47,27 +45,25 @@ public record Result(
   public record Moved(
       int movedBuckets,
       int stillChained,
-      int returnedBuckets,
       @JsonUnwrapped Owners owners,
       List<Move> moves,
       @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Double> eitherShare,
       @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Leaving> leaving) {
     public static final Moved NONE =
-        new Moved(0, 0, 0, Owners.ALL_FOUND, List.of(), Optional.empty(), List.of());
+        new Moved(0, 0, Owners.ALL_FOUND, List.of(), Optional.empty(), List.of());
 
     public Moved with(List<Leaving> newLeaving) {
-      return new Moved(
-          movedBuckets, stillChained, returnedBuckets, owners, moves, eitherShare, newLeaving);
+      return new Moved(movedBuckets, stillChained, owners, moves, eitherShare, newLeaving);
     }
   }
 
   /**
    * What becomes of buckets' former owners.
    *
-   * @param lostBuckets buckets whose packets no longer reach an owner that they reached before, so
-   *     that its connections break
-   * @param waitingBuckets buckets that would be among those, and stay until their window is over
-   * @param unchainedBuckets buckets whose packets were chained to a dead backend and no longer are
+   * @param lostBuckets full buckets: by moving they lose the oldest former owner, whose connections
+   *     break
+   * @param waitingBuckets buckets that would be among those, and stay until they are full no more
+   * @param unchainedBuckets buckets that had a dead backend as a former owner and no longer have
    */
   public record Owners(int lostBuckets, int waitingBuckets, int unchainedBuckets) {
     public static final Owners ALL_FOUND = new Owners(0, 0, 0);
@@ -209,10 +205,6 @@ public record Result(
 
   public int stillChained() {
     return moved.stillChained();
-  }
-
-  public int returnedBuckets() {
-    return moved.returnedBuckets();
   }
 
   public Owners owners() {

@@ -11,15 +11,15 @@ package io.fairlead.controller.plane;
 public record WriteOptions(
     boolean dryRun, OnLoss onLoss, Origin origin, Precondition precondition) {
   /**
-   * A bucket that moves a fourth time within its window loses an owner: packets no longer reach
-   * that one, and its connections break.
+   * A bucket that moves although it has as many former owners as its packets have room for loses
+   * the oldest: packets no longer reach that one, and its connections break.
    */
   public enum OnLoss {
     /** Nothing of the write takes place. */
     REFUSE,
     /** They move, and the connections break. */
     FORCE,
-    /** They stay where they are, and move once their windows are over. */
+    /** They stay where they are, and move once they have room. */
     WAIT,
     /** They stay where they are, until the leader's next step tries again. */
     KEEP

@@ -137,18 +137,6 @@ public final class Ring {
     return histories[bucket].open(now, windowSeconds) > 0;
   }
 
-  /**
-   * Whether a move to {@code next} returns the bucket to its previous owner within the window. If
-   * there was a third owner within the window, connections of that one are no longer found
-   * (protocol/README.md §3); with two backends there is none.
-   */
-  public boolean isReturn(int bucket, int next, long now, int windowSeconds) {
-    return previous(bucket) == next
-        && current[bucket] != Backend.NONE
-        && isMoved(bucket, now, windowSeconds)
-        && backends.size() > 2;
-  }
-
   /** All backends that this ring names, by id, including removed ones. */
   public SortedMap<Integer, Backend> backends() {
     return backends;

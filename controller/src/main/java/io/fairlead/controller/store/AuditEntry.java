@@ -21,9 +21,7 @@ import java.util.Optional;
  * @param outcome "committed", "read", or "refused" of a report about another server: all other
  *     requests that are refused leave no record here
  * @param generation of the service afterwards, 0 if nothing was written
- * @param returnedBuckets how many returned to their previous owner within their window; absent if
- *     none
- * @param lostBuckets how many lost an owner, whose connections broke; absent if none
+ * @param lostBuckets how many lost a former owner, whose connections broke; absent if none
  * @param controller the leader in {@code epoch}; of a read, the one that answered
  * @param key names the kept answer, which is deleted with the record
  */
@@ -37,7 +35,6 @@ import java.util.Optional;
   "outcome",
   "generation",
   "movedBuckets",
-  "returnedBuckets",
   "lostBuckets"
 })
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
@@ -51,7 +48,6 @@ public record AuditEntry(
     String outcome,
     long generation,
     int movedBuckets,
-    Optional<Integer> returnedBuckets,
     Optional<Integer> lostBuckets,
     long epoch,
     String controller,
@@ -86,7 +82,6 @@ public record AuditEntry(
     private Optional<String> body = Optional.empty();
     private long generation;
     private int movedBuckets;
-    private Optional<Integer> returnedBuckets = Optional.empty();
     private Optional<Integer> lostBuckets = Optional.empty();
     private long epoch;
     private String controller = "";
@@ -115,10 +110,9 @@ public record AuditEntry(
       return this;
     }
 
-    /** Returned and lost ones are absent if there are none. */
-    public Builder buckets(int moved, int returned, int lost) {
+    /** Lost ones are absent if there are none. */
+    public Builder buckets(int moved, int lost) {
       movedBuckets = moved;
-      returnedBuckets = Optional.of(returned).filter(count -> count > 0);
       lostBuckets = Optional.of(lost).filter(count -> count > 0);
       return this;
     }
@@ -146,7 +140,6 @@ public record AuditEntry(
           outcome,
           generation,
           movedBuckets,
-          returnedBuckets,
           lostBuckets,
           epoch,
           controller,

@@ -46,11 +46,6 @@ public final class UpkeepCommands {
         description = "Most buckets that a backend loses or gains in an iteration. Default: 10")
     private Integer maxMoves;
 
-    @Option(
-        names = "--move-chained",
-        description = "Also move buckets whose connections are still chained.")
-    private boolean isMovingChained;
-
     @Option(names = "--stop", description = "Stop the run in progress instead of starting one.")
     private boolean isStop;
 
@@ -65,9 +60,6 @@ public final class UpkeepCommands {
       }
       if (maxMoves != null) {
         order.put("maxMoves", maxMoves);
-      }
-      if (isMovingChained) {
-        order.put("moveChained", true);
       }
       return write(
           "POST",

@@ -9,7 +9,7 @@ import java.util.Optional;
 /** The latest rebalance or defragmentation. */
 public record UpkeepJob(@JsonUnwrapped Ordered ordered, @JsonUnwrapped Progress progress) {
   /** As in the {@link UpkeepOrder}. */
-  public record Ordered(String kind, double target, int maxMoves, boolean moveChained) {}
+  public record Ordered(String kind, double target, int maxMoves) {}
 
   /**
    * Times are Unix seconds.
@@ -29,7 +29,7 @@ public record UpkeepJob(@JsonUnwrapped Ordered ordered, @JsonUnwrapped Progress 
 
   static UpkeepJob of(ServiceImage image, UpkeepState state) {
     return new UpkeepJob(
-        new Ordered(state.kind().toString(), state.target(), state.maxMoves(), state.moveChained()),
+        new Ordered(state.kind().toString(), state.target(), state.maxMoves()),
         new Progress(
             state.phase().toString(),
             state.iterations(),

@@ -9,12 +9,10 @@ import java.util.Map;
  *
  * @param target at which to stop, 1..1000: the highest load over the average, or rules per backend
  * @param maxMoves buckets that a backend gives at most in an iteration, and takes at most
- * @param moveChained whether buckets inside their window move too
  * @param loads measured load by backend id in any unit, the same for all; empty to use weights
  *     alone
  */
-public record UpkeepOrder(
-    Kind kind, double target, int maxMoves, boolean moveChained, Map<Integer, Double> loads) {
+public record UpkeepOrder(Kind kind, double target, int maxMoves, Map<Integer, Double> loads) {
   public UpkeepOrder {
     loads = Map.copyOf(loads);
   }

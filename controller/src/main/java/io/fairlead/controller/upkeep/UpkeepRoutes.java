@@ -22,10 +22,7 @@ public record UpkeepRoutes(Upkeeps upkeeps) implements Resource {
 
   /** The body of both requests to start; absent fields get their defaults. */
   private record Body(
-      Optional<Double> target,
-      Optional<Integer> maxMoves,
-      Optional<Boolean> moveChained,
-      Optional<List<Load>> loads) {}
+      Optional<Double> target, Optional<Integer> maxMoves, Optional<List<Load>> loads) {}
 
   @Override
   public void register(Routes routes) {
@@ -44,7 +41,6 @@ public record UpkeepRoutes(Upkeeps upkeeps) implements Resource {
             kind,
             body.target().orElse(kind == Kind.REBALANCE ? DEFAULT_IMBALANCE : DEFAULT_RULES),
             body.maxMoves().orElse(DEFAULT_MOVES),
-            body.moveChained().orElse(false),
             loads(body.loads().orElse(List.of())));
     return Write.of(options -> upkeeps.startUpkeep(request.service(), order, options));
   }

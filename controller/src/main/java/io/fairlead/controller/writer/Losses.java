@@ -8,7 +8,8 @@ import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.plane.WriteOptions.OnLoss;
-import io.fairlead.controller.ring.Chains;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.FormerOwners;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -17,17 +18,19 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Buckets of one plan that lose an owner by moving ({@link Chains}): whether they may, must not, or
- * wait until their window is over. Those that wait stay with their owner, and a rebalance, which
- * moves nothing inside its window, moves them one window later; it is in ZooKeeper, so that the
- * next leader does.
+ * Full buckets of one plan ({@link FormerOwners}), which lose an owner by moving: whether they may,
+ * must not, or wait until they are full no more. Those that wait stay with their owner, and a
+ * rebalance, which moves no full bucket, moves them later; it is in ZooKeeper, so that the next
+ * leader does.
  */
 final class Losses {
+  private static final int LISTED = 8;
+
   private final ServiceImage before;
   private final SortedMap<Integer, Member> pool;
   private final Set<Integer> dead;
-  private final long now;
-  private final Chains chains;
+  private final Ring ring;
+  private final FormerOwners formers;
   private int waiting;
 
   /**
@@ -39,17 +42,23 @@ final class Losses {
     this.before = before;
     this.pool = pool;
     this.dead = dead;
-    this.now = now;
-    chains = new Chains(before.ring(), dead, now, before.config().chainedSeconds());
+    ring = before.ring().without(dead);
+    formers = before.formerOwners(now);
+  }
+
+  /** What the plan starts from: the dead own nothing, and are no former owners. */
+  Ring ring() {
+    return ring;
+  }
+
+  /** Which former owners count. */
+  FormerOwners formers() {
+    return formers;
   }
 
   /** Backends that are gone. */
   Set<Integer> dead() {
     return dead;
-  }
-
-  boolean isDead(int id) {
-    return dead.contains(id);
   }
 
   /** How many buckets stay that would have lost an owner. */
@@ -69,20 +78,28 @@ final class Losses {
   }
 
   /**
-   * Those of {@code wanted} that the options allow.
+   * Those of {@code wanted} that the options allow. A full bucket whose owner has no weight goes to
+   * one of its former owners that has one, if there is any.
    *
    * @throws Refusal if the write needs consent
    */
   Runs allowed(Runs wanted, WriteOptions options) {
-    int lost = options.onLoss() == OnLoss.FORCE ? 0 : count(wanted);
-    if (lost == 0) {
+    OnLoss onLoss = options.onLoss();
+    if (onLoss == OnLoss.FORCE) {
       return wanted;
     }
-    if (options.onLoss() == OnLoss.WAIT || options.onLoss() == OnLoss.KEEP) {
-      if (options.onLoss() == OnLoss.WAIT) {
+    boolean isFree =
+        before.config().assignment() == AssignmentMethod.BEAMER || onLoss == OnLoss.KEEP;
+    Runs chosen = isFree ? homed(wanted) : wanted;
+    int lost = count(chosen);
+    if (lost == 0) {
+      return chosen;
+    }
+    if (onLoss == OnLoss.WAIT || onLoss == OnLoss.KEEP) {
+      if (onLoss == OnLoss.WAIT) {
         checkWait();
       }
-      Runs kept = without(wanted);
+      Runs kept = without(chosen);
       waiting = lost;
       return kept;
     }
@@ -90,27 +107,76 @@ final class Losses {
       throw Refusal.conflict(
           "force",
           false,
-          ("true: %d buckets move a fourth time within their window, or back, and lose an owner,"
-               + " whose connections break; or whenSafe=true: they wait; or this change in %d s%s")
-              .formatted(lost, secondsLeft(wanted), isHeld() ? " at most: they are held" : ""));
+          ("true: %d buckets (%s) have %d former owners, as many as packets name: they lose the"
+               + " oldest, whose connections break; or whenSafe=true: they wait; or this change%s")
+              .formatted(
+                  lost, listed(chosen), before.config().formerOwnersMax(), whenItMay(chosen)));
     }
-    return wanted;
+    return chosen;
+  }
+
+  private Runs homed(Runs wanted) {
+    char[] next = null;
+    int[] have = null;
+    for (int run = 0; run < wanted.size(); run++) {
+      for (int bucket = wanted.start(run); bucket < wanted.end(run); bucket++) {
+        if (weight(ring.current(bucket)) == 0 && isLost(wanted, run, bucket)) {
+          if (next == null) {
+            next = wanted.owners(before.ring());
+            have = owned(next);
+          }
+          int home = home(bucket, have);
+          if (home != Backend.NONE) {
+            have[next[bucket]]--;
+            have[home]++;
+            next[bucket] = (char) home;
+          }
+        }
+      }
+    }
+    return next == null ? wanted : Runs.between(before.ring(), next);
+  }
+
+  private static int[] owned(char[] owners) {
+    int[] owned = new int[Backend.MAX + 1];
+    for (char owner : owners) {
+      owned[owner]++;
+    }
+    return owned;
+  }
+
+  /** The bucket's former owner with the fewest buckets for its weight, 0 if none has a weight. */
+  private int home(int bucket, int[] have) {
+    int best = Backend.NONE;
+    for (int i = 0; i < formers.open(ring, bucket); i++) {
+      int owner = ring.history(bucket).owner(i);
+      if (weight(owner) > 0
+          && (best == Backend.NONE
+              || (long) have[owner] * weight(best) < (long) have[best] * weight(owner))) {
+        best = owner;
+      }
+    }
+    return best;
+  }
+
+  private int weight(int id) {
+    Member member = pool.get(id);
+    return member == null ? 0 : member.weight();
   }
 
   /** The image with the job that moves what waits. */
   ServiceImage withJob(ServiceImage image, Runs runs) {
     UpkeepState job =
-        UpkeepState.builder(Kind.REBALANCE, now)
-            .limits(1, Ring.BUCKETS_MAX, false)
+        UpkeepState.builder(Kind.REBALANCE, formers.now())
+            .limits(1, Ring.BUCKETS_MAX)
             .costs(image.upkeep().map(UpkeepState::costs).orElseGet(TreeMap::new))
             .build()
-            .after(now, runs.buckets(), waiting, false);
+            .after(formers.now(), runs.buckets(), waiting, false);
     return image.withUpkeep(job);
   }
 
   private boolean isLost(Runs runs, int run, int bucket) {
-    return before.ring().current(bucket) != runs.owner(run)
-        && chains.loses(bucket, runs.owner(run));
+    return formers.overflows(ring, bucket, runs.owner(run));
   }
 
   private void checkWait() {
@@ -134,7 +200,6 @@ final class Losses {
   }
 
   private Runs without(Runs wanted) {
-    Ring ring = before.ring();
     Runs.Builder kept = new Runs.Builder();
     for (int run = 0; run < wanted.size(); run++) {
       for (int bucket = wanted.start(run); bucket < wanted.end(run); bucket++) {
@@ -153,28 +218,53 @@ final class Losses {
     return kept.build();
   }
 
-  private boolean isHeld() {
-    return before.config().holdSeconds() > 0;
-  }
-
-  /**
-   * Until the first of the moves that these buckets had is over, for all of them; with a hold,
-   * until they are released at the latest.
-   */
-  private long secondsLeft(Runs wanted) {
-    long seconds = 0;
-    for (int run = 0; run < wanted.size(); run++) {
-      for (int bucket = wanted.start(run); bucket < wanted.end(run); bucket++) {
+  /** The first ranges of those that are lost. */
+  private String listed(Runs wanted) {
+    StringBuilder text = new StringBuilder();
+    int ranges = 0;
+    int last = -1;
+    int start = -1;
+    for (int run = 0; run < wanted.size() && ranges <= LISTED; run++) {
+      for (int bucket = wanted.start(run); bucket < wanted.end(run) && ranges <= LISTED; bucket++) {
         if (isLost(wanted, run, bucket)) {
-          long left = isHeld() ? heldFor(bucket) : chains.secondsLeft(bucket);
-          seconds = Math.max(seconds, left);
+          if (bucket != last + 1 || start < 0) {
+            append(text, start, last);
+            start = bucket;
+            ranges++;
+          }
+          last = bucket;
         }
       }
     }
-    return seconds;
+    if (ranges > LISTED) {
+      return text.append(" and more").toString();
+    }
+    append(text, start, last);
+    return text.toString();
   }
 
-  private long heldFor(int bucket) {
-    return Math.max(1, before.ring().since(bucket) + before.config().heldSeconds() - now);
+  private static void append(StringBuilder text, int start, int last) {
+    if (start >= 0) {
+      text.append(text.length() == 0 ? "" : ", ").append(start);
+      text.append(last > start ? "-" + last : "");
+    }
+  }
+
+  /** When all have room. With arrays that is not known; with a hold, they are released by then. */
+  private String whenItMay(Runs wanted) {
+    if (before.config().releasesOwners() && before.config().holdSeconds() == 0) {
+      return " once some are released";
+    }
+    long seconds = 1;
+    for (int run = 0; run < wanted.size(); run++) {
+      for (int bucket = wanted.start(run); bucket < wanted.end(run); bucket++) {
+        if (isLost(wanted, run, bucket)) {
+          int kept = before.config().heldSeconds();
+          seconds = Math.max(seconds, formers.secondsLeft(ring, bucket, kept));
+        }
+      }
+    }
+    return " in %d s%s"
+        .formatted(seconds, before.config().holdSeconds() > 0 ? " at most: they are held" : "");
   }
 }

@@ -26,7 +26,6 @@ final class Moves {
   private final List<Move> moves = new ArrayList<>();
   private int moved;
   private int stillChained;
-  private int returned;
   private int unchained;
 
   private Moves(ServiceImage before, long now) {
@@ -40,13 +39,12 @@ final class Moves {
     all.countUnchained(losses.dead());
     for (int run = 0; run < runs.size(); run++) {
       for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
-        all.move(bucket, runs.owner(run), losses);
+        all.move(bucket, runs.owner(run));
       }
     }
     return new Result.Moved(
         all.moved,
         all.stillChained,
-        all.returned,
         new Result.Owners(losses.count(runs), losses.waiting(), all.unchained),
         all.moves,
         before.config().hasTwoBuckets() && all.moved > 0
@@ -72,11 +70,10 @@ final class Moves {
     }
   }
 
-  private void move(int bucket, int to, Losses losses) {
+  private void move(int bucket, int to) {
     int from = ring.current(bucket);
     moved++;
     stillChained += ring.isMoved(bucket, now, windowSeconds) ? 1 : 0;
-    returned += !losses.isDead(from) && ring.isReturn(bucket, to, now, windowSeconds) ? 1 : 0;
     int last = moves.size() - 1;
     if (last >= 0
         && moves.get(last).start() + moves.get(last).count() == bucket

@@ -50,7 +50,7 @@ public record Notes(String controller, InstantSource clock, Runnable made) {
             .at(clock.instant())
             .body(origin.body())
             .generation(result.generation())
-            .buckets(result.movedBuckets(), result.returnedBuckets(), result.owners().lostBuckets())
+            .buckets(result.movedBuckets(), result.owners().lostBuckets())
             .by(controller, epoch.number())
             .key(origin.retry().map(Origin.Retry::key))
             .build();

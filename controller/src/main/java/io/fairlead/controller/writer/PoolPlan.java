@@ -9,7 +9,6 @@ import io.fairlead.controller.backends.SlowStartRules;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.drains.DrainRules;
 import io.fairlead.controller.image.Drain;
-import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.image.Transitions;
@@ -225,13 +224,12 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       Set<Integer> dead,
       long committed,
       WriteOptions options) {
-    ServiceConfig config = before.config();
-    int window = config.chainedSeconds();
-    Ring start = before.ring().without(dead);
-    Runs assigned =
-        Assignment.of(config.assignment()).assign(start, weights(before, pool), committed, window);
-    Runs wanted = dead.isEmpty() ? assigned : Runs.between(before.ring(), assigned.owners(start));
     Losses losses = new Losses(before, pool, dead, committed);
+    Runs assigned =
+        Assignment.of(before.config().assignment())
+            .assign(losses.ring(), weights(before, pool), losses.formers());
+    Runs wanted =
+        dead.isEmpty() ? assigned : Runs.between(before.ring(), assigned.owners(losses.ring()));
     Runs runs = losses.allowed(wanted, options);
     ServiceImage from =
         losses.waiting() > 0 && options.onLoss() == OnLoss.WAIT

@@ -39,7 +39,7 @@ final class UpkeepPlan {
     check(before, order);
     UpkeepState state =
         UpkeepState.builder(order.kind(), now)
-            .limits(order.target(), order.maxMoves(), order.moveChained())
+            .limits(order.target(), order.maxMoves())
             .costs(
                 order.kind() == Kind.REBALANCE
                     ? costs(before, order.loads())
@@ -58,9 +58,8 @@ final class UpkeepPlan {
         upkeep.step(
             ring,
             before.corrected(before.pool()),
-            new Upkeep.Limits(state.target(), state.maxMoves(), state.moveChained()),
-            committed,
-            before.config().chainedSeconds());
+            new Upkeep.Limits(state.target(), state.maxMoves()),
+            before.formerOwners(committed));
     UpkeepState after = state.after(committed, step.runs().buckets(), step.left(), step.reached());
     return PoolPlan.of(before.withUpkeep(after), step.runs(), committed, dryRun);
   }

@@ -226,7 +226,7 @@ class ApiShapesTest extends ServedApi {
         "POST",
         web + "/rebalance",
         "{\"target\":1,\"maxMoves\":3,\"loads\":[{\"id\":9,\"load\":0.5}]}");
-    expect(200, "POST", web + "/defragment?dryRun=true", "{\"moveChained\":true}");
+    expect(200, "POST", web + "/defragment?dryRun=true", "{\"maxMoves\":5}");
     expect(400, "POST", web + "/rebalance", "{\"target\":0.5}");
     expect(400, "POST", web + "/defragment", "{\"loads\":[]}");
     String twice = "{\"loads\":[{\"id\":9,\"load\":1},{\"id\":9,\"load\":1}]}";

@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
@@ -62,24 +63,28 @@ class BeamerAssignmentTest {
     assertThat(assign(ring, NOW + 30, 0, 1, 0, 3)).hasToString("[ 0+256:4 512+512:4 ]");
   }
 
-  /** Servers follow three moves of a bucket, and the eleventh backend takes some a fourth time. */
+  /** Backends join one by one within a window. */
   @Test
-  void whatWouldLoseAnOwnerMovesLast() throws Exception {
-    Ring ring = step(ring(16_384), NOW, 1);
-    for (int joined = 2; joined <= 10; joined++) {
-      long now = NOW + 1000 + joined;
-      int[] some = new int[joined];
-      Arrays.fill(some, 1);
-      Runs runs = assign(ring, now, some);
-      Chains chains = new Chains(ring, Set.of(), now, WINDOW);
+  void fullBucketsMoveLast() throws Exception {
+    for (int most : new int[] {1, 2, History.MAX}) {
+      Ring ring = step(ring(16_384), NOW, 1);
+      int joined = 1;
       int lost = 0;
-      for (int run = 0; run < runs.size(); run++) {
-        for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
-          lost += chains.loses(bucket, runs.owner(run)) ? 1 : 0;
+      while (lost == 0) {
+        joined++;
+        long now = NOW + 1000 + joined;
+        int[] some = new int[joined];
+        Arrays.fill(some, 1);
+        FormerOwners formers = new FormerOwners(now, WINDOW, most);
+        Runs runs = BEAMER.assign(ring, weights(some), formers);
+        for (int run = 0; run < runs.size(); run++) {
+          for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
+            lost += formers.overflows(ring, bucket, runs.owner(run)) ? 1 : 0;
+          }
         }
+        ring = apply(ring, runs, now);
       }
-      assertThat(lost).as("backend %d joins", joined).isZero();
-      ring = apply(ring, runs, now);
+      assertThat(joined).as("with %d", most).isEqualTo(most == 1 ? 3 : most == 2 ? 7 : 39);
     }
   }
 
@@ -133,10 +138,10 @@ class BeamerAssignmentTest {
       weights[id] = 1 + id % 7;
     }
     Ring ring = ring(Ring.BUCKETS_MAX);
-    ring = apply(ring, BEAMER.assign(ring, weights, NOW, WINDOW), NOW);
+    ring = apply(ring, BEAMER.assign(ring, weights, Pools.formers(NOW, WINDOW)), NOW);
     weights[1] = 0;
     weights[77] = 500;
-    Runs runs = BEAMER.assign(ring, weights, NOW + 10, WINDOW);
+    Runs runs = BEAMER.assign(ring, weights, Pools.formers(NOW + 10, WINDOW));
     assertThat(runs.buckets()).isPositive();
   }
 
@@ -147,11 +152,9 @@ class BeamerAssignmentTest {
     long now = NOW;
     for (int i = 0; i < 6; i++) {
       int[] weights = randomWeights(random);
-      Runs runs = BEAMER.assign(ring, weights, now, WINDOW);
-      assertThat(BEAMER.assign(ring, weights, now, WINDOW)).isEqualTo(runs);
-      // A detour around the owner before (ReturnsTest) costs a move, and there is one per bucket.
-      int fewest = fewestMoves(ring, weights);
-      assertThat(runs.buckets()).isBetween(fewest, fewest + inWindow(ring, runs, now));
+      Runs runs = BEAMER.assign(ring, weights, Pools.formers(now, WINDOW));
+      assertThat(BEAMER.assign(ring, weights, Pools.formers(now, WINDOW))).isEqualTo(runs);
+      assertThat(runs.buckets()).isEqualTo(fewestMoves(ring, weights));
       checkOrder(ring, runs, now);
       Ring next = apply(ring, runs, now);
       checkBalance(next, weights);
@@ -247,7 +250,7 @@ class BeamerAssignmentTest {
   }
 
   private static Runs assign(Ring ring, long now, int... some) {
-    return BEAMER.assign(ring, weights(some), now, WINDOW);
+    return BEAMER.assign(ring, weights(some), Pools.formers(now, WINDOW));
   }
 
   private static Ring step(Ring ring, long now, int... some) throws Exception {

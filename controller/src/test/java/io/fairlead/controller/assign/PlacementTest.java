@@ -48,7 +48,8 @@ class PlacementTest {
     Random random = new Random(seed);
     int[] weights = Pools.random(random, 400);
     Ring ring = Ring.empty(1, 1024, NOW);
-    Ring next = Pools.apply(ring, way.placement.assign(ring, weights, NOW, WINDOW), NOW);
+    Ring next =
+        Pools.apply(ring, way.placement.assign(ring, weights, Pools.formers(NOW, WINDOW)), NOW);
     for (int bucket = 0; bucket < next.buckets(); bucket++) {
       int owner = next.current(bucket);
       if (Placement.total(weights) == 0) {

@@ -4,6 +4,8 @@ package io.fairlead.controller.assign;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
@@ -59,6 +61,11 @@ final class Pools {
       }
     }
     return ids.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /** As of a service without a hold. */
+  static FormerOwners formers(long now, int windowSeconds) {
+    return new FormerOwners(now, windowSeconds, History.MAX);
   }
 
   static Ring apply(Ring ring, Runs runs, long now) throws Exception {

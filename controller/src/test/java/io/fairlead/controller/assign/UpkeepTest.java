@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.assign.Upkeep.Limits;
 import io.fairlead.controller.assign.Upkeep.Step;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.FormerOwners;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.Arrays;
@@ -25,7 +27,7 @@ class UpkeepTest {
     Ring ring = Pools.ring(scattered(random, 256 << random.nextInt(3)), NOW);
     int[] owned = ring.owned();
     double target = 1 + random.nextInt(3) * 0.5;
-    Limits limits = new Limits(target, 1 + random.nextInt(8), false);
+    Limits limits = new Limits(target, 1 + random.nextInt(8));
     Defragmentation defragmentation = new Defragmentation();
     long now = NOW;
     for (int iteration = 0; ; iteration++) {
@@ -33,7 +35,7 @@ class UpkeepTest {
       if (random.nextInt(4) == 0) {
         defragmentation = new Defragmentation(); // another controller continues
       }
-      Step step = defragmentation.step(ring, new int[0], limits, now, WINDOW);
+      Step step = defragmentation.step(ring, new int[0], limits, Pools.formers(now, WINDOW));
       checkLimits(ring, step.runs(), limits, now);
       ring = Pools.apply(ring, step.runs(), now);
       assertThat(ring.owned()).isEqualTo(owned);
@@ -45,7 +47,8 @@ class UpkeepTest {
       }
       now += random.nextInt(2 * WINDOW);
     }
-    Step again = defragmentation.step(ring, new int[0], limits, now + WINDOW, WINDOW);
+    Step again =
+        defragmentation.step(ring, new int[0], limits, Pools.formers(now + WINDOW, WINDOW));
     assertThat(again.reached()).isTrue();
     assertThat(again.runs()).as("at the target nothing moves").isEqualTo(Runs.EMPTY);
   }
@@ -58,18 +61,17 @@ class UpkeepTest {
     // One second of moves opens the window of some buckets.
     ring = Pools.apply(ring, Runs.between(ring, swapped(ring, random, 40)), NOW + 900);
     long now = NOW + 1000;
-    Limits limits = new Limits(1, 1 + random.nextInt(6), false);
+    Limits limits = new Limits(1, 1 + random.nextInt(6));
     Defragmentation defragmentation = new Defragmentation();
     char[] target = defragmentation.target(ring);
-    Runs runs = defragmentation.step(ring, new int[0], limits, now, WINDOW).runs();
+    Runs runs = defragmentation.step(ring, new int[0], limits, Pools.formers(now, WINDOW)).runs();
     Ring next = Pools.apply(ring, runs, now);
     int[] given = given(ring, runs);
     boolean[][] edges = new boolean[Backend.MAX + 1][];
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       int from = next.current(bucket);
       int to = target[bucket];
-      boolean isFree = !ring.isMoved(bucket, now, WINDOW);
-      if (isFree && from != to && given[from] < limits.moves() && given[to] < limits.moves()) {
+      if (from != to && given[from] < limits.moves() && given[to] < limits.moves()) {
         edges[from] = edges[from] == null ? new boolean[Backend.MAX + 1] : edges[from];
         edges[from][to] = true;
       }
@@ -104,7 +106,9 @@ class UpkeepTest {
   void rangesThatAreWholeStayWhereTheyAre() throws Exception {
     int[] weights = Pools.random(new Random(5), 100);
     Ring ring = Ring.empty(1, 4096, NOW);
-    Ring whole = Pools.apply(ring, new BeamerAssignment().assign(ring, weights, NOW, WINDOW), NOW);
+    Ring whole =
+        Pools.apply(
+            ring, new BeamerAssignment().assign(ring, weights, Pools.formers(NOW, WINDOW)), NOW);
     Ring disturbed = Pools.ring(swapped(whole, new Random(6), 30), NOW);
     assertThat(new Defragmentation().target(disturbed)).isEqualTo(Pools.owners(whole));
     assertThat(new Defragmentation().target(whole)).isEqualTo(Pools.owners(whole));
@@ -122,17 +126,19 @@ class UpkeepTest {
     }
     before[1]++;
     Ring ring = Ring.empty(1, buckets, NOW - 1);
-    ring = Pools.apply(ring, new BeamerAssignment().assign(ring, before, NOW, WINDOW), NOW);
-    Limits limits = new Limits(1 + random.nextInt(3) * 0.1, 1 + random.nextInt(20), false);
+    ring =
+        Pools.apply(
+            ring, new BeamerAssignment().assign(ring, before, Pools.formers(NOW, WINDOW)), NOW);
+    Limits limits = new Limits(1 + random.nextInt(3) * 0.1, 1 + random.nextInt(20));
     long now = NOW + WINDOW;
     int moved = 0;
-    Step whole = new Rebalance().step(ring, weights, noLimit(limits), now, WINDOW);
+    Step whole = new Rebalance().step(ring, weights, noLimit(limits), Pools.formers(now, WINDOW));
     int needed = whole.runs().buckets();
     // Whole buckets cannot always be shared out better than they were; steps only go towards it.
     double goal = Rebalance.imbalance(Pools.apply(ring, whole.runs(), now), weights);
     for (int iteration = 0; ; iteration++) {
       assertThat(iteration).isLessThan(2 * buckets);
-      Step step = new Rebalance().step(ring, weights, limits, now, WINDOW);
+      Step step = new Rebalance().step(ring, weights, limits, Pools.formers(now, WINDOW));
       checkLimits(ring, step.runs(), limits, now);
       double imbalance = Rebalance.imbalance(ring, weights);
       ring = Pools.apply(ring, step.runs(), now);
@@ -156,35 +162,45 @@ class UpkeepTest {
     }
   }
 
-  @Test
-  void bucketsInTheirWindowStayUnlessToldOtherwise() throws Exception {
-    int[] one = Pools.weights(1, 0);
+  /** Backend 1 has all buckets, and {@code most} others had them before. */
+  private static Ring passedOn(int most) throws Exception {
     Ring ring = Ring.empty(1, 256, NOW - 1);
-    ring = Pools.apply(ring, new BeamerAssignment().assign(ring, one, NOW, WINDOW), NOW);
-    int[] other = Pools.weights(0, 1);
-    ring =
-        Pools.apply(ring, new BeamerAssignment().assign(ring, other, NOW + 10, WINDOW), NOW + 10);
+    for (int i = 0; i <= most; i++) {
+      int[] only = new int[Backend.MAX + 1];
+      only[i == most ? 1 : 10 + i] = 1;
+      Runs runs = new BeamerAssignment().assign(ring, only, Pools.formers(NOW + i, WINDOW));
+      ring = Pools.apply(ring, runs, NOW + i);
+    }
+    return ring;
+  }
+
+  @Test
+  void fullBucketsStayUntilTheyHaveRoom() throws Exception {
     int[] both = Pools.weights(1, 1);
-    Step waiting = new Rebalance().step(ring, both, new Limits(1, 1000, false), NOW + 20, WINDOW);
-    assertThat(waiting).isEqualTo(new Step(Runs.EMPTY, false, 128));
-    Step told = new Rebalance().step(ring, both, new Limits(1, 1000, true), NOW + 20, WINDOW);
-    assertThat(told.runs().buckets()).isEqualTo(128);
-    long later = NOW + 10 + WINDOW;
-    Step closed = new Rebalance().step(ring, both, new Limits(1, 1000, false), later, WINDOW);
-    assertThat(closed.runs().buckets()).isEqualTo(128);
+    Limits limits = new Limits(1, 1000);
+    for (int most = 1; most <= History.MAX; most++) {
+      Ring ring = passedOn(most);
+      Rebalance rebalance = new Rebalance();
+      long now = NOW + WINDOW; // a moment before the first of them leaves
+      FormerOwners full = new FormerOwners(now, WINDOW, most);
+      assertThat(rebalance.step(ring, both, limits, full))
+          .isEqualTo(new Step(Runs.EMPTY, false, 128));
+      FormerOwners room = new FormerOwners(now + 1, WINDOW, most);
+      assertThat(rebalance.step(ring, both, limits, room).runs().buckets()).isEqualTo(128);
+    }
   }
 
   private static Limits noLimit(Limits limits) {
-    return new Limits(limits.target(), Ring.BUCKETS_MAX, false);
+    return new Limits(limits.target(), Ring.BUCKETS_MAX);
   }
 
-  /** No backend gives or takes more than it may, and nothing moves that is still chained. */
+  /** No backend gives or takes more than it may, and no full bucket moves. */
   private static void checkLimits(Ring ring, Runs runs, Limits limits, long now) {
     int[] taken = new int[Backend.MAX + 1];
     for (int run = 0; run < runs.size(); run++) {
       taken[runs.owner(run)] += runs.count(run);
       for (int i = 0; i < runs.count(run); i++) {
-        assertThat(ring.isMoved(runs.start(run) + i, now, WINDOW)).isFalse();
+        assertThat(Pools.formers(now, WINDOW).isFull(ring, runs.start(run) + i)).isFalse();
       }
     }
     assertThat(Arrays.stream(taken).max().orElseThrow()).isLessThanOrEqualTo(limits.moves());

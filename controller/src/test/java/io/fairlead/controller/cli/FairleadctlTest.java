@@ -36,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -103,8 +104,7 @@ class FairleadctlTest {
     done("backend add web 2 10.1.0.22");
     assertThat(done("rebalance web --target 1.1 --load 1=812.5,2=640 --dry-run"))
         .contains("would start to rebalance web");
-    assertThat(done("defragment web --max-moves 3 --move-chained"))
-        .contains("started to defragment web");
+    assertThat(done("defragment web --max-moves 3")).contains("started to defragment web");
     assertThat(done("upkeep web")).contains("defragment, reached", "iterations     1\n");
     assertThat(done("defragment web --stop")).contains("stopped upkeep of web");
     assertThat(run("rebalance", "web", "--target", "0.5").err()).contains("target");
@@ -216,7 +216,7 @@ class FairleadctlTest {
         .isEqualTo(
             """
             changed service web: generation 6
-            1024 buckets are chained to a previous owner, 1024 of them for less time, 0 no longer: their older connections break then, as asked for
+            1024 buckets have former owners, 1024 of them for less time, 0 no longer: their older connections break then, as asked for
             """);
     assertThat(done("service show web"))
         .isEqualTo(
@@ -285,21 +285,13 @@ class FairleadctlTest {
   }
 
   @Test
-  void bucketsThatMovedBeforeWithinTheWindowAreTold() {
+  void bucketsWithFormerOwnersAreTold() {
     createWeb();
-    String chained =
-        "512 of them moved within the window already: their older connections are chained twice\n";
-    String returned =
-        "of these return to the previous owner: older connections of a third owner break\n";
-    assertThat(done("backend add web 2 10.1.0.22 --dry-run"))
-        .doesNotContain("within the window", "previous owner");
-    PLANE.chain(512, 0);
-    assertThat(done("backend add web 2 10.1.0.22 --dry-run"))
-        .contains(chained)
-        .doesNotContain("previous owner");
-    PLANE.chain(512, 3);
+    String chained = "512 of them have former owners already: packets of theirs name one more\n";
+    assertThat(done("backend add web 2 10.1.0.22 --dry-run")).doesNotContain("former owner");
+    PLANE.chain(512);
     for (String line : List.of("backend add web 2 10.1.0.22 --dry-run", "backend add web 2 ::2")) {
-      assertThat(done(line)).as(line).contains(chained + "3 " + returned);
+      assertThat(done(line)).as(line).contains(chained);
     }
   }
 
@@ -327,25 +319,31 @@ class FairleadctlTest {
   @Test
   void bucketsThatWouldLoseAnOwnerAreTold() {
     createWeb();
-    PLANE.change("web", List.of(added(2), added(3), added(4), added(5)), WriteOptions.COMMIT);
-    for (int only = 2; only <= 3; only++) {
+    PLANE.change(
+        "web",
+        IntStream.rangeClosed(2, 9).<Change>mapToObj(id -> added(id)).toList(),
+        WriteOptions.COMMIT);
+    for (int only = 2; only <= 7; only++) {
       List<Change> changes = new ArrayList<>();
-      for (int id = 1; id <= 5; id++) {
+      for (int id = 1; id <= 9; id++) {
         changes.add(new Weight(id, id == only ? 100 : 0));
       }
       PLANE.change("web", changes, WriteOptions.COMMIT);
     }
-    String last = "backend weight web 4 65535";
+    String last = "backend weight web 9 65535";
     assertThat(done(last + " --dry-run"))
         .containsPattern(
-            "\\d+ buckets would lose an owner, whose connections break: refused without --force;"
+            "\\d+ full buckets would lose the oldest former owner, whose connections break: refused"
+                + " without --force;"
                 + " --when-safe lets them wait\n");
     assertThat(run(last.split(" ")).err()).contains("force 'false' is refused; allowed: true: ");
     assertThat(done(last + " --when-safe --dry-run"))
         .containsPattern(
-            "\\d+ buckets would wait until the window is over: see 'fairleadctl upkeep'");
+            "\\d+ buckets would wait for room for another former owner: see 'fairleadctl upkeep'");
     assertThat(done(last + " --force"))
-        .containsPattern("\\d+ buckets lost an owner, whose connections break: as asked for\n");
+        .containsPattern(
+            "\\d+ full buckets lost the oldest former owner, whose connections break: as asked"
+                + " for\n");
   }
 
   @Test

@@ -4,7 +4,6 @@ package io.fairlead.controller.hold;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.agents.FakeConnections;
-import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
@@ -101,13 +100,14 @@ class TwoBucketsHoldTest {
     }
   }
 
-  /** As the assignment does: never back, and no more owners than the controller remembers. */
+  /** As the controller does: no full bucket to another one. */
   private void move(Random random) {
     int bucket = random.nextInt(BUCKETS);
     int to = 1 + random.nextInt(BACKENDS);
     int current = ring().current(bucket);
     List<Integer> before = former.get(bucket);
-    if (to != current && !before.contains(to) && before.size() + 1 < Chains.HOPS) {
+    if (to != current && (before.contains(to) || before.size() < 2)) {
+      before.remove(Integer.valueOf(to));
       before.add(current);
       story.move(to, bucket);
     }

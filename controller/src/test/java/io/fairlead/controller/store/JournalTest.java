@@ -128,7 +128,7 @@ class JournalTest {
         AuditEntry.committed("alice", "PUT /v1/services/web/backends/7", Optional.of("web"))
             .at(Instant.parse("2026-01-01T00:00:00Z"))
             .generation(generation)
-            .buckets(3, generation % 2 == 0 ? 2 : 0, 0)
+            .buckets(3, generation % 2 == 0 ? 2 : 0)
             .by("test", 0)
             .key(key)
             .build();

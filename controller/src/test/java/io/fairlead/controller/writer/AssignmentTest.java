@@ -115,7 +115,7 @@ class AssignmentTest extends EmbeddedController {
   void anotherMethodTogetherWithAnotherPool() throws Exception {
     done(controller.services().putService(spec("beamer"), pool(100, 100), WriteOptions.COMMIT));
     clock.set(NOW + 1000);
-    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 5, false, Map.of(1, 900.0, 2, 100.0));
+    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 5, Map.of(1, 900.0, 2, 100.0));
     done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
     assertThat(Shown.upkeep(controller, "web").job().orElseThrow().progress().state())
         .isEqualTo("running");

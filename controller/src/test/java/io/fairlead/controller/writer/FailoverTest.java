@@ -63,8 +63,7 @@ class FailoverTest {
       done(first.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
       done(first.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
       clock.set(clock.seconds() + 1000);
-      UpkeepOrder order =
-          new UpkeepOrder(Kind.REBALANCE, 1, 100, false, Map.of(1, 300.0, 2, 100.0));
+      UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 100, Map.of(1, 300.0, 2, 100.0));
       done(first.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
       UpkeepJob before = Shown.upkeep(first, "web").job().orElseThrow();
       assertThat(before.progress().state()).isEqualTo("running");

@@ -53,7 +53,6 @@ class LiveBackupTest extends EmbeddedController {
                 0,
                 0,
                 Optional.empty(),
-                Optional.empty(),
                 controller.plane().health().epoch(),
                 "test",
                 Optional.empty()));

@@ -132,7 +132,6 @@ public final class MemoryPlane
   private Optional<RuntimeException> defect = Optional.empty();
   private Runnable meanwhile = () -> {};
   private int chained;
-  private int returned;
 
   /** The resources of a controller, over this plane. */
   public List<Resource> resources() {
@@ -203,7 +202,7 @@ public final class MemoryPlane
     lastId = 0;
     settings = ClusterSettings.NONE;
     meanwhile = () -> {};
-    chain(0, 0);
+    chain(0);
     leaderUrl = Optional.empty();
     zookeeperBack();
   }
@@ -230,10 +229,9 @@ public final class MemoryPlane
     defect = Optional.of(new IllegalStateException("secret of the inside"));
   }
 
-  /** So many buckets of each further change have moved before, and so many of those return. */
-  public synchronized void chain(int chained, int returned) {
+  /** So many buckets of each further change have former owners. */
+  public synchronized void chain(int chained) {
     this.chained = chained;
-    this.returned = returned;
   }
 
   public void mux(MuxView mux) {
@@ -440,7 +438,6 @@ public final class MemoryPlane
               new Result.Moved(
                   result.movedBuckets(),
                   chained,
-                  returned,
                   result.owners(),
                   result.moves(),
                   result.moved().eitherShare(),

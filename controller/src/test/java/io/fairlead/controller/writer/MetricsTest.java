@@ -14,7 +14,6 @@ import io.fairlead.controller.agents.AgentRequests;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.image.Drain.Then;
 import io.fairlead.controller.muxes.Muxes;
-import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import io.vertx.core.json.JsonArray;
@@ -134,35 +133,6 @@ class MetricsTest extends ServedController {
     await()
         .atMost(Duration.ofSeconds(20))
         .until(() -> metric("fairlead_controller_zookeeper_state{state=\"connected\"}") == 0);
-  }
-
-  /** Buckets that one backend gave to all others within the window can only return from them. */
-  @Test
-  void bucketsThatReturnToTheOwnerBeforeAreCounted() throws Exception {
-    String returned = "fairlead_controller_returned_buckets_total{service=\"web\"}";
-    clock.set(NOW + 1000);
-    done(controller.backends().change("web", List.of(weight(2, 0)), WriteOptions.COMMIT));
-    clock.set(NOW + 2000);
-    Result left =
-        done(
-            controller
-                .backends()
-                .change("web", List.of(weight(1, 0), add(3), add(4)), WriteOptions.COMMIT));
-    assertThat(left.movedBuckets()).isEqualTo(1024);
-    assertThat(left.returnedBuckets()).isZero();
-    assertThat(metric(returned)).isZero();
-    assertThat(api.get("/v1/audit?limit=1").body()).doesNotContain("returnedBuckets");
-    clock.set(NOW + 2010);
-    Result elsewhere =
-        done(controller.backends().change("web", List.of(weight(2, 100)), WriteOptions.PLAN));
-    assertThat(elsewhere.stillChained()).isEqualTo(elsewhere.movedBuckets()).isEqualTo(341);
-    assertThat(elsewhere.returnedBuckets()).isZero();
-    Result back =
-        done(controller.backends().change("web", List.of(weight(1, 100)), Requests.FORCE));
-    assertThat(back.returnedBuckets()).isEqualTo(back.movedBuckets()).isEqualTo(341);
-    assertThat(metric(returned)).isEqualTo(341);
-    JsonObject record = api.get("/v1/audit?limit=1").array().getJsonObject(0);
-    assertThat(record.getInteger("returnedBuckets")).isEqualTo(341);
   }
 
   @Test

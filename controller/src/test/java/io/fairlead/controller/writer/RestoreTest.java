@@ -188,7 +188,7 @@ class RestoreTest {
             .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
     clock.set(NOW + 1000);
     UpkeepOrder order =
-        new UpkeepOrder(Kind.REBALANCE, 1.02, 20, true, Map.of(1, 300.0, 2, 100.0, 3, 100.0));
+        new UpkeepOrder(Kind.REBALANCE, 1.02, 20, Map.of(1, 300.0, 2, 100.0, 3, 100.0));
     done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
     UpkeepView before = Shown.upkeep(controller, "web");
     assertThat(before.job().orElseThrow().progress().state()).isEqualTo("running");

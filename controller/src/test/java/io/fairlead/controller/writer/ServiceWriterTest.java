@@ -126,7 +126,7 @@ class ServiceWriterTest {
     assertThat(notes).as("a dry run leaves no record").hasValue(0);
     done(writer.change(List.of(add(1), add(2)), WriteOptions.COMMIT));
     clock.set(clock.seconds() + 1000);
-    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 10, false, Map.of(1, 300.0, 2, 100.0));
+    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 10, Map.of(1, 300.0, 2, 100.0));
     done(writer.startUpkeep(order, WriteOptions.COMMIT));
     assertThat(notes).hasValue(2);
     for (int iteration = 2; iteration <= 4; iteration++) {

@@ -167,15 +167,15 @@ class SlowStartTest {
   }
 
   @Test
-  void aStepKeepsBucketsThatWouldLoseAnOwnerUntilTheirWindowIsOver() {
+  void aStepKeepsFullBucketsUntilTheyHaveRoom() {
     change(add(1));
     now += 1000;
-    change(slow(5, 100, 60));
-    int first = owned(5);
-    for (int id = 2; id <= 4; id++) {
+    change(slow(9, 100, 60));
+    int first = owned(9);
+    for (int id = 2; id <= 7; id++) {
       change(add(id), weight(id - 1, 0));
     }
-    assertThat(owned(5)).isBetween(first, first + 1);
+    assertThat(owned(9)).isBetween(first, first + 1);
     long started = now;
     while (!image.transitions().slowStarts().isEmpty()) {
       PoolPlan plan = step();
@@ -183,7 +183,7 @@ class SlowStartTest {
       assertThat(now).isLessThan(started + 400);
     }
     assertThat(now).isGreaterThanOrEqualTo(started + 240);
-    assertThat(List.of(owned(4), owned(5))).containsOnly(512);
+    assertThat(List.of(owned(7), owned(9))).containsOnly(512);
   }
 
   @Test

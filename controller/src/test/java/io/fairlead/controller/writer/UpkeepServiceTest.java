@@ -33,7 +33,7 @@ class UpkeepServiceTest extends EmbeddedController {
   private static final Duration SOME_POLLS = Duration.ofMillis(1500);
 
   private Result start(Kind kind, double target, int moves) throws Exception {
-    UpkeepOrder order = new UpkeepOrder(kind, target, moves, false, Map.of());
+    UpkeepOrder order = new UpkeepOrder(kind, target, moves, Map.of());
     return done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
   }
 
@@ -89,7 +89,7 @@ class UpkeepServiceTest extends EmbeddedController {
     List<Integer> owned = owned();
     assertThat(Shown.upkeep(controller, "web").fragmentation()).isGreaterThan(4);
     assertThat(Shown.upkeep(controller, "web").job()).isEmpty();
-    UpkeepOrder order = new UpkeepOrder(Kind.DEFRAGMENT, 1, 20, false, Map.of());
+    UpkeepOrder order = new UpkeepOrder(Kind.DEFRAGMENT, 1, 20, Map.of());
     Result planned = done(controller.upkeeps().startUpkeep("web", order, WriteOptions.PLAN));
     assertThat(Shown.upkeep(controller, "web").job()).isEmpty();
     Result first = start(Kind.DEFRAGMENT, 1, 20);
@@ -103,9 +103,7 @@ class UpkeepServiceTest extends EmbeddedController {
             controller
                 .upkeeps()
                 .startUpkeep(
-                    "web",
-                    new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of()),
-                    WriteOptions.COMMIT));
+                    "web", new UpkeepOrder(Kind.REBALANCE, 1, 1, Map.of()), WriteOptions.COMMIT));
     assertThat(second.kind()).isEqualTo(Refusal.Kind.CONFLICT);
     advance(WINDOW - 1);
     await()
@@ -151,16 +149,14 @@ class UpkeepServiceTest extends EmbeddedController {
   }
 
   @Test
-  void bucketsThatAreStillChainedWaitForTheirWindow() throws Exception {
-    done(
-        controller
-            .services()
-            .createService(Requests.spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+  void fullBucketsWaitForRoom() throws Exception {
+    ServiceSpec web = Requests.spec("web", "10.99.0.1").toBuilder().encap("ipip").build();
+    done(controller.services().createService(web, WriteOptions.COMMIT));
     done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
     advance(WINDOW);
-    done(controller.backends().change("web", List.of(add(2), remove(1)), WriteOptions.COMMIT));
-    done(controller.backends().change("web", List.of(add(3)), WriteOptions.COMMIT));
-    UpkeepOrder heavy = new UpkeepOrder(Kind.REBALANCE, 1, 100, false, Map.of(2, 30.0, 3, 10.0));
+    List<Change> others = List.of(add(2), add(3), remove(1));
+    done(controller.backends().change("web", others, WriteOptions.COMMIT));
+    UpkeepOrder heavy = new UpkeepOrder(Kind.REBALANCE, 1, 100, Map.of(2, 30.0, 3, 10.0));
     Result none = done(controller.upkeeps().startUpkeep("web", heavy, WriteOptions.COMMIT));
     assertThat(none.movedBuckets()).isZero();
     assertThat(job().progress().leftBuckets()).isEqualTo(256);
@@ -179,7 +175,7 @@ class UpkeepServiceTest extends EmbeddedController {
             .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
     advance(WINDOW);
     Map<Integer, Double> loads = Map.of(1, 300.0, 2, 100.0, 3, 100.0, 4, 100.0);
-    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1.0, 64, false, loads);
+    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1.0, 64, loads);
     Result first = done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
     assertThat(first.shares()).contains(new Share(1, 100, 256, 192));
     assertThat(Shown.upkeep(controller, "web").costs())
@@ -217,12 +213,12 @@ class UpkeepServiceTest extends EmbeddedController {
     done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
     List<Row> rows =
         List.of(
-            new Row(new UpkeepOrder(Kind.REBALANCE, 0.9, 1, false, Map.of()), "target"),
-            new Row(new UpkeepOrder(Kind.REBALANCE, Double.NaN, 1, false, Map.of()), "target"),
-            new Row(new UpkeepOrder(Kind.DEFRAGMENT, 1, 0, false, Map.of()), "maxMoves"),
-            new Row(new UpkeepOrder(Kind.DEFRAGMENT, 1, 1, false, Map.of(1, 1.0)), "loads"),
-            new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of(2, 1.0)), "loads.id"),
-            new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of(1, -1.0)), "loads.load"));
+            new Row(new UpkeepOrder(Kind.REBALANCE, 0.9, 1, Map.of()), "target"),
+            new Row(new UpkeepOrder(Kind.REBALANCE, Double.NaN, 1, Map.of()), "target"),
+            new Row(new UpkeepOrder(Kind.DEFRAGMENT, 1, 0, Map.of()), "maxMoves"),
+            new Row(new UpkeepOrder(Kind.DEFRAGMENT, 1, 1, Map.of(1, 1.0)), "loads"),
+            new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, Map.of(2, 1.0)), "loads.id"),
+            new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, Map.of(1, -1.0)), "loads.load"));
     for (Row row : rows) {
       Refusal refused =
           refusal(controller.upkeeps().startUpkeep("web", row.order(), WriteOptions.COMMIT));
@@ -233,7 +229,7 @@ class UpkeepServiceTest extends EmbeddedController {
     Refusal refused =
         refusal(controller.upkeeps().startUpkeep("web", rows.get(0).order(), WriteOptions.COMMIT));
     assertThat(refused.field()).isEqualTo("target");
-    UpkeepOrder good = new UpkeepOrder(Kind.DEFRAGMENT, 1, 1, false, Map.of());
+    UpkeepOrder good = new UpkeepOrder(Kind.DEFRAGMENT, 1, 1, Map.of());
     assertThat(refusal(controller.upkeeps().startUpkeep("web", good, WriteOptions.COMMIT)).field())
         .isEqualTo("assignment");
   }
