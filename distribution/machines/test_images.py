@@ -100,7 +100,7 @@ def serving(podman: Podman) -> bool:
 
 
 def test_server_attaches(podman: Podman, tmp_path: Path) -> None:
-    (tmp_path / "server.json").write_text(json.dumps({"address": SERVER, "peers": ["10.1.0.0/24"]}))
+    (tmp_path / "server.json").write_text(json.dumps({"address": SERVER, "peers": ["10.1.0.0/24"], "untagged": True}))
     words = ("run", "--rm", *HERE, *PRIVILEGED)
     words += ("--volume", f"{tmp_path}:/etc/fairlead", podman.image("server"))
     podman(*words, "attach", "--interface", "server-port", "--config", "/etc/fairlead/server.json")
