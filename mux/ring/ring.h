@@ -21,7 +21,7 @@
  *					unknown packets before it checks the generation (fairlead/verdict.h). A bucket
  *					without a previous owner has nothing to chain to: its unknown packet is dropped
  *					as stale if the server has already seen g + 1, and the client sends it again.
- *					A list does no harm either (protocol/model/list, `torn`).
+ *					A list does no harm either (protocol/model, `torn`).
  *	row of g, backends of g + 1	A delta never takes a line away: the row's backend exists. A removed
  *					backend keeps its line, so packets in flight reach it, and its address, which
  *					MOVED names. An id gets another address only once no open window names it

@@ -1,222 +1,239 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explore: which connections break, over all placements of moves, packets, silence, late muxes, notices, wrong clocks and
- * dead servers. Exits 1 if one breaks that no limit of protocol/README.md section 10 covers, 2 if it can't run.
+ * explore: which connections break, over every sequence of steps (state.h).
  *
- *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--hold off|on] [--drain off|on] [--wait on|off]
- *	        [--json FILE]
+ *	explore [--OPTION VALUE ...] [--limit CAUSE ...] [--without RULE ...]
  *
- * --drain on: TCP only; a server that lost the bucket may be said to be empty, and is then switched off.
- * --wait off: reports count although a mux may still open connections at earlier owners.
+ * Options, limits and rules: README.md. Exits 1 unless exactly the causes that are named by --limit break something; with
+ * --walk, unless no others do. With --without also unless something breaks once these rules are off: they are needed
+ * there. 4: memory or time ran out before all states were visited. 2: an option is wrong.
+ *
+ * --walk N takes N steps at random in place of all, by --seed. --plain on renames no servers and sorts no muxes: it checks
+ * that the canonical form loses nothing.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "explorer.h"
-#include "limit.h"
+#include "story.h"
 
-enum { MOVES_DEFAULT = 3, FEW_MOVES = 2 };
+static const char *const rules[RULES] = {[R_LATE] = "late",
+					 [R_STALE] = "stale",
+					 [R_SKIP] = "skip",
+					 [R_TOLD] = "told",
+					 [R_MUXES] = "muxes",
+					 [R_MARGIN] = "margin",
+					 [R_COOKIES] = "cookies",
+					 [R_FRESH] = "fresh",
+					 [R_ACKS] = "acks",
+					 [R_SYNLIST] = "synlist",
+					 [R_SECOND] = "second",
+					 [R_ONE] = "one",
+					 [R_ALL_LISTS] = "all-lists",
+					 [R_QUIET] = "quiet",
+					 [R_CALM] = "calm",
+					 [R_REPEAT] = "repeat",
+					 [R_LIST] = "list",
+					 [R_FULL] = "full",
+					 [R_CUT] = "cut",
+					 [R_HALF_REPORT] = "half-report",
+					 [R_BOTH_REPORT] = "both-report",
+					 [R_KEEP] = "keep",
+					 [R_WAIT] = "wait",
+					 [R_SETTLE] = "settle",
+					 [R_NEEDED] = "needed",
+					 [R_BEFORE] = "before",
+					 [R_AWAIT] = "await",
 
-struct options {
-	unsigned moves;
-	enum world_notices notices;
-	bool hold;
-	bool drain;
-	bool hasty;
-	const char *json; /* NULL: none */
-};
+					 [R_OWN] = "own",
+					 [R_POOL] = "pool",
+					 [R_FIRST] = "first",
+					 [R_LAPSE] = "lapse",
+					 [R_SETTLED] = "settled",
 
-static bool notices_of(const char *word, enum world_notices *notices)
+					 [R_BEGIN] = "begin",
+					 [R_CLOCK] = "clock"};
+
+static const struct {
+	const char *name;
+	bool *value;
+} toggles[] = {{"begin", &setting.begin},         {"busy", &setting.busy},         {"close", &setting.close_},
+	       {"cookies", &setting.cookies},     {"crowd", &setting.crowd},       {"deadline", &setting.deadline},
+	       {"deaf", &setting.deaf},           {"death", &setting.death},       {"force", &setting.force},
+	       {"hold", &setting.hold},           {"ipip", &setting.ipip},         {"jump", &setting.jump},
+	       {"leave", &setting.leave},         {"lost-mux", &setting.lost_mux}, {"maat", &setting.maat},
+	       {"mux-clock", &setting.mux_clock}, {"news", &setting.news},         {"off", &setting.off},
+	       {"older", &setting.older},         {"plain", &setting.plain},       {"restart", &setting.restart},
+	       {"restore", &setting.restore},     {"revive", &setting.revive},     {"same", &setting.same},
+	       {"search", &setting.search},       {"skip", &setting.skip},         {"torn", &setting.torn},
+	       {"withdraw", &setting.withdraw}};
+
+static const struct {
+	const char *name;
+	int *value, least, most;
+} numbers[] = {
+    {"servers", &setting.servers, 2, 5}, {"muxes", &setting.muxes, 1, 3}, {"buckets", &setting.buckets, 1, 2},
+    {"moves", &setting.moves, 0, 9},     {"k", &setting.K, 1, 5},         {"flight", &setting.flight, 0, 2},
+    {"arrays", &setting.arrays, 0, 3},   {"room", &setting.room, 0, 5}};
+
+static const struct {
+	const char *name;
+	double *value;
+} amounts[] = {{"gib", &setting.gib}, {"seconds", &setting.seconds}, {"walk", &setting.walk}};
+
+static const char *const notices[] = {"off", "lossy", "all", "last"}, *const orders[] = {"bucket", "owners"},
+			 *const traffics[] = {"tcp", "connected", "open", "fragments"};
+
+/* Of --without and --limit: bits of rules and causes. */
+static uint64_t without;
+static unsigned limits;
+
+#define LEN(array) (sizeof(array) / sizeof((array)[0]))
+
+static int word(const char *value, const char *const *words, size_t n)
 {
-	static const char *const words[] = {[WORLD_NOTICES_OFF] = "off",
-					    [WORLD_NOTICES_LOSSY] = "lossy",
-					    [WORLD_NOTICES_AT_ONCE] = "at-once",
-					    [WORLD_NOTICES_LATE] = "late"};
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(value, words[i]))
+			return (int)i;
+	return -1;
+}
 
-	for (int i = 0; i <= WORLD_NOTICES_LATE; i++) {
-		*notices = (enum world_notices)i;
-		if (!strcmp(word, words[i]))
-			return true;
+static bool set_number(const char *option, const char *value)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	if (!*value || *end)
+		return false;
+	for (size_t i = 0; i < LEN(numbers); i++)
+		if (!strcmp(option, numbers[i].name)) {
+			*numbers[i].value = (int)number;
+			return number >= numbers[i].least && number <= numbers[i].most;
+		}
+	for (size_t i = 0; i < LEN(amounts); i++)
+		if (!strcmp(option, amounts[i].name)) {
+			*amounts[i].value = number;
+			return number >= 0;
+		}
+	setting.seed = (uint64_t)number;
+	return !strcmp(option, "seed");
+}
+
+static bool set_toggle(const char *option, bool on)
+{
+	static const char *const faults[] = {"cookies", "deadline", "death", "off", "restart", "skip", "withdraw"};
+
+	if (!strcmp(option, "faults")) {
+		for (size_t i = 0; i < LEN(faults); i++)
+			set_toggle(faults[i], on);
+		return true;
 	}
+	for (size_t i = 0; i < LEN(toggles); i++)
+		if (!strcmp(option, toggles[i].name)) {
+			*toggles[i].value = on;
+			return true;
+		}
 	return false;
 }
 
-static bool toggle_of(const char *option, const char *value, struct options *options)
+static bool set_option(const char *option, const char *value)
 {
-	bool is_on = !strcmp(value, "on");
+	int rule = word(value, rules, LEN(rules)), notice = word(value, notices, LEN(notices)),
+	    order = word(value, orders, LEN(orders)), traffic = word(value, traffics, LEN(traffics)),
+	    cause = word(value, cause_names, CAUSES);
 
-	if (!is_on && strcmp(value, "off"))
-		return false;
-	if (!strcmp(option, "--hold"))
-		options->hold = is_on;
-	else if (!strcmp(option, "--drain"))
-		options->drain = is_on;
-	else if (!strcmp(option, "--wait"))
-		options->hasty = !is_on;
+	if (!strcmp(option, "without") && rule >= 0)
+		without |= 1ULL << rule;
+	else if (!strcmp(option, "limit") && cause > C_NONE)
+		limits |= 1U << cause;
+	else if (!strcmp(option, "notices") && notice >= 0)
+		setting.notices = (enum notices)notice;
+	else if (!strcmp(option, "order") && order >= 0)
+		setting.order = (enum order)order;
+	else if (!strcmp(option, "traffic") && traffic >= 0)
+		setting.traffic = (enum traffic)traffic;
 	else
-		return false;
+		return strcmp(value, "on") != 0 && strcmp(value, "off") != 0 ? set_number(option, value)
+									     : set_toggle(option, !strcmp(value, "on"));
 	return true;
 }
 
-static bool parse(int argc, char **argv, struct options *options)
+/* Bits of the causes by which something broke. */
+static unsigned broken_by(const struct tally *tally)
 {
-	*options = (struct options){.moves = MOVES_DEFAULT, .notices = WORLD_NOTICES_LOSSY};
-	for (int i = 1; i < argc; i += 2) {
-		const char *value = i + 1 < argc ? argv[i + 1] : "";
+	unsigned causes = 0;
 
-		if (!strcmp(argv[i], "--json") && *value) {
-			options->json = value;
-		} else if (!strcmp(argv[i], "--notices") && notices_of(value, &options->notices)) {
-			continue;
-		} else if (toggle_of(argv[i], value, options)) {
-			continue;
-		} else if (!strcmp(argv[i], "--moves") && strlen(value) == 1 && *value >= '1' &&
-			   *value <= '0' + WORLD_MOVES_MAX) {
-			options->moves = (unsigned)(*value - '0');
-		} else {
-			fprintf(stderr,
-				"explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once|late, --hold "
-				"off|on, --drain off|on, --wait on|off, --json FILE\n",
-				argv[i], value, WORLD_MOVES_MAX);
-			return false;
+	for (int c = 0; c < CAUSES; c++)
+		causes |= tally->broken[c] ? 1U << c : 0;
+	return causes;
+}
+
+static void print(const struct tally *tally, bool whole)
+{
+	if (setting.walk > 0)
+		printf("%" PRIu64 " steps at random", tally->steps);
+	else
+		printf("%s%" PRIu64 " states, %" PRIu64 " steps", whole ? "" : "INCOMPLETE: ", tally->states,
+		       tally->steps);
+	printf(", %" PRIu64 " delivered, %" PRIu64 " dropped; broken:", tally->packets[DELIVERED],
+	       tally->packets[DROPPED]);
+	for (int c = 0; c < CAUSES; c++)
+		if (tally->broken[c])
+			printf(" %" PRIu64 " %s", tally->broken[c], cause_names[c]);
+	printf("%s%s\n", broken_by(tally) ? "" : " 0", cramped ? "; CRAMPED" : "");
+}
+
+/* Runs the setting and prints what broke, with a sequence for what is not of `known`. */
+static struct tally run(unsigned known, bool *whole)
+{
+	struct step way[STORY_MAX];
+	struct tally tally = {0};
+	unsigned n = 0;
+
+	*whole = true;
+	if (setting.walk > 0)
+		n = search_walk(&tally, way, STORY_MAX);
+	else
+		*whole = search_all(&tally);
+	print(&tally, *whole);
+	for (int c = 0; setting.walk == 0 && c < CAUSES; c++)
+		if (tally.broken[c] && !(known >> c & 1)) {
+			printf("%s:", cause_names[c]);
+			story_tell(&tally, (enum cause)c);
 		}
-	}
-	return true;
-}
-
-/* With at most so many moves. */
-static bool explore_one(struct world_setting setting, unsigned moves, struct tally *tally)
-{
-	if (setting.moves > moves)
-		setting.moves = moves;
-	return explore(&model_world, &setting, tally);
-}
-
-/* TCP with all moves; the rest with few, and then one server's clock off at a time, and one server that dies. */
-static bool explore_traffic(struct world_setting setting, struct tally *tally)
-{
-	bool done = explore_one(setting, setting.traffic == WORLD_TCP ? WORLD_MOVES_MAX : FEW_MOVES, tally);
-
-	for (int s = 0; done && s < 2 * WORLD_SERVERS; s++) {
-		setting.clock_ticks[s / 2] = s % 2 ? 1 : -1;
-		done = explore_one(setting, FEW_MOVES, tally);
-		setting.clock_ticks[s / 2] = 0;
-	}
-	setting.death = true;
-	return done && explore_one(setting, FEW_MOVES, tally);
-}
-
-/* TCP with a hold, and a late mux that the controller doesn't know. */
-static bool explore_absent(struct world_setting setting, struct tally *tally)
-{
-	bool done = true;
-
-	setting.behind = true;
-	for (int i = WORLD_ABSENT; done && setting.hold && i < WORLD_ABSENCES; i++) {
-		setting.absence = (enum world_absence)i;
-		done = explore_traffic(setting, tally);
-	}
-	return done;
-}
-
-/* TCP with drains, and a late mux in each relation to the controller. */
-static bool explore_drains(struct world_setting setting, struct tally *tally)
-{
-	bool done = true;
-
-	setting.behind = true;
-	for (int i = WORLD_PRESENT; done && i < WORLD_ABSENCES; i++) {
-		setting.absence = (enum world_absence)i;
-		done = explore_one(setting, WORLD_MOVES_MAX, tally);
-	}
-	return done;
-}
-
-/* All kinds of traffic; both muxes current, or one of them late. */
-static bool explore_all(const struct options *options, struct tally *tally)
-{
-	struct world_setting setting = {.notices = options->notices,
-					.moves = options->moves,
-					.hold = options->hold,
-					.hasty = options->hasty,
-					.drain = options->drain};
-
-	if (setting.drain)
-		return explore_drains(setting, tally);
-
-	for (int i = 0; i < 2 * WORLD_TRAFFICS; i++) {
-		setting.traffic = (enum world_traffic)(i / 2);
-		setting.behind = i % 2;
-		if (!explore_traffic(setting, tally))
-			return false;
-	}
-	setting.traffic = WORLD_TCP;
-	return explore_absent(setting, tally);
-}
-
-static uint64_t broken(const struct tally *tally)
-{
-	uint64_t sum = 0;
-
-	for (int limit = 0; limit < LIMITS; limit++)
-		sum += tally->broken[limit];
-	return sum;
-}
-
-static uint64_t cases(const struct tally *tally)
-{
-	return tally->delivered + tally->dropped + broken(tally);
-}
-
-static void print(const struct tally *tally)
-{
-	printf("%" PRIu64 " states, %" PRIu64 " packets of the connection: %" PRIu64 " delivered, %" PRIu64
-	       " dropped and sent again, %" PRIu64 " broken\n",
-	       tally->states, cases(tally), tally->delivered, tally->dropped, broken(tally));
-	for (int limit = 0; limit < LIMITS; limit++)
-		if (tally->broken[limit])
-			printf("\n%s: %" PRIu64 " broken; the shortest sequence:\n%s", limit_name(limit),
-			       tally->broken[limit], tally->shortest[limit]);
-}
-
-static bool write_json(const struct tally *tally, const char *path)
-{
-	json_t *limits = json_array();
-	json_t *all;
-	int error;
-
-	for (int limit = 0; limit < LIMITS; limit++)
-		if (tally->broken[limit])
-			json_array_append_new(limits, json_pack("{s:s, s:I, s:s}", "name", limit_name(limit), "broken",
-								(json_int_t)tally->broken[limit], "sequence",
-								tally->shortest[limit]));
-	all = json_pack("{s:I, s:I, s:o}", "cases", (json_int_t)cases(tally), "broken", (json_int_t)broken(tally),
-			"limits", limits);
-	error = !all || json_dump_file(all, path, JSON_INDENT(2));
-	json_decref(all);
-	if (error)
-		fprintf(stderr, "explore: cannot write %s: %s\n", path, strerror(errno));
-	return !error;
+	if (n)
+		story_walk(&tally, way, n);
+	return tally;
 }
 
 int main(int argc, char **argv)
 {
-	struct tally tally = {0};
-	struct options options;
-	int status = 2;
+	struct tally tally;
+	bool whole;
 
-	if (!parse(argc, argv, &options))
-		return 2;
-	if (!explore_all(&options, &tally)) {
-		fprintf(stderr, "explore: no memory after %" PRIu64 " states\n", tally.states);
-	} else if (!options.json || write_json(&tally, options.json)) {
-		print(&tally);
-		status = tally.broken[LIMIT_NONE] ? 1 : 0;
+	for (int i = 1; i < argc; i += 2) {
+		const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+		if (strncmp(argv[i], "--", 2) != 0 || !set_option(argv[i] + 2, value)) {
+			fprintf(stderr, "explore: '%s %s' is not an option; they are in protocol/model/README.md\n",
+				argv[i], value);
+			return 2;
+		}
 	}
-	tally_free(&tally);
-	return status;
+	tally = run(limits, &whole);
+	if (!whole)
+		return 4;
+	if (setting.walk > 0 ? (broken_by(&tally) & ~limits) != 0 : broken_by(&tally) != limits || cramped) {
+		printf("other limits than those that --limit names, or no room for generations\n");
+		return 1;
+	}
+	if (!without)
+		return 0;
+	setting.rules &= ~without;
+	setting.search = true;
+	tally = run(limits, &whole);
+	if (!tally.broken[C_NONE])
+		printf("the rule is not needed here\n");
+	return tally.broken[C_NONE] ? 0 : 1;
 }

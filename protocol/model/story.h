@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sequence of steps in words. */
-#ifndef FAIRLEAD_MODEL_STORY_H
-#define FAIRLEAD_MODEL_STORY_H
+#ifndef FAIRLEAD_MODEL_LIST_STORY_H
+#define FAIRLEAD_MODEL_LIST_STORY_H
 
-#include <stddef.h>
+#include "search.h"
 
-#include "world.h"
+enum { STORY_MAX = 256 };
 
-/* A line for each step, with where each packet ended; the steps begin at world_first(). The caller frees it. */
-char *story(const struct world_setting *setting, const struct world_step *steps, size_t count);
+/* Prints the shortest sequence of steps that broke a connection by this cause. */
+void story_tell(const struct tally *tally, enum cause which);
+
+/* Prints the steps of a random walk. */
+void story_walk(const struct tally *tally, const struct step *steps, unsigned n);
 
 #endif

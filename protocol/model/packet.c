@@ -20,7 +20,7 @@ static uint16_t path_of(const struct state *t, int g, int f, bool is_syn)
 
 		a = t->list[t->code[g] & 1][g];
 		c = before ? t->list[before - 1][g] : 0;
-		if (is_syn)
+		if (is_syn && has(R_FIRST))
 			return a & 7;
 	}
 	if (is_syn && has(R_SYNLIST))
@@ -93,7 +93,7 @@ static enum fl_verdict decide(struct state *t, struct flight *p, int s, unsigned
 		p->path >>= 3 * (in.list.count - out.left);
 		if (setting.traffic == TCP)
 			p->hint |= (state_lacks_notice(t, s, p->gen) ? LACKED : 0) | (out.late ? KNEW : 0);
-		if (has(R_LATE))
+		if (has(R_LATE) && !setting.ipip)
 			p->late = out.late;
 	}
 	return out.verdict == FL_VERDICT_DROP_STALE && !has(R_STALE) ? FL_VERDICT_DELIVER : out.verdict;
@@ -119,6 +119,7 @@ static void open_at(struct state *t, const struct flight *p, int s, bool cookie)
 	if (setting.arrays) {
 		if (t->home == NONE) {
 			t->home = (uint8_t)s;
+			t->home_cookie = cookie;
 			t->known = (uint8_t)(((t->code[p->gen] >> 3) + 1) << 1);
 		}
 	} else if (cookie && !(t->half >> s & 1)) {
@@ -165,6 +166,8 @@ static enum result reset(const struct state *t, const struct flight *p, int s, e
 		*cause = C_ALONE;
 	if (*cause == C_NONE && setting.older && s == t->restarted && p->gen < t->memo && state_mux_max(t) < t->memo)
 		*cause = C_ALONE; /* it would know, had it not forgotten, and all muxes that know are gone */
+	if (*cause == C_NONE && setting.ipip && p->hint & KNEW)
+		*cause = C_IPIP;
 	if (*cause != C_NONE || !has(R_STALE) || p->hint & KNEW ||
 	    !(p->hint & LACKED || state_lacks_notice(t, s, p->gen) || p->gen < t->born[t->home]))
 		return BROKEN;

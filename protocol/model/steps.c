@@ -157,7 +157,8 @@ static bool is_syn_under_way(const struct state *t, int s)
 static void add_arrays(const struct state *t, struct list *list)
 {
 	int newest = t->code[t->n] >> 3, since = t->n;
-	bool is_out = !has(R_POOL) && t->home == t->left, lives = t->home != NONE && t->home != t->dead;
+	bool is_out = !has(R_POOL) && t->home == t->left;
+	bool lives = t->home != NONE && t->home != t->dead && (has(R_LAPSE) || !t->home_cookie);
 	bool is_known = !lives || is_out || t->known & 1 || t->known >> 1 == newest + 1;
 	bool must_own = has(R_OWN) && !is_out && t->known & 1 && lives, ready;
 
@@ -170,7 +171,7 @@ static void add_arrays(const struct state *t, struct list *list)
 	if (t->code[t->n] >> 1 & 3 && (!has(R_SETTLE) || ready) &&
 	    (!must_own || list_has(t->list[t->code[t->n] & 1][t->n], t->home)))
 		add(list, A_DROP, 0);
-	if (lives && !(t->known & 1))
+	if (lives && !t->home_cookie && !(t->known & 1))
 		add(list, A_KNOW, 0);
 	for (int b = 0; b < 2; b++)
 		for (int i = 1; i < list_len(t->list[b][t->n]); i++) {

@@ -17,7 +17,7 @@ struct setting setting = {.servers = 4,
 
 const char *const cause_names[CAUSES] = {
     [C_NONE] = "NONE",     [C_WINDOW] = "window",     [C_OVERFLOW] = "overflow", [C_ALONE] = "alone",
-    [C_NOTICE] = "notice", [C_DATAGRAM] = "datagram", [C_RESTORE] = "restore"};
+    [C_NOTICE] = "notice", [C_DATAGRAM] = "datagram", [C_IPIP] = "ipip",         [C_RESTORE] = "restore"};
 
 int state_owner(const struct state *t, int b, int g)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One connection, one bucket (or two, or arrays that choose one of two), up to 5 servers, up to 3 muxes that each apply
- * generations on their own, and a controller, by version 2 of the protocol: a packet carries the list of all servers that
+ * generations on their own, and a controller: a packet carries the list of all servers that
  * may know its connection, and servers remember nothing but the highest generation (protocol/include/fairlead/decide.h).
  *
  * No clock: whatever a clock decides (a window's end, the end of a hold, a mux that withdraws) may happen at any moment at
@@ -57,6 +57,8 @@ enum rule {
 	R_AWAIT,
 	R_OWN,
 	R_POOL,
+	R_FIRST,
+	R_LAPSE,
 	R_SETTLED,
 	R_BEGIN,
 	R_CLOCK,
@@ -69,7 +71,7 @@ struct setting {
 	enum notices notices;
 	enum order order;
 	enum traffic traffic;
-	bool begin, busy, close_, cookies, crowd, deadline, deaf, death, force, hold, jump, leave, lost_mux, maat,
+	bool begin, busy, close_, cookies, crowd, deadline, deaf, death, force, hold, ipip, jump, leave, lost_mux, maat,
 	    mux_clock, news, off, older, plain, restart, restore, revive, same, search, skip, torn, withdraw;
 	double walk; /* steps of a random walk in place of a search; 0: none */
 	uint64_t seed;
@@ -104,6 +106,7 @@ enum cause {
 	C_ALONE,    /* a mux that hears no other: it is late, and does not withdraw */
 	C_NOTICE,   /* no server on the way has the notice by which it would have known that the mux is late */
 	C_DATAGRAM, /* a late mux's, or of an unconnected socket while entries are open; never stale */
+	C_IPIP,     /* a server that sent the packet on knew that its mux is late, and the header has no LATE */
 	C_RESTORE,  /* the backup did not know of a move, and the ring was lost */
 	CAUSES,
 };
