@@ -330,31 +330,8 @@ SERVERS = Board(
             ),
         ),
         (
-            "Memory of moves",
+            "What servers know",
             (
-                panel(
-                    "Buckets remembered",
-                    "none",
-                    "All, and those in an open window.",
-                    (f"fairlead_server_memory_buckets{AT}", "{{instance}}"),
-                    (f"fairlead_server_memory_buckets_open{AT}", "{{instance}} open"),
-                ),
-                panel(
-                    "Room that is taken",
-                    "percentunit",
-                    "At 1, new moves are not remembered.",
-                    (f"fairlead_server_memory_buckets{AT} / fairlead_server_memory_buckets_max{AT}", "{{instance}}"),
-                ),
-                panel(
-                    "Moves",
-                    "ops",
-                    "Remembered, and those for which there was no room.",
-                    (f"sum by (instance) (rate(fairlead_server_learned_total{AT}[{RATE}]))", "{{instance}}"),
-                    (
-                        f"sum by (instance) (rate(fairlead_server_learn_failed_total{AT}[{RATE}]))",
-                        "{{instance}} no room",
-                    ),
-                ),
                 panel(
                     "Generation seen",
                     "none",
@@ -362,16 +339,16 @@ SERVERS = Board(
                     (f"max by (service) (fairlead_server_generation{AT})", "{{service}}"),
                 ),
                 panel(
-                    "Clock error",
+                    "Reset nothing yet",
                     "s",
-                    "Difference of the program's clock to the machine's; should be 0.",
-                    (f"fairlead_server_clock_error_seconds{AT}", "{{instance}}"),
+                    "Seconds for which servers that were just attached reset nothing.",
+                    (f"fairlead_server_quiet_seconds{AT} > 0", "{{instance}}"),
                 ),
                 panel(
-                    "Moves ahead of the clock",
+                    "Skipped servers",
                     "ops",
-                    "Moves more than 5 s ahead of the server's clock.",
-                    (f"sum by (instance) (rate(fairlead_server_move_ahead_total{AT}[{RATE}]))", "{{instance}}"),
+                    "Servers that packets could not be sent on to, by who skipped them.",
+                    (f"sum by (instance) (rate(fairlead_server_skipped_total{AT}[{RATE}]))", "{{instance}}"),
                 ),
             ),
         ),
