@@ -50,6 +50,7 @@ struct cluster_sync {
 	bool is_removed;                 /* an operator took it out of the cluster while it served */
 	bool is_missing;                 /* there is no entry, as last logged */
 	uint64_t cluster_at;             /* when to read it again, UINT64_MAX: never */
+	uint32_t seconds;                /* cluster_sync_seconds() */
 };
 
 /* The node's text has changed. */
@@ -494,6 +495,7 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 	bool follows;
 
 	zk_run(cluster->zk, now_ms);
+	cluster->seconds = registration_seconds(cluster->registration);
 	if (cluster->state) {
 		struct state_view view;
 
@@ -579,6 +581,11 @@ const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster
 const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluster)
 {
 	return registration_clock(cluster->registration);
+}
+
+uint32_t cluster_sync_seconds(const struct cluster_sync *cluster)
+{
+	return cluster->seconds;
 }
 
 bool cluster_sync_is_registered(const struct cluster_sync *cluster)

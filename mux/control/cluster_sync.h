@@ -85,6 +85,8 @@ const struct unreachable *cluster_sync_unreachable(const struct cluster_sync *cl
 const struct needs *cluster_sync_needs(const struct cluster_sync *cluster);
 /* The mux's clock against ZooKeeper's, at the last write of the mux's own node. */
 const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluster);
+/* The Unix time by which windows of former owners end, by ZooKeeper's clock; 0: not known. It never goes back. */
+uint32_t cluster_sync_seconds(const struct cluster_sync *cluster);
 /* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after);
 

@@ -188,7 +188,7 @@ static void on_set(void *context, const struct zk_reply *reply)
 
 	own->is_writing = false;
 	if (reply->rc == ZOK)
-		clock_compare_answered(&own->clock, reply->written_ms, clock_compare_now());
+		clock_compare_answered(&own->clock, reply->written_ms, clock_compare_now(), zk_now(own->zk));
 	if (reply->rc == ZNONODE) { /* deleted: with the entry, or by hand */
 		own->is_ours = false;
 		look(own);
@@ -270,6 +270,11 @@ void registration_run(struct registration *own, uint64_t now_ms)
 const struct clock_compare *registration_clock(const struct registration *own)
 {
 	return &own->clock;
+}
+
+uint32_t registration_seconds(struct registration *own)
+{
+	return clock_compare_seconds(&own->clock, zk_now(own->zk));
 }
 
 enum registration_state registration_state(const struct registration *own)

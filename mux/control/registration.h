@@ -13,7 +13,7 @@
  * other muxes still read that generation. So writes spread over a time that grows with the number of muxes, and changes
  * during that time are written once: 100 muxes cause at most 200 writes a second.
  *
- * Without changes the node is written every half minute, to compare clocks (clock_compare.h).
+ * Without changes the node is written every half minute, to learn ZooKeeper's time (clock_compare.h).
  *
  * A node of another session is that of a mux with our id. Its outer sources tell whose: with one of ours it is an earlier
  * process of this mux, killed or about to stop, and this one serves meanwhile. With others it is another mux. That one
@@ -83,5 +83,7 @@ bool registration_is_registered(const struct registration *own);
 
 /* The mux's clock against the time that ZooKeeper gave the node's last write. */
 const struct clock_compare *registration_clock(const struct registration *own);
+/* The Unix time by which windows end, from the same; 0: not known. It never goes back. */
+uint32_t registration_seconds(struct registration *own);
 
 #endif

@@ -338,7 +338,7 @@ static void get_explain(struct http *http, const struct request *request, struct
 
 	if (!service || !flow_asked(request, &flow, response) || !is_served(&service->config, &flow, request, response))
 		return;
-	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
+	if (service_explain(service, &flow, cluster_sync_seconds(http->from.cluster), &e))
 		return;
 	object = json_pack("{s:s, s:I, s:s}", "service", service->config.name, "hash", (json_int_t)(uint32_t)e.hash,
 			   "steering", service->config.steering->name);

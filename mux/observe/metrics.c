@@ -133,6 +133,11 @@ static void write_clock(FILE *out, const char *name, const struct sources *from)
 			(double)cluster_sync_clock(from->cluster)->ahead_ms / 1000);
 }
 
+static uint64_t window_time(const struct sources *from)
+{
+	return cluster_sync_seconds(from->cluster);
+}
+
 static void write_packets(FILE *out, const char *name, const struct sources *from)
 {
 	for (int v = 0; v < VERDICTS; v++)
@@ -422,6 +427,8 @@ static const struct metric metrics[] = {
 	{"clock_difference_seconds", "gauge",
 	 "Seconds that this clock is at least ahead of ZooKeeper's; negative: behind; absent while unknown.",
 	 .write = write_clock},
+	{"window_time_seconds", "gauge", "Unix time by which windows of former owners end; 0: not known, none ends.",
+	 .value = window_time},
 	{"packets_total", "counter", "Packets received and not dropped, by verdict.",
 	 .write = write_packets},
 	{"drops_total", "counter", "Packets received and dropped, by reason.", .write = write_drops},

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/timex.h>
 #include <unistd.h>
 
 #include "config/protection.h"
@@ -157,18 +156,6 @@ static void check_hugepages(struct preflight *preflight, const struct options *o
 			      options->memory);
 }
 
-/* Servers compare a move's second with their own clock. */
-static void check_clock(struct preflight *preflight)
-{
-	struct timex state = {0};
-
-	if (adjtimex(&state) == TIME_ERROR || state.status & STA_UNSYNC)
-		preflight_add(preflight, "clock", NULL, PREFLIGHT_WARN,
-			      "not synchronised (NTP): servers reject moves that are 5 s ahead of their clock");
-	else
-		preflight_add(preflight, "clock", NULL, PREFLIGHT_OK, "synchronised");
-}
-
 /* Counts the BGP sockets of this network namespace, in addition to the counts passed. */
 static void count_bgp(const char *path, unsigned *listening, unsigned *established)
 {
@@ -267,7 +254,6 @@ void preflight_host(struct preflight *preflight, const struct options *options)
 {
 	check_privileges(preflight, options);
 	check_hugepages(preflight, options);
-	check_clock(preflight);
 	check_state(preflight, options);
 	check_http(preflight, options);
 	check_protection(preflight, options);

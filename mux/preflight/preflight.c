@@ -40,7 +40,7 @@ int preflight_main(const struct options *options)
 
 	preflight_host(&preflight, options);
 	check_devices(&preflight, options);
-	preflight_zookeeper(&preflight, options, true);
+	preflight_zookeeper(&preflight, options);
 	preflight_print(&preflight, options->json, stdout);
 	return preflight_count(&preflight, PREFLIGHT_FAIL) ? 1 : 0;
 }
@@ -59,7 +59,7 @@ static void *check_zookeeper(void *context)
 	static struct preflight preflight;
 	struct reason ignored; /* ZooKeeper may become reachable later */
 
-	preflight_zookeeper(&preflight, thread->options, false);
+	preflight_zookeeper(&preflight, thread->options);
 	preflight_log(&preflight, &ignored);
 	return NULL;
 }

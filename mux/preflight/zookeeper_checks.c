@@ -13,7 +13,6 @@
 #include <jansson.h>
 #include <zookeeper/zookeeper.h>
 
-#include "control/clock_compare.h"
 #include "control/zookeeper.h"
 #include "hello/hello_peers.h"
 
@@ -135,11 +134,10 @@ static unsigned check_servers(struct preflight *preflight, const struct options 
 
 enum { ENTRY_TEXT_MAX = 1024 };
 
-/* The list of services, a node's last write or its text, as reported by the client's own thread. */
+/* The list of services, or a node's text, as reported by the client's own thread. */
 struct answer {
 	bool is_there; /* atomic */
 	int rc, services;
-	int64_t written_ms; /* Unix milliseconds, by ZooKeeper's clock */
 	char text[ENTRY_TEXT_MAX + 1];
 };
 
@@ -149,15 +147,6 @@ static void on_services(int rc, const struct String_vector *names, const void *d
 
 	answer->rc = rc;
 	answer->services = names ? names->count : 0;
-	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
-}
-
-static void on_node(int rc, const struct Stat *stat, const void *data)
-{
-	struct answer *answer = (struct answer *)(uintptr_t)data;
-
-	answer->rc = rc;
-	answer->written_ms = stat ? stat->mtime : 0;
 	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
 }
 
@@ -197,80 +186,6 @@ static int await(int rc, uint64_t end, struct answer *answer)
 		pause_briefly();
 	}
 	return rc ? rc : answer->rc;
-}
-
-/*
- * When the controllers' clock node was last written, by ZooKeeper's clock. False: not known. An answer that is still
- * missing would be written after the return, so the caller closes the handle before `answer` ends.
- */
-static bool read_clock(zhandle_t *zk, const char *path, uint64_t end, struct answer *answer)
-{
-	*answer = (struct answer){0};
-	return await(zoo_aexists(zk, path, 0, on_node, answer), end, answer) == ZOK;
-}
-
-/*
- * Compares this host's clock with ZooKeeper's, without a write: each controller writes a node every
- * PREFLIGHT_CLOCK_MS. Returns false while nothing is certain: the node is older, as if this clock were ahead or no
- * controller were running. ahead_ms: by how much this clock is ahead at least, negative: behind.
- */
-static bool compare_clocks(int64_t written_ms, int64_t asked_ms, int64_t now_ms, int64_t *ahead_ms)
-{
-	*ahead_ms = now_ms < written_ms ? now_ms - written_ms : 0;
-	return asked_ms - written_ms <= PREFLIGHT_CLOCK_MS + CLOCK_COMPARE_WARN_MS;
-}
-
-/* As above, once the node changes: it was written after the last look that did not find the change was sent, at asked_ms
- * for the first one. */
-static bool await_write(zhandle_t *zk, const char *path, uint64_t end, struct answer *answer, int64_t asked_ms,
-			int64_t *ahead_ms)
-{
-	int64_t first = answer->written_ms, now = clock_compare_now();
-
-	while (clock_ms() < end && read_clock(zk, path, end, answer)) {
-		if (answer->written_ms != first) {
-			*ahead_ms = asked_ms > answer->written_ms ? asked_ms - answer->written_ms : 0;
-			return true;
-		}
-		asked_ms = now;
-		pause_briefly();
-		now = clock_compare_now();
-	}
-	return false;
-}
-
-static void check_clock(struct preflight *preflight, zhandle_t *zk, const char *root, bool thorough,
-			struct answer *answer)
-{
-	uint64_t end = clock_ms() + 2 * PREFLIGHT_CLOCK_MS;
-	int64_t asked = clock_compare_now(), ahead = 0;
-	bool is_known;
-	char path[OPTIONS_TEXT_MAX + 16];
-	struct preflight_check *check;
-
-	snprintf(path, sizeof(path), "%s/clock", root);
-	if (!read_clock(zk, path, end, answer)) {
-		preflight_add(preflight, "skew", NULL, PREFLIGHT_OK,
-			      "not compared with ZooKeeper's clock: no controller has created %s yet", path);
-		return;
-	}
-	is_known = compare_clocks(answer->written_ms, asked, clock_compare_now(), &ahead) ||
-		   (thorough && await_write(zk, path, end, answer, asked, &ahead));
-	if (!is_known && !thorough)
-		check = preflight_add(preflight, "skew", NULL, PREFLIGHT_OK, "not compared with ZooKeeper's clock yet");
-	else if (!is_known)
-		check = preflight_add(preflight, "skew", NULL, PREFLIGHT_WARN,
-				      "not compared with ZooKeeper's clock: no controller has written %s within %d s",
-				      path, 2 * PREFLIGHT_CLOCK_MS / 1000);
-	else if (ahead > CLOCK_COMPARE_WARN_MS || ahead < -CLOCK_COMPARE_WARN_MS)
-		check =
-		    preflight_add(preflight, "skew", NULL, PREFLIGHT_WARN,
-				  "this clock is at least %.1f s %s ZooKeeper's: connections of moved buckets would "
-				  "be chained for too short or too long",
-				  (double)(ahead < 0 ? -ahead : ahead) / 1000, ahead < 0 ? "behind" : "ahead of");
-	else
-		check = preflight_add(preflight, "skew", NULL, PREFLIGHT_OK, "this clock agrees with ZooKeeper's");
-	check->may_come = true;
 }
 
 /* Whether the entry's login is that of --zookeeper-auth; an entry without one is of an open cluster. */
@@ -318,12 +233,12 @@ static void check_entry(struct preflight *preflight, zhandle_t *zk, const struct
 	check->may_come = true;
 }
 
-static void check_session(struct preflight *preflight, const struct options *options, bool thorough)
+static void check_session(struct preflight *preflight, const struct options *options)
 {
 	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
 	char path[OPTIONS_TEXT_MAX + 16];
 	struct preflight_check *check;
-	struct answer answer = {0}, written, entry; /* they outlive the handle */
+	struct answer answer = {0}, entry; /* they outlive the handle */
 	bool has_begun;
 	zhandle_t *zk;
 	char *servers = zk_servers(options->zookeeper);
@@ -359,15 +274,13 @@ static void check_session(struct preflight *preflight, const struct options *opt
 				      "none within %d s although a server is reachable: %s; %s",
 				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
 	check->may_come = true;
-	if (rc == ZOK) {
+	if (rc == ZOK)
 		check_entry(preflight, zk, options, &entry);
-		check_clock(preflight, zk, options->root, thorough, &written);
-	}
 	zookeeper_close(zk); /* ends its threads: from here on none of them writes the answer */
 }
 
-void preflight_zookeeper(struct preflight *preflight, const struct options *options, bool thorough)
+void preflight_zookeeper(struct preflight *preflight, const struct options *options)
 {
 	if (check_servers(preflight, options))
-		check_session(preflight, options, thorough);
+		check_session(preflight, options);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether ZooKeeper can be used: server names, TCP, a session, and whether this mux may read the root; clocks. */
+/* Whether ZooKeeper can be used: server names, TCP, a session, and whether this mux may read the root. */
 #ifndef FAIRLEAD_MUX_ZOOKEEPER_CHECKS_H
 #define FAIRLEAD_MUX_ZOOKEEPER_CHECKS_H
 
@@ -8,13 +8,9 @@
 enum preflight_times {
 	PREFLIGHT_CONNECT_MS = 2000, /* for a TCP connection to a server */
 	PREFLIGHT_SESSION_MS = 5000, /* for a session and the reads in it */
-	PREFLIGHT_CLOCK_MS = 2000,   /* how often each controller writes the node that clocks are compared with */
 };
 
-/*
- * Takes up to PREFLIGHT_SESSION_MS, and PREFLIGHT_CONNECT_MS for each server. thorough: also twice PREFLIGHT_CLOCK_MS, if
- * the clocks seem to differ.
- */
-void preflight_zookeeper(struct preflight *preflight, const struct options *options, bool thorough);
+/* Takes up to PREFLIGHT_SESSION_MS, and PREFLIGHT_CONNECT_MS for each server. */
+void preflight_zookeeper(struct preflight *preflight, const struct options *options);
 
 #endif

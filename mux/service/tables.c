@@ -29,6 +29,7 @@ struct tables {
 	struct fl_address selves[2]; /* first the one that peers know */
 	struct peers_deal deal;
 	const struct options *options;
+	uint32_t now;                  /* atomic: tables_now() */
 	struct next_hops hops;         /* of any address */
 	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
 	bool stale;                    /* VIPs or peers have changed since backends' templates were built */
@@ -404,6 +405,7 @@ void tables_close_windows(struct tables *tables, uint32_t now)
 	struct lists *lists = tables->lists;
 	bool is_back;
 
+	__atomic_store_n(&tables->now, now, __ATOMIC_RELAXED);
 	if (!lists)
 		return;
 	is_back = now < lists->now; /* the clock was set back: what was closed may be open */
@@ -420,6 +422,11 @@ void tables_close_windows(struct tables *tables, uint32_t now)
 		else if (ring && ring->listed)
 			listed_close(ring);
 	}
+}
+
+uint32_t tables_now(const struct tables *tables)
+{
+	return __atomic_load_n(&tables->now, __ATOMIC_RELAXED);
 }
 
 const struct lists *tables_lists(const struct tables *tables)

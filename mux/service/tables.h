@@ -98,6 +98,8 @@ bool tables_tick(struct tables *tables, uint64_t now_ms);
  * table of lists: to be called once a second.
  */
 void tables_close_windows(struct tables *tables, uint32_t now);
+/* The `now` of the last call, 0: none. Any thread. */
+uint32_t tables_now(const struct tables *tables);
 
 /* The table of lists of former owners; NULL: no service's rows name any. */
 const struct lists *tables_lists(const struct tables *tables);

@@ -78,12 +78,6 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 	return at > now ? (int)(at - now) : 0;
 }
 
-static uint32_t unix_seconds(void *clock)
-{
-	(void)clock;
-	return (uint32_t)time(NULL);
-}
-
 /* Each part checks whether it has something to do; none of them blocks. */
 static void run(struct control_thread *control, uint64_t now, bool is_tick)
 {
@@ -98,11 +92,11 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		cluster_sync_guard(control->cluster);
 	if (control->hello)
 		hello_receive(control->hello, now);
-	if (is_tick)
-		tables_close_windows(control->mux.tables, unix_seconds(NULL));
 	teller_socket_receive(control->teller_socket, control->teller);
 	teller_run(control->teller);
 	cluster_sync_run(control->cluster, now);
+	if (is_tick)
+		tables_close_windows(control->mux.tables, cluster_sync_seconds(control->cluster));
 	control->has_ticks = tables_tick(control->mux.tables, now);
 	if (control->announcer && announce_run(control->announcer))
 		cluster_sync_announce(control->cluster);

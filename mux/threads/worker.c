@@ -343,14 +343,6 @@ static inline uint16_t serve_exception(struct worker *worker, const struct port 
 	return count;
 }
 
-static inline uint32_t clock_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (uint32_t)now.tv_sec;
-}
-
 static inline uint64_t clock_ms(void)
 {
 	struct timespec now;
@@ -377,7 +369,7 @@ static void loop(struct worker *worker)
 	uint32_t sleep = WORKER_SLEEP_MIN;
 
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
-		uint32_t now = clock_seconds(), got = 0;
+		uint32_t now = tables_now(worker->tables), got = 0;
 
 		worker->now_ms = clock_ms();
 		for (unsigned i = 0; i < worker->ports->count; i++) {

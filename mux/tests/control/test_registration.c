@@ -393,9 +393,45 @@ static void the_round_trip_counts_in_favour_of_the_clock(void **state)
 		struct clock_compare compare = {0};
 
 		clock_compare_sent(&compare, rows[i].sent);
-		clock_compare_answered(&compare, rows[i].written, rows[i].answered);
+		clock_compare_answered(&compare, rows[i].written, rows[i].answered, 0);
 		assert_int_equal(compare.is_known, rows[i].is_known);
 		assert_int_equal(compare.ahead_ms, rows[i].ahead);
+	}
+}
+
+/* What windows end by, whatever the wall clock says. */
+static void zookeepers_time_goes_on_and_never_back(void **state)
+{
+	static const struct {
+		uint64_t at_ms;
+		int64_t written_ms; /* 0: no answer then */
+		uint32_t seconds;
+	} rows[] = {
+	    {5000, 0, 0},   /* nothing is known */
+	    {900000, 0, 0}, /* however long that takes */
+	    {1000000, 1700000000000, 1699999997},
+	    {1000999, 0, 1699999997},
+	    {1001000, 0, 1699999998},
+	    {2001000, 0, 1700000998},             /* without an answer for long */
+	    {2002000, 1700001000000, 1700000998}, /* the answer took 2 s */
+	    {2003000, 0, 1700000998},
+	    {2004000, 0, 1700000999},
+	    {2005000, 1700005000000, 1700004997}, /* another server leads */
+	    {2006000, 1700001004000, 1700004997}, /* which was wrong */
+	    {6001000, 0, 1700004997},
+	    {6002000, 0, 1700004997},
+	    {6003000, 0, 1700004998},
+	    {6004000, 1700000, 1700004998},
+	    {9999000, INT64_MAX / 2, 1700004998},
+	};
+	struct clock_compare compare = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].written_ms)
+			clock_compare_answered(&compare, rows[i].written_ms, 0, rows[i].at_ms);
+		if (clock_compare_seconds(&compare, rows[i].at_ms) != rows[i].seconds)
+			fail_msg("row %zu: %u, not %u", i, compare.seconds, rows[i].seconds);
 	}
 }
 
@@ -405,6 +441,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    CASE(the_node_is_written_every_half_minute_to_compare_clocks),
+	    cmocka_unit_test(zookeepers_time_goes_on_and_never_back),
 	    CASE(a_change_does_not_wait_for_the_next_comparison),
 	    CASE(a_mux_with_the_id_of_a_live_one_is_refused),
 	    CASE(a_mux_with_the_id_of_a_dead_one_waits_for_its_session),

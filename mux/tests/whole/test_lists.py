@@ -4,6 +4,7 @@
 import time
 from pathlib import Path
 
+import pytest
 from deadline import until
 from oracle import list as lists
 from oracle.flow import bucket as bucket_of
@@ -45,7 +46,11 @@ def exchange(mux: WholeMux, rack: Rack, flags: str) -> dict[int, tuple[str, dict
     return {port: (to, fields) for port, to, fields in came}
 
 
-def test_packets_name_former_owners_until_their_windows_are_over(service: Service, rack: Rack, new_mux, tmp_path: Path):
+@pytest.mark.parametrize("ahead", [0, 86400, -86400])
+def test_packets_name_former_owners_until_their_windows_are_over(
+    service: Service, rack: Rack, new_mux, tmp_path: Path, ahead: int
+):
+    """By ZooKeeper's time: the mux's own wall clock may be a day off."""
     key = tmp_path / "key"
     key.write_text(KEY.hex() + "\n")
     key.chmod(0o600)
@@ -53,7 +58,7 @@ def test_packets_name_former_owners_until_their_windows_are_over(service: Servic
     closing = now - service.config["windowSeconds"] + CLOSING
     service.commit([], [run(0, 40, 2)], committed=closing)
     service.commit([], [run(20, 20, 3), run(85, 40, 3)], committed=now)
-    mux = new_mux("--header", "2", "--tag-key", str(key))
+    mux = new_mux("--header", "2", "--tag-key", str(key), wall_clock_ahead=ahead)
     mux.start()
     mux.settle(service)
 
@@ -75,7 +80,9 @@ def test_packets_name_former_owners_until_their_windows_are_over(service: Servic
             named += fields["candidates"] != left
         return named == 0
 
+    assert not are_closed()
     until(are_closed, 60, "windows to be closed")
+    assert time.time() >= closing + service.config["windowSeconds"], "they were closed too early"
     assert {(len(former), len(left)) for _, former, left in map(wanted, PORTS)} == {(0, 0), (1, 0), (1, 1), (2, 1)}
     assert all(fields["candidates"] == [] for _, fields in exchange(mux, rack, "S").values())
     until(lambda: mux.metric("list_cells") == 1, 60, "the lists that no row names to be gone")

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from deadline import until
 from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl, make_digest_acl_credential
-from other_time import OtherTime
 from rack import INSIDE, MUX, Rack, is_tunnel
 from tree import Service, Tree
 from whole_mux import WholeMux
@@ -49,7 +48,7 @@ def check(rack: Rack, zookeeper: ZooKeeperProcess) -> Callable:
 def test_a_host_that_is_ready(check, service: Service):
     code, checks = check()
     assert code == 0
-    verdicts = {name: verdict for name, (verdict, _) in checks.items() if name != "clock"}
+    verdicts = {name: verdict for name, (verdict, _) in checks.items()}
     ready = (
         "privileges",
         "tun",
@@ -63,7 +62,6 @@ def test_a_host_that_is_ready(check, service: Service):
         "zookeeper",
         "session",
         "added",
-        "skew",
     )
     assert verdicts == {name: "ok" for name in ready} | {"bgp": "warn", "protection": "warn"}
     missing = r"missing: tag_key \(.*\), zookeeper_login \(.*\), zookeeper_transport \(.*\); see docs/security.md"
@@ -74,7 +72,7 @@ def test_a_host_that_is_ready(check, service: Service):
 def test_for_people(rack: Rack, service: Service, new_mux):
     done = new_mux(port="af_xdp").inside(*new_mux(port="af_xdp").command, "--check", text=True)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[-1].startswith("ready: 16 checks, 0 failed"), done.stdout
+    assert done.returncode == 0 and lines[-1].startswith("ready: 14 checks, 0 failed"), done.stdout
     assert f"ok    queues      {XDP}: 1, one for each worker" in lines
 
 
@@ -207,26 +205,6 @@ def test_a_server_that_says_no_more_once_there_is_a_session(check):
         client.close()
     assert code == 1 and checks["zookeeper"][0] == "ok"
     assert checks["session"] == ("fail", "/fairlead/services is not read within 5 s: operation timeout")
-
-
-@pytest.mark.parametrize(
-    ("ahead", "every", "verdict", "words"),
-    [
-        (0, 1, "ok", "this clock agrees with ZooKeeper's"),
-        (1.5, 1, "ok", "this clock agrees with ZooKeeper's"),
-        (10, 1, "warn", r"at least (8|9|10)\.\d s behind ZooKeeper's"),
-        (-10, 1, "warn", r"at least (9|10)\.\d s ahead of ZooKeeper's"),
-        (3600, 1, "warn", r"at least (3599|3600)\.\d s behind"),
-        (-3600, 1, "warn", r"at least (3599|3600)\.\d s ahead of"),
-        (0, None, "warn", "no controller has written /fairlead/clock within 4 s"),
-        (0, 0, "ok", "no controller has created /fairlead/clock yet"),
-    ],
-)
-def test_clocks_that_differ(check, ahead, every, verdict, words):
-    with OtherTime("10.1.0.1", ahead, every) as server:
-        code, checks = check(servers=server)
-    assert code == 0 and checks["session"][0] == "ok"
-    assert checks["skew"][0] == verdict and re.search(words, checks["skew"][1]), checks["skew"]
 
 
 def test_a_zookeeper_that_does_not_know_us(check, tree: Tree, service: Service):

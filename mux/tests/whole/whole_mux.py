@@ -28,6 +28,7 @@ class WholeMux:
         name: str = "mux1",
         http: str = HTTP,
         token: str = "",
+        wall_clock_ahead: int = 0,
     ):
         self.rack, self.log_path, self.http, self.token = rack, log, http, token
         # A packet socket delivers packets after a delay, XDP at once; it makes no difference to most tests.
@@ -35,6 +36,10 @@ class WholeMux:
         self.command += ["--http-open", "on", "--zookeeper-clear-text", "on"]
         self.command += ["--port", f"{port}:{INSIDE}", *arguments]
         self.command += [] if "--state-dir" in arguments else ["--state-dir", "none"]
+        self.environment: dict[str, str] = {}
+        if wall_clock_ahead:  # the sanitizer's library would have to come first, and need not
+            self.environment = {"LD_PRELOAD": os.environ["WALL_CLOCK"], "WALL_CLOCK_AHEAD": str(wall_clock_ahead)}
+            self.environment |= {"ASAN_OPTIONS": "verify_asan_link_order=0"}
         self.process: subprocess.Popen | None = None
 
     def inside(self, *words: str, **named: object) -> subprocess.CompletedProcess:
@@ -45,7 +50,9 @@ class WholeMux:
     def start(self) -> None:
         with self.log_path.open("ab") as log:
             command = ["ip", "netns", "exec", self.rack.namespace, *self.command]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | self.environment
+            )
         until(self.is_up, 60, f"the mux to answer HTTP\n{self.log()}")
 
     def is_up(self) -> bool:
