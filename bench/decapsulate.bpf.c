@@ -8,12 +8,13 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include <fairlead/steer.h>
+#include <fairlead/list.h>
 
 enum {
 	ETH_LEN = 14,
 	GUE_AT = ETH_LEN + 20 + 8,
 	PROTOCOL_UDP = 17,
+	GUE_PORT = 6080,
 	GUE_WORDS = 31,
 };
 
@@ -25,12 +26,12 @@ int decapsulate(struct xdp_md *context)
 	fl_u32 outer_len;
 	bool is_ipv4;
 
-	if (data + GUE_AT + FL_GUE_BASE_LEN > end || fl_load_be16(data + 12) != 0x0800)
+	if (data + GUE_AT + FL_LIST_GUE_LEN > end || fl_load_be16(data + 12) != 0x0800)
 		return XDP_PASS;
-	if (data[ETH_LEN + 9] != PROTOCOL_UDP || fl_load_be16(data + ETH_LEN + 22) != FL_GUE_PORT)
+	if (data[ETH_LEN + 9] != PROTOCOL_UDP || fl_load_be16(data + ETH_LEN + 22) != GUE_PORT)
 		return XDP_PASS;
-	is_ipv4 = data[GUE_AT + 1] == FL_GUE_PROTO_IPV4;
-	outer_len = GUE_AT - ETH_LEN + FL_GUE_BASE_LEN + 4 * (data[GUE_AT] & GUE_WORDS);
+	is_ipv4 = data[GUE_AT + 1] == FL_LIST_GUE_IPV4;
+	outer_len = GUE_AT - ETH_LEN + FL_LIST_GUE_LEN + 4 * (data[GUE_AT] & GUE_WORDS);
 	__builtin_memcpy(ethernet, data, ETH_LEN);
 	if (bpf_xdp_adjust_head(context, (int)outer_len))
 		return XDP_ABORTED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The mux of server_module: puts outer IPv4, UDP, GUE and a steer header without a move in front of TCP packets to
+ * The mux of server_module: puts outer IPv4, UDP, GUE and a list header without candidates in front of TCP packets to
  * 10.99.0.1, for the server 10.1.0.21, and gives them to the kernel, which forwards them. All other packets pass
  * unchanged. It is only there to load a server; it is not measured.
  */
@@ -9,16 +9,17 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include <fairlead/steer.h>
+#include <fairlead/list.h>
 
 enum {
 	ETH_LEN = 14,
 	IP_LEN = 20,
 	UDP_LEN = 8,
-	STEER_LEN = FL_GUE_BASE_LEN + FL_STEER_BASE_LEN,
-	OUTER_LEN = IP_LEN + UDP_LEN + STEER_LEN,
+	HEADER_LEN = FL_LIST_AT_CANDIDATES,
+	OUTER_LEN = IP_LEN + UDP_LEN + HEADER_LEN,
 	PROTOCOL_TCP = 6,
 	PROTOCOL_UDP = 17,
+	GUE_PORT = 6080,
 	VIP = 0x0a630001,
 };
 
@@ -40,7 +41,7 @@ static __always_inline fl_u16 checksum(const fl_u8 *ip)
 SEC("xdp")
 int encapsulate(struct xdp_md *context)
 {
-	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = 1, .bucket = 4711, .generation = 1};
+	struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4, .service = 1, .generation = 1};
 	fl_u8 *data = (fl_u8 *)(long)context->data, *end = (fl_u8 *)(long)context->data_end;
 	fl_u8 ethernet[ETH_LEN], *udp;
 	fl_u16 ports, inner_len;
@@ -64,10 +65,10 @@ int encapsulate(struct xdp_md *context)
 	fl_store_be16(data + ETH_LEN + 10, checksum(data + ETH_LEN));
 	udp = data + ETH_LEN + IP_LEN;
 	fl_store_be16(udp, 0xC000 | ports >> 2);
-	fl_store_be16(udp + 2, FL_GUE_PORT);
-	fl_store_be16(udp + 4, inner_len + UDP_LEN + STEER_LEN);
+	fl_store_be16(udp + 2, GUE_PORT);
+	fl_store_be16(udp + 4, inner_len + UDP_LEN + HEADER_LEN);
 	fl_store_be16(udp + 6, 0);
-	fl_steer_write(&steer, udp + UDP_LEN);
+	fl_list_write(&list, udp + UDP_LEN);
 	return XDP_PASS;
 }
 
