@@ -97,9 +97,9 @@ static void fold_into_base(const struct delta *delta)
 }
 
 /* Writes the sum that the body should have into it. */
-static void write_sum(uint8_t *body, size_t len, bool is_snapshot, const char *why)
+static void write_sum(uint8_t *body, size_t len, const char *why)
 {
-	size_t at = is_snapshot ? 4 : 8;
+	const size_t at = 8;
 	uint64_t sum;
 
 	require(at + 8 <= len && sscanf(strstr(why, "allowed: "), "allowed: %" SCNx64, &sum) == 1);
@@ -122,7 +122,7 @@ static enum fl_delta_error decode_body(uint8_t *body, size_t body_len, const str
 		error = delta_decode(whole, len, expected, out, why);
 		free(whole);
 		if (error == FL_DELTA_BASE)
-			write_sum(body, body_len, named.snapshot, why->text);
+			write_sum(body, body_len, why->text);
 	}
 	require(error != FL_DELTA_BASE);
 	return error;

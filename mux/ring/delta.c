@@ -29,7 +29,10 @@ static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_PADDING] = "padding",
 };
 
-enum { LOOKUPS_PAY = 16 }; /* noting this many entries takes as long as finding one */
+enum {
+	LOOKUPS_PAY = 16, /* noting this many entries takes as long as finding one */
+	AT_BACKENDS = 16, /* of a body */
+};
 
 /*
  * Which ids exist, and which of them may own buckets: a bit each. If a delta needs many lookups, the bits of its base
@@ -122,17 +125,17 @@ static enum fl_delta_error refuse_rest(struct reason *why, uint64_t len, uint64_
 			  body_len);
 }
 
-/* The backends' count is at count_at; returns the offset behind them. */
-static uint64_t lay_out_backends(const uint8_t *body, uint32_t count_at, struct layout *out)
+/* Behind times and sum. Returns the offset behind them. */
+static uint64_t lay_out_backends(const uint8_t *body, struct layout *out)
 {
-	out->backends_count = fl_load_le32(body + count_at);
-	out->backends = body + count_at + 4;
-	return count_at + 4 + (uint64_t)out->backends_count * FL_DELTA_BACKEND_LEN;
+	out->backends_count = fl_load_le32(body + AT_BACKENDS);
+	out->backends = body + AT_BACKENDS + 4;
+	return AT_BACKENDS + 4 + (uint64_t)out->backends_count * FL_DELTA_BACKEND_LEN;
 }
 
 static enum fl_delta_error lay_out_delta(const uint8_t *body, uint64_t len, struct layout *out, struct reason *why)
 {
-	uint64_t at = lay_out_backends(body, 16, out);
+	uint64_t at = lay_out_backends(body, out);
 	uint32_t order;
 
 	if (at + 8 > len)
@@ -155,7 +158,7 @@ static enum fl_delta_error lay_out_delta(const uint8_t *body, uint64_t len, stru
 static enum fl_delta_error lay_out_snapshot(const uint8_t *body, uint64_t len, uint32_t buckets, struct layout *out,
 					    struct reason *why)
 {
-	uint64_t at = lay_out_backends(body, 12, out);
+	uint64_t at = lay_out_backends(body, out);
 
 	if (at + 2 * (uint64_t)buckets + 8 > len)
 		return refuse_length(why, "backends", out->backends_count, len);
@@ -426,8 +429,9 @@ static enum fl_delta_error read_body(const struct body *body, const struct delta
 	if (!out->backends)
 		return reason_set(why, FL_DELTA_LENGTH, "%u backends; no memory", layout.backends_count);
 	if (out->snapshot) {
-		error = read_snapshot(&layout, fl_load_le64(body->data + 4), out, why);
+		error = read_snapshot(&layout, fl_load_le64(body->data + 8), out, why);
 		out->image.committed = fl_load_le32(body->data);
+		out->image.closed_until = fl_load_le32(body->data + 4);
 		return error;
 	}
 	out->committed = fl_load_le32(body->data);

@@ -16,7 +16,7 @@
 enum delta_limits {
 	DELTA_BACKENDS_LEN_MAX = FL_BACKEND_MAX * FL_DELTA_BACKEND_LEN,
 	DELTA_BODY_MIN = 32,
-	SNAPSHOT_BODY_MIN = 24, /* and SNAPSHOT_BUCKET_MIN for each bucket */
+	SNAPSHOT_BODY_MIN = 28, /* and SNAPSHOT_BUCKET_MIN for each bucket */
 	SNAPSHOT_BUCKET_MIN = 6,
 	SNAPSHOT_HISTORY_MAX = 1 + 6 * FL_HISTORY_MAX,
 	DELTA_BYTES_MAX = FL_DELTA_HEADER_LEN + DELTA_BODY_MIN + DELTA_BACKENDS_LEN_MAX +
@@ -37,7 +37,7 @@ struct delta {
 
 	struct image image; /* of a snapshot */
 
-	uint32_t committed;        /* Unix seconds; from here on of a delta */
+	uint32_t committed;        /* Unix seconds; from here on of a delta: a snapshot's is its image's */
 	uint32_t closed_until;     /* entries since then or before are closed; 0: none is */
 	uint64_t base_sum;         /* of the image that it applies to */
 	enum fl_delta_order order; /* what the runs' starts count */

@@ -266,6 +266,7 @@ void fold_commit(const struct fold *fold, struct image *image, const struct delt
 	for (uint32_t i = 0; i < fold->count; i++)
 		image_put(image, fold->list[i].bucket, fold->list[i].current, fold->list[i].history);
 	image->committed = delta->committed;
+	image->closed_until = delta->closed_until;
 	if (fold->closes)
 		image_compact(image); /* so that `oldest` tells what is left to be closed */
 	else

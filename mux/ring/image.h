@@ -13,8 +13,9 @@
 /* All zero: there is none. */
 struct image {
 	uint32_t buckets;
-	uint32_t committed; /* when the generation was, in Unix seconds */
-	uint64_t sum;       /* of the buckets: the image's is this and backend_list_sum() */
+	uint32_t committed;    /* when the generation was, in Unix seconds */
+	uint32_t closed_until; /* windows that were over by then are closed; 0: a hold, none is by time */
+	uint64_t sum;          /* of the buckets: the image's is this and backend_list_sum() */
 	uint16_t *current;
 	uint32_t *history; /* numbers in histories */
 	struct histories histories;
@@ -44,6 +45,12 @@ void image_note_named(const struct image *image, uint64_t named[(FL_BACKEND_MAX 
 
 /* Adds how many buckets each id owns to counts[FL_BACKEND_MAX + 1]. */
 void image_count(const struct image *image, uint32_t *counts);
+
+/* Whether former owners stay until they are released, however long ago they lost the bucket. */
+static inline bool image_is_held(const struct image *image)
+{
+	return !image->closed_until;
+}
 
 /* What packets of a bucket go by. */
 static inline fl_row image_row(const struct image *image, uint32_t bucket)

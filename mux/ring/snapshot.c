@@ -43,6 +43,7 @@ static void walk(const void *subject, struct body_block *block)
 	const struct image *image = &snapshot->image;
 
 	body_put32(block, image->committed);
+	body_put32(block, image->closed_until);
 	body_put64(block, image->sum + backend_list_sum(snapshot->backends, snapshot->backends_count));
 	body_put32(block, snapshot->backends_count);
 	for (uint32_t i = 0; i < snapshot->backends_count; i++)

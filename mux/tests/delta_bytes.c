@@ -141,8 +141,9 @@ static uint8_t *write_delta(const struct delta *d, uint8_t *at)
 static uint8_t *write_snapshot(const struct delta *d, const struct image *image, uint8_t *at)
 {
 	store(at, image->committed, 4);
-	store(at + 4, image->sum + backend_list_sum(d->backends, d->backends_count), 8);
-	at = write_backends(d, at + 12);
+	store(at + 4, image->closed_until, 4);
+	store(at + 8, image->sum + backend_list_sum(d->backends, d->backends_count), 8);
+	at = write_backends(d, at + 16);
 	for (uint32_t i = 0; i < d->buckets; i++, at += 2)
 		store(at, image->current[i], 2);
 	at = write_histories(&image->histories, at);

@@ -187,9 +187,10 @@ static void snapshot(void **state)
 
 	check_header(row, true, (fl_u32)vectors_number(image, "generation"), image);
 	assert_int_equal(fl_load_le32(body.data), vectors_number(row, "committed"));
-	columns = columns_of(&body, check_backends(&body, 12, backends), buckets);
+	assert_int_equal(fl_load_le32(body.data + 4), vectors_number(row, "closedUntil"));
+	columns = columns_of(&body, check_backends(&body, 16, backends), buckets);
 	for (i = 0; i < json_array_size(backends); i++) {
-		struct fl_delta_backend one = fl_delta_backend_load(body.data + 16 + i * FL_DELTA_BACKEND_LEN);
+		struct fl_delta_backend one = fl_delta_backend_load(body.data + 20 + i * FL_DELTA_BACKEND_LEN);
 
 		if (!(one.flags & FL_BACKEND_REMOVED))
 			sum += fl_sum_backend(&one);
@@ -203,7 +204,7 @@ static void snapshot(void **state)
 			sum += check_bucket(&columns, bucket, run);
 	}
 	assert_int_equal(bucket, buckets);
-	assert_int_equal(sum, fl_load_le64(body.data + 4));
+	assert_int_equal(sum, fl_load_le64(body.data + 8));
 	assert_int_equal(sum, sum_of(image, "sum"));
 	vectors_free(&body);
 }

@@ -198,6 +198,7 @@ func snapshot(data []byte, service, generation uint32, buckets int) (*Image, err
 	}
 	image := &Image{service, generation, map[uint16]Backend{}, make([]Bucket, buckets)}
 	r.u32() // committed
+	r.u32() // closed until
 	sum := r.u64()
 	if err := r.backends(image.Backends, 1); err != nil {
 		return nil, err

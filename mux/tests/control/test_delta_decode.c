@@ -155,6 +155,7 @@ static void apply_to(const json_t *row, bool is_padded)
 		pad(&image);
 	fold(&image, &bytes);
 	assert_int_equal(image.image.committed, vectors_number(vectors_get(row, "delta"), "committed"));
+	assert_int_equal(image.image.closed_until, vectors_number(vectors_get(row, "delta"), "closedUntil"));
 	delta_prune(&image);
 	check_equal(&image, &result);
 	vectors_free(&bytes);
@@ -176,6 +177,7 @@ static void snapshot(void **state)
 	struct delta image = decode_snapshot(&bytes, expected.service, expected.generation, expected.buckets);
 
 	assert_int_equal(image.image.committed, vectors_number(row, "committed"));
+	assert_int_equal(image.image.closed_until, vectors_number(row, "closedUntil"));
 	check_equal(&image, &expected);
 	delta_prune(&image); /* a snapshot lists only what is needed */
 	check_equal(&image, &expected);

@@ -13,7 +13,7 @@
  *	delta body	committed u32 | closed until u32 | sum of the base u64 | n u32, n x backend |
  *			moves		n u32 | order u32 | skip u32[n] | count u32[n] | current u16[n] | owner u16[n]
  *			releases	n u32 | skip u32[n] | count u32[n] | owner u16[n]
- *	snapshot body	committed u32 | sum u64 | n u32, n x backend | current u16[buckets] |
+ *	snapshot body	committed u32 | closed until u32 | sum u64 | n u32, n x backend | current u16[buckets] |
  *			histories	n u32 | entries u32 | count u8[n] | owner u16[entries] | since u32[entries] |
  *					index u32[buckets]
  *	backend 22	id u16 | flags u16 | weight u16 | address 16	ascending ids; REMOVED keeps the address, as

@@ -26,9 +26,9 @@ NOW = 1_700_000_000
 
 # Frames of the zstd command (1.5.4, level 19), whose blocks are compressed. They go with the story below.
 ZSTD_SNAPSHOT_7 = bytes.fromhex(  # with a content checksum, without a content size
-    "28b52ffd0468350400a2471318c0a7355affffbffcf72232aedea9127a237a6a24c9de320542f002d7d5d5ed16a34442e0aaaad6de33651f"
-    "2e00b7eeb2b317b8da3d3fc039b09a2fb555d68869cadc7e098418d2521c8c120d1a2060af0e4a28d8e8945458848f533845ac194aa0dd9f"
-    "6136e1821db898b24584f42eb8882992e5124a71088f1448014849e46dbe09ffccc57d"
+    "28b52ffd0458c50400a246131ca027e99ef5ffff7f585563df17daebd7d5dafec5fe6dbbc9bdb74c01df46eda29fad42cc15628e269224f1"
+    "3ffeb3568b65b76b36f1d710bfd5e12f224ec0393fff161404c1c21018fc17620e1e00484009c079484031805390803a809331012500b93b"
+    "a72f91eda2e420c2e55b44152015b09c0029038b009c278818588480f4e6660e90029002b0725e000b7636030e80c21c03df3c66ac"
 )
 ZSTD_DELTA_12 = bytes.fromhex(  # without both
     "28b52ffd006865020014030cf1536500000000668aadb67fe1e1280700000001000100ffff0a010001020707030003040405050620010db8"
@@ -80,8 +80,8 @@ def delta_bytes(image: dict, change: dict, **frame) -> bytes:
     return head + zstd_frame(body, **frame)
 
 
-def snapshot_bytes(image: dict, committed: int, **frame) -> bytes:
-    body = snapshot_body(image, committed)
+def snapshot_bytes(image: dict, committed: int, closed_until: int = 0, **frame) -> bytes:
+    body = snapshot_body(image, committed, closed_until)
     return header("snapshot", image["service"], image["generation"], 0, image["buckets"], body) + zstd_frame(
         body, **frame
     )
@@ -212,13 +212,14 @@ def apply_rows() -> tuple[list[dict], list[dict]]:
     return rows, images
 
 
-def snapshot_row(name: str, image: dict, committed: int, **frame) -> dict:
+def snapshot_row(name: str, image: dict, committed: int, closed_until: int = 0, **frame) -> dict:
     return {
         "name": name,
         "committed": committed,
+        "closedUntil": closed_until,
         "image": image_json(image),
-        "body": snapshot_body(image, committed).hex(),
-        "bytes": snapshot_bytes(image, committed, **frame).hex(),
+        "body": snapshot_body(image, committed, closed_until).hex(),
+        "bytes": snapshot_bytes(image, committed, closed_until, **frame).hex(),
     }
 
 
@@ -229,6 +230,8 @@ def snapshot_rows(images: list[dict]) -> list[dict]:
         for i in images
         if i is not images[0]
     ]
+    rows.append(snapshot_row("windows have closed", images[5], NOW, NOW - 240))
+    rows.append(snapshot_row("closed until the last second", images[5], NOW, 0xFFFFFFFF))
     rows.append(snapshot_row("a frame that does not say its size", images[3], NOW, with_size=False))
     rows.append(snapshot_row("a frame of many blocks", images[3], NOW, block_max=100))
     return rows
@@ -316,14 +319,15 @@ def chain_row(name: str, image: dict, changes: list[dict]) -> dict:
     for change in changes:
         deltas.append(delta_bytes(image, change).hex())
         image = apply(image, change)
-    committed = changes[-1]["committed"]
+    committed, closed = changes[-1]["committed"], changes[-1]["closedUntil"]
     return {
         "name": name,
         "snapshot": snapshot.hex(),
         "deltas": deltas,
         "result": image_json(image),
         "committed": committed,
-        "resultSnapshotBody": snapshot_body(image, committed).hex(),
+        "closedUntil": closed,
+        "resultSnapshotBody": snapshot_body(image, committed, closed).hex(),
     }
 
 
@@ -348,7 +352,9 @@ def reread(vectors: dict) -> None:
             generation += 1
             image = apply(image, read_delta(bytes.fromhex(data), image, generation))
         assert image_json(image) == one["result"], one["name"]
-        assert snapshot_body(image, one["committed"]).hex() == one["resultSnapshotBody"], one["name"]
+        assert snapshot_body(image, one["committed"], one["closedUntil"]).hex() == one["resultSnapshotBody"], one[
+            "name"
+        ]
     image = next(one for one in vectors["snapshots"] if one["image"] == vectors["malformedFor"]["image"])
     generation = image["image"]["generation"]
     image = read_snapshot(bytes.fromhex(image["bytes"]), SERVICE, generation, 256)

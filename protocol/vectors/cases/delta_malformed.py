@@ -267,7 +267,7 @@ def snapshot_body_cases(parcel: Parcel, image: dict) -> list[Case]:
     def bad(
         current: list[int] = owners, behind: bytes = packed, n: int = count, backends: bytes = whole, base: int = right
     ) -> bytes:
-        head = struct.pack("<IQI", NOW, base, n) + backends
+        head = struct.pack("<IIQI", NOW, 0, base, n) + backends
         return parcel.make(body=head + struct.pack(f"<{buckets}H", *current) + behind)
 
     def owned(bucket: int, by: int) -> list[int]:

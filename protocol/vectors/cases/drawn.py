@@ -157,7 +157,9 @@ def drawn_delta(draw: random.Random) -> dict:
         one = {"name": f"random delta {number}", "image": image_json(image), "delta": change}
         one |= {"body": delta_body(change).hex(), "bytes": delta_bytes(image, change).hex()}
         files["apply"].append(one | {"result": image_json(after)})
-        files["snapshots"].append(snapshot_row(f"random snapshot {number}", after, change["committed"]))
+        files["snapshots"].append(
+            snapshot_row(f"random snapshot {number}", after, change["committed"], change["closedUntil"])
+        )
         image = after
     expected = {"service": SERVICE, "buckets": image["buckets"]}
     expected |= {"deltaGeneration": image["generation"] + 1, "snapshotGeneration": image["generation"]}

@@ -126,8 +126,8 @@ def histories_bytes(histories: list[tuple], index: list[int]) -> bytes:
     return packed + struct.pack(f"<{len(index)}I", *index)
 
 
-def snapshot_body(image: dict, committed: int) -> bytes:
-    body = struct.pack("<IQ", committed, image_sum(image)) + backends_bytes(listed(image))
+def snapshot_body(image: dict, committed: int, closed_until: int = 0) -> bytes:
+    body = struct.pack("<IIQ", committed, closed_until, image_sum(image)) + backends_bytes(listed(image))
     body += b"".join(struct.pack("<H", image["rows"][bucket][0]) for bucket in range(image["buckets"]))
     return body + histories_bytes(*histories_of(image))
 

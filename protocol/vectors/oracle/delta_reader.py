@@ -53,7 +53,7 @@ def read_body(data: bytes, kind: str, at: dict, least: int, most: int) -> bytes:
 
 def body_range(kind: str, buckets: int) -> tuple[int, int]:
     """The shortest and the longest possible body of a delta or snapshot."""
-    least = 32 if kind == "delta" else 24 + 6 * buckets
+    least = 32 if kind == "delta" else 28 + 6 * buckets
     return least, least + 22 * 65535 + (22 if kind == "delta" else 1 + 6 * HISTORY_MAX) * buckets
 
 
@@ -131,13 +131,13 @@ def read_snapshot(data: bytes, service: int, generation: int, buckets: int) -> d
     """The image."""
     expected = {"service": service, "generation": generation, "base": 0, "buckets": buckets}
     body = read_body(data, "snapshot", expected, *body_range("snapshot", buckets))
-    _, said, count = struct.unpack("<IQI", body[:16])
-    at = 16 + 22 * count
+    _, _, said, count = struct.unpack("<IIQI", body[:20])
+    at = 20 + 22 * count
     _refuse_if(len(body) < at + 2 * buckets + 8, "length")
     n, entries = struct.unpack("<II", body[at + 2 * buckets : at + 2 * buckets + 8])
     histories_at = at + 2 * buckets + 8
     _refuse_if(len(body) != histories_at + n + 6 * entries + 4 * buckets, "length")
-    known = backends_by_id(_read_backends(body, 16, count, 5))
+    known = backends_by_id(_read_backends(body, 20, count, 5))
     histories = _read_histories(body[histories_at:], n, entries, known)
     currents = struct.unpack(f"<{buckets}H", body[at : at + 2 * buckets])
     index = struct.unpack(f"<{buckets}I", body[len(body) - 4 * buckets :])

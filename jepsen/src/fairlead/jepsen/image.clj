@@ -102,7 +102,8 @@
   "The ring in a snapshot's bytes."
   [bytes]
   (let [[{:keys [service generation buckets]} ^ByteBuffer b] (unframe bytes "FLS3")
-        _        (u32 b)
+        _        (u32 b) ; committed
+        _        (u32 b) ; closed until
         said     (.getLong b)
         backends (read-backends b)
         current  (column buckets u16 b)

@@ -24,6 +24,7 @@ public final class Ring {
   private final int service;
   private final long generation;
   private final long committed;
+  private final long closedUntil;
   private final SortedMap<Integer, Backend> backends;
   final char[] current;
   final History[] histories;
@@ -37,6 +38,7 @@ public final class Ring {
       int service,
       long generation,
       long committed,
+      long closedUntil,
       SortedMap<Integer, Backend> backends,
       char[] current,
       History[] histories,
@@ -49,6 +51,7 @@ public final class Ring {
     this.service = service;
     this.generation = generation;
     this.committed = committed;
+    this.closedUntil = closedUntil;
     this.backends = Collections.unmodifiableSortedMap(backends);
     this.current = current;
     this.histories = histories;
@@ -59,12 +62,13 @@ public final class Ring {
   public static Ring empty(int service, int buckets, long committed) {
     History[] none = new History[buckets];
     Arrays.fill(none, History.NONE);
-    return new Ring(service, 1, committed, new TreeMap<>(), new char[buckets], none, List.of());
+    return new Ring(service, 1, committed, 0, new TreeMap<>(), new char[buckets], none, List.of());
   }
 
   /** The same buckets under another generation number, for a restored ring. */
   public Ring withGeneration(long other) {
-    return new Ring(service, other, committed, backends, current, histories, List.of());
+    return new Ring(
+        service, other, committed, closedUntil, backends, current, histories, List.of());
   }
 
   /**
@@ -76,7 +80,8 @@ public final class Ring {
     }
     List<RingChange> known =
         before.changes.stream().filter(change -> change.generation() <= generation).toList();
-    return new Ring(service, generation, committed, backends, current, histories, known);
+    return new Ring(
+        service, generation, committed, closedUntil, backends, current, histories, known);
   }
 
   /**
@@ -102,6 +107,11 @@ public final class Ring {
   /** Unix seconds at which this generation was committed. */
   public long committed() {
     return committed;
+  }
+
+  /** Windows that were over by then are closed; 0: a hold, so that none is closed by time. */
+  public long closedUntil() {
+    return closedUntil;
   }
 
   public int buckets() {
@@ -207,6 +217,7 @@ public final class Ring {
             service,
             delta.generation(),
             delta.committed(),
+            delta.closedUntil(),
             nextBackends,
             fold.current,
             fold.histories,
@@ -237,12 +248,14 @@ public final class Ring {
       owners[bucket] = isDead[owners[bucket]] ? Backend.NONE : owners[bucket];
       formers[bucket] = formers[bucket].without(isDead);
     }
-    return new Ring(service, generation, committed, backends, owners, formers, changes);
+    return new Ring(
+        service, generation, committed, closedUntil, backends, owners, formers, changes);
   }
 
   /** The same ring with other owners; what an assignment starts from. */
   public Ring withOwners(char[] owners) {
-    return new Ring(service, generation, committed, backends, owners, histories, changes);
+    return new Ring(
+        service, generation, committed, closedUntil, backends, owners, histories, changes);
   }
 
   /**
@@ -291,6 +304,7 @@ public final class Ring {
         && service == ring.service
         && generation == ring.generation
         && committed == ring.committed
+        && closedUntil == ring.closedUntil
         && Arrays.equals(current, ring.current)
         && Arrays.equals(histories, ring.histories)
         && listedBackends().equals(ring.listedBackends());

@@ -16,8 +16,8 @@ import java.util.SortedMap;
  * number among these.
  */
 final class SnapshotBody {
-  private static final int LEAST = 24;
-  private static final int BACKENDS_AT = 12;
+  private static final int LEAST = 28;
+  private static final int BACKENDS_AT = 16;
 
   /** Its owner, and the number of its history. */
   private static final int BUCKET = 6;
@@ -47,7 +47,7 @@ final class SnapshotBody {
                 + (long) BUCKET * ring.buckets()
                 + distinct.length
                 + (long) ENTRY * entries);
-    body.putInt((int) ring.committed()).putLong(ring.sum());
+    body.putInt((int) ring.committed()).putInt((int) ring.closedUntil()).putLong(ring.sum());
     DeltaCodec.putBackends(body, backends);
     body.asCharBuffer().put(ring.current);
     body.position(body.position() + 2 * ring.buckets());
@@ -97,6 +97,7 @@ final class SnapshotBody {
     long entries = Integer.toUnsignedLong(body.getInt((int) historiesAt + 4));
     Frame.checkLength(body, historiesAt + 8 + n + ENTRY * entries + 4L * buckets);
     long committed = Integer.toUnsignedLong(body.getInt());
+    long closedUntil = Integer.toUnsignedLong(body.getInt());
     long sum = body.getLong();
     SortedMap<Integer, Backend> backends = DeltaCodec.getBackends(body);
     char[] current = new char[buckets];
@@ -108,6 +109,7 @@ final class SnapshotBody {
             header.service(),
             header.generation(),
             committed,
+            closedUntil,
             backends,
             current,
             named(body, current, distinct, backends),

@@ -36,10 +36,10 @@ class DeltaVectorsTest {
   @ParameterizedTest
   @MethodSource
   void apply(JsonNode row) throws RefusedException {
-    Ring before = Vectors.ring(row.get("image"), 0);
+    Ring before = Vectors.ring(row.get("image"), 0, 0);
     Delta delta = Vectors.delta(row.get("delta"), before);
     byte[] bytes = Vectors.bytes(row.get("bytes"));
-    Ring after = Vectors.ring(row.get("result"), delta.committed());
+    Ring after = Vectors.ring(row.get("result"), delta.committed(), delta.closedUntil());
 
     Delta decoded = DeltaCodec.decodeDelta(bytes, before);
     assertThat(decoded).isEqualTo(delta);
@@ -58,7 +58,9 @@ class DeltaVectorsTest {
   @ParameterizedTest
   @MethodSource
   void snapshots(JsonNode row) throws RefusedException {
-    Ring ring = Vectors.ring(row.get("image"), row.get("committed").asLong());
+    Ring ring =
+        Vectors.ring(
+            row.get("image"), row.get("committed").asLong(), row.get("closedUntil").asLong());
     byte[] bytes = Vectors.bytes(row.get("bytes"));
 
     assertThat(DeltaCodec.decodeSnapshot(bytes, ring.service(), ring.generation(), ring.buckets()))
@@ -80,7 +82,7 @@ class DeltaVectorsTest {
     for (JsonNode delta : row.get("deltas")) {
       ring = ring.apply(DeltaCodec.decodeDelta(Vectors.bytes(delta), ring));
     }
-    assertThat(ring).isEqualTo(Vectors.ring(result, ring.committed()));
+    assertThat(ring).isEqualTo(Vectors.ring(result, ring.committed(), ring.closedUntil()));
     assertThat(body(DeltaCodec.encode(ring)))
         .isEqualTo(Vectors.bytes(row.get("resultSnapshotBody")));
   }
@@ -100,7 +102,7 @@ class DeltaVectorsTest {
                 long generation = expected.get("snapshotGeneration").asLong();
                 DeltaCodec.decodeSnapshot(bytes, service, generation, buckets);
               } else {
-                Ring base = Vectors.ring(expected.get("image"), 0);
+                Ring base = Vectors.ring(expected.get("image"), 0, 0);
                 base.apply(DeltaCodec.decodeDelta(bytes, base));
               }
             });

@@ -153,7 +153,14 @@ class RingPropertyTest {
       histories[bucket] = after;
     }
     return new Ring(
-        SERVICE, delta.generation(), delta.committed(), backends, current, histories, List.of());
+        SERVICE,
+        delta.generation(),
+        delta.committed(),
+        delta.closedUntil(),
+        backends,
+        current,
+        histories,
+        List.of());
   }
 
   /** -1 if no run has the bucket. */

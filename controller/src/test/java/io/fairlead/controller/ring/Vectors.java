@@ -48,7 +48,7 @@ public final class Vectors {
     return HexFormat.of().parseHex(hex.asText());
   }
 
-  static Ring ring(JsonNode image, long committed) {
+  static Ring ring(JsonNode image, long committed, long closedUntil) {
     int buckets = image.get("buckets").asInt();
     char[] current = new char[buckets];
     History[] histories = new History[buckets];
@@ -70,6 +70,7 @@ public final class Vectors {
         image.get("service").asInt(),
         image.get("generation").asLong(),
         committed,
+        closedUntil,
         backends,
         current,
         histories,
