@@ -12,6 +12,7 @@ import json
 import sys
 from pathlib import Path
 
+from cases.decide import decide_vectors
 from cases.delta import delta_vectors
 from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
@@ -48,6 +49,7 @@ FILES = {
     "reports.json": report_vectors,
     "health.json": health_vectors,
     "http-malformed.json": http_vectors,
+    "decide.json": decide_vectors,
     "delta.json": delta_vectors,
     "othello.json": othello_vectors,
     "verdict.json": lambda: verdict_vectors() | {"passed": passed_rows()},

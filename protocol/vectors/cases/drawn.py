@@ -8,6 +8,7 @@ from oracle.delta import apply, delta_body, image_json, snapshot_body
 from oracle.flow import crc32
 from oracle.steer import chain, mark_late, promote, read, write
 
+from .decide import drawn_decide
 from .delta import SERVICE, chain_row, delta_bytes, random_chain, random_delta, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
@@ -202,6 +203,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "fragment.json": drawn_fragment,
         "hello.json": drawn_hello,
         "reports.json": drawn_reports,
+        "decide.json": drawn_decide,
         "delta.json": drawn_delta,
         "othello.json": drawn_othello,
         "verdict.json": drawn_verdict,
