@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * A notice of version 2: a mux tells a server the generation of a service, and the server returns it with the highest
- * generation that it knows then. Version 1's notices are notice.h.
+ * A notice: a mux tells a server the generation of a service, and the server returns it with the highest generation that
+ * it knows then.
  *
  *	outer IPv4/IPv6 | UDP | GUE base 4, protocol 59 | list 8 | tag 8 if TAG
  *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The list header, version 2 of the steer header: what a mux tells a server about a packet, inside GUE (UDP port 6080,
- * version 0). Servers take it, and muxes send it with --header 2; version 1's is steer.h.
+ * The list header: what a mux tells a server about a packet, inside GUE (UDP port 6080, version 0).
  *
  *	outer IPv4/IPv6 | UDP | GUE base 4 | list 8 | candidates, 4 or 16 each | tag 8 if TAG | inner packet
  *
@@ -19,7 +18,7 @@
  * one that has the packet: that one is the outer destination. A server that sends the packet on writes its own address in
  * place of the candidate's that it sends it to (fl_list_forward()). So the header never changes its length, and whoever
  * has the packet knows the order that the mux wrote: the first count - left candidates, itself, and the others. The tag
- * covers that order (list_tag.h), and no server has to tag again.
+ * covers that order (list_tag.h), and no server has to tag it.
  *
  * Servers that are tried only get more: a packet ends after at most FL_LIST_MAX hops.
  */
@@ -29,6 +28,7 @@
 #include "types.h"
 
 enum fl_list_numbers {
+	FL_LIST_GUE_PORT = 6080,
 	FL_LIST_GUE_LEN = 4,
 	FL_LIST_GUE_IPV4 = 4,
 	FL_LIST_GUE_IPV6 = 41,

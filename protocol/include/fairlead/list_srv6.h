@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The list header as a Segment Routing Header (RFC 8754), between an outer IPv6 header and the inner packet: list.h's
- * candidates are the segments, and what it says besides is in a TLV. Nothing sends or takes it yet; version 1's is srv6.h.
+ * candidates are the segments, and what it says besides is in a TLV.
  *
  *	outer IPv6 40 | SRH 8 | segments, 16 each | TLV 8, with TAG 16 | inner packet
  *
@@ -98,21 +98,6 @@ FL_INLINE fl_u8 *fl_list_srv6_tlv(const fl_u8 *data, const fl_u8 *end)
 	if (tlv + FL_LIST_SRV6_TLV_LEN > end || tlv[0] != FL_LIST_SRV6_TLV_TYPE)
 		return (fl_u8 *)0;
 	return tlv;
-}
-
-/*
- * Whether a routing header is of version 2, well-formed or not. What is not may be of version 1, or a foreign headend's:
- * srv6.h takes a list of several segments for one of the latter's, so this is to be asked before.
- */
-FL_INLINE bool fl_list_srv6_is(const fl_u8 *data, const fl_u8 *end)
-{
-	const fl_u8 *tlv = fl_list_srv6_tlv(data, end);
-
-	return tlv && data[FL_LIST_SRV6_AT_TYPE] == FL_LIST_SRV6_ROUTING_TYPE &&
-	       (data[FL_LIST_SRV6_AT_NEXT] == FL_LIST_GUE_IPV4 || data[FL_LIST_SRV6_AT_NEXT] == FL_LIST_GUE_IPV6) &&
-	       (fl_u32)(1 + data[FL_LIST_SRV6_AT_UNITS]) * FL_LIST_SRV6_UNIT >=
-		   (fl_u32)(tlv - data) + FL_LIST_SRV6_TLV_LEN &&
-	       tlv[FL_LIST_SRV6_TLV_AT_VERSION] >> 4 == FL_LIST_VERSION;
 }
 
 /* The SRH alone, whose length must be within end. */

@@ -7,7 +7,7 @@ from itertools import product
 from oracle import RefusedError, keys
 from oracle.list import MAX, check, forward, message, put, read, tag, write
 
-from .tag import TCP_ACK, inner_packets, ipv4
+from .inner import TCP_ACK, inner_packets, ipv4
 
 KEY = bytes(range(0x30, 0x40))
 NO_TAG = bytes(8).hex()

@@ -8,8 +8,8 @@ from oracle import RefusedError
 from oracle.list import MAX
 from oracle.list_srv6 import check, forward, message, put, read, tag, write
 
+from .inner import TCP_ACK, inner_packets, ipv4
 from .list import KEY, NO_TAG, PLAIN, SERVERS, SERVERS6, set_bytes
-from .tag import TCP_ACK, inner_packets, ipv4
 
 MIXED = [SERVERS[n] if n % 2 else SERVERS6[n] for n in range(MAX + 1)]
 ORDERS = {"IPv6": SERVERS6, "both families": MIXED}

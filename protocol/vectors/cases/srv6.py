@@ -8,7 +8,8 @@ from oracle import RefusedError
 from oracle.address import packed
 from oracle.srv6 import chain, mark_late, message, promote, put_tag, read, tagged, write
 
-from .tag import KEY, NO_TAG, TCP_ACK, ipv4, ipv6
+from .inner import TCP_ACK, ipv4, ipv6
+from .tag import KEY, NO_TAG
 
 PLAIN = {
     "innerProtocol": 4,

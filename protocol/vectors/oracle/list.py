@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from . import RefusedError, keys
 from .address import is_ipv4, sixteen
 from .flow import siphash
-from .tag import inner_part
+from .inner import inner_part
 
 TAG, IPV6, LATE, KEY = 1, 2, 4, 8
 MAX = 6

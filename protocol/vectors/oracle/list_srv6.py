@@ -6,8 +6,8 @@ from ipaddress import ip_address
 from . import RefusedError, keys
 from .address import sixteen
 from .flow import siphash
+from .inner import inner_part
 from .list import KEY, LATE, MAX, TAG
-from .tag import inner_part
 
 TLV, VERSION = 252, 2
 IPV6 = 2  # of a tag's message, which is that of the same list in GUE

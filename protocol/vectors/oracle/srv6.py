@@ -6,8 +6,9 @@ from ipaddress import ip_address
 from . import RefusedError
 from .address import packed
 from .flow import siphash
+from .inner import inner_part
 from .steer import LATE, MOVED, MOVED2, SECOND, TAG
-from .tag import inner_part, moved_part, second_part
+from .tag import moved_part, second_part
 
 KNOWN = MOVED | TAG | SECOND | MOVED2 | LATE
 TLV = 252
