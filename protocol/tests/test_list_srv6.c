@@ -5,7 +5,6 @@
 
 #include <fairlead/list_srv6.h>
 #include <fairlead/list_tag.h>
-#include <fairlead/srv6.h>
 
 #include "vectors.h"
 
