@@ -17,9 +17,9 @@ import (
 
 // Backend is an entry of a delta or snapshot.
 type Backend struct {
-	Removed, Dead bool
-	Weight        uint16
-	Address       [16]byte
+	Removed, Dead, Foreign bool
+	Weight                 uint16
+	Address                [16]byte
 }
 
 // Entry is a former owner of a bucket, and when it lost it.
@@ -136,13 +136,13 @@ func open(data []byte, magic string, service, generation, base uint32, buckets i
 	return &reader{left: body}, nil
 }
 
-// backends adds the entries of the list to a map; flags are the greatest that one may have.
-func (r *reader) backends(into map[uint16]Backend, most uint16) error {
+// backends adds the entries of the list to a map; known are the flags that one may have.
+func (r *reader) backends(into map[uint16]Backend, known uint16) error {
 	last := uint16(0)
 	for range r.count(22) {
 		id, flags, weight := r.u16(), r.u16(), r.u16()
-		each := Backend{flags&1 != 0, flags == 3, weight, [16]byte(r.take(16))}
-		if id <= last || flags > most || flags == 2 || each.Address == [16]byte{} {
+		each := Backend{flags&1 != 0, flags&2 != 0, flags&4 != 0, weight, [16]byte(r.take(16))}
+		if id <= last || flags&^known != 0 || each.Dead && !each.Removed || each.Address == [16]byte{} {
 			return fmt.Errorf("backend %d after %d, flags %d, address %x is none", id, last, flags, each.Address)
 		}
 		last = id
@@ -200,7 +200,7 @@ func snapshot(data []byte, service, generation uint32, buckets int) (*Image, err
 	r.u32() // committed
 	r.u32() // closed until
 	sum := r.u64()
-	if err := r.backends(image.Backends, 1); err != nil {
+	if err := r.backends(image.Backends, 5); err != nil {
 		return nil, err
 	}
 	current := column(r, buckets, r.u16)
@@ -312,7 +312,7 @@ func (image *Image) apply(data []byte) (*Image, error) {
 	}
 	next := &Image{image.Service, generation, maps.Clone(image.Backends), slices.Clone(image.Buckets)}
 	committed, closed, sum := r.u32(), r.u32(), r.u64()
-	if err := r.backends(next.Backends, 3); err != nil {
+	if err := r.backends(next.Backends, 7); err != nil {
 		return nil, err
 	}
 	n := r.count(10)
@@ -423,7 +423,11 @@ func (image *Image) sum() (sum uint64) {
 	}
 	for id, backend := range image.Backends {
 		if !backend.Removed {
-			h := mix(mix(uint64(id)) ^ binary.LittleEndian.Uint64(backend.Address[:]))
+			h := uint64(id)
+			if backend.Foreign {
+				h |= 1 << 16
+			}
+			h = mix(mix(h) ^ binary.LittleEndian.Uint64(backend.Address[:]))
 			sum += mix(h ^ binary.LittleEndian.Uint64(backend.Address[8:]))
 		}
 	}

@@ -19,6 +19,7 @@ type imageVector struct {
 		ID      uint16
 		Address string
 		Removed bool
+		Foreign bool
 		Weight  uint16
 	}
 	Runs []struct {
@@ -32,7 +33,7 @@ type imageVector struct {
 func (v imageVector) image() *Image {
 	image := &Image{v.Service, v.Generation, map[uint16]Backend{}, make([]Bucket, v.Buckets)}
 	for _, each := range v.Backends {
-		image.Backends[each.ID] = Backend{each.Removed, false, each.Weight, netip.MustParseAddr(each.Address).As16()}
+		image.Backends[each.ID] = Backend{each.Removed, false, each.Foreign, each.Weight, netip.MustParseAddr(each.Address).As16()}
 	}
 	for _, run := range v.Runs {
 		for i := run.Start; i < run.Start+run.Count; i++ {
@@ -158,6 +159,7 @@ func TestSum(t *testing.T) {
 		},
 		"the bucket": func(i *Image) { i.Buckets[0], i.Buckets[1] = i.Buckets[1], i.Buckets[0] },
 		"address":    func(i *Image) { i.Backends[1] = Backend{Address: [16]byte{15: 3}} },
+		"foreign":    func(i *Image) { i.Backends[1] = Backend{Foreign: true, Address: [16]byte{15: 1}} },
 		"removed":    func(i *Image) { i.Backends[1] = Backend{Removed: true, Address: [16]byte{15: 1}} },
 	} {
 		image := build()

@@ -6,7 +6,7 @@
 
   A ring is `{:service :generation :buckets :backends}`: of each bucket its owner and the former
   ones with the second of their loss, newest first, `[owner [[former since] ...]]`, and the backends
-  by id, `{:removed? :dead? :weight :address}`."
+  by id, `{:removed? :dead? :foreign? :weight :address}`."
   (:import (com.github.luben.zstd Zstd)
            (java.nio ByteBuffer ByteOrder)
            (java.util.zip CRC32C)))
@@ -53,7 +53,11 @@
         (vec (for [_ (range (u32 b))]
                (let [id (u16 b), flags (u16 b), weight (u16 b), address (byte-array 16)]
                  (.get b address)
-                 [id {:removed? (odd? flags), :dead? (= 3 flags), :weight weight, :address address}])))))
+                 [id {:removed? (odd? flags)
+                      :dead?    (bit-test flags 1)
+                      :foreign? (bit-test flags 2)
+                      :weight   weight
+                      :address  address}])))))
 
 (defn- mix
   "The last steps of splitmix64."
@@ -69,8 +73,8 @@
                      (reduce (fn [h [owner since]] (mix (bit-xor h (bit-or (bit-shift-left since 16) owner))))
                              (mix (bit-or (bit-shift-left number 16) current))
                              former))
-        of-backend (fn [[id {:keys [address]}]]
-                     (let [b (little address)]
+        of-backend (fn [[id {:keys [address foreign?]}]]
+                     (let [b (little address), id (if foreign? (bit-set id 16) id)]
                        (mix (bit-xor (mix (bit-xor (mix id) (.getLong b))) (.getLong b)))))]
     (reduce (fn [^long all ^long h] (unchecked-add all h))
             0

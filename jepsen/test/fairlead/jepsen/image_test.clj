@@ -27,8 +27,8 @@
   (assert (= buckets (reduce + (map :count runs))))
   {:service  service
    :generation generation
-   :backends (into (sorted-map) (for [{:keys [id removed dead weight] :as backend} backends]
-                                  [id {:removed? removed, :dead? dead, :weight weight
+   :backends (into (sorted-map) (for [{:keys [id removed dead foreign weight] :as backend} backends]
+                                  [id {:removed? removed, :dead? dead, :foreign? foreign, :weight weight
                                        :address (address (:address backend))}]))
    :buckets  (vec (mapcat #(repeat (:count %) [(:current %) (:history %)]) runs))})
 
