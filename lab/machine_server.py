@@ -9,11 +9,11 @@ import shlex
 from pathlib import Path
 
 from lab import build, nginx, topology
-from lab.cluster_key import KEY, NAME
+from lab.cluster_key import SERVER_NAME, server_keys
 from lab.instance import Instance
 from lab.node import SYSCTLS as NODE_SYSCTLS
 from lab.router import BRIDGE, Router
-from lab.server import SYSCTLS, VIPS, Server
+from lab.server import SYSCTLS, VIPS, Server, own_addresses
 from lab.variant import USUAL, Variant
 from lab.vm.image import initramfs
 from lab.vm.kernel import Kernel
@@ -22,13 +22,14 @@ from lab.vm.machine import Machine, Plug
 PROCESS = "machine"
 MEMORY = 192  # MiB
 NGINX = Path("/run/nginx")
-KEY_FILE = Path("/run") / NAME
+KEY_FILE = Path("/run") / SERVER_NAME
 SETUP = """\
 {sysctls}
 ip link set eth0 mtu {mtu} up
 {addresses}
 insmod /modules/fairlead.ko
-(umask 077 && echo {key} >{key_file})
+(umask 077 && cat >{key_file}) <<'END'
+{keys}END
 mkdir {directory}
 cat >{directory}/nginx.conf <<'END'
 {config}END
@@ -74,7 +75,7 @@ class MachineServer(Server):
             addresses="\n".join(f"ip {words}" for words in addresses),
             port=topology.VIP_PORT,
             directory=NGINX,
-            key=KEY,
+            keys=server_keys(build.SERVER, self.directory, own_addresses(self.address)).read_text(),
             key_file=KEY_FILE,
             config=nginx.config(NGINX, self.name),
             nginx=shlex.join(nginx.command(NGINX)),

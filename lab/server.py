@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import nginx, topology
-from lab.cluster_key import key_file
+from lab.cluster_key import server_keys
 from lab.instance import Instance
 from lab.node import Node, wire
 from lab.process import Process
@@ -24,6 +24,11 @@ SYSCTLS = {
 VIPS = (f"{topology.VIP}/32", f"{topology.DUAL_VIP}/32", f"{topology.DUAL_VIP6}/128")
 
 
+def own_addresses(address: str) -> list[str]:
+    """Those of the server with this one: of each family, unless it has IPv6 alone."""
+    return [address] if topology.is_ipv6(address) else [address, topology.rack_address6(address)]
+
+
 def attachment(
     command: str,
     form: tuple[str, ...],
@@ -34,15 +39,13 @@ def attachment(
 ) -> list[str]:
     """The command that sets a server side up.
 
-    `quiet`: for how many seconds it resets nothing, None: the program's default. `key`: the file with the cluster's
-    key; None: tags are not required.
+    `quiet`: for how many seconds it resets nothing, None: the program's default. `key`: the file with its keys; None:
+    tags are not required.
     """
-    addresses, peers = [address, topology.rack_address6(address)], [topology.RACK, topology.RACK6]
-    if topology.is_ipv6(address):  # it has no other one
-        addresses, peers = addresses[:1], peers[1:]
-    own = ["--address", ",".join(addresses), "--peers", ",".join(peers)]
+    peers = [topology.RACK, topology.RACK6]
+    own = ["--address", ",".join(own_addresses(address)), "--peers", ",".join(peers)]
     own += [] if chaining else ["--no-chaining"]
-    own += ["--tag-key", str(key)] if key else []
+    own += ["--tag-key", str(key)] if key else ["--untagged", "on"]
     own += ["--quiet", str(quiet)] if quiet is not None else []
     return [command, "attach", *form, *own]
 
@@ -101,7 +104,9 @@ class XdpServer(Server):
         super().__init__(instance, number, variant)
         self.command = str(variant.server)
         self.mptcp = variant.mptcp
-        self.key = key_file(self.directory) if variant.tagged else None
+        self.key = None
+        if variant.tagged:
+            self.key = server_keys(variant.server, self.directory, own_addresses(self.address))
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.sysctl(**SYSCTLS)

@@ -355,7 +355,7 @@ class LabCluster(Cluster):
     def attach(self, server_node: Node) -> None:
         settings = self.instance.state["settings"]
         chaining = switches.variant(self.settings["switch"]).get("chaining", True)
-        key = self.directory / server_node.name / cluster_key.NAME  # without P4 muxes, which can't tag
+        key = self.directory / server_node.name / cluster_key.SERVER_NAME  # without P4 muxes, which can't tag
         argv = server.attachment(
             str(build.SERVER),
             server.XdpServer.form,

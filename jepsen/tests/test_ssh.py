@@ -80,8 +80,8 @@ def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands
     for file, (node, program) in pids.items():
         (servers / f"{file}.pid").write_text(str(lab.process(lab.node(node), program).pid))
     environment = " ".join(f"{key}='{value}'" for key, value in zookeeper.env.items())
-    key = lab.directory / "server1" / cluster_key.NAME
-    attach = server.attachment(str(build.SERVER), server.XdpServer.form, lab.node("server1").address, 120, key=key)
+    key = lab.directory / "server1" / cluster_key.SERVER_NAME
+    attach = server.attachment(str(build.SERVER), server.XdpServer.form, lab.node("server1").address, key=key)
     by_ssh = Commands(servers / "ssh.edn")
     by_ssh.file.write_text(
         CLUSTER.format(

@@ -71,7 +71,7 @@ def test_probes_reach_each_server(ipip_lab: Lab) -> None:
 
 
 def test_connections_live_on_by_ipip(ipip_lab: Lab) -> None:
-    """One of two servers is drained: the other chains in the format of the packets that arrive."""
+    """One of two servers is drained: the other sends packets on in the format in which they arrive."""
     lab = ipip_lab
     drained, owner = lab.servers[1], lab.servers[2]
     muxes = {mux.address for mux in lab.running_muxes()}
@@ -98,7 +98,7 @@ def test_connections_live_on_by_ipip(ipip_lab: Lab) -> None:
                     told[inner] = header
                 elif inner in told:  # otherwise it passed before the capture
                     assert (fields["source"], fields["destination"]) == (owner.address, drained.address)
-                    assert header + inner == ipip.chain(told[inner] + inner, owner.address, drained.address)
+                    assert header + inner == ipip.forward(told[inner] + inner, owner.address, drained.address)
                     assert ipip.read(told[inner])["previous"] == drained.address
                     chained += 1
         traffic.wait_quiet()

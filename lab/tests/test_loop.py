@@ -15,9 +15,11 @@ import pytest
 from scapy.all import IP, TCP, UDP, Packet, Raw, fragment
 
 from lab import Lab, topology
+from lab.cluster_key import KEY
 from lab.deadline import until
 from lab.rest import Refused
-from protocol.vectors.oracle import steer
+from protocol.vectors.oracle import fragment as fragments
+from protocol.vectors.oracle import list as lists
 
 SERVICE = "loop"
 VIP = "10.99.0.3"
@@ -83,9 +85,17 @@ def addition(number: int, address: str) -> dict[str, Any]:
     return {"op": "add", "id": number, "address": address}
 
 
+def between_muxes(sender: str, receiver: str, inner: bytes) -> bytes:
+    """GUE and the tag that a mux puts in front of a fragment for another."""
+    key = bytes.fromhex(KEY)
+    fields = {"innerProtocol": 4, "key": bool(key[0] & 1), "tag": bytes(8).hex()}
+    tag = fragments.tag(key, fragments.head(fields) + inner, sender, receiver)
+    return fragments.head(fields | {"tag": tag.hex()})
+
+
 def wrap(source: str, destination: str, inner: Packet, header: dict | None) -> Packet:
-    """A packet as a mux sends it: with a steer header to a server, without one to another mux."""
-    gue = steer.write(header) if header else bytes([0, 4, 0, 0])
+    """A packet as a mux sends it: with a list header to a server, without one to another mux."""
+    gue = lists.write(header) if header else between_muxes(source, destination, bytes(inner))
     return IP(src=source, dst=destination) / UDP(sport=0xC000, dport=GUE_PORT) / Raw(gue + bytes(inner))
 
 
@@ -131,8 +141,7 @@ def test_what_says_to_come_from_a_mux_a_server_or_a_vip_goes_nowhere_twice(lab: 
     # as a mux sends to a server: as if two muxes were each other's backends
     inner = IP(src=lab.clients[0].address, dst=topology.VIP) / TCP(sport=next(ports), dport=80)
     header = {
-        "hops": 0, "service": 1, "bucket": 7, "generation": 1, "innerProtocol": 4,
-        "since": None, "previous": None, "tag": None,
+        "at": 0, "order": [mux2.address], "service": 1, "generation": 1, "innerProtocol": 4, "late": False, "tag": None,
     }  # fmt: skip
     first, later = fragment(inner / Raw(b"x" * 100), 64)[:2]
     until("mux2 knows mux1", lambda: counted(lab, [wrap(mux1.address, mux2.address, first, None)])["service"], 30)

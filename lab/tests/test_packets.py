@@ -14,8 +14,8 @@ from lab.deadline import until
 from lab.dual import DualService, backend_address
 
 NARROW = 1500
-# What fits beside outer IP, UDP, GUE, steer, room for a move, and the tag, by outer family.
-TOLD = NARROW - 40 - 8 - 4 - 12 - 20 - 8  # the longest chain of a pool of both families, for every backend of it
+# What fits beside outer IPv6, UDP, GUE, the list header with six candidates, and the tag: of a pool of both families.
+TOLD = NARROW - 40 - 8 - 4 - 8 - 6 * 16 - 8
 BODY = 500_000
 OTHER_KEY = "000102030405060708090a0b0c0d0e0f"
 TOO_BIG = 'fairlead_mux_drops_total{reason="too_big"}'

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from scapy.all import Ether, IPv6, IPv6ExtHdrSegmentRouting
+from scapy.all import Ether, IPv6
 
 from lab import Lab
 from lab.cluster_key import KEY as KEY_TEXT
@@ -17,7 +17,7 @@ from lab.deadline import until
 from lab.health import expect_probed
 from lab.variant import Variant
 from lab.vm.kernel import kernels
-from protocol.vectors.oracle import srv6
+from protocol.vectors.oracle import list_srv6
 
 KEY = bytes.fromhex(KEY_TEXT)
 WINDOW = 600  # longer than any test
@@ -61,27 +61,26 @@ class Wire:
 
 
 def check_capture(lab: Lab, owner: str, drained: str) -> None:
-    """What a mux sends to the owner, and what the owner makes of it."""
+    """What a mux sends to the owner, and what the owner makes of it: one segment left, and none."""
     muxes = {mux.address6 for mux in lab.running_muxes()}
     told: dict[bytes, bytes] = {}
     chained = 0
     with Wire(lab, next(s.name for s in lab.servers.values() if s.address6 == owner)) as wire:
         while len(told) < CAPTURED or chained < CAPTURED:
             packet = wire.next()
-            fields = srv6.read(packet[IPV6:])
-            inner = packet[IPV6 + fields["headerLength"] :]
             outer = Ether(b"\0" * 12 + b"\x86\xdd" + packet)[IPv6]
-            assert outer[IPv6ExtHdrSegmentRouting].addresses == [outer.dst]
+            fields = list_srv6.read(packet[IPV6:], outer.dst)
+            inner = packet[IPV6 + fields["headerLength"] :]
             if outer.src in muxes:
                 # the bridge sends others' packets here, too, until it knows where their receivers are
-                if outer.dst != owner or fields["previous"] != drained:
+                if outer.dst != owner or fields["candidates"] != [drained]:
                     continue
-                assert srv6.put_tag(KEY, packet[IPV6:]) == packet[IPV6:]
+                assert list_srv6.check(KEY, packet[IPV6:], owner) == "right"
                 told[inner] = packet
             elif outer.src == owner and inner in told:  # otherwise it passed before the capture
                 before = told[inner]
                 assert packet[:4] == before[:4]  # class and flow label
-                assert packet[IPV6:] == srv6.tagged(KEY, srv6.chain(before[IPV6:], drained))
+                assert (packet[IPV6:], outer.dst) == list_srv6.forward(before[IPV6:], owner, 1, False)
                 chained += 1
 
 
