@@ -29,8 +29,7 @@ public final class Reserved {
       History history = ring.history(bucket);
       int open = history.open(now, config.chainedSeconds());
       for (int i = 0; i < open; i++) {
-        long left = history.since(config.releasesOwners() ? 0 : i); // released with the newest
-        long end = Math.max(left + config.heldSeconds(), now + 1); // or later
+        long end = Math.max(history.since(i) + config.heldSeconds(), now + 1); // or later
         until[history.owner(i)] = Math.max(until[history.owner(i)], end);
       }
     }

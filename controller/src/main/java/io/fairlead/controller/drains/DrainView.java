@@ -102,11 +102,6 @@ public record DrainView(
               .map(SettledMoves.Wait::text)
               .collect(Collectors.joining("; "));
     }
-    if (progress.passing() > 0) {
-      return "empty, but passes packets of %d buckets on to owners before it until the %s is over"
-          .formatted(
-              progress.passing(), image.config().holdSeconds() > 0 ? "window or hold" : "window");
-    }
     return progress.connections().get().isNone() ? "empty: about to end" : "";
   }
 }

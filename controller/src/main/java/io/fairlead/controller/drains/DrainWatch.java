@@ -4,6 +4,7 @@ package io.fairlead.controller.drains;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.agents.LiveConnections.Count;
+import io.fairlead.controller.hold.Questions;
 import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.Drain.End;
 import io.fairlead.controller.image.Drain.Reason;
@@ -30,20 +31,17 @@ import java.util.function.LongSupplier;
  * leader; what a drain is and when its deadline passes is in the image, so that a new leader ends
  * it at the same second.
  *
- * <p>A backend is empty if a report says so that answers what was asked at least {@link #MARGIN}
- * after the generation of the drain was settled ({@link SettledMoves}): every mux has applied it,
- * or has withdrawn, those that are cut off from ZooKeeper included. Before that a mux may send it a
- * new connection. When a report came says nothing: it may have been under way for long.
- *
- * <p>Nor is a backend done while packets of older connections reach earlier owners by it ({@link
- * Links}).
+ * <p>A backend is empty if a report says so that answers what was asked {@link
+ * Questions#waitSeconds} after the drain began or later, and after its generation was settled
+ * ({@link SettledMoves}): every mux has applied it, or has withdrawn, those that are cut off from
+ * ZooKeeper included. Before that a mux may send it a new connection. When a report came says
+ * nothing: it may have been under way for long.
  *
  * <p>An agent that is silent or was never heard proves nothing. Then, and for connections that no
  * packet reaches any more, a drain is over when no bucket names the backend.
  */
 public final class DrainWatch {
-  /** For packets under way from muxes, and handshakes that they began. */
-  static final Duration MARGIN = Duration.ofSeconds(2);
+  private static final Duration UNDER_WAY = Duration.ofSeconds(Questions.UNDER_WAY_SECONDS);
 
   /** How often connections left are told to those who follow events. */
   static final Duration TOLD = Duration.ofSeconds(10);
@@ -66,7 +64,6 @@ public final class DrainWatch {
     private Optional<Long> settledAt = Optional.empty();
     private Optional<Long> shown = Optional.empty();
     private long shownAt;
-    private int passing;
   }
 
   /**
@@ -76,14 +73,12 @@ public final class DrainWatch {
    * @param rate by which connections become fewer in a second; empty before there are two reports
    * @param secondsLeft until none is left, if it goes on like that
    * @param waitingFor muxes that may still send it new connections
-   * @param passing buckets whose packets an empty backend passes on to an owner before it
    */
   public record Progress(
       Optional<Count> connections,
       Optional<Double> rate,
       Optional<Long> secondsLeft,
-      List<SettledMoves.Wait> waitingFor,
-      int passing) {}
+      List<SettledMoves.Wait> waitingFor) {}
 
   /**
    * @param nanos a monotonic clock, as {@link System#nanoTime}
@@ -140,7 +135,7 @@ public final class DrainWatch {
       Optional<Count> count,
       long now) {
     boolean isWindowOver = now >= drain.since() + config.windowSeconds();
-    if (isEmpty && (isWindowOver || !config.chainsDatagrams())) {
+    if (isEmpty) {
       return Optional.of(Reason.EMPTY);
     }
     if (drain.deadline().filter(deadline -> now >= deadline).isPresent()) {
@@ -153,7 +148,7 @@ public final class DrainWatch {
         : Optional.empty();
   }
 
-  /** Takes in what was reported; returns whether the backend is empty and no link to others. */
+  /** Takes in what was reported; returns whether the backend is empty. */
   private synchronized boolean sample(
       ServiceImage image,
       int id,
@@ -173,18 +168,20 @@ public final class DrainWatch {
     }
     long heard = now - count.get().age().toNanos();
     Sample last = track.samples.peekLast();
-    if (last == null || heard - last.nanos() > MARGIN.toNanos() / 4) {
+    if (last == null || heard - last.nanos() > UNDER_WAY.toNanos() / 4) {
       track.samples.addLast(new Sample(heard, count.get().all()));
       while (heard - track.samples.peekFirst().nanos() > RATE.toNanos()) {
         track.samples.removeFirst();
       }
     }
-    track.passing = count.get().isNone() ? Links.count(image, id, seconds) : 0;
-    Optional<Long> asked = count.get().asked().map(age -> now - age.toNanos());
+    Optional<Duration> asked = count.get().asked();
+    long waited = seconds - drain.since() - Questions.waitSeconds(image.config());
     return count.get().isNone()
-        && track.passing == 0
         && track.settledAt.isPresent()
-        && asked.filter(at -> at - track.settledAt.get() >= MARGIN.toNanos()).isPresent();
+        && asked
+            .filter(age -> now - age.toNanos() - track.settledAt.get() >= UNDER_WAY.toNanos())
+            .filter(age -> age.toNanos() <= waited * 1_000_000_000L)
+            .isPresent();
   }
 
   /** How far a drain is. */
@@ -199,8 +196,7 @@ public final class DrainWatch {
         count,
         rate,
         left,
-        drain.isRunning() ? settled.see(image).waitsOfGeneration(drain.generation()) : List.of(),
-        track == null ? 0 : track.passing);
+        drain.isRunning() ? settled.see(image).waitsOfGeneration(drain.generation()) : List.of());
   }
 
   /**

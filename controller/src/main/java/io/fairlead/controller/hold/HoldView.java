@@ -7,6 +7,7 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,12 +18,12 @@ import java.util.stream.IntStream;
 /**
  * The held buckets of a service, and the connections for which they are held.
  *
- * @param chainedBuckets buckets that name a previous owner, held or still within their window
- * @param waitingBuckets held buckets about which no answer counts yet, since a mux may open
- *     connections at their earlier owners
+ * @param chainedBuckets buckets that have former owners, held or still within their window
+ * @param waitingBuckets buckets about which no answer counts yet although the wait is over ({@link
+ *     Questions#waitSeconds}), since a mux may open connections at their former owners
  * @param waitingFor what the latest of them waits for
- * @param owners that held buckets' packets are chained to, by ascending id; a bucket that moved
- *     more than once counts at each
+ * @param owners that lost their buckets longer ago than that wait, by ascending id; a bucket that
+ *     moved more than once counts at each
  */
 public record HoldView(
     String service,
@@ -51,9 +52,9 @@ public record HoldView(
   }
 
   /**
-   * A backend that had held buckets before.
+   * A backend that had buckets before which are held.
    *
-   * @param since Unix seconds of the first last move of these buckets
+   * @param since Unix seconds at which it lost the first of these buckets
    * @param until Unix seconds at which the last of them is released, at the latest
    * @param connections in these buckets, by the agent; absent if that is not known
    * @param occupiedBuckets how many of them have connections
@@ -74,6 +75,14 @@ public record HoldView(
     private int buckets;
     private long since = Long.MAX_VALUE;
     private long last;
+
+    private static Sum and(Sum before, long since) {
+      Sum sum = before == null ? new Sum() : before;
+      sum.buckets++;
+      sum.since = Math.min(sum.since, since);
+      sum.last = Math.max(sum.last, since);
+      return sum;
+    }
   }
 
   /**
@@ -84,27 +93,26 @@ public record HoldView(
       ServiceImage image, LiveConnections live, SettledMoves settled, long now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
+    Holds holds = Holds.of(image);
     Sum[] sums = new Sum[Backend.MAX + 1];
-    int[] held = new int[2];
-    long[] waiting = new long[] {-1};
-    HeldBuckets.visit(
-        image,
-        now,
-        (bucket, owners) -> {
-          held[0]++;
-          if (settled.settledFor(ring.since(bucket)).isEmpty()) {
-            held[1]++;
-            waiting[0] = Math.max(waiting[0], ring.since(bucket));
+    int wait = Questions.waitSeconds(config);
+    int waiting = 0;
+    long latest = -1;
+    for (int bucket = 0; bucket < ring.buckets() && config.holdSeconds() > 0; bucket++) {
+      History formers = ring.history(bucket);
+      boolean isWaiting = false;
+      for (int i = 0; i < formers.size(); i++) {
+        long since = formers.since(i);
+        if (now >= since + wait) {
+          sums[formers.owner(i)] = Sum.and(sums[formers.owner(i)], since);
+          if (settled.settledFor(since).isEmpty()) {
+            isWaiting = true;
+            latest = Math.max(latest, since);
           }
-          for (int i = 0; i < owners.size(); i++) {
-            int owner = owners.owner(i);
-            Sum sum = sums[owner] == null ? sums[owner] = new Sum() : sums[owner];
-            sum.buckets++;
-            sum.since = Math.min(sum.since, ring.since(bucket));
-            sum.last = Math.max(sum.last, ring.since(bucket));
-          }
-          return true;
-        });
+        }
+      }
+      waiting += isWaiting ? 1 : 0;
+    }
     List<Owner> owners = new ArrayList<>();
     for (Backend backend : ring.backends().values()) {
       Sum sum = sums[backend.id()];
@@ -116,11 +124,11 @@ public record HoldView(
         config.name(),
         ring.generation(),
         config.holdSeconds(),
-        Holds.of(image).named(),
-        held[0],
-        held[1],
-        held[1] > 0
-            ? settled.waits(waiting[0]).stream().map(wait -> MuxWait.of(wait, now)).toList()
+        holds.named(),
+        holds.held(now),
+        waiting,
+        waiting > 0
+            ? settled.waits(latest).stream().map(each -> MuxWait.of(each, now)).toList()
             : List.of(),
         owners);
   }
@@ -170,23 +178,30 @@ public record HoldView(
     if (config.holdSeconds() == 0 || ring.previous(bucket) == Backend.NONE) {
       return Optional.empty();
     }
-    long closed = ring.since(bucket) + config.windowSeconds();
+    History owners = ring.history(bucket);
+    int wait = Questions.waitSeconds(config);
     return Optional.of(
         new Bucket(
-            ring.since(bucket) + config.heldSeconds(),
-            now >= closed,
-            IntStream.range(0, ring.history(bucket).size())
-                .map(ring.history(bucket)::owner)
-                .mapToObj(owner -> former(config.name(), owner, bucket, live, now - closed))
+            owners.since(0) + config.heldSeconds(),
+            now >= owners.since(0) + config.windowSeconds(),
+            IntStream.range(0, owners.size())
+                .mapToObj(
+                    i ->
+                        former(
+                            config.name(),
+                            owners.owner(i),
+                            bucket,
+                            live,
+                            now - owners.since(i) - wait))
                 .toList()));
   }
 
   private static Former former(
-      String service, int owner, int bucket, LiveConnections live, long closedFor) {
-    // A question asked since the window closed is about this bucket, too.
+      String service, int owner, int bucket, LiveConnections live, long askedFor) {
+    // A question asked since then is about this bucket, too.
     Optional<Boolean> connected =
         live.occupied(service, owner)
-            .filter(answer -> answer.asked().toSeconds() < closedFor)
+            .filter(answer -> answer.asked().toSeconds() < askedFor)
             .map(answer -> answer.buckets().get(bucket));
     return new Former(
         owner,
@@ -194,6 +209,8 @@ public record HoldView(
         connected.isPresent()
             ? Optional.empty()
             : Optional.of(
-                closedFor < 0 ? "asked when the window is over" : unknown(service, owner, live)));
+                askedFor < 0
+                    ? "asked in %d s".formatted(-askedFor)
+                    : unknown(service, owner, live)));
   }
 }

@@ -2,21 +2,24 @@
 package io.fairlead.controller.hold;
 
 import io.fairlead.controller.agents.LiveConnections;
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import java.util.BitSet;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.LongUnaryOperator;
 
 /**
- * What the owners before are asked about one service's held buckets, and what they answered. An
- * owner is asked about all held buckets whose packets are chained to it, if it has an agent. Only
- * buckets whose window is over, and where no mux opens connections at an owner before any more
- * ({@link SettledMoves}), are in a question. An answer counts for a bucket only if the question was
- * asked later than that.
+ * What former owners are asked about one service's buckets, and what they answered. One that has an
+ * agent is asked about all buckets that name it, and that it lost {@link #waitSeconds} ago or
+ * longer, once no mux opens connections at it by a ring from before ({@link SettledMoves}). An
+ * answer counts for a bucket only if the question was asked later than that. So it is void once the
+ * owner has had the bucket again.
  *
  * <p>A question is a set of bits, one for each bucket up to the last. Where all of them together
  * would take more than {@link #BYTES_MAX}, owners take turns.
@@ -24,6 +27,14 @@ import java.util.function.LongUnaryOperator;
  * <p>For one thread.
  */
 public final class Questions {
+  /** For packets under way from muxes, and handshakes that they began. */
+  public static final int UNDER_WAY_SECONDS = 2;
+
+  /** A server takes what acknowledges a SYN cookie for so long after its SYN. */
+  private static final int COOKIE_SECONDS = 130;
+
+  private static final int WAIT_MIN_SECONDS = 10;
+
   static final long BYTES_MAX = 32L << 20;
 
   /** Longer than an agent takes to hear of a question and to answer. */
@@ -39,12 +50,12 @@ public final class Questions {
   private final long bytesMax;
   private final SortedMap<Integer, Asked> asked = new TreeMap<>();
 
-  /** The bucket whose owners did not fit into the latest turn. */
+  /** The first owner that did not fit into the latest turn. */
   private int nextTurn;
 
   /**
-   * @param settled by the second of a move, the second from which on answers count as far as muxes
-   *     go, or one in the future: none does
+   * @param settled by the second of a move, the second from which on no mux opens connections by
+   *     the ring before; {@link Long#MAX_VALUE}: unknown
    */
   public Questions(LiveConnections live, LongUnaryOperator settled) {
     this(live, settled, BYTES_MAX);
@@ -56,53 +67,94 @@ public final class Questions {
     this.bytesMax = bytesMax;
   }
 
+  /**
+   * How long after an owner has lost a bucket its agent is not believed: connections may follow
+   * that it does not see yet. No agent counts datagrams; they have the window.
+   */
+  public static int waitSeconds(ServiceConfig config) {
+    int window = config.windowSeconds();
+    int wait = Math.max(WAIT_MIN_SECONDS, Math.min(COOKIE_SECONDS, window));
+    return config.chainsDatagrams() ? Math.max(wait, window) : wait;
+  }
+
   /** Whether a question is open. */
   public boolean isAsking() {
     return !asked.isEmpty();
   }
 
-  /** Asks about what is held in {@code image}, in place of what was asked before. */
+  /** Asks about the former owners in {@code image}, in place of what was asked before. */
   public void ask(ServiceImage image, long now) {
     String service = image.config().name();
-    BitSet[] sets = sets(image, chosen(image, now), now);
-    long[] closed = new long[sets.length];
-    int window = image.config().windowSeconds();
-    Ring ring = image.ring();
-    for (int owner = 1; owner < sets.length; owner++) {
-      BitSet set = sets[owner];
-      for (int b = set == null ? -1 : set.nextSetBit(0); b >= 0; b = set.nextSetBit(b + 1)) {
-        closed[owner] = Math.max(closed[owner], closed(ring.since(b), window));
-      }
-    }
+    Sets sets = new Sets(image, now);
+    boolean[] isChosen = chosen(image, sets, now);
     asked
         .entrySet()
         .removeIf(
             each -> {
-              BitSet set = sets[each.getKey()];
-              boolean isOver = set == null || each.getValue().at() < closed[each.getKey()];
+              int owner = each.getKey();
+              boolean isOver = !isChosen[owner] || each.getValue().at() < sets.counts[owner];
               if (isOver) {
-                live.ask(service, each.getKey(), new BitSet());
+                live.ask(service, owner, new BitSet());
               }
               return isOver;
             });
-    for (int owner = 1; owner < sets.length; owner++) {
-      if (sets[owner] != null) {
-        ask(service, owner, sets[owner], now);
+    for (int owner = 1; owner < isChosen.length; owner++) {
+      if (isChosen[owner]) {
+        ask(service, owner, sets.buckets[owner], now);
       }
     }
   }
 
-  private long closed(long since, int window) {
-    return Math.max(since + window, settled.applyAsLong(since));
+  /** The buckets that each owner may be asked about now. */
+  private final class Sets {
+    private final BitSet[] buckets = new BitSet[Backend.MAX + 1];
+
+    /** From when on a question about all of them counts. */
+    private final long[] counts = new long[Backend.MAX + 1];
+
+    Sets(ServiceImage image, long now) {
+      if (image.config().holdSeconds() > 0) {
+        Ring ring = image.ring();
+        Moments moments = new Moments(image.config());
+        for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+          History owners = ring.history(bucket);
+          for (int i = 0; i < owners.size(); i++) {
+            add(bucket, owners.owner(i), moments.of(owners.since(i)), now);
+          }
+        }
+      }
+    }
+
+    private void add(int bucket, int owner, long from, long now) {
+      if (from <= now) {
+        if (buckets[owner] == null) {
+          buckets[owner] = new BitSet();
+        }
+        buckets[owner].set(bucket);
+        counts[owner] = Math.max(counts[owner], from);
+      }
+    }
   }
 
-  /** Visits the held buckets that may be asked about. */
-  private void visit(ServiceImage image, long now, HeldBuckets.Visitor visitor) {
-    HeldBuckets.visit(
-        image,
-        now,
-        (bucket, owners) ->
-            settled.applyAsLong(image.ring().since(bucket)) > now || visitor.visit(bucket, owners));
+  /** From when on questions about what was lost at a second count; neighbours often share one. */
+  private final class Moments {
+    private final int wait;
+    private long since = -1;
+    private long from;
+
+    Moments(ServiceConfig config) {
+      wait = waitSeconds(config);
+    }
+
+    long of(long lost) {
+      if (lost != since) {
+        since = lost;
+        long moment = settled.applyAsLong(lost);
+        from =
+            moment == Long.MAX_VALUE ? moment : Math.max(lost + wait, moment + UNDER_WAY_SECONDS);
+      }
+      return from;
+    }
   }
 
   private void ask(String service, int owner, BitSet set, long now) {
@@ -117,119 +169,45 @@ public final class Questions {
             () -> asked.remove(owner));
   }
 
-  /** Owners of held buckets that have an agent, as many as may be asked at once. */
-  private boolean[] chosen(ServiceImage image, long now) {
-    boolean[] isHeard = heard(image, now);
+  /** Those that have an agent, as many as may be asked at once. */
+  private boolean[] chosen(ServiceImage image, Sets sets, long now) {
+    boolean[] isHeard = new boolean[sets.buckets.length];
     int heard = 0;
-    for (boolean is : isHeard) {
-      heard += is ? 1 : 0;
+    for (int owner = 1; owner < isHeard.length; owner++) {
+      isHeard[owner] =
+          sets.buckets[owner] != null && live.connections(image.config().name(), owner).isPresent();
+      heard += isHeard[owner] ? 1 : 0;
     }
-    long most = Math.max(History.MAX, bytesMax / (image.ring().buckets() / Byte.SIZE));
-    if (heard <= most) {
-      return isHeard;
-    }
+    long most = Math.max(1, bytesMax / (image.ring().buckets() / Byte.SIZE));
+    return heard <= most ? isHeard : turn(isHeard, most, now);
+  }
+
+  private boolean[] turn(boolean[] isHeard, long most, long now) {
     boolean[] isChosen = new boolean[isHeard.length];
-    Turn turn = new Turn(isHeard, isChosen, most);
-    asked.forEach(
-        (owner, question) -> {
-          if (now < question.at() + TURN_SECONDS) {
-            turn.add(owner);
-          }
-        });
+    long left = most;
+    for (Map.Entry<Integer, Asked> each : asked.entrySet()) {
+      if (now < each.getValue().at() + TURN_SECONDS && isHeard[each.getKey()]) {
+        isChosen[each.getKey()] = true;
+        left--;
+      }
+    }
     int from = nextTurn;
-    nextTurn = 0;
-    for (int pass = 0; pass < 2 && nextTurn == 0; pass++) {
-      boolean isFirst = pass == 0;
-      visit(
-          image,
-          now,
-          (bucket, owners) -> {
-            if (bucket >= from == isFirst && !turn.add(owners)) {
-              nextTurn = bucket;
-              return false;
-            }
-            return true;
-          });
+    for (int i = 0; i < isHeard.length; i++) {
+      int owner = (from + i) % isHeard.length;
+      if (isHeard[owner] && !isChosen[owner]) {
+        nextTurn = owner;
+        if (left-- <= 0) {
+          break;
+        }
+        isChosen[owner] = true;
+      }
     }
     return isChosen;
   }
 
-  private boolean[] heard(ServiceImage image, long now) {
-    boolean[] isNamed = new boolean[Backend.MAX + 1];
-    visit(
-        image,
-        now,
-        (bucket, owners) -> {
-          for (int i = 0; i < owners.size(); i++) {
-            isNamed[owners.owner(i)] = true;
-          }
-          return true;
-        });
-    String service = image.config().name();
-    for (int owner = 1; owner < isNamed.length; owner++) {
-      isNamed[owner] &= live.connections(service, owner).isPresent();
-    }
-    return isNamed;
-  }
-
-  /** Chooses all owners of a bucket together: it is released by the answers of all. */
-  private static final class Turn {
-    private final boolean[] isHeard;
-    private final boolean[] isChosen;
-    private long left;
-
-    Turn(boolean[] isHeard, boolean[] isChosen, long most) {
-      this.isHeard = isHeard;
-      this.isChosen = isChosen;
-      this.left = most;
-    }
-
-    void add(int owner) {
-      if (isHeard[owner] && !isChosen[owner]) {
-        isChosen[owner] = true;
-        left--;
-      }
-    }
-
-    /** Whether there was room for them. */
-    boolean add(History owners) {
-      int more = 0;
-      for (int i = 0; i < owners.size(); i++) {
-        more += isHeard[owners.owner(i)] && !isChosen[owners.owner(i)] ? 1 : 0;
-      }
-      if (more > left) {
-        return false;
-      }
-      for (int i = 0; i < owners.size(); i++) {
-        add(owners.owner(i));
-      }
-      return true;
-    }
-  }
-
-  private BitSet[] sets(ServiceImage image, boolean[] isChosen, long now) {
-    BitSet[] sets = new BitSet[isChosen.length];
-    visit(
-        image,
-        now,
-        (bucket, owners) -> {
-          for (int i = 0; i < owners.size(); i++) {
-            int owner = owners.owner(i);
-            if (isChosen[owner]) {
-              if (sets[owner] == null) {
-                sets[owner] = new BitSet();
-              }
-              sets[owner].set(bucket);
-            }
-          }
-          return true;
-        });
-    return sets;
-  }
-
   /** What has been answered by now. */
   public Answers answers(String service) {
-    Answers answers = new Answers(this);
+    Answers answers = new Answers();
     asked.forEach(
         (owner, question) ->
             live.occupied(service, owner)
@@ -244,38 +222,29 @@ public final class Questions {
   }
 
   /** In which buckets owners have no connection. */
-  public static final class Answers {
+  public final class Answers {
     private final BitSet[] free = new BitSet[Backend.MAX + 1];
     private final long[] askedAt = new long[Backend.MAX + 1];
-    private final Questions questions;
-    private boolean isNone = true;
-
-    private Answers(Questions questions) {
-      this.questions = questions;
-    }
 
     private void add(int owner, BitSet buckets, long at) {
       free[owner] = buckets;
       askedAt[owner] = at;
-      isNone &= buckets.isEmpty();
     }
 
-    /** Whether no bucket is known to have no connection. */
-    boolean isNone() {
-      return isNone;
+    /** Which owners have no connection in a bucket any more. */
+    Free free(ServiceConfig config) {
+      Moments moments = new Moments(config);
+      return (bucket, owners, i) -> {
+        int owner = owners.owner(i);
+        return free[owner] != null
+            && free[owner].get(bucket)
+            && askedAt[owner] >= moments.of(owners.since(i));
+      };
     }
+  }
 
-    /** From when on a question about a bucket counts that moved at {@code since}. */
-    long closed(long since, int window) {
-      return questions.closed(since, window);
-    }
-
-    /**
-     * Whether the owner has no connection in the bucket, to a question asked at {@code closed} or
-     * later.
-     */
-    boolean isFree(int owner, int bucket, long closed) {
-      return free[owner] != null && askedAt[owner] >= closed && free[owner].get(bucket);
-    }
+  /** Whether the {@code i}-th former owner of a bucket has no connection in it any more. */
+  interface Free {
+    boolean test(int bucket, History owners, int i);
   }
 }

@@ -2,6 +2,7 @@
 package io.fairlead.controller.hold;
 
 import io.fairlead.controller.hold.Questions.Answers;
+import io.fairlead.controller.hold.Questions.Free;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Result;
@@ -11,54 +12,46 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 
 /**
- * Former owners of held buckets that are not named any more (protocol/README.md §4, {@code
- * holdSeconds}): all of a bucket, or the newest of those of which only older ones have connections.
- * Packets then need its machine no longer, which may be drained for a restart. An older one is
- * never released before a newer one, as packets of version 1 reach it by that one.
+ * Former owners that buckets do not name any more, with a hold (protocol/README.md §4, {@code
+ * holdSeconds}): those that have no connection in them, and those that have been named as long as
+ * they may be. A generation releases all of a bucket, or one: then the newest of these.
  *
  * @param runs at most {@link #RUNS_MAX}; what is left over is for the next release
- * @param byReport how many of the buckets have no connection left at any owner before
- * @param atLimit how many of the others have been held as long as they may be
- * @param skipped how many name only older owners from now on
+ * @param byReport how many buckets name none any more, as no connection is left at any
+ * @param atLimit how many name none any more, some of which have been named as long as they may be
+ * @param single how many others name one less
  */
-public record Release(Runs runs, int byReport, int atLimit, int skipped) {
+public record Release(Runs runs, int byReport, int atLimit, int single) {
   /** Bounds the delta: 786 KB before compression, if no two of the buckets are neighbours. */
   static final int RUNS_MAX = 65_536;
 
-  /** What may be released now. A bucket whose window is open may not, whatever the answers say. */
+  /** What may be released now. */
   public static Release of(ServiceImage image, long now, Answers answers) {
-    if (answers.isNone() && Holds.of(image).due(now) == 0) {
-      return new Release(Runs.EMPTY, 0, 0, 0);
-    }
     ServiceConfig config = image.config();
+    Ring ring = image.ring();
+    Free free = answers.free(config);
     Runs.Builder runs = new Runs.Builder();
     int[] counts = new int[3];
-    HeldBuckets.visit(
-        image,
-        now,
-        (bucket, owners) -> {
-          long since = owners.since(0);
-          long closed = answers.closed(since, config.windowSeconds());
-          int free = free(answers, bucket, owners, closed);
-          boolean isFree = free == owners.size();
-          boolean isDue = now >= since + config.heldSeconds();
-          if (free == 0 && !isDue) {
-            return true;
-          }
-          runs.add(bucket, 1, isFree || isDue ? Backend.NONE : owners.owner(0));
-          counts[isFree ? 0 : isDue ? 1 : 2]++;
-          return runs.size() < RUNS_MAX;
-        });
-    return new Release(runs.build(), counts[0], counts[1], counts[2]);
-  }
-
-  /** How many of the owners, from the newest on, have no connection in the bucket. */
-  private static int free(Answers answers, int bucket, History owners, long closed) {
-    int free = 0;
-    while (free < owners.size() && answers.isFree(owners.owner(free), bucket, closed)) {
-      free++;
+    for (int bucket = 0; bucket < ring.buckets() && runs.size() < RUNS_MAX; bucket++) {
+      History owners = ring.history(bucket);
+      int released = 0;
+      int reported = 0;
+      int owner = Backend.NONE;
+      for (int i = owners.size() - 1; i >= 0 && config.holdSeconds() > 0; i--) {
+        boolean isFree = free.test(bucket, owners, i);
+        if (isFree || now >= owners.since(i) + config.heldSeconds()) {
+          owner = owners.owner(i);
+          released++;
+          reported += isFree ? 1 : 0;
+        }
+      }
+      if (released > 0) {
+        boolean isAll = released == owners.size();
+        runs.add(bucket, 1, isAll ? Backend.NONE : owner);
+        counts[!isAll ? 2 : reported == released ? 0 : 1]++;
+      }
     }
-    return free;
+    return new Release(runs.build(), counts[0], counts[1], counts[2]);
   }
 
   /**

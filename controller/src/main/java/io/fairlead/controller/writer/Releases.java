@@ -11,10 +11,10 @@ import io.fairlead.controller.muxes.SettledServices;
 import java.util.OptionalLong;
 
 /**
- * When one service's held buckets are looked at: every {@link #EVERY_SECONDS} while there are any.
- * What may be released is, in one generation, and then the owners before are asked about the rest.
- * Limits follow from the image, so that a new leader continues where the last one was; answers it
- * has to hear first.
+ * When the former owners of one service's buckets are looked at, with a hold: every {@link
+ * #EVERY_SECONDS} while there are any. Those that may be are released, in one generation, and then
+ * the others are asked. Limits follow from the image, so that a new leader continues where the last
+ * one was; answers it has to hear first.
  */
 final class Releases {
   static final long EVERY_SECONDS = 5;
@@ -59,7 +59,7 @@ final class Releases {
       seen = image;
       holds = Holds.of(image);
     }
-    return holds.held(now) > 0 || questions.isAsking();
+    return holds.named() > 0 || questions.isAsking();
   }
 
   /** What is to be released now; the next look is {@link #EVERY_SECONDS} away, in any case. */

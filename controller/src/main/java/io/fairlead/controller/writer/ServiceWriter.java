@@ -295,7 +295,7 @@ final class ServiceWriter implements ArraysWriter {
       commit(PoolPlan.releasing(image(), release.runs(), now), repository);
       metrics.released(name(), "report", release.byReport());
       metrics.released(name(), "limit", release.atLimit());
-      metrics.released(name(), "skip", release.skipped());
+      metrics.released(name(), "single", release.single());
     }
     releases.ask(image(), now);
     return unchanged(image(), false);

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 class DrainReportsTest {
   private static final long NOW = 1_700_000_000;
   private static final int BEHIND = 60;
+  private static final int WAIT = 130;
 
   private long now = NOW;
   private final ServiceImage image = image();
@@ -133,7 +134,7 @@ class DrainReportsTest {
     assertThat(ended()).isEmpty();
     arrives(write(0));
     Report late = write(0);
-    now += BEHIND + SettledMoves.MARGIN_SECONDS;
+    now += WAIT;
     assertThat(ended()).isEmpty();
     now += 30;
     arrives(late);

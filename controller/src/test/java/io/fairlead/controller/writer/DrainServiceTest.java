@@ -20,8 +20,6 @@ import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.drains.DrainView;
 import io.fairlead.controller.image.Drain.Then;
-import io.fairlead.controller.muxes.MuxPresence;
-import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.vertx.core.json.JsonObject;
@@ -39,9 +37,8 @@ class DrainServiceTest {
   private static final long NOW = 1_700_000_000;
   private static final Duration SOON = Duration.ofSeconds(30);
 
-  /** Seconds for which a drain waits for muxes that may be absent. */
-  private static final int SETTLED =
-      MuxPresence.BEHIND_SECONDS_DEFAULT + SettledMoves.MARGIN_SECONDS;
+  /** After which reports count that are asked for in half a minute of the test's own time. */
+  private static final int WAITED = 130 + 30;
 
   private final SettableClock clock = new SettableClock(NOW);
   private TestingServer zookeeper;
@@ -151,7 +148,7 @@ class DrainServiceTest {
               return metrics.contains(
                   "fairlead_controller_drain_connections{backend=\"2\",service=\"web\"} 1.0");
             });
-    clock.set(NOW + 1000 + SETTLED);
+    clock.set(NOW + 1000 + WAITED);
     await().during(Duration.ofSeconds(3)).atMost(SOON).until(() -> backend(2).isPresent());
     long last = System.nanoTime();
     await()
@@ -198,7 +195,7 @@ class DrainServiceTest {
     drain(Optional.empty(), Then.KEEP, 2);
     report(1);
     replaceLeader();
-    clock.set(NOW + 1000 + SETTLED);
+    clock.set(NOW + 1000 + WAITED);
     await().during(Duration.ofSeconds(3)).atMost(SOON).until(() -> state().equals("draining"));
     await()
         .pollInterval(Duration.ofMillis(500))

@@ -17,31 +17,29 @@ import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceRules;
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Random;
-import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random moves, connections that end, agents that answer, are late or stop, against servers that
- * each remember from whom they have a bucket, and a mux that is late or absent and opens
- * connections by the ring that it has: no release cuts off a connection before its time, and what
- * has none is released.
+ * Random moves, connections that end, agents that answer, are late or stop, and a mux that is late
+ * or absent and opens connections by the ring that it has: no release cuts off a connection before
+ * its time, and what has none is released.
  */
 class HoldPropertyTest {
   private static final int BUCKETS = 256;
   private static final int BACKENDS = 5;
   private static final int WINDOW = 20;
+  private static final int WAIT = 20;
   private static final int HOLD = 300;
   private static final int EVERY = 5;
 
@@ -53,28 +51,11 @@ class HoldPropertyTest {
 
   private static final WriteOptions FORCE = WriteOptions.COMMIT.with(WriteOptions.OnLoss.FORCE);
 
-  /** Of one bucket: from whom each server has it. */
-  private static final class Memory {
-    private final Map<Integer, Integer> previous = new HashMap<>();
-
-    /** Whom a packet reaches from {@code owner} on, {@code owner} excluded. */
-    Set<Integer> reached(int owner) {
-      Set<Integer> reached = new LinkedHashSet<>();
-      Integer at = previous.get(owner);
-      for (int hops = 0; hops < 3 && at != null; hops++) {
-        reached.add(at);
-        at = previous.get(at);
-      }
-      reached.remove(owner);
-      return reached;
-    }
-  }
-
   /** In all runs. */
   private static int byReport;
 
   private static int atLimit;
-  private static int skips;
+  private static int singles;
   private static int openedByLate;
 
   private final FakeConnections live = new FakeConnections();
@@ -90,11 +71,10 @@ class HoldPropertyTest {
   private boolean isAbsent;
   private long gone;
 
-  /** By bucket: the generation of its last move, and of that after which it was released. */
-  private final long[] moved = new long[BUCKETS];
+  /** By bucket and owner: the generation by which it last lost it, and that if it is released. */
+  private final long[][] lost = new long[BUCKETS][BACKENDS + 1];
 
-  private final long[] released = new long[BUCKETS];
-  private final Memory[] memories = new Memory[BUCKETS];
+  private final long[][] released = new long[BUCKETS][BACKENDS + 1];
   private final BitSet[] connections = new BitSet[BACKENDS + 1];
   private final boolean[] hasAgent = new boolean[BACKENDS + 1];
   private ServiceImage image;
@@ -149,7 +129,7 @@ class HoldPropertyTest {
       int owner = late.ring().current(bucket);
       assertThat(late.ring().generation())
           .as("bucket %d was released although a mux still opens connections at %d", bucket, owner)
-          .isGreaterThanOrEqualTo(released[bucket]);
+          .isGreaterThanOrEqualTo(released[bucket][owner]);
       openedByLate += owner == image.ring().current(bucket) ? 0 : 1;
       connections[owner].set(bucket);
       report(owner);
@@ -182,7 +162,7 @@ class HoldPropertyTest {
   static void everyKindOfReleaseCame() {
     assertThat(byReport).isPositive();
     assertThat(atLimit).isPositive();
-    assertThat(skips).isPositive();
+    assertThat(singles).isPositive();
     assertThat(openedByLate).isPositive();
   }
 
@@ -193,9 +173,6 @@ class HoldPropertyTest {
       connections[id] = new BitSet();
       hasAgent[id] = true;
       report(id);
-    }
-    for (int bucket = 0; bucket < BUCKETS; bucket++) {
-      memories[bucket] = new Memory();
     }
     image =
         ServiceImage.create(
@@ -228,10 +205,8 @@ class HoldPropertyTest {
     next(decoded(plan));
     for (int bucket = 0; bucket < BUCKETS; bucket++) {
       int from = before.current(bucket);
-      int to = image.ring().current(bucket);
-      if (from != to) {
-        memories[bucket].previous.put(to, from);
-        moved[bucket] = image.ring().generation();
+      if (from != image.ring().current(bucket)) {
+        lost[bucket][from] = image.ring().generation();
       }
     }
     open(random);
@@ -285,56 +260,54 @@ class HoldPropertyTest {
       assertThat(plan.result().movedBuckets()).isZero();
       next(decoded(plan));
     }
-    int count = 0;
-    int skipped = 0;
+    int all = 0;
+    int single = 0;
     for (int bucket = 0; bucket < BUCKETS; bucket++) {
       assertThat(image.ring().current(bucket)).isEqualTo(before.current(bucket));
-      if (before.previous(bucket) > 0 && image.ring().previous(bucket) == 0) {
-        count++;
-        checkReleased(before, bucket);
-        memories[bucket].previous.clear();
-      } else if (before.previous(bucket) != image.ring().previous(bucket)) {
-        skipped++;
-        checkSkipped(before, bucket);
-      }
+      int left = before.history(bucket).size() - image.ring().history(bucket).size();
+      all += left > 0 && image.ring().history(bucket).size() == 0 ? 1 : 0;
+      single += left > 0 && image.ring().history(bucket).size() > 0 ? 1 : 0;
+      checkReleased(before, bucket);
     }
-    assertThat(skipped).isEqualTo(release.skipped());
-    skips += skipped;
-    assertThat(count).isEqualTo(release.byReport() + release.atLimit());
+    assertThat(single).isEqualTo(release.single());
+    assertThat(all).isEqualTo(release.byReport() + release.atLimit());
+    singles += single;
     byReport += release.byReport();
     atLimit += release.atLimit();
     see();
     questions.ask(image, now);
-  }
-
-  /** What has connections is still reached, as long as the machines of the owners there run. */
-  private void checkSkipped(Ring before, int bucket) {
-    int current = before.current(bucket);
-    Set<Integer> reached = memories[bucket].reached(current);
-    memories[bucket].previous.put(current, image.ring().previous(bucket));
-    Set<Integer> left = memories[bucket].reached(current);
-    for (int owner : reached) {
-      assertThat(!connections[owner].get(bucket) || left.contains(owner))
-          .as("bucket %d: a connection of %d", bucket, owner)
-          .isTrue();
-    }
-    // Those that are reached again had been given up by a move beyond the owners that are followed.
-    left.removeAll(reached);
-    for (int owner : left) {
-      connections[owner].clear(bucket);
-      report(owner);
-    }
+    checkNamed();
   }
 
   private void checkReleased(Ring before, int bucket) {
-    long age = now - before.since(bucket);
-    assertThat(age).as("bucket %d: its window", bucket).isGreaterThanOrEqualTo(WINDOW);
-    if (age < HOLD) {
-      released[bucket] = moved[bucket];
-      for (int owner : memories[bucket].reached(before.current(bucket))) {
-        assertThat(connections[owner].get(bucket))
-            .as("bucket %d: a connection of %d", bucket, owner)
-            .isFalse();
+    History history = before.history(bucket);
+    for (int i = 0; i < history.size(); i++) {
+      int owner = history.owner(i);
+      if (image.ring().history(bucket).indexOf(owner) < 0) {
+        long age = now - history.since(i);
+        assertThat(age).as("bucket %d: cookies of %d", bucket, owner).isGreaterThanOrEqualTo(WAIT);
+        if (age < HOLD) {
+          released[bucket][owner] = lost[bucket][owner];
+          assertThat(connections[owner].get(bucket))
+              .as("bucket %d: a connection of %d", bucket, owner)
+              .isFalse();
+        }
+        connections[owner].clear(bucket);
+        report(owner);
+      }
+    }
+  }
+
+  /** Packets name whoever has a connection. */
+  private void checkNamed() {
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+      for (int id = 1; id <= BACKENDS; id++) {
+        assertThat(
+                !connections[id].get(bucket)
+                    || image.ring().current(bucket) == id
+                    || image.ring().history(bucket).indexOf(id) >= 0)
+            .as("bucket %d: a connection of %d", bucket, id)
+            .isTrue();
       }
     }
   }
@@ -347,7 +320,7 @@ class HoldPropertyTest {
       report(id);
     }
     isAbsent = false;
-    for (int look = 0; look < 4; look++) { // each releases an owner of a bucket
+    for (int look = 0; look < BACKENDS; look++) { // each releases an owner of a bucket
       late = image;
       now += WINDOW + QUIET;
       release();

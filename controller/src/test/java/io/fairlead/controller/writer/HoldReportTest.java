@@ -270,7 +270,7 @@ class HoldReportTest {
         assertThat(explained.moved()).isTrue();
         HoldView.Bucket window = explained.hold().orElseThrow();
         assertThat(window.held()).isFalse();
-        assertThat(window.owners().get(0).unknown()).contains("asked when the window is over");
+        assertThat(window.owners().get(0).unknown()).contains("asked in 130 s");
         clock.set(clock.seconds() + WINDOW);
         report();
         untilNamed(connections);

@@ -210,7 +210,7 @@ class HoldTest extends EmbeddedController {
     change(add(2));
   }
 
-  /** From 2 to 3 and on to 1: packets reach 2 by way of 3, though no row names it. */
+  /** From 2 to 3 and on to 1: both are named. */
   @Test
   void anOwnerBeforeThePreviousOneStaysReserved() throws Exception {
     hold(HOLD, COMMIT);
@@ -220,7 +220,7 @@ class HoldTest extends EmbeddedController {
     change(remove(3));
     advance(WINDOW);
     assertThat(refusal(controller.backends().change("web", List.of(another(2)), COMMIT)).allowed())
-        .startsWith("this one in %d s at most".formatted(HOLD - WINDOW));
+        .startsWith("this one in %d s at most".formatted(HOLD - 2 * WINDOW));
     Change dead = new Change.Remove(2, true);
     assertThat(change(dead).changed()).isTrue();
     close();
