@@ -10,7 +10,7 @@ MUX = build.DIRECTORY / "mux" / "fairlead-mux-sabotaged"
 TEST_CLASSES = build.ROOT / "controller" / "target" / "test-classes"
 CONTROLLER = "io.fairlead.controller.SabotagedController"
 
-OF_MUX = ("generation-check-off", "half-delta", "second-off", "notices-off", "filter-off", "filter-random")
+OF_MUX = ("generation-check-off", "half-delta", "second-off", "filter-off", "filter-random")
 OF_CONTROLLER = ("fencing-off", "early-ack", "clock-check-off")
 NAMES = ("chaining-off", "hello-off", "hold-off", "rule-off", *OF_CONTROLLER, *OF_MUX)
 

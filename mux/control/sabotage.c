@@ -54,8 +54,3 @@ void sabotage_service(struct service *service)
 	if (maat_of(service) && is("filter-random"))
 		maat_set_mode(service, MAAT_FILTER_RANDOM);
 }
-
-bool sabotage_is_silent(void)
-{
-	return is("notices-off");
-}

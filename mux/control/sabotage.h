@@ -7,7 +7,6 @@
  *	half-delta             the second half of each delta's runs is not applied
  *	generation-check-off   a mux that is behind applies the latest delta, regardless of its base
  *	second-off             no packet names a second bucket
- *	notices-off            no server is told a generation
  *
  * Two more are no faults, as servers pass on what they do not know, but show that:
  *
@@ -34,8 +33,6 @@ void sabotage_delta(struct delta *delta, struct ring *ring);
 struct arrays_set sabotage_arrays(const struct arrays_set *arrays);
 /* Call it before the service has packets. */
 void sabotage_service(struct service *service);
-/* Whether servers are told nothing. */
-bool sabotage_is_silent(void);
 
 #else
 
@@ -66,11 +63,6 @@ static inline struct arrays_set sabotage_arrays(const struct arrays_set *arrays)
 static inline void sabotage_service(struct service *service)
 {
 	(void)service;
-}
-
-static inline bool sabotage_is_silent(void)
-{
-	return false;
 }
 
 #endif

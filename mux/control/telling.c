@@ -4,15 +4,9 @@
 #include <stdlib.h>
 
 #include "config/service_config.h"
-#include "control/sabotage.h"
 #include "ring/backend.h"
 #include "ring/ring.h"
 #include "tell/teller.h"
-
-static bool tells(const struct teller *teller)
-{
-	return teller && !sabotage_is_silent();
-}
 
 static bool is_dead(const struct fl_delta_backend *backend)
 {
@@ -63,7 +57,7 @@ void telling_begin(struct teller *teller, const struct service_config *config, c
 	struct fl_address *list;
 	uint32_t most = 1, count = 0;
 
-	if (!tells(teller))
+	if (!teller)
 		return;
 	if (ring)
 		most += ring_backends(ring)->count;
@@ -82,11 +76,11 @@ void telling_begin(struct teller *teller, const struct service_config *config, c
 
 bool telling_is_done(struct teller *teller, const struct service_config *config, uint32_t generation)
 {
-	return !tells(teller) || teller_is_done(teller, config->id, generation);
+	return !teller || teller_is_done(teller, config->id, generation);
 }
 
 void telling_end(struct teller *teller, const struct service_config *config)
 {
-	if (tells(teller))
+	if (teller)
 		teller_forget(teller, config->id);
 }
