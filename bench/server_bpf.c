@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the server's XDP program costs a packet, by BPF_PROG_TEST_RUN with real sockets behind it, and what a million
- * remembered buckets cost in memory. Run as root.
+ * What the server's XDP program costs a packet, by BPF_PROG_TEST_RUN with real sockets behind it. Run as root.
  *
  *	server_bpf [--runs N] [--packets N] [--row TEXT] [--json FILE]
  *
@@ -28,21 +27,17 @@
 #include "skeleton.h"
 #include "tests/rig.h"
 
-#define MEMORY_ROW "a million remembered buckets"
-
 enum {
 	RUNS_MAX = 101,
 	PACKETS_MAX = 10000000,
-	BATCH = 65536,
 	WARM_UP = 1000,
-	LOOP_MORE = 10,  /* packets of the loop for each single one, which takes as long */
-	HELD_AGE = 3600, /* seconds since the move of a held bucket */
+	LOOP_MORE = 10, /* packets of the loop for each single one, which takes as long */
 };
 
 struct bench {
 	unsigned int runs, packets;
 	const char *json, *row;
-	struct fl_server *plain, *tagged; /* without and with the cluster's key */
+	struct fl_server *plain, *tagged; /* without and with keys */
 	int empty;                        /* a program that does nothing */
 	struct looped *looped;
 };
@@ -56,8 +51,6 @@ struct result {
 struct subject {
 	const char *name;
 	void (*make)(struct packet *packet);
-	const char *remembered; /* the bucket has moved, and memory knows this owner before; NULL if not */
-	bool is_held;           /* it moved long ago */
 	bool is_tagged;
 	int action;
 	const struct fl_load_setting *load; /* of the service; NULL if nobody set it */
@@ -71,177 +64,147 @@ static void die(const char *what)
 	exit(1);
 }
 
-static struct fl_steer steer_of(fl_u32 generation)
+static void tcp_make(struct packet *packet, const struct fl_list *list, const struct packet_tcp *tcp)
 {
-	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4,
-				 .service = RIG_SERVICE,
-				 .bucket = RIG_BUCKET,
-				 .generation = generation};
-
-	return steer;
-}
-
-static void tcp_make(struct packet *packet, const struct fl_steer *steer, const struct packet_tcp *tcp)
-{
-	rig_begin(packet, steer);
+	rig_begin(packet, list);
 	packet_add_tcp(packet, tcp);
 	packet_finish_outer(packet);
 }
 
+/* The header of a packet that names these servers, all of which are still to be tried. */
+static struct fl_list list_of(const char *first, const char *second)
+{
+	const char *const names[] = {first, second};
+	struct fl_list list = rig_list(RIG_IPV4);
+
+	for (; list.count < 2 && names[list.count]; list.count++) {
+		list.candidate[list.count] = packet_address(names[list.count]);
+		if (!fl_address_is_ipv4(&list.candidate[list.count]))
+			list.flags |= FL_LIST_IPV6;
+	}
+	list.left = list.count;
+	return list;
+}
+
 static void established_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION);
+	struct fl_list list = list_of(NULL, NULL);
 
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->established);
+}
+
+static void established_listed_make(struct packet *packet)
+{
+	struct fl_list list = list_of("10.1.0.21", "10.1.0.23");
+
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->established);
 }
 
 static void syn_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION);
+	struct fl_list list = list_of(NULL, NULL);
 
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->syn);
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->syn);
+}
+
+static void syn_listed_make(struct packet *packet)
+{
+	struct fl_list list = list_of("10.1.0.21", NULL);
+
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->syn);
 }
 
 static void unknown_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION);
+	struct fl_list list = list_of(NULL, NULL);
 
-	steer.hops = 1; /* from another server: a mux's own packet without a move ends what is remembered */
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
-}
-
-static struct fl_steer moved_steer(fl_u32 age)
-{
-	struct fl_steer steer = steer_of(RIG_GENERATION);
-
-	steer.flags = FL_STEER_MOVED;
-	steer.since = (fl_u32)time(NULL) - age;
-	steer.previous = packet_address("10.1.0.21");
-	return steer;
-}
-
-static void moved_make(struct packet *packet)
-{
-	struct fl_steer steer = moved_steer(0);
-
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
-}
-
-static void held_make(struct packet *packet)
-{
-	struct fl_steer steer = moved_steer(HELD_AGE);
-
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
-}
-
-static void established_held_make(struct packet *packet)
-{
-	struct fl_steer steer = moved_steer(HELD_AGE);
-
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->unknown);
 }
 
 static void stale_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION - 1);
+	struct fl_list list = list_of(NULL, NULL);
 
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+	list.generation--;
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->unknown);
 }
 
-/* Writes the tag of a packet whose header has room for one and no move. */
-static void tag_put(struct packet *packet)
+static void chained_make(struct packet *packet)
 {
-	fl_u8 *gue = packet->data + PACKET_GUE_AT, *end = packet->data + packet->len;
-	struct fl_tag_message message;
-	struct fl_steer steer;
+	struct fl_list list = list_of("10.1.0.21", NULL);
 
-	if (fl_steer_parse(gue, end, &steer) != FL_STEER_OK ||
-	    !fl_tag_message(gue, &steer, gue + steer.header_len, end, &message))
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void chained_first_make(struct packet *packet)
+{
+	struct fl_list list = list_of("10.1.0.21", "10.1.0.23");
+
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void chained_ipv6_make(struct packet *packet)
+{
+	struct fl_list list = list_of("2001:db8:1::21", NULL);
+
+	tcp_make(packet, &list, &rig_packets(RIG_IPV4)->unknown);
+}
+
+/* With a tag of the service's key, or one that differs from it in these bits. */
+static void tagged_make(struct packet *packet, struct fl_list list, const struct packet_tcp *tcp, fl_u64 wrong)
+{
+	struct fl_siphash_key key = fl_list_key(&tag_key, RIG_SERVICE);
+	struct fl_address self = packet_address(RIG_SELF);
+	struct fl_list_message message;
+	struct packet inner = {.len = 0};
+
+	list.flags |= FL_LIST_TAG;
+	packet_add_tcp(&inner, tcp);
+	if (!fl_list_tag_message(&list, &self, inner.data, inner.data + inner.len, &message))
 		die("a packet that cannot be tagged");
-	fl_tag_store(gue + FL_STEER_AT_SINCE, fl_tag(&tag_key, &message));
+	fl_store_be64(list.tag, fl_list_tag(&key, &message) ^ wrong);
+	tcp_make(packet, &list, tcp);
 }
 
 static void established_tagged_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION);
-
-	steer.flags = FL_STEER_TAG;
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
-	tag_put(packet);
+	tagged_make(packet, list_of(NULL, NULL), &rig_packets(RIG_IPV4)->established, 0);
 }
 
-static void unknown_tagged_make(struct packet *packet)
+static void established_listed_tagged_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION);
-
-	steer.hops = 1;
-	steer.flags = FL_STEER_TAG;
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
-	tag_put(packet);
+	tagged_make(packet, list_of("10.1.0.21", "10.1.0.23"), &rig_packets(RIG_IPV4)->established, 0);
 }
 
-/* An unknown connection's packet whose second bucket moved from another server to this owner. */
-static struct fl_steer second_steer(const char *owner)
+static void chained_tagged_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION);
-
-	steer.flags = FL_STEER_SECOND | FL_STEER_MOVED2;
-	steer.second.bucket = RIG_BUCKET + 1;
-	steer.second.owner = packet_address(owner);
-	steer.second.since = (fl_u32)time(NULL);
-	steer.second.previous = packet_address("10.1.0.23");
-	return steer;
+	tagged_make(packet, list_of("10.1.0.21", NULL), &rig_packets(RIG_IPV4)->unknown, 0);
 }
 
-static void second_established_make(struct packet *packet)
+static void wrong_tag_make(struct packet *packet)
 {
-	struct fl_steer steer = second_steer("10.1.0.21");
-
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
+	tagged_make(packet, list_of(NULL, NULL), &rig_packets(RIG_IPV4)->established, 1);
 }
 
-static void second_make(struct packet *packet)
+static void wrong_tag_listed_make(struct packet *packet)
 {
-	struct fl_steer steer = second_steer("10.1.0.21");
-
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
-}
-
-static void second_own_make(struct packet *packet)
-{
-	struct fl_steer steer = second_steer(RIG_SELF);
-
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
-}
-
-static void second_syn_make(struct packet *packet)
-{
-	struct fl_steer steer = second_steer("10.1.0.21");
-
-	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->syn);
+	tagged_make(packet, list_of("10.1.0.21", "10.1.0.23"), &rig_packets(RIG_IPV4)->established, 1);
 }
 
 /* To a VIP that this host lacks: the packet stays as it is, and can be looped. */
-static void foreign_make(struct packet *packet, const struct fl_steer *steer)
+static void foreign_make(struct packet *packet, const struct fl_list *list)
 {
 	struct packet_tcp tcp = rig_packets(RIG_IPV4)->syn;
 
 	tcp.flow.destination = packet_address("10.99.0.2");
-	tcp_make(packet, steer, &tcp);
+	tcp_make(packet, list, &tcp);
 }
 
 static void foreign_syn_make(struct packet *packet)
 {
-	struct fl_steer steer = steer_of(RIG_GENERATION);
+	struct fl_list list = list_of(NULL, NULL);
 
-	foreign_make(packet, &steer);
-}
-
-static void foreign_second_make(struct packet *packet)
-{
-	struct fl_steer steer = second_steer("10.1.0.21");
-
-	foreign_make(packet, &steer);
+	foreign_make(packet, &list);
 }
 
 static void stranger_make(struct packet *packet)
@@ -266,33 +229,30 @@ static const struct fl_load_setting adapts = {
     .threshold = UINT32_MAX, .window = 50, .epsilon = 100, .policy = FL_LOAD_DYNAMIC};
 static const struct fl_load_setting refuses = {.busy = 1, .threshold = 1, .policy = FL_LOAD_STATIC};
 
+/* One with a wrong tag is hashed each time: it costs, beyond one without a tag, what hashing costs. */
 static const struct subject subjects[] = {
-    {"pass: not ours", not_ours_make, NULL, false, false, XDP_PASS, NULL},
-    {"drop: untrusted", stranger_make, NULL, false, false, XDP_DROP, NULL},
-    {"drop: stale", stale_make, NULL, false, false, XDP_DROP, NULL},
-    {"deliver: SYN", syn_make, NULL, false, false, XDP_PASS, NULL},
-    {"deliver: SYN, second bucket", second_syn_make, NULL, false, false, XDP_PASS, NULL},
-    {"deliver: SYN, load is set", syn_make, NULL, false, false, XDP_PASS, &takes},
-    {"deliver: SYN, second bucket, static", second_syn_make, NULL, false, false, XDP_PASS, &takes},
-    {"deliver: SYN, second bucket, dynamic", second_syn_make, NULL, false, false, XDP_PASS, &adapts},
-    {"pass on: SYN, refused", second_syn_make, NULL, false, false, XDP_TX, &refuses},
-    {"drop: SYN, VIP missing", foreign_syn_make, NULL, false, false, XDP_DROP, NULL},
-    {"the same, second bucket", foreign_second_make, NULL, false, false, XDP_DROP, NULL},
-    {"the same, second bucket, static", foreign_second_make, NULL, false, false, XDP_DROP, &takes},
-    {"the same, second bucket, dynamic", foreign_second_make, NULL, false, false, XDP_DROP, &adapts},
-    {"deliver: local socket", established_make, NULL, false, false, XDP_PASS, NULL},
-    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, XDP_PASS, NULL},
-    {"deliver: local socket, tagged", established_tagged_make, NULL, false, true, XDP_PASS, NULL},
-    {"chain: from memory", unknown_make, "10.1.0.21", false, false, XDP_TX, NULL},
-    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, XDP_TX, NULL},
-    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, XDP_TX, NULL},
-    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, true, XDP_TX, NULL},
-    {"deliver: local socket, bucket held", established_held_make, "10.1.0.21", true, false, XDP_PASS, NULL},
-    {"chain: held, told by the packet", held_make, "10.1.0.21", true, false, XDP_TX, NULL},
-    {"chain: held, from memory", unknown_make, "10.1.0.21", true, false, XDP_TX, NULL},
-    {"deliver: local socket, second bucket", second_established_make, NULL, false, false, XDP_PASS, NULL},
-    {"pass on: to the second bucket's owner", second_make, NULL, false, false, XDP_TX, NULL},
-    {"chain: by our own second bucket", second_own_make, NULL, false, false, XDP_TX, NULL},
+    {"pass: not ours", not_ours_make, false, XDP_PASS, NULL},
+    {"drop: untrusted", stranger_make, false, XDP_DROP, NULL},
+    {"drop: stale", stale_make, false, XDP_DROP, NULL},
+    {"drop: no tag", established_make, true, XDP_DROP, NULL},
+    {"drop: a wrong tag", wrong_tag_make, true, XDP_DROP, NULL},
+    {"drop: a wrong tag, two candidates", wrong_tag_listed_make, true, XDP_DROP, NULL},
+    {"drop: SYN, VIP missing", foreign_syn_make, false, XDP_DROP, NULL},
+    {"deliver: SYN", syn_make, false, XDP_PASS, NULL},
+    {"deliver: SYN, a candidate", syn_listed_make, false, XDP_PASS, NULL},
+    {"deliver: SYN, load is set", syn_make, false, XDP_PASS, &takes},
+    {"deliver: SYN, a candidate, static", syn_listed_make, false, XDP_PASS, &takes},
+    {"deliver: SYN, a candidate, dynamic", syn_listed_make, false, XDP_PASS, &adapts},
+    {"chain: SYN, refused", syn_listed_make, false, XDP_TX, &refuses},
+    {"deliver: unknown", unknown_make, false, XDP_PASS, NULL},
+    {"deliver: local socket", established_make, false, XDP_PASS, NULL},
+    {"deliver: local socket, two candidates", established_listed_make, false, XDP_PASS, NULL},
+    {"deliver: local socket, tagged", established_tagged_make, true, XDP_PASS, NULL},
+    {"deliver: the same, two candidates", established_listed_tagged_make, true, XDP_PASS, NULL},
+    {"chain: told by the packet", chained_make, false, XDP_TX, NULL},
+    {"chain: to the first of two", chained_first_make, false, XDP_TX, NULL},
+    {"chain: to an IPv6 owner", chained_ipv6_make, false, XDP_TX, NULL},
+    {"chain: told by the packet, tagged", chained_tagged_make, true, XDP_TX, NULL},
 };
 
 enum {
@@ -334,16 +294,6 @@ static double singles(int program, const struct packet *packet, unsigned int pac
 	return sum / packets;
 }
 
-static void memory_prepare(struct fl_server *program, const char *remembered, fl_u32 age)
-{
-	struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL) - age, .generation = RIG_GENERATION};
-
-	if (remembered)
-		moved.previous = packet_address(remembered);
-	rig_memory_set(program, remembered ? &moved : NULL);
-	rig_generation_set(program, RIG_GENERATION);
-}
-
 /* Of one packet in the loop. */
 static double looped(const struct bench *bench, int program, const struct packet *packet, int action)
 {
@@ -359,7 +309,7 @@ static void run_once(const struct bench *bench, const struct subject *subject, d
 	struct packet packet;
 	double empty;
 
-	memory_prepare(server, subject->remembered, subject->is_held ? HELD_AGE : 0);
+	rig_generation_set(server, RIG_GENERATION);
 	rig_load_set(server, subject->load);
 	subject->make(&packet);
 	singles(program, &packet, WARM_UP, subject->action);
@@ -416,44 +366,7 @@ static int empty_load(void)
 	return fd;
 }
 
-/* Bytes that the kernel holds for a map, as it says itself. */
-static double map_bytes(int map)
-{
-	char path[64], line[128];
-	double bytes = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", map);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "memlock: %lf", &bytes) == 1)
-			break;
-	if (file)
-		fclose(file);
-	if (bytes < 0)
-		die("the kernel does not tell a map's memory");
-	return bytes;
-}
-
-/* MB of a million remembered buckets, what the empty map costs included. */
-static double memory_megabytes(const struct bench *bench)
-{
-	static struct fl_memory_key keys[BATCH];
-	static struct fl_bucket_memory values[BATCH];
-	int map = bpf_map__fd(bench->plain->maps.memory);
-	fl_u32 done, i, n;
-
-	for (done = 0; done < 1000000; done += n) {
-		n = 1000000 - done < BATCH ? 1000000 - done : BATCH;
-		for (i = 0; i < n; i++)
-			keys[i] = (struct fl_memory_key){.service = 2, .bucket = done + i};
-		if (bpf_map_update_batch(map, keys, values, &n, NULL))
-			die("cannot fill the memory");
-	}
-	return map_bytes(map) / 1e6;
-}
-
-static void print_table(const struct result *results, size_t count, double megabytes)
+static void print_table(const struct result *results, size_t count)
 {
 	size_t i;
 
@@ -462,11 +375,9 @@ static void print_table(const struct result *results, size_t count, double megab
 		printf("%-38s %8.0f %8.0f %8.0f %8.1f\n", results[i].name, results[i].single, results[i].fastest,
 		       results[i].slowest, results[i].loop);
 	}
-	if (megabytes > 0)
-		printf("%-38s %8.0f MB\n", MEMORY_ROW, megabytes);
 }
 
-static void print_json(const struct bench *bench, const struct result *results, size_t count, double megabytes)
+static void print_json(const struct bench *bench, const struct result *results, size_t count)
 {
 	json_t *rows = json_array(), *document;
 	FILE *file;
@@ -476,9 +387,8 @@ static void print_json(const struct bench *bench, const struct result *results, 
 		json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:f}", "name", results[i].name, "single",
 						      results[i].single, "fastest", results[i].fastest, "slowest",
 						      results[i].slowest, "loop", results[i].loop));
-	document = json_pack("{s:s, s:s, s:i, s:i, s:o, s:f}", "benchmark", "server_bpf", "unit", "ns per packet",
-			     "runs", (int)bench->runs, "packets", (int)bench->packets, "rows", rows,
-			     "megabytesPerMillionBuckets", megabytes);
+	document = json_pack("{s:s, s:s, s:i, s:i, s:o}", "benchmark", "server_bpf", "unit", "ns per packet", "runs",
+			     (int)bench->runs, "packets", (int)bench->packets, "rows", rows);
 	file = fopen(bench->json, "w");
 	if (!file || json_dumpf(document, file, JSON_INDENT(2)) || fputs("\n", file) < 0 || fclose(file))
 		die("cannot write the JSON file");
@@ -502,7 +412,6 @@ int main(int argc, char **argv)
 	struct bench bench = {.runs = 5, .packets = 1000000};
 	struct result results[ROWS];
 	struct config config = rig_config_both();
-	double megabytes;
 	size_t rows;
 	int i;
 
@@ -520,18 +429,16 @@ int main(int argc, char **argv)
 	}
 	rig_open();
 	bench.plain = rig_load(&config);
-	config.program.tagged = 1;
-	config.program.tag_key = tag_key;
+	rig_tag(&config, &tag_key);
 	bench.tagged = rig_load(&config);
 	bench.empty = empty_load();
 	bench.looped = looped_open();
 	rows = measure(&bench, results);
-	if (rows == 1 && !is_wanted(&bench, MEMORY_ROW))
+	if (rows == 1)
 		die("--row: no row's name contains it; without --row all are printed");
-	megabytes = is_wanted(&bench, MEMORY_ROW) ? memory_megabytes(&bench) : 0;
-	print_table(results, rows, megabytes);
+	print_table(results, rows);
 	if (bench.json)
-		print_json(&bench, results, rows, megabytes);
+		print_json(&bench, results, rows);
 	program_close(bench.plain);
 	program_close(bench.tagged);
 	looped_close(bench.looped);

@@ -9,9 +9,9 @@ struct server_loop {
 	__u32 len;
 	__u32 unused;
 	/* All outer headers, which is what the server's program writes to; the shortest packet is longer. */
-	__u8 bytes[96];
+	__u8 bytes[88];
 };
 
-_Static_assert(sizeof(struct server_loop) == 104, "the value of a map");
+_Static_assert(sizeof(struct server_loop) == 96, "the value of a map");
 
 #endif

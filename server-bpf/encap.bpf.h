@@ -37,19 +37,19 @@ static __always_inline bool encap_has_len(enum fl_encap_number encap, const void
 	}
 }
 
-/* Fills all of *steer if it returns FL_STEER_OK. */
-static __always_inline enum fl_steer_error encap_parse(const struct outer *outer, const void *end,
-						       struct fl_steer *steer)
+/* Fills in *list, but for candidates and tag, if it returns FL_LIST_OK. self: the outer destination. */
+static __always_inline enum fl_list_error encap_read(const struct outer *outer, const struct fl_address *self,
+						     const void *end, struct fl_list *list)
 {
 	switch (outer->encap) {
-#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_parse(outer, end, steer);
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_read(outer, self, end, list);
 	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}
 }
 
-/* Whether a packet that encap_parse() refused as FL_STEER_INNER_PROTOCOL is a notice, which only GUE carries. */
+/* Whether a packet that encap_read() refused as FL_LIST_INNER_PROTOCOL is a notice, which only GUE carries. */
 static __always_inline bool encap_is_notice(const struct outer *outer, const void *end)
 {
 	switch (outer->encap) {
@@ -60,23 +60,23 @@ static __always_inline bool encap_is_notice(const struct outer *outer, const voi
 	}
 }
 
-/* Bytes from the end of the outer IP header to the inner packet. */
-static __always_inline __u32 encap_inner_at(const struct outer *outer, const struct fl_steer *steer)
+/* Reads the candidates and the tag of what encap_read() has read. False: never, it has been parsed. */
+static __always_inline bool encap_read_rest(enum fl_encap_number encap, const __u8 *l4, const void *end,
+					    struct fl_list *list)
 {
-	switch (outer->encap) {
-#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_inner_at(steer);
+	switch (encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_read_rest(l4, end, list);
 	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}
 }
 
-/* Writes the message that the packet's tag covers; false if there is no complete inner IP header. */
-static __always_inline bool encap_tag_message(const struct outer *outer, const void *end, const struct fl_steer *steer,
-					      struct fl_tag_message *message)
+/* Bytes from the end of the outer IP header to the inner packet. */
+static __always_inline __u32 encap_inner_at(enum fl_encap_number encap, const struct fl_list *list)
 {
-	switch (outer->encap) {
-#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_tag_message(outer, end, steer, message);
+	switch (encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_inner_at(list);
 	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
@@ -94,11 +94,12 @@ static __always_inline bool encap_reaches(enum fl_encap_number encap, bool to_ip
 	}
 }
 
-/* Fills in protocol, and ports or flow label, of the packet as it will be sent on. */
-static __always_inline void encap_route_fill(const struct outer *outer, struct bpf_fib_lookup *fib)
+/* Fills in protocol, and ports or flow label, of the packet as it will be sent on. False: never, it has been parsed. */
+static __always_inline bool encap_route_fill(enum fl_encap_number encap, const __u8 *l4, const void *end, __be32 flow,
+					     struct bpf_fib_lookup *fib)
 {
-	switch (outer->encap) {
-#define ROW(NAME, word) case FL_ENCAP_##NAME: word##_route_fill(outer, fib); return;
+	switch (encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_route_fill(l4, end, flow, fib);
 	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
@@ -106,10 +107,10 @@ static __always_inline void encap_route_fill(const struct outer *outer, struct b
 }
 
 /* What spreads flows over several paths, its last bits above all. */
-static __always_inline __u32 encap_spread(const struct outer *outer)
+static __always_inline __u32 encap_spread(enum fl_encap_number encap, const __u8 *l4, const void *end, __be32 flow)
 {
-	switch (outer->encap) {
-#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_spread(outer);
+	switch (encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_spread(l4, end, flow);
 	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
@@ -117,15 +118,13 @@ static __always_inline __u32 encap_spread(const struct outer *outer)
 }
 
 /*
- * Writes the outer IP header at ip, and everything up to the inner packet, of the packet that is sent on. *tagged is
- * its message as it came in, if we have the cluster's key. False only if the packet is shorter than it was parsed.
+ * Writes the outer IP header at ip, and everything up to the inner packet, of the packet that is sent from scratch->source
+ * to the candidate in scratch->out. False only if the packet is shorter than it was parsed.
  */
-static __always_inline bool encap_send_on(enum fl_encap_number encap, __u8 *ip, const void *end, __u32 how,
-					  bool to_ipv6, __u8 class, const struct fl_address *source,
-					  const struct fl_address *next, struct fl_tag_message *tagged)
+static __always_inline bool encap_send_on(__u8 *ip, const void *end, const struct scratch *scratch, bool to_ipv6)
 {
-	switch (encap) {
-#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_send_on(ip, end, how, to_ipv6, class, source, next, tagged);
+	switch (scratch->arrival.encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_send_on(ip, end, scratch, to_ipv6);
 	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();

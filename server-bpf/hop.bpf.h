@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The next hops of servers that packets were sent on to lately: a lookup in the kernel's tables takes as long as the rest
- * of such a packet. One counts for HOP_TICKS of the kernel's clock, 25 to 250 ms by its CONFIG_HZ. Then, and whenever the
+ * The next hops of servers that packets were sent on to lately, all of which are peers that are servers: a lookup in the
+ * kernel's tables takes as long as the rest of such a packet. One counts for HOP_TICKS of the kernel's clock, 25 to 250 ms by its CONFIG_HZ. Then, and whenever the
  * packet is larger than the route's MTU, the tables are asked again: a changed route, neighbour or interface is followed
  * within a quarter of a second, and a mistake heals as fast. Only what can be sent at once is remembered: no address that
  * is not resolved, and no route that refuses.
@@ -13,9 +13,7 @@
 #ifndef FAIRLEAD_HOP_BPF_H
 #define FAIRLEAD_HOP_BPF_H
 
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <fairlead/types.h>
+#include "act.bpf.h"
 
 enum hop_numbers {
 	HOP_SLOTS = 256,
@@ -26,11 +24,6 @@ enum hop_numbers {
 };
 
 _Static_assert(HOP_SLOTS == 1 << HOP_SLOT_BITS, "a place is the first bits of a product");
-
-/* The addresses of an Ethernet header, by the words at which every kernel lets a packet be read. */
-struct macs {
-	__u16 words[6];
-};
 
 struct hop {
 	struct fl_address next;

@@ -9,10 +9,9 @@
 #ifndef FAIRLEAD_LOAD_BPF_H
 #define FAIRLEAD_LOAD_BPF_H
 
-#include "encap.bpf.h"
 #include "load.h"
-#include "memory.bpf.h"
 #include "sockets.bpf.h"
+#include "state.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -28,16 +27,6 @@ struct {
 	__type(value, struct fl_load_state);
 } load_states SEC(".maps");
 
-/* Whether another server would take the SYN as well, and can be reached: then it is offered, and may be refused. */
-static __always_inline bool load_is_offered(const struct fl_steer *steer, __u32 encap)
-{
-	bool to_ipv6 = !fl_address_is_ipv4(&steer->second.owner);
-	struct fl_address source = config_self(to_ipv6);
-
-	return config.chaining && steer->flags & FL_STEER_SECOND && !fl_verdict_is_unspecified(&steer->second.owner) &&
-	       !fl_address_is_none(&source) && encap_reaches((enum fl_encap_number)encap, to_ipv6);
-}
-
 /* Whether the service has a setting, without which load_ask() need not be called. */
 static __always_inline bool load_is_set(__u16 service)
 {
@@ -47,13 +36,11 @@ static __always_inline bool load_is_set(__u16 service)
 	return setting && FL_LOAD_READ(setting->until_ns);
 }
 
-/*
- * The class of a SYN: FL_PACKET_REFUSED or FL_PACKET_SYN. Counts one that is taken if the service has a setting; what
- * becomes of a refused one is counted by load_count(). is_offered: another server would take it as well.
- */
-static __always_inline int load_ask_of(struct xdp_md *ctx, struct scratch *scratch, __u16 service, bool is_offered)
+/* The class of a SYN by its service's load. Counts one that is taken; what becomes of a refused one counts load_count(). */
+static __always_inline enum fl_packet_class load_ask(struct xdp_md *ctx, struct scratch *scratch)
 {
-	__u32 slot = service;
+	const struct fl_list *list = &scratch->in.list;
+	__u32 slot = list->service;
 	struct fl_load_setting *setting = bpf_map_lookup_elem(&load_settings, &slot);
 	struct fl_load_state *state;
 
@@ -62,7 +49,7 @@ static __always_inline int load_ask_of(struct xdp_md *ctx, struct scratch *scrat
 	state = bpf_map_lookup_elem(&load_states, &slot);
 	if (!state)
 		return FL_PACKET_SYN; /* never: the array has a slot for each 16-bit id */
-	if (!is_offered) {
+	if (!list->left) {
 		fl_load_count_unasked(setting, state);
 		return FL_PACKET_SYN;
 	}
@@ -76,34 +63,29 @@ static __always_inline int load_ask_of(struct xdp_md *ctx, struct scratch *scrat
 	return FL_PACKET_REFUSED;
 }
 
-/* The same by the steer header in scratch->in. */
-static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch *scratch, __u32 encap)
+/*
+ * The class of a SYN: FL_PACKET_REFUSED if other servers may take it, and this one is busy or has no listener for it. The
+ * latter opens nothing here, and another owner may have the listener already.
+ */
+static __attribute__((noinline)) int syn_ask(struct xdp_md *ctx, struct scratch *scratch)
 {
-	const struct fl_steer *steer = &scratch->in.steer;
-
-	return load_ask_of(ctx, scratch, steer->service, load_is_offered(steer, encap));
+	if (scratch->in.list.left && !sockets_has_any(ctx, &scratch->flow, &scratch->tuple))
+		return FL_PACKET_REFUSED;
+	return load_ask(ctx, scratch);
 }
 
-enum load_end {
-	LOAD_PASSED, /* to the second bucket's owner, which may be this server */
-	LOAD_OWN,    /* and then taken, as this server owns the second bucket, too */
-	LOAD_TAKEN,  /* as it could not be sent on */
-};
-
-/* Counts what became of a SYN that was refused. */
-static __always_inline void load_count(__u16 service, enum load_end end)
+/* Counts what became of a SYN that was refused, if its service has a setting. */
+static __always_inline void load_count(const struct fl_decide_in *in, bool is_passed)
 {
-	__u32 slot = service;
-	struct fl_load_setting *setting = bpf_map_lookup_elem(&load_settings, &slot);
-	struct fl_load_state *state = bpf_map_lookup_elem(&load_states, &slot);
+	__u32 slot = in->list.service;
+	struct fl_load_state *state;
 
-	if (!setting || !state)
-		return; /* never: the arrays have a slot for each 16-bit id */
-	if (end == LOAD_PASSED)
+	if (in->packet != FL_PACKET_REFUSED || !load_is_set(in->list.service))
+		return;
+	state = bpf_map_lookup_elem(&load_states, &slot);
+	if (state && is_passed)
 		fl_load_count_passed(state);
-	else if (end == LOAD_OWN)
-		fl_load_count_unasked(setting, state);
-	else
+	else if (state)
 		fl_load_count_taken(state);
 }
 

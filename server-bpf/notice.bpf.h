@@ -1,96 +1,114 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Notices (fairlead/notice.h): learned from as from one packet of each listed bucket, and as to which servers were
- * removed; consumed.
- *
- * A notice must lie in the first buffer of a frame that the driver received in several. One of at most 1500 bytes
- * always does. The list is walked by bpf_loop(), so that the verifier sees one bucket and not 352.
- *
- * Reading and learning are functions of their own, one called after the other, since the stacks of functions that call
- * each other share 512 bytes.
+ * Notices (fairlead/generation_notice.h): learned from, and returned to the mux as acknowledgements with the highest
+ * generation that is known then, by XDP_TX. So an acknowledgement needs no route, and goes the way that the notice came.
+ * It has the size of the notice, and none is sent to whom is no mux, or whose tag is wrong.
  */
 #ifndef FAIRLEAD_NOTICE_BPF_H
 #define FAIRLEAD_NOTICE_BPF_H
 
-#include <fairlead/notice.h>
-#include "learn.bpf.h"
-#include "wire.bpf.h"
+#include <fairlead/generation_notice.h>
+#include "act.bpf.h"
 
-static __always_inline const __u8 *notice_gue(struct xdp_md *ctx, const struct scratch *scratch)
+/* The right tag; 0: never, each slot exists. */
+static __always_inline __u64 notice_tag(const struct scratch *scratch, const struct fl_generation_notice *notice)
 {
-	return (const __u8 *)packet_start(ctx) + (scratch->notice_at & 0xff); /* the mask is for the verifier */
+	__u32 slot = scratch->arrival.is_ipv6;
+	const struct fl_key_pair *pair = bpf_map_lookup_elem(&notice_keys, &slot);
+
+	if (!pair)
+		return 0;
+	return fl_generation_notice_tag(notice->flags & FL_LIST_KEY ? &pair->by_bit[1] : &pair->by_bit[0], notice,
+					arrival_self(scratch));
 }
 
-/* The drop counter of a missing or wrong tag, 0 if the tag is right. */
-static __always_inline enum fl_counter notice_tag_check(const __u8 *gue, const void *end, struct scratch *scratch)
+/* Reads a notice. Returns 0, or the counter of its drop. */
+static __always_inline enum fl_counter notice_read(struct xdp_md *ctx, const struct scratch *scratch,
+						   struct fl_generation_notice *notice)
 {
-	const struct fl_notice *notice = &scratch->notice;
-	struct fl_siphash_key key = tag_key_read();
+	const struct arrival *arrival = &scratch->arrival;
+	enum fl_list_error error =
+	    fl_generation_notice_parse(arrival_part(ctx, arrival, sizeof(struct udphdr)), packet_end(ctx),
+				       arrival->len - (__u32)sizeof(struct udphdr), notice);
 
-	if (!(notice->steer.flags & FL_STEER_TAG))
+	if (error != FL_LIST_OK)
+		return fl_counter_of_list_error(error);
+	if (notice->flags & FL_GENERATION_NOTICE_ACK)
+		return FL_COUNTER_DROP_MALFORMED_NOTICE; /* of another server, to a mux */
+	if (!config.tagged)
+		return (enum fl_counter)0;
+	if (!(notice->flags & FL_LIST_TAG))
 		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	if (!fl_notice_message(&key, gue, end, notice, &scratch->tagged) ||
-	    fl_tag_load(notice->steer.tag) != fl_tag(&key, &scratch->tagged))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
-	return (enum fl_counter)0;
+	return notice->tag == notice_tag(scratch, notice) ? (enum fl_counter)0 : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
 }
 
-/* Reads the notice of a peer that scratch->notice_at tells of. Returns 0, or the counter of its drop. */
-static __attribute__((noinline)) enum fl_counter notice_read(struct xdp_md *ctx)
+/* Learns the generation; returns the highest that is known then. */
+static __always_inline __u32 notice_learn(const struct fl_generation_notice *notice)
 {
-	struct scratch *scratch = scratch_of_this_cpu();
+	__u32 *seen = generation_of(notice->service);
+
+	if (!seen)
+		return 0; /* never: the array has a slot for each 16-bit id */
+	if (notice->generation > *(volatile __u32 *)seen)
+		generation_learn(seen, *seen, notice->generation);
+	return *(volatile __u32 *)seen;
+}
+
+/* Exchanges outer addresses, UDP ports and MACs, and writes the acknowledgement. False: never, it has been parsed. */
+static __always_inline bool notice_return(struct xdp_md *ctx, const struct scratch *scratch,
+					  const struct fl_generation_notice *answer)
+{
+	const struct arrival *arrival = &scratch->arrival;
+	const struct fl_address *self = arrival_self(scratch), *mux = &arrival->source;
+	struct ethhdr *eth = packet_start(ctx);
 	const void *end = packet_end(ctx);
-	enum fl_steer_error error;
-	const __u8 *gue;
+	__u8 *ip = (__u8 *)(eth + 1), *udp = arrival_part(ctx, arrival, 0);
+	struct macs macs, exchanged;
+	__u16 port;
 
-	if (!scratch)
-		return FL_COUNTER_DROP_NO_ROOM; /* never: slot 0 exists */
-	gue = notice_gue(ctx, scratch);
-	error = fl_notice_parse(gue, end, scratch->notice_len, &scratch->notice);
-	if (error != FL_STEER_OK)
-		return fl_counter_of_steer_error(error);
-	if (gue + scratch->notice.steer.header_len + scratch->notice.count * FL_NOTICE_BUCKET_LEN > (const __u8 *)end)
-		return FL_COUNTER_DROP_MALFORMED_TRUNCATED;
-	return config.tagged ? notice_tag_check(gue, end, scratch) : (enum fl_counter)0;
+	if ((void *)(ip + FL_IPV4_LEN + sizeof(struct udphdr)) > end || (void *)(udp + sizeof(struct udphdr)) > end ||
+	    !fl_generation_notice_answer(arrival_part(ctx, arrival, sizeof(struct udphdr)), end, answer))
+		return false;
+	port = fl_load_be16(udp);
+	fl_store_be16(udp, fl_load_be16(udp + 2));
+	fl_store_be16(udp + 2, port);
+	fl_store_be16(udp + FL_UDP_AT_CHECKSUM, 0);
+	if (!arrival->is_ipv6)
+		fl_outer_ipv4(ip, arrival->class, fl_load_be16(udp + FL_UDP_AT_LEN), self->bytes + 12, mux->bytes + 12);
+	else if ((void *)(ip + FL_IPV6_LEN) <= end)
+		fl_outer_ipv6(ip, arrival->class, fl_load_be16(udp + FL_UDP_AT_LEN), self->bytes, mux->bytes);
+	macs = macs_load(eth);
+	exchanged =
+	    (struct macs){{macs.words[3], macs.words[4], macs.words[5], macs.words[0], macs.words[1], macs.words[2]}};
+	macs_store(eth, &exchanged);
+	return true;
 }
 
-/* What the walk over the buckets needs; on the stack, where bpf_loop() wants it. */
-struct notice_walk {
-	struct xdp_md *ctx;
-	struct scratch *scratch;
-};
-
-/* Learns what the header says, which names no bucket, then what each of the buckets adds. Returns 1 at the end. */
-static long notice_learn(__u32 index, void *context)
-{
-	struct notice_walk *walk = context;
-	struct scratch *scratch = walk->scratch;
-	struct fl_verdict_in *in = &scratch->in;
-
-	in->trusted = true;
-	in->malformed = FL_STEER_OK;
-	in->packet = FL_PACKET_LOCAL_SOCKET; /* nothing is chained, and nothing stale */
-	in->steer = scratch->notice.steer;
-	if (index && !fl_notice_bucket(notice_gue(walk->ctx, scratch), packet_end(walk->ctx), &scratch->notice,
-				       index - 1, &in->steer.bucket))
-		return 1;
-	if (index && fl_notice_is_removal(in->steer.bucket))
-		removal_store(&in->steer, fl_verdict_since(in));
-	else
-		learn(scratch);
-	return 0;
-}
-
-/* Takes the notice of a peer that scratch->notice_at tells of. Returns the counter of its exit. */
+/* Takes a noted notice of a mux. Returns the XDP action. */
 __attribute__((noinline)) int notice_take(struct xdp_md *ctx)
 {
-	struct notice_walk walk = {.ctx = ctx, .scratch = scratch_of_this_cpu()};
-	enum fl_counter wrong = notice_read(ctx);
+	struct scratch *scratch = scratch_of_this_cpu();
+	struct fl_generation_notice notice = {0};
+	enum fl_counter wrong;
 
-	if (wrong || !walk.scratch)
-		return wrong;
-	bpf_loop(1 + FL_NOTICE_BUCKETS_MAX, notice_learn, &walk, 0);
-	return FL_COUNTER_NOTICE;
+	if (!scratch)
+		return XDP_DROP; /* never: slot 0 exists */
+	scratch->in.self[0] = config_self(false);
+	scratch->in.self[1] = config_self(true);
+	VERIFIER_FORGET();
+	wrong = notice_read(ctx, scratch, &notice);
+	if (wrong)
+		return drop(wrong);
+	VERIFIER_FORGET();
+	notice.generation = notice_learn(&notice);
+	notice.flags |= FL_GENERATION_NOTICE_ACK;
+	if (config.tagged)
+		notice.tag = notice_tag(scratch, &notice);
+	VERIFIER_FORGET();
+	if (!notice_return(ctx, scratch, &notice))
+		return drop(FL_COUNTER_DROP_MALFORMED_TRUNCATED);
+	count(FL_COUNTER_NOTICE);
+	return config.redirect ? (int)bpf_redirect(ctx->ingress_ifindex, 0) : XDP_TX;
 }
 
 #endif

@@ -4,8 +4,7 @@
 #define FAIRLEAD_OUTER_BPF_H
 
 #include <linux/bpf.h>
-#include <fairlead/encap.h>
-#include "memory.bpf.h"
+#include "state.bpf.h"
 
 struct outer {
 	enum fl_encap_number encap;
@@ -21,13 +20,6 @@ struct outer {
 	enum fl_counter why; /* if malformed */
 };
 
-/* How the steer header of a packet that is sent on is rewritten: bits, in this order. */
-enum onward {
-	ONWARD_PROMOTE = 1, /* fl_steer_promote() */
-	ONWARD_CHAIN = 2,   /* fl_steer_chain() */
-	ONWARD_LATE = 4,    /* fl_steer_mark_late() */
-};
-
 static __always_inline void *packet_start(const struct xdp_md *ctx)
 {
 	return (void *)(long)ctx->data;
@@ -36,6 +28,25 @@ static __always_inline void *packet_start(const struct xdp_md *ctx)
 static __always_inline void *packet_end(const struct xdp_md *ctx)
 {
 	return (void *)(long)ctx->data_end;
+}
+
+/*
+ * What is so many bytes behind the outer IP header of a noted packet, at most 255 from its begin. The mask is for the
+ * verifier, and the empty statement for clang, which would add the offset once more for each access, so that no comparison
+ * proves any of them.
+ */
+static __always_inline __u8 *arrival_part(struct xdp_md *ctx, const struct arrival *arrival, __u32 offset)
+{
+	__u32 at = (arrival->at + offset) & 0xff;
+
+	__asm__ volatile("" : "+r"(at));
+	return (__u8 *)packet_start(ctx) + at;
+}
+
+/* The outer destination, which is ours. */
+static __always_inline const struct fl_address *arrival_self(const struct scratch *scratch)
+{
+	return scratch->arrival.is_ipv6 ? &scratch->in.self[1] : &scratch->in.self[0];
 }
 
 #endif

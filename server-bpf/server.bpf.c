@@ -3,107 +3,125 @@
  * The server side as an XDP program: parse, classify, decide, act.
  *
  *	not ours ---------------------------------------------------------> XDP_PASS, untouched
- *	a notice: peer? well formed? tag? ---------------------------------> learned from, dropped (notice.bpf.h)
- *	one of version 2: the same ----------------------------------------> returned (generation_notice.bpf.h)
- *	of version 2: the same, by a list in place of memory --------------> list.bpf.h
- *	ours: peer? well formed? tag? socket, or busy? memory?
- *	      -> fl_verdict_decide() --------------------------------------> deliver	decapsulated, XDP_PASS
+ *	a notice: mux? well formed? tag? ----------------------------------> learned from, returned (notice.bpf.h)
+ *	ours: peer? well formed? tag? socket, or busy? -> fl_decide() -----> deliver	decapsulated, XDP_PASS
  *	                                                                    chain	rewritten, XDP_TX (onward.bpf.h)
- *	                                                                    pass	the same
  *	                                                                    drop	counted by reason
  *
  * A call of a function and its return take 9 ns where processors need safe returns, a tenth of a delivery. So most
  * packets, which come in IPv4, meet none of the program's own: packet_take() is compiled into it for IPv4, and once more,
- * from the same source, for IPv6. The functions for other packets are global, so that the verifier looks at each once.
+ * from the same source, for IPv6. Nor are a packet's candidates read before it is known that one of them is to get it. The
+ * functions for other packets are global, so that the verifier looks at each once.
  */
-#include "learn.bpf.h"
 #include "wire.bpf.h"
 #include "tagged.bpf.h"
 #include "sockets.bpf.h"
 #include "load.bpf.h"
-#include "notice.bpf.h"
 #include "act.bpf.h"
 #include "onward.bpf.h"
-#include "list.bpf.h"
-#include "list_onward.bpf.h"
-#include "generation_notice.bpf.h"
+#include "notice.bpf.h"
 
 char program_license[] SEC("license") = "GPL";
 
 enum {
 	IS_NOTICE = -1,
-	IS_SENT_ON = -2,
-	/* ONWARD_NOWHERE = -3 */
-	IS_LIST = -4,
-	IS_GENERATION_NOTICE = -5,
+	IS_ONWARD = -2,
+	/* ONWARD_END = -3 */
 };
 
-/* Notes where a notice is; outer_parse() has checked that its UDP header fits in. */
-static __always_inline int notice_note(const struct outer *outer, struct scratch *scratch)
+/* The drop counter of a packet's tag, 0 if it is right or none is needed. */
+static __always_inline enum fl_counter trust_check(struct xdp_md *ctx, const struct outer *outer,
+						   struct scratch *scratch, const __u8 *inner)
 {
-	scratch->notice_at = sizeof(struct ethhdr) + outer->ip_len + sizeof(struct udphdr);
-	scratch->notice_len = outer->payload_len - sizeof(struct udphdr);
-	return IS_NOTICE;
+	struct fl_list *list = &scratch->in.list;
+
+	if (!config.tagged)
+		return (enum fl_counter)0;
+	if (!(list->flags & FL_LIST_TAG))
+		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
+	if (!encap_read_rest(outer->encap, outer->payload, packet_end(ctx), list))
+		return FL_COUNTER_DROP_MALFORMED_TRUNCATED; /* never: it has been parsed */
+	scratch->in.self[outer->is_ipv6] = config_self(outer->is_ipv6);
+	return tag_check(ctx, scratch, &scratch->in.self[outer->is_ipv6], inner);
+}
+
+/* Decides about a trusted, well-formed packet of a known class. False: its candidates are to decide. */
+static __always_inline bool decide(struct scratch *scratch)
+{
+	struct fl_decide_in *in = &scratch->in;
+	__u32 *seen = generation_of(in->list.service);
+	bool is_decided;
+
+	if (!seen)
+		return true; /* never: the array has a slot for each 16-bit id */
+	in->trusted = true;
+	in->malformed = FL_LIST_OK;
+	in->generation_seen = *seen;
+	in->quiet = fl_decide_asks_quiet(in->packet) && is_quiet();
+	is_decided = fl_decide_alone(in, &scratch->out);
+	generation_learn(seen, in->generation_seen, scratch->out.generation_seen);
+	return is_decided;
 }
 
 /*
- * Returns the XDP action; or IS_NOTICE, IS_LIST or IS_GENERATION_NOTICE, with nothing done but the sender checked; or
- * IS_SENT_ON, for onward_take(). is_ipv6: of the outer header, a constant.
+ * Returns the XDP action; or IS_NOTICE or IS_ONWARD, with the packet noted for notice_take() or onward_take(). is_ipv6: of
+ * the outer header, a constant.
  */
 static __always_inline int packet_take(struct xdp_md *ctx, bool is_ipv6)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
-	struct outer outer;
 	struct fl_flow_headers headers;
-	struct fl_flow *flow;
-	struct fl_verdict_in *in;
-	struct fl_verdict_out *out;
+	struct fl_decide_in *in;
+	struct fl_address self;
+	enum fl_counter wrong;
+	struct outer outer;
+	__u32 roles, inner_at;
+	bool is_ipv4;
 
 	if (!scratch)
 		return XDP_PASS; /* never: slot 0 exists */
 	in = &scratch->in;
-	out = &scratch->out;
-	flow = &scratch->flow;
 	if (!outer_parse_of(ctx, is_ipv6, &outer)) {
 		count(FL_COUNTER_PASS_NOT_OURS);
 		return XDP_PASS;
 	}
-	in->trusted = !outer.is_mapped && peer_is_trusted(scratch, &outer.source);
-	if (!in->trusted)
+	roles = outer.is_mapped ? 0 : sender_roles(scratch, &outer.source);
+	if (!roles)
 		return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	if (outer.malformed)
 		return drop(outer.why);
-	in->malformed = encap_parse(&outer, packet_end(ctx), &in->steer);
-	if (in->malformed != FL_STEER_OK && list_is(&outer, packet_end(ctx)))
-		return encap_is_notice(&outer, packet_end(ctx)) ? IS_GENERATION_NOTICE : IS_LIST;
-	if (in->malformed == FL_STEER_INNER_PROTOCOL && encap_is_notice(&outer, packet_end(ctx)))
-		return notice_note(&outer, scratch);
-	if (in->malformed != FL_STEER_OK)
-		return drop(fl_counter_of_steer_error(in->malformed));
-	if (!inner_parse(ctx, &outer, &in->steer, flow, &headers))
+	self = config_self(is_ipv6);
+	in->malformed = encap_read(&outer, &self, packet_end(ctx), &in->list);
+	if (in->malformed == FL_LIST_INNER_PROTOCOL && encap_is_notice(&outer, packet_end(ctx))) {
+		if (!(roles & FL_PEER_MUX))
+			return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
+		arrival_note(&outer, &scratch->arrival);
+		return IS_NOTICE;
+	}
+	if (in->malformed != FL_LIST_OK)
+		return drop(fl_counter_of_list_error(in->malformed));
+	inner_at = encap_inner_at(outer.encap, &in->list);
+	is_ipv4 = in->list.inner_protocol == FL_LIST_GUE_IPV4;
+	if (!inner_parse(ctx, &outer, inner_at, is_ipv4, &scratch->flow, &headers))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
-	if (config.tagged) {
-		enum fl_counter wrong = tag_check(ctx, &outer, &in->steer, &scratch->tagged);
-
-		if (wrong)
-			return drop(wrong);
+	wrong = trust_check(ctx, &outer, scratch, headers.ip);
+	if (wrong)
+		return drop(wrong);
+	if (!config.chaining)
+		in->list.left = 0;
+	in->packet = sockets_classify(ctx, &scratch->flow, &headers, &scratch->tuple);
+	if (in->packet == FL_PACKET_SYN && (in->list.left || load_is_set(in->list.service)))
+		in->packet = (enum fl_packet_class)syn_ask(ctx, scratch);
+	if (!decide(scratch)) {
+		arrival_note(&outer, &scratch->arrival);
+		return IS_ONWARD;
 	}
-	in->packet = sockets_classify(ctx, flow, &headers, &scratch->tuple);
-	if (in->packet == FL_PACKET_SYN && load_is_set(in->steer.service))
-		in->packet = (enum fl_packet_class)load_ask(ctx, scratch, outer.encap);
-	if (!learn(scratch))
+	if (scratch->out.verdict != FL_VERDICT_DELIVER)
 		return drop(FL_COUNTER_DROP_STALE);
-	switch (out->verdict) {
-	case FL_VERDICT_DELIVER:
-		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, flow, &scratch->fib))
-			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
-		return deliver(ctx, &outer, &in->steer, headers.ip, fl_counter_of_delivery(in->packet));
-	case FL_VERDICT_CHAIN:
-	case FL_VERDICT_PASS:
-		return IS_SENT_ON;
-	default:
-		return drop(fl_counter_of_drop(out->verdict, in->malformed));
-	}
+	if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, &scratch->flow, &scratch->fib))
+		return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
+	return deliver(ctx, outer.ip_len + inner_at, outer.class, is_ipv4, headers.ip,
+		       fl_counter_of_delivery(in->packet));
 }
 
 /* packet_take() of what comes in IPv6. */
@@ -119,27 +137,14 @@ static __always_inline bool is_ipv6_at(struct xdp_md *ctx)
 	return (void *)(eth + 1) <= packet_end(ctx) && eth_type(eth) == ETH_P_IPV6;
 }
 
-static __always_inline int list_act(struct xdp_md *ctx)
-{
-	int action = list_take(ctx);
-
-	if (action == LIST_ONWARD)
-		action = list_onward(ctx);
-	return action == LIST_END ? list_end(ctx) : action;
-}
-
 SEC("xdp.frags")
 int fairlead_server(struct xdp_md *ctx)
 {
 	int action = is_ipv6_at(ctx) ? ipv6_take(ctx) : packet_take(ctx, false);
 
-	if (action == IS_LIST)
-		return list_act(ctx);
-	if (action == IS_GENERATION_NOTICE)
-		return generation_notice_take(ctx);
-	if (action == IS_SENT_ON)
+	if (action == IS_NOTICE)
+		return notice_take(ctx);
+	if (action == IS_ONWARD)
 		action = onward_take(ctx);
-	if (action == ONWARD_NOWHERE)
-		return refused_take(ctx);
-	return action == IS_NOTICE ? drop(notice_take(ctx)) : action;
+	return action == ONWARD_END ? onward_end(ctx) : action;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Parses what precedes the steer header, and with flow.h the head of the inner packet.
+ * Parses what precedes the list, and with flow.h the head of the inner packet.
  *
- *	Ethernet | outer IPv4 or IPv6 | UDP | GUE base, steer | inner IPv4 or IPv6 | TCP, UDP, ICMP
- *	Ethernet | outer IPv6 | SRH with the steer header	| inner IPv4 or IPv6 | TCP, UDP, ICMP
+ *	Ethernet | outer IPv4 or IPv6 | UDP | GUE base, list | inner IPv4 or IPv6 | TCP, UDP, ICMP
+ *	Ethernet | outer IPv6 | SRH with the list	| inner IPv4 or IPv6 | TCP, UDP, ICMP
  *
- * The boundary: a packet is ours if it is sent to our address in a received encapsulation (GUE: UDP to our port; an SRH in front
- * of an IP packet). Over
- * IPv4 a first fragment suffices; over IPv6 the encapsulation must directly follow the IP header. All other packets
- * pass to the kernel untouched; ours are dropped under a named reason if malformed. The UDP checksum is not checked
- * (protocol/README.md, 2).
+ * The boundary: a packet is ours if it is sent to our address in a received encapsulation (GUE: UDP to our port; an SRH in
+ * front of an IP packet). Over IPv4 a first fragment suffices; over IPv6 the encapsulation must directly follow the IP
+ * header. All other packets pass to the kernel untouched; ours are dropped under a named reason if malformed. The UDP
+ * checksum is not checked (protocol/README.md, 2).
  */
 #ifndef FAIRLEAD_WIRE_BPF_H
 #define FAIRLEAD_WIRE_BPF_H
@@ -145,30 +144,28 @@ static __always_inline bool outer_parse_of(struct xdp_md *ctx, bool is_ipv6, str
 	return eth_type(eth) == ETH_P_IP && outer_ipv4_parse(ctx, (void *)(eth + 1), end, outer);
 }
 
-/* The same of either IP version. */
-static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
+/* What the functions behind the first one need of it. */
+static __always_inline void arrival_note(const struct outer *outer, struct arrival *arrival)
 {
-	return outer_parse_of(ctx, false, outer) || outer_parse_of(ctx, true, outer);
+	arrival->source = outer->source;
+	arrival->at = sizeof(struct ethhdr) + outer->ip_len;
+	arrival->len = outer->payload_len;
+	arrival->flow = outer->flow;
+	arrival->encap = outer->encap;
+	arrival->class = outer->class;
+	arrival->is_ipv6 = outer->is_ipv6;
 }
 
 /*
  * Parses the inner packet, inner_at bytes behind the outer IP header. Fills in all of *flow; false if it is no IP packet
  * of that family.
  */
-static __always_inline bool inner_parse_at(struct xdp_md *ctx, const struct outer *outer, __u32 inner_at, bool is_ipv4,
-					   struct fl_flow *flow, struct fl_flow_headers *headers)
+static __always_inline bool inner_parse(struct xdp_md *ctx, const struct outer *outer, __u32 inner_at, bool is_ipv4,
+					struct fl_flow *flow, struct fl_flow_headers *headers)
 {
 	return outer->payload_len >= inner_at &&
 	       fl_flow_read(outer->payload + inner_at, packet_end(ctx), outer->payload_len - inner_at, is_ipv4, false,
 			    flow, headers);
-}
-
-/* The same behind a well-formed steer header. */
-static __always_inline bool inner_parse(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
-					struct fl_flow *flow, struct fl_flow_headers *headers)
-{
-	return inner_parse_at(ctx, outer, encap_inner_at(outer, steer), steer->inner_protocol == FL_GUE_PROTO_IPV4,
-			      flow, headers);
 }
 
 #endif

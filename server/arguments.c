@@ -58,17 +58,19 @@ static int set_service(struct arguments *arguments, const char *text)
 int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arguments_of of)
 {
 	static const char *const allowed[] = {
-	    [ARGUMENTS_ATTACH] = "iapwPcnmtfsMCq",
+	    [ARGUMENTS_ATTACH] = "iapPxvcnmtufsMq",
 	    [ARGUMENTS_DETACH] = "if",
 	    [ARGUMENTS_SHOW] = "ifo",
 	    [ARGUMENTS_FORGET] = "ifS",
+	    [ARGUMENTS_KEYS] = "atV",
 	};
 	static const struct option options[] = {
 	    {"interface", required_argument, NULL, 'i'},
 	    {"address", required_argument, NULL, 'a'},
 	    {"port", required_argument, NULL, 'p'},
-	    {"window", required_argument, NULL, 'w'},
 	    {"peers", required_argument, NULL, 'P'},
+	    {"muxes", required_argument, NULL, 'x'},
+	    {"servers", required_argument, NULL, 'v'},
 	    {"config", required_argument, NULL, 'c'},
 	    {"no-chaining", no_argument, NULL, 'n'},
 	    {"mode", required_argument, NULL, 'm'},
@@ -78,8 +80,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 	    {"ipip-service", required_argument, NULL, 's'},
 	    {"mangle", no_argument, NULL, 'M'},
 	    {"service", required_argument, NULL, 'S'},
+	    {"services", required_argument, NULL, 'V'},
 	    {"quiet", required_argument, NULL, 'q'},
-	    {"clock-error", required_argument, NULL, 'C'},
+	    {"untagged", required_argument, NULL, 'u'},
 	    {0},
 	};
 	int option, err = 0;
@@ -99,11 +102,14 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 		case 'p':
 			arguments->port = optarg;
 			break;
-		case 'w':
-			arguments->window = optarg;
-			break;
 		case 'P':
 			arguments->peers = optarg;
+			break;
+		case 'x':
+			arguments->muxes = optarg;
+			break;
+		case 'v':
+			arguments->servers = optarg;
 			break;
 		case 'c':
 			arguments->config = optarg;
@@ -117,8 +123,11 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 		case 'q':
 			arguments->quiet = optarg;
 			break;
-		case 'C':
-			arguments->clock_error = optarg;
+		case 'u':
+			arguments->untagged = optarg;
+			break;
+		case 'V':
+			arguments->services = optarg;
 			break;
 		case 'S':
 			err = set_service(arguments, optarg);
@@ -144,7 +153,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 		err = refusal_print(argv[0], argv[optind], "flags only");
 	if (!err && of == ARGUMENTS_FORGET && !arguments->service)
 		err = refusal_print("--service", "", "a service's id from 1 to 65535");
-	return err ? err : arguments->form->check_arguments(arguments);
+	return err || of == ARGUMENTS_KEYS ? err : arguments->form->check_arguments(arguments);
 }
 
 int arguments_config(const struct arguments *arguments, struct config *config)
@@ -158,18 +167,20 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 		err = config_set_address(config, "--address", arguments->address);
 	if (!err && arguments->port)
 		err = config_set_port(config, "--port", arguments->port);
-	if (!err && arguments->window)
-		err = config_set_window(config, "--window", arguments->window);
 	if (!err && arguments->peers)
 		err = config_set_peers(config, "--peers", arguments->peers);
+	if (!err && arguments->muxes)
+		err = config_set_muxes(config, "--muxes", arguments->muxes);
+	if (!err && arguments->servers)
+		err = config_set_servers(config, "--servers", arguments->servers);
 	if (!err && arguments->tag_key)
 		err = config_set_tag_key(config, "--tag-key", arguments->tag_key);
 	if (!err && arguments->ipip_service)
 		err = config_set_ipip_service(config, "--ipip-service", arguments->ipip_service);
 	if (!err && arguments->quiet)
 		err = config_set_quiet(config, "--quiet", arguments->quiet);
-	if (!err && arguments->clock_error)
-		err = config_set_clock_error(config, "--clock-error", arguments->clock_error);
+	if (!err && arguments->untagged)
+		err = config_set_untagged(config, "--untagged", arguments->untagged);
 	if (!err && arguments->no_chaining)
 		config->program.chaining = 0;
 	if (!err && arguments->mangle)

@@ -11,8 +11,8 @@ struct form;
 
 struct arguments {
 	/* NULL if not given */
-	const char *interface, *address, *port, *window, *peers;
-	const char *tag_key, *ipip_service, *config, *clock_error, *quiet;
+	const char *interface, *address, *port, *peers, *muxes, *servers;
+	const char *tag_key, *untagged, *ipip_service, *config, *quiet, *services;
 	bool no_chaining, mangle;
 	fl_u16 service; /* 0 if not given */
 	const struct form *form;
@@ -26,6 +26,7 @@ enum arguments_of {
 	ARGUMENTS_DETACH,
 	ARGUMENTS_SHOW,
 	ARGUMENTS_FORGET,
+	ARGUMENTS_KEYS,
 };
 
 /* --form's value. Returns 0, or prints a sentence and returns -EINVAL. */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "config.h"
 #include "refusal.h"
@@ -16,7 +15,7 @@ enum {
 };
 
 const struct config config_default = {
-    .program = {.layout = FL_SERVER_LAYOUT, .window = FL_WINDOW_DEFAULT, .port = FL_GUE_PORT, .chaining = 1},
+    .program = {.layout = FL_SERVER_LAYOUT, .port = FL_GUE_PORT, .chaining = 1},
     .quiet = FL_SERVER_QUIET_DEFAULT,
 };
 
@@ -31,7 +30,7 @@ bool config_number_parse(const char *text, unsigned long min, unsigned long max,
 	return !errno && !*end && *value >= min && *value <= max;
 }
 
-static bool address_parse(const char *text, struct fl_address *address)
+bool config_address_parse(const char *text, struct fl_address *address)
 {
 	fl_u8 ipv4[4];
 
@@ -49,7 +48,7 @@ static bool self_set(struct fl_server_config *program, const char *text)
 {
 	struct fl_address address, *self;
 
-	if (!address_parse(text, &address) || fl_address_is_none(&address))
+	if (!config_address_parse(text, &address) || fl_address_is_none(&address))
 		return false;
 	self = fl_address_is_ipv4(&address) ? &program->self : &program->self6;
 	if (!fl_address_is_none(self))
@@ -85,16 +84,6 @@ int config_set_port(struct config *config, const char *field, const char *text)
 	return 0;
 }
 
-int config_set_window(struct config *config, const char *field, const char *text)
-{
-	unsigned long window;
-
-	if (!config_number_parse(text, 1, FL_SERVER_WINDOW_MAX, &window))
-		return refusal_print(field, text, "whole seconds from 1 to 86400");
-	config->program.window = (fl_u32)window;
-	return 0;
-}
-
 static const char quiet_allowed[] = "whole seconds from 0 to 3610";
 
 int config_set_quiet(struct config *config, const char *field, const char *text)
@@ -104,18 +93,6 @@ int config_set_quiet(struct config *config, const char *field, const char *text)
 	if (!config_number_parse(text, 0, FL_SERVER_QUIET_MAX, &seconds))
 		return refusal_print(field, text, quiet_allowed);
 	config->quiet = (fl_u32)seconds;
-	return 0;
-}
-
-int config_set_clock_error(struct config *config, const char *field, const char *text)
-{
-	bool is_behind = text[0] == '-';
-	unsigned long seconds;
-
-	if (!config_number_parse(text + is_behind, 0, FL_SERVER_WINDOW_MAX, &seconds))
-		return refusal_print(field, text, "whole seconds from -86400 to 86400");
-	/* subtracted from the clock */
-	config->program.clock_offset = (is_behind ? seconds : -seconds) * 1000000000ULL;
 	return 0;
 }
 
@@ -131,61 +108,39 @@ int config_set_ipip_service(struct config *config, const char *field, const char
 	return 0;
 }
 
-/* 32 hex digits, optionally followed by a newline. */
-static bool key_parse(const char *text, struct fl_siphash_key *key)
-{
-	fl_u8 bytes[16];
-	size_t i;
-
-	if (strspn(text, "0123456789abcdefABCDEF") != 32 || (text[32] && strcmp(text + 32, "\n")))
-		return false;
-	for (i = 0; i < sizeof(bytes); i++) {
-		char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
-
-		bytes[i] = (fl_u8)strtoul(digits, NULL, 16);
-	}
-	*key = fl_siphash_key_load(bytes);
-	explicit_bzero(bytes, sizeof(bytes));
-	return true;
-}
-
-/* Checks the mode of the open file: the name may refer to another file by then. */
 int config_set_tag_key(struct config *config, const char *field, const char *path)
 {
-	char text[64] = "", mode[8];
-	FILE *file = fopen(path, "re");
-	struct stat stat;
-	int err = 0;
+	struct keys_file *file = calloc(1, sizeof(*file));
+	int err = file ? keys_file_read(file, field, path) : -ENOMEM;
 
-	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
-		err = refusal_print(field, path, "a file that can be read");
-	if (!err && stat.st_mode & 077) {
-		snprintf(mode, sizeof(mode), "%04o", stat.st_mode & 07777);
-		fprintf(stderr, "fairlead-server: %s: %s: mode '%s' is not allowed; allowed: 0600 or narrower\n", field,
-			path, mode);
-		err = -EINVAL;
+	if (err) {
+		free(file);
+		return err;
 	}
-	if (!err && (fread(text, 1, sizeof(text) - 1, file) == 0 || !key_parse(text, &config->program.tag_key)))
-		err = refusal_print(field, path, "a file with 32 hex digits and nothing else");
-	if (!err)
-		config->program.tagged = 1;
-	explicit_bzero(text, sizeof(text));
-	if (file)
-		fclose(file);
-	return err;
+	config_close(config);
+	config->key_file = file;
+	return 0;
 }
 
-static bool host_bits_are_zero(const struct fl_peer_key *peer)
+int config_set_untagged(struct config *config, const char *field, const char *text)
+{
+	if (strcmp(text, "on"))
+		return refusal_print(field, text, "on");
+	config->untagged = true;
+	return 0;
+}
+
+static bool host_bits_are_zero(const struct fl_peer_key *prefix)
 {
 	fl_u32 bit;
 
-	for (bit = peer->prefix_len; bit < ADDRESS_BITS; bit++)
-		if (peer->address.bytes[bit / 8] & (0x80 >> bit % 8))
+	for (bit = prefix->prefix_len; bit < ADDRESS_BITS; bit++)
+		if (prefix->address.bytes[bit / 8] & (0x80 >> bit % 8))
 			return false;
 	return true;
 }
 
-static int peer_parse(const char *field, const char *text, struct fl_peer_key *peer)
+static int prefix_parse(const char *field, const char *text, struct fl_peer_key *prefix)
 {
 	static const char allowed[] = "an address, or a prefix without host bits, such as 10.1.0.0/24";
 	char address[CONFIG_TEXT_LEN];
@@ -198,39 +153,91 @@ static int peer_parse(const char *field, const char *text, struct fl_peer_key *p
 		return refusal_print(field, text, allowed);
 	memcpy(address, text, len);
 	address[len] = '\0';
-	if (!address_parse(address, &peer->address))
+	if (!config_address_parse(address, &prefix->address))
 		return refusal_print(field, text, allowed);
 	ipv4 = !strchr(address, ':');
 	bits = ipv4 ? 32 : ADDRESS_BITS;
 	if (slash && !config_number_parse(slash + 1, 0, bits, &bits))
 		return refusal_print(field, text, allowed);
-	peer->prefix_len = (fl_u32)bits + (ipv4 ? IPV4_PREFIX : 0);
-	return host_bits_are_zero(peer) ? 0 : refusal_print(field, text, allowed);
+	prefix->prefix_len = (fl_u32)bits + (ipv4 ? IPV4_PREFIX : 0);
+	return host_bits_are_zero(prefix) ? 0 : refusal_print(field, text, allowed);
 }
 
-static int peer_add(struct config *config, const char *field, const char *text)
+static bool prefixes_are_equal(const struct fl_peer_key *a, const struct fl_peer_key *b)
 {
-	int err;
-
-	if (config->peer_count == FL_SERVER_PEERS_MAX)
-		return refusal_print(field, text, "at most 1024 prefixes");
-	err = peer_parse(field, text, &config->peers[config->peer_count]);
-	if (!err)
-		config->peer_count++;
-	return err;
+	return a->prefix_len == b->prefix_len && fl_address_equal(&a->address, &b->address);
 }
 
-int config_set_peers(struct config *config, const char *field, const char *list)
+/* What a field gives its prefixes. */
+static fl_u32 roles_of(fl_u8 given)
+{
+	return given & CONFIG_PEERS ? FL_PEER_ANY : given & FL_PEER_ANY;
+}
+
+static int peer_add(struct config *config, const char *field, const char *text, fl_u8 given)
+{
+	struct fl_peer_key prefix;
+	int err = prefix_parse(field, text, &prefix);
+	unsigned int i;
+
+	if (err)
+		return err;
+	for (i = 0; i < config->peer_count && !prefixes_are_equal(&config->peers[i].prefix, &prefix); i++)
+		;
+	if (i == FL_SERVER_PEERS_MAX)
+		return refusal_print(field, text, "at most 1024 prefixes");
+	if (i == config->peer_count) {
+		config->peers[config->peer_count++] = (struct fl_peer){.prefix = prefix};
+		config->given[i] = 0;
+	}
+	config->given[i] |= given;
+	config->peers[i].roles = roles_of(config->given[i]);
+	return 0;
+}
+
+/* Those of one field, before it is set once more: a flag after a file. */
+static void peers_forget(struct config *config, fl_u8 given)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < config->peer_count; i++) {
+		fl_u8 left = config->given[i] & (fl_u8)~given;
+
+		if (!left)
+			continue;
+		config->peers[kept] = config->peers[i];
+		config->peers[kept].roles = roles_of(left);
+		config->given[kept++] = left;
+	}
+	config->peer_count = kept;
+}
+
+static int peers_set(struct config *config, const char *field, const char *list, fl_u8 given)
 {
 	char *copy = strdup(list);
 	char *rest = copy, *one;
 	int err = copy ? 0 : -ENOMEM;
 
-	config->peer_count = 0;
+	peers_forget(config, given);
 	while (!err && (one = strsep(&rest, ",")))
-		err = peer_add(config, field, one);
+		err = peer_add(config, field, one, given);
 	free(copy);
 	return err;
+}
+
+int config_set_peers(struct config *config, const char *field, const char *list)
+{
+	return peers_set(config, field, list, CONFIG_PEERS);
+}
+
+int config_set_muxes(struct config *config, const char *field, const char *list)
+{
+	return peers_set(config, field, list, FL_PEER_MUX);
+}
+
+int config_set_servers(struct config *config, const char *field, const char *list)
+{
+	return peers_set(config, field, list, FL_PEER_SERVER);
 }
 
 /* The value as a flag's setter reads it; NULL, and a printed sentence, if it has the wrong type. */
@@ -256,7 +263,7 @@ static int set_scalar(struct config *config, const char *field, json_t *value, j
 	return err;
 }
 
-static int set_peers(struct config *config, const char *field, json_t *list)
+static int peers_read(struct config *config, const char *field, json_t *list, fl_u8 given)
 {
 	static const char allowed[] = "a list of prefixes, such as [\"10.1.0.0/24\"]";
 	json_t *one;
@@ -267,14 +274,27 @@ static int set_peers(struct config *config, const char *field, json_t *list)
 		free(value_text(field, list, JSON_ARRAY, allowed));
 		return -EINVAL;
 	}
-	config->peer_count = 0;
+	peers_forget(config, given);
 	json_array_foreach(list, i, one)
 	{
-		err = set_scalar(config, field, one, JSON_STRING, allowed, peer_add);
+		char *text = value_text(field, one, JSON_STRING, allowed);
+
+		err = text ? peer_add(config, field, text, given) : -EINVAL;
+		free(text);
 		if (err)
 			break;
 	}
 	return err;
+}
+
+static int untagged_read(struct config *config, const char *field, json_t *value)
+{
+	if (!json_is_boolean(value)) {
+		free(value_text(field, value, JSON_TRUE, "true or false"));
+		return -EINVAL;
+	}
+	config->untagged = json_is_true(value);
+	return 0;
 }
 
 static int set_flag(fl_u8 *flag, const char *field, json_t *value)
@@ -296,13 +316,16 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 		return set_scalar(config, field, value, JSON_STRING, address_allowed, config_set_address);
 	if (!strcmp(key, "port"))
 		return set_scalar(config, field, value, JSON_INTEGER, "a UDP port from 1 to 65535", config_set_port);
-	if (!strcmp(key, "windowSeconds"))
-		return set_scalar(config, field, value, JSON_INTEGER, "whole seconds from 1 to 86400",
-				  config_set_window);
 	if (!strcmp(key, "peers"))
-		return set_peers(config, field, value);
+		return peers_read(config, field, value, CONFIG_PEERS);
+	if (!strcmp(key, "muxes"))
+		return peers_read(config, field, value, FL_PEER_MUX);
+	if (!strcmp(key, "servers"))
+		return peers_read(config, field, value, FL_PEER_SERVER);
 	if (!strcmp(key, "tagKeyFile"))
 		return set_scalar(config, field, value, JSON_STRING, "the name of a file", config_set_tag_key);
+	if (!strcmp(key, "untagged"))
+		return untagged_read(config, field, value);
 	if (!strcmp(key, "ipipService"))
 		return set_scalar(config, field, value, JSON_INTEGER, ipip_service_allowed, config_set_ipip_service);
 	if (!strcmp(key, "quietSeconds"))
@@ -312,8 +335,8 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 	if (!strcmp(key, "mangle"))
 		return set_flag(&config->program.mangle, field, value);
 	return refusal_print(path, key,
-			     "the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService, mangle, "
-			     "quietSeconds");
+			     "the keys address, port, peers, muxes, servers, tagKeyFile, untagged, chaining, "
+			     "ipipService, mangle, quietSeconds");
 }
 
 int config_read_file(struct config *config, const char *path)
@@ -342,20 +365,52 @@ int config_read_file(struct config *config, const char *path)
 	return err;
 }
 
-int config_check(const struct config *config)
+static int trust_check(struct config *config)
+{
+	const struct fl_address self[2] = {config->program.self, config->program.self6};
+	int err;
+
+	if (!config->key_file && !config->untagged)
+		return refusal_print("--tag-key", "",
+				     "a file with keys, by which packets are tagged; or --untagged on, and whoever can "
+				     "send from a peer's address decides where connections go");
+	if (config->key_file && config->untagged)
+		return refusal_print("--untagged", "on", "only without --tag-key");
+	if (!config->key_file)
+		return 0;
+	err = keys_make(config->key_file, "--tag-key", self, &config->keys);
+	if (!err)
+		config->program.tagged = 1;
+	return err;
+}
+
+int config_check(struct config *config)
 {
 	if (fl_address_is_none(&config->program.self) && fl_address_is_none(&config->program.self6))
 		return refusal_print("--address", "", address_allowed);
 	if (!config->peer_count)
 		return refusal_print("--peers", "",
-				     "prefixes of the muxes and servers that may send, such as 10.1.0.0/24");
+				     "prefixes of the muxes and servers that may send, such as 10.1.0.0/24; or those of "
+				     "--muxes and --servers");
 	if (config->program.ipip_service && fl_address_is_none(&config->program.self))
 		return refusal_print("--ipip-service", "given", "only with an IPv4 address: IPIP is IPv4 in IPv4");
-	if (config->program.ipip_service && config->program.tagged)
+	if (config->program.ipip_service && config->key_file)
 		return refusal_print(
 		    "--ipip-service", "given",
 		    "only without --tag-key: IPIP has no room for a tag, so that all its packets would be dropped");
-	return 0;
+	return trust_check(config);
+}
+
+void config_close(struct config *config)
+{
+	if (config->key_file)
+		keys_file_close(config->key_file);
+	free(config->key_file);
+	config->key_file = NULL;
+	if (config->keys.services)
+		explicit_bzero(config->keys.services, config->keys.count * sizeof(*config->keys.services));
+	free(config->keys.services);
+	explicit_bzero(&config->keys, sizeof(config->keys));
 }
 
 const char *config_address_text(const struct fl_address *address, char *text)

@@ -6,31 +6,41 @@
  *	address        --address      none: must be given  outer destination of our packets: one address, or one of
  *	                                                   each family, separated by a comma
  *	port           --port         6080                 UDP port of GUE
- *	windowSeconds  --window       240                  how long a bucket is chained after it moved
- *	peers          --peers        none: must be given  prefixes of the muxes and servers that may send
- *	tagKeyFile     --tag-key      none: tags ignored   file with the cluster's key, 32 hex digits, mode 0600
+ *	peers          --peers        none                 prefixes of muxes and servers, see below
+ *	muxes          --muxes        none                 prefixes of muxes alone
+ *	servers        --servers      none                 prefixes of servers alone
+ *	tagKeyFile     --tag-key      none: must be given  file with this server's keys, or the cluster's (keys.h), mode 0600
+ *	untagged       --untagged on  false                in place of it: packets need no tag
  *	chaining       --no-chaining  true                 off only to show what happens without it
  *	ipipService    --ipip-service none                 packets in the paper's IPIP format are received as well, for this
  *	                                                   service; module only
  *	mangle         --mangle       false                inner destinations become the server's own address, replies
  *	                                                   the VIP's; module only
- *	quietSeconds   --quiet        70                   for how long after `attach` packets with a list of servers that no
- *	                                                   server knows are dropped and not reset
- *	               --clock-error  0                    seconds by which the clock is ahead, for fault injection; XDP
- *	                                                   program only
+ *	quietSeconds   --quiet        70                   for how long after `attach` packets of connections that no server
+ *	                                                   knows are dropped and not reset
  *
- * There is no default for peers: senders decide where connections go. 0.0.0.0/0 trusts every sender, explicitly.
+ * Any peer may send packets, muxes tell generations, and packets are sent on to servers alone. The longest prefix that an
+ * address has says what it is; what is given twice is both. There is no default: senders decide where connections go.
+ * 0.0.0.0/0 trusts every sender, explicitly.
  */
 #ifndef FAIRLEAD_CONFIG_H
 #define FAIRLEAD_CONFIG_H
 
-#include "server.h"
+#include "keys.h"
+
+enum {
+	CONFIG_PEERS = 4, /* beside enum fl_peer_roles */
+};
 
 struct config {
 	struct fl_server_config program;
-	struct fl_peer_key peers[FL_SERVER_PEERS_MAX];
+	struct fl_peer peers[FL_SERVER_PEERS_MAX];
+	fl_u8 given[FL_SERVER_PEERS_MAX]; /* as which: FL_PEER_MUX, FL_PEER_SERVER, CONFIG_PEERS */
 	unsigned int peer_count;
 	fl_u32 quiet; /* seconds */
+	bool untagged;
+	struct keys_file *key_file;  /* NULL: none was given */
+	struct fl_server_keys keys; /* of config_check(), if program.tagged */
 };
 
 extern const struct config config_default;
@@ -41,23 +51,31 @@ extern const struct config config_default;
  */
 int config_set_address(struct config *config, const char *field, const char *text);
 int config_set_port(struct config *config, const char *field, const char *text);
-int config_set_window(struct config *config, const char *field, const char *text);
 int config_set_tag_key(struct config *config, const char *field, const char *path);
 int config_set_ipip_service(struct config *config, const char *field, const char *text);
 int config_set_quiet(struct config *config, const char *field, const char *text);
-int config_set_clock_error(struct config *config, const char *field, const char *text);
-int config_set_peers(struct config *config, const char *field, const char *list); /* comma-separated; replaces */
+int config_set_untagged(struct config *config, const char *field, const char *text);
+/* Comma-separated. Each replaces its own. */
+int config_set_peers(struct config *config, const char *field, const char *list);
+int config_set_muxes(struct config *config, const char *field, const char *list);
+int config_set_servers(struct config *config, const char *field, const char *list);
 
 int config_read_file(struct config *config, const char *path);
 
-/* Checks across fields: address and peers are given, and no field excludes another. */
-int config_check(const struct config *config);
+/* Checks across fields: address, peers and trust are given, and no field excludes another. Makes the keys. */
+int config_check(struct config *config);
+
+/* Frees the keys. */
+void config_close(struct config *config);
 
 /* Writes our own addresses in the form that --address accepts; text has CONFIG_TEXT_LEN bytes and is returned. */
 const char *config_self_text(const struct fl_server_config *program, char *text);
 
 /* Parses a decimal number without sign or blanks; false if text is none, or the number is not in min..max. */
 bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value);
+
+/* Parses an address of either family. */
+bool config_address_parse(const char *text, struct fl_address *address);
 
 /* Writes an address (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
 enum config_numbers {

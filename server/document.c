@@ -10,21 +10,30 @@
 #include "counters.h"
 #include "prometheus.h"
 
-void document_memory_add(struct document_memory *memory, const struct fl_bucket_memory *bucket, fl_u64 now,
-			 fl_u32 window)
+struct document_peers document_peers_begin(void)
 {
-	memory->entries++;
-	memory->open += now < (fl_u64)bucket->since + window;
+	return (struct document_peers){json_array(), json_array(), json_array()};
 }
 
-json_t *document_config(const struct fl_server_config *config, json_int_t quiet, json_t *peers, const char *mode)
+void document_peers_add(struct document_peers *peers, const struct fl_peer *peer)
+{
+	json_t *list = peer->roles == FL_PEER_MUX ? peers->muxes : peers->servers;
+	char text[CONFIG_TEXT_LEN];
+
+	if (peer->roles == FL_PEER_ANY)
+		list = peers->peers;
+	json_array_append_new(list, json_string(config_peer_text(&peer->prefix, text)));
+}
+
+json_t *document_config(const struct fl_server_config *config, json_int_t quiet, struct document_peers peers,
+			const char *mode)
 {
 	json_t *ipip_service = config->ipip_service ? json_integer(config->ipip_service) : json_null();
 	char text[CONFIG_TEXT_LEN];
 
-	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:b, s:b, s:o, s:b, s:s}", "address",
-			 config_self_text(config, text), "port", (int)config->port, "windowSeconds",
-			 (json_int_t)config->window, "quietSeconds", quiet, "peers", peers, "tagRequired",
+	return json_pack("{s:s, s:i, s:I, s:o, s:o, s:o, s:b, s:b, s:o, s:b, s:s}", "address",
+			 config_self_text(config, text), "port", (int)config->port, "quietSeconds", quiet, "peers",
+			 peers.peers, "muxes", peers.muxes, "servers", peers.servers, "tagRequired",
 			 (int)config->tagged, "chaining", (int)config->chaining, "ipipService", ipip_service, "mangle",
 			 (int)config->mangle, "mode", mode);
 }
@@ -87,12 +96,11 @@ void document_load_add(json_t *services, fl_u32 service, const struct fl_load_se
 
 json_t *document_make(const struct document_parts *parts)
 {
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:I, s:I, s:I}", "form", parts->form,
-			 "version", parts->version, "interface", parts->interface, "config", parts->config, "counters",
-			 parts->counters, "services", parts->services, "memory", "entries", parts->memory.entries,
-			 "open", parts->memory.open, "capacity", (json_int_t)FL_SERVER_MEMORY_CAPACITY, "bytes",
-			 parts->memory.bytes, "clockErrorSeconds", parts->clock_error, "moveAheadSecondsMax",
-			 parts->ahead_max, "quietSecondsLeft", parts->quiet_left);
+	json_t *flows = parts->flows < 0 ? json_null() : json_integer(parts->flows);
+
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:I, s:o}", "form", parts->form, "version", parts->version,
+			 "interface", parts->interface, "config", parts->config, "counters", parts->counters,
+			 "services", parts->services, "quietSecondsLeft", parts->quiet_left, "flows", flows);
 }
 
 static void table_print_object(const char *title, const json_t *object)
@@ -109,6 +117,14 @@ static void table_print_object(const char *title, const json_t *object)
 		printf("  %-34s %s\n", key, text ? text : "?");
 		free(text);
 	}
+}
+
+static void table_print_number(const json_t *document, const char *key)
+{
+	const json_t *value = json_object_get(document, key);
+
+	if (json_is_integer(value))
+		printf("  %-34s %" JSON_INTEGER_FORMAT "\n", key, json_integer_value(value));
 }
 
 static void table_print_load(const json_t *load)
@@ -136,12 +152,9 @@ static void table_print(const json_t *document)
 	table_print_object(json_is_null(interface) ? "all interfaces" : json_string_value(interface),
 			   json_object_get(document, "config"));
 	table_print_object("packets", json_object_get(document, "counters"));
-	table_print_object("buckets remembered", json_object_get(document, "memory"));
-	printf("clock\n");
-	printf("  %-34s %" JSON_INTEGER_FORMAT "\n", "moveAheadSecondsMax",
-	       json_integer_value(json_object_get(document, "moveAheadSecondsMax")));
-	printf("  %-34s %" JSON_INTEGER_FORMAT "\n", "quietSecondsLeft",
-	       json_integer_value(json_object_get(document, "quietSecondsLeft")));
+	printf("state\n");
+	table_print_number(document, "quietSecondsLeft");
+	table_print_number(document, "flows");
 	printf("services\n");
 	json_object_foreach(json_object_get(document, "services"), id, service)
 	{

@@ -3,8 +3,8 @@
  * What `fairlead-server show` reports, as one JSON document that is the same for both forms. The table and Prometheus
  * text are printed from it, so that all outputs agree.
  *
- *	form, version, interface (null with the module), config, counters, memory, services, clockErrorSeconds,
- *	moveAheadSecondsMax, quietSecondsLeft
+ *	form, version, interface (null with the module), config, counters, services, quietSecondsLeft,
+ *	flows (null without mangle)
  *
  * A service has its generation, and its load if an agent has told it.
  */
@@ -22,17 +22,17 @@ enum document_format {
 	DOCUMENT_PROMETHEUS,
 };
 
-/* Buckets that are remembered, those of them in an open window, and the kernel memory that they take. */
-struct document_memory {
-	json_int_t entries, open, bytes;
+/* Lists of prefixes by what they were given as. */
+struct document_peers {
+	json_t *peers, *muxes, *servers;
 };
 
-/* Counts one bucket; now: Unix seconds, for whether its window is open. */
-void document_memory_add(struct document_memory *memory, const struct fl_bucket_memory *bucket, fl_u64 now,
-			 fl_u32 window);
+struct document_peers document_peers_begin(void);
+void document_peers_add(struct document_peers *peers, const struct fl_peer *peer);
 
 /* mode: "native", "generic" or "module". quiet: seconds. Takes ownership of peers. */
-json_t *document_config(const struct fl_server_config *config, json_int_t quiet, json_t *peers, const char *mode);
+json_t *document_config(const struct fl_server_config *config, json_int_t quiet, struct document_peers peers,
+			const char *mode);
 json_t *document_counters(const fl_u64 values[FL_COUNTERS]);
 void document_service_add(json_t *services, fl_u32 service, fl_u32 generation);
 
@@ -45,8 +45,8 @@ fl_u64 document_clock(void);
 struct document_parts {
 	const char *form, *version, *interface;
 	json_t *config, *counters, *services;
-	struct document_memory memory;
-	json_int_t clock_error, ahead_max, quiet_left; /* seconds */
+	json_int_t quiet_left; /* seconds */
+	json_int_t flows;      /* remembered connections to VIPs; -1: none are */
 };
 
 /* Takes ownership of the parts; NULL if one of them is NULL or memory runs out. */

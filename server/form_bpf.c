@@ -21,7 +21,7 @@ static int check_config(const struct config *config)
 {
 	if (config->program.ipip_service)
 		return refusal_print("--ipip-service", "given",
-				     "only with --form module: the XDP program receives only GUE");
+				     "only with --form module: the XDP program receives GUE and segment routing");
 	if (config->program.mangle)
 		return refusal_print("--mangle", "given",
 				     "only with --form module: the XDP program sees no replies, to write the VIP back");
@@ -69,19 +69,19 @@ static int show(const struct arguments *arguments)
 
 static int forget(const struct arguments *arguments)
 {
-	struct forgotten forgotten;
 	struct running running;
+	fl_u32 generation;
 	int err = running_open(&running, arguments->interface);
 
 	if (!err)
 		err = running_check(&running);
 	if (!err) {
-		err = forget_service(&running, arguments->service, &forgotten);
+		err = forget_service(&running, arguments->service, &generation);
 		if (err)
 			fprintf(stderr, "fairlead-server: %s: cannot change the program's maps: %s\n",
 				arguments->interface, strerror(-err));
 		else
-			err = forget_report(&forgotten, arguments->interface);
+			err = forget_report(arguments->service, generation, arguments->interface);
 	}
 	running_close(&running);
 	return err;

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fairlead/generation_notice.h>
-#include <fairlead/list_tag.h>
-
 #include "client.h"
 #include "forget.h"
 #include "form.h"
@@ -33,46 +30,17 @@ static int attach_fail(const struct module_client *client, const struct config *
 	return err;
 }
 
-/* Makes the keys of all services and of these addresses of the cluster's key. */
-static int keys_make(const struct fl_siphash_key *cluster, const struct fl_address self[2], struct fl_server_keys *keys)
-{
-	fl_u32 i;
-
-	keys->services = calloc(FL_SERVER_SERVICES, sizeof(*keys->services));
-	if (!keys->services)
-		return -ENOMEM;
-	keys->count = FL_SERVER_SERVICES;
-	for (i = 0; i < 2; i++)
-		keys->notice[i].by_bit[0] = keys->notice[i].by_bit[1] = fl_generation_key(cluster, &self[i]);
-	for (i = 0; i < keys->count; i++) {
-		struct fl_siphash_key key = fl_list_key(cluster, (fl_u16)i);
-
-		keys->services[i] = (struct fl_service_keys){i, {{key, key}}};
-	}
-	return 0;
-}
-
 int form_module_set(struct module_client *client, const struct config *config)
 {
-	static struct fl_peer peers[FL_SERVER_PEERS_MAX];
-	const struct fl_address self[2] = {config->program.self, config->program.self6};
-	struct fl_server_keys keys = {.count = 0};
-	struct module_setup setup = {
+	const struct module_setup setup = {
 	    .config = &config->program,
-	    .peers = peers,
+	    .peers = config->peers,
 	    .peer_count = config->peer_count,
 	    .quiet = config->quiet,
-	    .keys = config->program.tagged ? &keys : NULL,
+	    .keys = config->program.tagged ? &config->keys : NULL,
 	};
-	unsigned int i;
-	int err = config->program.tagged ? keys_make(&config->program.tag_key, self, &keys) : 0;
 
-	for (i = 0; i < config->peer_count; i++)
-		peers[i] = (struct fl_peer){.prefix = config->peers[i], .roles = FL_PEER_ANY};
-	if (!err)
-		err = module_set(client, &setup);
-	free(keys.services);
-	return err;
+	return module_set(client, &setup);
 }
 
 static int attach(const struct arguments *arguments, struct config *config)
@@ -115,14 +83,13 @@ static int detach(const struct arguments *arguments)
 	return err;
 }
 
-static json_t *peers_list(const struct module_state *state)
+static struct document_peers peers_list(const struct module_state *state)
 {
-	json_t *peers = json_array();
-	char text[CONFIG_TEXT_LEN];
+	struct document_peers peers = document_peers_begin();
 	unsigned int i;
 
 	for (i = 0; i < state->peer_count; i++)
-		json_array_append_new(peers, json_string(config_peer_text(&state->peers[i].prefix, text)));
+		document_peers_add(&peers, &state->peers[i]);
 	return peers;
 }
 
@@ -183,9 +150,8 @@ static int show_print(struct module_client *client, enum document_format format)
 	parts.config = document_config(&state.config, state.quiet, peers_list(&state), "module");
 	parts.counters = document_counters(state.counters);
 	parts.quiet_left = state.quiet_left;
+	parts.flows = state.config.mangle ? (json_int_t)state.flows : -1;
 	document = document_make(&parts);
-	if (state.config.mangle)
-		json_object_set_new(json_object_get(document, "memory"), "flows", json_integer(state.flows));
 	document_print(document, format);
 	json_decref(document);
 	return 0;
@@ -200,6 +166,11 @@ static int show(const struct arguments *arguments)
 	module_close(&client);
 	return err;
 }
+
+struct forgotten {
+	fl_u16 service;
+	fl_u32 generation;
+};
 
 static void forgotten_service(void *state, fl_u16 service, fl_u32 generation)
 {
@@ -222,20 +193,17 @@ static int forget(const struct arguments *arguments)
 	if (err)
 		err = client.family && err == -ENOENT ? absent() : fail(&client, err);
 	else
-		err = forget_report(&forgotten, "module");
+		err = forget_report(arguments->service, forgotten.generation, "module");
 	module_close(&client);
 	return err;
 }
 
-/* The module serves all interfaces of the network namespace, with the kernel's clock. */
+/* The module serves all interfaces of the network namespace. */
 static int check_arguments(const struct arguments *arguments)
 {
 	if (arguments->interface)
 		return refusal_print("--interface", arguments->interface,
 				     "none with --form module, which serves the whole network namespace");
-	if (arguments->clock_error)
-		return refusal_print("--clock-error", arguments->clock_error,
-				     "none with --form module: its clock is the kernel's");
 	return arguments->mode == PROGRAM_AUTO ? 0 : refusal_print("--mode", "given", "none with --form module");
 }
 

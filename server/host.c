@@ -66,7 +66,7 @@ static int sysctl_check(const char *family, const char *interface, const char *n
 int host_check(const struct config *config, const char *interface)
 {
 	static const char route[] =
-	    "1, as chained packets need a route to the previous owner; or attach with --no-chaining";
+	    "1, as packets that are sent on need a route to the next server; or attach with --no-chaining";
 	static const char local[] = "1, as the kernel must route packets that are chained from IPv6 to IPv4 until "
 				    "the neighbour is resolved; or attach with --no-chaining";
 	bool has_ipv4 = !fl_address_is_none(&config->program.self);

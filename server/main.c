@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fairlead-server: attaches, detaches and shows the server side, makes it forget a service, prepares the host for MPTCP,
- * and reports the host's connections.
+ * fairlead-server: attaches, detaches and shows the server side, makes it forget a service, makes a server's keys, prepares
+ * the host for MPTCP, and reports the host's connections.
  * Exit codes: 0 success, 1 refused or failed (with a printed reason), 2 wrong usage.
  */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "agent.h"
 #include "arguments.h"
+#include "derive.h"
 #include "form.h"
 #include "mptcp.h"
 
@@ -20,44 +21,60 @@ enum exit_code {
 
 static const char usage[] =
     "usage: fairlead-server attach --interface IF --address IP[,IP] --peers PREFIX,...\n"
-    "                              [--window SECONDS] [--port PORT] [--tag-key FILE] [--no-chaining]\n"
+    "                              --tag-key FILE | --untagged on\n"
+    "                              [--muxes PREFIX,...] [--servers PREFIX,...] [--port PORT] [--no-chaining]\n"
     "                              [--mode native|generic|auto] [--config FILE.json] [--quiet SECONDS]\n"
-    "                              [--clock-error SECONDS]\n"
     "       fairlead-server detach --interface IF\n"
     "       fairlead-server show   --interface IF [-o table|json|prometheus]\n"
     "       fairlead-server forget --interface IF --service ID\n"
+    "       fairlead-server keys   --tag-key FILE --address IP,... --services ID,...\n"
     "       fairlead-server --help | --version\n"
     "       with --form module in place of --interface IF: the kernel module, for all interfaces\n"
     "\n"
-    "Receives the packets that Fairlead's muxes send to ADDRESS in GUE. Delivers packets of new\n"
-    "connections and of connections of this host, and chains others to the previous server.\n"
+    "Receives the packets that Fairlead's muxes send to ADDRESS in GUE, or by segment routing. Delivers\n"
+    "packets of new connections and of connections of this host, and sends others on to the next server\n"
+    "that they name.\n"
     "\n"
     "  --address   this server's own address, the outer destination of its packets; or one of each family\n"
-    "  --peers     trusted senders: prefixes of the muxes and of the other servers\n"
-    "  --window    how many seconds a bucket is chained after it moved (240)\n"
+    "  --peers     prefixes of muxes and of other servers: who may send, and may be sent to\n"
+    "  --muxes     prefixes of muxes alone, which are never sent to\n"
+    "  --servers   prefixes of servers alone, whose notices are refused\n"
     "  --port      UDP port of GUE (6080)\n"
-    "  --tag-key   file with the cluster's key, 32 hex digits, mode 0600: packets without its tag are dropped\n"
+    "  --tag-key   file, mode 0600, with the keys of this server (`keys`) or the cluster's: packets without a\n"
+    "              right tag are dropped\n"
+    "  --untagged on   in place of it: whoever can send from a peer's address decides where connections go\n"
     "  --ipip-service ID   with --form module: also receives the paper's IPIP format, for this service\n"
-    "  --quiet     how many seconds after attach unknown packets that name further servers are dropped,\n"
-    "              not reset (70): 10 more than --behind-seconds of fairlead-mux\n"
-    "  --clock-error  offset of the program's clock, for fault injection only\n"
+    "  --quiet     how many seconds after attach packets that no server knows are dropped, not reset (70):\n"
+    "              10 more than --behind-seconds of fairlead-mux\n"
     "  --mangle    with --form module: for applications that listen on ADDRESS and not on the VIP\n"
-    "  --service   forget the generation and the moves of the service with this id\n"
-    "  --config    JSON with the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService,\n"
-    "              mangle, quietSeconds; flags override it\n"
+    "  --service   forget the generation of the service with this id\n"
+    "  --services  ids of the services whose keys a server gets\n"
+    "  --config    JSON with the keys address, port, peers, muxes, servers, tagKeyFile, untagged, chaining,\n"
+    "              ipipService, mangle, quietSeconds; flags override it\n"
     "\n"
-    "Attaching again replaces configuration and program without a gap, and keeps memory and\n"
-    "counters. Chaining uses the kernel's routes: net.ipv4.conf.IF.forwarding must be 1,\n"
+    "Attaching again replaces configuration and program without a gap, and keeps generations and\n"
+    "counters. Packets are sent on by the kernel's routes: net.ipv4.conf.IF.forwarding must be 1,\n"
     "for an IPv6 address net.ipv6.conf.all.forwarding and net.ipv6.conf.IF.forwarding, for both families\n"
-    "also net.ipv4.conf.IF.accept_local.\n";
+    "also net.ipv4.conf.IF.accept_local.\n"
+    "`keys` prints the file of a server, from one with the cluster's key, which servers need not have.\n";
 
 static int attach(const struct arguments *arguments)
 {
 	static struct config config;
+	int err = arguments_config(arguments, &config);
 
-	if (arguments_config(arguments, &config))
+	if (err) {
+		config_close(&config);
 		return EXIT_USAGE;
-	return arguments->form->attach(arguments, &config) ? EXIT_REFUSED : EXIT_DONE;
+	}
+	err = arguments->form->attach(arguments, &config);
+	config_close(&config);
+	return err ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int keys(const struct arguments *arguments)
+{
+	return derive_print(arguments) ? EXIT_USAGE : EXIT_DONE;
 }
 
 static int detach(const struct arguments *arguments)
@@ -84,7 +101,8 @@ int main(int argc, char **argv)
 	} commands[] = {{"attach", ARGUMENTS_ATTACH, attach},
 			{"detach", ARGUMENTS_DETACH, detach},
 			{"show", ARGUMENTS_SHOW, show},
-			{"forget", ARGUMENTS_FORGET, forget}};
+			{"forget", ARGUMENTS_FORGET, forget},
+			{"keys", ARGUMENTS_KEYS, keys}};
 	struct arguments arguments = {0};
 	size_t i;
 

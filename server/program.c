@@ -7,11 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timex.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <fairlead/generation_notice.h>
 
 #include "program.h"
 #include "quiet.h"
@@ -30,59 +26,70 @@ static int libbpf_print(enum libbpf_print_level level, const char *format, va_li
 	return level == LIBBPF_WARN ? vfprintf(stderr, format, arguments) : 0;
 }
 
-/* Nanoseconds from CLOCK_REALTIME to CLOCK_TAI; whole seconds, as the kernel keeps them. */
-static fl_u64 clock_offset(void)
-{
-	struct timex timex = {0};
-
-	adjtimex(&timex);
-	return (fl_u64)((long long)timex.tai * 1000000000LL);
-}
-
 static int peers_fill(struct fl_server *program, const struct config *config)
 {
 	int fd = bpf_map__fd(program->maps.peers);
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < config->peer_count; i++) {
-		__u8 unused = 0;
-
-		err = bpf_map_update_elem(fd, &config->peers[i], &unused, BPF_ANY);
-	}
+	for (i = 0; !err && i < config->peer_count; i++)
+		err = bpf_map_update_elem(fd, &config->peers[i].prefix, &config->peers[i].roles, BPF_ANY);
 	return err;
 }
 
-/* Those of notices of version 2: one for each of our addresses (generation_notice.bpf.h). */
-static int keys_fill(struct fl_server *program, const struct fl_server_config *config)
+/* The keys of many services at once: with the cluster's key there are all. */
+static int service_keys_fill(int fd, const struct fl_server_keys *keys)
 {
-	const struct fl_address *selves[] = {&config->self, &config->self6};
+	struct fl_key_pair *pairs = calloc(FL_SERVER_SERVICES, sizeof(*pairs));
+	__u32 *slots = calloc(FL_SERVER_SERVICES, sizeof(*slots)), i, count = FL_SERVER_SERVICES;
+	int err = pairs && slots ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < FL_SERVER_SERVICES; i++)
+		slots[i] = i;
+	for (i = 0; !err && i < keys->count; i++)
+		pairs[keys->services[i].service] = keys->services[i].keys;
+	if (!err)
+		err = bpf_map_update_batch(fd, slots, pairs, &count, NULL);
+	if (pairs)
+		explicit_bzero(pairs, FL_SERVER_SERVICES * sizeof(*pairs));
+	free(pairs);
+	free(slots);
+	return err;
+}
+
+static int keys_fill(struct fl_server *program, const struct config *config)
+{
 	int fd = bpf_map__fd(program->maps.notice_keys), err = 0;
 	__u32 i;
 
-	for (i = 0; !err && i < 2; i++) {
-		struct fl_siphash_key key = fl_generation_key(&config->tag_key, selves[i]);
-
-		err = bpf_map_update_elem(fd, &i, &key, BPF_ANY);
-	}
-	return err;
+	if (!config->program.tagged)
+		return 0;
+	for (i = 0; !err && i < 2; i++)
+		err = bpf_map_update_elem(fd, &i, &config->keys.notice[i], BPF_ANY);
+	return err ? err : service_keys_fill(bpf_map__fd(program->maps.service_keys), &config->keys);
 }
 
-static int memory_take_over(struct fl_server *program, const struct running *running)
+/* Without keys nothing of tags is kept. */
+static int maps_size(struct fl_server *program, const struct config *config)
 {
-	int err = bpf_map__reuse_fd(program->maps.memory, running->memory);
+	int err = 0;
 
-	if (!err && running->memory_version >= 0)
-		err = bpf_map__reuse_fd(program->maps.memory_version, running->memory_version);
-	if (!err)
-		err = bpf_map__reuse_fd(program->maps.generations, running->generations);
+	if (config->program.tagged)
+		return 0;
+	err = bpf_map__set_max_entries(program->maps.service_keys, 1);
+	return err ? err : bpf_map__set_max_entries(program->maps.tags, 1);
+}
+
+static int maps_take_over(struct fl_server *program, const struct running *running)
+{
+	int err = bpf_map__reuse_fd(program->maps.generations, running->generations);
+
 	if (!err)
 		err = bpf_map__reuse_fd(program->maps.counters, running->counters);
-	if (!err && running->load_settings >= 0 && running->load_states >= 0) {
+	if (!err)
 		err = bpf_map__reuse_fd(program->maps.load_settings, running->load_settings);
-		if (!err)
-			err = bpf_map__reuse_fd(program->maps.load_states, running->load_states);
-	}
+	if (!err)
+		err = bpf_map__reuse_fd(program->maps.load_states, running->load_states);
 	return err;
 }
 
@@ -98,14 +105,15 @@ struct fl_server *program_load(const struct config *config, const struct running
 		return NULL;
 	}
 	program->rodata->config = config->program;
-	program->rodata->config.clock_offset += clock_offset();
-	err = running->mode ? memory_take_over(program, running) : 0;
+	err = maps_size(program, config);
+	if (!err && running->mode)
+		err = maps_take_over(program, running);
 	if (!err)
 		err = fl_server__load(program);
 	if (!err)
 		err = peers_fill(program, config);
 	if (!err)
-		err = keys_fill(program, &config->program);
+		err = keys_fill(program, config);
 	if (!err)
 		err = quiet_begin(bpf_map__fd(program->maps.quiet), config->quiet * 1000000000ULL);
 	if (!err)
@@ -155,20 +163,6 @@ static int refuse_mode(const struct running *running, enum program_mode mode)
 	return refusal_print("--mode", wanted, allowed);
 }
 
-/*
- * A program of before memory_version stored what its last packets taught without a word to this one. When they are
- * done, whatever this one knows to be absent from memory must be looked up again.
- */
-static int look_again(const struct fl_server *program)
-{
-	static const struct timespec packets_are_done = {.tv_nsec = 50000000}; /* they take microseconds */
-	fl_u64 version = 1ULL << 32;                                           /* far from any so far */
-	fl_u32 slot = 0;
-
-	nanosleep(&packets_are_done, NULL);
-	return bpf_map_update_elem(bpf_map__fd(program->maps.memory_version), &slot, &version, BPF_ANY);
-}
-
 int program_attach(const struct running *running, const struct config *config, enum program_mode mode)
 {
 	struct fl_server *program;
@@ -186,8 +180,6 @@ int program_attach(const struct running *running, const struct config *config, e
 		err = replace(running, fd, mode_flag(running->mode));
 	else
 		err = attach_first(running, fd, mode);
-	if (!err && running->mode && running->memory_version < 0)
-		err = look_again(program);
 	program_close(program);
 	if (err == -EOPNOTSUPP)
 		return fail(running->interface,

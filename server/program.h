@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The XDP program: loaded with its configuration and peers, then attached in one step. If a server is already attached,
- * the new program takes over its memory, generations, counters and load, and replaces it in one step: every packet is
- * handled by one of the two.
+ * the new program takes over its generations, counters and load, and replaces it in one step: every packet is handled by
+ * one of the two.
  */
 #ifndef FAIRLEAD_PROGRAM_H
 #define FAIRLEAD_PROGRAM_H

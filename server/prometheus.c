@@ -64,12 +64,8 @@ static bool is_drop(const char *counter)
 static const struct {
 	const char *name, *metric, *help;
 } lessons[] = {
-    {"learned", "learned_total", "Moves of buckets that were remembered."},
-    {"learn_failed", "learn_failed_total", "Moves of buckets that could not be remembered."},
     {"generation_jump", "generation_jump_total",
      "Generations that were ignored because they are far above the highest one seen."},
-    {"move_ahead", "move_ahead_total", "Moves that were more than 5 s ahead of this host's clock."},
-    {"promoted", "promoted_total", "Packets that this host decided by their second bucket."},
     {"skipped", "skipped_total", "Servers in packets' lists that the packets could not be sent on to."},
 };
 
@@ -104,14 +100,22 @@ static void packets_print(const json_t *document)
 		    number_of(document, "counters", lessons[i].name));
 }
 
+static bool has_any(const json_t *list)
+{
+	json_t *peer;
+	size_t i;
+
+	json_array_foreach(list, i, peer) if (strstr(json_string_value(peer), "/0")) return true;
+	return false;
+}
+
 /* Whether senders of a whole address family are trusted. */
 static bool has_any_peer(const json_t *document)
 {
-	json_t *peers = json_object_get(json_object_get(document, "config"), "peers"), *peer;
-	size_t i;
+	const json_t *config = json_object_get(document, "config");
 
-	json_array_foreach(peers, i, peer) if (strstr(json_string_value(peer), "/0")) return true;
-	return false;
+	return has_any(json_object_get(config, "peers")) || has_any(json_object_get(config, "muxes")) ||
+	       has_any(json_object_get(config, "servers"));
 }
 
 /* What does not protect this server from others in its network: docs/security.md. */
@@ -127,35 +131,19 @@ static void state_print(const json_t *document)
 	const char *id;
 	json_t *service;
 
-	one(document, "memory_buckets", "gauge", "Buckets whose last move is remembered.",
-	    number_of(document, "memory", "entries"));
-	one(document, "memory_buckets_open", "gauge", "Remembered buckets whose window is open.",
-	    number_of(document, "memory", "open"));
-	one(document, "memory_buckets_max", "gauge", "Buckets that can be remembered.",
-	    number_of(document, "memory", "capacity"));
-	one(document, "memory_bytes", "gauge", "Kernel memory that the remembered buckets take.",
-	    number_of(document, "memory", "bytes"));
-	if (json_object_get(json_object_get(document, "memory"), "flows"))
+	if (json_is_integer(json_object_get(document, "flows")))
 		one(document, "flows", "gauge", "Remembered connections to a VIP; only with mangle.",
-		    number_of(document, "memory", "flows"));
+		    json_integer_value(json_object_get(document, "flows")));
 	head("generation", "gauge", "Highest generation seen, by the service's id.");
 	json_object_foreach(json_object_get(document, "services"), id, service)
 	    sample(document, "generation", "service", id, json_integer_value(json_object_get(service, "generation")));
-	one(document, "window_seconds", "gauge", "How long a bucket is chained after it moved.",
-	    number_of(document, "config", "windowSeconds"));
 	one(document, "quiet_seconds", "gauge",
-	    "How much longer nothing is reset by packets of version 2, as this host does not know which muxes are "
-	    "behind.",
+	    "How much longer nothing is reset, as this host does not know which muxes are behind.",
 	    json_integer_value(json_object_get(document, "quietSecondsLeft")));
 	one(document, "chaining", "gauge", "1, or 0 if chaining was switched off.",
 	    number_of(document, "config", "chaining"));
 	one(document, "tag_required", "gauge", "1 if packets need a tag of the cluster's key.",
 	    number_of(document, "config", "tagRequired"));
-	one(document, "move_ahead_seconds_max", "gauge",
-	    "Most seconds that a move was ahead of this host's clock since the first attachment.",
-	    json_integer_value(json_object_get(document, "moveAheadSecondsMax")));
-	one(document, "clock_error_seconds", "gauge", "Error of the program's clock; attach again to correct it.",
-	    json_integer_value(json_object_get(document, "clockErrorSeconds")));
 }
 
 /* What is told of a service's load. */

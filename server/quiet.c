@@ -39,8 +39,7 @@ struct quiet_time quiet_read(int map)
 	fl_u64 now = monotonic();
 	fl_u32 slot = 0;
 
-	if (map >= 0)
-		bpf_map_lookup_elem(map, &slot, &quiet);
+	bpf_map_lookup_elem(map, &slot, &quiet);
 	return (struct quiet_time){
 	    .seconds = (fl_u32)(quiet.lasts / SECOND),
 	    .left = (fl_u32)(now < quiet.until ? (quiet.until - now + SECOND - 1) / SECOND : 0),

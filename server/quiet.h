@@ -16,7 +16,6 @@ int quiet_begin(int map, fl_u64 lasts);
 /* From now on, for as long as it was before. */
 int quiet_again(int map);
 
-/* All zero if the program is of an earlier version, which has no such map: -1. */
 struct quiet_time quiet_read(int map);
 
 #endif

@@ -11,7 +11,7 @@
 #include "running.h"
 
 enum {
-	MAPS_MAX = 24, /* the program has 16 */
+	MAPS_MAX = 24, /* the program has 15 */
 };
 
 static int fail(const struct running *running, const char *what, int err)
@@ -32,7 +32,7 @@ static int refuse_layout(const struct running *running)
 	fprintf(
 	    stderr,
 	    "fairlead-server: %s: the running program was attached by another version of fairlead-server, whose maps "
-	    "cannot be read; allowed: layout %d; detach first, which forgets its memory\n",
+	    "cannot be read; allowed: layout %d; detach first\n",
 	    running->interface, FL_SERVER_LAYOUT);
 	return -EPROTO;
 }
@@ -53,11 +53,6 @@ static int map_take(struct running *running, int fd)
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &len))
 		err = -errno;
-	else if (!strcmp(info.name, "memory") && info.key_size == sizeof(struct fl_memory_key) &&
-		 info.value_size == sizeof(struct fl_bucket_memory) && info.max_entries == FL_SERVER_MEMORY_CAPACITY)
-		running->memory = fd;
-	else if (!strcmp(info.name, "memory_version") && info.value_size == sizeof(fl_u64) && info.max_entries == 1)
-		running->memory_version = fd;
 	else if (!strcmp(info.name, "generations") && info.value_size == sizeof(fl_u32) &&
 		 info.max_entries == FL_SERVER_SERVICES)
 		running->generations = fd;
@@ -66,7 +61,8 @@ static int map_take(struct running *running, int fd)
 		running->counters = fd;
 	else if (!strcmp(info.name, "quiet") && info.value_size == sizeof(struct fl_server_quiet))
 		running->quiet = fd;
-	else if (!strcmp(info.name, "peers") && info.key_size == sizeof(struct fl_peer_key))
+	else if (!strcmp(info.name, "peers") && info.key_size == sizeof(struct fl_peer_key) &&
+		 info.value_size == sizeof(fl_u32))
 		running->peers = fd;
 	else if (!strcmp(info.name, "load_settings") && info.value_size == sizeof(struct fl_load_setting) &&
 		 info.max_entries == FL_SERVER_SERVICES)
@@ -116,8 +112,6 @@ static __u32 program_id(const struct bpf_xdp_query_opts *query)
 struct running running_none(void)
 {
 	return (struct running){.program = -1,
-				.memory = -1,
-				.memory_version = -1,
 				.generations = -1,
 				.counters = -1,
 				.quiet = -1,
@@ -161,8 +155,8 @@ int running_check(const struct running *running)
 		fprintf(stderr, "fairlead-server: %s: not attached\n", running->interface);
 		return -ENOENT;
 	}
-	if (running->config.layout != FL_SERVER_LAYOUT || running->memory < 0 || running->generations < 0 ||
-	    running->counters < 0 || running->peers < 0)
+	if (running->config.layout != FL_SERVER_LAYOUT || running->generations < 0 || running->counters < 0 ||
+	    running->quiet < 0 || running->peers < 0 || running->load_settings < 0 || running->load_states < 0)
 		return refuse_layout(running);
 	return 0;
 }
@@ -177,8 +171,6 @@ static void descriptor_close(int *fd)
 void running_close(struct running *running)
 {
 	descriptor_close(&running->program);
-	descriptor_close(&running->memory);
-	descriptor_close(&running->memory_version);
 	descriptor_close(&running->generations);
 	descriptor_close(&running->counters);
 	descriptor_close(&running->quiet);

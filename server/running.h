@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An attached server, found from its interface: interface -> XDP program -> maps. Used to show it, and to pass its
- * memory on to the program that replaces it.
+ * An attached server, found from its interface: interface -> XDP program -> maps. Used to show it, and to pass on
+ * what it has learned to the program that replaces it.
  *
  * Nothing is pinned in bpffs. The interface holds the program, and the program holds its maps and its configuration.
  * They exist as long as the program is attached, are visible from every mount namespace (`ip netns exec` gives each
@@ -21,13 +21,11 @@ struct running {
 	unsigned int ifindex;
 	const char *mode; /* "native" or "generic"; NULL if nothing is attached */
 	int program;      /* descriptors, -1 for none */
-	int memory;
-	int memory_version; /* a program of an earlier version has none */
 	int generations;
 	int counters;
-	int quiet; /* a program of an earlier version has none */
+	int quiet;
 	int peers;
-	int load_settings; /* the two of load.h; a program of an earlier version has none */
+	int load_settings;
 	int load_states;
 	struct fl_server_config config;
 };

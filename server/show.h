@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints an attached program: configuration, counters, memory. */
+/* Prints an attached program: configuration, counters, generations. */
 #ifndef FAIRLEAD_SHOW_H
 #define FAIRLEAD_SHOW_H
 

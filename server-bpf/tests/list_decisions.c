@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a server does with packets of version 2, by rows: what the host knows of the connection, what the packet names,
+ * What a server does with packets, by rows: what the host knows of the connection, what the packet names,
  * what the server has seen, and which candidates cannot be sent to; with outer IPv4 and IPv6. (The decision itself:
  * protocol/tests/test_decide.c.)
  */
@@ -464,9 +464,7 @@ int list_decisions_run(const struct list_form *of, const char *more_name, CMUnit
 	rig_command("ip route add 10.8.0.0/16 via 10.1.0.21 mtu lock 200");
 	rig_command("ip neigh add 2001:db8:1::23 lladdr 02:00:00:00:00:23 dev rig0 2>/dev/null || true");
 	only_ipv4 = rig_config();
-	only_ipv4.quiet = 0;
 	both = rig_config_both();
-	both.quiet = 0;
 	without_chaining = both;
 	without_chaining.program.chaining = 0;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -13,6 +13,8 @@
 struct list_form {
 	const char *name;
 	enum fl_counter by_kernel; /* of a packet to a neighbour that is not resolved */
+	enum fl_counter not_ours;  /* of a packet that is not the server's; FL_COUNTERS: it is counted elsewhere */
+	enum fl_counter short_srh; /* of one that ends before its SRH; the same */
 	int random_packets;        /* how many are tried */
 	fl_u16 udp_checksum;       /* which servers do not check */
 
@@ -50,7 +52,8 @@ struct list_form {
 /* Each runs a group of tests in the rig, which is open, and returns what main() returns. more: one more test, or NULL. */
 int list_decisions_run(const struct list_form *form, const char *more_name, CMUnitTestFunction more);
 int list_vectors_run(const struct list_form *form, const char *folder);
-int list_versions_run(const struct list_form *form);
+int list_srv6_run(const struct list_form *form, const char *folder);
+int list_generations_run(const struct list_form *form);
 int list_notices_run(const struct list_form *form, const char *folder, const char *more_name, CMUnitTestFunction more);
 
 #endif

@@ -12,7 +12,7 @@
 #include "quiet.h"
 
 enum {
-	LOADED = 4, /* to load one takes the verifier a second or more */
+	LOADED = 4, /* to load one takes the verifier a second */
 };
 
 #define SECOND 1000000000ULL
@@ -37,8 +37,7 @@ int list_form_bpf_action(void)
 
 static bool is_loaded(unsigned int i, const struct config *config)
 {
-	return loaded[i].program && loaded[i].config.quiet == config->quiet &&
-	       !memcmp(&loaded[i].config.program, &config->program, sizeof(config->program));
+	return loaded[i].program && !memcmp(&loaded[i].config, config, sizeof(*config));
 }
 
 static void set(const struct config *config)
@@ -77,10 +76,9 @@ static enum fl_counter packet_send(const struct packet *packet)
 	if (counter == FL_COUNTERS)
 		return counter;
 	is_drop = !strncmp(fl_counter_names[counter], "drop_", 5);
-	assert_int_equal(action == XDP_DROP, is_drop || counter == FL_COUNTER_NOTICE);
-	assert_int_equal(action == XDP_TX || action == XDP_REDIRECT, counter == FL_COUNTER_CHAIN ||
-									 counter == FL_COUNTER_PASS_ON ||
-									 counter == FL_COUNTER_NOTICE_ACKNOWLEDGED);
+	assert_int_equal(action == XDP_DROP, is_drop);
+	assert_int_equal(action == XDP_TX || action == XDP_REDIRECT,
+			 counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_NOTICE);
 	if (is_drop && counter != FL_COUNTER_DROP_CONGESTED)
 		list_packet_check(&last, packet);
 	return counter;
@@ -121,12 +119,11 @@ static fl_u32 generation_get(void)
 static void forget(void)
 {
 	struct running running = running_none();
-	struct forgotten forgotten;
+	fl_u32 generation;
 
-	running.memory = bpf_map__fd(list_form_bpf_program()->maps.memory);
 	running.generations = bpf_map__fd(list_form_bpf_program()->maps.generations);
 	running.quiet = bpf_map__fd(list_form_bpf_program()->maps.quiet);
-	assert_int_equal(forget_service(&running, RIG_SERVICE, &forgotten), 0);
+	assert_int_equal(forget_service(&running, RIG_SERVICE, &generation), 0);
 }
 
 static void quiet(fl_u32 seconds)
@@ -147,6 +144,8 @@ static struct fl_load_state load_get(void)
 const struct list_form list_form_bpf = {
     .name = "the XDP program",
     .by_kernel = FL_COUNTER_CHAIN_BY_KERNEL,
+    .not_ours = FL_COUNTER_PASS_NOT_OURS,
+    .short_srh = FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH,
     .random_packets = 5000,
     .udp_checksum = 0x1234,
     .set = set,

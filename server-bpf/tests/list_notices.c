@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Notices of version 2: generation-notice.json to a server whose addresses are the rows', once with the cluster's key and
+ * Notices: generation-notice.json to a server whose addresses are the rows', once with the cluster's key and
  * once without, and what a notice changes.
  */
 #include <stdio.h>
@@ -118,7 +118,7 @@ static void check_returned(const struct packet *packet, const fl_u8 *bytes, size
 {
 	struct packet expected = returned(packet, bytes, len);
 
-	assert_int_equal(form->send(packet), FL_COUNTER_NOTICE_ACKNOWLEDGED);
+	assert_int_equal(form->send(packet), FL_COUNTER_NOTICE);
 	form->expect_returned(&expected);
 }
 
@@ -185,7 +185,7 @@ static void malformed(void **state)
 	vectors_free(&bytes);
 }
 
-/* What is not of version 2, or not of protocol 59, is for other readers to refuse. */
+/* What is not of protocol 59 is for the other reader to refuse. */
 static void malformed_add(struct vectors_tests *tests, const json_t *file)
 {
 	json_t *row;
@@ -195,8 +195,7 @@ static void malformed_add(struct vectors_tests *tests, const json_t *file)
 	{
 		struct vectors_bytes bytes = vectors_bytes(row, "bytes");
 
-		if (bytes.len > FL_LIST_AT_VERSION && bytes.data[FL_LIST_AT_VERSION] >> 4 == FL_LIST_VERSION &&
-		    bytes.data[1] == FL_LIST_GUE_NOTICE)
+		if (bytes.len > 1 && bytes.data[1] == FL_LIST_GUE_NOTICE)
 			vectors_add_plain(tests, vectors_text(row, "name"), malformed, row);
 		vectors_free(&bytes);
 	}
@@ -331,7 +330,7 @@ static void quiet_does_not_end(void **state)
 	form->quiet(FL_SERVER_QUIET_MAX);
 	assert_int_equal(form->send(&packet), FL_COUNTER_DROP_STALE);
 	packet = notice_packet(0, SEEN + 2);
-	assert_int_equal(form->send(&packet), FL_COUNTER_NOTICE_ACKNOWLEDGED);
+	assert_int_equal(form->send(&packet), FL_COUNTER_NOTICE);
 	list_packet_begin(&packet, &self);
 	packet_add_bytes(&packet, gue, fl_list_write(&list, gue));
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
@@ -351,6 +350,20 @@ static void of_no_peer(void **state)
 	memset(ip + 10, 0, 2);
 	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
 	check_dropped(&untagged, packet, FL_COUNTER_DROP_UNTRUSTED_SENDER);
+}
+
+/* The mux's own prefix is longer than the one that it has as a server. */
+static void of_a_server(void **state)
+{
+	struct config config = untagged;
+
+	(void)state;
+	assert_int_equal(config_set_servers(&config, "servers", "10.1.0.11"), 0);
+	assert_int_equal(config_set_peers(&config, "peers", "10.1.0.0/24"), 0);
+	check_dropped(&config, notice_packet(0, SEEN), FL_COUNTER_DROP_UNTRUSTED_SENDER);
+	assert_int_equal(config_set_muxes(&config, "muxes", "10.1.0.11"), 0);
+	generation_set(&config, SEEN);
+	check_acknowledged(&config, notice_packet(0, SEEN), SEEN);
 }
 
 /* DSCP stays, TTL does not. */
@@ -380,6 +393,7 @@ int list_notices_run(const struct list_form *of, const char *folder, const char 
 	    {"unknown packets are stale", unknown_packets_are_stale},
 	    {"quiet does not end", quiet_does_not_end},
 	    {"of no peer", of_no_peer},
+	    {"of a peer that is a server", of_a_server},
 	    {"the outer header is new", outer_header_is_new},
 	};
 	json_t *file = vectors_load(folder, "generation-notice.json");
@@ -391,10 +405,8 @@ int list_notices_run(const struct list_form *of, const char *folder, const char 
 	form = of;
 	cluster = vectors_key(file, "key");
 	untagged = rig_config_both();
-	untagged.quiet = 0;
 	tagged = untagged;
-	tagged.program.tag_key = cluster;
-	tagged.program.tagged = 1;
+	rig_tag(&tagged, &cluster);
 	vectors_add(&tests, file, "valid", valid);
 	malformed_add(&tests, file);
 	vectors_add(&tests, file, "answered", answered);

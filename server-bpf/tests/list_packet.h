@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets of version 2 for the rig, and what must become of them. */
+/* Packets for the rig, and what must become of them. */
 #ifndef FAIRLEAD_TESTS_LIST_PACKET_H
 #define FAIRLEAD_TESTS_LIST_PACKET_H
 

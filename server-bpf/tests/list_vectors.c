@@ -64,9 +64,8 @@ static struct config config_of(unsigned int server, bool is_tagged)
 
 	snprintf(text, sizeof(text), "10.1.0.%u,2001:db8::%u", FIRST + server, FIRST + server);
 	assert_int_equal(config_set_address(&made, "self", text), 0);
-	made.quiet = 0;
-	made.program.tagged = is_tagged;
-	made.program.tag_key = key;
+	if (is_tagged)
+		rig_tag(&made, &key);
 	return made;
 }
 
@@ -167,18 +166,15 @@ static void valid(void **state)
 	vectors_free(&bytes);
 }
 
-/* What has another version is version 1's to refuse. A notice, which is no packet with a list, is returned. */
+/* A notice, which is no packet with a list, is returned, or refused as one. */
 static enum fl_counter counter_of_malformed(const json_t *row, const struct vectors_bytes *bytes)
 {
+	int error = vectors_word(row, "error", errors, FL_LIST_ERRORS);
 	struct fl_generation_notice notice;
-	struct fl_steer steer;
 
-	if (fl_generation_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, &notice) ==
-	    FL_LIST_OK)
-		return FL_COUNTER_NOTICE_ACKNOWLEDGED;
-	if (bytes->len > FL_LIST_AT_VERSION && bytes->data[FL_LIST_AT_VERSION] >> 4 == FL_LIST_VERSION)
-		return fl_counter_of_list_error(vectors_word(row, "error", errors, FL_LIST_ERRORS));
-	return fl_counter_of_steer_error(fl_steer_parse(bytes->data, bytes->data + bytes->len, &steer));
+	if (error == FL_LIST_INNER_PROTOCOL && bytes->data[1] == FL_LIST_GUE_NOTICE)
+		error = (int)fl_generation_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, &notice);
+	return error == FL_LIST_OK ? FL_COUNTER_NOTICE : fl_counter_of_list_error((enum fl_list_error)error);
 }
 
 static void malformed(void **state)
@@ -189,7 +185,7 @@ static void malformed(void **state)
 	enum fl_counter counter = counter_of_malformed(row, &bytes);
 
 	assert_int_equal(form->send(&packet), counter);
-	if (counter != FL_COUNTER_NOTICE_ACKNOWLEDGED)
+	if (counter != FL_COUNTER_NOTICE)
 		assert_int_equal(form->generation(), 0);
 	vectors_free(&bytes);
 }
@@ -261,7 +257,7 @@ static void tags(void **state)
 	vectors_free(&bytes);
 }
 
-/* The XDP program has 64 places for keys: services that share one, in turn. */
+/* Services in turn, each with its own key, and with another's. */
 static void keys(void **state)
 {
 	const struct case_of *of = *state;

@@ -8,10 +8,6 @@
 
 #include "rig.h"
 
-enum refuse_numbers {
-	REFUSE_SECOND_BUCKET = 4712,
-};
-
 enum refuse_inner {
 	SYN,
 	SYN_OF_HALF_OPEN,
@@ -31,9 +27,8 @@ struct refuse_counts {
 struct refuse_row {
 	const char *name;
 	enum refuse_inner inner;
-	const char *second; /* the second bucket's owner; NULL: there is none */
-	bool is_moved;      /* the second bucket, from another server */
-	fl_u32 generation;  /* 0: RIG_GENERATION, the highest seen */
+	const char *next;  /* the only candidate; NULL: there is none */
+	fl_u32 generation; /* 0: RIG_GENERATION, the highest seen */
 	const struct fl_load_setting *setting;
 	enum fl_counter counter;
 	struct refuse_counts counts;
@@ -49,15 +44,15 @@ extern const struct refuse_row refuse_rows[];
 extern const struct refuse_row refuse_offer, refuse_offer6, refuse_silent, refuse_silent6;
 extern const struct fl_load_setting refuse_full;
 
-struct fl_steer refuse_row_steer(const struct refuse_row *row, enum rig_family family);
+struct fl_list refuse_row_list(const struct refuse_row *row, enum rig_family family);
 struct packet_tcp refuse_row_inner(const struct refuse_row *row, enum rig_family family);
 
 /* The packet as a mux sends it. */
-struct packet refuse_packet(const struct fl_steer *steer, const struct packet_tcp *tcp);
+struct packet refuse_packet(const struct fl_list *list, const struct packet_tcp *tcp);
 
 void refuse_check_counts(const struct fl_load_state *state, const struct refuse_counts *expected);
 
-/* Checks a packet that was passed on: to the second bucket's owner, with the header that a mux would send by that bucket. */
-void refuse_row_check_passed(const struct refuse_row *row, const struct packet *sent, const struct packet *passed);
+/* Checks a packet that was sent on: to the candidate, and with RIG_SELF in its place. */
+void refuse_row_check_sent_on(const struct refuse_row *row, const struct packet *sent, const struct packet *onward);
 
 #endif

@@ -39,6 +39,7 @@ enum {
 	FIRST_SEQUENCE = 1000,
 	FRESH_SECONDS = 20,     /* the kernel takes a cookie for one to two minutes, and keeps a TIME-WAIT for one */
 	ELSEWHERE = 0x05010101, /* by how much the numbers of a connection that another host has differ from ours */
+	CLUSTERS = 8,
 	WINDOW = 0x8000,        /* less than what a server offers a client */
 };
 
@@ -303,12 +304,6 @@ const struct rig_packets *rig_packets(enum rig_family family)
 	return &packets[family];
 }
 
-void rig_become_former(struct config *config)
-{
-	config->program.self = packet_address(RIG_FORMER);
-	config->program.self6 = packet_address("2001:db8::21");
-}
-
 unsigned int rig_interface(void)
 {
 	return rig0;
@@ -318,7 +313,9 @@ struct config rig_config(void)
 {
 	struct config config = config_default;
 
-	if (config_set_address(&config, "self", RIG_SELF) || config_set_peers(&config, "peers", "10.1.0.0/24"))
+	config.quiet = 0;
+	if (config_set_address(&config, "self", RIG_SELF) || config_set_peers(&config, "peers", "10.1.0.0/24") ||
+	    config_set_servers(&config, "servers", "10.3.0.0/16,10.4.0.0/16,10.8.0.0/15"))
 		exit(1);
 	return config;
 }
@@ -328,9 +325,36 @@ struct config rig_config_both(void)
 	struct config config = rig_config();
 
 	if (config_set_address(&config, "self", RIG_SELF "," RIG_SELF6) ||
-	    config_set_peers(&config, "peers", "10.1.0.0/24,2001:db8:1::/64"))
+	    config_set_peers(&config, "peers", "10.1.0.0/24,2001:db8:1::/64") ||
+	    config_set_servers(&config, "servers",
+			       "10.3.0.0/16,10.4.0.0/16,10.8.0.0/15,2001:db8::/64,2001:db8:3::/48,2001:db8:8::/48"))
 		exit(1);
 	return config;
+}
+
+/* The keys of one cluster's services are made once, and freed with the test's process. */
+void rig_tag(struct config *config, const struct fl_siphash_key *cluster)
+{
+	static struct {
+		struct fl_siphash_key cluster;
+		struct fl_service_keys *services;
+	} made[CLUSTERS];
+	const struct fl_address self[2] = {config->program.self, config->program.self6};
+	const struct keys_file file = {.is_cluster = true, .cluster = {{*cluster, *cluster}}};
+	unsigned int i = 0;
+
+	if (keys_make(&file, "key", self, &config->keys))
+		exit(1);
+	while (made[i].services && memcmp(&made[i].cluster, cluster, sizeof(*cluster)) != 0)
+		if (++i == CLUSTERS)
+			give_up("more clusters than expected");
+	if (made[i].services) {
+		free(config->keys.services);
+		config->keys.services = made[i].services;
+	}
+	made[i].cluster = *cluster;
+	made[i].services = config->keys.services;
+	config->program.tagged = 1;
 }
 
 struct fl_server *rig_load(const struct config *config)
@@ -416,64 +440,21 @@ void rig_check_counted(struct fl_server *program, enum fl_counter expected)
 			 fl_counter_names[expected]);
 }
 
-void rig_begin(struct packet *packet, const struct fl_steer *steer)
+struct fl_list rig_list(enum rig_family inner)
+{
+	return (struct fl_list){.inner_protocol = inner == RIG_IPV4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6,
+				.service = RIG_SERVICE,
+				.generation = RIG_GENERATION};
+}
+
+void rig_begin(struct packet *packet, const struct fl_list *list)
 {
 	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
-	fl_u32 len = fl_steer_write(steer, gue);
+	fl_u8 gue[FL_LIST_MAX_LEN];
+	fl_u32 len = fl_list_write(list, gue);
 
 	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
 	packet_add_bytes(packet, gue, len);
-}
-
-/* Stores into memory, or deletes from it if entry is NULL, as the program does: what is stored raises the version. */
-static void memory_put(struct fl_server *program, const struct fl_memory_key *key, const struct fl_bucket_memory *entry)
-{
-	int fd = bpf_map__fd(program->maps.memory), version_fd = bpf_map__fd(program->maps.memory_version);
-	__u32 slot = 0;
-	__u64 version;
-
-	if (entry ? bpf_map_update_elem(fd, key, entry, BPF_ANY) : bpf_map_delete_elem(fd, key) && errno != ENOENT)
-		give_up("memory");
-	if (!entry)
-		return;
-	if (bpf_map_lookup_elem(version_fd, &slot, &version))
-		give_up("memory's version");
-	version++;
-	if (bpf_map_update_elem(version_fd, &slot, &version, BPF_ANY))
-		give_up("memory's version");
-}
-
-void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl_bucket_memory *memory)
-{
-	const struct fl_memory_key key = {.service = RIG_SERVICE, .bucket = bucket};
-
-	memory_put(program, &key, memory);
-}
-
-void rig_removed_set(struct fl_server *program, const struct fl_address *server, fl_u32 generation)
-{
-	const struct fl_memory_key key = fl_memory_key_of_removed(RIG_SERVICE, server);
-	const struct fl_bucket_memory entry = {.since = 1, .generation = generation, .previous = *server};
-
-	memory_put(program, &key, generation ? &entry : NULL);
-}
-
-bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory)
-{
-	const struct fl_memory_key key = {.service = RIG_SERVICE, .bucket = bucket};
-
-	return !bpf_map_lookup_elem(bpf_map__fd(program->maps.memory), &key, memory);
-}
-
-void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *memory)
-{
-	rig_memory_set_of(program, RIG_BUCKET, memory);
-}
-
-bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory)
-{
-	return rig_memory_get_of(program, RIG_BUCKET, memory);
 }
 
 void rig_generation_set(struct fl_server *program, fl_u32 generation)
@@ -528,13 +509,4 @@ struct fl_load_state rig_load_get(struct fl_server *program)
 	if (bpf_map_lookup_elem(bpf_map__fd(program->maps.load_states), &slot, &state))
 		give_up("load");
 	return state;
-}
-
-fl_u64 rig_clock(const struct fl_server *program)
-{
-	struct timespec tai;
-
-	clock_gettime(CLOCK_TAI, &tai);
-	return ((fl_u64)tai.tv_sec * 1000000000 + (fl_u64)tai.tv_nsec - program->rodata->config.clock_offset) /
-	       1000000000;
 }

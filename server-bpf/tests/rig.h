@@ -15,23 +15,23 @@
 #ifndef FAIRLEAD_TESTS_RIG_H
 #define FAIRLEAD_TESTS_RIG_H
 
+#include <fairlead/list_tag.h>
+
 #include "config.h"
 #include "load.h"
 #include "packet.h"
 
 struct fl_server;
 
-#define RIG_SELF   "10.1.0.22"
-#define RIG_MUX    "10.1.0.11"
-#define RIG_SELF6  "2001:db8:1::22"
-#define RIG_MUX6   "2001:db8:1::11"
-#define RIG_FORMER "10.1.0.21" /* see rig_become_former() */
-#define RIG_VIP4   "10.99.0.1"
-#define RIG_VIP6   "2001:db8:99::1"
+#define RIG_SELF  "10.1.0.22"
+#define RIG_MUX   "10.1.0.11"
+#define RIG_SELF6 "2001:db8:1::22"
+#define RIG_MUX6  "2001:db8:1::11"
+#define RIG_VIP4  "10.99.0.1"
+#define RIG_VIP6  "2001:db8:99::1"
 
 enum rig_numbers {
 	RIG_SERVICE = 1,
-	RIG_BUCKET = 4711,
 	RIG_GENERATION = 12,
 };
 
@@ -95,16 +95,15 @@ const struct rig_packets *rig_packets(enum rig_family family);
 /* The program with this configuration, loaded; ends the program if it can't be. Free with program_close(). */
 struct fl_server *rig_load(const struct config *config);
 
-/* A configuration of RIG_SELF that trusts 10.1.0.0/24; and one of RIG_SELF6 as well, that trusts 2001:db8:1::/64 too.
+/*
+ * A configuration of RIG_SELF whose peers are 10.1.0.0/24, and servers in other places; and one of RIG_SELF6 as well, and
+ * the same of IPv6. Neither is quiet.
  */
 struct config rig_config(void);
 struct config rig_config_both(void);
 
-/*
- * Makes it the configuration of the server that the first moves of the vectors' `promoted` are from. It passes their
- * packets on, since a move from the server itself is none.
- */
-void rig_become_former(struct config *config);
+/* Has the server demand tags, with the keys that are made of this one of the cluster. */
+void rig_tag(struct config *config, const struct fl_siphash_key *cluster);
 
 /* rig0's index. */
 unsigned int rig_interface(void);
@@ -112,9 +111,12 @@ unsigned int rig_interface(void);
 /* One run: outputs the resulting packet, returns the XDP action. */
 int rig_run(struct fl_server *program, struct packet *packet);
 
-/* A packet of the mux with a steer header and room behind it for an inner packet; finish it with packet_finish_outer.
- */
-void rig_begin(struct packet *packet, const struct fl_steer *steer);
+/* What a mux says of a packet of RIG_SERVICE in the steady state: no candidates, and the generation RIG_GENERATION. */
+struct fl_list rig_list(enum rig_family inner);
+
+/* A packet of the mux to RIG_SELF with this header, and room behind it for an inner packet; finish it with
+ * packet_finish_outer(). */
+void rig_begin(struct packet *packet, const struct fl_list *list);
 
 /* Maps, as the loader sees them. */
 fl_u64 rig_counter(struct fl_server *program, enum fl_counter counter);
@@ -124,14 +126,6 @@ void rig_counter_set(struct fl_server *program, enum fl_counter counter, fl_u64 
 enum fl_counter rig_counter_bumped(struct fl_server *program);
 /* Fails the test unless that is the expected one. */
 void rig_check_counted(struct fl_server *program, enum fl_counter expected);
-void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *memory); /* NULL: forget */
-/* False if the bucket is not remembered. */
-bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory);
-/* The same for another bucket than RIG_BUCKET. */
-/* Has the program remember that this generation removed a server; 0: that none did. */
-void rig_removed_set(struct fl_server *program, const struct fl_address *server, fl_u32 generation);
-void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl_bucket_memory *memory);
-bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory);
 void rig_generation_set(struct fl_server *program, fl_u32 generation);
 fl_u32 rig_generation_get(struct fl_server *program);
 
@@ -141,9 +135,6 @@ void rig_hops_forget(struct fl_server *program);
 /* The load of RIG_SERVICE: a setting that counts until the test's end, or none if NULL; both begin a new state. */
 void rig_load_set(struct fl_server *program, const struct fl_load_setting *setting);
 struct fl_load_state rig_load_get(struct fl_server *program);
-
-/* The program's own clock in Unix seconds, from outside. */
-fl_u64 rig_clock(const struct fl_server *program);
 
 /* Runs a command line of the test's own; ends the program if it fails. */
 void rig_command(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -19,7 +19,7 @@
 enum {
 	LIFE_NS = 300000000, /* 25 ticks of at most 10 ms, and a tick to begin with; else a change came too late */
 	MORE_RUNS = 100,
-	OWNERS = 300, /* of each route: more than there are places for */
+	SERVERS = 300, /* of each route: more than there are places for */
 	PORTS = 64,
 	SOURCE_PORT = 0xc000,
 	SECOND_NS = 1000000000,
@@ -32,7 +32,7 @@ struct seen {
 };
 
 struct change {
-	const char *name, *previous, *prepare, *change, *undo;
+	const char *name, *next, *prepare, *change, *undo;
 	struct seen before, after;
 };
 
@@ -130,21 +130,18 @@ static fl_u64 now_ns(void)
 	return (fl_u64)now.tv_sec * SECOND_NS + (fl_u64)now.tv_nsec;
 }
 
-/* What becomes of an unknown connection's packet to a bucket that moved away from `previous`. */
-static struct seen chain_from(const char *previous, fl_u16 source_port)
+/* What becomes of an unknown connection's packet with this candidate. */
+static struct seen send_to(const char *next, fl_u16 source_port)
 {
-	struct fl_bucket_memory memory = {
-	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1, .previous = packet_address(previous)};
-	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4,
-				 .service = RIG_SERVICE,
-				 .bucket = RIG_BUCKET,
-				 .generation = RIG_GENERATION};
+	struct fl_list list = rig_list(RIG_IPV4);
 	fl_u8 original[6];
 	struct packet packet;
 	struct seen seen;
 
-	rig_memory_set(program, &memory);
-	rig_begin(&packet, &steer);
+	list.count = list.left = 1;
+	list.candidate[0] = packet_address(next);
+	list.flags = fl_address_is_ipv4(&list.candidate[0]) ? 0 : FL_LIST_IPV6;
+	rig_begin(&packet, &list);
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
 	packet_finish_outer(&packet);
 	fl_store_be16(packet.data + PACKET_UDP_AT, source_port);
@@ -175,21 +172,20 @@ static void followed(void **state)
 
 	rig_command("%s", change->prepare);
 	rig_hops_forget(program);
-	check_seen(chain_from(change->previous, SOURCE_PORT), change->before);
+	check_seen(send_to(change->next, SOURCE_PORT), change->before);
 	rig_command("%s", change->change);
 	changed = now_ns();
 	do {
 		begun = now_ns();
-		seen = chain_from(change->previous, SOURCE_PORT);
+		seen = send_to(change->next, SOURCE_PORT);
 		if (!seen_equal(seen, change->before))
 			break;
 		assert_true(begun - changed < LIFE_NS);
 	} while (true);
 	for (i = 0; i < MORE_RUNS; i++)
-		check_seen(chain_from(change->previous, SOURCE_PORT), change->after);
+		check_seen(send_to(change->next, SOURCE_PORT), change->after);
 	rig_command("%s", change->undo);
 	rig_hops_forget(program);
-	rig_memory_set(program, NULL);
 }
 
 /* Gives all that is remembered another MAC and another end; returns how many next hops that are. */
@@ -227,11 +223,11 @@ static void remembered_and_over(void **state)
 
 	(void)state;
 	rig_hops_forget(program);
-	check_seen(chain_from("10.1.0.23", SOURCE_PORT), known);
+	check_seen(send_to("10.1.0.23", SOURCE_PORT), known);
 	assert_int_equal(remembered_set(UINT64_MAX), 1);
-	check_seen(chain_from("10.1.0.23", SOURCE_PORT), changed);
+	check_seen(send_to("10.1.0.23", SOURCE_PORT), changed);
 	assert_int_equal(remembered_set(1), 1);
-	check_seen(chain_from("10.1.0.23", SOURCE_PORT), known);
+	check_seen(send_to("10.1.0.23", SOURCE_PORT), known);
 }
 
 /* Nothing but success is remembered: a neighbour that is resolved at last gets the next packet. */
@@ -241,14 +237,14 @@ static void failure_is_not_remembered(void **state)
 
 	(void)state;
 	rig_hops_forget(program);
-	check_seen(chain_from("10.1.0.98", SOURCE_PORT), by_kernel);
+	check_seen(send_to("10.1.0.98", SOURCE_PORT), by_kernel);
 	rig_command("ip neigh replace 10.1.0.98 lladdr 02:00:00:00:00:98 nud permanent dev rig0");
-	check_seen(chain_from("10.1.0.98", SOURCE_PORT), known);
+	check_seen(send_to("10.1.0.98", SOURCE_PORT), known);
 	rig_command("ip neigh del 10.1.0.98 dev rig0");
 	rig_hops_forget(program);
 }
 
-/* Owners that share places, asked in turns. */
+/* Servers that share places, asked in turns. */
 static void places_are_shared(void **state)
 {
 	static const struct seen first = {XDP_TX, 0x21}, second = {XDP_TX, 0x23};
@@ -259,11 +255,11 @@ static void places_are_shared(void **state)
 	rig_command("ip route add 10.8.0.0/16 via 10.1.0.21 && ip route add 10.9.0.0/16 via 10.1.0.23");
 	rig_hops_forget(program);
 	for (round = 0; round < 2; round++)
-		for (i = 0; i < OWNERS; i++) {
+		for (i = 0; i < SERVERS; i++) {
 			snprintf(address, sizeof(address), "10.8.%d.%d", i / 200, 1 + i % 200);
-			check_seen(chain_from(address, SOURCE_PORT), first);
+			check_seen(send_to(address, SOURCE_PORT), first);
 			snprintf(address, sizeof(address), "10.9.%d.%d", i / 200, 1 + i % 200);
-			check_seen(chain_from(address, SOURCE_PORT), second);
+			check_seen(send_to(address, SOURCE_PORT), second);
 		}
 	rig_command("ip route del 10.8.0.0/16 && ip route del 10.9.0.0/16");
 	rig_hops_forget(program);
@@ -272,17 +268,17 @@ static void places_are_shared(void **state)
 /* A route over two next hops, by ports: each has some of the connections. Of 32 paths all are one with 1 in 2^31. */
 static void paths_are_spread(void **state)
 {
-	static const char *const owners[] = {"10.8.0.1", "10.8.0.2", "10.8.0.3", "10.8.0.4"};
-	unsigned int to_first = 0, to_second = 0, owner;
+	static const char *const servers[] = {"10.8.0.1", "10.8.0.2", "10.8.0.3", "10.8.0.4"};
+	unsigned int to_first = 0, to_second = 0, server;
 	fl_u16 i;
 
 	(void)state;
 	rig_command("echo 1 > /proc/sys/net/ipv4/fib_multipath_hash_policy && ip route add 10.8.0.0/16"
 		    " nexthop via 10.1.0.21 nexthop via 10.1.0.23");
 	rig_hops_forget(program);
-	for (owner = 0; owner < 4; owner++)
+	for (server = 0; server < 4; server++)
 		for (i = 0; i < PORTS; i++) {
-			struct seen seen = chain_from(owners[owner], (fl_u16)(SOURCE_PORT + i));
+			struct seen seen = send_to(servers[server], (fl_u16)(SOURCE_PORT + i));
 
 			to_first += seen.mac == 0x21;
 			to_second += seen.mac == 0x23;
@@ -301,7 +297,7 @@ int main(void)
 	} cases[] = {
 	    {"a next hop is remembered, and looked up again when it is over", remembered_and_over},
 	    {"only success is remembered", failure_is_not_remembered},
-	    {"owners that share places", places_are_shared},
+	    {"servers that share places", places_are_shared},
 	    {"two paths are both used", paths_are_spread},
 	};
 	struct config config = rig_config_both();

@@ -52,14 +52,13 @@ static struct fl_load_setting setting_make(fl_u32 busy)
 /* Hands a SYN of this service, which no other server would take, to the attached program. */
 static void syn_run(fl_u16 service)
 {
-	struct fl_steer steer = {
-	    .inner_protocol = FL_GUE_PROTO_IPV4, .service = service, .bucket = RIG_BUCKET, .generation = 1};
+	struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4, .service = service, .generation = 1};
 	struct xdp_md context = {.ingress_ifindex = rig_interface()};
 	struct running running;
 	struct packet packet;
 	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &context, .ctx_size_in = sizeof(context), .repeat = 1);
 
-	rig_begin(&packet, &steer);
+	rig_begin(&packet, &list);
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->syn);
 	packet_finish_outer(&packet);
 	context.data_end = (__u32)packet.len;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Outer headers of both families: each kind of inner packet is delivered from each outer one, and chained from each to
- * a previous owner of each, byte for byte, resolved or not; and what of an outer IPv6 packet is ours, and what is
- * wrong.
+ * Outer headers of both families: each kind of inner packet is delivered from each outer one, with each UDP checksum; and
+ * what of an outer IPv6 packet is ours, and what is wrong. (Packets that are sent on: list_decisions.c.)
  */
 #include <string.h>
-#include <time.h>
 
 #include <linux/bpf.h>
 
@@ -16,22 +14,19 @@
 enum {
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_IPV6 = 0x86dd,
-	UDP_LEN = 8,
-	HEADER_LEN = FL_GUE_BASE_LEN + FL_STEER_BASE_LEN,
 	CLASS = 0xba, /* expedited forwarding, ECT(0) */
 };
 
 static struct fl_server *program;
 
 struct outer {
-	const char *mux, *self, *previous, *unresolved, *stranger;
+	const char *mux, *self;
 	size_t ip_len;
-	fl_u16 type;
 };
 
 static const struct outer outers[RIG_FAMILIES] = {
-    {RIG_MUX, RIG_SELF, "10.1.0.21", "10.1.0.99", "192.0.2.1", 20, ETHERTYPE_IPV4},
-    {RIG_MUX6, RIG_SELF6, "2001:db8:1::21", "2001:db8:1::99", "2001:db8:77::1", 40, ETHERTYPE_IPV6},
+    {RIG_MUX, RIG_SELF, 20},
+    {RIG_MUX6, RIG_SELF6, 40},
 };
 
 static void class_set(fl_u8 *ip)
@@ -46,22 +41,17 @@ static void class_set(fl_u8 *ip)
 	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
 }
 
-static struct packet packet_make(const char *source, const char *destination, enum rig_family inner, bool is_known,
-				 fl_u8 hops)
+static struct packet packet_make(const char *source, const char *destination, enum rig_family inner)
 {
 	struct fl_address from = packet_address(source), to = packet_address(destination);
-	struct fl_steer steer = {.inner_protocol = inner == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6,
-				 .hops = hops,
-				 .service = RIG_SERVICE,
-				 .bucket = RIG_BUCKET,
-				 .generation = RIG_GENERATION};
-	const struct rig_packets *packets = rig_packets(inner);
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	struct fl_list list = rig_list(inner);
+	fl_u8 gue[FL_LIST_MAX_LEN];
 	struct packet packet;
 
+	list.flags = fl_address_is_ipv4(&to) ? 0 : FL_LIST_IPV6;
 	packet_begin_outer(&packet, &from, &to, FL_GUE_PORT);
-	packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
-	packet_add_tcp(&packet, is_known ? &packets->established : &packets->unknown);
+	packet_add_bytes(&packet, gue, fl_list_write(&list, gue));
+	packet_add_tcp(&packet, &rig_packets(inner)->established);
 	packet_finish_outer(&packet);
 	class_set(packet.data + PACKET_OUTER_AT);
 	return packet;
@@ -78,11 +68,10 @@ static void delivered(void **state)
 	int outer, inner;
 
 	(void)state;
-	rig_memory_set(program, NULL);
 	for (outer = 0; outer < RIG_FAMILIES; outer++) {
 		for (inner = 0; inner < RIG_FAMILIES; inner++) {
 			const struct outer *o = &outers[outer];
-			struct packet packet = packet_make(o->mux, o->self, (enum rig_family)inner, true, 0);
+			struct packet packet = packet_make(o->mux, o->self, (enum rig_family)inner);
 			struct packet expected = {.len = 0};
 
 			packet_add_ethernet(&expected, packet.data, packet.data + 6,
@@ -95,49 +84,6 @@ static void delivered(void **state)
 	}
 }
 
-/* What must come out: the same packet, made from scratch with another outer header and one hop more. */
-static struct packet chained_expected(const struct packet *before, const char *source, const char *next,
-				      enum rig_family inner)
-{
-	struct packet expected = packet_make(source, next, inner, false, 1);
-	fl_u8 *ip = expected.data + PACKET_OUTER_AT;
-
-	memcpy(expected.data, before->data, 12);
-	if (ip[0] >> 4 == 4) {
-		fl_store_be16(ip + 4, 0);
-		class_set(ip); /* and with it the checksum */
-	}
-	return expected;
-}
-
-static void chain_once(const struct outer *from, const struct outer *to, enum rig_family inner, bool is_resolved)
-{
-	const char *next = is_resolved ? to->previous : to->unresolved;
-	struct fl_bucket_memory moved = {
-	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1, .previous = packet_address(next)};
-	struct packet packet = packet_make(from->mux, from->self, inner, false, 0), expected;
-
-	rig_memory_set(program, &moved);
-	expected = chained_expected(&packet, is_resolved || from != to ? to->self : from->mux, next, inner);
-	if (is_resolved)
-		memcpy(expected.data, "\x02\x00\x00\x00\x00\x21\x02\x00\x00\x00\x00\x02", 12);
-	assert_int_equal(rig_run(program, &packet), is_resolved ? XDP_TX : XDP_PASS);
-	rig_check_counted(program, is_resolved ? FL_COUNTER_CHAIN : FL_COUNTER_CHAIN_BY_KERNEL);
-	check_packet(&packet, &expected);
-}
-
-static void chained(void **state)
-{
-	int from, to, inner, is_resolved;
-
-	(void)state;
-	for (from = 0; from < RIG_FAMILIES; from++)
-		for (to = 0; to < RIG_FAMILIES; to++)
-			for (inner = 0; inner < RIG_FAMILIES; inner++)
-				for (is_resolved = 0; is_resolved <= 1; is_resolved++)
-					chain_once(&outers[from], &outers[to], (enum rig_family)inner, is_resolved);
-}
-
 /* Runs a packet that must leave as it came. */
 static void check_untouched(const struct packet *packet, int action, enum fl_counter counter)
 {
@@ -148,8 +94,8 @@ static void check_untouched(const struct packet *packet, int action, enum fl_cou
 	check_packet(&after, packet);
 }
 
-/* With an address of one family alone. */
-static void chained_without_address(void **state)
+/* With an address of one family alone, packets to the other one, or to none, are not ours. */
+static void one_family(void **state)
 {
 	static const char *const addresses[RIG_FAMILIES] = {RIG_SELF, RIG_SELF6};
 	struct fl_server *both = program;
@@ -157,81 +103,18 @@ static void chained_without_address(void **state)
 
 	(void)state;
 	for (family = 0; family < RIG_FAMILIES; family++) {
-		struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL),
-						 .generation = RIG_GENERATION + 1,
-						 .previous = packet_address(outers[!family].previous)};
 		struct config config = rig_config_both();
 		struct packet packet;
 
 		assert_int_equal(config_set_address(&config, "self", addresses[family]), 0);
 		program = rig_load(&config);
-		rig_memory_set(program, &moved);
-		packet = packet_make(outers[family].mux, outers[family].self, RIG_IPV4, false, 0);
-		check_untouched(&packet, XDP_DROP, FL_COUNTER_DROP_CHAIN_FAMILY);
-		packet = packet_make(outers[!family].mux, outers[!family].self, RIG_IPV4, true, 0);
+		packet = packet_make(outers[!family].mux, outers[!family].self, RIG_IPV4);
 		check_untouched(&packet, XDP_PASS, FL_COUNTER_PASS_NOT_OURS);
-		packet = packet_make(outers[!family].mux, family == RIG_IPV4 ? "::" : "0.0.0.0", RIG_IPV4, true, 0);
+		packet = packet_make(outers[!family].mux, family == RIG_IPV4 ? "::" : "0.0.0.0", RIG_IPV4);
 		check_untouched(&packet, XDP_PASS, FL_COUNTER_PASS_NOT_OURS);
 		program_close(program);
 	}
 	program = both;
-}
-
-/* A packet that fits over IPv4 and no longer over IPv6. */
-static void chained_too_big(void **state)
-{
-	struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1};
-	size_t inner_len = 20 + 20, ipv6_len = 40 + UDP_LEN + HEADER_LEN + inner_len;
-	struct packet packet = packet_make(RIG_MUX, RIG_SELF, RIG_IPV4, false, 0);
-	fl_u8 filling[1300] = {0};
-
-	(void)state;
-	assert_int_equal(packet.len, PACKET_ETH_LEN + ipv6_len - PACKET_IPV6_MORE);
-	moved.previous = packet_address("2001:db8:8::1");
-	rig_memory_set(program, &moved);
-	rig_command("ip -6 route add 2001:db8:8::/64 via 2001:db8:1::21 mtu lock 1280");
-	packet_add_bytes(&packet, filling, 1280 - ipv6_len + 1);
-	packet_finish_outer(&packet);
-	check_untouched(&packet, XDP_DROP, FL_COUNTER_DROP_CHAIN_TOO_BIG);
-	packet.len--;
-	packet_finish_outer(&packet);
-	assert_int_equal(rig_run(program, &packet), XDP_TX);
-	rig_check_counted(program, FL_COUNTER_CHAIN);
-	assert_int_equal(packet.len, PACKET_ETH_LEN + 1280);
-	rig_command("ip -6 route del 2001:db8:8::/64");
-}
-
-/* Either of our addresses as previous owner is no news. */
-static void ourselves_as_previous(void **state)
-{
-	int outer, named;
-
-	(void)state;
-	for (outer = 0; outer < RIG_FAMILIES; outer++) {
-		for (named = 0; named < RIG_FAMILIES; named++) {
-			struct fl_address mux = packet_address(outers[outer].mux);
-			struct fl_address self = packet_address(outers[outer].self);
-			struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4,
-						 .flags = FL_STEER_MOVED,
-						 .service = RIG_SERVICE,
-						 .bucket = RIG_BUCKET,
-						 .generation = RIG_GENERATION,
-						 .since = (fl_u32)time(NULL),
-						 .previous = packet_address(outers[named].self)};
-			fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
-			struct fl_bucket_memory found;
-			struct packet packet;
-
-			rig_memory_set(program, NULL);
-			packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
-			packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
-			packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
-			packet_finish_outer(&packet);
-			assert_int_equal(rig_run(program, &packet), XDP_PASS);
-			rig_check_counted(program, FL_COUNTER_DELIVER_UNKNOWN);
-			assert_false(rig_memory_get(program, &found));
-		}
-	}
 }
 
 static void type_ipv4(struct packet *p)
@@ -316,7 +199,7 @@ static const struct oddity {
 static void oddity(void **state)
 {
 	const struct oddity *row = *state;
-	struct packet packet = packet_make(RIG_MUX6, RIG_SELF6, RIG_IPV4, true, 0);
+	struct packet packet = packet_make(RIG_MUX6, RIG_SELF6, RIG_IPV4);
 
 	row->change(&packet);
 	check_untouched(&packet, row->action, row->counter);
@@ -325,7 +208,7 @@ static void oddity(void **state)
 /* An outer IPv6 frame cut at each length. */
 static void cut(void **state)
 {
-	struct packet whole = packet_make(RIG_MUX6, RIG_SELF6, RIG_IPV6, true, 0), packet;
+	struct packet whole = packet_make(RIG_MUX6, RIG_SELF6, RIG_IPV6), packet;
 
 	(void)state;
 	for (packet = whole, packet.len = PACKET_ETH_LEN; packet.len < whole.len; packet.len++) {
@@ -344,7 +227,7 @@ static void udp_checksums(void **state)
 	(void)state;
 	for (outer = 0; outer < RIG_FAMILIES; outer++) {
 		for (checksum = 0; checksum <= 1; checksum++) {
-			struct packet packet = packet_make(outers[outer].mux, outers[outer].self, RIG_IPV4, true, 0);
+			struct packet packet = packet_make(outers[outer].mux, outers[outer].self, RIG_IPV4);
 
 			fl_store_be16(packet.data + PACKET_OUTER_AT + outers[outer].ip_len + 6, (fl_u16)checksum);
 			assert_int_equal(rig_run(program, &packet), XDP_PASS);
@@ -360,10 +243,7 @@ int main(void)
 		CMUnitTestFunction run;
 	} cases[] = {
 	    {"delivered: inner and outer of each family", delivered},
-	    {"chained: from and to each family, each inner packet, resolved or not", chained},
-	    {"chained to a family of which we have no address", chained_without_address},
-	    {"chained to IPv6 what fits over IPv4 alone", chained_too_big},
-	    {"ourselves as previous owner, by either address", ourselves_as_previous},
+	    {"an address of one family", one_family},
 	    {"outer IPv6 cut at each length", cut},
 	    {"UDP checksums", udp_checksums},
 	};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is accepted and rejected: every malformed and every valid header of steer.json, outer and inner packets that are
- * odd, cut short at each length, and 20,000 random ones. A packet that isn't ours passes untouched; one that is ours
+ * What is accepted and rejected: outer and inner packets that are odd, cut short at each length, and 20,000 random ones.
+ * (Headers: list_vectors.c.) A packet that isn't ours passes untouched; one that is ours
  * leaves by exactly one counter.
  */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include <linux/bpf.h>
 
-#include <fairlead/notice.h>
+#include <fairlead/generation_notice.h>
 
 #include "counters.h"
 #include "program.h"
@@ -21,13 +21,9 @@
 enum {
 	RANDOM_PACKETS = 20000,
 	MUTATIONS_MAX = 4,
-	BUCKETS_MAX = 30,
 };
 
 static struct fl_server *program;
-
-static const struct fl_steer plain = {
-    .inner_protocol = FL_GUE_PROTO_IPV4, .service = RIG_SERVICE, .bucket = RIG_BUCKET, .generation = RIG_GENERATION};
 
 static void ip_checksum_fix(struct packet *packet, size_t len)
 {
@@ -40,9 +36,10 @@ static void ip_checksum_fix(struct packet *packet, size_t len)
 /* A SYN as a mux sends it. */
 static struct packet syn_make(void)
 {
+	struct fl_list list = rig_list(RIG_IPV4);
 	struct packet packet;
 
-	rig_begin(&packet, &plain);
+	rig_begin(&packet, &list);
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->syn);
 	packet_finish_outer(&packet);
 	return packet;
@@ -69,44 +66,6 @@ static void check_delivered(const struct packet *packet, size_t inner_at, fl_u16
 	assert_memory_equal(after.data, packet->data, 12);
 	assert_int_equal(fl_load_be16(after.data + 12), type);
 	assert_memory_equal(after.data + PACKET_ETH_LEN, packet->data + inner_at, packet->len - inner_at);
-}
-
-static void malformed_steer(void **state)
-{
-	const json_t *row = *state;
-	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
-	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
-	char name[64];
-	struct packet packet;
-	int counter;
-
-	snprintf(name, sizeof(name), "drop_malformed_%s", vectors_text(row, "error"));
-	for (counter = 0; counter < FL_COUNTERS && strcmp(fl_counter_names[counter], name);)
-		counter++;
-	assert_int_not_equal(counter, FL_COUNTERS);
-	packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
-	packet_add_bytes(&packet, bytes.data, bytes.len);
-	packet_finish_outer(&packet);
-	check_untouched(&packet, XDP_DROP, (enum fl_counter)counter);
-	vectors_free(&bytes);
-}
-
-static void valid_steer(void **state)
-{
-	const json_t *row = *state;
-	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
-	const json_t *fields = vectors_get(row, "fields");
-	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
-	bool ipv4 = vectors_number(fields, "innerProtocol") == FL_GUE_PROTO_IPV4;
-	size_t header_len = vectors_number(fields, "headerLength");
-	struct packet packet;
-
-	packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
-	packet_add_bytes(&packet, bytes.data, header_len);
-	packet_add_tcp(&packet, &rig_packets(ipv4 ? RIG_IPV4 : RIG_IPV6)->syn);
-	packet_finish_outer(&packet);
-	check_delivered(&packet, PACKET_GUE_AT + header_len, ipv4 ? 0x0800 : 0x86dd);
-	vectors_free(&bytes);
 }
 
 /* Outer headers: the change to a valid packet, and its verdict. */
@@ -217,9 +176,9 @@ static void just_outside_peers(struct packet *p)
 	ip_checksum_fix(p, 20);
 }
 
-/* Inner headers; the inner packet is IPv4, behind a header of 16 bytes. */
+/* Inner headers; the inner packet is IPv4, behind a header without candidates. */
 enum {
-	INNER_AT = PACKET_GUE_AT + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN,
+	INNER_AT = PACKET_GUE_AT + FL_LIST_AT_CANDIDATES,
 };
 
 static void inner_is_ipv6(struct packet *p)
@@ -229,7 +188,7 @@ static void inner_is_ipv6(struct packet *p)
 
 static void gue_says_ipv6(struct packet *p)
 {
-	p->data[PACKET_GUE_AT + 1] = FL_GUE_PROTO_IPV6;
+	p->data[PACKET_GUE_AT + 1] = FL_LIST_GUE_IPV6;
 }
 
 static void inner_header_of_4_words(struct packet *p)
@@ -247,7 +206,7 @@ static void inner_shorter_than_its_header(struct packet *p)
 	fl_store_be16(p->data + INNER_AT + 2, 19);
 }
 
-/* The steer header is longer than the UDP datagram; what it covers is Ethernet padding. */
+/* The list header is longer than the UDP datagram; what it covers is Ethernet padding. */
 static void header_in_padding(struct packet *p)
 {
 	fl_store_be16(p->data + PACKET_OUTER_AT + 2, 20 + 8 + 4);
@@ -286,7 +245,7 @@ static const struct oddity {
     {"an inner header of 16 bytes", inner_header_of_4_words, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
     {"inner longer than outer", inner_longer_than_outer, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
     {"inner shorter than its header", inner_shorter_than_its_header, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
-    {"a steer header in Ethernet padding", header_in_padding, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
+    {"a list header in Ethernet padding", header_in_padding, XDP_DROP, FL_COUNTER_DROP_MALFORMED_TRUNCATED},
 };
 
 static void oddity(void **state)
@@ -312,7 +271,7 @@ static void cut_frame(void **state)
 	}
 }
 
-/* The same with lengths that agree: first the steer header is too short, then the inner packet. */
+/* The same with lengths that agree: first the list header is too short, then the inner packet. */
 static void cut_packet(void **state)
 {
 	struct packet whole = syn_make(), packet;
@@ -351,10 +310,9 @@ static void counters_have_names(void **state)
 
 static bool is_action_of(int action, enum fl_counter counter)
 {
-	if (counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_PASS_ON)
+	if (counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_NOTICE)
 		return action == XDP_TX;
-	if (counter <= FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET ||
-	    counter == FL_COUNTER_CHAIN_BY_KERNEL || counter == FL_COUNTER_PASS_ON_BY_KERNEL)
+	if (counter <= FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_CHAIN_BY_KERNEL)
 		return action == XDP_PASS;
 	return action == XDP_DROP;
 }
@@ -368,32 +326,35 @@ static void random_begin(struct packet *packet)
 	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
 }
 
-/* Of another server, of this one, of none, or of one whose neighbour is not resolved. */
-static struct fl_address random_owner(void)
+/* Another server, this one, none, one whose neighbour is not resolved, or a stranger. */
+static struct fl_address random_candidate(void)
 {
-	static const char *const owners[] = {"10.1.0.21", "2001:db8:1::21", RIG_SELF, RIG_SELF6, "::", "10.1.0.99"};
+	static const char *const candidates[] = {
+	    "10.1.0.21", "2001:db8:1::21", RIG_SELF, RIG_SELF6, "::", "10.1.0.99", "192.0.2.1"};
 
-	return packet_address(owners[random() % 6]);
+	return packet_address(candidates[random() % 7]);
 }
 
-static void random_tcp_add(struct packet *packet, const struct fl_steer *steer)
+static void random_tcp_add(struct packet *packet)
 {
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	struct fl_list list = rig_list(random() % 2 ? RIG_IPV4 : RIG_IPV6);
+	fl_u8 gue[FL_LIST_MAX_LEN];
 
-	packet_add_bytes(packet, gue, fl_steer_write(steer, gue));
+	list.flags = (fl_u8)(random() & 15);
+	for (list.count = 0; list.count < FL_LIST_MAX && random() % 3; list.count++)
+		list.candidate[list.count] = random_candidate();
+	list.left = (fl_u8)(random() % (list.count + 1));
+	packet_add_bytes(packet, gue, fl_list_write(&list, gue));
 	packet_add_tcp(packet, random() % 2 ? &rig_packets(RIG_IPV4)->established : &rig_packets(RIG_IPV6)->unknown);
 }
 
-/* A notice of up to BUCKETS_MAX buckets, which agrees with its header or not. */
-static void random_notice_add(struct packet *packet, const struct fl_steer *steer)
+static void random_notice_add(struct packet *packet)
 {
-	fl_u8 bytes[FL_NOTICE_HEADER_MAX_LEN + BUCKETS_MAX * FL_NOTICE_BUCKET_LEN];
-	fl_u32 buckets[BUCKETS_MAX], count = (fl_u32)random() % (BUCKETS_MAX + 1), i;
-	static const struct fl_siphash_key key;
+	struct fl_generation_notice notice = {
+	    .flags = (fl_u8)(random() & 15), .service = RIG_SERVICE, .generation = RIG_GENERATION};
+	fl_u8 bytes[FL_GENERATION_NOTICE_MAX_LEN];
 
-	for (i = 0; i < count; i++)
-		buckets[i] = (fl_u32)random() % RIG_BUCKET;
-	packet_add_bytes(packet, bytes, fl_notice_write(steer, buckets, count, &key, bytes));
+	packet_add_bytes(packet, bytes, fl_generation_notice_write(&notice, bytes));
 }
 
 /* Every packet increments one counter, which fits the action. */
@@ -407,20 +368,14 @@ static void random_packets(void **state)
 	print_message("# seed %u\n", seed);
 	srandom(seed);
 	for (i = 0; i < RANDOM_PACKETS; i++) {
-		struct fl_steer steer = plain;
 		long mutations = random() % MUTATIONS_MAX;
 		enum fl_counter counter;
 
-		steer.flags = (fl_u8)(random() & UINT8_MAX);
-		steer.previous = packet_address(random() % 4 ? "10.1.0.21" : "2001:db8:1::21");
-		steer.since = (fl_u32)time(NULL);
-		steer.second = (struct fl_steer_second){RIG_BUCKET + 1, random_owner(), steer.since, random_owner()};
-		steer.inner_protocol = random() % 2 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6;
 		random_begin(&packet);
 		if (random() % 4 == 0)
-			random_notice_add(&packet, &steer);
+			random_notice_add(&packet);
 		else
-			random_tcp_add(&packet, &steer);
+			random_tcp_add(&packet);
 		if (random() % 4 == 0)
 			packet.len = (size_t)(PACKET_GUE_AT + random() % (long)(packet.len - PACKET_GUE_AT));
 		packet.len =
@@ -436,9 +391,8 @@ static void random_packets(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	json_t *steer = vectors_load(argc > 1 ? argv[1] : ".", "steer.json");
 	struct vectors_tests tests = {NULL, 0};
 	struct config config = rig_config_both();
 	size_t i;
@@ -446,8 +400,6 @@ int main(int argc, char **argv)
 
 	rig_open();
 	program = rig_load(&config);
-	vectors_add(&tests, steer, "malformed", malformed_steer);
-	vectors_add(&tests, steer, "valid", valid_steer);
 	for (i = 0; i < sizeof(oddities) / sizeof(oddities[0]); i++)
 		vectors_add_plain(&tests, oddities[i].name, oddity, (void *)(uintptr_t)&oddities[i]);
 	vectors_add_plain(&tests, "frames cut at each length", cut_frame, NULL);
@@ -457,6 +409,5 @@ int main(int argc, char **argv)
 	vectors_add_plain(&tests, "random packets leave by one counter", random_packets, NULL);
 	failed = vectors_run("parsing by the XDP program", &tests);
 	program_close(program);
-	json_decref(steer);
 	return failed;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which SYNs the program refuses, by load and by what sockets the host has: what becomes of the packet, byte by byte if
- * it is passed on, and what is counted of it. The policies themselves have their tests in server/tests/test_load.c.
+ * it is sent on, and what is counted of it. The policies themselves have their tests in server/tests/test_load.c.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -24,7 +24,7 @@ enum {
 };
 
 static const struct fl_siphash_key key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
-static struct fl_server *plain, *tagged, *ipv4_only, *never_on; /* the last one passes nothing on */
+static struct fl_server *plain, *tagged, *ipv4_only, *never_on; /* the last one sends nothing on */
 
 static void check_counts(struct fl_server *program, const struct refuse_counts *expected)
 {
@@ -35,25 +35,21 @@ static void check_counts(struct fl_server *program, const struct refuse_counts *
 
 static void check_row(const struct refuse_row *row, enum rig_family family)
 {
-	struct fl_steer steer = refuse_row_steer(row, family);
+	struct fl_list list = refuse_row_list(row, family);
 	struct packet_tcp tcp = refuse_row_inner(row, family);
-	struct packet packet = refuse_packet(&steer, &tcp), sent = packet;
-	fl_u64 promoted = rig_counter(plain, FL_COUNTER_PROMOTED);
+	struct packet packet = refuse_packet(&list, &tcp), sent = packet;
 	int action;
 
-	rig_memory_set(plain, NULL);
-	rig_memory_set_of(plain, REFUSE_SECOND_BUCKET, NULL);
 	rig_generation_set(plain, RIG_GENERATION);
 	rig_load_set(plain, row->setting);
 	action = rig_run(plain, &packet);
 	rig_check_counted(plain, row->counter);
-	assert_int_equal(action, row->counter == FL_COUNTER_PASS_ON                 ? XDP_TX
-				 : row->counter == FL_COUNTER_DROP_CHAIN_UNROUTABLE ? XDP_DROP
-										    : XDP_PASS);
-	if (row->counter == FL_COUNTER_PASS_ON)
-		refuse_row_check_passed(row, &sent, &packet);
+	assert_int_equal(action, row->counter == FL_COUNTER_CHAIN        ? XDP_TX
+				 : row->counter == FL_COUNTER_DROP_STALE ? XDP_DROP
+									 : XDP_PASS);
+	if (row->counter == FL_COUNTER_CHAIN)
+		refuse_row_check_sent_on(row, &sent, &packet);
 	check_counts(plain, &row->counts);
-	assert_int_equal(rig_counter(plain, FL_COUNTER_PROMOTED) - promoted, row->counts.passed && row->counts.unasked);
 }
 
 static void run(void **state)
@@ -62,11 +58,11 @@ static void run(void **state)
 	check_row(*state, RIG_IPV6);
 }
 
-/* One more SYN that another server would take, too. Returns whether it was passed on. */
+/* One more SYN that another server would take, too. Returns whether it was sent on. */
 static bool syn_offer(struct fl_server *program)
 {
-	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
-	struct packet packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	struct fl_list list = refuse_row_list(&refuse_offer, RIG_IPV4);
+	struct packet packet = refuse_packet(&list, &rig_packets(RIG_IPV4)->syn);
 
 	return rig_run(program, &packet) == XDP_TX;
 }
@@ -74,9 +70,9 @@ static bool syn_offer(struct fl_server *program)
 /* A SYN like the row's. */
 static struct packet syn_of(const struct refuse_row *row)
 {
-	struct fl_steer steer = refuse_row_steer(row, RIG_IPV4);
+	struct fl_list list = refuse_row_list(row, RIG_IPV4);
 
-	return refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	return refuse_packet(&list, &rig_packets(RIG_IPV4)->syn);
 }
 
 static void end_check(struct fl_server *program, const struct refuse_row *row, enum fl_counter expected)
@@ -87,15 +83,15 @@ static void end_check(struct fl_server *program, const struct refuse_row *row, e
 	rig_check_counted(program, expected);
 }
 
-/* Nothing is offered to a server of a family of which this one has no address. */
+/* A server of a family of which this one has no address cannot be sent to. */
 static void other_family(void **state)
 {
 	(void)state;
 	rig_load_set(ipv4_only, &refuse_full);
 	end_check(ipv4_only, &refuse_offer6, FL_COUNTER_DELIVER_SYN);
-	check_counts(ipv4_only, &(struct refuse_counts){.unasked = 1});
-	end_check(ipv4_only, &refuse_offer, FL_COUNTER_PASS_ON);
-	check_counts(ipv4_only, &(struct refuse_counts){.passed = 1, .unasked = 1});
+	check_counts(ipv4_only, &(struct refuse_counts){.taken = 1});
+	end_check(ipv4_only, &refuse_offer, FL_COUNTER_CHAIN);
+	check_counts(ipv4_only, &(struct refuse_counts){.passed = 1, .taken = 1});
 }
 
 static fl_u64 ticks_ns(void)
@@ -117,12 +113,12 @@ static void silent_neighbour(void **state)
 
 	(void)state;
 	for (i = 0; i < 2; i++) {
-		next = packet_address(rows[i]->second);
+		next = packet_address(rows[i]->next);
 		for (tries = 0; tries < 100; tries++) { /* until it takes less than the second */
 			bpf_map_delete_elem(bpf_map__fd(plain->maps.asked), &next);
 			rig_load_set(plain, &refuse_full);
 			begun = ticks_ns();
-			end_check(plain, rows[i], FL_COUNTER_PASS_ON_BY_KERNEL);
+			end_check(plain, rows[i], FL_COUNTER_CHAIN_BY_KERNEL);
 			check_counts(plain, &(struct refuse_counts){.passed = 1});
 			for (sent = 0; sent < 2; sent++) {
 				packet = syn_of(rows[i]);
@@ -207,13 +203,13 @@ static void dynamic_adapts(void **state)
 
 static void another_service(void **state)
 {
-	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct fl_list list = refuse_row_list(&refuse_offer, RIG_IPV4);
 	struct packet packet;
 
 	(void)state;
 	rig_load_set(plain, &refuse_full);
-	steer.service = RIG_SERVICE + 1;
-	packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	list.service = RIG_SERVICE + 1;
+	packet = refuse_packet(&list, &rig_packets(RIG_IPV4)->syn);
 	assert_int_equal(rig_run(plain, &packet), XDP_PASS);
 	rig_check_counted(plain, FL_COUNTER_DELIVER_SYN);
 	check_counts(plain, &(struct refuse_counts){0});
@@ -222,8 +218,8 @@ static void another_service(void **state)
 /* A packet of a stranger is dropped before anybody is asked. */
 static void untrusted(void **state)
 {
-	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
-	struct packet packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	struct fl_list list = refuse_row_list(&refuse_offer, RIG_IPV4);
+	struct packet packet = refuse_packet(&list, &rig_packets(RIG_IPV4)->syn);
 	fl_u8 *ip = packet.data + PACKET_OUTER_AT;
 
 	(void)state;
@@ -236,7 +232,7 @@ static void untrusted(void **state)
 	check_counts(plain, &(struct refuse_counts){0});
 }
 
-/* Where packets are not passed on, nothing is refused. */
+/* Where packets are not sent on, nothing is refused. */
 static void without_chaining(void **state)
 {
 	(void)state;
@@ -246,43 +242,32 @@ static void without_chaining(void **state)
 	check_counts(never_on, &(struct refuse_counts){.unasked = 1});
 }
 
-/* The tag that a packet has, and the one that it should have. */
-static fl_u64 tag_of(const struct packet *packet, fl_u64 *right)
-{
-	const fl_u8 *gue = packet->data + PACKET_GUE_AT, *end = packet->data + packet->len;
-	struct fl_tag_message message;
-	struct fl_steer steer = {.service = 0};
-
-	assert_int_equal(fl_steer_parse(gue, end, &steer), FL_STEER_OK);
-	assert_true(steer.flags & FL_STEER_TAG);
-	assert_true(fl_tag_message(gue, &steer, gue + steer.header_len, end, &message));
-	*right = fl_tag(&key, &message);
-	return fl_tag_load(steer.tag);
-}
-
 static struct packet tagged_make(fl_u64 change)
 {
-	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
-	struct packet packet;
-	fl_u64 right;
+	struct fl_list list = refuse_row_list(&refuse_offer, RIG_IPV4);
+	const struct packet_tcp *syn = &rig_packets(RIG_IPV4)->syn;
+	struct fl_siphash_key own = fl_list_key(&key, RIG_SERVICE);
+	struct fl_address self = packet_address(RIG_SELF);
+	struct packet inner = {.len = 0};
+	struct fl_list_message message;
 
-	steer.flags |= FL_STEER_TAG;
-	packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
-	tag_of(&packet, &right);
-	fl_tag_store(steer.tag, right ^ change);
-	return refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	packet_add_tcp(&inner, syn);
+	list.flags |= FL_LIST_TAG;
+	assert_true(fl_list_tag_message(&list, &self, inner.data, inner.data + inner.len, &message));
+	fl_store_be64(list.tag, fl_list_tag(&own, &message) ^ change);
+	return refuse_packet(&list, syn);
 }
 
-static void tag_is_renewed(void **state)
+/* It stays right, as it covers the order of the list. */
+static void tag_stays(void **state)
 {
-	struct packet packet = tagged_make(0);
-	fl_u64 right;
+	struct packet packet = tagged_make(0), sent = packet;
 
 	(void)state;
 	rig_load_set(tagged, &refuse_full);
 	assert_int_equal(rig_run(tagged, &packet), XDP_TX);
-	rig_check_counted(tagged, FL_COUNTER_PASS_ON);
-	assert_true(tag_of(&packet, &right) == right);
+	rig_check_counted(tagged, FL_COUNTER_CHAIN);
+	refuse_row_check_sent_on(&refuse_offer, &sent, &packet);
 	check_counts(tagged, &(struct refuse_counts){.passed = 1});
 }
 
@@ -318,8 +303,8 @@ static void *offers_send(void *packet)
 static void many_at_once(void **state)
 {
 	struct fl_load_setting setting = {.threshold = 1000, .sequence = 1, .policy = FL_LOAD_STATIC};
-	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
-	struct packet packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	struct fl_list list = refuse_row_list(&refuse_offer, RIG_IPV4);
+	struct packet packet = refuse_packet(&list, &rig_packets(RIG_IPV4)->syn);
 	pthread_t senders[SENDERS];
 	struct fl_load_state counted;
 	void *failed;
@@ -350,9 +335,9 @@ int main(void)
 	    {"another service is busy", another_service},
 	    {"a stranger's SYN is no offer", untrusted},
 	    {"without chaining nothing is refused", without_chaining},
-	    {"a server of another family is asked nothing", other_family},
+	    {"a server of another family is not sent to", other_family},
 	    {"a neighbour that does not answer", silent_neighbour},
-	    {"a SYN that is passed on has a new tag", tag_is_renewed},
+	    {"a SYN that is sent on keeps its tag", tag_stays},
 	    {"a SYN with a wrong tag is no offer", tag_is_wrong},
 	    {"many at once", many_at_once},
 	};
@@ -369,8 +354,7 @@ int main(void)
 	config.program.chaining = 0;
 	never_on = rig_load(&config);
 	config.program.chaining = 1;
-	config.program.tagged = 1;
-	config.program.tag_key = key;
+	rig_tag(&config, &key);
 	tagged = rig_load(&config);
 	for (i = 0; refuse_rows[i].name; i++)
 		vectors_add_plain(&tests, refuse_rows[i].name, run, (void *)(uintptr_t)&refuse_rows[i]);

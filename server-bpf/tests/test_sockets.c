@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Socket lookup by the program, for IPv4 and IPv6: each kind of inner packet is sent twice, once with
- * nothing remembered (it is delivered, and the counter tells its class) and once to a bucket that has just moved,
- * where only unknown ones are chained.
+ * Socket lookup by the program, for IPv4 and IPv6: each kind of inner packet is sent twice, once without candidates (it is
+ * delivered, and the counter tells its class) and once with one, to which only unknown ones are sent on.
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <linux/bpf.h>
 
@@ -21,7 +19,7 @@ static struct fl_server *program;
 struct kind {
 	const char *name;
 	void (*add)(struct packet *packet, enum rig_family family);
-	enum fl_counter counter; /* if nothing is remembered */
+	enum fl_counter counter; /* without candidates */
 };
 
 /* A TCP segment with other flags than the ones that the rig has. */
@@ -162,71 +160,68 @@ static const struct kind kinds[] = {
     {"a protocol without sockets", other_protocol, FL_COUNTER_DELIVER_UNKNOWN},
 };
 
-/* Sends it once to a bucket that did not move, and once to one that did. */
-static void run_both(const char *what, enum rig_family family, const struct packet *packet, enum fl_counter counter)
+static void begin(struct packet *packet, enum rig_family family, bool has_candidate)
 {
-	struct fl_bucket_memory moved = {
-	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1, .previous = packet_address("10.1.0.21")};
-	bool is_unknown = counter == FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET;
-	int is_moved;
+	struct fl_list list = rig_list(family);
 
-	for (is_moved = 0; is_moved <= 1; is_moved++) {
-		bool is_chained = is_moved && is_unknown;
-		enum fl_counter expected = is_chained ? FL_COUNTER_CHAIN : counter, found;
-		struct packet sent = *packet;
-		int action;
-
-		rig_memory_set(program, is_moved ? &moved : NULL);
-		action = rig_run(program, &sent);
-		found = rig_counter_bumped(program);
-		if (found != expected)
-			fail_msg("%s, IPv%d, %s: counted as %s, not as %s", what, family == RIG_IPV4 ? 4 : 6,
-				 is_moved ? "moved" : "not moved",
-				 found < FL_COUNTERS ? fl_counter_names[found] : "none or several",
-				 fl_counter_names[expected]);
-		assert_int_equal(action, is_chained ? XDP_TX : XDP_PASS);
-	}
+	list.count = list.left = has_candidate;
+	list.candidate[0] = packet_address("10.1.0.21");
+	rig_begin(packet, &list);
 }
 
-static void begin(struct packet *packet, enum rig_family family)
+/* Sends a packet with or without a candidate. */
+static void check(const char *what, enum rig_family family, struct packet *packet, bool has_candidate,
+		  enum fl_counter counter)
 {
-	struct fl_steer steer = {.inner_protocol = family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6,
-				 .service = RIG_SERVICE,
-				 .bucket = RIG_BUCKET,
-				 .generation = RIG_GENERATION};
+	bool is_unknown = counter == FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET;
+	bool is_chained = has_candidate && is_unknown;
+	enum fl_counter expected = is_chained ? FL_COUNTER_CHAIN : counter, found;
+	int action;
 
-	rig_begin(packet, &steer);
+	packet_finish_outer(packet);
+	action = rig_run(program, packet);
+	found = rig_counter_bumped(program);
+	if (found != expected)
+		fail_msg("%s, IPv%d, %s: counted as %s, not as %s", what, family == RIG_IPV4 ? 4 : 6,
+			 has_candidate ? "a candidate" : "no candidates",
+			 found < FL_COUNTERS ? fl_counter_names[found] : "none or several", fl_counter_names[expected]);
+	assert_int_equal(action, is_chained ? XDP_TX : XDP_PASS);
 }
 
 static void run(void **state)
 {
 	const struct kind *kind = *state;
 	struct packet packet;
-	int family;
+	int family, listed;
 
-	for (family = 0; family < RIG_FAMILIES; family++) {
-		begin(&packet, (enum rig_family)family);
-		kind->add(&packet, (enum rig_family)family);
-		packet_finish_outer(&packet);
-		run_both(kind->name, (enum rig_family)family, &packet, kind->counter);
-	}
+	for (family = 0; family < RIG_FAMILIES; family++)
+		for (listed = 0; listed <= 1; listed++) {
+			begin(&packet, (enum rig_family)family, listed);
+			kind->add(&packet, (enum rig_family)family);
+			check(kind->name, (enum rig_family)family, &packet, listed, kind->counter);
+		}
+}
+
+static void run_row_once(const struct class_row *row, enum rig_family family, enum rig_pair pair, bool has_candidate)
+{
+	struct packet packet;
+	char what[128];
+
+	begin(&packet, family, has_candidate);
+	class_row_add(&packet, row, rig_packets(family), pair);
+	snprintf(what, sizeof(what), "%s%s", row->name, class_row_pair_name(row, pair));
+	check(what, family, &packet, has_candidate, row->counter);
 }
 
 static void run_row(void **state)
 {
 	const struct class_row *row = *state;
-	struct packet packet;
-	char what[128];
-	int family, pair;
+	int family, pair, listed;
 
 	for (family = 0; family < RIG_FAMILIES; family++)
-		for (pair = 0; pair < class_row_pairs(row); pair++) {
-			begin(&packet, (enum rig_family)family);
-			class_row_add(&packet, row, rig_packets((enum rig_family)family), (enum rig_pair)pair);
-			packet_finish_outer(&packet);
-			snprintf(what, sizeof(what), "%s%s", row->name, class_row_pair_name(row, (enum rig_pair)pair));
-			run_both(what, (enum rig_family)family, &packet, row->counter);
-		}
+		for (pair = 0; pair < class_row_pairs(row); pair++)
+			for (listed = 0; listed <= 1; listed++)
+				run_row_once(row, (enum rig_family)family, (enum rig_pair)pair, listed);
 }
 
 int main(void)

@@ -1,204 +1,237 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * tag.json against the XDP program with the cluster's key: a packet with the right tag goes on to the verdict, one with
- * a wrong tag or none is dropped under that reason and teaches nothing, and one that is sent on gets a new tag.
+ * Tags that the XDP program remembers: right ones vouch for their own packet and for no
+ * other, whichever byte of it is changed, and no other tag vouches for it; and by which key a tag is checked. (All rows of
+ * `tags`: list_vectors.c.)
  */
-#include <stdlib.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <string.h>
-#include <time.h>
 
 #include <linux/bpf.h>
 
+#include "../skeleton.h"
+#include "list_packet.h"
 #include "program.h"
-#include "rig.h"
 #include "vectors.h"
 
-static struct fl_server *with_key, *without_key; /* neither chains */
-static struct fl_server *chaining, *passing;
+static const struct fl_siphash_key cluster = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+static struct fl_server *program;
+static struct config config;
 
-static struct packet packet_make(const char *source, const char *destination, const struct vectors_bytes *bytes)
+/* A packet with this list, right or not, and the right tag of a key. */
+static struct packet tagged_make(struct fl_list list, const struct fl_siphash_key *key, const struct packet_tcp *tcp)
 {
-	struct fl_address from = packet_address(source), to = packet_address(destination);
-	struct packet packet;
+	bool is_ipv6 = list.flags & FL_LIST_IPV6;
+	struct fl_address self = packet_address(is_ipv6 ? RIG_SELF6 : RIG_SELF);
+	struct packet packet, inner = {.len = 0};
+	struct fl_list_message message;
+	fl_u8 gue[FL_LIST_MAX_LEN];
 
-	packet_begin_outer(&packet, &from, &to, FL_GUE_PORT);
-	packet_add_bytes(&packet, bytes->data, bytes->len);
+	packet_add_tcp(&inner, tcp);
+	list.flags |= FL_LIST_TAG;
+	assert_true(fl_list_tag_message(&list, &self, inner.data, inner.data + inner.len, &message));
+	fl_store_be64(list.tag, fl_list_tag(key, &message));
+	list_packet_begin(&packet, &self);
+	packet_add_bytes(&packet, gue, fl_list_write(&list, gue));
+	packet_add_bytes(&packet, inner.data, inner.len);
 	packet_finish_outer(&packet);
 	return packet;
 }
 
-/* It goes on to the verdict as an unknown connection's packet, or a later fragment. */
-static void check_accepted(struct fl_server *program, const struct vectors_bytes *bytes)
+static enum fl_counter send_it(const struct packet *packet)
 {
-	bool is_late = bytes->data[FL_STEER_AT_FLAGS] & FL_STEER_LATE;
-	struct packet packet = packet_make(RIG_MUX, RIG_SELF, bytes);
-	enum fl_counter counter;
+	struct packet sent = *packet;
 
-	assert_int_equal(rig_run(program, &packet), is_late ? XDP_DROP : XDP_PASS);
-	counter = rig_counter_bumped(program);
-	if (is_late)
-		assert_int_equal(counter, FL_COUNTER_DROP_STALE);
-	else
-		assert_true(counter == FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET);
+	rig_run(program, &sent);
+	return rig_counter_bumped(program);
 }
 
-static void row(void **state)
+/* How many tags the program remembers. */
+static unsigned int remembered_count(void)
 {
-	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
-	struct packet packet = packet_make(RIG_MUX, RIG_SELF, &bytes), whole = packet;
-	bool is_right = !strcmp(vectors_text(*state, "result"), "right");
-	fl_u64 learned;
+	size_t size = bpf_map__value_size(program->maps.tags);
+	int cpus = libbpf_num_possible_cpus(), map = bpf_map__fd(program->maps.tags), cpu;
+	char *values = calloc((size_t)cpus, size);
+	unsigned int count = 0;
+	__u32 slot;
 
-	rig_memory_set(with_key, NULL);
-	rig_generation_set(with_key, 0);
-	learned = rig_counter(with_key, FL_COUNTER_LEARNED);
-	if (is_right) {
-		check_accepted(with_key, &bytes);
-	} else {
-		bool is_missing = !strcmp(vectors_text(*state, "result"), "missing");
+	assert_non_null(values);
+	for (slot = 0; slot < bpf_map__max_entries(program->maps.tags); slot++) {
+		assert_int_equal(bpf_map_lookup_elem(map, &slot, values), 0);
+		for (cpu = 0; cpu < cpus; cpu++) {
+			fl_u64 tag; /* the value's last word */
 
-		assert_int_equal(rig_run(with_key, &packet), XDP_DROP);
-		rig_check_counted(with_key, is_missing ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING
-						       : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
-		assert_int_equal(packet.len, whole.len);
-		assert_memory_equal(packet.data, whole.data, whole.len);
-		assert_int_equal(rig_generation_get(with_key), 0);
-		assert_int_equal(rig_counter(with_key, FL_COUNTER_LEARNED), learned);
+			memcpy(&tag, values + ((size_t)cpu + 1) * size - sizeof(tag), sizeof(tag));
+			count += tag != 0;
+		}
 	}
-	vectors_free(&bytes);
+	free(values);
+	return count;
 }
 
-/* Without a key tags are ignored. */
-static void ignored(void **state)
+/* Each byte that the tag covers, and each of the tag, is changed once the tag is remembered. */
+static void check_each_byte(struct fl_list list, enum rig_family inner)
 {
-	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
+	struct fl_siphash_key key = fl_list_key(&cluster, RIG_SERVICE);
+	const struct packet_tcp *tcp = &rig_packets(inner)->established;
+	struct packet packet = tagged_make(list, &key, tcp);
+	size_t gue_at = list_packet_gue_at(&packet), header = fl_list_len(list.count, list.flags | FL_LIST_TAG), at;
+	size_t source = gue_at + header + (inner == RIG_IPV4 ? 12U : 8U);
 
-	rig_memory_set(without_key, NULL);
-	rig_generation_set(without_key, 0);
-	check_accepted(without_key, &bytes);
-	vectors_free(&bytes);
-}
-
-/* On to a server of each family: from there it is the row's packet again. seen: the highest generation. */
-static void check_chained(const json_t *row, fl_u32 seen)
-{
-	static const char *const next[RIG_FAMILIES] = {"10.1.0.21", "2001:db8:1::21"};
-	struct vectors_bytes before = vectors_bytes(row, "before"), after = vectors_bytes(row, "after");
-	int family;
-
-	for (family = 0; family < RIG_FAMILIES; family++) {
-		size_t gue_at = PACKET_GUE_AT + (family == RIG_IPV4 ? 0 : PACKET_IPV6_MORE);
-		struct fl_bucket_memory moved = {
-		    .since = (fl_u32)time(NULL), .generation = UINT32_MAX, .previous = packet_address(next[family])};
-		struct packet packet = packet_make(RIG_MUX, RIG_SELF, &before);
-
-		rig_memory_set(chaining, &moved);
-		rig_generation_set(chaining, seen);
-		assert_int_equal(rig_run(chaining, &packet), XDP_TX);
-		rig_check_counted(chaining, FL_COUNTER_CHAIN);
-		assert_int_equal(packet.len, gue_at + after.len);
-		assert_memory_equal(packet.data + gue_at, after.data, after.len);
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_LOCAL_SOCKET);
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_LOCAL_SOCKET);
+	for (at = gue_at + FL_LIST_AT_SERVICE; at < gue_at + header; at++) {
+		packet.data[at] ^= 0x55;
+		assert_int_equal(send_it(&packet), FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+		packet.data[at] ^= 0x55;
 	}
-	vectors_free(&before);
-	vectors_free(&after);
-}
-
-static void chained(void **state)
-{
-	check_chained(*state, 0);
-}
-
-static void late(void **state)
-{
-	check_chained(*state, UINT32_MAX);
-}
-
-/* The packet with one byte of the GUE payload changed is dropped for its tag. */
-static void check_refused_with(const struct vectors_bytes *bytes, size_t at)
-{
-	struct packet packet = packet_make(RIG_MUX, RIG_SELF, bytes);
-	size_t gue_at = packet.len - bytes->len;
-
-	packet.data[gue_at + at] ^= 0x55;
-	assert_int_equal(rig_run(with_key, &packet), XDP_DROP);
-	rig_check_counted(with_key, FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
-}
-
-/* A right tag that the program remembers vouches for this message and no other, and no other tag for the message. */
-static void remembered(void **state)
-{
-	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
-	struct fl_steer steer = {0};
-	size_t at, tag_at, inner_at;
-
-	if (strcmp(vectors_text(*state, "result"), "right")) {
-		vectors_free(&bytes);
-		return;
+	/* of the source's last 4 bytes, the place among the remembered is the same for two of 1024 */
+	for (at = source; at < source + (inner == RIG_IPV4 ? 8U : 32U); at++) {
+		packet.data[at] ^= 0x55;
+		assert_int_equal(send_it(&packet), FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+		packet.data[at] ^= 0x55;
 	}
-	assert_int_equal(fl_steer_parse(bytes.data, bytes.data + bytes.len, &steer), FL_STEER_OK);
-	tag_at = FL_STEER_AT_SINCE + fl_steer_before_tag(steer.flags);
-	inner_at = steer.header_len + (steer.inner_protocol == FL_GUE_PROTO_IPV4 ? 12U : 8U);
-	rig_memory_set(with_key, NULL);
-	rig_generation_set(with_key, 0);
-	check_accepted(with_key, &bytes);
-	check_accepted(with_key, &bytes);
-	for (at = FL_STEER_AT_SERVICE; at < FL_STEER_AT_GENERATION + 4; at++)
-		if (fl_load_be32(bytes.data + FL_STEER_AT_GENERATION) >= 256 || at != FL_STEER_AT_GENERATION + 3 ||
-		    bytes.data[at] != 0x55) /* a generation of 0 is malformed */
-			check_refused_with(&bytes, at);
-	for (at = tag_at; at < tag_at + FL_STEER_TAG_LEN; at++)
-		check_refused_with(&bytes, at);
-	for (at = inner_at; at < inner_at + 8; at++)
-		check_refused_with(&bytes, at);
-	check_accepted(with_key, &bytes);
-	vectors_free(&bytes);
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_LOCAL_SOCKET);
 }
 
-/* Passed on. The rows' first moves are from this very server, which is no move: nothing else can be done. */
-static void promoted(void **state)
+static void each_byte(void **state)
 {
-	struct vectors_bytes before = vectors_bytes(*state, "before"), after = vectors_bytes(*state, "after");
-	struct packet packet = packet_make(RIG_MUX, RIG_FORMER, &before);
-	size_t gue_at;
+	static const char *const names[] = {"10.1.0.21", "10.1.0.23", "10.1.0.24", "10.1.0.12", "10.1.0.1", "10.1.0.11"};
+	int inner, is_ipv6;
+	fl_u8 count;
 
-	rig_memory_set(passing, NULL);
-	assert_int_equal(rig_run(passing, &packet), XDP_TX);
-	rig_check_counted(passing, FL_COUNTER_PASS_ON);
-	gue_at = fl_load_be16(packet.data + 12) == 0x0800 ? PACKET_GUE_AT : PACKET_GUE_AT + PACKET_IPV6_MORE;
-	assert_int_equal(packet.len, gue_at + after.len);
-	assert_memory_equal(packet.data + gue_at, after.data, after.len);
-	vectors_free(&before);
-	vectors_free(&after);
+	(void)state;
+	for (inner = 0; inner < RIG_FAMILIES; inner++)
+		for (is_ipv6 = 0; is_ipv6 <= 1; is_ipv6++)
+			for (count = 0; count <= FL_LIST_MAX; count++) {
+				struct fl_list list = rig_list((enum rig_family)inner);
+				fl_u8 i;
+
+				list.flags = is_ipv6 ? FL_LIST_IPV6 : 0;
+				list.count = count;
+				list.left = count / 2;
+				for (i = 0; i < count; i++)
+					list.candidate[i] = packet_address(names[i]);
+				check_each_byte(list, (enum rig_family)inner);
+			}
 }
 
-int main(int argc, char **argv)
+/* LATE and what is left change on the way. */
+static void what_changes_on_the_way(void **state)
 {
-	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "tag.json");
-	struct config config = rig_config_both();
+	struct fl_siphash_key key = fl_list_key(&cluster, RIG_SERVICE);
+	struct fl_list list = rig_list(RIG_IPV4);
+	struct packet packet = tagged_make(list, &key, &rig_packets(RIG_IPV4)->established);
+
+	(void)state;
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_LOCAL_SOCKET);
+	packet.data[PACKET_GUE_AT + FL_LIST_AT_FLAGS] |= FL_LIST_LATE;
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_LOCAL_SOCKET);
+}
+
+/* One place is of one connection, and a wrong tag takes none. */
+static void places(void **state)
+{
+	struct fl_siphash_key key = fl_list_key(&cluster, RIG_SERVICE);
+	struct packet packet = tagged_make(rig_list(RIG_IPV4), &key, &rig_packets(RIG_IPV4)->syn);
+	unsigned int before;
+
+	(void)state;
+	program_close(program);
+	program = rig_load(&config);
+	assert_int_equal(remembered_count(), 0);
+	packet.data[PACKET_GUE_AT + FL_LIST_AT_CANDIDATES] ^= 1; /* of the tag */
+	assert_int_equal(send_it(&packet), FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+	assert_int_equal(remembered_count(), 0);
+	packet.data[PACKET_GUE_AT + FL_LIST_AT_CANDIDATES] ^= 1;
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_SYN);
+	before = remembered_count();
+	assert_int_equal(before, 1);
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_SYN);
+	assert_int_equal(remembered_count(), before);
+}
+
+/* By KEY, while the cluster's key is replaced: each of two clusters' keys with its own bit only. */
+static void two_keys(void **state)
+{
+	const struct fl_siphash_key next = {cluster.k0 ^ 1, cluster.k1};
+	const struct keys_file file = {.is_cluster = true, .cluster = {{cluster, next}}};
+	struct fl_siphash_key keys[2] = {fl_list_key(&cluster, RIG_SERVICE), fl_list_key(&next, RIG_SERVICE)};
+	struct config own = rig_config_both();
+	const struct fl_address self[2] = {own.program.self, own.program.self6};
+	struct fl_server *plain = program;
+	int bit, key;
+
+	(void)state;
+	assert_int_equal(keys_make(&file, "key", self, &own.keys), 0);
+	own.program.tagged = 1;
+	program = rig_load(&own);
+	for (bit = 0; bit < 2; bit++)
+		for (key = 0; key < 2; key++) {
+			struct fl_list list = rig_list(RIG_IPV4);
+			struct packet packet;
+
+			list.flags = bit ? FL_LIST_KEY : 0;
+			packet = tagged_make(list, &keys[key], &rig_packets(RIG_IPV4)->established);
+			assert_int_equal(send_it(&packet), bit == key ? FL_COUNTER_DELIVER_LOCAL_SOCKET
+								      : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+		}
+	program_close(program);
+	program = plain;
+	config_close(&own);
+}
+
+/* A server has no key but those of its services: then no tag is right, of whatever key. */
+static void no_key(void **state)
+{
+	struct fl_siphash_key key = fl_list_key(&cluster, RIG_SERVICE), none = {0, 0};
+	struct fl_service_keys one = {RIG_SERVICE, {{key, key}}};
+	struct config own = config;
+	struct fl_server *plain = program;
+	struct fl_list list = rig_list(RIG_IPV4);
+	struct packet packet;
+
+	(void)state;
+	own.keys.services = &one;
+	own.keys.count = 1;
+	program = rig_load(&own);
+	packet = tagged_make(list, &key, &rig_packets(RIG_IPV4)->established);
+	assert_int_equal(send_it(&packet), FL_COUNTER_DELIVER_LOCAL_SOCKET);
+	list.service = RIG_SERVICE + 1;
+	key = fl_list_key(&cluster, RIG_SERVICE + 1);
+	packet = tagged_make(list, &key, &rig_packets(RIG_IPV4)->established);
+	assert_int_equal(send_it(&packet), FL_COUNTER_DROP_UNTRUSTED_KEY_MISSING);
+	packet = tagged_make(list, &none, &rig_packets(RIG_IPV4)->established);
+	assert_int_equal(send_it(&packet), FL_COUNTER_DROP_UNTRUSTED_KEY_MISSING);
+	program_close(program);
+	program = plain;
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		CMUnitTestFunction run;
+	} cases[] = {
+	    {"each byte of header, connection and tag", each_byte},
+	    {"what changes on the way", what_changes_on_the_way},
+	    {"places of remembered tags", places},
+	    {"two keys", two_keys},
+	    {"a service whose key the server has not", no_key},
+	};
 	struct vectors_tests tests = {NULL, 0};
+	size_t i;
 	int failed;
 
+	rig_stay(); /* each processor remembers for itself */
 	rig_open();
-	config.program.chaining = 0;
-	without_key = rig_load(&config);
-	config.program.tagged = 1;
-	config.program.tag_key = vectors_key(file, "key");
-	with_key = rig_load(&config);
-	config.program.chaining = 1;
-	chaining = rig_load(&config);
-	rig_become_former(&config);
-	passing = rig_load(&config);
-	vectors_add(&tests, file, "rows", row);
-	vectors_add(&tests, file, "rows", ignored);
-	vectors_add(&tests, file, "rows", remembered);
-	vectors_add(&tests, file, "chained", chained);
-	vectors_add(&tests, file, "promoted", promoted);
-	vectors_add(&tests, file, "late", late);
+	config = rig_config_both();
+	rig_tag(&config, &cluster);
+	program = rig_load(&config);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
 	failed = vectors_run("tags by the XDP program", &tests);
-	program_close(passing);
-	program_close(chaining);
-	program_close(with_key);
-	program_close(without_key);
-	json_decref(file);
+	program_close(program);
 	return failed;
 }

@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the forms share with the command: the configuration, and the keys of the XDP program's maps. The configuration
- * is written into a program before it is loaded. A program takes over the maps of the one that it replaces (memory,
- * generations, counters): their layout may change only together with FL_SERVER_LAYOUT. The maps of load.h are taken over
- * if they are there and their values have the same size.
+ * What the forms share with the command: the configuration, keys and peers. The configuration is written into an XDP
+ * program before it is loaded. A program takes over the maps of the one that it replaces (generations, counters): their
+ * layout may change only together with FL_SERVER_LAYOUT. The maps of load.h are taken over if they are there and their
+ * values have the same size.
  */
 #ifndef FAIRLEAD_SERVER_H
 #define FAIRLEAD_SERVER_H
 
-#include <fairlead/tag.h>
-#include <fairlead/verdict.h>
+#include <fairlead/hash.h>
 
 #include "counters.h"
 
 #define FL_SERVER_PROGRAM "fairlead_server" /* the program's name in the kernel */
 
 enum fl_server_numbers {
-	FL_SERVER_LAYOUT = 2,
-	FL_SERVER_SERVICES = 65536,          /* a service id is 16 bits wide */
-	FL_SERVER_MEMORY_CAPACITY = 1 << 20, /* buckets remembered at the same time */
-	FL_SERVER_PEERS_MAX = 1024,          /* prefixes */
-	FL_SERVER_COUNTERS_MAX = 64,         /* room for more than are used: a new one needs no new layout */
-	FL_SERVER_SLOT_AHEAD_MAX = 63,       /* of the map of counters: the largest fl_clock_ahead() of each CPU */
-	FL_SERVER_WINDOW_MAX = 86400,        /* seconds */
+	FL_SERVER_LAYOUT = 3,
+	FL_SERVER_SERVICES = 65536,   /* a service id is 16 bits wide */
+	FL_SERVER_PEERS_MAX = 1024,   /* prefixes */
+	FL_SERVER_COUNTERS_MAX = 64,  /* room for more than are used: a new one at the end needs no new layout */
 	FL_SERVER_QUIET_DEFAULT = 70, /* seconds: 10 more than muxes are behind by default before they withdraw */
 	FL_SERVER_QUIET_MAX = 3610,   /* 10 more than they can be */
 };
@@ -30,65 +26,23 @@ enum fl_server_numbers {
 /* Read-only in a loaded program; a new configuration is a new program, which replaces the old one in one step. */
 struct fl_server_config {
 	fl_u32 layout;           /* FL_SERVER_LAYOUT */
-	fl_u32 window;           /* seconds that a bucket is chained after it moved */
-	fl_u64 clock_offset;     /* nanoseconds by which CLOCK_TAI is ahead of CLOCK_REALTIME (wraps below zero) */
 	fl_u16 port;             /* of GUE, host order */
 	fl_u8 chaining;          /* 0 only to show what happens without it */
-	fl_u8 redirect;          /* chain by XDP_REDIRECT even where XDP_TX would do, see host.h */
-	fl_u8 tagged;            /* packets must have a tag of tag_key */
+	fl_u8 redirect;          /* send on by XDP_REDIRECT even where XDP_TX would do, see host.h */
+	fl_u8 tagged;            /* packets must have a tag */
 	fl_u8 mangle;            /* inner destinations become the server's own address; module only */
 	fl_u16 ipip_service;     /* of IPIP packets, 0: none are received; module only */
 	struct fl_address self;  /* our own IPv4 address, the outer destination of our packets; or none */
 	struct fl_address self6; /* the same for IPv6 */
-	struct fl_siphash_key tag_key;
 };
 
-_Static_assert(sizeof(struct fl_server_config) == 72, "the loader reads it back from a running program");
+_Static_assert(sizeof(struct fl_server_config) == 44, "the loader reads it back from a running program");
 
 /* While a server does not know which muxes are behind (decide.h): it was just attached, or was made to forget a service. */
 struct fl_server_quiet {
-	fl_u64 until; /* nanoseconds of CLOCK_MONOTONIC */
+	fl_u64 until; /* nanoseconds of CLOCK_MONOTONIC; 0: it is not quiet */
 	fl_u64 lasts; /* nanoseconds from the begin on */
 };
-
-struct fl_memory_key {
-	fl_u32 service;
-	fl_u32 bucket;
-};
-
-_Static_assert(sizeof(struct fl_memory_key) == 8, "no padding in a hash key");
-
-/*
- * Beside the buckets, memory has an entry for each removed server that a notice has named: its address, the generation
- * that removed it, and when. No service has such a key, as its id is 16 bits wide. Two servers have one key with a
- * chance of one in four billions; the entry is then of the one that a later generation removed.
- */
-#define FL_MEMORY_REMOVED 0x10000U
-#define FL_MEMORY_MIX     0x9e3779b1U /* a prime, at the golden ratio of 2^32 */
-
-FL_INLINE struct fl_memory_key fl_memory_key_of_removed(fl_u16 service, const struct fl_address *server)
-{
-	fl_u32 words[4], hash = 0;
-	int i;
-
-	__builtin_memcpy(words, server->bytes, sizeof(words));
-	for (i = 0; i < 4; i++) { /* each step is one to one: addresses that differ in one word have different keys */
-		hash = (hash ^ words[i]) * FL_MEMORY_MIX;
-		hash ^= hash >> 15;
-	}
-	return (struct fl_memory_key){FL_MEMORY_REMOVED | service, hash};
-}
-
-FL_INLINE bool fl_memory_is_of_removed(const struct fl_memory_key *key)
-{
-	return key->service & FL_MEMORY_REMOVED;
-}
-
-/* Which generation removed this server, by the entry with its key, which may be another server's; 0: none. */
-FL_INLINE fl_u32 fl_memory_removed_by(const struct fl_bucket_memory *entry, const struct fl_address *server)
-{
-	return fl_address_equal(&entry->previous, server) ? entry->generation : 0;
-}
 
 /* Longest prefix match for both families: an IPv4 prefix /n is ::ffff:0:0/(96 + n). */
 struct fl_peer_key {
@@ -133,6 +87,6 @@ struct fl_server_keys {
 	fl_u32 count;
 };
 
-_Static_assert((int)FL_COUNTERS <= (int)FL_SERVER_SLOT_AHEAD_MAX, "counters fit their map");
+_Static_assert((int)FL_COUNTERS <= (int)FL_SERVER_COUNTERS_MAX, "counters fit their map");
 
 #endif

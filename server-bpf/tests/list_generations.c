@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What versions 1 and 2 have in common in a server, the highest generation of a service, and when it is not known: the
- * quiet time of a server that was just attached, or has been made to forget.
+ * The highest generation of a service, and when it is not known: the quiet time of a server that was just attached, or has
+ * been made to forget.
  */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "list_form.h"
@@ -16,45 +15,30 @@ enum {
 
 static const struct list_form *form;
 
-/* A packet of version 1 without a move, or of version 2 without a list, to a service of which this was seen. */
-static enum fl_counter of_version(int version, fl_u32 generation, const struct packet_tcp *tcp)
+/* A packet without candidates. */
+static enum fl_counter of_generation(fl_u32 generation, const struct packet_tcp *tcp)
 {
-	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4,
-				 .service = RIG_SERVICE,
-				 .bucket = RIG_BUCKET,
-				 .generation = generation};
-	struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4, .service = RIG_SERVICE, .generation = generation};
-	struct fl_address self = packet_address(RIG_SELF);
+	struct fl_list list = rig_list(RIG_IPV4);
 	struct packet packet;
 
-	if (version == 1) {
-		rig_begin(&packet, &steer);
-	} else {
-		fl_u8 gue[FL_LIST_MAX_LEN];
-
-		list_packet_begin(&packet, &self);
-		packet_add_bytes(&packet, gue, fl_list_write(&list, gue));
-	}
+	list.generation = generation;
+	rig_begin(&packet, &list);
 	packet_add_tcp(&packet, tcp);
 	packet_finish_outer(&packet);
 	return form->send(&packet);
 }
 
-/* What one version teaches counts for the other. */
-static void generations_are_common(void **state)
+static void generations_are_learned(void **state)
 {
 	const struct rig_packets *packets = rig_packets(RIG_IPV4);
-	int version;
 
 	(void)state;
-	for (version = 1; version <= 2; version++) {
-		form->generation_set(20);
-		assert_int_equal(of_version(version, 21, &packets->syn), FL_COUNTER_DELIVER_SYN);
-		assert_int_equal(form->generation(), 21);
-		assert_int_equal(of_version(3 - version, 20, &packets->unknown), FL_COUNTER_DROP_STALE);
-		assert_int_equal(of_version(3 - version, 21, &packets->unknown), FL_COUNTER_DELIVER_UNKNOWN);
-		assert_int_equal(form->generation(), 21);
-	}
+	form->generation_set(20);
+	assert_int_equal(of_generation(21, &packets->syn), FL_COUNTER_DELIVER_SYN);
+	assert_int_equal(form->generation(), 21);
+	assert_int_equal(of_generation(20, &packets->unknown), FL_COUNTER_DROP_STALE);
+	assert_int_equal(of_generation(21, &packets->unknown), FL_COUNTER_DELIVER_UNKNOWN);
+	assert_int_equal(form->generation(), 21);
 }
 
 static void jumps_are_not_learned(void **state)
@@ -64,11 +48,11 @@ static void jumps_are_not_learned(void **state)
 
 	(void)state;
 	form->generation_set(NOW);
-	assert_int_equal(of_version(2, UINT32_MAX, syn), FL_COUNTER_DELIVER_SYN);
+	assert_int_equal(of_generation(UINT32_MAX, syn), FL_COUNTER_DELIVER_SYN);
 	assert_int_equal(form->generation(), NOW);
 	assert_int_equal(form->counter(FL_COUNTER_GENERATION_JUMP), jumps + 1);
 	form->generation_set(0); /* after which all are taken */
-	assert_int_equal(of_version(2, UINT32_MAX, syn), FL_COUNTER_DELIVER_SYN);
+	assert_int_equal(of_generation(UINT32_MAX, syn), FL_COUNTER_DELIVER_SYN);
 	assert_int_equal(form->generation(), UINT32_MAX);
 }
 
@@ -82,7 +66,7 @@ static fl_u64 milliseconds(void)
 
 static bool is_quiet(void)
 {
-	enum fl_counter counter = of_version(2, form->generation(), &rig_packets(RIG_IPV4)->unknown);
+	enum fl_counter counter = of_generation(form->generation(), &rig_packets(RIG_IPV4)->unknown);
 
 	assert_true(counter == FL_COUNTER_DROP_STALE || counter == FL_COUNTER_DELIVER_UNKNOWN);
 	return counter == FL_COUNTER_DROP_STALE;
@@ -128,35 +112,24 @@ static void forgetting_is_quiet(void **state)
 	form->quiet(0);
 	form->forget();
 	assert_int_equal(form->generation(), 0);
-	assert_int_equal(of_version(2, NOW - 1, unknown), FL_COUNTER_DELIVER_UNKNOWN);
+	assert_int_equal(of_generation(NOW - 1, unknown), FL_COUNTER_DELIVER_UNKNOWN);
 	form->generation_set(NOW);
 	quiet_shortly();
 	form->forget();
-	assert_int_equal(of_version(2, NOW - 1, unknown), FL_COUNTER_DROP_STALE);
+	assert_int_equal(of_generation(NOW - 1, unknown), FL_COUNTER_DROP_STALE);
 	form->quiet(0);
 }
 
-/* Version 1's packets need no quiet time: they are as before. */
-static void version_1_is_not_quiet(void **state)
-{
-	(void)state;
-	form->generation_set(NOW);
-	form->quiet(LONG);
-	assert_int_equal(of_version(1, NOW, &rig_packets(RIG_IPV4)->unknown), FL_COUNTER_DELIVER_UNKNOWN);
-	form->quiet(0);
-}
-
-int list_versions_run(const struct list_form *of)
+int list_generations_run(const struct list_form *of)
 {
 	static const struct {
 		const char *name;
 		CMUnitTestFunction run;
 	} cases[] = {
-	    {"generations are common to both versions", generations_are_common},
+	    {"generations are learned", generations_are_learned},
 	    {"jumps are not learned", jumps_are_not_learned},
 	    {"the quiet time ends", quiet_ends},
 	    {"forgetting a service is quiet", forgetting_is_quiet},
-	    {"version 1 is not quiet", version_1_is_not_quiet},
 	};
 	struct vectors_tests tests = {NULL, 0};
 	struct config config = rig_config();
@@ -168,6 +141,6 @@ int list_versions_run(const struct list_form *of)
 	form->set(&config);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
-	snprintf(group, sizeof(group), "versions by %s", form->name);
+	snprintf(group, sizeof(group), "generations by %s", form->name);
 	return vectors_run(group, &tests);
 }

@@ -6,7 +6,7 @@ int main(void)
 	int failed;
 
 	rig_open();
-	failed = list_versions_run(&list_form_bpf);
+	failed = list_generations_run(&list_form_bpf);
 	list_form_bpf_close();
 	return failed;
 }
