@@ -89,7 +89,7 @@ static __always_inline enum way way_find(struct xdp_md *ctx, struct scratch *scr
 
 	*found = hop;
 	scratch->source = config_self(to_ipv6);
-	if (!hop || fl_address_is_none(&scratch->source) || fl_verdict_is_unspecified(next) ||
+	if (!hop || fl_address_is_none(&scratch->source) || fl_address_is_unspecified(next) ||
 	    !encap_reaches(scratch->arrival.encap, to_ipv6))
 		return WAY_NONE;
 	if (hop_counts(hop, next, ingress, spread, len))

@@ -10,7 +10,7 @@
 #ifndef FAIRLEAD_REWRITE_H
 #define FAIRLEAD_REWRITE_H
 
-#include <fairlead/steer.h>
+#include <fairlead/types.h>
 
 enum fl_chain_numbers {
 	FL_CHAIN_TTL = 64, /* a chained packet is a new one; loops are bounded by hops, not by TTL */

@@ -12,7 +12,7 @@
 #include <fairlead/generation.h>
 #include <fairlead/list_tag.h>
 #include "counters.h"
-#include "decide.h"
+#include <fairlead/decide.h>
 #include "flow.h"
 #include "server.h"
 

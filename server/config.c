@@ -15,7 +15,7 @@ enum {
 };
 
 const struct config config_default = {
-    .program = {.layout = FL_SERVER_LAYOUT, .port = FL_GUE_PORT, .chaining = 1},
+    .program = {.layout = FL_SERVER_LAYOUT, .port = FL_LIST_GUE_PORT, .chaining = 1},
     .quiet = FL_SERVER_QUIET_DEFAULT,
 };
 

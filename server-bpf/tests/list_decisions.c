@@ -363,7 +363,7 @@ static void strangers_are_refused(void **state)
 	struct packet packet;
 
 	(void)state;
-	packet_begin_outer(&packet, &stranger, &self, FL_GUE_PORT);
+	packet_begin_outer(&packet, &stranger, &self, FL_LIST_GUE_PORT);
 	packet_add_bytes(&packet, gue, fl_list_write(&list, gue));
 	add_unknown(&packet);
 	packet_finish_outer(&packet);

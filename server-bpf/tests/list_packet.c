@@ -16,7 +16,7 @@ void list_packet_begin(struct packet *packet, const struct fl_address *server)
 {
 	struct fl_address mux = packet_address(fl_address_is_ipv4(server) ? RIG_MUX : RIG_MUX6);
 
-	packet_begin_outer(packet, &mux, server, FL_GUE_PORT);
+	packet_begin_outer(packet, &mux, server, FL_LIST_GUE_PORT);
 }
 
 size_t list_packet_gue_at(const struct packet *packet)
@@ -51,7 +51,7 @@ struct packet list_packet_onward(const struct config *server, const struct packe
 
 	if (is_by_kernel && was_ipv4 == is_ipv4)
 		source = packet_address(is_ipv4 ? RIG_MUX : RIG_MUX6);
-	packet_begin_outer(&expected, &source, next, FL_GUE_PORT);
+	packet_begin_outer(&expected, &source, next, FL_LIST_GUE_PORT);
 	memcpy(expected.data + expected.len - UDP_LEN, sent->data + udp_at, 2);
 	packet_add_bytes(&expected, gue, len);
 	if (is_ipv4)

@@ -126,7 +126,7 @@ static void valid(void **state)
 	server_set(row);
 	packet = packet_of(row, &bytes, true);
 	counter = form->send(&packet);
-	for (; place < list.count && (fl_verdict_is_unspecified(&list.candidate[place]) ||
+	for (; place < list.count && (fl_address_is_unspecified(&list.candidate[place]) ||
 				      fl_address_is_ipv4(&list.candidate[place]));
 	     place++)
 		late = true;

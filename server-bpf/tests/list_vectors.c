@@ -146,7 +146,7 @@ static void valid(void **state)
 	inner_complete(&bytes, &list);
 	packet = packet_of(row, &bytes);
 	counter = form->send(&packet);
-	for (; place < list.count && fl_verdict_is_unspecified(&list.candidate[place]); place++)
+	for (; place < list.count && fl_address_is_unspecified(&list.candidate[place]); place++)
 		late = true;
 	if (place == list.count && late) {
 		assert_int_equal(counter, FL_COUNTER_DROP_STALE);

@@ -2,14 +2,14 @@
 /*
  * Packets for the tests, built the plain way: every header byte by byte, every checksum over everything.
  *
- *	Ethernet 14 | IPv4 20 or IPv6 40 | UDP 8 | GUE base and steer | IPv4 or IPv6 | TCP, UDP, ICMP
+ *	Ethernet 14 | IPv4 20 or IPv6 40 | UDP 8 | GUE base and list | IPv4 or IPv6 | TCP, UDP, ICMP
  */
 #ifndef FAIRLEAD_TESTS_PACKET_H
 #define FAIRLEAD_TESTS_PACKET_H
 
 #include <stddef.h>
 
-#include <fairlead/steer.h>
+#include <fairlead/list.h>
 
 enum packet_numbers {
 	PACKET_MAX = 2048,

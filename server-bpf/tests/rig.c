@@ -453,7 +453,7 @@ void rig_begin(struct packet *packet, const struct fl_list *list)
 	fl_u8 gue[FL_LIST_MAX_LEN];
 	fl_u32 len = fl_list_write(list, gue);
 
-	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
+	packet_begin_outer(packet, &mux, &self, FL_LIST_GUE_PORT);
 	packet_add_bytes(packet, gue, len);
 }
 

@@ -49,7 +49,7 @@ static struct packet packet_make(const char *source, const char *destination, en
 	struct packet packet;
 
 	list.flags = fl_address_is_ipv4(&to) ? 0 : FL_LIST_IPV6;
-	packet_begin_outer(&packet, &from, &to, FL_GUE_PORT);
+	packet_begin_outer(&packet, &from, &to, FL_LIST_GUE_PORT);
 	packet_add_bytes(&packet, gue, fl_list_write(&list, gue));
 	packet_add_tcp(&packet, &rig_packets(inner)->established);
 	packet_finish_outer(&packet);

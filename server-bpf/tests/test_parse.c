@@ -323,7 +323,7 @@ static void random_begin(struct packet *packet)
 	struct fl_address mux = packet_address(ipv4 ? RIG_MUX : RIG_MUX6);
 	struct fl_address self = packet_address(ipv4 ? RIG_SELF : RIG_SELF6);
 
-	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
+	packet_begin_outer(packet, &mux, &self, FL_LIST_GUE_PORT);
 }
 
 /* Another server, this one, none, one whose neighbour is not resolved, or a stranger. */

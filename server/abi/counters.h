@@ -11,7 +11,7 @@
 #define FAIRLEAD_COUNTERS_H
 
 #include <fairlead/list.h>
-#include <fairlead/verdict.h>
+#include <fairlead/decide.h>
 
 /* clang-format off */
 #define FL_COUNTER_LIST(COUNTER)											\
