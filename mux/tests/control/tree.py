@@ -38,7 +38,7 @@ def run(start: int, count: int, current: int) -> dict:
 
 def backend(id_: int, address: str | None = None, removed: bool = False) -> dict:
     address = address or f"10.1.0.{20 + id_}"
-    return {"id": id_, "address": address, "removed": removed, "dead": False, "weight": 100}
+    return {"id": id_, "address": address, "removed": removed, "dead": False, "weight": 100, "foreign": False}
 
 
 class Client(KazooClient):

@@ -9,7 +9,7 @@ from deadline import until
 from prometheus_client.parser import text_string_to_metric_families
 from rack import CLIENT, INSIDE, VIP, Rack
 from scapy.all import IP, TCP, UDP, Ether, Raw
-from tree import Service
+from tree import Service, backend
 from whole_mux import WholeMux
 
 ALERTS = Path(__file__).resolve().parents[3] / "docs" / "alerts.yaml"
@@ -85,7 +85,7 @@ def test_drops_by_service_and_reason(mux: WholeMux, rack: Rack, service: Service
     service.commit([], [{"start": 0, "count": 256, "current": 0}])
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert service_counts(mux, rack, [rack.to_vip(2000)] * 5) == {"no_backend": 5}
-    service.commit([{"id": 1, "address": "10.1.0.99", "weight": 100, "removed": False, "dead": False}], [
+    service.commit([backend(1, "10.1.0.99")], [
         {"start": 0, "count": 256, "current": 1}
     ])  # fmt: skip
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
