@@ -147,7 +147,7 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 	loop->pool = (struct pool){
 	    .outer = {options->outer[0], options->outer[1]},
 	    .inner = {options->inner[0], options->inner[1]},
-	    .tag_key = options->has_tag_key ? &options->tag_key : NULL,
+	    .tag_key = options->has_tag_key ? &options->tag_keys.current : NULL,
 	    .listener = prober_listener(&loop->prober),
 	};
 	loop->tunnel = tunnel_open(options->inner, &prober_tunnel_events, &loop->prober, why);

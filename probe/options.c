@@ -8,7 +8,6 @@
 
 #include "config/address.h"
 #include "config/protection.h"
-#include "config/tag_key.h"
 
 static const char prefix[] = "FAIRLEAD_PROBE_";
 
@@ -179,7 +178,7 @@ static int set_ca_file(struct probe_options *options, const char *name, const ch
 static int set_tag_key(struct probe_options *options, const char *name, const char *value, struct reason *why)
 {
 	options->has_tag_key = true;
-	return tag_key_read(name, value, &options->tag_key, why);
+	return tag_key_read(name, value, &options->tag_keys, why);
 }
 
 static int set_login(struct probe_options *options, const char *name, const char *value, struct reason *why)

@@ -11,6 +11,7 @@
 #include "config/http_access.h"
 #include "config/login.h"
 #include "config/reason.h"
+#include "config/tag_key.h"
 
 enum {
 	OPTIONS_PORTS_MIN = 64, /* source ports */
@@ -30,7 +31,7 @@ struct probe_options {
 	const char *ca_file;     /* NULL: the system's */
 	struct http_access http; /* --http, --http-cert, ... */
 	bool has_tag_key;
-	struct fl_siphash_key tag_key;
+	struct tag_keys tag_keys;
 	struct login login;
 	bool help;
 	bool version;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "config/protection.h"
-#include "config/tag_key.h"
 
 static const char prefix[] = "FAIRLEAD_MUX_";
 
@@ -49,7 +48,8 @@ const char options_usage[] =
     "                       is ahead; 0: never                                              (60)\n"
     "  --behind-generations N  the same, by a number of generations; 0: never               (0)\n"
     "  --zookeeper-auth FILE  this mux's logins, as fairleadctl mux add prints them\n"
-    "  --tag-key FILE       the cluster's key, 32 hex digits, for tags of packets to servers\n"
+    "  --tag-key FILE       the cluster's key, 32 hex digits, for tags; while it is replaced two: current HEX, next "
+    "HEX\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
     "  --state-dir DIR|none  folder for the state with which it starts without ZooKeeper\n"
     "                                                      (/var/lib/fairlead/mux)\n"
@@ -378,7 +378,7 @@ static int set_zookeeper_auth(struct options *options, const char *name, const c
 
 static int set_tag_key(struct options *options, const char *name, const char *value, struct reason *why)
 {
-	int error = tag_key_read(name, value, &options->tag_key, why);
+	int error = tag_key_read(name, value, &options->tag_keys, why);
 
 	options->has_tag_key = !error;
 	return error;

@@ -7,11 +7,10 @@
 #ifndef FAIRLEAD_MUX_OPTIONS_H
 #define FAIRLEAD_MUX_OPTIONS_H
 
-#include <fairlead/hash.h>
-
 #include "config/http_access.h"
 #include "config/login.h"
 #include "config/reason.h"
+#include "config/tag_key.h"
 
 enum options_limits {
 	OPTIONS_TEXT_MAX = 255,
@@ -75,11 +74,11 @@ struct options {
 	unsigned header;             /* --header: 2, or all else: the version of packets' headers in gue */
 	enum pipeline_mode pipeline; /* --pipeline, of fairlead-p4mux */
 	struct lag_limits behind;    /* --behind-seconds, --behind-generations */
-	bool has_tag_key;            /* --tag-key: a file with the cluster's key */
-	struct fl_siphash_key tag_key;
-	struct login login; /* --zookeeper-auth; without it the mux does not log in */
-	bool check;         /* --check: see preflight.h */
-	bool json;          /* --output json, of --check */
+	bool has_tag_key;            /* --tag-key: a file with the cluster's key, or two */
+	struct tag_keys tag_keys;    /* all zero: none */
+	struct login login;          /* --zookeeper-auth; without it the mux does not log in */
+	bool check;                  /* --check: see preflight.h */
+	bool json;                   /* --output json, of --check */
 	bool help;
 	bool version;
 };

@@ -7,11 +7,16 @@
 
 #include "config/hex.h"
 
-static bool parse(const char *text, struct fl_siphash_key *out)
+/* What the lines of a file say. */
+struct lines {
+	struct fl_siphash_key current, next;
+	bool has_current, has_next;
+};
+
+static bool parse_key(const char *text, struct fl_siphash_key *out)
 {
-	size_t len = strlen(text);
 	uint8_t bytes[HEX_BYTES];
-	bool is_key = hex_parse(text, len && text[len - 1] == '\n' ? len - 1 : len, HEX_EITHER, bytes);
+	bool is_key = hex_parse(text, strlen(text), HEX_EITHER, bytes);
 
 	if (is_key)
 		*out = fl_siphash_key_load(bytes);
@@ -19,10 +24,49 @@ static bool parse(const char *text, struct fl_siphash_key *out)
 	return is_key;
 }
 
-/* Checks the mode of the open file, not of its name, which may refer to another file by then. */
-int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct reason *why)
+static bool parse_line(const char *line, struct lines *lines)
 {
-	char text[64] = "";
+	static const char current[] = "current ", next[] = "next ";
+
+	if (!strncmp(line, next, strlen(next))) {
+		if (lines->has_next)
+			return false;
+		return lines->has_next = parse_key(line + strlen(next), &lines->next);
+	}
+	if (lines->has_current)
+		return false;
+	if (!strncmp(line, current, strlen(current)))
+		line += strlen(current);
+	return lines->has_current = parse_key(line, &lines->current);
+}
+
+static bool parse(char *text, size_t len, struct tag_keys *out)
+{
+	struct lines lines = {0};
+	char *rest = text;
+	bool is_right = strlen(text) == len;
+
+	if (len && text[len - 1] == '\n')
+		text[len - 1] = 0;
+	while (is_right && rest)
+		is_right = parse_line(strsep(&rest, "\n"), &lines);
+	is_right &= lines.has_current;
+	if (lines.has_next)
+		is_right &= fl_key_bit(&lines.current) != fl_key_bit(&lines.next);
+	if (is_right) {
+		out->current = lines.current;
+		out->by_bit[fl_key_bit(&lines.current)] = lines.current;
+		out->by_bit[!fl_key_bit(&lines.current)] = lines.has_next ? lines.next : lines.current;
+	}
+	explicit_bzero(&lines, sizeof(lines));
+	return is_right;
+}
+
+/* Checks the mode of the open file, not of its name, which may refer to another file by then. */
+int tag_key_read(const char *name, const char *path, struct tag_keys *out, struct reason *why)
+{
+	char text[128] = "";
+	size_t len = 0;
 	FILE *file = fopen(path, "re");
 	struct stat stat;
 	int error = 0;
@@ -33,10 +77,11 @@ int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out,
 	else if (stat.st_mode & 077)
 		error = reason_set(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
 				   (unsigned)stat.st_mode & 07777);
-	else if (!fread(text, 1, sizeof(text) - 1, file) || !parse(text, out))
+	else if (!(len = fread(text, 1, sizeof(text) - 1, file)) || !parse(text, len, out))
 		error = reason_set(why, -EINVAL,
-				   "%s: '%s' is not allowed; allowed: a file with 32 hex digits and nothing else", name,
-				   path);
+				   "%s: '%s' is not allowed; allowed: a file with 32 hex digits and nothing else, or "
+				   "with lines 'current HEX' and 'next HEX' whose first bytes differ in their last bit",
+				   name, path);
 	explicit_bzero(text, sizeof(text));
 	if (file)
 		fclose(file);

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cluster's key for tagging packets to servers (fairlead/tag.h). */
+/* The cluster's key, from which those of all tags are made (fairlead/keys.h), and its successor while it is replaced. */
 #ifndef FAIRLEAD_MUX_TAG_KEY_H
 #define FAIRLEAD_MUX_TAG_KEY_H
 
-#include <fairlead/hash.h>
+#include <fairlead/keys.h>
 
 #include "config/reason.h"
 
+struct tag_keys {
+	struct fl_siphash_key current;   /* tags are made by it */
+	struct fl_siphash_key by_bit[2]; /* and taken if they are by the one that KEY says; a single key is both */
+};
+
+static inline const struct fl_siphash_key *tag_keys_of(const struct tag_keys *keys, bool bit)
+{
+	return &keys->by_bit[bit];
+}
+
 /*
- * Reads a file of 32 hex digits that only its owner may read, as fairlead-server does. Returns -EINVAL and why on
- * failure; name is the option's, and why never contains the key.
+ * Reads a file that only its owner may read, as fairlead-server does: 32 hex digits, or lines `current HEX` and `next HEX`
+ * in any order. Returns -EINVAL and why on failure; name is the option's, and why never contains a key.
  */
-int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct reason *why);
+int tag_key_read(const char *name, const char *path, struct tag_keys *out, struct reason *why);
 
 #endif

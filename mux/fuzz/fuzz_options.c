@@ -21,12 +21,12 @@ static void require(bool property)
 		__builtin_trap();
 }
 
-int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct reason *why)
+int tag_key_read(const char *name, const char *path, struct tag_keys *out, struct reason *why)
 {
 	require(!strcmp(name, "--tag-key") || !strcmp(name, "FAIRLEAD_MUX_TAG_KEY"));
 	if (!*path)
 		return reason_set(why, -1, "%s: refused", name);
-	*out = (struct fl_siphash_key){1, strlen(path)};
+	*out = (struct tag_keys){.current = {1, strlen(path)}};
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static void check_said(struct options *options)
 	flags.used = 0;
 	say(options, &flags);
 	options->has_tag_key = false;
-	memset(&options->tag_key, 0, sizeof(options->tag_key));
+	memset(&options->tag_keys, 0, sizeof(options->tag_keys));
 	memset(&options->login, 0, sizeof(options->login));
 	require(!options_parse(&again, flags.count, flags.word, NULL, &why));
 	require(!strcmp(again.id, options->id) && !strcmp(again.zookeeper, options->zookeeper));

@@ -33,9 +33,9 @@ static void write_file(const void *data, size_t size)
 static int read_secret(const char *path, bool is_login, struct reason *why)
 {
 	static struct login login;
-	struct fl_siphash_key key;
+	struct tag_keys keys;
 
-	return is_login ? login_read("--secret", path, &login, why) : tag_key_read("--secret", path, &key, why);
+	return is_login ? login_read("--secret", path, &login, why) : tag_key_read("--secret", path, &keys, why);
 }
 
 /* The reason is the same for any content, so it discloses nothing of it. */
@@ -48,19 +48,31 @@ static void check_refusal(const struct reason *why, const char *path, bool is_lo
 	require(!strncmp(why->text, "--secret: ", 10));
 }
 
-static void check_key(const char *path, const char *content, size_t len)
+/* Whether the file has this key. */
+static bool has_digits(const struct fl_siphash_key *key, const char *content, size_t len)
 {
-	struct fl_siphash_key key = {0, 0};
-	struct reason why = {""};
 	char text[33];
 
-	if (tag_key_read("--secret", path, &key, &why)) {
+	for (int i = 0; i < 16; i++)
+		snprintf(text + 2 * i, 3, "%02x", (unsigned)((i < 8 ? key->k0 : key->k1) >> i % 8 * 8) & 0xff);
+	for (size_t at = 0; at + 32 <= len; at++)
+		if (!strncasecmp(text, content + at, 32))
+			return true;
+	return false;
+}
+
+static void check_key(const char *path, const char *content, size_t len)
+{
+	struct tag_keys keys = {0};
+	struct reason why = {""};
+
+	if (tag_key_read("--secret", path, &keys, &why)) {
 		check_refusal(&why, path, false);
 		return;
 	}
-	for (int i = 0; i < 16; i++)
-		snprintf(text + 2 * i, 3, "%02x", (unsigned)((i < 8 ? key.k0 : key.k1) >> i % 8 * 8) & 0xff);
-	require(len >= 32 && !strncasecmp(text, content, 32));
+	require(!memcmp(&keys.current, tag_keys_of(&keys, fl_key_bit(&keys.current)), sizeof(keys.current)));
+	for (int i = 0; i < 2; i++)
+		require(has_digits(&keys.by_bit[i], content, len));
 }
 
 /* Whether the file has this line. */

@@ -15,7 +15,7 @@ struct hello {
 	int fd;
 	uint16_t port;
 	bool has_key;
-	struct fl_siphash_key key;
+	struct fl_siphash_key key; /* of the cluster, for tags */
 	bool has_cluster;
 	struct hello_head head; /* of the next packet */
 	struct hello_peers *peers;
@@ -58,13 +58,13 @@ static int open_socket(const struct fl_address *self, uint16_t port)
 	return error ? error : fd;
 }
 
-struct hello *hello_open(const struct fl_address *self, uint16_t port, const struct fl_siphash_key *key, uint64_t boot,
+struct hello *hello_open(const struct fl_address *self, uint16_t port, const struct tag_keys *keys, uint64_t boot,
 			 struct reason *why)
 {
 	struct hello *hello = calloc(1, sizeof(*hello));
 	char text[ADDRESS_TEXT_MAX];
 
-	if (!hello || !(hello->peers = hello_peers_new(self, key))) {
+	if (!hello || !(hello->peers = hello_peers_new(self, keys))) {
 		free(hello);
 		reason_set(why, -ENOMEM, "no memory for hellos");
 		return NULL;
@@ -78,9 +78,9 @@ struct hello *hello_open(const struct fl_address *self, uint16_t port, const str
 		return NULL;
 	}
 	hello->port = port;
-	hello->has_key = key;
-	if (key)
-		hello->key = *key;
+	hello->has_key = keys;
+	if (keys)
+		hello->key = keys->current;
 	hello->head = (struct hello_head){.sender = *self, .boot = boot};
 	hello->seed = (unsigned)boot ^ fl_load_be32(self->bytes + 12);
 	return hello;

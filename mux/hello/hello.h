@@ -26,10 +26,10 @@ struct hello_counters {
 struct hello;
 
 /*
- * self: the mux's outer address, which the kernel need not have yet. key NULL: hellos have no tags. boot: Unix
+ * self: the mux's outer address, which the kernel need not have yet. keys NULL: hellos have no tags. boot: Unix
  * milliseconds. Returns NULL and why, for example if another program has the port.
  */
-struct hello *hello_open(const struct fl_address *self, uint16_t port, const struct fl_siphash_key *key, uint64_t boot,
+struct hello *hello_open(const struct fl_address *self, uint16_t port, const struct tag_keys *keys, uint64_t boot,
 			 struct reason *why);
 void hello_close(struct hello *hello);
 

@@ -5,11 +5,11 @@
 
 #include "config/hex.h"
 
-static const uint8_t magic[4] = "FLH2";
+static const uint8_t magic[4] = "FLH3";
 
 enum offsets {
 	AT_FLAGS = 4,
-	AT_ZERO = 5,
+	AT_EXTENSIONS = 5,
 	AT_COUNT = 6,
 	AT_SENDER = 8,
 	AT_CLUSTER = 24,
@@ -41,10 +41,16 @@ const char *hello_error_name(enum hello_error error)
 	return names[error];
 }
 
-/* Where the i-th service begins; the tag is behind the last one. */
+/* Where the i-th service begins; extensions are behind the last one. */
 static size_t service_at(unsigned i)
 {
 	return HELLO_HEAD_LEN + (size_t)i * HELLO_SERVICE_LEN;
+}
+
+/* Where the tag is, if there is one. */
+static size_t end_of(const struct hello_head *head)
+{
+	return service_at(head->count) + (size_t)head->extensions * HELLO_UNIT;
 }
 
 struct hello_service hello_service_at(const uint8_t *data, unsigned i)
@@ -78,11 +84,14 @@ enum hello_error hello_parse(const uint8_t *data, size_t len, struct hello_head 
 		return HELLO_TRUNCATED;
 	if (memcmp(data, magic, sizeof(magic)))
 		return HELLO_VERSION_UNKNOWN;
-	if ((data[AT_FLAGS] & ~HELLO_TAG) || data[AT_ZERO])
+	if (data[AT_FLAGS] && (data[AT_FLAGS] & ~HELLO_KEY) != HELLO_TAG)
 		return HELLO_FLAGS_UNKNOWN;
 	found.has_tag = data[AT_FLAGS] & HELLO_TAG;
+	found.key = data[AT_FLAGS] & HELLO_KEY;
+	found.extensions = data[AT_EXTENSIONS];
 	found.count = fl_load_be16(data + AT_COUNT);
-	if (found.count > HELLO_SERVICES_MAX || len != service_at(found.count) + (found.has_tag ? HELLO_TAG_LEN : 0))
+	if (found.count > HELLO_SERVICES_MAX || len > HELLO_LEN_MAX ||
+	    len != end_of(&found) + (found.has_tag ? HELLO_TAG_LEN : 0))
 		return HELLO_LENGTH;
 	if (!are_services_valid(data, found.count))
 		return HELLO_SERVICE;
@@ -96,21 +105,29 @@ enum hello_error hello_parse(const uint8_t *data, size_t len, struct hello_head 
 	return HELLO_OK;
 }
 
-bool hello_tag_is_right(const uint8_t *data, const struct hello_head *head, const struct fl_siphash_key *key)
+static uint64_t tag_of(const uint8_t *data, size_t len, const struct fl_siphash_key *cluster)
 {
-	size_t at = service_at(head->count);
+	struct fl_siphash_key key = fl_mux_key(cluster);
 
-	return fl_load_be64(data + at) == fl_siphash(key, data, (uint32_t)at);
+	return fl_siphash(&key, data, (uint32_t)len);
+}
+
+bool hello_tag_is_right(const uint8_t *data, const struct hello_head *head, const struct fl_siphash_key *cluster)
+{
+	size_t at = end_of(head);
+
+	return fl_load_be64(data + at) == tag_of(data, at, cluster);
 }
 
 size_t hello_write(const struct hello_head *head, const struct hello_service *services,
-		   const struct fl_siphash_key *key, uint8_t *out)
+		   const struct fl_siphash_key *cluster, uint8_t *out)
 {
 	size_t at = service_at(head->count);
 
 	memset(out, 0, at);
 	memcpy(out, magic, sizeof(magic));
-	out[AT_FLAGS] = key ? HELLO_TAG : 0;
+	if (cluster)
+		out[AT_FLAGS] = fl_key_bit(cluster) ? HELLO_TAG | HELLO_KEY : HELLO_TAG;
 	fl_store_be16(out + AT_COUNT, head->count);
 	memcpy(out + AT_SENDER, head->sender.bytes, sizeof(head->sender.bytes));
 	memcpy(out + AT_CLUSTER, head->cluster, sizeof(head->cluster));
@@ -124,9 +141,9 @@ size_t hello_write(const struct hello_head *head, const struct hello_service *se
 		fl_store_be32(p + 4, services[i].generation);
 		fl_store_be32(p + 8, services[i].settled);
 	}
-	if (!key)
+	if (!cluster)
 		return at;
-	fl_store_be64(out + at, fl_siphash(key, out, (uint32_t)at));
+	fl_store_be64(out + at, tag_of(out, at, cluster));
 	return at + HELLO_TAG_LEN;
 }
 

@@ -3,16 +3,18 @@
  * A hello: what a mux tells the other muxes once a second about the services that it serves (protocol/README.md,
  * section 9). A packet is complete in itself; with more services than fit, a mux sends several, each with others.
  *
- *	 0  magic 4		"FLH2"
- *	 4  flags 1		bit 0 TAG
- *	 5  0 1
+ *	 0  magic 4		"FLH3"
+ *	 4  flags 1		bit 0 TAG, bit 3 KEY: which key (fairlead/keys.h)
+ *	 5  extensions 1	their length in units of 4 bytes
  *	 6  services 2		how many follow the head
  *	 8  sender 16		the mux's outer address; IPv4 as ::ffff:a.b.c.d
  *	24  cluster 16		its name
  *	40  boot 8		when the mux was started, Unix milliseconds
  *	48  counter 8		rises with each packet since then, from 1
  *	56  services × 12	id 2 | flags 1 | 0 1 | generation 4 | settled generation 4, by ascending id
- *	if TAG: tag 8		SipHash-2-4(cluster key, everything before it)
+ *	extensions		type 1 | length 1 | ...: in units of 4 bytes, this head included; there are none yet, and
+ *				readers skip what they do not know
+ *	if TAG: tag 8		SipHash-2-4(key of muxes, everything before it)
  */
 #ifndef FAIRLEAD_MUX_HELLO_PACKET_H
 #define FAIRLEAD_MUX_HELLO_PACKET_H
@@ -20,18 +22,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <fairlead/hash.h>
+#include <fairlead/keys.h>
 
 enum hello_numbers {
 	HELLO_HEAD_LEN = 56,
 	HELLO_SERVICE_LEN = 12,
+	HELLO_UNIT = 4, /* of extensions */
 	HELLO_TAG_LEN = 8,
 	HELLO_CLUSTER_LEN = 16,
 	HELLO_LEN_MAX = 1232, /* with IPv6 and UDP it is IPv6's smallest MTU */
 	HELLO_SERVICES_MAX = (HELLO_LEN_MAX - HELLO_HEAD_LEN - HELLO_TAG_LEN) / HELLO_SERVICE_LEN,
 };
 
-enum hello_flags { HELLO_TAG = 0x01 };
+enum hello_flags {
+	HELLO_TAG = 0x01,
+	HELLO_KEY = 0x08,
+};
 
 enum hello_service_flags {
 	HELLO_ANNOUNCES = 0x01, /* the service's VIPs are announced */
@@ -65,7 +71,9 @@ struct hello_service {
 
 struct hello_head {
 	bool has_tag;
-	uint16_t count; /* services in this packet */
+	bool key;           /* KEY of the tag */
+	uint8_t extensions; /* their length in units */
+	uint16_t count;     /* services in this packet */
 	struct fl_address sender;
 	uint8_t cluster[HELLO_CLUSTER_LEN];
 	uint64_t boot;
@@ -84,15 +92,16 @@ enum hello_error hello_parse(const uint8_t *data, size_t len, struct hello_head 
 /* The i-th service of a packet that hello_parse() has accepted. */
 struct hello_service hello_service_at(const uint8_t *data, unsigned i);
 
-/* Whether the tag of a packet that has one is right. */
-bool hello_tag_is_right(const uint8_t *data, const struct hello_head *head, const struct fl_siphash_key *key);
+/* Whether the tag of a packet that has one is right, by this key of the cluster. */
+bool hello_tag_is_right(const uint8_t *data, const struct hello_head *head, const struct fl_siphash_key *cluster);
 
 /*
- * Writes a packet with head->count services (at most HELLO_SERVICES_MAX, ids ascending), and a tag if key is not NULL;
- * head->has_tag is ignored. out has room for HELLO_LEN_MAX bytes. Returns the length.
+ * Writes a packet with head->count services (at most HELLO_SERVICES_MAX, ids ascending), and a tag by this key of the
+ * cluster if it is not NULL; has_tag, key and extensions of the head are ignored. out has room for HELLO_LEN_MAX bytes.
+ * Returns the length.
  */
 size_t hello_write(const struct hello_head *head, const struct hello_service *services,
-		   const struct fl_siphash_key *key, uint8_t *out);
+		   const struct fl_siphash_key *cluster, uint8_t *out);
 
 /* Reads a cluster's name, 32 hex digits; false: it is something else. */
 bool hello_cluster_parse(const char *name, uint8_t out[HELLO_CLUSTER_LEN]);

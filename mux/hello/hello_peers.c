@@ -7,7 +7,7 @@
 struct hello_peers {
 	struct fl_address self;
 	bool has_key;
-	struct fl_siphash_key key;
+	struct tag_keys keys;
 	bool has_cluster;
 	uint8_t cluster[HELLO_CLUSTER_LEN];
 	unsigned starts;
@@ -15,16 +15,16 @@ struct hello_peers {
 	struct hello_peer list[HELLO_PEERS_MAX];
 };
 
-struct hello_peers *hello_peers_new(const struct fl_address *self, const struct fl_siphash_key *key)
+struct hello_peers *hello_peers_new(const struct fl_address *self, const struct tag_keys *keys)
 {
 	struct hello_peers *peers = calloc(1, sizeof(*peers));
 
 	if (!peers)
 		return NULL;
 	peers->self = *self;
-	peers->has_key = key;
-	if (key)
-		peers->key = *key;
+	peers->has_key = keys;
+	if (keys)
+		peers->keys = *keys;
 	return peers;
 }
 
@@ -186,7 +186,7 @@ static enum hello_error judge(const struct hello_peers *peers, const struct fl_a
 		return HELLO_SENDER;
 	if (peers->has_key && !head->has_tag)
 		return HELLO_TAG_MISSING;
-	if (peers->has_key && !hello_tag_is_right(data, head, &peers->key))
+	if (peers->has_key && !hello_tag_is_right(data, head, tag_keys_of(&peers->keys, head->key)))
 		return HELLO_TAG_WRONG;
 	return HELLO_OK;
 }

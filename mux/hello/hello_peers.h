@@ -19,6 +19,7 @@
 #ifndef FAIRLEAD_MUX_HELLO_PEERS_H
 #define FAIRLEAD_MUX_HELLO_PEERS_H
 
+#include "config/tag_key.h"
 #include "hello/hello_packet.h"
 
 enum hello_peers_numbers {
@@ -55,8 +56,8 @@ struct hello_peer {
 
 struct hello_peers;
 
-/* self: this mux's address; key NULL: tags are not checked. Both are copied. NULL: no memory. */
-struct hello_peers *hello_peers_new(const struct fl_address *self, const struct fl_siphash_key *key);
+/* self: this mux's address; keys of the cluster, NULL: tags are not checked. Both are copied. NULL: no memory. */
+struct hello_peers *hello_peers_new(const struct fl_address *self, const struct tag_keys *keys);
 void hello_peers_free(struct hello_peers *peers);
 
 /* Which cluster's hellos are accepted; NULL: none are, as at first. */

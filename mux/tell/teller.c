@@ -129,6 +129,12 @@ static enum teller_count kind(const struct told *told, const struct told_server 
 	return server->sent == told->generation ? TELLER_REPEATED : TELLER_SENT;
 }
 
+/* What a server answers has the same. */
+static uint8_t key_flag(const struct teller *teller)
+{
+	return fl_key_bit(teller->options.tag_key) ? FL_LIST_KEY : 0;
+}
+
 static int send_to(struct teller *teller, const struct told *told, const struct told_server *server)
 {
 	struct fl_generation_notice notice = {.service = told->service, .generation = told->generation};
@@ -136,7 +142,7 @@ static int send_to(struct teller *teller, const struct told *told, const struct 
 	uint8_t bytes[FL_GENERATION_NOTICE_MAX_LEN];
 
 	if (teller->options.tag_key) {
-		notice.flags = FL_LIST_TAG;
+		notice.flags = FL_LIST_TAG | key_flag(teller);
 		notice.tag = fl_generation_notice_tag(&server->key, &notice, &server->address);
 	}
 	return sink->send(sink->context, &server->address, bytes, fl_generation_notice_write(&notice, bytes));
@@ -197,8 +203,9 @@ static enum teller_count receive(struct teller *teller, const struct fl_address 
 	server = told ? told_find(told, from) : NULL;
 	if (!server)
 		return TELLER_UNASKED;
-	if (teller->options.tag_key && (!(found.flags & FL_LIST_TAG) ||
-					found.tag != fl_generation_notice_tag(&server->key, &found, &server->address)))
+	if (teller->options.tag_key &&
+	    (!(found.flags & FL_LIST_TAG) || (found.flags & FL_LIST_KEY) != key_flag(teller) ||
+	     found.tag != fl_generation_notice_tag(&server->key, &found, &server->address)))
 		return TELLER_TAG;
 	switch (told_note_acknowledged(told, server, found.generation, now_ms(teller))) {
 	case TOLD_KNOWS:

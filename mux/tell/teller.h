@@ -44,7 +44,7 @@ struct teller_sink {
 };
 
 struct teller_options {
-	const struct fl_siphash_key *tag_key; /* NULL: the cluster has none */
+	const struct fl_siphash_key *tag_key; /* the cluster's, to write with; NULL: it has none */
 	struct teller_sink sink;
 	uint64_t (*now_ms)(void *clock); /* monotonic */
 	void *clock;

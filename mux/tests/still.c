@@ -45,7 +45,7 @@ static void read_key(struct options *options, const char *path)
 {
 	struct reason why;
 
-	if (tag_key_read("--tag-key", path, &options->tag_key, &why))
+	if (tag_key_read("--tag-key", path, &options->tag_keys, &why))
 		die(why.text);
 	options->has_tag_key = true;
 }
@@ -283,7 +283,7 @@ int still_main(const struct mux_kind *kind, int argc, char **argv)
 	place = (struct worker_place){.tables = tables,
 				      .ports = &ports,
 				      .counters = counters,
-				      .tag_key = options.has_tag_key ? &options.tag_key : NULL,
+				      .tag_key = options.has_tag_key ? &options.tag_keys.current : NULL,
 				      .workers = options.workers,
 				      .options = &options,
 				      .front = front,

@@ -272,21 +272,51 @@ static int with_key_file(const char *text, unsigned mode, struct options *o, str
 
 static void the_cluster_key_is_read_from_a_file(void **state)
 {
-	static const char *const bad[] = {"", "00", "000102030405060708090a0b0c0d0e0g",
-					  "000102030405060708090a0b0c0d0e0f00", "000102030405060708090a0b0c0d0e0f\n\n"};
+#define ZERO "000102030405060708090a0b0c0d0e0f"
+#define ONE  "0102030405060708090a0b0c0d0e0f10"
+	static const char *const bad[] = {
+	    "",
+	    "00",
+	    "000102030405060708090a0b0c0d0e0g",
+	    ZERO "00",
+	    ZERO "\n\n",
+	    "next " ONE "\n",                    /* without a current one */
+	    "current " ZERO "\nnext " ZERO "\n", /* the same bit */
+	    "current " ZERO "\nnext 02"
+	    "02030405060708090a0b0c0d0e0f10\n",
+	    "current " ZERO "\ncurrent " ONE "\n",
+	    "next " ONE "\nnext " ONE "\n",
+	    "current " ZERO "\nnext " ONE "\nnext " ONE "\n",
+	    "current " ZERO "\nnext " ONE " \n",
+	    "current " ZERO " next " ONE "\n",
+	    "current  " ZERO "\n",
+	    "old " ZERO "\n",
+	};
+	static const char *const two[] = {"current " ZERO "\nnext " ONE "\n", "next " ONE "\ncurrent " ZERO,
+					  ZERO "\nnext " ONE "\n"};
 	struct options o;
 	struct reason why;
 
 	(void)state;
-	assert_int_equal(with_key_file("000102030405060708090a0b0c0d0e0f\n", 0600, &o, &why), 0);
+	assert_int_equal(with_key_file(ZERO "\n", 0600, &o, &why), 0);
 	assert_true(o.has_tag_key);
-	assert_true(o.tag_key.k0 == 0x0706050403020100ULL && o.tag_key.k1 == 0x0f0e0d0c0b0a0908ULL);
-	assert_int_equal(with_key_file("000102030405060708090a0b0c0d0e0f", 0644, &o, &why), -EINVAL);
+	assert_true(o.tag_keys.current.k0 == 0x0706050403020100ULL && o.tag_keys.current.k1 == 0x0f0e0d0c0b0a0908ULL);
+	for (int bit = 0; bit < 2; bit++)
+		assert_memory_equal(tag_keys_of(&o.tag_keys, bit), &o.tag_keys.current, sizeof(o.tag_keys.current));
+	for (size_t i = 0; i < sizeof(two) / sizeof(two[0]); i++) {
+		assert_int_equal(with_key_file(two[i], 0600, &o, &why), 0);
+		assert_true(o.tag_keys.current.k0 == 0x0706050403020100ULL);
+		assert_true(tag_keys_of(&o.tag_keys, false)->k0 == 0x0706050403020100ULL);
+		assert_true(tag_keys_of(&o.tag_keys, true)->k0 == 0x0807060504030201ULL);
+	}
+	assert_int_equal(with_key_file(ZERO, 0644, &o, &why), -EINVAL);
 	assert_non_null(strstr(why.text, "has mode 0644; allowed: 0600"));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(with_key_file(bad[i], 0600, &o, &why), -EINVAL);
 		assert_non_null(strstr(why.text, "32 hex digits"));
 	}
+#undef ZERO
+#undef ONE
 }
 
 /* Where --http may listen without --http-open, by whether there are TLS and tokens. */

@@ -145,7 +145,7 @@ static int open_teller(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
 	struct teller_options options = {
-	    .tag_key = mux->options->has_tag_key ? &mux->options->tag_key : NULL,
+	    .tag_key = mux->options->has_tag_key ? &mux->options->tag_keys.current : NULL,
 	    .now_ms = monotonic_ms,
 	};
 
@@ -250,7 +250,7 @@ static int open_hello(struct control_thread *control, struct reason *why)
 	if (!options->hello_port)
 		return 0;
 	clock_gettime(CLOCK_REALTIME, &now);
-	control->hello = hello_open(self, options->hello_port, options->has_tag_key ? &options->tag_key : NULL,
+	control->hello = hello_open(self, options->hello_port, options->has_tag_key ? &options->tag_keys : NULL,
 				    (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, why);
 	return control->hello ? 0 : -EADDRNOTAVAIL;
 }

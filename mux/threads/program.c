@@ -70,7 +70,7 @@ static int build(struct program *p, struct reason *why)
 	if (!p->tables || !p->counters)
 		return reason_set(why, -ENOMEM, "no memory for tables and counters");
 	if (tables_set_self(p->tables, has_ipv4 ? &p->address : &p->address6, has_ipv4 ? &p->address6 : &p->address,
-			    &p->options.tag_key))
+			    &p->options.tag_keys.current))
 		return reason_set(why, -ENOMEM, "no memory for tables");
 	ports_selves(&p->ports, &p->address, &p->address6);
 	tables_set_options(p->tables, &p->options);
@@ -99,7 +99,7 @@ static int start(struct program *p, struct reason *why)
 	struct worker_place place = {.tables = p->tables,
 				     .ports = &p->ports,
 				     .counters = p->counters,
-				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL,
+				     .tag_key = p->options.has_tag_key ? &p->options.tag_keys.current : NULL,
 				     .workers = p->options.workers,
 				     .options = &p->options,
 				     .rings = p->rings,

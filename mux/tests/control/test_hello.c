@@ -17,7 +17,7 @@
 enum { MUXES = 3, START_MS = 1000000, PATIENCE_MS = 60000 };
 
 static const char cluster[] = "00112233445566778899aabbccddeeff";
-static const struct fl_siphash_key key = {3, 4};
+static const struct tag_keys keys = {{3, 4}, {{3, 4}, {3, 4}}};
 
 struct world {
 	uint16_t port;
@@ -47,7 +47,7 @@ static int set_up(void **state)
 	for (unsigned i = 0; i < MUXES; i++) {
 		struct reason why = {""};
 
-		world->muxes[i] = hello_open(&nodes[i].address, world->port, &key, 77, &why);
+		world->muxes[i] = hello_open(&nodes[i].address, world->port, &keys, 77, &why);
 		if (!world->muxes[i])
 			fail_msg("%s", why.text);
 		hello_join(world->muxes[i], cluster);
@@ -160,7 +160,7 @@ static void one_that_starts_is_answered_at_once(void **state)
 	assert_int_equal(hello_deadline(world->muxes[1]), due); /* once */
 
 	hello_close(world->muxes[0]);
-	world->muxes[0] = hello_open(&self, world->port, &key, 78, &why);
+	world->muxes[0] = hello_open(&self, world->port, &keys, 78, &why);
 	assert_non_null(world->muxes[0]);
 	hello_join(world->muxes[0], cluster);
 	hello_set_nodes(world->muxes[0], (struct hello_node[]){{.address = address_of(1)}}, 1, START_MS);

@@ -6,7 +6,7 @@
 #include "hello/hello_peers.h"
 #include "vectors.h"
 
-static struct fl_siphash_key key;
+static struct tag_keys keys; /* of the file */
 
 static struct hello_service service_of(const json_t *row)
 {
@@ -22,15 +22,27 @@ static uint64_t wide_of(const json_t *row, const char *name)
 	return strtoull(vectors_text(row, name), NULL, 16);
 }
 
+/* A writer writes no extensions. */
+static void written_again(const struct vectors_bytes *bytes, const struct hello_head *head,
+			  const struct hello_service *services)
+{
+	const struct fl_siphash_key *key = tag_keys_of(&keys, head->key);
+	uint8_t out[HELLO_LEN_MAX];
+	size_t len = hello_write(head, services, head->has_tag ? key : NULL, out);
+
+	assert_int_equal(len, bytes->len);
+	assert_memory_equal(out, bytes->data, head->has_tag ? len - HELLO_TAG_LEN : len);
+	if (head->has_tag && hello_tag_is_right(bytes->data, head, key))
+		assert_memory_equal(out, bytes->data, len);
+}
+
 static void valid(void **state)
 {
 	const json_t *fields = vectors_get(*state, "fields"), *services = vectors_list(fields, "services");
 	struct vectors_bytes bytes = vectors_bytes(*state, "bytes"), cluster = vectors_bytes(fields, "cluster");
 	struct fl_address sender = vectors_address(fields, "sender");
 	struct hello_service written[HELLO_SERVICES_MAX];
-	uint8_t out[HELLO_LEN_MAX];
 	struct hello_head head;
-	size_t len;
 
 	assert_int_equal(hello_parse(bytes.data, bytes.len, &head), HELLO_OK);
 	assert_int_equal(head.has_tag, !vectors_is_null(fields, "tag"));
@@ -49,11 +61,9 @@ static void valid(void **state)
 		assert_int_equal(written[i].generation, expected.generation);
 		assert_int_equal(written[i].settled, expected.settled);
 	}
-	len = hello_write(&head, written, head.has_tag ? &key : NULL, out);
-	assert_int_equal(len, bytes.len);
-	assert_memory_equal(out, bytes.data, head.has_tag ? len - HELLO_TAG_LEN : len);
-	if (head.has_tag && hello_tag_is_right(bytes.data, &head, &key))
-		assert_memory_equal(out, bytes.data, len);
+	assert_int_equal(head.key, vectors_bool(fields, "key"));
+	if (!head.extensions)
+		written_again(&bytes, &head, written);
 	vectors_free(&bytes);
 	vectors_free(&cluster);
 }
@@ -81,6 +91,34 @@ static void malformed(void **state)
 	vectors_free(&bytes);
 }
 
+static struct fl_siphash_key key_at(const json_t *list, size_t i)
+{
+	json_t *one = json_pack("{s:O}", "key", json_array_get(list, i));
+	struct fl_siphash_key key = vectors_key(one, "key");
+
+	json_decref(one);
+	return key;
+}
+
+/* None to two. False: none. */
+static bool keys_of(const json_t *row, struct tag_keys *out)
+{
+	const json_t *list = vectors_list(row, "keys");
+	size_t count = json_array_size(list);
+
+	assert_in_range(count, 0, 2);
+	if (!count)
+		return false;
+	out->current = key_at(list, 0);
+	out->by_bit[0] = out->by_bit[1] = out->current;
+	if (count == 2) {
+		struct fl_siphash_key next = key_at(list, 1);
+
+		out->by_bit[fl_key_bit(&next)] = next;
+	}
+	return true;
+}
+
 /* The reader as the row describes it; the first hello that it gets is the row's. */
 static void judged(void **state)
 {
@@ -89,17 +127,12 @@ static void judged(void **state)
 	struct fl_address self = vectors_address(reader, "self"), source = vectors_address(reader, "source");
 	enum hello_error expected = word_of(*state, "result");
 	struct hello_node nodes[4] = {0};
+	struct tag_keys its;
 	struct hello_peers *peers;
 	struct hello_head head;
 	size_t count = json_array_size(list);
 
-	if (vectors_is_null(reader, "key")) {
-		peers = hello_peers_new(&self, NULL);
-	} else {
-		struct fl_siphash_key its = vectors_key(reader, "key");
-
-		peers = hello_peers_new(&self, &its);
-	}
+	peers = hello_peers_new(&self, keys_of(reader, &its) ? &its : NULL);
 	assert_non_null(peers);
 	if (!vectors_is_null(reader, "cluster")) {
 		struct vectors_bytes cluster = vectors_bytes(reader, "cluster");
@@ -161,8 +194,9 @@ int main(int argc, char **argv)
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
 
-	key = vectors_key(file, "key");
+	assert_true(keys_of(file, &keys));
 	vectors_add(&tests, file, "valid", valid);
+	vectors_add(&tests, file, "extended", valid);
 	vectors_add(&tests, file, "malformed", malformed);
 	vectors_add(&tests, file, "judged", judged);
 	vectors_add_plain(&tests, "names of clusters", clusters, NULL);

@@ -14,7 +14,7 @@
 enum { START_MS = 1000000 };
 
 static const uint8_t cluster[HELLO_CLUSTER_LEN] = {9};
-static const struct fl_siphash_key key = {1, 2};
+static const struct tag_keys keys = {{1, 2}, {{1, 2}, {1, 2}}};
 
 static struct fl_address address_of(unsigned mux)
 {
@@ -26,7 +26,7 @@ static struct fl_address address_of(unsigned mux)
 static struct hello_peers *new_peers(bool has_key)
 {
 	struct fl_address self = address_of(1);
-	struct hello_peers *peers = hello_peers_new(&self, has_key ? &key : NULL);
+	struct hello_peers *peers = hello_peers_new(&self, has_key ? &keys : NULL);
 
 	assert_non_null(peers);
 	hello_peers_join(peers, cluster);
@@ -55,7 +55,7 @@ static enum hello_error hear(struct hello_peers *peers, unsigned mux, uint64_t b
 	size_t len;
 
 	memcpy(head.cluster, cluster, sizeof(cluster));
-	len = hello_write(&head, services, &key, data);
+	len = hello_write(&head, services, &keys.current, data);
 	return hello_peers_hear(peers, &head.sender, data, len, now);
 }
 
@@ -116,6 +116,43 @@ static void replays(void **state)
 				fail_msg("%s: %s, key %d", rows[i].name, hello_error_name(error), has_key);
 		}
 		assert_int_equal(hear_one(peers, 3, 50, 9, 7, START_MS), HELLO_OK); /* each mux has its own */
+		hello_peers_free(peers);
+	}
+}
+
+/* No hello is refused while muxes get new keys one after another, as docs/howto/rotate-keys.md says. */
+static void a_key_is_replaced(void **state)
+{
+	static const struct fl_siphash_key old = {0x10, 7}, new = {0x11, 8}, other = {0x11, 9};
+	const struct tag_keys rows[] = {
+	    {old, {old, old}}, {old, {old, new}}, {new, {old, new}}, {new, {new, new}}};
+	struct hello_head head = {.boot = 1, .sender = address_of(2)};
+	uint8_t data[HELLO_LEN_MAX];
+
+	(void)state;
+	memcpy(head.cluster, cluster, sizeof(cluster));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fl_address self = address_of(1);
+		struct hello_peers *peers = hello_peers_new(&self, &rows[i]);
+
+		assert_non_null(peers);
+		hello_peers_join(peers, cluster);
+		for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++) {
+			bool is_known;
+			size_t len;
+
+			head.counter++;
+			len = hello_write(&head, NULL, &rows[j].current, data);
+			is_known =
+			    !memcmp(tag_keys_of(&rows[i], fl_key_bit(&rows[j].current)), &rows[j].current, sizeof(old));
+			assert_true(is_known || i > j + 1 || j > i + 1);
+			assert_int_equal(hello_peers_hear(peers, &head.sender, data, len, 1000),
+					 is_known ? HELLO_OK : HELLO_TAG_WRONG);
+		}
+		head.counter++;
+		assert_int_equal(
+		    hello_peers_hear(peers, &head.sender, data, hello_write(&head, NULL, &other, data), 1000),
+		    HELLO_TAG_WRONG);
 		hello_peers_free(peers);
 	}
 }
@@ -271,6 +308,7 @@ static void many_services(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_key_is_replaced),
 	    cmocka_unit_test(replays),
 	    cmocka_unit_test(a_forged_hello_counts_for_five_seconds),
 	    cmocka_unit_test(a_node_that_is_gone_leaves_a_peer),

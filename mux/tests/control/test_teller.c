@@ -24,7 +24,9 @@ enum {
 	RANDOM_STEPS = 20000,
 };
 
-static const struct fl_siphash_key cluster = {0x1122334455667788, 0x99aabbccddeeff00};
+static const struct fl_siphash_key cluster = {0x1122334455667789, 0x99aabbccddeeff00};
+
+enum { SIGNED = FL_LIST_TAG | FL_LIST_KEY }; /* by that key */
 
 struct seen {
 	struct fl_address to;
@@ -67,7 +69,7 @@ static int sink(void *context, const struct fl_address *to, const uint8_t *bytes
 		return w->error;
 	assert_true(w->count < SEEN_MAX);
 	assert_int_equal(fl_generation_notice_parse(bytes, bytes + len, len, &seen->notice), FL_LIST_OK);
-	assert_int_equal(seen->notice.flags, FL_LIST_TAG);
+	assert_int_equal(seen->notice.flags, SIGNED);
 	assert_true(seen->notice.tag == fl_generation_notice_tag(&key, &seen->notice, to));
 	seen->to = *to;
 	seen->at_ms = w->now_ms;
@@ -131,7 +133,7 @@ static struct answer answer_of(const struct fl_address *by, uint8_t flags, uint1
 static void acknowledge(struct world *w, uint32_t number, uint16_t service, uint32_t generation)
 {
 	struct fl_address by = server(number);
-	struct answer answer = answer_of(&by, FL_LIST_TAG | FL_GENERATION_NOTICE_ACK, service, generation);
+	struct answer answer = answer_of(&by, SIGNED | FL_GENERATION_NOTICE_ACK, service, generation);
 
 	teller_receive(w->teller, &by, answer.bytes, answer.len);
 }
@@ -287,7 +289,7 @@ static void only_the_newest_is_told_and_one_is_under_way(void **state)
 
 static void what_is_no_acknowledgement_changes_nothing(void **state)
 {
-	enum { TAGGED = FL_LIST_TAG | FL_GENERATION_NOTICE_ACK };
+	enum { TAGGED = SIGNED | FL_GENERATION_NOTICE_ACK };
 	static const struct {
 		const char *what;
 		uint32_t from, by; /* who sends it; whose key and address it has */
@@ -300,12 +302,13 @@ static void what_is_no_acknowledgement_changes_nothing(void **state)
 	    {"a generation below", 1, 1, SERVICE, 11, TAGGED, 0, 0, TELLER_BEHIND},
 	    {"a wrong tag", 1, 1, SERVICE, 12, TAGGED, 1, 0, TELLER_TAG},
 	    {"no tag", 1, 1, SERVICE, 12, FL_GENERATION_NOTICE_ACK, 0, 0, TELLER_TAG},
+	    {"by the cluster's other key", 1, 1, SERVICE, 12, FL_LIST_TAG | FL_GENERATION_NOTICE_ACK, 0, 0, TELLER_TAG},
 	    {"another server's, from its address", 2, 2, SERVICE, 12, TAGGED, 0, 0, TELLER_UNASKED},
 	    {"another server's, from this one's address", 1, 2, SERVICE, 12, TAGGED, 0, 0, TELLER_TAG},
 	    {"one of a server that is told, from this one's", 1, 0, SERVICE, 12, TAGGED, 0, 0, TELLER_TAG},
 	    {"its own, from another address", 2, 1, SERVICE, 12, TAGGED, 0, 0, TELLER_UNASKED},
 	    {"of another service", 1, 1, OTHER, 12, TAGGED, 0, 0, TELLER_UNASKED},
-	    {"the notice itself", 1, 1, SERVICE, 12, FL_LIST_TAG, 0, 0, TELLER_MALFORMED},
+	    {"the notice itself", 1, 1, SERVICE, 12, SIGNED, 0, 0, TELLER_MALFORMED},
 	    {"cut short", 1, 1, SERVICE, 12, TAGGED, 0, 1, TELLER_MALFORMED},
 	    {"empty", 1, 1, SERVICE, 12, TAGGED, 0, FL_GENERATION_NOTICE_MAX_LEN, TELLER_MALFORMED},
 	};
