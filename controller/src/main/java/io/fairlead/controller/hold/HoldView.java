@@ -19,11 +19,11 @@ import java.util.stream.IntStream;
  * The held buckets of a service, and the connections for which they are held.
  *
  * @param chainedBuckets buckets that have former owners, held or still within their window
- * @param waitingBuckets buckets about which no answer counts yet although the wait is over ({@link
- *     Questions#waitSeconds}), since a mux may open connections at their former owners
+ * @param waitingBuckets buckets about which no answer counts yet, since a mux may open connections
+ *     at their former owners
  * @param waitingFor what the latest of them waits for
- * @param owners that lost their buckets longer ago than that wait, by ascending id; a bucket that
- *     moved more than once counts at each
+ * @param owners that lost buckets a window ago or longer, or {@link Questions#waitSeconds}, by
+ *     ascending id; a bucket that moved more than once counts at each
  */
 public record HoldView(
     String service,
@@ -95,7 +95,7 @@ public record HoldView(
     Ring ring = image.ring();
     Holds holds = Holds.of(image);
     Sum[] sums = new Sum[Backend.MAX + 1];
-    int wait = Questions.waitSeconds(config);
+    int wait = Math.min(config.windowSeconds(), Questions.waitSeconds(config));
     int waiting = 0;
     long latest = -1;
     for (int bucket = 0; bucket < ring.buckets() && config.holdSeconds() > 0; bucket++) {

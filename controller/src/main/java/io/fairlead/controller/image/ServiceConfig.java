@@ -94,14 +94,15 @@ public record ServiceConfig(
 
   /**
    * The second until which former owners may have left their buckets for a generation that is
-   * committed now to end them, since their window is over; 0: none. It moves in steps, so that few
-   * generations change histories.
+   * committed now to end them, since their window is over; at least 1, by which muxes know that
+   * windows end anything, and 0 if they do not. It moves in steps, so that few generations change
+   * histories.
    *
    * @param exact whether backends change, so that ids and addresses may be taken again
    */
   public long closedUntil(long now, boolean exact) {
     int step = exact ? 1 : Math.max(1, windowSeconds / 8);
-    return releasesOwners() ? 0 : Math.max(0, (now - windowSeconds) / step * step);
+    return releasesOwners() ? 0 : Math.max(1, (now - windowSeconds) / step * step);
   }
 
   /** How long after its last move a bucket keeps former owners at most, with a hold. */

@@ -56,7 +56,8 @@ public final class ServiceImage {
 
   /** A new service: no backends, generation 1. */
   public static ServiceImage create(ServiceConfig config, long committed) {
-    return new ServiceImage(config, Ring.empty(config.id(), config.buckets(), committed));
+    Ring empty = Ring.empty(config.id(), config.buckets(), committed);
+    return new ServiceImage(config, empty.withClosedUntil(config.closedUntil(committed, false)));
   }
 
   /** The same image in another generation. */

@@ -7,8 +7,11 @@ package io.fairlead.controller.ring;
  *
  * @param weight its share of the buckets, 0..65535; 0 if it is draining or removed
  * @param dead whether it was removed since its machine is gone: no history names it
+ * @param foreign whether it is an SRv6 end-point that does not know the protocol: packets to it
+ *     carry no list, and it is the last of any
  */
-public record Backend(int id, Address address, int weight, boolean removed, boolean dead) {
+public record Backend(
+    int id, Address address, int weight, boolean removed, boolean dead, boolean foreign) {
   public static final int WEIGHT_MAX = 65535;
   public static final int NONE = 0;
   public static final int MAX = 65535;
@@ -27,7 +30,7 @@ public record Backend(int id, Address address, int weight, boolean removed, bool
   }
 
   public Backend(int id, Address address, int weight, boolean removed) {
-    this(id, address, weight, removed, false);
+    this(id, address, weight, removed, false, false);
   }
 
   /** A backend of which only the address matters. */
@@ -37,6 +40,6 @@ public record Backend(int id, Address address, int weight, boolean removed, bool
 
   /** One whose machine is gone. */
   public static Backend dead(int id, Address address) {
-    return new Backend(id, address, 0, true, true);
+    return new Backend(id, address, 0, true, true, false);
   }
 }

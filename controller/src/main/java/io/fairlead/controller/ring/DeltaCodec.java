@@ -23,6 +23,7 @@ public final class DeltaCodec {
   private static final int DELTA_MIN = 32;
   private static final int REMOVED = 1;
   private static final int DEAD = 2;
+  private static final int FOREIGN = 4;
   private static final int BY_NUMBER = 0;
   private static final int BY_OWNER = 1;
 
@@ -81,7 +82,7 @@ public final class DeltaCodec {
     long committed = Integer.toUnsignedLong(body.getInt());
     long closedUntil = Integer.toUnsignedLong(body.getInt());
     checkSum(base.sum(), body.getLong());
-    List<Backend> backends = List.copyOf(getBackends(body, REMOVED | DEAD).values());
+    List<Backend> backends = List.copyOf(getBackends(body, REMOVED | DEAD | FOREIGN).values());
     Runs moves =
         order == BY_OWNER
             ? getOwnerRuns(body, (int) movesAt, base).byNumber(base)
@@ -112,7 +113,10 @@ public final class DeltaCodec {
   static void putBackends(ByteBuffer body, Collection<Backend> backends) {
     body.putInt(backends.size());
     for (Backend backend : backends) {
-      int flags = (backend.removed() ? REMOVED : 0) | (backend.dead() ? DEAD : 0);
+      int flags =
+          (backend.removed() ? REMOVED : 0)
+              | (backend.dead() ? DEAD : 0)
+              | (backend.foreign() ? FOREIGN : 0);
       body.putChar((char) backend.id()).putChar((char) flags).putChar((char) backend.weight());
       backend.address().put(body);
     }
@@ -120,7 +124,7 @@ public final class DeltaCodec {
 
   /** Those of a snapshot, in which none is dead. */
   static SortedMap<Integer, Backend> getBackends(ByteBuffer body) throws RefusedException {
-    return getBackends(body, REMOVED);
+    return getBackends(body, REMOVED | FOREIGN);
   }
 
   private static SortedMap<Integer, Backend> getBackends(ByteBuffer body, int known)
@@ -133,12 +137,22 @@ public final class DeltaCodec {
       int flags = body.getChar();
       int weight = body.getChar();
       Address address = Address.get(body);
-      if (id <= last || (flags & ~known) != 0 || flags == DEAD || address.isNone()) {
+      if (id <= last
+          || (flags & ~known) != 0
+          || (flags & (REMOVED | DEAD)) == DEAD
+          || address.isNone()) {
         throw new RefusedException(
             Reason.BACKEND, "id %d after %d, flags %#x, %s".formatted(id, last, flags, address));
       }
-      boolean isDead = (flags & DEAD) != 0;
-      backends.put(id, new Backend(id, address, weight, (flags & REMOVED) != 0, isDead));
+      backends.put(
+          id,
+          new Backend(
+              id,
+              address,
+              weight,
+              (flags & REMOVED) != 0,
+              (flags & DEAD) != 0,
+              (flags & FOREIGN) != 0));
       last = id;
     }
     return backends;

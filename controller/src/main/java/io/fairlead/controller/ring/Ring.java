@@ -65,6 +65,11 @@ public final class Ring {
     return new Ring(service, 1, committed, 0, new TreeMap<>(), new char[buckets], none, List.of());
   }
 
+  /** Before its first generation, the same ring of a service whose windows end by then. */
+  public Ring withClosedUntil(long until) {
+    return new Ring(service, generation, committed, until, backends, current, histories, changes);
+  }
+
   /** The same buckets under another generation number, for a restored ring. */
   public Ring withGeneration(long other) {
     return new Ring(

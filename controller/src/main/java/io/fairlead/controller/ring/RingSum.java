@@ -33,7 +33,8 @@ final class RingSum {
       return 0;
     }
     Address address = backend.address();
-    long sum = mix(mix(backend.id()) ^ Long.reverseBytes(address.high()));
+    long id = (backend.foreign() ? 1L << 16 : 0) | backend.id();
+    long sum = mix(mix(id) ^ Long.reverseBytes(address.high()));
     return mix(sum ^ Long.reverseBytes(address.low()));
   }
 

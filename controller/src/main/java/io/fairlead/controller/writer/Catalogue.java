@@ -292,7 +292,7 @@ final class Catalogue implements Images {
     long now = clock.seconds(options);
     ServiceImage image =
         ServiceImage.create(config, now).startingAt(repository.store().firstGeneration());
-    Result result = ServiceWriter.unmoved(image, options.dryRun());
+    Result result = Images.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {
       PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options);
       image = plan.after();
@@ -550,7 +550,7 @@ final class Catalogue implements Images {
     String name = again.image().config().name();
     show(again);
     addresses.settle(name);
-    return ServiceWriter.unmoved(again.image(), false);
+    return Images.unmoved(again.image(), false);
   }
 
   /** A service that exists from now on. */

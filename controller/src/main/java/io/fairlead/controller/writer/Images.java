@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.store.ServiceWatch;
 import java.util.Collection;
@@ -59,5 +60,10 @@ interface Images {
         return watch.damage(name);
       }
     };
+  }
+
+  /** The result of a write that moves no bucket. */
+  static Result unmoved(ServiceImage after, boolean dryRun) {
+    return Result.unmoved(after.config().name(), after.ring().generation(), dryRun);
   }
 }

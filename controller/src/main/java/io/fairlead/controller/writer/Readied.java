@@ -8,6 +8,7 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.plane.WriteOptions.OnLoss;
+import io.fairlead.controller.ring.Runs;
 import java.util.Optional;
 
 /**
@@ -25,7 +26,8 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
   /**
    * A service's image with {@code wanted} as configuration. If that begins a hold, then without
    * former owners whose window is over, which muxes would name: a generation of its own. A crash
-   * between the two commits harms nothing, since such owners mean nothing without a hold.
+   * between the two commits harms nothing, since such owners mean nothing without a hold. The next
+   * one begins the hold (protocol/README.md §5, closed until).
    *
    * @param now Unix seconds
    * @throws Refusal if chained buckets would be so for less time, and the options do not allow that
@@ -49,6 +51,15 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
       }
     }
     return new Readied(image.withConfig(wanted), Optional.empty(), hold);
+  }
+
+  /** A generation in which muxes see that a hold begins or ends; empty if none does. */
+  Optional<PoolPlan> turn(ServiceImage former, long now, boolean dryRun) {
+    return former.config().releasesOwners() == image.config().releasesOwners()
+        ? Optional.empty()
+        : Optional.of(
+            PoolPlan.of(image, Runs.EMPTY, Math.max(now, image.ring().committed()), dryRun)
+                .with(hold));
   }
 
   private static void refuse(

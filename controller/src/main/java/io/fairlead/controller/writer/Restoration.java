@@ -48,7 +48,7 @@ record Restoration(
     Origin origin = Origin.controller("restore of the backup of " + backup.taken());
     Backup.Restored restored = backup.restored(options.clock().instant(), applied);
     for (ServiceImage image : restored.services()) {
-      Result result = ServiceWriter.unmoved(image, false);
+      Result result = Images.unmoved(image, false);
       repository.with(notes.of(epoch, origin, result)).create(epoch, image);
     }
     return restored.firstGeneration();

@@ -366,7 +366,7 @@ final class ServiceWriter implements ArraysWriter {
         options,
         () -> {
           Result result =
-              unmoved(image(), options.dryRun()).with(DeletedServices.ended(image(), live));
+              Images.unmoved(image(), options.dryRun()).with(DeletedServices.ended(image(), live));
           if (!options.dryRun()) {
             clock.seconds(options); // refuses if it is off
             ServiceRepository noting = noting(options, result);
@@ -449,9 +449,13 @@ final class ServiceWriter implements ArraysWriter {
     if (!isSharedOutAs(changed)) {
       return commit(from, List.of(), options);
     }
+    Optional<PoolPlan> turn = from.turn(image(), clock.seconds(options), options.dryRun());
+    if (turn.isPresent()) {
+      return commit(turn.get(), from.before(), options);
+    }
     ServiceImage after = from.image();
     claim(after, options);
-    Result result = unmoved(after, options.dryRun()).with(from.hold());
+    Result result = Images.unmoved(after, options.dryRun()).with(from.hold());
     if (!options.dryRun()) {
       if (from.before().isPresent()) {
         commit(from.before().get(), repository);
@@ -500,11 +504,6 @@ final class ServiceWriter implements ArraysWriter {
 
   private ServiceRepository noting(WriteOptions options, Result result) {
     return repository.with(notes.of(epoch, options.origin(), result));
-  }
-
-  /** The result of a write that moves no bucket. */
-  static Result unmoved(ServiceImage after, boolean dryRun) {
-    return Result.unmoved(after.config().name(), after.ring().generation(), dryRun);
   }
 
   private static Result unchanged(ServiceImage image, boolean dryRun) {

@@ -146,7 +146,8 @@ public final class Vectors {
               Address.parse(backend.get("address").asText()).orElseThrow(),
               backend.get("weight").asInt(),
               backend.get("removed").asBoolean(),
-              backend.get("dead").asBoolean()));
+              backend.get("dead").asBoolean(),
+              backend.get("foreign").asBoolean()));
     }
     return backends;
   }

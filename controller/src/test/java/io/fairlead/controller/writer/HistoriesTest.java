@@ -92,6 +92,7 @@ class HistoriesTest {
 
   @Test
   void ownersCloseInStepsAndExactlyWhereBackendsChange() throws Exception {
+    assertThat(image.ring().closedUntil()).isEqualTo(NOW - WINDOW);
     only(1, NOW);
     only(2, NOW + 1);
     only(3, NOW + 2);

@@ -136,12 +136,13 @@ class HoldTest extends EmbeddedController {
     long generation = ring().generation();
     Result plan = hold(HOLD, PLAN);
     assertThat(plan.hold()).contains(new Result.Hold(open, 0, 0));
-    assertThat(plan.generation()).isEqualTo(generation + 1);
+    assertThat(plan.generation()).isEqualTo(generation + 2);
     assertThat(ring().generation()).isEqualTo(generation);
     int records = records();
     Result result = hold(HOLD, COMMIT);
     assertThat(result).usingRecursiveComparison().ignoringFields("dryRun").isEqualTo(plan);
-    assertThat(ring().generation()).isEqualTo(generation + 1);
+    assertThat(ring().generation()).isEqualTo(generation + 2);
+    assertThat(ring().closedUntil()).as("muxes see that it holds").isZero();
     assertThat(named()).isEqualTo(open);
     assertThat(records()).as("one write").isEqualTo(records + 1);
     advance(WINDOW);
@@ -179,8 +180,9 @@ class HoldTest extends EmbeddedController {
     hold(500, Requests.FORCE);
     await().atMost(SOON).until(() -> named() == young);
     assertThat(hold(0, Requests.FORCE).hold()).contains(new Result.Hold(young, young, 0));
+    assertThat(ring().closedUntil()).as("muxes see that windows end").isPositive();
     advance(WINDOW);
-    assertThat(named()).as("without a hold, rows stay and mean nothing").isEqualTo(young);
+    assertThat(named()).as("until the next generation").isEqualTo(young);
   }
 
   @Test
