@@ -119,7 +119,7 @@ def mux_path(number: int) -> str:
 def node(number: int, services: dict) -> bytes:
     """What mux `number` says of itself (protocol/README.md, section 4)."""
     address = f"10.1.2.{number}"
-    about = {"format": 1, "id": f"mux{number:03}", "kind": "c", "version": "0.2.0", "fragmentSeed": True}
+    about = {"format": 1, "id": f"mux{number:03}", "kind": "c", "version": "0.2.0"}
     about |= {"address": address, "ports": ["eth0"], "needs": {address: "own"}, "services": services}
     return json.dumps(about).encode()
 

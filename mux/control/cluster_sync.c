@@ -478,9 +478,9 @@ static bool follow(struct cluster_sync *cluster, uint64_t now_ms)
 		return false;
 	registration_run(cluster->registration, now_ms);
 	peer_watch_run(cluster->peers, now_ms);
-	if (peer_watch_is_read(cluster->peers) && !service_list_is_held(cluster->services))
-		seed_watch_decide(cluster->seed, peer_watch_know_seed(cluster->peers));
 	seed_watch_run(cluster->seed, now_ms);
+	if (!service_list_is_held(cluster->services))
+		seed_watch_apply(cluster->seed);
 	settled_watch_run(cluster->settled, now_ms);
 	if (now_ms >= cluster->cluster_at)
 		read_cluster(cluster);

@@ -134,9 +134,9 @@ json_t *mux_node_begin(const struct cluster_sync_options *options)
 	json_t *ports = json_array();
 	/* Once it has lost ZooKeeper, only hellos tell it that it is behind. */
 	json_int_t behind_seconds = options->hello ? options->behind.seconds : 0;
-	json_t *self = json_pack("{s:i, s:s, s:s, s:s, s:b, s:I}", "format", NODE_FORMAT, "id", options->id, "kind",
-				 options->kind ? options->kind : "c", "version", FAIRLEAD_VERSION, "fragmentSeed", 1,
-				 "behindSeconds", behind_seconds);
+	json_t *self = json_pack("{s:i, s:s, s:s, s:s, s:I}", "format", NODE_FORMAT, "id", options->id, "kind",
+				 options->kind ? options->kind : "c", "version", FAIRLEAD_VERSION, "behindSeconds",
+				 behind_seconds);
 
 	describe_address(self, "address", options->address);
 	describe_address(self, "address6", options->address6);

@@ -23,8 +23,7 @@ struct peer {
 	bool has_node;   /* of whatever kind */
 	bool is_hidden;  /* by its access list: no watch can be set, so it is read again and again */
 	bool is_alive;
-	bool is_peer;  /* it has an address */
-	bool is_older; /* it does not know the seed */
+	bool is_peer; /* it has an address */
 	struct hello_node node;
 };
 
@@ -38,8 +37,6 @@ struct peer_watch {
 	bool is_listed;  /* since the last connection */
 	bool is_held;    /* the last set stays */
 	uint64_t retry_at;
-	bool is_read;   /* all of them, since the start */
-	bool know_seed; /* at the last whole reading */
 	unsigned peers_count;
 	struct peer **peers;
 	uint32_t found_count;
@@ -106,20 +103,17 @@ static void finish(struct peer_watch *watch)
 			return;
 	clear_found(watch, watch->peers_count);
 	watch->alive = 0;
-	watch->know_seed = true;
 	for (unsigned i = 0; i < watch->peers_count; i++) {
 		const struct peer *peer = watch->peers[i];
 
 		watch->alive += peer->is_listed && peer->is_alive;
 		if (!peer->is_listed || !peer->is_peer)
 			continue;
-		watch->know_seed &= !peer->is_older;
 		if (is_found(watch, &peer->node.address))
 			continue;
 		watch->found[watch->found_count] = peer->node.address;
 		watch->found_nodes[watch->found_count++] = peer->node;
 	}
-	watch->is_read = true;
 	if (watch->hello)
 		hello_set_nodes(watch->hello, watch->found_nodes, watch->found_count, zk_now(watch->zk));
 	hand_on(watch);
@@ -143,7 +137,6 @@ static void take_node(struct peer *peer, const struct zk_reply *reply)
 
 	peer->is_peer = (address && address_parse(address, &peer->node.address)) ||
 			(!address && address6 && address_parse(address6, &peer->node.address));
-	peer->is_older = !json_is_true(json_object_get(node, "fragmentSeed"));
 	snprintf(peer->node.id, sizeof(peer->node.id), "%s", is_id(peer->id) ? peer->id : "");
 	json_decref(node);
 }
@@ -402,16 +395,6 @@ void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addre
 	if (watch->hello)
 		hello_set_nodes(watch->hello, watch->found_nodes, count, zk_now(watch->zk));
 	hand_on(watch);
-}
-
-bool peer_watch_is_read(const struct peer_watch *watch)
-{
-	return watch->is_read;
-}
-
-bool peer_watch_know_seed(const struct peer_watch *watch)
-{
-	return watch->know_seed;
 }
 
 uint64_t peer_watch_deadline(const struct peer_watch *watch)

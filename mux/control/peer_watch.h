@@ -30,11 +30,6 @@ void peer_watch_watched(struct peer_watch *watch, const char *path);
 
 /* The number of live muxes, including this one; 0: not known yet. */
 uint32_t peer_watch_count(const struct peer_watch *watch);
-/* Whether all of them have been read since the start, and not only restored. */
-bool peer_watch_is_read(const struct peer_watch *watch);
-/* Whether all of them, at the last whole reading, know the cluster's seed (seed_watch.h). */
-bool peer_watch_know_seed(const struct peer_watch *watch);
-
 /* The addresses of the live muxes as the tables have them. */
 const struct fl_address *peer_watch_addresses(const struct peer_watch *watch, uint32_t *count);
 /* Sets them to what was known before this process started, until the nodes are read. */

@@ -78,14 +78,23 @@ static void on_seed(void *context, const struct zk_reply *reply)
 
 static void read_seed(struct seed_watch *watch)
 {
-	if (tables_has_key(watch->tables))
-		return;
 	watch->again = watch->is_reading;
 	if (watch->is_reading)
 		return;
 	watch->is_reading = true;
 	watch->retry_at = UINT64_MAX;
 	zk_get(watch->zk, watch->path, true, on_seed, watch);
+}
+
+/* Returns whether it was changed. */
+static bool use(struct seed_watch *watch, const struct fl_siphash_key *seed)
+{
+	if (seed->k0 == watch->used.k0 && seed->k1 == watch->used.k1)
+		return false;
+	if (tables_set_seed(watch->tables, seed)) /* no memory: tried again by the next decision */
+		return false;
+	watch->used = *seed;
+	return true;
 }
 
 void seed_watch_connected(struct seed_watch *watch)
@@ -110,28 +119,15 @@ void seed_watch_run(struct seed_watch *watch, uint64_t now_ms)
 		read_seed(watch);
 }
 
-/* Returns whether it was changed. */
-static bool use(struct seed_watch *watch, const struct fl_siphash_key *seed)
+void seed_watch_apply(struct seed_watch *watch)
 {
-	if (seed->k0 == watch->used.k0 && seed->k1 == watch->used.k1)
-		return false;
-	if (tables_set_seed(watch->tables, seed)) /* no memory: tried again by the next decision */
-		return false;
-	watch->used = *seed;
-	return true;
-}
-
-void seed_watch_decide(struct seed_watch *watch, bool all_know)
-{
-	static const struct fl_siphash_key none;
-
-	if (watch->is_read && use(watch, all_know ? &watch->known : &none))
+	if (watch->is_read && use(watch, &watch->known))
 		fprintf(stderr, "mux event=fragment_seed from=%s\n", is_none(&watch->used) ? "zero" : watch->path);
 }
 
 void seed_watch_restore(struct seed_watch *watch, const struct fl_siphash_key *seed)
 {
-	if (!tables_has_key(watch->tables) && use(watch, seed))
+	if (use(watch, seed))
 		fprintf(stderr, "mux event=fragment_seed from=disk\n");
 }
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seed by which a cluster without a key deals out fragments (protocol/README.md, 8): drawn at random by a
- * controller, so that a sender can't aim all its fragments at one mux.
+ * The seed by which muxes deal out fragments (protocol/README.md, 8): drawn at random by a controller, so that a sender
+ * can't aim all its fragments at one mux. Zero while the tree has none.
  *
- * Muxes that disagree about the seed lose fragments. So it is used only while every live mux's node says that the mux
- * knows it; otherwise, and while the tree has none, the seed is zero, as it is for a mux that doesn't know of it. The
- * change is made by each mux when it learns of it: fragments of that moment may be lost, as when a mux joins or leaves.
- *
- * While ZooKeeper can't be reached, the seed stays as it is; a mux that starts meanwhile begins with the one that it
- * used before. With a cluster key nothing is read.
+ * Muxes that disagree about the seed lose fragments. While ZooKeeper can't be reached, the seed stays as it is; a mux that
+ * starts meanwhile begins with the one that it used before.
  */
 #ifndef MUX_SEED_WATCH_H
 #define MUX_SEED_WATCH_H
@@ -32,13 +28,12 @@ void seed_watch_watched(struct seed_watch *watch, const char *path);
 
 uint64_t seed_watch_deadline(const struct seed_watch *watch);
 void seed_watch_run(struct seed_watch *watch, uint64_t now_ms);
-
-/* Whether every live mux knows the seed, as read since the start; call it after each change, or always. */
-void seed_watch_decide(struct seed_watch *watch, bool all_know);
+/* Uses what was read, if it has changed: call it while the tree is this cluster's. */
+void seed_watch_apply(struct seed_watch *watch);
 
 /* Uses the seed that was used before this process started, until ZooKeeper's is read. */
 void seed_watch_restore(struct seed_watch *watch, const struct fl_siphash_key *seed);
-/* By which the tables deal fragments out; zero with a cluster key. */
+/* By which the tables deal fragments out. */
 struct fl_siphash_key seed_watch_used(const struct seed_watch *watch);
 
 #endif

@@ -516,7 +516,6 @@ def test_node(tree: Tree, mux: MuxProcess):
         "format": 1,
         "id": "mux1",
         "kind": "c",
-        "fragmentSeed": True,
         "behindSeconds": 0,  # control_mux withdraws nothing
         "address": "10.1.0.11",
         "ports": [],

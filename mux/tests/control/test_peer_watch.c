@@ -260,7 +260,6 @@ static void a_node_that_comes_or_goes_meanwhile_is_read_again(void **state)
 	read_node(world, 0, ZNOAUTH, NULL);
 	assert_told(0, 0, NULL);
 	assert_int_equal(fake_zk_count(world->zk), 0);
-	assert_true(peer_watch_is_read(world->watch));
 }
 
 /* Nobody tells when that changes; meanwhile the others are known. */
@@ -481,41 +480,6 @@ static void a_change_while_reading_causes_one_more_reading(void **state)
 	assert_told(1, 1, (const char *[]){"10.1.0.11"});
 }
 
-#define KNOWS(address) "{\"address\": \"" address "\", \"fragmentSeed\": true}"
-
-/* One that does not know it, and says nothing of it, decides for all; one without an address is no peer. */
-static void the_seed_is_known_if_every_mux_says_so(void **state)
-{
-	static const struct {
-		const char *nodes[2];
-		bool know;
-	} rows[] = {
-	    {{KNOWS("10.1.0.11"), KNOWS("10.1.0.12")}, true},
-	    {{KNOWS("10.1.0.11"), NODE("10.1.0.12")}, false},
-	    {{NODE("10.1.0.11"), KNOWS("10.1.0.12")}, false},
-	    {{KNOWS("10.1.0.11"), KNOWS("10.1.0.12")}, true},
-	    {{KNOWS("10.1.0.11"), "{\"address\": \"10.1.0.12\", \"fragmentSeed\": false}"}, false},
-	    {{KNOWS("10.1.0.11"), "{\"address6\": \"2001:db8:1::12\", \"fragmentSeed\": 1}"}, false},
-	    {{KNOWS("10.1.0.11"), "{}"}, true},
-	};
-	struct world *world = *state;
-
-	assert_false(peer_watch_is_read(world->watch));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		peer_watch_connected(world->watch);
-		list_alive(world, 2);
-		node(world, 0, ZOK, rows[i].nodes[0]);
-		node(world, 0, ZOK, rows[i].nodes[1]);
-		assert_true(peer_watch_is_read(world->watch));
-		assert_int_equal(peer_watch_know_seed(world->watch), rows[i].know);
-	}
-	peer_watch_connected(world->watch);
-	list_alive(world, 2);
-	node(world, 0, ZOK, NODE("10.1.0.11"));
-	node(world, 0, ZCONNECTIONLOSS, NULL);
-	assert_true(peer_watch_know_seed(world->watch)); /* as at the last whole reading */
-}
-
 static void without_memory_they_are_reported_later(void **state)
 {
 	struct world *world = *state;
@@ -548,7 +512,6 @@ int main(void)
 	    CASE(a_missing_folder_is_watched),
 	    CASE(while_held_the_last_peers_stay),
 	    CASE(a_change_while_reading_causes_one_more_reading),
-	    CASE(the_seed_is_known_if_every_mux_says_so),
 	    CASE(without_memory_they_are_reported_later),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seed that deals fragments out: used only while every mux knows it; read again after failures. */
+/* The seed that deals fragments out: used once it is read; read again after failures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,6 @@ static const char text[] = "000102030405060708090a0b0c0d0e0f";
 /* What the tables were told. */
 static struct {
 	unsigned calls;
-	bool has_key;
 	int error; /* that they answer */
 	struct fl_siphash_key seed;
 } told;
@@ -29,12 +28,6 @@ int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed)
 	if (!told.error)
 		told.seed = *seed;
 	return told.error;
-}
-
-bool tables_has_key(const struct tables *tables)
-{
-	(void)tables;
-	return told.has_key;
 }
 
 struct world {
@@ -76,10 +69,10 @@ static void answer(const struct world *world, enum fake_kind kind, int rc, const
 	fake_zk_answer(world->zk, 0, &reply);
 }
 
-static void run(const struct world *world, bool all_know)
+static void run(const struct world *world)
 {
 	seed_watch_run(world->watch, zk_now(world->zk));
-	seed_watch_decide(world->watch, all_know);
+	seed_watch_apply(world->watch);
 }
 
 static bool is_used(const struct world *world)
@@ -98,28 +91,24 @@ static void assert_told(unsigned calls, uint64_t k0, uint64_t k1)
 
 static const uint64_t K0 = 0x0706050403020100, K1 = 0x0f0e0d0c0b0a0908;
 
-/* One mux that does not know the seed keeps all on the one that it uses, zero, for as long as it lives. */
-static void it_is_used_while_all_muxes_know_it(void **state)
+static void it_is_used_once_it_is_read(void **state)
 {
 	struct world *world = *state;
 
 	seed_watch_connected(world->watch);
-	run(world, true);
-	answer(world, FAKE_GET, ZOK, text);
-	run(world, false);
+	run(world);
 	assert_told(0, 0, 0);
-	run(world, true);
+	answer(world, FAKE_GET, ZOK, text);
+	seed_watch_run(world->watch, zk_now(world->zk)); /* the tree may be another cluster's */
+	assert_told(0, 0, 0);
+	run(world);
 	assert_told(1, K0, K1);
 	assert_true(is_used(world));
-	run(world, true);
-	run(world, false);
-	assert_told(2, 0, 0);
-	assert_false(is_used(world));
-	run(world, true);
-	assert_told(3, K0, K1);
+	run(world);
+	assert_told(1, K0, K1);
 }
 
-/* Controllers create it when they are upgraded, perhaps after the muxes. */
+/* Controllers create it, perhaps later than muxes start. */
 static void a_node_that_is_not_there_is_waited_for(void **state)
 {
 	struct world *world = *state;
@@ -128,14 +117,14 @@ static void a_node_that_is_not_there_is_waited_for(void **state)
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_EXISTS, ZNONODE, NULL);
 	fake_zk_set_now(world->zk, 100 * SEED_WATCH_RETRY_MS);
-	run(world, true);
+	run(world);
 	assert_int_equal(fake_zk_count(world->zk), 0);
 	assert_told(0, 0, 0);
 	seed_watch_watched(world->watch, "/fairlead/cluster");
 	assert_int_equal(fake_zk_count(world->zk), 0);
 	seed_watch_watched(world->watch, path);
 	answer(world, FAKE_GET, ZOK, text);
-	run(world, true);
+	run(world);
 	assert_told(1, K0, K1);
 }
 
@@ -146,9 +135,9 @@ static void one_that_is_created_meanwhile_is_read(void **state)
 	seed_watch_connected(world->watch);
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_EXISTS, ZOK, NULL);
-	run(world, true);
+	run(world);
 	answer(world, FAKE_GET, ZOK, text);
-	run(world, true);
+	run(world);
 	assert_told(1, K0, K1);
 }
 
@@ -160,26 +149,26 @@ static void failures_keep_the_last_seed(void **state)
 
 	seed_watch_connected(world->watch);
 	answer(world, FAKE_GET, ZOK, text);
-	run(world, true);
+	run(world);
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		seed_watch_connected(world->watch);
 		answer(world, FAKE_GET, losses[i], NULL);
 		fake_zk_set_now(world->zk, seed_watch_deadline(world->watch) - 1);
-		run(world, true);
+		run(world);
 		assert_int_equal(fake_zk_count(world->zk), 0);
 		fake_zk_set_now(world->zk, seed_watch_deadline(world->watch));
-		run(world, true);
+		run(world);
 		answer(world, FAKE_GET, ZOK, text);
 	}
 	assert_told(1, K0, K1);
 	seed_watch_connected(world->watch);
 	seed_watch_watched(world->watch, path);
 	answer(world, FAKE_GET, ZOK, "ffffffffffffffffffffffffffffffff");
-	run(world, true);
+	run(world);
 	assert_told(1, K0, K1);
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_EXISTS, ZNONODE, NULL);
-	run(world, true);
+	run(world);
 	assert_told(2, 0, 0);
 }
 
@@ -201,11 +190,11 @@ static void what_is_no_seed_is_none(void **state)
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
 		seed_watch_connected(world->watch);
 		answer(world, FAKE_GET, ZOK, text);
-		run(world, true);
+		run(world);
 		assert_told(2 * (unsigned)i + 1, K0, K1);
 		seed_watch_watched(world->watch, path);
 		answer(world, FAKE_GET, ZOK, malformed[i]);
-		run(world, true);
+		run(world);
 		assert_told(2 * (unsigned)i + 2, 0, 0);
 	}
 }
@@ -217,10 +206,10 @@ static void without_memory_it_is_told_later(void **state)
 	told.error = -1;
 	seed_watch_connected(world->watch);
 	answer(world, FAKE_GET, ZOK, text);
-	run(world, true);
+	run(world);
 	assert_false(is_used(world));
 	told.error = 0;
-	run(world, true);
+	run(world);
 	assert_told(2, K0, K1);
 }
 
@@ -232,38 +221,18 @@ static void one_from_disk_is_used_until_the_tree_is_read(void **state)
 
 	seed_watch_restore(world->watch, &kept);
 	assert_told(1, 3, 4);
-	run(world, true);
-	run(world, false);
+	run(world);
 	assert_told(1, 3, 4);
 	seed_watch_connected(world->watch);
 	answer(world, FAKE_GET, ZCONNECTIONLOSS, NULL);
-	run(world, true);
-	run(world, false);
+	run(world);
 	assert_told(1, 3, 4);
 	fake_zk_set_now(world->zk, seed_watch_deadline(world->watch));
-	run(world, true);
+	run(world);
 	answer(world, FAKE_GET, ZOK, text);
 	assert_told(1, 3, 4);
-	run(world, true);
+	run(world);
 	assert_told(2, K0, K1);
-	run(world, false);
-	assert_told(3, 0, 0);
-}
-
-/* The key deals fragments out. */
-static void with_a_key_nothing_is_read_or_used(void **state)
-{
-	const struct fl_siphash_key kept = {3, 4};
-	struct world *world = *state;
-
-	told.has_key = true;
-	seed_watch_restore(world->watch, &kept);
-	seed_watch_connected(world->watch);
-	seed_watch_watched(world->watch, path);
-	run(world, true);
-	assert_int_equal(fake_zk_count(world->zk), 0);
-	assert_told(0, 0, 0);
-	assert_false(is_used(world));
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -271,14 +240,13 @@ static void with_a_key_nothing_is_read_or_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(it_is_used_while_all_muxes_know_it),
+	    CASE(it_is_used_once_it_is_read),
 	    CASE(a_node_that_is_not_there_is_waited_for),
 	    CASE(one_that_is_created_meanwhile_is_read),
 	    CASE(failures_keep_the_last_seed),
 	    CASE(what_is_no_seed_is_none),
 	    CASE(without_memory_it_is_told_later),
 	    CASE(one_from_disk_is_used_until_the_tree_is_read),
-	    CASE(with_a_key_nothing_is_read_or_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
