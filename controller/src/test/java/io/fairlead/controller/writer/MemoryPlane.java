@@ -332,7 +332,7 @@ public final class MemoryPlane
         ServiceImage.create(ServiceRules.created(spec, lastId + 1, new Random(lastId)), now);
     Planned planned =
         pool.isEmpty()
-            ? new Planned(image, ServiceWriter.unmoved(image, options.dryRun()))
+            ? new Planned(image, Images.unmoved(image, options.dryRun()))
             : Planned.of(PoolPlan.of(image, List.copyOf(pool), now, options));
     return new Planned(planned.after(), planned.result().asCreated());
   }
@@ -346,7 +346,7 @@ public final class MemoryPlane
           ServiceImage image = checked(name, options);
           Readied readied =
               Readied.of(image, ServiceRules.changed(image.config(), change), now(), options);
-          Result unmoved = ServiceWriter.unmoved(readied.image(), options.dryRun());
+          Result unmoved = Images.unmoved(readied.image(), options.dryRun());
           return new Planned(readied.image(), unmoved.with(readied.hold()));
         });
   }
@@ -368,7 +368,7 @@ public final class MemoryPlane
           if (!changes.isEmpty()) {
             return Planned.of(PoolPlan.of(wanted, changes, now(), options));
           }
-          Result unmoved = ServiceWriter.unmoved(wanted, options.dryRun());
+          Result unmoved = Images.unmoved(wanted, options.dryRun());
           return new Planned(
               wanted,
               wanted.config().equals(image.config())
@@ -386,7 +386,7 @@ public final class MemoryPlane
           if (!options.dryRun()) {
             deleted.put(name, image);
           }
-          Result unmoved = ServiceWriter.unmoved(image, options.dryRun());
+          Result unmoved = Images.unmoved(image, options.dryRun());
           return new Planned(null, unmoved.with(new Result.Ended(0, image.pool().size())));
         });
   }

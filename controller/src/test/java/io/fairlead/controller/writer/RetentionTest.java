@@ -63,9 +63,7 @@ class RetentionTest {
                 ServiceRules.created(Requests.spec("s" + id, "10.99.0." + id), id, new Random(1)),
                 1000);
         Origin origin = Origin.controller("number " + id);
-        repository
-            .with(notes.of(EPOCH, origin, ServiceWriter.unmoved(image, false)))
-            .create(EPOCH, image);
+        repository.with(notes.of(EPOCH, origin, Images.unmoved(image, false))).create(EPOCH, image);
         List<Journal.Numbered> records = journal.page(OptionalLong.empty(), 100).entries();
         assertThat(records).as("after %d", id).hasSize(left[id - 1]);
         assertThat(records.get(0).entry().what()).isEqualTo("number " + id);
