@@ -10,7 +10,7 @@
  *									acknowledgements: that server (generation_notice.h)
  *			"muxs key" | part 1 | 0 7			between muxes: hellos, fragments (fragment.h)
  *
- * No other message that the cluster's key hashes begins like these (protocol/README.md, 8).
+ * The cluster's key hashes nothing but these messages.
  *
  * While the cluster's key is replaced there are two. FL_LIST_KEY in a header says which of them its tag was made by: it is
  * the lowest bit of the key's first byte, which differs in the two. Who has one key only takes it for either.
