@@ -165,6 +165,7 @@ int module_open(struct module_client *client)
 	if (!client->socket || mnl_socket_bind(client->socket, 0, MNL_SOCKET_AUTOPID) < 0)
 		return fail(client, -errno, "netlink");
 	mnl_socket_setsockopt(client->socket, NETLINK_EXT_ACK, &one, sizeof(one));
+	mnl_socket_setsockopt(client->socket, NETLINK_CAP_ACK, &one, sizeof(one)); /* without the keys that were sent */
 	exchange = begin(client, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK, 0);
 	if (!exchange)
 		return fail(client, -ENOMEM, "netlink");
