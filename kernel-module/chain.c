@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Sending packets on to other servers. A packet that has not been segmented yet (GSO) is segmented here: without GRO only
- * a sender on this very host, or a virtual machine's interface, hands over such packets, and muxes don't. What GRO has
- * merged of an encapsulation that it knows goes on as it is, for the kernel to take it apart.
+ * a sender on this very host, or a virtual machine's interface, hands over such packets, and muxes don't. (In GUE the
+ * kernel drops them itself, from 6.1.84 and 6.9 on.) What GRO has merged of an encapsulation that it knows goes on as it
+ * is, for the kernel to take it apart.
  */
 #include "act.h"
 #include "receive.h"

@@ -129,8 +129,6 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 		outer.destination_port = outer.source_port;
 		outer.source_port = udp_hdr(skb)->dest;
 	}
-	if (fl_address_is_none(&arrival->setup->self[family]))
-		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	return family == FL_OUTER_IPV4 ? send_ipv4(arrival, &outer) : send_ipv6(arrival, &outer);
 }
 

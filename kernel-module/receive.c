@@ -140,10 +140,20 @@ static void decide(struct fl_arrival *arrival)
 	fl_receive_learn(arrival, in->list.service, in->generation_seen, arrival->out.generation_seen);
 }
 
+/* Whether the candidate is an address, of a family that this server and the encapsulation have. */
+static bool is_reachable(const struct fl_arrival *arrival)
+{
+	const struct fl_address *next = &arrival->out.next;
+	enum fl_outer_family family = fl_outer_family(next);
+
+	return !fl_address_is_unspecified(next) && !fl_address_is_none(&arrival->setup->self[family]) &&
+	       (family == FL_OUTER_IPV6 || !arrival->encap->is_ipv6_only);
+}
+
 /*
- * Sends the packet on, as the arrival's packet or its segments; returns the counter of its exit. A candidate that cannot
- * be sent to is skipped: no route, a route whose MTU is too small, no address (`::`, 0.0.0.0), or one of a family of which
- * this server has none. FL_CHAIN_NOWHERE, and the packet is unchanged and the caller's, if none is left.
+ * Sends the packet on, as it is or in segments; returns the counter of its exit. A candidate that cannot be sent to is
+ * skipped: one that is not reachable, has no route, or has one whose MTU is too small. FL_CHAIN_NOWHERE, and the packet is
+ * unchanged and the caller's, if none is left.
  */
 static enum fl_counter send_on(struct fl_arrival *arrival)
 {
@@ -152,7 +162,7 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	while (out->verdict == FL_VERDICT_CHAIN) { /* each time fewer are left */
 		enum fl_counter exit = (enum fl_counter)FL_CHAIN_NOWHERE;
 
-		if (!fl_address_is_unspecified(&out->next)) {
+		if (is_reachable(arrival)) {
 			if (!fl_setup_trusts(arrival->setup, &out->next, FL_PEER_SERVER))
 				return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_UNTRUSTED_NEXT);
 			exit = fl_chain(arrival);

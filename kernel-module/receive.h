@@ -39,8 +39,9 @@ struct fl_arrival {
 };
 
 struct fl_encap {
-	bool has_options; /* the outer header may have IP options */
-	bool is_merged;   /* GRO merges its packets, and the kernel takes them apart where they are sent on */
+	bool has_options;  /* the outer header may have IP options */
+	bool is_merged;    /* GRO merges its packets, and the kernel takes them apart where they are sent on */
+	bool is_ipv6_only; /* packets are sent on to servers' IPv6 addresses only */
 
 	/* Fills in in.list and inner_at if it returns FL_LIST_OK. What the encapsulation reads is linear. */
 	enum fl_list_error (*parse)(struct fl_arrival *arrival);

@@ -37,8 +37,6 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	struct dst_entry *route;
 	struct ipv6hdr *ip;
 
-	if (fl_outer_family(&arrival->out.next) == FL_OUTER_IPV4)
-		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	route = fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + skb->len);
 	if (!route)
 		return (enum fl_counter)FL_CHAIN_NOWHERE;
@@ -133,6 +131,7 @@ static void close(void)
 
 const struct fl_encap fl_srv6 = {
     .is_merged = true,
+    .is_ipv6_only = true,
     .parse = parse,
     .send_on = send_on,
     .open = open,

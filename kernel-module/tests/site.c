@@ -109,7 +109,7 @@ static size_t frame_write(struct mux_packet *out, const struct mux_packet *in, s
 	fl_u8 gue[FL_LIST_MAX_LEN], *ip;
 	struct packet head;
 
-	packet_begin_outer(&head, &from, &to, FL_GUE_PORT);
+	packet_begin_outer(&head, &from, &to, FL_LIST_GUE_PORT);
 	packet_add_bytes(&head, gue, fl_list_write(&list, gue));
 	ip = head.data + PACKET_OUTER_AT;
 	fl_store_be16(head.data + PACKET_UDP_AT + 4, (fl_u16)(head.len - PACKET_UDP_AT + len));

@@ -107,12 +107,6 @@ static void addresses_set(const struct fl_address *to, struct fl_address *is)
 	*is = *to;
 }
 
-void stand_key(struct config *config, const struct fl_siphash_key *cluster)
-{
-	config->program.tagged = 1;
-	config->program.tag_key = *cluster;
-}
-
 int stand_try_set(const struct config *config)
 {
 	return form_module_set(&client, config);
@@ -133,11 +127,6 @@ void stand_detach(void)
 	assert_int_equal(module_detach(&client), 0);
 }
 
-struct fl_list stand_list(fl_u8 inner_protocol)
-{
-	return (struct fl_list){.inner_protocol = inner_protocol, .service = RIG_SERVICE, .generation = RIG_GENERATION};
-}
-
 void stand_list_add(struct fl_list *list, const char *candidate)
 {
 	list->candidate[list->count] = packet_address(candidate);
@@ -156,7 +145,7 @@ void stand_begin(struct packet *packet, const char *self, const struct fl_list *
 
 	if (!fl_address_is_ipv4(&to))
 		written.flags |= FL_LIST_IPV6;
-	packet_begin_outer(packet, &from, &to, FL_GUE_PORT);
+	packet_begin_outer(packet, &from, &to, FL_LIST_GUE_PORT);
 	packet_add_bytes(packet, gue, fl_list_write(&written, gue));
 }
 
@@ -316,7 +305,7 @@ void stand_expect_chained(struct packet *packet)
 	while (frame_next(wire, packet)) {
 		size_t gue_at = stand_gue_at(packet);
 
-		if (packet->len > gue_at && fl_load_be16(packet->data + gue_at - 6) == FL_GUE_PORT)
+		if (packet->len > gue_at && fl_load_be16(packet->data + gue_at - 6) == FL_LIST_GUE_PORT)
 			return;
 	}
 	fail_msg("no GUE packet went out at rig1");
@@ -327,7 +316,7 @@ void stand_expect_returned(struct packet *packet)
 	while (frame_next(wire, packet)) {
 		size_t gue_at = stand_gue_at(packet);
 
-		if (packet->len > gue_at && fl_load_be16(packet->data + gue_at - 8) == FL_GUE_PORT)
+		if (packet->len > gue_at && fl_load_be16(packet->data + gue_at - 8) == FL_LIST_GUE_PORT)
 			return;
 	}
 	fail_msg("no GUE packet went back at rig1");

@@ -20,18 +20,12 @@ void stand_let_in(void);
 
 struct module_client *stand_client(void);
 
-/* Gives the server the keys that are made of this one of the cluster. */
-void stand_key(struct config *config, const struct fl_siphash_key *cluster);
-
 /* Sets the server up as it is, or refuses it with a sentence in the client. */
 int stand_try_set(const struct config *config);
 
 /* Sets the server up, and gives the host the configuration's addresses in place of those of the last one. */
 void stand_set(const struct config *config);
 void stand_detach(void);
-
-/* A list of RIG_SERVICE and RIG_GENERATION without candidates, for an inner packet of that protocol. */
-struct fl_list stand_list(fl_u8 inner_protocol);
 
 /* Adds a candidate that has not been tried. */
 void stand_list_add(struct fl_list *list, const char *candidate);

@@ -121,7 +121,7 @@ static struct fl_address client(bool ipv4)
 
 static struct packet begin(bool ipv4)
 {
-	struct fl_list list = stand_list(ipv4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6);
+	struct fl_list list = rig_list(ipv4 ? RIG_IPV4 : RIG_IPV6);
 	struct packet packet;
 
 	stand_begin(&packet, RIG_SELF, &list);

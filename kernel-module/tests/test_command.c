@@ -43,8 +43,9 @@ static void refusals(void **state)
 	(void)state;
 	refused("show --form module", 1, "no server is attached");
 	refused("detach --form module", 1, "no server is attached");
-	refused("attach --form module --address 10.1.0.250 --peers 10.1.0.0/24", 1, "10.1.0.250");
-	refused("attach --form module --address 10.1.0.22", 2, "--peers");
+	refused("attach --form module --address 10.1.0.250 --peers 10.1.0.0/24 --untagged on", 1, "10.1.0.250");
+	refused("attach --form module --address 10.1.0.22 --untagged on", 2, "--peers");
+	refused("attach --form module --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--untagged on");
 	refused("attach --form module --interface rig0 --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--interface");
 	refused("attach --form module --mode native --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--mode");
 	refused("attach --form bpf --interface rig0 --ipip-service 3 --address 10.1.0.22 --peers 10.1.0.0/24", 2,
@@ -79,9 +80,10 @@ static void what_is_set_is_shown(void **state)
 
 	(void)state;
 	rig_command("ip addr add " RIG_SELF " dev rig0");
-	assert_int_equal(command("attach --form module --address " RIG_SELF
-				 " --peers 10.1.0.0/24,10.1.0.11,2001:db8::/32 --quiet 600 --ipip-service 3"),
-			 0);
+	assert_int_equal(
+	    command("attach --form module --address " RIG_SELF
+		    " --peers 10.1.0.0/24,10.1.0.11,2001:db8::/32 --untagged on --quiet 600 --ipip-service 3"),
+	    0);
 	assert_string_equal(output, "");
 	stand_list_add(&list, "10.1.0.23");
 	stand_begin(&packet, RIG_SELF, &list);
@@ -129,7 +131,8 @@ static void mangled_flows_are_shown(void **state)
 	struct packet packet;
 
 	(void)state;
-	assert_int_equal(command("attach --form module --address " RIG_SELF " --peers 10.1.0.0/24 --mangle"), 0);
+	assert_int_equal(
+	    command("attach --form module --address " RIG_SELF " --peers 10.1.0.0/24 --untagged on --mangle"), 0);
 	syn.flow.destination = packet_address("10.99.0.77"); /* a VIP that is nowhere on the host */
 	stand_begin(&packet, RIG_SELF, &list);
 	packet_add_tcp(&packet, &syn);
@@ -163,7 +166,7 @@ static void xdp_program_is_accepted(void **state)
 	rig_command("sh -c 'echo 1 >/proc/sys/net/ipv4/conf/rig0/forwarding'");
 	rig_command("umask 077; echo 000102030405060708090a0b0c0d0e0f >/tmp/tag.key");
 	xdp_attach("--tag-key /tmp/tag.key"); /* the verifier looks at nothing behind a key that is not there */
-	xdp_attach("");
+	xdp_attach("--untagged on");
 	assert_int_equal(command("show --interface rig0 -o prometheus"), 0);
 	assert_non_null(strstr(output, "form=\"bpf\",mode=\"generic\""));
 	assert_int_equal(command("detach --interface rig0"), 0);

@@ -148,7 +148,7 @@ static void *mux_run(void *unused)
 		if (packet[0] != 0x45 || packet[9] != IPPROTO_TCP)
 			continue;
 		pthread_mutex_lock(&mux.lock);
-		to = sockaddr_of(servers[mux.owner].address, FL_GUE_PORT);
+		to = sockaddr_of(servers[mux.owner].address, FL_LIST_GUE_PORT);
 		head = encapsulate(datagram, (size_t)len, packet[33] == TCP_SYN, to);
 		memcpy(datagram + head, packet, (size_t)len);
 		out = mux.is_ipip ? mux.out_ipip : mux.out;
@@ -421,7 +421,7 @@ static void cookie_survives_a_move(void **state)
 static void flood(void)
 {
 	struct packet_tcp syn = {.flags = TCP_SYN, .flow.destination = packet_address("10.99.0.1")};
-	struct sockaddr_in to = sockaddr_of(servers[mux.owner].address, FL_GUE_PORT);
+	struct sockaddr_in to = sockaddr_of(servers[mux.owner].address, FL_LIST_GUE_PORT);
 	fl_u32 i;
 
 	syn.flow.destination_port = 80;

@@ -269,7 +269,7 @@ static void only_where_it_is_set_up(void **state)
 {
 	struct config config = config_ipip(), gue = rig_config();
 	struct packet ipip = begin(GENERATION, "0.0.0.0"), syn;
-	struct fl_list list = stand_list(FL_LIST_GUE_IPV4);
+	struct fl_list list = rig_list(RIG_IPV4);
 	const struct fl_siphash_key key = {1, 2};
 
 	(void)state;
@@ -282,7 +282,7 @@ static void only_where_it_is_set_up(void **state)
 	assert_int_equal(stand_send_both(&ipip, &syn), FL_COUNTER_DELIVER_SYN);
 	stand_set(&config);
 	assert_int_equal(send_unknown(GENERATION, "0.0.0.0"), FL_COUNTER_DELIVER_UNKNOWN);
-	stand_key(&config, &key);
+	rig_tag(&config, &key);
 	assert_int_equal(stand_try_set(&config), -EINVAL);
 	assert_non_null(strstr(stand_client()->error, "tag"));
 	config = rig_config_both();

@@ -142,7 +142,7 @@ static void configuration_is_shown(void **state)
 	(void)state;
 	config.program.port = 7000;
 	config.program.chaining = 0;
-	stand_key(&config, &key);
+	rig_tag(&config, &key);
 	set_anew(&config);
 	assert_int_equal(module_get(stand_client(), &module), 0);
 	assert_int_equal(module.config.port, 7000);
@@ -270,7 +270,7 @@ static void changed_under_traffic(void **state)
 	for (i = 0; i < CHANGES; i++) {
 		before = stand_counter(FL_COUNTER_DELIVER_SYN);
 		config.quiet = (fl_u32)(i % 2);
-		config.program.port = i % 3 == 1 ? 7000 : FL_GUE_PORT;
+		config.program.port = i % 3 == 1 ? 7000 : FL_LIST_GUE_PORT;
 		config.program.chaining = i % 2;
 		stand_set(&config);
 		assert_true(stand_counter(FL_COUNTER_DELIVER_SYN) >= before);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Version 2 by the module: the groups of tests that the XDP program has, too (server-bpf/tests/list_form.h). */
+/* Lists at the module: the groups of tests that the XDP program has, too (server-bpf/tests/list_form.h). */
 #include <string.h>
+
+#include <fairlead/list_srv6.h>
 
 #include "list_form.h"
 #include "stand.h"
 
 enum {
 	CLOCK = 1700000000,
+	IPV6_LEN = 40,
+	ROUTING = 43,
 };
 
 static struct config present;
@@ -43,7 +47,10 @@ static void expect_onward(const struct packet *expected, bool is_by_kernel)
 
 	if (is_by_kernel)
 		return;
-	stand_expect_chained(&packet);
+	if (expected->data[PACKET_OUTER_AT] >> 4 == 6 && expected->data[PACKET_OUTER_AT + 6] == ROUTING)
+		stand_expect_chained_srv6(&packet);
+	else
+		stand_expect_chained(&packet);
 	identification_clear(&packet);
 	list_packet_check(&packet, expected);
 }
@@ -104,12 +111,45 @@ static struct fl_load_state load_get(void)
 	return load.state;
 }
 
+/* Whether it has a routing header that is left to the kernel, which counts it elsewhere. */
+static bool is_not_ours(const struct packet *packet)
+{
+	const fl_u8 *ip = packet->data + PACKET_OUTER_AT, *srh = ip + IPV6_LEN;
+
+	if (ip[0] >> 4 != 6 || ip[6] != ROUTING)
+		return false;
+	return packet->len < (size_t)PACKET_OUTER_AT + IPV6_LEN + FL_LIST_SRV6_HEAD_LEN ||
+	       srh[FL_LIST_SRV6_AT_TYPE] != FL_LIST_SRV6_ROUTING_TYPE ||
+	       (srh[FL_LIST_SRV6_AT_NEXT] != FL_LIST_GUE_IPV4 && srh[FL_LIST_SRV6_AT_NEXT] != FL_LIST_GUE_IPV6);
+}
+
+/* Behind such a packet one of no peer's is sent, which is counted. */
+static enum fl_counter send_packet(const struct packet *packet)
+{
+	struct fl_address stranger = packet_address("2001:db9::1");
+	struct packet marker = *packet;
+	enum fl_counter counter;
+
+	if (!is_not_ours(packet))
+		return stand_send(packet);
+	memcpy(marker.data + PACKET_OUTER_AT + 8, stranger.bytes, sizeof(stranger.bytes));
+	marker.len = PACKET_OUTER_AT + IPV6_LEN + FL_LIST_SRV6_LEAST_LEN;
+	memset(marker.data + PACKET_OUTER_AT + IPV6_LEN, 0, FL_LIST_SRV6_LEAST_LEN);
+	marker.data[PACKET_OUTER_AT + IPV6_LEN] = FL_LIST_GUE_IPV4;
+	marker.data[PACKET_OUTER_AT + IPV6_LEN + FL_LIST_SRV6_AT_TYPE] = FL_LIST_SRV6_ROUTING_TYPE;
+	fl_store_be16(marker.data + PACKET_OUTER_AT + 4, FL_LIST_SRV6_LEAST_LEN);
+	counter = stand_send_both(packet, &marker);
+	return counter == FL_COUNTER_DROP_UNTRUSTED_SENDER ? FL_COUNTERS : counter;
+}
+
 static const struct list_form form = {
     .name = "the module",
     .by_kernel = FL_COUNTER_CHAIN,
+    .not_ours = FL_COUNTERS,
+    .short_srh = FL_COUNTER_DROP_MALFORMED_TRUNCATED,
     .random_packets = 1000,
     .set = set,
-    .send = stand_send,
+    .send = send_packet,
     .expect_delivered = expect_delivered,
     .expect_onward = expect_onward,
     .expect_returned = expect_returned,
@@ -125,21 +165,18 @@ static const struct list_form form = {
 /* A SYN that no socket would take, to a VIP that the host lacks: mangled, it is taken; anything else goes on. */
 static void mangled(void **state)
 {
-	struct fl_list list = {.inner_protocol = FL_LIST_GUE_IPV4,
-			       .count = 1,
-			       .left = 1,
-			       .service = RIG_SERVICE,
-			       .generation = 1,
-			       .candidate = {packet_address("10.1.0.21")}};
+	struct fl_list list = rig_list(RIG_IPV4);
 	struct packet_tcp tcp = rig_packets(RIG_IPV4)->no_listener;
 	struct fl_address self = packet_address(RIG_SELF);
 	struct config config = rig_config();
 	fl_u8 gue[FL_LIST_MAX_LEN];
-	size_t len = fl_list_write(&list, gue);
 	struct packet packet, sent;
 	int is_mangling;
+	size_t len;
 
 	(void)state;
+	stand_list_add(&list, "10.1.0.21");
+	len = fl_list_write(&list, gue);
 	for (is_mangling = 1; is_mangling >= 0; is_mangling--) {
 		config.program.mangle = (fl_u8)is_mangling;
 		set(&config);
@@ -170,7 +207,8 @@ int main(int argc, char **argv)
 	stand_open();
 	stand_clock_set(CLOCK);
 	failed = list_decisions_run(&form, "a SYN without a listener that is mangled", mangled);
-	failed += list_versions_run(&form);
+	failed += list_generations_run(&form);
+	failed += list_srv6_run(&form, argc > 1 ? argv[1] : ".");
 	failed += list_notices_run(&form, argc > 1 ? argv[1] : ".", NULL, NULL);
 	return failed + list_vectors_run(&form, argc > 1 ? argv[1] : ".");
 }

@@ -15,7 +15,7 @@ static void set_anew(const struct config *config)
 /* An unknown connection's packet in an outer header of either family. */
 static struct packet make(bool by_ipv4)
 {
-	struct fl_list list = stand_list(FL_LIST_GUE_IPV4);
+	struct fl_list list = rig_list(RIG_IPV4);
 	struct packet packet;
 
 	stand_begin(&packet, by_ipv4 ? RIG_SELF : RIG_SELF6, &list);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * When the module refuses SYNs that another server would take, too, and what the control interface accepts. Rows of what
- * becomes of SYNs are in test_list.c, the policies themselves in server/tests/test_load.c.
+ * Which SYNs the module refuses, by load and by what sockets the host has: the rows of the XDP form's test, and what the
+ * control interface accepts. The policies themselves have their tests in server/tests/test_load.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,26 +13,14 @@
 #include <fairlead/module.h>
 
 #include "form.h"
+#include "refuse_row.h"
 #include "stand.h"
 #include "vectors.h"
-
-#define OTHER   "10.1.0.21"
-#define OTHER6  "2001:db8:1::21"
-#define SILENT  "10.1.0.25" /* no neighbour answers */
-#define SILENT6 "2001:db8:1::25"
 
 enum {
 	WINDOW = 50,
 	MINUTE = 60,
 	NANOSECONDS = 1000000000,
-};
-
-/* By it all SYNs are refused that are offered. */
-static const struct fl_load_setting full = {.busy = 4, .threshold = 4, .window = WINDOW, .policy = FL_LOAD_STATIC};
-
-/* Of struct fl_load_state. */
-struct counts {
-	fl_u64 taken, passed, unasked;
 };
 
 static void set_anew(const struct config *config)
@@ -58,38 +46,55 @@ static struct fl_load_state state_get(fl_u16 service)
 	return load.state;
 }
 
-static void check_state(const struct fl_load_state *state, const struct counts *expected)
-{
-	assert_int_equal(state->taken, expected->taken);
-	assert_int_equal(state->passed, expected->passed);
-	assert_int_equal(state->unasked, expected->unasked);
-	assert_int_equal(fl_load_offered(state), expected->taken + expected->passed);
-}
-
-static void check_counts(fl_u16 service, const struct counts *expected)
+static void check_counts(fl_u16 service, const struct refuse_counts *expected)
 {
 	struct fl_load_state state = state_get(service);
 
-	check_state(&state, expected);
+	refuse_check_counts(&state, expected);
 }
 
-/* A SYN of a service that this other server would take, too. */
-static enum fl_counter offer_of(const char *other, fl_u16 service)
+static void check_row(const struct refuse_row *row, enum rig_family family)
 {
-	struct fl_list list = stand_list(FL_LIST_GUE_IPV4);
+	struct fl_list list = refuse_row_list(row, family);
+	struct packet_tcp tcp = refuse_row_inner(row, family);
+	struct packet packet = refuse_packet(&list, &tcp), onward;
+	struct config config = rig_config_both();
+
+	set_anew(&config);
+	assert_int_equal(module_restore_service(stand_client(), RIG_SERVICE, RIG_GENERATION), 0);
+	if (row->setting)
+		setting_put(RIG_SERVICE, row->setting);
+	assert_int_equal(stand_send(&packet), row->counter);
+	if (row->counter == FL_COUNTER_CHAIN) {
+		stand_expect_chained(&onward);
+		refuse_row_check_sent_on(row, &packet, &onward);
+	} else if (row->counter == FL_COUNTER_DELIVER_SYN || row->counter == FL_COUNTER_DELIVER_LOCAL_SOCKET) {
+		size_t inner_at = packet.len - (family == RIG_IPV4 ? 40 : 60);
+
+		stand_expect_delivered(packet.data + inner_at, packet.len - inner_at);
+	}
+	check_counts(RIG_SERVICE, &row->counts);
+}
+
+static void run(void **state)
+{
+	check_row(*state, RIG_IPV4);
+	check_row(*state, RIG_IPV6);
+}
+
+static enum fl_counter offer_of(const struct refuse_row *row, fl_u16 service)
+{
+	struct fl_list list = refuse_row_list(row, RIG_IPV4);
 	struct packet packet;
 
 	list.service = service;
-	stand_list_add(&list, other);
-	stand_begin(&packet, RIG_SELF, &list);
-	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->syn);
-	packet_finish_outer(&packet);
+	packet = refuse_packet(&list, &rig_packets(RIG_IPV4)->syn);
 	return stand_send(&packet);
 }
 
 static enum fl_counter offer_to(fl_u16 service)
 {
-	return offer_of(OTHER, service);
+	return offer_of(&refuse_offer, service);
 }
 
 /* One more SYN that another server would take, too. Returns whether it was passed on. */
@@ -105,7 +110,7 @@ static bool offer(void)
 static void expires(void **state)
 {
 	struct config config = rig_config_both();
-	struct fl_load_setting setting = full;
+	struct fl_load_setting setting = refuse_full;
 	struct timespec now;
 
 	(void)state;
@@ -117,7 +122,7 @@ static void expires(void **state)
 	setting.until_ns -= (fl_u64)MINUTE * NANOSECONDS;
 	assert_int_equal(module_set_load(stand_client(), RIG_SERVICE, &setting), 0);
 	assert_false(offer());
-	check_counts(RIG_SERVICE, &(struct counts){.passed = 1});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.passed = 1});
 }
 
 /* What was taken since the reading counts as work, until the next reading. */
@@ -137,7 +142,7 @@ static void counts_since_reading(void **state)
 	setting_put(RIG_SERVICE, &setting);
 	assert_false(offer());
 	assert_true(offer());
-	check_counts(RIG_SERVICE, &(struct counts){.taken = 3, .passed = 2});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 3, .passed = 2});
 }
 
 static void dynamic_adapts(void **state)
@@ -155,7 +160,7 @@ static void dynamic_adapts(void **state)
 	assert_int_equal(state_get(RIG_SERVICE).threshold, 2);
 	assert_false(offer()); /* the second window's last: now the threshold is 3 */
 	assert_int_equal(state_get(RIG_SERVICE).threshold, 3);
-	check_counts(RIG_SERVICE, &(struct counts){.taken = 1, .passed = 2 * WINDOW - 1});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 1, .passed = 2 * WINDOW - 1});
 }
 
 /* Ids at both ends; what one service is told says nothing of another. */
@@ -165,14 +170,14 @@ static void services_apart(void **state)
 
 	(void)state;
 	set_anew(&config);
-	setting_put(0, &full);
-	setting_put(65535, &full);
+	setting_put(0, &refuse_full);
+	setting_put(65535, &refuse_full);
 	assert_int_equal(offer_to(0), FL_COUNTER_CHAIN);
 	assert_int_equal(offer_to(1), FL_COUNTER_DELIVER_SYN);
 	assert_int_equal(offer_to(65535), FL_COUNTER_CHAIN);
-	check_counts(0, &(struct counts){.passed = 1});
-	check_counts(1, &(struct counts){0});
-	check_counts(65535, &(struct counts){.passed = 1});
+	check_counts(0, &(struct refuse_counts){.passed = 1});
+	check_counts(1, &(struct refuse_counts){0});
+	check_counts(65535, &(struct refuse_counts){.passed = 1});
 }
 
 /* Where packets are not passed on, nothing is refused. */
@@ -183,9 +188,9 @@ static void without_chaining(void **state)
 	(void)state;
 	config.program.chaining = 0;
 	set_anew(&config);
-	setting_put(RIG_SERVICE, &full);
+	setting_put(RIG_SERVICE, &refuse_full);
 	assert_false(offer());
-	check_counts(RIG_SERVICE, &(struct counts){.unasked = 1});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.unasked = 1});
 }
 
 /* A server of a family of which this one has no address takes nothing. */
@@ -196,29 +201,29 @@ static void other_family(void **state)
 	(void)state;
 	assert_int_equal(config_set_peers(&config, "peers", "10.1.0.0/24,2001:db8:1::/64"), 0);
 	set_anew(&config);
-	setting_put(RIG_SERVICE, &full);
-	assert_int_equal(offer_of(OTHER6, RIG_SERVICE), FL_COUNTER_DELIVER_SYN);
+	setting_put(RIG_SERVICE, &refuse_full);
+	assert_int_equal(offer_of(&refuse_offer6, RIG_SERVICE), FL_COUNTER_DELIVER_SYN);
 	assert_int_equal(stand_counter(FL_COUNTER_SKIPPED), 1);
-	check_counts(RIG_SERVICE, &(struct counts){.taken = 1});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 1});
 	assert_true(offer());
-	check_counts(RIG_SERVICE, &(struct counts){.taken = 1, .passed = 1});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 1, .passed = 1});
 }
 
 /* One SYN waits for a neighbour; the others are taken until it answers. */
 static void silent_neighbour(void **state)
 {
-	static const char *const silent[] = {SILENT, SILENT6};
+	const struct refuse_row *silent[] = {&refuse_silent, &refuse_silent6};
 	struct config config = rig_config_both();
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		set_anew(&config);
-		setting_put(RIG_SERVICE, &full);
+		setting_put(RIG_SERVICE, &refuse_full);
 		assert_int_equal(offer_of(silent[i], RIG_SERVICE), FL_COUNTER_CHAIN);
 		assert_int_equal(offer_of(silent[i], RIG_SERVICE), FL_COUNTER_DELIVER_SYN);
 		assert_int_equal(offer_of(silent[i], RIG_SERVICE), FL_COUNTER_DELIVER_SYN);
-		check_counts(RIG_SERVICE, &(struct counts){.taken = 2, .passed = 1});
+		check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 2, .passed = 1});
 	}
 }
 
@@ -229,18 +234,18 @@ static void kept_until_detached(void **state)
 
 	(void)state;
 	set_anew(&config);
-	setting_put(RIG_SERVICE, &full);
+	setting_put(RIG_SERVICE, &refuse_full);
 	assert_true(offer());
 	config.quiet++;
 	stand_set(&config);
 	assert_true(offer());
-	check_counts(RIG_SERVICE, &(struct counts){.passed = 2});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.passed = 2});
 	assert_int_equal(module_get_load(stand_client(), RIG_SERVICE, &load), 0);
 	assert_int_equal(load.setting.until_ns, UINT64_MAX);
-	assert_int_equal(load.setting.busy, full.busy);
+	assert_int_equal(load.setting.busy, refuse_full.busy);
 	set_anew(&config);
 	assert_false(offer());
-	check_counts(RIG_SERVICE, &(struct counts){0});
+	check_counts(RIG_SERVICE, &(struct refuse_counts){0});
 }
 
 /* What the kernel says to a setting that it refuses. */
@@ -271,7 +276,7 @@ static void bad_settings(void **state)
 
 	(void)state;
 	set_anew(&config);
-	setting_put(RIG_SERVICE, &full);
+	setting_put(RIG_SERVICE, &refuse_full);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(module_set_load(stand_client(), RIG_SERVICE, &cases[i].setting), -EINVAL);
 		/* kernels before 6.2 name no value */
@@ -329,7 +334,7 @@ static void bad_messages(void **state)
 static void by_the_form(void **state)
 {
 	struct load *load = load_open(&form_module, NULL);
-	struct fl_load_setting setting = full;
+	struct fl_load_setting setting = refuse_full;
 	struct config config = rig_config_both();
 	struct fl_load_state counted;
 
@@ -343,7 +348,7 @@ static void by_the_form(void **state)
 	assert_int_equal(load_set(load, RIG_SERVICE, &setting), 0);
 	assert_true(offer());
 	assert_int_equal(load_read(load, RIG_SERVICE, &counted), 0);
-	check_state(&counted, &(struct counts){.passed = 1});
+	refuse_check_counts(&counted, &(struct refuse_counts){.passed = 1});
 	load_close(load);
 }
 
@@ -371,6 +376,8 @@ int main(void)
 
 	stand_open();
 	stand_set(&config);
+	for (i = 0; refuse_rows[i].name; i++)
+		vectors_add_plain(&tests, refuse_rows[i].name, run, (void *)(uintptr_t)&refuse_rows[i]);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
 	return vectors_run("refusing by the module", &tests);

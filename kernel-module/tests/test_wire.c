@@ -8,11 +8,15 @@
 #include <linux/if_tun.h>
 #include <linux/virtio_net.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <fairlead/ipip.h>
+#include <fairlead/list_srv6.h>
 
 #include "class_row.h"
 #include "vectors.h"
@@ -26,6 +30,8 @@ enum {
 	SETTLE_SAME = 13,  /* 260 ms; a delayed ACK takes 200 at most */
 	SETTLE_FIRST = 75, /* 1.5 s; of an answered SYN, a timer holds its socket for 1 s all the same */
 	SETTLE_TRIES = 500,
+	IPV6_LEN = 40,
+	ROUTING = 43,
 	SEGMENT = 500, /* bytes of TCP in a segment */
 	SEGMENTS = 3,  /* the last one is shorter */
 	SEGMENT_LAST = 300,
@@ -38,10 +44,10 @@ static void set_anew(const struct config *config)
 	stand_set(config);
 }
 
-/* A list without candidates, for an inner packet of that protocol. */
-static struct packet begin(fl_u8 inner_protocol)
+/* A list without candidates, for an inner packet of that family. */
+static struct packet begin(enum rig_family inner)
 {
-	struct fl_list list = stand_list(inner_protocol);
+	struct fl_list list = rig_list(inner);
 	struct packet packet;
 
 	stand_begin(&packet, RIG_SELF, &list);
@@ -131,7 +137,7 @@ static void expect_references(const struct rig_packets *packets, unsigned int ex
 static void class_of_row(const struct class_row *row, const struct rig_packets *packets, enum rig_family family,
 			 enum rig_pair pair)
 {
-	struct packet packet = begin(family == RIG_IPV4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6);
+	struct packet packet = begin(family);
 	size_t inner_at = packet.len;
 	int repeat;
 
@@ -169,7 +175,7 @@ static void class_of(void **state)
 /* An ICMP error goes by the packet that it quotes: 8 bytes of its transport header are enough. */
 static void icmp(enum rig_family family, const struct packet_tcp *tcp, enum fl_counter expected)
 {
-	struct packet packet = begin(family == RIG_IPV4 ? FL_LIST_GUE_IPV4 : FL_LIST_GUE_IPV6), quoted = {.len = 0};
+	struct packet packet = begin(family), quoted = {.len = 0};
 	struct fl_address router = packet_address(family == RIG_IPV4 ? "10.1.0.1" : "2001:db8:1::1");
 	struct packet_tcp reply = *tcp;
 	struct config config = rig_config_both();
@@ -195,7 +201,7 @@ static void icmp_errors(void **state)
 
 static void inner_malformed(void **state)
 {
-	struct packet whole = begin(FL_LIST_GUE_IPV4), packet;
+	struct packet whole = begin(RIG_IPV4), packet;
 	struct config config = rig_config();
 	size_t inner_at = whole.len, len;
 
@@ -219,7 +225,7 @@ static void inner_malformed(void **state)
 static void vip_not_local(void **state)
 {
 	struct packet_tcp elsewhere = rig_packets(RIG_IPV4)->syn, elsewhere6 = rig_packets(RIG_IPV6)->syn;
-	struct packet packet = begin(FL_LIST_GUE_IPV4), packet6 = begin(FL_LIST_GUE_IPV6);
+	struct packet packet = begin(RIG_IPV4), packet6 = begin(RIG_IPV6);
 	struct config config = rig_config();
 
 	(void)state;
@@ -237,7 +243,7 @@ static void vip_not_local(void **state)
 /* RFC 6040: congestion met outside is carried inside, or drops what would not understand. */
 static void congestion(void **state)
 {
-	struct packet packet = begin(FL_LIST_GUE_IPV4);
+	struct packet packet = begin(RIG_IPV4);
 	struct config config = rig_config();
 	size_t inner_at = packet.len;
 	fl_u8 *inner = packet.data + inner_at;
@@ -258,28 +264,57 @@ static void congestion(void **state)
 	stand_expect_delivered(inner, packet.len - inner_at);
 }
 
-/* The packet with SEGMENTS segments of an unknown connection in one, as a virtual machine's interface hands it over. */
-static struct packet unsegmented(const char *self, const struct fl_list *list)
+/* An outer header to this server with one candidate or none: the paper's, or with segments. */
+static struct packet outer_make(bool is_ipip, enum rig_family inner, const char *candidate)
 {
-	bool is_ipv4 = list->inner_protocol == FL_LIST_GUE_IPV4;
-	size_t inner_at, len = (SEGMENTS - 1) * SEGMENT + SEGMENT_LAST, i;
+	struct fl_address self = packet_address(is_ipip ? RIG_SELF : RIG_SELF6);
+	struct fl_address mux = packet_address(is_ipip ? RIG_MUX : RIG_MUX6);
+	struct fl_ipip ipip = {.generation = RIG_GENERATION};
+	struct fl_list list = rig_list(inner);
+	fl_u8 header[FL_LIST_SRV6_MAX_LEN];
 	struct packet packet;
-	fl_u8 *inner;
 
-	stand_begin(&packet, self, list);
-	inner_at = packet.len;
-	packet_add_tcp(&packet, &rig_packets(is_ipv4 ? RIG_IPV4 : RIG_IPV6)->unknown);
-	inner = packet.data + inner_at;
+	if (candidate)
+		stand_list_add(&list, candidate);
+	packet_begin_outer(&packet, &mux, &self, 0);
+	if (is_ipip) {
+		memcpy(ipip.source, mux.bytes + 12, 4);
+		memcpy(ipip.destination, self.bytes + 12, 4);
+		memcpy(ipip.previous, list.candidate[0].bytes + 12, 4);
+		fl_ipip_write(&ipip, header);
+		packet.len = PACKET_OUTER_AT;
+		packet_add_bytes(&packet, header, FL_IPIP_LEN);
+	} else {
+		packet.len = PACKET_OUTER_AT + IPV6_LEN;
+		packet.data[PACKET_OUTER_AT + 6] = ROUTING;
+		packet_add_bytes(&packet, header, fl_list_srv6_write(&list, &self, header));
+	}
+	return packet;
+}
+
+/* The packet with SEGMENTS segments of an unknown connection in one, as a virtual machine's interface hands it over. */
+static struct packet unsegmented(bool is_ipip, enum rig_family family, const char *candidate)
+{
+	struct packet packet = outer_make(is_ipip, family, candidate);
+	size_t inner_at = packet.len, len = (SEGMENTS - 1) * SEGMENT + SEGMENT_LAST, i;
+	fl_u8 *inner = packet.data + inner_at, *outer = packet.data + PACKET_OUTER_AT;
+
+	packet_add_tcp(&packet, &rig_packets(family)->unknown);
 	for (i = 0; i < len; i++)
 		packet.data[packet.len++] = (fl_u8)(i * 7 + i / 256);
-	if (is_ipv4) {
+	if (family == RIG_IPV4) {
 		fl_store_be16(inner + 2, (fl_u16)(packet.len - inner_at));
 		fl_store_be16(inner + 10, 0);
 		fl_store_be16(inner + 10, packet_checksum(inner, 20, 0));
 	} else {
-		fl_store_be16(inner + 4, (fl_u16)(packet.len - inner_at - 40));
+		fl_store_be16(inner + 4, (fl_u16)(packet.len - inner_at - IPV6_LEN));
 	}
-	packet_finish_outer(&packet);
+	if (is_ipip) {
+		fl_store_be16(outer + FL_IPIP_AT_TOTAL_LEN, (fl_u16)(packet.len - PACKET_OUTER_AT));
+		fl_ipip_checksum_set(outer);
+	} else {
+		fl_store_be16(outer + 4, (fl_u16)(packet.len - PACKET_OUTER_AT - IPV6_LEN));
+	}
 	return packet;
 }
 
@@ -336,41 +371,46 @@ static void put_unsegmented(const struct packet *packet, size_t inner_at)
 		fail_msg("machine: %s", strerror(errno));
 }
 
-/* One that went out is this segment of the packet, with the list as it was sent on. */
+/* One that went out is this segment of the packet, with lengths and sums of its own. */
 static void check_segment(const struct packet *packet, size_t inner_at, const struct packet *out, size_t number)
 {
-	size_t gue_at = stand_gue_at(out), header = inner_at - stand_gue_at(packet), at = gue_at + header;
-	bool is_ipv4 = packet->data[inner_at] >> 4 == 4;
-	size_t ip_len = is_ipv4 ? 20 : 40, data_at = at + ip_len + 20;
+	const fl_u8 *outer = out->data + PACKET_OUTER_AT, *inner = out->data + inner_at;
+	bool is_ipip = outer[0] >> 4 == 4, is_ipv4 = packet->data[inner_at] >> 4 == 4;
+	size_t tcp_at = inner_at + (is_ipv4 ? 20 : IPV6_LEN), data_at = tcp_at + 20;
 	size_t len = number < SEGMENTS - 1 ? SEGMENT : SEGMENT_LAST;
-	fl_u32 sequence = fl_load_be32(packet->data + inner_at + ip_len + 4);
 
 	assert_int_equal(out->len, data_at + len);
-	assert_int_equal(fl_load_be16(out->data + gue_at - 4), out->len - gue_at + 8);
-	assert_int_equal(out->data[gue_at + FL_LIST_AT_VERSION], FL_LIST_VERSION << 4); /* none is left */
-	assert_int_equal(fl_load_be16(out->data + at + (is_ipv4 ? 2 : 4)), len + 20 + (is_ipv4 ? 20 : 0));
+	if (is_ipip) {
+		assert_int_equal(fl_load_be16(outer + FL_IPIP_AT_TOTAL_LEN), out->len - PACKET_OUTER_AT);
+		assert_int_equal(fl_load_be16(outer + FL_IPIP_AT_CHECKSUM), fl_ipip_checksum(outer));
+		assert_int_equal(fl_load_be32(outer + FL_IPIP_AT_PREVIOUS), 0);
+	} else {
+		assert_int_equal(fl_load_be16(outer + 4), out->len - PACKET_OUTER_AT - IPV6_LEN);
+		assert_int_equal(outer[IPV6_LEN + FL_LIST_SRV6_AT_LEFT], 0);
+	}
+	assert_int_equal(fl_load_be16(inner + (is_ipv4 ? 2 : 4)), out->len - inner_at - (is_ipv4 ? 0 : IPV6_LEN));
 	if (is_ipv4)
-		assert_int_equal(packet_checksum(out->data + at, 20, 0), 0);
-	assert_int_equal(fl_load_be32(out->data + at + ip_len + 4), sequence + number * SEGMENT);
-	assert_memory_equal(out->data + data_at, packet->data + inner_at + ip_len + 20 + number * SEGMENT, len);
-	assert_int_equal(packet_checksum(out->data + at + ip_len, len + 20, pseudo_sum(out->data + at, len + 20)), 0);
+		assert_int_equal(packet_checksum(inner, 20, 0), 0);
+	assert_int_equal(fl_load_be32(out->data + tcp_at + 4),
+			 fl_load_be32(packet->data + tcp_at + 4) + number * SEGMENT);
+	assert_memory_equal(out->data + data_at, packet->data + data_at + number * SEGMENT, len);
+	assert_int_equal(packet_checksum(out->data + tcp_at, len + 20, pseudo_sum(inner, len + 20)), 0);
 }
 
-static void segmented(const char *self, const char *next, fl_u8 inner_protocol)
+static void segmented(bool is_ipip, enum rig_family inner, const char *next)
 {
-	struct fl_list list = stand_list(inner_protocol);
+	struct packet packet = unsegmented(is_ipip, inner, next), out;
+	size_t inner_at = outer_make(is_ipip, inner, next).len, i;
 	struct config config = rig_config_both();
-	size_t inner_at, i;
-	struct packet packet, out;
 
-	stand_list_add(&list, next);
-	packet = unsegmented(self, &list);
-	inner_at =
-	    stand_gue_at(&packet) + fl_list_len(1, (fl_u8)(packet.data[stand_gue_at(&packet) + FL_LIST_AT_FLAGS] & 15));
+	config.program.ipip_service = RIG_SERVICE;
 	set_anew(&config);
 	assert_int_equal(stand_send_by(put_unsegmented, &packet, inner_at), FL_COUNTER_CHAIN);
 	for (i = 0; i < SEGMENTS; i++) {
-		stand_expect_chained(&out);
+		if (is_ipip)
+			stand_expect_chained_ipip(&out);
+		else
+			stand_expect_chained_srv6(&out);
 		check_segment(&packet, inner_at, &out, i);
 	}
 	assert_int_equal(stand_counter(FL_COUNTER_CHAIN), 1);
@@ -378,37 +418,26 @@ static void segmented(const char *self, const char *next, fl_u8 inner_protocol)
 
 static void segments_are_sent_on(void **state)
 {
-	static const fl_u8 protocols[] = {FL_LIST_GUE_IPV4, FL_LIST_GUE_IPV6};
-	size_t i;
-
 	(void)state;
-	for (i = 0; i < 2; i++) {
-		segmented(RIG_SELF, "10.1.0.23", protocols[i]);
-		segmented(RIG_SELF, "2001:db8:1::23", protocols[i]);
-		segmented(RIG_SELF6, "10.1.0.23", protocols[i]);
-		segmented(RIG_SELF6, "2001:db8:1::23", protocols[i]);
-	}
+	segmented(true, RIG_IPV4, "10.1.0.23");
+	segmented(false, RIG_IPV4, "2001:db8:1::23");
+	segmented(false, RIG_IPV6, "2001:db8:1::23");
 }
 
 /* Where no candidate can be sent to, it is what it was: whole, and stale. Without one it is delivered whole. */
 static void segments_with_nowhere_to_go(void **state)
 {
-	struct fl_list list = stand_list(FL_LIST_GUE_IPV4), none = list;
 	struct config config = rig_config_both();
-	struct packet packet;
-	size_t inner_at;
+	struct packet packet = unsegmented(false, RIG_IPV4, "2001:db8:3::1");
 
 	(void)state;
-	stand_list_add(&list, "10.3.0.1");
-	stand_list_add(&list, "::");
-	packet = unsegmented(RIG_SELF, &list);
-	inner_at = PACKET_GUE_AT + fl_list_len(2, FL_LIST_IPV6);
 	set_anew(&config);
-	assert_int_equal(stand_send_by(put_unsegmented, &packet, inner_at), FL_COUNTER_DROP_STALE);
-	assert_int_equal(stand_counter(FL_COUNTER_SKIPPED), 2);
-	packet = unsegmented(RIG_SELF, &none);
-	inner_at = PACKET_GUE_AT + fl_list_len(0, 0);
-	assert_int_equal(stand_send_by(put_unsegmented, &packet, inner_at), FL_COUNTER_DELIVER_UNKNOWN);
+	assert_int_equal(stand_send_by(put_unsegmented, &packet, outer_make(false, RIG_IPV4, "2001:db8:3::1").len),
+			 FL_COUNTER_DROP_STALE);
+	assert_int_equal(stand_counter(FL_COUNTER_SKIPPED), 1);
+	packet = unsegmented(false, RIG_IPV4, NULL);
+	assert_int_equal(stand_send_by(put_unsegmented, &packet, outer_make(false, RIG_IPV4, NULL).len),
+			 FL_COUNTER_DELIVER_UNKNOWN);
 }
 
 int main(void)
