@@ -111,10 +111,11 @@ const struct fl_siphash_key *fl_setup_service_key(const struct fl_setup *setup, 
 {
 	const struct fl_service_keys *keys = setup->service_keys;
 	unsigned int low = 0, high = setup->service_count;
+	u64 place = high ? service - keys[0].service : 0; /* of the service, if the keys are of all from the first on */
 
-	/* Who has the cluster's key gives the keys of all services: then the first look finds it. */
-	if (service < high && keys[service].service == service)
-		return &keys[service].keys.by_bit[bit];
+	/* With the cluster's key they are. */
+	if (place < high && keys[place].service == service)
+		return &keys[place].keys.by_bit[bit];
 	while (low < high) {
 		unsigned int middle = (low + high) / 2;
 

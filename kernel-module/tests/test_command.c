@@ -48,10 +48,12 @@ static void refusals(void **state)
 	refused("attach --form module --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--untagged on");
 	refused("attach --form module --interface rig0 --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--interface");
 	refused("attach --form module --mode native --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--mode");
-	refused("attach --form bpf --interface rig0 --ipip-service 3 --address 10.1.0.22 --peers 10.1.0.0/24", 2,
-		"--form module");
+	refused("attach --form bpf --interface rig0 --ipip-service 3 --address 10.1.0.22 --peers 10.1.0.0/24 "
+		"--untagged on",
+		2, "--form module");
 	refused("attach --form module --ipip-service 0 --address 10.1.0.22 --peers 10.1.0.0/24", 2, "1 to 65535");
-	refused("attach --form module --ipip-service 3 --address 2001:db8::22 --peers 10.1.0.0/24", 2, "IPv4 address");
+	refused("attach --form module --ipip-service 3 --address 2001:db8::22 --peers 10.1.0.0/24 --untagged on", 2,
+		"IPv4 address");
 	refused("attach --form other --address 10.1.0.22 --peers 10.1.0.0/24", 2, "bpf, module");
 	refused("attach --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--interface");
 }
