@@ -23,6 +23,9 @@ class Server:
         return self.form.invoke("ip", "netns", "exec", self.namespace.name, "fairlead-server", *words)
 
     def attach(self, *words: str) -> None:
+        """Untagged unless there is a key, and with no quiet time unless one is given."""
+        trust = () if "--tag-key" in words else ("--untagged", "on")
+        words = ("--quiet", "0", *trust, *words)
         done = self.invoke("attach", *self.form.where, "--address", self.address, "--peers", PEERS, *words)
         assert done.returncode == 0, done.stderr
 

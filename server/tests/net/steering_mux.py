@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rack's mux: puts GUE and a steer header that the test chooses in front of the client's packets."""
+"""The rack's mux: puts GUE and a list of servers that the test chooses in front of the client's packets."""
 
 import fcntl
 import ipaddress
@@ -12,35 +12,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lab.namespace import Namespace
-from protocol.vectors.oracle import tag
-from protocol.vectors.oracle.notice import write_notice
+from protocol.vectors.oracle import generation_notice
+from protocol.vectors.oracle import list as list_header
 
 VIP, CLIENT, MUX = "10.99.0.1", "10.2.1.2", "10.1.0.11"
 SERVERS = {"a": "10.1.0.21", "b": "10.1.0.22", "c": "10.1.0.23", "d": "10.1.0.24"}
 VIP6, CLIENT6, MUX6 = "2001:db8:99::1", "2001:db8:2::2", "2001:db8:1::11"
 SERVERS6 = {"a": "2001:db8:1::21", "b": "2001:db8:1::22", "c": "2001:db8:1::23", "d": "2001:db8:1::24"}
 GUE_PORT = 6080
-BUCKET = 4711
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SO_NO_CHECK = 11
 UDP_NO_CHECK6_TX = 101
-TCP, TCP_SYN = 6, 0x02
-MOVED, PREVIOUS6, TAG, SECOND, SECOND6, MOVED2, PREVIOUS2_6 = (1 << bit for bit in range(7))
-
-
-@dataclass
-class Second:
-    """What a header says of a second bucket: its owner, and its last move if it has `since`."""
-
-    owner: str
-    since: int | None = None
-    previous: str = "a"
-    bucket: int = BUCKET + 1
+TCP, UDP, TCP_SYN, TCP_ACK = 6, 17, 0x02, 0x10
 
 
 @dataclass
 class SteeringMux:
-    """Sends every packet of the client to `owner`, with a steer header of these fields."""
+    """Sends every packet of the client to `owner`, and names the other servers that may know its connection."""
 
     tun: int
     out: socket.socket
@@ -51,10 +39,10 @@ class SteeringMux:
     key: bytes | None = None
     """The cluster's key, if packets are tagged."""
     generation: int = 1
-    since: int | None = None
-    previous: str = "a"
-    bucket: int = BUCKET
-    second: Second | None = None
+    second: str | None = None
+    """The owner of the second bucket, if the service's steering names one."""
+    former: list[str] = field(default_factory=list)
+    """Former owners, newest first."""
     flows: dict[int, str] = field(default_factory=dict)
     """Owners of single connections, by the client's port, that differ from `owner`."""
     after_syn: Callable[[], None] | None = None
@@ -77,50 +65,52 @@ class SteeringMux:
         self.out.close()
         self.out6.close()
 
-    def move(self, owner: str, since: int | None) -> None:
-        """The bucket moves to `owner`, in a new generation; without `since` the header does not have it."""
-        self.previous, self.since, self.generation = self.owner, since, self.generation + 1
-        self.owner = owner
+    def move(self, owner: str) -> None:
+        """The bucket moves to `owner`, in a new generation."""
+        self.former = [self.owner, *(one for one in self.former if one not in (owner, self.owner))]
+        self.owner, self.generation = owner, self.generation + 1
 
-    def header(self, inner_protocol: int = 4) -> bytes:
-        flags, rest = 0, b""
-        words = [] if self.second is None else [(SECOND, SECOND6, self.second.bucket, self.second.owner)]
-        if self.second is not None and self.second.since is not None:
-            words.append((MOVED2, PREVIOUS2_6, self.second.since, self.second.previous))
-        if self.since is not None:
-            words.append((MOVED, PREVIOUS6, self.since, self.previous))
-        for flag, flag6, number, server in words:
-            address = ipaddress.ip_address(self.addresses[server])
-            flags |= flag | (flag6 if address.version == 6 else 0)
-            rest += struct.pack("!I", number) + address.packed
-        if self.key is not None:
-            flags |= TAG
-            rest += bytes(8)
-        steer = struct.pack("!BBHII", 0x10, flags, 1, self.bucket, self.generation) + rest
-        return struct.pack("!BBH", len(steer) // 4, inner_protocol, 0) + steer
+    def order(self, packet: bytes, owner: str) -> list[str]:
+        """The servers in the order in which they are tried: a SYN names present owners, a datagram its own bucket's."""
+        is_ipv4 = packet[0] >> 4 == 4
+        protocol, transport = (packet[9], packet[20:]) if is_ipv4 else (packet[6], packet[40:])
+        is_syn = protocol == TCP and len(transport) > 13 and transport[13] & (TCP_SYN | TCP_ACK) == TCP_SYN
+        names = [] if protocol == UDP or self.second is None else [self.second]
+        names += [] if is_syn else self.former
+        return [owner, *dict.fromkeys(name for name in names if name != owner)]
 
-    def encapsulate(self, packet: bytes) -> bytes:
-        datagram = self.header(4 if packet[0] >> 4 == 4 else 41) + packet
-        return datagram if self.key is None else tag.put(self.key, datagram)
+    def fields(self, packet: bytes, owner: str) -> dict:
+        return {
+            "innerProtocol": 4 if packet[0] >> 4 == 4 else 41,
+            "order": [self.addresses[name] for name in self.order(packet, owner)],
+            "at": 0,
+            "late": False,
+            "service": 1,
+            "generation": self.generation,
+            "key": False,
+            "tag": None if self.key is None else bytes(8).hex(),
+        }
+
+    def encapsulate(self, packet: bytes, owner: str) -> bytes:
+        datagram = list_header.write(self.fields(packet, owner)) + packet
+        return datagram if self.key is None else list_header.put(self.key, datagram, self.addresses[owner])
 
     def send(self, packet: bytes) -> None:
         """Encapsulates an IP packet and sends it to the bucket's owner."""
-        self.send_raw(self.encapsulate(packet), self.owner)
+        self.send_raw(self.encapsulate(packet, self.owner), self.owner)
         self.sent += 1
 
     def send_raw(self, datagram: bytes, owner: str) -> None:
         address = self.addresses[owner]
         (self.out6 if ":" in address else self.out).sendto(datagram, (address, GUE_PORT))
 
-    def notice(self, buckets: list[int]) -> bytes:
-        """Tells of the generation; with buckets, that they moved as this mux's last move did."""
-        fields = {"service": 1, "generation": self.generation, "since": None, "previous": None, "buckets": buckets}
-        if buckets:
-            fields |= {"since": self.since, "previous": self.addresses[self.previous]}
-        return write_notice(self.key or bytes(16), fields | {"tag": None if self.key is None else ""})
-
-    def notify(self, server: str, buckets: list[int] | None = None) -> None:
-        self.send_raw(self.notice(buckets or []), server)
+    def notify(self, server: str, service: int = 1, generation: int | None = None, key: bytes | None = None) -> None:
+        """Tells a server a generation, this mux's unless one is given."""
+        fields = {"service": service, "generation": generation or self.generation, "ack": False, "key": False}
+        key = key or self.key
+        notice = generation_notice.write(fields | {"tag": None if key is None else bytes(8).hex()})
+        notice = notice if key is None else generation_notice.put(key, notice, self.addresses[server])
+        self.send_raw(notice, server)
 
     def _run(self) -> None:
         while self.stop not in select.select([self.tun, self.stop], [], [])[0]:
@@ -135,7 +125,7 @@ class SteeringMux:
         port = int.from_bytes(transport[:2], "big")
         self.last[port] = packet
         owner = self.flows.get(port, self.owner)
-        datagram = self.encapsulate(packet)
+        datagram = self.encapsulate(packet, owner)
         if self.after_syn and protocol == TCP and transport[13] == TCP_SYN:
             self.after_syn()
             self.after_syn = None

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The named cases of the verdict on the wire: real sockets on three servers, and packets that sockets never send."""
+"""The named cases of the decision on the wire: real sockets on three servers, and packets that sockets never send."""
 
 import collections
 import ipaddress
 import itertools
 import json
 import struct
-import time
 from pathlib import Path
 
 import pytest
 from forms import SECONDS
-from rack import CLIENT, PEERS, SERVERS, SERVERS6, VIP, VIP6, Rack
+from rack import CLIENT, PEERS, SERVERS, SERVERS6, VIP, Rack
 
 from lab.deadline import until
 
@@ -19,10 +18,6 @@ VECTORS = Path(__file__).resolve().parents[3] / "protocol" / "vectors"
 KEY = bytes(range(16))
 TCP, UDP, ICMP = 6, 17, 1
 SYN, ACK = 0x02, 0x10
-
-
-def now() -> int:
-    return int(time.time())
 
 
 def checksum(data: bytes) -> bytes:
@@ -49,31 +44,22 @@ def tcp(
     return ipv4(source, VIP, TCP, segment[:16] + checksum(pseudo + segment) + segment[18:])
 
 
-def tcp6(source: str, port: int, flags: int) -> bytes:
-    """The same over IPv6, with arbitrary sequence numbers."""
-    segment = struct.pack("!HHIIBBHHH", port, 80, 1000, 1000 if flags & ACK else 0, 0x50, flags, 0xFFFF, 0, 0)
-    addresses = ipaddress.IPv6Address(source).packed + ipaddress.IPv6Address(VIP6).packed
-    pseudo = addresses + struct.pack("!II", len(segment), TCP)
-    segment = segment[:16] + checksum(pseudo + segment) + segment[18:]
-    return struct.pack("!IHBB", 6 << 28, len(segment), TCP, 64) + addresses + segment
-
-
 @pytest.fixture
 def key(rack: Rack) -> str:
     return rack.form.file("key", KEY.hex() + "\n")
 
 
 @pytest.mark.parametrize("inner_ipv6", [False, True], ids=["inner IPv4", "inner IPv6"])
-@pytest.mark.parametrize("previous", [SERVERS, SERVERS6], ids=["previous IPv4", "previous IPv6"])
+@pytest.mark.parametrize("former", [SERVERS, SERVERS6], ids=["former IPv4", "former IPv6"])
 @pytest.mark.parametrize("outer", [SERVERS, SERVERS6], ids=["outer IPv4", "outer IPv6"])
-def test_families(rack: Rack, outer: dict, previous: dict, inner_ipv6: bool) -> None:
-    """Chained from each outer family to each, the first packet before the neighbour is resolved; none is lost."""
-    rack.mux.addresses |= {"a": previous["a"], "b": outer["b"]}
+def test_families(rack: Rack, outer: dict, former: dict, inner_ipv6: bool) -> None:
+    """Sent on from each outer family to each, the first packet before the neighbour is resolved; none is lost."""
+    rack.mux.addresses |= {"a": former["a"], "b": outer["b"]}
     rack.attach_both()
     client = rack.connect(ipv6=inner_ipv6)
     assert client.ask() == "a"
     rack["b"].namespace.ip("neigh flush all")
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     assert client.ask() == "a"
     assert rack["b"].counter("chain_by_kernel") == rack.by_kernel
     assert {client.ask(str(n)) for n in range(20)} == {"a"}
@@ -88,24 +74,24 @@ def test_moved_twice_over_both_families(rack: Rack, way: tuple[str, ...]) -> Non
     rack.mux.addresses |= {"b": SERVERS6["b"]}
     rack.attach_both(*way)
     client = rack.connect()
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     assert client.ask() == "a"
-    rack.mux.move("c", now())
+    rack.mux.move("c")
     assert {client.ask(str(n)) for n in range(20)} == {"a"}
     assert rack["c"].chained() >= 20
     assert rack["b"].chained() >= 20
 
 
 def test_right_tag(rack: Rack, key: str) -> None:
-    """With tags everywhere, recomputed at each of two hops, one of which changes the family."""
+    """With tags everywhere: the mux's is right at each of two hops, one of which changes the family."""
     rack.mux.addresses |= {"b": SERVERS6["b"]}
     rack.mux.key = KEY
     for server in rack.servers.values():
         server.attach_both("--tag-key", key)
     client = rack.connect()
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     assert client.ask() == "a"
-    rack.mux.move("c", now())
+    rack.mux.move("c")
     assert {client.ask(str(n)) for n in range(20)} == {"a"}
     assert rack.connect(ipv6=True).ask() == "c"
     assert rack["c"].chained() >= 20
@@ -132,7 +118,7 @@ def test_moved_three_times(rack: Rack) -> None:
     rack.attach()
     clients = {"a": rack.connect()}
     for owner in ("b", "c", "d"):
-        rack.mux.move(owner, now())
+        rack.mux.move(owner)
         clients[owner] = rack.connect()
     for turn in range(5):
         assert {owner: client.ask(str(turn)) for owner, client in clients.items()} == {one: one for one in clients}
@@ -140,104 +126,130 @@ def test_moved_three_times(rack: Rack) -> None:
     assert rack.counted("deliver_unknown") == 0
 
 
-def test_back_and_forth_ends_at_the_hop_limit(rack: Rack) -> None:
-    """A to B to A: a connection of b is found after one hop, an unknown one is reset after three."""
-    rack.machine.ip("route add blackhole 10.3.0.0/16")  # which takes SYN-ACK and RST
+def test_back_and_forth(rack: Rack) -> None:
+    """From a to b to c to b: each server's connections find it, and an unknown one is reset after all were asked."""
+    rack.machine.ip("route add blackhole 10.3.0.0/16")  # which takes the RST
     rack.attach()
-    rack.mux.move("b", now() - 2)
-    client = rack.connect()
-    assert client.ask() == "b"
+    clients = {"a": rack.connect()}
+    for owner in ("b", "c", "b"):
+        rack.mux.move(owner)
+        clients.setdefault(owner, rack.connect())
+    assert rack.mux.former == ["c", "a"]
+    for turn in range(5):
+        assert {owner: client.ask(str(turn)) for owner, client in clients.items()} == {one: one for one in clients}
     until("all packets are delivered", lambda: rack.delivered() == rack.mux.sent, SECONDS)
-    rack.mux.move("a", now() - 1)
-    rack.mux.send(tcp("10.3.0.1", 50000, SYN))
+    before = [rack[name].chained() for name in "abc"]
     rack.mux.send(tcp("10.3.0.1", 50001, ACK))
-    until("it is given up", lambda: rack.counted("deliver_unknown") == 1, SECONDS)
-    assert rack["a"].chained() + rack["b"].chained() == 3
-    assert client.ask() == "b"
+    until("it is given up", lambda: rack["a"].counter("deliver_unknown") == 1, SECONDS)
+    assert [rack[name].chained() - count for name, count in zip("abc", before, strict=True)] == [0, 1, 1]
+    assert rack.counted("deliver_unknown") == 1
+
+
+def test_server_restarts_in_a_held_chain(rack: Rack) -> None:
+    """Servers remember nothing of moves: one that lost everything still sends a's packets on to a."""
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b")
+    rack.mux.move("c")
+    assert client.ask() == "a"
+    for name in ("c", "b"):
+        rack[name].detach()
+        rack[name].attach()
+        assert {client.ask(str(n)) for n in range(5)} == {"a"}
+    assert rack["b"].show()["services"] == {"1": {"generation": 3}}
+
+
+def test_quiet_start(rack: Rack) -> None:
+    """Attached a moment ago, a server resets nothing: what it and its list do not know waits for another mux."""
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack["b"].detach()
+    rack["b"].attach("--quiet", "600")
+    rack.mux.flows[client.port] = "b"
+    client.stream.write(b"quiet\n")
+    client.stream.flush()
+    until("it is stale", lambda: rack["b"].counter("drop_stale") >= 1, SECONDS)
+    rack.mux.flows.clear()
+    assert client.stream.readline() == b"a quiet\n"
+    assert rack["b"].counter("deliver_unknown") == 0
+    assert rack["b"].show()["quietSecondsLeft"] > 0
+
+
+def test_late_mux_in_a_chain(rack: Rack) -> None:
+    """b has seen a later generation than the packet's mux: a, which has not, does not reset what b sends on."""
+    rack.machine.ip("route add blackhole 10.3.0.0/16")
+    rack.attach()
+    rack.mux.move("b")
+    late = rack.mux.generation
+    rack.mux.generation += 1
+    assert rack.connect().ask() == "b"
+    rack.mux.generation = late
+    rack.mux.send(tcp("10.3.0.1", 50001, ACK))
+    until("it is stale", lambda: rack["a"].counter("drop_stale") == 1, SECONDS)
+    assert rack.counted("deliver_unknown") == 0
+
+
+def test_second_bucket(rack: Rack) -> None:
+    """Its owner has the connection; datagrams and later fragments stay with the first one's."""
+    for server in rack.servers.values():
+        server.serve_datagrams(53)
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.owner, rack.mux.second = "b", "a"
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert rack.connect().ask() == "b"
+    assert rack["b"].chained() >= 20
+    chained = rack["b"].chained()
+    assert rack.ask_datagram(53, b"x") == "b 1"
+    assert rack.ask_datagram(53, bytes(4000)) == "b 4000"
+    assert rack["b"].chained() == chained
+    rack.mux.second = None
+    with pytest.raises(ConnectionResetError):
+        client.ask()
+
+
+def test_next_hop_that_is_no_server(rack: Rack) -> None:
+    """It is not sent to, whatever the list says."""
+    rack.attach()
+    client = rack.connect()
+    rack["b"].attach("--peers", "10.1.0.11", "--servers", SERVERS["c"])
+    rack.mux.move("b")
+    client.stream.write(b"kept\n")
+    client.stream.flush()
+    until("it is dropped", lambda: rack["b"].counter("drop_untrusted_next") >= 1, SECONDS)
+    assert rack["b"].chained() == 0
+    rack["b"].attach()
+    assert client.stream.readline() == b"a kept\n"
 
 
 def test_two_muxes_disagree(rack: Rack) -> None:
     """One mux has applied the move, the other has not: a connection that changes between them survives."""
     rack.attach()
-    rack.mux.move("b", now())
-    newer = (rack.mux.owner, rack.mux.generation, rack.mux.since)
-    older = ("a", rack.mux.generation - 1, None)
+    older = (rack.mux.owner, rack.mux.generation, [])
+    rack.mux.move("b")
+    newer = (rack.mux.owner, rack.mux.generation, rack.mux.former)
     assert rack.connect().ask() == "b"
-    rack.mux.owner, rack.mux.generation, rack.mux.since = older
+    rack.mux.owner, rack.mux.generation, rack.mux.former = older
     client = rack.connect()
     for turn in range(10):
-        rack.mux.owner, rack.mux.generation, rack.mux.since = newer if turn % 2 else older
+        rack.mux.owner, rack.mux.generation, rack.mux.former = newer if turn % 2 else older
         assert client.ask(str(turn)) == "a"
     assert rack["b"].chained() >= 5
 
 
-@pytest.mark.parametrize("ahead", [-3, 3])
-def test_clocks_apart(rack: Rack, ahead: int) -> None:
-    """The mux's clock is 3 s ahead or behind."""
-    rack.attach()
-    client = rack.connect()
-    rack.mux.move("b", now() + ahead)
-    assert {client.ask(str(n)) for n in range(5)} == {"a"}
-
-
-def test_timestamp_from_the_future(rack: Rack) -> None:
-    """It is obeyed, and remembered as one of now: c's packets find their way over b, which has no packet of its own."""
-    rack.attach()
-    client = rack.connect()
-    rack.mux.move("b", now() + 3600)
-    assert client.ask() == "a"
-    assert rack["b"].counter("learned") >= 1
-    rack.mux.move("c", now() + 3601)
-    assert {client.ask(str(n)) for n in range(5)} == {"a"}
-    assert rack["b"].chained() >= 6
-
-
 def test_mux_ends_the_window(rack: Rack) -> None:
-    """By packets without a move, of a ring that the server knows or of a later one; an older mux's still go to a."""
-    rack.attach()
-    client = rack.connect()
-    rack.mux.move("b", now())
-    assert client.ask() == "a"
-    rack.mux.since, rack.mux.generation = None, 1
-    assert client.ask() == "a"
-    rack.mux.generation = 2
-    with pytest.raises(ConnectionResetError):
-        client.ask()
-    assert rack["b"].show()["memory"]["open"] == 1
-
-
-def test_window_ends_while_connections_live(rack: Rack) -> None:
-    """Connections of the new owner survive; one of the old owner is reset, as no previous owner is known."""
+    """Connections of the new owner survive; one of the former owner, which no packet names any more, is reset."""
     rack.attach()
     old = rack.connect()
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     new = rack.connect()
     assert (old.ask(), new.ask()) == ("a", "b")
-    rack["b"].attach("--window", "3")  # only now, so that a slow machine has sent its request before the window ends
-    until("the window is over", lambda: rack["b"].show()["memory"]["open"] == 0, SECONDS)
-    rack.mux.since = None
+    rack.mux.former = []
     assert new.ask() == "b"
     with pytest.raises(ConnectionResetError):
         old.ask()
-    until("the move is forgotten", lambda: rack["b"].show()["memory"]["entries"] == 0, SECONDS)
-
-
-def test_restarted_server_learns_of_the_past(rack: Rack) -> None:
-    """b loses its memory; the header still has the move of 100 s ago."""
-    rack.attach()
-    client = rack.connect()
-    rack.mux.move("b", now() - 100)
-    assert client.ask() == "a"
-    rack["b"].detach()
-    rack["b"].attach()
-    assert rack["b"].show()["memory"]["entries"] == 0
-    assert {client.ask(str(n)) for n in range(5)} == {"a"}
-    rack["b"].detach()
-    rack["b"].attach("--window", "50")
-    assert client.ask() == "a"  # the window is the mux's
-    rack.mux.since = None
-    with pytest.raises(ConnectionResetError):
-        client.ask()
 
 
 def test_syn_flood(rack: Rack) -> None:
@@ -247,7 +259,7 @@ def test_syn_flood(rack: Rack) -> None:
     rack.machine.ip("route add blackhole 10.3.0.0/16")  # from an address without a host
     rack.attach()
     client = rack.connect()
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     sources = ((f"10.3.{number // 250}.{number % 250 + 1}", 1024 + number) for number in range(60000))
 
     def flooded() -> bool:  # a queue may drop some of them: the flood continues until enough have arrived
@@ -267,7 +279,7 @@ def test_syn_sent_again_after_the_move(rack: Rack) -> None:
     client = rack.connect()
     until("the handshake is complete", lambda: rack.mux.last[client.port][33] == ACK, SECONDS)
     first = int.from_bytes(rack.mux.last[client.port][24:28]) - 1
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     rack.mux.send(tcp(CLIENT, client.port, SYN, first))
     until("b has the SYN", lambda: rack["b"].counter("deliver_syn") == 1, SECONDS)
     assert {client.ask(str(n)) for n in range(5)} == {"a"}
@@ -276,26 +288,25 @@ def test_syn_sent_again_after_the_move(rack: Rack) -> None:
 
 
 def test_datagrams(rack: Rack) -> None:
-    """In an open window a connected socket gets its own datagrams; others go to the previous owner."""
+    """While a former owner is named a connected socket gets its own datagrams; others go there."""
     for server in rack.servers.values():
         server.serve_datagrams(53)
     rack["b"].serve_datagrams(53, (CLIENT, 40053))
     rack.attach()
     assert rack.ask_datagram(53, b"x") == "a 1"
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     assert rack.ask_datagram(53, b"xy", 40053) == "b 2"
     assert rack.ask_datagram(53, b"xyz", 40054) == "a 3"
-    rack.mux.since = None
+    rack.mux.former = []
     assert rack.ask_datagram(53, b"x", 40054) == "b 1"
 
 
-@pytest.mark.parametrize("bucket", [4711, 0xFFFFFFFF], ids=["by bucket", "by id"])
-def test_datagrams_by_a_late_mux(rack: Rack, bucket: int) -> None:
+def test_datagrams_by_a_late_mux(rack: Rack) -> None:
     """What no RST would answer is served, in several fragments, too; a TCP segment of no connection here is stale."""
     rack["a"].serve_datagrams(53)
     rack.attach()
     client = rack.connect()
-    rack.mux.generation, rack.mux.bucket = 5, bucket
+    rack.mux.generation = 5
     assert client.ask() == "a"
     rack.mux.generation = 4
     assert rack.ask_datagram(53, b"x") == "a 1"
@@ -313,7 +324,7 @@ def test_fragments(rack: Rack) -> None:
     rack.attach()
     assert rack.ask_datagram(53, bytes(4000)) == "a 4000"
     before = rack["b"].chained()
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     assert rack.ask_datagram(53, bytes(4000)) == "a 4000"
     assert rack["b"].chained() == before + 3
 
@@ -324,7 +335,7 @@ def test_icmp_error_follows_its_connection(rack: Rack, quoted: int) -> None:
     rack.attach()
     client = rack.connect()
     assert client.ask() == "a"
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     assert client.ask() == "a"
     chained = rack["b"].chained()
     route = ("ip", "route", "get", CLIENT, "from", VIP)
@@ -346,9 +357,11 @@ def test_icmp_error_follows_its_connection(rack: Rack, quoted: int) -> None:
 
 def test_every_malformed_header(rack: Rack) -> None:
     """Each is dropped under its own reason, and the server continues."""
-    rows = json.loads((VECTORS / "steer.json").read_text())["malformed"]
-    rack.attach()
+    rows = json.loads((VECTORS / "list.json").read_text())["malformed"]
+    rows = [row for row in rows if row["bytes"][2:4] != "3b"]  # notices, which are read as such
+    rack.attach_both()
     for row in rows:
+        rack.mux.addresses["a"] = (SERVERS6 if ":" in row["receiver"] else SERVERS)["a"]
         rack.mux.send_raw(bytes.fromhex(row["bytes"]), "a")
     expected = collections.Counter(f"drop_malformed_{row['error']}" for row in rows)
     malformed = "drop_malformed_"
@@ -359,6 +372,7 @@ def test_every_malformed_header(rack: Rack) -> None:
 
     until("all are dropped", lambda: sum(found().values()) >= len(rows), SECONDS)
     assert found() == dict(expected)
+    rack.mux.addresses["a"] = SERVERS["a"]
     assert rack.connect().ask() == "a"
 
 
@@ -366,11 +380,10 @@ def test_sender_that_is_no_peer_teaches_nothing(rack: Rack) -> None:
     rack.attach()
     client = rack.connect()
     rack["b"].attach("--peers", SERVERS["a"])
-    rack.mux.move("b", now())
+    rack.mux.move("b")
     client.stream.write(b"refused\n")
     client.stream.flush()
     until("it is refused", lambda: rack["b"].counter("drop_untrusted_sender") >= 1, SECONDS)
-    assert rack["b"].show()["memory"]["entries"] == 0
     assert rack["b"].show()["services"] == {}
     rack["b"].attach("--peers", PEERS)
     assert client.stream.readline() == b"a refused\n"

@@ -10,14 +10,19 @@ import pytest
 from rack import PEERS, SERVERS, Rack
 
 from lab.deadline import until
+from protocol.vectors.oracle import keys
 
-ATTACH = ("attach", "--interface", "eth0", "--address", SERVERS["a"], "--peers", PEERS)
+BARE = ("attach", "--interface", "eth0", "--address", SERVERS["a"], "--peers", PEERS)
+ATTACH = (*BARE, "--untagged", "on")
+KEY = "000102030405060708090a0b0c0d0eFF"
 GOOD_CONFIG = {
     "address": SERVERS["a"],
     "port": 7000,
-    "windowSeconds": 30,
     "quietSeconds": 20,
     "peers": ["10.1.0.11", "10.1.0.16/28", "2001:db8::/32"],
+    "muxes": ["10.1.0.12"],
+    "servers": ["10.1.0.0/24"],
+    "untagged": True,
     "chaining": False,
 }
 
@@ -42,20 +47,18 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
     assert shown["config"] == {
         "address": SERVERS["a"],
         "port": 6080,
-        "windowSeconds": 240,
-        "quietSeconds": 70,
+        "quietSeconds": 0,
         "peers": [PEERS],
+        "muxes": [],
+        "servers": [],
         "tagRequired": False,
         "chaining": True,
         "ipipService": None,
         "mangle": False,
         "mode": mode,
     }
-    assert set(shown["counters"]) >= {"deliver_syn", "chain", "drop_stale", "learned", "pass_not_ours"}
-    assert shown["memory"].pop("bytes") > 0
-    assert shown["memory"] == {"entries": 0, "open": 0, "capacity": 1 << 20}
-    assert shown["services"] == {}
-    assert shown["clockErrorSeconds"] == 0
+    assert set(shown["counters"]) >= {"deliver_syn", "chain", "drop_stale", "skipped", "pass_not_ours"}
+    assert (shown["services"], shown["quietSecondsLeft"], shown["flows"]) == ({}, 0, None)
     table = rack["a"].invoke("show", "--interface", "eth0").stdout
     for name in shown["counters"]:
         assert name in table
@@ -71,21 +74,11 @@ def test_not_attached(rack: Rack) -> None:
 
 def test_attach_again_changes_the_configuration(rack: Rack) -> None:
     rack["a"].attach()
-    rack["a"].attach("--window", "7", "--no-chaining", "--port", "6081")
+    rack["a"].attach("--quiet", "7", "--no-chaining", "--port", "6081")
     config = rack["a"].show()["config"]
-    assert (config["windowSeconds"], config["chaining"], config["port"]) == (7, False, 6081)
+    assert (config["quietSeconds"], config["chaining"], config["port"]) == (7, False, 6081)
     refused(rack, 1, (*ATTACH, "--mode", "generic"), "--mode: 'generic' is not allowed; allowed: native")
     assert rack["a"].show()["config"] == config
-
-
-@pytest.mark.parametrize("seconds", [30, -30])
-def test_the_clock_can_be_wrong_on_purpose(rack: Rack, seconds: int) -> None:
-    rack["a"].attach("--clock-error", str(seconds))
-    done = rack["a"].invoke("show", "--interface", "eth0", "-o", "json")
-    assert done.returncode == 0 and f"the program's clock is {seconds} s ahead" in done.stderr
-    assert json.loads(done.stdout)["clockErrorSeconds"] == seconds
-    rack["a"].attach()
-    assert rack["a"].show()["clockErrorSeconds"] == 0
 
 
 def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
@@ -95,14 +88,20 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
     assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path)).returncode == 0
     config = rack["a"].show()["config"]
     assert sorted(config.pop("peers")) == sorted(["10.1.0.11/32", "10.1.0.16/28", "2001:db8::/32"])
-    assert config == {key: GOOD_CONFIG[key] for key in GOOD_CONFIG if key != "peers"} | {
+    assert (config.pop("muxes"), config.pop("servers")) == (["10.1.0.12/32"], ["10.1.0.0/24"])
+    assert config == {key: GOOD_CONFIG[key] for key in ("address", "port", "quietSeconds", "chaining")} | {
         "mode": "native",
         "tagRequired": False,
         "ipipService": None,
         "mangle": False,
     }
-    assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path), "--window", "31").returncode == 0
-    assert rack["a"].show()["config"]["windowSeconds"] == 31
+    assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path), "--quiet", "31").returncode == 0
+    assert rack["a"].show()["config"]["quietSeconds"] == 31
+    words = ("--config", str(path), "--peers", "10.1.0.13", "--muxes", "10.1.0.0/24")
+    assert rack["a"].invoke("attach", "--interface", "eth0", *words).returncode == 0
+    config = rack["a"].show()["config"]
+    assert sorted(config["peers"]) == ["10.1.0.0/24", "10.1.0.13/32"]  # a prefix of muxes and of servers is both
+    assert (config["muxes"], config["servers"]) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -123,13 +122,18 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
         ("port", 0, "port in {path}: '0' is not allowed; allowed: a UDP port from 1 to 65535"),
         ("port", 65536, "'65536'"),
         ("port", "6080", "port in {path}: '\"6080\"' is not allowed"),
-        ("windowSeconds", 0, "windowSeconds in {path}: '0' is not allowed; allowed: whole seconds from 1 to 86400"),
-        ("windowSeconds", 1.5, "'1.5'"),
-        ("windowSeconds", -1, "'-1'"),
+        ("untagged", "on", "untagged in {path}: '\"on\"' is not allowed; allowed: true or false"),
+        ("untagged", False, "--tag-key: '' is not allowed; allowed: a file with keys, by which packets are tagged; or"),
+        ("muxes", ["10.1.0.1/24"], "muxes in {path}: '10.1.0.1/24' is not allowed"),
+        ("servers", "10.1.0.0/24", "servers in {path}"),
+        (
+            "windowSeconds",
+            240,
+            "'windowSeconds' is not allowed; allowed: the keys address, port, peers, muxes, servers",
+        ),
         ("quietSeconds", 3611, "quietSeconds in {path}: '3611' is not allowed; allowed: whole seconds from 0 to 3610"),
         ("quietSeconds", "70", "quietSeconds in {path}: '\"70\"' is not allowed"),
         ("peers", "10.1.0.0/24", "peers in {path}"),
-        ("peers", [], "--peers: '' is not allowed"),
         ("peers", [5], "peers in {path}: '5' is not allowed"),
         ("peers", ["10.1.0.1/24"], "'10.1.0.1/24' is not allowed; allowed: an address, or a prefix without host bits"),
         ("peers", ["10.1.0.0/33"], "'10.1.0.0/33'"),
@@ -137,7 +141,11 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
         ("peers", ["10.1.0.0/24", "rack"], "'rack'"),
         ("peers", [f"10.{n // 256}.{n % 256}.1" for n in range(1025)], "allowed: at most 1024 prefixes"),
         ("chaining", "no", "chaining in {path}: '\"no\"' is not allowed; allowed: true or false"),
-        ("colour", "red", "'colour' is not allowed; allowed: the keys address, port, windowSeconds, peers, tagKeyFile"),
+        (
+            "colour",
+            "red",
+            "'colour' is not allowed; allowed: the keys address, port, peers, muxes, servers, tagKeyFile",
+        ),
     ],
 )
 def test_bad_file(rack: Rack, tmp_path: Path, key: str, value: object, sentence: str) -> None:
@@ -166,14 +174,16 @@ def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
         (2, (*ATTACH, "--address", "server1"), "--address: 'server1' is not allowed; allowed: an address of this"),
         (2, (*ATTACH, "--port", "http"), "--port: 'http' is not allowed; allowed: a UDP port from 1 to 65535"),
         (2, (*ATTACH, "--port", ""), "--port: '' is not allowed"),
-        (2, (*ATTACH, "--window", "1d"), "--window: '1d' is not allowed; allowed: whole seconds from 1 to 86400"),
-        (2, (*ATTACH, "--window", "86401"), "--window: '86401' is not allowed"),
         (
             2,
-            (*ATTACH, "--clock-error", "soon"),
-            "--clock-error: 'soon' is not allowed; allowed: whole seconds from -86400",
+            BARE,
+            "--tag-key: '' is not allowed; allowed: a file with keys, by which packets are tagged; or --untagged on",
         ),
-        (2, (*ATTACH, "--clock-error", "-86401"), "--clock-error: '-86401' is not allowed"),
+        (2, (*BARE, "--untagged", "yes"), "--untagged: 'yes' is not allowed; allowed: on"),
+        (2, (*ATTACH, "--window", "240"), "--window"),
+        (2, (*ATTACH, "--clock-error", "1"), "--clock-error"),
+        (2, (*ATTACH, "--muxes", "10.1.0.1/24"), "--muxes: '10.1.0.1/24' is not allowed"),
+        (2, (*ATTACH, "--servers", "b"), "--servers: 'b' is not allowed"),
         (2, (*ATTACH, "--quiet", "1m"), "--quiet: '1m' is not allowed; allowed: whole seconds from 0 to 3610"),
         (2, (*ATTACH, "--peers", "10.1.0.0/24,"), "--peers: '' is not allowed"),
         (
@@ -200,9 +210,9 @@ def test_bad_flags(rack: Rack, code: int, words: tuple[str, ...], sentence: str)
 
 
 def test_a_bad_change_leaves_what_runs(rack: Rack) -> None:
-    rack["a"].attach("--window", "9")
-    refused(rack, 2, (*ATTACH, "--window", "0"), "--window: '0' is not allowed")
-    assert rack["a"].show()["config"]["windowSeconds"] == 9
+    rack["a"].attach("--quiet", "9")
+    refused(rack, 2, (*ATTACH, "--quiet", "-1"), "--quiet: '-1' is not allowed")
+    assert rack["a"].show()["config"]["quietSeconds"] == 9
 
 
 def test_chaining_needs_forwarding(rack: Rack) -> None:
@@ -218,25 +228,106 @@ def test_key_that_others_can_reach(rack: Rack, tmp_path: Path, mode: int) -> Non
     path.write_text("00" * 16)
     path.chmod(mode)
     sentence = f"--tag-key: {path}: mode '{mode:04o}' is not allowed; allowed: 0600 or narrower"
-    refused(rack, 2, (*ATTACH, "--tag-key", str(path)), sentence)
+    refused(rack, 2, (*BARE, "--tag-key", str(path)), sentence)
     assert not is_attached(rack)
 
 
+OTHER = "01" + KEY[2:]  # its first byte differs in the last bit
+DERIVED = f"notice {SERVERS['a']} {KEY} {KEY}\nservice 1 {KEY} {KEY}\n"
+
+
 @pytest.mark.parametrize(
-    "text", ["", "00" * 15, "00" * 17, "0g" * 16, "00" * 16 + "\n\n", " " + "00" * 16, "0x" + "00" * 15]
+    "text",
+    [
+        *("", "00" * 15, "00" * 17, "0g" * 16, "00" * 16 + "\n\n", " " + "00" * 16, "0x" + "00" * 15, KEY + "\0"),
+        *(f"current {KEY}\nnext {KEY}\n", f"current {KEY}\nnext 02{KEY[2:]}\n", f"next {KEY}\n", f"current {KEY} \n"),
+        *(f"current {KEY}\ncurrent {OTHER}\n", f"current {KEY}\nnext {OTHER}\nnext {OTHER}\n", f"last {KEY}\n"),
+        *(f"{KEY}\n{DERIVED}", f"{DERIVED}next {KEY}\n", DERIVED + DERIVED, f"{DERIVED}service 1 {KEY} {KEY}\n"),
+        *(f"service 0 {KEY} {KEY}\n", f"service 65536 {KEY} {KEY}\n", f"service 1 {KEY}\n", "service\n"),
+        *(f"service 1 {KEY} {KEY} {KEY}\n", f"notice {KEY} {KEY}\n", f"notice {SERVERS['a']} {KEY}\n"),
+    ],
 )
 def test_key_that_is_none(rack: Rack, tmp_path: Path, text: str) -> None:
     path = tmp_path / "key"
     path.write_text(text)
     path.chmod(0o600)
-    refused(rack, 2, (*ATTACH, "--tag-key", str(path)), "allowed: a file with 32 hex digits and nothing else")
+    refused(rack, 2, (*BARE, "--tag-key", str(path)), "allowed: 32 hex digits; lines `current HEX` and `next HEX`")
     assert not is_attached(rack)
+
+
+def test_key_and_none(rack: Rack, tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text(KEY)
+    path.chmod(0o600)
+    refused(
+        rack, 2, (*ATTACH, "--tag-key", str(path)), "--untagged: 'on' is not allowed; allowed: only without --tag-key"
+    )
+    assert not is_attached(rack)
+
+
+@pytest.mark.parametrize(
+    "text", [KEY, f"current {KEY}\n", f"current {KEY}\nnext {OTHER}\n", f"next {OTHER}\ncurrent {KEY}"]
+)
+def test_keys_of_a_server(rack: Rack, tmp_path: Path, text: str) -> None:
+    """Made of the cluster's key: those of its addresses and services, by KEY. The server needs no others."""
+    path, derived = tmp_path / "cluster", tmp_path / "derived"
+    path.write_text(text)
+    path.chmod(0o600)
+    words = ("--tag-key", str(path), "--address", f"{SERVERS['a']},2001:db8:1::21", "--services", "7,1")
+    done = rack["a"].invoke("keys", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    current = bytes.fromhex(KEY)
+    by_bit = [current, current]
+    if "next" in text:
+        by_bit[bytes.fromhex(OTHER)[0] & 1] = bytes.fromhex(OTHER)
+    expected = "".join(
+        f"{word} {keys.of_server(by_bit[0], word.split()[1]).hex()} {keys.of_server(by_bit[1], word.split()[1]).hex()}\n"
+        for word in (f"notice {SERVERS['a']}", "notice 2001:db8:1::21")
+    )
+    expected += "".join(
+        f"service {n} {keys.of_service(by_bit[0], n).hex()} {keys.of_service(by_bit[1], n).hex()}\n" for n in (7, 1)
+    )
+    assert done.stdout == expected
+    derived.write_text(done.stdout)
+    derived.chmod(0o600)
+    rack["a"].attach("--tag-key", str(derived))
+    assert rack["a"].show()["config"]["tagRequired"] is True
+    refused(rack, 2, ("keys", *words[:1], str(derived), *words[2:]), "allowed: a file with the cluster's key")
+    other = ("attach", "--interface", "eth0", "--address", SERVERS["b"], "--peers", PEERS)
+    refused(rack, 2, (*other, "--tag-key", str(derived)), f"--tag-key: '{SERVERS['b']}' is not allowed; allowed: only")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--address", "10.1.0.21", "--services", "1"), "--tag-key: '' is not allowed"),
+        (("--tag-key", "KEY", "--services", "1"), "--address: '' is not allowed; allowed: 1 to 16 addresses"),
+        (
+            ("--tag-key", "KEY", "--address", "10.1.0.21,10.1.0.21", "--services", "1"),
+            "--address: '10.1.0.21,10.1.0.21'",
+        ),
+        (("--tag-key", "KEY", "--address", "a", "--services", "1"), "--address: 'a' is not allowed"),
+        (
+            ("--tag-key", "KEY", "--address", "10.1.0.21"),
+            "--services: '' is not allowed; allowed: ids of services from",
+        ),
+        (("--tag-key", "KEY", "--address", "10.1.0.21", "--services", "0"), "--services: '0' is not allowed"),
+        (("--tag-key", "KEY", "--address", "10.1.0.21", "--services", "1,1"), "--services: '1,1' is not allowed"),
+        (("--tag-key", "KEY", "--address", "10.1.0.21", "--services", "1,"), "--services: '1,' is not allowed"),
+        (("--tag-key", "KEY", "--port", "1"), "is not allowed; allowed: the flags of --help"),
+    ],
+)
+def test_keys_that_are_refused(rack: Rack, tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    path = tmp_path / "cluster"
+    path.write_text(KEY)
+    path.chmod(0o600)
+    refused(rack, 2, ("keys", *(str(path) if word == "KEY" else word for word in words)), sentence)
 
 
 @pytest.mark.parametrize(("mode", "end"), [(0o600, "\n"), (0o400, "")])
 def test_key_is_never_shown(rack: Rack, tmp_path: Path, mode: int, end: str) -> None:
     path = tmp_path / "key"
-    path.write_text("000102030405060708090a0b0c0d0eFF" + end)
+    path.write_text(KEY + end)
     path.chmod(mode)
     rack["a"].attach("--tag-key", str(path))
     assert rack["a"].show()["config"]["tagRequired"] is True
@@ -246,7 +337,7 @@ def test_key_is_never_shown(rack: Rack, tmp_path: Path, mode: int, end: str) -> 
 def test_both_families_need_more(rack: Rack) -> None:
     """Each missing sysctl is named; with all of them the server has both addresses."""
     server, both = rack["a"], f"{SERVERS['a']},2001:db8:1::77"
-    words = ("attach", "--interface", "eth0", "--address", both, "--peers", PEERS)
+    words = ("attach", "--interface", "eth0", "--address", both, "--peers", PEERS, "--untagged", "on")
     refused(rack, 1, words, "--address: '2001:db8:1::77' is not allowed; allowed: an address of this")
     server.namespace.ip("addr add 2001:db8:1::77/64 dev eth0 nodad")
     server.namespace.sysctl(ipv6__conf__all__forwarding=0, ipv4__conf__eth0__accept_local=0)
@@ -317,7 +408,19 @@ def test_nothing_is_left_behind(rack: Rack) -> None:
 def test_help(rack: Rack, command: tuple[str, ...]) -> None:
     done = rack["a"].invoke(*command, "--help")
     assert done.returncode == 0, done.stderr
-    for word in ("attach", "detach", "show", "--peers", "--window", "--no-chaining", "--tag-key", "forwarding"):
+    for word in (
+        "attach",
+        "detach",
+        "show",
+        "--peers",
+        "--muxes",
+        "--servers",
+        "--no-chaining",
+        "--tag-key",
+        "--untagged",
+        "keys",
+        "forwarding",
+    ):
         assert word in done.stdout
 
 
@@ -326,7 +429,8 @@ def test_interface_with_a_quote(rack: Rack) -> None:
     server, name = rack["a"], 'e"\\t'
     server.namespace.run("ip", "link", "add", name, "type", "veth", "peer", "name", "other")
     done = server.invoke(
-        *("attach", "--interface", name, "--address", server.address, "--peers", "10.1.0.0/24", "--no-chaining")
+        *("attach", "--interface", name, "--address", server.address, "--peers", "10.1.0.0/24", "--no-chaining"),
+        *("--untagged", "on"),
     )
     assert done.returncode == 0, done.stderr
     text = server.invoke("show", "--interface", name, "-o", "prometheus").stdout

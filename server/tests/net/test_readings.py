@@ -16,7 +16,6 @@ import pytest
 from agent_world import OWN, SECONDS, VIP, VIP6, World, service, unit_capabilities, until_counted, world
 from fake_controller import FakeController
 from rack import Rack
-from steering_mux import Second
 
 from lab.deadline import until
 
@@ -368,7 +367,7 @@ def server_b(rack: Rack, request: pytest.FixtureRequest) -> Iterator[World]:
     """Where server b's agent runs; a is the second choice of all connections."""
     made = World(request.config.getoption("--build"))
     made.namespace, made.own = rack["b"].namespace, rack["b"].address
-    rack.mux.owner, rack.mux.second = "b", Second("a")
+    rack.mux.owner, rack.mux.second = "b", "a"
     with made.open:
         yield made
 
