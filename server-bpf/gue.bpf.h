@@ -41,8 +41,7 @@ static __always_inline bool gue_read_rest(const __u8 *l4, const void *end, struc
 {
 	const __u8 *gue = l4 + sizeof(struct udphdr);
 
-	return fl_list_load_all(gue, end, list) &&
-	       (!(list->flags & FL_LIST_TAG) || fl_list_load_tag(gue, end, list));
+	return fl_list_load_all(gue, end, list) && (!(list->flags & FL_LIST_TAG) || fl_list_load_tag(gue, end, list));
 }
 
 static __always_inline __u32 gue_inner_at(const struct fl_list *list)

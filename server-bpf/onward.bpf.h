@@ -166,7 +166,7 @@ static __always_inline bool onward_decide(struct xdp_md *ctx, struct scratch *sc
 }
 
 /* Takes a noted packet that fl_decide_alone() left to the candidates. Returns the XDP action, or ONWARD_END. */
-__attribute__((noinline)) int onward_take(struct xdp_md *ctx)
+static __always_inline int onward_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
 	enum way way = WAY_NONE;

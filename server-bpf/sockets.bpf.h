@@ -48,6 +48,20 @@ struct tcp_timewait_sock {
 	__u32 tw_rcv_wnd;
 } __attribute__((preserve_access_index));
 
+/* A cast of the verifier, of kernels from 6.2 on. */
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __attribute__((section(".ksyms"), weak));
+
+/*
+ * The members of an open TCP socket; NULL: never, it is one. The call that does what the verifier can do takes a twentieth
+ * of a delivery.
+ */
+static __always_inline const struct tcp_sock *socket_open(struct bpf_sock *open)
+{
+	if (bpf_rdonly_cast)
+		return bpf_rdonly_cast(open, bpf_core_type_id_kernel(struct tcp_sock));
+	return bpf_skc_to_tcp_sock(open);
+}
+
 /* Fills in the tuple for a lookup, source first; returns its length. */
 static __always_inline __u32 tuple_fill(struct bpf_sock_tuple *tuple, const struct fl_flow *flow)
 {
@@ -141,7 +155,7 @@ static __always_inline bool is_for_later(struct xdp_md *ctx, const struct fl_flo
 static __always_inline bool is_for_other(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 					 struct bpf_sock *open)
 {
-	struct tcp_sock *socket = bpf_skc_to_tcp_sock(open);
+	const struct tcp_sock *socket = socket_open(open);
 	struct tcphdr *tcp = headers->tcp;
 	struct fl_place place;
 

@@ -216,8 +216,7 @@ static __always_inline void generation_learn(__u32 *seen, __u32 before, __u32 ge
 {
 	if (generation == before)
 		return;
-	if (!config.tagged &&
-	    fl_generation_is_jump(before, generation, (__u32)(bpf_ktime_get_tai_ns() / NANOSECONDS)))
+	if (!config.tagged && fl_generation_is_jump(before, generation, (__u32)(bpf_ktime_get_tai_ns() / NANOSECONDS)))
 		count(FL_COUNTER_GENERATION_JUMP);
 	else
 		generation_raise(seen, generation);

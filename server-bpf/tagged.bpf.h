@@ -17,7 +17,7 @@ enum tagged_numbers {
 	TAGGED_SLOTS = 1024,
 	TAGGED_SLOT_BITS = 10,
 	TAGGED_WORDS = FL_LIST_TAG_MESSAGE_MAX / 8,
-	TAGGED_WORDS_LEAST = 4, /* of IPv4 without candidates; each other message has more */
+	TAGGED_WORDS_LEAST = 4,  /* of IPv4 without candidates; each other message has more */
 	TAGGED_MIX = 0x9e3779b1, /* a prime, at the golden ratio of 2^32 */
 };
 

@@ -389,9 +389,10 @@ int config_check(struct config *config)
 	if (fl_address_is_none(&config->program.self) && fl_address_is_none(&config->program.self6))
 		return refusal_print("--address", "", address_allowed);
 	if (!config->peer_count)
-		return refusal_print("--peers", "",
-				     "prefixes of the muxes and servers that may send, such as 10.1.0.0/24; or those of "
-				     "--muxes and --servers");
+		return refusal_print(
+		    "--peers", "",
+		    "prefixes of the muxes and servers that may send, such as 10.1.0.0/24; or those of "
+		    "--muxes and --servers");
 	if (config->program.ipip_service && fl_address_is_none(&config->program.self))
 		return refusal_print("--ipip-service", "given", "only with an IPv4 address: IPIP is IPv4 in IPv4");
 	if (config->program.ipip_service && config->key_file)

@@ -39,7 +39,7 @@ struct config {
 	unsigned int peer_count;
 	fl_u32 quiet; /* seconds */
 	bool untagged;
-	struct keys_file *key_file;  /* NULL: none was given */
+	struct keys_file *key_file; /* NULL: none was given */
 	struct fl_server_keys keys; /* of config_check(), if program.tagged */
 };
 

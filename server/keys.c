@@ -14,8 +14,9 @@
 #include "keys.h"
 #include "refusal.h"
 
-static const char allowed[] = "32 hex digits; lines `current HEX` and `next HEX`, whose first bytes differ in their last "
-			      "bit; or what `fairlead-server keys` writes";
+static const char allowed[] =
+    "32 hex digits; lines `current HEX` and `next HEX`, whose first bytes differ in their last "
+    "bit; or what `fairlead-server keys` writes";
 
 static bool key_parse(const char *text, struct fl_siphash_key *key)
 {
@@ -105,7 +106,8 @@ static bool line_take(struct keys_file *file, struct cluster_keys *cluster, char
 
 static int compare(const void *a, const void *b)
 {
-	fl_u64 left = ((const struct fl_service_keys *)a)->service, right = ((const struct fl_service_keys *)b)->service;
+	fl_u64 left = ((const struct fl_service_keys *)a)->service,
+	       right = ((const struct fl_service_keys *)b)->service;
 
 	return (left > right) - (left < right);
 }
@@ -256,8 +258,7 @@ int keys_make(const struct keys_file *file, const char *field, const struct fl_a
 	if (!keys->services)
 		return -ENOMEM;
 	for (i = 0; i < keys->count; i++)
-		keys->services[i] =
-		    file->is_cluster ? service_keys(&file->cluster, (fl_u16)i) : file->services[i];
+		keys->services[i] = file->is_cluster ? service_keys(&file->cluster, (fl_u16)i) : file->services[i];
 	return 0;
 }
 

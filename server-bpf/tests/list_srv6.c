@@ -71,7 +71,8 @@ static struct packet packet_of(const struct row *row, const struct vectors_bytes
 	packet.data[HOP_LIMIT_AT] = 3;
 	packet_add_bytes(&packet, bytes->data, bytes->len);
 	if (is_completed && bytes->len == len)
-		packet_add_tcp(&packet, &rig_packets(bytes->data[0] == FL_LIST_GUE_IPV4 ? RIG_IPV4 : RIG_IPV6)->unknown);
+		packet_add_tcp(&packet,
+			       &rig_packets(bytes->data[0] == FL_LIST_GUE_IPV4 ? RIG_IPV4 : RIG_IPV6)->unknown);
 	fl_store_be16(ip + 4, (fl_u16)(packet.len - SRH_AT));
 	return packet;
 }
@@ -126,8 +127,8 @@ static void valid(void **state)
 	server_set(row);
 	packet = packet_of(row, &bytes, true);
 	counter = form->send(&packet);
-	for (; place < list.count && (fl_address_is_unspecified(&list.candidate[place]) ||
-				      fl_address_is_ipv4(&list.candidate[place]));
+	for (; place < list.count &&
+	       (fl_address_is_unspecified(&list.candidate[place]) || fl_address_is_ipv4(&list.candidate[place]));
 	     place++)
 		late = true;
 	if (place == list.count && late) {
@@ -138,8 +139,8 @@ static void valid(void **state)
 		form->expect_delivered(&expected);
 	} else {
 		assert_int_equal(counter, FL_COUNTER_CHAIN);
-		assert_true(fl_list_srv6_forward(bytes.data, bytes.data + bytes.len, (fl_u8)(list.count - place - 1),
-						 late));
+		assert_true(
+		    fl_list_srv6_forward(bytes.data, bytes.data + bytes.len, (fl_u8)(list.count - place - 1), late));
 		expected = onward(row, &packet, &list.candidate[place], &bytes);
 		form->expect_onward(&expected, false);
 	}

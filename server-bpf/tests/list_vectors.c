@@ -173,7 +173,8 @@ static enum fl_counter counter_of_malformed(const json_t *row, const struct vect
 	struct fl_generation_notice notice;
 
 	if (error == FL_LIST_INNER_PROTOCOL && bytes->data[1] == FL_LIST_GUE_NOTICE)
-		error = (int)fl_generation_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, &notice);
+		error =
+		    (int)fl_generation_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, &notice);
 	return error == FL_LIST_OK ? FL_COUNTER_NOTICE : fl_counter_of_list_error((enum fl_list_error)error);
 }
 

@@ -40,7 +40,7 @@ enum {
 	FRESH_SECONDS = 20,     /* the kernel takes a cookie for one to two minutes, and keeps a TIME-WAIT for one */
 	ELSEWHERE = 0x05010101, /* by how much the numbers of a connection that another host has differ from ours */
 	CLUSTERS = 8,
-	WINDOW = 0x8000,        /* less than what a server offers a client */
+	WINDOW = 0x8000, /* less than what a server offers a client */
 };
 
 static struct rig_packets packets[RIG_FAMILIES];

@@ -65,16 +65,16 @@ static void next_hops_are_servers(void **state)
 		const char *first, *second;
 		enum fl_counter counter;
 	} rows[] = {
-	    {"10.1.0.21", NULL, FL_COUNTER_CHAIN},                          /* in a prefix of servers */
-	    {"10.1.0.23", NULL, FL_COUNTER_CHAIN},                          /* in one of both */
-	    {"10.1.0.11", NULL, FL_COUNTER_DROP_UNTRUSTED_NEXT},            /* a mux */
-	    {"192.0.2.1", NULL, FL_COUNTER_DROP_UNTRUSTED_NEXT},            /* a stranger */
-	    {"192.0.2.1", "10.1.0.21", FL_COUNTER_DROP_UNTRUSTED_NEXT},     /* it is not skipped */
+	    {"10.1.0.21", NULL, FL_COUNTER_CHAIN},                      /* in a prefix of servers */
+	    {"10.1.0.23", NULL, FL_COUNTER_CHAIN},                      /* in one of both */
+	    {"10.1.0.11", NULL, FL_COUNTER_DROP_UNTRUSTED_NEXT},        /* a mux */
+	    {"192.0.2.1", NULL, FL_COUNTER_DROP_UNTRUSTED_NEXT},        /* a stranger */
+	    {"192.0.2.1", "10.1.0.21", FL_COUNTER_DROP_UNTRUSTED_NEXT}, /* it is not skipped */
 	    {"2001:db8:1::21", NULL, FL_COUNTER_CHAIN},
 	    {"2001:db8:1::11", NULL, FL_COUNTER_DROP_UNTRUSTED_NEXT},
 	    {"2001:db8:9::1", "10.1.0.21", FL_COUNTER_DROP_UNTRUSTED_NEXT},
 	    {"10.3.0.1", "192.0.2.1", FL_COUNTER_DROP_UNTRUSTED_NEXT}, /* behind one that is skipped */
-	    {"0.0.0.0", "10.1.0.21", FL_COUNTER_CHAIN},                     /* no address: skipped */
+	    {"0.0.0.0", "10.1.0.21", FL_COUNTER_CHAIN},                /* no address: skipped */
 	};
 	struct config config = rig_config_both();
 	struct fl_server *own;

@@ -329,8 +329,8 @@ static void random_begin(struct packet *packet)
 /* Another server, this one, none, one whose neighbour is not resolved, or a stranger. */
 static struct fl_address random_candidate(void)
 {
-	static const char *const candidates[] = {
-	    "10.1.0.21", "2001:db8:1::21", RIG_SELF, RIG_SELF6, "::", "10.1.0.99", "192.0.2.1"};
+	static const char *const candidates[] = {"10.1.0.21", "2001:db8:1::21", RIG_SELF,   RIG_SELF6,
+						 "::",        "10.1.0.99",      "192.0.2.1"};
 
 	return packet_address(candidates[random() % 7]);
 }

@@ -97,7 +97,8 @@ static void check_each_byte(struct fl_list list, enum rig_family inner)
 
 static void each_byte(void **state)
 {
-	static const char *const names[] = {"10.1.0.21", "10.1.0.23", "10.1.0.24", "10.1.0.12", "10.1.0.1", "10.1.0.11"};
+	static const char *const names[] = {"10.1.0.21", "10.1.0.23", "10.1.0.24",
+					    "10.1.0.12", "10.1.0.1",  "10.1.0.11"};
 	int inner, is_ipv6;
 	fl_u8 count;
 

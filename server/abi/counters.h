@@ -92,7 +92,7 @@ enum fl_counter {
 #undef FL_COUNTER_NUMBER
 
 _Static_assert((int)FL_COUNTER_DROP_MALFORMED_SEGMENTS - (int)FL_COUNTER_DROP_MALFORMED_TRUNCATED ==
-			   (int)FL_LIST_SEGMENTS - (int)FL_LIST_TRUNCATED &&
+		       (int)FL_LIST_SEGMENTS - (int)FL_LIST_TRUNCATED &&
 		   (int)FL_LIST_SEGMENTS + 1 == (int)FL_LIST_ERRORS,
 	       "one counter per error, in the same order");
 

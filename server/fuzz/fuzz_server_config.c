@@ -17,7 +17,7 @@ static void check_taken(struct config *config)
 	static struct config again;
 	char text[CONFIG_TEXT_LEN];
 
-	require(config->program.window >= 1 && config->program.window <= FL_SERVER_WINDOW_MAX && config->program.port);
+	require(config->program.port && config->quiet <= FL_SERVER_QUIET_MAX);
 	require(config->peer_count <= FL_SERVER_PEERS_MAX);
 	if (config_check(config))
 		return;
@@ -26,8 +26,15 @@ static void check_taken(struct config *config)
 	require(fl_address_equal(&again.program.self, &config->program.self) &&
 		fl_address_equal(&again.program.self6, &config->program.self6));
 	for (unsigned i = 0; i < config->peer_count; i++) {
-		require(!config_set_peers(&again, "peers", config_peer_text(&config->peers[i], text)));
-		require(again.peer_count == 1 && !memcmp(&again.peers[0], &config->peers[i], sizeof(again.peers[0])));
+		const struct fl_peer *peer = &config->peers[i];
+
+		require(peer->roles && !(peer->roles & ~(fl_u32)FL_PEER_ANY));
+		again.peer_count = 0;
+		require(!(peer->roles == FL_PEER_MUX ? config_set_muxes
+			  : peer->roles == FL_PEER_SERVER
+			      ? config_set_servers
+			      : config_set_peers)(&again, "peers", config_peer_text(&peer->prefix, text)));
+		require(again.peer_count == 1 && !memcmp(&again.peers[0], peer, sizeof(*peer)));
 	}
 }
 
@@ -47,7 +54,8 @@ static void read_file(struct config *config, const fl_u8 *data, size_t size)
 static void read_flags(struct config *config, const fl_u8 *data, size_t size)
 {
 	static int (*const setters[])(struct config *, const char *, const char *) = {
-	    config_set_address, config_set_port, config_set_window, config_set_ipip_service, config_set_peers};
+	    config_set_address, config_set_port,  config_set_quiet,  config_set_ipip_service,
+	    config_set_peers,   config_set_muxes, config_set_servers};
 	char *text = strndup((const char *)data, size), *rest = text, *line;
 	bool taken = true;
 
@@ -70,6 +78,7 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 
 	if (!size)
 		return 0;
+	config_close(&config);
 	config = config_default;
 	if (data[0] == 'f')
 		read_flags(&config, data + 1, size - 1);

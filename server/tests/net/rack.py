@@ -9,7 +9,8 @@ A rack with three or more servers, and one machine that is client, router and mu
           |                                             |              |            |      2001:db8:1::11, ::21 ..)
      ports of the bridge "rack" in the namespace "switch"; of the form's own bridge, plugged in there, with the module
 
-Packets of the client's own sockets reach the mux by tun0; the mux puts GUE and a list of the test's choice in front and sends them to a server. Replies go directly to the client.
+Packets of the client's own sockets reach the mux by tun0; the mux puts GUE and a list of the test's choice in front and
+sends them to a server. Replies go directly to the client.
 """
 
 import os

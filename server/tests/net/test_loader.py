@@ -280,14 +280,10 @@ def test_keys_of_a_server(rack: Rack, tmp_path: Path, text: str) -> None:
     by_bit = [current, current]
     if "next" in text:
         by_bit[bytes.fromhex(OTHER)[0] & 1] = bytes.fromhex(OTHER)
-    expected = "".join(
-        f"{word} {keys.of_server(by_bit[0], word.split()[1]).hex()} {keys.of_server(by_bit[1], word.split()[1]).hex()}\n"
-        for word in (f"notice {SERVERS['a']}", "notice 2001:db8:1::21")
-    )
-    expected += "".join(
-        f"service {n} {keys.of_service(by_bit[0], n).hex()} {keys.of_service(by_bit[1], n).hex()}\n" for n in (7, 1)
-    )
-    assert done.stdout == expected
+    addresses, services = (SERVERS["a"], "2001:db8:1::21"), (7, 1)
+    expected = [["notice", one, *(keys.of_server(key, one).hex() for key in by_bit)] for one in addresses]
+    expected += [["service", str(one), *(keys.of_service(key, one).hex() for key in by_bit)] for one in services]
+    assert [line.split(" ") for line in done.stdout.splitlines()] == expected
     derived.write_text(done.stdout)
     derived.chmod(0o600)
     rack["a"].attach("--tag-key", str(derived))
