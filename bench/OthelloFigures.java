@@ -20,7 +20,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.MessageDigest;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -124,7 +123,7 @@ public final class OthelloFigures {
       whole[i] = since(start);
       NextArrays.Misfits misfits =
           NextArrays.misfits(
-              map, next.arrays()::code, Optional.empty(), after, Pins.NONE, new BitSet());
+              map, next.arrays()::code, Optional.empty(), after, Pins.NONE);
       if (misfits.count() != next.unplaced()) {
         throw new IllegalStateException("connections of " + keys + " that do not fit");
       }

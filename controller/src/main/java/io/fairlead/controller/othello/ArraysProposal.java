@@ -5,7 +5,6 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.store.LatestArrays;
-import java.util.BitSet;
 import java.util.Optional;
 
 /**
@@ -17,10 +16,10 @@ import java.util.Optional;
  *
  * @param from which arrays {@code next} follow
  * @param next new or settled ones, if any
- * @param needed buckets whose histories connections need
+ * @param needed former owners that have to stay
  */
 record ArraysProposal(
-    Optional<LatestArrays> from, Optional<CommittedArrays.Next> next, BitSet needed)
+    Optional<LatestArrays> from, Optional<CommittedArrays.Next> next, ReleasedOwners.Needed needed)
     implements ArraysWriter.Proposal {
   /** The same for other arrays. */
   ArraysProposal with(CommittedArrays.Next arrays) {
@@ -28,7 +27,7 @@ record ArraysProposal(
   }
 
   /** The same arrays by a later look. */
-  ArraysProposal at(Optional<LatestArrays> latest, BitSet neededNow) {
+  ArraysProposal at(Optional<LatestArrays> latest, ReleasedOwners.Needed neededNow) {
     return new ArraysProposal(latest, next, neededNow);
   }
 

@@ -36,7 +36,7 @@ public final class OthelloCommand extends Verb {
     status
         .path("keptBuckets")
         .properties()
-        .forEach(each -> kept.add("%s for backend %s".formatted(each.getValue(), each.getKey())));
+        .forEach(each -> kept.add("%s of backend %s".formatted(each.getValue(), each.getKey())));
     fields.add("kept buckets", kept.isEmpty() ? "none" : String.join(", ", kept));
     fields.add("waiting for", waiting(status));
     if (status.has("damage")) {

@@ -15,6 +15,7 @@ import io.fairlead.controller.othello.Memories.State;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.othello.Claims;
+import io.fairlead.controller.steering.othello.NeededOwners;
 import io.fairlead.controller.steering.othello.NextArrays;
 import io.fairlead.controller.steering.othello.NextArrays.Misfits;
 import io.fairlead.controller.steering.othello.OthelloArrays;
@@ -23,9 +24,7 @@ import io.fairlead.controller.steering.othello.Pins;
 import io.fairlead.controller.steering.othello.ServerBuckets;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.StoreException;
-import java.util.BitSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -265,11 +264,11 @@ final class OthelloKeeper {
     long now = around.nanos().getAsLong();
     known.retain(image.ring().listedBackends());
     knownSize = known.map().size();
-    KeptBuckets kept = KeptBuckets.of(image, id -> known.map().size(id));
-    Map<Integer, BitSet> gone = removed.see(image, seconds);
-    ServerBuckets buckets = kept.servers(image.ring(), gone);
+    Set<Integer> gone = removed.see(image, seconds);
+    LeftBuckets left = LeftBuckets.of(image, gone, id -> known.map().size(id));
+    ServerBuckets buckets = left.servers(image.ring());
     Set<Integer> owners = new TreeSet<>(image.pool().keySet());
-    owners.addAll(gone.keySet());
+    owners.addAll(gone);
     Look seen = seen(image, owners, buckets, now);
     SettledMoves moves = around.settled().see(image);
     List<Wait> waits = waits(moves, now);
@@ -313,25 +312,28 @@ final class OthelloKeeper {
     }
     isHurried =
         decision.step() == Step.WAIT && !decision.agents().isEmpty() && neededAt.isPresent();
-    report(stored, seen, kept, decision, now);
-    BitSet needed =
+    report(stored, seen, left, decision, now);
+    boolean hasArrays = held.latest().isPresent();
+    ReleasedOwners.Needed needed =
         ReleasedOwners.needed(
-            image, kept, gone, (id, at) -> isAwaited(id, moves.settledFor(at), othello));
-    needed.or(seen.misfits().buckets());
-    if (seen.changes() != known.changes()) { // connections are known that it has not seen
-      needed.set(0, image.ring().buckets());
-    }
+            owners,
+            left,
+            seen.changes() == known.changes() // else it has not seen all that are known
+                ? seen.misfits().needed()
+                : NeededOwners.everywhere(buckets.buckets()),
+            (id, at) -> isAwaited(id, moves.settledFor(at), othello, hasArrays));
     return act(image, owners, buckets, needed, decision, Math.min(0, spacing));
   }
 
   /** Whether the backend has yet to report all that was open before this was settled. */
-  private boolean isAwaited(int backend, OptionalLong settledFor, Othello othello) {
+  private boolean isAwaited(
+      int backend, OptionalLong settledFor, Othello othello, boolean hasArrays) {
     int age = othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
     long ago = settledFor.orElse(0) - age;
     return memories.isAwaited(
         backend,
         ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)),
-        held.latest().isPresent());
+        hasArrays);
   }
 
   private Look seen(ServiceImage image, Set<Integer> owners, ServerBuckets buckets, long now) {
@@ -360,19 +362,15 @@ final class OthelloKeeper {
   }
 
   private Misfits misfits(ServiceImage image, Set<Integer> owners, ServerBuckets buckets) {
-    BitSet all = new BitSet();
     if (held.isUnknown()) { // any bucket may be that of a known connection
-      all.set(0, buckets.buckets());
-      return new Misfits(0, all, false);
+      return new Misfits(0, NeededOwners.everywhere(buckets.buckets()), false);
     }
-    image.pool().keySet().forEach(all::set);
     return NextArrays.misfits(
         known.map(),
         held.codes(buckets.buckets()),
         held.codesBefore(),
         buckets,
-        pins(image, owners),
-        all);
+        pins(image, owners));
   }
 
   private Pins pins(ServiceImage image, Set<Integer> owners) {
@@ -422,7 +420,7 @@ final class OthelloKeeper {
       ServiceImage image,
       Set<Integer> owners,
       ServerBuckets buckets,
-      BitSet needed,
+      ReleasedOwners.Needed needed,
       Decision decision,
       long spacing) {
     Optional<CommittedArrays.Next> next = Optional.empty();
@@ -491,7 +489,7 @@ final class OthelloKeeper {
             executor);
   }
 
-  private boolean commit(ComingArrays these, BitSet needed) {
+  private boolean commit(ComingArrays these, ReleasedOwners.Needed needed) {
     coming = Optional.empty();
     lagFrom = OptionalLong.of(these.neededAt());
     writer
@@ -561,7 +559,7 @@ final class OthelloKeeper {
   }
 
   private void report(
-      StoredService stored, Look seen, KeptBuckets kept, Decision decision, long now) {
+      StoredService stored, Look seen, LeftBuckets left, Decision decision, long now) {
     status =
         OthelloStatus.of(
             stored,
@@ -572,7 +570,7 @@ final class OthelloKeeper {
                 seen.misfits().count(),
                 seen.homeless(),
                 known.disputed(),
-                kept.buckets(),
+                left.counts(),
                 decision,
                 refused,
                 silent(stored.image()),

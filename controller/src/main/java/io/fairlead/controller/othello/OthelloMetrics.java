@@ -29,7 +29,11 @@ public final class OthelloMetrics implements MultiCollector {
         each(all, "miscoded", "Known connections not in a bucket of theirs", s -> s.miscoded()),
         each(all, "homeless", "Known connections whose backend has no bucket", s -> s.homeless()),
         each(all, "disputed", "Known connections that several servers claim", s -> s.disputed()),
-        each(all, "kept_buckets", "Buckets kept open", s -> s.keptBuckets().size()),
+        each(
+            all,
+            "kept_buckets",
+            "Buckets that name a backend which owns none and has connections",
+            s -> s.keptBuckets().values().stream().mapToInt(Integer::intValue).sum()),
         each(all, "needed_seconds", "Time that new arrays are needed", s -> s.neededSeconds()),
         each(
             all,

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
  * @param miscoded known connections whose bucket is not their server's, by the newest arrays
  * @param homeless those of them whose server has no bucket, so that no arrays would help
  * @param disputed known connections that another server claims too
- * @param keptBuckets buckets kept open for backends that drain, by backend
+ * @param keptBuckets how many buckets name a backend that owns none and has connections
  * @param neededSeconds for how long new arrays have been needed
  * @param waitingFor why there are none yet
  * @param damage what ZooKeeper no longer has of the arrays, until they are repaired

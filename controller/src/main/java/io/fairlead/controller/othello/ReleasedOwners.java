@@ -1,60 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.othello;
 
+import io.fairlead.controller.hold.Questions;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.History;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
-import java.util.BitSet;
+import io.fairlead.controller.steering.othello.NeededOwners;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
- * Former owners that a generation may release: their window is over, and no connection needs their
- * bucket. A generation releases all of a bucket or one, then the oldest.
+ * Former owners that a generation may release: no known connection needs them, and none is unknown.
+ * A generation releases all of a bucket or one, then the newest of these.
  */
 final class ReleasedOwners {
   /** When the latest ones were due, in Unix seconds. */
   private long last;
 
-  /** Whether a backend has yet to report all that was open at this Unix second. */
+  /** Which former owners have to stay. */
+  interface Needed {
+    /**
+     * @param since Unix seconds at which this one lost the bucket
+     */
+    boolean test(int bucket, int owner, long since);
+  }
+
+  /** Whether a backend has yet to report all that was open before a move, in Unix seconds. */
   interface Awaited {
-    boolean test(int backend, long seconds);
+    boolean test(int backend, long since);
   }
 
   /**
-   * Buckets whose former owners may have connections that are not known: kept ones, those of
-   * removed backends, and those of which an owner in the pool has yet to report what it had.
-   * Connections of backends that are not in the pool end with the window of the removal ({@link
-   * RemovedBackends}).
+   * Those that have to stay. Connections of others have ended by then ({@link RemovedBackends}).
+   *
+   * @param owners who may have connections
+   * @param left who of them own no bucket any more: they may be given any code of theirs
+   * @param known what known connections need
    */
-  static BitSet needed(
-      ServiceImage image, KeptBuckets kept, Map<Integer, BitSet> removed, Awaited awaited) {
-    BitSet needed = new BitSet();
-    kept.buckets().values().forEach(needed::set);
-    removed.values().forEach(needed::or);
-    Map<History, Boolean> known = new HashMap<>();
-    for (int bucket = 0; bucket < image.ring().buckets(); bucket++) {
-      History history = image.ring().history(bucket);
-      if (known.computeIfAbsent(history, owners -> isAnyAwaited(image, owners, awaited))) {
-        needed.set(bucket);
-      }
-    }
-    return needed;
-  }
-
-  private static boolean isAnyAwaited(ServiceImage image, History owners, Awaited awaited) {
-    for (int i = 0; i < owners.size(); i++) {
-      if (image.pool().containsKey(owners.owner(i))
-          && awaited.test(owners.owner(i), owners.since(i))) {
-        return true;
-      }
-    }
-    return false;
+  static Needed needed(Set<Integer> owners, LeftBuckets left, NeededOwners known, Awaited awaited) {
+    Map<Long, Boolean> asked = new HashMap<>();
+    return (bucket, owner, since) ->
+        owners.contains(owner)
+            && (left.has(owner)
+                || known.has(bucket, owner)
+                || asked.computeIfAbsent(since << 16 | owner, key -> awaited.test(owner, since)));
   }
 
   /** Whether there are any; not soon after the latest ones, so that many are released at once. */
-  boolean areDue(ServiceImage image, BitSet needed, long now) {
+  boolean areDue(ServiceImage image, Needed needed, long now) {
     int pause = Math.max(1, image.config().windowSeconds() / 8);
     boolean isSoon = now >= last && now < last + pause;
     if (isSoon || of(image, needed, now).size() == 0) {
@@ -65,16 +61,25 @@ final class ReleasedOwners {
   }
 
   /**
-   * @param needed buckets whose histories stay
    * @param now Unix seconds
    */
-  static Runs of(ServiceImage image, BitSet needed, long now) {
+  static Runs of(ServiceImage image, Needed needed, long now) {
+    Ring ring = image.ring();
+    int wait = Questions.waitSeconds(image.config());
     Runs.Builder releases = new Runs.Builder();
-    for (int bucket = 0; bucket < image.ring().buckets(); bucket++) {
-      History owners = image.ring().history(bucket);
-      int open = owners.open(now, image.config().windowSeconds());
-      if (open < owners.size() && !needed.get(bucket)) {
-        releases.add(bucket, 1, open == 0 ? Backend.NONE : owners.owner(owners.size() - 1));
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      History owners = ring.history(bucket);
+      int free = 0;
+      int owner = Backend.NONE;
+      for (int i = owners.size() - 1; i >= 0; i--) {
+        long since = owners.since(i);
+        if (now >= since + wait && !needed.test(bucket, owners.owner(i), since)) {
+          owner = owners.owner(i);
+          free++;
+        }
+      }
+      if (free > 0) {
+        releases.add(bucket, 1, free == owners.size() ? Backend.NONE : owner);
       }
     }
     return releases.build();

@@ -17,6 +17,7 @@ import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.steering.SteeringMethod;
+import io.fairlead.controller.steering.othello.NeededOwners;
 import io.fairlead.controller.steering.othello.NextArrays;
 import io.fairlead.controller.steering.othello.OthelloMap;
 import io.fairlead.controller.steering.othello.ServerBuckets;
@@ -29,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.function.IntUnaryOperator;
 import org.junit.jupiter.api.Test;
 
@@ -38,7 +40,6 @@ class ArraysProposalTest {
   private static final long LONG_AGO = 1_700_000_000;
   private static final long NOW = LONG_AGO + 10_000;
   private static final int DRAINING = 3;
-  private static final KeptBuckets KEPT = new KeptBuckets(Map.of(DRAINING, 0));
 
   private static final ServiceConfig CONFIG =
       ServiceRules.created(
@@ -93,17 +94,19 @@ class ArraysProposalTest {
 
   private static Optional<CommittedArrays.Next> built(ServiceImage image) {
     OthelloMap map = OthelloMap.sized(Hash.SIPHASH, 7, 100);
-    ServerBuckets buckets = KEPT.servers(image.ring(), Map.of());
+    ServerBuckets buckets = LeftBuckets.of(image, Set.of(), id -> 1).servers(image.ring());
     long generation = image.ring().generation() + 1;
     return Optional.of(
         CommittedArrays.next(
             1, Optional.empty(), NextArrays.fresh(map, generation, buckets).arrays()));
   }
 
+  /** A connection of the backend that drains is in bucket 0. */
   private static ArraysProposal proposal(ServiceImage looked) {
-    BitSet needed = new BitSet();
-    KEPT.buckets().values().forEach(needed::set);
-    return new ArraysProposal(Optional.empty(), built(looked), needed);
+    return new ArraysProposal(
+        Optional.empty(),
+        built(looked),
+        (bucket, owner, since) -> bucket == 0 && owner == DRAINING);
   }
 
   private void checkArrays(ServiceImage now, Runs releases) {
@@ -122,16 +125,49 @@ class ArraysProposalTest {
   }
 
   @Test
-  void aBackendThatDrainsKeepsTheBucketThatItLeftLast() {
+  void allBucketsThatNameABackendWithoutAnyAreItsCodes() {
     IntUnaryOperator one = id -> id == DRAINING ? 1 : 0;
-    assertThat(KeptBuckets.of(looked, one)).isEqualTo(KEPT);
-    ServiceImage later =
+    BitSet both = new BitSet();
+    both.set(0, 2);
+    assertThat(LeftBuckets.of(looked, Set.of(), one).buckets()).isEqualTo(Map.of(DRAINING, both));
+    assertThat(LeftBuckets.of(looked, Set.of(), id -> 0).buckets()).isEmpty();
+    assertThat(LeftBuckets.of(looked, Set.of(DRAINING), id -> 0).counts())
+        .as("removed lately")
+        .isEqualTo(Map.of(DRAINING, 2));
+    ServiceImage back =
         after(looked, NOW - 9, List.of(), new Runs.Builder().add(7, 1, DRAINING).build());
-    assertThat(KeptBuckets.of(moved(later, 7, 2), one).buckets()).containsEntry(DRAINING, 7);
-    assertThat(KeptBuckets.of(moved(looked, 0, 2), one).buckets())
-        .as("reached first")
-        .containsEntry(DRAINING, 1);
-    assertThat(KeptBuckets.of(looked, id -> 0).buckets()).isEmpty();
+    assertThat(LeftBuckets.of(back, Set.of(), one).buckets()).as("it owns one").isEmpty();
+  }
+
+  /** Each rule alone keeps an owner that has lost its bucket long enough ago. */
+  @Test
+  void whatConnectionsNeedIsNotReleased() {
+    record Row(String why, boolean isLeft, boolean isKnown, boolean isAwaited, long at) {}
+    Runs all = new Runs.Builder().add(0, 2, 0).build();
+    for (Row row :
+        List.of(
+            new Row("nothing needs it", false, false, false, LONG_AGO + 130),
+            new Row("a cookie may come back", false, false, false, LONG_AGO + 129),
+            new Row("it owns none and has connections", true, false, false, NOW),
+            new Row("a known connection has this code", false, true, false, NOW),
+            new Row("it has not reported", false, false, true, NOW))) {
+      ReleasedOwners.Needed needed =
+          ReleasedOwners.needed(
+              Set.of(1, 2, DRAINING),
+              LeftBuckets.of(looked, Set.of(), id -> row.isLeft() ? 1 : 0),
+              row.isKnown() ? NeededOwners.everywhere(BUCKETS) : new NeededOwners(),
+              (backend, since) -> row.isAwaited());
+      assertThat(ReleasedOwners.of(looked, needed, row.at()))
+          .as(row.why())
+          .isEqualTo(row.why().startsWith("nothing") ? all : Runs.EMPTY);
+    }
+    ReleasedOwners.Needed gone =
+        ReleasedOwners.needed(
+            Set.of(1, 2),
+            new LeftBuckets(Map.of()),
+            NeededOwners.everywhere(BUCKETS),
+            (backend, since) -> true);
+    assertThat(ReleasedOwners.of(looked, gone, NOW)).as("its connections ended").isEqualTo(all);
   }
 
   @Test
@@ -145,7 +181,7 @@ class ArraysProposalTest {
   }
 
   @Test
-  void ofABucketThatMovedInBetweenTheOldestOwnerIsReleased() {
+  void ofABucketThatMovedInBetweenThatOwnerStays() {
     checkArrays(moved(looked, 1, 2), released(1, DRAINING));
   }
 

@@ -65,7 +65,6 @@ class OthelloAheadTest {
 
   private void change(int id, int weight) throws Exception {
     done(service.writer.change(List.of(weight(id, weight)), COMMIT));
-    service.serversLearn();
   }
 
   private void pass(int seconds) throws Exception {

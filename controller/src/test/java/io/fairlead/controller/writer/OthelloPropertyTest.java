@@ -139,7 +139,6 @@ class OthelloPropertyTest {
           }
         }
         silence = Math.max(0, silence - 1);
-        service.serversLearn();
         service.step();
         String when = "seed %d, step %d".formatted(seed, step);
         checkAll(service, service.committed(), lies ? LIAR : 0, when);

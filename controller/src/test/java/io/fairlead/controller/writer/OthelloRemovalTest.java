@@ -53,7 +53,6 @@ class OthelloRemovalTest {
 
   private void change(Change... changes) throws Exception {
     done(service.writer.change(List.of(changes), WriteOptions.COMMIT));
-    service.serversLearn();
   }
 
   /** Another comes, which takes buckets of others as well: that brings arrays. */
@@ -114,7 +113,6 @@ class OthelloRemovalTest {
     checkArraysGoOn();
   }
 
-  /** All of its connections have a bucket that is kept for it. */
   @Test
   void itWasDrainedBefore() throws Exception {
     change(weight(REMOVED, 0));
@@ -144,7 +142,7 @@ class OthelloRemovalTest {
 
   /**
    * The bucket moves on with the removal. That it left the removed backend before must not end
-   * sooner: a fourth move is refused by that.
+   * sooner.
    */
   @Test
   void aBucketThatItLeftBeforeMovesOnWithTheRemoval() throws Exception {

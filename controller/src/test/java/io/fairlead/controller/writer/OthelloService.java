@@ -71,7 +71,6 @@ final class OthelloService implements AutoCloseable {
   /** After a commit, until no mux that may be absent opens connections without it. */
   static final int SETTLED = BEHIND + SettledMoves.MARGIN_SECONDS;
 
-  private static final int HOPS = 3;
   private static final Tree TREE = new Tree("/fairlead");
   private static final long START = 1_700_000_000;
 
@@ -88,9 +87,6 @@ final class OthelloService implements AutoCloseable {
   private final Map<String, MuxPresence.Absent> absent = new TreeMap<>();
   final Map<Integer, Agent> agents = new TreeMap<>();
 
-  /** From whom a server got a bucket the last time: by server and bucket. */
-  private final Map<Long, Integer> remembered = new HashMap<>();
-
   final CuratorFramework client;
   private final TestingServer server;
   private final SettableClock clock = new SettableClock(START);
@@ -98,7 +94,6 @@ final class OthelloService implements AutoCloseable {
   private final ServiceRepository repository;
   private Epoch epoch = new Epoch(1, 0);
   private Optional<CommittedArrays> committed = Optional.empty();
-  private Ring learned;
   ServiceWriter writer;
   OthelloKeepers keepers;
 
@@ -327,7 +322,6 @@ final class OthelloService implements AutoCloseable {
 
   void step() {
     keepers.step(List.of("web"));
-    serversLearn();
   }
 
   OthelloStatus status() {
@@ -379,27 +373,6 @@ final class OthelloService implements AutoCloseable {
     }
   }
 
-  /** Servers learn the moves of the buckets that they got since the last call, as by notices. */
-  void serversLearn() {
-    Ring now = ring();
-    for (int bucket = 0; now != learned && bucket < now.buckets(); bucket++) {
-      if (learned == null
-          || now.since(bucket) != learned.since(bucket)
-          || now.current(bucket) != learned.current(bucket)
-          || now.previous(bucket) != learned.previous(bucket)) {
-        remembered.merge(
-            link(now.current(bucket), bucket),
-            now.previous(bucket),
-            (before, previous) -> previous == Backend.NONE ? before : previous);
-      }
-    }
-    learned = now;
-  }
-
-  private static long link(int backend, int bucket) {
-    return (long) backend << Integer.SIZE | bucket;
-  }
-
   /** The number of buckets that have former owners. */
   long named() {
     Ring now = ring();
@@ -407,8 +380,8 @@ final class OthelloService implements AutoCloseable {
   }
 
   /**
-   * Whether a packet of a connection that only {@code backend} knows gets there: by one bucket or
-   * the other to its owner, and on by what each server remembers, three times at most.
+   * Whether a packet of a connection that only {@code backend} knows gets there: as an owner of one
+   * bucket or the other, or as a former one.
    */
   boolean reaches(long key, int backend, Optional<CommittedArrays> arrays) {
     List<Integer> buckets = new View(ring(), arrays).codes(key);
@@ -416,15 +389,7 @@ final class OthelloService implements AutoCloseable {
   }
 
   private boolean leads(int bucket, int backend) {
-    int at = ring().current(bucket);
-    if (at == backend) {
-      return true;
-    }
-    at = ring().previous(bucket);
-    for (int hops = 1; hops < HOPS && at != backend; hops++) {
-      at = remembered.getOrDefault(link(at, bucket), Backend.NONE);
-    }
-    return at == backend;
+    return ring().current(bucket) == backend || ring().history(bucket).indexOf(backend) >= 0;
   }
 
   /** The agent of a backend, as protocol/README.md §11 says what it does. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.steering.othello;
 
-import java.util.BitSet;
 import java.util.Collections;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -118,52 +117,49 @@ public record NextArrays(
   /**
    * Known connections whose code does not fit.
    *
-   * @param buckets the codes of those whose servers were asked for, by both arrays, and all pins
+   * @param needed former owners that known connections need
    * @param isSplit whether any connection needs the arrays before in any case ({@link Pins})
    */
-  public record Misfits(int count, BitSet buckets, boolean isSplit) {}
+  public record Misfits(int count, NeededOwners needed, boolean isSplit) {}
 
   /**
    * @param codes of the newest arrays, or the low bits of the hash before there are any
    * @param before of the arrays before, which may be the only ones that lead to a connection
    * @param pins of connections that several servers claim
-   * @param servers whose connections' codes are wanted
    */
   public static Misfits misfits(
       OthelloMap map,
       LongToIntFunction codes,
       Optional<LongToIntFunction> before,
       ServerBuckets buckets,
-      Pins pins,
-      BitSet servers) {
+      Pins pins) {
     int count = 0;
-    BitSet misfits = new BitSet(buckets.buckets());
-    pins.codes().values().forEach(misfits::set);
+    NeededOwners needed = new NeededOwners();
+    pins.codes().values().forEach(needed::all);
     for (int at = 0; at < map.end(); at++) {
       int server = map.serverAt(at);
       if (server != 0) {
-        int code = codes.applyAsInt(map.keyAt(at));
-        Integer pin = pins.code(map.keyAt(at));
+        long key = map.keyAt(at);
+        int code = codes.applyAsInt(key);
+        Integer pin = pins.code(key);
         if (pin != null) {
-          misfits.set(code);
+          needed.all(code);
         }
         boolean isFit =
             pin == null
                 ? buckets.fits(server, code)
-                : pins.fits(map.keyAt(at), code)
-                    && buckets.count(server) > 0; // else counted as homeless too
-        if (!isFit) {
-          count++;
-          if (servers.get(server)) {
-            misfits.set(code);
-            if (before.isPresent()) {
-              misfits.set(before.get().applyAsInt(map.keyAt(at)));
-            }
-          }
+                : pins.fits(key, code) && buckets.count(server) > 0; // else homeless, too
+        count += isFit ? 0 : 1;
+        if (!buckets.owns(server, code)) {
+          needed.add(code, server);
+        }
+        int other = before.isPresent() ? before.get().applyAsInt(key) : code;
+        if (!buckets.owns(server, other)) {
+          needed.add(other, server);
         }
       }
     }
-    return new Misfits(count, misfits, !pins.split().isEmpty());
+    return new Misfits(count, needed, !pins.split().isEmpty());
   }
 
   private static int unplaced(OthelloMap map, OthelloArrays arrays, Choice choice) {

@@ -9,8 +9,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Which buckets may be the codes of a server's known connections: those that it owns, and those
- * whose packets are chained to it while it drains, or after it was removed. Immutable.
+ * Which buckets may be the codes of a server's known connections: those that it owns, or if it owns
+ * none, those that name it as a former owner. Immutable.
  */
 public final class ServerBuckets {
   private static final int[] NO_BUCKETS = {};
@@ -62,7 +62,7 @@ public final class ServerBuckets {
   /**
    * Of this ring.
    *
-   * @param chained for servers that own no bucket, those whose packets are chained to them
+   * @param chained for servers that own no bucket, those that name them
    */
   public static ServerBuckets of(Ring ring, Map<Integer, BitSet> chained) {
     char[] owners = new char[ring.buckets()];
@@ -77,6 +77,10 @@ public final class ServerBuckets {
     return owners.length;
   }
 
+  boolean owns(int server, int bucket) {
+    return owners[bucket] == server;
+  }
+
   /** Whether a connection of this server may have this bucket as its code. */
   public boolean fits(int server, int bucket) {
     return owners[bucket] == server || Arrays.binarySearch(chained(server), bucket) >= 0;
@@ -88,7 +92,7 @@ public final class ServerBuckets {
     return owned == 0 ? chained(server).length : owned;
   }
 
-  /** The {@code i}-th of them; one whose packets are chained only if the server owns none. */
+  /** The {@code i}-th of them; one that names the server only if it owns none. */
   int bucket(int server, int i) {
     int at = starts[server] + i;
     return at < starts[server + 1] ? buckets[at] : chained(server)[i];

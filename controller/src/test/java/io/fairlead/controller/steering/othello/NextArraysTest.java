@@ -204,15 +204,12 @@ class NextArraysTest {
       }
       assertThat(wrong).isEqualTo(next.unplaced());
       assertThat(
-              NextArrays.misfits(
-                      map, next.arrays()::code, Optional.empty(), buckets, pins, new BitSet())
-                  .count())
+              NextArrays.misfits(map, next.arrays()::code, Optional.empty(), buckets, pins).count())
           .isEqualTo(wrong);
     }
     Pins split = new Pins(codes, codes.keySet());
     NextArrays.Misfits misfits =
-        NextArrays.misfits(
-            map, base.arrays()::code, Optional.empty(), buckets, split, new BitSet());
+        NextArrays.misfits(map, base.arrays()::code, Optional.empty(), buckets, split);
     long unplaced =
         oracle.servers.entrySet().stream()
             .filter(each -> !codes.containsKey(each.getKey()))
@@ -222,13 +219,12 @@ class NextArraysTest {
     assertThat(misfits.isSplit()).isEqualTo(!codes.isEmpty());
     codes.forEach(
         (key, code) -> {
-          assertThat(misfits.buckets().get(code)).isTrue();
-          assertThat(misfits.buckets().get(base.arrays().code(key))).isTrue();
+          assertThat(misfits.needed().has(code, 1)).isTrue();
+          assertThat(misfits.needed().has(base.arrays().code(key), 1)).isTrue();
         });
   }
 
   private static int misfits(OthelloMap map, OthelloArrays arrays, ServerBuckets buckets) {
-    return NextArrays.misfits(map, arrays::code, Optional.empty(), buckets, Pins.NONE, new BitSet())
-        .count();
+    return NextArrays.misfits(map, arrays::code, Optional.empty(), buckets, Pins.NONE).count();
   }
 }
