@@ -46,7 +46,7 @@ struct outer {
 static bool rewrite_header(const struct fl_arrival *arrival, u8 *gue, const u8 *end)
 {
 	if (arrival->answer)
-		return fl_generation_notice_answer(gue, end, arrival->answer);
+		return fl_notice_answer(gue, end, arrival->answer);
 	return fl_list_forward(gue, end, &arrival->in.list, &arrival->setup->self[arrival->came_to], arrival->out.left,
 			       arrival->out.late);
 }

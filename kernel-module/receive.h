@@ -8,7 +8,7 @@
 
 #include <fairlead/decide.h>
 #include <fairlead/encap.h>
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 
 #include "instance.h"
 #include "mangle.h"
@@ -34,7 +34,7 @@ struct fl_arrival {
 	} header;
 	struct fl_decide_in in;
 	struct fl_decide_out out;
-	const struct fl_generation_notice *answer; /* which is to be returned to out.next; NULL: a packet is sent on */
+	const struct fl_notice *answer; /* which is to be returned to out.next; NULL: a packet is sent on */
 	struct fl_load *load; /* of the service of a SYN that was asked for; NULL: none, and nothing is counted */
 };
 

@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Notices (fairlead/generation_notice.h): learned from, and returned to the mux as acknowledgements with the highest
+ * Notices (fairlead/notice.h): learned from, and returned to the mux as acknowledgements with the highest
  * generation that is known then, by XDP_TX. So an acknowledgement needs no route, and goes the way that the notice came.
  * It has the size of the notice, and none is sent to whom is no mux, or whose tag is wrong.
  */
 #ifndef FAIRLEAD_NOTICE_BPF_H
 #define FAIRLEAD_NOTICE_BPF_H
 
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 #include "act.bpf.h"
 
 /* The right tag; 0: never, each slot exists. */
-static __always_inline __u64 notice_tag(const struct scratch *scratch, const struct fl_generation_notice *notice)
+static __always_inline __u64 notice_tag(const struct scratch *scratch, const struct fl_notice *notice)
 {
 	__u32 slot = scratch->arrival.is_ipv6;
 	const struct fl_key_pair *pair = bpf_map_lookup_elem(&notice_keys, &slot);
 
 	if (!pair)
 		return 0;
-	return fl_generation_notice_tag(notice->flags & FL_LIST_KEY ? &pair->by_bit[1] : &pair->by_bit[0], notice,
-					arrival_self(scratch));
+	return fl_notice_tag(notice->flags & FL_LIST_KEY ? &pair->by_bit[1] : &pair->by_bit[0], notice,
+			     arrival_self(scratch));
 }
 
 /* Reads a notice. Returns 0, or the counter of its drop. */
 static __always_inline enum fl_counter notice_read(struct xdp_md *ctx, const struct scratch *scratch,
-						   struct fl_generation_notice *notice)
+						   struct fl_notice *notice)
 {
 	const struct arrival *arrival = &scratch->arrival;
-	enum fl_list_error error =
-	    fl_generation_notice_parse(arrival_part(ctx, arrival, sizeof(struct udphdr)), packet_end(ctx),
-				       arrival->len - (__u32)sizeof(struct udphdr), notice);
+	enum fl_list_error error = fl_notice_parse(arrival_part(ctx, arrival, sizeof(struct udphdr)), packet_end(ctx),
+						   arrival->len - (__u32)sizeof(struct udphdr), notice);
 
 	if (error != FL_LIST_OK)
 		return fl_counter_of_list_error(error);
-	if (notice->flags & FL_GENERATION_NOTICE_ACK)
+	if (notice->flags & FL_NOTICE_ACK)
 		return FL_COUNTER_DROP_MALFORMED_NOTICE; /* of another server, to a mux */
 	if (!config.tagged)
 		return (enum fl_counter)0;
@@ -43,7 +42,7 @@ static __always_inline enum fl_counter notice_read(struct xdp_md *ctx, const str
 }
 
 /* Learns the generation; returns the highest that is known then. */
-static __always_inline __u32 notice_learn(const struct fl_generation_notice *notice)
+static __always_inline __u32 notice_learn(const struct fl_notice *notice)
 {
 	__u32 *seen = generation_of(notice->service);
 
@@ -56,7 +55,7 @@ static __always_inline __u32 notice_learn(const struct fl_generation_notice *not
 
 /* Exchanges outer addresses, UDP ports and MACs, and writes the acknowledgement. False: never, it has been parsed. */
 static __always_inline bool notice_return(struct xdp_md *ctx, const struct scratch *scratch,
-					  const struct fl_generation_notice *answer)
+					  const struct fl_notice *answer)
 {
 	const struct arrival *arrival = &scratch->arrival;
 	const struct fl_address *self = arrival_self(scratch), *mux = &arrival->source;
@@ -67,7 +66,7 @@ static __always_inline bool notice_return(struct xdp_md *ctx, const struct scrat
 	__u16 port;
 
 	if ((void *)(ip + FL_IPV4_LEN + sizeof(struct udphdr)) > end || (void *)(udp + sizeof(struct udphdr)) > end ||
-	    !fl_generation_notice_answer(arrival_part(ctx, arrival, sizeof(struct udphdr)), end, answer))
+	    !fl_notice_answer(arrival_part(ctx, arrival, sizeof(struct udphdr)), end, answer))
 		return false;
 	port = fl_load_be16(udp);
 	fl_store_be16(udp, fl_load_be16(udp + 2));
@@ -88,7 +87,7 @@ static __always_inline bool notice_return(struct xdp_md *ctx, const struct scrat
 __attribute__((noinline)) int notice_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
-	struct fl_generation_notice notice = {0};
+	struct fl_notice notice = {0};
 	enum fl_counter wrong;
 
 	if (!scratch)
@@ -101,7 +100,7 @@ __attribute__((noinline)) int notice_take(struct xdp_md *ctx)
 		return drop(wrong);
 	VERIFIER_FORGET();
 	notice.generation = notice_learn(&notice);
-	notice.flags |= FL_GENERATION_NOTICE_ACK;
+	notice.flags |= FL_NOTICE_ACK;
 	if (config.tagged)
 		notice.tag = notice_tag(scratch, &notice);
 	VERIFIER_FORGET();

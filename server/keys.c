@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 #include <fairlead/list_tag.h>
 
 #include "config.h"
@@ -212,7 +212,7 @@ void keys_file_close(struct keys_file *file)
 static struct fl_key_pair notice_keys(const struct fl_key_pair *cluster, const struct fl_address *address)
 {
 	return (struct fl_key_pair){
-	    {fl_generation_key(&cluster->by_bit[0], address), fl_generation_key(&cluster->by_bit[1], address)}};
+	    {fl_notice_key(&cluster->by_bit[0], address), fl_notice_key(&cluster->by_bit[1], address)}};
 }
 
 static struct fl_service_keys service_keys(const struct fl_key_pair *cluster, fl_u16 service)

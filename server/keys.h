@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of keys (fairlead/list_tag.h, fairlead/generation_notice.h). Either one with the cluster's keys:
+ * Files of keys (fairlead/list_tag.h, fairlead/notice.h). Either one with the cluster's keys:
  *
  *	HEX				or		current HEX
  *							next HEX

@@ -10,7 +10,7 @@
 
 #include <fairlead/list_tag.h>
 #include <fairlead/module.h>
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 
 #include "vectors.h"
 #include "stand.h"
@@ -50,15 +50,15 @@ static enum fl_counter send_notice(const char *self, const struct fl_siphash_key
 {
 	struct fl_address server = packet_address(self);
 	struct fl_address mux = packet_address(fl_address_is_ipv4(&server) ? RIG_MUX : RIG_MUX6);
-	struct fl_generation_notice notice = {
+	struct fl_notice notice = {
 	    .flags = FL_LIST_TAG | (has_key ? FL_LIST_KEY : 0), .service = RIG_SERVICE, .generation = RIG_GENERATION};
-	struct fl_siphash_key key = fl_generation_key(of, &server);
-	fl_u8 bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	struct fl_siphash_key key = fl_notice_key(of, &server);
+	fl_u8 bytes[FL_NOTICE_MAX_LEN];
 	struct packet packet;
 
-	notice.tag = fl_generation_notice_tag(&key, &notice, &server);
+	notice.tag = fl_notice_tag(&key, &notice, &server);
 	packet_begin_outer(&packet, &mux, &server, FL_LIST_GUE_PORT);
-	packet_add_bytes(&packet, bytes, fl_generation_notice_write(&notice, bytes));
+	packet_add_bytes(&packet, bytes, fl_notice_write(&notice, bytes));
 	packet_finish_outer(&packet);
 	return stand_send(&packet);
 }

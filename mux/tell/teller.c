@@ -137,15 +137,15 @@ static uint8_t key_flag(const struct teller *teller)
 
 static int send_to(struct teller *teller, const struct told *told, const struct told_server *server)
 {
-	struct fl_generation_notice notice = {.service = told->service, .generation = told->generation};
+	struct fl_notice notice = {.service = told->service, .generation = told->generation};
 	const struct teller_sink *sink = &teller->options.sink;
-	uint8_t bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	uint8_t bytes[FL_NOTICE_MAX_LEN];
 
 	if (teller->options.tag_key) {
 		notice.flags = FL_LIST_TAG | key_flag(teller);
-		notice.tag = fl_generation_notice_tag(&server->key, &notice, &server->address);
+		notice.tag = fl_notice_tag(&server->key, &notice, &server->address);
 	}
-	return sink->send(sink->context, &server->address, bytes, fl_generation_notice_write(&notice, bytes));
+	return sink->send(sink->context, &server->address, bytes, fl_notice_write(&notice, bytes));
 }
 
 /* False: the limit, or the socket, holds the rest up. */
@@ -192,12 +192,11 @@ void teller_run(struct teller *teller)
 static enum teller_count receive(struct teller *teller, const struct fl_address *from, const uint8_t *bytes,
 				 uint32_t len)
 {
-	struct fl_generation_notice found;
+	struct fl_notice found;
 	struct told_server *server;
 	struct told *told;
 
-	if (fl_generation_notice_parse(bytes, bytes + len, len, &found) != FL_LIST_OK ||
-	    !(found.flags & FL_GENERATION_NOTICE_ACK))
+	if (fl_notice_parse(bytes, bytes + len, len, &found) != FL_LIST_OK || !(found.flags & FL_NOTICE_ACK))
 		return TELLER_MALFORMED;
 	told = find(teller, found.service);
 	server = told ? told_find(told, from) : NULL;
@@ -205,7 +204,7 @@ static enum teller_count receive(struct teller *teller, const struct fl_address 
 		return TELLER_UNASKED;
 	if (teller->options.tag_key &&
 	    (!(found.flags & FL_LIST_TAG) || (found.flags & FL_LIST_KEY) != key_flag(teller) ||
-	     found.tag != fl_generation_notice_tag(&server->key, &found, &server->address)))
+	     found.tag != fl_notice_tag(&server->key, &found, &server->address)))
 		return TELLER_TAG;
 	switch (told_note_acknowledged(told, server, found.generation, now_ms(teller))) {
 	case TOLD_KNOWS:

@@ -27,7 +27,7 @@ static struct told_server begin(const struct fl_address *address, const struct f
 	struct told_server server = {.address = *address, .due_ms = now_ms, .interval_ms = TOLD_REPEAT_MS};
 
 	if (cluster)
-		server.key = fl_generation_key(cluster, address);
+		server.key = fl_notice_key(cluster, address);
 	return server;
 }
 

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 
 enum told_numbers {
 	TOLD_REPEAT_MS = 100,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a notice: what parses can be written again and says the same, its digest is that of the payload, and no
- * notice is a client's packet. What does not parse leaves no trace. The first byte is the padding of the frame.
+ * Any bytes as a notice of version 2: what parses is written again byte by byte, its answer parses and says what it was
+ * given, and no tag is right for both; what does not parse leaves no trace. The first byte is the padding of the frame.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include <fairlead/notice.h>
 
 static const struct fl_siphash_key key = {1, 2};
+static const struct fl_address server = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 0, 22}};
 
 static void require(bool property)
 {
@@ -16,67 +17,45 @@ static void require(bool property)
 		__builtin_trap();
 }
 
-static void check_tag(const fl_u8 *data, const fl_u8 *end, const struct fl_notice *notice)
+static void check_answer(const fl_u8 *data, size_t len, const struct fl_notice *notice)
 {
-	struct fl_tag_message message;
-	fl_u64 digest;
+	struct fl_notice answer = *notice, found;
+	fl_u8 *copy = malloc(len);
 
-	require(fl_notice_digest(&key, data, end, notice, &digest));
-	require(digest == fl_siphash(&key, data + notice->steer.header_len, notice->count * FL_NOTICE_BUCKET_LEN));
-	require(fl_notice_message(&key, data, end, notice, &message));
-	require(fl_tag_load(message.bytes + FL_TAG_AT_SOURCE) == digest);
-	/* An end that has moved: refused where a bucket is missing, without a read beyond. */
-	if (notice->count)
-		require(!fl_notice_digest(&key, data, data + notice->steer.header_len, notice, &digest));
-}
-
-static void check_written(const fl_u8 *data, const fl_u8 *end, const struct fl_notice *notice)
-{
-	fl_u32 buckets[FL_NOTICE_BUCKETS_MAX], i, bucket, len;
-	fl_u8 written[FL_NOTICE_MAX_LEN];
-	struct fl_tag_message message;
-	struct fl_notice again;
-
-	for (i = 0; i < notice->count; i++)
-		require(fl_notice_bucket(data, end, notice, i, &buckets[i]));
-	require(!fl_notice_bucket(data, end, notice, i, &bucket));
-	len = fl_notice_write(&notice->steer, buckets, notice->count, &key, written);
-	require(len <= sizeof(written));
-	require(fl_notice_parse(written, written + len, len, &again) == FL_STEER_OK);
-	require(again.count == notice->count && again.steer.service == notice->steer.service);
-	require(again.steer.generation == notice->steer.generation && again.steer.since == notice->steer.since);
-	require(fl_address_equal(&again.steer.previous, &notice->steer.previous));
-	for (i = 0; i < again.count; i++) {
-		require(fl_notice_bucket(written, written + len, &again, i, &bucket));
-		require(bucket == buckets[i]);
-	}
-	require(fl_notice_message(&key, written, written + len, &again, &message));
-	if (again.steer.flags & FL_STEER_TAG)
-		require(fl_tag_load(again.steer.tag) == fl_tag(&key, &message));
+	require(copy != NULL);
+	memcpy(copy, data, len);
+	answer.flags |= FL_NOTICE_ACK;
+	answer.generation = ~notice->generation | 1;
+	answer.tag = fl_notice_tag(&key, &answer, &server);
+	require(fl_notice_answer(copy, copy + len, &answer));
+	require(!fl_notice_answer(copy, copy + len - 1, &answer));
+	require(fl_notice_parse(copy, copy + len, (fl_u32)len, &found) == FL_LIST_OK);
+	require(found.flags == answer.flags && found.service == notice->service);
+	require(found.generation == answer.generation);
+	require(!(found.flags & FL_LIST_TAG) || found.tag == answer.tag);
+	found.flags &= (fl_u8)~FL_NOTICE_ACK;
+	require(fl_notice_tag(&key, &found, &server) != answer.tag);
+	free(copy);
 }
 
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 {
-	struct fl_notice notice, untouched;
-	struct fl_steer steer;
-	const fl_u8 *end = data + size;
-	fl_u32 len;
+	fl_u8 written[FL_NOTICE_MAX_LEN];
+	struct fl_notice parsed, untouched;
+	size_t len;
 
-	if (!size)
+	if (size < 1 || data[0] >= size)
 		return 0;
-	len = (fl_u32)(size - 1);
-	len -= data[0] < len ? data[0] : len;
+	len = size - 1 - data[0];
 	data++;
-	memset(&notice, 0xa5, sizeof(notice));
-	untouched = notice;
-	if (fl_notice_parse(data, end, len, &notice) != FL_STEER_OK) {
-		require(!memcmp(&notice, &untouched, sizeof(notice)));
+	memset(&parsed, 0xa5, sizeof(parsed));
+	untouched = parsed;
+	if (fl_notice_parse(data, data + size - 1, (fl_u32)len, &parsed) != FL_LIST_OK) {
+		require(!memcmp(&parsed, &untouched, sizeof(parsed)));
 		return 0;
 	}
-	require(fl_notice_is(data, end) && fl_steer_parse(data, end, &steer) == FL_STEER_INNER_PROTOCOL);
-	require(notice.steer.header_len + notice.count * FL_NOTICE_BUCKET_LEN == len);
-	check_tag(data, end, &notice);
-	check_written(data, end, &notice);
+	require(fl_notice_write(&parsed, written) == len && !memcmp(written, data, len));
+	check_answer(data, len, &parsed);
 	return 0;
 }

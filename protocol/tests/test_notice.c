@@ -1,144 +1,145 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notice.h against notice.json: what is read, written, refused, tagged. Reads beyond an end are ASan's to see. */
+/* notice.h against notice.json: what is read, written, refused, answered, and tags. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <fairlead/notice.h>
 
-#include "verdict_row.h"
+#include "vectors.h"
 
-static struct fl_siphash_key key;
+static struct fl_siphash_key cluster;
 
-static enum fl_steer_error parse(const struct vectors_bytes *bytes, struct fl_notice *notice)
+static const char *const errors[FL_LIST_ERRORS] = {
+    [FL_LIST_TRUNCATED] = "truncated",
+    [FL_LIST_GUE_VERSION] = "gue_version",
+    [FL_LIST_GUE_CONTROL] = "gue_control",
+    [FL_LIST_GUE_FLAGS] = "gue_flags",
+    [FL_LIST_INNER_PROTOCOL] = "inner_protocol",
+    [FL_LIST_LENGTH] = "length",
+    [FL_LIST_VERSION_UNKNOWN] = "version_unknown",
+    [FL_LIST_COUNT] = "count",
+    [FL_LIST_LEFT] = "left",
+    [FL_LIST_KEY_ALONE] = "key_alone",
+    [FL_LIST_GENERATION_ZERO] = "generation_zero",
+    [FL_LIST_NOTICE] = "notice",
+};
+
+static enum fl_list_error parse(const struct vectors_bytes *bytes, struct fl_notice *notice)
 {
 	return fl_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, notice);
-}
-
-/* The buckets of the row in `listed`, each found by its index; returns how many. */
-static fl_u32 buckets(const json_t *fields, const struct vectors_bytes *bytes, const struct fl_notice *notice,
-		      fl_u32 *listed)
-{
-	const fl_u8 *end = bytes->data + bytes->len;
-	const json_t *list = vectors_list(fields, "buckets"), *bucket;
-	fl_u32 read = 0;
-	size_t i;
-
-	assert_int_equal(notice->count, json_array_size(list));
-	json_array_foreach(list, i, bucket)
-	{
-		assert_true(fl_notice_bucket(bytes->data, end, notice, (fl_u32)i, &read));
-		assert_int_equal(read, json_integer_value(bucket));
-		assert_false(
-		    fl_notice_bucket(bytes->data, end - 4 * (json_array_size(list) - i) + 3, notice, (fl_u32)i, &read));
-		listed[i] = read;
-	}
-	assert_false(fl_notice_bucket(bytes->data, end, notice, notice->count, &read));
-	return (fl_u32)i;
 }
 
 static void valid(void **state)
 {
 	const json_t *row = *state, *fields = vectors_get(row, "fields");
-	struct vectors_bytes bytes = vectors_bytes(row, "bytes"), expected = vectors_bytes(row, "written");
-	struct fl_address previous = vectors_address(fields, "previous");
-	fl_u8 written[FL_NOTICE_MAX_LEN];
-	fl_u32 listed[FL_NOTICE_BUCKETS_MAX], count;
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
+	fl_u8 written[FL_NOTICE_MAX_LEN], flags = 0;
 	struct fl_notice notice;
 
-	assert_true(fl_notice_is(bytes.data, bytes.data + bytes.len));
-	assert_int_equal(parse(&bytes, &notice), FL_STEER_OK);
-	assert_int_equal(notice.steer.inner_protocol, FL_GUE_PROTO_NOTICE);
-	assert_int_equal(notice.steer.hops, 0);
-	assert_int_equal(notice.steer.bucket, FL_STEER_BUCKET_NONE);
-	assert_int_equal(notice.steer.flags, vectors_number(fields, "flags"));
-	assert_int_equal(notice.steer.header_len, vectors_number(fields, "headerLength"));
-	assert_int_equal(notice.steer.service, vectors_number(fields, "service"));
-	assert_int_equal(notice.steer.generation, vectors_number(fields, "generation"));
-	assert_int_equal(!(notice.steer.flags & FL_STEER_MOVED), vectors_is_null(fields, "since"));
-	if (notice.steer.flags & FL_STEER_MOVED) {
-		assert_int_equal(notice.steer.since, vectors_number(fields, "since"));
-		assert_memory_equal(notice.steer.previous.bytes, previous.bytes, 16);
+	if (vectors_bool(fields, "ack"))
+		flags |= FL_NOTICE_ACK;
+	if (vectors_bool(fields, "key"))
+		flags |= FL_LIST_KEY;
+	if (!vectors_is_null(fields, "tag"))
+		flags |= FL_LIST_TAG;
+	assert_int_equal(parse(&bytes, &notice), FL_LIST_OK);
+	assert_int_equal(notice.flags, flags);
+	assert_int_equal(notice.service, vectors_number(fields, "service"));
+	assert_int_equal(notice.generation, vectors_number(fields, "generation"));
+	if (flags & FL_LIST_TAG) {
+		struct vectors_bytes tag = vectors_bytes(fields, "tag");
+
+		assert_int_equal(tag.len, FL_LIST_TAG_LEN);
+		assert_true(notice.tag == fl_load_be64(tag.data));
+		vectors_free(&tag);
 	}
-	assert_int_equal(!(notice.steer.flags & FL_STEER_TAG), vectors_is_null(fields, "tag"));
-	count = buckets(fields, &bytes, &notice, listed);
-	assert_int_equal(fl_notice_write(&notice.steer, listed, count, &key, written), expected.len);
-	assert_memory_equal(written, expected.data, expected.len);
+	assert_int_equal(fl_notice_write(&notice, written), bytes.len);
+	assert_memory_equal(written, bytes.data, bytes.len);
 	vectors_free(&bytes);
-	vectors_free(&expected);
 }
 
 static void malformed(void **state)
 {
-	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
+	const json_t *row = *state;
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
 	struct fl_notice notice, untouched;
 
 	memset(&notice, 0xa5, sizeof(notice));
 	untouched = notice;
-	assert_int_equal(parse(&bytes, &notice), verdict_row_error(*state, "error"));
+	assert_int_equal(parse(&bytes, &notice), vectors_word(row, "error", errors, FL_LIST_ERRORS));
 	assert_memory_equal(&notice, &untouched, sizeof(notice));
 	vectors_free(&bytes);
 }
 
-/* What an older server does with a notice. */
-static void is_no_packet(void **state)
+/* Behind the datagram may be the padding of a short frame; a datagram that ends early is truncated. */
+static void cut_by_length(void **state)
 {
-	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
-	struct fl_steer steer;
-
-	assert_int_equal(fl_steer_parse(bytes.data, bytes.data + bytes.len, &steer), FL_STEER_INNER_PROTOCOL);
-	vectors_free(&bytes);
-}
-
-/* A short frame: the same result with bytes behind the notice, and the word of the cut without its last bytes. */
-static void padded(void **state)
-{
-	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
-	size_t len = bytes.len, room = len + 18;
-	struct fl_notice plain, padded;
-	fl_u64 digest, again;
-
-	assert_int_equal(parse(&bytes, &plain), FL_STEER_OK);
-	assert_true(fl_notice_digest(&key, bytes.data, bytes.data + len, &plain, &digest));
-	assert_true(digest ==
-		    fl_siphash(&key, bytes.data + plain.steer.header_len, (fl_u32)(len - plain.steer.header_len)));
-	if (plain.count)
-		assert_false(fl_notice_digest(&key, bytes.data, bytes.data + len - 1, &plain, &again));
-	bytes.data = realloc(bytes.data, room);
-	assert_non_null(bytes.data);
-	memset(bytes.data + len, 0xee, room - len);
-	assert_int_equal(fl_notice_parse(bytes.data, bytes.data + room, (fl_u32)len, &padded), FL_STEER_OK);
-	assert_memory_equal(&plain, &padded, sizeof(plain));
-	assert_true(fl_notice_digest(&key, bytes.data, bytes.data + room, &padded, &again));
-	assert_true(digest == again);
-	for (len = 0; len < plain.steer.header_len; len++)
-		assert_int_equal(fl_notice_parse(bytes.data, bytes.data + room, (fl_u32)len, &padded),
-				 FL_STEER_TRUNCATED);
-	vectors_free(&bytes);
-}
-
-static void tagged(void **state)
-{
-	struct vectors_bytes bytes = vectors_bytes(*state, "bytes"), expected = vectors_bytes(*state, "message");
-	struct vectors_bytes tag = vectors_bytes(*state, "tag");
-	const fl_u8 *end = bytes.data + bytes.len;
-	struct fl_tag_message message;
+	const json_t *row = *state;
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
 	struct fl_notice notice;
-	fl_u8 stored[FL_STEER_TAG_LEN];
-	const char *result = "missing";
+	size_t whole = bytes.len;
 
-	assert_int_equal(parse(&bytes, &notice), FL_STEER_OK);
-	assert_true(fl_notice_message(&key, bytes.data, end, &notice, &message));
-	assert_int_equal(expected.len, fl_tag_message_len(&message));
-	assert_memory_equal(message.bytes, expected.data, expected.len);
-	fl_tag_store(stored, fl_tag(&key, &message));
-	assert_int_equal(tag.len, sizeof(stored));
-	assert_memory_equal(stored, tag.data, tag.len);
-	if (notice.steer.flags & FL_STEER_TAG)
-		result = fl_tag_load(notice.steer.tag) == fl_tag(&key, &message) ? "right" : "wrong";
-	assert_string_equal(result, vectors_text(*state, "result"));
+	bytes.data = realloc(bytes.data, whole + 6);
+	assert_non_null(bytes.data);
+	memset(bytes.data + whole, 0, 6);
+	for (size_t len = 0; len <= whole; len++)
+		assert_int_equal(fl_notice_parse(bytes.data, bytes.data + whole + 6, (fl_u32)len, &notice),
+				 len < whole ? FL_LIST_TRUNCATED : FL_LIST_OK);
 	vectors_free(&bytes);
-	vectors_free(&expected);
+}
+
+static void answered(void **state)
+{
+	const json_t *row = *state;
+	struct vectors_bytes before = vectors_bytes(row, "before"), after = vectors_bytes(row, "after");
+	struct fl_address server = vectors_address(row, "server");
+	struct fl_siphash_key key = fl_notice_key(&cluster, &server);
+	struct fl_notice notice;
+
+	assert_int_equal(parse(&before, &notice), FL_LIST_OK);
+	notice.flags |= FL_NOTICE_ACK;
+	notice.generation = (fl_u32)vectors_number(row, "known");
+	notice.tag = fl_notice_tag(&key, &notice, &server);
+	assert_true(fl_notice_answer(before.data, before.data + before.len, &notice));
+	assert_int_equal(before.len, after.len);
+	assert_memory_equal(before.data, after.data, after.len);
+	for (size_t len = 0; len < before.len; len++) {
+		fl_u8 *copy = malloc(len ? len : 1); /* ASan sees what is written beyond */
+
+		assert_non_null(copy);
+		assert_false(fl_notice_answer(copy, copy + len, &notice));
+		free(copy);
+	}
+	vectors_free(&before);
+	vectors_free(&after);
+}
+
+static void tags(void **state)
+{
+	const json_t *row = *state;
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes"), tag = vectors_bytes(row, "tag");
+	struct fl_address server = vectors_address(row, "server");
+	struct fl_siphash_key key = fl_notice_key(&cluster, &server);
+	struct fl_notice notice;
+	fl_u64 right;
+
+	assert_int_equal(parse(&bytes, &notice), FL_LIST_OK);
+	right = fl_notice_tag(&key, &notice, &server);
+	assert_true(right == fl_load_be64(tag.data));
+	assert_string_equal(!(notice.flags & FL_LIST_TAG) ? "missing"
+			    : notice.tag == right         ? "right"
+							  : "wrong",
+			    vectors_text(row, "result"));
+	vectors_free(&bytes);
 	vectors_free(&tag);
+}
+
+static void keys(void **state)
+{
+	struct fl_address server = vectors_address(*state, "server");
+	struct fl_siphash_key expected = vectors_key(*state, "key"), made = fl_notice_key(&cluster, &server);
+
+	assert_true(made.k0 == expected.k0 && made.k1 == expected.k1);
 }
 
 int main(int argc, char **argv)
@@ -147,13 +148,14 @@ int main(int argc, char **argv)
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
 
-	key = vectors_key(file, "key");
+	cluster = vectors_key(file, "key");
+	vectors_add(&tests, file, "keys", keys);
 	vectors_add(&tests, file, "valid", valid);
-	vectors_add(&tests, file, "valid", is_no_packet);
-	vectors_add(&tests, file, "valid", padded);
+	vectors_add(&tests, file, "valid", cut_by_length);
 	vectors_add(&tests, file, "malformed", malformed);
-	vectors_add(&tests, file, "tags", tagged);
-	failed = vectors_run("notice", &tests);
+	vectors_add(&tests, file, "answered", answered);
+	vectors_add(&tests, file, "tags", tags);
+	failed = vectors_run("notices of generations", &tests);
 	json_decref(file);
 	return failed;
 }

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include <fairlead/fragment.h>
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 #include <fairlead/list_tag.h>
 
 enum { WEB = 1, DNS = 2, SERVERS = 4 };
@@ -53,9 +53,9 @@ static struct fl_siphash_key key_of(const struct fl_siphash_key *from, enum mess
 	case PACKET_OF_DNS:
 		return fl_list_key(from, DNS);
 	case NOTICE_TO_IT:
-		return fl_generation_key(from, &it);
+		return fl_notice_key(from, &it);
 	case NOTICE_TO_ANOTHER:
-		return fl_generation_key(from, &another);
+		return fl_notice_key(from, &another);
 	default:
 		return fl_mux_key(from);
 	}
@@ -89,7 +89,7 @@ static fl_u64 tag_by(const struct fl_siphash_key *key, enum message message)
 			       .flags = FL_LIST_TAG,
 			       .service = message == PACKET_OF_DNS ? DNS : WEB,
 			       .generation = 7};
-	struct fl_generation_notice notice = {.flags = FL_LIST_TAG, .service = WEB, .generation = 7};
+	struct fl_notice notice = {.flags = FL_LIST_TAG, .service = WEB, .generation = 7};
 	struct fl_list_message covered;
 
 	switch (message) {
@@ -99,7 +99,7 @@ static fl_u64 tag_by(const struct fl_siphash_key *key, enum message message)
 		return fl_list_tag(key, &covered);
 	case NOTICE_TO_IT:
 	case NOTICE_TO_ANOTHER:
-		return fl_generation_notice_tag(key, &notice, &to);
+		return fl_notice_tag(key, &notice, &to);
 	default:
 		return fl_fragment_tag(key, FL_LIST_TAG, &sender, &to, inner, sizeof(inner));
 	}

@@ -17,7 +17,6 @@ from cases.delta import delta_vectors
 from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
 from cases.fragment import fragment_vectors
-from cases.generation_notice import generation_notice_vectors
 from cases.health import health_vectors
 from cases.hello import hello_vectors
 from cases.http import http_vectors
@@ -43,7 +42,6 @@ FILES = {
     "srv6.json": srv6_vectors,
     "tag.json": tag_vectors,
     "notice.json": notice_vectors,
-    "generation-notice.json": generation_notice_vectors,
     "fragment.json": fragment_vectors,
     "hello.json": hello_vectors,
     "reports.json": report_vectors,

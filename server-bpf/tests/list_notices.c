@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Notices: generation-notice.json to a server whose addresses are the rows', once with the cluster's key and
+ * Notices: notice.json to a server whose addresses are the rows', once with the cluster's key and
  * once without, and what a notice changes.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 
 #include "list_form.h"
 
@@ -59,11 +59,11 @@ static struct packet packet_of(const struct fl_address *server, const fl_u8 *byt
 
 static struct packet notice_packet(fl_u8 flags, fl_u32 generation)
 {
-	struct fl_generation_notice notice = {.flags = flags, .service = RIG_SERVICE, .generation = generation};
+	struct fl_notice notice = {.flags = flags, .service = RIG_SERVICE, .generation = generation};
 	struct fl_address server = packet_address(RIG_SELF);
-	fl_u8 bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	fl_u8 bytes[FL_NOTICE_MAX_LEN];
 
-	return packet_of(&server, bytes, fl_generation_notice_write(&notice, bytes));
+	return packet_of(&server, bytes, fl_notice_write(&notice, bytes));
 }
 
 static void exchange(fl_u8 *a, fl_u8 *b, size_t len)
@@ -128,17 +128,17 @@ static void check_acknowledged(const struct config *config, struct packet packet
 	const fl_u8 *gue = packet.data + list_packet_gue_at(&packet);
 	bool is_ipv4 = list_packet_gue_at(&packet) == PACKET_GUE_AT;
 	const struct fl_address *self = is_ipv4 ? &config->program.self : &config->program.self6;
-	struct fl_siphash_key key = fl_generation_key(&cluster, self);
+	struct fl_siphash_key key = fl_notice_key(&cluster, self);
 	fl_u32 len = FL_LIST_GUE_LEN + (fl_u32)(gue[0] & 31) * 4;
-	fl_u8 bytes[FL_GENERATION_NOTICE_MAX_LEN];
-	struct fl_generation_notice notice = {0};
+	fl_u8 bytes[FL_NOTICE_MAX_LEN];
+	struct fl_notice notice = {0};
 
-	assert_int_equal(fl_generation_notice_parse(gue, gue + len, len, &notice), FL_LIST_OK);
-	notice.flags |= FL_GENERATION_NOTICE_ACK;
+	assert_int_equal(fl_notice_parse(gue, gue + len, len, &notice), FL_LIST_OK);
+	notice.flags |= FL_NOTICE_ACK;
 	notice.generation = known;
 	if (config->program.tagged)
-		notice.tag = fl_generation_notice_tag(&key, &notice, self);
-	fl_generation_notice_write(&notice, bytes);
+		notice.tag = fl_notice_tag(&key, &notice, self);
+	fl_notice_write(&notice, bytes);
 	form->set(config);
 	check_returned(&packet, bytes, len);
 	assert_int_equal(form->generation(), known);
@@ -161,7 +161,7 @@ static void valid(void **state)
 
 		form->set(&untagged);
 		form->generation_set(0);
-		answer.data[FL_LIST_AT_FLAGS] |= FL_GENERATION_NOTICE_ACK;
+		answer.data[FL_LIST_AT_FLAGS] |= FL_NOTICE_ACK;
 		if (vectors_bool(fields, "ack")) {
 			check_dropped(&untagged, packet, FL_COUNTER_DROP_MALFORMED_NOTICE);
 		} else {
@@ -224,18 +224,17 @@ static void tags(void **state)
 	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
 	struct fl_address server = vectors_address(row, "server"), self = packet_address(RIG_SELF);
 	bool is_self = fl_address_equal(&server, &self) || !fl_address_is_ipv4(&server);
-	struct fl_siphash_key key = fl_generation_key(&cluster, is_self ? &server : &self);
+	struct fl_siphash_key key = fl_notice_key(&cluster, is_self ? &server : &self);
 	struct packet packet = packet_of(is_self ? &server : &self, bytes.data, bytes.len);
 	const char *result = vectors_text(row, "result");
-	struct fl_generation_notice notice = {0};
+	struct fl_notice notice = {0};
 
-	assert_int_equal(fl_generation_notice_parse(bytes.data, bytes.data + bytes.len, (fl_u32)bytes.len, &notice),
-			 FL_LIST_OK);
+	assert_int_equal(fl_notice_parse(bytes.data, bytes.data + bytes.len, (fl_u32)bytes.len, &notice), FL_LIST_OK);
 	if (!is_self) /* its own result is for the third server */
-		result = notice.tag == fl_generation_notice_tag(&key, &notice, &self) ? "right" : "wrong";
+		result = notice.tag == fl_notice_tag(&key, &notice, &self) ? "right" : "wrong";
 	form->set(&tagged);
 	form->generation_set(1);
-	if (notice.flags & FL_GENERATION_NOTICE_ACK)
+	if (notice.flags & FL_NOTICE_ACK)
 		check_dropped(&tagged, packet, FL_COUNTER_DROP_MALFORMED_NOTICE);
 	else if (!strcmp(result, "missing"))
 		check_dropped(&tagged, packet, FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING);
@@ -277,15 +276,15 @@ static void jumps_are_not_learned(void **state)
 
 static void a_tag_vouches_for_jumps(void **state)
 {
-	struct fl_generation_notice notice = {.flags = FL_LIST_TAG, .service = RIG_SERVICE, .generation = UINT32_MAX};
+	struct fl_notice notice = {.flags = FL_LIST_TAG, .service = RIG_SERVICE, .generation = UINT32_MAX};
 	struct fl_address server = packet_address(RIG_SELF);
-	struct fl_siphash_key key = fl_generation_key(&cluster, &server);
-	fl_u8 bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	struct fl_siphash_key key = fl_notice_key(&cluster, &server);
+	fl_u8 bytes[FL_NOTICE_MAX_LEN];
 
 	(void)state;
-	notice.tag = fl_generation_notice_tag(&key, &notice, &server);
+	notice.tag = fl_notice_tag(&key, &notice, &server);
 	generation_set(&tagged, SEEN);
-	check_acknowledged(&tagged, packet_of(&server, bytes, fl_generation_notice_write(&notice, bytes)), UINT32_MAX);
+	check_acknowledged(&tagged, packet_of(&server, bytes, fl_notice_write(&notice, bytes)), UINT32_MAX);
 }
 
 /* What a packet without a list meets at a server that has heard of a higher generation only by a notice. */
@@ -396,7 +395,7 @@ int list_notices_run(const struct list_form *of, const char *folder, const char 
 	    {"of a peer that is a server", of_a_server},
 	    {"the outer header is new", outer_header_is_new},
 	};
-	json_t *file = vectors_load(folder, "generation-notice.json");
+	json_t *file = vectors_load(folder, "notice.json");
 	struct vectors_tests tests = {NULL, 0};
 	char group[64];
 	size_t i;

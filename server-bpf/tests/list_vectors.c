@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 
 #include "list_form.h"
 
@@ -170,11 +170,10 @@ static void valid(void **state)
 static enum fl_counter counter_of_malformed(const json_t *row, const struct vectors_bytes *bytes)
 {
 	int error = vectors_word(row, "error", errors, FL_LIST_ERRORS);
-	struct fl_generation_notice notice;
+	struct fl_notice notice;
 
 	if (error == FL_LIST_INNER_PROTOCOL && bytes->data[1] == FL_LIST_GUE_NOTICE)
-		error =
-		    (int)fl_generation_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, &notice);
+		error = (int)fl_notice_parse(bytes->data, bytes->data + bytes->len, (fl_u32)bytes->len, &notice);
 	return error == FL_LIST_OK ? FL_COUNTER_NOTICE : fl_counter_of_list_error((enum fl_list_error)error);
 }
 

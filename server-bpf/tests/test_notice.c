@@ -2,15 +2,15 @@
 /* The XDP program acknowledges notices: list_notices.c, and where it cannot transmit (host.h). */
 #include <linux/bpf.h>
 
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 
 #include "list_form_bpf.h"
 
 static void by_redirect(void **state)
 {
-	struct fl_generation_notice notice = {.service = RIG_SERVICE, .generation = 1};
+	struct fl_notice notice = {.service = RIG_SERVICE, .generation = 1};
 	struct fl_address self = packet_address(RIG_SELF);
-	fl_u8 bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	fl_u8 bytes[FL_NOTICE_MAX_LEN];
 	struct config config = rig_config();
 	struct packet packet;
 
@@ -18,7 +18,7 @@ static void by_redirect(void **state)
 	config.program.redirect = 1;
 	list_form_bpf.set(&config);
 	list_packet_begin(&packet, &self);
-	packet_add_bytes(&packet, bytes, fl_generation_notice_write(&notice, bytes));
+	packet_add_bytes(&packet, bytes, fl_notice_write(&notice, bytes));
 	packet_finish_outer(&packet);
 	assert_int_equal(list_form_bpf.send(&packet), FL_COUNTER_NOTICE);
 	assert_int_equal(list_form_bpf_action(), XDP_REDIRECT);

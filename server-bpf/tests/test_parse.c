@@ -11,7 +11,7 @@
 
 #include <linux/bpf.h>
 
-#include <fairlead/generation_notice.h>
+#include <fairlead/notice.h>
 
 #include "counters.h"
 #include "program.h"
@@ -350,11 +350,11 @@ static void random_tcp_add(struct packet *packet)
 
 static void random_notice_add(struct packet *packet)
 {
-	struct fl_generation_notice notice = {
+	struct fl_notice notice = {
 	    .flags = (fl_u8)(random() & 15), .service = RIG_SERVICE, .generation = RIG_GENERATION};
-	fl_u8 bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	fl_u8 bytes[FL_NOTICE_MAX_LEN];
 
-	packet_add_bytes(packet, bytes, fl_generation_notice_write(&notice, bytes));
+	packet_add_bytes(packet, bytes, fl_notice_write(&notice, bytes));
 }
 
 /* Every packet increments one counter, which fits the action. */

@@ -60,10 +60,10 @@ static uint64_t on_clock(void *clock)
 
 static int on_notice(void *context, const struct fl_address *to, const uint8_t *bytes, uint32_t len)
 {
-	struct fl_generation_notice notice;
+	struct fl_notice notice;
 
 	(void)context, (void)to;
-	assert_int_equal(fl_generation_notice_parse(bytes, bytes + len, len, &notice), FL_LIST_OK);
+	assert_int_equal(fl_notice_parse(bytes, bytes + len, len, &notice), FL_LIST_OK);
 	assert_true(notice.generation >= world->told);
 	world->told = notice.generation;
 	return 0;
@@ -400,11 +400,10 @@ static void wait_for_work(void)
 /* The servers, or all but the last one, acknowledge a generation of service 1. */
 static void acknowledge(const char *generation, bool all)
 {
-	struct fl_generation_notice notice = {
-	    .flags = FL_GENERATION_NOTICE_ACK, .service = 1, .generation = (uint32_t)atoi(generation)};
+	struct fl_notice notice = {.flags = FL_NOTICE_ACK, .service = 1, .generation = (uint32_t)atoi(generation)};
 	struct delta image = image_snapshot(1, 1, BUCKETS, BACKENDS);
-	uint8_t bytes[FL_GENERATION_NOTICE_MAX_LEN];
-	uint32_t len = fl_generation_notice_write(&notice, bytes);
+	uint8_t bytes[FL_NOTICE_MAX_LEN];
+	uint32_t len = fl_notice_write(&notice, bytes);
 
 	for (uint32_t i = 0; i < image.backends_count - !all; i++)
 		teller_receive(world->context.place.teller, &image.backends[i].address, bytes, len);

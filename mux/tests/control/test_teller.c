@@ -30,7 +30,7 @@ enum { SIGNED = FL_LIST_TAG | FL_LIST_KEY }; /* by that key */
 
 struct seen {
 	struct fl_address to;
-	struct fl_generation_notice notice;
+	struct fl_notice notice;
 	uint64_t at_ms;
 };
 
@@ -63,14 +63,14 @@ static int sink(void *context, const struct fl_address *to, const uint8_t *bytes
 {
 	struct world *w = context;
 	struct seen *seen = &w->seen[w->count];
-	struct fl_siphash_key key = fl_generation_key(&cluster, to);
+	struct fl_siphash_key key = fl_notice_key(&cluster, to);
 
 	if (w->error)
 		return w->error;
 	assert_true(w->count < SEEN_MAX);
-	assert_int_equal(fl_generation_notice_parse(bytes, bytes + len, len, &seen->notice), FL_LIST_OK);
+	assert_int_equal(fl_notice_parse(bytes, bytes + len, len, &seen->notice), FL_LIST_OK);
 	assert_int_equal(seen->notice.flags, SIGNED);
-	assert_true(seen->notice.tag == fl_generation_notice_tag(&key, &seen->notice, to));
+	assert_true(seen->notice.tag == fl_notice_tag(&key, &seen->notice, to));
 	seen->to = *to;
 	seen->at_ms = w->now_ms;
 	w->count++;
@@ -115,25 +115,25 @@ static void world_pass(struct world *w, uint64_t ms)
 }
 
 struct answer {
-	uint8_t bytes[FL_GENERATION_NOTICE_MAX_LEN];
+	uint8_t bytes[FL_NOTICE_MAX_LEN];
 	uint32_t len;
 };
 
 static struct answer answer_of(const struct fl_address *by, uint8_t flags, uint16_t service, uint32_t generation)
 {
-	struct fl_generation_notice notice = {.flags = flags, .service = service, .generation = generation};
-	struct fl_siphash_key key = fl_generation_key(&cluster, by);
+	struct fl_notice notice = {.flags = flags, .service = service, .generation = generation};
+	struct fl_siphash_key key = fl_notice_key(&cluster, by);
 	struct answer answer;
 
-	notice.tag = fl_generation_notice_tag(&key, &notice, by);
-	answer.len = fl_generation_notice_write(&notice, answer.bytes);
+	notice.tag = fl_notice_tag(&key, &notice, by);
+	answer.len = fl_notice_write(&notice, answer.bytes);
 	return answer;
 }
 
 static void acknowledge(struct world *w, uint32_t number, uint16_t service, uint32_t generation)
 {
 	struct fl_address by = server(number);
-	struct answer answer = answer_of(&by, SIGNED | FL_GENERATION_NOTICE_ACK, service, generation);
+	struct answer answer = answer_of(&by, SIGNED | FL_NOTICE_ACK, service, generation);
 
 	teller_receive(w->teller, &by, answer.bytes, answer.len);
 }
@@ -289,7 +289,7 @@ static void only_the_newest_is_told_and_one_is_under_way(void **state)
 
 static void what_is_no_acknowledgement_changes_nothing(void **state)
 {
-	enum { TAGGED = SIGNED | FL_GENERATION_NOTICE_ACK };
+	enum { TAGGED = SIGNED | FL_NOTICE_ACK };
 	static const struct {
 		const char *what;
 		uint32_t from, by; /* who sends it; whose key and address it has */
@@ -301,8 +301,8 @@ static void what_is_no_acknowledgement_changes_nothing(void **state)
 	} rows[] = {
 	    {"a generation below", 1, 1, SERVICE, 11, TAGGED, 0, 0, TELLER_BEHIND},
 	    {"a wrong tag", 1, 1, SERVICE, 12, TAGGED, 1, 0, TELLER_TAG},
-	    {"no tag", 1, 1, SERVICE, 12, FL_GENERATION_NOTICE_ACK, 0, 0, TELLER_TAG},
-	    {"by the cluster's other key", 1, 1, SERVICE, 12, FL_LIST_TAG | FL_GENERATION_NOTICE_ACK, 0, 0, TELLER_TAG},
+	    {"no tag", 1, 1, SERVICE, 12, FL_NOTICE_ACK, 0, 0, TELLER_TAG},
+	    {"by the cluster's other key", 1, 1, SERVICE, 12, FL_LIST_TAG | FL_NOTICE_ACK, 0, 0, TELLER_TAG},
 	    {"another server's, from its address", 2, 2, SERVICE, 12, TAGGED, 0, 0, TELLER_UNASKED},
 	    {"another server's, from this one's address", 1, 2, SERVICE, 12, TAGGED, 0, 0, TELLER_TAG},
 	    {"one of a server that is told, from this one's", 1, 0, SERVICE, 12, TAGGED, 0, 0, TELLER_TAG},
@@ -310,7 +310,7 @@ static void what_is_no_acknowledgement_changes_nothing(void **state)
 	    {"of another service", 1, 1, OTHER, 12, TAGGED, 0, 0, TELLER_UNASKED},
 	    {"the notice itself", 1, 1, SERVICE, 12, SIGNED, 0, 0, TELLER_MALFORMED},
 	    {"cut short", 1, 1, SERVICE, 12, TAGGED, 0, 1, TELLER_MALFORMED},
-	    {"empty", 1, 1, SERVICE, 12, TAGGED, 0, FL_GENERATION_NOTICE_MAX_LEN, TELLER_MALFORMED},
+	    {"empty", 1, 1, SERVICE, 12, TAGGED, 0, FL_NOTICE_MAX_LEN, TELLER_MALFORMED},
 	};
 
 	(void)state;

@@ -66,15 +66,15 @@ static void server_answer(int fd)
 	uint8_t bytes[64];
 	struct sockaddr_storage from;
 	socklen_t from_len = sizeof(from);
-	struct fl_generation_notice notice = {0};
+	struct fl_notice notice = {0};
 	ssize_t len;
 
 	readable(fd);
 	len = recvfrom(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from, &from_len);
 	assert_true(len > 0);
-	assert_int_equal(fl_generation_notice_parse(bytes, bytes + len, (uint32_t)len, &notice), FL_LIST_OK);
-	notice.flags |= FL_GENERATION_NOTICE_ACK;
-	assert_true(fl_generation_notice_answer(bytes, bytes + len, &notice));
+	assert_int_equal(fl_notice_parse(bytes, bytes + len, (uint32_t)len, &notice), FL_LIST_OK);
+	notice.flags |= FL_NOTICE_ACK;
+	assert_true(fl_notice_answer(bytes, bytes + len, &notice));
 	assert_int_equal(sendto(fd, bytes, (size_t)len, 0, (struct sockaddr *)&from, from_len), len);
 }
 

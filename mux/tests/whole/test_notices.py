@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from deadline import until
 from oracle.address import sixteen
-from oracle.generation_notice import answer, check, read
-from oracle.notice import PROTOCOL
+from oracle.notice import PROTOCOL, answer, check, read
 from rack import BACKENDS, BACKENDS6, Rack
 from tree import Service, backend, run
 from whole_mux import WholeMux

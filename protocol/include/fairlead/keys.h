@@ -7,7 +7,7 @@
  *
  *	message		"list key" | service 2 | part 1 | 0 5		packets of a service: its servers (list_tag.h)
  *			"told key" | address 16 | part 1 | 0 7		notices to this address of a server, and its
- *									acknowledgements: that server (generation_notice.h)
+ *									acknowledgements: that server (notice.h)
  *			"muxs key" | part 1 | 0 7			between muxes: hellos, fragments (fragment.h)
  *
  * The cluster's key hashes nothing but these messages.
@@ -21,9 +21,9 @@
 #include "hash.h"
 
 /* "list key", "told key", "muxs key" */
-#define FL_LIST_KEY_LABEL       0x79656b207473696cULL
-#define FL_GENERATION_KEY_LABEL 0x79656b20646c6f74ULL
-#define FL_MUX_KEY_LABEL        0x79656b207378756dULL
+#define FL_LIST_KEY_LABEL   0x79656b207473696cULL
+#define FL_NOTICE_KEY_LABEL 0x79656b20646c6f74ULL
+#define FL_MUX_KEY_LABEL    0x79656b207378756dULL
 
 /* Whether tags by this cluster's key, and by the keys that are made of it, have KEY set. */
 FL_INLINE bool fl_key_bit(const struct fl_siphash_key *cluster)
@@ -55,22 +55,20 @@ FL_INLINE void fl_siphash_address(struct fl_siphash_state *s, const struct fl_ad
 	fl_siphash_word(s, (fl_u64)fl_load_le32(address->bytes + 12) << 32 | fl_load_le32(address->bytes + 8));
 }
 
-FL_INLINE fl_u64 fl_generation_key_part(const struct fl_siphash_key *cluster, const struct fl_address *server,
-					fl_u64 part)
+FL_INLINE fl_u64 fl_notice_key_part(const struct fl_siphash_key *cluster, const struct fl_address *server, fl_u64 part)
 {
 	struct fl_siphash_state s = fl_siphash_begin(cluster);
 
-	fl_siphash_word(&s, FL_GENERATION_KEY_LABEL);
+	fl_siphash_word(&s, FL_NOTICE_KEY_LABEL);
 	fl_siphash_address(&s, server);
 	fl_siphash_word(&s, part);
 	return fl_siphash_end(&s, 0, 32);
 }
 
 /* The key of the notices to this address of a server, and of its acknowledgements. */
-FL_INLINE struct fl_siphash_key fl_generation_key(const struct fl_siphash_key *cluster, const struct fl_address *server)
+FL_INLINE struct fl_siphash_key fl_notice_key(const struct fl_siphash_key *cluster, const struct fl_address *server)
 {
-	struct fl_siphash_key key = {fl_generation_key_part(cluster, server, 0),
-				     fl_generation_key_part(cluster, server, 1)};
+	struct fl_siphash_key key = {fl_notice_key_part(cluster, server, 0), fl_notice_key_part(cluster, server, 1)};
 
 	return key;
 }

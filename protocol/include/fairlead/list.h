@@ -84,7 +84,7 @@ enum fl_list_error {
 	FL_LIST_KEY_ALONE, /* KEY without TAG */
 	FL_LIST_GENERATION_ZERO,
 	FL_LIST_FAMILY,        /* it came to an IPv6 address, and IPV6 is not set */
-	FL_LIST_NOTICE,        /* a notice with candidates, IPV6, or something behind it (generation_notice.h) */
+	FL_LIST_NOTICE,        /* a notice with candidates, IPV6, or something behind it (notice.h) */
 	FL_LIST_FLAGS_UNKNOWN, /* in an SRH: a flag that it never has */
 	FL_LIST_SEGMENTS,      /* in an SRH: the segment that Segments Left names is not the destination */
 	FL_LIST_ERRORS,

@@ -13,7 +13,6 @@ from .delta import SERVICE, chain_row, delta_bytes, random_chain, random_delta, 
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
 from .fragment import drawn_fragment
-from .generation_notice import drawn_generation_notice
 from .hello import drawn_hello
 from .ipip import drawn_ipip
 from .list import drawn_list
@@ -199,7 +198,6 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "srv6.json": drawn_srv6,
         "tag.json": drawn_tag,
         "notice.json": drawn_notice,
-        "generation-notice.json": drawn_generation_notice,
         "fragment.json": drawn_fragment,
         "hello.json": drawn_hello,
         "reports.json": drawn_reports,

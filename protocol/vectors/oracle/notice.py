@@ -1,57 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A notice (protocol/README.md, 2): GUE base, steer header and a list of buckets as bytes, without padding behind."""
+"""Notices of version 2 and their acknowledgements (protocol/include/fairlead/notice.h)."""
 
-from . import RefusedError
+from . import RefusedError, keys
+from .address import sixteen
 from .flow import siphash
-from .steer import MOVED, read, write
-from .tag import moved_part, place
+from .list import IPV6, KEY, TAG
+from .list import read as read_list
 
-PROTOCOL, NO_BUCKET, BUCKETS_MAX = 59, 0xFFFFFFFF, 352
+ACK = 4
 
 
-def read_notice(data: bytes) -> dict:
-    """The fields of a notice, or RefusedError with the first reason in the order of the README."""
-    header = read(data, (PROTOCOL,))
-    payload = data[header["headerLength"] :]
-    faults = [
-        header["hops"] != 0,
-        header["bucket"] != NO_BUCKET,
-        header["second"] is not None,
-        header["late"],
-        len(payload) % 4 != 0,
-        len(payload) > 4 * BUCKETS_MAX,
-        bool(header["flags"] & MOVED) != bool(payload),
-    ]
-    if any(faults):
+def write(fields: dict) -> bytes:
+    flags = 0 if fields["tag"] is None else TAG | (KEY if fields["key"] else 0)
+    flags |= ACK if fields["ack"] else 0
+    body = bytes([0x20, flags]) + fields["service"].to_bytes(2) + fields["generation"].to_bytes(4)
+    body += bytes.fromhex(fields["tag"] or "")
+    return bytes([len(body) // 4, 59, 0, 0]) + body
+
+
+def read(data: bytes) -> dict:
+    """What a reader finds in the whole UDP payload, or RefusedError with the first reason."""
+    header = read_list(data, "0.0.0.0", protocols=(59,))
+    if header["candidates"] or header["flags"] & IPV6 or len(data) != header["headerLength"]:
         raise RefusedError("notice")
-    buckets = [int.from_bytes(payload[at : at + 4]) for at in range(0, len(payload), 4)]
-    kept = ("service", "generation", "flags", "headerLength", "since", "previous", "tag")
-    return {key: header[key] for key in kept} | {"buckets": buckets}
+    return {
+        "ack": bool(header["flags"] & ACK),
+        "key": bool(header["flags"] & KEY),
+        "service": header["service"],
+        "generation": header["generation"],
+        "tag": header["tag"],
+    }
 
 
-def notice_message(key: bytes, data: bytes) -> bytes:
-    header = read(data, (PROTOCOL,))
-    digest = siphash(key, data[header["headerLength"] :]).to_bytes(8)
-    return data[4:16] + moved_part(header) + digest + bytes(28) + bytes([PROTOCOL, 0, 0, 0])
+def tag(cluster: bytes, data: bytes, server: str) -> bytes:
+    """What must stand in one with TAG; what stands there is not looked at."""
+    return siphash(keys.of_server(cluster, server), data[4:12] + sixteen(server)).to_bytes(8)
 
 
-def notice_tag(key: bytes, data: bytes) -> bytes:
-    return siphash(key, notice_message(key, data)).to_bytes(8)
+def put(cluster: bytes, data: bytes, server: str) -> bytes:
+    """The same with the right tag, if it has one."""
+    return data if read(data)["tag"] is None else data[:12] + tag(cluster, data, server)
 
 
-def write_notice(key: bytes, fields: dict, padding_words: int = 0) -> bytes:
-    """`tag`: null for none; anything else is replaced by the right tag."""
-    tag = None if fields["tag"] is None else bytes(8).hex()
-    header = fields | {"innerProtocol": PROTOCOL, "hops": 0, "bucket": NO_BUCKET, "tag": tag}
-    data = write(header, padding_words) + b"".join(bucket.to_bytes(4) for bucket in fields["buckets"])
-    if tag is None:
-        return data
-    at = place(read(data, (PROTOCOL,)))
-    return data[:at] + notice_tag(key, data) + data[at + 8 :]
+def answer(cluster: bytes, data: bytes, server: str, known: int) -> bytes:
+    """The acknowledgement of a notice by a server that knows this generation then."""
+    return put(cluster, write(read(data) | {"ack": True, "generation": known}), server)
 
 
-def check_notice(key: bytes, data: bytes) -> str:
-    found = read_notice(data)["tag"]
+def check(cluster: bytes, data: bytes, server: str) -> str:
+    found = read(data)["tag"]
     if found is None:
         return "missing"
-    return "right" if bytes.fromhex(found) == notice_tag(key, data) else "wrong"
+    return "right" if bytes.fromhex(found) == tag(cluster, data, server) else "wrong"

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lab.namespace import Namespace
-from protocol.vectors.oracle import generation_notice
 from protocol.vectors.oracle import list as list_header
+from protocol.vectors.oracle import notice as notices
 
 VIP, CLIENT, MUX = "10.99.0.1", "10.2.1.2", "10.1.0.11"
 SERVERS = {"a": "10.1.0.21", "b": "10.1.0.22", "c": "10.1.0.23", "d": "10.1.0.24"}
@@ -108,8 +108,8 @@ class SteeringMux:
         """Tells a server a generation, this mux's unless one is given."""
         fields = {"service": service, "generation": generation or self.generation, "ack": False, "key": False}
         key = key or self.key
-        notice = generation_notice.write(fields | {"tag": None if key is None else bytes(8).hex()})
-        notice = notice if key is None else generation_notice.put(key, notice, self.addresses[server])
+        notice = notices.write(fields | {"tag": None if key is None else bytes(8).hex()})
+        notice = notice if key is None else notices.put(key, notice, self.addresses[server])
         self.send_raw(notice, server)
 
     def _run(self) -> None:

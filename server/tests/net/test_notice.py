@@ -10,7 +10,7 @@ from rack import GUE_PORT, SERVERS, SERVERS6, Rack
 from steering_mux import MUX, MUX6
 
 from lab.deadline import until
-from protocol.vectors.oracle.generation_notice import answer, put, write
+from protocol.vectors.oracle.notice import answer, put, write
 
 KEY = bytes(range(16))
 UDP_NO_CHECK6_RX = 102
