@@ -48,7 +48,7 @@ class OthelloAheadTest {
     service = new OthelloService(seed, SMALL);
     service.begin(3, 300);
     pass(AGE);
-    change(3, 0);
+    change(3, 1);
   }
 
   /** All arrays so far are settled. */

@@ -62,7 +62,7 @@ class OthelloOvertakenTest {
       service = opened;
       service.begin(BACKENDS, CONNECTIONS);
       pass(OthelloService.AGE);
-      done(service.writer.change(List.of(weight(1, 0)), WriteOptions.COMMIT));
+      done(service.writer.change(List.of(weight(1, 1)), WriteOptions.COMMIT));
       service.overtaking = () -> change(random);
       for (int round = 0; round < 4; round++) {
         long before = latest().map(LatestArrays::generation).orElse(0L);
@@ -74,7 +74,7 @@ class OthelloOvertakenTest {
         }
         assertThat(service.committed().orElseThrow().newest().generation())
             .isEqualTo(latest().orElseThrow().generation());
-        done(service.writer.change(List.of(weight(1, round % 2 * 100)), WriteOptions.COMMIT));
+        done(service.writer.change(List.of(weight(1, 1 + round % 2 * 99)), WriteOptions.COMMIT));
       }
       assertThat(changes).isGreaterThanOrEqualTo(4);
       assertThat(service.status().connections()).isEqualTo(CONNECTIONS);

@@ -127,7 +127,7 @@ class OthelloRepairTest {
   @EnumSource(Damage.class)
   void theSameArraysAreWrittenAgain(Damage damage) throws Exception {
     open(Sizes.DEFAULT);
-    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    done(service.writer.change(List.of(weight(3, 1)), COMMIT));
     pass(OthelloService.AGE + OthelloService.SPACING);
     assertThat(latest().isSettled()).isTrue();
     done(service.writer.change(List.of(weight(3, 100)), COMMIT));
@@ -160,7 +160,7 @@ class OthelloRepairTest {
   @Test
   void eachDamageIsRepairedOnce() throws Exception {
     open(Sizes.DEFAULT);
-    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    done(service.writer.change(List.of(weight(3, 1)), COMMIT));
     pass(OthelloService.AGE + OthelloService.SPACING);
     for (int damages = 1; damages <= 3; damages++) {
       Damage.LOST.to(service, path(latest().whole(), "arrays"));
@@ -182,7 +182,7 @@ class OthelloRepairTest {
   @Test
   void settledArraysAreFoundDamagedWithoutAMuxThatReadsThem() throws Exception {
     open(SMALL);
-    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    done(service.writer.change(List.of(weight(3, 1)), COMMIT));
     pass(OthelloService.AGE + OthelloService.SPACING);
     CommittedArrays had = service.read();
     Damage.LOST.to(service, path(latest().whole(), "arrays"));
@@ -206,7 +206,7 @@ class OthelloRepairTest {
   @ValueSource(booleans = {false, true})
   void othersFollowArraysThatNoControllerHas(boolean isSettled) throws Exception {
     open(Sizes.DEFAULT);
-    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    done(service.writer.change(List.of(weight(3, 1)), COMMIT));
     pass(isSettled ? OthelloService.AGE + OthelloService.SPACING : 1);
     CommittedArrays had = service.read();
     assertThat(had.latest().isSettled()).isEqualTo(isSettled);
@@ -249,7 +249,7 @@ class OthelloRepairTest {
         .create()
         .creatingParentsIfNeeded()
         .forPath(torn + "/0000000000", new byte[] {1, 2, 3});
-    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    done(service.writer.change(List.of(weight(3, 1)), COMMIT));
     pass(3);
     assertThat(latest().previous()).contains(0L);
     assertThat(service.client.checkExists().forPath(torn)).isNull();
@@ -266,7 +266,7 @@ class OthelloRepairTest {
           service.writer.change(List.of(weight(2, 90 + passed.size())), COMMIT);
           passed.add(service.ring().generation());
         };
-    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    done(service.writer.change(List.of(weight(3, 1)), COMMIT));
     pass(2);
     LatestArrays first = latest();
     assertThat(service.client.getChildren().forPath(gone(first.whole())).size()).isGreaterThan(3);

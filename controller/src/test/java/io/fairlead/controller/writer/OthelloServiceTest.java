@@ -55,6 +55,11 @@ class OthelloServiceTest {
     done(service.writer.change(List.of(weight(id, 0)), COMMIT));
   }
 
+  /** Nearly all of its connections get another bucket. */
+  private void shrink(int id) throws Exception {
+    done(service.writer.change(List.of(weight(id, 1)), COMMIT));
+  }
+
   private OthelloStatus.Waiting waiting() {
     return service.status().waitingFor().orElseThrow();
   }
@@ -85,7 +90,7 @@ class OthelloServiceTest {
   /** Which moves are open, and which backends are gone, goes by the clock. */
   @Test
   void nothingIsDecidedWhileTheClockIsOff() throws Exception {
-    drain(3);
+    shrink(3);
     service.isClockOff = true;
     pass(5);
     assertThat(latest()).isEmpty();
@@ -100,7 +105,7 @@ class OthelloServiceTest {
 
   @Test
   void theFirstFollowAChangeAndSettleOnceAllIsKnown() throws Exception {
-    drain(3);
+    shrink(3);
     int moved = service.agent(3).open.size();
     service.step();
     assertThat(latest()).map(LatestArrays::previous).contains(Optional.of(0L));
@@ -129,7 +134,7 @@ class OthelloServiceTest {
   @Test
   void arraysBeforeWaitForAMuxWithoutASession() throws Exception {
     service.muxes.put("mux2", service.ring().generation());
-    drain(3);
+    shrink(3);
     service.step();
     assertThat(latest().orElseThrow().isSettled()).isFalse();
     service.lose("mux2");
@@ -201,7 +206,7 @@ class OthelloServiceTest {
   /** There are arrays, so the agent that it has never heard is only away. */
   @Test
   void aNewLeaderWaitsForAnAgentThatItHasNotHeard() throws Exception {
-    drain(3);
+    shrink(3);
     pass(3 * OthelloService.WINDOW);
     for (int i = 0; i < 100; i++) {
       long key = service.random.nextLong();
@@ -264,7 +269,7 @@ class OthelloServiceTest {
 
   @Test
   void theNextOnesWaitForTheSpacingAndAreAPatch() throws Exception {
-    drain(3);
+    shrink(3);
     service.step();
     pass(OthelloService.AGE + 5);
     done(service.writer.change(List.of(weight(3, 100)), COMMIT));
@@ -280,7 +285,7 @@ class OthelloServiceTest {
 
   @Test
   void moreConnectionsThanThereIsRoomForTakeAnotherSeedAndAWhole() throws Exception {
-    drain(3);
+    shrink(3);
     pass(OthelloService.AGE + 5);
     for (int i = 0; i < 2000; i++) {
       long key = service.random.nextLong();
@@ -296,7 +301,7 @@ class OthelloServiceTest {
 
   @Test
   void silentAgentsStopArraysAndTheStatusNamesThem() throws Exception {
-    drain(3);
+    shrink(3);
     service.step();
     service.agents.remove(2);
     pass(OthelloService.SPACING + 5);
@@ -307,7 +312,7 @@ class OthelloServiceTest {
 
   @Test
   void aServerCannotClaimTheConnectionsOfOthers() throws Exception {
-    drain(3);
+    shrink(3);
     pass(3 * OthelloService.WINDOW);
     long[] others = service.agent(1).open.keySet().stream().mapToLong(key -> key).toArray();
     service
@@ -324,7 +329,7 @@ class OthelloServiceTest {
   @Test
   void aServerCannotClaimWhatWasAnothersBeforeItsBucketMoved() throws Exception {
     Agent silent = service.agents.remove(2); // no arrays yet
-    drain(3);
+    shrink(3);
     long[] others = service.agent(3).open.keySet().stream().mapToLong(key -> key).toArray();
     service
         .agent(1)
@@ -389,7 +394,7 @@ class OthelloServiceTest {
 
   @Test
   void aNewLeaderAsksAgainAndGoesOnFromTheCommittedArrays() throws Exception {
-    drain(3);
+    shrink(3);
     pass(OthelloService.SPACING + 5);
     Optional<CommittedArrays> before = service.committed();
     service.failOver();
@@ -409,7 +414,7 @@ class OthelloServiceTest {
   /** The leader ends with chunks of the next arrays written and no generation that names them. */
   @Test
   void anOrphanOfAFormerLeaderIsNoArrays() throws Exception {
-    drain(3);
+    shrink(3);
     long orphan = service.ring().generation() + 1;
     String path = "/fairlead/services/web/ring/gen/%010d/arrays/0000".formatted(orphan);
     service.client.create().creatingParentsIfNeeded().forPath(path, new byte[] {1});
@@ -422,7 +427,7 @@ class OthelloServiceTest {
 
   @Test
   void anExplanationNamesTheBucketsOfBothArrays() throws Exception {
-    drain(3);
+    shrink(3);
     service.step();
     Optional<CommittedArrays> arrays = service.committed();
     int seconds = 0;
@@ -454,7 +459,7 @@ class OthelloServiceTest {
   @Test
   void agentsHurryWhileArraysWaitForThem() throws Exception {
     assertThat(service.keepers.nextSeconds("web")).hasValue(10);
-    drain(3);
+    shrink(3);
     service.step();
     service.muxesCatchUp();
     done(service.writer.change(List.of(weight(2, 50)), COMMIT));
