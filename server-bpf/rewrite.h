@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * How packets are rewritten: the outer header of chained packets, and ECN of delivered ones. The XDP program and the
- * property test use the same source. (For the steer header see fl_steer_chain() and fl_tag_renew().)
+ * property test use the same source. (For the list see fl_list_forward().)
  *
  * Marking congestion updates the checksum incrementally (RFC 1624, equation 3), which is exact: HC' = ~(~HC +
  * sum of ~m + m'). The sum is congruent modulo 65535 to that of the new header's words, and end-around folding of a sum

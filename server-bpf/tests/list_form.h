@@ -51,6 +51,7 @@ struct list_form {
 
 /* Each runs a group of tests in the rig, which is open, and returns what main() returns. more: one more test, or NULL. */
 int list_decisions_run(const struct list_form *form, const char *more_name, CMUnitTestFunction more);
+int list_decide_run(const struct list_form *form, const char *folder);
 int list_vectors_run(const struct list_form *form, const char *folder);
 int list_srv6_run(const struct list_form *form, const char *folder);
 int list_generations_run(const struct list_form *form);

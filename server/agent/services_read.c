@@ -11,7 +11,6 @@ enum limits {
 	VIPS_MAX = 64,
 	PORTS_MAX = 1024,
 	BACKENDS_MAX = 65535,
-	SECONDS_MAX = 2147483647,
 };
 
 static const char document[] = "/v1/agent/services";
@@ -206,7 +205,7 @@ static bool service_read(struct reader *reader, const json_t *object, bool *serv
 	static const char *const hashes[] = {"siphash", "crc32", NULL}, *const affinities[] = {"connection", "client",
 											       NULL};
 	struct service *service = reader->service;
-	json_int_t id, buckets, seconds;
+	json_int_t id, buckets;
 	unsigned hash, affinity;
 	const char *name;
 
@@ -219,10 +218,6 @@ static bool service_read(struct reader *reader, const json_t *object, bool *serv
 	    !fields_number(reader->where, object, "buckets", FL_BUCKETS_MIN, FL_BUCKETS_MAX, &buckets) ||
 	    !fields_word(reader->where, object, "hash", hashes, &hash) || !key_read(reader, object, &service->key) ||
 	    !fields_word(reader->where, object, "affinity", affinities, &affinity) ||
-	    (json_object_get(object, "windowSeconds") &&
-	     !fields_number(reader->where, object, "windowSeconds", 0, SECONDS_MAX, &seconds)) ||
-	    (json_object_get(object, "holdSeconds") &&
-	     !fields_number(reader->where, object, "holdSeconds", 0, SECONDS_MAX, &seconds)) ||
 	    !age_read(reader, object, &service->age_seconds) ||
 	    !flag_read(reader->where, object, "twoBuckets", &service->two_buckets) ||
 	    !hunt_read(reader, object, service))

@@ -11,7 +11,7 @@
 #define SERVICE_AS(name, id, vips, ports, more)                                                                        \
 	"{\"name\": \"" name "\", \"id\": " id ", \"vips\": " vips ", \"ports\": " ports                               \
 	", \"buckets\": 256, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\", "               \
-	"\"affinity\": \"connection\", \"windowSeconds\": 240, \"holdSeconds\": 0, "                                   \
+	"\"affinity\": \"connection\", "                                                                               \
 	"\"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]" more "}"
 #define TCP_80             "[{\"protocol\": \"tcp\", \"port\": 80}]"
 #define WEB                SERVICE_AS("web", "1", "[\"10.99.0.1\", \"fd99::1\"]", TCP_80, "")
@@ -243,7 +243,6 @@ static void malformed_values(void **state)
 		    {"0e0f", "0e0F"},
 		    {"0e0f", "0e"},
 		    {"\"connection\"", "\"port\""},
-		    {"240", "-1"},
 		    {"\"10.2.0.7\"", "\"server7\""},
 		    {"\"id\": 7", "\"id\": 65536"},
 		    {"\"backends\"", "\"servers\""}};

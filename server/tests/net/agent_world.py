@@ -37,7 +37,7 @@ def unit_capabilities(*units: str) -> list[str]:
 def service(name: str = "web", number: int = 1, vips: tuple[str, ...] = (VIP, VIP6), port: int = 80) -> dict:
     made = {"name": name, "id": number, "vips": vips, "ports": [{"protocol": "tcp", "port": port}]}
     made |= {"buckets": BUCKETS, "hash": "siphash", "hashKey": KEY, "affinity": "connection"}
-    made |= {"mptcpPorts": {"first": 20000, "last": 20999}, "windowSeconds": 240, "holdSeconds": 0}
+    made |= {"mptcpPorts": {"first": 20000, "last": 20999}}
     return made | {"backends": [{"id": 7, "address": OWN}]}
 
 
