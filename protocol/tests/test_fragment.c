@@ -21,7 +21,7 @@ static void valid(void **state)
 	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
 	fl_u32 len = (fl_u32)vectors_number(fields, "headerLength");
 	fl_u8 written[FL_FRAGMENT_MAX_LEN], flags = 0;
-	struct fl_fragment fragment;
+	struct fl_fragment fragment = {0};
 
 	if (!vectors_is_null(fields, "tag"))
 		flags = vectors_bool(fields, "key") ? FL_LIST_TAG | FL_LIST_KEY : FL_LIST_TAG;
@@ -58,7 +58,7 @@ static void tagged(void **state)
 	struct fl_address sender = vectors_address(row, "sender"), receiver = vectors_address(row, "receiver");
 	struct fl_siphash_key cluster = vectors_key(row, "cluster"), muxes = fl_mux_key(&cluster);
 	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
-	struct fl_fragment fragment;
+	struct fl_fragment fragment = {0};
 	fl_u64 right;
 
 	assert_true(fl_fragment_parse(bytes.data, bytes.data + bytes.len, &fragment));
