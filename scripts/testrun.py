@@ -452,10 +452,8 @@ def run_module(part: Part) -> None:
         return results, part.run(BUILD / "venv" / "bin" / "pytest", *words, *tests, **where)
 
     nouns = {kernel: ["show"] for kernel in kernels()}
-    next(iter(nouns.values())).append("cases")
-    next(iter(nouns.values())).extend(("srv6", "load"))
-    next(reversed(nouns.values())).append("wire")
-    next(reversed(nouns.values())).append("second")
+    next(iter(nouns.values())).extend(("cases", "srv6", "load"))
+    next(reversed(nouns.values())).extend(("wire", "notice"))
     with ThreadPoolExecutor(len(nouns)) as machines:
         for results, code in machines.map(run, nouns):
             part.settle(junit([results]), code, "pytest")
