@@ -159,8 +159,8 @@ class MainTest {
   void aRestoreNamesTheMuxesThatComeBack(String muxes, String says) throws IOException {
     String backup =
         """
-        {"format": 2, "cluster": "0123456789abcdef0123456789abcdef", "taken": "2026-01-01T00:00:00Z", "epoch": 1,
-         "lastServiceId": 0, "muxes": %s, "services": []}
+        {"format": 3, "cluster": "0123456789abcdef0123456789abcdef", "taken": "2026-01-01T00:00:00Z", "epoch": 1,
+         "serviceIds": {"format": 1, "last": 0, "first": 1, "free": {}}, "muxes": %s, "services": []}
         """
             .formatted(muxes.replace('\'', '"'));
     Path file = Files.writeString(directory.resolve("backup.json"), backup);

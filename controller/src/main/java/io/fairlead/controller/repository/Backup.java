@@ -19,6 +19,7 @@ import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.NodeJson;
+import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.StoreException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -44,10 +45,9 @@ import java.util.stream.Collectors;
  *
  * @param cluster the name by which muxes recognize the cluster that they serve
  * @param taken ISO 8601
- * @param lastServiceId ids up to this one were handed out
+ * @param serviceIds which ids of services are free, as in ZooKeeper
  * @param settings of the whole cluster, as in ZooKeeper; absent if there are none
- * @param muxes that are added, by ascending id, with their logins' digests; a backup of an older
- *     version has none
+ * @param muxes that are added, by ascending id, with their logins' digests
  * @param services by ascending id
  */
 @JsonPropertyOrder({
@@ -55,7 +55,7 @@ import java.util.stream.Collectors;
   "cluster",
   "taken",
   "epoch",
-  "lastServiceId",
+  "serviceIds",
   "settings",
   "muxes",
   "services"
@@ -66,11 +66,11 @@ public record Backup(
     @JsonProperty(required = true) String cluster,
     @JsonProperty(required = true) String taken,
     @JsonProperty(required = true) long epoch,
-    @JsonProperty(required = true) int lastServiceId,
+    @JsonProperty(required = true) ServiceIds serviceIds,
     Optional<JsonNode> settings,
     List<AddedMux> muxes,
     @JsonProperty(required = true) List<Service> services) {
-  public static final int FORMAT = 2;
+  public static final int FORMAT = 3;
 
   /**
    * How far services start above what a mux has applied, if that is above what the clock gives: as
@@ -151,14 +151,14 @@ public record Backup(
   }
 
   /**
-   * The caller reads {@code epoch} and {@code lastServiceId} after the images, so that they are not
-   * older than these.
+   * The caller reads {@code epoch} and {@code ids} after the images, so that they are not older
+   * than these.
    */
   public static Backup of(
       String cluster,
       Instant taken,
       long epoch,
-      int lastServiceId,
+      ServiceIds ids,
       ClusterSettings settings,
       List<AddedMux> muxes,
       Collection<ServiceImage> images) {
@@ -167,7 +167,7 @@ public record Backup(
         cluster,
         taken.toString(),
         epoch,
-        lastServiceId,
+        ids,
         Optional.of(settings)
             .filter(some -> !some.equals(ClusterSettings.NONE))
             .map(MAPPER::valueToTree),
@@ -184,8 +184,9 @@ public record Backup(
    * @param services each at {@code firstGeneration}
    * @param firstGeneration also of services that are created later: these may get ids that services
    *     had which were created after the backup, and whose generations servers have seen
+   * @param ids that are free afterwards
    */
-  public record Restored(List<ServiceImage> services, long firstGeneration) {}
+  public record Restored(List<ServiceImage> services, long firstGeneration, ServiceIds ids) {}
 
   /**
    * All services as they are to be restored. A backup may be older than what muxes have applied and
@@ -214,7 +215,9 @@ public record Backup(
         throw new StoreException("the backup is damaged: " + e.getMessage(), e);
       }
     }
-    return new Restored(images, first);
+    Set<Integer> used =
+        images.stream().map(image -> image.config().id()).collect(Collectors.toSet());
+    return new Restored(images, first, serviceIds.restored(now.getEpochSecond(), first, used));
   }
 
   private long firstGeneration(Instant now, Map<String, Long> applied) {
@@ -264,17 +267,10 @@ public record Backup(
         cluster,
         taken,
         epoch,
-        lastServiceId,
+        serviceIds,
         settings,
         muxes.stream().filter(mux -> !ids.contains(mux.id())).toList(),
         services);
-  }
-
-  /** From which ids continue. Also above those of all services, which older backups are not. */
-  public int highestServiceId() {
-    return services.isEmpty()
-        ? lastServiceId
-        : Math.max(lastServiceId, services.get(services.size() - 1).config().path("id").asInt());
   }
 
   public byte[] json() {
@@ -328,7 +324,7 @@ public record Backup(
         String name = service.config().path("name").asText();
         throw refused(file, "service '%s': %s".formatted(name, e.getMessage()));
       }
-      if (config.id() <= last) {
+      if (config.id() <= last || !backup.serviceIds().isTaken(config.id())) {
         throw refused(file, "service '%s' has the id %d".formatted(config.name(), config.id()));
       }
       if (!names.add(config.name())) {

@@ -115,6 +115,18 @@ public final class NodeJson {
     return settled;
   }
 
+  static byte[] write(ServiceIds ids) {
+    return bytes(ids);
+  }
+
+  static ServiceIds readServiceIds(byte[] json) throws StoreException {
+    ServiceIds ids = read(json, ServiceIds.class, "service_ids");
+    if (ids.format() != ServiceIds.FORMAT) {
+      throw new StoreException("service_ids has the unknown format %d".formatted(ids.format()));
+    }
+    return ids;
+  }
+
   static byte[] write(MuxStore.Entry entry) {
     return bytes(entry);
   }

@@ -3,7 +3,6 @@ package io.fairlead.controller.store;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
@@ -27,23 +26,10 @@ final class Removal {
    * @param check part of every step, so that none takes place once it fails
    */
   void run(Epoch epoch, String path, CuratorOp check) throws Exception {
-    run(epoch, path, check, Optional.empty());
-  }
-
-  /**
-   * As above.
-   *
-   * @param first deletes one of the nodes in the first step
-   */
-  void run(Epoch epoch, String path, CuratorOp check, Optional<CuratorOp> first) throws Exception {
     List<String> paths = new ArrayList<>();
     collect(path, paths);
-    first.ifPresent(op -> paths.remove(op.getTypeAndPath().getForPath()));
     for (int at = 0; at < paths.size(); at += DELETES_AT_ONCE) {
       List<CuratorOp> ops = new ArrayList<>(List.of(check));
-      if (at == 0) {
-        first.ifPresent(ops::add);
-      }
       for (String each : paths.subList(at, Math.min(at + DELETES_AT_ONCE, paths.size()))) {
         ops.add(client.transactionOp().delete().forPath(each));
       }

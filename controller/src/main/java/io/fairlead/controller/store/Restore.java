@@ -37,8 +37,8 @@ public final class Restore {
 
   /** Creates every service of the cluster. */
   public interface Services {
-    /** Returns the generation at which services start that are created later. */
-    long create(Epoch epoch) throws StoreException;
+    /** Returns which ids are free afterwards. */
+    ServiceIds create(Epoch epoch) throws StoreException;
   }
 
   /**
@@ -46,20 +46,17 @@ public final class Restore {
    *
    * @param cluster the name that the cluster had
    * @param formerEpoch from which epochs continue
-   * @param lastServiceId from which ids continue
    * @throws IllegalArgumentException with the reason, if this ZooKeeper does not allow it
    * @throws StoreException if it could not be finished; it can be run again
    */
-  public void run(String cluster, long formerEpoch, int lastServiceId, Services services)
-      throws StoreException {
+  public void run(String cluster, long formerEpoch, Services services) throws StoreException {
     try {
       Roots.create(client, tree, access);
       check();
       Roots.createIfAbsent(client, tree.restoring(), cluster);
       Epoch epoch = raiseEpoch(formerEpoch);
       clear(epoch);
-      long firstGeneration = services.create(epoch);
-      finish(epoch, cluster, lastServiceId, firstGeneration);
+      finish(epoch, cluster, services.create(epoch));
     } catch (StoreException | IllegalArgumentException e) {
       throw e;
     } catch (Exception e) {
@@ -108,7 +105,7 @@ public final class Restore {
       store.removeRest(epoch, name);
     }
     List<CuratorOp> ops = new ArrayList<>();
-    ops.add(nodes.set(tree.lastServiceId(), -1, Nodes.decimal(0)));
+    ops.add(nodes.set(tree.serviceIds(), -1, NodeJson.write(ServiceIds.NONE)));
     if (nodes.stat(tree.settled()).isPresent()) { // of the generations before the restore
       ops.add(nodes.delete(tree.settled(), -1));
     }
@@ -116,13 +113,11 @@ public final class Restore {
   }
 
   /** Restores the cluster's name and ends the restore, in one step. */
-  private void finish(Epoch epoch, String cluster, int lastServiceId, long firstGeneration)
-      throws Exception {
+  private void finish(Epoch epoch, String cluster, ServiceIds ids) throws Exception {
     write.once(
         epoch,
         List.of(
-            nodes.set(tree.lastServiceId(), -1, Nodes.decimal(lastServiceId)),
-            nodes.set(tree.firstGeneration(), -1, Nodes.decimal(firstGeneration)),
+            nodes.set(tree.serviceIds(), -1, NodeJson.write(ids)),
             nodes.set(tree.cluster(), -1, cluster.getBytes(StandardCharsets.US_ASCII)),
             nodes.delete(tree.restoring(), -1)));
   }

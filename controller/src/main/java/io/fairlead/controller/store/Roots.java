@@ -27,8 +27,7 @@ public final class Roots {
         tree.epoch(),
         tree.fragmentSeed(),
         tree.clock(),
-        tree.lastServiceId(),
-        tree.firstGeneration(),
+        tree.serviceIds(),
         tree.services(),
         tree.muxes(),
         tree.health(),
@@ -54,8 +53,10 @@ public final class Roots {
     createIfAbsent(client, tree.epoch(), "0");
     createIfAbsent(client, tree.fragmentSeed(), draw());
     createIfAbsent(client, tree.clock(), "");
-    createIfAbsent(client, tree.lastServiceId(), "0");
-    createIfAbsent(client, tree.firstGeneration(), "1");
+    createIfAbsent(
+        client,
+        tree.serviceIds(),
+        new String(NodeJson.write(ServiceIds.NONE), StandardCharsets.US_ASCII));
     createIfAbsent(client, tree.services(), "");
     createIfAbsent(client, tree.muxes(), "");
     createIfAbsent(client, tree.health(), "");

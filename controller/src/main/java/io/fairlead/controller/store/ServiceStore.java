@@ -42,6 +42,7 @@ public final class ServiceStore {
   private final FencedWrite write;
   private final Sizes sizes;
   private final Nodes nodes;
+  private final ServiceIdNode ids;
   private final Chunks chunks;
   private final ServiceReader reader;
   private final SnapshotStore snapshots;
@@ -60,6 +61,7 @@ public final class ServiceStore {
     this.write = write;
     this.sizes = sizes;
     this.nodes = new Nodes(client);
+    this.ids = new ServiceIdNode(client, tree, nodes, write);
     this.chunks = new Chunks(client);
     this.reader = new ServiceReader(client, tree);
     this.snapshots = new SnapshotStore(client, tree, write, sizes);
@@ -89,14 +91,9 @@ public final class ServiceStore {
     }
   }
 
-  /** The id that was given to the latest service; ids are handed out once. */
-  public int lastServiceId() throws StoreException {
-    return (int) number(tree.lastServiceId(), "last_service_id");
-  }
-
-  /** The generation at which a service starts that is created now. */
-  public long firstGeneration() throws StoreException {
-    return number(tree.firstGeneration(), "first_generation");
+  /** Which ids of services are free. */
+  public ServiceIds serviceIds() throws StoreException {
+    return ids.read().ids();
   }
 
   /** The number of the latest epoch. */
@@ -191,22 +188,22 @@ public final class ServiceStore {
       throws StoreException {
     String name = config.name();
     byte[] json = NodeJson.write(config);
-    boolean isOneStep = first.size() <= sizes.stepMax();
     write.run(
         "creation of service '%s'".formatted(name),
         epoch,
         () -> {
           removeRest(epoch, name);
+          ServiceIdNode.Read before = ids.read();
+          ServiceIds taken = before.ids().taking(config.id());
           List<CuratorOp> ops = new ArrayList<>(frame(name, progress, first.number()));
-          if (isOneStep) {
+          if (first.size() + NodeJson.write(taken).length <= sizes.stepMax()) {
             ops.addAll(blobs(name, first));
           } else {
             write.once(epoch, ops);
             ops.clear();
             createAhead(epoch, blobs(name, first));
           }
-          Stat id = client.checkExists().forPath(tree.lastServiceId());
-          ops.add(nodes.set(tree.lastServiceId(), id.getVersion(), Nodes.decimal(config.id())));
+          ops.add(ids.set(before, taken));
           if (settings.isPresent()) {
             ops.add(settingsWritten(NodeJson.write(settings.get())));
           }
@@ -217,7 +214,7 @@ public final class ServiceStore {
         () -> {
           Optional<byte[]> present = nodes.data(tree.config(name));
           if (present.isEmpty()) {
-            return lastServiceId() < config.id() ? Outcome.NOT_WRITTEN : Outcome.OVERTAKEN;
+            return serviceIds().isTaken(config.id()) ? Outcome.OVERTAKEN : Outcome.NOT_WRITTEN;
           }
           return Arrays.equals(present.get(), json) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
@@ -552,17 +549,12 @@ public final class ServiceStore {
   /** Deletes what is left of a service without a config; does nothing to one that has a config. */
   public void removeRest(Epoch epoch, String name) throws StoreException {
     try {
-      // If an earlier attempt to create this very service arrives only now, it changes the last id,
-      // and nothing may be deleted.
-      CuratorOp check = nodes.unchanged(tree.lastServiceId());
-      Optional<Stat> deleted = nodes.stat(tree.deleted(name));
+      // If an earlier attempt to create this very service arrives only now, it changes the ids, and
+      // nothing may be deleted.
+      ServiceIdNode.Read before = ids.read();
       if (nodes.stat(tree.config(name)).isEmpty()) {
-        // With the first step, or not at all: what has lost a part cannot be brought back.
-        Optional<CuratorOp> first =
-            deleted.isPresent()
-                ? Optional.of(nodes.delete(tree.deleted(name), deleted.get().getVersion()))
-                : Optional.empty();
-        new Removal(client, write).run(epoch, tree.service(name), check, first);
+        CuratorOp check = ids.unchanged(ids.freeing(epoch, name, before));
+        new Removal(client, write).run(epoch, tree.service(name), check);
       }
     } catch (Exception e) {
       throw new StoreException(

@@ -48,13 +48,9 @@ public record Tree(String root) {
     return root + "/clock";
   }
 
-  public String lastServiceId() {
-    return root + "/last_service_id";
-  }
-
-  /** At which services that are created start: above what servers have seen before a restore. */
-  public String firstGeneration() {
-    return root + "/first_generation";
+  /** Which ids of services are free. */
+  public String serviceIds() {
+    return root + "/service_ids";
   }
 
   /** Of services, the generations by which muxes open connections at the least. */

@@ -21,6 +21,7 @@ import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.MuxStore;
+import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
@@ -57,7 +58,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Catalogue implements Images {
   private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
-  private static final int SERVICE_ID_MAX = 65535;
   private static final int LOADED_AT_ONCE = 8;
 
   /** Makes the writer of a service. */
@@ -278,20 +278,12 @@ final class Catalogue implements Images {
   private Result create(ServiceSpec spec, List<Change.Add> pool, WriteOptions options)
       throws StoreException {
     options.precondition().check(Optional.empty());
-    int id = repository.store().lastServiceId() + 1;
-    ServiceConfig config = ServiceRules.created(spec, id, random);
-    if (id > SERVICE_ID_MAX) {
-      throw new Refusal(
-          Refusal.Kind.CONFLICT,
-          "id",
-          Integer.toString(id),
-          "65535 services ever; all ids are used up");
-    }
+    long now = clock.seconds(options);
+    ServiceIds.Next next = DeletedServices.nextId(repository.store().serviceIds(), now);
+    ServiceConfig config = ServiceRules.created(spec, next.id(), random);
     checkListeners(config);
     ClusterSettings settings = ClusterRules.with(guard.settings(), spec.vipRanges());
-    long now = clock.seconds(options);
-    ServiceImage image =
-        ServiceImage.create(config, now).startingAt(repository.store().firstGeneration());
+    ServiceImage image = ServiceImage.create(config, now).startingAt(next.generation());
     Result result = Images.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {
       PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options);

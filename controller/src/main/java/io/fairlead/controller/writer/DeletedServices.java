@@ -7,6 +7,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.services.Listeners;
+import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.ServiceStore.Deleted;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,6 +53,26 @@ final class DeletedServices {
     long uncounted =
         image.pool().keySet().stream().filter(id -> live.connections(name, id).isEmpty()).count();
     return new Result.Ended(live.connections(name, backends), (int) uncounted);
+  }
+
+  /**
+   * What a new service gets.
+   *
+   * @param now Unix seconds
+   * @throws Refusal if no id is free
+   */
+  static ServiceIds.Next nextId(ServiceIds ids, long now) {
+    return ids.next(now)
+        .orElseThrow(
+            () ->
+                Refusal.conflict(
+                    "id",
+                    "none is free",
+                    "this in %d s: ids of deleted services, %d now, are free %d h after the deletion"
+                        .formatted(
+                            Math.max(0, ids.nextAt() - now),
+                            ids.free().size(),
+                            ServiceIds.QUARANTINE.toHours())));
   }
 
   /**

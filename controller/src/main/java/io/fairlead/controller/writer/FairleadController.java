@@ -463,7 +463,6 @@ public final class FairleadController implements AutoCloseable {
           .run(
               backup.cluster(),
               backup.epoch(),
-              backup.highestServiceId(),
               new Restoration(backup, repository, muxStore, muxWatch, notes, options));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

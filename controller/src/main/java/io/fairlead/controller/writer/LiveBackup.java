@@ -49,7 +49,7 @@ record LiveBackup(
                   store.cluster(),
                   notes.clock().instant().truncatedTo(ChronoUnit.SECONDS),
                   store.epoch(),
-                  store.lastServiceId(),
+                  store.serviceIds(),
                   settings,
                   muxes.all(),
                   images)

@@ -12,6 +12,7 @@ import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.Restore;
+import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.StoreException;
 import java.util.Map;
 import java.util.Set;
@@ -30,7 +31,7 @@ record Restoration(
     ControllerOptions options)
     implements Restore.Services {
   @Override
-  public long create(Epoch epoch) throws StoreException {
+  public ServiceIds create(Epoch epoch) throws StoreException {
     Set<String> wanted = backup.muxes().stream().map(AddedMux::id).collect(Collectors.toSet());
     for (AddedMux left : muxes.all()) {
       if (!wanted.contains(left.id())) {
@@ -51,6 +52,6 @@ record Restoration(
       Result result = Images.unmoved(image, false);
       repository.with(notes.of(epoch, origin, result)).create(epoch, image);
     }
-    return restored.firstGeneration();
+    return restored.ids();
   }
 }

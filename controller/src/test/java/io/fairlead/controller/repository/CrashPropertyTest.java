@@ -268,9 +268,12 @@ class CrashPropertyTest {
 
   private static Tree plant() throws Exception {
     Tree tree = new Tree("/fairlead" + trees++);
-    for (String path : List.of(tree.epoch(), tree.lastServiceId(), tree.services())) {
+    for (String path : List.of(tree.epoch(), tree.services())) {
       client.create().creatingParentsIfNeeded().forPath(path, bytes("0"));
     }
+    client
+        .create()
+        .forPath(tree.serviceIds(), bytes("{\"format\":1,\"last\":0,\"first\":1,\"free\":{}}"));
     return tree;
   }
 

@@ -14,6 +14,7 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Roots;
+import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class ServiceRepositoryTest {
+  private static final long TODAY = System.currentTimeMillis() / 1000;
   private static final Tree TREE = new Tree("/fairlead");
   private static final long NOW = 1_700_000_000;
 
@@ -187,11 +189,22 @@ class ServiceRepositoryTest {
     repository.delete(epoch, service);
     assertThat(repository.read("web")).isEmpty();
     assertThat(repository.store().names()).containsExactly("web");
+    assertThat(repository.store().serviceIds().isTaken(1)).as("it can be brought back").isTrue();
     StoredService again = repository.create(epoch, named("web", 2));
+    assertThat(repository.store().serviceIds().free().get(1).generation()).isEqualTo(3);
     assertThat(repository.read("web").orElseThrow()).isEqualTo(again);
     repository.delete(epoch, again);
     repository.store().removeRest(epoch, "web");
     assertThat(repository.store().names()).isEmpty();
+    ServiceIds ids = repository.store().serviceIds();
+    assertThat(ids.last()).isEqualTo(2);
+    assertThat(ids.free().keySet()).containsExactly(1, 2);
+    long day = ServiceIds.QUARANTINE.toSeconds();
+    ServiceIds.Next next = ids.next(ids.nextAt()).orElseThrow();
+    assertThat(next).isEqualTo(new ServiceIds.Next(1, 3));
+    assertThat(ids.nextAt() - day).isBetween(TODAY - 60, TODAY + 600);
+    repository.create(epoch, named("api", 1).startingAt(next.generation()));
+    assertThat(repository.store().serviceIds().isTaken(1)).isTrue();
   }
 
   @Test

@@ -108,7 +108,7 @@ class JournalTest {
 
   /** Services that are created, notes of generations 1 to {@code count}. */
   private void write(int count) throws Exception {
-    int before = store.lastServiceId();
+    int before = store.serviceIds().last();
     for (long i = 1; i <= count; i++) {
       int id = (int) (before + i);
       create(note(i, Optional.of(key(id))), "s" + id, id);

@@ -104,7 +104,7 @@ class LiveBackupTest extends EmbeddedController {
       Path file = Files.write(directory.resolve("backup.json"), backup.apply(ALICE));
       Backup read = Backup.read(file);
       assertThat(reads).hasValue(2);
-      assertThat(read.lastServiceId()).isEqualTo(4);
+      assertThat(read.serviceIds().last()).isEqualTo(4);
       assertThat(read.restored(clock.instant(), Map.of()).services())
           .extracting(image -> image.config().name() + " " + image.config().vips())
           .containsExactly("one [10.99.0.3]", "two [10.99.0.1]", "s2 [10.99.1.2]");

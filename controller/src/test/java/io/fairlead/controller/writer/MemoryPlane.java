@@ -91,8 +91,8 @@ public final class MemoryPlane
   private static final Epoch EPOCH = new Epoch(3, 3);
   private static final byte[] BACKUP =
       """
-      {"format":2,"cluster":"000102030405060708090a0b0c0d0e0f","taken":"2025-01-01T00:00:00Z",
-       "epoch":3,"lastServiceId":0,"services":[]}\
+      {"format":3,"cluster":"000102030405060708090a0b0c0d0e0f","taken":"2025-01-01T00:00:00Z",
+       "epoch":3,"serviceIds":{"format":1,"last":0,"first":1,"free":{}},"services":[]}\
       """
           .getBytes(StandardCharsets.UTF_8);
 

@@ -38,6 +38,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -233,7 +234,7 @@ class RestoreTest {
                           .backends()
                           .change("web", List.of(another(id)), WriteOptions.COMMIT))
                   .allowed())
-          .startsWith("this one in 4200 s at most");
+          .startsWith("this one in %d s at most".formatted(id == 2 ? 3200 : 4200));
     }
     clock.set(NOW + 2000 + 7200);
     long restored = Shown.ring(controller, "web").generation();
@@ -497,22 +498,30 @@ class RestoreTest {
     assertThat(Shown.backends(controller, "web")).hasSize(2);
   }
 
-  /** As a backup of version 0.2.0 had it, if a service was created while the backup was taken. */
+  /** Servers may have seen more of a free id than the backup knows: it is free a day later. */
   @Test
-  void aLastIdBelowThatOfAServiceIsRaised() throws Exception {
+  void idsThatWereFreeAreSoADayAfterTheRestore() throws Exception {
     build();
-    String whole = new String(controller.backup().apply(Origin.ANONYMOUS), StandardCharsets.UTF_8);
-    byte[] older =
-        whole
-            .replace("\"lastServiceId\":4", "\"lastServiceId\":1")
-            .getBytes(StandardCharsets.UTF_8);
-    assertThat(new String(older, StandardCharsets.UTF_8)).isNotEqualTo(whole);
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
+    int web = Shown.config(controller, "web").id();
+    assertThat(read(backup).serviceIds().last()).isEqualTo(4);
     loseZooKeeper();
-    restore(older);
+    clock.set(NOW + 2000);
+    restore(backup);
     controller = lead();
+    long first = Shown.service(controller, "web").orElseThrow().generation();
     done(controller.services().createService(spec("dns", "10.99.0.4"), WriteOptions.COMMIT));
-    assertThat(Shown.config(controller, "dns").id())
-        .isGreaterThan(Shown.config(controller, "web").id());
+    assertThat(Shown.config(controller, "dns").id()).isEqualTo(5);
+    clock.set(NOW + 2000 + 86_400);
+    Set<Integer> again = new HashSet<>();
+    for (int i = 5; i < 9; i++) {
+      String name = "s" + i;
+      done(controller.services().createService(spec(name, "10.99.0." + i), WriteOptions.COMMIT));
+      again.add(Shown.config(controller, name).id());
+      assertThat(Shown.service(controller, name).orElseThrow().generation())
+          .isGreaterThanOrEqualTo(first);
+    }
+    assertThat(again).doesNotContain(web).containsExactlyInAnyOrder(1, 3, 4, 6);
   }
 
   @Test
@@ -529,9 +538,9 @@ class RestoreTest {
             new Row(
                 "of an older version",
                 whole
-                    .replace("\"format\":2,\"clu", "\"format\":1,\"clu")
+                    .replace("\"format\":3,\"clu", "\"format\":2,\"clu")
                     .replace("\"snapshot\"", "\"earlier\":\"\",\"snapshot\""),
-                "its format is 1, not 2"),
+                "its format is 2, not 3"),
             new Row("no cluster", whole.replaceFirst("[0-9a-f]{32}", "x"), "cluster is 'x'"),
             new Row(
                 "upkeep", whole.replace("\"snapshot\"", "\"upkeep\":{},\"snapshot\""), "upkeep"),
