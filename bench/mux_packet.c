@@ -182,7 +182,7 @@ static void take_row(struct bench *b, const struct stand *s)
 	b->burst.steering = &s->steering;
 	b->burst.mac = mac_word(mac);
 	b->burst.now = NOW;
-	b->burst.tag_key = s->row.tagged ? &tag_key : NULL;
+	b->burst.tag_flags = burst_tag_flags(s->row.tagged ? &tag_key : NULL);
 	burst_path = lanes_has_cpu() && !s->row.scalar ? BURST_LANES : BURST_SCALAR;
 	flow_hash_batch_siphash = siphash_of(&s->row);
 	b->burst.is_brief = true;
@@ -356,6 +356,7 @@ static double run_under_changes(struct bench *b, struct stand *s)
 static void give_lists(const struct row *row, const struct service *service, uint64_t seed)
 {
 	struct ring *ring = service_ring(service);
+	struct lists *table = ring->listed->lists;
 	const uint32_t lists = row->lists ? row->lists : row->buckets;
 	struct chance chance = {seed};
 
@@ -369,8 +370,8 @@ static void give_lists(const struct row *row, const struct service *service, uin
 		for (uint32_t n = 0; n < count; n++)
 			backends_address(ring->backends, (uint16_t)(1 + chance_below(&list, STAND_BACKENDS)),
 					 &former[n]);
-		ring->rows[i] = lists_row(service->lists, fl_row_current(before), former, count, false);
-		lists_drop(service->lists, before);
+		ring->rows[i] = lists_row(table, fl_row_current(before), former, count, false);
+		lists_drop(table, before);
 	}
 }
 
@@ -436,7 +437,6 @@ static void stand_ready(struct bench *b, const struct row *row)
 	if (!s->tables)
 		die("no memory for tables");
 	s->options.flows = s->row.steering == &steering_flowtable ? s->row.flows + s->row.flows / 4 : 0;
-	s->options.header = s->row.is_listed ? 2 : 1;
 	tables_set_options(s->tables, &s->options);
 	if (steering_start(&s->steering, (unsigned)b->count, &s->options, &why))
 		die(why.text);

@@ -272,7 +272,7 @@ static void size(struct bench *b, uint32_t connections)
 		coded[i] = (uint16_t)lookup_draw(~first - i);
 	}
 	for (uint32_t i = 0; i < BUCKETS; i++)
-		ring[i] = fl_row_make((uint16_t)(1 + i % LOOKUP_BACKENDS), 0, 0);
+		ring[i] = 1 + i % LOOKUP_BACKENDS;
 	for (uint32_t i = 0; i < LOOKUP_VERSIONS * BUCKETS; i++)
 		pools[i] = (uint16_t)(1 + lookup_draw(i) % LOOKUP_BACKENDS);
 	for (int i = 0; i < LOOKUPS; i++) {

@@ -29,9 +29,8 @@ struct row {
 	const struct steering *steering;
 	bool changes;    /* CHANGES generations a second, each moving a tenth of the buckets */
 	bool told;       /* all buckets have just moved: every packet carries MOVED */
-	bool is_listed;  /* packets of version 2 */
-	uint32_t most;   /* version 2: each bucket has up to so many former owners, in place of `told` */
-	uint32_t lists;  /* version 2: so many different lists; 0: as many as there are buckets */
+	uint32_t most;   /* each bucket has up to so many former owners, in place of `told` */
+	uint32_t lists;  /* so many different lists; 0: as many as there are buckets */
 	bool udp;        /* datagrams, whose sources are looked up among the VIPs (classify.c) */
 	bool ipv6;       /* packets, not backends */
 	bool tagged;     /* with the cluster's key */

@@ -80,9 +80,9 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS])
 {
 	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
-	line[P4_LINE_MOVED_SECONDS] = service->moved_seconds;
+	line[P4_LINE_MOVED_SECONDS] = 0;
 	/* ipip has room for a move in every header, but the program adds its length for both */
-	line[P4_LINE_ROOM] = backends_room(backends, FL_STEER_MOVED) + FL_STEER_MOVED4_LEN;
+	line[P4_LINE_ROOM] = backends_room(backends, 2, 0);
 	line[P4_LINE_KEY] = service->key.k0;
 	line[P4_LINE_KEY + 1] = service->key.k1;
 }
@@ -178,7 +178,7 @@ uint64_t p4_backend_word(const struct backends *backends, const struct backend *
 		return 0;
 	if (state == BACKEND_READY && (backend->vlan || wire >= P4_PORT_WIRES))
 		state = P4_STATE_REFERRED;
-	room = encap_room(backends->encap->overhead(&backend->outer, 0), backend->mtu);
+	room = encap_room(backends->encap->overhead(&backend->outer, 2, 0), backend->mtu);
 	return place * (uint64_t)P4_LINE_WORDS | room << WORD_ROOM | (uint64_t)(wire & 0xf) << WORD_PORT |
 	       (uint64_t)backend->outer.ipv6 << WORD_IPV6 | (uint64_t)backend_is_removed(backend) << WORD_REMOVED |
 	       state << WORD_STATE;

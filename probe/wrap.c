@@ -4,8 +4,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <fairlead/srv6.h>
-#include <fairlead/steer.h>
+#include <fairlead/keys.h>
+#include <fairlead/list_srv6.h>
 
 enum {
 	IPV4_LEN = 20,
@@ -14,9 +14,8 @@ enum {
 	FRAGMENT_BITS = 0x3fff, /* more fragments, or an offset */
 };
 
-_Static_assert((int)WRAP_HEADROOM >=
-		       (int)ENCAP_AT_IP + (int)ENCAP_IPV6_LEN + 8 + (int)FL_GUE_BASE_LEN + (int)FL_STEER_MAX_LEN &&
-		   (int)WRAP_HEADROOM >= (int)ENCAP_AT_IP + (int)ENCAP_IPV6_LEN + (int)FL_SRV6_MAX_LEN,
+_Static_assert((int)WRAP_HEADROOM >= (int)ENCAP_AT_IP + (int)ENCAP_IPV6_LEN + (int)FL_LIST_SRV6_LEAST_LEN +
+					 (int)FL_LIST_SRV6_TLV_LEN + (int)FL_LIST_TAG_LEN,
 	       "room for the longest header");
 
 static bool read_ipv4(const uint8_t *ip, size_t len, struct wrap_flow *out, const uint8_t **l4)
@@ -99,22 +98,30 @@ static void keep_local(uint8_t *packet, bool is_ipv6)
 uint32_t wrap_write(const struct wrap *wrap, const struct wrap_flow *flow, uint8_t *packet, size_t len)
 {
 	const struct next_hop hop = {.source = wrap->source}; /* Ethernet is not sent */
+	struct fl_list list = {
+	    .inner_protocol = flow->is_ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4,
+	    .flags = fl_address_is_ipv4(&wrap->backend) ? 0 : FL_LIST_IPV6,
+	    .service = wrap->service,
+	    .generation = wrap->generation,
+	};
+	struct fl_siphash_key key;
 	struct encap_fields fields = {
 	    .inner_len = (uint16_t)len,
-	    .inner_protocol = flow->is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
 	    .tos = flow->traffic_class,
-	    .flags = wrap->tag_key && wrap->encap->has_bucket ? FL_STEER_TAG : 0,
 	    .hash = hash_of(wrap, flow),
-	    .bucket = FL_STEER_BUCKET_NONE,
-	    .generation = wrap->generation,
-	    .tag_key = wrap->tag_key,
+	    .tag_key = &key,
+	    .list = &list,
 	};
 	struct encap_template template = {0};
 	uint32_t overhead;
 
+	if (wrap->tag_key && wrap->encap->has_tags) {
+		key = fl_list_key(wrap->tag_key, wrap->service);
+		list.flags |= fl_key_bit(wrap->tag_key) ? FL_LIST_TAG | FL_LIST_KEY : FL_LIST_TAG;
+	}
 	keep_local(packet, flow->is_ipv6);
 	wrap->encap->fill(&template, wrap->service, &wrap->backend, &hop);
-	overhead = wrap->encap->overhead(&template, fields.flags);
+	overhead = wrap->encap->overhead(&template, 0, list.flags);
 	wrap->encap->write(packet - overhead - ENCAP_AT_IP, &template, &fields);
 	return overhead;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A probe's packet to a backend: what the kernel sent to a VIP, behind the header that a mux would write, but without a
- * bucket (protocol/README.md, 13). So servers deliver it, learn no move from it and never chain it.
+ * candidate (protocol/README.md, 13). So servers deliver it, and never send it on.
  *
  * The inner packet's TTL becomes 1. A server that lacks the VIP would route the packet on, and a mux would give it to a
  * server that has it, which answers: so a probe would find the first one fine.

@@ -35,7 +35,6 @@ const char options_usage[] =
     "services)\n"
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
-    "  --header 1|2         header of packets in gue; 2: with a list of former owners, which older servers drop  (1)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
     "                                                      (auto)\n"
     "  --packet-path auto|scalar|reference  how packets are processed; auto: by AVX-512 if the processor has it  "
@@ -335,11 +334,6 @@ static int set_announce(struct options *options, const char *name, const char *v
 	return 0;
 }
 
-static int set_header(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->header, 1, 2, name, value, why);
-}
-
 static int set_pipeline(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	if (!strcmp(value, "auto"))
@@ -404,7 +398,6 @@ static const struct option table[] = {
     {"flows", false, set_flows},
     {"no-huge", true, set_no_huge},
     {"announce", false, set_announce},
-    {"header", false, set_header},
     {"pipeline", false, set_pipeline},
     {"packet-path", false, set_packet_path},
     {"check-paths", false, set_check_paths},
@@ -514,7 +507,6 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->workers = 1;
 	options->memory = 256;
 	options->announce = ANNOUNCE_TUN;
-	options->header = 1;
 	options->withdraw_wait = 2;
 	options->drain = 10;
 	options->behind.seconds = 60;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encap/encap.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include <fairlead/delta.h>
 
 enum {
 	MACS_LEN = 12,
@@ -51,6 +54,13 @@ struct fl_address encap_destination(const struct encap_template *template)
 		return fl_address_from_ipv4(template->head + ENCAP_AT_IP + 16);
 	memcpy(address.bytes, template->addresses + 16, 16);
 	return address;
+}
+
+int encap_refuse_foreign(const struct fl_delta_backend *backend, struct reason *why)
+{
+	if (!(backend->flags & FL_BACKEND_FOREIGN))
+		return 0;
+	return reason_set(why, -EAFNOSUPPORT, "backend %u: foreign; allowed with encap srv6 alone", backend->id);
 }
 
 void encap_write_vlan(uint8_t *out, uint16_t vlan)

@@ -7,17 +7,17 @@
  *	check		whether a service's configuration is allowed
  *	check_backend	whether a backend is allowed
  *	fill		the template of a backend
+ *	candidates	how many a header can name
  *	overhead	what it adds to a packet, for the MTU
  *	write		the header of one packet
  *
- * Most packets are GUE over IPv4 without a tag; their header is written inline (gue.h).
+ * Most packets are GUE over IPv4; their header is written inline (gue.h) or in lanes (packet/lanes.h).
  */
 #ifndef FAIRLEAD_MUX_ENCAP_H
 #define FAIRLEAD_MUX_ENCAP_H
 
 #include <fairlead/encap.h>
 #include <fairlead/list.h>
-#include <fairlead/steer.h>
 
 #include "config/reason.h"
 #include "host/next_hop.h"
@@ -39,9 +39,7 @@ enum encap_numbers {
 /* Headers over IPv4 without a VLAN tag that the packet path writes by itself. */
 enum encap_plain {
 	ENCAP_PLAIN_NONE = 0,
-	ENCAP_PLAIN_GUE,  /* gue_write_plain() */
-	ENCAP_PLAIN_IPIP, /* in lanes (packet/lanes.h) */
-	ENCAP_PLAIN_LIST, /* gue_write_listed() */
+	ENCAP_PLAIN_GUE, /* gue_write_plain() */
 };
 
 /* The part of a backend's outer header that all its packets share: most of the backend's cache line. */
@@ -61,24 +59,19 @@ struct encap_template {
 
 /* The fields that differ by packet. */
 struct encap_fields {
-	uint16_t inner_len;     /* the inner IP packet's */
-	uint8_t inner_protocol; /* FL_GUE_PROTO_* */
+	uint16_t inner_len; /* the inner IP packet's */
 	uint8_t tos;
-	uint8_t flags; /* enum fl_steer_flags */
 	uint32_t hash; /* the low half */
-	uint32_t bucket;
-	uint32_t generation;
-	uint32_t since;                       /* if MOVED */
-	struct fl_address previous;           /* if MOVED; PREVIOUS6 says its family */
-	struct fl_steer_second second;        /* if SECOND */
-	const struct fl_siphash_key *tag_key; /* if TAG: the tag covers the inner packet behind the header */
-	const struct fl_list *list;           /* version 2: in place of flags and what they name; its tag is ignored */
+	uint32_t now;  /* Unix seconds; if the header has a time */
+	const struct fl_siphash_key
+	    *tag_key;               /* the service's, if TAG: the tag covers the inner packet behind the header */
+	const struct fl_list *list; /* its tag is ignored */
 };
 
 struct encap {
 	const char *name; /* the word in a service's configuration */
-	bool has_bucket;  /* its header names the bucket, so servers remember moves */
-	bool has_lists;   /* its header names former owners; its rows are those of ring/lists.h */
+	bool has_tags;
+	uint8_t candidates; /* at most FL_LIST_MAX */
 
 	/* -EINVAL or -EAFNOSUPPORT. NULL: all are allowed. */
 	int (*check)(const struct service_config *config, struct reason *why);
@@ -88,11 +81,8 @@ struct encap {
 	void (*fill)(struct encap_template *out, uint16_t service, const struct fl_address *address,
 		     const struct next_hop *hop);
 
-	/*
-	 * Bytes from the outer IP header to the inner one with these enum fl_steer_flags. Version 2: with MOVED or SECOND
-	 * as many addresses as a list can have.
-	 */
-	uint32_t (*overhead)(const struct encap_template *template, uint8_t flags);
+	/* Bytes from the outer IP header to the inner one with so many candidates and these enum fl_list_flags. */
+	uint32_t (*overhead)(const struct encap_template *template, uint8_t count, uint8_t flags);
 
 	/* Writes Ethernet and `overhead` bytes to out; the inner packet is behind them. */
 	void (*write)(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields);
@@ -103,15 +93,15 @@ struct encap {
 FL_ENCAPS(ENCAP_DECLARATION)
 #undef ENCAP_DECLARATION
 
-/* `gue` with a header of version 2 (fairlead/list.h). */
-extern const struct encap encap_gue_listed;
-
 /* All encapsulations, NULL-terminated. */
 extern const struct encap *const encaps[FL_ENCAPS_COUNT + 1];
 
 /* For `fill`: Ethernet and IP, with the protocol of what follows IPv4. */
 void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl_address *address,
 		   const struct next_hop *hop);
+
+/* For `check_backend`: only SRv6 has foreign end-points. */
+int encap_refuse_foreign(const struct fl_delta_backend *backend, struct reason *why);
 
 /* The one's-complement sum of an IPv4 header of len bytes, folded. */
 uint16_t encap_sum(const uint8_t *header, uint32_t len);

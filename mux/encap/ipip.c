@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Beamer paper's own encapsulation (fairlead/ipip.h): IPv4 in IPv4, with an option of 16 bytes. */
+/*
+ * The Beamer paper's own encapsulation (fairlead/ipip.h): IPv4 in IPv4, with an option of 16 bytes. The time that the
+ * paper's servers want of a move is the present one: a mux names a former owner only as long as that counts.
+ */
 #include "encap/encap.h"
 
 #include <errno.h>
@@ -7,7 +10,6 @@
 
 #include <fairlead/delta.h>
 #include <fairlead/ipip.h>
-#include <fairlead/steer.h>
 
 #include "config/address.h"
 #include "config/service_config.h"
@@ -34,7 +36,7 @@ static int check_backend(const struct fl_delta_backend *backend, struct reason *
 	char text[ADDRESS_TEXT_MAX];
 
 	if (fl_address_is_ipv4(&backend->address))
-		return 0;
+		return encap_refuse_foreign(backend, why);
 	return reason_set(why, -EAFNOSUPPORT,
 			  "backend %u: address %s is IPv6; allowed with encap ipip: an IPv4 address", backend->id,
 			  address_print(&backend->address, text));
@@ -51,27 +53,27 @@ static void fill(struct encap_template *out, uint16_t service, const struct fl_a
 	ip[FL_IPIP_AT_OPTION] = FL_IPIP_OPTION_TYPE;
 	ip[FL_IPIP_AT_OPTION_LEN] = FL_IPIP_OPTION_LEN;
 	out->sum = encap_sum(ip, FL_IPIP_LEN);
-	out->plain = hop->vlan ? ENCAP_PLAIN_NONE : ENCAP_PLAIN_IPIP;
 }
 
-static uint32_t overhead(const struct encap_template *template, uint8_t flags)
+static uint32_t overhead(const struct encap_template *template, uint8_t count, uint8_t flags)
 {
 	(void)template;
+	(void)count;
 	(void)flags;
 	return FL_IPIP_LEN;
 }
 
-/* Hash, bucket and a previous owner with an IPv6 address are not sent. */
+/* The option has room for one candidate, and for no flags. */
 static void write(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields)
 {
 	struct fl_ipip ipip = {
-	    .traffic_class = fields->tos, .inner_len = fields->inner_len, .generation = fields->generation};
+	    .traffic_class = fields->tos, .inner_len = fields->inner_len, .generation = fields->list->generation};
 
 	memcpy(ipip.source, template->head + ENCAP_AT_IP + 12, 4);
 	memcpy(ipip.destination, template->head + ENCAP_AT_IP + 16, 4);
-	if (fields->flags & FL_STEER_MOVED && !(fields->flags & FL_STEER_PREVIOUS6)) {
-		memcpy(ipip.previous, fields->previous.bytes + 12, 4);
-		ipip.since = fields->since;
+	if (fields->list->count) {
+		memcpy(ipip.previous, fields->list->candidate[0].bytes + 12, 4);
+		ipip.since = fields->now ? fields->now : 1; /* 0 would be none */
 	}
 	memcpy(out, template->head, ENCAP_AT_IP);
 	fl_ipip_write(&ipip, out + ENCAP_AT_IP);
@@ -80,6 +82,7 @@ static void write(uint8_t *out, const struct encap_template *template, const str
 const struct encap encap_ipip = {
     .name = "ipip",
     .check = check,
+    .candidates = 1,
     .check_backend = check_backend,
     .fill = fill,
     .overhead = overhead,

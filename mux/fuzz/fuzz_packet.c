@@ -12,8 +12,6 @@
 
 #include <rte_ring.h>
 
-#include <fairlead/srv6.h>
-
 #include "packet/answer.h"
 #include "packet/burst.h"
 #include "encap/gue.h"
@@ -25,6 +23,7 @@
 #include "steering/othello/othello.h"
 #include "steering/othello/pair.h"
 #include "../tests/image.h"
+#include "../tests/sent.h"
 
 enum { HEADROOM_MAX = 128, FRAME_MAX = 4096 };
 
@@ -137,6 +136,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static struct next_hop hop = {.resolved = true, .mtu = 300, .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
+	const struct fl_address self = image_address("10.1.0.1"), none = {{0}}; /* before there are services */
 	struct service_config config = image_config(1, "10.99.0.1", 256);
 	struct delta snapshot = image_snapshot(1, 3, 256, 6);
 	struct service *service;
@@ -157,7 +157,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	}
 	image_own(&snapshot, 1, 0);
 	tables = tables_new(1, &hops);
-	if (!tables || tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (!tables || tables_set_self(tables, &self, &none, &tag_key) || tables_add(tables, &config, &service, &why) ||
+	    tables_load(tables, service, &snapshot, &why))
 		__builtin_trap();
 	serve_othello(&snapshot);
 	serve_maat(&snapshot);
@@ -167,18 +168,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static void check_steered(const struct rte_mbuf *mbuf, const struct packet *packet, const uint8_t *frame, size_t len)
+static void check_steered(const struct rte_mbuf *mbuf, const struct packet *packet, const uint8_t *frame, size_t len,
+			  bool is_tagged)
 {
-	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	bool is_ipv6 = fl_load_be16(out + 12) == 0x86dd, is_srv6 = is_ipv6 && out[ENCAP_AT_IP + 6] == FL_SRV6_PROTOCOL;
-	uint32_t at = is_srv6 ? ENCAP_AT_IP + ENCAP_IPV6_LEN : is_ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
-	struct fl_steer header;
+	struct sent sent;
 
-	if ((is_srv6 ? fl_srv6_parse : fl_steer_parse)(out + at, out + mbuf->data_len, &header) != FL_STEER_OK)
+	if (!sent_read(mbuf, &sent) || !sent_is_tagged(&sent, is_tagged ? &tag_key : NULL))
 		__builtin_trap();
-	if (packet->ip_len > len - packet->at_ip || packet->ip_len + at + header.header_len != mbuf->data_len)
+	if (packet->ip_len > len - packet->at_ip || packet->ip_len != sent.end - sent.inner)
 		__builtin_trap();
-	if (memcmp(out + at + header.header_len, frame + packet->at_ip, packet->ip_len))
+	if (memcmp(sent.inner, frame + packet->at_ip, packet->ip_len))
 		__builtin_trap();
 }
 
@@ -241,7 +240,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	burst.lookup = tables_lookup(tables);
 	burst.steering = &none;
 	burst.worker = 0;
-	burst.tag_key = data[0] & 2 ? &tag_key : NULL;
+	burst.tag_flags = data[0] & 2 ? burst_tag_flags(&tag_key) : 0;
 	burst.mac = mac_word(mac);
 	burst.now = 1700000100;
 	burst.count = 1;
@@ -260,7 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (burst.packets[0].verdict == VERDICT_ECHO || burst.packets[0].verdict == VERDICT_TOO_BIG)
 		check_answered(&mbuf, &burst.packets[0]);
 	if (burst.packets[0].verdict == VERDICT_SERVICE)
-		check_steered(&mbuf, &burst.packets[0], frame, len);
+		check_steered(&mbuf, &burst.packets[0], frame, len, data[0] & 2);
 	free(frame);
 	free(buffer);
 	return 0;

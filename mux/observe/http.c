@@ -9,8 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <fairlead/steer.h>
-
 #include <jansson.h>
 #include <netinet/in.h>
 
@@ -270,23 +268,46 @@ static bool is_served(const struct service_config *config, const struct flow *fl
 	return false;
 }
 
-static void set_owner(json_t *object, const char *key, uint16_t id, const struct fl_address *address)
+static json_t *owner_json(const struct explained_owner *owner)
 {
 	char text[ADDRESS_TEXT_MAX];
+	json_t *json = json_pack("{s:i, s:s}", "id", (int)owner->id, "address", address_print(&owner->address, text));
 
-	if (id != FL_BACKEND_NONE)
-		json_object_set_new(object, key,
-				    json_pack("{s:i, s:s}", "id", (int)id, "address", address_print(address, text)));
+	if (owner->since)
+		json_object_set_new(json, "since", json_integer(owner->since));
+	return json;
 }
 
 static void set_bucket(json_t *object, const struct explained_bucket *e)
 {
-	if (e->bucket != FL_STEER_BUCKET_NONE)
+	json_t *former = json_array();
+
+	if (e->bucket != RING_BUCKET_NONE)
 		json_object_set_new(object, "bucket", json_integer(e->bucket));
-	set_owner(object, "current", e->current, &e->current_address);
-	set_owner(object, "previous", e->previous, &e->previous_address);
-	json_object_set_new(object, "since", json_integer(e->since));
-	json_object_set_new(object, "moved", json_boolean(e->moved));
+	if (e->current.id != FL_BACKEND_NONE)
+		json_object_set_new(object, "current", owner_json(&e->current));
+	for (uint32_t i = 0; i < e->former_count; i++)
+		json_array_append_new(former, owner_json(&e->former[i]));
+	json_object_set_new(object, "former", former);
+}
+
+/* All servers of a packet, in their order, and why each is named. */
+static void set_candidates(json_t *object, const struct explanation *e)
+{
+	static const char *const reasons[] = {[EXPLAINED_OWNER] = "owner",
+					      [EXPLAINED_SECOND_OWNER] = "secondOwner",
+					      [EXPLAINED_FORMER] = "former",
+					      [EXPLAINED_SECOND_FORMER] = "secondFormer"};
+	json_t *candidates = json_array();
+
+	for (uint32_t i = 0; i < e->candidates_count; i++) {
+		json_t *one = owner_json(&e->candidates[i].owner);
+
+		json_object_set_new(one, "reason", json_string(reasons[e->candidates[i].reason]));
+		json_array_append_new(candidates, one);
+	}
+	json_object_set_new(object, "candidates", candidates);
+	json_object_set_new(object, "late", json_boolean(e->is_late));
 }
 
 /* The arrays that chose the buckets, with steering othello, and the second bucket. Each is absent if there is none. */
@@ -299,7 +320,7 @@ static void set_arrays(json_t *object, const struct explanation *e)
 			json_object_set_new(arrays, "previous", json_integer(e->arrays_before));
 		json_object_set_new(object, "arrays", arrays);
 	}
-	if (e->second.bucket != FL_STEER_BUCKET_NONE) {
+	if (e->second.bucket != RING_BUCKET_NONE) {
 		json_t *second = json_object();
 
 		set_bucket(second, &e->second);
@@ -338,11 +359,12 @@ static void get_explain(struct http *http, const struct request *request, struct
 
 	if (!service || !flow_asked(request, &flow, response) || !is_served(&service->config, &flow, request, response))
 		return;
-	if (service_explain(service, &flow, cluster_sync_seconds(http->from.cluster), &e))
+	if (service_explain(service, &flow, &e))
 		return;
 	object = json_pack("{s:s, s:I, s:s}", "service", service->config.name, "hash", (json_int_t)(uint32_t)e.hash,
 			   "steering", service->config.steering->name);
 	set_bucket(object, &e.first);
+	set_candidates(object, &e);
 	json_object_set_new(object, "generation", json_integer(e.generation));
 	set_arrays(object, &e);
 	set_order(object, &e);

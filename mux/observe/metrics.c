@@ -348,11 +348,6 @@ static void write_backend_load(FILE *out, const char *name, const struct sources
 	}
 }
 
-static bool has_lists(const struct sources *from)
-{
-	return tables_lists(from->tables);
-}
-
 static uint64_t list_cells(const struct sources *from)
 {
 	return tables_lists(from->tables)->used;
@@ -470,10 +465,9 @@ static const struct metric metrics[] = {
 	{"announce_drained_total", "counter",
 	 "Packets to VIPs that the kernel sent to a service's TUN device, where they are dropped.", .value = drained,
 	 .is_there = has_announcer},
-	{"list_cells", "gauge", "Memory of lists of former owners, in units of 32 bytes.", .value = list_cells,
-	 .is_there = has_lists},
+	{"list_cells", "gauge", "Memory of lists of former owners, in units of 32 bytes.", .value = list_cells},
 	{"lists_refused_total", "counter", "Lists of former owners for which there was no room.",
-	 .value = lists_refused, .is_there = has_lists},
+	 .value = lists_refused},
 	{"needs", "gauge", "Addresses that this mux uses itself and no VIP may have, by use.",
 	 .write = write_needs, .is_there = has_needs},
 	{"next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.",

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include <fairlead/ring.h>
-#include <fairlead/steer.h>
 
 #include "config/address.h"
 #include "observe/pcapng.h"
@@ -214,17 +213,14 @@ static void write_comment(const struct recording *recording, const struct sample
 		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " service=%u", sample->service);
 	if (!sample->has_row)
 		return;
-	if (sample->bucket != FL_STEER_BUCKET_NONE)
+	if (sample->bucket != RING_BUCKET_NONE)
 		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " bucket=%u", sample->bucket);
 	if (sample->backend != FL_BACKEND_NONE)
 		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " backend=%u", sample->backend);
 	at += snprintf(text + at, COMMENT_MAX - (size_t)at, " generation=%u", sample->generation);
-	if (sample->moved)
-		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " previous=%u since=%u", sample->previous,
-			       sample->since);
 	if (sample->former)
 		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " former=%u", sample->former);
-	if (sample->second != FL_STEER_BUCKET_NONE)
+	if (sample->second != RING_BUCKET_NONE)
 		snprintf(text + at, COMMENT_MAX - (size_t)at, " second=%u secondBackend=%u", sample->second,
 			 sample->second_backend);
 }

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include <fairlead/ring.h>
-#include <fairlead/steer.h>
 
 #include <rte_ring.h>
 
@@ -189,21 +188,14 @@ static bool is_wanted(const struct sample_filter *filter, const struct rte_mbuf 
 	       (fl_address_is_none(&filter->source) || is_from(mbuf, packet, &filter->source));
 }
 
-static void tell_row(struct sample *sample, const struct packet *packet, bool has_second, uint32_t now,
-		     uint32_t seconds)
+static void tell_row(struct sample *sample, const struct packet *packet, bool has_second)
 {
 	sample->has_row = true;
 	sample->bucket = packet->bucket;
 	sample->generation = packet->generation;
 	sample->backend = fl_row_current(packet->row);
-	if (seconds == FL_ROW_LISTED) {
-		sample->former = (uint8_t)lists_count(packet->row);
-	} else {
-		sample->moved = fl_row_is_moved(packet->row, now, seconds);
-		sample->previous = fl_row_previous(packet->row);
-		sample->since = fl_row_since(packet->row);
-	}
-	sample->second = has_second ? packet->second : FL_STEER_BUCKET_NONE;
+	sample->former = (uint8_t)lists_count(packet->row);
+	sample->second = has_second ? packet->second : RING_BUCKET_NONE;
 	sample->second_backend = has_second ? fl_row_current(packet->second_row) : FL_BACKEND_NONE;
 }
 
@@ -226,8 +218,7 @@ static void fill(struct sample *sample, unsigned worker, const struct burst *bur
 	};
 	sample->port = sample->outbound ? packet->port : came_by;
 	if (service && packet->verdict != VERDICT_NO_RING)
-		tell_row(sample, packet, burst->seconds >> i & 1, burst->now,
-			 __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED));
+		tell_row(sample, packet, burst->seconds >> i & 1);
 	memcpy(sample->data, rte_pktmbuf_mtod(mbuf, const uint8_t *), sample->captured);
 }
 

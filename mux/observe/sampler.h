@@ -40,15 +40,12 @@ struct sample {
 	bool outbound;  /* captured as sent to a server or another mux; else as received */
 	uint16_t port;  /* DPDK's id of the port that it was sent or received by */
 	bool has_row;   /* false: the fields below are unknown */
-	bool moved;     /* since and previous are set */
-	uint8_t former; /* version 2: how many former owners of the bucket packets name */
+	uint8_t former; /* how many former owners of the bucket packets name */
 	uint16_t backend;
-	uint16_t previous;
-	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the packet identified its backend */
-	uint32_t second; /* another bucket where servers look; FL_STEER_BUCKET_NONE: there is none */
+	uint32_t bucket; /* RING_BUCKET_NONE: the packet identified its backend */
+	uint32_t second; /* another bucket of the connection; RING_BUCKET_NONE: there is none */
 	uint16_t second_backend;
 	uint32_t generation;
-	uint32_t since;
 	uint8_t data[SAMPLER_CAPTURED_MAX];
 };
 

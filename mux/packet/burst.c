@@ -327,7 +327,7 @@ static void steer_general(struct burst *burst)
  */
 static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
-	lanes->low = lanes->clamped = lanes->steady = lanes->listed = lanes->moved = 0;
+	lanes->low = lanes->clamped = lanes->steady = lanes->moved = 0;
 	lanes->has_rows = lanes->is_unpacked = false;
 	if (unlikely(burst->avoid)) {
 		burst->avoid--;
@@ -396,11 +396,9 @@ static __attribute__((noinline)) void rows_of_mixed(struct burst *burst, uint32_
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
 		lanes->rows[i] = packet->row;
 		lanes->steady |= (uint8_t)(1U << i);
-		lanes->moved |= (uint8_t)((uint32_t)burst_is_moved(packet, burst->now) << i);
-		lanes->listed |= (uint8_t)((uint32_t)packet->service->encap->has_lists << i);
+		lanes->moved |= (uint8_t)((uint32_t)burst_is_moved(packet) << i);
 	}
-	if (lanes->listed)
-		lanes_list_rows(burst->lookup->lists, lanes);
+	lanes_measure(burst->lookup->lists, lanes);
 }
 
 static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *lanes)
@@ -414,16 +412,8 @@ static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *la
 /* Tags of all groups' headers. */
 static __attribute__((noinline)) void tag_all(const struct burst *burst, struct lanes *lanes, uint32_t groups)
 {
-	for (uint32_t g = 0; g < groups; g += 2) {
-		struct lanes *a = &lanes[g], *b = &lanes[g + 1 < groups ? g + 1 : g];
-
-		if (a->listed | b->listed) {
-			lanes_tag_lists(burst->lookup->lists, a);
-			lanes_tag_lists(burst->lookup->lists, b);
-		} else {
-			lanes_tag_two(burst->tag_key, a, b);
-		}
-	}
+	for (uint32_t g = 0; g < groups; g++)
+		lanes_tag(burst, &lanes[g]);
 }
 
 static inline void encap_of(struct burst *burst, uint32_t first, struct lanes *lanes)
@@ -499,7 +489,7 @@ static void steer_lanes(struct burst *burst)
 		rows_of(burst, g * LANES, &lanes[g]);
 	if (whole < burst->count)
 		burst_rows(burst, whole, burst->count);
-	if (unlikely(burst->tag_key))
+	if (unlikely(burst->tag_flags))
 		tag_all(burst, lanes, groups);
 	for (uint32_t g = 0; g < groups; g++)
 		encap_of(burst, g * LANES, &lanes[g]);

@@ -19,11 +19,12 @@
 
 #include <rte_mbuf.h>
 
-#include <fairlead/hash.h>
+#include <fairlead/keys.h>
 #include <fairlead/ring.h>
 
 #include "host/mac.h"
 #include "packet/packet.h"
+#include "ring/backend.h"
 #include "ring/lists.h"
 #include "service/service.h"
 
@@ -40,7 +41,7 @@ enum burst_path {
 
 struct burst {
 	const struct lookup *lookup;
-	const struct fl_siphash_key *tag_key;   /* the cluster's; NULL: packets are not tagged */
+	uint8_t tag_flags;                      /* TAG, and KEY; 0: packets are not tagged (burst_tag_flags()) */
 	const struct steering_states *steering; /* the worker's own */
 	uint64_t mac;                           /* of the receiving port: mac_word() */
 	uint32_t now;                           /* Unix seconds */
@@ -58,8 +59,8 @@ struct burst {
 	uint32_t worker;       /* in whose counts of loads they count */
 	uint32_t second_first; /* out: how many have the bucket of their hash's high half first */
 	uint32_t second_syns;  /* out: the SYNs among them */
-	uint32_t second;       /* out: how many carry SECOND, or a list with the second bucket's owner */
-	uint64_t moved;        /* out: how many carry MOVED, or a list of former owners */
+	uint32_t second;       /* out: how many name a second bucket's owner */
+	uint64_t moved;        /* out: how many name former owners */
 	uint64_t bytes;        /* out: bytes of the frames with VERDICT_SERVICE, as received */
 	/*
 	 * In: of packets with VERDICT_SERVICE only verdict, ip_len, service and port are wanted afterwards, and if `one`
@@ -81,14 +82,24 @@ void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
 /* burst_encap() but for packets whose headers are written: a bit for each, from the first on. */
 void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written);
 
-/* Whether a packet's header may tell of a move, or of former owners: its row is that of its bucket. */
-static inline bool burst_is_moved(const struct packet *packet, uint32_t now)
+/* Whether a packet's header has what its row says beside the owner. */
+static inline bool burst_is_moved(const struct packet *packet)
 {
-	uint32_t seconds = __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED);
+	return packet->row >> 16 && !(packet->flags & PACKET_SYN);
+}
 
-	if (seconds == FL_ROW_LISTED)
-		return packet->row >> 16 & 0xffff && !(packet->flags & PACKET_SYN);
-	return fl_row_is_moved(packet->row, now, seconds);
+/* A row without an owner that the table does not have. */
+static inline uint64_t burst_known_row(uint64_t row, const struct backends *backends)
+{
+	return fl_row_current(row) < backends->size ? row : row & ~(uint64_t)UINT16_MAX;
+}
+
+/* The flags of lists in a cluster with this key; NULL: it has none. */
+static inline uint8_t burst_tag_flags(const struct fl_siphash_key *key)
+{
+	if (!key)
+		return 0;
+	return fl_key_bit(key) ? FL_LIST_TAG | FL_LIST_KEY : FL_LIST_TAG;
 }
 
 /* The fastest that this machine can; set before main(). No worker may run while it is changed. */

@@ -1,174 +1,280 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packet path's last stage (burst.h): writes the outer headers. */
+/*
+ * The packet path's last stage (burst.h): writes the outer headers.
+ *
+ * A packet names its bucket's former owners as its row has them, newest first. With a second bucket it names that one's
+ * owner before them, and its former owners behind them, each server once. What does not fit is left out from the end, and
+ * LATE says so. A SYN names present owners alone; a datagram and a later fragment, their first bucket's.
+ *
+ * A foreign end-point passes nothing on: packets to it name none, and in others it is the last.
+ */
 #include <rte_branch_prediction.h>
 #include <rte_prefetch.h>
 
 #include "encap/gue.h"
 #include "packet/burst.h"
-#include "packet/burst_lists.h"
 #include "packet/mss.h"
 #include "packet/room.h"
 #include "ring/backend.h"
+#include "ring/lists.h"
+#include "service/lookup.h"
 #include "service/service.h"
 #include "steering/steering.h"
 
-/* What a server may send on, with a second bucket over IPv4: the next one may have an IPv6 address. */
-enum { SECOND_WIDEST = GUE_SECOND_LEN - ENCAP_AT_IP + ENCAP_IPV6_LEN - ENCAP_IPV4_LEN };
-
-/* The previous owner to put in MOVED; NULL if the row names none, or without a hold its window is over. */
-static inline const struct backend *moved_from(const struct service *service, const struct backends *backends,
-					       fl_row row, uint32_t now)
-{
-	uint32_t seconds = __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED);
-
-	if (likely(!fl_row_is_moved(row, now, seconds)))
-		return NULL;
-	return backends_get(backends, fl_row_previous(row));
-}
-
 static inline uint8_t inner_protocol(const struct packet *packet)
 {
-	return packet->flags & PACKET_IPV6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4;
+	return packet->flags & PACKET_IPV6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
 }
 
 /*
- * Handles a packet that is too big. The MTU reported to the sender leaves room for the worst chain that a move can lead
- * to in this pool, and for a second bucket if the method gives any, even if there is neither now, so that one report is
- * enough. Errors and later fragments are not reported.
+ * Handles a packet that is too big. The MTU reported to the sender leaves room for the longest list in this pool, so that
+ * one report is enough. Errors and later fragments are not reported.
  */
-__attribute__((noinline)) enum verdict burst_too_big(const struct backends *backends, uint8_t flags,
-						     struct packet *packet)
+static __attribute__((noinline)) enum verdict too_big(const struct burst *burst, const struct backends *backends,
+						      struct packet *packet)
 {
-	if (steering_has_second(steerings[packet->service->steering]))
-		flags |= FL_STEER_SECOND;
-	packet->mtu = (uint16_t)backends_room_moved(backends, flags);
+	packet->mtu = (uint16_t)backends_room_longest(backends, burst->tag_flags);
 	return packet->flags & (PACKET_QUOTE | PACKET_LATER) ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 }
 
-/* A packet's second bucket, as far as its header tells of it. */
-struct second {
-	const struct backend *owner;    /* NULL: the packet has no second bucket, or no server can be asked there */
-	const struct backend *previous; /* NULL: no move */
-};
-
-static inline struct second second_of(const struct burst *burst, uint32_t i, const struct backends *backends)
+/*
+ * Whether a second bucket's owner may be named: a server whose packets would come back to a mux is left out, as is one
+ * that this mux does not know.
+ */
+static inline bool may_be_named(const struct backend *owner)
 {
-	const struct packet *packet = &burst->packets[i];
-	struct second second = {NULL, NULL};
+	enum backend_state state = backend_state(owner);
 
-	if (!(burst->seconds >> i & 1))
-		return second;
-	second.owner = &backends->rows[fl_row_current(packet->second_row)];
-	if (!burst_may_be_second(second.owner))
-		second.owner = NULL;
-	if (second.owner)
-		second.previous = moved_from(packet->service, backends, packet->second_row, burst->now);
-	return second;
+	return state == BACKEND_READY || state == BACKEND_NO_NEIGHBOUR;
 }
 
-/* Without a tag, and over IPv4 alone: the second bucket's header in most pools. */
-static inline enum verdict encap_second(struct burst *burst, struct rte_mbuf *mbuf, struct packet *packet,
-					const struct backends *backends, const struct backend *backend,
-					const struct backend *previous, const struct second *second)
-{
-	uint32_t len =
-	    GUE_SECOND_LEN + (second->previous ? FL_STEER_MOVED4_LEN : 0U) + (previous ? FL_STEER_MOVED4_LEN : 0U);
-	uint8_t flags = FL_STEER_SECOND, *out, *at;
+/* What a packet's buckets say of its list. Of a SYN, rows have no lists. */
+struct named {
+	uint64_t row, second_row;    /* second_row 0: it has no second bucket, or a list of its first one's alone */
+	const struct backend *owner; /* of the second bucket; NULL: none can be asked there */
+};
 
-	if (room_lacks_chained(backends, packet, len))
-		return burst_too_big(backends, 0, packet);
-	out = room_make(mbuf, packet, len);
-	if (!out)
+static inline struct named named_by(const struct burst *burst, uint32_t i, const struct backends *backends)
+{
+	const struct packet *packet = &burst->packets[i];
+	const uint64_t kept = packet->flags & PACKET_SYN ? UINT16_MAX : UINT64_MAX;
+	struct named named = {packet->row & kept, 0, NULL};
+
+	if (!((burst->seconds & ~burst->alone) >> i & 1))
+		return named;
+	named.second_row = packet->second_row & kept;
+	named.owner = &backends->rows[fl_row_current(named.second_row)];
+	if (!may_be_named(named.owner))
+		named.owner = NULL;
+	return named;
+}
+
+/* A list of IPv4 addresses, as headers have them. */
+struct short_list {
+	uint32_t first; /* the packet's destination */
+	uint32_t count;
+	uint8_t flags;
+	uint32_t address[FL_LIST_MAX];
+};
+
+static inline uint32_t ipv4_of(const struct backend *backend)
+{
+	uint32_t address;
+
+	memcpy(&address, backend->outer.head + ENCAP_AT_IP + 16, sizeof(address));
+	return address;
+}
+
+static inline void add_short(struct short_list *list, uint32_t address)
+{
+	if (address == list->first)
+		return;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (address == list->address[i])
+			return;
+	if (likely(list->count < FL_LIST_MAX))
+		list->address[list->count++] = address;
+	else
+		list->flags |= FL_LIST_LATE;
+}
+
+static inline void add_short_row(struct short_list *list, const struct list_cell *cells, uint64_t row)
+{
+	const uint8_t *at = lists_addresses(cells, row);
+
+	list->flags |= lists_flags(row) & FL_LIST_LATE;
+	for (uint32_t i = 0; i < lists_count(row); i++) {
+		uint32_t address;
+
+		memcpy(&address, at + i * LISTS_IPV4_LEN, sizeof(address));
+		add_short(list, address);
+	}
+}
+
+/* Over IPv4 alone and without a tag: packets with a second bucket in most pools. */
+static enum verdict encap_short(struct burst *burst, uint32_t i, const struct backends *backends,
+				const struct backend *backend, const struct named *named)
+{
+	const struct list_cell *cells = burst->lookup->lists->cells;
+	struct packet *packet = &burst->packets[i];
+	struct short_list list = {.first = ipv4_of(backend)};
+	uint32_t present, bytes;
+	uint8_t *out;
+
+	if (named->owner)
+		add_short(&list, ipv4_of(named->owner));
+	present = list.count;
+	add_short_row(&list, cells, named->row);
+	add_short_row(&list, cells, named->second_row);
+	bytes = list.count * LISTS_IPV4_LEN;
+	if (unlikely(room_lacks(backends, packet, GUE_PLAIN_LEN + bytes)))
+		return too_big(burst, backends, packet);
+	out = room_make(burst->mbufs[i], packet, GUE_PLAIN_LEN + bytes);
+	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;
-	gue_write_plain(out, &backend->outer, len, packet->ip_len, inner_protocol(packet), packet->tos,
-			(uint32_t)packet->hash, packet->bucket, packet->generation);
-	at = gue_write_owner(out + GUE_PLAIN_LEN, packet->second, &second->owner->outer);
-	if (second->previous) {
-		flags |= FL_STEER_MOVED2;
-		at = gue_write_owner(at, fl_row_since(packet->second_row), &second->previous->outer);
-	}
-	if (previous) {
-		flags |= FL_STEER_MOVED;
-		gue_write_owner(at, fl_row_since(packet->row), &previous->outer);
-	}
-	gue_set_flags(out, len, flags);
-	burst->second++;
-	burst->moved += !!previous;
+	gue_write_plain(out, &backend->outer, packet->ip_len, inner_protocol(packet), packet->tos,
+			(uint32_t)packet->hash, (uint8_t)(list.count << 4 | list.flags), packet->generation, bytes);
+	for (uint32_t n = 0; n < list.count; n++)
+		memcpy(out + GUE_PLAIN_LEN + n * LISTS_IPV4_LEN, &list.address[n], LISTS_IPV4_LEN);
+	burst->second += present;
+	burst->moved += list.count > present;
 	return VERDICT_SERVICE;
 }
 
-static inline bool is_ipv6(const struct backend *backend)
+/* A list in the making. */
+struct long_list {
+	struct fl_address first, foreign;
+	bool has_foreign;
+	struct fl_list list;
+};
+
+static bool has_address(const struct long_list *list, const struct fl_address *address)
 {
-	return backend && backend->outer.ipv6;
+	for (uint32_t i = 0; i < list->list.count; i++)
+		if (fl_address_equal(address, &list->list.candidate[i]))
+			return true;
+	return fl_address_equal(address, &list->first);
 }
 
-/* The second bucket's part of the header. */
-static void set_second(struct encap_fields *fields, const struct packet *packet, const struct second *second)
+static void add_long(struct long_list *list, const struct fl_address *address, bool is_foreign)
 {
-	fields->flags |= is_ipv6(second->owner) ? FL_STEER_SECOND | FL_STEER_SECOND6 : FL_STEER_SECOND;
-	fields->second.bucket = packet->second;
-	fields->second.owner = encap_destination(&second->owner->outer);
-	if (!second->previous)
+	if (has_address(list, address) || (list->has_foreign && fl_address_equal(address, &list->foreign)))
 		return;
-	fields->flags |= is_ipv6(second->previous) ? FL_STEER_MOVED2 | FL_STEER_PREVIOUS2_6 : FL_STEER_MOVED2;
-	fields->second.since = fl_row_since(packet->second_row);
-	fields->second.previous = encap_destination(&second->previous->outer);
+	if (is_foreign && !list->has_foreign) {
+		list->foreign = *address;
+		list->has_foreign = true;
+	} else if (!is_foreign && list->list.count + list->has_foreign < FL_LIST_MAX) {
+		list->list.candidate[list->list.count++] = *address;
+	} else {
+		list->list.flags |= FL_LIST_LATE;
+	}
 }
 
-/* All headers except those that have a function of their own. */
-static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, struct rte_mbuf *mbuf,
-							  struct packet *packet, const struct backends *backends,
-							  const struct backend *backend, const struct backend *previous,
-							  const struct second *second)
+static void add_long_row(struct long_list *list, const struct list_cell *cells, uint64_t row)
 {
+	const bool is_ipv6 = lists_flags(row) & FL_LIST_IPV6, has_foreign = lists_flags(row) & LISTS_FOREIGN;
+	const uint32_t count = lists_count(row);
+	const uint8_t *at = lists_addresses(cells, row);
+	struct fl_address address;
+
+	list->list.flags |= lists_flags(row) & FL_LIST_LATE;
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_ipv6)
+			memcpy(address.bytes, at + i * LISTS_IPV6_LEN, sizeof(address.bytes));
+		else
+			address = fl_address_from_ipv4(at + i * LISTS_IPV4_LEN);
+		add_long(list, &address, has_foreign && i + 1 == count);
+	}
+}
+
+static bool is_ipv6(const struct long_list *list)
+{
+	bool is_ipv6 = !fl_address_is_ipv4(&list->first);
+
+	for (uint32_t i = 0; i < list->list.count; i++)
+		is_ipv6 |= !fl_address_is_ipv4(&list->list.candidate[i]);
+	return is_ipv6;
+}
+
+/* Returns how many owners of second buckets it names. */
+static uint32_t make_list(const struct burst *burst, uint32_t i, const struct backend *backend,
+			  const struct named *named, struct long_list *list)
+{
+	const struct list_cell *cells = burst->lookup->lists->cells;
+	const struct packet *packet = &burst->packets[i];
+	uint32_t present = 0;
+
+	*list = (struct long_list){.first = encap_destination(&backend->outer),
+				   .list = {.inner_protocol = inner_protocol(packet),
+					    .service = packet->service->id,
+					    .generation = packet->generation,
+					    .flags = burst->tag_flags}};
+	if (likely(!backend->foreign)) {
+		if (named->owner) {
+			const struct fl_address owner = encap_destination(&named->owner->outer);
+
+			add_long(list, &owner, named->owner->foreign);
+		}
+		present = list->list.count + list->has_foreign;
+		add_long_row(list, cells, named->row);
+		add_long_row(list, cells, named->second_row);
+	}
+	if (list->has_foreign)
+		list->list.candidate[list->list.count++] = list->foreign;
+	list->list.left = list->list.count;
+	list->list.flags |= is_ipv6(list) ? FL_LIST_IPV6 : 0;
+	if (!packet->service->encap->has_tags)
+		list->list.flags &= (uint8_t) ~(FL_LIST_TAG | FL_LIST_KEY);
+	return present;
+}
+
+/* Any header. */
+static __attribute__((noinline)) enum verdict encap_any(struct burst *burst, uint32_t i,
+							const struct backends *backends, const struct backend *backend,
+							const struct named *named)
+{
+	struct packet *packet = &burst->packets[i];
+	const struct encap *encap = packet->service->encap;
+	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
+	uint32_t present, overhead;
+	struct long_list list;
 	struct encap_fields fields = {
 	    .inner_len = packet->ip_len,
-	    .inner_protocol = inner_protocol(packet),
 	    .tos = packet->tos,
-	    .flags = burst->tag_key ? FL_STEER_TAG : 0,
 	    .hash = (uint32_t)packet->hash,
-	    .bucket = packet->bucket,
-	    .generation = packet->generation,
-	    .tag_key = burst->tag_key,
+	    .now = burst->now,
+	    .tag_key = &packet->service->list_key,
+	    .list = &list.list,
 	};
-	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
-	const struct encap *encap = packet->service->encap;
-	uint32_t overhead;
 	uint8_t *out;
 
-	if (second->owner)
-		set_second(&fields, packet, second);
-	if (previous) {
-		fields.flags |= previous->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
-		fields.since = fl_row_since(packet->row);
-		fields.previous = encap_destination(&previous->outer);
-	}
-	overhead = encap->overhead(&backend->outer, fields.flags);
+	present = make_list(burst, i, backend, named, &list);
+	overhead = encap->overhead(&backend->outer, list.list.count, list.list.flags);
 	if (packet->ip_len + overhead > backend->mtu ||
-	    ((previous || second->owner) && packet->ip_len > backends_room(backends, fields.flags)))
-		return burst_too_big(backends, fields.flags, packet);
-	out = room_make_long(mbuf, packet, vlan_len + ENCAP_AT_IP + overhead);
+	    (list.list.count && packet->ip_len > backends_room(backends, list.list.count, list.list.flags)))
+		return too_big(burst, backends, packet);
+	out = room_make_long(burst->mbufs[i], packet, vlan_len + ENCAP_AT_IP + overhead);
 	if (!out)
 		return VERDICT_NO_HEADROOM;
 	encap->write(out + vlan_len, &backend->outer, &fields);
 	if (vlan_len)
 		encap_write_vlan(out, backend->vlan);
-	burst->moved += !!previous;
-	burst->second += !!second->owner;
+	burst->second += present;
+	burst->moved += list.list.count > present;
 	return VERDICT_SERVICE;
 }
 
 /* All headers except the one that is written inline; out of line, to keep that path short. */
-static inline enum verdict encap_special(struct burst *burst, uint32_t i, const struct backends *backends,
-					 const struct backend *backend, const struct backend *previous)
+static __attribute__((noinline)) enum verdict
+encap_special(struct burst *burst, uint32_t i, const struct backends *backends, const struct backend *backend)
 {
-	const struct second second = second_of(burst, i, backends);
-	bool is_plain = !burst->tag_key && backend->outer.plain == ENCAP_PLAIN_GUE && !is_ipv6(previous) &&
-			!is_ipv6(second.previous);
+	const struct named named = named_by(burst, i, backends);
+	const uint8_t flags = lists_flags(named.row) | lists_flags(named.second_row);
 
-	if (is_plain && second.owner && !second.owner->outer.ipv6)
-		return encap_second(burst, burst->mbufs[i], &burst->packets[i], backends, backend, previous, &second);
-	return encap_other(burst, burst->mbufs[i], &burst->packets[i], backends, backend, previous, &second);
+	if (!burst->tag_flags && backend->outer.plain == ENCAP_PLAIN_GUE && !(flags & FL_LIST_IPV6) &&
+	    !(named.owner && named.owner->outer.ipv6))
+		return encap_short(burst, i, backends, backend, &named);
+	return encap_any(burst, i, backends, backend, &named);
 }
 
 /*
@@ -203,12 +309,12 @@ static __attribute__((noinline)) void clamp(struct rte_mbuf *mbuf, const struct 
 /* Rewrites one packet, or sets the verdict that says why not. is_special: it may need more than the inline header. */
 static inline __attribute__((always_inline)) enum verdict encap(struct burst *burst, uint32_t i, bool is_special)
 {
-	struct rte_mbuf *mbuf = burst->mbufs[i];
 	struct packet *packet = &burst->packets[i];
-	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)], *previous;
+	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)];
 	const struct backends *backends;
+	uint32_t bytes;
+	uint64_t row;
 	uint8_t *out;
-	uint32_t len;
 
 	if (unlikely(backend_state(backend) != BACKEND_READY || backend_is_removed(backend))) {
 		enum verdict verdict = refuse(packet, &backend);
@@ -219,25 +325,21 @@ static inline __attribute__((always_inline)) enum verdict encap(struct burst *bu
 	backends = packet->backends;
 	packet->port = backend->port; /* overwrites the table of backends (union) */
 	if (unlikely(packet->flags & PACKET_SYN))
-		clamp(mbuf, packet);
-	if (packet->service->encap == &encap_gue_listed)
-		return burst_encap_listed(burst, i, backends, backend);
-	previous = moved_from(packet->service, backends, packet->row, burst->now);
-	if (unlikely(is_special || backend->outer.plain != ENCAP_PLAIN_GUE || (previous && previous->outer.ipv6)))
-		return encap_special(burst, i, backends, backend, previous);
-	len = previous ? GUE_MOVED_LEN : GUE_PLAIN_LEN;
-	if (unlikely(previous ? room_lacks_chained(backends, packet, GUE_MOVED_LEN)
-			      : packet->ip_len + GUE_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
-		return burst_too_big(backends, 0, packet);
-	out = room_make(mbuf, packet, len);
+		clamp(burst->mbufs[i], packet);
+	row = packet->flags & PACKET_SYN ? 0 : packet->row;
+	if (unlikely(is_special || backend->outer.plain != ENCAP_PLAIN_GUE || lists_flags(row) & FL_LIST_IPV6))
+		return encap_special(burst, i, backends, backend);
+	bytes = lists_count(row) * LISTS_IPV4_LEN;
+	if (unlikely(bytes ? room_lacks(backends, packet, GUE_PLAIN_LEN + bytes)
+			   : packet->ip_len + GUE_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
+		return too_big(burst, backends, packet);
+	out = room_make(burst->mbufs[i], packet, GUE_PLAIN_LEN + bytes);
 	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;
-	gue_write_plain(out, &backend->outer, len, packet->ip_len, inner_protocol(packet), packet->tos,
-			(uint32_t)packet->hash, packet->bucket, packet->generation);
-	if (previous) {
-		gue_write_moved(out, &previous->outer, fl_row_since(packet->row));
-		burst->moved++;
-	}
+	gue_write_plain(out, &backend->outer, packet->ip_len, inner_protocol(packet), packet->tos,
+			(uint32_t)packet->hash, lists_flags(row), packet->generation, bytes);
+	memcpy(out + GUE_PLAIN_LEN, lists_addresses(burst->lookup->lists->cells, row), bytes);
+	burst->moved += bytes > 0;
 	return VERDICT_SERVICE;
 }
 
@@ -247,25 +349,15 @@ static __attribute__((noinline)) enum verdict encap_unsteady(struct burst *burst
 	return encap(burst, i, burst->seconds >> i & 1);
 }
 
-/* Whether the move of either row is news, or may be: a previous owner that the table lacks counts here. */
-static inline bool may_be_moved(const struct packet *packet, uint32_t now)
-{
-	uint32_t seconds = __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED);
-
-	return fl_row_previous(packet->row | packet->second_row) != FL_BACKEND_NONE &&
-	       (fl_row_is_moved(packet->row, now, seconds) || fl_row_is_moved(packet->second_row, now, seconds));
-}
-
 /*
- * Whether a packet with a second bucket needs no more than the plain header and the other owner behind it: both have
- * IPv4 addresses, nothing has moved, and there is room whatever the servers do. Nearly all packets do.
+ * Whether a packet with a second bucket names the other owner and no more: both have IPv4 addresses, are two, neither
+ * bucket has a list, and there is room whatever the servers do. Nearly all packets do.
  */
-static inline bool is_steady(const struct burst *burst, const struct packet *packet, const struct backend *backend,
-			     const struct backend *owner)
+static inline bool is_steady(const struct packet *packet, const struct backend *backend, const struct backend *owner)
 {
-	return backend_is_steady(backend) && backend_is_steady_owner(owner) && !(packet->flags & PACKET_SYN) &&
-	       packet->ip_len + SECOND_WIDEST <= (uint16_t)backends_narrowest(packet->backends) &&
-	       !may_be_moved(packet, burst->now);
+	return backend_is_steady(backend) && backend_is_steady_owner(owner) && backend != owner &&
+	       !(packet->flags & PACKET_SYN) && !((packet->row | packet->second_row) >> 16) &&
+	       !room_lacks(packet->backends, packet, GUE_PLAIN_LEN + LISTS_IPV4_LEN);
 }
 
 /*
@@ -274,7 +366,7 @@ static inline bool is_steady(const struct burst *burst, const struct packet *pac
  */
 static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
 {
-	const uint32_t seconds = burst->seconds;
+	const uint32_t seconds = burst->seconds & ~burst->alone;
 	uint32_t steady = 0;
 	uint64_t bytes = 0;
 
@@ -282,28 +374,28 @@ static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_
 		struct packet *packet = &burst->packets[i];
 		const struct backends *backends = packet->backends;
 		const struct backend *backend, *owner;
-		uint32_t frame_len = burst->mbufs[i]->pkt_len;
+		uint32_t frame_len = burst->mbufs[i]->pkt_len, address;
 		uint8_t *out;
 
 		if (packet->verdict != VERDICT_SERVICE || written >> (i - first) & 1)
 			continue;
 		backend = &backends->rows[fl_row_current(packet->row)];
 		owner = &backends->rows[seconds >> i & 1 ? fl_row_current(packet->second_row) : FL_BACKEND_NONE];
-		if (unlikely(!is_steady(burst, packet, backend, owner))) {
+		if (unlikely(!is_steady(packet, backend, owner))) {
 			packet->verdict = (uint8_t)encap_unsteady(burst, i);
 			bytes += packet->verdict == VERDICT_SERVICE ? frame_len : 0;
 			continue;
 		}
+		address = ipv4_of(owner);
 		packet->port = backend->port; /* overwrites the table of backends (union) */
-		out = room_make(burst->mbufs[i], packet, GUE_SECOND_LEN);
+		out = room_make(burst->mbufs[i], packet, GUE_PLAIN_LEN + LISTS_IPV4_LEN);
 		if (unlikely(!out)) {
 			packet->verdict = VERDICT_NO_HEADROOM;
 			continue;
 		}
-		gue_write_plain(out, &backend->outer, GUE_SECOND_LEN, packet->ip_len, inner_protocol(packet),
-				packet->tos, (uint32_t)packet->hash, packet->bucket, packet->generation);
-		gue_write_owner(out + GUE_PLAIN_LEN, packet->second, &owner->outer);
-		gue_set_flags(out, GUE_SECOND_LEN, FL_STEER_SECOND);
+		gue_write_plain(out, &backend->outer, packet->ip_len, inner_protocol(packet), packet->tos,
+				(uint32_t)packet->hash, 1 << 4, packet->generation, LISTS_IPV4_LEN);
+		memcpy(out + GUE_PLAIN_LEN, &address, sizeof(address));
 		steady++;
 		bytes += frame_len;
 	}
@@ -313,9 +405,9 @@ static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_
 
 void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
 {
-	const uint32_t special = burst->tag_key ? ~0U : burst->seconds;
+	const uint32_t special = burst->tag_flags ? ~0U : burst->seconds;
 
-	if (burst->seconds >> first & GROUP_BITS && !burst->tag_key) {
+	if (burst->seconds >> first & GROUP_BITS && !burst->tag_flags) {
 		encap_seconds(burst, first, end, written);
 		return;
 	}

@@ -28,8 +28,8 @@ static inline void read_row(struct packet *packet)
 	if (packet->flags & (PACKET_BY_ID | PACKET_STATELESS)) {
 		uint32_t id = is_by_id(packet) ? packet->bucket : fl_row_current(ring_row(ring, packet->bucket));
 
-		packet->row = fl_row_make((uint16_t)id, FL_BACKEND_NONE, 0);
-		packet->bucket = FL_STEER_BUCKET_NONE;
+		packet->row = lists_row_plain((uint16_t)id);
+		packet->bucket = RING_BUCKET_NONE;
 	} else {
 		packet->row = ring_row(ring, packet->bucket);
 	}
@@ -51,18 +51,15 @@ bool burst_fall_back(struct packet *packet)
 	return has_backend(packet);
 }
 
-/* The same for both buckets of a packet; false: the second has no backend in the table. */
-static inline bool read_rows(struct packet *packet)
+/* The same for both buckets of a packet. */
+static inline void read_rows(struct packet *packet)
 {
 	/* one ring, and backends at least as new as either row */
 	fl_row row = ring_row(packet->ring, packet->second);
 
 	read_row(packet);
-	packet->second_row = row;
-	if (unlikely(fl_row_current(row) >= packet->backends->size))
-		return false;
-	rte_prefetch0(&packet->backends->rows[fl_row_current(row)]);
-	return true;
+	packet->second_row = burst_known_row(row, packet->backends);
+	rte_prefetch0(&packet->backends->rows[fl_row_current(packet->second_row)]);
 }
 
 /* The line of a packet's backend, or the verdict that says why it has none. */
@@ -86,9 +83,9 @@ static inline void find_coded_rows(struct burst *burst, uint32_t first, uint32_t
 			continue;
 		if (burst->coded >> i & 1 && codes_choose(packet))
 			seconds |= 1U << i;
-		if (seconds >> i & 1 && !read_rows(packet))
-			seconds &= ~(1U << i);
-		else if (!(seconds >> i & 1))
+		if (seconds >> i & 1)
+			read_rows(packet);
+		else
 			read_row(packet);
 		find_backend(packet);
 	}
@@ -105,12 +102,10 @@ static inline void find_rows(struct burst *burst, uint32_t first, uint32_t end)
 
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
-		if (likely(seconds >> i & 1)) {
-			if (unlikely(!read_rows(packet)))
-				burst->seconds &= ~(1U << i);
-		} else {
+		if (likely(seconds >> i & 1))
+			read_rows(packet);
+		else
 			read_row(packet);
-		}
 		find_backend(packet);
 	}
 }
@@ -140,9 +135,8 @@ static __attribute__((always_inline)) inline void find_alike_rows(struct burst *
 		struct packet *packet = &packets[i];
 
 		packet->backends = backends;
-		if (unlikely(fl_row_current(packet->second_row) >= backends->size))
-			burst->seconds &= ~(1U << (first + i));
-		else if (maat && unlikely(asked >> i & 1))
+		packet->second_row = burst_known_row(packet->second_row, backends);
+		if (maat && unlikely(asked >> i & 1))
 			order_rows(burst, first + i, packet);
 		rte_prefetch0(&backends->rows[fl_row_current(packet->second_row)]);
 		find_backend(packet);
@@ -179,9 +173,8 @@ static __attribute__((noinline)) void find_ordered_rows(struct burst *burst, uin
 			continue;
 		if (likely(seconds >> i & 1)) {
 			may_be_noted = is_ordered && order_may_be_noted(packet);
-			if (unlikely(!read_rows(packet)))
-				burst->seconds &= ~(1U << i);
-			else if (unlikely(may_be_noted || packet->flags & PACKET_SYN) && is_ordered)
+			read_rows(packet);
+			if (unlikely(may_be_noted || packet->flags & PACKET_SYN) && is_ordered)
 				order_rows(burst, i, packet);
 		} else {
 			read_row(packet);

@@ -6,8 +6,6 @@
 
 #include <rte_ring.h>
 
-#include <fairlead/steer.h>
-
 #include "encap/encap.h"
 #include "packet/classify.h"
 #include "packet/ipv6_extensions.h"
@@ -343,7 +341,7 @@ static bool forward(struct fragments *f, const struct lookup *lookup, uint64_t h
 	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
 		return false;
 	packet->hash = hash;
-	verdict = mux_to_mux_wrap(lookup, &peer->line, peers->tags ? FL_STEER_TAG : 0, mbuf, packet);
+	verdict = mux_to_mux_wrap(lookup, &peer->line, peers->tags ? FL_LIST_TAG : 0, mbuf, packet);
 	finish(f, mbuf, packet, verdict);
 	return true;
 }

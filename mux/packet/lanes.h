@@ -43,11 +43,10 @@ struct lanes {
 	uint64_t line[LANES]
 	    __attribute__((aligned(64))); /* addresses of struct backend; not `steady`: of an absent one */
 	uint64_t tag[LANES] __attribute__((aligned(64))); /* of `steady`, as in headers */
-	/* Of `moved`: since and previous owner, as in headers; with lists, lengths as mbufs have them. */
-	uint64_t move[LANES] __attribute__((aligned(64)));
-	uint64_t more[LANES]
-	    __attribute__((aligned(64)));                /* with lists: bytes from the outer IP header to the packet */
-	fl_row rows[LANES] __attribute__((aligned(64))); /* if has_rows; or of `steady` with lists */
+	/* If any has `moved`, of a header without a tag: bytes from the outer IP header on, and lengths as mbufs have them. */
+	uint64_t more[LANES] __attribute__((aligned(64)));
+	uint64_t frames[LANES] __attribute__((aligned(64)));
+	fl_row rows[LANES] __attribute__((aligned(64)));                     /* if has_rows; or of `steady` */
 	struct service *service[LANES] __attribute__((aligned(64)));         /* [0] alone if is_one */
 	struct ring *ring[LANES] __attribute__((aligned(64)));               /* the same */
 	const struct backends *backends[LANES] __attribute__((aligned(64))); /* the same, if has_rows */
@@ -55,8 +54,7 @@ struct lanes {
 	uint64_t destinations[LANES]
 	    __attribute__((aligned(64))); /* unless is_ipv6; lookup_common() is asked for them */
 	uint64_t service_key[2][LANES] __attribute__((aligned(64)));
-	uint64_t seconds[LANES] __attribute__((aligned(64))); /* for how long a row's move is told */
-	uint64_t row_at[LANES] __attribute__((aligned(64)));  /* addresses of rows */
+	uint64_t row_at[LANES] __attribute__((aligned(64))); /* addresses of rows */
 	uint64_t destination; /* of lane 0; its service is service[0], or NULL, unless the lanes have several */
 	bool is_ipv6;         /* all of `in` are; otherwise none is */
 	bool is_one;          /* all of `in` have one service, and so one ring */
@@ -68,8 +66,7 @@ struct lanes {
 	uint8_t whole;        /* of these, whose services hash ports, too */
 	uint8_t low;          /* of these, whose bucket is that of the hash's low half, and none other */
 	uint8_t clamped;      /* of `syns`: their MSS may have to be changed */
-	uint8_t listed;       /* whose services' rows name lists */
-	uint8_t moved;        /* of `steady`, whose headers tell of a move, or of former owners */
+	uint8_t moved;        /* of `steady`, whose headers have a list, or LATE */
 	uint8_t steady;       /* of these, who get the plain header if their backends' lines allow that */
 	uint8_t port;         /* of an encapsulated group that is not unpacked: by which all leave, or PORTS_DIFFER */
 };
@@ -94,19 +91,17 @@ void lanes_unpack(struct burst *burst, uint32_t first, struct lanes *lanes);
 /* For a group all of whose packets are in `low`; the same as burst_rows(). */
 void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes);
 
-/* The tags of two groups' headers, as far as they are GUE's (fairlead/tag.h); both may be one. Comes before encap. */
-void lanes_tag_two(const struct fl_siphash_key *key, struct lanes *a, struct lanes *b);
+/* Of a group whose rows are read: how long the headers of `moved` get. */
+void lanes_measure(const struct lists *lists, struct lanes *lanes);
+
+/* The tags of a group's headers (fairlead/list_tag.h). Comes before encap. */
+void lanes_tag(const struct burst *burst, struct lanes *lanes);
 
 /*
  * Writes the headers of `steady` as far as they are plain; returns those that were written. Unpacks the group if others
  * are left. Adds to burst->bytes.
  */
 uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes);
-
-/* The same stages of headers with lists (lanes_lists.c): what rows say of `moved`; tags of a group; and headers. */
-void lanes_list_rows(const struct lists *lists, struct lanes *lanes);
-void lanes_tag_lists(const struct lists *lists, struct lanes *lanes);
-uint32_t lanes_encap_lists(struct burst *burst, uint32_t first, struct lanes *lanes);
 
 /* Of a group that was written, but not unpacked: what the caller of a brief burst wants of struct packet. */
 void lanes_tell(struct burst *burst, uint32_t first, const struct lanes *lanes);

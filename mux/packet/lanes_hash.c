@@ -28,10 +28,10 @@ static inline bool begin_one(struct lanes *lanes)
 	return true;
 }
 
-_Static_assert(offsetof(struct service, ring) == 16 && offsetof(struct service, moved_seconds) == 24 &&
-		   offsetof(struct service, hash) == 30 && offsetof(struct service, affinity) == 31 &&
-		   offsetof(struct service, mss) == 34 && offsetof(struct service, way) == 37 &&
-		   offsetof(struct service, quic.length) == 39 && offsetof(struct service, stateless_udp) == 40,
+_Static_assert(offsetof(struct service, ring) == 16 && offsetof(struct service, hash) == 26 &&
+		   offsetof(struct service, affinity) == 27 && offsetof(struct service, mss) == 30 &&
+		   offsetof(struct service, way) == 33 && offsetof(struct service, quic.length) == 35 &&
+		   offsetof(struct service, stateless_udp) == 36,
 	       "words of a service's first line");
 _Static_assert(offsetof(struct ring, generation) == offsetof(struct ring, mask) + 4, "one word of a ring");
 
@@ -58,17 +58,16 @@ static inline ISA __mmask8 begin_each(struct lanes *lanes)
 	for (uint32_t i = 0; i < LANES; i++)
 		word[i] = _mm512_load_si512(in >> i & 1 ? lanes->service[i] : &no_service);
 	transpose(word);
-	in &= _mm512_test_epi64_mask(word[2], word[2]) & is_byte(word[3], 6, FL_HASH_SIPHASH);
-	in &= (__mmask8) ~(udp & (has_byte(word[4], 7) | has_byte(word[5], 0)));
+	in &= _mm512_test_epi64_mask(word[2], word[2]) & is_byte(word[3], 2, FL_HASH_SIPHASH);
+	in &= (__mmask8) ~(udp & (has_byte(word[4], 3) | has_byte(word[4], 4)));
 	_mm512_store_si512(lanes->ring, _mm512_mask_mov_epi64(all((uint64_t)(uintptr_t)&no_ring), in, word[2]));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0(lanes->ring[i]);
 	_mm512_store_si512(lanes->service_key[0], word[0]);
 	_mm512_store_si512(lanes->service_key[1], word[1]);
-	_mm512_store_si512(lanes->seconds, _mm512_and_si512(word[3], all(0xffffffff)));
-	lanes->low = in & is_byte(word[4], 5, STEERING_LOW_HALF);
-	lanes->clamped = lanes->syns & _mm512_test_epi64_mask(word[4], all(0xffffULL << 16));
-	lanes->whole = is_byte(word[3], 7, AFFINITY_CONNECTION);
+	lanes->low = in & is_byte(word[4], 1, STEERING_LOW_HALF);
+	lanes->clamped = lanes->syns & _mm512_test_epi64_mask(word[3], all(0xffffULL << 48));
+	lanes->whole = is_byte(word[3], 3, AFFINITY_CONNECTION);
 	return in;
 }
 

@@ -45,19 +45,19 @@ static inline ISA struct line_ends load_line_ends(const struct lanes *lanes)
 	return (struct line_ends){_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd)};
 }
 
-enum { AT_STEER = offsetof(struct backend, outer.head) + AT_GUE + FL_STEER_AT_VERSION }; /* of a line */
+enum { AT_LIST = offsetof(struct backend, outer.head) + AT_GUE + FL_LIST_AT_VERSION }; /* of a line */
 
-_Static_assert(AT_STEER + sizeof(__m128i) <= sizeof(struct backend), "four_of() reads 16 bytes");
+_Static_assert(AT_LIST + sizeof(__m128i) <= sizeof(struct backend), "four_of() reads 16 bytes");
 
 /* The first four bytes of the lanes' headers behind GUE, as templates have them. */
-static inline ISA __m512i load_steers(const struct lanes *lanes)
+static inline ISA __m512i load_list_heads(const struct lanes *lanes)
 {
 	__m512i even, odd;
 
-#define STEER(i) ((const uint8_t *)line_of(lanes, i) + AT_STEER)
-	even = four_of(STEER(0), STEER(2), STEER(4), STEER(6));
-	odd = four_of(STEER(1), STEER(3), STEER(5), STEER(7));
-#undef STEER
+#define LIST(i) ((const uint8_t *)line_of(lanes, i) + AT_LIST)
+	even = four_of(LIST(0), LIST(2), LIST(4), LIST(6));
+	odd = four_of(LIST(1), LIST(3), LIST(5), LIST(7));
+#undef LIST
 	return _mm512_and_si512(_mm512_unpacklo_epi64(even, odd), all(0xffffffff));
 }
 

@@ -26,7 +26,7 @@ enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf,
 
 /*
  * Wraps a packet for a mux; packet->hash must be set. Returns VERDICT_FRAGMENT_FORWARDED and sets packet->port, or
- * returns why it can't be sent. flags: of the steer header that the other mux will add, as far as known here; lookup:
+ * returns why it can't be sent. flags: TAG if the header has it that the other mux will add; lookup:
  * whose services it may be for.
  */
 enum verdict mux_to_mux_wrap(const struct lookup *lookup, const struct backend *line, uint8_t flags,

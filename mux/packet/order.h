@@ -30,7 +30,7 @@ static inline void order_exchange(struct packet *packet)
 
 	packet->row = packet->second_row;
 	packet->bucket = packet->second;
-	packet->second_row = row;
+	packet->second_row = burst_known_row(row, packet->backends);
 	packet->second = bucket;
 }
 

@@ -22,7 +22,7 @@ enum packet_flags {
 	PACKET_SYN = 0x10,    /* TCP with SYN */
 	PACKET_LATER = 0x40,  /* not the first fragment, or from another mux or worker: not reported to its sender */
 	PACKET_ELSE_BUCKET = 0x20, /* by id if a backend has that id, else by bucket */
-	PACKET_STATELESS = 0x80,   /* its header names no bucket and no move, so that no server chains it */
+	PACKET_STATELESS = 0x80,   /* its header names no candidates, so that no server sends it on */
 };
 
 /* Classification fills the fields from verdict to service, for VERDICT_SERVICE; later stages fill the rest. */
@@ -48,7 +48,7 @@ struct packet {
 	struct service *service;
 	uint64_t hash; /* the flow hash (fairlead/hash.h) */
 	uint32_t bucket;
-	uint32_t generation; /* stamped into the steer header */
+	uint32_t generation; /* stamped into the header */
 	union {
 		struct ring *ring; /* until rows are read */
 		uint64_t row;

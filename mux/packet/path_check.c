@@ -59,7 +59,7 @@ static void copy(struct copies *copies, const struct burst *burst)
 	struct burst *out = &copies->burst;
 
 	out->lookup = burst->lookup;
-	out->tag_key = burst->tag_key;
+	out->tag_flags = burst->tag_flags;
 	out->steering = burst->steering;
 	out->mac = burst->mac;
 	out->now = burst->now;

@@ -13,15 +13,12 @@
 #include "ring/backend.h"
 
 /*
- * Whether a packet with a header of len bytes over IPv4 is larger than a chain may get through, as backends_room() says:
- * a server that sends it on keeps the header's length, and nothing tells the sender if it does not fit there.
+ * Whether a packet with a header of len bytes over IPv4 is larger than what gets to all backends: a server that sends it on
+ * keeps the header's length, and nothing tells the sender if it does not fit there.
  */
-static inline bool room_lacks_chained(const struct backends *backends, const struct packet *packet, uint32_t len)
+static inline bool room_lacks(const struct backends *backends, const struct packet *packet, uint32_t len)
 {
-	uint32_t narrowest = backends_narrowest(backends);
-	uint32_t wider = narrowest & BACKENDS_IPV6 ? ENCAP_IPV6_LEN - ENCAP_IPV4_LEN : 0;
-
-	return packet->ip_len + len - ENCAP_AT_IP + wider > (uint16_t)narrowest;
+	return packet->ip_len + len - ENCAP_AT_IP > (uint16_t)backends_narrowest(backends);
 }
 
 /* Makes room for a header of len bytes in front of the IP packet and returns its start; NULL without headroom. */

@@ -7,66 +7,42 @@
 
 #include <rte_ethdev.h>
 
-#include <fairlead/srv6.h>
+#include <fairlead/list_srv6.h>
 
 #include "encap/gue.h"
 #include "host/interface.h"
 #include "host/port.h"
 
-enum {
-	CLIENT_MTU = 1500,
-	MOVED_LEN = 8,   /* since and previous, while the window is open */
-	MOVED6_LEN = 20, /* with an IPv6 previous */
-	SECOND_LEN = 16, /* a second bucket and its move: steering with two buckets */
-	SECOND6_LEN = 40,
-	TAG_LEN = 8,
-};
+enum { CLIENT_MTU = 1500 };
 
-/* Names an MTU that some services need, unless this one is as large. */
-static void add_need(char *out, size_t size, const char *services, unsigned need, unsigned mtu)
+/* Names the MTU that services with encap srv6 need, unless this one is as large. */
+static void srv6_need(char *out, size_t size, uint8_t flags, unsigned mtu)
 {
-	size_t len = strlen(out);
-
-	if (mtu < need)
-		snprintf(out + len, size - len, "; %s: %u", services, need);
-}
-
-/* What services need that have more than the longest header of most. */
-static void wider_needs(char *out, size_t size, const struct options *options, unsigned more, unsigned mtu,
-			bool has_ipv6)
-{
-	uint8_t tag = options->has_tag_key ? FL_STEER_TAG : 0, moved = FL_STEER_MOVED | tag;
-	uint8_t second = moved | FL_STEER_SECOND | FL_STEER_MOVED2;
+	unsigned need = CLIENT_MTU + ENCAP_IPV6_LEN + fl_list_srv6_len(FL_LIST_MAX, flags);
 
 	*out = 0;
-	if (options->header != 2) /* with lists none needs more */
-		add_need(out, size, "steering othello, hunt or maat",
-			 CLIENT_MTU + more + (has_ipv6 ? SECOND6_LEN : SECOND_LEN), mtu);
-	if (!has_ipv6)
-		return;
-	add_need(out, size, "encap srv6", CLIENT_MTU + ENCAP_IPV6_LEN + fl_srv6_len(moved), mtu);
-	add_need(out, size, "encap srv6 and such a steering", CLIENT_MTU + ENCAP_IPV6_LEN + fl_srv6_len(second), mtu);
+	if (mtu < need)
+		snprintf(out, size, "; encap srv6: %u", need);
 }
 
-/* The longest header of most services, without the tag: towards IPv4 alone, or towards any server. */
-static unsigned longest_header(const struct options *options, bool has_ipv6)
+/* The longest header of most services: towards IPv4 alone, or towards any server. */
+static unsigned longest_header(uint8_t flags, bool has_ipv6)
 {
-	unsigned plain = (has_ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE) - ENCAP_AT_IP;
-
-	if (options->header == 2)
-		return plain + fl_list_len(FL_LIST_MAX, has_ipv6 ? FL_LIST_IPV6 : 0);
-	return plain + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN + (has_ipv6 ? MOVED6_LEN : MOVED_LEN);
+	if (has_ipv6)
+		return GUE_AT_GUE6 - ENCAP_AT_IP + fl_list_len(FL_LIST_MAX, flags | FL_LIST_IPV6);
+	return GUE_AT_GUE - ENCAP_AT_IP + fl_list_len(FL_LIST_MAX, flags);
 }
 
 /* Whether an MTU leaves room for a client's packet of 1500 bytes. */
 static void check_mtu(struct preflight *preflight, const struct options *options, const char *port, unsigned mtu,
 		      bool has_ipv6)
 {
-	unsigned tag = options->has_tag_key ? TAG_LEN : 0;
-	unsigned more = longest_header(options, has_ipv6) + tag;
-	char wider[128];
+	const uint8_t flags = options->has_tag_key ? FL_LIST_TAG : 0;
+	unsigned more = longest_header(flags, has_ipv6);
+	char wider[32] = "";
 
-	wider_needs(wider, sizeof(wider), options, more, mtu, has_ipv6);
+	if (has_ipv6)
+		srv6_need(wider, sizeof(wider), flags, mtu);
 	if (mtu >= CLIENT_MTU + more)
 		preflight_add(preflight, "mtu", port, PREFLIGHT_OK,
 			      "%u carries %u bytes of a client, %u more with the header%s", mtu, CLIENT_MTU, more,

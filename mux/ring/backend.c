@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <fairlead/steer.h>
-
 #include "ring/backend_list.h"
 #include "ring/huge.h"
 
@@ -32,7 +30,7 @@ static struct backends *rows_new(uint32_t ids)
 
 	while (size < ids)
 		size *= 2;
-	bytes = sizeof(*backends) + (uint64_t)size * (sizeof(*backends->rows) + sizeof(*backends_ipv4(backends)));
+	bytes = sizeof(*backends) + (uint64_t)size * sizeof(*backends->rows);
 	if (is_sparse(size)) {
 		backends = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (backends == MAP_FAILED)
@@ -85,7 +83,7 @@ void backend_fill(struct backend *line, const struct encap *encap, uint16_t serv
 }
 
 /*
- * The row of a backend. A removed backend keeps its old row: packets in flight still use it, and MOVED its address, but
+ * The row of a backend. A removed backend keeps its old row: packets in flight still use it, and lists its address, but
  * no next hop is resolved for a host that may be gone.
  */
 static void make_row(struct backend *row, const struct encap *encap, const struct fl_delta_backend *b,
@@ -99,12 +97,14 @@ static void make_row(struct backend *row, const struct encap *encap, const struc
 	if (removed && before && fl_address_equal(&address, &b->address)) {
 		*row = *before;
 		row->removed = 1;
+		row->foreign = b->flags / FL_BACKEND_FOREIGN & 1;
 		return;
 	}
 	if (!removed)
 		hops->lookup(hops->context, &b->address, &hop);
 	backend_fill(row, encap, service, &b->address, &hop);
 	row->removed = removed;
+	row->foreign = b->flags / FL_BACKEND_FOREIGN & 1;
 }
 
 /* Counts one more line. The MTU towards a backend that was removed before this mux started is unknown, 0. */
@@ -119,57 +119,25 @@ static void narrow(struct backends *backends, const struct backend *row)
 	__atomic_store_n(&backends->narrowest, ipv6 | mtu, __ATOMIC_RELAXED);
 }
 
-static uint32_t room(const struct backends *backends, uint32_t narrowest, uint8_t flags)
+uint32_t backends_room(const struct backends *backends, uint8_t count, uint8_t flags)
 {
-	const struct encap_template widest = {.ipv6 = narrowest & BACKENDS_IPV6 ? 1 : 0};
+	const struct encap_template widest = {.ipv6 = flags & FL_LIST_IPV6 ? 1 : 0};
 
-	return encap_room(backends->encap->overhead(&widest, flags), (uint16_t)(narrowest & MTU_MASK));
+	return encap_room(backends->encap->overhead(&widest, count, flags), (uint16_t)backends_narrowest(backends));
 }
 
-uint32_t backends_room(const struct backends *backends, uint8_t flags)
+uint32_t backends_room_longest(const struct backends *backends, uint8_t flags)
 {
-	return room(backends, backends_narrowest(backends), flags);
-}
+	const uint8_t ipv6 = backends_narrowest(backends) & BACKENDS_IPV6 ? FL_LIST_IPV6 : 0;
 
-uint32_t backends_room_moved(const struct backends *backends, uint8_t flags)
-{
-	uint32_t narrowest = backends_narrowest(backends);
-	uint8_t moved = narrowest & BACKENDS_IPV6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
-
-	if (flags & FL_STEER_SECOND)
-		moved |= FL_STEER_SECOND | FL_STEER_MOVED2;
-	if (flags & FL_STEER_SECOND && narrowest & BACKENDS_IPV6)
-		moved |= FL_STEER_SECOND6 | FL_STEER_PREVIOUS2_6;
-	return room(backends, narrowest, (flags & FL_STEER_TAG) | moved);
-}
-
-/* What backends_ipv4() has for this line. */
-static uint32_t ipv4_of(const struct backend *row)
-{
-	struct fl_address address = encap_destination(&row->outer);
-	uint32_t ipv4 = 0;
-
-	if (row->state != BACKEND_ABSENT && fl_address_is_ipv4(&address))
-		memcpy(&ipv4, address.bytes + 12, sizeof(ipv4));
-	return ipv4;
-}
-
-static void set_ipv4(struct backends *backends, uint16_t id, const struct backend *row)
-{
-	uint32_t *addresses = (uint32_t *)(void *)(backends->rows + backends->size);
-
-	__atomic_store_n(&addresses[id], ipv4_of(row), __ATOMIC_RELAXED);
+	return backends_room(backends, backends->encap->candidates, (flags & FL_LIST_TAG) | ipv6);
 }
 
 /* Of all lines. */
 static void sum_up(struct backends *backends)
 {
-	for (uint32_t i = 0; i < backends->count; i++) {
-		const struct backend *row = &backends->rows[backends->list[i].id];
-
-		narrow(backends, row);
-		set_ipv4(backends, backends->list[i].id, row);
-	}
+	for (uint32_t i = 0; i < backends->count; i++)
+		narrow(backends, &backends->rows[backends->list[i].id]);
 }
 
 static void fill_rows(struct backends *backends, const struct backends *old, uint16_t service,
@@ -306,7 +274,6 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 
 		if (change == CHANGE_ADDED) {
 			narrow(backends, &row);
-			set_ipv4(backends, delta->backends[i].id, &row);
 			add_row(line, &row);
 		} else if (change != CHANGE_NOTHING)
 			__atomic_store_n(&line->removed, row.removed, __ATOMIC_RELAXED);

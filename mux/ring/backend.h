@@ -6,10 +6,7 @@
  * the state sees the whole line. A changed address or next hop needs a new table; the old one is freed once no reader
  * can hold it.
  *
- * Behind the lines is a table of the backends' IPv4 addresses alone, for moves: headers name previous owners by them, and
- * sixteen fit where one line does.
- *
- * Memory: 68 bytes x the power of two above the highest id; only touched pages are resident.
+ * Memory: 64 bytes x the power of two above the highest id; only touched pages are resident.
  */
 #ifndef FAIRLEAD_MUX_BACKEND_H
 #define FAIRLEAD_MUX_BACKEND_H
@@ -38,6 +35,7 @@ struct backend {
 	uint16_t mtu;    /* of the port and the route */
 	uint16_t vlan;   /* 0: frames get no tag */
 	uint8_t port;    /* DPDK port id to leave by */
+	uint8_t foreign; /* FL_BACKEND_FOREIGN: no packet to it names others */
 } __attribute__((aligned(BACKEND_LINE)));
 
 _Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache line");
@@ -48,10 +46,10 @@ struct backends {
 	uint32_t narrowest; /* atomic: the smallest MTU towards one; BACKENDS_IPV6 if any has an IPv6 address */
 	uint32_t count;     /* of list; from here on, used by the writer only */
 	uint32_t room;      /* of list */
-	struct fl_delta_backend *list; /* by ascending id, including removed ones: packets are still chained to them */
+	struct fl_delta_backend *list; /* by ascending id, including removed ones, which lists still name */
 	uint64_t bytes;                /* of all of this */
 	uint64_t sum;                  /* backend_list_sum() */
-	struct backend rows[];         /* and size addresses: backends_ipv4() */
+	struct backend rows[];
 };
 
 _Static_assert(sizeof(struct backends) == BACKEND_LINE, "readers need one cache line of it");
@@ -113,13 +111,13 @@ _Static_assert(offsetof(struct backend, removed) == offsetof(struct backend, out
 /* The kind of a backend that is ready, not removed, reached by IPv4, and has this plain header (enum encap_plain). */
 #define BACKEND_STEADY(plain) ((uint32_t)BACKEND_READY << 16 | (uint32_t)(plain) << 8)
 
-/* Whether packets get the plain header of GUE. */
+/* Whether packets without candidates get the plain header of GUE. */
 static inline bool backend_is_steady(const struct backend *backend)
 {
 	return backend_kind(backend) == BACKEND_STEADY(ENCAP_PLAIN_GUE);
 }
 
-/* Whether it may be named as the owner of a second bucket by an IPv4 address: ready, even if removed. */
+/* Whether it may be named as a second bucket's owner by an IPv4 address: ready, even if removed. */
 static inline bool backend_is_steady_owner(const struct backend *backend)
 {
 	return (backend_kind(backend) & 0xff00ff) == BACKEND_READY << 16;
@@ -132,17 +130,8 @@ static inline const struct backend *backends_get(const struct backends *backends
 }
 
 /*
- * IPv4 addresses by id, as in headers, also of removed backends; each atomic, set before its line's state. 0: the id is
- * absent, or its address is an IPv6 one.
- */
-static inline const uint32_t *backends_ipv4(const struct backends *backends)
-{
-	return (const uint32_t *)(const void *)(backends->rows + backends->size);
-}
-
-/*
- * The smallest MTU and the widest family of the pool, removed backends included: what the worst chain between any of
- * them has to get through. A backend that was added in place is counted before a row names it.
+ * The smallest MTU and the widest family of the pool, removed backends included: what a packet that servers send on has to
+ * get through. A backend that was added in place is counted before a row names it.
  */
 static inline uint32_t backends_narrowest(const struct backends *backends)
 {
@@ -150,13 +139,13 @@ static inline uint32_t backends_narrowest(const struct backends *backends)
 }
 
 /*
- * The largest inner packet with these enum fl_steer_flags that fits towards every backend, whether a mux sends it or a
- * server chains it: a server keeps the steer header's length and takes the next server's family.
+ * The largest inner packet with so many candidates and these enum fl_list_flags that fits towards every backend, whether a
+ * mux sends it or a server: a server keeps the header's length, and may take another family if it has IPV6.
  */
-uint32_t backends_room(const struct backends *backends, uint8_t flags);
+uint32_t backends_room(const struct backends *backends, uint8_t count, uint8_t flags);
 
-/* The same for whatever moves may do to a connection of this pool later; flags: TAG and SECOND count. */
-uint32_t backends_room_moved(const struct backends *backends, uint8_t flags);
+/* The same for whatever moves may do to a connection of this pool later; flags: TAG counts. */
+uint32_t backends_room_longest(const struct backends *backends, uint8_t flags);
 
 /* Whether a port may name it: it exists and was not removed. For explain, not for packets. */
 bool backends_is_live(const struct backends *backends, uint16_t id);

@@ -52,12 +52,4 @@ static inline bool image_is_held(const struct image *image)
 	return !image->closed_until;
 }
 
-/* What packets of a bucket go by. */
-static inline fl_row image_row(const struct image *image, uint32_t bucket)
-{
-	const struct history *history = histories_get(&image->histories, image->history[bucket]);
-
-	return fl_row_make(image->current[bucket], history->owner[0], history->since[0]);
-}
-
 #endif

@@ -12,14 +12,15 @@ static uint32_t blocks_of(uint32_t buckets)
 	return (buckets + LISTED_BLOCK - 1) / LISTED_BLOCK;
 }
 
-struct listed *listed_new(struct lists *lists, uint32_t buckets, uint32_t seconds)
+struct listed *listed_new(struct lists *lists, uint32_t buckets, const struct listed_rule *rule)
 {
 	struct listed *listed = calloc(1, sizeof(*listed) + blocks_of(buckets) * sizeof(*listed->oldest));
 
 	if (!listed)
 		return NULL;
 	listed->lists = lists;
-	listed->seconds = seconds;
+	listed->rule = *rule;
+	listed->is_held = true;
 	for (uint32_t i = 0; i < blocks_of(buckets); i++)
 		listed->oldest[i] = UINT32_MAX;
 	return listed;
@@ -34,58 +35,79 @@ void listed_free(struct listed *listed, struct ring *ring)
 	free(listed);
 }
 
-static bool is_open(const struct listed *listed, uint32_t since)
+static bool is_over(const struct listed *listed, uint32_t since)
 {
-	return (uint64_t)listed->lists->now < (uint64_t)since + listed->seconds;
+	return !listed->is_held && (uint64_t)listed->lists->now >= (uint64_t)since + listed->rule.window;
 }
 
-/* The former owners of a bucket whose windows are open, newest first, and the earliest time at which one lost it. */
-static uint32_t former_of(const struct ring *ring, uint32_t bucket, struct fl_address former[FL_LIST_MAX],
-			  uint32_t *oldest)
+/* A foreign end-point passes nothing on, so one alone can be named, as the last. */
+static void add_foreign(struct listed_former *former, const struct history *foreign, uint32_t most)
+{
+	former->has_foreign = foreign->count && former->history.count < most;
+	former->is_cut |= foreign->count > former->has_foreign;
+	if (former->has_foreign)
+		history_append(&former->history, foreign->owner[0], foreign->since[0]);
+}
+
+struct listed_former listed_former(const struct ring *ring, uint32_t bucket)
 {
 	const struct history *history = histories_get(&ring->image.histories, ring->image.history[bucket]);
-	uint32_t count = 0;
+	const uint32_t most = ring->listed->rule.most;
+	struct listed_former former = {.is_cut = false};
+	struct history foreign = {.count = 0};
 
-	*oldest = UINT32_MAX;
 	for (uint32_t i = 0; i < history->count; i++) {
 		const struct backend *backend = backends_get(ring->backends, history->owner[i]);
 
-		if (!backend || !is_open(ring->listed, history->since[i]))
+		if (!backend || is_over(ring->listed, history->since[i]))
 			continue;
-		former[count++] = encap_destination(&backend->outer);
-		if (history->since[i] < *oldest)
-			*oldest = history->since[i];
+		if (backend->foreign)
+			history_append(&foreign, history->owner[i], history->since[i]);
+		else if (former.history.count < most)
+			history_append(&former.history, history->owner[i], history->since[i]);
+		else
+			former.is_cut = true;
 	}
-	return count;
+	add_foreign(&former, &foreign, most);
+	return former;
 }
 
-/* Whether headers have addresses of 16 bytes: IPv6 is among them or the packet's destination. */
-static bool is_long(const struct ring *ring, uint16_t owner, const struct fl_address *former, uint32_t count)
+/* The row of a bucket that has a history. oldest: lowered to the earliest `since` that it names. */
+static fl_row row_of(struct ring *ring, uint32_t bucket, uint32_t *oldest)
 {
+	const struct listed_former former = listed_former(ring, bucket);
+	const uint16_t owner = ring->image.current[bucket];
 	const struct backend *backend = backends_get(ring->backends, owner);
-	bool is_ipv6 = backend && backend->outer.ipv6;
+	bool is_ipv6 = backend && backend->outer.ipv6; /* then headers have addresses of 16 bytes */
+	struct fl_address address[FL_LIST_MAX];
+	fl_row row;
 
-	for (uint32_t i = 0; i < count; i++)
-		is_ipv6 |= !fl_address_is_ipv4(&former[i]);
-	return is_ipv6;
+	for (uint32_t i = 0; i < former.history.count; i++) {
+		address[i] = encap_destination(&backends_get(ring->backends, former.history.owner[i])->outer);
+		is_ipv6 |= !fl_address_is_ipv4(&address[i]);
+		if (former.history.since[i] < *oldest)
+			*oldest = former.history.since[i];
+	}
+	row = lists_row(ring->listed->lists, owner, address, former.history.count, is_ipv6);
+	if (former.history.count && !lists_count(row))
+		ring->listed->is_full = true;
+	else if (former.has_foreign)
+		row |= (fl_row)LISTS_FOREIGN << 24;
+	return former.is_cut ? row | (fl_row)FL_LIST_LATE << 24 : row;
 }
 
 void listed_store(struct ring *ring, uint32_t bucket)
 {
 	struct listed *listed = ring->listed;
 	const fl_row before = ring->rows[bucket];
-	uint32_t *oldest = &listed->oldest[bucket / LISTED_BLOCK], since, count;
-	struct fl_address former[FL_LIST_MAX] = {{{0}}};
-	const uint16_t owner = ring->image.current[bucket];
-	fl_row row;
+	fl_row row = lists_row_plain(ring->image.current[bucket]);
 
-	count = former_of(ring, bucket, former, &since);
-	row = lists_row(listed->lists, owner, former, count, is_long(ring, owner, former, count));
-	listed->is_cut |= count && !lists_count(row);
-	if (since < *oldest)
-		*oldest = since;
-	if (row != before)
+	if (ring->image.history[bucket])
+		row = row_of(ring, bucket, &listed->oldest[bucket / LISTED_BLOCK]);
+	if (row != before) {
 		__atomic_store_n(&ring->rows[bucket], row, __ATOMIC_RELEASE);
+		listed->stored++;
+	}
 	lists_drop(listed->lists, before);
 }
 
@@ -99,22 +121,28 @@ static void store_block(struct ring *ring, uint32_t block)
 			listed_store(ring, i);
 }
 
-void listed_renew(struct ring *ring, uint32_t seconds)
+void listed_renew(struct ring *ring, const struct listed_rule *rule)
 {
-	ring->listed->seconds = seconds;
-	ring->listed->is_cut = false;
+	ring->listed->rule = *rule;
+	ring->listed->is_held = image_is_held(&ring->image);
+	ring->listed->is_full = false;
 	for (uint32_t i = 0; i < blocks_of(ring_buckets(ring)); i++)
 		store_block(ring, i);
+}
+
+void listed_follow(struct ring *ring)
+{
+	if (ring->listed->is_held != image_is_held(&ring->image))
+		listed_renew(ring, &ring->listed->rule);
 }
 
 void listed_close(struct ring *ring)
 {
 	struct listed *listed = ring->listed;
 
-	if (listed->is_cut)
-		listed_renew(ring, listed->seconds);
+	if (listed->is_full)
+		listed_renew(ring, &listed->rule);
 	for (uint32_t i = 0; i < blocks_of(ring_buckets(ring)); i++)
-		if (listed->oldest[i] != UINT32_MAX &&
-		    (uint64_t)listed->lists->now >= (uint64_t)listed->oldest[i] + listed->seconds)
+		if (listed->oldest[i] != UINT32_MAX && is_over(listed, listed->oldest[i]))
 			store_block(ring, i);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lists of former owners that packets of version 2 carry (fairlead/list.h), ready to be copied into headers: those of
- * all services in one table, so that a row alone says where its list is. Rows of equal lists share one.
+ * What packets of a bucket go by: its owner, and the list of its former owners, ready to be copied into headers
+ * (fairlead/list.h). The lists of all services are in one table, so that a row alone says where its list is. Rows of equal
+ * lists share one.
  *
  *	row 8		bits 0..15 owner, 16..23 count, 24..31 the header's byte of count and flags, 32..63 list
  *	list 32		spare 8 | IPv4 address 4 as in headers x 6	ends with the last one; two in a cache line
  *	list 32 to 96	IPv6 address 16 x 1 to 6			if a former owner or the present one has such
  *
- * Of the flags a row has IPV6 and LATE. The latter says that the table had no room for the list: servers then drop what
- * they do not know as stale, and reset nothing.
+ * Of the flags a row has IPV6, LATE and LISTS_FOREIGN. LATE says that the list was cut, since the table or the header has
+ * no room for it: servers then drop what they do not know as stale, and reset nothing.
  *
  * One writer, the control thread, counts the rows that name a list. A list that none names any more is used again only
  * after a grace period: lists_reclaim(). Readers take no lock: a list is complete before a row names it.
@@ -27,10 +28,8 @@ enum lists_numbers {
 	LISTS_FEW = 4096,    /* the nearer caches have so many: to prefetch them costs more than to wait */
 	LISTS_IPV4_LEN = 4,
 	LISTS_IPV6_LEN = 16,
+	LISTS_FOREIGN = FL_LIST_TAG, /* the last of the list is a foreign end-point */
 };
-
-/* Takes the place of a service's seconds of a move: its rows name lists. A row that has one is moved at any time. */
-#define FL_ROW_LISTED 0xfffffffeU
 
 struct list_cell {
 	uint8_t bytes[32];
@@ -43,7 +42,7 @@ enum { LISTS_WORDS = sizeof(struct list_cell) / 8 }; /* rows name cells by words
 struct lists {
 	const struct list_cell *cells; /* [0] is in no use; readers need no more than this and used */
 	uint32_t used;                 /* atomic: cells that are */
-	uint32_t now;                  /* Unix seconds: windows that are over by then are closed (listed.h) */
+	uint32_t now;                  /* atomic: Unix seconds by ZooKeeper (listed.h); 0: unknown, no window is over */
 	uint32_t retired;              /* lists that wait for lists_reclaim() */
 	uint64_t refused;              /* how often the table was full */
 	struct lists_own *own;
@@ -66,6 +65,12 @@ void lists_drop(struct lists *lists, fl_row row);
 
 /* To be called after a grace period that began when no reader could get at a retired list any more. */
 void lists_reclaim(struct lists *lists);
+
+/* A row without a list. */
+static inline fl_row lists_row_plain(uint16_t owner)
+{
+	return owner;
+}
 
 static inline uint32_t lists_count(fl_row row)
 {

@@ -17,22 +17,14 @@ static size_t ring_bytes(uint32_t buckets)
 	return sizeof(struct ring) + (size_t)buckets * sizeof(fl_row);
 }
 
-struct ring *ring_new(uint32_t buckets)
+struct ring *ring_new(uint32_t buckets, struct lists *lists, const struct listed_rule *rule)
 {
 	struct ring *ring = huge_alloc(ring_bytes(buckets));
 
-	if (ring)
-		ring->mask = buckets - 1;
-	return ring;
-}
-
-struct ring *ring_new_listed(uint32_t buckets, struct lists *lists, uint32_t seconds)
-{
-	struct ring *ring = ring_new(buckets);
-
 	if (!ring)
 		return NULL;
-	ring->listed = listed_new(lists, buckets, seconds);
+	ring->mask = buckets - 1;
+	ring->listed = listed_new(lists, buckets, rule);
 	if (ring->listed)
 		return ring;
 	ring_free(ring);
@@ -49,15 +41,6 @@ void ring_free(struct ring *ring)
 	huge_free(ring, ring_bytes(ring_buckets(ring)));
 }
 
-/* The row that follows from the image. */
-static void store_row(struct ring *ring, uint32_t bucket)
-{
-	if (ring->listed)
-		listed_store(ring, bucket);
-	else
-		__atomic_store_n(&ring->rows[bucket], image_row(&ring->image, bucket), __ATOMIC_RELEASE);
-}
-
 int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why)
 {
 	if (!snapshot->snapshot)
@@ -69,8 +52,9 @@ int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *wh
 	if (!image_copy(&ring->image, &snapshot->image))
 		return reason_set(why, -ENOMEM, "generation %u: no memory for its %u buckets", snapshot->generation,
 				  snapshot->buckets);
+	ring->listed->is_held = image_is_held(&ring->image);
 	for (uint32_t i = 0; i < snapshot->buckets; i++)
-		store_row(ring, i);
+		listed_store(ring, i);
 	__atomic_store_n(&ring->generation, snapshot->generation, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -97,7 +81,7 @@ static void store_rows(struct ring *ring, const struct fold *fold)
 
 		if (i + ROWS_AHEAD < fold->count)
 			__builtin_prefetch(&ring->rows[fold->list[i + ROWS_AHEAD].bucket], 1);
-		store_row(ring, bucket);
+		listed_store(ring, bucket);
 	}
 }
 
@@ -120,6 +104,7 @@ void ring_commit(struct ring *ring, const struct delta *delta, const struct fold
 {
 	fold_commit(fold, &ring->image, delta);
 	store_rows(ring, fold);
+	listed_follow(ring);
 }
 
 int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)

@@ -4,8 +4,7 @@
  *
  *	ring	mask, generation, backends, image | row 8 | row 8 | ...	one 64-bit word a bucket
  *
- * Packets go by the rows, which follow from the image: it has all former owners of a bucket (image.h). A row has the newest
- * (fairlead/ring.h), or, if packets are of version 2, a list of them (lists.h). The owner has the same place in both.
+ * Packets go by the rows: the owner and the list of its former owners (lists.h), as they follow from the image (image.h).
  *
  * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order: the
  * backends that it adds (backend.h), each changed row by one atomic store, the steering method's data if the generation
@@ -17,14 +16,11 @@
  *
  * What a reader may see while a delta is applied, and why it does no harm:
  *
- *	generation g, row of g + 1	The row's backend is right, and MOVED names its previous owner: it chains
- *					unknown packets before it checks the generation (fairlead/verdict.h). A bucket
- *					without a previous owner has nothing to chain to: its unknown packet is dropped
- *					as stale if the server has already seen g + 1, and the client sends it again.
- *					A list does no harm either (protocol/model, `torn`).
+ *	generation g, row of g + 1	The row's backend is right, and the list names all others: they are asked before
+ *					a server looks at the generation (the model's run `torn`).
  *	row of g, backends of g + 1	A delta never takes a line away: the row's backend exists. A removed
  *					backend keeps its line, so packets in flight reach it, and its address, which
- *					MOVED names. An id gets another address only once no open window names it
+ *					lists name. An id gets another address only once no history names it
  *					(protocol/README.md section 5): then neither is sent to, nor named.
  *
  * The opposite would do harm: g + 1 with a row of g makes the old owner learn g + 1, and then drop as stale the packets
@@ -41,6 +37,7 @@
 struct backends;
 struct fold;
 struct listed;
+struct listed_rule;
 struct lists;
 
 struct ring {
@@ -48,22 +45,19 @@ struct ring {
 	uint32_t generation;                        /* atomic */
 	struct backends *backends;                  /* atomic; owned by the ring */
 	struct image image;                         /* writer only */
-	struct listed *listed;                      /* writer only (listed.h); NULL: packets are of version 1 */
+	struct listed *listed;                      /* writer only (listed.h) */
 	fl_row rows[] __attribute__((aligned(64))); /* each atomic */
 };
 
-/* An empty ring at generation 0. NULL: no memory. */
-struct ring *ring_new(uint32_t buckets);
-
-/* The same whose rows name lists; seconds: the window, or FL_ROW_HELD. */
-struct ring *ring_new_listed(uint32_t buckets, struct lists *lists, uint32_t seconds);
+/* An empty ring at generation 0, whose rows name lists of this table. NULL: no memory. */
+struct ring *ring_new(uint32_t buckets, struct lists *lists, const struct listed_rule *rule);
 
 /* Frees the ring and its backends. No reader may hold it. */
 void ring_free(struct ring *ring);
 
 /*
- * Fills a ring that no reader sees yet; if its rows name lists, it has its backends already. -EINVAL: not a snapshot, or a
- * different number of buckets. -ENOMEM.
+ * Fills a ring that no reader sees yet and that has its backends. -EINVAL: not a snapshot, or a different number of
+ * buckets. -ENOMEM.
  */
 int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why);
 
@@ -86,6 +80,9 @@ int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)
  * reached.
  */
 uint64_t ring_sum(const struct ring *ring);
+
+/* In place of the bucket of a packet that its port, or an id in it, sends to a backend. */
+#define RING_BUCKET_NONE UINT32_MAX
 
 static inline uint32_t ring_buckets(const struct ring *ring)
 {

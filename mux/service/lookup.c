@@ -107,7 +107,8 @@ uint32_t lookup_overhead(const struct lookup *lookup, const struct encap_templat
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < lookup->encaps_count; i++) {
-		uint32_t overhead = lookup->encaps[i]->overhead(line, flags);
+		const struct encap *encap = lookup->encaps[i];
+		uint32_t overhead = encap->overhead(line, encap->candidates, flags);
 
 		most = overhead > most ? overhead : most;
 	}

@@ -59,12 +59,12 @@ struct lookup {
 	struct lookup_vip *slots;
 	struct lookup_port *ports;
 	const struct peers *peers; /* not owned by the lookup */
-	const struct lists *lists; /* the same; NULL: no service's rows name lists */
+	const struct lists *lists; /* the same */
 	uint32_t encaps_count;
 	const struct encap *encaps[FL_ENCAPS_COUNT + 1]; /* of the services */
 };
 
-/* The longest header to a server over this line, by any of the services' encapsulations; flags: enum fl_steer_flags. */
+/* The longest header to a server over this line, by any of the services' encapsulations; flags: TAG counts. */
 uint32_t lookup_overhead(const struct lookup *lookup, const struct encap_template *line, uint8_t flags);
 
 /*

@@ -16,10 +16,11 @@
 
 struct publication {
 	struct lookup *lookup; /* atomic */
+	struct lists *lists;
 	struct rte_rcu_qsbr *rcu;
 };
 
-struct publication *publication_new(unsigned readers, struct lookup *lookup)
+struct publication *publication_new(unsigned readers, struct lookup *lookup, struct lists *lists)
 {
 	struct publication *publication = calloc(1, sizeof(*publication));
 	size_t rcu_bytes = (rte_rcu_qsbr_get_memsize(readers) + 63) & ~(size_t)63;
@@ -32,6 +33,7 @@ struct publication *publication_new(unsigned readers, struct lookup *lookup)
 		return NULL;
 	}
 	publication->lookup = lookup;
+	publication->lists = lists;
 	return publication;
 }
 
@@ -121,14 +123,14 @@ static void drop_data(const struct service *service, void *old)
 int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot, void *data,
 		     const struct next_hops *hops, struct reason *why)
 {
+	const struct listed_rule rule = service_listed_rule(service);
 	struct ring *ring, *old = service->ring;
 	void *old_data;
 	int error = check_service(service, snapshot, why);
 
 	if (error)
 		return error;
-	ring = service->lists ? ring_new_listed(snapshot->buckets, service->lists, service_window(service))
-			      : ring_new(snapshot->buckets);
+	ring = ring_new(snapshot->buckets, publication->lists, &rule);
 	if (!ring)
 		return reason_set(why, -ENOMEM, "service %s: no memory for %u buckets", service->config.name,
 				  snapshot->buckets);
@@ -179,8 +181,8 @@ int publication_apply(struct publication *publication, struct service *service, 
 	old_data = data ? swap_data(service, data) : NULL;
 	backends_weigh(ring->backends, delta);
 	ring_set_generation(ring, delta->generation);
-	if (old && ring->listed) /* it may have other addresses */
-		listed_renew(ring, service_window(service));
+	if (old) /* it may have other addresses */
+		listed_renew(ring, &ring->listed->rule);
 	if (old || old_data)
 		publication_synchronize(publication);
 	backends_free(old);

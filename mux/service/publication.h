@@ -11,12 +11,13 @@
 #include "host/next_hop.h"
 #include "service/service.h"
 
+struct lists;
 struct lookup;
 struct publication;
 struct rte_rcu_qsbr;
 
 /* Takes ownership of the lookup. NULL: no memory; the caller still owns it. */
-struct publication *publication_new(unsigned readers, struct lookup *lookup);
+struct publication *publication_new(unsigned readers, struct lookup *lookup, struct lists *lists);
 
 /* Also frees the lookup. There must be no readers left. */
 void publication_free(struct publication *publication);

@@ -155,7 +155,7 @@ static int take_slot(const struct registry *registry)
 	return -ENOSPC;
 }
 
-/* Workers may read MSS, QUIC, stateless UDP and the seconds of a move at any time; only the control thread reads VIPs and ports. */
+/* Workers may read MSS, QUIC and stateless UDP at any time; only the control thread reads VIPs and ports. */
 static void set_config(struct service *service, const struct service_config *config)
 {
 	struct quic_server_id quic = config->quic;
@@ -164,8 +164,6 @@ static void set_config(struct service *service, const struct service_config *con
 	__atomic_store_n(&service->mss, config->mss, __ATOMIC_RELAXED);
 	__atomic_store(&service->quic, &quic, __ATOMIC_RELAXED);
 	__atomic_store_n(&service->stateless_udp, config->stateless_udp, __ATOMIC_RELAXED);
-	__atomic_store_n(&service->moved_seconds, service->lists ? FL_ROW_LISTED : service_window(service),
-			 __ATOMIC_RELAXED);
 }
 
 /* NULL: no memory. */

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <fairlead/steer.h>
-
 #include "ring/backend.h"
 #include "steering/steering.h"
 
@@ -25,9 +23,9 @@ static uint32_t key_of(const struct flow *flow, enum affinity affinity, uint8_t 
 	return 2 * size + 5;
 }
 
-uint32_t service_window(const struct service *service)
+struct listed_rule service_listed_rule(const struct service *service)
 {
-	return service->config.hold || service->config.steering->arrays ? FL_ROW_HELD : service->config.window;
+	return (struct listed_rule){.window = service->config.window, .most = service->encap->candidates};
 }
 
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow)
@@ -38,56 +36,118 @@ uint64_t service_flow_hash(const struct service *service, const struct flow *flo
 	return fl_flow_hash(service->hash, &service->key, key, len);
 }
 
-/* The backend that the flow's port names, if it exists; the rest of out says that no bucket is used. */
+static struct explained_owner owner_of(const struct backends *backends, uint16_t id, uint32_t since)
+{
+	struct explained_owner owner = {.id = id, .since = since};
+
+	if (id)
+		backends_address(backends, id, &owner.address);
+	return owner;
+}
+
+/* The backend that the flow's port names, if it exists. */
 static void explain_id(const struct mptcp_ports *mptcp, const struct flow *flow, const struct backends *backends,
 		       struct explanation *out)
 {
 	uint16_t id = (uint16_t)(flow->destination_port - mptcp->first);
 
-	if (backends_is_live(backends, id)) {
-		out->first.current = id;
-		backends_address(backends, id, &out->first.current_address);
-	}
+	if (backends_is_live(backends, id))
+		out->first.current = owner_of(backends, id, 0);
 }
 
-/* out->bucket's row. */
-static void explain_bucket(const struct service *service, const struct ring *ring, uint32_t now,
-			   struct explained_bucket *out)
+/* out->bucket's owners. */
+static void explain_bucket(const struct ring *ring, struct explained_bucket *out)
 {
-	const fl_row row = image_row(&ring->image, out->bucket);
+	const struct listed_former former = listed_former(ring, out->bucket);
 	const struct backends *backends = ring_backends(ring);
 
-	out->current = fl_row_current(row);
-	out->previous = fl_row_previous(row);
-	out->since = fl_row_since(row);
-	out->moved = fl_row_is_moved(row, now, service_window(service));
-	if (out->current)
-		backends_address(backends, out->current, &out->current_address);
-	if (out->previous)
-		backends_address(backends, out->previous, &out->previous_address);
+	out->current = owner_of(backends, ring->image.current[out->bucket], 0);
+	for (uint32_t i = 0; i < former.history.count; i++)
+		out->former[out->former_count++] = owner_of(backends, former.history.owner[i], former.history.since[i]);
 }
 
-int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out)
+static bool is_foreign(const struct backends *backends, uint16_t id)
+{
+	const struct backend *backend = backends_get(backends, id);
+
+	return backend && backend->foreign;
+}
+
+/* Adds a server unless it is among them: before a foreign end-point, which is the last. */
+static void add_candidate(const struct backends *backends, uint32_t most, enum explained_reason reason,
+			  const struct explained_owner *owner, struct explanation *out)
+{
+	uint32_t count = out->candidates_count;
+	const bool has_foreign = count && is_foreign(backends, out->candidates[count - 1].owner.id);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (fl_address_equal(&out->candidates[i].owner.address, &owner->address))
+			return;
+	if (count > most || (has_foreign && is_foreign(backends, owner->id))) {
+		out->is_late = true;
+		return;
+	}
+	if (has_foreign) {
+		out->candidates[count] = out->candidates[count - 1];
+		count--;
+	}
+	out->candidates[count] = (struct explained_candidate){reason, *owner};
+	out->candidates_count++;
+}
+
+static void add_former(const struct backends *backends, uint32_t most, enum explained_reason reason,
+		       const struct explained_bucket *bucket, struct explanation *out)
+{
+	for (uint32_t i = 0; i < bucket->former_count; i++)
+		add_candidate(backends, most, reason, &bucket->former[i], out);
+}
+
+/* As the packet path names them (packet/burst_encap.c). */
+static void explain_candidates(const struct service *service, const struct ring *ring, bool has_list,
+			       struct explanation *out)
+{
+	const struct backends *backends = ring_backends(ring);
+	const uint32_t most = service->encap->candidates;
+	const struct backend *second;
+
+	if (!out->first.current.id)
+		return;
+	out->candidates[out->candidates_count++] = (struct explained_candidate){EXPLAINED_OWNER, out->first.current};
+	if (!has_list || is_foreign(backends, out->first.current.id))
+		return;
+	second = out->second.bucket != RING_BUCKET_NONE ? backends_get(backends, out->second.current.id) : NULL;
+	if (second && backend_state(second) != BACKEND_LOOP)
+		add_candidate(backends, most, EXPLAINED_SECOND_OWNER, &out->second.current, out);
+	add_former(backends, most, EXPLAINED_FORMER, &out->first, out);
+	add_former(backends, most, EXPLAINED_SECOND_FORMER, &out->second, out);
+	out->is_late |= lists_flags(ring_row(ring, out->first.bucket)) & FL_LIST_LATE;
+	if (out->second.bucket != RING_BUCKET_NONE)
+		out->is_late |= lists_flags(ring_row(ring, out->second.bucket)) & FL_LIST_LATE;
+}
+
+int service_explain(const struct service *service, const struct flow *flow, struct explanation *out)
 {
 	const struct ring *ring = service_ring(service);
+	bool is_stateless = flow->protocol == IPPROTO_UDP && service->config.stateless_udp;
 
 	memset(out, 0, sizeof(*out));
-	out->first.bucket = out->second.bucket = FL_STEER_BUCKET_NONE;
+	out->first.bucket = out->second.bucket = RING_BUCKET_NONE;
 	if (!ring)
 		return -ENOENT;
 	out->hash = service_flow_hash(service, flow);
 	out->generation = ring_generation(ring);
 	if (mptcp_ports_has(&service->config.mptcp, flow->protocol, flow->destination_port)) {
 		explain_id(&service->config.mptcp, flow, ring_backends(ring), out);
+		explain_candidates(service, ring, false, out);
 		return 0;
 	}
 	out->may_name_a_backend = flow->protocol == IPPROTO_UDP && service->config.quic.length;
 	out->first.bucket = service->config.steering->bucket(service, ring, out->hash);
 	if (service->config.steering->explain)
 		service->config.steering->explain(service, flow, out);
-	explain_bucket(service, ring, now, &out->first);
-	out->first.moved &= !(flow->protocol == IPPROTO_UDP && service->config.stateless_udp);
-	if (out->second.bucket != FL_STEER_BUCKET_NONE)
-		explain_bucket(service, ring, now, &out->second);
+	explain_bucket(ring, &out->first);
+	if (out->second.bucket != RING_BUCKET_NONE)
+		explain_bucket(ring, &out->second);
+	explain_candidates(service, ring, !is_stateless, out);
 	return 0;
 }

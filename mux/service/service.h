@@ -8,15 +8,14 @@
 
 #include <stddef.h>
 
+#include "ring/listed.h"
+#include "ring/lists.h"
 #include "ring/ring.h"
 #include "config/service_config.h"
 
-struct lists;
-
 struct service {
 	struct fl_siphash_key key;
-	struct ring *ring;      /* atomic; NULL until a snapshot is loaded */
-	uint32_t moved_seconds; /* atomic; how long packets carry a move: the window, FL_ROW_HELD, or FL_ROW_LISTED */
+	struct ring *ring; /* atomic; NULL until a snapshot is loaded */
 	uint16_t id;
 	uint8_t hash;               /* enum fl_hash_kind */
 	uint8_t affinity;           /* enum affinity */
@@ -29,9 +28,9 @@ struct service {
 	const struct encap *encap;
 	void *steering_data; /* atomic; what the method chooses buckets by, besides the ring; NULL: nothing yet */
 
-	struct fl_siphash_key list_key; /* of tags in lists; used if packets are tagged */
-	struct lists *lists;            /* where its rows' lists are; NULL: packets are of version 1 */
-	struct service_config config;   /* workers may read only what tables_change can't change */
+	/* of tags; used if packets are tagged */
+	struct fl_siphash_key list_key __attribute__((aligned(64)));
+	struct service_config config; /* workers may read only what tables_change can't change */
 } __attribute__((aligned(64)));
 
 _Static_assert(offsetof(struct service, list_key) == 64, "packets without tags need the first cache line only");
@@ -45,25 +44,41 @@ struct flow {
 	uint8_t protocol;
 };
 
-/* Whose a bucket is. */
+/* A backend that has a bucket, or had it. */
+struct explained_owner {
+	uint16_t id; /* 0: none */
+	struct fl_address address;
+	uint32_t since; /* Unix seconds at which it lost the bucket; 0: it has it */
+};
+
+/* Whose a bucket is, and whose it was: those that packets name. */
 struct explained_bucket {
-	uint32_t bucket;
-	uint16_t current; /* 0: no backend */
-	struct fl_address current_address;
-	uint16_t previous; /* 0: never had another */
-	struct fl_address previous_address;
-	uint32_t since; /* Unix seconds, 0 for never */
-	bool moved;     /* whether packets carry this move now */
+	uint32_t bucket; /* RING_BUCKET_NONE: there is none */
+	struct explained_owner current;
+	uint32_t former_count;
+	struct explained_owner former[FL_HISTORY_MAX];
+};
+
+/* Why a packet names a server. */
+enum explained_reason { EXPLAINED_OWNER, EXPLAINED_SECOND_OWNER, EXPLAINED_FORMER, EXPLAINED_SECOND_FORMER };
+
+struct explained_candidate {
+	enum explained_reason reason;
+	struct explained_owner owner;
 };
 
 /* Where a flow's packet goes, and why; field names as in the controller's Explanation. */
 struct explanation {
 	uint64_t hash;
 	uint32_t generation;
-	struct explained_bucket first;  /* bucket FL_STEER_BUCKET_NONE: the port names the backend */
-	struct explained_bucket second; /* bucket FL_STEER_BUCKET_NONE: there is none */
-	uint32_t arrays;                /* steering othello: the newest arrays' generation, 0: none */
-	uint32_t arrays_before;         /* the generation of those before, 0: the hash's low bits */
+	struct explained_bucket first; /* RING_BUCKET_NONE: the port names the backend */
+	struct explained_bucket second;
+	/* The servers of a segment of an open connection, or of a datagram, in the order in which they get it. */
+	uint32_t candidates_count;
+	struct explained_candidate candidates[1 + FL_LIST_MAX];
+	bool is_late;           /* the list was cut */
+	uint32_t arrays;        /* steering othello: the newest arrays' generation, 0: none */
+	uint32_t arrays_before; /* the generation of those before, 0: the hash's low bits */
 	bool has_arrays_before;
 	bool is_ordered; /* steering maat: the mux chose which of both buckets is first */
 	bool is_noted;   /* by its filter: first is the bucket of the hash's high half */
@@ -83,14 +98,8 @@ static inline void *service_steering_data(const struct service *service)
 	return __atomic_load_n(&service->steering_data, __ATOMIC_ACQUIRE);
 }
 
-/* For how many seconds packets name a former owner; FL_ROW_HELD: until it is released. Control thread. */
-uint32_t service_window(const struct service *service);
-
-/* For how many seconds a former owner of a bucket may still get packets of it. Control thread. */
-static inline uint32_t service_owner_seconds(const struct service *service)
-{
-	return service->config.window + service->config.hold;
-}
+/* What its rows go by. Control thread. */
+struct listed_rule service_listed_rule(const struct service *service);
 
 /* The flow hash of a connection under a service's hash, key and affinity. */
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow);
@@ -99,6 +108,6 @@ uint64_t service_flow_hash(const struct service *service, const struct flow *flo
  * Explains a flow from the same ring and hash as the packet path, by the method's bucket, and flags what only a worker
  * or a packet can show. -ENOENT: no ring is loaded. Control thread.
  */
-int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out);
+int service_explain(const struct service *service, const struct flow *flow, struct explanation *out);
 
 #endif

@@ -27,6 +27,9 @@ struct service_listener {
 	void (*applied)(void *context, const struct service *service, const struct delta *delta,
 			const struct fold *fold);
 
+	/* Windows may have ended: rows of its ring may name fewer former owners. */
+	void (*closed)(void *context, const struct service *service);
+
 	/* Next hops of its backends may have changed. */
 	void (*refreshed)(void *context, const struct service *service);
 

@@ -25,11 +25,10 @@ struct tables {
 	struct registry registry;
 	struct publication *publication;
 	struct peers *peers;         /* the published lookup points to them */
-	struct lists *lists;         /* the same; NULL until a service's packets have some */
+	struct lists *lists;         /* the same */
 	struct fl_address selves[2]; /* first the one that peers know */
 	struct peers_deal deal;
 	const struct options *options;
-	uint32_t now;                  /* atomic: tables_now() */
 	struct next_hops hops;         /* of any address */
 	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
 	bool stale;                    /* VIPs or peers have changed since backends' templates were built */
@@ -78,8 +77,9 @@ struct tables *tables_new(unsigned readers, const struct next_hops *hops)
 	tables->options = &none;
 	tables->backend_hops = (struct next_hops){.context = tables, .lookup = lookup_backend};
 	tables->peers = peers_new(NULL, 0, &tables->selves[0], &tables->deal, hops);
-	lookup = tables->peers ? build_lookup(tables, tables->peers) : NULL;
-	tables->publication = lookup ? publication_new(readers, lookup) : NULL;
+	tables->lists = lists_new(LISTS_MAX);
+	lookup = tables->peers && tables->lists ? build_lookup(tables, tables->peers) : NULL;
+	tables->publication = lookup ? publication_new(readers, lookup, tables->lists) : NULL;
 	if (!tables->publication) {
 		lookup_free(lookup);
 		tables_free(tables);
@@ -290,23 +290,6 @@ static int make_data(const struct tables *tables, const struct service_config *c
 	return *out ? 0 : reason_set(why, -ENOMEM, "service %s: no memory for steering", config->name);
 }
 
-/* Which version of the header a service's packets have: --header is for `gue` alone. */
-static int choose_header(struct tables *tables, struct service *service, struct reason *why)
-{
-	if (tables->options->header != 2 || service->encap != &encap_gue)
-		return 0;
-	if (!tables->lists)
-		tables->lists = lists_new(LISTS_MAX);
-	if (!tables->lists)
-		return reason_set(why, -ENOMEM, "service %s: no memory for lists of former owners",
-				  service->config.name);
-	service->lists = tables->lists;
-	service->encap = &encap_gue_listed;
-	service->moved_seconds = FL_ROW_LISTED;
-	service->list_key = fl_list_key(&tables->deal.seed, service->id);
-	return 0;
-}
-
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why)
 {
 	struct service *service;
@@ -324,12 +307,7 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 		return error;
 	}
 	service->steering_data = data;
-	error = choose_header(tables, service, why);
-	if (error) {
-		registry_remove(&tables->registry, service);
-		registry_release(&tables->registry, service);
-		return error;
-	}
+	service->list_key = fl_list_key(&tables->deal.seed, service->id);
 	announce_vips(tables);
 	error = publish(tables);
 	if (error) {
@@ -348,6 +326,7 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		  struct reason *why)
 {
 	struct service_config before = service->config;
+	struct listed_rule rule;
 	void *data, *old = service->steering_data;
 	int error = service_config_check_change(&before, config, why);
 
@@ -376,8 +355,9 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		publication_synchronize(tables->publication);
 		config->steering->drop(old);
 	}
-	if (service->lists && service->ring && service->ring->listed->seconds != service_window(service))
-		listed_renew(service->ring, service_window(service));
+	rule = service_listed_rule(service);
+	if (service->ring && service->ring->listed->rule.window != rule.window)
+		listed_renew(service->ring, &rule);
 	if (!error && tables->services.configured)
 		tables->services.configured(tables->services.context, service);
 	return error;
@@ -403,30 +383,27 @@ bool tables_tick(struct tables *tables, uint64_t now_ms)
 void tables_close_windows(struct tables *tables, uint32_t now)
 {
 	struct lists *lists = tables->lists;
-	bool is_back;
 
-	__atomic_store_n(&tables->now, now, __ATOMIC_RELAXED);
-	if (!lists)
-		return;
-	is_back = now < lists->now; /* the clock was set back: what was closed may be open */
-	lists->now = now;
+	if (now > lists->now)
+		__atomic_store_n(&lists->now, now, __ATOMIC_RELAXED);
 	if (lists->retired) {
 		publication_synchronize(tables->publication);
 		lists_reclaim(lists);
 	}
 	for (uint32_t i = 0; i < tables->registry.count; i++) {
-		struct ring *ring = tables->registry.services[i]->ring;
+		const struct service *service = tables->registry.services[i];
 
-		if (ring && ring->listed && is_back)
-			listed_renew(ring, ring->listed->seconds);
-		else if (ring && ring->listed)
-			listed_close(ring);
+		if (!service->ring)
+			continue;
+		listed_close(service->ring);
+		if (tables->services.closed)
+			tables->services.closed(tables->services.context, service);
 	}
 }
 
 uint32_t tables_now(const struct tables *tables)
 {
-	return __atomic_load_n(&tables->now, __ATOMIC_RELAXED);
+	return __atomic_load_n(&tables->lists->now, __ATOMIC_RELAXED);
 }
 
 const struct lists *tables_lists(const struct tables *tables)

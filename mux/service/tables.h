@@ -94,14 +94,14 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 bool tables_tick(struct tables *tables, uint64_t now_ms);
 
 /*
- * Takes former owners whose windows are over by now (Unix seconds) out of rows that name lists, and makes room in the
- * table of lists: to be called once a second.
+ * Takes former owners whose windows are over by now (Unix seconds by ZooKeeper) out of rows, and makes room in the table
+ * of lists: to be called once a second. Time does not go back: a lower `now` than before counts as that one.
  */
 void tables_close_windows(struct tables *tables, uint32_t now);
-/* The `now` of the last call, 0: none. Any thread. */
+/* The highest `now` of these calls, 0: none. Any thread. */
 uint32_t tables_now(const struct tables *tables);
 
-/* The table of lists of former owners; NULL: no service's rows name any. */
+/* The table of lists of former owners. */
 const struct lists *tables_lists(const struct tables *tables);
 
 /* Removes the service from the lookup and frees it with its ring. */

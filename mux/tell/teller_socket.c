@@ -9,8 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fairlead/steer.h>
-
 #include "config/address.h"
 #include "tell/teller.h"
 
@@ -89,7 +87,7 @@ int teller_socket_send(void *context, const struct fl_address *to, const uint8_t
 	struct teller_socket *sockets = context;
 	int family = fl_address_is_ipv4(to) ? 0 : 1, *fd = &sockets->fd[family];
 	struct sockaddr_storage name;
-	socklen_t name_len = address_to_socket(to, FL_GUE_PORT, &name);
+	socklen_t name_len = address_to_socket(to, FL_LIST_GUE_PORT, &name);
 
 	if (fl_address_is_none(&sockets->source[family]))
 		return -EAFNOSUPPORT;

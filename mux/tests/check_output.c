@@ -4,14 +4,12 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <fairlead/ipip.h>
-#include <fairlead/steer.h>
-#include <fairlead/tag.h>
-
 #include "ring/backend.h"
 #include "packet/icmp.h"
 #include "ring/ring.h"
+#include "steering/steering.h"
 #include "random_frame.h"
+#include "sent.h"
 
 enum {
 	IPV4_LEN = 20,
@@ -20,7 +18,8 @@ enum {
 	ETHERNET_LEN = 14,
 	FRAGMENT_BITS = 0x3fff,
 	OFFSET_BITS = 0x1fff,
-	TCP_SYN = 2
+	TCP_SYN = 2,
+	IPIP_SERVICE = 3, /* whose packets do not name it */
 };
 
 /* An IP packet in a frame. */
@@ -111,9 +110,9 @@ static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
 	*wrapped = is_self(&out->destination);
 	if (!*wrapped)
 		return true;
-	head = out->header + UDP_LEN + FL_GUE_BASE_LEN;
+	head = out->header + UDP_LEN + FL_LIST_GUE_LEN;
 	return out->room > head &&
-	       read_ip(out->bytes + head, out->room - head, out->bytes[head - 3] == FL_GUE_PROTO_IPV6, out);
+	       read_ip(out->bytes + head, out->room - head, out->bytes[head - 3] == FL_LIST_GUE_IPV6, out);
 }
 
 /*
@@ -156,9 +155,9 @@ static const char *check_outer(const struct ip *ip, uint32_t *at)
 	if (ip->protocol != IPPROTO_UDP)
 		return NULL;
 	*at += UDP_LEN;
-	if (ip->len < *at + FL_GUE_BASE_LEN)
+	if (ip->len < *at + FL_LIST_GUE_LEN)
 		return "the outer packet is too short";
-	if (fl_load_be16(udp) < 0xc000 || fl_load_be16(udp + 2) != FL_GUE_PORT || fl_load_be16(udp + 6))
+	if (fl_load_be16(udp) < 0xc000 || fl_load_be16(udp + 2) != FL_LIST_GUE_PORT || fl_load_be16(udp + 6))
 		return "the outer UDP header has wrong ports or a checksum";
 	return fl_load_be16(udp + 4) == ip->len - ip->header ? NULL : "the outer UDP length is wrong";
 }
@@ -199,117 +198,99 @@ static struct flow flow_of(const struct ip *ip)
 			     .protocol = ip->protocol};
 }
 
-static const char *check_bucket(const struct output_world *world, const struct service *service, const struct ip *inner,
-				const struct fl_steer *steer, const struct fl_address *to)
+/* Whether a list has the former owners of a bucket whose windows are open, newest first, as many as a header can name. */
+static bool is_list_of(const struct output_world *world, const struct service *service, uint32_t bucket,
+		       const struct fl_list *list)
 {
 	const struct ring *ring = service_ring(service);
-	struct fl_address owner, previous;
-	struct flow flow;
-	uint64_t row;
-	bool moved;
+	const struct history *history = histories_get(&ring->image.histories, ring->image.history[bucket]);
+	uint32_t count = 0;
 
-	if (steer->bucket >= ring_buckets(ring))
-		return "a bucket that the ring does not have";
-	row = ring_row(ring, steer->bucket);
-	if (!backends_address(ring_backends(ring), fl_row_current(row), &owner) || !fl_address_equal(&owner, to))
-		return "not sent to the bucket's backend";
-	moved =
-	    fl_row_previous(row) && (service->config.hold || fl_row_since(row) + service->config.window > world->now);
-	if (moved != !!(steer->flags & FL_STEER_MOVED))
-		return moved ? "a move is missing" : "a move after the window";
-	if (moved && (!backends_address(ring_backends(ring), fl_row_previous(row), &previous) ||
-		      !fl_address_equal(&previous, &steer->previous) || steer->since != fl_row_since(row)))
-		return "a wrong move";
-	if (!is_simple(inner))
-		return NULL;
-	flow = flow_of(inner);
-	return (service_flow_hash(service, &flow) & (ring_buckets(ring) - 1)) == steer->bucket
-		   ? NULL
-		   : "not the bucket of its hash";
+	for (uint32_t i = 0; i < history->count && count < service->encap->candidates; i++) {
+		struct fl_address address;
+
+		if (ring->image.closed_until && history->since[i] + service->config.window <= world->now)
+			continue;
+		if (count == list->count || !backends_address(ring_backends(ring), history->owner[i], &address) ||
+		    !fl_address_equal(&address, &list->candidate[count]))
+			return false;
+		count++;
+	}
+	return count == list->count;
 }
 
-/* A datagram of a service whose UDP is stateless, or a fragment: to the bucket's backend, which sees no bucket. */
-static const char *check_stateless(const struct service *service, const struct ip *inner, const struct fl_steer *steer,
-				   const struct fl_address *to)
+/* Whether this is the service's. */
+static bool is_backend(const struct service *service, const struct fl_address *to)
+{
+	const struct backends *backends = ring_backends(service_ring(service));
+
+	for (uint32_t id = 1; id < backends->size; id++) {
+		struct fl_address address;
+
+		if (backends_address(backends, (uint16_t)id, &address) && fl_address_equal(&address, to))
+			return true;
+	}
+	return false;
+}
+
+/* A packet that its port or an id in it, or what a worker remembers, sends to any backend of the service. */
+static bool may_go_anywhere(const struct service *service, const struct flow *flow)
+{
+	return mptcp_ports_has(&service->config.mptcp, flow->protocol, flow->destination_port) ||
+	       (flow->protocol == IPPROTO_UDP && service->config.quic.length) || service->way == STEERING_CHOICE;
+}
+
+static const char *check_servers(const struct output_world *world, const struct service *service,
+				 const struct ip *inner, const struct sent *sent)
 {
 	const struct ring *ring = service_ring(service);
 	struct fl_address owner;
 	struct flow flow;
 	uint32_t bucket;
 
-	if (steer->bucket != FL_STEER_BUCKET_NONE || steer->flags & FL_STEER_MOVED)
-		return "a stateless datagram with a bucket or a move";
+	if (!is_backend(service, &sent->to))
+		return "sent to no backend of the service";
+	for (uint32_t i = 0; i < sent->list.count; i++)
+		if (!is_backend(service, &sent->list.candidate[i]) ||
+		    fl_address_equal(&sent->list.candidate[i], &sent->to))
+			return "a candidate that is no other backend of the service";
 	if (!is_simple(inner))
 		return NULL;
 	flow = flow_of(inner);
-	bucket = (uint32_t)service_flow_hash(service, &flow) & (ring_buckets(ring) - 1);
-	backends_address(ring_backends(ring), fl_row_current(ring_row(ring, bucket)), &owner);
-	return fl_address_equal(&owner, to) ? NULL : "a stateless datagram to another backend than its bucket's";
-}
-
-/* Sent by id, or to the backend that the flow had: any backend of the service is right. */
-static const char *check_some_backend(const struct service *service, const struct fl_steer *steer,
-				      const struct fl_address *to)
-{
-	const struct backends *backends = ring_backends(service_ring(service));
-
-	if (steer->flags & FL_STEER_MOVED)
-		return "a move without a bucket";
-	for (uint32_t id = 1; id < backends->size; id++) {
-		struct fl_address address;
-
-		if (backends_address(backends, (uint16_t)id, &address) && fl_address_equal(&address, to))
-			return NULL;
-	}
-	return "sent to no backend of the service";
-}
-
-static const char *check_tag(const struct output_world *world, const uint8_t *gue, const uint8_t *end,
-			     const struct fl_steer *steer)
-{
-	struct fl_tag_message message;
-
-	if (!world->tag_key != !(steer->flags & FL_STEER_TAG))
-		return "a missing or unexpected tag";
-	if (!world->tag_key)
+	if (may_go_anywhere(service, &flow) && !sent->list.count)
 		return NULL;
-	if (!fl_tag_message(gue, steer, gue + steer->header_len, end, &message))
-		return "a packet that can't be tagged";
-	return fl_tag_load(steer->tag) == fl_tag(world->tag_key, &message) ? NULL : "a wrong tag";
+	bucket = (uint32_t)service_flow_hash(service, &flow) & (ring_buckets(ring) - 1);
+	if (!backends_address(ring_backends(ring), ring->image.current[bucket], &owner) ||
+	    !fl_address_equal(&owner, &sent->to))
+		return "not sent to its bucket's backend";
+	if ((flow.protocol == IPPROTO_UDP && service->config.stateless_udp) ||
+	    (flow.protocol == IPPROTO_TCP && inner->bytes[inner->header + 13] & TCP_SYN))
+		return sent->list.count ? "a SYN or a stateless datagram with former owners" : NULL;
+	return is_list_of(world, service, bucket, &sent->list) ? NULL : "not the former owners of its bucket";
 }
 
-static const char *check_steered(const struct output_world *world, const struct ip *outer, uint32_t at,
-				 const struct ip *inner, bool is_ipip)
+static const char *check_steered(const struct output_world *world, const uint8_t *out, uint32_t len,
+				 const struct ip *outer, const struct ip *inner)
 {
-	const uint8_t *gue = outer->bytes + at, *end = outer->bytes + outer->len;
 	const struct service *service;
-	const char *complaint;
-	struct fl_steer steer;
+	struct sent sent;
+	bool is_ipip;
 
-	if (is_ipip ? fl_ipip_steer_parse(outer->bytes, end, 3, &steer) : fl_steer_parse(gue, end, &steer))
-		return "a steer header that servers reject";
-	if (steer.inner_protocol != (inner->ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4) || steer.hops)
-		return "a wrong inner protocol, or hops";
-	service = tables_find_id(world->tables, steer.service);
-	if (!service || steer.generation != ring_generation(service_ring(service)))
+	if (!sent_parse(out, len, &sent))
+		return "a header that servers reject";
+	if (sent.list.inner_protocol != (inner->ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4))
+		return "a wrong inner protocol";
+	is_ipip = !sent.list.service;
+	service = tables_find_id(world->tables, is_ipip ? IPIP_SERVICE : sent.list.service);
+	if (!service || sent.list.generation != ring_generation(service_ring(service)))
 		return "a wrong service or generation";
-	if (is_ipip)
-		at = FL_IPIP_LEN;
-	else
-		at += steer.header_len;
-	if (outer->len - at != inner->len || !is_same_packet(inner, outer->bytes + at, service))
+	if (sent.end - sent.inner != inner->len || !is_same_packet(inner, sent.inner, service))
 		return "the inner packet was changed";
 	if (outer->bytes[1] != inner->bytes[1] && !outer->ipv6 && !inner->ipv6)
 		return "outer and inner DSCP or ECN differ";
-	if (is_ipip)
-		return check_some_backend(service, &(struct fl_steer){0}, &outer->destination);
-	complaint = check_tag(world, gue, end, &steer);
-	if (complaint)
-		return complaint;
-	if (service->config.stateless_udp && inner->protocol == IPPROTO_UDP)
-		return check_stateless(service, inner, &steer, &outer->destination);
-	return steer.bucket == FL_STEER_BUCKET_NONE ? check_some_backend(service, &steer, &outer->destination)
-						    : check_bucket(world, service, inner, &steer, &outer->destination);
+	if (!sent_is_tagged(&sent, is_ipip ? NULL : world->tag_key))
+		return "a missing, unexpected or wrong tag";
+	return check_servers(world, service, inner, &sent);
 }
 
 /* From mux to mux: the packet as received, and not from a mux. */
@@ -317,10 +298,10 @@ static const char *check_forwarded(const struct ip *outer, uint32_t at, const st
 {
 	const uint8_t *gue = outer->bytes + at;
 
-	at += FL_GUE_BASE_LEN;
+	at += FL_LIST_GUE_LEN;
 	if (wrapped)
 		return "forwarded a second time";
-	if (gue[0] || gue[2] || gue[3] || gue[1] != (inner->ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4))
+	if (gue[0] || gue[2] || gue[3] || gue[1] != (inner->ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4))
 		return "a GUE header that muxes reject";
 	return outer->len - at == inner->len && is_same_packet(inner, outer->bytes + at, NULL)
 		   ? NULL
@@ -420,8 +401,7 @@ int check_output(const struct output_world *world, const struct frame *in, const
 	if (*complaint)
 		return -1;
 	kind = sent.protocol == IPPROTO_UDP && !sent.bytes[at] ? OUTPUT_FORWARDED : OUTPUT_STEERED;
-	*complaint = kind == OUTPUT_FORWARDED
-			 ? check_forwarded(&sent, at, &received, wrapped)
-			 : check_steered(world, &sent, at, &received, sent.protocol != IPPROTO_UDP);
+	*complaint = kind == OUTPUT_FORWARDED ? check_forwarded(&sent, at, &received, wrapped)
+					      : check_steered(world, out, len, &sent, &received);
 	return *complaint ? -1 : (int)kind;
 }

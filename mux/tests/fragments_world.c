@@ -12,10 +12,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <fairlead/steer.h>
-
 #include "encap/gue.h"
 #include "image.h"
+#include "sent.h"
 #include "service/lookup.h"
 #include "service/peers.h"
 
@@ -119,7 +118,7 @@ struct mux *world_mux_at(const uint8_t *ip)
 static void let_out(struct rte_mbuf *mbuf, const struct packet *packet, bool forwarded_in, uint64_t now_ms)
 {
 	uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *), *inner;
-	struct fl_steer header = {0}; /* gcc does not see that a failed parse ends the test */
+	struct sent sent;
 	bool ipv6;
 
 	world.counts[packet->verdict]++;
@@ -132,12 +131,12 @@ static void let_out(struct rte_mbuf *mbuf, const struct packet *packet, bool for
 		return;
 	}
 	if (packet->verdict == VERDICT_SERVICE) {
-		assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + mbuf->data_len, &header), FL_STEER_OK);
-		inner = out + GUE_AT_GUE + header.header_len;
+		assert_true(sent_read(mbuf, &sent));
+		inner = out + (sent.inner - out);
 		ipv6 = inner[0] >> 4 == 6;
 		assert_true(world.seen_count < SEEN_MAX);
 		world.seen[world.seen_count++] = (struct seen){
-		    .id = ipv6 ? fl_load_be32(inner + 44) : fl_load_be16(inner + 4), .bucket = header.bucket};
+		    .id = ipv6 ? fl_load_be32(inner + 44) : fl_load_be16(inner + 4), .bucket = packet->bucket};
 	}
 	frame_unwrap(mbuf);
 }
@@ -205,7 +204,8 @@ void world_pump(struct mux *mux, bool forwarded_in, uint64_t now_ms)
 		struct packet packets[BURST_MAX];
 		uint32_t count;
 
-		burst = (struct burst){.lookup = tables_lookup(mux->tables), .tag_key = world.tag_key, .now = NOW};
+		burst = (struct burst){
+		    .lookup = tables_lookup(mux->tables), .tag_flags = burst_tag_flags(world.tag_key), .now = NOW};
 		if (!fragments_ready(mux->fragments, &burst))
 			return;
 		burst_steer_classified(&burst);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <fairlead/list_tag.h>
-#include <fairlead/tag.h>
 
 enum { INNER_MAX = 2048 };
 
@@ -41,20 +40,6 @@ static uint32_t build_ip(const struct gue_bytes *w, uint32_t udp_len, uint8_t *i
 	return 20;
 }
 
-static uint32_t build_steer(const struct gue_bytes *w, uint8_t *gue)
-{
-	uint32_t gue_len = fl_steer_write(&w->steer, gue);
-	struct fl_tag_message message;
-
-	if (w->steer.flags & FL_STEER_TAG) {
-		memcpy(gue + gue_len, w->inner, w->inner_len);
-		if (!fl_tag_message(gue, &w->steer, gue + gue_len, gue + gue_len + w->inner_len, &message))
-			abort();
-		fl_tag_store(gue + gue_len - FL_STEER_TAG_LEN, fl_tag(w->tag_key, &message));
-	}
-	return gue_len;
-}
-
 static uint32_t build_list(const struct gue_bytes *w, uint8_t *gue)
 {
 	struct fl_siphash_key key;
@@ -74,7 +59,7 @@ uint32_t gue_bytes_build(const struct gue_bytes *w, uint8_t *out)
 {
 	static const uint8_t source_mac[6] = {2, 0, 0, 0, 0, 1};
 	uint8_t gue[FL_LIST_MAX_LEN + INNER_MAX], *at = out;
-	uint32_t gue_len = w->list ? build_list(w, gue) : build_steer(w, gue);
+	uint32_t gue_len = build_list(w, gue);
 
 	memset(out, 0, GUE_BYTES_MAX);
 	memcpy(at, w->mac, 6);
@@ -89,7 +74,7 @@ uint32_t gue_bytes_build(const struct gue_bytes *w, uint8_t *out)
 	at += 2;
 	at += build_ip(w, 8 + gue_len + w->inner_len, at);
 	fl_store_be16(at, fl_outer_source_port(w->hash));
-	fl_store_be16(at + 2, FL_GUE_PORT);
+	fl_store_be16(at + 2, FL_LIST_GUE_PORT);
 	fl_store_be16(at + 4, (uint16_t)(8 + gue_len + w->inner_len));
 	memcpy(at + 8, gue, gue_len);
 	return (uint32_t)(at + 8 - out) + gue_len;

@@ -5,19 +5,17 @@
 
 #include <fairlead/hash.h>
 #include <fairlead/list.h>
-#include <fairlead/steer.h>
 
 enum { GUE_BYTES_MAX = 14 + 4 + 40 + 8 + FL_LIST_MAX_LEN };
 
 struct gue_bytes {
-	struct fl_steer steer;      /* TAG in its flags: the tag is computed */
-	const struct fl_list *list; /* NULL: steer; else in its place, with the key of lists if it has TAG */
+	const struct fl_list *list; /* TAG in its flags: the tag is computed */
 	struct fl_address source, to;
 	uint8_t mac[6]; /* the next hop's; the source is 02:00:00:00:00:01 */
 	uint16_t vlan;  /* 0: no tag */
 	uint8_t tos;
 	uint32_t hash;
-	const struct fl_siphash_key *tag_key;
+	const struct fl_siphash_key *tag_key; /* the cluster's */
 	const uint8_t *inner;
 	uint16_t inner_len;
 };

@@ -7,7 +7,11 @@
 
 #include "config/address.h"
 #include "encap/gue.h"
+#include "ring/backend.h"
 #include "ring/backend_list.h"
+#include "ring/listed.h"
+#include "ring/lists.h"
+#include "ring/ring.h"
 #include "steering/othello/arrays.h"
 #include "steering/ring/steering_ring.h"
 
@@ -112,12 +116,12 @@ bool image_has_full_history(const struct delta *snapshot)
 
 uint16_t image_previous(const struct delta *snapshot, uint32_t bucket)
 {
-	return fl_row_previous(image_row(&snapshot->image, bucket));
+	return histories_get(&snapshot->image.histories, snapshot->image.history[bucket])->owner[0];
 }
 
 uint32_t image_since(const struct delta *snapshot, uint32_t bucket)
 {
-	return fl_row_since(image_row(&snapshot->image, bucket));
+	return histories_get(&snapshot->image.histories, snapshot->image.history[bucket])->since[0];
 }
 
 struct delta image_move(const struct delta *snapshot, uint32_t generation, uint32_t start, uint32_t count,
@@ -160,6 +164,22 @@ struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, 
 					  .generation = generation,
 					  .references = 1};
 	return arrays;
+}
+
+struct ring *image_ring(const struct delta *snapshot)
+{
+	static const struct listed_rule rule = {.window = UINT32_MAX, .most = FL_LIST_MAX};
+	static struct lists *lists; /* of all these rings */
+	struct ring *ring;
+	struct reason why;
+
+	if (!lists)
+		lists = must(lists_new(LISTS_MAX));
+	ring = must(ring_new(snapshot->buckets, lists, &rule));
+	ring->backends = must(backends_new(&encap_gue, NULL, snapshot, &image_hops, &why));
+	if (ring_load(ring, snapshot, &why))
+		abort();
+	return ring;
 }
 
 void image_free(struct delta *d)

@@ -47,6 +47,11 @@ struct delta image_move(const struct delta *snapshot, uint32_t generation, uint3
 
 void image_free(struct delta *delta);
 
+struct ring;
+
+/* A ring with the snapshot's backends and buckets, where no window ends. ring_free() ends it. */
+struct ring *image_ring(const struct delta *snapshot);
+
 /* Arrays of steering othello with random cells, and one reference. */
 struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, uint32_t na, uint32_t nb,
 				    enum fl_hash_kind hash, uint32_t buckets);

@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <fairlead/steer.h>
+#include <fairlead/list.h>
 
 #include "packet/icmp.h"
 
@@ -245,7 +245,7 @@ static void make_wrapped(struct chance *chance, struct frame *out)
 	struct flow flow = {.source = image_address(ipv6 ? RANDOM_PEER6 : RANDOM_PEER),
 			    .destination = image_address(ipv6 ? RANDOM_SELF6 : RANDOM_SELF),
 			    .source_port = 0xc123,
-			    .destination_port = FL_GUE_PORT,
+			    .destination_port = FL_LIST_GUE_PORT,
 			    .protocol = IPPROTO_UDP};
 	struct frame inner;
 	uint32_t at = ipv6 ? FRAME_AT_L46 + 8 : FRAME_AT_L4 + 8;
@@ -256,10 +256,10 @@ static void make_wrapped(struct chance *chance, struct frame *out)
 		make_plain(chance, &inner);
 	else
 		make_fragment(chance, &inner);
-	*out = frame_new(&flow, FL_GUE_BASE_LEN + inner.len - FRAME_AT_IP);
-	memset(out->bytes + at, 0, FL_GUE_BASE_LEN);
-	out->bytes[at + 1] = inner.bytes[FRAME_AT_IP] >> 4 == 6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4;
-	memcpy(out->bytes + at + FL_GUE_BASE_LEN, inner.bytes + FRAME_AT_IP, inner.len - FRAME_AT_IP);
+	*out = frame_new(&flow, FL_LIST_GUE_LEN + inner.len - FRAME_AT_IP);
+	memset(out->bytes + at, 0, FL_LIST_GUE_LEN);
+	out->bytes[at + 1] = inner.bytes[FRAME_AT_IP] >> 4 == 6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
+	memcpy(out->bytes + at + FL_LIST_GUE_LEN, inner.bytes + FRAME_AT_IP, inner.len - FRAME_AT_IP);
 }
 
 static void make_foreign(struct chance *chance, struct frame *out)

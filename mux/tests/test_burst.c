@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <fairlead/tag.h>
-
 #include "ring/backend.h"
 #include "packet/burst.h"
 #include "encap/gue.h"
@@ -19,6 +17,7 @@
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
+#include "sent.h"
 
 enum {
 	BUCKETS = 4096,
@@ -68,6 +67,7 @@ static struct service *serve_at(struct tables *tables, struct service_config con
 	struct service *service;
 	struct reason why = {{0}};
 
+	snapshot.image.closed_until = 1; /* windows end */
 	for (uint32_t i = 0; i < config.buckets; i++)
 		if (i % 3) {
 			image_was(&snapshot, i, (uint16_t)(1 + (i + 7) % BACKENDS), i % 3 == 1 ? NOW - 10 : NOW - 1000);
@@ -78,6 +78,7 @@ static struct service *serve_at(struct tables *tables, struct service_config con
 	}
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		fail_msg("%s", why.text);
+	tables_close_windows(tables, NOW);
 	image_free(&snapshot);
 	return service;
 }
@@ -93,7 +94,7 @@ static enum verdict steer_with(const struct tables *tables, const struct frame *
 {
 	*mbuf = frame_wrap(frame);
 	burst->lookup = tables_lookup(tables);
-	burst->tag_key = tag_key;
+	burst->tag_flags = burst_tag_flags(tag_key);
 	burst->mac = mac_word(frame_mac);
 	burst->now = NOW;
 	burst->count = 1;
@@ -108,57 +109,30 @@ static enum verdict steer(const struct tables *tables, const struct frame *frame
 	return steer_with(tables, frame, NULL, mbuf, burst);
 }
 
-/* The outer header as a router reads it: GUE's offset, and the destination. */
-static const uint8_t *read_outer(const uint8_t *out, uint32_t hash, struct fl_address *to)
-{
-	const uint8_t *ip = out + ENCAP_AT_IP, *udp;
-
-	if (fl_load_be16(out + 12) == 0x86dd) {
-		memcpy(to->bytes, ip + 24, 16);
-		udp = ip + 40;
-	} else {
-		*to = fl_address_from_ipv4(ip + 16);
-		udp = ip + 20;
-	}
-	assert_int_equal(fl_load_be16(udp), fl_outer_source_port(hash));
-	return udp + 8;
-}
-
 static void check_flow(const struct tables *tables, const struct service *service, const struct flow *flow)
 {
 	struct frame frame = frame_new(flow, 33);
+	uint32_t inner_len = frame.len - FRAME_AT_IP;
 	bool ipv6 = !fl_address_is_ipv4(&flow->source);
-	const uint8_t *out, *gue;
 	struct explanation why;
-	struct fl_address to;
 	struct rte_mbuf *mbuf;
-	struct fl_steer header;
 	struct burst burst;
-	uint32_t head;
+	struct sent sent;
 
-	assert_int_equal(service_explain(service, flow, NOW, &why), 0);
+	assert_int_equal(service_explain(service, flow, &why), 0);
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_SERVICE);
-	out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	assert_int_equal(burst.packets[0].port, 2);
-	gue = read_outer(out, why.hash, &to);
-	assert_memory_equal(&to, &why.first.current_address, sizeof(to));
-	assert_int_equal(fl_steer_parse(gue, out + mbuf->data_len, &header), FL_STEER_OK);
-	assert_int_equal(header.inner_protocol, ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4);
-	assert_int_equal(header.bucket, why.first.bucket);
-	assert_int_equal(header.generation, why.generation);
-	assert_int_equal(header.service, service->id);
-	assert_int_equal(!!(header.flags & FL_STEER_MOVED), why.first.moved);
-	assert_int_equal(burst.moved, why.first.moved);
+	assert_int_equal(burst.packets[0].bucket, why.first.bucket);
+	assert_true(sent_read(mbuf, &sent));
+	assert_true(sent_is_explained(&sent, &why));
+	assert_int_equal(sent.list.inner_protocol, ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4);
+	assert_int_equal(sent.list.service, service->id);
+	assert_int_equal(burst.moved, why.first.former_count);
 	assert_int_equal(burst.bytes, frame.len);
-	if (why.first.moved) {
-		assert_int_equal(header.since, why.first.since);
-		assert_memory_equal(&header.previous, &why.first.previous_address, sizeof(header.previous));
-	}
 	/* the inner packet is untouched, and nothing follows it */
-	head = (uint32_t)(gue - out) + header.header_len;
-	assert_int_equal(mbuf->data_len, head + frame.len - FRAME_AT_IP);
+	assert_int_equal(sent.end - sent.inner, inner_len);
 	assert_int_equal(mbuf->pkt_len, mbuf->data_len);
-	assert_memory_equal(out + head, frame.bytes + FRAME_AT_IP, frame.len - FRAME_AT_IP);
+	assert_memory_equal(sent.inner, frame.bytes + FRAME_AT_IP, inner_len);
 	frame_unwrap(mbuf);
 }
 
@@ -364,10 +338,10 @@ static void a_port_names_its_backend(void **state)
 		struct flow random = random_flow(&chance);
 
 		random.destination_port = (uint16_t)(FIRST_ID_PORT + id);
-		assert_int_equal(service_explain(service, &random, NOW, &why), 0);
-		assert_int_equal(why.first.current, id);
-		assert_int_equal(why.first.bucket, FL_STEER_BUCKET_NONE);
-		assert_false(why.first.moved);
+		assert_int_equal(service_explain(service, &random, &why), 0);
+		assert_int_equal(why.first.current.id, id);
+		assert_int_equal(why.first.bucket, RING_BUCKET_NONE);
+		assert_int_equal(why.candidates_count, 1);
 		check_flow(tables, service, &random);
 	}
 	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT), VERDICT_NO_BACKEND_ID);
@@ -379,8 +353,8 @@ static void a_port_names_its_backend(void **state)
 	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 7), VERDICT_NO_BACKEND_ID);
 	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 8), VERDICT_SERVICE);
 	flow.destination_port = FIRST_ID_PORT + 7;
-	assert_int_equal(service_explain(service, &flow, NOW, &why), 0);
-	assert_int_equal(why.first.current, 0);
+	assert_int_equal(service_explain(service, &flow, &why), 0);
+	assert_int_equal(why.first.current.id, 0);
 	hop.resolved = false;
 	tables_refresh(tables);
 	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 7), VERDICT_NO_BACKEND_ID);
@@ -418,27 +392,17 @@ static void all_four_combinations_go_where_explain_says(void **state)
 	}
 }
 
-static enum fl_steer_error parse_tagged(const struct rte_mbuf *mbuf, struct fl_steer *header,
-					struct fl_tag_message *message)
-{
-	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *), *end = out + mbuf->data_len;
-	const uint8_t *gue = out + (fl_load_be16(out + 12) == 0x86dd ? GUE_AT_GUE6 : GUE_AT_GUE);
-	enum fl_steer_error error = fl_steer_parse(gue, end, header);
-
-	if (!error)
-		assert_true(fl_tag_message(gue, header, gue + header->header_len, end, message));
-	return error;
-}
-
 static void the_cluster_key_tags_every_packet(void **state)
 {
 	static const struct fl_siphash_key key = {11, 12};
 	struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
+	const struct fl_address self = image_address("10.1.0.1"), none = {{0}};
 	struct tables *tables = tables_new(1, &hops);
 	struct chance chance = {20261120};
 	uint32_t moved = 0;
 
 	(void)state;
+	assert_int_equal(tables_set_self(tables, &self, &none, &key), 0);
 	config.vips_count = 2;
 	config.vips[1] = image_address("2001:db8:99::1");
 	config.ports_count = 2;
@@ -447,17 +411,15 @@ static void the_cluster_key_tags_every_packet(void **state)
 	for (int i = 0; i < FLOWS; i++) {
 		struct flow flow = i & 1 ? random_flow6(&chance) : random_flow(&chance);
 		struct frame frame = frame_new(&flow, 33);
-		struct fl_tag_message message;
 		struct rte_mbuf *mbuf;
-		struct fl_steer header = {0}; /* gcc does not see that a failed parse ends the test */
 		struct burst burst;
+		struct sent sent;
 
 		steer_with(tables, &frame, &key, &mbuf, &burst);
 		assert_int_equal(burst.packets[0].verdict, VERDICT_SERVICE);
-		assert_int_equal(parse_tagged(mbuf, &header, &message), FL_STEER_OK);
-		assert_true(header.flags & FL_STEER_TAG);
-		assert_true(fl_tag_load(header.tag) == fl_tag(&key, &message));
-		moved += !!(header.flags & FL_STEER_MOVED);
+		assert_true(sent_read(mbuf, &sent));
+		assert_true(sent_is_tagged(&sent, &key));
+		moved += sent.list.count > 0;
 		frame_unwrap(mbuf);
 	}
 	assert_int_not_equal(moved, 0);
@@ -506,7 +468,7 @@ static void padding_is_cut_off(void **state)
 	serve(tables, image_config(3, "10.99.0.1", BUCKETS));
 	frame.len = 60;
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_SERVICE);
-	assert_int_equal(mbuf->pkt_len, (burst.moved ? 66U : 58U) + 40);
+	assert_int_equal(mbuf->pkt_len, (burst.moved ? 58U : 54U) + 40);
 	frame_unwrap(mbuf);
 	tables_free(tables);
 }
@@ -538,25 +500,25 @@ static void every_later_drop_has_its_verdict(void **state)
 	frame_unwrap(mbuf);
 
 	hop.resolved = true;
-	hop.mtu = 1240 + 43;
+	hop.mtu = 1240 + 39;
 	tables_refresh(tables);
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_TOO_BIG);
 	assert_int_equal(mbuf->data_len, frame.len);
 	frame_unwrap(mbuf);
 
-	hop.mtu = 1240 + 44;
+	hop.mtu = 1240 + 40;
 	tables_refresh(tables);
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_SERVICE);
 	frame_unwrap(mbuf);
 
 	mbuf = frame_wrap(&frame);
-	mbuf->buf_addr = (uint8_t *)mbuf->buf_addr + FRAME_HEADROOM - 43;
-	mbuf->data_off = 43;
+	mbuf->buf_addr = (uint8_t *)mbuf->buf_addr + FRAME_HEADROOM - 39;
+	mbuf->data_off = 39;
 	burst.count = 1;
 	burst.mbufs[0] = mbuf;
 	burst_steer(&burst);
 	assert_int_equal(burst.packets[0].verdict, VERDICT_NO_HEADROOM);
-	mbuf->buf_addr = (uint8_t *)mbuf->buf_addr - FRAME_HEADROOM + 43;
+	mbuf->buf_addr = (uint8_t *)mbuf->buf_addr - FRAME_HEADROOM + 39;
 	frame_unwrap(mbuf);
 
 	image_free(&empty);

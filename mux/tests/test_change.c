@@ -20,6 +20,7 @@
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
+#include "sent.h"
 
 enum {
 	NOW = 1700000100,
@@ -42,7 +43,7 @@ static void steer(const struct tables *tables, const struct frame *frame, struct
 {
 	*mbuf = frame_wrap(frame);
 	burst->lookup = tables_lookup(tables);
-	burst->tag_key = NULL;
+	burst->tag_flags = 0;
 	burst->mac = mac_word(frame_mac);
 	burst->now = NOW;
 	burst->count = 1;
@@ -68,21 +69,24 @@ static uint8_t owner(uint32_t generation)
 	return (uint8_t)(1 + generation % ROTATION);
 }
 
-/* The steer header and the last byte of the backend's address, or why there is none. */
-static const char *read_steered(const struct rte_mbuf *mbuf, const struct packet *packet, struct fl_steer *header,
+/* The list and the last byte of the backend's address, or why there is none. */
+static const char *read_steered(const struct rte_mbuf *mbuf, const struct packet *packet, struct fl_list *list,
 				uint8_t *backend)
 {
-	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct sent sent;
 
 	if (packet->verdict != VERDICT_SERVICE)
 		return verdict_name(packet->verdict);
-	*backend = out[ENCAP_AT_IP + 19];
-	return fl_steer_parse(out + GUE_AT_GUE, out + mbuf->data_len, header) ? "a malformed header" : NULL;
+	if (!sent_read(mbuf, &sent))
+		return "a malformed header";
+	*backend = sent.to.bytes[15];
+	*list = sent.list;
+	return NULL;
 }
 
 static const char *complain(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t *seen)
 {
-	struct fl_steer header;
+	struct fl_list header;
 	uint8_t backend;
 	const char *complaint = read_steered(mbuf, packet, &header, &backend);
 
@@ -251,7 +255,7 @@ struct mover_reader {
 static const char *complain_of_move(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t oldest,
 				    uint32_t newest)
 {
-	struct fl_steer header;
+	struct fl_list header;
 	uint8_t backend;
 	const char *complaint = read_steered(mbuf, packet, &header, &backend);
 
@@ -260,12 +264,12 @@ static const char *complain_of_move(const struct rte_mbuf *mbuf, const struct pa
 	if (header.generation < oldest || header.generation > newest)
 		return "a generation that was never published";
 	for (uint32_t g = header.generation; g <= newest + 1; g++)
-		if (backend == owner_at(g, header.bucket)) {
-			uint32_t before = moved_at(g, header.bucket) - 1;
+		if (backend == owner_at(g, packet->bucket)) {
+			uint32_t before = moved_at(g, packet->bucket) - 1;
 
-			if (!(header.flags & FL_STEER_MOVED))
-				return before >= TENTH ? "a move is missing" : NULL;
-			if (header.previous.bytes[15] == owner_at(before, header.bucket))
+			if (!header.count)
+				return before >= TENTH ? "a former owner is missing" : NULL;
+			if (header.candidate[0].bytes[15] == owner_at(before, packet->bucket))
 				return NULL;
 		}
 	return "a backend that did not own the bucket in any near generation";

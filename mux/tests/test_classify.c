@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <fairlead/steer.h>
-
 #include "packet/classify.h"
 #include "service/lookup.h"
 #include "frame.h"

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <fairlead/steer.h>
-
 #include "packet/answer.h"
 #include "packet/flow_hash.h"
 #include "packet/icmp.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Headers of version 2: random bursts of services with one bucket and with two, whose buckets have up to six former
+ * Lists: random bursts of services with one bucket and with two, whose buckets have up to six former
  * owners, against an oracle that handles each packet by itself and writes its bytes from scratch.
  */
 #include <netinet/in.h>
@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "config/options.h"
 #include "packet/burst.h"
 #include "ring/backend.h"
 #include "ring/lists.h"
@@ -41,7 +40,6 @@ enum {
 };
 
 static const struct fl_siphash_key tag_key = {11, 12};
-static const struct options options = {.header = 2};
 
 /* By the last digit of a backend's address: 7 has no next hop, 8 is a loop, 5 is in a VLAN, 3 has a small MTU. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
@@ -170,7 +168,6 @@ static void world_new(struct world *world, struct chance *chance)
 	*world = (struct world){.tables = tables_new(1, &hops)};
 	assert_non_null(world->tables);
 	assert_int_equal(tables_set_self(world->tables, &self, &none, &tag_key), 0);
-	tables_set_options(world->tables, &options);
 	for (unsigned i = 0; i < SERVICES; i++) {
 		struct service_config config = config_of(i);
 		struct othello_pair *pair = NULL;
@@ -293,7 +290,7 @@ static struct fl_list list_of(const struct world *world, unsigned i, const struc
 	if (sent->is_syn)
 		return list;
 	name_former(world, i, bucket[0], to, &list);
-	if (has_second)
+	if (bucket[0] != bucket[1])
 		name_former(world, i, bucket[1], to, &list);
 	return list;
 }
@@ -322,7 +319,6 @@ static struct wanted want(const struct world *world, unsigned i, const struct se
 			  const struct fl_siphash_key *key)
 {
 	const struct delta *snapshot = &world->snapshots[i];
-	const uint32_t wider = i == IPV4 ? 0 : 20;
 	struct gue_bytes bytes = {.mac = {2, 0},
 				  .hash = (uint32_t)service_flow_hash(world->services[i], &sent->flow),
 				  .tag_key = key,
@@ -345,7 +341,7 @@ static struct wanted want(const struct world *world, unsigned i, const struct se
 	bytes.to = *address_of(world, i, id);
 	list = list_of(world, i, sent, &bytes.to, &wanted.second);
 	wanted.moved = list.count > wanted.second;
-	list.flags |= key ? FL_LIST_TAG : 0;
+	list.flags |= burst_tag_flags(key);
 	list.flags |= fl_address_is_ipv4(&bytes.to) ? 0 : FL_LIST_IPV6;
 	for (uint32_t n = 0; n < list.count; n++)
 		list.flags |= fl_address_is_ipv4(&list.candidate[n]) ? 0 : FL_LIST_IPV6;
@@ -356,11 +352,11 @@ static struct wanted want(const struct world *world, unsigned i, const struct se
 	wanted.len = gue_bytes_build(&bytes, wanted.bytes);
 	len = 28 + 12 + list.count * (list.flags & FL_LIST_IPV6 ? 16U : 4U) + (key ? 8 : 0);
 	if (bytes.inner_len + len + (fl_address_is_ipv4(&bytes.to) ? 0 : 20) > hop.mtu ||
-	    (list.count && bytes.inner_len + len + wider > world->narrowest[i])) {
+	    (list.count && bytes.inner_len + len + (list.flags & FL_LIST_IPV6 ? 20 : 0) > world->narrowest[i])) {
 		wanted.verdict = VERDICT_TOO_BIG;
 		wanted.second = wanted.moved = 0;
 		/* one report is enough, whatever moves do later */
-		wanted.mtu = world->narrowest[i] - (28 + 12 + 6 * (wider ? 16 : 4) + wider + (key ? 8 : 0));
+		wanted.mtu = world->narrowest[i] - (i == IPV4 ? 64 : 156) - (key ? 8 : 0);
 	}
 	return wanted;
 }
@@ -456,12 +452,12 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 	uint32_t seconds = 0, moved = 0;
 
 	burst->count = 1 + chance_below(chance, BURST_MAX);
-	burst->tag_key = chance_below(chance, 3) ? NULL : &tag_key;
+	burst->tag_flags = chance_below(chance, 3) ? 0 : burst_tag_flags(&tag_key);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		unsigned service = only < SERVICES ? only : chance_below(chance, SERVICES);
 
 		random_sent(chance, service, &sent[i]);
-		wanted[i] = want(world, service, &sent[i], burst->tag_key);
+		wanted[i] = want(world, service, &sent[i], burst->tag_flags ? &tag_key : NULL);
 		burst->mbufs[i] = frame_wrap_with(&sent[i].frame, TAILROOM);
 		count(tally, &wanted[i]);
 	}

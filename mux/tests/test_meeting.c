@@ -93,7 +93,7 @@ static void begin_burst(struct worker *worker)
 	worker->burst.lookup = tables_lookup(worker->world->tables);
 	worker->burst.mac = mac_word(frame_mac);
 	worker->burst.now = NOW;
-	worker->burst.tag_key = NULL;
+	worker->burst.tag_flags = 0;
 	worker->now_ms++;
 }
 

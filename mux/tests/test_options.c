@@ -63,7 +63,6 @@ static void defaults_are_as_documented(void **state)
 	assert_int_equal(o.memory, 256);
 	assert_false(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_TUN);
-	assert_int_equal(o.header, 1);
 	assert_string_equal(o.root, "/fairlead");
 	assert_string_equal(o.state_dir, "/var/lib/fairlead/mux");
 	assert_int_equal(o.withdraw_wait, 2);
@@ -84,7 +83,7 @@ static void every_flag_is_accepted(void **state)
 		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--zookeeper-clear-text|on|--port|af_packet:eth0|-"
 		"-port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
-		"--announce|none|--header|2|--state-dir|/s|--root|/a/"
+		"--announce|none|--state-dir|/s|--root|/a/"
 		"b|--withdraw-wait|0|--drain|3600|--hello|65535|--behind-seconds|0|--behind-generations|1000000",
 		"", &why),
 	    0);
@@ -99,7 +98,6 @@ static void every_flag_is_accepted(void **state)
 	assert_int_equal(o.memory, 1024);
 	assert_true(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_NONE);
-	assert_int_equal(o.header, 2);
 	assert_string_equal(o.root, "/a/b");
 	assert_string_equal(o.state_dir, "/s");
 	assert_int_equal(o.withdraw_wait, 0);
@@ -154,7 +152,6 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--flows|-1", "", "--flows: '-1'", "0..67108864"},
 	    {BASE "|--memory|64MB", "", "--memory: '64MB'", "64.."},
 	    {BASE "|--no-huge=maybe", "", "--no-huge: 'maybe'", "true, false"},
-	    {BASE "|--header|3", "", "--header: '3'", "1..2"},
 	    {BASE "|--packet-path|avx512", "", "--packet-path: 'avx512'", "auto, scalar, reference"},
 	    {BASE "|--check-paths|1000001", "", "--check-paths: '1000001'", "0..1000000"},
 	    {BASE "|--check-paths|-1", "", "--check-paths: '-1'", "0..1000000"},

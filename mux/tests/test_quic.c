@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "packet/burst.h"
-#include "encap/gue.h"
 #include "packet/quic.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
+#include "sent.h"
 
 enum { BUCKETS = 1024, BACKENDS = 300, NOW = 1700000100 };
 
@@ -70,15 +70,13 @@ static struct tables *serve(struct service **service, struct delta *snapshot)
 	return tables;
 }
 
-/* Steers a datagram from this client port; returns the backend's address and outputs the steer header. */
-static struct fl_address steer(const struct tables *tables, uint16_t sport, const uint8_t *payload, uint32_t len,
-			       struct fl_steer *header)
+/* Steers a datagram from this client port. */
+static struct sent steer(const struct tables *tables, uint16_t sport, const uint8_t *payload, uint32_t len)
 {
 	struct flow flow = frame_flow(IPPROTO_UDP);
-	struct fl_address to;
 	struct frame frame;
 	struct burst burst = {.lookup = tables_lookup(tables), .mac = mac_word(frame_mac), .now = NOW, .count = 1};
-	const uint8_t *out;
+	struct sent sent;
 
 	flow.destination_port = 443;
 	flow.source_port = sport;
@@ -87,11 +85,9 @@ static struct fl_address steer(const struct tables *tables, uint16_t sport, cons
 	burst.mbufs[0] = frame_wrap(&frame);
 	burst_steer(&burst);
 	assert_int_equal(burst.packets[0].verdict, VERDICT_SERVICE);
-	out = rte_pktmbuf_mtod(burst.mbufs[0], const uint8_t *);
-	to = fl_address_from_ipv4(out + ENCAP_AT_IP + 16);
-	assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + burst.mbufs[0]->data_len, header), FL_STEER_OK);
+	assert_true(sent_read(burst.mbufs[0], &sent));
 	frame_unwrap(burst.mbufs[0]);
-	return to;
+	return sent;
 }
 
 static void a_client_that_moves_stays_on_its_server(void **state)
@@ -105,12 +101,10 @@ static void a_client_that_moves_stays_on_its_server(void **state)
 		uint8_t payload[20] = {0x40, 0x2a, (uint8_t)(id >> 8), (uint8_t)id};
 
 		for (uint16_t sport = 5000; sport < 5010; sport++) {
-			struct fl_steer header;
-			struct fl_address to = steer(tables, sport, payload, sizeof(payload), &header);
+			struct sent sent = steer(tables, sport, payload, sizeof(payload));
 
-			assert_memory_equal(&to, &snapshot.backends[id - 1].address, sizeof(to));
-			assert_true(header.bucket == FL_STEER_BUCKET_NONE);
-			assert_int_equal(header.flags, 0);
+			assert_true(fl_address_equal(&sent.to, &snapshot.backends[id - 1].address));
+			assert_int_equal(sent.list.count, 0);
 		}
 	}
 	image_free(&snapshot);
@@ -138,18 +132,16 @@ static void without_a_known_id_the_bucket_decides(void **state)
 	for (size_t i = 0; i < sizeof(datagrams) / sizeof(datagrams[0]); i++) {
 		struct flow flow = frame_flow(IPPROTO_UDP);
 		struct explanation said;
-		struct fl_steer header = {0};
-		struct fl_address to = steer(tables, 5000, datagrams[i], 4, &header);
+		struct sent sent = steer(tables, 5000, datagrams[i], 4);
 
 		flow.destination_port = 443;
 		flow.source_port = 5000;
-		assert_int_equal(service_explain(service, &flow, NOW, &said), 0);
-		assert_memory_equal(&to, &said.first.current_address, sizeof(to));
+		assert_int_equal(service_explain(service, &flow, &said), 0);
+		assert_true(sent_is_explained(&sent, &said));
 		assert_true(said.may_name_a_backend);
 		assert_false(said.may_be_remembered);
-		assert_int_equal(header.bucket, said.first.bucket);
-		assert_int_equal(header.generation, 10);
-		assert_int_equal(header.flags, FL_STEER_MOVED);
+		assert_int_equal(sent.list.generation, 10);
+		assert_int_equal(sent.list.count, 1);
 	}
 	image_free(&delta);
 	image_free(&snapshot);

@@ -138,6 +138,7 @@ static void load(struct tables *tables, struct service_config config, bool mixed
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
 	}
 	snapshot.backends[BACKEND_MUX - 1].address = image_address(RANDOM_PEER);
+	snapshot.image.closed_until = config.id > 1; /* the first one has a hold */
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
@@ -164,8 +165,6 @@ static void serve(struct tables *tables)
 			config.mptcp = (struct mptcp_ports){20000, 20060};
 			config.quic = (struct quic_server_id){.offset = 1, .length = 1};
 			config.mss = 1200;
-			config.window = 0;
-			config.hold = 3600;
 			break;
 		case 2:
 			config.hash = FL_HASH_CRC32;
@@ -185,6 +184,7 @@ static void serve(struct tables *tables)
 		}
 		load(tables, config, id == 1 || id == 2);
 	}
+	tables_close_windows(tables, (uint32_t)time(NULL));
 }
 
 static void open_rack(struct rack *rack)

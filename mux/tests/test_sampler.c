@@ -7,8 +7,6 @@
 
 #include <rte_rcu_qsbr.h>
 
-#include <fairlead/steer.h>
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,12 +136,12 @@ static void a_sample_has_both_buckets(void **state)
 		frame = frame_new(&flow, 100);
 		look(f, 0, &frame);
 		assert_true(sampler_take(f->sampler, &sample));
-		assert_int_equal(service_explain(tables_find_id(f->tables, 4), &flow, NOW, &e), 0);
+		assert_int_equal(service_explain(tables_find_id(f->tables, 4), &flow, &e), 0);
 		assert_int_equal(sample.bucket, e.first.bucket);
 		assert_int_equal(sample.second, e.second.bucket);
-		if (e.second.bucket != FL_STEER_BUCKET_NONE)
-			assert_int_equal(sample.second_backend, e.second.current);
-		seconds += sample.second != FL_STEER_BUCKET_NONE;
+		if (e.second.bucket != RING_BUCKET_NONE)
+			assert_int_equal(sample.second_backend, e.second.current.id);
+		seconds += sample.second != RING_BUCKET_NONE;
 	}
 	assert_true(seconds > 32);
 }
@@ -161,19 +159,19 @@ static void a_sample_says_what_explain_says(void **state)
 	start(f, (struct sample_filter){0});
 	look(f, 1, &frame);
 	assert_true(sampler_take(f->sampler, &sample));
-	assert_int_equal(service_explain(tables_find_id(f->tables, 3), &flow, NOW, &e), 0);
+	assert_int_equal(service_explain(tables_find_id(f->tables, 3), &flow, &e), 0);
 	assert_int_equal(sample.verdict, VERDICT_SERVICE);
-	assert_true(sample.outbound && sample.has_row && !sample.moved);
+	assert_true(sample.outbound && sample.has_row && !sample.former);
 	assert_int_equal(sample.service, 3);
 	assert_int_equal(sample.bucket, e.first.bucket);
-	assert_int_equal(sample.backend, e.first.current);
-	assert_int_equal(sample.second, FL_STEER_BUCKET_NONE);
+	assert_int_equal(sample.backend, e.first.current.id);
+	assert_int_equal(sample.second, RING_BUCKET_NONE);
 	assert_int_equal(sample.generation, 9);
 	assert_int_equal(sample.port, OUT);
 	assert_int_equal(sample.worker, 1);
-	assert_int_equal(sample.len, frame.len + 44);
+	assert_int_equal(sample.len, frame.len + 40);
 	assert_int_equal(sample.captured, SAMPLER_CAPTURED_MAX);
-	assert_memory_equal(sample.data + 14 + 44, frame.bytes + FRAME_AT_IP, SAMPLER_CAPTURED_MAX - 14 - 44);
+	assert_memory_equal(sample.data + 14 + 40, frame.bytes + FRAME_AT_IP, SAMPLER_CAPTURED_MAX - 14 - 40);
 
 	frame.bytes[FRAME_AT_IP + 8] = 0;
 	frame_fix_checksum(&frame);

@@ -38,7 +38,7 @@ enum {
 	MAAT = 6,
 	SERVICES = 7,
 	BURSTS = 20000,
-	TAILROOM = 64, /* as real buffers have: the longest header takes more than the headroom */
+	TAILROOM = 128, /* as real buffers have: the longest header takes more than the headroom */
 };
 
 static const struct fl_siphash_key tag_key = {11, 12};
@@ -90,7 +90,7 @@ static struct othello_pair *random_pair(struct chance *chance, unsigned i, enum 
 	return othello_pair_new(newest, previous, i == 2);
 }
 
-/* Some buckets have no backend, some previous owners no address; half of the moves are over, half of the pool is IPv6. */
+/* Some buckets have no backend, some previous owners no address; half of the pool is IPv6. */
 static struct delta random_snapshot(struct chance *chance, uint16_t service)
 {
 	struct delta snapshot = image_snapshot(service, 9, BUCKETS, BACKENDS);
@@ -106,6 +106,8 @@ static struct delta random_snapshot(struct chance *chance, uint16_t service)
 			image_own(&snapshot, i, (uint16_t)(2 + 2 * chance_below(chance, 3))); /* IPv4, and usable */
 		image_was(&snapshot, i, (uint16_t)chance_below(chance, BACKENDS + 3),
 			  NOW - (chance_below(chance, 2) ? 10 : 1000));
+		if (image_previous(&snapshot, i) == snapshot.image.current[i]) /* an owner is not in its history */
+			image_was(&snapshot, i, 0, 0);
 	}
 	return snapshot;
 }
@@ -144,9 +146,11 @@ static struct service_config config_of(unsigned i, enum fl_hash_kind hash)
 
 static struct world world_new(struct chance *chance)
 {
+	const struct fl_address self = image_address("10.1.0.1"), none = {{0}};
 	struct world world = {.tables = tables_new(1, &hops)};
 	struct reason why = {{0}};
 
+	assert_int_equal(tables_set_self(world.tables, &self, &none, &tag_key), 0);
 	for (unsigned i = 0; i < SERVICES; i++) {
 		enum fl_hash_kind hash = chance_below(chance, 3) ? FL_HASH_SIPHASH : FL_HASH_CRC32;
 		struct service_config config = config_of(i, hash);
@@ -180,7 +184,7 @@ static uint32_t code(const struct othello_arrays *arrays, uint64_t hash)
 /* What the oracle says of one packet. */
 struct wanted {
 	enum verdict verdict;
-	bool second, moved;
+	uint32_t second, moved;
 	uint32_t len;
 	uint8_t bytes[GUE_BYTES_MAX];
 };
@@ -199,30 +203,42 @@ static struct next_hop hop_to(const struct delta *snapshot, uint16_t id)
 	return hop;
 }
 
-/* Whether packets of the i-th service carry a bucket's move: of othello, also one that is long over. */
-static bool is_moved(unsigned i, const struct delta *snapshot, uint32_t bucket)
+/* Adds a server to the list, once. */
+static void name(struct fl_list *list, const struct fl_address *to, const struct fl_address *address)
 {
-	bool is_held = i != RING && !is_of_halves(i);
-
-	return image_previous(snapshot, bucket) && (is_held || image_since(snapshot, bucket) == NOW - 10);
+	for (uint32_t i = 0; i < list->count; i++)
+		if (fl_address_equal(address, &list->candidate[i]))
+			return;
+	if (fl_address_equal(address, to))
+		return;
+	list->candidate[list->count++] = *address;
+	list->left = list->count;
 }
 
-/* The second bucket: which one, and with whom. */
-static void add_second(const struct world *world, unsigned i, uint32_t bucket, struct fl_steer *steer)
+/* A bucket's former owner, which stays until it is released. */
+static void name_former(const struct delta *snapshot, uint32_t bucket, const struct fl_address *to,
+			struct fl_list *list)
 {
-	const struct delta *snapshot = &world->snapshots[i];
-	uint16_t owner = snapshot->image.current[bucket], previous = image_previous(snapshot, bucket);
+	uint16_t previous = image_previous(snapshot, bucket);
 
-	if (!is_known(owner) || hop_to(snapshot, owner).loop)
-		return;
-	steer->flags |= FL_STEER_SECOND;
-	steer->second.bucket = bucket;
-	steer->second.owner = snapshot->backends[owner - 1].address;
-	if (!is_known(previous) || !is_moved(i, snapshot, bucket))
-		return;
-	steer->flags |= FL_STEER_MOVED2;
-	steer->second.since = image_since(snapshot, bucket);
-	steer->second.previous = snapshot->backends[previous - 1].address;
+	if (is_known(previous))
+		name(list, to, &snapshot->backends[previous - 1].address);
+}
+
+/* Returns how many owners of second buckets the list names. */
+static uint32_t name_all(const struct delta *snapshot, uint32_t first, uint32_t second, const struct fl_address *to,
+			 struct fl_list *list)
+{
+	uint16_t owner = snapshot->image.current[second];
+	uint32_t present;
+
+	if (first != second && is_known(owner) && !hop_to(snapshot, owner).loop)
+		name(list, to, &snapshot->backends[owner - 1].address);
+	present = list->count;
+	name_former(snapshot, first, to, list);
+	if (first != second)
+		name_former(snapshot, second, to, list);
+	return present;
 }
 
 static enum verdict verdict_of(const struct next_hop *hop)
@@ -257,10 +273,10 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 	uint64_t hash = service_flow_hash(world->services[i], flow);
 	bool ipv6 = !fl_address_is_ipv4(&flow->source);
 	uint32_t low = (uint32_t)hash % BUCKETS, first = pair ? code(pair->newest, hash) : low, second = first;
-	struct gue_bytes bytes = {.steer = {.inner_protocol = ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
-					    .service = (uint16_t)(i + 1),
-					    .bucket = first,
-					    .generation = 9},
+	struct fl_list list = {.inner_protocol = ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4,
+			       .service = (uint16_t)(i + 1),
+			       .generation = 9};
+	struct gue_bytes bytes = {.list = &list,
 				  .mac = {2, 0},
 				  .hash = (uint32_t)hash,
 				  .tag_key = key,
@@ -279,13 +295,11 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 	if (i == MAAT && flow->destination_port == 80 && is_noted(world, hash, second)) {
 		first = second;
 		second = low;
-		bytes.steer.bucket = first;
 		id = snapshot->image.current[first];
 	}
 	if (flow->destination_port != 80) {
 		id = (uint16_t)(flow->destination_port - 20000);
 		wanted.verdict = VERDICT_NO_BACKEND_ID;
-		bytes.steer.bucket = FL_STEER_BUCKET_NONE;
 		if (is_known(id) && snapshot->backends[id - 1].flags & FL_BACKEND_REMOVED)
 			return wanted;
 	}
@@ -295,22 +309,17 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 	wanted.verdict = verdict_of(&hop);
 	if (wanted.verdict != VERDICT_SERVICE)
 		return wanted;
-	if (flow->destination_port == 80) {
-		if (second != first)
-			add_second(world, i, second, &bytes.steer);
-		if (is_known(image_previous(snapshot, first)) && is_moved(i, snapshot, first)) {
-			bytes.steer.flags |= FL_STEER_MOVED;
-			bytes.steer.since = image_since(snapshot, first);
-			bytes.steer.previous = snapshot->backends[image_previous(snapshot, first) - 1].address;
-		}
-	}
-	bytes.steer.flags |= key ? FL_STEER_TAG : 0;
 	bytes.source = hop.source;
 	bytes.to = snapshot->backends[id - 1].address;
+	if (flow->destination_port == 80)
+		wanted.second = name_all(snapshot, first, second, &bytes.to, &list);
+	wanted.moved = list.count > wanted.second;
+	list.flags |= key ? burst_tag_flags(key) : 0;
+	list.flags |= fl_address_is_ipv4(&bytes.to) ? 0 : FL_LIST_IPV6;
+	for (uint32_t n = 0; n < list.count; n++)
+		list.flags |= fl_address_is_ipv4(&list.candidate[n]) ? 0 : FL_LIST_IPV6;
 	bytes.vlan = hop.vlan;
 	memcpy(bytes.mac + 2, bytes.to.bytes + 12, 4);
-	wanted.second = bytes.steer.flags & FL_STEER_SECOND;
-	wanted.moved = bytes.steer.flags & FL_STEER_MOVED;
 	wanted.len = gue_bytes_build(&bytes, wanted.bytes);
 	return wanted;
 }
@@ -359,7 +368,7 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 	uint32_t seconds = 0, moved = 0;
 
 	burst->count = 1 + chance_below(chance, BURST_MAX);
-	burst->tag_key = chance_below(chance, 3) ? NULL : &tag_key;
+	burst->tag_flags = chance_below(chance, 3) ? 0 : burst_tag_flags(&tag_key);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		services[i] = only < SERVICES ? only : chance_below(chance, SERVICES);
 		do
@@ -373,7 +382,7 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 		frames[i] = frame_new(&flows[i], chance_below(chance, 100));
 		if (fl_address_is_ipv4(&flows[i].source) && !chance_below(chance, 8))
 			frames[i] = quote_of(&flows[i]);
-		wanted[i] = want(world, services[i], &flows[i], &frames[i], burst->tag_key);
+		wanted[i] = want(world, services[i], &flows[i], &frames[i], burst->tag_flags ? &tag_key : NULL);
 		burst->mbufs[i] = frame_wrap_with(&frames[i], TAILROOM);
 	}
 	burst_steer(burst);
@@ -418,21 +427,22 @@ static void bursts_equal_single_packets(void **state)
 	assert_true(steered > BURSTS);
 }
 
-static const struct explained_bucket no_bucket = {.bucket = FL_STEER_BUCKET_NONE};
+static const struct explained_bucket no_bucket = {.bucket = RING_BUCKET_NONE};
 
 static void check_explained(const struct explained_bucket *said, const struct world *world, unsigned i, uint32_t bucket)
 {
 	const struct delta *snapshot = &world->snapshots[i];
 
 	assert_int_equal(said->bucket, bucket);
-	assert_int_equal(said->current, snapshot->image.current[bucket]);
-	assert_int_equal(said->previous, image_previous(snapshot, bucket));
-	assert_int_equal(said->since, image_since(snapshot, bucket));
-	assert_int_equal(said->moved, is_moved(i, snapshot, bucket));
-	if (is_known(said->current))
-		assert_memory_equal(&said->current_address, &snapshot->backends[said->current - 1].address, 16);
-	if (is_known(said->previous))
-		assert_memory_equal(&said->previous_address, &snapshot->backends[said->previous - 1].address, 16);
+	assert_int_equal(said->current.id, snapshot->image.current[bucket]);
+	assert_int_equal(said->former_count, is_known(image_previous(snapshot, bucket)));
+	if (is_known(said->current.id))
+		assert_memory_equal(&said->current.address, &snapshot->backends[said->current.id - 1].address, 16);
+	for (uint32_t n = 0; n < said->former_count; n++) {
+		assert_int_equal(said->former[n].id, image_previous(snapshot, bucket));
+		assert_int_equal(said->former[n].since, image_since(snapshot, bucket));
+		assert_memory_equal(&said->former[n].address, &snapshot->backends[said->former[n].id - 1].address, 16);
+	}
 }
 
 static void explanations_name_both_buckets(void **state)
@@ -460,7 +470,7 @@ static void explanations_name_both_buckets(void **state)
 			second = pair->previous ? code(pair->previous, hash) : (uint32_t)hash % BUCKETS;
 		else if (is_of_halves(i) && flow.protocol == IPPROTO_TCP)
 			second = (uint32_t)(hash >> 32) % BUCKETS;
-		assert_int_equal(service_explain(world.services[i], &flow, NOW, &said), 0);
+		assert_int_equal(service_explain(world.services[i], &flow, &said), 0);
 		assert_int_equal(said.arrays, of_service[i].arrays);
 		assert_int_equal(said.has_arrays_before, of_service[i].has_before);
 		assert_int_equal(said.arrays_before, of_service[i].before);

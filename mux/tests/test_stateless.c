@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stateless UDP: a datagram goes to its bucket's backend and names no bucket and no move; TCP does, as ever. */
+/* Stateless UDP: a datagram goes to its bucket's backend and names no former owners; TCP does, as ever. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "encap/gue.h"
 #include "packet/burst.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
+#include "sent.h"
 
 enum { BUCKETS = 4096, BACKENDS = 50, FLOWS = 1000, NOW = 1700000100 };
 
@@ -44,22 +44,18 @@ static struct tables *serve(bool is_stateless, struct service **service)
 	return tables;
 }
 
-/* Where the frame goes; outputs the steer header. */
-static struct fl_address steer(const struct tables *tables, const struct frame *frame, struct fl_steer *header)
+static struct sent steer(const struct tables *tables, const struct frame *frame)
 {
 	struct burst burst = {.lookup = tables_lookup(tables), .mac = mac_word(frame_mac), .now = NOW, .count = 1};
 	struct rte_mbuf *mbuf = frame_wrap(frame);
-	struct fl_address to;
-	const uint8_t *out;
+	struct sent sent;
 
 	burst.mbufs[0] = mbuf;
 	burst_steer(&burst);
 	assert_int_equal(burst.packets[0].verdict, VERDICT_SERVICE);
-	out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	to = fl_address_from_ipv4(out + ENCAP_AT_IP + 16);
-	assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + mbuf->data_len, header), FL_STEER_OK);
+	assert_true(sent_read(mbuf, &sent));
 	frame_unwrap(mbuf);
-	return to;
+	return sent;
 }
 
 static void check(const struct tables *tables, const struct service *service, const struct flow *flow,
@@ -67,17 +63,14 @@ static void check(const struct tables *tables, const struct service *service, co
 {
 	struct frame frame = frame_new(flow, 33);
 	struct explanation why;
-	struct fl_steer header;
-	struct fl_address to;
+	struct sent sent;
 
 	frame.bytes[FRAME_AT_L4 + 8] = 0xc0; /* no QUIC server id */
-	to = steer(tables, &frame, &header);
-	assert_int_equal(service_explain(service, flow, NOW, &why), 0);
-	assert_memory_equal(&to, &why.first.current_address, sizeof(to));
-	assert_int_equal(header.generation, 9);
-	assert_true(header.bucket == (is_stateless ? FL_STEER_BUCKET_NONE : why.first.bucket));
-	assert_int_equal(header.flags, is_stateless ? 0 : FL_STEER_MOVED);
-	assert_int_equal(why.first.moved, !is_stateless);
+	sent = steer(tables, &frame);
+	assert_int_equal(service_explain(service, flow, &why), 0);
+	assert_true(sent_is_explained(&sent, &why));
+	assert_int_equal(sent.list.count, !is_stateless);
+	assert_int_equal(why.first.former_count, 1);
 }
 
 static void of_udp_alone(void **state)
@@ -123,18 +116,16 @@ static void a_connection_id_still_names_its_server(void **state)
 	struct flow flow = frame_flow(IPPROTO_UDP);
 	struct frame frame;
 	struct explanation why;
-	struct fl_steer header;
-	struct fl_address to;
+	struct sent sent;
 
 	(void)state;
 	flow.destination_port = 80;
 	frame = frame_new(&flow, 20);
 	memcpy(frame.bytes + FRAME_AT_L4 + 8, (uint8_t[]){0x40, 0x2a, 0xff, 0xff}, 4);
-	to = steer(tables, &frame, &header);
-	assert_int_equal(service_explain(service, &flow, NOW, &why), 0);
-	assert_memory_equal(&to, &why.first.current_address, sizeof(to));
-	assert_true(header.bucket == FL_STEER_BUCKET_NONE);
-	assert_int_equal(header.flags, 0);
+	sent = steer(tables, &frame);
+	assert_int_equal(service_explain(service, &flow, &why), 0);
+	assert_true(sent_is_explained(&sent, &why));
+	assert_int_equal(sent.list.count, 0);
 	tables_free(tables);
 }
 

@@ -42,8 +42,7 @@ struct worker {
 	struct tables *tables;
 	const struct ports *ports;
 	struct worker_counters *counters;
-	const struct fl_siphash_key *tag_key; /* NULL: packets are not tagged */
-	uint64_t now_ms;                      /* monotonic clock at the start of the poll */
+	uint64_t now_ms; /* monotonic clock at the start of the poll */
 	struct fragments *fragments;
 	struct sampler *sampler;       /* NULL: none */
 	struct front *front;           /* NULL: none */
@@ -312,7 +311,7 @@ static inline uint16_t serve(struct worker *worker, unsigned index, uint32_t now
 	burst->lookup = tables_lookup(worker->tables);
 	burst->mac = __atomic_load_n(&port->mac, __ATOMIC_RELAXED);
 	burst->now = now;
-	burst->tag_key = worker->tag_key;
+	burst->tag_flags = worker->burst.tag_flags;
 	burst->is_brief = !(worker->sampler && sampler_is_on(worker->sampler));
 	count = burst->count;
 	if (unlikely(worker->front && !(worker->sampler && sampler_is_on(worker->sampler)))) {
@@ -451,10 +450,9 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->tables = place->tables;
 	worker->ports = place->ports;
 	worker->counters = counters_of(place->counters, index);
-	worker->tag_key = place->tag_key;
 	worker->sampler = place->sampler;
 	worker->front = place->front;
-	worker->burst.tag_key = place->tag_key;
+	worker->burst.tag_flags = burst_tag_flags(place->tag_key);
 	worker->burst.worker = index;
 	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (!worker->fragments) {

@@ -139,7 +139,7 @@ static bool change_backend(struct copies *copies, struct copy *copy, const struc
 
 void copies_configure(struct copies *copies, const struct service *service)
 {
-	cores_write_line(copies->cores, p4_slot(service), P4_LINE_MOVED_SECONDS, service->moved_seconds);
+	cores_write_line(copies->cores, p4_slot(service), P4_LINE_MOVED_SECONDS, 0);
 	cores_write_line(copies->cores, p4_slot(service), P4_LINE_KEY, service->key.k0);
 	cores_write_line(copies->cores, p4_slot(service), P4_LINE_KEY + 1, service->key.k1);
 	sets_configure(&copies->sets, service);
@@ -159,10 +159,9 @@ static void write_room(struct copies *copies, const struct service *service)
 static fl_row row_of(const struct copy *copy, const struct ring *ring, uint32_t bucket)
 {
 	fl_row row = ring_row(ring, bucket);
-	uint16_t current = fl_row_current(row), previous = fl_row_previous(row);
+	uint16_t current = fl_row_current(row);
 
-	return fl_row_make(current < copy->ids ? current : FL_BACKEND_NONE,
-			   previous < copy->ids ? previous : FL_BACKEND_NONE, fl_row_since(row));
+	return current < copy->ids ? current : FL_BACKEND_NONE;
 }
 
 static void write_row(struct copies *copies, const struct copy *copy, const struct ring *ring, uint32_t bucket)

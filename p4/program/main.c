@@ -20,9 +20,6 @@ static int check(const struct options *options, struct reason *why)
 		return reason_set(why, -EINVAL,
 				  "--tag-key is not allowed: a mux of kind p4 can't tag packets; allowed: a cluster "
 				  "without a key, or fairlead-mux");
-	if (options->header != 1)
-		return reason_set(why, -EINVAL, "--header: %u is given; allowed with a mux of kind p4: 1",
-				  options->header);
 	if (options->ports_count > P4_PORT_WIRES)
 		return reason_set(why, -EINVAL, "--port: %u are given; allowed with a mux of kind p4: at most %d",
 				  options->ports_count, P4_PORT_WIRES);
@@ -41,7 +38,7 @@ int main(int argc, char **argv)
 	    .program = "fairlead-p4mux",
 	    .about =
 		"fairlead-p4mux steers by a P4 pipeline, and is fairlead-mux in all else: it takes the same options,\n"
-		"but no --tag-key or --header 2 and at most four --port, and serves services with steering ring, hunt, "
+		"but no --tag-key and at most four --port, and serves services with steering ring, hunt, "
 		"maat or\n"
 		"othello and encap gue or ipip.\n\n",
 	    .serves = &mirror_serves,

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <fairlead/steer.h>
+
 #include "encap/gue.h"
 #include "frame.h"
 #include "image.h"

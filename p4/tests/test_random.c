@@ -26,6 +26,8 @@
 
 #include <fairlead/ipip.h>
 
+#include <fairlead/steer.h>
+
 #include "cases.h"
 #include "encap/gue.h"
 #include "rack.h"

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fairlead/steer.h>
+
 #include "vectors.h"
 
 #include <fairlead/ipip.h>

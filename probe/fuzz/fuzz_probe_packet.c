@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <fairlead/ipip.h>
-#include <fairlead/srv6.h>
+#include <fairlead/list_srv6.h>
 
 #include "wrap.h"
 
@@ -25,8 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct fl_siphash_key key = {1, 2};
 	const struct encap *chosen;
-	struct fl_steer steer = {0};
-	enum fl_steer_error error;
+	struct fl_list list = {0};
+	enum fl_list_error error;
+	uint32_t at;
 	struct wrap_flow flow;
 	uint8_t *buffer, *inner, *ip;
 	bool outer6;
@@ -56,14 +57,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	overhead = wrap_write(&wrap, &flow, inner, size - 1);
 	require(overhead + ENCAP_AT_IP <= WRAP_HEADROOM);
 	ip = inner - overhead;
+	at = outer6 ? 48 : 28;
 	if (chosen == &encap_ipip)
-		error = fl_ipip_steer_parse(ip, inner + size - 1, 3, &steer);
+		error = fl_ipip_parse(ip, inner + size - 1, 3, &list);
 	else if (chosen == &encap_srv6)
-		error = fl_srv6_parse(ip + ENCAP_IPV6_LEN, inner + size - 1, &steer);
+		error = fl_list_srv6_parse(ip + ENCAP_IPV6_LEN, inner + size - 1, &wrap.backend, &list);
 	else
-		error = fl_steer_parse(ip + (outer6 ? 48 : 28), inner + size - 1, &steer);
-	require(error == FL_STEER_OK && steer.generation == 1);
-	require(chosen == &encap_ipip || steer.bucket == FL_STEER_BUCKET_NONE);
+		error =
+		    fl_list_parse(ip + at, inner + size - 1, overhead + (uint32_t)size - 1 - at, false, outer6, &list);
+	require(error == FL_LIST_OK && list.generation == 1 && !list.count);
 	require(inner[flow.is_ipv6 ? 7 : 8] == WRAP_TTL);
 	free(buffer);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of probes as servers read them: by the very functions of fairlead/steer.h, srv6.h, ipip.h, tag.h and
- * verdict.h, in every combination of families, encapsulation and tags.
+ * Packets of probes as servers read them: by the very functions of fairlead/list.h, list_srv6.h, ipip.h, list_tag.h and
+ * decide.h, in every combination of families, encapsulation and tags.
  */
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
+#include <fairlead/decide.h>
 #include <fairlead/ipip.h>
-#include <fairlead/srv6.h>
-#include <fairlead/tag.h>
-#include <fairlead/verdict.h>
+#include <fairlead/list_srv6.h>
+#include <fairlead/list_tag.h>
 
 #include "wrap.h"
 
@@ -71,8 +71,8 @@ static size_t packet(uint8_t *out, bool ipv6, uint8_t protocol)
 	return len;
 }
 
-/* What fl_verdict_decide() says of it at a server that knows a newer generation, and a move of every bucket. */
-static void decides(const struct fl_steer *steer, bool is_ipip)
+/* What fl_decide() says of it at a server that knows a newer generation. */
+static void decides(const struct fl_list *list)
 {
 	static const struct {
 		enum fl_packet_class packet;
@@ -84,58 +84,41 @@ static void decides(const struct fl_steer *steer, bool is_ipip)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct fl_verdict_in in = {
+		const struct fl_decide_in in = {
 		    .packet = rows[i].packet,
 		    .trusted = true,
-		    .chaining = true,
-		    .steer = *steer,
+		    .list = *list,
 		    .generation_seen = GENERATION + 1,
-		    .memory = {.since = 1000, .generation = GENERATION + 1, .previous = address(false, 50)},
-		    .now = 1001,
-		    .window = 240,
-		    .self = address(false, 21),
+		    .self = {address(false, 21)},
 		};
-		struct fl_verdict_out out;
+		struct fl_decide_out out;
 
-		if (is_ipip) /* a server remembers no move for this format */
-			in.memory = (struct fl_bucket_memory){0};
-		fl_verdict_decide(&in, &out);
+		fl_decide(&in, &out);
 		assert_int_equal(out.verdict, rows[i].verdict);
-		assert_false(out.learned);
 		assert_int_equal(out.generation_seen, GENERATION + 1);
 	}
 }
 
-static void reads_gue(const uint8_t *payload, const uint8_t *end, const uint8_t *inner, bool is_tagged,
-		      struct fl_steer *steer)
+static void reads_gue(const uint8_t *payload, const uint8_t *end, bool to_ipv6, struct fl_list *list)
 {
-	struct fl_tag_message message = {{0}};
-
 	assert_int_equal(fl_load_be16(payload + 2), 6080);
 	assert_int_equal(fl_load_be16(payload + 4), end - payload);
-	assert_int_equal(fl_steer_parse(payload + 8, end, steer), FL_STEER_OK);
-	assert_ptr_equal(payload + 8 + steer->header_len, inner);
-	assert_int_equal(!!(steer->flags & FL_STEER_TAG), is_tagged);
-	if (!is_tagged)
-		return;
-	assert_true(fl_tag_message(payload + 8, steer, inner, end, &message));
-	assert_true(fl_tag_load(inner - FL_STEER_TAG_LEN) == fl_tag(&tag_key, &message));
+	assert_int_equal(fl_list_parse(payload + 8, end, (uint32_t)(end - payload - 8), false, to_ipv6, list),
+			 FL_LIST_OK);
 }
 
-static void reads_srv6(const uint8_t *srh, const uint8_t *end, const uint8_t *inner, bool is_tagged,
-		       struct fl_steer *steer)
+/* Whether it has the tag of its service, or none. */
+static void has_tag(const struct fl_list *list, const struct fl_address *to, const uint8_t *inner, const uint8_t *end,
+		    bool is_tagged)
 {
-	struct fl_tag_message message = {{0}};
+	const struct fl_siphash_key of_service = fl_list_key(&tag_key, SERVICE);
+	struct fl_list_message message;
 
-	assert_int_equal(fl_srv6_parse(srh, end, steer), FL_STEER_OK);
-	assert_ptr_equal(srh + steer->header_len, inner);
-	assert_int_equal(srh[FL_SRV6_AT_LEFT], 0);
-	assert_int_equal(!!(steer->flags & FL_STEER_TAG), is_tagged);
+	assert_int_equal(list->flags & (FL_LIST_TAG | FL_LIST_KEY), is_tagged ? FL_LIST_TAG | FL_LIST_KEY : 0);
 	if (!is_tagged)
 		return;
-	assert_true(fl_srv6_tag_message(srh, steer, inner, end, &message));
-	assert_true(fl_tag_load(fl_srv6_part((uint8_t *)(uintptr_t)srh, fl_srv6_before_tag(steer->flags))) ==
-		    fl_tag(&tag_key, &message));
+	assert_true(fl_list_tag_message(list, to, inner, end, &message));
+	assert_true(fl_list_tag_is_right(&of_service, list, &message));
 }
 
 /* Wraps one packet, and reads it as a server does. */
@@ -151,7 +134,7 @@ static void play(const struct encap *encap, bool outer6, bool inner6, uint8_t pr
 				  address(outer6, 11),
 				  address(outer6, 21),
 				  is_tagged ? &tag_key : NULL};
-	struct fl_steer steer = {0};
+	struct fl_list list = {0};
 	struct wrap_flow flow;
 	uint32_t overhead;
 	const uint8_t *end = inner + len;
@@ -180,17 +163,16 @@ static void play(const struct encap *encap, bool outer6, bool inner6, uint8_t pr
 		assert_memory_equal(ip + 16, wrap.backend.bytes + 12, 4);
 	}
 	if (encap == &encap_gue)
-		reads_gue(ip + (outer6 ? 40 : 20), end, inner, is_tagged, &steer);
+		reads_gue(ip + (outer6 ? 40 : 20), end, outer6, &list);
 	else if (encap == &encap_srv6)
-		reads_srv6(ip + 40, end, inner, is_tagged, &steer);
+		assert_int_equal(fl_list_srv6_parse(ip + 40, end, &wrap.backend, &list), FL_LIST_OK);
 	else
-		assert_int_equal(fl_ipip_steer_parse(ip, end, SERVICE, &steer), FL_STEER_OK);
-	/* a packet in ipip names no bucket; its reader gives all the same one, without a memory */
-	assert_int_equal(steer.bucket, encap == &encap_ipip ? FL_IPIP_BUCKET : FL_STEER_BUCKET_NONE);
-	assert_int_equal(steer.generation, GENERATION);
-	assert_int_equal(steer.flags & ~FL_STEER_TAG, 0);
-	assert_int_equal(steer.service, SERVICE);
-	decides(&steer, encap == &encap_ipip);
+		assert_int_equal(fl_ipip_parse(ip, end, SERVICE, &list), FL_LIST_OK);
+	assert_int_equal(list.generation, GENERATION);
+	assert_int_equal(list.count, 0);
+	assert_int_equal(list.service, SERVICE);
+	has_tag(&list, &wrap.backend, inner, end, is_tagged && encap != &encap_ipip);
+	decides(&list);
 }
 
 static void servers_read_each_combination(void **state)

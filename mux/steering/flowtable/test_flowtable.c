@@ -21,6 +21,7 @@
 #include "service/tables.h"
 #include "tests/frame.h"
 #include "tests/image.h"
+#include "tests/sent.h"
 
 enum { BUCKETS = 1024, BACKENDS = 50, FLOWS = 400, NOW = 1700000100 };
 
@@ -95,8 +96,14 @@ static uint16_t backend_of(const struct rte_mbuf *mbuf)
 	return (uint16_t)(fl_load_be32(out + ENCAP_AT_IP + 16) - (10U << 24 | 1U << 16 | 20));
 }
 
-/* Steers packets of flows first to first + count - 1 in one burst; outputs backend ids and the last header. */
-static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, uint16_t *ids, struct fl_steer *header)
+/* A steered packet. */
+struct seen {
+	struct sent sent;
+	uint32_t bucket;
+};
+
+/* Steers packets of flows first to first + count - 1 in one burst; outputs backend ids and the last one's header. */
+static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, uint16_t *ids, struct seen *seen)
 {
 	struct burst burst = {.lookup = tables_lookup(w->tables),
 			      .steering = &w->steering,
@@ -112,20 +119,19 @@ static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, ui
 	}
 	burst_steer(&burst);
 	for (uint32_t i = 0; i < count; i++) {
-		const uint8_t *out = rte_pktmbuf_mtod(burst.mbufs[i], const uint8_t *);
-
 		assert_int_equal(burst.packets[i].verdict, VERDICT_SERVICE);
 		ids[i] = backend_of(burst.mbufs[i]);
-		assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + burst.mbufs[i]->data_len, header), FL_STEER_OK);
+		assert_true(sent_read(burst.mbufs[i], &seen->sent));
+		seen->bucket = burst.packets[i].bucket;
 		frame_unwrap(burst.mbufs[i]);
 	}
 }
 
-static uint16_t steer_one(struct world *w, uint32_t number, struct fl_steer *header)
+static uint16_t steer_one(struct world *w, uint32_t number, struct seen *seen)
 {
 	uint16_t id;
 
-	steer(w, number, 1, false, &id, header);
+	steer(w, number, 1, false, &id, seen);
 	return id;
 }
 
@@ -138,7 +144,7 @@ static uint16_t owner(const struct world *w, uint32_t number, bool ipv6)
 
 static void a_flow_stays_where_it_began(void **state)
 {
-	struct fl_steer header;
+	struct seen seen;
 	struct world w;
 
 	(void)state;
@@ -148,23 +154,23 @@ static void a_flow_stays_where_it_began(void **state)
 			for (uint32_t first = 0; first < FLOWS; first += BURST_MAX / 2) {
 				uint16_t ids[BURST_MAX];
 
-				steer(&w, first, BURST_MAX / 2, ipv6, ids, &header);
+				steer(&w, first, BURST_MAX / 2, ipv6, ids, &seen);
 				for (uint32_t i = 0; i < BURST_MAX / 2; i++)
 					assert_int_equal(ids[i], owner(&w, first + i, ipv6));
-				assert_true(header.bucket == FL_STEER_BUCKET_NONE);
-				assert_int_equal(header.flags, 0);
+				assert_true(seen.bucket == RING_BUCKET_NONE);
+				assert_int_equal(seen.sent.list.count, 0);
 			}
 		assert_int_equal(known(&w), 2 * FLOWS);
 		if (!turn)
 			move_all(&w, 10, 1, 0);
 	}
-	assert_int_equal(steer_one(&w, 5000, &header), 1);
+	assert_int_equal(steer_one(&w, 5000, &seen), 1);
 	end(&w);
 }
 
 static void flows_of_a_removed_backend_get_a_new_one(void **state)
 {
-	struct fl_steer header;
+	struct seen seen;
 	struct world w;
 	uint32_t number = 0;
 	uint16_t id;
@@ -173,26 +179,26 @@ static void flows_of_a_removed_backend_get_a_new_one(void **state)
 	begin(&w, 4096);
 	while (owner(&w, number, false) < 3)
 		number++;
-	id = steer_one(&w, number, &header);
+	id = steer_one(&w, number, &seen);
 	move_all(&w, 10, 1, id);
-	assert_int_equal(steer_one(&w, number, &header), 1);
+	assert_int_equal(steer_one(&w, number, &seen), 1);
 	move_all(&w, 11, 2, 0);
-	assert_int_equal(steer_one(&w, number, &header), 1); /* the flow began again there */
+	assert_int_equal(steer_one(&w, number, &seen), 1); /* the flow began again there */
 	assert_int_equal(known(&w), 1);
 	end(&w);
 }
 
 static void a_full_table_leaves_flows_to_their_buckets(void **state)
 {
-	struct fl_steer header;
+	struct seen seen;
 	uint32_t by_bucket = 0;
 	struct world w;
 
 	(void)state;
 	begin(&w, 16);
 	for (uint32_t number = 0; number < FLOWS; number++) {
-		assert_int_equal(steer_one(&w, number, &header), owner(&w, number, false));
-		by_bucket += header.bucket != FL_STEER_BUCKET_NONE;
+		assert_int_equal(steer_one(&w, number, &seen), owner(&w, number, false));
+		by_bucket += seen.bucket != RING_BUCKET_NONE;
 	}
 	assert_in_range(known(&w), 8, 17);
 	assert_int_equal(by_bucket, FLOWS - known(&w));
@@ -201,21 +207,21 @@ static void a_full_table_leaves_flows_to_their_buckets(void **state)
 
 static void idle_flows_are_forgotten(void **state)
 {
-	struct fl_steer header;
+	struct seen seen;
 	struct world w;
 	uint16_t ids[BURST_MAX];
 
 	(void)state;
 	begin(&w, 4096);
 	for (uint32_t first = 0; first < FLOWS; first += 16)
-		steer(&w, first, 16, false, ids, &header);
+		steer(&w, first, 16, false, ids, &seen);
 	w.now += FLOWTABLE_IDLE;
 	for (uint32_t i = 0; i < 2 * FLOWS; i++)
-		steer_one(&w, 0, &header);
+		steer_one(&w, 0, &seen);
 	assert_int_equal(known(&w), FLOWS);
 	w.now++;
 	for (uint32_t i = 0; i < 2 * FLOWS; i++)
-		steer_one(&w, 0, &header);
+		steer_one(&w, 0, &seen);
 	assert_int_equal(known(&w), 1);
 	end(&w);
 }
@@ -224,22 +230,22 @@ static void a_flow_has_one_entry_of_one_service(void **state)
 {
 	struct service_config config = image_config(2, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(2, 9, BUCKETS, 1);
-	struct fl_steer header;
+	struct seen seen;
 	struct world w;
 	struct reason why;
 
 	(void)state;
 	begin(&w, 4096);
 	for (int i = 0; i < 3; i++)
-		steer_one(&w, 7, &header);
+		steer_one(&w, 7, &seen);
 	assert_int_equal(known(&w), 1);
 	/* another service takes over the VIP: it must not use its predecessor's entries */
 	tables_remove(w.tables, w.service);
 	config.steering = &steering_flowtable;
 	assert_int_equal(tables_add(w.tables, &config, &w.service, &why), 0);
 	assert_int_equal(tables_load(w.tables, w.service, &snapshot, &why), 0);
-	assert_int_equal(steer_one(&w, 7, &header), 1);
-	assert_int_equal(header.service, 2);
+	assert_int_equal(steer_one(&w, 7, &seen), 1);
+	assert_int_equal(seen.sent.list.service, 2);
 	assert_int_equal(known(&w), 1);
 	image_free(&snapshot);
 	end(&w);
@@ -272,7 +278,7 @@ static void fragments_stay_where_their_flow_began(void **state)
 {
 	struct rte_ring *ring = aligned_alloc(64, (size_t)rte_ring_get_memsize(FRAGMENTS_RING));
 	struct fragments *fragments;
-	struct fl_steer header;
+	struct seen seen;
 	struct flow flow;
 	struct world w;
 	uint32_t number = 0;
@@ -288,7 +294,7 @@ static void fragments_stay_where_their_flow_began(void **state)
 	assert_int_equal(steer_fragment(&w, fragments, &flow, 0), owner(&w, number, false));
 	move_all(&w, 10, 1, 0);
 	assert_int_equal(steer_fragment(&w, fragments, &flow, 8), owner(&w, number, false));
-	assert_int_equal(steer_one(&w, number, &header), owner(&w, number, false));
+	assert_int_equal(steer_one(&w, number, &seen), owner(&w, number, false));
 	assert_int_equal(known(&w), 1);
 	fragments_free(fragments);
 	free(ring);
@@ -299,16 +305,16 @@ static void explain_says_that_a_flow_may_be_remembered(void **state)
 {
 	struct flow flow = flow_of(1, false);
 	struct explanation said;
-	struct fl_steer header;
+	struct seen seen;
 	struct world w;
 
 	(void)state;
 	begin(&w, 100);
-	steer_one(&w, 1, &header);
+	steer_one(&w, 1, &seen);
 	move_all(&w, 10, 7, 0);
-	assert_int_not_equal(steer_one(&w, 1, &header), 7);
-	assert_int_equal(service_explain(w.service, &flow, NOW, &said), 0);
-	assert_int_equal(said.first.current, 7);
+	assert_int_not_equal(steer_one(&w, 1, &seen), 7);
+	assert_int_equal(service_explain(w.service, &flow, &said), 0);
+	assert_int_equal(said.first.current.id, 7);
 	assert_true(said.may_be_remembered);
 	assert_false(said.may_name_a_backend);
 	end(&w);

@@ -53,7 +53,7 @@ static const struct refusal_row {
 	const char *why; /* NULL: it is served */
 } rows[] = {
     {use_ipip,
-     "encap: service web has 'ipip'; allowed with steering hunt: one that names a second bucket, such as gue"},
+     "encap: service web has 'ipip'; allowed with steering hunt: one that names several servers, such as gue"},
     {use_wide_crc32, "buckets: service web has 131072; allowed with steering hunt and hash crc32: 256..65536"},
     {use_client, "affinity: service web has 'client'; allowed with steering hunt: connection"},
     {use_crc32, NULL},

@@ -106,7 +106,7 @@ static void explain(const struct service *service, const struct flow *flow, stru
 	uint32_t first;
 
 	hunt_explain(service, flow, out);
-	if (out->second.bucket == FL_STEER_BUCKET_NONE)
+	if (out->second.bucket == RING_BUCKET_NONE)
 		return;
 	out->is_ordered = true;
 	out->is_noted = is_reached(service, out->second.bucket) && maat_filter_has(maat->filter, out->hash);

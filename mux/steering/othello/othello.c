@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 
 #include <fairlead/othello.h>
-#include <fairlead/steer.h>
 
 #include "encap/encap.h"
 #include "steering/othello/arrays.h"

@@ -51,7 +51,8 @@ static struct delta image_of(const json_t *json)
 	{
 		image.backends[image.backends_count++] = (struct fl_delta_backend){
 		    .id = (uint16_t)vectors_number(one, "id"),
-		    .flags = vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0,
+		    .flags = (uint16_t)((vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0) |
+					(vectors_bool(one, "foreign") ? FL_BACKEND_FOREIGN : 0)),
 		    .weight = (uint16_t)vectors_number(one, "weight"),
 		    .address = vectors_address(one, "address"),
 		};

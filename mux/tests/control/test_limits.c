@@ -26,6 +26,7 @@
 #include "../delta_bytes.h"
 #include "../frame.h"
 #include "../image.h"
+#include "../sent.h"
 
 enum {
 	NOW = 1700000100,
@@ -82,33 +83,31 @@ static struct flow flow_to(const struct service *service, uint32_t bucket, struc
 	}
 }
 
-/* Where a packet of the flow is sent, and its steer header. */
-static struct fl_address steered(const struct tables *tables, const struct flow *flow, struct fl_steer *header)
+/* Where a packet of the flow is sent, and its header; *bucket: its own. */
+static struct sent steered(const struct tables *tables, const struct flow *flow, uint32_t *bucket)
 {
 	struct frame frame = frame_new(flow, 0);
 	struct burst burst = {.lookup = tables_lookup(tables), .mac = mac_word(frame_mac), .now = NOW, .count = 1};
 	struct rte_mbuf *mbuf = burst.mbufs[0] = frame_wrap(&frame);
-	struct fl_address destination;
-	const uint8_t *out;
+	struct sent sent;
 
 	burst_steer(&burst);
 	assert_string_equal(verdict_name(burst.packets[0].verdict), verdict_name(VERDICT_SERVICE));
-	out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + mbuf->data_len, header), 0);
-	destination = fl_address_from_ipv4(out + ENCAP_AT_IP + 16);
+	assert_true(sent_read(mbuf, &sent));
+	*bucket = burst.packets[0].bucket;
 	frame_unwrap(mbuf);
-	return destination;
+	return sent;
 }
 
 static void assert_steered(const struct tables *tables, const struct flow *flow, uint32_t bucket, uint32_t generation,
 			   const struct fl_address *backend)
 {
-	struct fl_steer header;
-	struct fl_address address = steered(tables, flow, &header);
+	uint32_t found;
+	struct sent sent = steered(tables, flow, &found);
 
-	assert_int_equal(header.bucket, bucket);
-	assert_int_equal(header.generation, generation);
-	assert_memory_equal(&address, backend, sizeof(address));
+	assert_int_equal(found, bucket);
+	assert_int_equal(sent.list.generation, generation);
+	assert_true(fl_address_equal(&sent.to, backend));
 }
 
 /* Backends with all ids; buckets are dealt to them in turn, the last bucket to the last one. */
@@ -161,9 +160,9 @@ static void the_largest_ring_with_all_backends_steers_to_each(void **state)
 	struct delta wanted = largest(), image = decoded(&wanted, &expected);
 	struct chance chance = {20261122};
 	struct flow first, last;
-	struct fl_steer header;
-	struct fl_address address;
 	struct reason why = {{0}};
+	struct sent sent;
+	uint32_t found;
 
 	(void)state;
 	if (tables_load(tables, service, &image, &why))
@@ -180,11 +179,11 @@ static void the_largest_ring_with_all_backends_steers_to_each(void **state)
 	assert_steered(tables, &first, 0, GENERATION, &wanted.backends[0].address);
 	assert_steered(tables, &last, LAST_BUCKET, GENERATION, &wanted.backends[LAST_BACKEND - 1].address);
 	move_the_last(tables, service, &image);
-	address = steered(tables, &last, &header);
-	assert_memory_equal(&address, &wanted.backends[LAST_BACKEND - 2].address, sizeof(address));
-	assert_int_equal(header.generation, GENERATION + 1);
-	assert_true(header.flags & FL_STEER_MOVED);
-	assert_memory_equal(&header.previous, &wanted.backends[LAST_BACKEND - 1].address, sizeof(header.previous));
+	sent = steered(tables, &last, &found);
+	assert_true(fl_address_equal(&sent.to, &wanted.backends[LAST_BACKEND - 2].address));
+	assert_int_equal(sent.list.generation, GENERATION + 1);
+	assert_int_equal(sent.list.count, 1);
+	assert_true(fl_address_equal(&sent.list.candidate[0], &wanted.backends[LAST_BACKEND - 1].address));
 	image_free(&wanted);
 	delta_free(&image);
 	tables_free(tables);
@@ -280,14 +279,14 @@ static void assert_serves(struct tables *tables, struct service *service, const 
 	struct chance chance = {service->id};
 	struct flow flow = random_flow(&chance, vip);
 	struct reason why = {{0}};
-	struct fl_steer header;
-	struct fl_address address;
+	struct sent sent;
+	uint32_t found;
 
 	if (!service_ring(service) && tables_load(tables, service, &snapshot, &why))
 		fail_msg("%s", why.text);
-	address = steered(tables, &flow, &header);
-	assert_int_equal(header.service, service->id);
-	assert_memory_equal(&address, &snapshot.backends[0].address, sizeof(address));
+	sent = steered(tables, &flow, &found);
+	assert_int_equal(sent.list.service, service->id);
+	assert_true(fl_address_equal(&sent.to, &snapshot.backends[0].address));
 	image_free(&snapshot);
 }
 

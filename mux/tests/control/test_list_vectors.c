@@ -13,7 +13,7 @@ enum { INNER_MAX = 256 };
 static struct fl_siphash_key cluster_key;
 static unsigned tagged, written;
 
-/* What a header of version 2 is written from. */
+/* What a header is written from. */
 static void check_header(const struct fl_list *list, const struct fl_address *to, const struct vectors_bytes *wanted)
 {
 	static const struct next_hop hop = {.resolved = true, .mtu = 1500};
@@ -25,10 +25,10 @@ static void check_header(const struct fl_list *list, const struct fl_address *to
 	uint32_t at;
 
 	assert_true(inner_len <= INNER_MAX);
-	backend_fill(&backend, &encap_gue_listed, list->service, to, &hop);
+	backend_fill(&backend, &encap_gue, list->service, to, &hop);
 	at = backend.outer.ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
 	memcpy(out + at + len, wanted->data + len, inner_len);
-	encap_gue_listed.write(out, &backend.outer, &fields);
+	encap_gue.write(out, &backend.outer, &fields);
 	assert_memory_equal(out + at, wanted->data, wanted->len);
 	written++;
 }

@@ -15,7 +15,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <fairlead/steer.h>
+#include <fairlead/list.h>
 
 #include "config/address.h"
 #include "tell/teller.h"
@@ -41,7 +41,7 @@ static struct fl_address address(const char *text)
 static int server_open(const struct fl_address *self)
 {
 	struct sockaddr_storage name;
-	socklen_t len = address_to_socket(self, FL_GUE_PORT, &name);
+	socklen_t len = address_to_socket(self, FL_LIST_GUE_PORT, &name);
 	int fd = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP), on = 1;
 
 	assert_true(fd >= 0);

@@ -56,7 +56,7 @@ struct world {
 static void load(struct world *world, unsigned number, struct fl_delta_backend *list, uint32_t count)
 {
 	struct delta delta = {.service = 1, .backends_count = count, .backends = list};
-	struct ring *ring = ring_new(8);
+	struct ring *ring = calloc(1, sizeof(*ring));
 	struct reason why;
 
 	assert_non_null(ring);

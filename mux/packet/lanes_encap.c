@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes' headers with lists of former owners (ring/lists.h), over IPv4. The whole list is stored in front of the inner
+ * Lanes' headers over IPv4, with lists of former owners (ring/lists.h). The whole list is stored in front of the inner
  * packet, and then the header over what does not belong to it, so that length makes no difference to either. The row says
- * how many owners there are: that makes lengths arithmetic of rows, and a packet without a list needs none. Pools with an
- * IPv6 address leave.
+ * how many owners there are: that makes lengths arithmetic of rows, and a packet without a list needs none. Packets with a
+ * list leave if their pool has an IPv6 address.
  */
 #include "packet/lanes.h"
 
@@ -18,8 +18,8 @@ enum {
 	LIST_BYTES = 7 * LISTS_IPV4_LEN, /* of a row shifted by 14: those of its list */
 	AT_VERSION = AT_GUE + FL_LIST_AT_VERSION,
 	AT_GENERATION = AT_GUE + FL_LIST_AT_GENERATION,
-	PLAIN_MORE = GUE_LISTED_LEN - AT_IP, /* of a header without addresses and tag */
-	ADDRESS_WORDS = 4,                   /* of a tag's message, at most */
+	PLAIN_MORE = GUE_PLAIN_LEN - AT_IP, /* of a header without addresses and tag */
+	ADDRESS_WORDS = 4,                  /* of a tag's message, at most */
 };
 
 _Static_assert((int)AT_VERSION + 1 == (int)AT_GUE + (int)FL_LIST_AT_FLAGS, "left, then count, in fields");
@@ -29,7 +29,7 @@ _Static_assert((int)AT_GENERATION == (int)ENCAP_HEAD_LEN, "templates end before 
 #define LISTS_WHERE                                                                                                    \
 	(IP_WHERE | 3ULL << GUE_AT_UDP | 3ULL << (GUE_AT_UDP + 4) | 1ULL << AT_GUE | 3ULL << AT_VERSION |              \
 	 15ULL << AT_GENERATION)
-#define LISTS_WHOLE ((1ULL << GUE_LISTED_LEN) - 1)
+#define LISTS_WHOLE ((1ULL << GUE_PLAIN_LEN) - 1)
 
 /* What mbufs have of frames whose headers are so long in front of the IP packet: pkt_len 4, data_len 2 and no VLAN 2. */
 static inline ISA __m512i frames_of(const struct lanes *lanes, __m512i more)
@@ -44,7 +44,7 @@ static inline ISA __m512i frames_of(const struct lanes *lanes, __m512i more)
  * Lengths are known long before they are needed: an address to store to that waits for the header's other parts holds up
  * what follows (0.6 ns a packet).
  */
-ISA void lanes_list_rows(const struct lists *lists, struct lanes *lanes)
+ISA void lanes_measure(const struct lists *lists, struct lanes *lanes)
 {
 	const __m512i plain = all(PLAIN_MORE), bytes = _mm512_srli_epi64(_mm512_load_si512(lanes->rows), 14);
 	__m512i more;
@@ -53,7 +53,7 @@ ISA void lanes_list_rows(const struct lists *lists, struct lanes *lanes)
 		return;
 	more = _mm512_mask_add_epi64(plain, lanes->moved, plain, _mm512_and_si512(bytes, all(LIST_BYTES)));
 	_mm512_store_si512(lanes->more, more);
-	_mm512_store_si512(lanes->move, frames_of(lanes, more));
+	_mm512_store_si512(lanes->frames, frames_of(lanes, more));
 	if (likely(__atomic_load_n(&lists->used, __ATOMIC_RELAXED) <= LISTS_FEW))
 		return;
 	for (uint32_t left = lanes->moved; left; left &= left - 1)
@@ -95,7 +95,7 @@ static inline ISA __mmask8 find_written(const struct burst *burst, uint32_t firs
 	__mmask8 written;
 
 	written = _mm512_mask_cmpeq_epu64_mask(lanes->steady, _mm512_srli_epi64(lines->first, 32),
-					       all(BACKEND_STEADY(ENCAP_PLAIN_LIST)));
+					       all(BACKEND_STEADY(ENCAP_PLAIN_GUE)));
 	if (has_lists)
 		most = _mm512_mask_mov_epi64(most, lanes->moved, narrowest_of(burst, first, lanes));
 	return _mm512_mask_cmple_epu64_mask(written, ip_len, most);
@@ -105,14 +105,13 @@ static inline ISA __mmask8 find_written(const struct burst *burst, uint32_t firs
  * What packets differ in, in the order of the header's bytes: of packets 0 2 4 6 1 3 5 7. The inner protocol is the
  * template's.
  */
-static inline ISA void make_fields(const struct lanes *lanes, bool has_lists, bool has_tags, __m512i rows,
+static inline ISA void make_fields(const struct lanes *lanes, bool has_lists, uint64_t tag_flags, __m512i rows,
 				   __m512i ip_len, __m512i sum, __m128i fields[LANES])
 {
 	/* a row's count in these places of a lane: GUE's length 1, left 2; and its byte of count and flags: 3 */
 	const long long even = (long long)0xffffffff030202ff, odd = (long long)0xffffffff0b0a0aff;
-	const uint64_t words = (GUE_LISTED_LEN - AT_GUE - FL_LIST_GUE_LEN + (has_tags ? FL_LIST_TAG_LEN : 0)) / 4;
-	const uint64_t fixed =
-	    words << 8 | (uint64_t)FL_LIST_VERSION << 20 | (has_tags ? (uint64_t)FL_LIST_TAG << 24 : 0);
+	const uint64_t words = (GUE_PLAIN_LEN - AT_GUE - FL_LIST_GUE_LEN + (tag_flags ? FL_LIST_TAG_LEN : 0)) / 4;
+	const uint64_t fixed = words << 8 | (uint64_t)FL_LIST_VERSION << 20 | tag_flags << 24;
 	const __m512i high = all(0xffffffff00000000);
 	__m512i word = _mm512_load_si512(lanes->word), left, right, port;
 	__m512i tos = _mm512_and_si512(_mm512_srli_epi64(word, 24), all(0xff));
@@ -218,7 +217,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 	__m512i rows = _mm512_setzero_si512(), more = all(PLAIN_MORE);
 	__m128i fields[LANES] __attribute__((aligned(64)));
 	uint64_t mores[LANES] __attribute__((aligned(64))), frames[LANES] __attribute__((aligned(64)));
-	struct form form = {has_lists, has_tags, fields, lanes->more, lanes->move};
+	struct form form = {has_lists, has_tags, fields, lanes->more, lanes->frames};
 	uint32_t written;
 	uint8_t port;
 
@@ -243,7 +242,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 			return 0;
 	}
 	port = line_of(lanes, (uint32_t)__builtin_ctz(written))->port;
-	make_fields(lanes, has_lists, has_tags, rows, ip_len,
+	make_fields(lanes, has_lists, has_tags ? burst->tag_flags : 0, rows, ip_len,
 		    _mm512_and_si512(_mm512_srli_epi64(lines.first, 16), all(0xffff)), fields);
 	if (likely(written == LANES_ALL))
 		write_all(burst, first, lanes, &form, LANES_ALL);
@@ -266,9 +265,9 @@ static __attribute__((noinline)) ISA uint32_t encap_tagged(struct burst *burst, 
 	return lanes->moved ? encap_by(burst, first, lanes, true, true) : encap_by(burst, first, lanes, false, true);
 }
 
-ISA uint32_t lanes_encap_lists(struct burst *burst, uint32_t first, struct lanes *lanes)
+ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	if (unlikely(burst->tag_key))
+	if (unlikely(burst->tag_flags))
 		return encap_tagged(burst, first, lanes);
 	return lanes->moved ? encap_by(burst, first, lanes, true, false) : encap_by(burst, first, lanes, false, false);
 }
@@ -292,7 +291,7 @@ static inline ISA void load_addresses(const struct lists *lists, const struct la
 	const __m256i behind_one = _mm256_set_epi32(6, 5, 4, 3, 2, 1, 0, 7);
 
 	for (uint32_t i = 0; i < LANES; i++) {
-		const fl_row row = (lanes->moved & lanes->listed) >> i & 1 ? lanes->rows[i] : 0;
+		const fl_row row = lanes->moved >> i & 1 ? lanes->rows[i] : 0;
 		uint64_t own[ADDRESS_WORDS];
 		__m256i addresses;
 		int to;
@@ -324,13 +323,12 @@ static inline ISA struct lanes_siphash tag_begin(const struct lanes *lanes)
 	return lanes_siphash_begin(_mm512_load_si512(k0), _mm512_load_si512(k1));
 }
 
-/* The message of fairlead/list_tag.h. */
-ISA void lanes_tag_lists(const struct lists *lists, struct lanes *lanes)
+ISA void lanes_tag(const struct burst *burst, struct lanes *lanes)
 {
 	const uint8_t protocol = lanes->is_ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
 	const uint64_t connection = lanes->is_ipv6 ? FL_LIST_TAG_INNER_IPV6 : FL_LIST_TAG_INNER_IPV4;
-	const __m512i rows = _mm512_maskz_load_epi64(lanes->moved & lanes->listed, lanes->rows);
-	const __m512i place = swap32(_mm512_load_si512(lanes->place)), flags = all((uint64_t)FL_LIST_TAG << 8);
+	const __m512i rows = _mm512_maskz_load_epi64(lanes->moved, lanes->rows);
+	const __m512i place = swap32(_mm512_load_si512(lanes->place)), flags = all((uint64_t)burst->tag_flags << 8);
 	uint64_t addresses[ADDRESS_WORDS][LANES] __attribute__((aligned(64)));
 	struct lanes_siphash hash;
 	__m512i list, words;
@@ -338,7 +336,7 @@ ISA void lanes_tag_lists(const struct lists *lists, struct lanes *lanes)
 	if (!lanes->steady)
 		return;
 	hash = tag_begin(lanes);
-	list = _mm512_or_si512(load_steers(lanes), _mm512_and_si512(place, all(0xffffffff00000000)));
+	list = _mm512_or_si512(load_list_heads(lanes), _mm512_and_si512(place, all(0xffffffff00000000)));
 	list = any(list, flags, _mm512_and_si512(_mm512_srli_epi64(rows, 16), all(0xf000))); /* without LATE */
 	lanes_siphash_add(&hash, list);
 	for (int i = 0; lanes->is_ipv6 && i < 4; i++)
@@ -346,7 +344,7 @@ ISA void lanes_tag_lists(const struct lists *lists, struct lanes *lanes)
 	if (!lanes->is_ipv6)
 		lanes_siphash_add(&hash, _mm512_load_si512(lanes->key[0]));
 	lanes_siphash_add(&hash, _mm512_or_si512(_mm512_load_si512(lanes->key[1]), all((uint64_t)protocol << 40)));
-	load_addresses(lists, lanes, addresses);
+	load_addresses(burst->lookup->lists, lanes, addresses);
 	/* two addresses a word, of which the first one is the backend's */
 	words = _mm512_add_epi64(_mm512_and_si512(_mm512_srli_epi64(rows, 17), all(0x7f)), all(1));
 	lanes_siphash_add(&hash, _mm512_load_si512(addresses[0]));
