@@ -175,30 +175,30 @@ static long ask(CURL *curl, const char *url, const struct question *question, co
 	return status;
 }
 
-static void print_owner(const json_t *answer, const char *key)
+static void print_owner(const char *name, const json_t *owner)
 {
-	const json_t *owner = json_object_get(answer, key);
+	time_t since = (time_t)json_integer_value(json_object_get(owner, "since"));
+	char when[64] = "";
 
-	if (owner)
-		printf("%-11s %lld (%s)\n", key, (long long)json_integer_value(json_object_get(owner, "id")),
-		       json_string_value(json_object_get(owner, "address")));
-	else
-		printf("%-11s none\n", key);
+	if (!owner) {
+		printf("%-11s none\n", name);
+		return;
+	}
+	if (since)
+		strftime(when, sizeof(when), ", lost it at %FT%TZ", gmtime(&since));
+	printf("%-11s %lld (%s)%s\n", name, (long long)json_integer_value(json_object_get(owner, "id")),
+	       json_string_value(json_object_get(owner, "address")), when);
 }
 
-/* A bucket, its owners and its last move. */
+/* A bucket, its owner, and those before that may have its connections, newest first. */
 static void print_bucket(const json_t *object, const char *name)
 {
-	time_t since = (time_t)json_integer_value(json_object_get(object, "since"));
-	char when[32] = "never";
+	const json_t *one;
+	size_t i;
 
-	if (since)
-		strftime(when, sizeof(when), "%FT%TZ", gmtime(&since));
 	printf("%-11s %lld\n", name, (long long)json_integer_value(json_object_get(object, "bucket")));
-	print_owner(object, "current");
-	print_owner(object, "previous");
-	printf("%-11s %s%s\n", "since", when,
-	       json_is_true(json_object_get(object, "moved")) ? ", packets carry the previous owner" : "");
+	print_owner("current", json_object_get(object, "current"));
+	json_array_foreach(json_object_get(object, "former"), i, one) print_owner("former", one);
 }
 
 /* Steering othello: whose arrays gave the bucket. */
@@ -228,7 +228,7 @@ static void print_text(const json_t *answer)
 	printf("%-11s 0x%08llx\n", "hash", (long long)json_integer_value(json_object_get(answer, "hash")));
 	if (!json_object_get(answer, "bucket")) {
 		printf("%-11s none: the port names the backend\n", "bucket");
-		print_owner(answer, "current");
+		print_owner("current", json_object_get(answer, "current"));
 		return;
 	}
 	print_bucket(answer, "bucket");
