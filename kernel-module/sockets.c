@@ -46,52 +46,35 @@ static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int 
 			      ntohs(flow->local_port), ifindex, 0, refcounted);
 }
 
-/* Whether the segment acknowledges something else than this number. */
-static bool acknowledges_other(const struct tcphdr *tcp, u32 number)
+/* Reads where a socket is. */
+static struct fl_place place_read(struct sock *sk, enum fl_place_of of)
 {
-	return tcp && tcp->ack && ntohl(tcp->ack_seq) != number;
-}
-
-/* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
-static bool is_for_another(const struct tcphdr *tcp, struct sock *half_open)
-{
-	return acknowledges_other(tcp, tcp_rsk(inet_reqsk(half_open))->snt_isn + 1);
-}
-
-/*
- * Whether the segment acknowledges another FIN than this closed socket's, or acknowledges nothing and is not where it
- * would continue: it belongs to a later connection.
- */
-static bool is_for_later(const struct tcphdr *tcp, const struct sock *closed)
-{
-	const struct tcp_timewait_sock *socket = tcp_twsk(closed);
-	const struct fl_place place = {
-	    .rcv_nxt = READ_ONCE(socket->tw_rcv_nxt),
-	    .rcv_wnd = socket->tw_rcv_wnd,
+	if (of == FL_PLACE_HALF_OPEN)
+		return (struct fl_place){.snd_nxt = tcp_rsk(inet_reqsk(sk))->snt_isn + 1};
+	if (of == FL_PLACE_TIME_WAIT)
+		return (struct fl_place){
+		    .snd_nxt = READ_ONCE(tcp_twsk(sk)->tw_snd_nxt),
+		    .rcv_nxt = READ_ONCE(tcp_twsk(sk)->tw_rcv_nxt),
+		    .rcv_wnd = tcp_twsk(sk)->tw_rcv_wnd,
+		};
+	return (struct fl_place){
+	    .snd_una = READ_ONCE(tcp_sk(sk)->snd_una),
+	    .snd_nxt = READ_ONCE(tcp_sk(sk)->snd_nxt),
+	    .rcv_nxt = READ_ONCE(tcp_sk(sk)->rcv_nxt),
+	    .rcv_wnd = READ_ONCE(tcp_sk(sk)->rcv_wnd),
 	};
-
-	if (!tcp || tcp->ack)
-		return acknowledges_other(tcp, READ_ONCE(socket->tw_snd_nxt));
-	return !fl_place_continues(&place, ntohl(tcp->seq));
 }
 
-/* Whether the segment is not where this open socket's connection is. */
-static bool is_for_other(const struct tcphdr *tcp, const struct sock *open)
+/* The class of a TCP segment whose two ends a socket of this kind has. */
+static enum fl_packet_class class_of(const struct tcphdr *tcp, struct sock *sk, enum fl_place_of of)
 {
-	const struct tcp_sock *socket = tcp_sk(open);
-	const struct fl_place place = {
-	    .snd_una = READ_ONCE(socket->snd_una),
-	    .snd_nxt = READ_ONCE(socket->snd_nxt),
-	    .rcv_nxt = READ_ONCE(socket->rcv_nxt),
-	    .rcv_wnd = READ_ONCE(socket->rcv_wnd),
-	};
+	struct fl_place place;
 
 	if (!tcp)
-		return false;
-	if (tcp->ack && !fl_place_acknowledges(&place, ntohl(tcp->ack_seq)))
-		return true;
-	/* One that opens a connection itself has received nothing yet. */
-	return open->sk_state != TCP_SYN_SENT && !fl_place_continues(&place, ntohl(tcp->seq));
+		return FL_PACKET_LOCAL_SOCKET;
+	place = place_read(sk, of);
+	return fl_place_is_other(of, &place, tcp->ack, ntohl(tcp->ack_seq), ntohl(tcp->seq)) ? FL_PACKET_UNKNOWN
+											     : FL_PACKET_LOCAL_SOCKET;
 }
 
 static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow,
@@ -108,11 +91,13 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
 	if (sk->sk_state == TCP_NEW_SYN_RECV)
-		found = is_for_another(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = class_of(tcp, sk, FL_PLACE_HALF_OPEN);
 	else if (sk->sk_state == TCP_TIME_WAIT)
-		found = is_for_later(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = class_of(tcp, sk, FL_PLACE_TIME_WAIT);
+	else if (sk->sk_state == TCP_SYN_SENT)
+		found = class_of(tcp, sk, FL_PLACE_OPENING);
 	else if (sk->sk_state != TCP_LISTEN)
-		found = is_for_other(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = class_of(tcp, sk, FL_PLACE_OPEN);
 	else if (cookie_is_valid(net, flow, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	if (refcounted)

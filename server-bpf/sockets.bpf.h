@@ -2,14 +2,7 @@
 /*
  * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
  * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. A TCP socket is
- * no local state for a segment that is not where its connection is, as the segment is of a connection that another host
- * has:
- *
- *	half-open	another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the
- *			client uses the connection that was answered first
- *	TIME-WAIT	another FIN: the client uses the port again, and its new connection began elsewhere
- *	any other	what fl_place_acknowledges() or fl_place_continues() refuses: the same, after the old connection's end was
- *			lost
+ * no local state for a segment that is not where its connection is (place.h).
  *
  * A datagram to an unconnected socket and a later fragment have no local state, and no RST would answer them. Every
  * socket that a lookup returns is released on every path; otherwise the verifier rejects the program.
@@ -95,16 +88,6 @@ static __always_inline bool cookie_is_valid(struct xdp_md *ctx, const struct fl_
 	return !bpf_tcp_check_syncookie(listener, ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp));
 }
 
-/* Whether the segment acknowledges something else than this number. */
-static __always_inline bool acknowledges_other(struct xdp_md *ctx, const struct fl_flow_headers *headers, __u32 number)
-{
-	struct tcphdr *tcp = headers->tcp;
-
-	if (!tcp || (void *)(tcp + 1) > packet_end(ctx) || !tcp->ack)
-		return false;
-	return bpf_ntohl(tcp->ack_seq) != number;
-}
-
 /*
  * Reads a number of a socket that is not a full one. bpf_skc_to_tcp_request_sock() and bpf_skc_to_tcp_timewait_sock() return
  * NULL for a socket of an MPTCP listener, whose struct proto is another, so it is read as kernel memory. The verifier
@@ -118,54 +101,45 @@ static __always_inline bool socket_read(struct bpf_sock *socket, __u32 at, __u32
 	       !bpf_probe_read_kernel(number, sizeof(*number), (void *)(address + at));
 }
 
-/* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
-static __always_inline bool is_for_another(struct xdp_md *ctx, const struct fl_flow_headers *headers,
-					   struct bpf_sock *half_open)
+/* Reads where a socket is, as much as the segment asks for. False: never. */
+static __always_inline bool place_read(struct bpf_sock *sk, enum fl_place_of of, bool is_ack, struct fl_place *place)
 {
-	__u32 snt_isn;
+	const struct tcp_sock *open;
 
-	return socket_read(half_open, bpf_core_field_offset(struct tcp_request_sock, snt_isn), &snt_isn) &&
-	       acknowledges_other(ctx, headers, snt_isn + 1);
+	if (of == FL_PLACE_HALF_OPEN) {
+		if (!socket_read(sk, bpf_core_field_offset(struct tcp_request_sock, snt_isn), &place->snd_nxt))
+			return false;
+		place->snd_nxt++;
+		return true;
+	}
+	if (of == FL_PLACE_TIME_WAIT && is_ack)
+		return socket_read(sk,
+				   bpf_core_field_offset(struct tcp_timewait_sock, tw_sk.__tw_common.skc_tw_snd_nxt),
+				   &place->snd_nxt);
+	if (of == FL_PLACE_TIME_WAIT)
+		return socket_read(sk,
+				   bpf_core_field_offset(struct tcp_timewait_sock, tw_sk.__tw_common.skc_tw_rcv_nxt),
+				   &place->rcv_nxt) &&
+		       socket_read(sk, bpf_core_field_offset(struct tcp_timewait_sock, tw_rcv_wnd), &place->rcv_wnd);
+	open = socket_open(sk);
+	if (!open)
+		return false;
+	*place = (struct fl_place){open->snd_una, open->snd_nxt, open->rcv_nxt, open->rcv_wnd};
+	return true;
 }
 
-/*
- * Whether the segment acknowledges another FIN than this closed socket's, or acknowledges nothing and is not where it
- * would continue: it belongs to a later connection.
- */
-static __always_inline bool is_for_later(struct xdp_md *ctx, const struct fl_flow_headers *headers,
-					 struct bpf_sock *closed)
+/* The class of a TCP segment whose two ends a socket of this kind has. */
+static __always_inline enum fl_packet_class class_of(struct xdp_md *ctx, const struct fl_flow_headers *headers,
+						     struct bpf_sock *sk, enum fl_place_of of)
 {
 	struct tcphdr *tcp = headers->tcp;
 	struct fl_place place = {0};
 
-	if (!tcp || (void *)(tcp + 1) > packet_end(ctx))
-		return false;
-	if (tcp->ack)
-		return socket_read(closed,
-				   bpf_core_field_offset(struct tcp_timewait_sock, tw_sk.__tw_common.skc_tw_snd_nxt),
-				   &place.snd_nxt) &&
-		       acknowledges_other(ctx, headers, place.snd_nxt);
-	return socket_read(closed, bpf_core_field_offset(struct tcp_timewait_sock, tw_sk.__tw_common.skc_tw_rcv_nxt),
-			   &place.rcv_nxt) &&
-	       socket_read(closed, bpf_core_field_offset(struct tcp_timewait_sock, tw_rcv_wnd), &place.rcv_wnd) &&
-	       !fl_place_continues(&place, bpf_ntohl(tcp->seq));
-}
-
-/* Whether the segment is not where this open socket's connection is. */
-static __always_inline bool is_for_other(struct xdp_md *ctx, const struct fl_flow_headers *headers,
-					 struct bpf_sock *open)
-{
-	const struct tcp_sock *socket = socket_open(open);
-	struct tcphdr *tcp = headers->tcp;
-	struct fl_place place;
-
-	if (!socket || !tcp || (void *)(tcp + 1) > packet_end(ctx))
-		return false;
-	place = (struct fl_place){socket->snd_una, socket->snd_nxt, socket->rcv_nxt, socket->rcv_wnd};
-	if (tcp->ack && !fl_place_acknowledges(&place, bpf_ntohl(tcp->ack_seq)))
-		return true;
-	/* One that opens a connection itself has received nothing yet. */
-	return open->state != BPF_TCP_SYN_SENT && !fl_place_continues(&place, bpf_ntohl(tcp->seq));
+	if (!tcp || (void *)(tcp + 1) > packet_end(ctx) || !place_read(sk, of, tcp->ack, &place))
+		return FL_PACKET_LOCAL_SOCKET;
+	return fl_place_is_other(of, &place, tcp->ack, bpf_ntohl(tcp->ack_seq), bpf_ntohl(tcp->seq))
+		   ? FL_PACKET_UNKNOWN
+		   : FL_PACKET_LOCAL_SOCKET;
 }
 
 /* For a TCP segment that does not open a connection. */
@@ -179,11 +153,13 @@ static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx,
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
 	if (sk->state == BPF_TCP_NEW_SYN_RECV)
-		found = is_for_another(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = class_of(ctx, headers, sk, FL_PLACE_HALF_OPEN);
 	else if (sk->state == BPF_TCP_TIME_WAIT)
-		found = is_for_later(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = class_of(ctx, headers, sk, FL_PLACE_TIME_WAIT);
+	else if (sk->state == BPF_TCP_SYN_SENT)
+		found = class_of(ctx, headers, sk, FL_PLACE_OPENING);
 	else if (sk->state != BPF_TCP_LISTEN)
-		found = is_for_other(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+		found = class_of(ctx, headers, sk, FL_PLACE_OPEN);
 	else if (cookie_is_valid(ctx, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	bpf_sk_release(sk);

@@ -49,4 +49,32 @@ FL_INLINE bool fl_place_acknowledges(const struct fl_place *place, fl_u32 number
 	return fl_place_is_about(number, place->snd_una, place->snd_nxt, FL_PLACE_ACKNOWLEDGED);
 }
 
+/* What kind of TCP socket has the segment's two ends. */
+enum fl_place_of {
+	FL_PLACE_HALF_OPEN, /* of its place only snd_nxt is known, behind its SYN-ACK */
+	FL_PLACE_TIME_WAIT, /* snd_una is not known; snd_nxt is behind its FIN */
+	FL_PLACE_OPENING,   /* it has sent a SYN itself, and received nothing yet */
+	FL_PLACE_OPEN,
+};
+
+/*
+ * Whether a segment with the socket's two ends is of another connection, which another host has:
+ *
+ *	half-open	another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the
+ *			client uses the connection that was answered first
+ *	TIME-WAIT	another FIN, or what acknowledges nothing and is not where it would continue: the client uses the port
+ *			again, and its new connection began elsewhere
+ *	any other	what fl_place_acknowledges() or fl_place_continues() refuses: the same, after the old connection's end was
+ *			lost
+ */
+FL_INLINE bool fl_place_is_other(enum fl_place_of of, const struct fl_place *place, bool is_ack, fl_u32 acknowledged,
+				 fl_u32 sequence)
+{
+	if (of == FL_PLACE_HALF_OPEN || (of == FL_PLACE_TIME_WAIT && is_ack))
+		return is_ack && acknowledged != place->snd_nxt;
+	if (is_ack && !fl_place_acknowledges(place, acknowledged))
+		return true;
+	return of != FL_PLACE_OPENING && !fl_place_continues(place, sequence);
+}
+
 #endif

@@ -82,6 +82,35 @@ static void others(void **state)
 		fail_msg("seed %u: %u of %u are taken; about 160 should be", seed, taken, RANDOM);
 }
 
+/* By the kind of socket, at a place where the other kinds would say something else. */
+static void kinds(void **state)
+{
+	enum { AT = 1000, FAR = 1 << 30 };
+	static const struct {
+		enum fl_place_of of;
+		bool is_ack;
+		fl_u32 acknowledged, sequence;
+		bool is_other;
+	} rows[] = {
+	    {FL_PLACE_HALF_OPEN, true, AT, FAR, false},   {FL_PLACE_HALF_OPEN, true, AT + 1, AT, true},
+	    {FL_PLACE_HALF_OPEN, true, AT - 1, AT, true}, {FL_PLACE_HALF_OPEN, false, FAR, FAR, false},
+	    {FL_PLACE_TIME_WAIT, true, AT, FAR, false},   {FL_PLACE_TIME_WAIT, true, AT + 1, AT, true},
+	    {FL_PLACE_TIME_WAIT, false, FAR, AT, false},  {FL_PLACE_TIME_WAIT, false, AT, FAR, true},
+	    {FL_PLACE_OPENING, true, AT + 1, FAR, false}, {FL_PLACE_OPENING, true, FAR, AT, true},
+	    {FL_PLACE_OPENING, false, FAR, FAR, false},   {FL_PLACE_OPEN, true, AT + 1, AT + 1, false},
+	    {FL_PLACE_OPEN, true, FAR, AT, true},         {FL_PLACE_OPEN, true, AT, FAR, true},
+	    {FL_PLACE_OPEN, false, FAR, AT, false},       {FL_PLACE_OPEN, false, AT, FAR, true},
+	};
+	const struct fl_place place = {AT, AT, AT, 0};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (fl_place_is_other(rows[i].of, &place, rows[i].is_ack, rows[i].acknowledged, rows[i].sequence) !=
+		    rows[i].is_other)
+			fail_msg("row %zu", i);
+}
+
 int main(void)
 {
 	struct vectors_tests tests = {NULL, 0};
@@ -90,5 +119,6 @@ int main(void)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		vectors_add_plain(&tests, rows[i].name, place, (void *)(uintptr_t)&rows[i]);
 	vectors_add_plain(&tests, "other connections with the same ends", others, NULL);
+	vectors_add_plain(&tests, "each kind of socket", kinds, NULL);
 	return vectors_run("the place of a segment", &tests);
 }
