@@ -8,7 +8,6 @@
 
 #define REGISTER(name, entries) Register<bit<64>, bit<64>>(entries) name;
 #define REGISTER48(name, entries) Register<bit<48>, bit<64>>(entries) name;
-#define REGISTER32(name, entries) Register<bit<32>, bit<64>>(entries) name;
 #define READ(result, register, index) result = register.read(index);
 #define WRITE(register, index, value) register.write(index, value);
 #define COUNTER(name, entries) Counter<bit<64>, bit<64>>(entries, PNA_CounterType_t.PACKETS) name;

@@ -5,7 +5,6 @@
 
 #define REGISTER(name, entries) register<bit<64>>(entries) name;
 #define REGISTER48(name, entries) register<bit<48>>(entries) name;
-#define REGISTER32(name, entries) register<bit<32>>(entries) name;
 #define READ(result, register, index) register.read(result, (bit<32>)(index));
 #define WRITE(register, index, value) register.write((bit<32>)(index), value);
 #define COUNTER(name, entries) counter(entries, CounterType.packets) name;

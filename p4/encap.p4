@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encap: the outer header, as gue_write() of mux/encap/gue.c and write() of ipip.c write it. What all packets to a
- * backend share comes from its template; lengths, TOS, checksum, source port, bucket and generation are the packet's own.
+ * backend share comes from its template; lengths, TOS, checksum, source port, generation and
+ * candidates are the packet's own.
  */
 
-const bit<16> UDP_PLAIN = 24;                  /* UDP, GUE and steer header without MOVED */
+const bit<16> UDP_PLAIN = 20;                  /* UDP, GUE and list header without candidates */
 const bit<64> UDP_PORTS = 0xc00017c000000000;  /* source port's highest bits, 6080 */
-const bit<64> GUE_PLAIN = 0x0300000010000000;  /* 3 words, version 1 */
-const bit<64> GUE_MOVED = 0x00010000;
-const bit<64> GUE_PREVIOUS6 = 0x00020000;
-const bit<64> GUE_SECOND = 0x00080000;
-const bit<64> GUE_SECOND6 = 0x00100000;
-const bit<64> GUE_MOVED2 = 0x00200000;
-const bit<64> GUE_PREVIOUS2_6 = 0x00400000;
+const bit<64> GUE_PLAIN = 0x0200000020000000;  /* 2 words, version 2 */
 const bit<16> IPIP_LEN = 36;                   /* IPv4 and its option */
 const bit<64> IPIP_OPTION = 0x6110000000000000; /* type, length */
 const bit<64> IPIP_SUM = 0x6510;               /* of these, and of 0x49 in place of the template's 0x45 */
@@ -28,51 +23,18 @@ const bit<64> IPV6_FIRST = 0x6000000000001140; /* version 6, UDP, hop limit 64 *
 #define UDP meta.source_high
 #define SUM meta.source_low
 
-/* SECOND, MOVED2 or MOVED: number, then the address of the backend of a word. number is then scratch. */
-#define PART(family, number, word, part4, part6, flag, flag6)   \
-    if (family != 0) {                                          \
-        GUE = GUE | flag;                                       \
-        number = number << 32;                                  \
-        PLACE = word & 0xffffffff;                              \
-        meta.other = PLACE >> 3;                                \
-        if (family == 1) {                                      \
-            PLACE = PLACE + 2;                                  \
-            READ(meta.wide, templates, PLACE)                   \
-            meta.wide = meta.wide & 0xffffffff; /* behind the source */ \
-            meta.wide = meta.wide | number;                     \
-            part4.setValid();                                   \
-            part4.number_address = meta.wide;                   \
-        } else {                                                \
-            GUE = GUE | flag6;                                  \
-            part6.setValid();                                   \
-            READ(part6.low, lows, meta.other)                   \
-            PLACE = PLACE + 4;                                  \
-            READ(meta.wide, templates, PLACE)                   \
-            meta.other = meta.wide >> 32;                       \
-            number = number | meta.other;                       \
-            part6.number_high = number;                         \
-            PLACE = PLACE + 1;                                  \
-            READ(number, templates, PLACE)                      \
-            number = number >> 32;                              \
-            meta.wide = meta.wide << 32;                        \
-            number = number | meta.wide;                        \
-            part6.middle = number;                              \
-        }                                                       \
-    }
-
 control encap_gue(inout headers_t hdr, inout metadata_t meta) {
     apply {
         UDP_LEN = meta.ip_len + UDP_PLAIN;
-        UDP_LEN = UDP_LEN + meta.parts_len;
-        GUE = (bit<64>)meta.parts_len;
+        UDP_LEN = UDP_LEN + meta.list_len;
+        GUE = (bit<64>)meta.list_len;
         GUE = GUE << 54; /* in words */
         GUE = GUE + GUE_PLAIN;
-        meta.row = meta.row >> 32;               /* since */
-        meta.second_row = meta.second_row >> 32;
-        PART(meta.second, meta.second_bucket, meta.second_word, hdr.second4, hdr.second6, GUE_SECOND, GUE_SECOND6)
-        PART(meta.second_moved, meta.second_row, meta.second_previous_word, hdr.moved2_4, hdr.moved2_6, GUE_MOVED2,
-             GUE_PREVIOUS2_6)
-        PART(meta.moved, meta.row, meta.previous_word, hdr.moved4, hdr.moved6, GUE_MOVED, GUE_PREVIOUS6)
+        meta.wide = meta.ready << 16;
+        GUE = GUE | meta.wide;
+        meta.wide = meta.ready >> 4; /* all are left */
+        meta.wide = meta.wide << 24;
+        GUE = GUE | meta.wide;
         meta.wide = (bit<64>)meta.inner_protocol;
         meta.wide = meta.wide << 48;
         GUE = GUE | meta.wide;
@@ -90,6 +52,16 @@ control encap_gue(inout headers_t hdr, inout metadata_t meta) {
             meta.l4_len = hdr.ipv6.version_class;
             meta.l4_len = meta.l4_len >> 4;
             TOS = (bit<8>)meta.l4_len;
+        }
+
+        if (hdr.odd.isValid()) {
+            meta.wide = meta.generation << 32;
+            meta.other = hdr.odd.generation_first;
+            meta.wide = meta.wide | meta.other;
+            hdr.odd.generation_first = meta.wide;
+        } else {
+            hdr.even.setValid();
+            hdr.even.generation = (bit<32>)meta.generation;
         }
 
         PLACE = meta.word & 0xffffffff;
@@ -123,8 +95,7 @@ control encap_gue(inout headers_t hdr, inout metadata_t meta) {
             SUM = SUM | IPV4_REST;
             hdr.outer4.id_to_checksum = SUM;
             hdr.outer4.udp = UDP;
-            hdr.outer4.gue_steer = GUE;
-            hdr.outer4.bucket_generation = meta.bucket_generation;
+            hdr.outer4.gue_list = GUE;
         } else {
             hdr.outer6.setValid();
             TRIM(UDP_LEN + 54)
@@ -147,8 +118,7 @@ control encap_gue(inout headers_t hdr, inout metadata_t meta) {
             meta.wide = meta.wide | meta.other;
             hdr.outer6.ipv6 = meta.wide;
             hdr.outer6.udp = UDP;
-            hdr.outer6.gue_steer = GUE;
-            hdr.outer6.bucket_generation = meta.bucket_generation;
+            hdr.outer6.gue_list = GUE;
         }
     }
 }
@@ -163,22 +133,20 @@ control encap_gue(inout headers_t hdr, inout metadata_t meta) {
 /* What scratch holds in the next control. */
 #define PREVIOUS meta.second_word
 #define SINCE meta.second_row
-#define GENERATION meta.bucket_generation
 #define TOTAL_LEN meta.half
 
-/* Its services, VIPs and backends have IPv4, and no second bucket (mux/encap/ipip.c). */
+/* Its services, VIPs and backends have IPv4, and no second bucket. Its time is the present one (mux/encap/ipip.c). */
 control encap_ipip(inout headers_t hdr, inout metadata_t meta) {
     apply {
         PREVIOUS = 0;
         SINCE = 0;
-        GENERATION = GENERATION & 0xffffffff;
-        if (meta.moved == 1) {
-            PLACE = meta.previous_word & 0xffffffff;
-            PLACE = PLACE + 2;
-            READ(PREVIOUS, templates, PLACE)
-            PREVIOUS = PREVIOUS & 0xffffffff; /* behind the source */
-            /* the bytes of since in the opposite order */
-            meta.row = meta.row >> 32;
+        if (meta.names_former != 0) {
+            PLACE = meta.row >> ROW_LIST;
+            PLACE = PLACE + 3;
+            READ(PREVIOUS, lists, PLACE)
+            PREVIOUS = PREVIOUS & 0xffffffff;
+            /* the clock's bytes in the opposite order */
+            READ(meta.row, clock, 0)
             SINCE = meta.row << 24;
             SINCE = SINCE & 0xff000000;
             meta.wide = meta.row << 8;
@@ -211,7 +179,7 @@ control encap_ipip(inout headers_t hdr, inout metadata_t meta) {
         SUM = SUM + meta.wide;
         ADD_HALVES(PREVIOUS)
         ADD_HALVES(SINCE)
-        ADD_HALVES(GENERATION)
+        ADD_HALVES(meta.generation)
         /* ten terms below 2^16: one fold leaves at most 0x10008, so two suffice */
         meta.wide = SUM >> 16;
         SUM = SUM & 0xffff;
@@ -225,7 +193,7 @@ control encap_ipip(inout headers_t hdr, inout metadata_t meta) {
         PREVIOUS = PREVIOUS | IPIP_OPTION;
         hdr.outer_ipip.option_previous = PREVIOUS;
         SINCE = SINCE << 32;
-        SINCE = SINCE | GENERATION;
+        SINCE = SINCE | meta.generation;
         hdr.outer_ipip.since_generation = SINCE;
         TRIM(TOTAL_LEN + 14)
     }

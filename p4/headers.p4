@@ -82,7 +82,7 @@ header udp_h {
     bit<16> checksum;
 }
 
-/* Ethernet, IPv4, UDP, GUE and steer header: GUE_PLAIN_LEN of mux/encap/gue.h. */
+/* Ethernet, IPv4, UDP, GUE and list header up to its generation: ENCAP_HEAD_LEN of mux/encap/encap.h. */
 header outer4_h {
     bit<64> macs;              /* destination 48, source's first 16 */
     bit<48> tail;              /* source's last 32, type */
@@ -92,8 +92,7 @@ header outer4_h {
     bit<64> id_to_checksum;    /* id, DF, TTL, protocol, checksum */
     bit<64> addresses;
     bit<64> udp;
-    bit<64> gue_steer;         /* GUE base; version, hops, flags, service */
-    bit<64> bucket_generation;
+    bit<64> gue_list;          /* GUE base; version, left, count, flags, service */
 }
 
 /* The same over IPv6. */
@@ -106,8 +105,16 @@ header outer6_h {
     bit<64> destination_high;
     bit<64> destination_low;
     bit<64> udp;
-    bit<64> gue_steer;
-    bit<64> bucket_generation;
+    bit<64> gue_list;
+}
+
+/* The generation alone, and with the first of an odd number of candidates of IPv4. */
+header even_h {
+    bit<32> generation;
+}
+
+header odd_h {
+    bit<64> generation_first;
 }
 
 /* Ethernet, IPv4 and the option of protocol/include/fairlead/ipip.h. */
@@ -123,15 +130,14 @@ header outer_ipip_h {
     bit<64> since_generation;  /* since has its last byte first */
 }
 
-/* SECOND, MOVED2 or MOVED: a bucket or since, and a backend's address. */
-header owner4_h {
-    bit<64> number_address;
+/* Two candidates of IPv4; one of IPv6, or as ::ffff:a.b.c.d. */
+header two4_h {
+    bit<64> addresses;
 }
 
-header owner6_h {
-    bit<64> number_high;       /* and the address's first 32 bits */
-    bit<64> middle;
-    bit<32> low;
+header one6_h {
+    bit<64> high;
+    bit<64> low;
 }
 
 /* What SipHash is computed of, in one piece and in the packet's byte order: it never arrives and never leaves. */
@@ -167,12 +173,16 @@ struct headers_t {
     arrival_h arrival;
     outer6_h outer6;
     outer4_h outer4;
-    owner4_h second4; /* right behind outer4, and so on: SWX then sends them by one copy */
-    owner4_h moved2_4;
-    owner4_h moved4;
-    owner6_h second6;
-    owner6_h moved2_6;
-    owner6_h moved6;
+    even_h even; /* right behind outer4: SWX then sends both by one copy */
+    odd_h odd;
+    two4_h two4_0;
+    two4_h two4_1;
+    two4_h two4_2;
+    one6_h one6_0;
+    one6_h one6_1;
+    one6_h one6_2;
+    one6_h one6_3;
+    one6_h one6_4;
     outer_ipip_h outer_ipip;
     flow_h flow;
     cells_h cells;

@@ -4,6 +4,7 @@
 #include "encap/gue.h"
 #include "packet/verdict.h"
 #include "port.h"
+#include "ring/lists.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
 #include "steering/othello/arrays.h"
@@ -80,9 +81,7 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS])
 {
 	memset(line, 0, P4_LINE_WORDS * sizeof(*line));
-	line[P4_LINE_MOVED_SECONDS] = 0;
-	/* ipip has room for a move in every header, but the program adds its length for both */
-	line[P4_LINE_ROOM] = backends_room(backends, 2, 0);
+	line[P4_LINE_ROOM] = backends_room(backends, 0, 0);
 	line[P4_LINE_KEY] = service->key.k0;
 	line[P4_LINE_KEY + 1] = service->key.k1;
 }
@@ -113,6 +112,32 @@ uint64_t p4_filter(const struct service *service, uint32_t base)
 	const struct maat_settings *settings = &maat_of(service)->settings;
 
 	return base | settings->filter_hashes << 24 | (uint64_t)(settings->filter_bytes - 1) << 32;
+}
+
+static bool has_room(fl_row row)
+{
+	return (uint64_t)(row >> 32) + p4_list_words(row) <= P4_LISTS_WORDS;
+}
+
+uint64_t p4_row(fl_row row, uint32_t ids)
+{
+	if (fl_row_current(row) >= ids)
+		return FL_BACKEND_NONE;
+	return has_room(row) ? row : fl_row_current(row) | (fl_row)P4_ROW_REFERRED << 16;
+}
+
+uint32_t p4_list_words(fl_row row)
+{
+	uint32_t count = lists_count(row);
+
+	if (!count)
+		return 0;
+	return lists_flags(row) & FL_LIST_IPV6 ? count * LISTS_IPV6_LEN / 8 : LISTS_WORDS;
+}
+
+uint64_t p4_list_word(const struct lists *lists, fl_row row, uint32_t at)
+{
+	return fl_load_be64(lists_get(lists->cells, row)->bytes + 8 * at);
 }
 
 uint64_t p4_set_words(const struct othello_arrays *arrays)
@@ -163,13 +188,6 @@ uint64_t p4_tail(const struct backend *backend)
 	return (uint64_t)fl_load_be32(backend->outer.macs + 8) << 16 | (backend->outer.ipv6 ? TYPE_IPV6 : TYPE_IPV4);
 }
 
-uint64_t p4_low(const struct backend *backend)
-{
-	const struct fl_address address = encap_destination(&backend->outer);
-
-	return fl_load_be32(address.bytes + 12);
-}
-
 uint64_t p4_backend_word(const struct backends *backends, const struct backend *backend, uint32_t place, uint8_t wire)
 {
 	uint64_t state = backend_state(backend), room;
@@ -178,7 +196,7 @@ uint64_t p4_backend_word(const struct backends *backends, const struct backend *
 		return 0;
 	if (state == BACKEND_READY && (backend->vlan || wire >= P4_PORT_WIRES))
 		state = P4_STATE_REFERRED;
-	room = encap_room(backends->encap->overhead(&backend->outer, 2, 0), backend->mtu);
+	room = encap_room(backends->encap->overhead(&backend->outer, 0, 0), backend->mtu);
 	return place * (uint64_t)P4_LINE_WORDS | room << WORD_ROOM | (uint64_t)(wire & 0xf) << WORD_PORT |
 	       (uint64_t)backend->outer.ipv6 << WORD_IPV6 | (uint64_t)backend_is_removed(backend) << WORD_REMOVED |
 	       state << WORD_STATE;

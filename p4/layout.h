@@ -12,13 +12,13 @@ enum p4_layout_numbers {
 	P4_SLOTS = 4096,   /* slot 0: no service */
 	P4_PLACES = 131072,
 	P4_RING_WORDS = 4194304,
+	P4_LISTS_WORDS = 524288,
 	P4_CELLS_WORDS = 2097152,
 	P4_PACKETS_SHIFT = 6, /* register packets: slot << 6 | verdict */
 
 	P4_LINE_GENERATION = 0, /* words of a service's line */
 	P4_LINE_REGION = 1,
-	P4_LINE_MOVED_SECONDS = 2,
-	P4_LINE_ROOM = 3,
+	P4_LINE_ROOM = 2,
 	P4_LINE_KEY = 4,
 	P4_LINE_LEAST = 6,
 	P4_LINE_FILTER = 7,
@@ -45,6 +45,10 @@ enum p4_layout_numbers {
 	P4_KIND_IPIP = 0x80,
 
 	P4_STATE_REFERRED = 4, /* of a backend; those below are enum backend_state */
+
+	P4_LIST_IPV6_MAX = 4,   /* candidates of 16 bytes that the program writes */
+	P4_LIST_SECOND_MAX = 2, /* former owners of each bucket that it compares */
+	P4_ROW_REFERRED = 0xff, /* a row's count, of a list that the register has no room for */
 };
 
 /* Verdicts of this program alone; those of mux/packet/verdict.h are below them. */
@@ -96,6 +100,14 @@ static inline uint64_t p4_region(uint32_t base, uint32_t buckets)
 	return (uint64_t)(buckets - 1) << 32 | base;
 }
 
+/*
+ * A row of the C mux's (ring/lists.h) as the register ring has it, of a region with the words of so many ids; the
+ * words of its list from its place in the register lists on, 0 without one; and each of these.
+ */
+uint64_t p4_row(fl_row row, uint32_t ids);
+uint32_t p4_list_words(fl_row row);
+uint64_t p4_list_word(const struct lists *lists, fl_row row, uint32_t at);
+
 struct othello_arrays;
 
 /* Of word P4_LINE_SETS, which no least difference has. */
@@ -111,10 +123,9 @@ static inline uint64_t p4_sets(uint32_t first, uint32_t second)
 	return P4_SETS | (uint64_t)second << 32 | first;
 }
 
-/* A backend's line in templates, its entries in tails and lows, and its word behind the rows of a region; wire: the pipeline port of backend->port. */
+/* A backend's line in templates, its entry in tails, and its word behind the rows of a region; wire: the pipeline port of backend->port. */
 void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS]);
 uint64_t p4_tail(const struct backend *backend);
-uint64_t p4_low(const struct backend *backend);
 uint64_t p4_backend_word(const struct backends *backends, const struct backend *backend, uint32_t place, uint8_t wire);
 
 /* A port's MAC address as the register macs has it. */

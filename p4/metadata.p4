@@ -6,7 +6,7 @@
 /* Bits of `kind` in the tables' action `serve`. */
 const bit<8> KIND_SIPHASH = 0x01;
 const bit<8> KIND_CLIENT = 0x02;    /* affinity: source and destination address only */
-const bit<8> KIND_STATELESS = 0x04; /* names no bucket and no move */
+const bit<8> KIND_STATELESS = 0x04; /* names no former owners */
 const bit<8> KIND_BY_ID = 0x08;     /* the port names the backend */
 const bit<8> KIND_REFER_SYN = 0x10;
 const bit<8> KIND_REFER = 0x20;
@@ -36,11 +36,11 @@ struct metadata_t {
     bit<8> inner_protocol;    /* 4 or 41 */
     bit<8> is_vip;
     bit<8> is_source;
-    bit<8> moved;             /* 0: no; 1: previous owner IPv4; 2: IPv6 */
-    bit<8> second;            /* 0: no second bucket; 1: its owner IPv4; 2: IPv6 */
-    bit<8> second_moved;      /* as moved, of the second bucket */
+    bit<8> second;            /* 1: it has a second bucket */
+    bit<8> names_second;      /* 1: its list has that one's owner, */
+    bit<8> names_former;      /* 1: and former owners */
     bit<8> second_first;      /* with steering maat, the second bucket is first: 1; of a SYN: 2 */
-    bit<16> parts_len;        /* of SECOND, MOVED2 and MOVED */
+    bit<16> list_len;         /* bytes of the candidates */
     bit<16> at_ip;            /* bytes in front of the IP header */
     bit<16> ip_len;           /* of the IP packet */
     bit<16> l4_len;           /* of it behind its header */
@@ -49,13 +49,12 @@ struct metadata_t {
     bit<16> service;
     bit<32> slot;
     bit<64> row;              /* of the bucket; before, the backend that the port names */
-    bit<64> bucket_generation;
+    bit<64> generation;
     bit<64> word;             /* the backend's, in the register ring */
-    bit<64> previous_word;    /* the previous owner's */
     bit<64> second_bucket;
     bit<64> second_row;
     bit<64> second_word;
-    bit<64> second_previous_word;
+    bit<64> ready;            /* the list header's byte of count and flags */
     /* scratch */
     bit<64> wide;
     bit<64> other;

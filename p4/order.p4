@@ -21,8 +21,8 @@ const bit<64> LESS = 0xffffffffffffffff;
 #define AT1 meta.source_low
 #define AT2 meta.destination_high
 #define CELL0 meta.destination_low
-#define CELL1 meta.previous_word
-#define CELL2 meta.second_previous_word
+#define CELL1 meta.second_bucket
+#define CELL2 meta.ready
 #define STEP meta.second_hash          /* from cell to cell */
 #define CHANGE meta.second_hash        /* of counts */
 #define FIRST_SCORE meta.word
@@ -38,7 +38,7 @@ const bit<64> LESS = 0xffffffffffffffff;
     }                               \
     WRITE(noted, at, cell)
 
-/* Of a packet whose rows are read; meta.other has its bucket, LINE is at word 2 of its service's line. */
+/* Of a packet whose rows are read; LINE is at word 2 of its service's line. */
 control order(inout headers_t hdr, inout metadata_t meta) {
     apply {
         LINE = LINE + 5;
@@ -122,9 +122,6 @@ control order(inout headers_t hdr, inout metadata_t meta) {
                 meta.wide = meta.row;
                 meta.row = meta.second_row;
                 meta.second_row = meta.wide;
-                meta.wide = meta.second_bucket;
-                meta.second_bucket = meta.other;
-                meta.other = meta.wide;
             }
         }
     }

@@ -14,7 +14,7 @@ enum p4_port_numbers {
 	P4_PORTS_OUT = 9,
 
 	P4_PORT_ARRIVAL_LEN = 8,
-	P4_PORT_HEADROOM = 124, /* the longest outer header, over IPv6 with three parts, less Ethernet */
+	P4_PORT_HEADROOM = 124, /* the longest outer header, over IPv6 with four candidates, less Ethernet */
 	P4_PORT_READABLE = 128, /* from the frame's start: all headers that the parser may read */
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the control plane fills and reads, besides tables: README.md, "Registers". Entries have 64 bits, of which tails use 48 and lows 32. */
+/* What the control plane fills and reads, besides tables: README.md, "Registers". Entries have 64 bits, of which tails use 48. */
 
 REGISTER(macs, 4)
 REGISTER(clock, 1)
 REGISTER(services, 32768)
 REGISTER(ring, 4194304)
+REGISTER(lists, 524288)
 REGISTER(cells, 2097152)
 REGISTER(templates, 1048576)
 REGISTER48(tails, 131072)
-REGISTER32(lows, 131072)
 REGISTER(noted, 1048576)
 REGISTER(dispositions, 64)
 REGISTER(crc_s0, 1024)
@@ -32,6 +32,7 @@ REGISTER(crc_p1, 1024)
 
 COUNTER(packets, 262144)
 COUNTER_BYTES(bytes, 4096)
-COUNTER(moved, 4096)
+COUNTER(moved, 1)
+COUNTER(second, 1)
 COUNTER(second_first, 1)
 COUNTER(second_syns, 1)

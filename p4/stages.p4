@@ -41,11 +41,14 @@
         if (meta.verdict == VERDICT_SERVICE) {
             meta.index = (bit<64>)meta.slot;
             COUNT_BYTES(bytes, meta.index, hdr)
-            if (meta.moved != 0) {
-                COUNT(moved, meta.index)
+            meta.other = 0; /* a constant would count in the first register array of all, as DPDK 22.11 has it */
+            if (meta.names_former != 0) {
+                COUNT(moved, meta.other)
+            }
+            if (meta.names_second != 0) {
+                COUNT(second, meta.other)
             }
             if (meta.second_first != 0) {
-                meta.other = 0; /* a constant would count in the first register array of all, as DPDK 22.11 has it */
                 COUNT(second_first, meta.other)
                 if (meta.second_first == 2) {
                     COUNT(second_syns, meta.other)

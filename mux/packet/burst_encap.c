@@ -127,7 +127,8 @@ static enum verdict encap_short(struct burst *burst, uint32_t i, const struct ba
 	add_short_row(&list, cells, named->row);
 	add_short_row(&list, cells, named->second_row);
 	bytes = list.count * LISTS_IPV4_LEN;
-	if (unlikely(room_lacks(backends, packet, GUE_PLAIN_LEN + bytes)))
+	if (unlikely(bytes ? room_lacks(backends, packet, GUE_PLAIN_LEN + bytes)
+			   : packet->ip_len + GUE_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
 		return too_big(burst, backends, packet);
 	out = room_make(burst->mbufs[i], packet, GUE_PLAIN_LEN + bytes);
 	if (unlikely(!out))

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fairlead/steer.h>
-
 #include "host/port.h"
 #include "layout.h"
 #include "port.h"
 #include "ring/backend.h"
+#include "ring/listed.h"
+#include "ring/lists.h"
 
 enum { IDS_MIN = 64 };
 
@@ -20,7 +20,8 @@ int copies_init(struct copies *copies, struct cores *cores, const struct ports *
 	regions_init(&copies->rows, P4_RING_WORDS);
 	copies->places = calloc(P4_PLACES, sizeof(*copies->places));
 	copies->retired = calloc(P4_PLACES, sizeof(*copies->retired));
-	if (!copies->places || !copies->retired) {
+	copies->lists = calloc(P4_LISTS_WORDS, sizeof(*copies->lists));
+	if (!copies->places || !copies->retired || !copies->lists) {
 		copies_clear(copies);
 		return reason_set(why, -ENOMEM, "no memory for the pipelines' copies of rings");
 	}
@@ -41,7 +42,9 @@ void copies_clear(struct copies *copies)
 	sets_clear(&copies->sets);
 	free(copies->places);
 	free(copies->retired);
+	free(copies->lists);
 	copies->places = copies->retired = NULL;
+	copies->lists = NULL;
 }
 
 bool copies_has_room(const struct copies *copies, uint32_t buckets)
@@ -82,7 +85,6 @@ static void write_template(struct copies *copies, uint32_t place, const struct b
 	for (uint32_t i = 0; i < P4_LINE_WORDS; i++)
 		cores_write(copies->cores, "templates", place * P4_LINE_WORDS + i, line[i]);
 	cores_write(copies->cores, "tails", place, p4_tail(backend));
-	cores_write(copies->cores, "lows", place, p4_low(backend));
 }
 
 /* --- backends ----------------------------------------------------------------------------------------------------- */
@@ -139,7 +141,6 @@ static bool change_backend(struct copies *copies, struct copy *copy, const struc
 
 void copies_configure(struct copies *copies, const struct service *service)
 {
-	cores_write_line(copies->cores, p4_slot(service), P4_LINE_MOVED_SECONDS, 0);
 	cores_write_line(copies->cores, p4_slot(service), P4_LINE_KEY, service->key.k0);
 	cores_write_line(copies->cores, p4_slot(service), P4_LINE_KEY + 1, service->key.k1);
 	sets_configure(&copies->sets, service);
@@ -155,18 +156,41 @@ static void write_room(struct copies *copies, const struct service *service)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* A row as packets may read it: an id without a word in the region names no backend, as with an id beyond a table. */
-static fl_row row_of(const struct copy *copy, const struct ring *ring, uint32_t bucket)
+static void write_list(struct copies *copies, const struct lists *lists, fl_row row)
 {
-	fl_row row = ring_row(ring, bucket);
-	uint16_t current = fl_row_current(row);
+	uint32_t first = (uint32_t)(row >> 32), words = p4_list_words(row);
 
-	return current < copy->ids ? current : FL_BACKEND_NONE;
+	for (uint32_t i = 0; i < words && words <= P4_LISTS_WORDS - first; i++) {
+		uint64_t word = p4_list_word(lists, row, i);
+
+		if (copies->lists[first + i] == word)
+			continue;
+		copies->lists[first + i] = word;
+		cores_write(copies->cores, "lists", first + i, word);
+	}
 }
 
-static void write_row(struct copies *copies, const struct copy *copy, const struct ring *ring, uint32_t bucket)
+static void write_row(struct copies *copies, struct copy *copy, const struct service *service, uint32_t bucket)
 {
-	cores_write(copies->cores, "ring", copy->region.base + bucket, row_of(copy, ring, bucket));
+	const struct ring *ring = service_ring(service);
+	fl_row row = ring_row(ring, bucket);
+
+	if (lists_count(row) && row >> 32 < P4_LISTS_WORDS)
+		write_list(copies, ring->listed->lists, row);
+	cores_write(copies->cores, "ring", copy->region.base + bucket, p4_row(row, copy->ids));
+	copy->rows[bucket] = row;
+}
+
+void copy_store(struct copies *copies, struct copy *copy, const struct service *service)
+{
+	const struct ring *ring = service_ring(service);
+
+	if (copy->stored == ring->listed->stored)
+		return;
+	copy->stored = ring->listed->stored;
+	for (uint32_t bucket = 0; bucket < copy->buckets; bucket++)
+		if (copy->rows[bucket] != ring_row(ring, bucket))
+			write_row(copies, copy, service, bucket);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -175,6 +199,7 @@ static void forget(struct copy *copy)
 {
 	free(copy->lines);
 	free(copy->places);
+	free(copy->rows);
 	*copy = (struct copy){0};
 }
 
@@ -184,7 +209,8 @@ static bool make(struct copies *copies, struct copy *out, uint32_t buckets, uint
 	*out = (struct copy){.buckets = buckets, .ids = ids};
 	out->lines = calloc(ids, sizeof(*out->lines));
 	out->places = malloc(ids * sizeof(*out->places));
-	if (!out->lines || !out->places || !regions_take(&copies->rows, buckets + ids, &out->region)) {
+	out->rows = malloc(buckets * sizeof(*out->rows));
+	if (!out->lines || !out->places || !out->rows || !regions_take(&copies->rows, buckets + ids, &out->region)) {
 		forget(out);
 		return false;
 	}
@@ -210,7 +236,8 @@ static bool fill(struct copies *copies, struct copy *copy, const struct copy *be
 			return false;
 	}
 	for (uint32_t bucket = 0; bucket < copy->buckets; bucket++)
-		write_row(copies, copy, ring, bucket);
+		write_row(copies, copy, service, bucket);
+	copy->stored = ring->listed->stored;
 	return true;
 }
 
@@ -283,8 +310,7 @@ bool copy_load(struct copies *copies, struct copy *copy, const struct service *s
 	return done;
 }
 
-bool copy_apply(struct copies *copies, struct copy *copy, const struct service *service, const struct delta *delta,
-		const struct fold *fold)
+bool copy_apply(struct copies *copies, struct copy *copy, const struct service *service, const struct delta *delta)
 {
 	const struct ring *ring = service_ring(service);
 
@@ -294,8 +320,7 @@ bool copy_apply(struct copies *copies, struct copy *copy, const struct service *
 		if (!change_backend(copies, copy, service, delta->backends[i].id))
 			return false;
 	write_room(copies, service);
-	for (uint32_t i = 0; i < fold->count; i++)
-		write_row(copies, copy, ring, fold->list[i].bucket);
+	copy_store(copies, copy, service);
 	if (!sets_put(&copies->sets, &copy->sets, service))
 		return false;
 	copy->generation = ring_generation(ring);
@@ -314,6 +339,7 @@ bool copy_refresh(struct copies *copies, struct copy *copy, const struct service
 		if (!change_backend(copies, copy, service, backends->list[i].id))
 			return false;
 	write_room(copies, service);
+	copy_store(copies, copy, service);
 	reclaim(copies);
 	return true;
 }

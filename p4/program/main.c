@@ -9,7 +9,7 @@
 #include "threads/program.h"
 
 /* Of --memory: registers and tables of a worker; packets of a worker and a port, with an exception port or without. */
-enum { PIPELINE_MB = 129, PACKETS_MB = 40, PACKETS_ALONE_MB = 20 };
+enum { PIPELINE_MB = 133, PACKETS_MB = 40, PACKETS_ALONE_MB = 20 };
 
 static int check(const struct options *options, struct reason *why)
 {
@@ -38,9 +38,9 @@ int main(int argc, char **argv)
 	    .program = "fairlead-p4mux",
 	    .about =
 		"fairlead-p4mux steers by a P4 pipeline, and is fairlead-mux in all else: it takes the same options,\n"
-		"but no --tag-key and at most four --port, and serves services with steering ring, hunt, "
-		"maat or\n"
-		"othello and encap gue or ipip.\n\n",
+		"but no --tag-key and at most four --port, and serves services with steering ring, hunt, maat or "
+		"othello\n"
+		"and encap gue or ipip.\n\n",
 	    .serves = &mirror_serves,
 	    .check = check,
 	    .open = pipelines_open,

@@ -170,26 +170,6 @@ static void offer(struct mirror *mirror, const struct service *service, bool is_
 		copy_drop(&mirror->copies, &mirrored->copy, service);
 }
 
-static void configured(void *context, const struct service *service)
-{
-	struct mirror *mirror = context;
-	struct mirrored *mirrored = mirror->services[service->slot];
-
-	if (!mirrored) {
-		mirrored = calloc(1, sizeof(*mirrored));
-		if (!mirrored) {
-			cores_fail(mirror->cores, "no memory for a service");
-			cores_close(mirror->cores);
-			return;
-		}
-		mirror->services[service->slot] = mirrored;
-		mirror->count++;
-	}
-	copies_configure(&mirror->copies, service);
-	orders_configure(&mirror->orders, &mirrored->order, p4_slot(service), service);
-	put(mirror, service, &service->config, mirrored->is_offered);
-}
-
 /* NULL: the mirror follows it no more. */
 static struct mirrored *followed(const struct mirror *mirror, const struct service *service)
 {
@@ -211,17 +191,49 @@ static bool has_copy(const struct mirrored *mirrored)
 	return mirrored->copy.region.size;
 }
 
+/* Rows have changed without a delta. */
+static void closed(void *context, const struct service *service)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = followed(mirror, service);
+
+	if (mirrored && has_copy(mirrored))
+		copy_store(&mirror->copies, &mirrored->copy, service);
+}
+
+static void configured(void *context, const struct service *service)
+{
+	struct mirror *mirror = context;
+	struct mirrored *mirrored = mirror->services[service->slot];
+
+	if (!mirrored) {
+		mirrored = calloc(1, sizeof(*mirrored));
+		if (!mirrored) {
+			cores_fail(mirror->cores, "no memory for a service");
+			cores_close(mirror->cores);
+			return;
+		}
+		mirror->services[service->slot] = mirrored;
+		mirror->count++;
+	}
+	copies_configure(&mirror->copies, service);
+	orders_configure(&mirror->orders, &mirrored->order, p4_slot(service), service);
+	put(mirror, service, &service->config, mirrored->is_offered);
+	closed(context, service);
+}
+
 static void applied(void *context, const struct service *service, const struct delta *delta, const struct fold *fold)
 {
 	struct mirror *mirror = context;
 	struct mirrored *mirrored = followed(mirror, service);
 
+	(void)fold;
 	if (!mirrored)
 		return;
 	if (!has_copy(mirrored))
 		loaded(context, service);
 	else
-		offer(mirror, service, copy_apply(&mirror->copies, &mirrored->copy, service, delta, fold));
+		offer(mirror, service, copy_apply(&mirror->copies, &mirrored->copy, service, delta));
 }
 
 static void refreshed(void *context, const struct service *service)
@@ -261,6 +273,7 @@ static void removed(void *context, const struct service *service)
 	sets_forget(&mirrored->copy.sets);
 	free(mirrored->copy.lines);
 	free(mirrored->copy.places);
+	free(mirrored->copy.rows);
 	free(mirrored);
 	mirror->services[service->slot] = NULL;
 	mirror->count--;
@@ -283,6 +296,7 @@ struct mirror *mirror_new(struct cores *cores, const struct mux *mux, struct rea
 					    .configured = configured,
 					    .loaded = loaded,
 					    .applied = applied,
+					    .closed = closed,
 					    .refreshed = refreshed,
 					    .ticked = ticked,
 					    .removed = removed};
@@ -314,6 +328,7 @@ void mirror_free(struct mirror *mirror)
 		sets_forget(&mirror->services[i]->copy.sets);
 		free(mirror->services[i]->copy.lines);
 		free(mirror->services[i]->copy.places);
+		free(mirror->services[i]->copy.rows);
 		free(mirror->services[i]);
 	}
 	entries_clear(&mirror->entries);

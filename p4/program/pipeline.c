@@ -44,11 +44,13 @@ static int check_registers(struct rte_swx_pipeline *swx, struct reason *why)
 			 {"clock", 1},
 			 {"services", P4_SLOTS * P4_LINE_WORDS},
 			 {"ring", P4_RING_WORDS},
+			 {"lists", P4_LISTS_WORDS},
 			 {"cells", P4_CELLS_WORDS},
 			 {"templates", P4_PLACES * P4_LINE_WORDS},
 			 {"tails", P4_PLACES},
-			 {"lows", P4_PLACES},
 			 {"noted", P4_NOTED},
+			 {"moved", 1},
+			 {"second", 1},
 			 {"second_first", 1},
 			 {"second_syns", 1}};
 	char name[16];

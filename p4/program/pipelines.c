@@ -7,7 +7,7 @@
 #include <rte_mbuf.h>
 
 #include <fairlead/ipip.h>
-#include <fairlead/steer.h>
+#include <fairlead/list.h>
 
 #include "compiled/compiled.h"
 #include "cores.h"
@@ -23,7 +23,7 @@
 struct told {
 	uint64_t macs[P4_PORT_WIRES]; /* mac_word() */
 	uint32_t now;
-	uint64_t second_first, second_syns; /* of its counters, what the worker has counted */
+	uint64_t moved, second, second_first, second_syns; /* of its counters, what the worker has counted */
 } __attribute__((aligned(64)));
 
 struct pipelines {
@@ -56,10 +56,9 @@ static void tell(struct pipelines *pipelines, struct pipeline *pipeline, const s
 struct steered {
 	uint32_t frame_len; /* from Ethernet to the inner packet's end */
 	uint32_t inner_len;
-	uint32_t bucket;
 	uint16_t service;
-	bool moved;
-	bool second;
+	bool has_list;
+	struct fl_address destination;
 };
 
 /* The service that an inner packet is for, whose outer header does not name it; 0: it has just gone. */
@@ -84,7 +83,8 @@ static struct steered look_ipip(const struct lookup *lookup, const uint8_t *fram
 	return (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
 				.inner_len = ip_len - FL_IPIP_LEN,
 				.service = service_of(lookup, outer + FL_IPIP_LEN),
-				.moved = fl_load_be32(outer + FL_IPIP_AT_PREVIOUS)};
+				.has_list = fl_load_be32(outer + FL_IPIP_AT_PREVIOUS),
+				.destination = fl_address_from_ipv4(outer + FL_IPIP_AT_DESTINATION)};
 }
 
 static struct steered look(const struct lookup *lookup, const uint8_t *frame)
@@ -93,16 +93,20 @@ static struct steered look(const struct lookup *lookup, const uint8_t *frame)
 	const uint8_t *gue = frame + (ipv4 ? GUE_AT_GUE : GUE_AT_GUE6);
 	uint32_t ip_len = ipv4 ? fl_load_be16(frame + ENCAP_AT_IP + 2)
 			       : ENCAP_IPV6_LEN + (uint32_t)fl_load_be16(frame + ENCAP_AT_IP + 4);
-	uint32_t outer = (uint32_t)(gue - frame) + FL_GUE_BASE_LEN + 4U * (gue[0] & 0x1f);
+	uint32_t outer = (uint32_t)(gue - frame) + FL_LIST_GUE_LEN + 4U * (gue[0] & 0x1f);
+	struct steered steered;
 
 	if (ipv4 && frame[ENCAP_AT_IP] == FL_IPIP_VERSION_IHL)
 		return look_ipip(lookup, frame);
-	return (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
-				.inner_len = ENCAP_AT_IP + ip_len - outer,
-				.bucket = fl_load_be32(gue + FL_STEER_AT_BUCKET),
-				.service = fl_load_be16(gue + FL_STEER_AT_SERVICE),
-				.moved = gue[FL_STEER_AT_FLAGS] & FL_STEER_MOVED,
-				.second = gue[FL_STEER_AT_FLAGS] & FL_STEER_SECOND};
+	steered = (struct steered){.frame_len = ENCAP_AT_IP + ip_len,
+				   .inner_len = ENCAP_AT_IP + ip_len - outer,
+				   .service = fl_load_be16(gue + FL_LIST_AT_SERVICE),
+				   .has_list = gue[FL_LIST_AT_FLAGS] >> 4};
+	if (ipv4)
+		steered.destination = fl_address_from_ipv4(frame + ENCAP_AT_IP + 16);
+	else
+		memcpy(steered.destination.bytes, frame + ENCAP_AT_IP + 24, sizeof(steered.destination.bytes));
+	return steered;
 }
 
 /* Adds to the worker's counter what the pipeline's own has counted since. */
@@ -112,6 +116,15 @@ static void take_count(const struct pipeline *pipeline, const char *name, uint64
 
 	counter_add(counter, counted - *taken);
 	*taken = counted;
+}
+
+static void take_listed(struct pipelines *pipelines, const struct front_burst *burst)
+{
+	const struct pipeline *pipeline = pipelines->cores.pipeline[burst->worker];
+	struct told *told = &pipelines->told[burst->worker];
+
+	take_count(pipeline, "moved", &told->moved, &burst->counters->moved);
+	take_count(pipeline, "second", &told->second, &burst->counters->second);
 }
 
 /* Of packets of steering maat: those whose second bucket is first. */
@@ -129,8 +142,8 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 {
 	const struct lookup *lookup = tables_lookup(pipelines->cores.tables);
 	struct worker_counters *counters = burst->counters;
-	uint64_t bytes = 0, moved = 0, second = 0;
-	bool is_ordered = false;
+	bool is_ordered = false, is_listed = false;
+	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < out->count; i++) {
 		struct rte_mbuf *mbuf = out->mbufs[i];
@@ -138,14 +151,13 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 		uint16_t slot = mirror_slot(pipelines->mirror, steered.service);
 
 		bytes += ports_frame_len(mbuf);
-		moved += steered.moved;
-		second += steered.second;
+		is_listed |= steered.has_list;
 		mbuf->data_len = (uint16_t)steered.frame_len;
 		mbuf->pkt_len = steered.frame_len;
 		if (mirror_is_ordered(pipelines->mirror, steered.service)) {
 			const struct tally_packet packet = {
 			    rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, steered.frame_len - steered.inner_len),
-			    steered.inner_len, steered.bucket};
+			    steered.inner_len, steered.destination};
 
 			tally_order(lookup, burst->worker, &packet);
 			is_ordered = true;
@@ -159,9 +171,8 @@ static void finish(struct pipelines *pipelines, struct front_burst *burst, const
 	}
 	burst->steered = out->count;
 	counter_add(&counters->bytes, bytes);
-	counter_add(&counters->moved, moved);
-	if (second)
-		counter_add(&counters->second, second);
+	if (is_listed)
+		take_listed(pipelines, burst);
 	if (is_ordered)
 		take_ordered(pipelines, burst);
 }

@@ -4,10 +4,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <fairlead/steer.h>
-
 #include "encap/encap.h"
 #include "packet/transport.h"
+#include "ring/backend.h"
 #include "ring/ring.h"
 #include "steering/maat/maat.h"
 
@@ -59,6 +58,27 @@ static void note(struct maat_filter *filter, uint64_t hash, uint8_t tcp_flags)
 		maat_filter_remove(filter, hash);
 }
 
+static bool goes_to(const struct tally_packet *packet, const struct backends *backends, uint16_t id)
+{
+	const struct backend *backend = backends_get(backends, id);
+	struct fl_address address;
+
+	if (!backend)
+		return false;
+	address = encap_destination(&backend->outer);
+	return fl_address_equal(&address, &packet->destination);
+}
+
+/* Of its two buckets' owners the second's has it. Where one server has both, they are as one. */
+static bool is_second_first(const struct tally_packet *packet, const struct ring *ring, uint64_t hash)
+{
+	const uint32_t first = (uint32_t)hash & ring->mask, second = ring_second_bucket(ring, hash);
+	const struct backends *backends = ring_backends(ring);
+
+	return second != first && !goes_to(packet, backends, fl_row_current(ring_row(ring, first))) &&
+	       goes_to(packet, backends, fl_row_current(ring_row(ring, second)));
+}
+
 void tally_order(const struct lookup *lookup, unsigned worker, const struct tally_packet *packet)
 {
 	uint8_t tcp_flags;
@@ -66,21 +86,21 @@ void tally_order(const struct lookup *lookup, unsigned worker, const struct tall
 	const struct lookup_port *port = port_of(lookup, &flow);
 	const struct maat *maat = port ? maat_of(port->service) : NULL;
 	const struct ring *ring = maat ? service_ring(port->service) : NULL;
-	const bool turns = tcp_flags & (TRANSPORT_TCP_SYN | TRANSPORT_TCP_FIN | TRANSPORT_TCP_RST);
-	uint64_t hash = 0;
+	bool is_second;
+	uint64_t hash;
 	uint16_t id;
 
 	if (!ring)
 		return;
-	if (turns || (packet->bucket == FL_STEER_BUCKET_NONE && !lookup_is_by_id(port)))
-		hash = service_flow_hash(port->service, &flow);
-	if (packet->bucket != FL_STEER_BUCKET_NONE)
-		id = fl_row_current(ring_row(ring, packet->bucket & ring->mask));
-	else if (lookup_is_by_id(port))
+	if (lookup_is_by_id(port)) {
 		id = (uint16_t)(lookup_key(flow.protocol, flow.destination_port) - port->first);
-	else
-		id = fl_row_current(ring_row(ring, (uint32_t)hash & ring->mask));
+		maat_loads_count(maat->counts, worker, id, amount(maat->settings.load, packet->len, tcp_flags));
+		return;
+	}
+	hash = service_flow_hash(port->service, &flow);
+	is_second = flow.protocol == IPPROTO_TCP && is_second_first(packet, ring, hash);
+	id = fl_row_current(ring_row(ring, is_second ? ring_second_bucket(ring, hash) : (uint32_t)hash & ring->mask));
 	maat_loads_count(maat->counts, worker, id, amount(maat->settings.load, packet->len, tcp_flags));
-	if (turns && packet->bucket != FL_STEER_BUCKET_NONE && packet->bucket != ((uint32_t)hash & ring->mask))
+	if (is_second && tcp_flags & (TRANSPORT_TCP_SYN | TRANSPORT_TCP_FIN | TRANSPORT_TCP_RST))
 		note(maat->filter, hash, tcp_flags);
 }

@@ -9,11 +9,11 @@
 
 #include "service/lookup.h"
 
-/* A steered packet: the inner one, and the bucket that its header names. */
+/* A steered packet: the inner one, and the server that it goes to. */
 struct tally_packet {
 	const uint8_t *inner;
 	uint32_t len;
-	uint32_t bucket; /* FL_STEER_BUCKET_NONE: its port names the backend, or it is a datagram without one */
+	struct fl_address destination;
 };
 
 /* The worker, between two quiescent states. Nothing for other services, and ports that have just gone. */

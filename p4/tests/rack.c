@@ -22,6 +22,7 @@
 #include "compiled/build.h"
 #include "crc.h"
 #include "frame.h"
+#include "ring/listed.h"
 #include "service/lookup.h"
 #include "steering/maat/maat.h"
 #include "steering/othello/arrays.h"
@@ -268,8 +269,14 @@ static void fill_region(struct rack *rack, const struct service *service, uint64
 
 	rack->words += buckets + backends->size;
 	assert_true(rack->words <= P4_RING_WORDS);
-	for (uint32_t i = 0; i < buckets; i++)
-		rack_write(rack, "ring", base + i, ring_row(ring, i));
+	for (uint32_t i = 0; i < buckets; i++) {
+		fl_row row = ring_row(ring, i);
+
+		for (uint32_t word = 0; word < p4_list_words(row) && word < P4_LISTS_WORDS - (row >> 32); word++)
+			rack_write(rack, "lists", (uint32_t)(row >> 32) + word,
+				   p4_list_word(ring->listed->lists, row, word));
+		rack_write(rack, "ring", base + i, p4_row(row, backends->size));
+	}
 	for (uint32_t id = 0; id < backends->size; id++) {
 		const struct backend *backend = &backends->rows[id];
 		uint64_t words[P4_LINE_WORDS];
@@ -282,7 +289,6 @@ static void fill_region(struct rack *rack, const struct service *service, uint64
 		p4_template(backend, words);
 		write_line(rack, "templates", rack->places, words);
 		rack_write(rack, "tails", rack->places, p4_tail(backend));
-		rack_write(rack, "lows", rack->places, p4_low(backend));
 		rack_write(
 		    rack, "ring", base + buckets + id,
 		    p4_backend_word(backends, backend, rack->places++, (uint8_t)(backend->port - RACK_FIRST_PORT)));
@@ -418,10 +424,10 @@ static void clear_counts(struct rack *rack)
 {
 	for (uint32_t i = 0; i < RACK_SLOTS << P4_PACKETS_SHIFT; i++)
 		clear_count(rack, "packets", i);
-	for (uint32_t i = 0; i < RACK_SLOTS; i++) {
+	for (uint32_t i = 0; i < RACK_SLOTS; i++)
 		clear_count(rack, "bytes", i);
-		clear_count(rack, "moved", i);
-	}
+	clear_count(rack, "moved", 0);
+	clear_count(rack, "second", 0);
 	clear_count(rack, "second_first", 0);
 	clear_count(rack, "second_syns", 0);
 	cases_clear();

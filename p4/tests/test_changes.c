@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the control plane changes under a running pipeline, in the order that README.md gives: each change is one store,
- * and packets go by the old state until then. And the edges of what a packet may be: its size, its move's window.
+ * and packets go by the old state until then. And the edges of what a packet may be: its size, and its list.
  *
  *	test_p4_changes mux.spec
  */
@@ -21,23 +21,21 @@
 #include "frame.h"
 #include "image.h"
 #include "rack.h"
+#include "ring/lists.h"
 #include "steering/othello/arrays.h"
 #include "steering/othello/othello.h"
 #include "steering/othello/pair.h"
 
 enum {
 	BUCKETS = 256,
-	NOW = 1700000100,
-	WINDOW = 240,
-	SINCE = NOW - 10,
 	MTU = 1600,
 	NEXT_BASE = 8192, /* of a second region */
 	NEXT_PLACE = 4096,
 	NEXT_CELLS = 4096,           /* of sets of cells */
 	SETS = 64,                   /* as many generations may be published while a packet is in the pipeline */
 	SET_CELLS = 4,               /* of each array */
-	PAYLOAD_MAX = MTU - 44 - 40, /* of a TCP packet without MOVED */
-	PAYLOAD_MOVED = PAYLOAD_MAX - 8,
+	LISTS = 256,                 /* of the generations that packets may go by */
+	PAYLOAD_MAX = MTU - 40 - 40, /* of a TCP packet without a list */
 	ROUNDS = 400,
 	PER_ROUND = 64,
 	GENERATIONS = 200, /* that packets must have seen */
@@ -62,16 +60,12 @@ static int open_service(const struct service_config *config, struct othello_pair
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 	rack_fill(&rack, tables, NULL, 0);
-	rack_now(&rack, NOW);
 	return 0;
 }
 
 static struct service_config config_of_test(void)
 {
-	struct service_config config = image_config(9, "10.99.0.1", BUCKETS);
-
-	config.window = WINDOW;
-	return config;
+	return image_config(9, "10.99.0.1", BUCKETS);
 }
 
 static int set_up(void **state)
@@ -123,6 +117,13 @@ static void set_rows(uint32_t base, fl_row row)
 		rack_write(&rack, "ring", base + i, row);
 }
 
+/* A row with so many former owners, of IPv4, at that place; the last one's address is `last`. */
+static fl_row list_row(uint16_t owner, uint32_t count, uint32_t place, uint32_t last)
+{
+	rack_write(&rack, "lists", place + LISTS_WORDS - 1, last);
+	return (fl_row)place << 32 | (fl_row)count << 28 | (fl_row)count << 16 | owner;
+}
+
 /* A TCP packet with that payload. */
 static void put(uint32_t payload)
 {
@@ -150,10 +151,10 @@ static struct rte_mbuf *pass(uint32_t payload, unsigned *out)
 	return NULL;
 }
 
-/* Who gets a packet now, of which generation, and whether it carries a move. */
+/* Who gets a packet now, of which generation, and how many candidates it carries. */
 struct got {
 	uint32_t destination, generation, len;
-	uint8_t flags;
+	uint8_t candidates;
 };
 
 static struct got steer(uint32_t payload)
@@ -167,9 +168,9 @@ static struct got steer(uint32_t payload)
 	assert_int_equal(out, 0);
 	frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	got = (struct got){.destination = fl_load_be32(frame + ENCAP_AT_IP + 16),
-			   .generation = fl_load_be32(frame + GUE_AT_GUE + FL_STEER_AT_GENERATION),
+			   .generation = fl_load_be32(frame + GUE_AT_GUE + FL_LIST_AT_GENERATION),
 			   .len = mbuf->pkt_len - ENCAP_AT_IP,
-			   .flags = frame[GUE_AT_GUE + FL_STEER_AT_FLAGS]};
+			   .candidates = frame[GUE_AT_GUE + FL_LIST_AT_FLAGS] >> 4};
 	rte_pktmbuf_free(mbuf);
 	return got;
 }
@@ -191,10 +192,10 @@ static void test_delta(void **state)
 {
 	(void)state;
 	assert_int_equal(steer(10).destination, 0x0a010015);
-	set_rows(base_of_region(), fl_row_make(2, 1, SINCE));
+	set_rows(base_of_region(), list_row(2, 1, 0, 0x0a010015));
 	assert_int_equal(steer(10).destination, 0x0a010016);
 	assert_int_equal(steer(10).generation, 20);
-	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
+	assert_int_equal(steer(10).candidates, 1);
 	rack_write(&rack, "services", line_word(P4_LINE_GENERATION), 21);
 	assert_int_equal(steer(10).generation, 21);
 }
@@ -205,7 +206,7 @@ static void test_snapshot(void **state)
 	uint32_t base = base_of_region();
 
 	(void)state;
-	set_rows(NEXT_BASE, fl_row_make(3, FL_BACKEND_NONE, 0));
+	set_rows(NEXT_BASE, 3);
 	for (uint32_t id = 0; id <= 3; id++)
 		rack_write(&rack, "ring", NEXT_BASE + BUCKETS + id, rack_read(&rack, "ring", base + BUCKETS + id));
 	assert_int_equal(steer(10).destination, 0x0a010015);
@@ -232,7 +233,6 @@ static void test_place(void **state)
 	for (uint32_t i = 0; i < P4_LINE_WORDS; i++)
 		rack_write(&rack, "templates", NEXT_PLACE * P4_LINE_WORDS + i, line[i]);
 	rack_write(&rack, "tails", NEXT_PLACE, p4_tail(&backend));
-	rack_write(&rack, "lows", NEXT_PLACE, p4_low(&backend));
 	assert_int_equal(steer(10).destination, 0x0a010015);
 	rack_write(&rack, "ring", word, p4_backend_word(backends, &backend, NEXT_PLACE, 0));
 	assert_int_equal(steer(10).destination, 0x0a010063);
@@ -243,32 +243,34 @@ static void test_place(void **state)
 	refuse(10, VERDICT_NO_BACKEND, rack_slot(service));
 }
 
-/* Up to the MTU, with and without a move. */
+/* Up to the MTU, with lists of all lengths. */
 static void test_sizes(void **state)
 {
 	(void)state;
-	assert_int_equal(steer(PAYLOAD_MAX).len, MTU);
-	refuse(PAYLOAD_MAX + 1, VERDICT_TOO_BIG, rack_slot(service));
-	set_rows(base_of_region(), fl_row_make(2, 1, SINCE));
-	assert_int_equal(steer(PAYLOAD_MOVED).len, MTU);
-	refuse(PAYLOAD_MOVED + 1, VERDICT_TOO_BIG, rack_slot(service));
+	for (uint32_t count = 0; count <= FL_LIST_MAX; count++) {
+		uint32_t most = PAYLOAD_MAX - count * LISTS_IPV4_LEN;
+		struct got got;
+
+		set_rows(base_of_region(), list_row(2, count, 0, 0x0a010015));
+		got = steer(most);
+		assert_int_equal(got.len, MTU);
+		assert_int_equal(got.candidates, count);
+		refuse(most + 1, VERDICT_TOO_BIG, rack_slot(service));
+	}
 }
 
-/* Packets carry a move until the window's last second. */
-static void test_window(void **state)
+/* A list that the register has no room for is the usual path's. */
+static void test_no_room(void **state)
 {
+	fl_row last = list_row(2, 1, P4_LISTS_WORDS - LISTS_WORDS, 0x0a010015), beyond = last + ((fl_row)1 << 32);
+
 	(void)state;
-	set_rows(base_of_region(), fl_row_make(2, 1, SINCE));
-	rack_now(&rack, SINCE + WINDOW - 1);
-	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
-	rack_now(&rack, SINCE + WINDOW);
-	assert_int_equal(steer(10).flags, 0);
-	rack_write(&rack, "services", line_word(P4_LINE_MOVED_SECONDS), FL_ROW_HELD);
-	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
-	set_rows(base_of_region(), fl_row_make(2, 1, 0xffffffff));
-	assert_int_equal(steer(10).flags, FL_STEER_MOVED);
-	set_rows(base_of_region(), fl_row_make(2, 9, SINCE)); /* no such backend */
-	assert_int_equal(steer(10).flags, 0);
+	assert_int_equal(p4_row(last, 3), last);
+	set_rows(base_of_region(), p4_row(last, 3));
+	assert_int_equal(steer(10).candidates, 1);
+	set_rows(base_of_region(), p4_row(beyond, 3));
+	refuse(10, P4_VERDICT_REFERRED, rack_slot(service));
+	assert_int_equal(p4_row(last, 2), FL_BACKEND_NONE);
 }
 
 /* Changes the ring under packets: a delta in each generation, every eighth one a new region. */
@@ -282,7 +284,7 @@ static void *change(void *stop)
 			for (uint32_t id = 0; id <= 3; id++)
 				rack_write(&rack, "ring", base + BUCKETS + id, rack_read(&rack, "ring", BUCKETS + id));
 		}
-		set_rows(base, fl_row_make(2, 1, generation));
+		set_rows(base, list_row(2, 1, generation % LISTS * LISTS_WORDS, generation));
 		if (generation % 8 == 0)
 			rack_write(&rack, "services", line_word(P4_LINE_REGION), p4_region(base, BUCKETS));
 		rack_write(&rack, "services", line_word(P4_LINE_GENERATION), generation);
@@ -290,7 +292,7 @@ static void *change(void *stop)
 	return NULL;
 }
 
-/* No packet has a generation that is newer than its row, whose `since` says here of which it is. */
+/* No packet has a generation that is newer than its row, whose former owner is here the generation. */
 static void test_order(void **state)
 {
 	uint32_t first = 0, last = 0, newer = 0, row = 0;
@@ -298,8 +300,7 @@ static void test_order(void **state)
 	pthread_t thread;
 
 	(void)state;
-	rack_write(&rack, "services", line_word(P4_LINE_MOVED_SECONDS), FL_ROW_HELD);
-	set_rows(base_of_region(), fl_row_make(2, 1, 20));
+	set_rows(base_of_region(), list_row(2, 1, 20 * LISTS_WORDS, 20));
 	assert_int_equal(base_of_region(), 0);
 	assert_int_equal(pthread_create(&thread, NULL, change, &stop), 0);
 	for (uint32_t rounds = 0; !newer && (rounds < ROUNDS || last - first < GENERATIONS); rounds++) {
@@ -310,12 +311,12 @@ static void test_order(void **state)
 		rack_run(&rack);
 		while ((mbuf = rack_take(&rack, 0))) {
 			const uint8_t *gue = rte_pktmbuf_mtod(mbuf, const uint8_t *) + GUE_AT_GUE;
-			uint32_t generation = fl_load_be32(gue + FL_STEER_AT_GENERATION);
-			uint32_t since = fl_load_be32(gue + FL_STEER_AT_SINCE);
+			uint32_t generation = fl_load_be32(gue + FL_LIST_AT_GENERATION);
+			uint32_t of_row = fl_load_be32(gue + FL_LIST_AT_CANDIDATES);
 
-			if (generation > since) {
+			if (generation > of_row) {
 				newer = generation;
-				row = since;
+				row = of_row;
 			}
 			first = first ? first : generation;
 			last = generation;
@@ -356,7 +357,7 @@ static void *change_arrays(void *context)
 	return NULL;
 }
 
-/* No packet has a generation that is newer than the arrays that gave its bucket. */
+/* No packet has a generation that is newer than the arrays that gave its bucket, which is its row's former owner. */
 static void test_arrays(void **state)
 {
 	struct shared shared = {.seen = 20};
@@ -364,6 +365,8 @@ static void test_arrays(void **state)
 	pthread_t thread;
 
 	(void)state;
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		rack_write(&rack, "ring", base_of_region() + i, list_row(1, 1, i * LISTS_WORDS, i));
 	assert_int_equal(pthread_create(&thread, NULL, change_arrays, &shared), 0);
 	for (uint32_t i = 0; !newer && (i < ROUNDS * PER_ROUND || shared.seen < 20 + GENERATIONS); i++) {
 		struct rte_mbuf *mbuf;
@@ -372,8 +375,8 @@ static void test_arrays(void **state)
 		rack_run(&rack);
 		while ((mbuf = rack_take(&rack, 0))) {
 			const uint8_t *gue = rte_pktmbuf_mtod(mbuf, const uint8_t *) + GUE_AT_GUE;
-			uint32_t generation = fl_load_be32(gue + FL_STEER_AT_GENERATION);
-			uint32_t arrays = fl_load_be32(gue + FL_STEER_AT_BUCKET);
+			uint32_t generation = fl_load_be32(gue + FL_LIST_AT_GENERATION);
+			uint32_t arrays = fl_load_be32(gue + FL_LIST_AT_CANDIDATES);
 
 			if ((arrays - generation) % BUCKETS >= BUCKETS / 2) {
 				newer = generation;
@@ -424,7 +427,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(test_snapshot, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_arrays, set_up_arrays, tear_down),
 	    cmocka_unit_test_setup_teardown(test_dispositions, set_up, tear_down),

@@ -46,13 +46,13 @@ enum {
 static const char *spec;
 static uint64_t packets = 40000, seed = 1;
 static uint64_t met[P4_VERDICTS], left_by[RACK_OUTS];
-/* Of each part of a header: none, with an IPv4 or an IPv6 address. */
-enum { PARTS = 3 };
-static uint64_t headers_met[2][2][PARTS];          /* inner, outer family: IPv4, IPv6; MOVED */
-static uint64_t ordered_met, opened_met;           /* second buckets that were first; SYNs among them */
-static uint64_t codes_met[ARRAYS_NONE_YET + 1][2]; /* without second bucket; with one */
-static uint64_t ipip_met[2];                       /* no move; a previous owner */
-static uint64_t seconds_met[PARTS][PARTS][PARTS];  /* SECOND, MOVED2, MOVED */
+/* Of a list: none, with addresses of 4 or of 16 bytes. */
+enum { FORMS = 3 };
+static uint64_t headers_met[2][2][FORMS];             /* inner, outer family: IPv4, IPv6 */
+static uint64_t lists_met[2][FORMS][FL_LIST_MAX + 1]; /* without the second bucket's owner, with it; candidates */
+static uint64_t ordered_met, opened_met;              /* second buckets that were first; SYNs among them */
+static uint64_t codes_met[ARRAYS_NONE_YET + 1][2];    /* without second bucket; with one */
+static uint64_t ipip_met[2];                          /* no move; a previous owner */
 
 /* What a frame must become, in each buffer's private area. */
 struct origin {
@@ -68,8 +68,8 @@ struct round {
 };
 
 static struct round expected_round;
-static uint64_t expected_second_first, expected_second_syns;
-static uint64_t expected[RACK_SLOTS][P4_VERDICTS], expected_moved[RACK_SLOTS], expected_bytes[RACK_SLOTS], refused;
+static uint64_t expected_moved, expected_second, expected_second_first, expected_second_syns;
+static uint64_t expected[RACK_SLOTS][P4_VERDICTS], expected_bytes[RACK_SLOTS], refused;
 
 static void dump(const char *title, const uint8_t *bytes, uint32_t len)
 {
@@ -118,28 +118,24 @@ static void expect_at(unsigned out, const struct frame *frame)
 	expected_round.frames[out][expected_round.count[out]++] = *frame;
 }
 
-static unsigned part_of(uint8_t flags, uint8_t flag, uint8_t flag6)
-{
-	return flags & flag6 ? 2 : flags & flag ? 1 : 0;
-}
-
 /* Which kind of header the C mux has written. */
-static void count_header(const struct frame *out, unsigned world)
+static void count_header(const struct twin_expected *what, unsigned world)
 {
+	const struct frame *out = &what->out;
 	bool outer6 = fl_load_be16(out->bytes + FRAME_AT_IP - 2) == 0x86dd;
 	const uint8_t *gue = out->bytes + (outer6 ? GUE_AT_GUE6 : GUE_AT_GUE);
-	uint8_t flags = gue[FL_STEER_AT_FLAGS];
-	unsigned moved = part_of(flags, FL_STEER_MOVED, FL_STEER_PREVIOUS6);
+	unsigned count = gue[FL_LIST_AT_FLAGS] >> 4, form = 0;
 
 	if (out->bytes[FRAME_AT_IP] == FL_IPIP_VERSION_IHL) {
 		ipip_met[fl_load_be32(out->bytes + FRAME_AT_IP + FL_IPIP_AT_PREVIOUS) != 0]++;
 		return;
 	}
-	if (world >= WORLD_OTHELLO && fl_load_be16(gue + FL_STEER_AT_SERVICE) == 1)
-		codes_met[(world - WORLD_OTHELLO) / 2][!!(flags & FL_STEER_SECOND)]++;
-	headers_met[gue[1] == FL_GUE_PROTO_IPV6][outer6][moved]++;
-	seconds_met[part_of(flags, FL_STEER_SECOND, FL_STEER_SECOND6)]
-		   [part_of(flags, FL_STEER_MOVED2, FL_STEER_PREVIOUS2_6)][moved]++;
+	if (count)
+		form = gue[FL_LIST_AT_FLAGS] & FL_LIST_IPV6 ? 2 : 1;
+	if (world >= WORLD_OTHELLO && fl_load_be16(gue + FL_LIST_AT_SERVICE) == 1)
+		codes_met[(world - WORLD_OTHELLO) / 2][what->second]++;
+	headers_met[gue[1] == FL_LIST_GUE_IPV6][outer6][form]++;
+	lists_met[what->second][form][count]++;
 }
 
 /* Sources that no host may use or that would loop, and their neighbours that may. */
@@ -224,11 +220,12 @@ static void feed(struct rack *rack, struct chance *chance, const struct twin *tw
 		expected[what.slot][what.verdict]++;
 		met[what.verdict]++;
 		if (what.verdict == VERDICT_SERVICE) {
-			expected_moved[what.slot] += what.moved;
+			expected_moved += what.moved;
+			expected_second += what.second;
 			expected_second_first += what.second_first;
 			expected_second_syns += what.second_syns;
 			expected_bytes[what.slot] += frame.len;
-			count_header(&what.out, world);
+			count_header(&what, world);
 			expect_at(what.port - RACK_FIRST_PORT, &what.out);
 			cases_frame(wire, frame.bytes, frame.len, what.port - RACK_FIRST_PORT, what.out.bytes,
 				    what.out.len);
@@ -298,6 +295,14 @@ static void take(struct rack *rack)
 	}
 }
 
+static const struct {
+	const char *name;
+	uint64_t *expected;
+} counters[] = {{"moved", &expected_moved},
+		{"second", &expected_second},
+		{"second_first", &expected_second_first},
+		{"second_syns", &expected_second_syns}};
+
 static void check_counts(const struct rack *rack)
 {
 	for (unsigned slot = 0; slot < RACK_SLOTS; slot++) {
@@ -310,15 +315,13 @@ static void check_counts(const struct rack *rack)
 					 slot, counted, p4_verdict_name(v), wanted);
 			cases_count("packets", slot << P4_PACKETS_SHIFT | v, wanted);
 		}
-		assert_int_equal(rack_read(rack, "moved", slot), expected_moved[slot]);
 		assert_int_equal(rack_read(rack, "bytes", slot), expected_bytes[slot]);
-		cases_count("moved", slot, expected_moved[slot]);
 		cases_count("bytes", slot, expected_bytes[slot]);
 	}
-	assert_int_equal(rack_read(rack, "second_first", 0), expected_second_first);
-	assert_int_equal(rack_read(rack, "second_syns", 0), expected_second_syns);
-	cases_count("second_first", 0, expected_second_first);
-	cases_count("second_syns", 0, expected_second_syns);
+	for (unsigned i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		assert_int_equal(rack_read(rack, counters[i].name, 0), *counters[i].expected);
+		cases_count(counters[i].name, 0, *counters[i].expected);
+	}
 	assert_int_equal(rack->in[0].refused + rack->in[1].refused, refused);
 	assert_int_equal(rack->in[0].refused_full + rack->in[1].refused_full, 0);
 }
@@ -343,9 +346,8 @@ static void run_world(struct rack *rack, unsigned world, struct chance *chance)
 	rack_fill(rack, tables, selves, 2);
 	rack_now(rack, WORLD_NOW);
 	memset(expected, 0, sizeof(expected));
-	memset(expected_moved, 0, sizeof(expected_moved));
 	memset(expected_bytes, 0, sizeof(expected_bytes));
-	expected_second_first = expected_second_syns = 0;
+	expected_moved = expected_second = expected_second_first = expected_second_syns = 0;
 	for (uint64_t fed = 0; fed < packets / WORLDS; fed += ROUND) {
 		if (world_is_maat(world) && fed % NEW_LOADS == 0)
 			change_loads(rack, chance, tables);
@@ -387,12 +389,21 @@ static void check_met(void)
 	for (unsigned v = 0; v < P4_VERDICTS; v++)
 		if (met[v])
 			fail_msg("%s is none of the program's verdicts", p4_verdict_name(v));
-	for (unsigned i = 0; i < 12; i++)
-		if (!headers_met[i / 6][i / 3 % 2][i % 3])
-			fail_msg("no header of kind %u was written", i);
-	for (unsigned i = PARTS * PARTS; i < PARTS * PARTS * PARTS; i++)
-		if (!seconds_met[i / 9][i / 3 % 3][i % 3])
-			fail_msg("no header with a second bucket of kind %u was written", i);
+	for (unsigned i = 0; i < 2 * 2 * FORMS; i++) {
+		const bool must = i / FORMS % 2 == 0 || i % FORMS != 1; /* over IPv6 all are long */
+
+		if (!headers_met[i / (2 * FORMS)][i / FORMS % 2][i % FORMS] != !must)
+			fail_msg("headers of kind %u: must be written: %d", i, must);
+	}
+	for (unsigned i = 1; i <= FL_LIST_MAX; i++) {
+		printf("# %u candidates: %" PRIu64 ", with a second bucket %" PRIu64 "; of IPv6 %" PRIu64 ", %" PRIu64
+		       "\n",
+		       i, lists_met[0][1][i], lists_met[1][1][i], lists_met[0][2][i], lists_met[1][2][i]);
+		assert_int_equal(!lists_met[1][1][i], i > 1 + 2 * P4_LIST_SECOND_MAX);
+		assert_true(lists_met[0][1][i]);
+		for (unsigned second = 0; second < 2; second++)
+			assert_int_equal(!lists_met[second][2][i], i > P4_LIST_IPV6_MAX);
+	}
 	printf("# second bucket first   %" PRIu64 ", SYNs %" PRIu64 "\n", ordered_met, opened_met);
 	assert_true(opened_met && ordered_met > opened_met);
 	for (unsigned kind = 0; kind <= ARRAYS_NONE_YET; kind++) {

@@ -47,7 +47,7 @@ CASES = (
         "\tbit<2048> pad\n\\1",
         "local_metadata_verdict of 'jmpneq' is at byte ",
     ),
-    ("too many instructions", "mux.spec", r"(\tinvalidate h.vlan1\n)", r"\1" * 200, "instructions, at most 1200"),
+    ("too many instructions", "mux.spec", r"(\tinvalidate h.vlan1\n)", r"\1" * 200, "instructions, at most 1500"),
     (
         "a constant index",
         "mux.spec",

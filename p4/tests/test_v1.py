@@ -24,7 +24,7 @@ import tap
 from bmv2 import PACKET_S, Switch, SwitchError
 
 TOOLS = ("p4c-bm2-ss", "simple_switch")
-COUNTERS = ("packets", "bytes", "moved", "second_first", "second_syns")
+COUNTERS = ("packets", "bytes", "moved", "second", "second_first", "second_syns")
 WINDOW = 32  # frames in the switch at once: its queues drop beyond 64
 NOT_OURS, EXCEPTION = 1, 4  # a verdict; the port of frames that came by port 0
 

@@ -2,16 +2,16 @@
 /*
  * The packet vectors through the P4 mux: for each row a packet, whose header must be the row's.
  *
- *	hash.json	rows, nat	a ring of 262,144 buckets: the bucket and the outer source port are all bits
- *					of the flow hash
- *	steer.json	valid		the header that a writer makes of the fields, with a second bucket or without
- *
+ *	hash.json	rows, nat	a ring of 262,144 buckets, whose rows name a former owner each, of which the
+ *					bucket is the address: that and the outer source port are all bits of the flow
+ *					hash
+ *	list.json	valid		the header that a writer makes of the fields
  *	ipip.json	valid		the same, of encapsulation ipip
  *
  *	othello.json	indexes		the places that the program's hash function gives
  *			codes		these and what the register cells holds
  *
- * Which rows are no packet of this program is decided by applies_hash() and applies_steer(), and how many are, by
+ * Which rows are no packet of this program is decided by applies_hash() and applies_list(), and how many are, by
  * constants: a row more or less fails the test until someone has looked at it.
  *
  * With CASES, all packets but most of the source ports of hash.json's nat are written to that file (cases.h).
@@ -34,6 +34,7 @@
 #include "frame.h"
 #include "image.h"
 #include "rack.h"
+#include "ring/lists.h"
 #include "siphash.h"
 #include "steering/hunt/hunt.h"
 #include "steering/othello/arrays.h"
@@ -42,18 +43,15 @@ enum {
 	BUCKETS_LOG = 18,      /* with the 14 bits of the source port: 32 */
 	REGION_TOP = 0x200000, /* where the backends' words begin in the register ring, for all sizes */
 	HASH_ROWS = 36,
-	STEER_ROWS = 42,
+	LIST_ROWS = 22,
 	IPIP_ROWS = 7,
 	IPIP_INNER_LEN = 40, /* of the packets of these rows: TCP without data */
 	NAT_ROWS = 2,
 	INDEX_ROWS = 600,
 	CODE_ROWS = 21,
 	PORT = 80,
-	BY_ID_FIRST = 30000,
-	TRIES = 1 << 26,
 	BATCH = 512,
-	SECOND_BUCKETS = 8192,       /* of rings with a second bucket, so that a flow with both is found */
-	SECOND_FIRST_TRY = 29203594, /* and where that flow is: the search goes on from here */
+	LIST = 4096, /* where a row's list is in the register */
 	BACKENDS = 4,
 	IDS = BACKENDS + 1,
 	CASES_EVERY = 64, /* of source ports, one that cases have */
@@ -65,12 +63,9 @@ static struct rack rack;
 struct setting {
 	struct service_config config;
 	uint32_t generation;
-	uint32_t buckets; /* of the region, whatever the config says */
-	uint32_t bucket;  /* whose row this is; others have backend 1 and no previous owner */
-	fl_row row;
-	uint32_t second_bucket; /* likewise, of steering hunt */
-	fl_row second_row;
-	struct fl_address addresses[BACKENDS]; /* of backend 1 and so on; unspecified: as others */
+	uint32_t buckets;          /* of the region, whatever the config says */
+	fl_row row;                /* of all of them; 0: as they are */
+	struct fl_address address; /* of backend 1; unspecified: as others */
 };
 
 /* Puts the region's end at REGION_TOP, so that a region of any size needs no rows but its own to be written. */
@@ -83,13 +78,11 @@ static void stretch(const struct service *service, const struct setting *setting
 		rack_write(&rack, "ring", REGION_TOP + id, rack_read(&rack, "ring", base + buckets + id));
 	rack_write(&rack, "services", line + P4_LINE_REGION,
 		   p4_region(REGION_TOP - setting->buckets, setting->buckets));
-	if (setting->row)
-		rack_write(&rack, "ring", REGION_TOP - setting->buckets + setting->bucket, setting->row);
-	if (setting->second_row)
-		rack_write(&rack, "ring", REGION_TOP - setting->buckets + setting->second_bucket, setting->second_row);
+	for (uint32_t i = 1; setting->row && i <= setting->buckets; i++)
+		rack_write(&rack, "ring", REGION_TOP - i, setting->row);
 }
 
-/* Backend 1 owns all buckets but those of the setting. */
+/* Backend 1 owns all buckets. */
 static struct tables *serve(const struct setting *setting)
 {
 	struct delta snapshot =
@@ -101,9 +94,8 @@ static struct tables *serve(const struct setting *setting)
 	assert_non_null(tables);
 	for (uint32_t i = 0; i < setting->config.buckets; i++)
 		image_own(&snapshot, i, 1);
-	for (uint32_t i = 0; i < BACKENDS; i++)
-		if (!fl_address_is_none(&setting->addresses[i]))
-			snapshot.backends[i].address = setting->addresses[i];
+	if (!fl_address_is_none(&setting->address))
+		snapshot.backends[0].address = setting->address;
 	if (tables_add(tables, &setting->config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
@@ -144,7 +136,7 @@ static struct rte_mbuf *steer(const struct frame *frame)
 static uint32_t hash_of(const struct rte_mbuf *out)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(out, const uint8_t *);
-	uint32_t bucket = fl_load_be32(frame + GUE_AT_GUE + FL_STEER_AT_BUCKET);
+	uint32_t bucket = fl_load_be32(frame + GUE_AT_GUE + FL_LIST_AT_CANDIDATES);
 	uint32_t port = fl_load_be16(frame + GUE_AT_UDP);
 
 	assert_true(port >= 0xc000);
@@ -191,11 +183,19 @@ static struct setting setting_of(const json_t *row, const struct flow *flow)
 	return setting;
 }
 
-/* Rows of the stretched ring for hashes: all have backend 1. */
+/* A row of backend 1 with the list at a place of the register; ready: the header's byte of count and flags. */
+static fl_row row_of(uint32_t place, uint8_t ready)
+{
+	return (fl_row)place << 32 | (fl_row)ready << 24 | (fl_row)(ready >> 4) << 16 | 1;
+}
+
+/* Rows of the stretched ring for hashes: the only former owner of each has its bucket as its address, at a list's end. */
 static void own_all(void)
 {
-	for (uint32_t i = 1; i <= 1U << BUCKETS_LOG; i++)
-		rack_write(&rack, "ring", REGION_TOP - i, fl_row_make(1, FL_BACKEND_NONE, 0));
+	for (uint32_t bucket = 0; bucket < 1U << BUCKETS_LOG; bucket++) {
+		rack_write(&rack, "lists", bucket + LISTS_WORDS - 1, bucket);
+		rack_write(&rack, "ring", REGION_TOP - (1U << BUCKETS_LOG) + bucket, row_of(bucket, 1 << 4));
+	}
 }
 
 static void test_hash(void **state)
@@ -274,103 +274,65 @@ static void test_nat(void **state)
 	tables_free(tables);
 }
 
-/* Without a second bucket, or with one that a ring may have, and an owner that a backend may be. */
-static bool applies_second(const json_t *fields)
-{
-	const json_t *second = vectors_get(fields, "second");
-	struct fl_address owner;
-
-	if (json_is_null(second))
-		return true;
-	owner = vectors_address(second, "owner");
-	return vectors_number(second, "bucket") < SECOND_BUCKETS && !fl_address_is_none(&owner) &&
-	       (!fl_address_is_ipv4(&owner) || fl_load_be32(owner.bytes + 12));
-}
-
 /*
- * A header that this program writes: without tag, never chained nor late, of a service id that a service may have, of a
- * ring that fits.
+ * A header that this program writes: without tag, with all left, of a service id that a service may have, and of as many
+ * candidates as it has room for.
  */
-static bool applies_steer(const json_t *row)
+static bool applies_list(const json_t *row)
 {
 	const json_t *fields = vectors_get(row, "fields");
-	uint64_t protocol = vectors_number(fields, "innerProtocol"), bucket = vectors_number(fields, "bucket");
+	uint64_t protocol = vectors_number(fields, "innerProtocol"), flags = vectors_number(fields, "flags");
+	size_t count = json_array_size(vectors_list(fields, "candidates"));
 
-	return (protocol == FL_GUE_PROTO_IPV4 || protocol == FL_GUE_PROTO_IPV6) && !vectors_number(fields, "hops") &&
-	       !(vectors_number(fields, "flags") & (FL_STEER_TAG | FL_STEER_LATE)) && applies_second(fields) &&
-	       vectors_number(fields, "service") && (bucket < REGION_TOP / 2 || bucket == FL_STEER_BUCKET_NONE);
+	return (protocol == FL_LIST_GUE_IPV4 || protocol == FL_LIST_GUE_IPV6) && !(flags & FL_LIST_TAG) &&
+	       vectors_number(fields, "left") == count && vectors_number(fields, "service") &&
+	       (!(flags & FL_LIST_IPV6) || count <= P4_LIST_IPV6_MAX);
 }
 
-/* A flow that goes to the bucket, and has the second one. */
-static struct flow find_flow(const struct service *service, const struct setting *setting, bool ipv6)
+/* Writes the fields' list, over those of own_all(), as the C mux's cells have it; the row that names it. */
+static fl_row write_list(const json_t *fields)
 {
-	struct flow flow = ipv6 ? frame_flow6(IPPROTO_TCP) : frame_flow(IPPROTO_TCP);
+	const json_t *candidates = vectors_list(fields, "candidates"), *one;
+	uint8_t flags = (uint8_t)vectors_number(fields, "flags"), bytes[FL_LIST_MAX * LISTS_IPV6_LEN] = {0};
+	uint8_t count = (uint8_t)json_array_size(candidates);
+	uint8_t *at = bytes + sizeof(struct list_cell) - count * LISTS_IPV4_LEN;
+	size_t i;
 
-	for (uint32_t i = setting->second_row ? SECOND_FIRST_TRY : 0; i < TRIES; i++) {
-		uint64_t hash;
+	json_array_foreach(candidates, i, one)
+	{
+		const struct fl_address address = image_address(json_string_value(one));
 
-		fl_store_be16(flow.source.bytes + 14, (uint16_t)(i >> 15));
-		flow.source_port = (uint16_t)(1 + (i & 0x7fff));
-		hash = service_flow_hash(service, &flow);
-		if (fl_bucket(hash, setting->buckets) == setting->bucket &&
-		    (!setting->second_row || fl_bucket(hash >> 32, setting->buckets) == setting->second_bucket))
-			return flow;
+		if (flags & FL_LIST_IPV6)
+			memcpy(bytes + i * LISTS_IPV6_LEN, address.bytes, LISTS_IPV6_LEN);
+		else
+			memcpy(at + i * LISTS_IPV4_LEN, address.bytes + 12, LISTS_IPV4_LEN);
 	}
-	fail_msg("no flow goes to bucket %u", setting->bucket);
-	return flow;
+	for (uint32_t word = 0; word < sizeof(bytes) / 8; word++)
+		rack_write(&rack, "lists", LIST + word, fl_load_be64(bytes + 8 * word));
+	return row_of(LIST, (uint8_t)(count << 4 | flags));
 }
 
-/* Backend 3 owns the second bucket, which may come from backend 4. now: not before its move. */
-static void set_second(struct setting *setting, const json_t *second, uint32_t *now)
-{
-	bool moved = !vectors_is_null(second, "since");
-	uint32_t since = moved ? (uint32_t)vectors_number(second, "since") : 0;
-
-	setting->config.steering = &steering_hunt;
-	setting->buckets = SECOND_BUCKETS;
-	setting->second_bucket = (uint32_t)vectors_number(second, "bucket");
-	setting->second_row = fl_row_make(3, moved ? 4 : FL_BACKEND_NONE, since);
-	setting->addresses[2] = vectors_address(second, "owner");
-	if (moved)
-		setting->addresses[3] = vectors_address(second, "previous");
-	if (since > *now)
-		*now = since;
-}
-
-static void test_steer(void **state)
+static void test_list(void **state)
 {
 	const json_t *row = *state, *fields = vectors_get(row, "fields");
-	struct vectors_bytes written = vectors_bytes(row, "written");
-	bool moved = !vectors_is_null(fields, "since");
-	uint32_t since = moved ? (uint32_t)vectors_number(fields, "since") : 0, now = since;
-	bool by_id = vectors_number(fields, "bucket") == FL_STEER_BUCKET_NONE;
-	bool ipv6 = vectors_number(fields, "innerProtocol") == FL_GUE_PROTO_IPV6;
+	struct vectors_bytes written = vectors_bytes(row, "bytes"); /* and what is behind the header */
+	uint32_t len = (uint32_t)vectors_number(fields, "headerLength");
+	bool ipv6 = vectors_number(fields, "innerProtocol") == FL_LIST_GUE_IPV6;
 	struct setting setting = {.config = image_config((uint16_t)vectors_number(fields, "service"),
 							 ipv6 ? "2001:db8:99::1" : "10.99.0.1", 256),
 				  .generation = (uint32_t)vectors_number(fields, "generation"),
-				  .buckets = REGION_TOP / 2,
-				  .bucket = by_id ? 0 : (uint32_t)vectors_number(fields, "bucket"),
-				  .row = fl_row_make(1, moved ? 2 : FL_BACKEND_NONE, since)};
-	struct tables *tables;
-	struct flow flow;
-	struct frame frame;
-	struct rte_mbuf *out;
+				  .buckets = 256,
+				  .row = write_list(fields),
+				  .address = vectors_address(row, "receiver")};
+	uint32_t at_gue = fl_address_is_ipv4(&setting.address) ? GUE_AT_GUE : GUE_AT_GUE6;
+	struct tables *tables = serve(&setting);
+	struct flow flow = ipv6 ? frame_flow6(IPPROTO_TCP) : frame_flow(IPPROTO_TCP);
+	struct frame frame = frame_new(&flow, 100);
+	struct rte_mbuf *out = steer(&frame);
 
-	setting.config.mptcp = (struct mptcp_ports){BY_ID_FIRST, BY_ID_FIRST + 2};
-	if (moved)
-		setting.addresses[1] = vectors_address(fields, "previous");
-	if (!vectors_is_null(fields, "second"))
-		set_second(&setting, vectors_get(fields, "second"), &now);
-	tables = serve(&setting);
-	rack_now(&rack, now);
-	flow = find_flow(tables_next(tables, NULL), &setting, ipv6);
-	if (by_id)
-		flow.destination_port = BY_ID_FIRST + 1;
-	frame = frame_new(&flow, 100);
-	out = steer(&frame);
-	assert_int_equal(out->pkt_len, GUE_AT_GUE + written.len + frame.len - FRAME_AT_IP);
-	assert_memory_equal(rte_pktmbuf_mtod(out, uint8_t *) + GUE_AT_GUE, written.data, written.len);
-	assert_memory_equal(rte_pktmbuf_mtod(out, uint8_t *) + GUE_AT_GUE + written.len, frame.bytes + FRAME_AT_IP,
+	assert_int_equal(out->pkt_len, at_gue + len + frame.len - FRAME_AT_IP);
+	assert_memory_equal(rte_pktmbuf_mtod(out, uint8_t *) + at_gue, written.data, len);
+	assert_memory_equal(rte_pktmbuf_mtod(out, uint8_t *) + at_gue + len, frame.bytes + FRAME_AT_IP,
 			    frame.len - FRAME_AT_IP);
 	rte_pktmbuf_free(out);
 	tables_free(tables);
@@ -392,20 +354,21 @@ static void test_ipip(void **state)
 	struct setting setting = {.config = image_config(7, "10.99.0.1", 256),
 				  .generation = (uint32_t)vectors_number(fields, "generation"),
 				  .buckets = 256,
-				  .row = fl_row_make(1, moved ? 2 : FL_BACKEND_NONE, since)};
+				  .row = row_of(LIST, moved ? 1 << 4 : 0),
+				  .address = vectors_address(fields, "destination")};
 	struct tables *tables;
-	struct flow flow;
-	struct frame frame;
+	struct flow flow = frame_flow(IPPROTO_TCP);
+	struct frame frame = frame_new(&flow, 0);
 	struct rte_mbuf *out;
 
 	setting.config.encap = &encap_ipip;
-	setting.addresses[0] = vectors_address(fields, "destination");
-	if (moved)
-		setting.addresses[1] = vectors_address(fields, "previous");
+	if (moved) {
+		const struct fl_address previous = vectors_address(fields, "previous");
+
+		rack_write(&rack, "lists", LIST + LISTS_WORDS - 1, fl_load_be32(previous.bytes + 12));
+	}
 	tables = serve(&setting);
 	rack_now(&rack, since);
-	flow = find_flow(tables_next(tables, NULL), &setting, false);
-	frame = frame_new(&flow, 0);
 	frame.bytes[FRAME_AT_IP + 1] = (uint8_t)vectors_number(fields, "trafficClass");
 	frame_fix_checksum(&frame);
 	out = steer(&frame);
@@ -489,14 +452,14 @@ static int add(struct vectors_tests *tests, const json_t *file, const char *key,
 	return count;
 }
 
-static int hash_rows, nat_rows, steer_rows, ipip_rows, index_rows, code_rows;
+static int hash_rows, nat_rows, list_rows, ipip_rows, index_rows, code_rows;
 
 static void test_rows(void **state)
 {
 	(void)state;
 	assert_int_equal(hash_rows, HASH_ROWS);
 	assert_int_equal(nat_rows, NAT_ROWS);
-	assert_int_equal(steer_rows, STEER_ROWS);
+	assert_int_equal(list_rows, LIST_ROWS);
 	assert_int_equal(ipip_rows, IPIP_ROWS);
 	assert_int_equal(index_rows, INDEX_ROWS);
 	assert_int_equal(code_rows, CODE_ROWS);
@@ -511,7 +474,7 @@ static void test_closed(void **state)
 int main(int argc, char **argv)
 {
 	struct vectors_tests tests = {NULL, 0};
-	json_t *hash, *steer_file, *ipip_file, *othello_file;
+	json_t *hash, *list_file, *ipip_file, *othello_file;
 	int failed;
 
 	if (argc != 3 && argc != 4) {
@@ -524,12 +487,12 @@ int main(int argc, char **argv)
 	rack_open(&rack, argv[2]);
 	own_all();
 	hash = vectors_load(argv[1], "hash.json");
-	steer_file = vectors_load(argv[1], "steer.json");
+	list_file = vectors_load(argv[1], "list.json");
 	ipip_file = vectors_load(argv[1], "ipip.json");
 	othello_file = vectors_load(argv[1], "othello.json");
 	hash_rows = add(&tests, hash, "rows", applies_hash, test_hash);
 	nat_rows = add(&tests, hash, "nat", NULL, test_nat);
-	steer_rows = add(&tests, steer_file, "valid", applies_steer, test_steer);
+	list_rows = add(&tests, list_file, "valid", applies_list, test_list);
 	ipip_rows = add(&tests, ipip_file, "valid", applies_ipip, test_ipip);
 	index_rows = add(&tests, othello_file, "indexes", NULL, test_index);
 	code_rows = add(&tests, othello_file, "codes", NULL, test_codes);
@@ -538,7 +501,7 @@ int main(int argc, char **argv)
 	failed = vectors_run("p4 vectors", &tests);
 	cases_close();
 	json_decref(hash);
-	json_decref(steer_file);
+	json_decref(list_file);
 	json_decref(ipip_file);
 	json_decref(othello_file);
 	return failed;

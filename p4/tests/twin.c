@@ -8,6 +8,8 @@
 #include "packet/burst.h"
 #include "rack.h"
 #include "ring/backend.h"
+#include "ring/listed.h"
+#include "ring/lists.h"
 
 enum {
 	IPV4_LEN = 20,
@@ -16,6 +18,7 @@ enum {
 	TYPE_SERVICE_VLAN = 0x88a8,
 	AT_TCP_FLAGS = 13,
 	TCP_SYN = 2,
+	TAILROOM = 256, /* for headers longer than a buffer's headroom */
 };
 
 /* A frame to a VIP, as far as its IP header says. */
@@ -107,8 +110,79 @@ static bool has_foreign_backend(const struct packet *packet, enum verdict verdic
 	return backend->vlan || backend->port < RACK_FIRST_PORT || backend->port >= RACK_FIRST_PORT + P4_PORT_WIRES;
 }
 
-static unsigned verdict_of(const struct view *view, const struct packet *packet)
+/* Servers, each once: who gets the packet, and its candidates. */
+struct servers {
+	struct fl_address list[2 + 2 * FL_LIST_MAX];
+	uint32_t count;
+	bool is_ipv6; /* one of them is */
+};
+
+static void add(struct servers *servers, const struct fl_address *address)
 {
+	for (uint32_t i = 0; i < servers->count; i++)
+		if (fl_address_equal(&servers->list[i], address))
+			return;
+	servers->is_ipv6 |= !fl_address_is_ipv4(address);
+	servers->list[servers->count++] = *address;
+}
+
+static void add_owner(struct servers *servers, const struct backend *backend)
+{
+	const struct fl_address address = encap_destination(&backend->outer);
+
+	add(servers, &address);
+}
+
+static void add_former(struct servers *servers, const struct lists *lists, fl_row row)
+{
+	const bool is_ipv6 = lists_flags(row) & FL_LIST_IPV6;
+
+	for (uint32_t i = 0; i < lists_count(row); i++) {
+		const uint8_t *at = lists_addresses(lists->cells, row);
+		struct fl_address address;
+
+		if (is_ipv6)
+			memcpy(address.bytes, at + i * LISTS_IPV6_LEN, LISTS_IPV6_LEN);
+		else
+			address = fl_address_from_ipv4(at + i * LISTS_IPV4_LEN);
+		add(servers, &address);
+	}
+}
+
+static bool may_be_named(const struct backend *owner)
+{
+	return backend_state(owner) == BACKEND_READY || backend_state(owner) == BACKEND_NO_NEIGHBOUR;
+}
+
+/* The packet's list is longer than the program makes them. */
+static bool has_foreign_list(const struct burst *burst, enum verdict verdict)
+{
+	const struct packet *packet = &burst->packets[0];
+	const bool is_syn = packet->flags & PACKET_SYN, has_second = burst->seconds & ~burst->alone & 1;
+	struct servers servers = {.count = 0};
+	const struct backend *rows;
+	const struct lists *lists;
+
+	if ((verdict != VERDICT_SERVICE && verdict != VERDICT_TOO_BIG) || packet->service->encap == &encap_ipip)
+		return false;
+	rows = ring_backends(service_ring(packet->service))->rows;
+	lists = service_ring(packet->service)->listed->lists;
+	if (has_second && !is_syn &&
+	    (lists_count(packet->row) > P4_LIST_SECOND_MAX || lists_count(packet->second_row) > P4_LIST_SECOND_MAX))
+		return true;
+	add_owner(&servers, &rows[fl_row_current(packet->row)]);
+	if (has_second && may_be_named(&rows[fl_row_current(packet->second_row)]))
+		add_owner(&servers, &rows[fl_row_current(packet->second_row)]);
+	if (!is_syn)
+		add_former(&servers, lists, packet->row);
+	if (!is_syn && has_second)
+		add_former(&servers, lists, packet->second_row);
+	return servers.is_ipv6 && servers.count - 1 > P4_LIST_IPV6_MAX;
+}
+
+static unsigned verdict_of(const struct view *view, const struct burst *burst)
+{
+	const struct packet *packet = &burst->packets[0];
 	const enum verdict verdict = packet->verdict;
 
 	if (!view->ipv6 && (view->ip[0] & 15) > 5)
@@ -123,7 +197,8 @@ static unsigned verdict_of(const struct view *view, const struct packet *packet)
 		return verdict;
 	if (view->protocol == (view->ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
 		return P4_VERDICT_ICMP;
-	if (is_late(verdict) && (is_referred(view, packet) || has_foreign_backend(packet, verdict)))
+	if (is_late(verdict) &&
+	    (is_referred(view, packet) || has_foreign_backend(packet, verdict) || has_foreign_list(burst, verdict)))
 		return P4_VERDICT_REFERRED;
 	return verdict;
 }
@@ -141,7 +216,7 @@ static void steer(const struct twin *twin, struct rte_mbuf *mbuf, struct burst *
 
 void twin_expect(const struct twin *twin, const struct frame *frame, uint32_t visible, struct twin_expected *out)
 {
-	struct rte_mbuf *mbuf = frame_wrap(frame);
+	struct rte_mbuf *mbuf = frame_wrap_with(frame, TAILROOM);
 	const struct packet *packet;
 	struct burst burst;
 	struct view view;
@@ -151,6 +226,7 @@ void twin_expect(const struct twin *twin, const struct frame *frame, uint32_t vi
 	packet = &burst.packets[0];
 	out->slot = 0;
 	out->moved = burst.moved;
+	out->second = burst.second;
 	out->second_first = burst.second_first;
 	out->second_syns = burst.second_syns;
 	out->out.len = 0;
@@ -160,11 +236,9 @@ void twin_expect(const struct twin *twin, const struct frame *frame, uint32_t vi
 		return;
 	}
 	view = view_of(frame);
-	out->verdict = verdict_of(&view, packet);
-	if (is_late(packet->verdict) && out->verdict == packet->verdict)
-		out->slot = rack_slot(packet->service);
-	else if (out->verdict == P4_VERDICT_REFERRED && has_foreign_backend(packet, packet->verdict) &&
-		 !is_referred(&view, packet))
+	out->verdict = verdict_of(&view, &burst);
+	if (is_late(packet->verdict) &&
+	    (out->verdict == packet->verdict || (out->verdict == P4_VERDICT_REFERRED && !is_referred(&view, packet))))
 		out->slot = rack_slot(packet->service);
 	if (out->verdict == VERDICT_SERVICE) {
 		out->port = packet->port;

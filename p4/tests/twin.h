@@ -16,12 +16,11 @@ struct twin {
 
 /* What the P4 mux must do with a frame. */
 struct twin_expected {
-	unsigned verdict; /* P4's */
-	uint16_t slot;    /* under which it counts */
-	uint8_t port;     /* DPDK's, to leave by; with VERDICT_SERVICE */
-	bool moved;
-	bool second_first, second_syns; /* as the burst counts it */
-	struct frame out;               /* likewise */
+	unsigned verdict;                              /* P4's */
+	uint16_t slot;                                 /* under which it counts */
+	uint8_t port;                                  /* DPDK's, to leave by; with VERDICT_SERVICE */
+	bool moved, second, second_first, second_syns; /* as the burst counts it */
+	struct frame out;                              /* with VERDICT_SERVICE */
 };
 
 /* visible: bytes of the frame in its first buffer. */

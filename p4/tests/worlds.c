@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "encap/encap.h"
+#include "layout.h"
 #include "port.h"
 #include "rack.h"
 #include "random_frame.h"
@@ -46,8 +47,21 @@ void world_hop(void *context, const struct fl_address *address, struct next_hop 
 		out->port = RACK_FIRST_PORT + P4_PORT_WIRES;
 }
 
-/* A third of the buckets moved recently, a third long ago, a few have no backend; some backends have IPv6. */
-static void load(struct tables *tables, const struct service_config *config, bool mixed, void *data)
+/* Gives a bucket so many former owners, the newest one this. */
+static void set_former(struct delta *snapshot, uint32_t bucket, uint16_t newest, uint32_t count, uint32_t since)
+{
+	struct history history = {.count = 0};
+	uint32_t number;
+
+	for (uint16_t id = newest; history.count < count; id = (uint16_t)(1 + (id + 6) % WORLD_BACKENDS))
+		if (id != snapshot->image.current[bucket])
+			history_append(&history, id, since);
+	assert_int_equal(histories_add(&snapshot->image.histories, &history, &number), 0);
+	image_put(&snapshot->image, bucket, snapshot->image.current[bucket], number);
+}
+
+/* A third of the buckets moved recently, up to `most` times, a third long ago, a few have no backend; some backends have IPv6. */
+static void load(struct tables *tables, const struct service_config *config, bool mixed, uint32_t most, void *data)
 {
 	struct delta snapshot = image_snapshot(config->id, config->id + 10U, config->buckets, WORLD_BACKENDS);
 	struct service *service;
@@ -56,11 +70,11 @@ static void load(struct tables *tables, const struct service_config *config, boo
 	for (uint32_t i = 0; i < config->buckets; i++) {
 		if (snapshot.image.current[i] == BACKEND_REMOVED || i % 50 == 9)
 			image_own(&snapshot, i, FL_BACKEND_NONE);
-		image_was(&snapshot, i,
-			  i % 3 ? (uint16_t)(1 + (i + 7 + i / WORLD_BACKENDS) % WORLD_BACKENDS) : FL_BACKEND_NONE,
-			  i % 3 == 1 ? WORLD_NOW - 5 : LONG_AGO * (i % 3));
+		if (i % 3)
+			set_former(&snapshot, i, (uint16_t)(1 + (i + 7 + i / WORLD_BACKENDS) % WORLD_BACKENDS),
+				   1 + i / 3 % most, i % 3 == 1 ? WORLD_NOW - 5 : LONG_AGO);
 	}
-	image_was(&snapshot, 4, WORLD_BACKENDS + 5, WORLD_NOW - 5); /* a backend that does not exist */
+	set_former(&snapshot, 4, WORLD_BACKENDS + 5, 1, WORLD_NOW - 5); /* a backend that does not exist */
 	snapshot.backends[BACKEND_REMOVED - 1].flags = FL_BACKEND_REMOVED;
 	for (uint32_t i = 0; mixed && i < WORLD_BACKENDS; i += 2) {
 		snapshot.backends[i].address = image_address("2001:db8:1::");
@@ -69,6 +83,7 @@ static void load(struct tables *tables, const struct service_config *config, boo
 	snapshot.backends[BACKEND_MUX - 1].address = image_address(RANDOM_PEER);
 	if (tables_add(tables, config, &service, &why) || tables_load_with(tables, service, &snapshot, data, &why))
 		fail_msg("%s", why.text);
+	tables_close_windows(tables, WORLD_NOW);
 	image_free(&snapshot);
 }
 
@@ -104,6 +119,14 @@ bool world_is_maat(unsigned world)
 static bool has_client_affinity(unsigned world)
 {
 	return (world < WORLD_HUNT || world >= WORLD_OTHELLO) && world & 2;
+}
+
+/* As the controller has it, and one more where a packet names both buckets' (docs/p4.md). */
+static uint32_t most_of(const struct service_config *config)
+{
+	if (config->encap == &encap_ipip)
+		return 1;
+	return steering_has_second(config->steering) ? P4_LIST_SECOND_MAX + 1 : FL_LIST_MAX;
 }
 
 static void set_othello(struct service_config *config)
@@ -166,6 +189,6 @@ void world_serve(struct tables *tables, unsigned world, struct chance *chance)
 			assert_int_equal(tables_add(tables, &config, &service, &why), 0);
 			continue;
 		}
-		load(tables, &config, id == 1 || id == 2 || id == 6, pair);
+		load(tables, &config, id == 1 || id == 2 || id == 6, most_of(&config), pair);
 	}
 }

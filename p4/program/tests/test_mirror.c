@@ -18,6 +18,7 @@
 #include "layout.h"
 #include "mirror.h"
 #include "ring/fold.h"
+#include "ring/listed.h"
 #include "ring/ring.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
@@ -55,6 +56,8 @@ struct walk {
 	struct chance chance;
 	struct known known[SERVICES];
 	unsigned taken, referred, others;
+	unsigned closed; /* rows that have lost a former owner as its window ended */
+	uint32_t now;    /* Unix seconds */
 	uint64_t now_ms;
 	bool with_ipv6;
 };
@@ -147,8 +150,10 @@ static void load(struct walk *walk, struct known *known)
 		image.backends[i].weight = (uint16_t)(1 + i % 3);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		if (!below(walk, 3)) {
-			image_was(&image, i, (uint16_t)(1 + below(walk, BACKENDS)), WORLD_NOW - below(walk, 400));
-			image_own(&image, i, (uint16_t)below(walk, BACKENDS + 1));
+			uint16_t former = (uint16_t)(1 + below(walk, BACKENDS));
+
+			image_was(&image, i, former, WORLD_NOW - below(walk, 400));
+			image_own(&image, i, (uint16_t)((former + 1 + below(walk, BACKENDS)) % (BACKENDS + 1)));
 		}
 	if (known->has_ring)
 		image_free(&known->image);
@@ -173,12 +178,12 @@ static struct fl_delta_backend entry(struct walk *walk, const struct known *know
 		out.flags ^= FL_BACKEND_REMOVED;
 		break;
 	case 1:
-		out.address.bytes[15]++;
+		out.address.bytes[14] ^= 1;
 		break;
 	default:
 		out = (struct fl_delta_backend){.id = (uint16_t)(1 + below(walk, IDS)), .weight = 1};
 		out.address = image_address(has_ipv6(walk, known) && !below(walk, 3) ? "2001:db8:1::77" : "10.1.0.77");
-		out.address.bytes[15] = (uint8_t)(21 + out.id);
+		out.address.bytes[15] = (uint8_t)(20 + out.id); /* no two have one address */
 	}
 	return out;
 }
@@ -216,9 +221,9 @@ static void apply(struct walk *walk, struct known *known)
 		delta.runs[0].start = below(walk, BUCKETS);
 		delta.runs[0].count = 1 + below(walk, BUCKETS - delta.runs[0].start);
 	}
-	delta.releases_count = image_has_full_history(&known->image) || delta.generation % 4 == 0;
+	delta.releases_count = image_has_full_history(&known->image) || delta.generation % 3 == 0;
 	delta.releases[0] = (struct fl_delta_release){0, BUCKETS, 0};
-	delta.closed_until = delta.generation % 3 ? 0 : delta.committed - 100;
+	delta.closed_until = delta.generation % 4 ? 1 : delta.generation % 8 ? 0 : delta.committed - 100; /* 0: a hold */
 	if (delta.backends_count && backend.id == delta.runs[0].current && backend.flags & FL_BACKEND_REMOVED)
 		delta.runs_count = 0; /* no bucket goes to a backend that is being removed */
 	assert_int_equal(delta_fold(&known->image, &delta), 0);
@@ -272,13 +277,33 @@ static void reroute(struct walk *walk)
 	tables_refresh(walk->world.tables);
 }
 
+static uint32_t stored(const struct walk *walk)
+{
+	uint32_t sum = 0;
+
+	for (const struct known *known = walk->known; known < walk->known + SERVICES; known++)
+		sum += known->has_ring ? service_ring(known->service)->listed->stored : 0;
+	return sum;
+}
+
+static void close_windows(struct walk *walk)
+{
+	uint32_t before = stored(walk);
+
+	walk->now += 1 + below(walk, 4);
+	tables_close_windows(walk->world.tables, walk->now);
+	walk->closed += stored(walk) - before;
+}
+
 static void step(struct walk *walk)
 {
 	struct known *known = &walk->known[below(walk, SERVICES)];
-	uint32_t what = below(walk, 20);
+	uint32_t what = below(walk, 24);
 
 	if (what == 0)
 		reroute(walk);
+	else if (what >= 20)
+		close_windows(walk);
 	else if (!known->service)
 		add(walk, known);
 	else if (!known->has_ring || what == 1)
@@ -332,11 +357,37 @@ static struct frame random_packet(struct walk *walk, const struct known *known)
 	return frame;
 }
 
+/* The most former owners that a bucket has. */
+static uint32_t longest(const struct known *known)
+{
+	const struct histories *histories = &known->image.image.histories;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		uint32_t count = histories_get(histories, known->image.image.history[i])->count;
+
+		most = count > most ? count : most;
+	}
+	return most;
+}
+
+/* Whether all of a service's lists are such as the pipeline makes. */
+static bool has_short_lists(const struct walk *walk, const struct known *known, bool tcp)
+{
+	uint32_t most = longest(known), second = tcp && steering_has_second(known->config.steering);
+
+	if (second && most > P4_LIST_SECOND_MAX)
+		return false;
+	return !has_ipv6(walk, known) || (second ? 1 + 2 * most : most) <= P4_LIST_IPV6_MAX;
+}
+
 /* Whether the pipeline must take what the C mux steers. */
-static bool must_take(const struct known *known, const struct frame *frame)
+static bool must_take(const struct walk *walk, const struct known *known, const struct frame *frame)
 {
 	bool ipv4 = frame->bytes[13] == 0, tcp = frame->bytes[FRAME_AT_IP + (ipv4 ? 9 : 6)] == IPPROTO_TCP;
 
+	if (!has_short_lists(walk, known, tcp))
+		return false;
 	if (tcp && known->config.maat.filter_hashes > P4_FILTER_HASHES_MAX)
 		return false;
 	return tcp ? !(known->config.mss && frame->bytes[ipv4 ? FRAME_AT_L4 + 13 : FRAME_AT_L46 + 13] & 2)
@@ -388,7 +439,7 @@ static void send_one(struct walk *walk)
 	if (sent.taken && maat_of(known->service))
 		check_loads(known, loads, sum, &frame);
 	assert_int_equal(counters->services[known->service->slot].packets - before, sent.taken);
-	if (sent.verdict == VERDICT_SERVICE && sent.by_wire && must_take(known, &frame) && !sent.taken)
+	if (sent.verdict == VERDICT_SERVICE && sent.by_wire && must_take(walk, known, &frame) && !sent.taken)
 		fail_msg("%s: a packet of %u bytes is left", known->config.name, frame.len);
 	walk->taken += sent.taken;
 	walk->referred += sent.verdict == VERDICT_SERVICE && !sent.taken;
@@ -397,7 +448,8 @@ static void send_one(struct walk *walk)
 
 static void the_pipeline_follows_every_change(void **state)
 {
-	struct walk walk = {.chance = {*(const uint64_t *)*state}, .with_ipv6 = true, .now_ms = 1000};
+	struct walk walk = {
+	    .chance = {*(const uint64_t *)*state}, .with_ipv6 = true, .now = WORLD_NOW - 100, .now_ms = 1000};
 	const struct worker_counters *counters;
 	struct next_hop wire = image_wire;
 
@@ -407,13 +459,14 @@ static void the_pipeline_follows_every_change(void **state)
 		for (unsigned n = 0; n < PACKETS; n++)
 			send_one(&walk);
 	}
-	print_message("# %u packets by the pipeline, %u referred, %u others\n", walk.taken, walk.referred, walk.others);
+	print_message("# %u packets by the pipeline, %u referred, %u others; %u rows closed\n", walk.taken,
+		      walk.referred, walk.others, walk.closed);
 	counters = counters_of(walk.world.counters, 0);
 	print_message("# %llu by the second bucket, %llu of them SYNs\n", (unsigned long long)counters->second_first,
 		      (unsigned long long)counters->second_syns);
 	assert_true(counters->second_syns > 10 && counters->second_first > counters->second_syns);
 	assert_true(walk.taken > CHANGES * PACKETS / 4);
-	assert_true(walk.referred && walk.others);
+	assert_true(walk.referred && walk.others && walk.closed);
 	for (struct known *known = walk.known; known < walk.known + SERVICES; known++)
 		if (known->service)
 			drop(&walk, known);
