@@ -86,8 +86,8 @@ static const char *read_steered(const struct rte_mbuf *mbuf, const struct packet
 
 static const char *complain(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t *seen)
 {
-	struct fl_list header;
-	uint8_t backend;
+	struct fl_list header = {0};
+	uint8_t backend = 0;
 	const char *complaint = read_steered(mbuf, packet, &header, &backend);
 
 	if (complaint)
@@ -255,8 +255,8 @@ struct mover_reader {
 static const char *complain_of_move(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t oldest,
 				    uint32_t newest)
 {
-	struct fl_list header;
-	uint8_t backend;
+	struct fl_list header = {0};
+	uint8_t backend = 0;
 	const char *complaint = read_steered(mbuf, packet, &header, &backend);
 
 	if (complaint)
