@@ -26,7 +26,6 @@
 
 #include <fairlead/ipip.h>
 
-#include <fairlead/steer.h>
 
 #include "cases.h"
 #include "encap/gue.h"

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fairlead/steer.h>
 
 #include "vectors.h"
 

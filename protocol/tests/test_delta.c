@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <fairlead/delta.h>
-#include <fairlead/ring.h>
 
 #include "vectors.h"
 
@@ -226,37 +225,6 @@ static void malformed(void **state)
 	vectors_free(&bytes);
 }
 
-/* Packets carry a move while its window is open and the bucket had an owner before; nothing wraps at 32 bits. */
-static void moved(void **state)
-{
-	static const struct {
-		fl_u16 previous;
-		fl_u32 since, now, window;
-		bool is_moved;
-	} rows[] = {
-	    {1, 100, 100, 240, true},
-	    {1, 100, 339, 240, true},
-	    {1, 100, 340, 240, false},
-	    {0, 100, 100, 240, false},
-	    {1, 100, 99, 240, true},
-	    {1, 100, 100, 0, false},
-	    {1, 100, 99, 0, true},
-	    {65535, 0xfffffff0, 0xffffffff, 240, true},
-	    {1, 0xffffffff, 0, 240, true},
-	    {1, 0, 0xffffffff, 0xffffffff, false},
-	    {1, 1, 0xffffffff, 0xffffffff, true},
-	};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		fl_row row = fl_row_make(7, rows[i].previous, rows[i].since);
-
-		if (fl_row_is_moved(row, rows[i].now, rows[i].window) != rows[i].is_moved)
-			fail_msg("row %zu", i);
-	}
-}
-
 /* The published check value, and the same sum however the bytes are cut: the eight-byte steps join the single ones. */
 static void crc32c(void **state)
 {
@@ -283,7 +251,6 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "apply", apply);
 	vectors_add(&tests, file, "snapshots", snapshot);
 	vectors_add(&tests, file, "malformed", malformed);
-	vectors_add_plain(&tests, "a row tells of its move while the window is open", moved, NULL);
 	vectors_add_plain(&tests, "CRC-32C: check value, and any cut", crc32c, NULL);
 	failed = vectors_run("delta", &tests);
 	json_decref(file);

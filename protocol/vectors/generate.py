@@ -26,21 +26,13 @@ from cases.list_srv6 import list_srv6_vectors
 from cases.notice import notice_vectors
 from cases.othello import othello_vectors
 from cases.report import report_vectors
-from cases.second import passed_rows
-from cases.srv6 import srv6_vectors
-from cases.steer import steer_vectors
-from cases.tag import tag_vectors
-from cases.verdict import verdict_vectors
 
 FILES = {
     "siphash.json": siphash_vectors,
     "hash.json": hash_vectors,
-    "steer.json": steer_vectors,
     "list.json": list_vectors,
     "list-srv6.json": list_srv6_vectors,
     "ipip.json": ipip_vectors,
-    "srv6.json": srv6_vectors,
-    "tag.json": tag_vectors,
     "notice.json": notice_vectors,
     "fragment.json": fragment_vectors,
     "hello.json": hello_vectors,
@@ -50,7 +42,6 @@ FILES = {
     "decide.json": decide_vectors,
     "delta.json": delta_vectors,
     "othello.json": othello_vectors,
-    "verdict.json": lambda: verdict_vectors() | {"passed": passed_rows()},
 }
 
 

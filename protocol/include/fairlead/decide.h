@@ -35,7 +35,6 @@ enum fl_verdict {
 	FL_VERDICT_DROP_STALE,
 	FL_VERDICT_DROP_UNTRUSTED,
 	FL_VERDICT_DROP_MALFORMED,
-	FL_VERDICT_PASS, /* never of fl_decide() */
 	FL_VERDICTS,
 };
 

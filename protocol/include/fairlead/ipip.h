@@ -24,7 +24,6 @@
 #define FAIRLEAD_IPIP_H
 
 #include "list.h"
-#include "steer.h"
 
 enum fl_ipip_numbers {
 	FL_IPIP_LEN = 36,
@@ -34,7 +33,6 @@ enum fl_ipip_numbers {
 	FL_IPIP_OPTION_TYPE = 0x61,
 	FL_IPIP_OPTION_LEN = 16,
 	FL_IPIP_INNER_LEN_MAX = 65535 - FL_IPIP_LEN,
-	FL_IPIP_BUCKET = 0, /* of fl_ipip_steer_parse() */
 };
 
 /* Offsets from the first byte of the outer header. */
@@ -144,41 +142,6 @@ FL_INLINE enum fl_list_error fl_ipip_parse(const fl_u8 *data, const fl_u8 *end, 
 		out->candidate[0] = fl_address_from_ipv4(data + FL_IPIP_AT_PREVIOUS);
 	}
 	return FL_LIST_OK;
-}
-
-/*
- * Parses outer header and option from data to end (exclusive). Errors are those of the steer header, in the order of
- * protocol/README.md, 2. Fills in all of *out, only if FL_STEER_OK: with the configured service, FL_IPIP_BUCKET as
- * bucket, hops 0, and header_len FL_IPIP_LEN. Checks neither the checksum nor what IP itself checks.
- */
-FL_INLINE enum fl_steer_error fl_ipip_steer_parse(const fl_u8 *data, const fl_u8 *end, fl_u16 service,
-						  struct fl_steer *out)
-{
-	struct fl_steer s = {.inner_protocol = FL_GUE_PROTO_IPV4, .header_len = FL_IPIP_LEN, .service = service};
-
-	if (data + FL_IPIP_LEN > end)
-		return FL_STEER_TRUNCATED;
-	if (data[FL_IPIP_AT_PROTOCOL] != FL_LIST_GUE_IPV4)
-		return FL_STEER_INNER_PROTOCOL;
-	if (data[0] != FL_IPIP_VERSION_IHL)
-		return FL_STEER_LENGTH;
-	if (data[FL_IPIP_AT_OPTION] != FL_IPIP_OPTION_TYPE)
-		return FL_STEER_VERSION_UNKNOWN;
-	if (data[FL_IPIP_AT_OPTION_LEN] != FL_IPIP_OPTION_LEN)
-		return FL_STEER_LENGTH;
-	if (fl_load_be16(data + FL_IPIP_AT_PADDING))
-		return FL_STEER_FLAGS_UNKNOWN;
-	s.bucket = FL_IPIP_BUCKET;
-	s.generation = fl_load_be32(data + FL_IPIP_AT_GENERATION);
-	if (!s.generation)
-		return FL_STEER_GENERATION_ZERO;
-	if (fl_load_be32(data + FL_IPIP_AT_PREVIOUS) && fl_load_le32(data + FL_IPIP_AT_SINCE)) {
-		s.flags = FL_STEER_MOVED;
-		s.since = fl_load_le32(data + FL_IPIP_AT_SINCE);
-		s.previous = fl_address_from_ipv4(data + FL_IPIP_AT_PREVIOUS);
-	}
-	*out = s;
-	return FL_STEER_OK;
 }
 
 /*
