@@ -29,20 +29,45 @@ enum {
 	/* ONWARD_END = -3 */
 };
 
-/* The drop counter of a packet's tag, 0 if it is right or none is needed. */
-static __always_inline enum fl_counter trust_check(struct xdp_md *ctx, const struct outer *outer,
-						   struct scratch *scratch, const __u8 *inner)
+/* The drop counter of a packet's tag, 0 if it is right. */
+static __always_inline enum fl_counter trust_check_at(struct xdp_md *ctx, struct scratch *scratch,
+						      enum fl_encap_number encap, bool is_ipv6, const __u8 *l4,
+						      const __u8 *inner)
 {
 	struct fl_list *list = &scratch->in.list;
 
-	if (!config.tagged)
-		return (enum fl_counter)0;
 	if (!(list->flags & FL_LIST_TAG))
 		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	if (!encap_read_rest(outer->encap, outer->payload, packet_end(ctx), list))
+	if (!encap_read_rest(encap, l4, packet_end(ctx), list))
 		return FL_COUNTER_DROP_MALFORMED_TRUNCATED; /* never: it has been parsed */
-	scratch->in.self[outer->is_ipv6] = config_self(outer->is_ipv6);
-	return tag_check(ctx, scratch, &scratch->in.self[outer->is_ipv6], inner);
+	scratch->in.self[is_ipv6] = config_self(is_ipv6);
+	VERIFIER_FORGET();
+	return tag_check(ctx, scratch, &scratch->in.self[is_ipv6], inner);
+}
+
+/* The same of a noted packet that came in IPv6. */
+__attribute__((noinline)) int ipv6_trust_check(struct xdp_md *ctx)
+{
+	struct scratch *scratch = scratch_of_this_cpu();
+	const struct arrival *arrival;
+
+	if (!scratch)
+		return FL_COUNTER_DROP_NO_ROOM; /* never: slot 0 exists */
+	arrival = &scratch->arrival;
+	return trust_check_at(ctx, scratch, arrival->encap, true, arrival_part(ctx, arrival, 0),
+			      arrival_part(ctx, arrival, encap_inner_at(arrival->encap, &scratch->in.list)));
+}
+
+/* The same of any packet, 0 also if it needs none. */
+static __always_inline enum fl_counter trust_check(struct xdp_md *ctx, const struct outer *outer,
+						   struct scratch *scratch, bool is_ipv6, const __u8 *inner)
+{
+	if (!config.tagged)
+		return (enum fl_counter)0;
+	if (!is_ipv6)
+		return trust_check_at(ctx, scratch, outer->encap, false, outer->payload, inner);
+	arrival_note(outer, &scratch->arrival);
+	return (enum fl_counter)ipv6_trust_check(ctx);
 }
 
 /* Decides about a trusted, well-formed packet of a known class. False: its candidates are to decide. */
@@ -104,7 +129,7 @@ static __always_inline int packet_take(struct xdp_md *ctx, bool is_ipv6)
 	is_ipv4 = in->list.inner_protocol == FL_LIST_GUE_IPV4;
 	if (!inner_parse(ctx, &outer, inner_at, is_ipv4, &scratch->flow, &headers))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
-	wrong = trust_check(ctx, &outer, scratch, headers.ip);
+	wrong = trust_check(ctx, &outer, scratch, is_ipv6, headers.ip);
 	if (wrong)
 		return drop(wrong);
 	if (!config.chaining)

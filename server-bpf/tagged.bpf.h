@@ -102,8 +102,10 @@ static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, struct scra
 
 	if (!tagged || !fl_list_tag_message(list, self, inner, packet_end(ctx), message))
 		return FL_COUNTER_DROP_MALFORMED_INNER;
+	VERIFIER_FORGET();
 	if (tagged_is(tagged, message))
 		return tagged->tag == tag ? (enum fl_counter)0 : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
+	VERIFIER_FORGET();
 	key = service_key(list);
 	if (!key)
 		return FL_COUNTER_DROP_UNTRUSTED_KEY_MISSING;
