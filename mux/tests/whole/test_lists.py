@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--header 2 from a port to a port: packets name a bucket's former owners, with a tag, until their windows are over."""
 
+import signal
 import time
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from oracle.flow import flow_hash
 from oracle.notice import PROTOCOL
 from rack import CLIENT, VIP, Rack
 from scapy.all import IP, TCP, UDP, Ether, Raw
-from tree import Service, run
+from tree import Service, Tree, run
 from whole_mux import WholeMux
+from zookeeper_process import ZooKeeperProcess
 
 KEY = bytes(range(16))
 PORTS = range(2000, 2200)
@@ -87,3 +89,35 @@ def test_packets_name_former_owners_until_their_windows_are_over(
     assert all(fields["candidates"] == [] for _, fields in exchange(mux, rack, "S").values())
     until(lambda: mux.metric("list_cells") == 1, 60, "the lists that no row names to be gone")
     assert mux.metric("lists_refused_total") == 0
+
+
+def test_a_mux_that_does_not_know_the_time_ends_no_window(
+    tree: Tree, service: Service, rack: Rack, zookeeper: ZooKeeperProcess, new_mux, tmp_path: Path
+):
+    """It is restarted without ZooKeeper, from a state in which the windows were open, after they were over."""
+    key, folder = tmp_path / "key", tmp_path / "state"
+    key.write_text(KEY.hex() + "\n")
+    key.chmod(0o600)
+    folder.mkdir(mode=0o700)
+    tree.client.create("/fairlead/cluster", b"whole")
+    end = int(time.time()) + CLOSING
+    service.commit([], [run(0, 40, 2)], committed=end - service.config["windowSeconds"])
+    mux = new_mux("--header", "2", "--tag-key", str(key), "--state-dir", str(folder))
+    mux.start()
+    mux.settle(service)
+    until(lambda: mux.metric("state_unsaved") == 0, 60, mux.log())
+    zookeeper.stop()
+    try:
+        mux.signal(signal.SIGKILL)
+        mux.wait(60)
+        until(lambda: time.time() > end, 60, "the windows to be over")
+        mux.start()
+        mux.settle(service)
+        assert mux.metric("restored", service="web") == 1 and mux.metric("window_time_seconds") == 0
+        moved = [port for port in PORTS if service.image["rows"][bucket(service, port)][1]]
+        came = exchange(mux, rack, "A")
+        assert moved and all(len(came[port][1]["candidates"]) == 1 for port in moved)
+    finally:
+        zookeeper.start()
+    until(lambda: mux.metric("window_time_seconds") > end, 60, mux.log())
+    until(lambda: not any(fields["candidates"] for _, fields in exchange(mux, rack, "A").values()), 60, "their end")
