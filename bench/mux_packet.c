@@ -182,7 +182,7 @@ static void take_row(struct bench *b, const struct stand *s)
 	b->burst.steering = &s->steering;
 	b->burst.mac = mac_word(mac);
 	b->burst.now = NOW;
-	b->burst.tag_flags = burst_tag_flags(s->row.tagged ? &tag_key : NULL);
+	b->burst.tag_flags = tag_key_flags(s->row.tagged ? &tag_key : NULL);
 	burst_path = lanes_has_cpu() && !s->row.scalar ? BURST_LANES : BURST_SCALAR;
 	flow_hash_batch_siphash = siphash_of(&s->row);
 	b->burst.is_brief = true;

@@ -4,6 +4,7 @@
 #define FAIRLEAD_MUX_TAG_KEY_H
 
 #include <fairlead/keys.h>
+#include <fairlead/list.h>
 
 #include "config/reason.h"
 
@@ -11,6 +12,14 @@ struct tag_keys {
 	struct fl_siphash_key current;   /* tags are made by it */
 	struct fl_siphash_key by_bit[2]; /* and taken if they are by the one that KEY says; a single key is both */
 };
+
+/* The flags of what is tagged by this key; NULL: 0. */
+static inline uint8_t tag_key_flags(const struct fl_siphash_key *key)
+{
+	if (!key)
+		return 0;
+	return fl_key_bit(key) ? FL_LIST_TAG | FL_LIST_KEY : FL_LIST_TAG;
+}
 
 static inline const struct fl_siphash_key *tag_keys_of(const struct tag_keys *keys, bool bit)
 {

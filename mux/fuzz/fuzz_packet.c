@@ -88,7 +88,8 @@ static void make_fragments(void)
 	if (!ring || rte_ring_init(ring, "fuzz", FRAGMENTS_RING, RING_F_SC_DEQ))
 		__builtin_trap();
 	fragments = fragments_new(0, 1, &ring);
-	if (!fragments || tables_set_self(tables, &self, &self6, &tag_key) || tables_set_peers(tables, all, 2))
+	if (!fragments || tables_set_self(tables, &self, &self6, &(struct tag_keys){tag_key, {tag_key, tag_key}}) ||
+	    tables_set_peers(tables, all, 2))
 		__builtin_trap();
 }
 
@@ -157,8 +158,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	}
 	image_own(&snapshot, 1, 0);
 	tables = tables_new(1, &hops);
-	if (!tables || tables_set_self(tables, &self, &none, &tag_key) || tables_add(tables, &config, &service, &why) ||
-	    tables_load(tables, service, &snapshot, &why))
+	if (!tables || tables_set_self(tables, &self, &none, &(struct tag_keys){tag_key, {tag_key, tag_key}}) ||
+	    tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		__builtin_trap();
 	serve_othello(&snapshot);
 	serve_maat(&snapshot);
@@ -240,7 +241,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	burst.lookup = tables_lookup(tables);
 	burst.steering = &none;
 	burst.worker = 0;
-	burst.tag_flags = data[0] & 2 ? burst_tag_flags(&tag_key) : 0;
+	burst.tag_flags = data[0] & 2 ? tag_key_flags(&tag_key) : 0;
 	burst.mac = mac_word(mac);
 	burst.now = 1700000100;
 	burst.count = 1;

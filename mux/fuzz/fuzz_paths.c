@@ -127,7 +127,7 @@ static void steer(struct run *run, enum burst_path path, uint8_t bits, const str
 	}
 	run->burst.lookup = tables_lookup(tables);
 	run->burst.steering = &none;
-	run->burst.tag_flags = bits & TAG ? burst_tag_flags(&tag_key) : 0;
+	run->burst.tag_flags = bits & TAG ? tag_key_flags(&tag_key) : 0;
 	run->burst.mac = mac_word(frame_mac);
 	run->burst.now = NOW;
 	run->burst.count = LANES;

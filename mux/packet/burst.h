@@ -41,7 +41,7 @@ enum burst_path {
 
 struct burst {
 	const struct lookup *lookup;
-	uint8_t tag_flags;                      /* TAG, and KEY; 0: packets are not tagged (burst_tag_flags()) */
+	uint8_t tag_flags;                      /* TAG, and KEY; 0: packets are not tagged (tag_key.h) */
 	const struct steering_states *steering; /* the worker's own */
 	uint64_t mac;                           /* of the receiving port: mac_word() */
 	uint32_t now;                           /* Unix seconds */
@@ -92,14 +92,6 @@ static inline bool burst_is_moved(const struct packet *packet)
 static inline uint64_t burst_known_row(uint64_t row, const struct backends *backends)
 {
 	return fl_row_current(row) < backends->size ? row : row & ~(uint64_t)UINT16_MAX;
-}
-
-/* The flags of lists in a cluster with this key; NULL: it has none. */
-static inline uint8_t burst_tag_flags(const struct fl_siphash_key *key)
-{
-	if (!key)
-		return 0;
-	return fl_key_bit(key) ? FL_LIST_TAG | FL_LIST_KEY : FL_LIST_TAG;
 }
 
 /* The fastest that this machine can; set before main(). No worker may run while it is changed. */

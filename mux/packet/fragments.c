@@ -341,7 +341,7 @@ static bool forward(struct fragments *f, const struct lookup *lookup, uint64_t h
 	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
 		return false;
 	packet->hash = hash;
-	verdict = mux_to_mux_wrap(lookup, &peer->line, peers->tags ? FL_LIST_TAG : 0, mbuf, packet);
+	verdict = mux_to_mux_wrap(lookup, peer, mbuf, packet);
 	finish(f, mbuf, packet, verdict);
 	return true;
 }
@@ -359,7 +359,7 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 		finish(f, mbuf, packet, VERDICT_SEGMENTED);
 		return;
 	}
-	read_fragment(&lookup->peers->seed, frame, mbuf->data_len, packet, &fragment);
+	read_fragment(&lookup->peers->deal.seed, frame, mbuf->data_len, packet, &fragment);
 	/* not reported to its sender: not a first fragment, or forwarded by another mux or worker */
 	if (!fragment.first || was_forwarded)
 		packet->flags |= PACKET_LATER;

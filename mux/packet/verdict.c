@@ -44,6 +44,7 @@ const char *verdict_name(enum verdict verdict)
 	    [VERDICT_NO_HEADROOM] = "no_headroom",
 	    [VERDICT_PORT_FULL] = "port_full",
 	    [VERDICT_EXCEPTION_FULL] = "exception_full",
+	    [VERDICT_PEER_UNTRUSTED] = "peer_untrusted",
 	};
 
 	return verdict < VERDICTS_ALL ? names[verdict] : "unknown";

@@ -50,6 +50,7 @@ enum verdict {
 	VERDICT_NO_HEADROOM,     /* the buffer has no headroom left */
 	VERDICT_PORT_FULL,       /* the port did not accept it */
 	VERDICT_EXCEPTION_FULL,  /* the kernel's port did not accept it */
+	VERDICT_PEER_UNTRUSTED,  /* a fragment from another mux whose tag is missing or wrong */
 	VERDICTS,
 
 	/* not final, and never counted */

@@ -27,8 +27,7 @@ struct peers *peers_new(const struct fl_address *addresses, uint32_t count, cons
 	if (!peers)
 		return NULL;
 	memset(peers, 0, bytes);
-	peers->seed = deal->seed;
-	peers->tags = deal->tags;
+	peers->deal = *deal;
 	peers->list[0].self = true;
 	fill(&peers->list[0], self, &deal->seed, hops);
 	peers->count = 1;

@@ -18,17 +18,17 @@ struct peer {
 	bool self;
 };
 
-struct peers {
-	uint32_t count;
-	bool tags; /* packets to servers carry a tag */
-	struct fl_siphash_key seed;
-	struct peer list[]; /* the mux itself first */
-};
-
 /* What all muxes of a cluster have in common (protocol/README.md, 8). */
 struct peers_deal {
-	struct fl_siphash_key seed;
-	bool tags; /* the cluster has a key, which is then the seed */
+	struct fl_siphash_key seed;    /* by which fragments are dealt out */
+	uint8_t tag_flags;             /* of what this mux sends: TAG, perhaps with KEY; 0: the cluster has no key */
+	struct fl_siphash_key keys[2]; /* of muxes, by KEY */
+};
+
+struct peers {
+	uint32_t count;
+	struct peers_deal deal;
+	struct peer list[]; /* the mux itself first */
 };
 
 /*

@@ -28,6 +28,7 @@ struct tables {
 	struct lists *lists;         /* the same */
 	struct fl_address selves[2]; /* first the one that peers know */
 	struct peers_deal deal;
+	struct fl_siphash_key key; /* of the cluster, if it has one */
 	const struct options *options;
 	struct next_hops hops;         /* of any address */
 	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
@@ -187,26 +188,25 @@ static int publish_peers(struct tables *tables, struct peers *peers)
 }
 
 int tables_set_self(struct tables *tables, const struct fl_address *self, const struct fl_address *other,
-		    const struct fl_siphash_key *key)
+		    const struct tag_keys *keys)
 {
 	tables->selves[0] = *self;
 	tables->selves[1] = *other;
-	tables->deal = (struct peers_deal){.seed = *key, .tags = key->k0 | key->k1};
+	tables->deal.tag_flags = keys ? tag_key_flags(&keys->current) : 0;
+	if (keys) {
+		tables->key = keys->current;
+		for (int bit = 0; bit < 2; bit++)
+			tables->deal.keys[bit] = fl_mux_key(tag_keys_of(keys, bit));
+	}
 	return tables_set_peers(tables, NULL, 0);
-}
-
-bool tables_has_key(const struct tables *tables)
-{
-	return tables->deal.tags;
 }
 
 int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed)
 {
-	struct peers_deal deal = {.seed = *seed};
+	struct peers_deal deal = tables->deal;
 	int error;
 
-	if (tables->deal.tags)
-		return 0;
+	deal.seed = *seed;
 	error = publish_peers(tables, peers_renew(tables->peers, &deal, &tables->hops));
 	if (!error)
 		tables->deal = deal;
@@ -307,7 +307,7 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 		return error;
 	}
 	service->steering_data = data;
-	service->list_key = fl_list_key(&tables->deal.seed, service->id);
+	service->list_key = fl_list_key(&tables->key, service->id);
 	announce_vips(tables);
 	error = publish(tables);
 	if (error) {

@@ -9,6 +9,7 @@
 #ifndef FAIRLEAD_MUX_TABLES_H
 #define FAIRLEAD_MUX_TABLES_H
 
+#include "config/tag_key.h"
 #include "host/next_hop.h"
 #include "service/service.h"
 #include "service/service_listener.h"
@@ -42,17 +43,14 @@ struct tables *tables_new(unsigned readers, const struct next_hops *hops);
 
 /*
  * Sets the mux's own outer addresses, at most one of each family, first the one that other muxes know; and the
- * cluster's key, all zero: none, which decides where fragments meet. Clears the peers. -ENOMEM: nothing changed.
+ * cluster's keys, NULL: none. Clears the peers. Call it before the first service. -ENOMEM: no memory.
  */
 int tables_set_self(struct tables *tables, const struct fl_address *self, const struct fl_address *other,
-		    const struct fl_siphash_key *key);
-
-/* Whether the cluster has a key. */
-bool tables_has_key(const struct tables *tables);
+		    const struct tag_keys *keys);
 
 /*
- * Sets the seed that decides where fragments meet in a cluster without a key; with a key it does nothing. All muxes
- * must have the same. -ENOMEM: nothing has changed.
+ * Sets the seed that decides where fragments meet, at first all zero. All muxes must have the same. -ENOMEM: nothing has
+ * changed.
  */
 int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed);
 

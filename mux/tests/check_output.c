@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include <fairlead/fragment.h>
 #include "ring/backend.h"
 #include "packet/icmp.h"
 #include "ring/ring.h"
@@ -103,6 +104,7 @@ bool check_is_ours(const struct output_world *world, const struct frame *in)
 /* The received packet; without the header, if another mux forwarded it. */
 static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
 {
+	struct fl_fragment fragment;
 	uint32_t head;
 
 	if (!read_frame(in->bytes, in->len, out))
@@ -110,9 +112,12 @@ static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
 	*wrapped = is_self(&out->destination);
 	if (!*wrapped)
 		return true;
-	head = out->header + UDP_LEN + FL_LIST_GUE_LEN;
+	head = out->header + UDP_LEN;
+	if (out->room <= head || !fl_fragment_parse(out->bytes + head, out->bytes + out->room, &fragment))
+		return false;
+	head += fl_fragment_len(fragment.flags);
 	return out->room > head &&
-	       read_ip(out->bytes + head, out->room - head, out->bytes[head - 3] == FL_LIST_GUE_IPV6, out);
+	       read_ip(out->bytes + head, out->room - head, fragment.inner_protocol == FL_LIST_GUE_IPV6, out);
 }
 
 /*
@@ -293,16 +298,33 @@ static const char *check_steered(const struct output_world *world, const uint8_t
 	return check_servers(world, service, inner, &sent);
 }
 
-/* From mux to mux: the packet as received, and not from a mux. */
-static const char *check_forwarded(const struct ip *outer, uint32_t at, const struct ip *inner, bool wrapped)
+/* Whether what follows UDP is of a mux to a mux: nothing behind the GUE base, or what is no list. */
+static bool is_fragment(const uint8_t *gue)
 {
-	const uint8_t *gue = outer->bytes + at;
+	return !gue[0] || gue[FL_FRAGMENT_LEN] == FL_FRAGMENT_VERSION << 4;
+}
 
-	at += FL_LIST_GUE_LEN;
+/* From mux to mux: the packet as received, and not from a mux. */
+static const char *check_forwarded(const struct output_world *world, const struct ip *outer, uint32_t at,
+				   const struct ip *inner, bool wrapped)
+{
+	struct fl_fragment fragment;
+	struct fl_siphash_key key;
+
 	if (wrapped)
 		return "forwarded a second time";
-	if (gue[0] || gue[2] || gue[3] || gue[1] != (inner->ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4))
+	if (!fl_fragment_parse(outer->bytes + at, outer->bytes + outer->len, &fragment) ||
+	    fragment.inner_protocol != (inner->ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4))
 		return "a GUE header that muxes reject";
+	at += fl_fragment_len(fragment.flags);
+	if (fragment.flags != tag_key_flags(world->tag_key))
+		return "a missing or unexpected tag between muxes";
+	if (fragment.flags) {
+		key = fl_mux_key(world->tag_key);
+		if (fragment.tag != fl_fragment_tag(&key, fragment.flags, &outer->source, &outer->destination,
+						    outer->bytes + at, outer->len - at))
+			return "a wrong tag between muxes";
+	}
 	return outer->len - at == inner->len && is_same_packet(inner, outer->bytes + at, NULL)
 		   ? NULL
 		   : "the inner fragment was changed";
@@ -400,8 +422,8 @@ int check_output(const struct output_world *world, const struct frame *in, const
 		*complaint = check_way(world, out, &sent);
 	if (*complaint)
 		return -1;
-	kind = sent.protocol == IPPROTO_UDP && !sent.bytes[at] ? OUTPUT_FORWARDED : OUTPUT_STEERED;
-	*complaint = kind == OUTPUT_FORWARDED ? check_forwarded(&sent, at, &received, wrapped)
+	kind = sent.protocol == IPPROTO_UDP && is_fragment(sent.bytes + at) ? OUTPUT_FORWARDED : OUTPUT_STEERED;
+	*complaint = kind == OUTPUT_FORWARDED ? check_forwarded(world, &sent, at, &received, wrapped)
 					      : check_steered(world, out, len, &sent, &received);
 	return *complaint ? -1 : (int)kind;
 }

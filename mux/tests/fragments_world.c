@@ -49,7 +49,7 @@ static void make_mux(struct mux *mux, uint8_t number)
 	mux->address.bytes[15] = (uint8_t)(10 + number);
 	mux->tables = tables_new(1, &image_hops);
 	assert_non_null(mux->tables);
-	assert_int_equal(tables_set_self(mux->tables, &mux->address, &none, &key), 0);
+	assert_int_equal(tables_set_self(mux->tables, &mux->address, &none, &(struct tag_keys){key, {key, key}}), 0);
 	assert_int_equal(tables_add(mux->tables, &config, &world.service, &why), 0);
 	assert_int_equal(tables_load(mux->tables, world.service, &snapshot, &why), 0);
 	mux->ring = world_ring();
@@ -205,7 +205,7 @@ void world_pump(struct mux *mux, bool forwarded_in, uint64_t now_ms)
 		uint32_t count;
 
 		burst = (struct burst){
-		    .lookup = tables_lookup(mux->tables), .tag_flags = burst_tag_flags(world.tag_key), .now = NOW};
+		    .lookup = tables_lookup(mux->tables), .tag_flags = tag_key_flags(world.tag_key), .now = NOW};
 		if (!fragments_ready(mux->fragments, &burst))
 			return;
 		burst_steer_classified(&burst);

@@ -4,10 +4,11 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <fairlead/list.h>
+#include <fairlead/fragment.h>
 
 #include "packet/icmp.h"
 
+const struct fl_siphash_key random_key = {1, 2};
 const char *const random_vips[] = {"10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.4", "10.99.0.5", "10.99.0.6"};
 const char *const random_vips6[] = {"2001:db8:99::1"};
 
@@ -238,7 +239,7 @@ static void make_options(struct chance *chance, struct frame *out)
 	frame_fix_checksum(out);
 }
 
-/* A fragment in the form that muxes send, from a mux or from another host. */
+/* A fragment in the form that muxes send, from a mux or from another host, most with the right tag. */
 static void make_wrapped(struct chance *chance, struct frame *out)
 {
 	bool ipv6 = one_in(chance, 2);
@@ -247,8 +248,10 @@ static void make_wrapped(struct chance *chance, struct frame *out)
 			    .source_port = 0xc123,
 			    .destination_port = FL_LIST_GUE_PORT,
 			    .protocol = IPPROTO_UDP};
+	struct fl_siphash_key key = fl_mux_key(&random_key);
+	struct fl_fragment fragment = {.inner_protocol = FL_LIST_GUE_IPV4};
 	struct frame inner;
-	uint32_t at = ipv6 ? FRAME_AT_L46 + 8 : FRAME_AT_L4 + 8;
+	uint32_t at = ipv6 ? FRAME_AT_L46 + 8 : FRAME_AT_L4 + 8, len;
 
 	if (one_in(chance, 8))
 		flow.source.bytes[15] ^= 0x40;
@@ -256,10 +259,17 @@ static void make_wrapped(struct chance *chance, struct frame *out)
 		make_plain(chance, &inner);
 	else
 		make_fragment(chance, &inner);
-	*out = frame_new(&flow, FL_LIST_GUE_LEN + inner.len - FRAME_AT_IP);
-	memset(out->bytes + at, 0, FL_LIST_GUE_LEN);
-	out->bytes[at + 1] = inner.bytes[FRAME_AT_IP] >> 4 == 6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
-	memcpy(out->bytes + at + FL_LIST_GUE_LEN, inner.bytes + FRAME_AT_IP, inner.len - FRAME_AT_IP);
+	len = inner.len - FRAME_AT_IP;
+	if (inner.bytes[FRAME_AT_IP] >> 4 == 6)
+		fragment.inner_protocol = FL_LIST_GUE_IPV6;
+	if (!one_in(chance, 8))
+		fragment.flags = FL_LIST_TAG | (fl_key_bit(&random_key) ? FL_LIST_KEY : 0);
+	if (fragment.flags && !one_in(chance, 8))
+		fragment.tag = fl_fragment_tag(&key, fragment.flags, &flow.source, &flow.destination,
+					       inner.bytes + FRAME_AT_IP, len);
+	*out = frame_new(&flow, fl_fragment_len(fragment.flags) + len);
+	at += fl_fragment_write(&fragment, out->bytes + at);
+	memcpy(out->bytes + at, inner.bytes + FRAME_AT_IP, len);
 }
 
 static void make_foreign(struct chance *chance, struct frame *out)

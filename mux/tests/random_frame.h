@@ -15,6 +15,8 @@
 #define RANDOM_SELF6 "2001:db8:1::11"
 #define RANDOM_PEER  "10.1.0.12"
 #define RANDOM_PEER6 "2001:db8:1::13"
+/* The cluster's, by which wrapped fragments of muxes are tagged. */
+extern const struct fl_siphash_key random_key;
 extern const char *const random_vips[];
 extern const char *const random_vips6[];
 enum { RANDOM_VIPS = 6, RANDOM_VIPS6 = 1 };

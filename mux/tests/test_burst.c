@@ -94,7 +94,7 @@ static enum verdict steer_with(const struct tables *tables, const struct frame *
 {
 	*mbuf = frame_wrap(frame);
 	burst->lookup = tables_lookup(tables);
-	burst->tag_flags = burst_tag_flags(tag_key);
+	burst->tag_flags = tag_key_flags(tag_key);
 	burst->mac = mac_word(frame_mac);
 	burst->now = NOW;
 	burst->count = 1;
@@ -402,7 +402,7 @@ static void the_cluster_key_tags_every_packet(void **state)
 	uint32_t moved = 0;
 
 	(void)state;
-	assert_int_equal(tables_set_self(tables, &self, &none, &key), 0);
+	assert_int_equal(tables_set_self(tables, &self, &none, &(struct tag_keys){key, {key, key}}), 0);
 	config.vips_count = 2;
 	config.vips[1] = image_address("2001:db8:99::1");
 	config.ports_count = 2;

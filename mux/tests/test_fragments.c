@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <fairlead/fragment.h>
+
 #include "encap/gue.h"
 #include "service/lookup.h"
 #include "service/peers.h"
@@ -168,33 +170,104 @@ static void none_is_sent_to_a_mux_of_the_other_family_alone(void **state)
 	assert_true(world.seen_count >= 3 * DATAGRAMS);
 }
 
+/* What is done to a wrapped fragment on its way to another mux. */
+static void spoil(uint8_t *out, const char *how)
+{
+	uint8_t *gue = out + GUE_AT_GUE, *inner = gue + FL_FRAGMENT_MAX_LEN;
+
+	if (!strcmp(how, "from another source"))
+		out[ENCAP_AT_IP + 15] = 99;
+	else if (!strcmp(how, "from another mux"))
+		out[ENCAP_AT_IP + 15] = world.muxes[2].address.bytes[15];
+	else if (!strcmp(how, "another protocol"))
+		gue[1] = 47;
+	else if (!strcmp(how, "another version"))
+		gue[FL_FRAGMENT_LEN] = FL_LIST_VERSION << 4;
+	else if (!strcmp(how, "beyond the packet"))
+		fl_store_be16(out + GUE_AT_UDP + 4, 9000);
+	else if (!strcmp(how, "a wrong tag"))
+		gue[FL_FRAGMENT_AT_TAG + 7] ^= 1;
+	else if (!strcmp(how, "by the other key"))
+		gue[FL_FRAGMENT_LEN + 1] ^= FL_LIST_KEY;
+	else if (!strcmp(how, "another destination inside"))
+		inner[19] ^= 1;
+	else if (!strcmp(how, "another offset inside"))
+		inner[7] ^= 1;
+}
+
+/* Gives a mux these keys; NULL: none. */
+static void rekey(struct mux *mux, const struct tag_keys *keys)
+{
+	struct fl_address all[MUXES] = {world.muxes[0].address, world.muxes[1].address, world.muxes[2].address};
+	const struct fl_address none = {{0}};
+
+	assert_int_equal(tables_set_self(mux->tables, &mux->address, &none, keys), 0);
+	assert_int_equal(tables_set_peers(mux->tables, all, MUXES), 0);
+}
+
 static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 {
+	static const struct {
+		const char *how;
+		enum verdict verdict;
+	} rows[] = {
+	    {"", VERDICT_SERVICE},
+	    {"whole", VERDICT_PEER_MALFORMED},
+	    {"from another source", VERDICT_PEER_UNKNOWN},
+	    {"from another mux", VERDICT_PEER_UNTRUSTED},
+	    {"another protocol", VERDICT_PEER_MALFORMED},
+	    {"another version", VERDICT_PEER_MALFORMED},
+	    {"beyond the packet", VERDICT_PEER_MALFORMED},
+	    {"no tag", VERDICT_PEER_UNTRUSTED},
+	    {"a wrong tag", VERDICT_PEER_UNTRUSTED},
+	    {"by the other key", VERDICT_PEER_UNTRUSTED},
+	    {"another destination inside", VERDICT_PEER_UNTRUSTED},
+	    {"another offset inside", VERDICT_PEER_UNTRUSTED},
+	};
 	struct flow flow = world_flow(4);
 	struct frame frame = world_cut(&flow, 4, 0), whole = frame_new(&flow, 10);
-	const struct peer *peer = &tables_lookup(world.muxes[0].tables)->peers->list[1];
-	struct packet packet;
+	const struct tag_keys keys = {*world.tag_key, {*world.tag_key, *world.tag_key}};
 
 	(void)state;
-	for (int kind = 0; kind < 4; kind++) {
-		struct rte_mbuf *mbuf = frame_wrap(kind == 1 ? &whole : &frame);
-		uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rte_mbuf *mbuf = frame_wrap(!strcmp(rows[i].how, "whole") ? &whole : &frame);
+		struct packet packet = {.at_ip = FRAME_AT_IP, .ip_len = (uint16_t)(mbuf->data_len - FRAME_AT_IP)};
+		uint64_t before = world.counts[rows[i].verdict];
+		const struct lookup *lookup;
+		uint8_t *out;
 
-		memset(&packet, 0, sizeof(packet));
-		packet.at_ip = FRAME_AT_IP;
-		packet.ip_len = (uint16_t)(mbuf->data_len - FRAME_AT_IP);
-		assert_int_equal(mux_to_mux_wrap(tables_lookup(world.muxes[0].tables), &peer->line, 0, mbuf, &packet),
+		rekey(&world.muxes[0], strcmp(rows[i].how, "no tag") ? &keys : NULL);
+		lookup = tables_lookup(world.muxes[0].tables);
+		assert_int_equal(mux_to_mux_wrap(lookup, &lookup->peers->list[1], mbuf, &packet),
 				 VERDICT_FRAGMENT_FORWARDED);
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
-		if (kind == 2)
-			out[ENCAP_AT_IP + 15] = 99; /* the source is not a mux */
-		if (kind == 3)
-			out[GUE_AT_GUE + 1] = 47;
+		spoil(out, rows[i].how);
 		world_give(world_mux_at(out + ENCAP_AT_IP), mbuf, true, 1000);
+		if (world.counts[rows[i].verdict] != before + 1)
+			fail_msg("%s", rows[i].how);
 	}
-	assert_int_equal(world.counts[VERDICT_PEER_MALFORMED], 2);
-	assert_int_equal(world.counts[VERDICT_PEER_UNKNOWN], 1);
-	assert_int_equal(world.counts[VERDICT_SERVICE], 1);
+}
+
+/* No fragment is lost while muxes get new keys one after another (docs/howto/rotate-keys.md). */
+static void a_key_is_replaced(void **state)
+{
+	static const struct fl_siphash_key old = {0x10, 7}, new = {0x11, 8};
+	const struct tag_keys steps[] = {{old, {old, old}}, {old, {old, new}}, {new, {old, new}}, {new, {new, new}}};
+	struct flow flow = world_flow(4);
+	uint32_t id = 0;
+
+	(void)state;
+	for (size_t step = 0; step + 1 < sizeof(steps) / sizeof(steps[0]); step++)
+		for (int done = 0; done <= MUXES; done++) {
+			for (int i = 0; i < MUXES; i++)
+				rekey(&world.muxes[i], &steps[step + (i < done)]);
+			for (int n = 0; n < 20; n++, id++)
+				for (uint32_t piece = 0; piece < world_pieces(&flow); piece++)
+					world_give_piece(&world.muxes[n % MUXES], &flow, id + 1, piece, 1000);
+		}
+	assert_int_equal(world.counts[VERDICT_PEER_UNTRUSTED], 0);
+	assert_int_equal(world.counts[VERDICT_SERVICE], id * world_pieces(&flow));
+	assert_true(world.counts[VERDICT_FRAGMENT_FORWARDED] > world.counts[VERDICT_SERVICE] / 2);
 }
 
 /* The mux that gets the datagram, as this mux sees it. */
@@ -203,28 +276,14 @@ static uint8_t owner_of(const struct mux *mux, uint64_t hash)
 	return peers_owner(tables_lookup(mux->tables)->peers, hash)->address.bytes[15];
 }
 
-/* Without the cluster's key the drawn seed counts, and packets carry no tag; with the key it does not count. */
-static void a_drawn_seed_deals_anew_at_muxes_without_a_key(void **state)
+static void a_drawn_seed_deals_by_itself(void **state)
 {
 	static const struct fl_siphash_key zero, drawn = {3, 5};
 	struct fl_address all[MUXES] = {world.muxes[0].address, world.muxes[1].address, world.muxes[2].address};
-	const struct fl_address none = {{0}};
 	struct chance chance = {20261122};
 	int moved = 0;
 
 	(void)state;
-	assert_true(tables_lookup(world.muxes[0].tables)->peers->tags);
-	assert_int_equal(tables_set_seed(world.muxes[0].tables, &drawn), 0);
-	for (int i = 0; i < 3000; i++) {
-		uint64_t hash = chance_next(&chance);
-
-		assert_int_equal(owner_of(&world.muxes[0], hash), owner_of(&world.muxes[1], hash));
-	}
-	assert_true(tables_lookup(world.muxes[0].tables)->peers->tags);
-	for (int i = 0; i < MUXES; i++) {
-		assert_int_equal(tables_set_self(world.muxes[i].tables, &world.muxes[i].address, &none, &zero), 0);
-		assert_int_equal(tables_set_peers(world.muxes[i].tables, all, MUXES), 0);
-	}
 	assert_int_equal(tables_set_seed(world.muxes[0].tables, &drawn), 0);
 	assert_int_equal(tables_set_seed(world.muxes[1].tables, &drawn), 0);
 	tables_refresh(world.muxes[1].tables);
@@ -236,38 +295,12 @@ static void a_drawn_seed_deals_anew_at_muxes_without_a_key(void **state)
 		moved += owner_of(&world.muxes[0], hash) != owner_of(&world.muxes[2], hash);
 	}
 	assert_true(moved > 30000 / 2 && moved < 30000 * 5 / 6); /* two of three */
-	assert_false(tables_lookup(world.muxes[0].tables)->peers->tags);
 	assert_int_equal(tables_set_seed(world.muxes[0].tables, &zero), 0);
 	for (int i = 0; i < 3000; i++) {
 		uint64_t hash = chance_next(&chance);
 
 		assert_int_equal(owner_of(&world.muxes[0], hash), owner_of(&world.muxes[2], hash));
 	}
-}
-
-/* One byte more than without a tag: the seed is no key, so it needs no room for one. */
-static void a_drawn_seed_takes_no_room_for_tags(void **state)
-{
-	static const struct fl_siphash_key zero, drawn = {3, 5};
-	struct fl_address all[MUXES] = {world.muxes[0].address, world.muxes[1].address, world.muxes[2].address};
-	const struct fl_address none = {{0}};
-	struct flow flow = world_flow(4);
-
-	(void)state;
-	image_wire.mtu = 20 + PIECE + 64 + 7;
-	world.tag_key = NULL;
-	for (int i = 0; i < MUXES; i++) {
-		assert_int_equal(tables_set_self(world.muxes[i].tables, &world.muxes[i].address, &none, &zero), 0);
-		assert_int_equal(tables_set_peers(world.muxes[i].tables, all, MUXES), 0);
-		assert_int_equal(tables_set_seed(world.muxes[i].tables, &drawn), 0);
-		tables_refresh(world.muxes[i].tables);
-	}
-	for (uint32_t id = 1; id <= DATAGRAMS; id++)
-		for (uint32_t piece = 0; piece < world_pieces(&flow); piece++)
-			world_give_piece(&world.muxes[0], &flow, id, piece, 1000);
-	assert_int_equal(world.counts[VERDICT_TOO_BIG], 0);
-	assert_int_equal(world.counts[VERDICT_SERVICE], DATAGRAMS * world_pieces(&flow));
-	assert_true(world.counts[VERDICT_FRAGMENT_FORWARDED] > world.counts[VERDICT_SERVICE] / 2);
 }
 
 static void muxes_agree_and_a_lost_one_moves_only_its_own(void **state)
@@ -306,9 +339,8 @@ int main(void)
 					    world_tear_down),
 	    cmocka_unit_test_setup_teardown(a_mux_takes_wrapped_fragments_of_muxes_alone, world_set_up,
 					    world_tear_down),
-	    cmocka_unit_test_setup_teardown(a_drawn_seed_deals_anew_at_muxes_without_a_key, world_set_up,
-					    world_tear_down),
-	    cmocka_unit_test_setup_teardown(a_drawn_seed_takes_no_room_for_tags, world_set_up, world_tear_down),
+	    cmocka_unit_test_setup_teardown(a_key_is_replaced, world_set_up, world_tear_down),
+	    cmocka_unit_test_setup_teardown(a_drawn_seed_deals_by_itself, world_set_up, world_tear_down),
 	    cmocka_unit_test_setup_teardown(muxes_agree_and_a_lost_one_moves_only_its_own, world_set_up,
 					    world_tear_down),
 	};

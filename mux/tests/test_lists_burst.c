@@ -167,7 +167,8 @@ static void world_new(struct world *world, struct chance *chance)
 
 	*world = (struct world){.tables = tables_new(1, &hops)};
 	assert_non_null(world->tables);
-	assert_int_equal(tables_set_self(world->tables, &self, &none, &tag_key), 0);
+	assert_int_equal(tables_set_self(world->tables, &self, &none, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
+			 0);
 	for (unsigned i = 0; i < SERVICES; i++) {
 		struct service_config config = config_of(i);
 		struct othello_pair *pair = NULL;
@@ -341,7 +342,7 @@ static struct wanted want(const struct world *world, unsigned i, const struct se
 	bytes.to = *address_of(world, i, id);
 	list = list_of(world, i, sent, &bytes.to, &wanted.second);
 	wanted.moved = list.count > wanted.second;
-	list.flags |= burst_tag_flags(key);
+	list.flags |= tag_key_flags(key);
 	list.flags |= fl_address_is_ipv4(&bytes.to) ? 0 : FL_LIST_IPV6;
 	for (uint32_t n = 0; n < list.count; n++)
 		list.flags |= fl_address_is_ipv4(&list.candidate[n]) ? 0 : FL_LIST_IPV6;
@@ -452,7 +453,7 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 	uint32_t seconds = 0, moved = 0;
 
 	burst->count = 1 + chance_below(chance, BURST_MAX);
-	burst->tag_flags = chance_below(chance, 3) ? 0 : burst_tag_flags(&tag_key);
+	burst->tag_flags = chance_below(chance, 3) ? 0 : tag_key_flags(&tag_key);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		unsigned service = only < SERVICES ? only : chance_below(chance, SERVICES);
 

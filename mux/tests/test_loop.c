@@ -52,7 +52,8 @@ static int set_up(void **state)
 	image_wire.mtu = 1600;
 	tables = tables_new(1, &image_hops);
 	assert_non_null(tables);
-	assert_int_equal(tables_set_self(tables, &self, &self6, &seed), 0);
+	assert_int_equal(tables_set_self(tables, &self, &self6, NULL), 0);
+	assert_int_equal(tables_set_seed(tables, &seed), 0);
 	return tables_set_peers(tables, &peer, 1);
 }
 

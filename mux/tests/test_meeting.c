@@ -226,7 +226,8 @@ static void open_world(struct world *world)
 	config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
 	world->tables = tables_new(WORKERS, &image_hops);
 	assert_non_null(world->tables);
-	assert_int_equal(tables_set_self(world->tables, &self, &none, &seed), 0);
+	assert_int_equal(tables_set_self(world->tables, &self, &none, NULL), 0);
+	assert_int_equal(tables_set_seed(world->tables, &seed), 0);
 	assert_int_equal(tables_add(world->tables, &config, &world->service, &why), 0);
 	assert_int_equal(tables_load(world->tables, world->service, &snapshot, &why), 0);
 	image_free(&snapshot);

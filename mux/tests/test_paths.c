@@ -232,7 +232,8 @@ static void side_new(struct side *side, uint64_t chances, unsigned number)
 
 	*side = (struct side){.tables = tables_new(1, &hops)};
 	assert_non_null(side->tables);
-	assert_int_equal(tables_set_self(side->tables, &self, &self6, &tag_key), 0);
+	assert_int_equal(tables_set_self(side->tables, &self, &self6, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
+			 0);
 	tables_set_options(side->tables, &options);
 	if (steering_start(&side->steering, number, &options, &why))
 		fail_msg("%s", why.text);
@@ -469,7 +470,7 @@ static uint32_t check(struct chance *chance, struct side sides[SIDES])
 {
 	static struct frame frames[BURST_MAX];
 	uint32_t headrooms[BURST_MAX], count = make_frames(chance, frames), ones = 0;
-	const uint8_t tag_flags = chance_below(chance, 4) ? 0 : burst_tag_flags(&tag_key);
+	const uint8_t tag_flags = chance_below(chance, 4) ? 0 : tag_key_flags(&tag_key);
 	bool has_odd_buffers = chance_below(chance, 2);
 	uint32_t tailroom = chance_below(chance, 2) ? TAILROOM : 0; /* without: no byte behind a frame may be read */
 

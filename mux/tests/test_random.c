@@ -209,7 +209,8 @@ static void open_rack(struct rack *rack)
 	rack->tables = tables_new(WORKERS, &hops);
 	rack->counters = counters_new(WORKERS);
 	assert_true(rack->tables && rack->counters);
-	assert_int_equal(tables_set_self(rack->tables, &self, &self6, &tag_key), 0);
+	assert_int_equal(tables_set_self(rack->tables, &self, &self6, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
+			 0);
 	assert_int_equal(tables_set_peers(rack->tables, muxes, 2), 0);
 	tables_set_options(rack->tables, &with_flows);
 	serve(rack->tables);

@@ -16,6 +16,7 @@
 #include "packet/burst.h"
 #include "packet/mux_to_mux.h"
 #include "ring/backend.h"
+#include "service/peers.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
@@ -100,7 +101,7 @@ static enum verdict steer(const struct tables *tables, bool tag, uint32_t size, 
 	struct frame frame = frame_new(&flow, size - 40);
 	struct rte_mbuf *mbuf = frame_wrap(&frame);
 	struct burst burst = {.lookup = tables_lookup(tables),
-			      .tag_flags = burst_tag_flags(tag ? &key : NULL),
+			      .tag_flags = tag_key_flags(tag ? &key : NULL),
 			      .mac = mac_word(frame_mac),
 			      .now = NOW,
 			      .count = 1,
@@ -293,7 +294,10 @@ static void fragments_have_room_at_another_mux(void **state)
 		struct service_config other = image_config(4, "10.99.0.2", BUCKETS);
 		const struct fl_address mux = image_address(ways[i].mux);
 		struct flow flow = frame_flow(IPPROTO_TCP);
-		struct backend line = {0};
+		const struct fl_siphash_key key = {1, 2};
+		const struct tag_keys keys = {key, {key, key}};
+		const struct fl_address self = image_address("10.1.0.11"), none = {{0}};
+		struct peer peer = {.address = mux};
 		struct service *service;
 		struct tables *tables = serve(image_config(3, "10.99.0.1", BUCKETS), &service);
 		struct next_hop hop;
@@ -302,14 +306,14 @@ static void fragments_have_room_at_another_mux(void **state)
 		snprintf(other.name, sizeof(other.name), "other");
 		other.encap = ways[i].encap;
 		assert_int_equal(tables_add(tables, &other, &service, &why), 0);
+		assert_int_equal(tables_set_self(tables, &self, &none, ways[i].tag ? &keys : NULL), 0);
 		hop_of(&image_wire, &mux, &hop);
-		backend_fill(&line, &encap_gue, 0, &mux, &hop);
+		backend_fill(&peer.line, &encap_gue, 0, &mux, &hop);
 		for (uint16_t size = ways[i].room; size <= ways[i].room + 1; size++) {
 			struct frame frame = frame_new(&flow, size - 40U);
 			struct rte_mbuf *mbuf = frame_wrap(&frame);
 			struct packet packet = {.at_ip = FRAME_AT_IP, .ip_len = size};
-			enum verdict verdict =
-			    mux_to_mux_wrap(tables_lookup(tables), &line, ways[i].tag ? FL_LIST_TAG : 0, mbuf, &packet);
+			enum verdict verdict = mux_to_mux_wrap(tables_lookup(tables), &peer, mbuf, &packet);
 
 			assert_int_equal(verdict, size == ways[i].room ? VERDICT_FRAGMENT_FORWARDED : VERDICT_TOO_BIG);
 			assert_true(verdict == VERDICT_FRAGMENT_FORWARDED || packet.mtu == ways[i].room);

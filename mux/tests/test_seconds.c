@@ -150,7 +150,8 @@ static struct world world_new(struct chance *chance)
 	struct world world = {.tables = tables_new(1, &hops)};
 	struct reason why = {{0}};
 
-	assert_int_equal(tables_set_self(world.tables, &self, &none, &tag_key), 0);
+	assert_int_equal(tables_set_self(world.tables, &self, &none, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
+			 0);
 	for (unsigned i = 0; i < SERVICES; i++) {
 		enum fl_hash_kind hash = chance_below(chance, 3) ? FL_HASH_SIPHASH : FL_HASH_CRC32;
 		struct service_config config = config_of(i, hash);
@@ -314,7 +315,7 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 	if (flow->destination_port == 80)
 		wanted.second = name_all(snapshot, first, second, &bytes.to, &list);
 	wanted.moved = list.count > wanted.second;
-	list.flags |= key ? burst_tag_flags(key) : 0;
+	list.flags |= key ? tag_key_flags(key) : 0;
 	list.flags |= fl_address_is_ipv4(&bytes.to) ? 0 : FL_LIST_IPV6;
 	for (uint32_t n = 0; n < list.count; n++)
 		list.flags |= fl_address_is_ipv4(&list.candidate[n]) ? 0 : FL_LIST_IPV6;
@@ -368,7 +369,7 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 	uint32_t seconds = 0, moved = 0;
 
 	burst->count = 1 + chance_below(chance, BURST_MAX);
-	burst->tag_flags = chance_below(chance, 3) ? 0 : burst_tag_flags(&tag_key);
+	burst->tag_flags = chance_below(chance, 3) ? 0 : tag_key_flags(&tag_key);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		services[i] = only < SERVICES ? only : chance_below(chance, SERVICES);
 		do

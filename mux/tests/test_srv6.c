@@ -184,7 +184,7 @@ static enum verdict steer_one(const struct tables *tables, const struct fl_sipha
 	struct frame frame = frame_new(&flow, size - 40);
 	struct rte_mbuf *mbuf = frame_wrap(&frame);
 	struct burst burst = {.lookup = tables_lookup(tables),
-			      .tag_flags = burst_tag_flags(key),
+			      .tag_flags = tag_key_flags(key),
 			      .mac = mac_word(frame_mac),
 			      .now = NOW,
 			      .count = 1,

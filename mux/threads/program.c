@@ -70,7 +70,7 @@ static int build(struct program *p, struct reason *why)
 	if (!p->tables || !p->counters)
 		return reason_set(why, -ENOMEM, "no memory for tables and counters");
 	if (tables_set_self(p->tables, has_ipv4 ? &p->address : &p->address6, has_ipv4 ? &p->address6 : &p->address,
-			    &p->options.tag_keys.current))
+			    p->options.has_tag_key ? &p->options.tag_keys : NULL))
 		return reason_set(why, -ENOMEM, "no memory for tables");
 	ports_selves(&p->ports, &p->address, &p->address6);
 	tables_set_options(p->tables, &p->options);

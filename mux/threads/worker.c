@@ -452,7 +452,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->counters = counters_of(place->counters, index);
 	worker->sampler = place->sampler;
 	worker->front = place->front;
-	worker->burst.tag_flags = burst_tag_flags(place->tag_key);
+	worker->burst.tag_flags = tag_key_flags(place->tag_key);
 	worker->burst.worker = index;
 	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (!worker->fragments) {

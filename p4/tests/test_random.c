@@ -331,14 +331,13 @@ static void run_world(struct rack *rack, unsigned world, struct chance *chance)
 	static const struct next_hops hops = {.context = &wire, .lookup = world_hop};
 	const struct fl_address selves[] = {image_address(RANDOM_SELF), image_address(RANDOM_SELF6)};
 	const struct fl_address muxes[] = {image_address(RANDOM_PEER), image_address(RANDOM_PEER6)};
-	const struct fl_siphash_key no_key = {0, 0};
 	struct twin twin = {.now = WORLD_NOW};
 	struct tables *tables;
 
 	wire = image_wire;
 	tables = tables_new(1, &hops);
 	assert_non_null(tables);
-	assert_int_equal(tables_set_self(tables, &selves[0], &selves[1], &no_key), 0);
+	assert_int_equal(tables_set_self(tables, &selves[0], &selves[1], NULL), 0);
 	assert_int_equal(tables_set_peers(tables, muxes, 2), 0);
 	world_serve(tables, world, chance);
 	twin.tables = tables;

@@ -67,7 +67,12 @@ export const DROPPED: Record<string, Verdict> = {
   },
   peer_malformed: {
     what: "From another mux, but without a fragment inside.",
-    remedy: "Do all muxes have the same version and the same --tag-key?",
+    remedy: "Do all muxes have the same version?",
+    page: FRAGMENTS,
+  },
+  peer_untrusted: {
+    what: "A fragment from another mux whose tag is missing or wrong.",
+    remedy: "Do all muxes have the same --tag-key? If so, somebody forges fragments.",
     page: FRAGMENTS,
   },
   protocol: { what: "Neither TCP, UDP nor ICMP.", page: ORDER },

@@ -100,7 +100,7 @@ static enum verdict steer_size(const struct tables *tables, const struct size *r
 	static struct steering_states none;
 	struct burst burst = {.lookup = tables_lookup(tables),
 			      .steering = &none,
-			      .tag_flags = burst_tag_flags(row->tag ? &tag_key : NULL),
+			      .tag_flags = tag_key_flags(row->tag ? &tag_key : NULL),
 			      .mac = mac_word(frame_mac),
 			      .now = NOW,
 			      .count = 1,

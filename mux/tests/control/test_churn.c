@@ -383,7 +383,7 @@ static void open_world(struct world *world)
 	assert_int_equal(rte_ring_init(world->ring, "churn", FRAGMENTS_RING, RING_F_SC_DEQ), 0);
 	world->fragments = fragments_new(0, 1, &world->ring);
 	assert_non_null(world->fragments);
-	assert_int_equal(tables_set_self(world->place.tables, &self, &self6, &key), 0);
+	assert_int_equal(tables_set_self(world->place.tables, &self, &self6, &(struct tag_keys){key, {key, key}}), 0);
 	for (uint16_t i = 0; i < SERVICES; i++) {
 		struct one *one = &world->services[i];
 
