@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <fairlead/fragment.h>
+
 #include "ring/backend.h"
 #include "packet/icmp.h"
 #include "ring/ring.h"

@@ -267,7 +267,8 @@ int still_main(const struct mux_kind *kind, int argc, char **argv)
 	}
 	tables = tables_new(options.workers, &hops);
 	counters = counters_new(options.workers);
-	if (!tables || !counters)
+	if (!tables || !counters ||
+	    tables_set_self(tables, &fixed.source, &anywhere, options.has_tag_key ? &options.tag_keys : NULL))
 		die("no memory");
 	tables_listen(tables, &listener);
 	tables_set_options(tables, &options);

@@ -7,9 +7,8 @@ import random
 
 import pytest
 from oracle import flow as flows
-from oracle import ipip
-from oracle import steer as headers
-from oracle import tag as tags
+from oracle import ipip, keys
+from oracle import list as headers
 from rack import (
     BACKENDS,
     BACKENDS6,
@@ -54,6 +53,7 @@ from scapy.all import (
 )
 
 KEY = bytes(range(16))  # of tests/image.c
+LEAST = 12  # bytes from the GUE base to the inner packet, without candidates and tag
 TAG_KEY = bytes(range(16, 32))
 V4 = {"src": CLIENT, "dst": VIP}
 V6 = {"src": CLIENT6, "dst": VIP6}
@@ -186,22 +186,26 @@ def hash_of(ipv6, connection):
     )
 
 
+def header_to(backend, ipv6, tag_key):
+    """Of a bucket that never moved."""
+    return {
+        "at": 0, "order": [backend], "service": 1, "generation": 1, "innerProtocol": 41 if ipv6 else 4, "late": False,
+        "tag": tag_key and bytes(8).hex(), "key": bool(tag_key and keys.bit(tag_key)),
+    }  # fmt: skip
+
+
 def expected(rack, packet, connection, pool, tag_key=None):
     """The exact frame that a server gets."""
     inner = bytes(packet)
     ipv6 = inner[0] >> 4 == 6
     hash32 = hash_of(ipv6, connection)
     bucket = flows.bucket(hash32, BUCKETS)
-    header = {
-        "hops": 0, "service": 1, "bucket": bucket, "generation": 1, "innerProtocol": 41 if ipv6 else 4,
-        "since": None, "previous": None, "tag": None if tag_key is None else bytes(8).hex(),
-    }  # fmt: skip
-    gue = headers.write(header) + inner
+    backend = pool[bucket % len(pool)]
+    gue = headers.write(header_to(backend, ipv6, tag_key)) + inner
     if tag_key:
-        gue = tags.put(tag_key, gue)
+        gue = headers.put(tag_key, gue, backend)
     port = flows.outer_source_port(hash32)
     udp = port.to_bytes(2) + (6080).to_bytes(2) + (8 + len(gue)).to_bytes(2) + bytes(2) + gue
-    backend = pool[bucket % len(pool)]
     traffic_class = int.from_bytes(inner[:2]) >> 4 & 255 if ipv6 else inner[1]
     if ":" in backend:
         ip = bytes(IPv6(src=MUX6, dst=backend, tc=traffic_class, fl=hash32 >> 12, nh=17, hlim=64, plen=len(udp)))
@@ -277,7 +281,7 @@ def test_the_paper_s_encapsulation(rack, port):
             bucket = flows.bucket(hash_of(False, connection), BUCKETS)
             outer = ipip.write(
                 {
-                    "trafficClass": inner[1], "innerLength": len(inner), "source": MUX, "since": None, "previous": None,
+                    "trafficClass": inner[1], "innerLength": len(inner), "source": MUX, "since": 0, "previous": None,
                     "destination": BACKENDS[bucket % len(BACKENDS)], "generation": 1,
                 }
             )  # fmt: skip
@@ -300,8 +304,8 @@ def test_quic_stays_on_its_server_when_the_client_moves(rack, port):
                 sent = IP(src=client, dst=VIP) / UDP(sport=sport, dport=80) / Raw(short)
                 assert send_and_count(rack, one, [wrap(rack, sent)])["service"] == 1
                 (came,) = rack.receive(is_gue, 1)
-                header = headers.read(bytes(came[UDP].payload))
-                assert (came[IP].dst, header["bucket"]) == (backend, 0xFFFFFFFF)
+                header = headers.read(bytes(came[UDP].payload), backend)
+                assert (came[IP].dst, header["candidates"]) == (backend, [])
         # a handshake's long header, an unknown backend's id, and a connection id without one: steered by bucket
         for payload in (b"\xc0\0\0\0\1\x08\x28\0\1", b"\x40\x28\x77\x77nonce", b"\x40\xe8\0\1nonce"):
             packet = IP(bytes(IP(**V4) / UDP(sport=5000, dport=80) / Raw(payload)))
@@ -317,7 +321,7 @@ def test_a_syn_s_mss_is_lowered(rack, port):
                 sent = wrap(rack, head / TCP(sport=5000, dport=80, flags="S", options=options))
                 assert send_and_count(rack, one, [sent])["service"] == 1
                 (came,) = rack.receive(is_gue, 1)
-                inner = head.__class__(bytes(came[UDP].payload)[16:])
+                inner = head.__class__(bytes(came[UDP].payload)[LEAST:])
                 assert dict(inner[TCP].options)["MSS"] == granted
                 rebuilt = inner.copy()
                 del rebuilt[TCP].chksum
@@ -326,7 +330,7 @@ def test_a_syn_s_mss_is_lowered(rack, port):
             sent = wrap(rack, head / TCP(sport=5000, dport=80, flags="A", options=[("MSS", 1460)]))
             assert send_and_count(rack, one, [sent])["service"] == 1
             (came,) = rack.receive(is_gue, 1)
-            assert bytes(came[UDP].payload)[16:] == bytes(sent)[14:]
+            assert bytes(came[UDP].payload)[LEAST:] == bytes(sent)[14:]
 
 
 def test_fragments_meet_at_their_backend(rack):
@@ -353,10 +357,10 @@ def test_fragments_meet_at_their_backend(rack):
         assert len(came) == sent
         for frame in came:
             gue = bytes(frame[UDP].payload)
-            inner = IPv6(gue[16:]) if gue[1] == 41 else IP(gue[16:])
+            inner = IPv6(gue[LEAST:]) if gue[1] == 41 else IP(gue[LEAST:])
             number = (inner[IPv6ExtHdrFragment].id if gue[1] == 41 else inner.id) - 1
             hash32 = hash_of(gue[1] == 41, (17, 3000 + number, 80))
-            assert headers.read(gue)["bucket"] == flows.bucket(hash32, BUCKETS)
+            assert frame[IP].dst == BACKENDS[flows.bucket(hash32, BUCKETS) % len(BACKENDS)]
         # later fragments without their first one wait and are dropped
         late = fragment(IP(**V4, id=99) / UDP(sport=1, dport=80) / Raw(b"x" * 2000), 1000)[1:]
         assert drops(send_and_count(rack, one, [wrap(rack, p) for p in late])) == {"fragment_alone": len(late)}
@@ -417,9 +421,9 @@ def whole(ipv6, size, sport):
 
 @pytest.mark.parametrize("outside", ["IPv4", "IPv6"])
 def test_what_does_not_fit_is_answered_with_the_size_that_does(rack, port, outside):
-    """The size leaves room for a move even if there is none, so the next packet of that size fits in any case."""
-    overhead = {"IPv4": 20 + 8 + 4 + 12, "IPv6": 40 + 8 + 4 + 12}[outside]
-    moved = {"IPv4": 8, "IPv6": 20}[outside]
+    """The size leaves room for six candidates even if there are none, so the next packet of it fits in any case."""
+    overhead = {"IPv4": 20 + 8 + LEAST, "IPv6": 40 + 8 + LEAST}[outside]
+    moved = {"IPv4": 6 * 4, "IPv6": 6 * 16}[outside]
     with mux(rack, port, POOLS[outside], settled=False, vips=f"{VIP},{VIP6}") as one:
         settle(rack, one)
         for ipv6 in (False, True):
@@ -457,7 +461,7 @@ def test_senders_are_told_so_often_and_not_more(rack, port):
         told = []
 
         def limited():
-            packets = [wrap(rack, whole(False, MTU - 43, sport)) for sport in range(1024, 1424)]
+            packets = [wrap(rack, whole(False, MTU - 39, sport)) for sport in range(1024, 1424)]
             counts = drops(send_and_count(rack, one, packets))
             assert counts.keys() <= {"too_big", "too_big_silent"} and sum(counts.values()) == 400
             assert len(one.all_out(lambda f: IPerror in f)) == counts["too_big"]

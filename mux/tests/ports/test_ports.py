@@ -28,6 +28,7 @@ from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether, IPOption_NOP, Raw
 
 KEY = bytes(range(16)).hex()  # of tests/image.c
 FLOWS = 300
+LEAST = 12  # bytes from the GUE base to the inner packet
 
 
 @pytest.fixture(autouse=True)
@@ -50,15 +51,15 @@ def check_tunnel(rack, frame, sent):
     assert (outer.src, outer.dst) == (MUX, BACKENDS[bucket % len(BACKENDS)])
     assert (outer.ttl, outer.flags, outer.tos) == (64, "DF", sent[IP].tos)
     assert (udp.dport, udp.chksum, udp.sport) == (6080, 0, 0xC000 | flow_hash(sport) >> 18)
-    version, protocol, flags, steer, steer_flags, service, got_bucket, generation = struct.unpack("!BBHBBHII", gue[:16])
-    assert (version, protocol, flags) == (3, 4, 0)
-    assert (steer, steer_flags, service, got_bucket, generation) == (0x10, 0, 1, bucket, 1)
+    length, protocol, flags, version, candidates, service, generation = struct.unpack("!BBHBBHI", gue[:LEAST])
+    assert (length, protocol, flags) == (2, 4, 0)
+    assert (version, candidates, service, generation) == (0x20, 0, 1, 1)
     inner = bytes(sent[IP])
-    assert gue[16:] == inner
+    assert gue[LEAST:] == inner
     checked = IP(bytes(outer))
     del checked.chksum
     assert IP(bytes(checked)).chksum == outer.chksum
-    assert outer.len == 44 + len(inner)
+    assert outer.len == 40 + len(inner)
 
 
 def test_every_flow_reaches_its_backend(rack, port):
@@ -72,7 +73,7 @@ def test_every_flow_reaches_its_backend(rack, port):
         assert len(came) == FLOWS
         assert {frame[IP].dst for frame in came} == set(BACKENDS)
         for frame in came:
-            inner = IP(bytes(frame[UDP].payload)[16:])
+            inner = IP(bytes(frame[UDP].payload)[LEAST:])
             check_tunnel(rack, frame, packets.pop(inner[TCP].sport))
         assert not packets
 
@@ -83,7 +84,7 @@ def test_two_workers_share_the_flows(rack):
         counts = send_and_count(rack, one, [rack.to_vip(s) for s in range(1024, 1024 + FLOWS)])
         assert counts["service"] == FLOWS
         came = rack.receive(is_tunnel, FLOWS) + rack.receive(is_tunnel, 1, seconds=0.5)
-        assert sorted(IP(bytes(f[UDP].payload)[16:])[TCP].sport for f in came) == list(range(1024, 1024 + FLOWS))
+        assert sorted(IP(bytes(f[UDP].payload)[LEAST:])[TCP].sport for f in came) == list(range(1024, 1024 + FLOWS))
 
 
 def bent(rack):
@@ -108,7 +109,7 @@ def bent(rack):
         "protocol": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP, proto=132) / Raw(b"sctp"),
         "icmp_type": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / ICMP(type=13),
         "no_service_port": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / TCP(sport=9, dport=81),
-        "too_big": rack.to_vip(2000, b"x" * (MTU - 40 - 43)),
+        "too_big": rack.to_vip(2000, b"x" * (MTU - 40 - 39)),
     }
 
 
@@ -123,7 +124,7 @@ def test_what_is_bent_is_dropped_under_its_name(rack, port):
         assert one.all_out(is_tunnel) == []
         one.counters()
         # the biggest packet that fits comes out
-        assert send_and_count(rack, one, [rack.to_vip(2000, b"x" * (MTU - 40 - 44))])["service"] == 1
+        assert send_and_count(rack, one, [rack.to_vip(2000, b"x" * (MTU - 40 - 40))])["service"] == 1
         assert len(rack.receive(is_tunnel, 1)) == 1
 
 
@@ -144,7 +145,7 @@ def test_frames_for_another_host_are_left_alone(rack, port):
         rack.drain()
         rack.send([other, rack.to_vip(2001)])
         came = one.all_out(is_tunnel)
-        assert [IP(bytes(f[UDP].payload)[16:])[TCP].sport for f in came] == [2001]
+        assert [IP(bytes(f[UDP].payload)[LEAST:])[TCP].sport for f in came] == [2001]
         assert one.counters()["service"] == 2  # with the last one
 
 

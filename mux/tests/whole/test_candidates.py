@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Steering `hunt` and `maat` from a port to a port: both candidates in every header, in the order that is due, with their
-moves; what is counted of that; and that `explain` says what was sent.
+Steering `hunt` and `maat` from a port to a port: both buckets' owners in every header, in the order that is due, and
+their former owners; what is counted of that; and that `explain` says what was sent.
 """
 
 import itertools
 import json
 import time
 import urllib.parse
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
 from deadline import until
-from oracle import srv6, steer
+from oracle import list as lists
+from oracle import list_srv6
 from oracle.flow import flow_hash64
 from oracle.notice import PROTOCOL
 from rack import BACKENDS, BACKENDS6, CLIENT, VIP, Rack
@@ -53,44 +55,44 @@ class Candidates:
     def address(self, number: int) -> str:
         return self.service.image["backends"][number][0]
 
-    def move(self, bucket: int) -> tuple[int | None, str | None]:
-        """Of the ring's last generation; earlier ones moved nothing."""
+    def former(self, bucket: int) -> list[dict]:
+        """Newest first."""
         history = self.service.image["rows"][bucket][1]
-        return (history[0][1], self.address(history[0][0])) if history else (None, None)
+        return [{"id": number, "address": self.address(number), "since": since} for number, since in history]
 
-    def header(self, port: int, is_second_first: bool) -> dict:
+    def in_order(self, port: int, is_second_first: bool) -> list[int]:
+        """Its buckets, each once."""
         first, second = self.buckets(port)
         if is_second_first:
             first, second = second, first
-        since, previous = self.move(first)
-        fields = {"bucket": first, "since": since, "previous": previous, "second": None}
-        if first != second:
-            since, previous = self.move(second)
-            owner = self.address(self.owner(second))
-            fields["second"] = {"bucket": second, "owner": owner, "since": since, "previous": previous}
-        return fields
+        return [first] if first == second else [first, second]
+
+    def servers(self, port: int, is_second_first: bool, is_syn: bool) -> list[str]:
+        """All that the header must name, the first destination included."""
+        buckets = self.in_order(port, is_second_first)
+        named = [self.address(self.owner(bucket)) for bucket in buckets]
+        if not is_syn:
+            named += [former["address"] for bucket in buckets for former in self.former(bucket)]
+        return list(dict.fromkeys(named))
 
     def kind(self, port: int) -> tuple[bool, bool | None]:
         """Whether its first bucket has moved, and its second one if there is one."""
         first, second = self.buckets(port)
-        moved = [self.move(bucket)[0] is not None for bucket in (first, second)]
+        moved = [bool(self.former(bucket)) for bucket in (first, second)]
         return moved[0], None if first == second else moved[1]
 
     def explanation(self, port: int, is_second_first: bool) -> dict:
         """What `explain` must say of both."""
-        header = self.header(port, is_second_first)
-        said = self._explained(header["bucket"])
-        if header["second"]:
-            said["second"] = self._explained(header["second"]["bucket"])
+        buckets = self.in_order(port, is_second_first)
+        said = self._explained(buckets[0])
+        if len(buckets) > 1:
+            said["second"] = self._explained(buckets[1])
         return said
 
     def _explained(self, bucket: int) -> dict:
-        owner, (since, _) = self.owner(bucket), self.move(bucket)
-        return {
-            "bucket": bucket,
-            "current": {"id": owner, "address": self.address(owner)},
-            "moved": since is not None,
-        }
+        owner = self.owner(bucket)
+        current = {"id": owner, "address": self.address(owner)}
+        return {"bucket": bucket, "current": current, "former": self.former(bucket)}
 
 
 def serve(tree: Tree, encap: str = "gue", **config: object) -> Candidates:
@@ -108,19 +110,19 @@ def header_of(frame: Ether) -> tuple[int, str, dict] | None:
     """The client's port, the outer destination and the header of a packet to a server; None for anything else."""
     if UDP in frame and frame[UDP].dport == 6080 and bytes(frame[UDP].payload)[1] != PROTOCOL:
         data = bytes(frame[UDP].payload)
-        fields = steer.read(data)
         to = frame[IP].dst if IP in frame else frame[IPv6].dst
+        fields = lists.read(data, to)
     elif IPv6ExtHdrSegmentRouting in frame:
         data = bytes(frame)[54:]
-        fields = srv6.read(data)
         to = frame[IPv6].dst
+        fields = list_srv6.read(data, to)
     else:
         return None
     return IP(data[fields["headerLength"] :])[TCP].sport, to, fields
 
 
 def exchange(mux: WholeMux, rack: Rack, ports: list[int], flags: str) -> dict[int, dict]:
-    """A segment of each connection through the mux; each must leave to its first bucket's owner. Headers by port."""
+    """A segment of each connection through the mux. Headers by port."""
     rack.drain()
     ether = Ether(src=rack.mac, dst=rack.mux_mac)
     rack.send(
@@ -129,15 +131,20 @@ def exchange(mux: WholeMux, rack: Rack, ports: list[int], flags: str) -> dict[in
     )
     came = [header_of(frame) for frame in rack.receive(lambda frame: header_of(frame) is not None, len(ports), 20)]
     assert sorted(port for port, _, _ in came) == sorted(ports), mux.log()
-    return {port: fields | {"to": to} for port, to, fields in came}
+    return {port: fields | {"syn": "S" in flags} for port, _, fields in came}
 
 
 def check(candidates: Candidates, came: dict[int, dict], order: Order) -> None:
     for port, fields in came.items():
-        wanted = candidates.header(port, order[port])
-        assert {name: fields[name] for name in wanted} == wanted, port
-        assert fields["to"] == candidates.address(candidates.owner(fields["bucket"])), port
-        assert (fields["generation"], fields["hops"]) == (candidates.service.image["generation"], 0)
+        assert fields["order"] == candidates.servers(port, order[port], fields["syn"]), port
+        assert fields["left"] == len(fields["candidates"]) and not fields["flags"] & (lists.LATE | lists.TAG)
+        assert fields["generation"] == candidates.service.image["generation"]
+
+
+def have_two(candidates: Candidates, ports: Iterable[int]) -> int:
+    """How many of the connections have two owners."""
+    owners = [candidates.owners(port) for port in ports]
+    return sum(first != second for first, second in owners)
 
 
 def check_explained(mux: WholeMux, candidates: Candidates, order: Order) -> None:
@@ -150,13 +157,15 @@ def check_explained(mux: WholeMux, candidates: Candidates, order: Order) -> None
         if "second" in wanted:
             said["second"] = {name: answer["second"][name] for name in wanted["second"]}
         assert said == wanted, port
+        named = [each["address"] for each in answer["candidates"]]
+        assert (named, answer["late"]) == (candidates.servers(port, is_second_first, is_syn=False), False)
         assert ("second" in answer) == ("second" in wanted)
         has_order = candidates.service.config["steering"] == "maat" and "second" in wanted
         assert answer.get("order") == ({"noted": is_second_first} if has_order else None)
 
 
 def counts(mux: WholeMux) -> list[float]:
-    """Packets with a second bucket, those that name it first, SYNs among them."""
+    """Packets that name a second bucket's owner, those that name it first, SYNs among them."""
     names = ("second_bucket_packets_total", "second_first_packets_total", "second_first_syns_total")
     return [sum(mux.samples(name)) for name in names]
 
@@ -181,7 +190,7 @@ def test_hunt_names_both_in_the_order_of_the_hash(tree: Tree, rack: Rack, new_mu
     for flags in ("S", "A", "PA", "FA", "R"):
         came = exchange(mux, rack, list(order), flags)
         check(candidates, came, order)
-    named = 5 * sum(header["second"] is not None for header in came.values())
+    named = 5 * have_two(candidates, came)
     assert 0 < named < 5 * len(order)
     until(lambda: grown(mux, before) == [named, 0, 0], 60, f"{named} counted")
     assert mux.samples("filter_cells") == mux.samples("backend_load") == []
@@ -266,7 +275,7 @@ def test_maat_asks_the_less_loaded_first_and_remembers(rack: Rack, maat: tuple[W
     order = dict.fromkeys(ports, False)
     check(candidates, exchange(mux, rack, ports, "A"), order)
     check_explained(mux, candidates, order)
-    second = sum(header["second"] is not None for header in came.values())
+    second = have_two(candidates, came)
     assert grown(mux, before) == [4 * second + len(noted), 4 * len(noted), 2 * len(noted)]
 
 

@@ -60,7 +60,7 @@ def test_packets_name_former_owners_until_their_windows_are_over(
     closing = now - service.config["windowSeconds"] + CLOSING
     service.commit([], [run(0, 40, 2)], committed=closing)
     service.commit([], [run(20, 20, 3), run(85, 40, 3)], committed=now)
-    mux = new_mux("--header", "2", "--tag-key", str(key), wall_clock_ahead=ahead)
+    mux = new_mux("--tag-key", str(key), wall_clock_ahead=ahead)
     mux.start()
     mux.settle(service)
 
@@ -102,7 +102,7 @@ def test_a_mux_that_does_not_know_the_time_ends_no_window(
     tree.client.create("/fairlead/cluster", b"whole")
     end = int(time.time()) + CLOSING
     service.commit([], [run(0, 40, 2)], committed=end - service.config["windowSeconds"])
-    mux = new_mux("--header", "2", "--tag-key", str(key), "--state-dir", str(folder))
+    mux = new_mux("--tag-key", str(key), "--state-dir", str(folder))
     mux.start()
     mux.settle(service)
     until(lambda: mux.metric("state_unsaved") == 0, 60, mux.log())

@@ -123,7 +123,7 @@ def change(service: Service, runs: Iterable[dict], *, backends: Iterable[dict] =
 @pytest.fixture
 def mux(service: Service, new_mux) -> WholeMux:
     """It is not started yet."""
-    return new_mux("--header", "2")
+    return new_mux()
 
 
 def test_servers_that_acknowledge(rack: Rack, service: Service, new_mux, tmp_path: Path):
@@ -133,7 +133,7 @@ def test_servers_that_acknowledge(rack: Rack, service: Service, new_mux, tmp_pat
     key.write_text(KEY.hex() + "\n")
     key.chmod(0o600)
     service.commit([backend(4, BACKENDS6[0])], [run(0, 10, 4)])
-    mux = new_mux("--header", "2", "--tag-key", str(key))
+    mux = new_mux("--tag-key", str(key))
     servers = Servers(rack, KEY)
     servers.answer = everyone
     mux.start()

@@ -125,7 +125,7 @@ def record(mux: WholeMux, folder: Path, query: str, packets: list[Ether], is_eno
 
 def inner_of(frame: Ether) -> IP:
     """The inner packet of one on its way to a server."""
-    return IP(bytes(frame[UDP].payload)[16:])
+    return IP(bytes(frame[UDP].payload)[12:])
 
 
 def seen(found: list) -> set:
@@ -163,16 +163,17 @@ def test_what_became_of_each_packet(mux: WholeMux, service: Service, rack: Rack,
         words = {"bucket": bucket, "backend": backend, "generation": service.image["generation"], "worker": 0}
         assert comment == {"verdict": "service", "service": "web"} | {k: str(v) for k, v in words.items()}
         assert frame[IP].dst == BACKENDS[backend - 1] and meta.direction == OUTBOUND
-        assert (len(frame), meta.wirelen) == (256, 14 + 44 + 40 + 300)
+        assert (len(frame), meta.wirelen) == (256, 14 + 40 + 40 + 300)
 
 
-def test_a_move_is_told(mux: WholeMux, service: Service, rack: Rack, tmp_path: Path):
+def test_former_owners_are_counted(mux: WholeMux, service: Service, rack: Rack, tmp_path: Path):
     now = int(time.time())
     for owner in (1, 3):
         service.commit([], [run(0, service.image["buckets"], owner)], committed=now)
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     for _, comment, _ in record(mux, tmp_path, "verdict=service&service=web", [rack.to_vip(1)], bool):
-        assert (comment["backend"], comment["previous"], comment["since"]) == ("3", "1", str(now))
+        owner, history = service.image["rows"][int(comment["bucket"])]
+        assert (comment["backend"], comment["former"]) == (str(owner), str(len(history))) and owner == 3
 
 
 def test_the_rate_holds_and_what_is_beyond_is_counted(mux: WholeMux, rack: Rack, tmp_path: Path):

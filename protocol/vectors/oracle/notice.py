@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices of version 2 and their acknowledgements (protocol/include/fairlead/notice.h)."""
+"""Notices and their acknowledgements (protocol/include/fairlead/notice.h)."""
 
 from . import RefusedError, keys
 from .address import sixteen
@@ -8,6 +8,7 @@ from .list import IPV6, KEY, TAG
 from .list import read as read_list
 
 ACK = 4
+PROTOCOL = 59  # of the GUE base: no next header
 
 
 def write(fields: dict) -> bytes:
@@ -15,12 +16,12 @@ def write(fields: dict) -> bytes:
     flags |= ACK if fields["ack"] else 0
     body = bytes([0x20, flags]) + fields["service"].to_bytes(2) + fields["generation"].to_bytes(4)
     body += bytes.fromhex(fields["tag"] or "")
-    return bytes([len(body) // 4, 59, 0, 0]) + body
+    return bytes([len(body) // 4, PROTOCOL, 0, 0]) + body
 
 
 def read(data: bytes) -> dict:
     """What a reader finds in the whole UDP payload, or RefusedError with the first reason."""
-    header = read_list(data, "0.0.0.0", protocols=(59,))
+    header = read_list(data, "0.0.0.0", protocols=(PROTOCOL,))
     if header["candidates"] or header["flags"] & IPV6 or len(data) != header["headerLength"]:
         raise RefusedError("notice")
     return {
