@@ -22,8 +22,7 @@
 #include <net/ip.h>
 
 #include <fairlead/generation.h>
-
-#include <list_trust.h>
+#include <fairlead/list_tag.h>
 
 int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why)
 {
@@ -32,7 +31,10 @@ int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why)
 	return 0;
 }
 
-/* The drop's counter, 0 if the tag is right. On a stack frame of its own, which the rest of the path does without. */
+/*
+ * The drop's counter, 0 if the tag is right; of an inner packet without a whole IP header none is. On a stack frame of its
+ * own, which the rest of the path does without.
+ */
 static noinline enum fl_counter tag_check(const struct fl_arrival *arrival)
 {
 	const struct fl_list *list = &arrival->in.list;
@@ -41,11 +43,14 @@ static noinline enum fl_counter tag_check(const struct fl_arrival *arrival)
 	const struct sk_buff *skb = arrival->skb;
 	struct fl_list_message message;
 
+	if (!(list->flags & FL_LIST_TAG))
+		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
 	if (!key)
-		return list->flags & FL_LIST_TAG ? FL_COUNTER_DROP_UNTRUSTED_KEY_MISSING
-						 : FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	return fl_list_trust_check(key, list, &arrival->setup->self[arrival->came_to], skb->data + arrival->inner_at,
-				   skb->data + skb_headlen(skb), &message);
+		return FL_COUNTER_DROP_UNTRUSTED_KEY_MISSING;
+	if (!fl_list_tag_message(list, &arrival->setup->self[arrival->came_to], skb->data + arrival->inner_at,
+				 skb->data + skb_headlen(skb), &message))
+		return FL_COUNTER_DROP_MALFORMED_INNER;
+	return fl_list_tag_is_right(key, list, &message) ? 0 : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
 }
 
 /* Replaces the flow's local end by our own address if the packet will be mangled. */
