@@ -32,7 +32,9 @@ MACHINE = 3
 @pytest.fixture(scope="module")
 def srv6_lab(built: None) -> Iterator[Lab]:
     """Two XDP programs and a module, with the cluster's key."""
-    with Lab(servers=2, window=WINDOW, vm_servers=1, vm_kernel=kernels()[0], variant=Variant(encap="srv6")) as lab:
+    with Lab(
+        servers=2, window=WINDOW, vm_servers=1, vm_kernel=kernels()[0], variant=Variant(encap="srv6", quiet=0)
+    ) as lab:
         yield lab
 
 
