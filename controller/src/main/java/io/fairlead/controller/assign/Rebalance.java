@@ -26,6 +26,10 @@ public final class Rebalance implements Upkeep {
               : Math.min(shares[id], owned[id] + limits.moves());
     }
     char[] next = new Transfer(ring, owned, weights, goals, false, formers).owners();
+    for (int bucket = 0; bucket < next.length; bucket++) {
+      boolean isLost = formers.overflows(ring, bucket, next[bucket]);
+      next[bucket] = isLost ? (char) ring.current(bucket) : next[bucket];
+    }
     Runs runs = Runs.between(ring, next);
     int left = 0;
     for (int bucket = 0; bucket < next.length; bucket++) {

@@ -100,6 +100,13 @@ public final class BackendCommands {
                 + " service's")
     private Integer slowStart;
 
+    @Option(
+        names = "--foreign",
+        description =
+            "It is an SRv6 end-point that does not know the protocol, such as End.DT4: packets to"
+                + " it name no other server.")
+    private boolean isForeign;
+
     @Override
     public Integer call() {
       ObjectNode changes = Json.object();
@@ -113,6 +120,9 @@ public final class BackendCommands {
               .put("weight", weight);
       if (slowStart != null) {
         add.put("slowStartSeconds", slowStart);
+      }
+      if (isForeign) {
+        add.put("foreign", true);
       }
       String what = "%s at %s".formatted(name(), address);
       return write(
@@ -406,7 +416,8 @@ public final class BackendCommands {
     }
 
     private static String state(JsonNode backend) {
-      String state = backend.path("state").asText();
+      String kind = backend.path("foreign").asBoolean() ? ", foreign" : "";
+      String state = backend.path("state").asText() + kind;
       if (!backend.path("unreachableBy").isEmpty()) {
         List<String> muxes = new ArrayList<>();
         backend.path("unreachableBy").forEach(mux -> muxes.add(mux.asText()));

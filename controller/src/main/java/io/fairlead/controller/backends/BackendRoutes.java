@@ -26,10 +26,18 @@ public record BackendRoutes(Plane plane, Backends backends, Supplier<List<MuxVie
   private static final int LISTED_IDS = 20;
 
   /** The body of a PUT; the id is in the path. */
-  private record Spec(String address, Integer weight, Optional<Integer> slowStartSeconds) {
+  private record Spec(
+      String address,
+      Integer weight,
+      Optional<Integer> slowStartSeconds,
+      Optional<Boolean> foreign) {
     Change.Put change(int id) {
       return new Change.Put(
-          id, address, weight == null ? Change.DEFAULT_WEIGHT : weight, slowStartSeconds);
+          id,
+          address,
+          weight == null ? Change.DEFAULT_WEIGHT : weight,
+          slowStartSeconds,
+          foreign.orElse(false));
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.backends;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.Transitions.SlowStart;
@@ -14,6 +15,7 @@ import java.util.Optional;
  * @param state "active" (weight > 0), "draining" (weight 0) or "unhealthy"
  * @param slowStart of a backend whose share still grows
  * @param drain of one that is waited for
+ * @param foreign whether it is an SRv6 end-point that does not know the protocol
  * @param unreachableBy ids of muxes that can't send to it now
  */
 public record BackendView(
@@ -24,6 +26,7 @@ public record BackendView(
     int buckets,
     Optional<Growth> slowStart,
     Optional<Draining> drain,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean foreign,
     List<String> unreachableBy) {
   /**
    * Times are Unix seconds.
@@ -63,7 +66,7 @@ public record BackendView(
 
   /** One whose share is that of its weight, that is not waited for, and that all muxes reach. */
   public BackendView(int id, String address, int weight, String state, int buckets) {
-    this(id, address, weight, state, buckets, Optional.empty(), Optional.empty(), List.of());
+    this(id, address, weight, state, buckets, Optional.empty(), Optional.empty(), false, List.of());
   }
 
   /** By ascending id; removed backends are not listed. */
@@ -83,6 +86,7 @@ public record BackendView(
                         .map(Growth::of),
                     Optional.ofNullable(image.transitions().drains().get(member.id()))
                         .map(Draining::of),
+                    member.foreign(),
                     Unreachable.muxesOf(member.address().toString(), missing)))
         .toList();
   }

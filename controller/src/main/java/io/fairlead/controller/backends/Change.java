@@ -21,13 +21,19 @@ public sealed interface Change {
 
   /**
    * @param slowStartSeconds in place of the service's
+   * @param foreign whether it is an SRv6 end-point that does not know the protocol
    */
   @JsonTypeInfo(use = JsonTypeInfo.Id.NONE)
-  record Add(int id, String address, int weight, Optional<Integer> slowStartSeconds)
+  record Add(
+      int id, String address, int weight, Optional<Integer> slowStartSeconds, boolean foreign)
       implements Change {
     /** As the service starts backends. */
     public Add(int id, String address, int weight) {
       this(id, address, weight, Optional.empty());
+    }
+
+    public Add(int id, String address, int weight, Optional<Integer> slowStartSeconds) {
+      this(id, address, weight, slowStartSeconds, false);
     }
 
     @JsonCreator
@@ -35,12 +41,14 @@ public sealed interface Change {
         @JsonProperty("id") int id,
         @JsonProperty("address") String address,
         @JsonProperty("weight") Integer weight,
-        @JsonProperty("slowStartSeconds") Integer slowStartSeconds) {
+        @JsonProperty("slowStartSeconds") Integer slowStartSeconds,
+        @JsonProperty("foreign") Boolean foreign) {
       return new Add(
           id,
           address,
           weight == null ? DEFAULT_WEIGHT : weight,
-          Optional.ofNullable(slowStartSeconds));
+          Optional.ofNullable(slowStartSeconds),
+          foreign != null && foreign);
     }
   }
 
@@ -68,7 +76,9 @@ public sealed interface Change {
    * address. Which of the two is decided where the change is applied.
    *
    * @param slowStartSeconds of a backend that is added, in place of the service's
+   * @param foreign as of the live one
    */
-  record Put(int id, String address, int weight, Optional<Integer> slowStartSeconds)
+  record Put(
+      int id, String address, int weight, Optional<Integer> slowStartSeconds, boolean foreign)
       implements Change {}
 }

@@ -8,6 +8,7 @@ import io.fairlead.controller.plane.Precondition;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.word.Encap;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -101,6 +102,12 @@ public final class PoolRules {
           address,
           "%s, the address of the live backend %d".formatted(live.address(), id));
     }
+    if (live.foreign() != wanted.foreign()) {
+      throw Refusal.conflict(
+          "foreign",
+          wanted.foreign(),
+          "%s, as the live backend %d is; or another id".formatted(live.foreign(), id));
+    }
     return new Change.Weight(id, wanted.weight());
   }
 
@@ -113,7 +120,11 @@ public final class PoolRules {
                         ? put(
                             pool,
                             new Change.Add(
-                                put.id(), put.address(), put.weight(), put.slowStartSeconds()))
+                                put.id(),
+                                put.address(),
+                                put.weight(),
+                                put.slowStartSeconds(),
+                                put.foreign()))
                         : change)
             .toList();
     boolean isAdding = changes.stream().anyMatch(Change.Add.class::isInstance);
@@ -143,7 +154,7 @@ public final class PoolRules {
         add(add, chainedUntil);
       } else if (change instanceof Change.Weight weight) {
         Member member = live(weight.id());
-        pool.put(member.id(), new Member(member.id(), member.address(), weight(weight.weight())));
+        pool.put(member.id(), member.with(weight(weight.weight())));
       }
     }
     return pool;
@@ -153,6 +164,10 @@ public final class PoolRules {
     Address address = AddressRules.address("address", add.address());
     int weight = weight(add.weight());
     checkNamed(image.config(), add.id());
+    if (add.foreign() && image.config().encap() != Encap.SRV6) {
+      throw Refusal.invalid(
+          "foreign", true, "false with encap %s; true with srv6".formatted(image.config().encap()));
+    }
     AddressRules.checkReached(image.config(), "address", address);
     if (pool.containsKey(add.id())) {
       throw Refusal.conflict("id", add.id(), "an id that no backend of the service has");
@@ -165,7 +180,7 @@ public final class PoolRules {
           "an address that no backend of the service has; %d has it".formatted(holder));
     }
     checkReserved(add.id(), address, chainedUntil);
-    pool.put(add.id(), new Member(add.id(), address, weight));
+    pool.put(add.id(), new Member(add.id(), address, weight, add.foreign()));
     addresses.put(address, add.id());
   }
 

@@ -8,8 +8,10 @@ import io.fairlead.controller.ring.Ring;
 import java.util.Collections;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * The whole of one service at one moment: its configuration, its ring with the pool of backends,
@@ -45,9 +47,17 @@ public final class ServiceImage {
     this.transitions = transitions;
   }
 
-  /** A backend in service with its weight; weight 0 means draining. */
-  public record Member(int id, Address address, int weight) {
+  /**
+   * A backend in service with its weight; weight 0 means draining.
+   *
+   * @param foreign whether it is an SRv6 end-point that does not know the protocol
+   */
+  public record Member(int id, Address address, int weight, boolean foreign) {
     public static final int WEIGHT_MAX = Backend.WEIGHT_MAX;
+
+    public Member with(int newWeight) {
+      return new Member(id, address, newWeight, foreign);
+    }
 
     public String state() {
       return weight == 0 ? "draining" : "active";
@@ -79,7 +89,17 @@ public final class ServiceImage {
    * @param now Unix seconds
    */
   public FormerOwners formerOwners(long now) {
-    return new FormerOwners(now, config.chainedSeconds(), config.formerOwnersMax());
+    return formerOwners(now, pool);
+  }
+
+  /** The same once the pool is {@code members}. */
+  public FormerOwners formerOwners(long now, SortedMap<Integer, Member> members) {
+    Set<Integer> foreign =
+        members.values().stream()
+            .filter(Member::foreign)
+            .map(Member::id)
+            .collect(Collectors.toUnmodifiableSet());
+    return new FormerOwners(now, config.chainedSeconds(), config.formerOwnersMax(), foreign);
   }
 
   /** The backends in service by ascending id. */
@@ -96,7 +116,7 @@ public final class ServiceImage {
         .forEach(
             (id, outage) -> {
               if (outage.isOut() && pool.containsKey(id)) {
-                wanted.put(id, new Member(id, pool.get(id).address(), outage.weight()));
+                wanted.put(id, pool.get(id).with(outage.weight()));
               }
             });
     return wanted;
@@ -147,7 +167,9 @@ public final class ServiceImage {
     SortedMap<Integer, Member> pool = new TreeMap<>();
     for (Backend backend : ring.backends().values()) {
       if (!backend.removed()) {
-        pool.put(backend.id(), new Member(backend.id(), backend.address(), backend.weight()));
+        pool.put(
+            backend.id(),
+            new Member(backend.id(), backend.address(), backend.weight(), backend.foreign()));
       }
     }
     return Collections.unmodifiableSortedMap(pool);

@@ -180,6 +180,9 @@ final class Manifest {
     for (JsonNode backend : backends) {
       ObjectNode member = pool.addObject();
       List.of("id", "address", "weight").forEach(f -> member.set(f, backend.path(f)));
+      if (backend.path("foreign").asBoolean()) {
+        member.put("foreign", true);
+      }
     }
     service.remove(SHOWN_ONLY);
     if (service.path("steering").asText().equals(SteeringMethod.DEFAULT.word())) {

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.ring;
 
+import java.util.Set;
+
 /**
  * Which former owners of a bucket count at a second, and how many a bucket may have. A packet names
  * all that count, and has room for no more than {@code most}: a bucket that has as many is
  * <em>full</em>, and by moving to one that is not among them it would lose the oldest, whose
  * connections break.
  *
+ * <p>A packet to a foreign end-point names none: a bucket that moves to one loses its owner, too.
+ *
  * @param now Unix seconds
  * @param windowSeconds how long one counts after it has left the bucket
+ * @param foreign end-points
  */
-public record FormerOwners(long now, int windowSeconds, int most) {
+public record FormerOwners(long now, int windowSeconds, int most, Set<Integer> foreign) {
+  /** Of a service without foreign end-points. */
+  public FormerOwners(long now, int windowSeconds, int most) {
+    this(now, windowSeconds, most, Set.of());
+  }
+
   public FormerOwners {
+    foreign = Set.copyOf(foreign);
     if (most < 1 || most > History.MAX) {
       throw new IllegalArgumentException(
           "%d former owners; allowed: 1..%d".formatted(most, History.MAX));
@@ -43,8 +54,7 @@ public record FormerOwners(long now, int windowSeconds, int most) {
     int owner = ring.current(bucket);
     return owner != Backend.NONE
         && owner != next
-        && isFull(ring, bucket)
-        && !has(ring, bucket, next);
+        && (foreign.contains(next) || (isFull(ring, bucket) && !has(ring, bucket, next)));
   }
 
   /**

@@ -16,6 +16,7 @@ import io.fairlead.controller.word.AssignmentMethod;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * Full buckets of one plan ({@link FormerOwners}), which lose an owner by moving: whether they may,
@@ -43,7 +44,7 @@ final class Losses {
     this.pool = pool;
     this.dead = dead;
     ring = before.ring().without(dead);
-    formers = before.formerOwners(now);
+    formers = before.formerOwners(now, pool);
   }
 
   /** What the plan starts from: the dead own nothing, and are no former owners. */
@@ -107,10 +108,9 @@ final class Losses {
       throw Refusal.conflict(
           "force",
           false,
-          ("true: %d buckets (%s) have %d former owners, as many as packets name: they lose the"
-               + " oldest, whose connections break; or whenSafe=true: they wait; or this change%s")
-              .formatted(
-                  lost, listed(chosen), before.config().formerOwnersMax(), whenItMay(chosen)));
+          ("true: %d buckets (%s) %s, whose connections break; or whenSafe=true: they wait; or"
+                  + " this change%s")
+              .formatted(lost, listed(chosen), why(chosen), whenItMay(chosen)));
     }
     return chosen;
   }
@@ -151,6 +151,7 @@ final class Losses {
     for (int i = 0; i < formers.open(ring, bucket); i++) {
       int owner = ring.history(bucket).owner(i);
       if (weight(owner) > 0
+          && !formers.overflows(ring, bucket, owner)
           && (best == Backend.NONE
               || (long) have[owner] * weight(best) < (long) have[best] * weight(owner))) {
         best = owner;
@@ -250,8 +251,23 @@ final class Losses {
     }
   }
 
+  private String why(Runs wanted) {
+    return isToForeign(wanted)
+        ? "lose their owners by moving to a foreign end-point"
+        : "have %d former owners, as many as packets name: they lose the oldest"
+            .formatted(before.config().formerOwnersMax());
+  }
+
+  private boolean isToForeign(Runs wanted) {
+    return IntStream.range(0, wanted.size())
+        .anyMatch(run -> formers.foreign().contains(wanted.owner(run)));
+  }
+
   /** When all have room. With arrays that is not known; with a hold, they are released by then. */
   private String whenItMay(Runs wanted) {
+    if (isToForeign(wanted)) {
+      return " without it";
+    }
     if (before.config().releasesOwners() && before.config().holdSeconds() == 0) {
       return " once some are released";
     }

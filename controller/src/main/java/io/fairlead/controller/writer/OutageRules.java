@@ -101,7 +101,7 @@ final class OutageRules {
           health = health.back(change.id(), now);
         } else {
           health = health.weighing(change.id(), member.weight());
-          pool.put(member.id(), new Member(member.id(), member.address(), 0));
+          pool.put(member.id(), member.with(0));
         }
       }
     }

@@ -288,7 +288,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     SortedMap<Integer, Backend> changed = new TreeMap<>();
     for (Member member : before.pool().values()) {
       if (!after.containsKey(member.id())) {
-        changed.put(member.id(), new Backend(member.id(), member.address(), 0, true));
+        changed.put(member.id(), backend(member, 0, true));
       }
     }
     for (int id : dead) {
@@ -297,10 +297,13 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     }
     for (Member member : after.values()) {
       if (!member.equals(before.pool().get(member.id()))) {
-        changed.put(
-            member.id(), new Backend(member.id(), member.address(), member.weight(), false));
+        changed.put(member.id(), backend(member, member.weight(), false));
       }
     }
     return List.copyOf(changed.values());
+  }
+
+  private static Backend backend(Member member, int weight, boolean isRemoved) {
+    return new Backend(member.id(), member.address(), weight, isRemoved, false, member.foreign());
   }
 }

@@ -127,7 +127,7 @@ class SlowStartTest {
   void aWeightSetByHandCountsAtOnceAndARepeatedPutEndsNothing() {
     change(add(1), add(2), add(3));
     now += 1000;
-    Change.Put put = new Change.Put(4, "10.1.0.4", 100, Optional.of(600));
+    Change.Put put = new Change.Put(4, "10.1.0.4", 100, Optional.of(600), false);
     change(put);
     int first = owned(4);
     now += 100;
