@@ -15,8 +15,10 @@ import pytest
 from scapy.all import IP, TCP, UDP, Packet, Raw, fragment
 
 from lab import Lab, topology
+from lab.cluster_key import KEY
 from lab.deadline import until
 from lab.rest import Refused
+from protocol.vectors.oracle import fragment as fragments
 from protocol.vectors.oracle import list as lists
 
 SERVICE = "loop"
@@ -83,9 +85,17 @@ def addition(number: int, address: str) -> dict[str, Any]:
     return {"op": "add", "id": number, "address": address}
 
 
+def between_muxes(sender: str, receiver: str, inner: bytes) -> bytes:
+    """GUE and the tag that a mux puts in front of a fragment for another."""
+    key = bytes.fromhex(KEY)
+    fields = {"innerProtocol": 4, "key": bool(key[0] & 1), "tag": bytes(8).hex()}
+    tag = fragments.tag(key, fragments.head(fields) + inner, sender, receiver)
+    return fragments.head(fields | {"tag": tag.hex()})
+
+
 def wrap(source: str, destination: str, inner: Packet, header: dict | None) -> Packet:
     """A packet as a mux sends it: with a list header to a server, without one to another mux."""
-    gue = lists.write(header) if header else bytes([0, 4, 0, 0])
+    gue = lists.write(header) if header else between_muxes(source, destination, bytes(inner))
     return IP(src=source, dst=destination) / UDP(sport=0xC000, dport=GUE_PORT) / Raw(gue + bytes(inner))
 
 
