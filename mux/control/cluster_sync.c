@@ -50,7 +50,6 @@ struct cluster_sync {
 	bool is_removed;                 /* an operator took it out of the cluster while it served */
 	bool is_missing;                 /* there is no entry, as last logged */
 	uint64_t cluster_at;             /* when to read it again, UINT64_MAX: never */
-	uint32_t seconds;                /* cluster_sync_seconds() */
 };
 
 /* The node's text has changed. */
@@ -104,19 +103,15 @@ static void set_removed(struct cluster_sync *cluster, bool is_removed)
 	set_leaving(cluster);
 }
 
-/*
- * Somebody has removed an entry only where there was one. That it is missing in another cluster's tree, in an empty one,
- * or in one that was restored from a backup without it, is nobody's order: the mux serves on.
- */
+/* In another cluster's tree, an empty one, or one restored from an older backup, a missing entry is no order to stop. */
 static void on_entry_missing(struct cluster_sync *cluster)
 {
 	if (registration_was_added(cluster->registration))
 		set_removed(cluster, true);
 	else if (!cluster->is_missing && !cluster->is_removed)
 		fprintf(stderr,
-			"mux event=entry_missing services=%u why=\"nobody has removed it, as far as it knows: it "
-			"serves on, "
-			"and counts for nobody: fairleadctl mux add\"\n",
+			"mux event=entry_missing services=%u why=\"it was not removed: it serves on, and is not "
+			"counted: fairleadctl mux add\"\n",
 			service_list_count(cluster->services));
 	cluster->is_missing = true;
 }
@@ -495,7 +490,6 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 	bool follows;
 
 	zk_run(cluster->zk, now_ms);
-	cluster->seconds = registration_seconds(cluster->registration);
 	if (cluster->state) {
 		struct state_view view;
 
@@ -585,7 +579,7 @@ const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluste
 
 uint32_t cluster_sync_seconds(const struct cluster_sync *cluster)
 {
-	return cluster->seconds;
+	return registration_seconds(cluster->registration);
 }
 
 bool cluster_sync_is_registered(const struct cluster_sync *cluster)

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-
 #include "encap/gue.h"
 #include "frame.h"
 #include "image.h"

@@ -26,7 +26,6 @@
 
 #include <fairlead/ipip.h>
 
-
 #include "cases.h"
 #include "encap/gue.h"
 #include "rack.h"

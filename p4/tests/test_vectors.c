@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #include "vectors.h"
 
 #include <fairlead/ipip.h>

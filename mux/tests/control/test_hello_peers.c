@@ -124,8 +124,7 @@ static void replays(void **state)
 static void a_key_is_replaced(void **state)
 {
 	static const struct fl_siphash_key old = {0x10, 7}, new = {0x11, 8}, other = {0x11, 9};
-	const struct tag_keys rows[] = {
-	    {old, {old, old}}, {old, {old, new}}, {new, {old, new}}, {new, {new, new}}};
+	const struct tag_keys rows[] = {{old, {old, old}}, {old, {old, new}}, {new, {old, new}}, {new, {new, new}}};
 	struct hello_head head = {.boot = 1, .sender = address_of(2)};
 	uint8_t data[HELLO_LEN_MAX];
 
