@@ -201,6 +201,38 @@ static void print_bucket(const json_t *object, const char *name)
 	json_array_foreach(json_object_get(object, "former"), i, one) print_owner("former", one);
 }
 
+static const char *words_of(const char *reason)
+{
+	static const struct {
+		const char *reason, *words;
+	} all[] = {{"owner", "has the bucket"},
+		   {"secondOwner", "has the second bucket"},
+		   {"former", "had the bucket"},
+		   {"secondFormer", "had the second bucket"}};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!strcmp(all[i].reason, reason))
+			return all[i].words;
+	return reason;
+}
+
+/* The servers that a packet names, in their order. */
+static void print_candidates(const json_t *answer)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "candidates"), i, one)
+	{
+		printf("%-11s %lld (%s): %s\n", i ? "then" : "to",
+		       (long long)json_integer_value(json_object_get(one, "id")),
+		       json_string_value(json_object_get(one, "address")),
+		       words_of(json_string_value(json_object_get(one, "reason"))));
+	}
+	if (json_is_true(json_object_get(answer, "late")))
+		printf("%-11s packets have no room for all of them\n", "late");
+}
+
 /* Steering othello: whose arrays gave the bucket. */
 static void print_arrays(const json_t *answer)
 {
@@ -240,6 +272,7 @@ static void print_text(const json_t *answer)
 			   : "the hash's low half first");
 	if (second)
 		print_bucket(second, "second");
+	print_candidates(answer);
 	json_array_foreach(json_object_get(answer, "unless"), i, unless)
 	    printf("%-11s %s\n", "unless",
 		   strcmp(json_string_value(unless), "connectionId")

@@ -29,7 +29,8 @@ def test_answers(tree: Tree, mux: MuxProcess):
     lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
     assert lines["bucket"] == str(answer["bucket"])
     assert lines["current"] == f"{answer['current']['id']} ({answer['current']['address']})"
-    assert lines["previous"] == "none"
+    assert lines["to"] == f"{answer['current']['id']} ({answer['current']['address']}): has the bucket"
+    assert "then" not in lines
 
 
 def test_names_arrays_and_the_second_bucket(tree: Tree, mux: MuxProcess):

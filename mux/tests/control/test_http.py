@@ -16,7 +16,7 @@ from mux_process import MuxProcess
 from oracle.flow import bucket as bucket_of
 from oracle.flow import flow_hash
 from test_follow import served
-from tree import Tree, run
+from tree import Tree, backend, run
 from zookeeper_process import ROOT, ZooKeeperProcess
 
 
@@ -31,26 +31,31 @@ def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
         value = flow_hash(flow | {"affinity": "connection", "hash": "siphash", "hashKey": service.config["hashKey"]})
         bucket = bucket_of(value, 256)
         current, history = service.image["rows"][bucket]
-        previous, since = history[0] if history else (0, 0)
+        owners = [{"id": id_, "address": f"10.1.0.{20 + id_}", "since": since} for id_, since in history]
+        owner = {"id": current, "address": f"10.1.0.{20 + current}"}
         expected = {
             "service": "web",
             "steering": "ring",
             "hash": value,
             "bucket": bucket,
-            "current": {"id": current, "address": f"10.1.0.{20 + current}"},
-            "since": since,
-            "moved": False,
+            "current": owner,
+            "former": owners,
+            "candidates": [owner | {"reason": "owner"}, *(one | {"reason": "former"} for one in owners)],
+            "late": False,
             "generation": 3,
         }
-        if previous:
-            expected["previous"] = {"id": previous, "address": f"10.1.0.{20 + previous}"}
         assert mux.explain(source=source, sourcePort=port) == (200, expected)
 
 
-def test_explain_knows_an_open_window(tree: Tree, mux: MuxProcess):
+def test_explain_names_all_candidates(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
-    mux.until_serving(service.commit([], [run(0, 128, 2), run(128, 128, 1)], committed=int(time.time())))
-    assert mux.explain()[1]["moved"] is True
+    for owner in (3, 2):
+        image = service.commit([backend(owner)], [run(0, 256, owner)], committed=int(time.time()))
+    mux.until_serving(image)
+    said = mux.explain()[1]
+    assert [one["id"] for one in said["candidates"]][:2] == [2, 3]
+    assert [one["reason"] for one in said["candidates"]][:2] == ["owner", "former"]
+    assert said["candidates"][1] == said["former"][0] | {"reason": "former"}
 
 
 def test_explain_knows_ports_that_name_backends(tree: Tree, mux: MuxProcess):
@@ -60,7 +65,8 @@ def test_explain_knows_ports_that_name_backends(tree: Tree, mux: MuxProcess):
     until(lambda: mux.explain(destinationPort=20002)[0] == 200, 60, "the ports of ids")
     answer = mux.explain(destinationPort=20002)[1]
     assert answer["current"] == {"id": 2, "address": "10.1.0.22"}
-    assert not {"bucket", "previous"} & set(answer)
+    assert "bucket" not in answer and answer["former"] == []
+    assert [one["id"] for one in answer["candidates"]] == [2]
     assert "current" not in mux.explain(destinationPort=20999)[1]
     assert mux.explain(destinationPort=21000)[0] == 400
     assert mux.explain(destinationPort=20002, protocol="udp")[0] == 400

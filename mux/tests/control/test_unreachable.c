@@ -56,10 +56,12 @@ struct world {
 static void load(struct world *world, unsigned number, struct fl_delta_backend *list, uint32_t count)
 {
 	struct delta delta = {.service = 1, .backends_count = count, .backends = list};
-	struct ring *ring = calloc(1, sizeof(*ring));
+	struct delta empty = image_snapshot(1, 1, FL_BUCKETS_MIN, 0);
+	struct ring *ring = image_ring(&empty);
 	struct reason why;
 
-	assert_non_null(ring);
+	image_free(&empty);
+	backends_free(ring->backends);
 	ring->backends = backends_new(&encap_gue, NULL, &delta, &hops, &why);
 	assert_non_null(ring->backends);
 	if (world->service[number].ring)

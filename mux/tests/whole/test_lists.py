@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--header 2 from a port to a port: packets name a bucket's former owners, with a tag, until their windows are over."""
+"""From a port to a port: packets name a bucket's former owners, with a tag, until their windows are over."""
 
 import signal
 import time
