@@ -63,7 +63,7 @@ struct maat_settings {
 };
 
 struct service_config {
-	uint16_t id; /* the short id of the steer header, not 0 */
+	uint16_t id; /* the short id of headers, not 0 */
 	char name[SERVICE_NAME_MAX + 1];
 	uint32_t vips_count;
 	struct fl_address vips[SERVICE_VIPS_MAX];

@@ -34,7 +34,7 @@ struct service_counters {
 /* clang-format off */
 #define PLAIN_COUNTERS(entry)                                                                                          \
 	entry(bytes, "bytes_total", "Bytes of the frames that were steered, as received.")                             \
-	entry(moved, "moved_packets_total", "Packets steered with the previous owner of their bucket.")                \
+	entry(moved, "moved_packets_total", "Packets steered whose header names a former owner.")                      \
 	entry(second, "second_bucket_packets_total", "Packets steered with a second bucket and its owner.")            \
 	entry(second_first, "second_first_packets_total",                                                              \
 	      "Packets of steering maat whose second bucket was named first.")                                         \
