@@ -53,6 +53,14 @@ control choose_codes(inout headers_t hdr, inout metadata_t meta) {
         meta.second_hash = meta.word;
         SET = SETS >> 32;
         SET = SET & 0x7fffffff;
+        meta.octet = 0;
+        if (HAS_TCP(hdr, meta)) {
+            meta.octet = hdr.tcp.flags;
+            meta.octet = meta.octet & TCP_SYN;
+        }
+        if (meta.octet != 0) { /* what the second one's owner opened would be lost with the sets before */
+            SET = SET_NONE;
+        }
         if (SET == SET_LOW_BITS) {
             meta.second_hash = meta.hash;
         } else if (SET != SET_NONE) {

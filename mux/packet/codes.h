@@ -46,7 +46,10 @@ static inline bool codes_fetch(struct packet *packet)
 	return true;
 }
 
-/* Sets the bucket of a packet whose cells were fetched; true: a second one, too. */
+/*
+ * Sets the bucket of a packet whose cells were fetched; true: a second one, too. Not of a SYN: the second one's owner would
+ * open a connection where only the arrays before lead, which is lost as they are dropped.
+ */
 static inline bool codes_choose(struct packet *packet)
 {
 	const struct othello_pair *pair = packet->codes;
@@ -66,7 +69,7 @@ static inline bool codes_choose(struct packet *packet)
 	}
 	packet->bucket = first;
 	packet->second = second;
-	return second != first;
+	return second != first && !(packet->flags & PACKET_SYN);
 }
 
 #endif

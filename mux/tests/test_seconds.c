@@ -38,6 +38,7 @@ enum {
 	MAAT = 6,
 	SERVICES = 7,
 	BURSTS = 20000,
+	TCP_SYN = 2,
 	TAILROOM = 128, /* as real buffers have: the longest header takes more than the headroom */
 };
 
@@ -227,8 +228,8 @@ static void name_former(const struct delta *snapshot, uint32_t bucket, const str
 }
 
 /* Returns how many owners of second buckets the list names. */
-static uint32_t name_all(const struct delta *snapshot, uint32_t first, uint32_t second, const struct fl_address *to,
-			 struct fl_list *list)
+static uint32_t name_all(const struct delta *snapshot, uint32_t first, uint32_t second, bool is_syn,
+			 const struct fl_address *to, struct fl_list *list)
 {
 	uint16_t owner = snapshot->image.current[second];
 	uint32_t present;
@@ -236,8 +237,9 @@ static uint32_t name_all(const struct delta *snapshot, uint32_t first, uint32_t 
 	if (first != second && is_known(owner) && !hop_to(snapshot, owner).loop)
 		name(list, to, &snapshot->backends[owner - 1].address);
 	present = list->count;
-	name_former(snapshot, first, to, list);
-	if (first != second)
+	if (!is_syn)
+		name_former(snapshot, first, to, list);
+	if (!is_syn && first != second)
 		name_former(snapshot, second, to, list);
 	return present;
 }
@@ -266,8 +268,14 @@ static bool is_noted(const struct world *world, uint64_t hash, uint32_t second)
 	return hop.resolved && !hop.loop && maat_filter_has(maat_of(world->services[MAAT])->filter, hash);
 }
 
-static struct wanted want(const struct world *world, unsigned i, const struct flow *flow, const struct frame *frame,
-			  const struct fl_siphash_key *key)
+static uint8_t *tcp_flags(const struct flow *flow, struct frame *frame)
+{
+	return frame->bytes + FRAME_AT_IP + (fl_address_is_ipv4(&flow->source) ? 20 : 40) + 13;
+}
+
+/* A SYN names present owners alone, and with arrays the first bucket's alone. */
+static struct wanted want(const struct world *world, unsigned i, const struct flow *flow, bool is_syn,
+			  const struct frame *frame, const struct fl_siphash_key *key)
 {
 	const struct delta *snapshot = &world->snapshots[i];
 	const struct othello_pair *pair = pair_of(world, i);
@@ -287,7 +295,9 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 	struct wanted wanted = {.verdict = VERDICT_NO_BACKEND};
 	struct next_hop hop;
 
-	if (pair && pair->previous)
+	if (pair && is_syn)
+		second = first;
+	else if (pair && pair->previous)
 		second = code(pair->previous, hash);
 	else if (pair && pair->low_bits)
 		second = low;
@@ -313,7 +323,7 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 	bytes.source = hop.source;
 	bytes.to = snapshot->backends[id - 1].address;
 	if (flow->destination_port == 80)
-		wanted.second = name_all(snapshot, first, second, &bytes.to, &list);
+		wanted.second = name_all(snapshot, first, second, is_syn, &bytes.to, &list);
 	wanted.moved = list.count > wanted.second;
 	list.flags |= key ? tag_key_flags(key) : 0;
 	list.flags |= fl_address_is_ipv4(&bytes.to) ? 0 : FL_LIST_IPV6;
@@ -380,10 +390,16 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 					service_flow_hash(world->services[MAAT], &flows[i]));
 	}
 	for (uint32_t i = 0; i < burst->count; i++) {
+		bool is_syn = false;
+
 		frames[i] = frame_new(&flows[i], chance_below(chance, 100));
-		if (fl_address_is_ipv4(&flows[i].source) && !chance_below(chance, 8))
+		if (fl_address_is_ipv4(&flows[i].source) && !chance_below(chance, 8)) {
 			frames[i] = quote_of(&flows[i]);
-		wanted[i] = want(world, services[i], &flows[i], &frames[i], burst->tag_flags ? &tag_key : NULL);
+		} else if (flows[i].protocol == IPPROTO_TCP && services[i] != MAAT && !chance_below(chance, 4)) {
+			is_syn = true; /* those of maat are noted: test_maat.c */
+			*tcp_flags(&flows[i], &frames[i]) = TCP_SYN;
+		}
+		wanted[i] = want(world, services[i], &flows[i], is_syn, &frames[i], burst->tag_flags ? &tag_key : NULL);
 		burst->mbufs[i] = frame_wrap_with(&frames[i], TAILROOM);
 	}
 	burst_steer(burst);
