@@ -6,7 +6,7 @@
 
 struct teller;
 
-/* Writes the metrics of notices of version 2. */
+/* Writes the metrics of notices. */
 void teller_metrics_write(FILE *out, const struct teller *teller);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as an SRH of version 2: what parses is written again byte by byte, and goes along all of its segments with the
+ * Any bytes as an SRH: what parses is written again byte by byte, and goes along all of its segments with the
  * tag that it had at the first; what does not parse leaves no trace.
  */
 #include <stdlib.h>

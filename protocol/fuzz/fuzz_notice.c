@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a notice of version 2: what parses is written again byte by byte, its answer parses and says what it was
+ * Any bytes as a notice: what parses is written again byte by byte, its answer parses and says what it was
  * given, and no tag is right for both; what does not parse leaves no trace. The first byte is the padding of the frame.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Notices of version 2 and their acknowledgements over a clock and a network of the test: which are sent, when, and what a
+ * Notices and their acknowledgements over a clock and a network of the test: which are sent, when, and what a
  * generation waits for if packets are lost, late, wrong or forged.
  */
 #include <errno.h>

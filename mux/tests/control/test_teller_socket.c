@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices of version 2 over the kernel, from loopback to a server of the test that returns them; in a namespace of its own. */
+/* Notices over the kernel, from loopback to a server of the test that returns them; in a namespace of its own. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""notice.json: notices of version 2, what servers answer, and tags of each kind."""
+"""notice.json: notices, what servers answer, and tags of each kind."""
 
 import random
 from itertools import product
@@ -67,7 +67,7 @@ def malformed_rows() -> list[dict]:
         ("generation 0", _set(plain, {11: 0})),
         ("a byte behind it", plain + b"\0"),
         ("a tag behind it that hlen leaves out", plain + bytes(8)),
-        ("a bucket behind it, as in version 1", tagged + bytes(4)),
+        ("four bytes behind it", tagged + bytes(4)),
         # Two faults: the earlier check gives the word.
         ("inner protocol 4 and something behind it", _set(plain, {1: 4}) + b"\0"),
         ("generation 0 and IPV6", _set(plain, {5: 0x02, 11: 0})),
