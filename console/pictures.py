@@ -36,7 +36,7 @@ def change(visit: Visit) -> None:
     """A plan that is drawn and not applied."""
     visit.page.get_by_label("Weight of backend 3").fill("40")
     visit.page.get_by_label("Weight of backend 4").fill("140")
-    visit.page.get_by_label("Buckets that would lose a previous owner").select_option("force")
+    visit.page.get_by_label("Full buckets that would lose a former owner").select_option("force")
     visit.page.get_by_role("button", name="Plan 2 changes").click()
     visit.page.get_by_text("Buckets that move").wait_for()
     visit.page.get_by_role("region", name="Plan").evaluate("plan => plan.scrollIntoView({block: 'end'})")

@@ -20,7 +20,7 @@ DRAINED = 2
 def edit(visit: Visit, backend: int, weight: int) -> None:
     visit.open(f"change/{SERVICE}")
     visit.page.get_by_label(f"Weight of backend {backend}").fill(str(weight))
-    visit.page.get_by_label("Buckets that would lose a previous owner").select_option("force")
+    visit.page.get_by_label("Full buckets that would lose a former owner").select_option("force")
 
 
 def plan(visit: Visit) -> None:
@@ -112,7 +112,7 @@ def test_who_may_not_change_is_not_offered_to(lab: Lab, visit: Callable[..., Vis
     someone.page.get_by_label("Weight of backend 1").wait_for()
     controls = someone.page.get_by_role("region", name="Pool").first.locator("td input, td select, td button").all()
     controls += [someone.page.get_by_role("button", name=name) for name in ("Plan 0 changes", "Apply")]
-    labels = ("Add backends", "Buckets that would lose a previous owner")
+    labels = ("Add backends", "Full buckets that would lose a former owner")
     controls += [someone.page.get_by_label(label) for label in labels]
     assert len(controls) >= 3 * len(lab.backends())
     for control in controls:

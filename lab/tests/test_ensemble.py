@@ -169,7 +169,7 @@ def test_nothing_is_lost_or_repeated_while_each_of_them_is_restarted(ensemble: L
     for port in range(2000, 2020):
         said = lab.explain("10.2.1.2", port)
         for number in lab.muxes:
-            assert lab.mux_explain(number, "10.2.1.2", port) == said
+            assert said.items() <= lab.mux_explain(number, "10.2.1.2", port).items()
 
 
 def test_without_a_quorum_reads_and_muxes_go_on(ensemble: Lab, tmp_path: Path) -> None:

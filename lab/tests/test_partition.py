@@ -157,7 +157,7 @@ def test_who_flaps_stays_out_longer_each_time(health: Health) -> None:
 def named_before(lab: Lab, connections: list[str]) -> set[int]:
     """Servers to which packets of these connections, each address:port, would be chained."""
     explained = (lab.explain(*one.rsplit(":", 1)) for one in connections)
-    return {one["previous"]["id"] for one in explained if one.get("previous")}
+    return {former["id"] for one in explained for former in one["former"]}
 
 
 def test_a_machine_that_is_gone_is_let_go_of(built: None) -> None:

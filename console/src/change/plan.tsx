@@ -16,6 +16,8 @@ interface PlanProps {
 export function Plan({ result, flows, place }: PlanProps) {
   const known = flows.filter((flow) => flow.connections !== undefined);
   const connections = known.reduce((sum, flow) => sum + flow.connections!, 0);
+  const chained = (result.leaving ?? []).filter((each) => each.fate === "chained");
+  const ends = Math.max(0, ...chained.map((each) => each.until));
   return (
     <>
       <div class="tiles">
@@ -26,15 +28,22 @@ export function Plan({ result, flows, place }: PlanProps) {
           value={known.length ? `≈ ${short(connections)}` : "–"}
           note={known.length ? "they stay on their servers" : "no agent reports"}
         />
-        <Tile name="Still chained" value={result.stillChained.toLocaleString("en")} note="moved earlier, within the window" />
+        <Tile name="Have former owners" value={result.stillChained.toLocaleString("en")} note="packets name one more" />
         <Tile
-          name="Lose a previous owner"
+          name="Full buckets"
           value={result.lostBuckets.toLocaleString("en")}
-          note={result.lostBuckets ? "their oldest connections break" : "no connection breaks"}
+          note={result.lostBuckets ? "the oldest owner's connections break" : "no connection breaks"}
           state={result.lostBuckets ? "bad" : "good"}
         />
+        {ends > 0 && (
+          <Tile
+            name="Window ends"
+            value={new Date(ends * 1000).toLocaleTimeString("sv")}
+            note="connections that are still open then break"
+          />
+        )}
         {result.waitingBuckets > 0 && (
-          <Tile name="Buckets that wait" value={result.waitingBuckets.toLocaleString("en")} note="move when their window ends" />
+          <Tile name="Buckets that wait" value={result.waitingBuckets.toLocaleString("en")} note="move once they have room" />
         )}
       </div>
       {(result.warnings ?? []).map((warning) => (

@@ -18,7 +18,7 @@ const backend = (one?: { id?: number; address?: string }) => `backend ${one?.id}
 /** One line for each part that a packet meets. */
 export function steps({ flow, service, committed, muxes }: StepsProps): { who: string; does: string }[] {
   const serving = muxes.filter((mux) => mux.said).map((mux) => mux.id);
-  const { current, previous, second } = committed;
+  const { current, former, second } = committed;
   const found = [
     { who: "Router", does: `sends it to one of ${serving.length} muxes that announce ${flow.destination}: ${some(serving)}.` },
   ];
@@ -26,7 +26,7 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
     const why = committed.bucket === undefined ? "no backend has the id that the port names: no_backend_id" : "no_backend";
     return [...found, { who: "Mux", does: `finds no owner and drops the packet: ${why}.` }];
   }
-  const chained = committed.moved && previous ? `, and names ${backend(previous)} as the previous owner` : "";
+  const chained = former.length ? `, and names ${some(former.map(backend))} as former owners, newest first` : "";
   const named = second?.current ? `, and ${backend(second.current)} of the second bucket ${second.bucket}` : "";
   const bucket = committed.bucket === undefined ? "the backend that its port names" : `bucket ${committed.bucket}`;
   found.push({
@@ -35,14 +35,14 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
   });
   const isUdp = flow.protocol === "udp";
   const own = isUdp ? "it has a socket for the packet" : "it has the connection, or if the packet opens one (SYN)";
-  if (committed.moved && previous) {
+  if (former.length) {
     found.push({
       who: `Server of backend ${current.id}`,
-      does: `delivers it if ${own}. Otherwise it forwards (chains) it to ${backend(previous)}.`,
+      does: `delivers it if ${own}. Otherwise it sends it on to the next server that the packet names.`,
     });
     found.push({
-      who: `Server of backend ${previous.id}`,
-      does: "delivers it if it has the connection. Otherwise it drops the packet if the mux is behind (stale); if not, its kernel answers.",
+      who: `Server of backend ${former[former.length - 1]!.id}`,
+      does: "is the last. It delivers the packet if it has the connection. Otherwise it drops it if the mux is behind (stale); if not, its kernel answers.",
     });
   } else if (second?.current && service.steering !== "ring") {
     found.push({

@@ -26,7 +26,7 @@ type OnLoss = "refuse" | "whenSafe" | "force";
 
 const WORDS: Record<OnLoss, string> = {
   refuse: "refuse the change",
-  whenSafe: "move them when their window ends",
+  whenSafe: "move them once they have room",
   force: "move them now: their oldest connections break",
 };
 
@@ -251,7 +251,7 @@ function Editor({ name }: { name: string }) {
             Discard
           </button>
           <label>
-            Buckets that would lose a previous owner
+            Full buckets that would lose a former owner
             <select
               value={onLoss.value}
               onChange={(event) => (onLoss.value = event.currentTarget.value as OnLoss)}

@@ -149,7 +149,7 @@ function Result({ answer }: { answer: Answer }) {
     { key: "generation", title: "Generation", isNumber: true, value: (row) => row.said?.generation ?? 0 },
     { key: "bucket", title: "Bucket", isNumber: true, value: (row) => row.said?.bucket ?? "–" },
     { key: "current", title: "Sends to backend", value: (row) => owner(row.said?.current) },
-    { key: "previous", title: "Previous owner", value: (row) => (row.said?.moved ? owner(row.said.previous) : "") },
+    { key: "former", title: "Former owners", value: (row) => (row.said?.former ?? []).map(owner).join(", ") },
     {
       key: "same",
       title: "Same as committed",
@@ -167,7 +167,7 @@ function Result({ answer }: { answer: Answer }) {
           <Tile name="Bucket" value={committed.bucket?.toLocaleString("en") ?? "named by port"} />
           <Tile name="Backend" value={committed.current ? String(committed.current.id) : "none"}
             note={committed.current?.address} />
-          <Tile name="Previous" value={committed.previous ? String(committed.previous.id) : "none"}
+          <Tile name="Former owners" value={committed.former.map((one) => one.id).join(", ") || "none"}
             note={since(committed)} />
           <Tile name="Generation" value={committed.generation.toLocaleString("en")} note={`hash ${hex(committed.hash)}`} />
         </div>
@@ -209,9 +209,8 @@ function Tile({ name, value, note }: { name: string; value: string; note?: strin
 const hex = (hash: number) => hash.toString(16).padStart(8, "0");
 
 function since(committed: Explanation): string {
-  if (!committed.since) return "not moved lately";
-  const at = new Date(committed.since * 1000).toLocaleTimeString("sv");
-  return `moved at ${at}${committed.moved ? ", still chained" : ""}`;
+  const newest = committed.former[0];
+  return newest ? `moved at ${new Date(newest.since * 1000).toLocaleTimeString("sv")}` : "not moved lately";
 }
 
 const isSame = (row: AtMux, committed: Explanation) =>

@@ -63,7 +63,7 @@ export function OverviewPage(_: PageProps) {
         <Drawn overview={overview} traffic={traffic.value} all={all} />
         <p class="hint">
           The thicker a line, the more packets (to muxes) or connections (to servers). Moved: the share of packets whose bucket
-          moved within the window. If such a packet belongs to an older connection, its server forwards it to the previous one.
+          moved within the window. If such a packet belongs to an older connection, its server sends it on to a former owner.
         </p>
       </section>
       <section class="card" aria-labelledby="services">

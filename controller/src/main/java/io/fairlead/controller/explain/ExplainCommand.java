@@ -69,11 +69,8 @@ public final class ExplainCommand extends Verb {
         explanation.has("current")
             ? owner(explanation.path("current"))
             : "none: packets are counted and dropped");
-    if (explanation.has("previous")) {
-      fields.add("previous", owner(explanation.path("previous")));
-    }
     if (explanation.has("bucket")) {
-      addMoved(fields, explanation, "");
+      addFormer(fields, explanation, "");
       addArrays(fields, explanation.path("arrays"));
       addSecond(fields, explanation);
     }
@@ -81,25 +78,18 @@ public final class ExplainCommand extends Verb {
   }
 
   /**
-   * Adds a bucket's last move.
+   * Adds a bucket's former owners that packets name.
    *
    * @param which of two buckets, as a prefix of the fields
    */
-  private void addMoved(Fields fields, JsonNode bucket, String which) {
-    long since = bucket.path("since").asLong();
-    if (since == 0) {
-      fields.add(which + "moved", "never");
-      return;
+  private static void addFormer(Fields fields, JsonNode bucket, String which) {
+    if (bucket.path("former").isEmpty()) {
+      fields.add(which + "former", "none");
     }
-    fields.add(
-        which + "moved",
-        "%s, window %s"
-            .formatted(
-                Instant.ofEpochSecond(since),
-                bucket.path("moved").asBoolean()
-                    ? (bucket.path("hold").path("held").asBoolean() ? "over, held" : "open")
-                        + ": older connections are chained to the previous backend"
-                    : closed()));
+    for (JsonNode owner : bucket.path("former")) {
+      fields.add(
+          which + "former", "%s, lost it at %s".formatted(owner(owner), time(owner.path("since"))));
+    }
     if (bucket.has("hold")) {
       addHold(fields, bucket.path("hold"), which);
     }
@@ -130,10 +120,7 @@ public final class ExplainCommand extends Verb {
             .formatted(
                 second.path("bucket").asText(),
                 second.has("current") ? owner(second.path("current")) : "none"));
-    if (second.has("previous")) {
-      fields.add("second previous", owner(second.path("previous")));
-    }
-    addMoved(fields, second, "second ");
+    addFormer(fields, second, "second ");
     switch (explanation.path("steering").asText()) {
       case "hunt" ->
           fields.add(
@@ -159,10 +146,6 @@ public final class ExplainCommand extends Verb {
 
   private static Instant time(JsonNode seconds) {
     return Instant.ofEpochSecond(seconds.asLong());
-  }
-
-  private String closed() {
-    return protocol.equals("udp") ? "closed, or not used: stateless UDP" : "closed";
   }
 
   private static String owner(JsonNode owner) {

@@ -10,10 +10,13 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.FlowHash;
 import io.fairlead.controller.steering.SteeringMethod;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * Where a packet of a flow goes.
@@ -21,10 +24,8 @@ import java.util.Optional;
  * @param hash the low half of the flow hash
  * @param steering the service's method, which says in which order a packet names two buckets
  * @param bucket absent where the port names the backend ({@link MptcpPorts})
- * @param previous the newest former owner
- * @param since Unix seconds at which that one left, 0 for none
- * @param moved whether the packet tells its server of the previous owner: the window since then is
- *     open, or the bucket is held
+ * @param former owners that the packet names, newest first: their window is open, or the bucket is
+ *     held
  * @param hold of a bucket that is held, or will be when its window is over
  * @param arrays that gave the bucket, with steering othello
  * @param second the bucket that the arrays before give, or with hunt and maat the high half of the
@@ -36,9 +37,7 @@ public record Explanation(
     SteeringMethod steering,
     Optional<Integer> bucket,
     Optional<Owner> current,
-    Optional<Owner> previous,
-    long since,
-    boolean moved,
+    List<Former> former,
     Optional<HoldView.Bucket> hold,
     long generation,
     Optional<Arrays> arrays,
@@ -55,15 +54,17 @@ public record Explanation(
 
   /** As the first bucket's fields say of that one. */
   public record Second(
-      int bucket,
-      Optional<Owner> current,
-      Optional<Owner> previous,
-      long since,
-      boolean moved,
-      Optional<HoldView.Bucket> hold) {}
+      int bucket, Optional<Owner> current, List<Former> former, Optional<HoldView.Bucket> hold) {}
 
-  /** A backend that owns or owned a bucket. */
+  /** A backend that owns a bucket. */
   public record Owner(int id, String address) {}
+
+  /**
+   * One that owned it.
+   *
+   * @param since Unix seconds at which it lost the bucket
+   */
+  public record Former(int id, String address, long since) {}
 
   /**
    * Where a mux that has applied this image sends the flow's packets.
@@ -101,9 +102,7 @@ public record Explanation(
           Optional.empty(),
           Optional.ofNullable(image.pool().get(named.get().id(port.port())))
               .map(member -> new Owner(member.id(), member.address().toString())),
-          Optional.empty(),
-          0,
-          false,
+          List.of(),
           Optional.empty(),
           ring.generation(),
           Optional.empty(),
@@ -120,9 +119,7 @@ public record Explanation(
         config.steering(),
         Optional.of(bucket),
         owner(ring, ring.current(bucket)),
-        owner(ring, ring.previous(bucket)),
-        ring.since(bucket),
-        ring.isMoved(bucket, now, config.chainedSeconds()) && !isStateless,
+        isStateless ? List.of() : former(image, bucket, now),
         isStateless ? Optional.empty() : HoldView.of(image, bucket, live, now),
         ring.generation(),
         committed
@@ -148,9 +145,7 @@ public record Explanation(
     return new Second(
         bucket,
         owner(ring, ring.current(bucket)),
-        owner(ring, ring.previous(bucket)),
-        ring.since(bucket),
-        ring.isMoved(bucket, now, image.config().chainedSeconds()),
+        former(image, bucket, now),
         HoldView.of(image, bucket, live, now));
   }
 
@@ -184,6 +179,19 @@ public record Explanation(
             flow.destinationPort(),
             flow.protocol().equals("tcp") ? TCP : UDP);
     return FlowHash.wide(config.hash(), config.hashKey(), key);
+  }
+
+  private static List<Former> former(ServiceImage image, int bucket, long now) {
+    Ring ring = image.ring();
+    History history = ring.history(bucket);
+    return IntStream.range(0, image.formerOwners(now).open(ring, bucket))
+        .mapToObj(
+            i ->
+                new Former(
+                    history.owner(i),
+                    ring.backends().get(history.owner(i)).address().toString(),
+                    history.since(i)))
+        .toList();
   }
 
   private static Optional<Owner> owner(Ring ring, int id) {

@@ -155,7 +155,7 @@ class ApiShapesTest extends ServedApi {
   /** What a mux itself says; it is asked by the controller. */
   private void checkMux(String web, String flow) throws IOException {
     String explained =
-        "{\"service\":\"web\",\"hash\":1,\"steering\":\"ring\",\"since\":0,\"moved\":false,"
+        "{\"service\":\"web\",\"hash\":1,\"steering\":\"ring\",\"former\":[],"
             + "\"generation\":4}";
     Map<String, Says> answers =
         Map.of(
@@ -208,7 +208,7 @@ class ApiShapesTest extends ServedApi {
     String flow = "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1";
     JsonObject unmoved =
         expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
-    assertThat(unmoved.containsKey("previous")).isFalse();
+    assertThat(unmoved.getJsonArray("former")).isEmpty();
     expect(201, "PUT", web + "/backends/8", "{\"address\":\"fd00::8\",\"weight\":300}");
     expect(200, "PUT", web + "/backends/8", "{\"address\":\"FD00:0::8\"}");
     expect(200, "PATCH", web + "/backends/8", "{\"weight\":0}");

@@ -166,7 +166,7 @@ class FairleadctlTest {
     assertThat(done("backend list web")).isEqualTo("service web has no backends\n");
     assertThat(done("explain web tcp 10.2.1.2:4 10.99.0.1:80"))
         .contains("backend     none")
-        .endsWith("moved       never\n");
+        .endsWith("former      none\n");
     assertThat(done("backend add web 1 10.1.0.21"))
         .isEqualTo(
             """
@@ -205,7 +205,7 @@ class FairleadctlTest {
     assertThat(done("explain web tcp 10.2.1.2:40001 10.99.0.1:80"))
         .containsPattern("hash {8}0x[0-9a-f]{8}\n")
         .containsPattern("backend {5}(1 at 10.1.0.21|12 at fd00::12)\n")
-        .containsPattern("moved {7}\\S+Z, window (open: older connections|closed)");
+        .containsPattern("former {6}(none|\\d at \\S+, lost it at \\S+Z)");
     assertThat(done("backend weight web 12 100")).startsWith("set the weight of backend 12 of web");
     assertThat(done("backend drain web 1 --dry-run"))
         .startsWith("would drain backend 1 of web: generation 5\n")

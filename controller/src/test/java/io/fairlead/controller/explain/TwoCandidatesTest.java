@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.agents.FakeConnections;
+import io.fairlead.controller.explain.Explanation.Former;
 import io.fairlead.controller.explain.Explanation.Owner;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Port;
@@ -115,9 +116,11 @@ class TwoCandidatesTest {
             new Explanation.Second(
                 second,
                 owner(wanted.current()),
-                owner(wanted.previous()),
-                wanted.since(),
-                wanted.since() + WINDOW > NOW,
+                wanted.since() + WINDOW > NOW
+                    ? List.of(
+                        new Former(
+                            wanted.previous(), "10.1.0." + wanted.previous(), wanted.since()))
+                    : List.of(),
                 Optional.empty()));
   }
 

@@ -41,13 +41,14 @@ class StatelessUdpTest extends ServedApi {
     return done("explain dns %s 10.2.1.2:%d 10.99.0.1:53".formatted(protocol, port));
   }
 
-  /** The first client's port whose bucket has a previous owner. */
+  /** The first client's port whose bucket is backend 2's. */
   private int movedPort(String protocol) {
-    int port = 1;
-    while (!explained(protocol, port).contains("previous")) {
-      port++;
+    for (int port = 1; port < 1000; port++) {
+      if (explained(protocol, port).contains("2 at 10.1.0.22")) {
+        return port;
+      }
     }
-    return port;
+    throw new AssertionError("no flow is backend 2's");
   }
 
   @Test
@@ -56,9 +57,10 @@ class StatelessUdpTest extends ServedApi {
     done("backend add dns 1 10.1.0.21");
     done("backend add dns 2 10.1.0.22");
     int udp = movedPort("udp");
-    assertThat(explained("udp", udp)).contains("window closed, or not used: stateless UDP\n");
-    assertThat(explained("tcp", movedPort("tcp"))).contains("window open: older connections");
+    assertThat(explained("udp", udp)).contains("former      none\n");
+    assertThat(explained("tcp", movedPort("tcp")))
+        .containsPattern("former +1 at 10.1.0.21, lost it at 20");
     done("service change dns --stateless-udp false");
-    assertThat(explained("udp", udp)).contains("window open: older connections");
+    assertThat(explained("udp", udp)).containsPattern("former +1 at 10.1.0.21, lost it at 20");
   }
 }

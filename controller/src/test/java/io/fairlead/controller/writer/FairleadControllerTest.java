@@ -195,7 +195,7 @@ class FairleadControllerTest extends EmbeddedController {
     done(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT));
     restart();
     Explanation explanation = Shown.explain(controller, "web", flow("198.51.100.7", 49152));
-    assertThat(explanation.since()).isGreaterThanOrEqualTo(NOW);
+    assertThat(explanation.former().get(0).since()).isGreaterThanOrEqualTo(NOW);
   }
 
   @Test
@@ -213,8 +213,7 @@ class FairleadControllerTest extends EmbeddedController {
       assertThat(ring.runs().get(owner))
           .anyMatch(run -> run[0] <= bucket && bucket < run[0] + run[1]);
       assertThat(bucket).isEqualTo((int) (explanation.hash() & 1023));
-      assertThat(explanation.moved()).isEqualTo(explanation.previous().isPresent());
-      explanation.previous().ifPresent(from -> previous.add(from.id()));
+      explanation.former().forEach(from -> previous.add(from.id()));
     }
     assertThat(previous).containsExactly(3);
   }

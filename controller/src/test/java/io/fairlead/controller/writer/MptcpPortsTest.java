@@ -208,8 +208,7 @@ class MptcpPortsTest extends EmbeddedController {
     Explanation two = explain("tcp", 20002);
     assertThat(two.current()).contains(new Owner(2, "10.1.0.2"));
     assertThat(two.bucket()).isEmpty();
-    assertThat(two.previous()).isEmpty();
-    assertThat(two.moved()).isFalse();
+    assertThat(two.former()).isEmpty();
     assertThat(two.generation()).isEqualTo(2);
     done(
         controller.backends().change("web", List.of(weight(2, 0), remove(3)), WriteOptions.COMMIT));

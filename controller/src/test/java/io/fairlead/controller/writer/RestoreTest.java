@@ -138,9 +138,7 @@ class RestoreTest {
                     e.steering(),
                     e.bucket(),
                     e.current(),
-                    e.previous(),
-                    e.since(),
-                    e.moved(),
+                    e.former(),
                     e.hold(),
                     0,
                     e.arrays(),
@@ -156,7 +154,7 @@ class RestoreTest {
     var backends = Shown.backends(controller, "web");
     long epoch = controller.plane().health().epoch();
     byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
-    assertThat(before).anyMatch(Explanation::moved);
+    assertThat(before).anyMatch(each -> !each.former().isEmpty());
     loseZooKeeper();
     restore(backup);
     controller = lead();
