@@ -4,7 +4,7 @@
  * 4.3; protocol/README.md, 8).
  *
  *	any mux		hash of source, destination, identification: which mux handles this datagram (peers.h)?
- *	                another one: sent there in GUE without a steer header, once; it is never forwarded again
+ *	                another one: sent there in GUE without a list header, once; it is never forwarded again
  *	that mux	which of its workers handles it? another one: handed over through its ring
  *	that worker	first fragment: its ports are noted; it and those that waited for it go to the backend of their
  *			bucket
