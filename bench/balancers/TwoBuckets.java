@@ -13,7 +13,7 @@ import java.util.Map;
  * and to those before that one. So what a mux remembers only changes the order.
  */
 final class TwoBuckets implements Balancer {
-  /** Eight hops at most, as in the steer header. */
+  /** Eight hops at most: of more a run fails. */
   static final int HOPS = 8;
 
   static final int BUCKETS = 16_384;
