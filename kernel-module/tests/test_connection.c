@@ -442,7 +442,7 @@ static void flood(void)
 
 /*
  * With a listener's queue full of handshakes that are never completed, SYN cookies are used: new connections come about,
- * the bucket moves, and they and those of before live on.
+ * the bucket moves, and they and the older ones live on.
  */
 static void flood_does_no_harm(void **state)
 {

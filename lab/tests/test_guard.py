@@ -24,7 +24,7 @@ def test_no_vip_cuts_the_cluster_off(lab: Lab) -> None:
                     lab.api("POST", "/v1/services?dryRun=true", spec)
             traffic.wait_seconds(2)
             assert not traffic.broken()
-        # With weight 0 no bucket moves: the tests before may have moved many, and a fourth move is refused first.
+        # With weight 0 no bucket moves: the tests before may have filled lists, and moves of these are refused first.
         for path in ("/v1/services/web/backends/77", "/v1/services/web/backends/77?dryRun=true"):
             with pytest.raises(Refused, match="mux mux1"):
                 lab.api("PUT", path, {"address": topology.mux_address(1), "weight": 0})

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mux that lags too far behind withdraws the VIPs of each service whose ring is beyond the limits (lag.h); it still
- * serves packets that arrive. An old ring sends connections to previous owners, which servers forget once the window is
- * over, and nothing else would detect that.
+ * serves packets that arrive. By an old ring it opens connections at former owners, which packets of other muxes do not
+ * name once the window is over, and nothing else would detect that.
  *
  *	beyond a limit	withdraw if at least half of the muxes that announce the service are ahead (lag_quorum.h)
  *	withdrawn	announce again once they are no longer, or at once when the ring has caught up

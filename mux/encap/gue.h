@@ -50,7 +50,7 @@ static inline uint16_t gue_checksum(const struct encap_template *template, uint8
 }
 
 /*
- * The header of most packets, but for the candidates behind it: over IPv4, without a tag. ready: the byte of count and
+ * The header of most packets, without the candidates behind it: over IPv4, without a tag. ready: the byte of count and
  * flags; bytes: those of the candidates. Inline and without struct encap_fields, since every packet pays for it.
  */
 static inline void gue_write_plain(uint8_t *out, const struct encap_template *template, uint32_t inner_len,

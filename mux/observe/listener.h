@@ -30,7 +30,7 @@ struct request {
 	int socket; /* the client's, to ask who it is */
 };
 
-/* Fills in the response to a GET, all of it but for a stream's content. */
+/* Fills in the response to a GET, all of it except a stream's content. */
 typedef void listener_handler(void *context, const struct request *request, struct response *response);
 
 struct listener_config {

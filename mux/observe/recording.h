@@ -2,8 +2,8 @@
 /*
  * GET /sample?seconds=&rate=&service=&verdict=&source=: the sampler's packets, as a pcapng stream that ends after the
  * given seconds. Each has a comment: verdict, service, bucket, backend, generation. Packets are private to their
- * senders: only clients of a Unix socket are served, and of this host those with a token, but for --http-samples on; one
- * recording at a time.
+ * senders: only clients of a Unix socket are served, and of this host those with a token, unless --http-samples is on.
+ * One recording at a time.
  */
 #ifndef FAIRLEAD_MUX_RECORDING_H
 #define FAIRLEAD_MUX_RECORDING_H

@@ -79,7 +79,7 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end);
 void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
 void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
 
-/* burst_encap() but for packets whose headers are written: a bit for each, from the first on. */
+/* burst_encap() of packets whose headers are not written yet. written: a bit for each, from the first on. */
 void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written);
 
 /* Whether a packet's header has what its row says beside the owner. */

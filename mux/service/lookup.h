@@ -7,7 +7,7 @@
  *	line 64	4 destinations | 4 services			what most packets need, in one cache line and without a branch
  *
  * An empty slot has count 0; at most half of the slots are used, so that misses are quick. Lines hold what an IPv4
- * packet's address, port and protocol find if the port is a service's own, but for the few that found no room: whoever
+ * packet's address, port and protocol find if the port is a service's own, except the few that found no room: whoever
  * asks them asks the slots, too.
  */
 #ifndef FAIRLEAD_MUX_LOOKUP_H

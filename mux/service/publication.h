@@ -32,7 +32,7 @@ void publication_synchronize(struct publication *publication);
 /* Replaces the published lookup and frees the old one. */
 void publication_swap(struct publication *publication, struct lookup *lookup);
 
-/* 0 if, but for lack of memory, the delta can be applied or the snapshot loaded; else an error of the two below. */
+/* 0 if the delta can be applied or the snapshot loaded, given the memory; else an error of the two below. */
 int publication_check(const struct service *service, const struct delta *change, struct reason *why);
 
 /*

@@ -32,7 +32,7 @@ enum teller_count {
 	TELLER_MALFORMED, /* no acknowledgement */
 	TELLER_TAG,       /* its tag is wrong or missing */
 	TELLER_UNASKED,   /* from an address that was told nothing of this service */
-	TELLER_ALL_KNOW,  /* generations that all servers acknowledged, but silent ones */
+	TELLER_ALL_KNOW,  /* generations that all servers acknowledged, except silent ones */
 	TELLER_TOO_LATE,  /* generations that some server did not acknowledge in time */
 	TELLER_COUNTS,
 };

@@ -125,7 +125,7 @@ FL_INLINE void fl_decide_skip(const struct fl_decide_in *in, struct fl_decide_ou
 }
 
 /*
- * fl_decide() but for the candidates, which *in need not have. False: the packet is theirs if they can be sent to, and
+ * fl_decide() without the candidates, which *in need not have. False: the packet is theirs if they can be sent to, and
  * fl_decide_on() decides.
  */
 FL_INLINE bool fl_decide_alone(const struct fl_decide_in *in, struct fl_decide_out *out)
