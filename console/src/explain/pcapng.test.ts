@@ -44,7 +44,7 @@ function file(data: number[], comment: string, isLittle: boolean, digits: number
   ]);
 }
 
-const COMMENT = "verdict=service worker=0 service=web bucket=17 backend=2 generation=9 previous=1";
+const COMMENT = "verdict=service worker=0 service=web bucket=17 backend=2 generation=9 former=1";
 
 for (const isLittle of [true, false]) {
   for (const step of [1, 7, 10_000]) {
@@ -58,7 +58,7 @@ for (const isLittle of [true, false]) {
       assert.equal(found[0]!.length, 1500);
       assert.equal(found[0]!.at, 1_700_000_000.000005);
       assert.equal(found[0]!.comment.bucket, "17");
-      assert.equal(found[0]!.comment.previous, "1");
+      assert.equal(found[0]!.comment.former, "1");
     });
   }
 }

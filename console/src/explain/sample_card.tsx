@@ -155,7 +155,7 @@ function Packets({ rows, isRunning }: { rows: SampledPacket[]; isRunning: boolea
       { key: "flags", title: "Flags", value: (row) => row.frame.inner?.flags ?? "" },
       { key: "bucket", title: "Bucket", isNumber: true, value: (row) => number(row.packet.comment.bucket) },
       { key: "backend", title: "Backend", isNumber: true, value: (row) => number(row.packet.comment.backend) },
-      { key: "previous", title: "Previous", isNumber: true, value: (row) => number(row.packet.comment.previous) },
+      { key: "former", title: "Former owners", isNumber: true, value: (row) => number(row.packet.comment.former) },
       { key: "generation", title: "Generation", isNumber: true, value: (row) => number(row.packet.comment.generation) },
       {
         key: "outer", title: "Sent to", value: (row) => row.frame.outer?.destination ?? "",
