@@ -78,7 +78,7 @@ struct service_config {
 	const struct encap *encap;  /* encap.h */
 	struct quic_server_id quic; /* of its UDP ports */
 	uint16_t mss;               /* 0: SYNs are left as they are */
-	bool stateless_udp;         /* datagrams name no bucket: each is answered by itself */
+	bool stateless_udp;         /* datagrams name no former owner: each is answered by itself */
 	uint32_t window;            /* seconds */
 	uint32_t hold;              /* seconds, 0: none; a row's move then counts as long as the row has one */
 	struct maat_settings maat;

@@ -9,7 +9,7 @@
  *		 if it took less than 1/2 - epsilon of them, one down if it took more than 1/2 + epsilon
  *
  * c stays at 1 or more, where the paper's falls to 0: an idle server then refuses the next 50 connections. Nor has it
- * a most: the form does not know how many workers there are. It begins anew when the setting's threshold changes, and
+ * a most: the form does not know how many workers there are. It starts again when the setting's threshold changes, and
  * when the service has had another policy.
  *
  * The agent writes a setting with each of its readings. The work is the reading and what the server has taken since,

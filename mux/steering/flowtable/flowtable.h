@@ -2,8 +2,7 @@
 /*
  * Steering `flowtable`: a stateful mux like Ananta's and Maglev's, which the Beamer paper compares its own with
  * (sections 2 and 6.1). A flow's first packet goes to its bucket's backend; the mux remembers the backend and sends
- * later packets there, even if the bucket moves. Such a packet carries no bucket, so servers neither learn from it nor
- * chain it.
+ * later packets there, even if the bucket moves. Such a packet has no candidates, so no server sends it on.
  *
  *	flow_cuckoo.h	16 bytes (IPv6: 40) of the connection's key -> service u16, backend u16 | last packet u32
  *

@@ -113,7 +113,7 @@ def test_missing_or_wrong_tag(rack: Rack, key: str, mux_key: bytes | None, count
 
 
 def test_moved_three_times(rack: Rack) -> None:
-    """Inside one window, to a fourth server: the allowed number of hops leads back to each owner."""
+    """To a fourth server: its packets lead back to each owner before."""
     rack.add("d")
     rack.attach()
     clients = {"a": rack.connect()}
