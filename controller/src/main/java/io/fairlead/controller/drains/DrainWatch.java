@@ -13,6 +13,9 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
+import io.fairlead.controller.ring.Ring;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -34,8 +37,9 @@ import java.util.function.LongSupplier;
  * <p>A backend is empty if a report says so that answers what was asked {@link
  * Questions#waitSeconds} after the drain began or later, and after its generation was settled
  * ({@link SettledMoves}): every mux has applied it, or has withdrawn, those that are cut off from
- * ZooKeeper included. Before that a mux may send it a new connection. When a report came says
- * nothing: it may have been under way for long.
+ * ZooKeeper included. Before that a mux may send it a new connection. A bucket that could not move
+ * then is lost later, and with it all of that begins anew. When a report came says nothing: it may
+ * have been under way for long.
  *
  * <p>An agent that is silent or was never heard proves nothing. Then, and for connections that no
  * packet reaches any more, a drain is over when no bucket names the backend.
@@ -62,6 +66,15 @@ public final class DrainWatch {
   private static final class Track {
     private final Deque<Sample> samples = new ArrayDeque<>();
     private Optional<Long> settledAt = Optional.empty();
+
+    /** The ring in which its losses were looked for. */
+    private long generation;
+
+    /** When it lost a bucket last, Unix seconds; 0: its ring does not say. */
+    private long lost;
+
+    /** The loss to which {@link #settledAt} refers, 0: that of the drain. */
+    private long settledLoss;
     private Optional<Long> shown = Optional.empty();
     private long shownAt;
   }
@@ -101,6 +114,7 @@ public final class DrainWatch {
     SortedMap<Integer, End> ends = new TreeMap<>();
     int[] owned = image.ring().owned();
     SettledMoves moves = settled.see(image);
+    noteLosses(image);
     for (Map.Entry<Integer, Drain> each : image.transitions().drains().entrySet()) {
       if (each.getValue().isRunning()) {
         int id = each.getKey();
@@ -125,6 +139,37 @@ public final class DrainWatch {
                 key.service() == image.config().id()
                     && (!drains.containsKey(key.backend())
                         || drains.get(key.backend()).since() != key.since()));
+  }
+
+  private Track track(ServiceImage image, int id, Drain drain) {
+    return tracks.computeIfAbsent(
+        new Key(image.config().id(), id, drain.since()), key -> new Track());
+  }
+
+  /** One walk over each ring. */
+  private synchronized void noteLosses(ServiceImage image) {
+    Ring ring = image.ring();
+    Track[] outdated = new Track[Backend.MAX + 1];
+    boolean isAny = false;
+    for (Map.Entry<Integer, Drain> each : image.transitions().drains().entrySet()) {
+      Track track = track(image, each.getKey(), each.getValue());
+      if (each.getValue().isRunning() && track.generation != ring.generation()) {
+        track.generation = ring.generation();
+        outdated[each.getKey()] = track;
+        isAny = true;
+      }
+    }
+    History last = History.NONE;
+    for (int bucket = 0; isAny && bucket < ring.buckets(); bucket++) {
+      History history = ring.history(bucket);
+      for (int i = 0; history != last && i < history.size(); i++) {
+        Track track = outdated[history.owner(i)];
+        if (track != null) {
+          track.lost = Math.max(track.lost, history.since(i));
+        }
+      }
+      last = history;
+    }
   }
 
   private static Optional<Reason> end(
@@ -157,9 +202,15 @@ public final class DrainWatch {
       Optional<Count> count,
       long seconds) {
     long now = nanos.getAsLong();
-    Track track =
-        tracks.computeIfAbsent(new Key(image.config().id(), id, drain.since()), key -> new Track());
-    if (track.settledAt.isEmpty() && moves.isSettled(drain.generation())) {
+    Track track = track(image, id, drain);
+    if (isLater(track, drain) && track.lost != track.settledLoss) {
+      track.settledLoss = track.lost;
+      track.settledAt = Optional.empty();
+    }
+    if (track.settledAt.isEmpty()
+        && (isLater(track, drain)
+            ? moves.settledFor(track.lost).isPresent()
+            : moves.isSettled(drain.generation()))) {
       track.settledAt = Optional.of(now);
     }
     if (count.isEmpty()) {
@@ -175,13 +226,25 @@ public final class DrainWatch {
       }
     }
     Optional<Duration> asked = count.get().asked();
-    long waited = seconds - drain.since() - Questions.waitSeconds(image.config());
+    long since = Math.max(drain.since(), track.lost);
+    long waited = seconds - since - Questions.waitSeconds(image.config());
     return count.get().isNone()
         && track.settledAt.isPresent()
         && asked
             .filter(age -> now - age.toNanos() - track.settledAt.get() >= UNDER_WAY.toNanos())
             .filter(age -> age.toNanos() <= waited * 1_000_000_000L)
             .isPresent();
+  }
+
+  /** Whether it lost a bucket that did not move when the drain began. */
+  private static boolean isLater(Track track, Drain drain) {
+    return track.lost > drain.since();
+  }
+
+  private static List<SettledMoves.Wait> waits(SettledMoves moves, Track track, Drain drain) {
+    return track != null && isLater(track, drain)
+        ? moves.waits(track.lost)
+        : moves.waitsOfGeneration(drain.generation());
   }
 
   /** How far a drain is. */
@@ -196,7 +259,7 @@ public final class DrainWatch {
         count,
         rate,
         left,
-        drain.isRunning() ? settled.see(image).waitsOfGeneration(drain.generation()) : List.of());
+        drain.isRunning() ? waits(settled.see(image), track, drain) : List.of());
   }
 
   /**

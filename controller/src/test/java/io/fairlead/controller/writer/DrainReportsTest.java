@@ -19,6 +19,7 @@ import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.services.ServiceRules;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +37,7 @@ class DrainReportsTest {
   private static final int WAIT = 130;
 
   private long now = NOW;
-  private final ServiceImage image = image();
+  private ServiceImage image = image();
 
   private final AgentReports reports =
       new AgentReports(
@@ -140,6 +141,40 @@ class DrainReportsTest {
     arrives(late);
     assertThat(ended()).as("it has just come, and is %d s old", now - NOW).isEmpty();
     arrives(write(1)); // opened meanwhile
+    assertThat(ended()).isEmpty();
+    now += 1;
+    arrives(write(0));
+    assertThat(ended()).contains(Reason.EMPTY);
+  }
+
+  /** A bucket of the drained server that had to wait, and which it loses at {@link #now}. */
+  private void moves(int bucket, int to) {
+    Runs runs = new Runs.Builder().add(bucket, 1, to).build();
+    image = PoolPlan.of(image, runs, now, false).after();
+  }
+
+  /** A late mux opens one in a bucket that could not move before. */
+  @Test
+  void whatWasWrittenBeforeTheLastBucketHadMovedSaysNothing() {
+    moves(0, 2);
+    assertThat(ended()).isEmpty();
+    now += 1000;
+    assertThat(ended()).isEmpty();
+    now += 10;
+    arrives(write(0));
+    now += 1;
+    arrives(write(0));
+    assertThat(ended()).as("it owns a bucket").isEmpty();
+    moves(0, 1);
+    assertThat(ended()).as("the report is older than that").isEmpty();
+    now += 1;
+    arrives(write(0));
+    assertThat(ended()).as("a mux may be late").isEmpty();
+    now += WAIT;
+    assertThat(ended()).isEmpty();
+    now += 30;
+    assertThat(ended()).isEmpty();
+    arrives(write(1)); // opened by it
     assertThat(ended()).isEmpty();
     now += 1;
     arrives(write(0));
