@@ -75,6 +75,7 @@ public final class DrainWatch {
 
     /** The loss to which {@link #settledAt} refers, 0: that of the drain. */
     private long settledLoss;
+
     private Optional<Long> shown = Optional.empty();
     private long shownAt;
   }
@@ -256,10 +257,7 @@ public final class DrainWatch {
         rate.filter(perSecond -> perSecond > 0 && count.isPresent())
             .map(perSecond -> (long) Math.ceil(count.get().all() / perSecond));
     return new Progress(
-        count,
-        rate,
-        left,
-        drain.isRunning() ? waits(settled.see(image), track, drain) : List.of());
+        count, rate, left, drain.isRunning() ? waits(settled.see(image), track, drain) : List.of());
   }
 
   /**
