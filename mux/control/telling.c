@@ -13,6 +13,12 @@ static bool is_dead(const struct fl_delta_backend *backend)
 	return backend->flags & FL_BACKEND_DEAD;
 }
 
+/* It knows no notices. */
+static bool is_foreign(const struct fl_delta_backend *backend)
+{
+	return backend->flags & FL_BACKEND_FOREIGN;
+}
+
 static int compare_id(const void *id, const void *backend)
 {
 	return (int)*(const uint16_t *)id - (int)((const struct fl_delta_backend *)backend)->id;
@@ -37,7 +43,8 @@ static uint32_t add_ring(const struct ring *ring, const struct delta *delta, str
 		const struct fl_delta_backend *one = &backends->list[i];
 		const struct backend *line = backends_get(backends, one->id);
 
-		if (!is_dead(one) && !kills(delta, one->id) && line && backend_state(line) != BACKEND_LOOP)
+		if (!is_dead(one) && !is_foreign(one) && !kills(delta, one->id) && line &&
+		    backend_state(line) != BACKEND_LOOP)
 			list[count++] = one->address;
 	}
 	return count;
@@ -45,9 +52,12 @@ static uint32_t add_ring(const struct ring *ring, const struct delta *delta, str
 
 static uint32_t add_image(const struct delta *image, struct fl_address *list)
 {
+	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < image->backends_count; i++)
-		list[i] = image->backends[i].address;
-	return image->backends_count;
+		if (!is_foreign(&image->backends[i]))
+			list[count++] = image->backends[i].address;
+	return count;
 }
 
 void telling_begin(struct teller *teller, const struct service_config *config, const struct ring *ring,
