@@ -213,7 +213,7 @@ MUXES = Board(
                 panel(
                     "To buckets that have moved",
                     "percentunit",
-                    "Share of all packets whose bucket has an open window.",
+                    "Share of all packets that name a former owner.",
                     (
                         f"sum by (instance) (rate(fairlead_mux_moved_packets_total{AT}[{RATE}]))"
                         f" / sum by (instance) (rate(fairlead_mux_packets_total{AT}[{RATE}]))",
