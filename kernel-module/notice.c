@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notices (fairlead/notice.h): learned from, and returned to the mux as acknowledgements with the highest
- * generation that is known then. None is sent to whom is no mux, or whose tag is wrong. skb->data is at the UDP header.
+ * Notices (fairlead/notice.h): learned from, and returned to the mux as acknowledgements with the highest generation that
+ * is known then. None is sent to a sender that is no mux, or whose tag is wrong. skb->data is at the UDP header.
  */
 #include "act.h"
 #include "receive.h"

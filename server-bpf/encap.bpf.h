@@ -37,7 +37,7 @@ static __always_inline bool encap_has_len(enum fl_encap_number encap, const void
 	}
 }
 
-/* Fills in *list, but for candidates and tag, if it returns FL_LIST_OK. self: the outer destination. */
+/* Fills in *list, without candidates and tag, if it returns FL_LIST_OK. self: the outer destination. */
 static __always_inline enum fl_list_error encap_read(const struct outer *outer, const struct fl_address *self,
 						     const void *end, struct fl_list *list)
 {

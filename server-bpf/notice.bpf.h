@@ -2,7 +2,7 @@
 /*
  * Notices (fairlead/notice.h): learned from, and returned to the mux as acknowledgements with the highest
  * generation that is known then, by XDP_TX. So an acknowledgement needs no route, and goes the way that the notice came.
- * It has the size of the notice, and none is sent to whom is no mux, or whose tag is wrong.
+ * It has the size of the notice, and none is sent to a sender that is no mux, or whose tag is wrong.
  */
 #ifndef FAIRLEAD_NOTICE_BPF_H
 #define FAIRLEAD_NOTICE_BPF_H

@@ -5,7 +5,7 @@
  *
  * Each CPU has its own, at a place by the connection alone. So how long a wrong tag takes tells nothing of the right one,
  * only that the connection was here. A place that two connections share belongs to the one that came last. A place has the
- * whole message, so it counts for the very same header, but for LATE and what is left, and the very same connection. A
+ * whole message, so it counts for the very same header, except LATE and what is left, and the very same connection. A
  * program has its keys from the begin on, and begins without any tag.
  */
 #ifndef FAIRLEAD_TAGGED_BPF_H

@@ -4,7 +4,8 @@
  *
  * A packet names its bucket's former owners as its row has them, newest first. With a second bucket it names that one's
  * owner before them, and its former owners behind them, each server once. What does not fit is left out from the end, and
- * LATE says so. A SYN names present owners alone; a datagram and a later fragment, their first bucket's.
+ * LATE says so. A SYN names present owners alone, with arrays the first bucket's; a datagram and a later fragment, the
+ * former owners of their first bucket.
  *
  * A foreign end-point passes nothing on: packets to it name none, and in others it is the last.
  */

@@ -24,7 +24,7 @@ static inline ISA __m512i all(uint64_t value)
 	return _mm512_set1_epi64((long long)value);
 }
 
-/* A constant that stays in its register: compilers would load it anew wherever it is used. */
+/* A constant that stays in its register: compilers would load it again wherever it is used. */
 static inline ISA __mmask64 kept(__mmask64 mask)
 {
 	__asm__("" : "+k"(mask));
@@ -75,7 +75,7 @@ static inline ISA __m512i swap64(__m512i v)
 	return _mm512_shuffle_epi8(v, _mm512_set4_epi64(odd, even, odd, even));
 }
 
-/* Sums below 2^35 folded twice: 0xffff if and only if the sum is a multiple of 0xffff, but for 0. */
+/* Sums below 2^35 folded twice: 0xffff if and only if the sum is a multiple of 0xffff and not 0. */
 static inline ISA __m512i fold(__m512i sum)
 {
 	const __m512i low16 = all(0xffff);

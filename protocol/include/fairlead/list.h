@@ -14,7 +14,7 @@
  *	           8  candidates
  *	  TAG         tag 64
  *
- * The candidates are all servers that may know the packet's connection, in the order in which they are tried, but for the
+ * The candidates are all servers that may know the packet's connection, in the order in which they are tried, without the
  * one that has the packet: that one is the outer destination. A server that sends the packet on writes its own address in
  * place of the candidate's that it sends it to (fl_list_forward()). So the header never changes its length, and whoever
  * has the packet knows the order that the mux wrote: the first count - left candidates, itself, and the others. The tag
@@ -191,7 +191,7 @@ FL_INLINE enum fl_list_error fl_list_check(const fl_u8 *data, bool to_ipv6)
 	return to_ipv6 && !(flags & FL_LIST_IPV6) ? FL_LIST_FAMILY : FL_LIST_OK;
 }
 
-/* fl_list_parse() but for candidates and tag, which stay what they were. */
+/* fl_list_parse() without candidates and tag, which stay what they were. */
 FL_INLINE enum fl_list_error fl_list_parse_head(const fl_u8 *data, const fl_u8 *end, fl_u32 len, bool is_notice,
 						bool to_ipv6, struct fl_list *out)
 {
