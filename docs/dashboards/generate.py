@@ -350,6 +350,12 @@ SERVERS = Board(
                     "Servers that packets could not be sent on to, by who skipped them.",
                     (f"sum by (instance) (rate(fairlead_server_skipped_total{AT}[{RATE}]))", "{{instance}}"),
                 ),
+                panel(
+                    "Generations ignored",
+                    "ops",
+                    "Far above the highest one seen: packets may be forged, where servers have no key.",
+                    (f"sum by (instance) (rate(fairlead_server_generation_jump_total{AT}[{RATE}]))", "{{instance}}"),
+                ),
             ),
         ),
     ),

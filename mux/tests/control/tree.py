@@ -176,7 +176,8 @@ class Service:
         generation = self.image["generation"] + 1
         committed = committed or NOW + generation
         order = "owner" if runs and "owner" in runs[0] else "number"
-        delta = {"generation": generation, "committed": committed, "closedUntil": 0, "baseSum": sum_of(self.image)}
+        closed = 0 if "holdSeconds" in self.config else 1
+        delta = {"generation": generation, "committed": committed, "closedUntil": closed, "baseSum": sum_of(self.image)}
         delta |= {"backends": backends, "order": order, "moves": runs, "releases": []}
         body = codec.delta_body(delta)
         head = codec.header("delta", self.image["service"], generation, generation - 1, self.image["buckets"], body)
