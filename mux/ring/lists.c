@@ -9,7 +9,7 @@
 
 enum {
 	SIZES = 3, /* a list is of one to three cells */
-	HEADS_FIRST = 1024,
+	HEADS_MIN = 1024,
 };
 
 /* What the writer knows of a list, by its first cell. */
@@ -28,9 +28,9 @@ struct lists_own {
 	struct known *known;
 	uint32_t max, fresh; /* cells from `fresh` on were never used */
 	uint32_t unused[SIZES + 1];
-	uint32_t retired; /* the first one */
-	uint32_t *heads;  /* by hash */
-	uint32_t heads_count, lists_count;
+	uint32_t retired;     /* the first one */
+	uint32_t *heads;      /* by hash */
+	uint32_t heads_count; /* a power of two, from a quarter of max on */
 };
 
 static void *reserve(size_t bytes)
@@ -53,8 +53,10 @@ struct lists *lists_new(uint32_t max)
 	own->fresh = 1;
 	own->cells = reserve((size_t)max * sizeof(*own->cells));
 	own->known = reserve((size_t)max * sizeof(*own->known));
-	own->heads_count = HEADS_FIRST;
-	own->heads = calloc(own->heads_count, sizeof(*own->heads));
+	own->heads_count = HEADS_MIN;
+	while (own->heads_count < max / 4)
+		own->heads_count *= 2;
+	own->heads = reserve(own->heads_count * sizeof(*own->heads));
 	own->lists = (struct lists){.cells = own->cells, .own = own};
 	if (own->cells && own->known && own->heads)
 		return &own->lists;
@@ -72,7 +74,8 @@ void lists_free(struct lists *lists)
 		munmap(own->cells, (size_t)own->max * sizeof(*own->cells));
 	if (own->known)
 		munmap(own->known, (size_t)own->max * sizeof(*own->known));
-	free(own->heads);
+	if (own->heads)
+		munmap(own->heads, own->heads_count * sizeof(*own->heads));
 	free(own);
 }
 
@@ -124,24 +127,6 @@ static void link_list(struct lists_own *own, uint32_t at)
 	*head = at;
 }
 
-/* Without memory for more heads, chains get longer. */
-static void grow_heads(struct lists_own *own)
-{
-	uint32_t *old = own->heads, count = own->heads_count;
-	uint32_t *heads = calloc((size_t)count * 2, sizeof(*heads));
-
-	if (!heads)
-		return;
-	own->heads = heads;
-	own->heads_count = 2 * count;
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t at = old[i], next; at; at = next) {
-			next = own->known[at].next;
-			link_list(own, at);
-		}
-	free(old);
-}
-
 static void set_used(struct lists_own *own, uint32_t used)
 {
 	__atomic_store_n(&own->lists.used, used, __ATOMIC_RELAXED);
@@ -164,8 +149,6 @@ static uint32_t add(struct lists_own *own, const struct wanted *wanted)
 	memcpy(&own->cells[at], wanted->bytes, wanted->len);
 	own->known[at] = (struct known){
 	    .hash = wanted->hash, .count = wanted->count, .size = wanted->size, .is_ipv6 = wanted->is_ipv6};
-	if (++own->lists_count > own->heads_count)
-		grow_heads(own);
 	link_list(own, at);
 	set_used(own, own->lists.used + wanted->size);
 	return at;
@@ -232,7 +215,6 @@ void lists_reclaim(struct lists *lists)
 		unlink_list(own, at);
 		known->next = own->unused[known->size];
 		own->unused[known->size] = at;
-		own->lists_count--;
 		set_used(own, lists->used - known->size);
 	}
 	own->retired = 0;
