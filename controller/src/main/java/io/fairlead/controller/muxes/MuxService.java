@@ -9,8 +9,7 @@ import java.util.Optional;
  * announce the service although its ring could serve. {@code refused} is the word for what it
  * refuses of the service, {@code why} the sentence. {@code arrays} is the newest generation of
  * Othello arrays that it has, those included that no generation names yet. {@code settled} is the
- * generation below which it announces the service no more, not even after a restart; absent of a
- * mux of an older version.
+ * generation below which it announces the service no more, not even after a restart.
  */
 public record MuxService(
     long generation,
@@ -31,16 +30,10 @@ public record MuxService(
     return refused.equals(Optional.of(UNSUPPORTED));
   }
 
-  /** Whether it announces nothing from before this generation again, if it says that at all. */
+  /** Whether it announces nothing from before this generation again. */
   @JsonIgnore
   public boolean keeps(long least) {
-    return settled.orElse(generation) >= least;
-  }
-
-  /** Whether it reads Othello arrays that are announced; one of an older version does not. */
-  @JsonIgnore
-  public boolean readsAhead() {
-    return settled.isPresent();
+    return settled.orElse(0L) >= least;
   }
 
   /** Whether it has no ring, and refuses to load one. */

@@ -289,7 +289,7 @@ public final class SettledMoves {
       commit.told = seen;
     }
     for (MuxPresence.Present each : muxes.present()) {
-      Optional<MuxService> at = of(each.mux()).filter(one -> one.settled().isPresent());
+      Optional<MuxService> at = of(each.mux());
       if (at.isPresent() && !at.get().keeps(commit.generation)) {
         String lacks = "has not stored that generation %d is settled";
         waits.add(wait(Optional.of(each.mux()), lacks.formatted(commit.generation), NOT_YET));
@@ -358,11 +358,6 @@ public final class SettledMoves {
     return ahead >= Math.max(behind, muxes.added() > refuse ? 1 : 0);
   }
 
-  /** Whether it learns from hellos what is settled: a mux of an older version refuses them. */
-  private boolean hears(MuxView mux) {
-    return of(mux).filter(at -> at.settled().isPresent()).isPresent();
-  }
-
   /** Muxes without a session that may go back to what was before. */
   private List<MuxPresence.Absent> lacking(String of, long generation) {
     return muxes.absent().stream()
@@ -375,7 +370,7 @@ public final class SettledMoves {
   }
 
   private Optional<Wait> absent(MuxPresence.Absent mux, Commit commit, boolean enoughAreAhead) {
-    if (mux.behindSeconds() == 0 || !enoughAreAhead || !hears(mux.mux())) {
+    if (mux.behindSeconds() == 0 || !enoughAreAhead) {
       return Optional.of(wait(Optional.of(mux.mux()), GOES_ON, NOT_YET));
     }
     long until = quiet(mux.gone(), commit.committed, mux.behindSeconds());

@@ -6,7 +6,6 @@ import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.othello.Decision.Step;
 import io.fairlead.controller.store.LatestArrays;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Arrays that are written ahead and that latest_arrays announces, while muxes read them
@@ -30,15 +29,7 @@ record ComingArrays(
     return Math.min(SECONDS_MAX, windowSeconds / 3);
   }
 
-  /** Before the first arrays, muxes of older versions refuse what announces them. */
-  static boolean areAnnounced(String service, Optional<LatestArrays> said, List<MuxView> muxes) {
-    return said.isPresent()
-        || muxes.stream()
-            .map(mux -> mux.services().get(service))
-            .allMatch(applied -> applied == null || applied.readsAhead());
-  }
-
-  /** Whether to name them now. Muxes of older versions read nothing ahead. */
+  /** Whether to name them now. */
   Decision decide(String service, List<MuxView> muxes, long now) {
     List<String> reading =
         muxes.stream()
@@ -53,7 +44,6 @@ record ComingArrays(
   private boolean isReading(MuxService applied) {
     return applied != null
         && applied.isServed()
-        && applied.readsAhead()
         && applied.arrays().orElse(LatestArrays.NONE) < generation;
   }
 }

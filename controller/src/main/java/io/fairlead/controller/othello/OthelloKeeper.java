@@ -445,8 +445,7 @@ final class OthelloKeeper {
       return false;
     }
     ArraysProposal proposal = new ArraysProposal(held.said(), next, needed);
-    boolean isAnnounced = ComingArrays.areAnnounced(name(), held.said(), around.muxes().get());
-    if (ahead.isPresent() && decision.step() == Step.BUILD && isAnnounced) {
+    if (ahead.isPresent() && decision.step() == Step.BUILD) {
       announce(ahead.get(), proposal, image);
       return true;
     }

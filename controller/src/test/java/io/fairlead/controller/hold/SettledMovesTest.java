@@ -327,23 +327,6 @@ class SettledMovesTest {
     assertThat(settled).isGreaterThan(first + (story.now() - begin - 2 * quiet) / 2);
   }
 
-  /** It refuses the others' hellos. */
-  @Test
-  void anAbsentMuxOfAnOlderVersionHoldsUp() {
-    mux("a", generation());
-    mux("b", Muxes.older(generation(), Optional.empty()));
-    lose("b", BEHIND);
-    story.move(2, 4);
-    mux("a", generation());
-    story.wait(50 * QUIET);
-    assertThat(isSettled()).isFalse();
-    assertThat(waits())
-        .containsExactly("b has no session with ZooKeeper, and may go on although it is behind");
-    absent.clear();
-    mux("b", Muxes.older(generation(), Optional.empty()));
-    assertThat(isSettled()).isTrue();
-  }
-
   @Test
   void whoWithdrewIsWaitedForUntilRoutersFollow() {
     mux("a", generation());
@@ -492,30 +475,6 @@ class SettledMovesTest {
     isSettledOnceHeard();
   }
 
-  /** Of an older version, which does not say what it has stored. */
-  @Test
-  void anOlderMuxCountsByItsRing() {
-    mux("a", generation());
-    mux("b", Muxes.older(generation(), Optional.empty()));
-    story.move(2, 4);
-    mux("a", generation());
-    story.wait(10 * QUIET);
-    assertThat(isSettled()).isFalse();
-    mux("b", Muxes.older(generation(), Optional.empty()));
-    assertThat(isSettled()).isTrue();
-  }
-
-  @Test
-  void anOlderMuxThatHasWithdrawnCanNotSayMore() {
-    mux("a", generation());
-    mux("b", generation());
-    story.move(2, 4);
-    mux("a", generation());
-    story.wait(10 * QUIET);
-    mux("b", Muxes.older(generation() - 1, Optional.of("behind")));
-    isSettledAfter(SettledMoves.MARGIN_SECONDS);
-  }
-
   @Test
   void aMuxBelowWhatWasSettledBeforeHasWithdrawn() {
     mux("a", generation());
@@ -587,6 +546,10 @@ class SettledMovesTest {
     assertThat(questions.isAsking()).as("b may open one").isFalse();
     assertThat(story.release(questions).byReport()).isZero();
     mux("b", generation());
+    isSettled();
+    questions.ask(story.image(), story.now());
+    assertThat(questions.isAsking()).as("a packet of b may be under way").isFalse();
+    story.wait(Questions.UNDER_WAY_SECONDS);
     isSettled();
     live.has(1, 4);
     questions.ask(story.image(), story.now());

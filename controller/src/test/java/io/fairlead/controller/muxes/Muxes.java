@@ -96,18 +96,6 @@ public final class Muxes {
     return service(generation, Optional.of("settled"), settled);
   }
 
-  /** Of an older version. */
-  public static MuxService older(long generation, Optional<String> withdrawn) {
-    return new MuxService(
-        generation,
-        "serving",
-        withdrawn,
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty());
-  }
-
   private static MuxService service(long generation, Optional<String> withdrawn, long settled) {
     return new MuxService(
         generation,

@@ -142,16 +142,6 @@ class OthelloAheadTest {
     pass(2);
   }
 
-  /** It would refuse a list without arrays. */
-  @Test
-  void theFirstOnesAreNamedAtOnceWithAMuxOfAnOlderVersion() throws Exception {
-    service.older.add("mux1");
-    pass(1);
-    assertThat(latest().previous()).contains(LatestArrays.NONE);
-    assertThat(latest().ahead()).isEmpty();
-    checkAllCoded();
-  }
-
   @Test
   void anotherLeaderWritesItsOwnFirstOnes() throws Exception {
     reads = false;
@@ -288,15 +278,6 @@ class OthelloAheadTest {
     Source ahead = ahead();
     pass(LONG - 1);
     assertThat(latest().ahead()).contains(ahead);
-    pass(1);
-    checkNamed(ahead);
-    checkAllCoded();
-  }
-
-  @Test
-  void aMuxOfAnOlderVersionIsNotWaitedFor() throws Exception {
-    service.older.add("mux1");
-    Source ahead = ahead();
     pass(1);
     checkNamed(ahead);
     checkAllCoded();

@@ -81,9 +81,6 @@ final class OthelloService implements AutoCloseable {
   /** The newest arrays of muxes that say it. */
   final Map<String, Long> arrays = new TreeMap<>();
 
-  /** Muxes of a version that reads no arrays ahead. */
-  final Set<String> older = new HashSet<>();
-
   private final Map<String, MuxPresence.Absent> absent = new TreeMap<>();
   final Map<Integer, Agent> agents = new TreeMap<>();
 
@@ -297,7 +294,7 @@ final class OthelloService implements AutoCloseable {
                             Optional.empty(),
                             Optional.empty(),
                             Optional.ofNullable(arrays.get(id)),
-                            older.contains(id) ? Optional.empty() : Optional.of(generation))))));
+                            Optional.of(generation))))));
     return views;
   }
 
