@@ -19,6 +19,7 @@ import io.fairlead.controller.plane.WriteOptions.OnLoss;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
@@ -133,7 +134,11 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return transited(before, changes, state -> state.undrained(ids), committed, options);
   }
 
-  /** Ends drains: each keeps its backend with how it ended, or removes it. */
+  /**
+   * Ends drains: each keeps its backend with how it ended, or removes it. One that is empty may be
+   * switched off, and its agent with it: so no bucket names it from then on, as packets of other
+   * servers' connections would come by it.
+   */
   static PoolPlan ended(
       ServiceImage before, SortedMap<Integer, Drain.End> ends, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
@@ -148,12 +153,51 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
             changes.add(new Change.Remove(id, end.reason() == Drain.Reason.DEADLINE));
           }
         });
-    return transited(
-        before,
-        changes,
-        state -> state.draining(kept, committed).removed(removed, committed),
-        committed,
-        options);
+    PoolPlan plan =
+        transited(
+            before,
+            changes,
+            state -> state.draining(kept, committed).removed(removed, committed),
+            committed,
+            options);
+    Set<Integer> empty =
+        ends.keySet().stream()
+            .filter(id -> ends.get(id).reason() == Drain.Reason.EMPTY)
+            .collect(Collectors.toUnmodifiableSet());
+    Runs releases = releases(before.ring(), plan.delta().releases(), empty);
+    Delta delta = plan.delta().releasing(releases);
+    return new PoolPlan(plan.after().withRing(applied(before.ring(), delta)), delta, plan.result());
+  }
+
+  /**
+   * Releases of these owners from all histories, besides {@code others}. A generation releases all
+   * owners of a bucket or one: then the newest of these.
+   */
+  private static Runs releases(Ring ring, Runs others, Set<Integer> owners) {
+    Runs.Builder releases = new Runs.Builder();
+    int other = 0;
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      while (other < others.size() && others.end(other) <= bucket) {
+        other++;
+      }
+      if (other < others.size() && others.start(other) <= bucket) {
+        releases.add(bucket, 1, others.owner(other));
+        continue;
+      }
+      History history = ring.history(bucket);
+      int newest = Backend.NONE;
+      int found = 0;
+      for (int i = history.size() - 1; i >= 0; i--) {
+        if (owners.contains(history.owner(i))) {
+          newest = history.owner(i);
+          found++;
+        }
+      }
+      if (found > 0) {
+        releases.add(bucket, 1, found == history.size() ? Backend.NONE : newest);
+      }
+    }
+    return releases.build();
   }
 
   private static PoolPlan transited(
@@ -266,21 +310,22 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   private static PoolPlan of(ServiceImage before, Delta delta, Losses losses, boolean dryRun) {
-    Ring ring = before.ring();
-    Ring next;
-    try {
-      next = ring.apply(delta);
-    } catch (RefusedException e) {
-      throw new IllegalStateException(
-          "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
-    }
-    ServiceImage after = before.withRing(next);
+    ServiceImage after = before.withRing(applied(before.ring(), delta));
     Result.Moved moved = Moves.of(before, delta.moves(), delta.committed(), losses);
     return new PoolPlan(
         after,
         delta,
         Result.unchanged(after.config().name(), after.ring().generation(), dryRun)
             .with(moved, Moves.shares(before, after)));
+  }
+
+  private static Ring applied(Ring ring, Delta delta) {
+    try {
+      return ring.apply(delta);
+    } catch (RefusedException e) {
+      throw new IllegalStateException(
+          "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
+    }
   }
 
   private static List<Backend> changedBackends(

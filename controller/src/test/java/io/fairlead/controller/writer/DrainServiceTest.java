@@ -4,7 +4,6 @@ package io.fairlead.controller.writer;
 import static io.fairlead.controller.writer.Requests.add;
 import static io.fairlead.controller.writer.Requests.another;
 import static io.fairlead.controller.writer.Requests.done;
-import static io.fairlead.controller.writer.Requests.refusal;
 import static io.fairlead.controller.writer.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -20,7 +19,6 @@ import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.drains.DrainView;
 import io.fairlead.controller.image.Drain.Then;
-import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
@@ -112,6 +110,9 @@ class DrainServiceTest {
                 new JsonObject().put("question", name).put("connections", 0).put("buckets", "")));
     String report = AgentRequests.report(++sequence, version, "10.1.0.2", web).encode();
     ApiClient.Reply reply = api.send("POST", "/v1/agent/reports", report);
+    if (reply.status() == 403 && backend(2).isEmpty()) { // removed meanwhile, and named nowhere
+      return;
+    }
     assertThat(reply.status()).isEqualTo(200);
     question =
         reply.json().getJsonArray("questions").stream()
@@ -160,14 +161,18 @@ class DrainServiceTest {
               return backend(2).isEmpty();
             });
     assertThat(Duration.ofNanos(System.nanoTime() - last)).isLessThan(Duration.ofSeconds(5));
-    assertThat(latest())
-        .isEqualTo("end of drain of web: backend 2 (empty, no connection left), removed");
+    assertThat(controller.audit().page(OptionalLong.empty(), 5).entries())
+        .as("a report may have been refused since")
+        .anyMatch(
+            each ->
+                each.entry()
+                    .what()
+                    .equals("end of drain of web: backend 2 (empty, no connection left), removed"));
     assertThat(drains().get(0).state()).isEqualTo("removed");
     assertThat(controller.metrics().scrape())
         .contains("fairlead_controller_drains_ended_total{reason=\"empty\",service=\"web\"} 1.0");
-    Refusal reserved =
-        refusal(controller.backends().change("web", List.of(another(2)), WriteOptions.COMMIT));
-    assertThat(reserved.allowed()).contains("packets are still chained to the removed backend 2");
+    // No bucket names it any more, so nothing is reserved.
+    done(controller.backends().change("web", List.of(another(2)), WriteOptions.COMMIT));
   }
 
   @Test
