@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rack of two network namespaces: this one has the servers and the router, the other one has the mux.
 
-    here:  fls0  10.1.0.1, .21 ..  ======= veth, MTU 1600 =======  flm0  10.1.0.11  :mux's namespace, still_mux
+    here:  fls0  10.1.0.1, .21 ..  ======= veth, MTU 1676 =======  flm0  10.1.0.11  :mux's namespace, still_mux
                  2001:db8:1::1, ::21 ..                                  2001:db8:1::11
 
 Everything is undone in reverse order, even after a failure.
@@ -30,7 +30,7 @@ CLIENT6 = "2001:db8:7::7"
 BACKENDS6 = ["2001:db8:1::21", "2001:db8:1::22", "2001:db8:1::23"]
 OUTSIDE = "fls0"
 INSIDE = "flm0"
-MTU = 1600
+MTU = 1676
 SETTLING_FLOWS = 40
 PATIENCE = 100  # seconds; anything slower is considered lost, even on a loaded machine
 LAST = b"the last one before the test"
