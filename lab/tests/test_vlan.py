@@ -43,11 +43,11 @@ from lab.vm import kernel as vm
 from lab.vm.image import initramfs
 from lab.vm.machine import Machine, Plug
 
-MTU = 1600
+MTU = 1676
 MAC, OURS = "52:54:00:00:05:11", "02:00:00:00:05:21"
 VIP, CLIENT = "10.99.0.1", "203.0.113.7"
 BACKENDS = {"10.1.5.21": "10.1.5.11", "2001:db8:5::22": "2001:db8:5::11"}  # and the source of packets for them
-OVERHEAD = 40 + 8 + 4 + 12 + 20  # the longest header after a move within this pool
+OVERHEAD = 40 + 8 + 4 + 8 + 6 * 16  # the longest header
 PLUGINS = ("bus_pci", "bus_vdev", "mempool_ring", "net_af_packet")
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 DRIVERS = LIBRARIES / "dpdk" / "pmds-23.0"
@@ -205,7 +205,7 @@ def test_the_mux_finds_its_addresses_in_the_vlan(rack: tuple[Rack, Machine]) -> 
     done = machine.run(
         ["fairlead-mux", "--check", "--id", "m", "--zookeeper", "127.0.0.1:1", "--port", "af_packet:eth0"]
     )
-    assert b"84 more with the header" in done.stdout, done.stdout + done.stderr
+    assert b"156 more with the header" in done.stdout, done.stdout + done.stderr
 
 
 def test_another_vlan_is_followed(rack: tuple[Rack, Machine]) -> None:
