@@ -21,6 +21,7 @@
 #include "observe/http.h"
 #include "packet/counters.h"
 #include "service/tables.h"
+#include "tell/teller.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -231,12 +232,19 @@ static void listen_somewhere(const struct sources *sources)
 	require(http);
 }
 
+static uint64_t no_time(void *clock)
+{
+	(void)clock;
+	return 0;
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
 	static const struct ports ports;
 	struct sources sources = {.ports = &ports, .id = "mux1"};
+	struct teller_options told = {.now_ms = no_time};
 	struct tables *tables = tables_new(1, &image_hops);
 	struct change_log *changes = change_log_new();
 	struct reason why;
@@ -251,9 +259,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	change_log_note(changes, "web", 3, ring_sum(service_ring(web.published.service)), CHANGE_LOG_SNAPSHOT);
 	change_log_note(changes, "web", 4, 0, CHANGE_LOG_DELTA);
 	sources.changes = changes;
+	sources.teller = teller_new(&told);
 	sources.tables = tables;
 	sources.counters = counters_new(1);
-	require(sources.counters);
+	require(sources.counters && sources.teller);
 	listen_somewhere(&sources);
 	return 0;
 }

@@ -154,7 +154,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	config.mptcp = (struct mptcp_ports){20000, 20010};
 	config.quic = (struct quic_server_id){.offset = 1, .length = 1};
 	for (uint32_t i = 0; i < 256; i += 2) {
-		image_was(&snapshot, i, (uint16_t)(1 + i % 7), 1700000000);
+		image_was(&snapshot, i, (uint16_t)(i % 32 ? 7 : 1 + (i + 1) % 6), 1700000000);
 	}
 	image_own(&snapshot, 1, 0);
 	tables = tables_new(1, &hops);

@@ -60,7 +60,7 @@ static void serve(uint16_t id, enum fl_hash_kind hash, const struct encap *encap
 		config.vips[1].bytes[15] = (uint8_t)id;
 	}
 	for (uint32_t i = 0; i < 256; i += 16) {
-		image_was(&snapshot, i, (uint16_t)(1 + i % 7), NOW - 10);
+		image_was(&snapshot, i, (uint16_t)(i % 32 ? 7 : 1 + (i + 1) % 6), NOW - 10);
 	}
 	image_own(&snapshot, 1, 0);
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
