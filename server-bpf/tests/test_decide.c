@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The XDP program decides about lists: list_decisions.c, also to a candidate behind another interface; and list_decide.c. */
+/* The XDP program decides about lists: list_decisions.c, also to a candidate behind another interface. */
 #include <linux/bpf.h>
 
 #include "list_form_bpf.h"
@@ -31,13 +31,12 @@ static void another_interface(void **state)
 	rig_command("ip link del rig2");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	int failed;
 
 	rig_open();
 	failed = list_decisions_run(&list_form_bpf, "a candidate behind another interface", another_interface);
-	failed |= list_decide_run(&list_form_bpf, argc > 1 ? argv[1] : ".");
 	list_form_bpf_close();
 	return failed;
 }

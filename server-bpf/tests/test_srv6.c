@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The XDP program and segment routing: list_srv6.c, and what is not ours, cannot be sent on, or is random. */
+/* The XDP program and packets by segment routing that are not ours, cannot be sent on, or are random. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,13 +141,12 @@ static int cases_run(void)
 	return vectors_run("segment routing by the XDP program", &tests);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	int failed;
 
 	rig_open();
-	failed = list_srv6_run(&list_form_bpf, argc > 1 ? argv[1] : ".");
-	failed |= cases_run();
+	failed = cases_run();
 	list_form_bpf_close();
 	return failed;
 }
