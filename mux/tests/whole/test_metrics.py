@@ -73,7 +73,7 @@ def test_packets_and_bytes_by_service(mux: WholeMux, rack: Rack):
 
 
 def test_drops_by_service_and_reason(mux: WholeMux, rack: Rack, service: Service):
-    big = [rack.to_vip(2000, b"x" * 1550)] * 3
+    big = [rack.to_vip(2000, b"x" * 1620)] * 3
     assert service_counts(mux, rack, big) == {"too_big": 3}
     # packets without a service count for none
     ether = Ether(src=rack.mac, dst=rack.mux_mac)
@@ -93,7 +93,7 @@ def test_drops_by_service_and_reason(mux: WholeMux, rack: Rack, service: Service
 
 
 def test_a_service_s_counts_begin_with_it(mux: WholeMux, rack: Rack, service: Service):
-    assert service_counts(mux, rack, [rack.to_vip(2000, b"x" * 1550)]) == {"too_big": 1}
+    assert service_counts(mux, rack, [rack.to_vip(2000, b"x" * 1620)]) == {"too_big": 1}
     service.delete()
     until(lambda: mux.metric("generation", service="web") is None, 60, mux.log())
     service.create()

@@ -249,7 +249,7 @@ def test_what_the_pipeline_does_not_do(web: Service, p4mux: WholeMux, rack: Rack
     with_options = ether / IP(src=CLIENT, dst=VIP, options=b"\x01\x01\x01\x01") / TCP(sport=5001, dport=80, flags="A")
     rack.send([with_options])
     assert len(rack.receive(is_tunnel, 1)) == 1
-    rack.send([to_vip(rack, 5002, size=1540), ether / IP(src=CLIENT, dst=VIP) / TCP(sport=1, dport=81)])
+    rack.send([to_vip(rack, 5002, size=1620), ether / IP(src=CLIENT, dst=VIP) / TCP(sport=1, dport=81)])
     until(lambda: p4mux.metric("drops_total", reason="no_service_port") == 1, 60, p4mux.get("/metrics"))
     assert p4mux.metric("drops_total", reason="too_big") == 1
     assert p4mux.metric("packets_total", verdict="echo") == 1
