@@ -42,7 +42,7 @@ struct {
 	__type(value, __u64);
 } asked SEC(".maps");
 
-/* Whether a refused SYN may go to this unresolved neighbour through the kernel: it is lost if nobody answers. */
+/* Whether a refused SYN may go to this unresolved neighbour through the kernel: it is lost if there is no answer. */
 static __always_inline bool neighbour_may_be_asked(const struct fl_address *next)
 {
 	__u64 now = bpf_ktime_get_coarse_ns(), *before = bpf_map_lookup_elem(&asked, next);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rack with the clients' own MTU, and servers of both families: large uploads on connections that move between them.
 
-    client ── 1500 ──▶ mux ── over IPv4: 64 bytes more ──▶ server1 ── over IPv6: 84 bytes more ──▶ server2
+    client ── 1500 ──▶ mux ── over IPv4 ──▶ server1 ── over IPv6 ──▶ server2
 
 The mux tells clients a size by ICMP. Nothing tells them if a packet does not fit from one server to the next.
 """

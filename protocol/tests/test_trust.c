@@ -152,7 +152,7 @@ static void repeated(void **state)
 				struct fl_list sent = captured, read;
 				fl_u32 len;
 
-				/* As it was captured but for `left`, and on its way as servers send it. */
+				/* As it was captured, with the `left` that servers write on its way. */
 				sent.left = left;
 				for (int moved = 0; moved < 2; moved++) {
 					len = fl_list_write(&sent, header);

@@ -64,7 +64,7 @@ static void cannot_be_sent_on(void **state)
 	rig_command("ip -6 route del 2001:db8:8::/48");
 }
 
-/* The neighbour is not resolved: the kernel gets it, rewritten but for its source. */
+/* The neighbour is not resolved: the kernel gets it, rewritten except for its source. */
 static void by_the_kernel(void **state)
 {
 	struct packet packet = packet_make("2001:db8:1::99", NULL, PAYLOAD), expected = packet;

@@ -109,7 +109,7 @@ def forwarded_rows() -> list[dict]:
         forwarded_row("a packet loses its former owner", write(MOVED)),
         forwarded_row("a packet without one", write(PLAIN)),
         forwarded_row("the traffic class stays", write(MOVED | {"trafficClass": 0xB9})),
-        forwarded_row("TTL and DF are set anew", _set(write(MOVED), {4: 0x12, 5: 0x34, 6: 0, 8: 250})),
+        forwarded_row("TTL and DF are set again", _set(write(MOVED), {4: 0x12, 5: 0x34, 6: 0, 8: 250})),
         forwarded_row("a previous alone goes as well", _set(write(MOVED), dict.fromkeys(range(28, 32), 0))),
         forwarded_row("the inner packet stays", write(MOVED | {"innerLength": len(INNER)}) + INNER),
     ]

@@ -38,7 +38,7 @@ import java.util.function.LongSupplier;
  * Questions#waitSeconds} after the drain began or later, and after its generation was settled
  * ({@link SettledMoves}): every mux has applied it, or has withdrawn, those that are cut off from
  * ZooKeeper included. Before that a mux may send it a new connection. A bucket that could not move
- * then is lost later, and with it all of that begins anew. When a report came says nothing: it may
+ * then is lost later, and all of that begins again. When a report came says nothing: it may
  * have been under way for long.
  *
  * <p>An agent that is silent or was never heard proves nothing. Then, and for connections that no
