@@ -94,15 +94,24 @@ class Meter:
         self.ports = [int(host.rpartition(":")[2]) for host in zookeeper.split(",")]
 
     def read(self):
-        total = dict.fromkeys(self.COUNTERS, 0)
-        for port in self.ports:
-            with socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS) as connection:
-                connection.sendall(b"mntr")
-                lines = connection.makefile().read().splitlines()
-            said = dict(line.split("\t", 1) for line in lines if "\t" in line)
-            for name in self.COUNTERS:
-                total[name] += int(said[f"zk_{name}"])
+        """Waits until each server serves: one that is still joining the others answers without counters."""
+        servers = []
+
+        def serving():
+            servers[:] = [self.counters(port) for port in self.ports]
+            return all(servers)
+
+        until("counters of all servers of the ensemble", serving)
+        total = {name: sum(int(server[f"zk_{name}"]) for server in servers) for name in self.COUNTERS}
         return total | {"processor_seconds": sum(processor_seconds(pid) for pid in self.pids)}
+
+    @staticmethod
+    def counters(port):
+        """What a server reports of itself; empty while it does not serve."""
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS) as connection:
+            connection.sendall(b"mntr")
+            lines = connection.makefile().read().splitlines()
+        return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
 
 def processor_seconds(pid):
