@@ -39,7 +39,8 @@ enum encap_numbers {
 /* Headers over IPv4 without a VLAN tag that the packet path writes by itself. */
 enum encap_plain {
 	ENCAP_PLAIN_NONE = 0,
-	ENCAP_PLAIN_GUE, /* gue_write_plain() */
+	ENCAP_PLAIN_GUE,  /* gue_write_plain() */
+	ENCAP_PLAIN_IPIP, /* in lanes (packet/lanes.h) */
 };
 
 /* The part of a backend's outer header that all its packets share: most of the backend's cache line. */

@@ -53,6 +53,7 @@ static void fill(struct encap_template *out, uint16_t service, const struct fl_a
 	ip[FL_IPIP_AT_OPTION] = FL_IPIP_OPTION_TYPE;
 	ip[FL_IPIP_AT_OPTION_LEN] = FL_IPIP_OPTION_LEN;
 	out->sum = encap_sum(ip, FL_IPIP_LEN);
+	out->plain = hop->vlan ? ENCAP_PLAIN_NONE : ENCAP_PLAIN_IPIP;
 }
 
 static uint32_t overhead(const struct encap_template *template, uint8_t count, uint8_t flags)

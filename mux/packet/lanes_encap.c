@@ -8,6 +8,7 @@
 #include "packet/lanes.h"
 
 #ifdef LANES_X86
+#include <fairlead/ipip.h>
 #include <fairlead/list_tag.h>
 
 #include "packet/lanes_lines.h"
@@ -18,18 +19,47 @@ enum {
 	LIST_BYTES = 7 * LISTS_IPV4_LEN, /* of a row shifted by 14: those of its list */
 	AT_VERSION = AT_GUE + FL_LIST_AT_VERSION,
 	AT_GENERATION = AT_GUE + FL_LIST_AT_GENERATION,
+	AT_OPTION_GENERATION = AT_IP + FL_IPIP_AT_GENERATION,
 	PLAIN_MORE = GUE_PLAIN_LEN - AT_IP, /* of a header without addresses and tag */
 	ADDRESS_WORDS = 4,                  /* of a tag's message, at most */
 };
 
 _Static_assert((int)AT_VERSION + 1 == (int)AT_GUE + (int)FL_LIST_AT_FLAGS, "left, then count, in fields");
 _Static_assert((int)AT_GENERATION == (int)ENCAP_HEAD_LEN, "templates end before it");
+_Static_assert((int)AT_OPTION_GENERATION + 4 == (int)ENCAP_HEAD_LEN, "templates hold all of ipip");
+
+/* The headers that lanes write. */
+enum form {
+	FORM_PLAIN,  /* GUE without a list */
+	FORM_LISTS,  /* of some lanes with one */
+	FORM_TAGGED, /* FORM_PLAIN with a tag */
+	FORM_BOTH,   /* FORM_LISTS with a tag */
+	FORM_IPIP,   /* without a former owner */
+};
+
+static inline bool has_lists(enum form form)
+{
+	return form == FORM_LISTS || form == FORM_BOTH;
+}
+
+static inline bool has_tags(enum form form)
+{
+	return form == FORM_TAGGED || form == FORM_BOTH;
+}
+
+/* Bytes from the outer IP header on, without addresses and tag. */
+static inline uint64_t least_more(enum form form)
+{
+	return form == FORM_IPIP ? FL_IPIP_LEN : PLAIN_MORE;
+}
 
 /* Bytes of a header in which packets differ, and of it without addresses. */
 #define LISTS_WHERE                                                                                                    \
 	(IP_WHERE | 3ULL << GUE_AT_UDP | 3ULL << (GUE_AT_UDP + 4) | 1ULL << AT_GUE | 3ULL << AT_VERSION |              \
 	 15ULL << AT_GENERATION)
 #define LISTS_WHOLE ((1ULL << GUE_PLAIN_LEN) - 1)
+#define IPIP_WHERE  (IP_WHERE | 15ULL << AT_OPTION_GENERATION)
+#define IPIP_WHOLE  ((1ULL << ENCAP_HEAD_LEN) - 1)
 
 /* What mbufs have of frames whose headers are so long in front of the IP packet: pkt_len 4, data_len 2 and no VLAN 2. */
 static inline ISA __m512i frames_of(const struct lanes *lanes, __m512i more)
@@ -89,23 +119,31 @@ static inline ISA __m512i narrowest_of(const struct burst *burst, uint32_t first
 
 /* Those of `steady` whose headers lanes can write. */
 static inline ISA __mmask8 find_written(const struct burst *burst, uint32_t first, const struct lanes *lanes,
-					bool has_lists, const struct line_ends *lines, __m512i ip_len)
+					enum form form, const struct line_ends *lines, __m512i ip_len)
 {
+	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
 	__m512i most = _mm512_and_si512(lines->second, all(0xffff));
-	__mmask8 written;
+	__mmask8 written = lanes->steady;
 
-	written = _mm512_mask_cmpeq_epu64_mask(lanes->steady, _mm512_srli_epi64(lines->first, 32),
-					       all(BACKEND_STEADY(ENCAP_PLAIN_GUE)));
-	if (has_lists)
+	if (form == FORM_IPIP)
+		written &= (__mmask8)~lanes->moved;
+	written = _mm512_mask_cmpeq_epu64_mask(written, _mm512_srli_epi64(lines->first, 32), all(kind));
+	if (has_lists(form))
 		most = _mm512_mask_mov_epi64(most, lanes->moved, narrowest_of(burst, first, lanes));
 	return _mm512_mask_cmple_epu64_mask(written, ip_len, most);
+}
+
+static inline ISA void store_fields(__m512i left, __m512i right, __m128i fields[LANES])
+{
+	_mm512_store_si512(fields, _mm512_unpacklo_epi64(left, right));
+	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
 }
 
 /*
  * What packets differ in, in the order of the header's bytes: of packets 0 2 4 6 1 3 5 7. The inner protocol is the
  * template's.
  */
-static inline ISA void make_fields(const struct lanes *lanes, bool has_lists, uint64_t tag_flags, __m512i rows,
+static inline ISA void make_fields(const struct lanes *lanes, enum form form, uint64_t tag_flags, __m512i rows,
 				   __m512i ip_len, __m512i sum, __m128i fields[LANES])
 {
 	/* a row's count in these places of a lane: GUE's length 1, left 2; and its byte of count and flags: 3 */
@@ -115,21 +153,27 @@ static inline ISA void make_fields(const struct lanes *lanes, bool has_lists, ui
 	const __m512i high = all(0xffffffff00000000);
 	__m512i word = _mm512_load_si512(lanes->word), left, right, port;
 	__m512i tos = _mm512_and_si512(_mm512_srli_epi64(word, 24), all(0xff));
-	__m512i generation = swap32(_mm512_load_si512(lanes->place));
+	__m512i place = _mm512_load_si512(lanes->place), generation = swap32(place);
 
 	sum = _mm512_add_epi64(_mm512_add_epi64(sum, tos), ip_len);
+	if (form == FORM_IPIP) /* the checksum covers the option */
+		sum = _mm512_add_epi64(sum,
+				       _mm512_add_epi64(_mm512_srli_epi64(place, 48),
+							_mm512_and_si512(_mm512_srli_epi64(place, 32), all(0xffff))));
 	sum = swap16(_mm512_xor_si512(fold(sum), all(0xffff)));
 	left = any(tos, _mm512_slli_epi64(swap16(ip_len), 8), _mm512_slli_epi64(sum, 24));
+	if (form == FORM_IPIP) {
+		store_fields(left, _mm512_and_si512(generation, high), fields);
+		return;
+	}
 	port = _mm512_srli_epi64(_mm512_load_si512(lanes->hash), 18);
 	port = _mm512_ternarylogic_epi64(all(0xc000), port, all(0x3fff), 0xf8);
 	right = swap16(_mm512_sub_epi64(ip_len, all(ENCAP_IPV4_LEN)));
 	left = any(left, _mm512_slli_epi64(swap16(port), 40), _mm512_slli_epi64(right, 56));
 	right = _mm512_or_si512(_mm512_srli_epi64(right, 8), all(fixed));
-	if (has_lists)
+	if (has_lists(form))
 		right = _mm512_add_epi64(right, _mm512_shuffle_epi8(rows, _mm512_set4_epi64(odd, even, odd, even)));
-	right = _mm512_ternarylogic_epi64(generation, high, right, 0xea);
-	_mm512_store_si512(fields, _mm512_unpacklo_epi64(left, right));
-	_mm512_store_si512(fields + 4, _mm512_unpackhi_epi64(left, right));
+	store_fields(left, _mm512_ternarylogic_epi64(generation, high, right, 0xea), fields);
 }
 
 _Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, pkt_len) + 4 &&
@@ -137,13 +181,11 @@ _Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, 
 	       "lengths are written as one word");
 
 /* Where each byte of a header comes from that is not its template's: the fields in order. */
-static inline ISA __m512i places_of_fields(void)
+#define PLACES_OF_IP [AT_IP + 1] = 0, [AT_IP + 2] = 1, 2, [AT_IP + 10] = 3, 4
+
+static inline ISA __m512i places_of_fields(enum form form)
 {
-	static const uint8_t places[64] __attribute__((aligned(64))) = {[AT_IP + 1] = 0,
-									[AT_IP + 2] = 1,
-									2,
-									[AT_IP + 10] = 3,
-									4,
+	static const uint8_t of_gue[64] __attribute__((aligned(64))) = {PLACES_OF_IP,
 									[GUE_AT_UDP] = 5,
 									6,
 									[GUE_AT_UDP + 4] = 7,
@@ -155,8 +197,10 @@ static inline ISA __m512i places_of_fields(void)
 									13,
 									14,
 									15};
+	static const uint8_t of_ipip[64]
+	    __attribute__((aligned(64))) = {PLACES_OF_IP, [AT_OPTION_GENERATION] = 12, 13, 14, 15};
 
-	return _mm512_load_si512(places);
+	return _mm512_load_si512(form == FORM_IPIP ? of_ipip : of_gue);
 }
 
 /* By one store: for the processors that it is told to tune for, GCC would make two halves of it. */
@@ -166,24 +210,25 @@ static inline ISA void store_cell(uint8_t *to, const struct list_cell *cell)
 }
 
 /* What is written, and how long it is. */
-struct form {
-	bool has_lists, has_tags;
+struct headers {
 	const __m128i *fields;
 	const uint64_t *more, *frames; /* for each lane */
 };
 
-static inline __attribute__((always_inline)) ISA void
-write_all(struct burst *burst, uint32_t first, const struct lanes *lanes, const struct form *form, uint32_t written)
+static inline __attribute__((always_inline)) ISA void write_all(struct burst *burst, uint32_t first,
+								const struct lanes *lanes, enum form form,
+								const struct headers *headers, uint32_t written)
 {
-	const __mmask64 where = kept(LISTS_WHERE), whole = kept(LISTS_WHOLE);
+	const __mmask64 where = kept(form == FORM_IPIP ? IPIP_WHERE : LISTS_WHERE),
+			whole = kept(form == FORM_IPIP ? IPIP_WHOLE : LISTS_WHOLE);
 	const struct list_cell *const cells = burst->lookup->lists->cells;
-	const uint32_t tag_len = form->has_tags ? FL_LIST_TAG_LEN : 0;
-	const __m512i places = places_of_fields();
+	const uint32_t tag_len = has_tags(form) ? FL_LIST_TAG_LEN : 0;
+	const __m512i places = places_of_fields(form);
 	const bool is_ipv6 = lanes->is_ipv6;
 
 	for (uint32_t i = 0; i < LANES; i++) {
 		struct rte_mbuf *mbuf = burst->mbufs[first + i];
-		const uint64_t more = form->has_lists || form->has_tags ? form->more[i] : PLAIN_MORE;
+		const uint64_t more = has_lists(form) || has_tags(form) ? headers->more[i] : least_more(form);
 		const uint32_t at = (i & 1) * 4 + i / 2;
 		__m512i header;
 		uint8_t *data;
@@ -191,50 +236,50 @@ write_all(struct burst *burst, uint32_t first, const struct lanes *lanes, const 
 		if (!(written >> i & 1))
 			continue;
 		header = _mm512_mask_permutexvar_epi8(_mm512_load_si512(line_of(lanes, i)), where, places,
-						      _mm512_castsi128_si512(form->fields[at]));
+						      _mm512_castsi128_si512(headers->fields[at]));
 		data = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		mbuf->data_off = (uint16_t)(mbuf->data_off - more);
-		memcpy(&mbuf->pkt_len, &form->frames[i], sizeof(form->frames[i]));
-		if (form->has_lists) { /* what is in front of the addresses is overwritten */
+		memcpy(&mbuf->pkt_len, &headers->frames[i], sizeof(headers->frames[i]));
+		if (has_lists(form)) { /* what is in front of the addresses is overwritten */
 			const struct list_cell *cell = lists_get(cells, lanes->moved >> i & 1 ? lanes->rows[i] : 0);
 
 			store_cell(data + AT_IP - tag_len - sizeof(*cell), cell);
 		}
 		_mm512_mask_storeu_epi8(data - more, whole, header);
-		if (form->has_tags)
+		if (has_tags(form))
 			memcpy(data + AT_IP - tag_len, &lanes->tag[i], sizeof(lanes->tag[i]));
-		if (unlikely(is_ipv6))
+		if (form != FORM_IPIP && unlikely(is_ipv6))
 			*(data - more + AT_GUE + 1) = FL_LIST_GUE_IPV6;
 	}
 }
 
 static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst *burst, uint32_t first,
-								   struct lanes *lanes, bool has_lists, bool has_tags)
+								   struct lanes *lanes, enum form form)
 {
 	const struct line_ends lines = load_line_ends(lanes);
 	const __m512i ports = _mm512_and_si512(_mm512_srli_epi64(lines.second, 32), all(0xff));
 	__m512i ip_len = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
-	__m512i rows = _mm512_setzero_si512(), more = all(PLAIN_MORE);
+	__m512i rows = _mm512_setzero_si512(), more = all(least_more(form));
 	__m128i fields[LANES] __attribute__((aligned(64)));
 	uint64_t mores[LANES] __attribute__((aligned(64))), frames[LANES] __attribute__((aligned(64)));
-	struct form form = {has_lists, has_tags, fields, lanes->more, lanes->frames};
+	struct headers headers = {fields, lanes->more, lanes->frames};
 	uint32_t written;
 	uint8_t port;
 
-	if (has_lists) {
+	if (has_lists(form)) {
 		rows = _mm512_maskz_load_epi64(lanes->moved, lanes->rows);
 		more = _mm512_load_si512(lanes->more);
 	}
-	if (has_tags)
+	if (has_tags(form))
 		more = _mm512_add_epi64(more, all(FL_LIST_TAG_LEN));
-	if (has_tags || !has_lists) {
+	if (form != FORM_LISTS) {
 		_mm512_store_si512(mores, more);
 		_mm512_store_si512(frames, frames_of(lanes, more));
-		form.more = mores;
-		form.frames = frames;
+		headers.more = mores;
+		headers.frames = frames;
 	}
 	ip_len = _mm512_add_epi64(ip_len, more);
-	written = find_written(burst, first, lanes, has_lists, &lines, ip_len);
+	written = find_written(burst, first, lanes, form, &lines, ip_len);
 	if (unlikely(written != LANES_ALL)) {
 		if (!lanes->is_unpacked)
 			lanes_unpack(burst, first, lanes);
@@ -242,12 +287,12 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 			return 0;
 	}
 	port = line_of(lanes, (uint32_t)__builtin_ctz(written))->port;
-	make_fields(lanes, has_lists, has_tags ? burst->tag_flags : 0, rows, ip_len,
+	make_fields(lanes, form, has_tags(form) ? burst->tag_flags : 0, rows, ip_len,
 		    _mm512_and_si512(_mm512_srli_epi64(lines.first, 16), all(0xffff)), fields);
 	if (likely(written == LANES_ALL))
-		write_all(burst, first, lanes, &form, LANES_ALL);
+		write_all(burst, first, lanes, form, &headers, LANES_ALL);
 	else
-		write_all(burst, first, lanes, &form, written);
+		write_all(burst, first, lanes, form, &headers, written);
 	for (uint32_t left = written; unlikely(lanes->is_unpacked) && left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 
@@ -262,14 +307,19 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 
 static __attribute__((noinline)) ISA uint32_t encap_tagged(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	return lanes->moved ? encap_by(burst, first, lanes, true, true) : encap_by(burst, first, lanes, false, true);
+	return lanes->moved ? encap_by(burst, first, lanes, FORM_BOTH) : encap_by(burst, first, lanes, FORM_TAGGED);
 }
 
+/* A group's first backend says by which form; lanes of other services may have another one. */
 ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
+	const struct backend *backend = line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady));
+
+	if (unlikely(backend->outer.plain == ENCAP_PLAIN_IPIP && !lanes->is_ipv6))
+		return encap_by(burst, first, lanes, FORM_IPIP);
 	if (unlikely(burst->tag_flags))
 		return encap_tagged(burst, first, lanes);
-	return lanes->moved ? encap_by(burst, first, lanes, true, false) : encap_by(burst, first, lanes, false, false);
+	return lanes->moved ? encap_by(burst, first, lanes, FORM_LISTS) : encap_by(burst, first, lanes, FORM_PLAIN);
 }
 
 /* The same as lanes_siphash_add() for some lanes. */
@@ -288,18 +338,20 @@ static inline ISA void add_some(struct lanes_siphash *s, __mmask8 which, __m512i
 static inline ISA void load_addresses(const struct lists *lists, const struct lanes *lanes,
 				      uint64_t words[ADDRESS_WORDS][LANES])
 {
-	const __m256i behind_one = _mm256_set_epi32(6, 5, 4, 3, 2, 1, 0, 7);
+	const __m256i order = _mm256_set_epi32(14, 13, 12, 11, 10, 9, 8, 7);
 
 	for (uint32_t i = 0; i < LANES; i++) {
 		const fl_row row = lanes->moved >> i & 1 ? lanes->rows[i] : 0;
+		const uint32_t count = lists_count(row);
+		const __m256i cell = _mm256_load_si256((const __m256i *)(const void *)lists_get(lists->cells, row));
+		const __m256i from =
+		    _mm256_sub_epi32(order, _mm256_set1_epi32((int)count)); /* its list ends the cell */
 		uint64_t own[ADDRESS_WORDS];
 		__m256i addresses;
 		int to;
 
-		addresses = _mm256_maskz_loadu_epi32((__mmask8)((1U << lists_count(row)) - 1),
-						     lists_addresses(lists->cells, row));
 		memcpy(&to, line_of(lanes, i)->outer.head + AT_IP + 16, sizeof(to));
-		addresses = _mm256_permutevar8x32_epi32(addresses, behind_one);
+		addresses = _mm256_maskz_permutexvar_epi32((__mmask8)((2U << count) - 1), from, cell);
 		addresses = _mm256_mask_set1_epi32(addresses, 1, to);
 		_mm256_storeu_si256((__m256i *)(void *)own, addresses);
 		for (uint32_t n = 0; n < ADDRESS_WORDS; n++)
