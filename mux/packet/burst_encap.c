@@ -311,15 +311,35 @@ static __attribute__((noinline)) void clamp(struct rte_mbuf *mbuf, const struct 
 		mss_clamp(rte_pktmbuf_mtod(mbuf, uint8_t *) + packet->at_l4, mss);
 }
 
+/* The header over IPv4 without a tag, with the list that a row names, of so many bytes: 0 is known at compile time. */
+static inline __attribute__((always_inline)) enum verdict write_plain(struct burst *burst, uint32_t i,
+								      const struct backends *backends,
+								      const struct backend *backend, fl_row row,
+								      uint32_t bytes)
+{
+	const struct packet *packet = &burst->packets[i];
+	uint8_t *out;
+
+	if (unlikely(bytes ? room_lacks(backends, packet, GUE_PLAIN_LEN + bytes)
+			   : packet->ip_len + GUE_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
+		return too_big(burst, backends, &burst->packets[i]);
+	out = room_make(burst->mbufs[i], packet, GUE_PLAIN_LEN + bytes);
+	if (unlikely(!out))
+		return VERDICT_NO_HEADROOM;
+	gue_write_plain(out, &backend->outer, packet->ip_len, inner_protocol(packet), packet->tos,
+			(uint32_t)packet->hash, lists_flags(row), packet->generation, bytes);
+	memcpy(out + GUE_PLAIN_LEN, lists_addresses(burst->lookup->lists->cells, row), bytes);
+	burst->moved += bytes > 0;
+	return VERDICT_SERVICE;
+}
+
 /* Rewrites one packet, or sets the verdict that says why not. is_special: it may need more than the inline header. */
 static inline __attribute__((always_inline)) enum verdict encap(struct burst *burst, uint32_t i, bool is_special)
 {
 	struct packet *packet = &burst->packets[i];
 	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)];
 	const struct backends *backends;
-	uint32_t bytes;
 	uint64_t row;
-	uint8_t *out;
 
 	if (unlikely(backend_state(backend) != BACKEND_READY || backend_is_removed(backend))) {
 		enum verdict verdict = refuse(packet, &backend);
@@ -334,18 +354,9 @@ static inline __attribute__((always_inline)) enum verdict encap(struct burst *bu
 	row = packet->flags & PACKET_SYN ? 0 : packet->row;
 	if (unlikely(is_special || backend->outer.plain != ENCAP_PLAIN_GUE || lists_flags(row) & FL_LIST_IPV6))
 		return encap_special(burst, i, backends, backend);
-	bytes = lists_count(row) * LISTS_IPV4_LEN;
-	if (unlikely(bytes ? room_lacks(backends, packet, GUE_PLAIN_LEN + bytes)
-			   : packet->ip_len + GUE_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
-		return too_big(burst, backends, packet);
-	out = room_make(burst->mbufs[i], packet, GUE_PLAIN_LEN + bytes);
-	if (unlikely(!out))
-		return VERDICT_NO_HEADROOM;
-	gue_write_plain(out, &backend->outer, packet->ip_len, inner_protocol(packet), packet->tos,
-			(uint32_t)packet->hash, lists_flags(row), packet->generation, bytes);
-	memcpy(out + GUE_PLAIN_LEN, lists_addresses(burst->lookup->lists->cells, row), bytes);
-	burst->moved += bytes > 0;
-	return VERDICT_SERVICE;
+	if (likely(!lists_count(row)))
+		return write_plain(burst, i, backends, backend, row, 0);
+	return write_plain(burst, i, backends, backend, row, lists_count(row) * LISTS_IPV4_LEN);
 }
 
 /* Out of line, to keep the loop over steady packets short. */
