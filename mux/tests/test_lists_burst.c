@@ -253,15 +253,16 @@ static void name_former(const struct world *world, unsigned i, uint32_t bucket, 
 		name(list, to, address_of(world, i, former->id[n]));
 }
 
-/* Both buckets of a packet; the same, if it has one. */
-static void buckets_of(const struct world *world, unsigned i, const struct flow *flow, uint32_t bucket[2])
+/* Both buckets of a packet; the same, if it has one, as a SYN by arrays has. */
+static void buckets_of(const struct world *world, unsigned i, const struct sent *sent, uint32_t bucket[2])
 {
+	const struct flow *flow = &sent->flow;
 	uint64_t hash = service_flow_hash(world->services[i], flow);
 	const struct othello_pair *pair = i == OTHELLO ? othello_pair_of(world->services[i]) : NULL;
 
 	bucket[0] = pair ? code(pair->newest, hash) : (uint32_t)hash % BUCKETS;
 	bucket[1] = bucket[0];
-	if (flow->protocol == IPPROTO_TCP && i == OTHELLO)
+	if (flow->protocol == IPPROTO_TCP && i == OTHELLO && !sent->is_syn)
 		bucket[1] = code(pair->previous, hash);
 	if (flow->protocol == IPPROTO_TCP && i == HUNT)
 		bucket[1] = (uint32_t)(hash >> 32) % BUCKETS;
@@ -282,7 +283,7 @@ static struct fl_list list_of(const struct world *world, unsigned i, const struc
 	*present = 0;
 	if (sent->flow.destination_port != 80)
 		return list;
-	buckets_of(world, i, &sent->flow, bucket);
+	buckets_of(world, i, sent, bucket);
 	has_second = bucket[0] != bucket[1] && is_known(snapshot->image.current[bucket[1]]) &&
 		     !hop_to(snapshot, snapshot->image.current[bucket[1]]).loop;
 	if (has_second)
@@ -304,15 +305,16 @@ static enum verdict verdict_of(const struct next_hop *hop)
 }
 
 /* By the packet's port or its bucket. */
-static uint16_t backend_of(const struct world *world, unsigned i, const struct flow *flow)
+static uint16_t backend_of(const struct world *world, unsigned i, const struct sent *sent)
 {
+	const struct flow *flow = &sent->flow;
 	const struct delta *snapshot = &world->snapshots[i];
 	uint16_t id = (uint16_t)(flow->destination_port - 20000);
 	uint32_t bucket[2];
 
 	if (flow->destination_port != 80)
 		return is_known(id) && !(snapshot->backends[id - 1].flags & FL_BACKEND_REMOVED) ? id : 0;
-	buckets_of(world, i, flow, bucket);
+	buckets_of(world, i, sent, bucket);
 	return snapshot->image.current[bucket[0]];
 }
 
@@ -326,7 +328,7 @@ static struct wanted want(const struct world *world, unsigned i, const struct se
 				  .inner = sent->frame.bytes + FRAME_AT_IP,
 				  .inner_len = (uint16_t)(sent->frame.len - FRAME_AT_IP)};
 	struct wanted wanted = {.verdict = VERDICT_NO_BACKEND};
-	uint16_t id = backend_of(world, i, &sent->flow);
+	uint16_t id = backend_of(world, i, sent);
 	struct next_hop hop;
 	struct fl_list list;
 	uint32_t len;
