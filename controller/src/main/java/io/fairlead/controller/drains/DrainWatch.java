@@ -38,8 +38,8 @@ import java.util.function.LongSupplier;
  * Questions#waitSeconds} after the drain began or later, and after its generation was settled
  * ({@link SettledMoves}): every mux has applied it, or has withdrawn, those that are cut off from
  * ZooKeeper included. Before that a mux may send it a new connection. A bucket that could not move
- * then is lost later, and all of that begins again. When a report came says nothing: it may
- * have been under way for long.
+ * then is lost later, and all of that begins again. When a report came says nothing: it may have
+ * been under way for long.
  *
  * <p>An agent that is silent or was never heard proves nothing. Then, and for connections that no
  * packet reaches any more, a drain is over when no bucket names the backend.
