@@ -169,8 +169,10 @@ bool told_is_done(struct told *told, uint32_t generation, uint64_t now_ms, uint3
 	*newly_silent = 0;
 	while (i < told->count && !lacks(&told->servers[i], generation))
 		i++;
-	if (i < told->count && !told->wait_ms)
+	if (i < told->count && (!told->wait_ms || told->wait_for != generation)) {
 		told->wait_ms = now_ms + TOLD_WAIT_MS;
+		told->wait_for = generation;
+	}
 	if (i < told->count && now_ms < told->wait_ms)
 		return false;
 	told->wait_ms = 0;

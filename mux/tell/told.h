@@ -44,6 +44,7 @@ struct told {
 	uint32_t generation; /* that is told, 0: none yet */
 	uint64_t due_ms;     /* the earliest of the servers' */
 	uint64_t wait_ms;    /* until then an acknowledgement is waited for; 0: for none */
+	uint32_t wait_for;   /* of this generation */
 	uint32_t at;         /* where told_due() goes on */
 	uint32_t count;
 	struct told_server *servers; /* by address */

@@ -255,6 +255,25 @@ static void a_wait_is_not_put_off(void **state)
 	teller_free(w->teller);
 }
 
+/* A mux that jumps to a later generation applies that one in place of the one that it waited for. */
+static void each_generation_has_a_wait_of_its_own(void **state)
+{
+	struct world *w = world_open();
+
+	(void)state;
+	world_servers(w, SERVICE, 0, 1);
+	teller_tell(w->teller, SERVICE, 12);
+	assert_false(teller_is_done(w->teller, SERVICE, 12));
+	world_pass(w, TOLD_WAIT_MS - 50);
+	teller_tell(w->teller, SERVICE, 14);
+	assert_false(teller_is_done(w->teller, SERVICE, 14));
+	world_pass(w, TOLD_WAIT_MS - 1);
+	assert_false(teller_is_done(w->teller, SERVICE, 14));
+	world_pass(w, 1);
+	assert_true(teller_is_done(w->teller, SERVICE, 14));
+	teller_free(w->teller);
+}
+
 static void only_the_newest_is_told_and_one_is_under_way(void **state)
 {
 	struct world *w = world_open();
@@ -544,6 +563,7 @@ int main(void)
 	    cmocka_unit_test(a_lost_packet_is_repeated_within_the_wait),
 	    cmocka_unit_test(silence_is_waited_for_once),
 	    cmocka_unit_test(a_wait_is_not_put_off),
+	    cmocka_unit_test(each_generation_has_a_wait_of_its_own),
 	    cmocka_unit_test(only_the_newest_is_told_and_one_is_under_way),
 	    cmocka_unit_test(what_is_no_acknowledgement_changes_nothing),
 	    cmocka_unit_test(nobody_acknowledges_what_was_not_sent),
