@@ -136,27 +136,27 @@ static int set_ports(struct probe_options *options, const char *name, const char
 
 static int set_http(struct probe_options *options, const char *name, const char *value, struct reason *why)
 {
-	return http_access_set_address(&options->http, name, value, why);
+	return http_access_set(&options->http, "http", name, value, why);
 }
 
 static int set_http_cert(struct probe_options *options, const char *name, const char *value, struct reason *why)
 {
-	return http_access_set_certificate(&options->http, name, value, why);
+	return http_access_set(&options->http, "http-cert", name, value, why);
 }
 
 static int set_http_key(struct probe_options *options, const char *name, const char *value, struct reason *why)
 {
-	return http_access_set_key(&options->http, name, value, why);
+	return http_access_set(&options->http, "http-key", name, value, why);
 }
 
 static int set_http_tokens(struct probe_options *options, const char *name, const char *value, struct reason *why)
 {
-	return http_access_set_tokens(&options->http, name, value, why);
+	return http_access_set(&options->http, "http-tokens", name, value, why);
 }
 
 static int set_http_open(struct probe_options *options, const char *name, const char *value, struct reason *why)
 {
-	return http_access_set_open(&options->http, name, value, why);
+	return http_access_set(&options->http, "http-open", name, value, why);
 }
 
 static int set_commands(struct probe_options *options, const char *name, const char *value, struct reason *why)

@@ -56,7 +56,7 @@ static int set_socket(struct http_access *access, const char *name, const char *
 	return 0;
 }
 
-int http_access_set_address(struct http_access *access, const char *name, const char *value, struct reason *why)
+static int set_address(struct http_access *access, const char *name, const char *value, struct reason *why)
 {
 	if (!strncmp(value, unix_prefix, strlen(unix_prefix)))
 		return set_socket(access, name, value, why);
@@ -78,23 +78,17 @@ static int set_file(char out[HTTP_TEXT_MAX + 1], const char *name, const char *v
 	return 0;
 }
 
-int http_access_set_certificate(struct http_access *access, const char *name, const char *value, struct reason *why)
+int http_access_set(struct http_access *access, const char *flag, const char *name, const char *value,
+		    struct reason *why)
 {
-	return set_file(access->certificate, name, value, why);
-}
-
-int http_access_set_key(struct http_access *access, const char *name, const char *value, struct reason *why)
-{
-	return set_file(access->key, name, value, why);
-}
-
-int http_access_set_tokens(struct http_access *access, const char *name, const char *value, struct reason *why)
-{
-	return set_file(access->tokens, name, value, why);
-}
-
-int http_access_set_open(struct http_access *access, const char *name, const char *value, struct reason *why)
-{
+	if (!strcmp(flag, "http"))
+		return set_address(access, name, value, why);
+	if (!strcmp(flag, "http-cert"))
+		return set_file(access->certificate, name, value, why);
+	if (!strcmp(flag, "http-key"))
+		return set_file(access->key, name, value, why);
+	if (!strcmp(flag, "http-tokens"))
+		return set_file(access->tokens, name, value, why);
 	if (strcmp(value, "on") && strcmp(value, "off"))
 		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: on, off", name, value);
 	access->open = !strcmp(value, "on");

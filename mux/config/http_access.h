@@ -31,12 +31,9 @@ struct http_access {
 	bool open;
 };
 
-/* Setters of options: name is the option's as it was given. -EINVAL and why on failure. */
-int http_access_set_address(struct http_access *access, const char *name, const char *value, struct reason *why);
-int http_access_set_certificate(struct http_access *access, const char *name, const char *value, struct reason *why);
-int http_access_set_key(struct http_access *access, const char *name, const char *value, struct reason *why);
-int http_access_set_tokens(struct http_access *access, const char *name, const char *value, struct reason *why);
-int http_access_set_open(struct http_access *access, const char *name, const char *value, struct reason *why);
+/* Sets the option `flag`, "http", "http-cert" and so on; name: as it was given. -EINVAL and why on failure. */
+int http_access_set(struct http_access *access, const char *flag, const char *name, const char *value,
+		    struct reason *why);
 
 /* Whether the options fit each other, to be called once all are set. */
 int http_access_check(const struct http_access *access, struct reason *why);

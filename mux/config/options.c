@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/options.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/address.h"
 #include "config/protection.h"
 
 static const char prefix[] = "FAIRLEAD_MUX_";
@@ -60,12 +61,19 @@ const char options_usage[] =
     "Each option can be set in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
     "ports are separated by spaces there. The command line wins.\n";
 
-typedef int setter(struct options *options, const char *name, const char *value, struct reason *why);
+struct option;
+
+typedef int setter(struct options *options, const struct option *option, const char *name, const char *value,
+		   struct reason *why);
 
 struct option {
 	const char *flag; /* without the dashes */
-	bool alone;       /* no value on the command line; true or false in the environment */
 	setter *set;
+	size_t at;                /* of a number, a bool or an enum in struct options */
+	unsigned low, high;       /* what a number may be; of a bool: which of its words is true */
+	const char *const *words; /* of a bool, or of an enum in its order */
+	bool alone;               /* no value on the command line; true or false in the environment */
+	bool again;               /* may be given several times */
 };
 
 static int set_text(char *out, size_t size, const char *name, const char *value, struct reason *why)
@@ -77,15 +85,39 @@ static int set_text(char *out, size_t size, const char *name, const char *value,
 	return 0;
 }
 
-static int set_switch(bool *out, const char *name, const char *value, struct reason *why)
+/* The index of the value among the option's words, or -EINVAL. */
+static int find_word(const struct option *option, const char *name, const char *value, struct reason *why)
 {
-	if (strcmp(value, "on") && strcmp(value, "off"))
-		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: on, off", name, value);
-	*out = !strcmp(value, "on");
-	return 0;
+	char allowed[64] = "";
+
+	for (int i = 0; option->words[i]; i++) {
+		if (!strcmp(value, option->words[i]))
+			return i;
+		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s", i ? ", " : "",
+			 option->words[i]);
+	}
+	return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: %s", name, value, allowed);
 }
 
-static int set_number(unsigned *out, unsigned low, unsigned high, const char *name, const char *value,
+static int set_bool(struct options *options, const struct option *option, const char *name, const char *value,
+		    struct reason *why)
+{
+	int found = find_word(option, name, value, why);
+
+	*(bool *)((char *)options + option->at) = found == (int)option->low;
+	return found < 0 ? found : 0;
+}
+
+static int set_enum(struct options *options, const struct option *option, const char *name, const char *value,
+		    struct reason *why)
+{
+	int found = find_word(option, name, value, why);
+
+	*(unsigned *)(void *)((char *)options + option->at) = (unsigned)found;
+	return found < 0 ? found : 0;
+}
+
+static int set_number(struct options *options, const struct option *option, const char *name, const char *value,
 		      struct reason *why)
 {
 	char *end;
@@ -93,16 +125,19 @@ static int set_number(unsigned *out, unsigned low, unsigned high, const char *na
 
 	errno = 0;
 	number = strtoul(value, &end, 10);
-	if (errno || !isdigit((unsigned char)*value) || *end || number < low || number > high)
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %u..%u", name, value, low, high);
-	*out = (unsigned)number;
+	if (errno || !isdigit((unsigned char)*value) || *end || number < option->low || number > option->high)
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %u..%u", name, value, option->low,
+				  option->high);
+	*(unsigned *)(void *)((char *)options + option->at) = (unsigned)number;
 	return 0;
 }
 
-static int set_id(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_id(struct options *options, const struct option *option, const char *name, const char *value,
+		  struct reason *why)
 {
 	static const char allowed[] = "letters, digits, '-', '_', '.', at most 63, beginning with a letter or digit";
 
+	(void)option;
 	if (!isalnum((unsigned char)*value) || strlen(value) >= sizeof(options->id))
 		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
 	for (const char *p = value; *p; p++)
@@ -112,10 +147,12 @@ static int set_id(struct options *options, const char *name, const char *value, 
 	return 0;
 }
 
-static int set_zookeeper(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_zookeeper(struct options *options, const struct option *option, const char *name, const char *value,
+			 struct reason *why)
 {
 	const char *at = value;
 
+	(void)option;
 	for (;;) {
 		size_t len = strcspn(at, ",");
 		char host[OPTIONS_TEXT_MAX + 1];
@@ -134,15 +171,12 @@ static int set_zookeeper(struct options *options, const char *name, const char *
 	return set_text(options->zookeeper, sizeof(options->zookeeper), name, value, why);
 }
 
-static int set_zookeeper_clear_text(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_switch(&options->zookeeper_clear_text, name, value, why);
-}
-
-static int set_root(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_root(struct options *options, const struct option *option, const char *name, const char *value,
+		    struct reason *why)
 {
 	size_t len = strlen(value);
 
+	(void)option;
 	if (value[0] != '/' || len < 2 || value[len - 1] == '/' || strstr(value, "//"))
 		return reason_set(why, -EINVAL,
 				  "%s: '%s' is not allowed; allowed: an absolute path without a trailing '/', such as "
@@ -151,8 +185,10 @@ static int set_root(struct options *options, const char *name, const char *value
 	return set_text(options->root, sizeof(options->root), name, value, why);
 }
 
-static int set_state_dir(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_state_dir(struct options *options, const struct option *option, const char *name, const char *value,
+			 struct reason *why)
 {
+	(void)option;
 	options->state_dir[0] = 0;
 	if (!strcmp(value, "none"))
 		return 0;
@@ -163,10 +199,12 @@ static int set_state_dir(struct options *options, const char *name, const char *
 }
 
 /* One port, or several separated by spaces in the environment. port.c checks their contents. */
-static int set_port(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_port(struct options *options, const struct option *option, const char *name, const char *value,
+		    struct reason *why)
 {
 	const char *at = value + strspn(value, " ");
 
+	(void)option;
 	if (!*at)
 		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a port", name, value);
 	while (*at) {
@@ -191,23 +229,22 @@ static int set_port(struct options *options, const char *name, const char *value
 }
 
 /* One address, or two separated by a space in the environment; at most one of each family. */
-static int set_address(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_address(struct options *options, const struct option *option, const char *name, const char *value,
+		       struct reason *why)
 {
 	char text[OPTIONS_TEXT_MAX + 1], *at = text, *word;
 
+	(void)option;
 	snprintf(text, sizeof(text), "%s", value);
 	while ((word = strsep(&at, " "))) {
-		uint8_t bytes[16];
-		bool ipv4 = inet_pton(AF_INET, word, bytes) == 1, ipv6 = !ipv4 && inet_pton(AF_INET6, word, bytes) == 1;
-		struct fl_address *out = ipv4 ? &options->address : &options->address6, address = {{0}};
+		bool ipv4 = !strchr(word, ':');
+		struct fl_address *out = ipv4 ? &options->address : &options->address6, address;
+		const uint8_t *bytes = address.bytes;
 
-		if (ipv4)
-			address = fl_address_from_ipv4(bytes);
-		else if (ipv6)
-			memcpy(address.bytes, bytes, sizeof(bytes));
-		if ((!ipv4 && !ipv6) || (ipv4 && (bytes[0] == 0 || bytes[0] == 127 || bytes[0] >= 224)) ||
-		    (ipv6 && (fl_address_is_none(&address) || fl_address_is_ipv4(&address) || bytes[0] == 0xff ||
-			      (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80))))
+		if (!address_parse(word, &address) ||
+		    (ipv4 && (bytes[12] == 0 || bytes[12] == 127 || bytes[12] >= 224)) ||
+		    (!ipv4 && (fl_address_is_none(&address) || fl_address_is_ipv4(&address) || bytes[0] == 0xff ||
+			       (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80))))
 			return reason_set(
 			    why, -EINVAL,
 			    "%s: '%s' is not allowed; allowed: an IPv4 or a global IPv6 address of this host", name,
@@ -220,196 +257,85 @@ static int set_address(struct options *options, const char *name, const char *va
 	return 0;
 }
 
-static int set_http(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_http(struct options *options, const struct option *option, const char *name, const char *value,
+		    struct reason *why)
 {
-	return http_access_set_address(&options->http, name, value, why);
+	return http_access_set(&options->http, option->flag, name, value, why);
 }
 
-static int set_http_cert(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return http_access_set_certificate(&options->http, name, value, why);
-}
-
-static int set_http_key(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return http_access_set_key(&options->http, name, value, why);
-}
-
-static int set_http_tokens(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return http_access_set_tokens(&options->http, name, value, why);
-}
-
-static int set_http_open(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return http_access_set_open(&options->http, name, value, why);
-}
-
-static int set_http_samples(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_switch(&options->http_samples, name, value, why);
-}
-
-static int set_hello(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_hello(struct options *options, const struct option *option, const char *name, const char *value,
+		     struct reason *why)
 {
 	if (!strcmp(value, "off")) {
 		options->hello_port = 0;
 		return 0;
 	}
-	if (set_number(&options->hello_port, 1, 65535, name, value, why))
+	if (set_number(options, option, name, value, why))
 		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a UDP port 1..65535, off", name,
 				  value);
 	return 0;
 }
 
-static int set_workers(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_zookeeper_auth(struct options *options, const struct option *option, const char *name, const char *value,
+			      struct reason *why)
 {
-	return set_number(&options->workers, 1, OPTIONS_WORKERS_MAX, name, value, why);
-}
-
-static int set_memory(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->memory, 64, 1024 * 1024, name, value, why);
-}
-
-static int set_withdraw_wait(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->withdraw_wait, 0, OPTIONS_SECONDS_MAX, name, value, why);
-}
-
-static int set_drain(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->drain, 0, OPTIONS_SECONDS_MAX, name, value, why);
-}
-
-static int set_flows(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->flows, 0, OPTIONS_FLOWS_MAX, name, value, why);
-}
-
-static int set_behind_seconds(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->behind.seconds, 0, OPTIONS_SECONDS_MAX, name, value, why);
-}
-
-static int set_behind_generations(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->behind.generations, 0, OPTIONS_GENERATIONS_MAX, name, value, why);
-}
-
-static int set_boolean(bool *out, const char *name, const char *value, struct reason *why)
-{
-	if (strcmp(value, "true") && strcmp(value, "false"))
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: true, false", name, value);
-	*out = !strcmp(value, "true");
-	return 0;
-}
-
-static int set_no_huge(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_boolean(&options->no_huge, name, value, why);
-}
-
-static int set_check(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_boolean(&options->check, name, value, why);
-}
-
-static int set_output(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	if (strcmp(value, "text") && strcmp(value, "json"))
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: text, json", name, value);
-	options->json = !strcmp(value, "json");
-	return 0;
-}
-
-static int set_announce(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	if (!strcmp(value, "tun"))
-		options->announce = ANNOUNCE_TUN;
-	else if (!strcmp(value, "none"))
-		options->announce = ANNOUNCE_NONE;
-	else
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: tun, none", name, value);
-	return 0;
-}
-
-static int set_pipeline(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	if (!strcmp(value, "auto"))
-		options->pipeline = PIPELINE_AUTO;
-	else if (!strcmp(value, "interpreted"))
-		options->pipeline = PIPELINE_INTERPRETED;
-	else if (!strcmp(value, "compiled"))
-		options->pipeline = PIPELINE_COMPILED;
-	else
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: auto, interpreted, compiled", name,
-				  value);
-	return 0;
-}
-
-static int set_packet_path(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	static const char *const words[] = {"auto", "scalar", "reference"}; /* by enum packet_path */
-
-	for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++)
-		if (!strcmp(value, words[i])) {
-			options->packet_path = (enum packet_path)i;
-			return 0;
-		}
-	return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: auto, scalar, reference", name, value);
-}
-
-static int set_check_paths(struct options *options, const char *name, const char *value, struct reason *why)
-{
-	return set_number(&options->check_paths, 0, OPTIONS_CHECK_PATHS_MAX, name, value, why);
-}
-
-static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct reason *why)
-{
+	(void)option;
 	return login_read(name, value, &options->login, why);
 }
 
-static int set_tag_key(struct options *options, const char *name, const char *value, struct reason *why)
+static int set_tag_key(struct options *options, const struct option *option, const char *name, const char *value,
+		       struct reason *why)
 {
 	int error = tag_key_read(name, value, &options->tag_keys, why);
 
+	(void)option;
 	options->has_tag_key = !error;
 	return error;
 }
 
+static const char *const on_off[] = {"on", "off", NULL}, *const true_false[] = {"true", "false", NULL},
+			 *const formats[] = {"text", "json", NULL}, *const announces[] = {"tun", "none", NULL},
+			 *const pipelines[] = {"auto", "interpreted", "compiled", NULL},
+			 *const paths[] = {"auto", "scalar", "reference", NULL};
+
+/* clang-format off */
+#define NUMBER(member, least, most) .set = set_number, .at = offsetof(struct options, member), .low = least, .high = most
+#define BOOL(member, all) .set = set_bool, .at = offsetof(struct options, member), .words = all
+#define ENUM(member, all) .set = set_enum, .at = offsetof(struct options, member), .words = all
+
 static const struct option table[] = {
-    {"id", false, set_id},
-    {"zookeeper", false, set_zookeeper},
-    {"zookeeper-clear-text", false, set_zookeeper_clear_text},
-    {"root", false, set_root},
-    {"state-dir", false, set_state_dir},
-    {"port", false, set_port},
-    {"address", false, set_address},
-    {"http", false, set_http},
-    {"http-cert", false, set_http_cert},
-    {"http-key", false, set_http_key},
-    {"http-tokens", false, set_http_tokens},
-    {"http-open", false, set_http_open},
-    {"http-samples", false, set_http_samples},
-    {"hello", false, set_hello},
-    {"workers", false, set_workers},
-    {"memory", false, set_memory},
-    {"flows", false, set_flows},
-    {"no-huge", true, set_no_huge},
-    {"announce", false, set_announce},
-    {"pipeline", false, set_pipeline},
-    {"packet-path", false, set_packet_path},
-    {"check-paths", false, set_check_paths},
-    {"tag-key", false, set_tag_key},
-    {"zookeeper-auth", false, set_zookeeper_auth},
-    {"behind-seconds", false, set_behind_seconds},
-    {"behind-generations", false, set_behind_generations},
-    {"check", true, set_check},
-    {"output", false, set_output},
-    {"withdraw-wait", false, set_withdraw_wait},
-    {"drain", false, set_drain},
+	{"id", .set = set_id},
+	{"zookeeper", .set = set_zookeeper},
+	{"zookeeper-clear-text", BOOL(zookeeper_clear_text, on_off)},
+	{"root", .set = set_root},
+	{"state-dir", .set = set_state_dir},
+	{"port", .set = set_port, .again = true},
+	{"address", .set = set_address, .again = true},
+	{"http", .set = set_http},
+	{"http-cert", .set = set_http},
+	{"http-key", .set = set_http},
+	{"http-tokens", .set = set_http},
+	{"http-open", .set = set_http},
+	{"http-samples", BOOL(http_samples, on_off)},
+	{"hello", .set = set_hello, .at = offsetof(struct options, hello_port), .low = 1, .high = 65535},
+	{"workers", NUMBER(workers, 1, OPTIONS_WORKERS_MAX)},
+	{"memory", NUMBER(memory, 64, 1024 * 1024)},
+	{"flows", NUMBER(flows, 0, OPTIONS_FLOWS_MAX)},
+	{"no-huge", BOOL(no_huge, true_false), .alone = true},
+	{"announce", ENUM(announce, announces)},
+	{"pipeline", ENUM(pipeline, pipelines)},
+	{"packet-path", ENUM(packet_path, paths)},
+	{"check-paths", NUMBER(check_paths, 0, OPTIONS_CHECK_PATHS_MAX)},
+	{"tag-key", .set = set_tag_key},
+	{"zookeeper-auth", .set = set_zookeeper_auth},
+	{"behind-seconds", NUMBER(behind.seconds, 0, OPTIONS_SECONDS_MAX)},
+	{"behind-generations", NUMBER(behind.generations, 0, OPTIONS_GENERATIONS_MAX)},
+	{"check", BOOL(check, true_false), .alone = true},
+	{"output", BOOL(json, formats), .low = 1},
+	{"withdraw-wait", NUMBER(withdraw_wait, 0, OPTIONS_SECONDS_MAX)},
+	{"drain", NUMBER(drain, 0, OPTIONS_SECONDS_MAX)},
 };
+/* clang-format on */
 
 enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
 
@@ -461,10 +387,10 @@ static int parse_arguments(struct options *options, int argc, char *const *argv,
 		value = equals ? equals + 1 : table[at].alone ? "true" : argv[++i];
 		if (!equals && !table[at].alone && i == argc)
 			return reason_set(why, -EINVAL, "%s: no value is given; see --help for what is allowed", name);
-		if (seen[at] && strcmp(table[at].flag, "port") && strcmp(table[at].flag, "address"))
+		if (seen[at] && !table[at].again)
 			return reason_set(why, -EINVAL, "%s: '%s' is given again; it is allowed once", name, value);
 		seen[at] = true;
-		error = table[at].set(options, name, value, why);
+		error = table[at].set(options, &table[at], name, value, why);
 		if (error)
 			return error;
 	}
@@ -486,7 +412,7 @@ static int parse_environment(struct options *options, char *const *environment, 
 			return reason_set(why, -EINVAL, "%s is not an option; see --help for what is", name);
 		if (seen[at])
 			continue;
-		error = table[at].set(options, name, equals + 1, why);
+		error = table[at].set(options, &table[at], name, equals + 1, why);
 		if (error)
 			return error;
 	}

@@ -23,19 +23,14 @@ static void hop(void *context, const struct fl_address *address, struct next_hop
 static int set_http(struct http_access *access, struct reason *why)
 {
 	static const struct {
-		const char *name;
-		int (*set)(struct http_access *access, const char *name, const char *value, struct reason *why);
+		const char *name, *flag;
 	} variables[] = {
-	    {"HTTP", http_access_set_address},
-	    {"HTTP_CERT", http_access_set_certificate},
-	    {"HTTP_KEY", http_access_set_key},
-	    {"HTTP_TOKENS", http_access_set_tokens},
-	};
+	    {"HTTP", "http"}, {"HTTP_CERT", "http-cert"}, {"HTTP_KEY", "http-key"}, {"HTTP_TOKENS", "http-tokens"}};
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		const char *value = getenv(variables[i].name);
 
-		if (value && variables[i].set(access, variables[i].name, value, why))
+		if (value && http_access_set(access, variables[i].flag, variables[i].name, value, why))
 			return -1;
 	}
 	return http_access_check(access, why);
