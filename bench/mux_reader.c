@@ -99,7 +99,7 @@ static void run(struct cluster_sync *cluster, struct packet_worker *worker, int 
 		cluster_sync_run(cluster, now_ms);
 		for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
 		     sync = cluster_sync_next(cluster, sync))
-			generation += service_sync_generation(sync);
+			generation += ring_sync_generation(&sync->ring);
 		if (generation != told)
 			tell(generation, clock_ns(CLOCK_REALTIME));
 		told = generation;
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 	}
 	if (options.tables && options.counters && options.changes)
 		cluster = cluster_sync_new(&options, &why);
-	events.data.fd = cluster ? cluster_sync_fd(cluster) : -1;
+	events.data.fd = cluster ? zk_fd(cluster->zk) : -1;
 	if (!cluster || epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &input) ||
 	    epoll_ctl(epoll, EPOLL_CTL_ADD, events.data.fd, &events)) {
 		fprintf(stderr, "mux_reader: %s\n", why.text[0] ? why.text : "cannot start");
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 		return 0; /* its thread still has the tables */
 	tables_free(options.tables);
 	counters_free(options.counters);
-	change_log_free(options.changes);
+	free(options.changes);
 	close(epoll);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <curl/curl.h>
 
 #include "config/address.h"
+#include "config/clock.h"
 #include "config/protection.h"
 #include "page.h"
 #include "prober.h"
@@ -40,14 +41,6 @@ struct loop {
 	int error; /* why it is over, 0: it was asked to end */
 	char metrics[HTTP_URL_MAX];
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void on_nothing(struct waiter *waiter, uint32_t events)
 {

@@ -111,7 +111,7 @@ static void on_vanished(void *owner)
 {
 	struct tree *tree = owner;
 
-	service_list_read(tree->services);
+	watched_node_read(&tree->services->node);
 }
 
 /* The configuration as it is in the tree; muxes ignore its healthCheck. */
@@ -147,8 +147,8 @@ static void on_config(void *owner, const char *name, const struct zk_reply *repl
 /* Takes over what has changed of one service. */
 static void follow(struct tree *tree, const struct service_sync *sync)
 {
-	const struct published_service *published = service_sync_view_published(sync);
-	struct probed *service = pool_find(tree->options.pool, service_sync_name(sync));
+	const struct published_service *published = &sync->ring.published;
+	struct probed *service = pool_find(tree->options.pool, sync->name);
 	const struct ring *ring = published_ring(published);
 	const struct backends *backends;
 
@@ -168,10 +168,10 @@ static void follow(struct tree *tree, const struct service_sync *sync)
 
 static const struct service_sync *sync_of(const struct tree *tree, const char *name)
 {
-	struct service_sync *const *syncs = service_list_syncs(tree->services);
+	struct service_sync *const *syncs = tree->services->syncs;
 
-	for (unsigned i = 0; i < service_list_count(tree->services); i++)
-		if (!strcmp(service_sync_name(syncs[i]), name) && !service_sync_is_deleted(syncs[i]))
+	for (unsigned i = 0; i < tree->services->count; i++)
+		if (!strcmp(syncs[i]->name, name) && !syncs[i]->is_deleted)
 			return syncs[i];
 	return NULL;
 }
@@ -209,7 +209,7 @@ static void set_vips(struct tree *tree)
 
 static void scan(struct tree *tree, uint64_t now_ms)
 {
-	struct service_sync *const *syncs = service_list_syncs(tree->services);
+	struct service_sync *const *syncs = tree->services->syncs;
 	struct pool *pool = tree->options.pool;
 
 	tree->scan_at = now_ms + TREE_SCAN_MS;
@@ -220,7 +220,7 @@ static void scan(struct tree *tree, uint64_t now_ms)
 			pool_remove(pool, pool->services[i]);
 			tree->vips_changed = true;
 		}
-	for (unsigned i = 0; i < service_list_count(tree->services); i++)
+	for (unsigned i = 0; i < tree->services->count; i++)
 		follow(tree, syncs[i]);
 	if (!tree->vips_changed)
 		return;
@@ -238,7 +238,7 @@ static void on_connected(void *context)
 	fprintf(stderr, "probe event=zookeeper_connected session=0x%" PRIx64 "\n", (uint64_t)zk_session(tree->zk));
 	registration_connected(tree->registration);
 	read_mux(tree);
-	service_list_hold(tree->services);
+	watched_node_hold(&tree->services->node);
 	service_list_release(tree->services);
 }
 
@@ -316,9 +316,6 @@ struct tree *tree_open(const struct tree_options *options, struct reason *why)
 	snprintf(tree->mux_path, sizeof(tree->mux_path), "%s/muxes/%s/" REGISTRATION_NODE, options->root, options->id);
 	snprintf(path, sizeof(path), "%s/health/%s", options->root, options->id);
 	tree->registration = registration_new(tree->zk, path, &calls, tree);
-	tree->services = service_list_new(&tree->context, tree->root, &tree->access);
-	if (!tree->registration || !tree->services)
-		goto fail;
 	tree->context = (struct service_sync_context){
 	    .zk = tree->zk,
 	    .place = {.tables = tree->tables, .counters = tree->counters, .changes = tree->changes},
@@ -329,6 +326,7 @@ struct tree *tree_open(const struct tree_options *options, struct reason *why)
 	    .configured = on_config,
 	    .steering = &steering_ring,
 	};
+	tree->services = service_list_new(&tree->context, &tree->access);
 	return tree;
 fail:
 	if (!why->text[0])
@@ -352,7 +350,7 @@ void tree_close(struct tree *tree)
 	if (tree->counters)
 		counters_free(tree->counters);
 	if (tree->changes)
-		change_log_free(tree->changes);
+		free(tree->changes);
 	json_decref(tree->mux);
 	free(tree);
 }

@@ -28,21 +28,22 @@ struct change_log_entry {
 	uint64_t at_ms; /* Unix milliseconds */
 };
 
-struct change_log;
+struct change_log {
+	uint64_t boot; /* at random for each process: entry numbers of different ones can't be compared */
+	uint64_t
+	    next; /* entries have numbers from 1; those from change_log_first() up to, not including, this are kept */
+	struct change_log_entry entries[CHANGE_LOG_KEPT]; /* number n is at n % CHANGE_LOG_KEPT */
+};
 
-/* NULL: no memory. */
+/* To be freed with free(). NULL: no memory. */
 struct change_log *change_log_new(void);
-void change_log_free(struct change_log *changes);
 
 void change_log_note(struct change_log *changes, const char *service, uint32_t generation, uint64_t sum,
 		     enum change_log_how how);
 
-/* Entries have numbers from 1; those from first up to, not including, next are kept. */
-uint64_t change_log_first(const struct change_log *changes);
-uint64_t change_log_next(const struct change_log *changes);
-const struct change_log_entry *change_log_get(const struct change_log *changes, uint64_t number);
-
-/* Chosen at random when the process starts: entry numbers of different processes can't be compared. */
-uint64_t change_log_boot(const struct change_log *changes);
+static inline uint64_t change_log_first(const struct change_log *changes)
+{
+	return changes->next > CHANGE_LOG_KEPT ? changes->next - CHANGE_LOG_KEPT : 1;
+}
 
 #endif

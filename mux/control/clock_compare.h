@@ -19,7 +19,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 enum clock_compare_numbers {
 	CLOCK_COMPARE_TRIP_MS = 1000,
@@ -37,15 +36,6 @@ struct clock_compare {
 	int64_t offset_ms; /* of ZooKeeper's time to the monotonic clock, at least */
 	uint32_t seconds;  /* what clock_compare_seconds() returned last */
 };
-
-/* Unix milliseconds by this machine's clock. */
-static inline int64_t clock_compare_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* A write to ZooKeeper is about to be sent. */
 void clock_compare_sent(struct clock_compare *compare, int64_t now_ms);

@@ -9,10 +9,12 @@
 #ifndef MUX_CLUSTER_SYNC_H
 #define MUX_CLUSTER_SYNC_H
 
-#include "control/clock_compare.h"
-#include "control/service_sync.h"
-#include "config/reason.h"
-#include "control/state_keeper.h"
+#include "control/peer_watch.h"
+#include "control/registration.h"
+#include "control/seed_watch.h"
+#include "control/service_list.h"
+#include "control/settled_watch.h"
+#include "control/unreachable.h"
 
 enum cluster_sync_limits {
 	CLUSTER_SYNC_RETRY_MS = 1000,
@@ -47,14 +49,41 @@ struct cluster_sync_options {
 	void *refused_context;
 };
 
-struct cluster_sync;
+struct cluster_sync {
+	struct zk_client *zk;
+	struct registration *registration;
+	struct peer_watch *peers;
+	struct seed_watch *seed;
+	struct settled_watch *settled;
+	struct lag_withdrawal *withdrawal;
+	struct unreachable unreachable; /* the backends that the mux can't send to */
+	struct state_keeper *state;     /* NULL: nothing is kept on disk */
+	uint64_t restore_at;            /* 0: not known yet, UINT64_MAX: never */
+	bool is_restored;               /* began with services from disk, because ZooKeeper could not be reached */
+	struct hello *hello;            /* NULL: no hellos */
+	const struct needs *needs;      /* NULL: the mux needs nothing */
+	void (*refused)(void *context, const struct reason *why);
+	void *refused_context;
+	char *id;
+	struct service_sync_context context;
+	struct service_list *services;
+	struct tree_access access;
+	char *root;
+	json_t *self;                    /* the constant part of our node */
+	struct watched_node node;        /* the cluster's name in the tree */
+	char name[CLUSTER_NAME_MAX + 1]; /* the cluster of these services, "": not known yet */
+	bool is_foreign;                 /* the tree is another cluster's than the one that is served */
+	bool is_leaving;                 /* the mux is about to stop */
+	bool is_removed;                 /* an operator took it out of the cluster while it served */
+	bool is_missing;                 /* there is no entry, as last logged */
+};
 
 /* Returns NULL and why if a server's name can't be resolved. Does not wait for a server to answer. */
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why);
 /* Withdraws all VIPs, closes the session, removes all services from the tables. */
 void cluster_sync_free(struct cluster_sync *cluster);
 
-int cluster_sync_fd(const struct cluster_sync *cluster);
+/* When cluster_sync_run() is due, besides when zk_fd() is readable. */
 uint64_t cluster_sync_deadline(const struct cluster_sync *cluster);
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms);
 /* A device of the announcer was lost. */
@@ -66,27 +95,6 @@ void cluster_sync_guard(struct cluster_sync *cluster);
 /* Withdraws all VIPs for good; everything else continues. */
 void cluster_sync_leave(struct cluster_sync *cluster);
 
-/* How long the service's ring has been behind, in milliseconds. */
-uint64_t cluster_sync_lag_ms(const struct cluster_sync *cluster, const struct service_sync *sync);
-
-bool cluster_sync_is_connected(const struct cluster_sync *cluster);
-/* Whether ZooKeeper holds a different cluster from the one that is served. */
-bool cluster_sync_is_foreign(const struct cluster_sync *cluster);
-/* Whether the list of services has been read at all. */
-bool cluster_sync_has_list(const struct cluster_sync *cluster);
-/* Whether this process began with services from disk, because ZooKeeper could not be reached. */
-bool cluster_sync_is_restored(const struct cluster_sync *cluster);
-/* NULL: nothing is kept on disk. */
-const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster);
-bool cluster_sync_is_registered(const struct cluster_sync *cluster);
-/* The backends that the mux can't send to. */
-const struct unreachable *cluster_sync_unreachable(const struct cluster_sync *cluster);
-/* NULL: the mux needs nothing. */
-const struct needs *cluster_sync_needs(const struct cluster_sync *cluster);
-/* The mux's clock against ZooKeeper's, at the last write of the mux's own node. */
-const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluster);
-/* The Unix time by which windows of former owners end, by ZooKeeper's clock; 0: not known. It never goes back. */
-uint32_t cluster_sync_seconds(const struct cluster_sync *cluster);
 /* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after);
 

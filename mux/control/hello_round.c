@@ -20,12 +20,12 @@ void hello_round_run(struct hello *hello, struct service_sync *const *syncs, uns
 	struct hello_service *services;
 	unsigned some = 0;
 
-	if (!hello || now_ms < hello_deadline(hello))
+	if (!hello || now_ms < hello->send_at)
 		return;
 	services = zk_alloc((count + 1) * sizeof(*services));
 	for (unsigned i = 0; i < count; i++) {
-		const struct published_service *published = service_sync_view_published(syncs[i]);
-		uint32_t generation = service_sync_generation(syncs[i]);
+		const struct published_service *published = &syncs[i]->ring.published;
+		uint32_t generation = ring_sync_generation(&syncs[i]->ring);
 
 		if (published->service && generation)
 			services[some++] = (struct hello_service){.id = published->service->id,

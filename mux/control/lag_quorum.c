@@ -12,8 +12,8 @@ struct lag_quorum lag_quorum_heard(const struct hello_peers *peers, uint16_t ser
 	lag_quorum_start(&quorum);
 	if (first_ahead)
 		*first_ahead = NULL;
-	for (unsigned i = 0; peers && i < hello_peers_count(peers); i++) {
-		const struct hello_peer *peer = hello_peers_at(peers, i);
+	for (unsigned i = 0; peers && i < peers->count; i++) {
+		const struct hello_peer *peer = &peers->list[i];
 		const struct hello_service *said = hello_peer_service(peer, service, now_ms);
 		struct lag_view other = {0};
 
@@ -41,8 +41,8 @@ uint32_t lag_quorum_settled(const struct hello_peers *peers, uint16_t service, u
 	unsigned needed = (quorum.muxes + 1) / 2, count = 0;
 	uint32_t rings[HELLO_PEERS_MAX], settled = 0;
 
-	for (unsigned i = 0; peers && i < hello_peers_count(peers); i++) {
-		const struct hello_service *said = hello_peer_service(hello_peers_at(peers, i), service, now_ms);
+	for (unsigned i = 0; peers && i < peers->count; i++) {
+		const struct hello_service *said = hello_peer_service(&peers->list[i], service, now_ms);
 
 		if (said && said->flags & HELLO_ANNOUNCES && said->generation > generation) {
 			ahead[count] = said;

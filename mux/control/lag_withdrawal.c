@@ -181,8 +181,8 @@ static bool has_listened(const struct lag_withdrawal *withdrawal, uint64_t now_m
 {
 	if (now_ms >= withdrawal->listen_until)
 		return true;
-	for (unsigned i = 0; i < hello_peers_count(withdrawal->peers); i++)
-		if (!hello_peer_is_heard(hello_peers_at(withdrawal->peers, i), now_ms))
+	for (unsigned i = 0; i < withdrawal->peers->count; i++)
+		if (!hello_peer_is_heard(&withdrawal->peers->list[i], now_ms))
 			return false;
 	return true;
 }
@@ -263,7 +263,7 @@ bool lag_withdrawal_run(struct lag_withdrawal *withdrawal, struct service_sync *
 		return false;
 	withdrawal->hear_at = now_ms + LAG_WITHDRAWAL_HEAR_MS;
 	for (unsigned i = 0; i < count; i++)
-		changed |= decide(withdrawal, service_sync_published(syncs[i]), follows, now_ms);
+		changed |= decide(withdrawal, &syncs[i]->ring.published, follows, now_ms);
 	withdrawal->is_fresh = false;
 	withdrawal->is_listening = withdrawal->is_listening && now_ms < withdrawal->listen_until;
 	return changed;
@@ -291,19 +291,14 @@ uint64_t lag_withdrawal_deadline(const struct lag_withdrawal *withdrawal)
 struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,
 					  const struct lag_limits *limits, const struct hello_peers *peers)
 {
-	struct lag_withdrawal *withdrawal = calloc(1, sizeof(*withdrawal));
+	struct lag_withdrawal *withdrawal = zk_alloc(sizeof(*withdrawal));
 
-	if (!withdrawal)
-		return NULL;
 	withdrawal->zk = zk;
 	withdrawal->limits = *limits;
 	withdrawal->peers = peers;
-	withdrawal->path = strdup(path);
-	withdrawal->id = strdup(id);
-	if (withdrawal->path && withdrawal->id)
-		return withdrawal;
-	lag_withdrawal_free(withdrawal);
-	return NULL;
+	withdrawal->path = zk_copy(path);
+	withdrawal->id = zk_copy(id);
+	return withdrawal;
 }
 
 void lag_withdrawal_free(struct lag_withdrawal *withdrawal)

@@ -41,7 +41,7 @@ enum lag_withdrawal_numbers {
 
 struct lag_withdrawal;
 
-/* path: the folder of the muxes' nodes; id: this mux's; peers NULL: no hellos. NULL: no memory. */
+/* path: the folder of the muxes' nodes; id: this mux's; peers NULL: no hellos. */
 struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,
 					  const struct lag_limits *limits, const struct hello_peers *peers);
 /* No request may be under way: after zk_close(). */

@@ -27,27 +27,6 @@ struct peer {
 	struct hello_node node;
 };
 
-struct peer_watch {
-	struct zk_client *zk;
-	struct tables *tables;
-	struct hello *hello; /* NULL: no hellos */
-	char *path;
-	bool is_reading; /* the list */
-	bool again;      /* requested meanwhile */
-	bool is_listed;  /* since the last connection */
-	bool is_held;    /* the last set stays */
-	uint64_t retry_at;
-	unsigned peers_count;
-	struct peer **peers;
-	uint32_t found_count;
-	struct fl_address *found;       /* of the last whole reading, */
-	struct hello_node *found_nodes; /* and in the order of the list */
-	uint32_t alive;                 /* at the last whole reading, with the same address or not */
-	uint32_t count;
-	struct fl_address *addresses; /* as the tables have them */
-};
-
-static void read_list(struct peer_watch *watch);
 static void read_peer(struct peer *peer);
 
 static int compare(const void *left, const void *right)
@@ -65,7 +44,7 @@ static void hand_on(struct peer_watch *watch)
 	same = watch->found_count == watch->count &&
 	       (!watch->count || !memcmp(watch->found, watch->addresses, watch->count * sizeof(*watch->found)));
 	if (!same && tables_set_peers(watch->tables, watch->found, watch->found_count)) {
-		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+		watched_node_retry(&watch->list);
 	} else if (!same) {
 		free(watch->addresses);
 		watch->addresses = watch->found;
@@ -96,7 +75,7 @@ static void clear_found(struct peer_watch *watch, uint32_t count)
 /* Once all are known. After a partial reading the last set stays. */
 static void finish(struct peer_watch *watch)
 {
-	if (watch->is_held || watch->is_reading || !watch->is_listed)
+	if (watch->is_held || watch->list.is_reading || !watch->is_listed)
 		return;
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		if (watch->peers[i]->is_listed && !watch->peers[i]->is_known)
@@ -115,7 +94,8 @@ static void finish(struct peer_watch *watch)
 		watch->found_nodes[watch->found_count++] = peer->node;
 	}
 	if (watch->hello)
-		hello_set_nodes(watch->hello, watch->found_nodes, watch->found_count, zk_now(watch->zk));
+		hello_peers_set_nodes(watch->hello->peers, watch->found_nodes, watch->found_count,
+				      zk_now(watch->list.zk));
 	hand_on(watch);
 }
 
@@ -166,9 +146,9 @@ static void end_peer(struct peer *peer, int rc)
 	} else if (rc == ZOK) {
 		peer->is_known = true;
 		if (peer->is_hidden)
-			watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+			watched_node_retry(&watch->list);
 	} else { /* it may be alive */
-		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+		watched_node_retry(&watch->list);
 	}
 	finish(watch);
 }
@@ -200,12 +180,12 @@ static void on_node(void *context, const struct zk_reply *reply)
 	peer->is_peer = false;
 	peer->has_node = reply->rc != ZNONODE;
 	peer->is_hidden = reply->rc == ZNOAUTH;
-	snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->path, peer->id);
+	snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->list.path, peer->id);
 	if (peer->is_alive) {
 		take_node(peer, reply);
-		zk_children(peer->watch->zk, path, true, on_children, peer);
+		zk_children(peer->watch->list.zk, path, true, on_children, peer);
 	} else if (reply->rc == ZOK || reply->rc == ZNONODE) {
-		zk_exists(peer->watch->zk, path, true, on_exists, peer);
+		zk_exists(peer->watch->list.zk, path, true, on_exists, peer);
 	} else {
 		end_peer(peer, peer->is_hidden ? ZOK : reply->rc);
 	}
@@ -227,8 +207,8 @@ static void on_entry(void *context, const struct zk_reply *reply)
 	char path[PATH_MAX_LEN];
 
 	if (reply->rc == ZOK && !is_removed(reply)) {
-		snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->path, peer->id);
-		zk_get(peer->watch->zk, path, false, on_node, peer);
+		snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->list.path, peer->id);
+		zk_get(peer->watch->list.zk, path, false, on_node, peer);
 		return;
 	}
 	peer->is_alive = false;
@@ -251,8 +231,8 @@ static void read_peer(struct peer *peer)
 		return;
 	peer->is_reading = true;
 	peer->is_hidden = false;
-	snprintf(path, sizeof(path), "%s/%s", peer->watch->path, peer->id);
-	zk_get(peer->watch->zk, path, true, on_entry, peer);
+	snprintf(path, sizeof(path), "%s/%s", peer->watch->list.path, peer->id);
+	zk_get(peer->watch->list.zk, path, true, on_entry, peer);
 }
 
 static struct peer *find_peer(const struct peer_watch *watch, const char *id, size_t len)
@@ -277,30 +257,12 @@ static struct peer *add_peer(struct peer_watch *watch, const char *id)
 	return watch->peers[watch->peers_count++] = peer;
 }
 
-static void on_folder(void *context, const struct zk_reply *reply)
-{
-	struct peer_watch *watch = context;
-
-	watch->is_reading = false;
-	if (watch->again)
-		read_list(watch);
-	else if (reply->rc != ZNONODE) /* otherwise the watch reports when it is created */
-		watch->retry_at = zk_now(watch->zk);
-}
-
 static void on_list(void *context, const struct zk_reply *reply)
 {
 	struct peer_watch *watch = context;
 
-	if (reply->rc == ZNONODE) {
-		zk_exists(watch->zk, watch->path, true, on_folder, watch);
+	if (reply->rc != ZOK)
 		return;
-	}
-	watch->is_reading = false;
-	if (reply->rc != ZOK) {
-		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
-		return;
-	}
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		watch->peers[i]->is_listed = false;
 	for (int i = 0; i < reply->child_count; i++) {
@@ -318,20 +280,8 @@ static void on_list(void *context, const struct zk_reply *reply)
 		else if (peer->is_listed && (!peer->is_known || peer->is_hidden) && !peer->is_reading)
 			read_peer(peer);
 	}
-	if (watch->again)
-		read_list(watch);
-	else
+	if (!watch->list.again)
 		finish(watch);
-}
-
-static void read_list(struct peer_watch *watch)
-{
-	watch->again = watch->is_reading;
-	if (watch->is_reading)
-		return;
-	watch->is_reading = true;
-	watch->retry_at = UINT64_MAX;
-	zk_children(watch->zk, watch->path, true, on_list, watch);
 }
 
 void peer_watch_connected(struct peer_watch *watch)
@@ -339,12 +289,7 @@ void peer_watch_connected(struct peer_watch *watch)
 	watch->is_listed = false;
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		watch->peers[i]->is_known = false;
-	read_list(watch);
-}
-
-void peer_watch_hold(struct peer_watch *watch)
-{
-	watch->is_held = true;
+	watched_node_read(&watch->list);
 }
 
 void peer_watch_release(struct peer_watch *watch)
@@ -357,31 +302,17 @@ void peer_watch_release(struct peer_watch *watch)
 
 void peer_watch_watched(struct peer_watch *watch, const char *path)
 {
-	size_t len = strlen(watch->path), id;
+	size_t len = strlen(watch->list.path), id;
 	struct peer *peer;
 
-	if (!strcmp(path, watch->path)) {
-		read_list(watch);
-		return;
-	}
-	if (strncmp(path, watch->path, len) != 0 || path[len] != '/')
+	watched_node_fired(&watch->list, path);
+	if (strncmp(path, watch->list.path, len) != 0 || path[len] != '/')
 		return;
 	path += len + 1;
 	id = strcspn(path, "/");
 	peer = !path[id] || !strcmp(path + id, "/" REGISTRATION_NODE) ? find_peer(watch, path, id) : NULL;
 	if (peer)
 		read_peer(peer);
-}
-
-uint32_t peer_watch_count(const struct peer_watch *watch)
-{
-	return watch->alive;
-}
-
-const struct fl_address *peer_watch_addresses(const struct peer_watch *watch, uint32_t *count)
-{
-	*count = watch->count;
-	return watch->addresses;
 }
 
 void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addresses, uint32_t count)
@@ -393,36 +324,19 @@ void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addre
 	}
 	watch->found_count = count;
 	if (watch->hello)
-		hello_set_nodes(watch->hello, watch->found_nodes, count, zk_now(watch->zk));
+		hello_peers_set_nodes(watch->hello->peers, watch->found_nodes, count, zk_now(watch->list.zk));
 	hand_on(watch);
-}
-
-uint64_t peer_watch_deadline(const struct peer_watch *watch)
-{
-	return watch->retry_at;
-}
-
-void peer_watch_run(struct peer_watch *watch, uint64_t now_ms)
-{
-	if (now_ms >= watch->retry_at)
-		read_list(watch);
 }
 
 struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables, struct hello *hello)
 {
-	struct peer_watch *watch = calloc(1, sizeof(*watch));
+	struct peer_watch *watch = zk_alloc(sizeof(*watch));
 
-	if (!watch)
-		return NULL;
-	watch->zk = zk;
+	watched_node_begin(&watch->list, zk, zk_copy(path), on_list, watch);
+	watch->list.is_list = true;
 	watch->tables = tables;
 	watch->hello = hello;
-	watch->retry_at = UINT64_MAX;
-	watch->path = strdup(path);
-	if (watch->path)
-		return watch;
-	free(watch);
-	return NULL;
+	return watch;
 }
 
 void peer_watch_free(struct peer_watch *watch)
@@ -433,6 +347,6 @@ void peer_watch_free(struct peer_watch *watch)
 	free(watch->found);
 	free(watch->found_nodes);
 	free(watch->addresses);
-	free(watch->path);
+	free(watch->list.path);
 	free(watch);
 }

@@ -7,35 +7,41 @@
 #ifndef MUX_PEER_WATCH_H
 #define MUX_PEER_WATCH_H
 
-#include "control/zookeeper.h"
+#include "control/watched_node.h"
 #include "hello/hello.h"
 #include "service/tables.h"
 
-enum peer_watch_numbers { PEER_WATCH_RETRY_MS = 1000 };
+struct peer;
 
-struct peer_watch;
+struct peer_watch {
+	struct watched_node list; /* the folder of the entries; run when one of these must be read again */
+	struct tables *tables;
+	struct hello *hello; /* NULL: no hellos */
+	bool is_listed;      /* since the last connection */
+	bool is_held;        /* the tree may be another cluster's: the last set stays, whatever the tree has */
+	unsigned peers_count;
+	struct peer **peers;
+	uint32_t found_count;
+	struct fl_address *found;       /* of the last whole reading, */
+	struct hello_node *found_nodes; /* and in the order of the list */
+	uint32_t alive; /* live muxes, including this one, at the last whole reading; 0: not known yet */
+	uint32_t count;
+	struct fl_address *addresses; /* of the live muxes as the tables have them */
+};
 
-/* path: the folder of the entries; hello NULL: no hellos. Returns NULL: no memory. */
+/* path: the folder of the entries; hello NULL: no hellos. */
 struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables, struct hello *hello);
 /* No request may be under way: after zk_close(). */
 void peer_watch_free(struct peer_watch *watch);
 
 /* There is a session, perhaps a new one. */
 void peer_watch_connected(struct peer_watch *watch);
-/* The tree may be another cluster's: the last set stays, whatever the tree has, until it is released. */
-void peer_watch_hold(struct peer_watch *watch);
+/* Ends a hold. */
 void peer_watch_release(struct peer_watch *watch);
 /* A watch on path fired; other paths than the folder's and those of entries are ignored. */
 void peer_watch_watched(struct peer_watch *watch, const char *path);
 
-/* The number of live muxes, including this one; 0: not known yet. */
-uint32_t peer_watch_count(const struct peer_watch *watch);
-/* The addresses of the live muxes as the tables have them. */
-const struct fl_address *peer_watch_addresses(const struct peer_watch *watch, uint32_t *count);
-/* Sets them to what was known before this process started, until the nodes are read. */
+/* Sets the addresses to what was known before this process started, until the nodes are read. */
 void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addresses, uint32_t count);
-
-uint64_t peer_watch_deadline(const struct peer_watch *watch);
-void peer_watch_run(struct peer_watch *watch, uint64_t now_ms);
 
 #endif

@@ -6,29 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTRATION_ADDRESS_MAX = 128 }; /* of both addresses as text */
+#include "config/clock.h"
 
-struct registration {
-	struct zk_client *zk;
-	char *entry; /* made by controllers, */
-	char *path;  /* and our node below it */
-	struct registration_calls calls;
-	void *context;
-	enum registration_state state;
-	bool is_looking;  /* for the entry */
-	bool look_again;  /* requested meanwhile */
-	int64_t added_in; /* the last session in which there was an entry */
-	bool is_ours;
-	bool may_serve;
-	bool is_refused;
-	bool is_writing;    /* a create, a set or a read of its owner is under way */
-	int64_t taken;      /* session that owns it, as last logged */
-	bool has_changed;   /* since the last write was sent */
-	uint64_t write_at;  /* when the next write is due */
-	uint64_t retry_at;  /* of what failed: the look for the entry, or the write */
-	uint64_t refuse_at; /* when another mux that still has the node is taken for alive; UINT64_MAX: none has it */
-	struct clock_compare clock;
-};
+enum { REGISTRATION_ADDRESS_MAX = 128 }; /* of both addresses as text */
 
 static void write_node(struct registration *own);
 static void look(struct registration *own);
@@ -188,7 +168,7 @@ static void on_set(void *context, const struct zk_reply *reply)
 
 	own->is_writing = false;
 	if (reply->rc == ZOK)
-		clock_compare_answered(&own->clock, reply->written_ms, clock_compare_now(), zk_now(own->zk));
+		clock_compare_answered(&own->clock, reply->written_ms, (int64_t)clock_unix_ms(), zk_now(own->zk));
 	if (reply->rc == ZNONODE) { /* deleted: with the entry, or by hand */
 		own->is_ours = false;
 		look(own);
@@ -211,7 +191,7 @@ static void write_node(struct registration *own)
 	own->is_writing = true;
 	own->has_changed = false;
 	own->write_at = zk_now(own->zk) + compare_later(own);
-	clock_compare_sent(&own->clock, clock_compare_now());
+	clock_compare_sent(&own->clock, (int64_t)clock_unix_ms());
 	if (own->is_ours)
 		zk_set(own->zk, own->path, text, on_set, own);
 	else
@@ -246,19 +226,14 @@ void registration_watched(struct registration *own, const char *path)
 }
 
 /* A change waits for the write under way, and for the node to be ours. */
-static uint64_t due(const struct registration *own)
+uint64_t registration_deadline(const struct registration *own)
 {
 	return own->is_ours && !own->is_writing && own->write_at < own->retry_at ? own->write_at : own->retry_at;
 }
 
-uint64_t registration_deadline(const struct registration *own)
-{
-	return due(own);
-}
-
 void registration_run(struct registration *own, uint64_t now_ms)
 {
-	if (now_ms < due(own))
+	if (now_ms < registration_deadline(own))
 		return;
 	own->retry_at = UINT64_MAX;
 	if (own->is_ours)
@@ -267,29 +242,14 @@ void registration_run(struct registration *own, uint64_t now_ms)
 		look(own);
 }
 
-const struct clock_compare *registration_clock(const struct registration *own)
-{
-	return &own->clock;
-}
-
 uint32_t registration_seconds(struct registration *own)
 {
 	return clock_compare_seconds(&own->clock, zk_now(own->zk));
 }
 
-enum registration_state registration_state(const struct registration *own)
-{
-	return own->state;
-}
-
 bool registration_was_added(const struct registration *own)
 {
 	return own->added_in && own->added_in == zk_session(own->zk);
-}
-
-bool registration_may_serve(const struct registration *own)
-{
-	return own->may_serve;
 }
 
 bool registration_is_registered(const struct registration *own)
@@ -300,25 +260,19 @@ bool registration_is_registered(const struct registration *own)
 struct registration *registration_new(struct zk_client *zk, const char *entry, const struct registration_calls *calls,
 				      void *context)
 {
-	struct registration *own = calloc(1, sizeof(*own));
-	size_t size = strlen(entry) + sizeof("/" REGISTRATION_NODE);
+	struct registration *own = zk_alloc(sizeof(*own));
 
-	if (!own)
-		return NULL;
-	own->zk = zk;
-	own->calls = *calls;
-	own->context = context;
-	own->write_at = UINT64_MAX;
-	own->retry_at = UINT64_MAX;
-	own->refuse_at = UINT64_MAX;
-	own->entry = strdup(entry);
-	own->path = malloc(size);
-	if (own->entry && own->path) {
-		snprintf(own->path, size, "%s/" REGISTRATION_NODE, entry);
-		return own;
-	}
-	registration_free(own);
-	return NULL;
+	*own = (struct registration){
+	    .zk = zk,
+	    .entry = zk_copy(entry),
+	    .path = zk_path(entry, REGISTRATION_NODE),
+	    .calls = *calls,
+	    .context = context,
+	    .write_at = UINT64_MAX,
+	    .retry_at = UINT64_MAX,
+	    .refuse_at = UINT64_MAX,
+	};
+	return own;
 }
 
 void registration_free(struct registration *own)

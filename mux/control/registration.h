@@ -45,8 +45,6 @@ enum registration_state {
 	REGISTRATION_DENIED,    /* there is one, but the login is not that of this mux */
 };
 
-struct registration;
-
 struct registration_calls {
 	char *(*render)(void *context); /* the node's text, freed with free() */
 	/* Whether a node is of a mux in our place, whichever process; address: its outer sources, for people. */
@@ -54,10 +52,32 @@ struct registration_calls {
 	void (*may_serve)(void *context); /* at most once: no other mux has the id, as far as known */
 	void (*refused)(void *context, const char *address); /* at most once: another mux has it, and is alive. NULL if
 							      is_own_place() never says so */
-	void (*changed)(void *context); /* registration_state() has; NULL: nothing follows from it */
+	void (*changed)(void *context);                      /* ->state has; NULL: nothing follows from it */
 };
 
-/* entry: its path. Returns NULL: no memory. */
+struct registration {
+	struct zk_client *zk;
+	char *entry; /* made by controllers, */
+	char *path;  /* and our node below it */
+	struct registration_calls calls;
+	void *context;
+	enum registration_state state;
+	bool is_looking;  /* for the entry */
+	bool look_again;  /* requested meanwhile */
+	int64_t added_in; /* the last session in which there was an entry */
+	bool is_ours;
+	bool may_serve; /* calls.may_serve() has run */
+	bool is_refused;
+	bool is_writing;    /* a create, a set or a read of its owner is under way */
+	int64_t taken;      /* session that owns it, as last logged */
+	bool has_changed;   /* since the last write was sent */
+	uint64_t write_at;  /* when the next write is due */
+	uint64_t retry_at;  /* of what failed: the look for the entry, or the write */
+	uint64_t refuse_at; /* when another mux that still has the node is taken for alive; UINT64_MAX: none has it */
+	struct clock_compare clock; /* the mux's clock against the time that ZooKeeper gave the node's last write */
+};
+
+/* entry: its path. */
 struct registration *registration_new(struct zk_client *zk, const char *entry, const struct registration_calls *calls,
 				      void *context);
 /* No request may be under way: after zk_close(). The node vanishes with the session. */
@@ -73,17 +93,12 @@ void registration_watched(struct registration *own, const char *path);
 uint64_t registration_deadline(const struct registration *own);
 void registration_run(struct registration *own, uint64_t now_ms);
 
-enum registration_state registration_state(const struct registration *own);
 /* Whether there was an entry since the session began: a session is of one tree, as lost data loses it. */
 bool registration_was_added(const struct registration *own);
-/* Whether may_serve() has been called. */
-bool registration_may_serve(const struct registration *own);
 /* Whether the node exists and is ours. */
 bool registration_is_registered(const struct registration *own);
 
-/* The mux's clock against the time that ZooKeeper gave the node's last write. */
-const struct clock_compare *registration_clock(const struct registration *own);
-/* The Unix time by which windows end, from the same; 0: not known. It never goes back. */
+/* The Unix time by which windows end, by its clock; 0: not known. It never goes back. */
 uint32_t registration_seconds(struct registration *own);
 
 #endif

@@ -8,11 +8,25 @@
 
 #include "control/arrays_sync.h"
 #include "control/backoff.h"
+#include "control/published_service.h"
 #include "control/refusal.h"
 #include "control/service_reads.h"
-#include "control/service_sync.h"
 #include "control/staged_ring.h"
 #include "control/sync_state.h"
+
+/* What all services of a mux share. */
+struct service_sync_context {
+	struct zk_client *zk;
+	struct published_place place;
+	const char *root;
+	void *owner;
+	void (*changed)(void *owner);  /* a generation or a state */
+	void (*vanished)(void *owner); /* a node is gone: asks the owner whether the service is still listed */
+	/* For a reader of more than a mux needs: a config node was read, before it is checked. NULL: nobody wants it. */
+	void (*configured)(void *owner, const char *name, const struct zk_reply *config);
+	const struct steering
+	    *steering; /* in place of the services' own, for a reader that does not steer; usually NULL */
+};
 
 /* How the published ring gets to the latest generation. */
 enum sync_route {
@@ -40,7 +54,7 @@ struct ring_sync {
 
 	struct refusal config_refusal;
 	struct refusal ring_refusal;
-	uint64_t refused[REFUSAL_REASONS];
+	uint64_t refused[REFUSAL_REASONS]; /* how often something was, for each reason */
 	struct backoff backoff;
 };
 

@@ -11,43 +11,36 @@
 
 #include "control/service_sync.h"
 #include "control/tree_access.h"
+#include "control/watched_node.h"
 
-enum service_list_numbers { SERVICE_LIST_RETRY_MS = 1000 };
+struct service_list {
+	struct watched_node node;
+	const struct service_sync_context *context;
+	struct tree_access *access;
+	struct service_sync **syncs; /* including deleted services whose name is still listed */
+	unsigned count;
+	bool is_known;   /* it has been read at all */
+	bool is_missing; /* as last logged */
+};
 
-struct service_list;
-
-/*
- * root: of the tree that has the list. context and access must outlive it. Begins without services, and held. NULL: no
- * memory.
- */
-struct service_list *service_list_new(const struct service_sync_context *context, const char *root,
-				      struct tree_access *access);
+/* Of context's tree; context and access must outlive it. Begins without services, and held. */
+struct service_list *service_list_new(const struct service_sync_context *context, struct tree_access *access);
 /* Ends all services; before zk_close(), which answers what was requested. */
 void service_list_clear(struct service_list *list);
 /* No request may be under way: after zk_close(). NULL is allowed. */
 void service_list_free(struct service_list *list);
 
-void service_list_hold(struct service_list *list);
 /* Ends a hold; reads everything again. */
 void service_list_release(struct service_list *list);
-bool service_list_is_held(const struct service_list *list);
 
-/* Reads the list, once more if it is being read. */
-void service_list_read(struct service_list *list);
 /* A watch on path fired; paths of other nodes are ignored. */
 void service_list_watched(struct service_list *list, const char *path);
 uint64_t service_list_deadline(const struct service_list *list);
 void service_list_run(struct service_list *list, uint64_t now_ms);
 
-/* A service, before the list was read; it has read nothing yet. NULL: no memory. */
+/* A service, before the list was read; it has read nothing yet. */
 struct service_sync *service_list_append(struct service_list *list, const char *name);
 /* Ends the last one again. */
 void service_list_take_back(struct service_list *list);
-
-/* Whether the list has been read at all. */
-bool service_list_is_known(const struct service_list *list);
-/* All services, including deleted ones whose name is still listed; valid until the list changes. */
-struct service_sync *const *service_list_syncs(const struct service_list *list);
-unsigned service_list_count(const struct service_list *list);
 
 #endif

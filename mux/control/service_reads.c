@@ -212,20 +212,18 @@ uint32_t service_reads_number(const struct zk_reply *reply)
 struct service_reads *service_reads_new(struct zk_client *zk, const char *root, const char *service,
 					service_answer_fn fn, void *context)
 {
-	struct service_reads *reads = calloc(1, sizeof(*reads));
+	struct service_reads *reads = zk_alloc(sizeof(*reads));
+	char *services = zk_path(root, "services");
 
-	if (!reads)
-		return NULL;
 	reads->zk = zk;
+	reads->path = zk_path(services, service);
 	reads->fn = fn;
 	reads->context = context;
 	reads->open = 1;
 	for (int what = 0; what <= READ_SNAPSHOT_NUMBER; what++)
 		reads->nodes[what] = (struct node_read){reads, (enum service_read)what};
-	if (asprintf(&reads->path, "%s/services/%s", root, service) >= 0)
-		return reads;
-	free(reads);
-	return NULL;
+	free(services);
+	return reads;
 }
 
 void service_reads_end(struct service_reads *reads)

@@ -8,27 +8,11 @@
 #include "control/config_node.h"
 #include "control/loads_node.h"
 #include "control/ring_arrays.h"
-#include "control/ring_sync.h"
 #include "steering/maat/maat.h"
 
-/* Nodes that were missing when they were read, while it is not known whether the service is still listed. */
 enum sync_unconfirmed {
 	UNCONFIRMED_CONFIG = 1,
 	UNCONFIRMED_LATEST = 2,
-};
-
-struct service_sync {
-	char *name;
-	const struct service_sync_context *context;
-	struct service_reads *reads;
-	bool is_deleted;
-	unsigned unconfirmed;  /* enum sync_unconfirmed */
-	bool loads_early;      /* loads were read before the service was published: they are read again then */
-	int64_t loads_written; /* when those were written that were taken last, in Unix milliseconds */
-	const struct maat_loads *loads_taken; /* by whom; only compared */
-	struct refusal loads_refusal;
-	struct refusal settled_refusal;
-	struct ring_sync ring;
 };
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -202,11 +186,6 @@ void service_sync_changed(struct service_sync *sync, const char *tail)
 		service_reads_node(sync->reads, what);
 }
 
-void service_sync_guard(struct service_sync *sync)
-{
-	ring_sync_guard(&sync->ring);
-}
-
 /* The config may have been missing only because the list was missing as well: it is read once more. */
 void service_sync_confirm(struct service_sync *sync)
 {
@@ -222,19 +201,10 @@ void service_sync_confirm(struct service_sync *sync)
 
 struct service_sync *service_sync_new(const struct service_sync_context *context, const char *name)
 {
-	struct service_sync *sync = calloc(1, sizeof(*sync));
+	struct service_sync *sync = zk_alloc(sizeof(*sync));
 
-	if (!sync)
-		return NULL;
-	sync->name = strdup(name);
+	sync->name = zk_copy(name);
 	sync->reads = service_reads_new(context->zk, context->root, name, on_answer, sync);
-	if (!sync->name || !sync->reads) {
-		if (sync->reads)
-			service_reads_end(sync->reads);
-		free(sync->name);
-		free(sync);
-		return NULL;
-	}
 	sync->context = context;
 	sync->ring.name = sync->name;
 	sync->ring.context = context;
@@ -265,16 +235,6 @@ uint64_t service_sync_deadline(const struct service_sync *sync)
 	return poll_at < sync->ring.backoff.retry_at ? poll_at : sync->ring.backoff.retry_at;
 }
 
-bool service_sync_is_deleted(const struct service_sync *sync)
-{
-	return sync->is_deleted;
-}
-
-const char *service_sync_name(const struct service_sync *sync)
-{
-	return sync->name;
-}
-
 enum service_state service_sync_state(const struct service_sync *sync)
 {
 	if (!published_ring(&sync->ring.published))
@@ -287,11 +247,6 @@ const struct refusal *service_sync_refusal(const struct service_sync *sync)
 	if (sync->ring.config_refusal.is_open)
 		return &sync->ring.config_refusal;
 	return sync->ring.ring_refusal.is_open ? &sync->ring.ring_refusal : NULL;
-}
-
-uint32_t service_sync_generation(const struct service_sync *sync)
-{
-	return ring_sync_generation(&sync->ring);
 }
 
 bool service_sync_is_reading(const struct service_sync *sync)
@@ -322,24 +277,4 @@ void service_sync_refuse_settled(struct service_sync *sync, uint32_t settled)
 		 service_sync_latest(sync));
 	sync->ring.refused[REFUSAL_SETTLED]++;
 	refusal_open(&sync->settled_refusal, sync->name, REFUSAL_SETTLED, settled, why);
-}
-
-const struct arrays_sync *service_sync_view_arrays(const struct service_sync *sync)
-{
-	return &sync->ring.arrays;
-}
-
-struct published_service *service_sync_published(struct service_sync *sync)
-{
-	return &sync->ring.published;
-}
-
-const struct published_service *service_sync_view_published(const struct service_sync *sync)
-{
-	return &sync->ring.published;
-}
-
-uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason)
-{
-	return sync->ring.refused[reason];
 }

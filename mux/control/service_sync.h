@@ -13,10 +13,8 @@
 #ifndef MUX_SERVICE_SYNC_H
 #define MUX_SERVICE_SYNC_H
 
-#include "control/arrays_sync.h"
-#include "control/refusal.h"
-#include "control/published_service.h"
-#include "control/zookeeper.h"
+#include "control/ring_sync.h"
+#include "steering/maat/loads.h"
 
 enum service_state {
 	SERVICE_LOADING, /* no ring yet */
@@ -29,23 +27,22 @@ static inline const char *service_state_name(enum service_state state)
 	return state == SERVICE_LOADING ? "loading" : state == SERVICE_SERVING ? "serving" : "stale";
 }
 
-/* What all services of a mux share. */
-struct service_sync_context {
-	struct zk_client *zk;
-	struct published_place place;
-	const char *root;
-	void *owner;
-	void (*changed)(void *owner);  /* a generation or a state */
-	void (*vanished)(void *owner); /* a node is gone: asks the owner whether the service is still listed */
-	/* For a reader of more than a mux needs: a config node was read, before it is checked. NULL: nobody wants it. */
-	void (*configured)(void *owner, const char *name, const struct zk_reply *config);
-	const struct steering
-	    *steering; /* in place of the services' own, for a reader that does not steer; usually NULL */
+struct service_sync {
+	char *name;
+	const struct service_sync_context *context;
+	struct service_reads *reads;
+	bool is_deleted; /* only its name is still listed */
+	unsigned
+	    unconfirmed;  /* nodes that were missing when they were read, while it is not known whether it is listed */
+	bool loads_early; /* loads were read before the service was published: they are read again then */
+	int64_t loads_written;                /* when those were written that were taken last, in Unix milliseconds */
+	const struct maat_loads *loads_taken; /* by whom; only compared */
+	struct refusal loads_refusal;
+	struct refusal settled_refusal;
+	struct ring_sync ring;
 };
 
-struct service_sync;
-
-/* Reads nothing yet; context must outlive it. NULL: no memory. */
+/* Reads nothing yet; context must outlive it. */
 struct service_sync *service_sync_new(const struct service_sync_context *context, const char *name);
 /* The service is gone, or the mux stops: withdraws its VIPs, then removes it from the tables. */
 void service_sync_end(struct service_sync *sync);
@@ -56,21 +53,12 @@ void service_sync_refresh(struct service_sync *sync);
 void service_sync_changed(struct service_sync *sync, const char *tail);
 /* Answers service_sync_context.vanished: the service is still listed, so a missing node is really missing. */
 void service_sync_confirm(struct service_sync *sync);
-/* What the mux needs has changed (host/needs.h). */
-void service_sync_guard(struct service_sync *sync);
 /* Takes what other threads have done, and refreshes when a backoff ends. */
 void service_sync_run(struct service_sync *sync, uint64_t now_ms);
 /* When service_sync_run() is due without an event; UINT64_MAX: never. */
 uint64_t service_sync_deadline(const struct service_sync *sync);
 
-const char *service_sync_name(const struct service_sync *sync);
-/* Whether the service is deleted, and only its name is still listed. */
-bool service_sync_is_deleted(const struct service_sync *sync);
 enum service_state service_sync_state(const struct service_sync *sync);
-/* Of the published ring, 0: there is none. */
-uint32_t service_sync_generation(const struct service_sync *sync);
-/* How often something was refused for this reason. */
-uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason);
 /* What of its configuration, else of its ring, is refused now; NULL: nothing. */
 const struct refusal *service_sync_refusal(const struct service_sync *sync);
 /* Whether an answer is awaited that may let the ring go on. */
@@ -79,9 +67,5 @@ bool service_sync_is_reading(const struct service_sync *sync);
 uint32_t service_sync_latest(const struct service_sync *sync);
 /* The settled generation is refused, since it is not committed; 0: it is not any more. */
 void service_sync_refuse_settled(struct service_sync *sync, uint32_t settled);
-/* What is known of its arrays, for metrics. */
-const struct arrays_sync *service_sync_view_arrays(const struct service_sync *sync);
-struct published_service *service_sync_published(struct service_sync *sync);
-const struct published_service *service_sync_view_published(const struct service_sync *sync);
 
 #endif

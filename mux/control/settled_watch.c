@@ -7,29 +7,6 @@
 
 #include "config/address.h"
 
-struct settled_watch {
-	struct zk_client *zk;
-	char *path;
-	bool is_held;
-	bool is_reading;
-	bool again; /* requested while it was being read */
-	uint64_t retry_at;
-	struct settled read;  /* as the node says, or other muxes */
-	struct settled known; /* what counts */
-	bool is_new;          /* read has services that known may not have */
-	bool is_malformed;    /* as last logged */
-};
-
-static void read_node(struct settled_watch *watch);
-
-static void on_exists(void *context, const struct zk_reply *reply)
-{
-	struct settled_watch *watch = context;
-
-	if (reply->rc != ZNONODE && !watch->is_held) /* otherwise the watch or the release has it read */
-		watch->retry_at = zk_now(watch->zk) + (reply->rc == ZOK ? 0 : SETTLED_WATCH_RETRY_MS);
-}
-
 static void take(struct settled_watch *watch, const struct zk_reply *reply)
 {
 	struct reason why = {""};
@@ -37,7 +14,7 @@ static void take(struct settled_watch *watch, const struct zk_reply *reply)
 	bool is_malformed = settled_parse((const char *)reply->data, reply->len, &settled, &why);
 
 	if (is_malformed && !watch->is_malformed)
-		fprintf(stderr, "mux event=ignored path=%s why=\"%s\"\n", watch->path, why.text);
+		fprintf(stderr, "mux event=ignored path=%s why=\"%s\"\n", watch->node.path, why.text);
 	watch->is_malformed = is_malformed;
 	if (is_malformed)
 		return;
@@ -50,59 +27,12 @@ static void on_node(void *context, const struct zk_reply *reply)
 {
 	struct settled_watch *watch = context;
 
-	watch->is_reading = false;
-	if (watch->is_held)
-		return;
-	if (watch->again) {
-		read_node(watch);
-	} else if (reply->rc == ZNONODE) { /* nothing has been settled yet */
+	if (reply->rc == ZNONODE) { /* nothing has been settled yet */
 		settled_clear(&watch->read);
 		watch->is_new = true;
-		zk_exists(watch->zk, watch->path, true, on_exists, watch);
 	} else if (reply->rc == ZOK) {
 		take(watch, reply);
-	} else {
-		watch->retry_at = zk_now(watch->zk) + SETTLED_WATCH_RETRY_MS;
 	}
-}
-
-static void read_node(struct settled_watch *watch)
-{
-	watch->again = watch->is_reading;
-	if (watch->is_reading)
-		return;
-	watch->is_reading = true;
-	watch->retry_at = UINT64_MAX;
-	zk_get(watch->zk, watch->path, true, on_node, watch);
-}
-
-void settled_watch_hold(struct settled_watch *watch)
-{
-	watch->is_held = true;
-	watch->retry_at = UINT64_MAX;
-}
-
-void settled_watch_release(struct settled_watch *watch)
-{
-	watch->is_held = false;
-	read_node(watch);
-}
-
-void settled_watch_watched(struct settled_watch *watch, const char *path)
-{
-	if (!watch->is_held && !strcmp(path, watch->path))
-		read_node(watch);
-}
-
-uint64_t settled_watch_deadline(const struct settled_watch *watch)
-{
-	return watch->retry_at;
-}
-
-void settled_watch_run(struct settled_watch *watch, uint64_t now_ms)
-{
-	if (!watch->is_held && now_ms >= watch->retry_at)
-		read_node(watch);
 }
 
 void settled_watch_restore(struct settled_watch *watch, const struct settled *settled)
@@ -124,7 +54,7 @@ static uint32_t promised(const struct published_service *published, const struct
 		return 0;
 	if (!state) /* after a restart there is no ring */
 		return later(published->settled, ring_generation(ring));
-	return later(published->saved, state_keeper_settled(state, published->service->id));
+	return later(published->saved, settled_find(&state->settled, published->service->id));
 }
 
 /* --- one service by itself ---------------------------------------------------------------------------------------- */
@@ -141,12 +71,12 @@ static void hear(struct settled_watch *watch, struct published_service *publishe
 /* Returns whether another one counts than before. */
 static bool decide(struct settled_watch *watch, struct service_sync *sync, uint64_t now_ms)
 {
-	struct published_service *published = service_sync_published(sync);
+	struct published_service *published = &sync->ring.published;
 	uint32_t told = settled_find(&watch->read, published->service->id);
 	uint32_t before = settled_find(&watch->known, published->service->id);
 	uint32_t latest = service_sync_latest(sync), counts = told;
 	bool is_above = latest && told > latest;
-	bool waits = told > before && told > service_sync_generation(sync) && service_sync_is_reading(sync) &&
+	bool waits = told > before && told > ring_sync_generation(&sync->ring) && service_sync_is_reading(sync) &&
 		     !(is_above && told == published->settled_refused);
 	uint64_t settle_by = published->settle_by ? published->settle_by : now_ms + SETTLED_WATCH_READ_MS;
 
@@ -168,7 +98,7 @@ static void know(struct settled_watch *watch, struct service_sync *const *syncs,
 	bool has_all = settled_copy(&known, &watch->read);
 
 	for (unsigned i = 0; has_all && i < count; i++) {
-		const struct published_service *published = service_sync_view_published(syncs[i]);
+		const struct published_service *published = &syncs[i]->ring.published;
 
 		if (published->service)
 			has_all = settled_set(&known, published->service->id, published->settled);
@@ -212,12 +142,12 @@ static struct outs find_outs(struct service_sync *const *syncs, unsigned count)
 	size_t all = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		all += count_out(service_sync_view_published(syncs[i]));
+		all += count_out(&syncs[i]->ring.published);
 	if (!all)
 		return outs;
 	outs.list = zk_alloc(all * sizeof(*outs.list));
 	for (unsigned i = 0; i < count; i++) {
-		const struct published_service *published = service_sync_view_published(syncs[i]);
+		const struct published_service *published = &syncs[i]->ring.published;
 
 		for (uint32_t vip = 0; vip < count_out(published); vip++)
 			outs.list[outs.count++] = (struct out){&published->service->config.vips[vip], published};
@@ -270,7 +200,7 @@ bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const
 	struct outs outs;
 
 	for (unsigned i = 0; i < count; i++) {
-		struct published_service *published = service_sync_published(syncs[i]);
+		struct published_service *published = &syncs[i]->ring.published;
 
 		hear(watch, published);
 		if (published->service)
@@ -280,7 +210,7 @@ bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const
 		know(watch, syncs, count);
 	outs = find_outs(syncs, count);
 	for (unsigned i = 0; i < count; i++) {
-		struct published_service *published = service_sync_published(syncs[i]);
+		struct published_service *published = &syncs[i]->ring.published;
 		uint32_t promised_before = published->promised;
 
 		published->promised = promised(published, state);
@@ -295,24 +225,13 @@ bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const
 	return has_changed;
 }
 
-const struct settled *settled_watch_known(const struct settled_watch *watch)
-{
-	return &watch->known;
-}
-
 struct settled_watch *settled_watch_new(struct zk_client *zk, const char *root)
 {
-	struct settled_watch *watch = calloc(1, sizeof(*watch));
+	struct settled_watch *watch = zk_alloc(sizeof(*watch));
 
-	if (!watch)
-		return NULL;
-	watch->zk = zk;
-	watch->is_held = true;
-	watch->retry_at = UINT64_MAX;
-	if (asprintf(&watch->path, "%s/settled", root) >= 0)
-		return watch;
-	free(watch);
-	return NULL;
+	watched_node_begin(&watch->node, zk, zk_path(root, "settled"), on_node, watch);
+	watch->node.is_held = true;
+	return watch;
 }
 
 void settled_watch_free(struct settled_watch *watch)
@@ -321,6 +240,6 @@ void settled_watch_free(struct settled_watch *watch)
 		return;
 	settled_clear(&watch->read);
 	settled_clear(&watch->known);
-	free(watch->path);
+	free(watch->node.path);
 	free(watch);
 }

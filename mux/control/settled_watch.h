@@ -8,33 +8,27 @@
 
 #include "control/settled.h"
 #include "control/state_keeper.h"
-#include "control/zookeeper.h"
+#include "control/watched_node.h"
 
 enum settled_watch_numbers {
-	SETTLED_WATCH_RETRY_MS = 1000,
 	SETTLED_WATCH_READ_MS = 3000, /* within which rings are read that were announced below what is settled now */
 };
 
-struct settled_watch;
+struct settled_watch {
+	struct watched_node node;
+	struct settled read;  /* as the node says, or other muxes */
+	struct settled known; /* what counts: what this mux goes by */
+	bool is_new;          /* read has services that known may not have */
+	bool is_malformed;    /* as last logged */
+};
 
-/* root: of the tree that has the node. Begins held. NULL: no memory. */
+/* root: of the tree that has the node. Begins held. */
 struct settled_watch *settled_watch_new(struct zk_client *zk, const char *root);
 /* No request may be under way: after zk_close(). NULL is allowed. */
 void settled_watch_free(struct settled_watch *watch);
 
-/* The tree may be another cluster's: nothing is taken from it until it is released. */
-void settled_watch_hold(struct settled_watch *watch);
-/* The tree is ours: the node is read. */
-void settled_watch_release(struct settled_watch *watch);
-/* A watch on path fired; other paths than the node's are ignored. */
-void settled_watch_watched(struct settled_watch *watch, const char *path);
-uint64_t settled_watch_deadline(const struct settled_watch *watch);
-void settled_watch_run(struct settled_watch *watch, uint64_t now_ms);
-
 /* What was known before this process started, until the node is read. No memory: nothing is. */
 void settled_watch_restore(struct settled_watch *watch, const struct settled *settled);
-/* What this mux goes by. */
-const struct settled *settled_watch_known(const struct settled_watch *watch);
 
 /*
  * Decides which generation counts as settled for each service, announces or withdraws it accordingly, and notes what the

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "config/clock.h"
 #include "control/config_node.h"
 #include "ring/backend.h"
 #include "state/state_name.h"
@@ -28,28 +29,6 @@ static const size_t arrays_bytes_max = STATE_FILE_HEADER_LEN + (size_t)STEERING_
 		    file_bytes_max =
 			STATE_FILE_HEADER_LEN + CONFIG_BYTES_MAX + (size_t)DELTA_BYTES_MAX + STATE_ARRAYS_PART_MAX;
 static const char cluster_file[] = "cluster";
-
-struct state_keeper {
-	char *path;
-	struct state_folder *folder; /* the saver's once there is one */
-	struct state_saver *saver;   /* NULL: the folder can't be used */
-	int open_error;              /* as last logged */
-	uint64_t open_at;
-	uint64_t rest_until; /* no writing before */
-	uint64_t scan_at;
-	uint64_t poll_at; /* whether the write has ended */
-	bool is_writing;
-	int write_error;                          /* of the last write, as last logged */
-	json_t *names;                            /* NAME.service of each service with files in the folder */
-	bool is_cluster_read;                     /* the cluster's file, even if it was refused */
-	char cluster[STATE_FILE_CLUSTER_MAX + 1]; /* what the cluster's file says, "": unknown */
-	struct fl_address *muxes;
-	uint32_t muxes_count;
-	struct fl_siphash_key seed;
-	struct settled given, settled; /* given to be written; on disk */
-	unsigned next;                 /* the service to look at first */
-	uint64_t written, failed, refused[STATE_ERRORS];
-};
 
 static uint64_t unix_seconds(void)
 {
@@ -118,18 +97,12 @@ static bool open_folder(struct state_keeper *keeper)
 
 struct state_keeper *state_keeper_new(const char *path)
 {
-	struct state_keeper *keeper = calloc(1, sizeof(*keeper));
+	struct state_keeper *keeper = zk_alloc(sizeof(*keeper));
 
-	if (!keeper)
-		return NULL;
-	keeper->path = strdup(path);
+	keeper->path = zk_copy(path);
 	keeper->names = json_object();
-	if (keeper->path && keeper->names) {
-		open_folder(keeper);
-		return keeper;
-	}
-	state_keeper_free(keeper);
-	return NULL;
+	open_folder(keeper);
+	return keeper;
 }
 
 void state_keeper_free(struct state_keeper *keeper)
@@ -417,7 +390,7 @@ static bool write_service(struct state_keeper *keeper, const struct state_view *
 {
 	for (unsigned i = 0; i < view->count; i++) {
 		unsigned at = (keeper->next + i) % view->count;
-		struct published_service *published = service_sync_published(view->syncs[at]);
+		struct published_service *published = &view->syncs[at]->ring.published;
 		struct state_job *job;
 		json_int_t files;
 
@@ -446,8 +419,8 @@ static bool remove_unlisted(struct state_keeper *keeper, const struct state_view
 	struct state_job *job = NULL;
 
 	for (unsigned i = 0; listed && i < view->count; i++) {
-		state_name_of_ring(service_sync_name(view->syncs[i]), file);
-		if (!service_sync_is_deleted(view->syncs[i]))
+		state_name_of_ring(view->syncs[i]->name, file);
+		if (!view->syncs[i]->is_deleted)
 			json_object_set_new(listed, file, json_true());
 	}
 	if (listed && json_object_size(keeper->names) > 0)
@@ -468,7 +441,7 @@ static bool remove_unlisted(struct state_keeper *keeper, const struct state_view
 static void take_saved(const struct state_view *view, const struct state_result *result)
 {
 	for (unsigned i = 0; i < view->count; i++) {
-		struct published_service *published = service_sync_published(view->syncs[i]);
+		struct published_service *published = &view->syncs[i]->ring.published;
 		char name[STATE_NAME_MAX + 1];
 
 		state_name_of_ring(published->name, name);
@@ -535,62 +508,26 @@ void state_keeper_run(struct state_keeper *keeper, const struct state_view *view
 	keeper->scan_at = now_ms + SCAN_MS;
 }
 
-static uint64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Each pass takes a result or gives a file to be written; none does once all is written. */
 void state_keeper_flush(struct state_keeper *keeper, const struct state_view *view)
 {
 	static const struct timespec pause = {.tv_nsec = 1000000};
-	uint64_t until = monotonic_ms() + STATE_KEEPER_FLUSH_MS, written, failed = keeper->failed;
+	uint64_t until = clock_ms() + STATE_KEEPER_FLUSH_MS, written, failed = keeper->failed;
 
 	if (!keeper->saver)
 		return;
 	do {
 		for (unsigned i = 0; i < view->count; i++)
-			service_sync_published(view->syncs[i])->save_at = 0;
+			view->syncs[i]->ring.published.save_at = 0;
 		keeper->rest_until = keeper->scan_at = 0;
 		written = keeper->written;
 		state_keeper_run(keeper, view, 0);
 		if (keeper->is_writing)
 			nanosleep(&pause, NULL);
-	} while (monotonic_ms() < until && keeper->failed == failed &&
-		 (keeper->is_writing || keeper->written != written));
+	} while (clock_ms() < until && keeper->failed == failed && (keeper->is_writing || keeper->written != written));
 }
 
 uint64_t state_keeper_deadline(const struct state_keeper *keeper)
 {
 	return keeper->is_writing ? keeper->poll_at : UINT64_MAX;
-}
-
-uint32_t state_keeper_settled(const struct state_keeper *keeper, uint16_t service)
-{
-	return settled_find(&keeper->settled, service);
-}
-
-/* --- for metrics ------------------------------------------------------------------------------------------------- */
-
-bool state_keeper_is_usable(const struct state_keeper *keeper)
-{
-	return keeper->saver && !keeper->write_error;
-}
-
-uint64_t state_keeper_written(const struct state_keeper *keeper)
-{
-	return keeper->written;
-}
-
-uint64_t state_keeper_failed(const struct state_keeper *keeper)
-{
-	return keeper->failed;
-}
-
-uint64_t state_keeper_refused(const struct state_keeper *keeper, enum state_error error)
-{
-	return keeper->refused[error];
 }

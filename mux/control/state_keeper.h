@@ -17,6 +17,8 @@
 #ifndef MUX_STATE_KEEPER_H
 #define MUX_STATE_KEEPER_H
 
+#include <jansson.h>
+
 #include "config/service_config.h"
 #include "control/service_sync.h"
 #include "control/settled.h"
@@ -54,9 +56,29 @@ struct state_target {
 		       const struct arrays_set *arrays, struct reason *why);
 };
 
-struct state_keeper;
+struct state_keeper {
+	char *path;
+	struct state_folder *folder; /* the saver's once there is one */
+	struct state_saver *saver;   /* NULL: the folder can't be used */
+	int open_error;              /* as last logged */
+	uint64_t open_at;
+	uint64_t rest_until; /* no writing before */
+	uint64_t scan_at;
+	uint64_t poll_at; /* whether the write has ended */
+	bool is_writing;
+	int write_error;                          /* of the last write, as last logged */
+	json_t *names;                            /* NAME.service of each service with files in the folder */
+	bool is_cluster_read;                     /* the cluster's file, even if it was refused */
+	char cluster[STATE_FILE_CLUSTER_MAX + 1]; /* what the cluster's file says, "": unknown */
+	struct fl_address *muxes;
+	uint32_t muxes_count;
+	struct fl_siphash_key seed;
+	struct settled given, settled; /* given to be written; on disk */
+	unsigned next;                 /* the service to look at first */
+	uint64_t written, failed, refused[STATE_ERRORS];
+};
 
-/* path: the folder. NULL: no memory. */
+/* path: the folder. */
 struct state_keeper *state_keeper_new(const char *path);
 /* Waits for the file that is being written. NULL is allowed. */
 void state_keeper_free(struct state_keeper *keeper);
@@ -76,14 +98,5 @@ void state_keeper_run(struct state_keeper *keeper, const struct state_view *view
 void state_keeper_flush(struct state_keeper *keeper, const struct state_view *view);
 /* When state_keeper_run() is due again; UINT64_MAX: within a second or so. */
 uint64_t state_keeper_deadline(const struct state_keeper *keeper);
-
-/* The settled generation of a service that is on disk, 0: none is. */
-uint32_t state_keeper_settled(const struct state_keeper *keeper, uint16_t service);
-
-/* For metrics. */
-bool state_keeper_is_usable(const struct state_keeper *keeper); /* the folder, and the last write */
-uint64_t state_keeper_written(const struct state_keeper *keeper);
-uint64_t state_keeper_failed(const struct state_keeper *keeper);
-uint64_t state_keeper_refused(const struct state_keeper *keeper, enum state_error error);
 
 #endif

@@ -7,59 +7,30 @@
 #include "config/address.h"
 #include "ring/backend.h"
 
-struct entry {
-	struct fl_address address;
-	uint64_t since;
-	bool is_loop;
-	bool is_told;
-};
-
-/* Entries by ascending address, each once. */
-struct list {
-	struct entry *entries;
-	size_t count, room;
-};
-
-struct unreachable {
-	struct list now;
-	uint64_t look_at;
-};
-
-struct unreachable *unreachable_new(void)
-{
-	return calloc(1, sizeof(struct unreachable));
-}
-
-void unreachable_free(struct unreachable *unreachable)
-{
-	if (unreachable)
-		free(unreachable->now.entries);
-	free(unreachable);
-}
-
 static int compare(const void *left, const void *right)
 {
-	return memcmp(&((const struct entry *)left)->address, &((const struct entry *)right)->address,
-		      sizeof(struct fl_address));
+	return memcmp(&((const struct unreachable_entry *)left)->address,
+		      &((const struct unreachable_entry *)right)->address, sizeof(struct fl_address));
 }
 
-static bool append(struct list *list, const struct fl_address *address, bool is_loop, uint64_t now_ms)
+static bool append(struct unreachable *list, const struct fl_address *address, bool is_loop, uint64_t now_ms)
 {
 	if (list->count == list->room) {
 		size_t room = list->room ? 2 * list->room : 16;
-		struct entry *entries = realloc(list->entries, room * sizeof(*entries));
+		struct unreachable_entry *entries = realloc(list->entries, room * sizeof(*entries));
 
 		if (!entries)
 			return false;
 		list->entries = entries;
 		list->room = room;
 	}
-	list->entries[list->count++] = (struct entry){.address = *address, .since = now_ms, .is_loop = is_loop};
+	list->entries[list->count++] =
+	    (struct unreachable_entry){.address = *address, .since = now_ms, .is_loop = is_loop};
 	return true;
 }
 
 /* Appends a service's backends that have no header. False: no memory. */
-static bool collect(struct list *list, const struct backends *backends, uint64_t now_ms)
+static bool collect(struct unreachable *list, const struct backends *backends, uint64_t now_ms)
 {
 	for (uint32_t i = 0; i < backends->count; i++) {
 		const struct fl_delta_backend *one = &backends->list[i];
@@ -74,7 +45,7 @@ static bool collect(struct list *list, const struct backends *backends, uint64_t
 }
 
 /* Several services may have one backend. */
-static void unite(struct list *list)
+static void unite(struct unreachable *list)
 {
 	size_t kept = 0;
 
@@ -87,15 +58,15 @@ static void unite(struct list *list)
 }
 
 /* Takes over since when, and decides what is told. True: that differs. */
-static bool decide(struct list *list, const struct list *before, uint64_t now_ms)
+static bool decide(struct unreachable *list, const struct unreachable *before, uint64_t now_ms)
 {
 	size_t told_before = 0, same = 0, told = 0;
 
 	for (size_t i = 0; i < before->count; i++)
 		told_before += before->entries[i].is_told;
 	for (size_t i = 0; i < list->count; i++) {
-		struct entry *entry = &list->entries[i];
-		const struct entry *old =
+		struct unreachable_entry *entry = &list->entries[i];
+		const struct unreachable_entry *old =
 		    before->count ? bsearch(entry, before->entries, before->count, sizeof(*before->entries), compare)
 				  : NULL;
 
@@ -111,14 +82,14 @@ static bool decide(struct list *list, const struct list *before, uint64_t now_ms
 bool unreachable_run(struct unreachable *unreachable, struct service_sync *const *syncs, unsigned count,
 		     uint64_t now_ms)
 {
-	struct list next = {0};
+	struct unreachable next = {0};
 	bool is_whole = true, changed;
 
 	if (now_ms < unreachable->look_at)
 		return false;
-	unreachable->look_at = now_ms + UNREACHABLE_LOOK_MS;
+	unreachable->look_at = next.look_at = now_ms + UNREACHABLE_LOOK_MS;
 	for (unsigned i = 0; i < count && is_whole; i++) {
-		const struct ring *ring = published_ring(service_sync_view_published(syncs[i]));
+		const struct ring *ring = published_ring(&syncs[i]->ring.published);
 
 		if (ring)
 			is_whole = collect(&next, ring_backends(ring), now_ms);
@@ -128,22 +99,21 @@ bool unreachable_run(struct unreachable *unreachable, struct service_sync *const
 		return false;
 	}
 	unite(&next);
-	changed = decide(&next, &unreachable->now, now_ms);
-	free(unreachable->now.entries);
-	unreachable->now = next;
+	changed = decide(&next, unreachable, now_ms);
+	free(unreachable->entries);
+	*unreachable = next;
 	return changed;
 }
 
 int unreachable_describe(const struct unreachable *unreachable, json_t *node)
 {
-	const struct list *list = &unreachable->now;
 	json_t *told = json_object();
 	json_int_t more = 0;
 	char text[ADDRESS_TEXT_MAX];
 	int failed = !told;
 
-	for (size_t i = 0; i < list->count && !failed; i++) {
-		const struct entry *entry = &list->entries[i];
+	for (size_t i = 0; i < unreachable->count && !failed; i++) {
+		const struct unreachable_entry *entry = &unreachable->entries[i];
 
 		if (!entry->is_told)
 			continue;

@@ -17,12 +17,19 @@ enum unreachable_numbers {
 	UNREACHABLE_TOLD = 512, /* addresses at most: ZooKeeper has a limit for a node */
 };
 
-struct unreachable;
+struct unreachable_entry {
+	struct fl_address address;
+	uint64_t since;
+	bool is_loop;
+	bool is_told;
+};
 
-/* NULL: no memory. */
-struct unreachable *unreachable_new(void);
-/* NULL is allowed. */
-void unreachable_free(struct unreachable *unreachable);
+/* By ascending address, each once. All zero: none; entries is to be freed. */
+struct unreachable {
+	struct unreachable_entry *entries;
+	size_t count, room;
+	uint64_t look_at;
+};
 
 /* Looks at the backends of all services, at most once in UNREACHABLE_LOOK_MS. True: what is told has changed. */
 bool unreachable_run(struct unreachable *unreachable, struct service_sync *const *syncs, unsigned count,

@@ -109,5 +109,13 @@ char *zk_servers(const char *hosts);
 /* Zeroed memory for requests and answers. Without memory the mux aborts: each request must be answered. */
 void *zk_alloc(size_t size);
 char *zk_copy(const char *text);
+/* FOLDER/NAME, to be freed. */
+static inline char *zk_path(const char *folder, const char *name)
+{
+	char *path = zk_alloc(strlen(folder) + strlen(name) + 2);
+
+	stpcpy(stpcpy(stpcpy(path, folder), "/"), name);
+	return path;
+}
 
 #endif

@@ -62,9 +62,9 @@ static void check_form(const uint8_t *data, size_t len)
 
 static void check_peers(const struct hello_peers *peers, uint64_t now)
 {
-	require(hello_peers_count(peers) <= MUXES);
-	for (unsigned i = 0; i < hello_peers_count(peers); i++) {
-		const struct hello_peer *peer = hello_peers_at(peers, i);
+	require(peers->count <= MUXES);
+	for (unsigned i = 0; i < peers->count; i++) {
+		const struct hello_peer *peer = &peers->list[i];
 		struct fl_address self = address_of(0);
 
 		require(!fl_address_equal(&peer->node.address, &self));

@@ -35,85 +35,36 @@ static void require(bool property)
 }
 
 /* Stands in for the control thread that the server queries: one service, and no ZooKeeper. */
-struct service_sync {
-	struct published_service published;
+static struct service_sync web = {
+    .name = (char *)"web",
+    .ring.refused[REFUSAL_CONFIG] = 1,
+    .ring.arrays = {.list.version.newest = 2, .took_ms = 1500, .refusals.at[0] = {"checksum", 1}},
 };
 
-static struct service_sync web;
-
-bool cluster_sync_is_connected(const struct cluster_sync *cluster)
+bool zk_is_connected(const struct zk_client *zk)
 {
-	return cluster;
+	return zk;
 }
 
-bool cluster_sync_is_foreign(const struct cluster_sync *cluster)
+uint64_t zk_now(const struct zk_client *zk)
 {
-	return cluster;
+	(void)zk;
+	return 0;
 }
 
-bool cluster_sync_has_list(const struct cluster_sync *cluster)
+bool registration_is_registered(const struct registration *own)
 {
-	return !cluster;
+	return own;
 }
 
-bool cluster_sync_is_restored(const struct cluster_sync *cluster)
+uint32_t registration_seconds(struct registration *own)
 {
-	(void)cluster;
-	return true;
-}
-
-const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster)
-{
-	return (const struct state_keeper *)cluster;
-}
-
-bool state_keeper_is_usable(const struct state_keeper *keeper)
-{
-	return keeper;
-}
-
-uint64_t state_keeper_written(const struct state_keeper *keeper)
-{
-	return !!keeper;
-}
-
-uint64_t state_keeper_failed(const struct state_keeper *keeper)
-{
-	return !keeper;
-}
-
-uint64_t state_keeper_refused(const struct state_keeper *keeper, enum state_error error)
-{
-	return keeper ? (uint64_t)error : 0;
+	return own ? 1700000000 : 0;
 }
 
 bool published_is_unsaved(const struct published_service *published)
 {
 	return published;
-}
-
-bool cluster_sync_is_registered(const struct cluster_sync *cluster)
-{
-	return cluster;
-}
-
-const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluster)
-{
-	static const struct clock_compare clock = {.is_known = true, .ahead_ms = -1500};
-
-	(void)cluster;
-	return &clock;
-}
-
-uint32_t cluster_sync_seconds(const struct cluster_sync *cluster)
-{
-	return cluster ? 1700000000 : 0;
-}
-
-const struct needs *cluster_sync_needs(const struct cluster_sync *cluster)
-{
-	(void)cluster;
-	return NULL;
 }
 
 const struct need *needs_list(const struct needs *needs, unsigned *count)
@@ -129,21 +80,10 @@ const char *need_name(enum need_kind kind)
 	return "";
 }
 
-uint64_t cluster_sync_lag_ms(const struct cluster_sync *cluster, const struct service_sync *sync)
-{
-	(void)cluster, (void)sync;
-	return 0;
-}
-
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after)
 {
 	(void)cluster;
 	return after ? NULL : &web;
-}
-
-const char *service_sync_name(const struct service_sync *sync)
-{
-	return sync->published.name;
 }
 
 enum service_state service_sync_state(const struct service_sync *sync)
@@ -152,29 +92,9 @@ enum service_state service_sync_state(const struct service_sync *sync)
 	return SERVICE_SERVING;
 }
 
-uint32_t service_sync_generation(const struct service_sync *sync)
+uint32_t ring_sync_generation(const struct ring_sync *sync)
 {
 	return ring_generation(service_ring(sync->published.service));
-}
-
-uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason)
-{
-	(void)sync;
-	return reason;
-}
-
-const struct arrays_sync *service_sync_view_arrays(const struct service_sync *sync)
-{
-	static const struct arrays_sync arrays = {
-	    .list.version.newest = 2, .took_ms = 1500, .refusals.at[0] = {"checksum", 1}};
-
-	(void)sync;
-	return &arrays;
-}
-
-const struct published_service *service_sync_view_published(const struct service_sync *sync)
-{
-	return &sync->published;
 }
 
 const struct ring *published_ring(const struct published_service *published)
@@ -192,12 +112,6 @@ const char *published_withdrawn(const struct published_service *published)
 {
 	(void)published;
 	return NULL;
-}
-
-uint64_t announce_drained(const struct announcer *announcer)
-{
-	(void)announcer;
-	return 0;
 }
 
 void neighbours_count(const struct neighbours *neighbours, unsigned *resolved, unsigned *unresolved)
@@ -243,7 +157,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
 	static const struct ports ports;
-	struct sources sources = {.ports = &ports, .id = "mux1"};
+	static struct registration registration = {.clock = {.is_known = true, .ahead_ms = -1500}};
+	static struct state_keeper state = {.written = 1};
+	static struct service_list services = {.is_known = true};
+	static const struct cluster_sync cluster = {
+	    .is_foreign = true, .registration = &registration, .state = &state, .services = &services};
+	struct sources sources = {.ports = &ports, .id = "mux1", .cluster = &cluster};
 	struct teller_options told = {.now_ms = no_time};
 	struct tables *tables = tables_new(1, &image_hops);
 	struct change_log *changes = change_log_new();
@@ -251,12 +170,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	web.published.name = "web";
-	require(tables && !tables_add(tables, &config, &web.published.service, &why));
-	require(!tables_load(tables, web.published.service, &snapshot, &why));
+	web.ring.published.name = "web";
+	require(tables && !tables_add(tables, &config, &web.ring.published.service, &why));
+	require(!tables_load(tables, web.ring.published.service, &snapshot, &why));
 	image_free(&snapshot);
 	require(changes);
-	change_log_note(changes, "web", 3, ring_sum(service_ring(web.published.service)), CHANGE_LOG_SNAPSHOT);
+	change_log_note(changes, "web", 3, ring_sum(service_ring(web.ring.published.service)), CHANGE_LOG_SNAPSHOT);
 	change_log_note(changes, "web", 4, 0, CHANGE_LOG_DELTA);
 	sources.changes = changes;
 	sources.teller = teller_new(&told);

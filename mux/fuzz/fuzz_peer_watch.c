@@ -119,8 +119,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		default:
 			now += 50U * op;
 			fake_zk_set_now(zk, now);
-			if (now >= peer_watch_deadline(watch))
-				peer_watch_run(watch, now);
+			if (now >= watch->list.retry_at)
+				watched_node_run(&watch->list, now);
 		}
 		require(fake_zk_count(zk) <= MUXES_MAX + 1);
 	}

@@ -109,13 +109,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		switch (op % 8) {
 		case 0:
-			seed_watch_connected(watch);
+			watched_node_read(&watch->node);
 			break;
 		case 1:
-			seed_watch_watched(watch, "/fairlead/fragment_seed");
+			watched_node_fired(&watch->node, "/fairlead/fragment_seed");
 			break;
 		case 2:
-			seed_watch_watched(watch, "/fairlead/cluster");
+			watched_node_fired(&watch->node, "/fairlead/cluster");
 			break;
 		case 3:
 			no_memory = op & 8;
@@ -123,14 +123,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		default:
 			now += 50U * op;
 			fake_zk_set_now(zk, now);
-			seed_watch_run(watch, now);
+			watched_node_run(&watch->node, now);
 			if (!is_held)
 				seed_watch_apply(watch);
 			was_read = !is_held && !no_memory;
 		}
 		if (was_read)
 			require(same(&told, &last));
-		used = seed_watch_used(watch);
+		used = watch->used;
 		require(same(&used, &told));
 		require(fake_zk_count(zk) <= 8);
 	}

@@ -11,22 +11,6 @@
 
 #include "config/address.h"
 
-struct hello {
-	int fd;
-	uint16_t port;
-	bool has_key;
-	struct fl_siphash_key key; /* of the cluster, for tags */
-	bool has_cluster;
-	struct hello_head head; /* of the next packet */
-	struct hello_peers *peers;
-	struct hello_counters counters;
-	uint64_t now_ms;
-	uint64_t send_at;
-	unsigned starts; /* of others, as of the last hello_receive() */
-	uint64_t expire_at;
-	unsigned seed; /* of the jitter */
-};
-
 /* The mux may be started before the kernel has its address. */
 static int set_options(int fd, int family)
 {
@@ -93,11 +77,6 @@ void hello_close(struct hello *hello)
 	free(hello);
 }
 
-int hello_fd(const struct hello *hello)
-{
-	return hello->fd;
-}
-
 void hello_receive(struct hello *hello, uint64_t now_ms)
 {
 	hello->now_ms = now_ms;
@@ -117,9 +96,9 @@ void hello_receive(struct hello *hello, uint64_t now_ms)
 		hello->counters.received++;
 		hello->counters.refused[error] += error != HELLO_OK;
 	}
-	if (hello_peers_starts(hello->peers) != hello->starts)
+	if (hello->peers->starts != hello->starts)
 		hello->send_at = now_ms;
-	hello->starts = hello_peers_starts(hello->peers);
+	hello->starts = hello->peers->starts;
 }
 
 void hello_join(struct hello *hello, const char *cluster)
@@ -132,11 +111,6 @@ void hello_join(struct hello *hello, const char *cluster)
 		fprintf(stderr, "mux event=no_hello cluster=%s why=\"not 32 hex digits\"\n", cluster);
 }
 
-uint64_t hello_deadline(const struct hello *hello)
-{
-	return hello->send_at;
-}
-
 /* One packet to all peers of this mux's family. */
 static void send_packet(struct hello *hello, const struct hello_service *services, unsigned count)
 {
@@ -146,8 +120,8 @@ static void send_packet(struct hello *hello, const struct hello_service *service
 	hello->head.count = (uint16_t)count;
 	hello->head.counter++;
 	len = hello_write(&hello->head, services, hello->has_key ? &hello->key : NULL, data);
-	for (unsigned i = 0; i < hello_peers_count(hello->peers); i++) {
-		const struct fl_address *to = &hello_peers_at(hello->peers, i)->node.address;
+	for (unsigned i = 0; i < hello->peers->count; i++) {
+		const struct fl_address *to = &hello->peers->list[i].node.address;
 		struct sockaddr_storage address;
 		socklen_t address_len = address_to_socket(to, hello->port, &address);
 
@@ -177,29 +151,4 @@ void hello_send(struct hello *hello, const struct hello_service *services, unsig
 		send_packet(hello, services + at, some);
 		at += some;
 	} while (at < count);
-}
-
-uint64_t hello_now(const struct hello *hello)
-{
-	return hello->now_ms;
-}
-
-uint16_t hello_port(const struct hello *hello)
-{
-	return hello->port;
-}
-
-const struct hello_counters *hello_counters(const struct hello *hello)
-{
-	return &hello->counters;
-}
-
-const struct hello_peers *hello_peers(const struct hello *hello)
-{
-	return hello ? hello->peers : NULL;
-}
-
-void hello_set_nodes(struct hello *hello, const struct hello_node *nodes, unsigned count, uint64_t now_ms)
-{
-	hello_peers_set_nodes(hello->peers, nodes, count, now_ms);
 }

@@ -23,7 +23,21 @@ struct hello_counters {
 	uint64_t refused[HELLO_ERRORS];
 };
 
-struct hello;
+struct hello {
+	int fd; /* readable when hello_receive() has work */
+	uint16_t port;
+	bool has_key;
+	struct fl_siphash_key key; /* of the cluster, for tags */
+	bool has_cluster;
+	struct hello_head head; /* of the next packet */
+	struct hello_peers *peers;
+	struct hello_counters counters;
+	uint64_t now_ms;  /* of the last hello_receive() */
+	uint64_t send_at; /* milliseconds of the monotonic clock when the next hellos are due */
+	unsigned starts;  /* of others, as of the last hello_receive() */
+	uint64_t expire_at;
+	unsigned seed; /* of the jitter */
+};
 
 /*
  * self: the mux's outer address, which the kernel need not have yet. keys NULL: hellos have no tags. boot: Unix
@@ -33,25 +47,13 @@ struct hello *hello_open(const struct fl_address *self, uint16_t port, const str
 			 struct reason *why);
 void hello_close(struct hello *hello);
 
-/* Readable when hello_receive() has work. */
-int hello_fd(const struct hello *hello);
 /* Reads what has arrived. A mux that has just been started is answered at once: hellos are due then. */
 void hello_receive(struct hello *hello, uint64_t now_ms);
 
 /* The name of the cluster is known; hellos are sent and accepted only if it is 32 hex digits. hello may be NULL. */
 void hello_join(struct hello *hello, const char *cluster);
 
-/* Milliseconds of the monotonic clock when the next hellos are due. */
-uint64_t hello_deadline(const struct hello *hello);
-/* Sends all services, by ascending id, to all peers, and sets the next deadline. */
+/* Sends all services, by ascending id, to all peers, and sets send_at. */
 void hello_send(struct hello *hello, const struct hello_service *services, unsigned count, uint64_t now_ms);
-
-/* The now_ms of the last hello_receive(). */
-uint64_t hello_now(const struct hello *hello);
-uint16_t hello_port(const struct hello *hello);
-const struct hello_counters *hello_counters(const struct hello *hello);
-/* NULL for NULL. */
-const struct hello_peers *hello_peers(const struct hello *hello);
-void hello_set_nodes(struct hello *hello, const struct hello_node *nodes, unsigned count, uint64_t now_ms);
 
 #endif

@@ -4,17 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hello_peers {
-	struct fl_address self;
-	bool has_key;
-	struct tag_keys keys;
-	bool has_cluster;
-	uint8_t cluster[HELLO_CLUSTER_LEN];
-	unsigned starts;
-	unsigned count;
-	struct hello_peer list[HELLO_PEERS_MAX];
-};
-
 struct hello_peers *hello_peers_new(const struct fl_address *self, const struct tag_keys *keys)
 {
 	struct hello_peers *peers = calloc(1, sizeof(*peers));
@@ -42,32 +31,12 @@ void hello_peers_join(struct hello_peers *peers, const uint8_t *cluster)
 		memcpy(peers->cluster, cluster, sizeof(peers->cluster));
 }
 
-unsigned hello_peers_starts(const struct hello_peers *peers)
-{
-	return peers->starts;
-}
-
-unsigned hello_peers_count(const struct hello_peers *peers)
-{
-	return peers->count;
-}
-
-const struct hello_peer *hello_peers_at(const struct hello_peers *peers, unsigned i)
-{
-	return &peers->list[i];
-}
-
-static struct hello_peer *find(struct hello_peers *peers, const struct fl_address *address)
+struct hello_peer *hello_peers_find(const struct hello_peers *peers, const struct fl_address *address)
 {
 	for (unsigned i = 0; i < peers->count; i++)
 		if (fl_address_equal(&peers->list[i].node.address, address))
-			return &peers->list[i];
+			return (struct hello_peer *)(uintptr_t)&peers->list[i];
 	return NULL;
-}
-
-const struct hello_peer *hello_peers_find(const struct hello_peers *peers, const struct fl_address *address)
-{
-	return find((struct hello_peers *)peers, address);
 }
 
 static void drop(struct hello_peers *peers, struct hello_peer *peer)
@@ -113,7 +82,7 @@ void hello_peers_set_nodes(struct hello_peers *peers, const struct hello_node *n
 		peers->list[i].has_node = false;
 	for (int adds = 0; adds < 2; adds++)
 		for (unsigned i = 0; i < count; i++) {
-			struct hello_peer *peer = find(peers, &nodes[i].address);
+			struct hello_peer *peer = hello_peers_find(peers, &nodes[i].address);
 
 			if (!peer && adds && !fl_address_equal(&nodes[i].address, &peers->self))
 				peer = add(peers, &nodes[i].address);
@@ -233,7 +202,7 @@ enum hello_error hello_peers_hear(struct hello_peers *peers, const struct fl_add
 		return error;
 	if (fl_address_equal(source, &peers->self))
 		return HELLO_PEER_UNKNOWN;
-	peer = find(peers, source);
+	peer = hello_peers_find(peers, source);
 	if (!peer && peers->has_key)
 		peer = add(peers, source);
 	if (!peer)

@@ -54,7 +54,16 @@ struct hello_peer {
 	struct hello_entry *entries; /* by ascending id */
 };
 
-struct hello_peers;
+struct hello_peers {
+	struct fl_address self;
+	bool has_key;
+	struct tag_keys keys;
+	bool has_cluster;
+	uint8_t cluster[HELLO_CLUSTER_LEN];
+	unsigned starts; /* how often a peer was heard that was not before, or not since it was started */
+	unsigned count;
+	struct hello_peer list[HELLO_PEERS_MAX]; /* in no particular order */
+};
 
 /* self: this mux's address; keys of the cluster, NULL: tags are not checked. Both are copied. NULL: no memory. */
 struct hello_peers *hello_peers_new(const struct fl_address *self, const struct tag_keys *keys);
@@ -73,13 +82,8 @@ enum hello_error hello_peers_hear(struct hello_peers *peers, const struct fl_add
 /* Forgets muxes that have been gone for long; call it now and then. */
 void hello_peers_expire(struct hello_peers *peers, uint64_t now_ms);
 
-/* How often a peer was heard that was not before, or not since it was started. */
-unsigned hello_peers_starts(const struct hello_peers *peers);
-unsigned hello_peers_count(const struct hello_peers *peers);
-/* i below hello_peers_count(); in no particular order. */
-const struct hello_peer *hello_peers_at(const struct hello_peers *peers, unsigned i);
 /* NULL: none has this address. */
-const struct hello_peer *hello_peers_find(const struct hello_peers *peers, const struct fl_address *address);
+struct hello_peer *hello_peers_find(const struct hello_peers *peers, const struct fl_address *address);
 
 /* Whether a hello of the peer was accepted within HELLO_SILENT_MS. */
 bool hello_peer_is_heard(const struct hello_peer *peer, uint64_t now_ms);

@@ -8,16 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <libmnl/libmnl.h>
 
-#include "host/tun.h"
-
-struct device {
-	LIST_ENTRY(device) next;
+struct announced_device {
+	LIST_ENTRY(announced_device) next;
 	uint32_t service;
 	int fd;
 	uint32_t index;
@@ -25,14 +22,8 @@ struct device {
 	struct fl_address *vips;
 };
 
-struct announcer {
-	struct rtnetlink netlink;
-	int epoll;
-	uint64_t drained;
-	LIST_HEAD(, device) devices;
-};
-
-static int route(struct announcer *announcer, uint16_t type, const struct device *device, const struct fl_address *vip)
+static int route(struct announcer *announcer, uint16_t type, const struct announced_device *device,
+		 const struct fl_address *vip)
 {
 	bool ipv4 = fl_address_is_ipv4(vip);
 	uint16_t len = ipv4 ? 4 : 16;
@@ -57,7 +48,7 @@ static int route(struct announcer *announcer, uint16_t type, const struct device
 	return rtnetlink_ask(&announcer->netlink, request);
 }
 
-static void device_close(struct device *device)
+static void device_close(struct announced_device *device)
 {
 	LIST_REMOVE(device, next);
 	if (device->fd >= 0)
@@ -67,10 +58,10 @@ static void device_close(struct device *device)
 }
 
 /* Creates the TUN device of a service. Returns 0 or -errno; -EBUSY: another process has it. */
-static int device_open(struct announcer *announcer, uint32_t service, struct device **out)
+static int device_open(struct announcer *announcer, uint32_t service, struct announced_device **out)
 {
 	struct epoll_event event = {.events = EPOLLIN};
-	struct device *device = calloc(1, sizeof(*device));
+	struct announced_device *device = calloc(1, sizeof(*device));
 	char name[IF_NAMESIZE];
 	int error;
 
@@ -104,9 +95,9 @@ static bool contains(const struct fl_address *vips, unsigned count, const struct
 	return false;
 }
 
-static struct device *device_of(const struct announcer *announcer, uint32_t service)
+static struct announced_device *device_of(const struct announcer *announcer, uint32_t service)
 {
-	struct device *device;
+	struct announced_device *device;
 
 	LIST_FOREACH(device, &announcer->devices, next)
 	if (device->service == service)
@@ -115,7 +106,8 @@ static struct device *device_of(const struct announcer *announcer, uint32_t serv
 }
 
 /* Sets the routes to exactly vips: adds the new ones, then removes the old ones. */
-static int device_set(struct announcer *announcer, struct device *device, const struct fl_address *vips, unsigned count)
+static int device_set(struct announcer *announcer, struct announced_device *device, const struct fl_address *vips,
+		      unsigned count)
 {
 	struct fl_address *now = realloc(device->vips, (device->count + count) * sizeof(*now));
 	unsigned kept = 0;
@@ -150,7 +142,7 @@ static int device_set(struct announcer *announcer, struct device *device, const 
 
 int announce_service(struct announcer *announcer, uint32_t service, const struct fl_address *vips, unsigned count)
 {
-	struct device *device = device_of(announcer, service);
+	struct announced_device *device = device_of(announcer, service);
 	int error;
 
 	if (!count) {
@@ -166,11 +158,6 @@ int announce_service(struct announcer *announcer, uint32_t service, const struct
 	return device_set(announcer, device, vips, count);
 }
 
-int announce_fd(const struct announcer *announcer)
-{
-	return announcer->epoll;
-}
-
 bool announce_run(struct announcer *announcer)
 {
 	struct epoll_event ready[16];
@@ -179,7 +166,7 @@ bool announce_run(struct announcer *announcer)
 	bool lost = false;
 
 	for (int i = 0; i < count; i++) {
-		struct device *device = ready[i].data.ptr;
+		struct announced_device *device = ready[i].data.ptr;
 
 		for (int n = 0; n < ANNOUNCE_DRAIN_MAX && read(device->fd, packet, sizeof(packet)) > 0; n++)
 			announcer->drained++;
@@ -189,11 +176,6 @@ bool announce_run(struct announcer *announcer)
 		}
 	}
 	return lost;
-}
-
-uint64_t announce_drained(const struct announcer *announcer)
-{
-	return announcer->drained;
 }
 
 struct announcer *announce_open(void)
@@ -222,7 +204,7 @@ fail:
 
 void announce_close(struct announcer *announcer)
 {
-	struct device *device;
+	struct announced_device *device;
 
 	while ((device = LIST_FIRST(&announcer->devices)))
 		device_close(device);

@@ -12,16 +12,25 @@
 #ifndef MUX_ANNOUNCE_H
 #define MUX_ANNOUNCE_H
 
-#include <stdint.h>
+#include <sys/queue.h>
 
 #include <fairlead/types.h>
+
+#include "host/tun.h"
 
 enum announce_numbers {
 	ANNOUNCE_ROUTE_PROTOCOL = 199, /* FRR: `redistribute kernel` and a prefix list */
 	ANNOUNCE_DRAIN_MAX = 64,       /* packets read from a device per call */
 };
 
-struct announcer;
+struct announced_device;
+
+struct announcer {
+	struct rtnetlink netlink;
+	int epoll;        /* readable when announce_run() has something to do */
+	uint64_t drained; /* packets that were read from devices and dropped */
+	LIST_HEAD(, announced_device) devices;
+};
 
 /* Creates no device yet. NULL and errno on failure. */
 struct announcer *announce_open(void);
@@ -35,11 +44,7 @@ void announce_close(struct announcer *announcer);
  */
 int announce_service(struct announcer *announcer, uint32_t service, const struct fl_address *vips, unsigned count);
 
-/* Readable when announce_run() has something to do. */
-int announce_fd(const struct announcer *announcer);
 /* Reads and drops packets. True if another process deleted a device: its service must be announced again. */
 bool announce_run(struct announcer *announcer);
-/* Packets that were read from devices and dropped. */
-uint64_t announce_drained(const struct announcer *announcer);
 
 #endif

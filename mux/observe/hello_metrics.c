@@ -24,8 +24,8 @@ static void write_peers(FILE *out, const struct hello_peers *peers, uint64_t now
 {
 	unsigned heard = 0, silent = 0, gone = 0;
 
-	for (unsigned i = 0; i < hello_peers_count(peers); i++) {
-		const struct hello_peer *peer = hello_peers_at(peers, i);
+	for (unsigned i = 0; i < peers->count; i++) {
+		const struct hello_peer *peer = &peers->list[i];
 
 		if (hello_peer_is_heard(peer, now_ms))
 			heard++;
@@ -44,8 +44,8 @@ static void write_peers(FILE *out, const struct hello_peers *peers, uint64_t now
 static void write_ages(FILE *out, const struct hello_peers *peers, uint64_t now_ms)
 {
 	write_head(out, "hello_age_seconds", "gauge", "Time since the last accepted hello of a mux that was heard.");
-	for (unsigned i = 0; i < hello_peers_count(peers); i++) {
-		const struct hello_peer *peer = hello_peers_at(peers, i);
+	for (unsigned i = 0; i < peers->count; i++) {
+		const struct hello_peer *peer = &peers->list[i];
 		char address[ADDRESS_TEXT_MAX];
 
 		if (peer->was_heard)
@@ -65,28 +65,29 @@ static void write_refused(FILE *out, const struct hello_counters *counters)
 /* Each service of this mux, by what others say of it. */
 static void write_quorums(FILE *out, const struct sources *from, const char *name, const char *help, bool is_ahead)
 {
-	const struct hello_peers *peers = hello_peers(from->hello);
-	uint64_t now_ms = hello_now(from->hello);
+	const struct hello_peers *peers = from->hello->peers;
+	uint64_t now_ms = from->hello->now_ms;
 
 	write_head(out, name, "gauge", help);
 	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
 	     sync = cluster_sync_next(from->cluster, sync)) {
-		const struct published_service *published = service_sync_view_published(sync);
+		const struct published_service *published = &sync->ring.published;
 		struct lag_quorum quorum;
 
 		if (!published->service)
 			continue;
-		quorum = lag_quorum_heard(peers, published->service->id, service_sync_generation(sync), now_ms, NULL);
-		fprintf(out, "fairlead_mux_%s{service=\"%s\"} %u\n", name, service_sync_name(sync),
+		quorum =
+		    lag_quorum_heard(peers, published->service->id, ring_sync_generation(&sync->ring), now_ms, NULL);
+		fprintf(out, "fairlead_mux_%s{service=\"%s\"} %u\n", name, sync->name,
 			is_ahead ? quorum.ahead : quorum.muxes);
 	}
 }
 
 void hello_metrics_write(FILE *out, const struct sources *from)
 {
-	const struct hello_counters *counters = hello_counters(from->hello);
-	const struct hello_peers *peers = hello_peers(from->hello);
-	uint64_t now_ms = hello_now(from->hello);
+	const struct hello_counters *counters = &from->hello->counters;
+	const struct hello_peers *peers = from->hello->peers;
+	uint64_t now_ms = from->hello->now_ms;
 
 	write_peers(out, peers, now_ms);
 	write_ages(out, peers, now_ms);

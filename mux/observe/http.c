@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <jansson.h>
 #include <netinet/in.h>
 
 #include "config/address.h"
+#include "config/clock.h"
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
 #include "observe/listener.h"
@@ -72,18 +72,17 @@ static void get_metrics(struct http *http, const struct request *request, struct
 static void get_health(struct http *http, const struct request *request, struct response *response)
 {
 	const struct cluster_sync *cluster = http->from.cluster;
-	bool ready = cluster_sync_has_list(cluster) || cluster_sync_is_restored(cluster);
+	bool ready = cluster->services->is_known || cluster->is_restored;
 	json_t *services = json_object();
 
 	(void)request;
 	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
 	     sync = cluster_sync_next(cluster, sync))
-		json_object_set_new(services, service_sync_name(sync),
-				    json_string(service_state_name(service_sync_state(sync))));
+		json_object_set_new(services, sync->name, json_string(service_state_name(service_sync_state(sync))));
 	response_json(response, ready ? RESPONSE_OK : RESPONSE_UNAVAILABLE, type_json,
 		      json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
-				cluster_sync_is_connected(cluster), "registered", cluster_sync_is_registered(cluster),
-				"services", services));
+				zk_is_connected(cluster->zk), "registered",
+				registration_is_registered(cluster->registration), "services", services));
 }
 
 static void get_ring(struct http *http, const struct request *request, struct response *response)
@@ -120,11 +119,10 @@ static json_t *rings_now(const struct http *http)
 
 	for (const struct service_sync *sync = cluster_sync_next(http->from.cluster, NULL); sync;
 	     sync = cluster_sync_next(http->from.cluster, sync)) {
-		const struct ring *ring = published_ring(service_sync_view_published(sync));
+		const struct ring *ring = published_ring(&sync->ring.published);
 
 		if (ring)
-			json_array_append_new(
-			    rings, describe_ring(service_sync_name(sync), ring_generation(ring), ring_sum(ring)));
+			json_array_append_new(rings, describe_ring(sync->name, ring_generation(ring), ring_sum(ring)));
 	}
 	return rings;
 }
@@ -134,8 +132,8 @@ static json_t *changes_since(const struct change_log *changes, uint64_t since)
 	uint64_t first = change_log_first(changes);
 	json_t *list = json_array();
 
-	for (uint64_t n = since > first ? since : first; n < change_log_next(changes); n++) {
-		const struct change_log_entry *entry = change_log_get(changes, n);
+	for (uint64_t n = since > first ? since : first; n < changes->next; n++) {
+		const struct change_log_entry *entry = &changes->entries[n % CHANGE_LOG_KEPT];
 		json_t *one = describe_ring(entry->service, entry->generation, entry->sum);
 
 		json_object_set_new(one, "number", json_integer((json_int_t)n));
@@ -165,11 +163,11 @@ static void get_rings(struct http *http, const struct request *request, struct r
 				 "the number \"next\" of an earlier answer");
 		return;
 	}
-	snprintf(boot, sizeof(boot), "%016" PRIx64, change_log_boot(changes));
+	snprintf(boot, sizeof(boot), "%016" PRIx64, changes->boot);
 	response_json(response, RESPONSE_OK, type_json,
 		      json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "mux", http->from.id, "boot", boot, "first",
-				(json_int_t)change_log_first(changes), "next", (json_int_t)change_log_next(changes),
-				"rings", rings_now(http), "applied", changes_since(changes, since)));
+				(json_int_t)change_log_first(changes), "next", (json_int_t)changes->next, "rings",
+				rings_now(http), "applied", changes_since(changes, since)));
 }
 
 static json_t *describe_server(const struct told_server *server)
@@ -370,14 +368,6 @@ static void get_explain(struct http *http, const struct request *request, struct
 	set_order(object, &e);
 	set_unless(object, &e);
 	response_json(response, RESPONSE_OK, type_json, object);
-}
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static void get_sample(struct http *http, const struct request *request, struct response *response)

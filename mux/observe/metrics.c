@@ -43,8 +43,7 @@ static void sample(FILE *out, const char *name, const char *label, const char *v
 static void service_sample(FILE *out, const char *name, const struct service_sync *sync, const char *label,
 			   const char *value, uint64_t number)
 {
-	fprintf(out, "fairlead_mux_%s{service=\"%s\",%s=\"%s\"} %" PRIu64 "\n", name, service_sync_name(sync), label,
-		value, number);
+	fprintf(out, "fairlead_mux_%s{service=\"%s\",%s=\"%s\"} %" PRIu64 "\n", name, sync->name, label, value, number);
 }
 
 static void write_info(FILE *out, const char *name, const struct sources *from)
@@ -70,28 +69,28 @@ static void write_unprotected(FILE *out, const char *name, const struct sources 
 
 static uint64_t is_connected(const struct sources *from)
 {
-	return cluster_sync_is_connected(from->cluster);
+	return zk_is_connected(from->cluster->zk);
 }
 
 static uint64_t is_foreign(const struct sources *from)
 {
-	return cluster_sync_is_foreign(from->cluster);
+	return from->cluster->is_foreign;
 }
 
 static uint64_t is_registered(const struct sources *from)
 {
-	return cluster_sync_is_registered(from->cluster);
+	return registration_is_registered(from->cluster->registration);
 }
 
 /* --state-dir is not none. */
 static bool has_state(const struct sources *from)
 {
-	return cluster_sync_state(from->cluster);
+	return from->cluster->state;
 }
 
 static uint64_t is_state_usable(const struct sources *from)
 {
-	return state_keeper_is_usable(cluster_sync_state(from->cluster));
+	return (from->cluster->state->saver && !from->cluster->state->write_error);
 }
 
 static uint64_t unsaved(const struct sources *from)
@@ -100,42 +99,42 @@ static uint64_t unsaved(const struct sources *from)
 
 	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
 	     sync = cluster_sync_next(from->cluster, sync))
-		count += published_is_unsaved(service_sync_view_published(sync));
+		count += published_is_unsaved(&sync->ring.published);
 	return count;
 }
 
 static void write_state_writes(FILE *out, const char *name, const struct sources *from)
 {
-	const struct state_keeper *state = cluster_sync_state(from->cluster);
+	const struct state_keeper *state = from->cluster->state;
 
-	sample(out, name, "result", "written", state_keeper_written(state));
-	sample(out, name, "result", "failed", state_keeper_failed(state));
+	sample(out, name, "result", "written", state->written);
+	sample(out, name, "result", "failed", state->failed);
 }
 
 static void write_state_refused(FILE *out, const char *name, const struct sources *from)
 {
-	const struct state_keeper *state = cluster_sync_state(from->cluster);
+	const struct state_keeper *state = from->cluster->state;
 
 	for (enum state_error error = STATE_UNREADABLE; error < STATE_ERRORS; error++)
-		sample(out, name, "reason", state_error_name(error), state_keeper_refused(state, error));
+		sample(out, name, "reason", state_error_name(error), state->refused[error]);
 }
 
 /* Whether it is current: while there is no session, nothing is compared. */
 static bool has_clock(const struct sources *from)
 {
-	return cluster_sync_is_registered(from->cluster) && cluster_sync_clock(from->cluster)->is_known;
+	return registration_is_registered(from->cluster->registration) && from->cluster->registration->clock.is_known;
 }
 
 static void write_clock(FILE *out, const char *name, const struct sources *from)
 {
 	if (has_clock(from))
 		fprintf(out, "fairlead_mux_%s %.3f\n", name,
-			(double)cluster_sync_clock(from->cluster)->ahead_ms / 1000);
+			(double)from->cluster->registration->clock.ahead_ms / 1000);
 }
 
 static uint64_t window_time(const struct sources *from)
 {
-	return cluster_sync_seconds(from->cluster);
+	return registration_seconds(from->cluster->registration);
 }
 
 static void write_packets(FILE *out, const char *name, const struct sources *from)
@@ -179,23 +178,21 @@ static uint64_t rx_errors(const struct rte_eth_stats *stats)
 /* NULL: not in the tables. */
 static const struct service *service_of(const struct service_sync *sync)
 {
-	return service_sync_view_published(sync)->service;
+	return sync->ring.published.service;
 }
 
 static void write_service_packets(FILE *out, const char *name, const struct sources *from,
 				  const struct service_sync *sync)
 {
 	if (service_of(sync))
-		sample(out, name, "service", service_sync_name(sync),
-		       counters_service_packets(from->counters, service_of(sync)));
+		sample(out, name, "service", sync->name, counters_service_packets(from->counters, service_of(sync)));
 }
 
 static void write_service_bytes(FILE *out, const char *name, const struct sources *from,
 				const struct service_sync *sync)
 {
 	if (service_of(sync))
-		sample(out, name, "service", service_sync_name(sync),
-		       counters_service_bytes(from->counters, service_of(sync)));
+		sample(out, name, "service", sync->name, counters_service_bytes(from->counters, service_of(sync)));
 }
 
 /* Writes only reasons with drops; all of them would be thousands of zeros. */
@@ -216,25 +213,25 @@ static void write_lag_generations(FILE *out, const char *name, const struct sour
 				  const struct service_sync *sync)
 {
 	(void)from;
-	sample(out, name, "service", service_sync_name(sync), lag_generations(&service_sync_view_published(sync)->lag));
+	sample(out, name, "service", sync->name, lag_generations(&sync->ring.published.lag));
 }
 
 static void write_lag_seconds(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
-	fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, service_sync_name(sync),
-		(double)cluster_sync_lag_ms(from->cluster, sync) / 1000);
+	fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, sync->name,
+		(double)lag_ms(&sync->ring.published.lag, zk_now(from->cluster->zk)) / 1000);
 }
 
 static void write_announced(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
 	(void)from;
-	sample(out, name, "service", service_sync_name(sync), service_sync_view_published(sync)->announced);
+	sample(out, name, "service", sync->name, sync->ring.published.announced);
 }
 
 static void write_withdrawn(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
 	static const char *const reasons[] = {"behind", "settled", "stopping"};
-	const char *withdrawn = published_withdrawn(service_sync_view_published(sync));
+	const char *withdrawn = published_withdrawn(&sync->ring.published);
 
 	(void)from;
 	for (int i = 0; i < 3; i++)
@@ -244,16 +241,16 @@ static void write_withdrawn(FILE *out, const char *name, const struct sources *f
 static void write_generation(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
 	(void)from;
-	sample(out, name, "service", service_sync_name(sync), service_sync_generation(sync));
+	sample(out, name, "service", sync->name, ring_sync_generation(&sync->ring));
 }
 
 /* ZooKeeper has not said yet what is committed. */
 static void write_restored(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
-	const struct published_service *published = service_sync_view_published(sync);
+	const struct published_service *published = &sync->ring.published;
 
 	(void)from;
-	sample(out, name, "service", service_sync_name(sync), published->restored && !published->lag.read);
+	sample(out, name, "service", sync->name, published->restored && !published->lag.read);
 }
 
 static void write_state(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
@@ -267,15 +264,14 @@ static void write_refused(FILE *out, const char *name, const struct sources *fro
 {
 	(void)from;
 	for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
-		if (service_sync_refused(sync, reason)) /* all of them would be thousands of zeros */
-			service_sample(out, name, sync, "reason", refusal_name(reason),
-				       service_sync_refused(sync, reason));
+		if (sync->ring.refused[reason]) /* all of them would be thousands of zeros */
+			service_sample(out, name, sync, "reason", refusal_name(reason), sync->ring.refused[reason]);
 }
 
 /* Nothing for services without arrays. */
 static void write_arrays(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
-	const struct arrays_set *arrays = &service_sync_view_published(sync)->arrays;
+	const struct arrays_set *arrays = &sync->ring.published.arrays;
 
 	(void)from;
 	if (arrays->newest)
@@ -286,27 +282,27 @@ static void write_arrays(FILE *out, const char *name, const struct sources *from
 
 static void write_arrays_bytes(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
-	const struct arrays_set *arrays = &service_sync_view_published(sync)->arrays;
+	const struct arrays_set *arrays = &sync->ring.published.arrays;
 
 	(void)from;
 	if (arrays->newest)
-		sample(out, name, "service", service_sync_name(sync), arrays_set_memory(arrays));
+		sample(out, name, "service", sync->name, arrays_set_memory(arrays));
 }
 
 static void write_arrays_load(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
-	const struct arrays_sync *arrays = service_sync_view_arrays(sync);
+	const struct arrays_sync *arrays = &sync->ring.arrays;
 
 	(void)from;
 	if (arrays->list.version.newest)
-		fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, service_sync_name(sync),
+		fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, sync->name,
 			(double)arrays->took_ms / 1000);
 }
 
 static void write_arrays_refused(FILE *out, const char *name, const struct sources *from,
 				 const struct service_sync *sync)
 {
-	const struct arrays_refusals *refusals = &service_sync_view_arrays(sync)->refusals;
+	const struct arrays_refusals *refusals = &sync->ring.arrays.refusals;
 
 	(void)from;
 	for (size_t i = 0; refusals->at[i].word; i++)
@@ -343,8 +339,8 @@ static void write_backend_load(FILE *out, const char *name, const struct sources
 		float load = maat_loads_float(&maat->loads->scores[id]);
 
 		if (load >= 0)
-			fprintf(out, "fairlead_mux_%s{service=\"%s\",backend=\"%u\"} %.3f\n", name,
-				service_sync_name(sync), id, (double)load);
+			fprintf(out, "fairlead_mux_%s{service=\"%s\",backend=\"%u\"} %.3f\n", name, sync->name, id,
+				(double)load);
 	}
 }
 
@@ -365,7 +361,7 @@ static bool has_announcer(const struct sources *from)
 
 static uint64_t drained(const struct sources *from)
 {
-	return announce_drained(from->announcer);
+	return from->announcer->drained;
 }
 
 static bool has_neighbours(const struct sources *from)
@@ -385,7 +381,7 @@ static void write_next_hops(FILE *out, const char *name, const struct sources *f
 static void write_needs(FILE *out, const char *name, const struct sources *from)
 {
 	unsigned count = 0, sums[NEED_KINDS] = {0};
-	const struct need *list = needs_list(cluster_sync_needs(from->cluster), &count);
+	const struct need *list = needs_list(from->cluster->needs, &count);
 
 	for (unsigned i = 0; i < count; i++)
 		sums[list[i].kind]++;
@@ -395,7 +391,7 @@ static void write_needs(FILE *out, const char *name, const struct sources *from)
 
 static bool has_needs(const struct sources *from)
 {
-	return cluster_sync_needs(from->cluster);
+	return from->cluster->needs;
 }
 
 /* clang-format off */

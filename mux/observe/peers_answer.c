@@ -18,10 +18,10 @@ static const char **name_services(const struct sources *from)
 
 	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); names && sync;
 	     sync = cluster_sync_next(from->cluster, sync)) {
-		const struct published_service *published = service_sync_view_published(sync);
+		const struct published_service *published = &sync->ring.published;
 
 		if (published->service)
-			names[published->service->id] = service_sync_name(sync);
+			names[published->service->id] = sync->name;
 	}
 	return names;
 }
@@ -67,8 +67,8 @@ static json_t *describe_ahead(const struct hello_peers *peers, uint16_t service,
 {
 	json_t *ahead = json_array();
 
-	for (unsigned i = 0; i < hello_peers_count(peers); i++) {
-		const struct hello_peer *peer = hello_peers_at(peers, i);
+	for (unsigned i = 0; i < peers->count; i++) {
+		const struct hello_peer *peer = &peers->list[i];
 		const struct hello_service *said = hello_peer_service(peer, service, now_ms);
 		char address[ADDRESS_TEXT_MAX];
 
@@ -82,9 +82,9 @@ static json_t *describe_ahead(const struct hello_peers *peers, uint16_t service,
 
 static json_t *describe_own(const struct sources *from, const struct service_sync *sync, uint64_t now_ms)
 {
-	const struct published_service *published = service_sync_view_published(sync);
-	const struct hello_peers *peers = hello_peers(from->hello);
-	uint32_t generation = service_sync_generation(sync);
+	const struct published_service *published = &sync->ring.published;
+	const struct hello_peers *peers = from->hello->peers;
+	uint32_t generation = ring_sync_generation(&sync->ring);
 	const char *withdrawn = published_withdrawn(published);
 	struct lag_quorum quorum = lag_quorum_heard(peers, published->service->id, generation, now_ms, NULL);
 	json_t *one =
@@ -108,16 +108,16 @@ json_t *peers_answer(const struct sources *from)
 	names = name_services(from);
 	if (!names)
 		return NULL;
-	now_ms = hello_now(from->hello);
+	now_ms = from->hello->now_ms;
 	list = json_array();
-	for (unsigned i = 0; i < hello_peers_count(hello_peers(from->hello)); i++)
-		json_array_append_new(list, describe_peer(names, hello_peers_at(hello_peers(from->hello), i), now_ms));
+	for (unsigned i = 0; i < from->hello->peers->count; i++)
+		json_array_append_new(list, describe_peer(names, &from->hello->peers->list[i], now_ms));
 	free(names);
 	services = json_object();
 	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
 	     sync = cluster_sync_next(from->cluster, sync))
-		if (service_sync_view_published(sync)->service)
-			json_object_set_new(services, service_sync_name(sync), describe_own(from, sync, now_ms));
-	return json_pack("{s:s, s:b, s:i, s:o, s:o}", "mux", from->id, "hello", 1, "port", (int)hello_port(from->hello),
+		if (sync->ring.published.service)
+			json_object_set_new(services, sync->name, describe_own(from, sync, now_ms));
+	return json_pack("{s:s, s:b, s:i, s:o, s:o}", "mux", from->id, "hello", 1, "port", (int)from->hello->port,
 			 "peers", list, "services", services);
 }

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <fairlead/ring.h>
 
 #include "config/address.h"
+#include "config/clock.h"
 #include "observe/pcapng.h"
 #include "host/port.h"
 #include "observe/sampler.h"
@@ -175,14 +175,6 @@ static bool check_client(const struct sources *from, int socket, struct response
 	       refuse(response, RESPONSE_FORBIDDEN, "client", address_print(&theirs, text), allowed);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* The count since the recording began. */
 static uint64_t counted(const struct recording *recording, enum sample_result result)
 {
@@ -192,7 +184,7 @@ static uint64_t counted(const struct recording *recording, enum sample_result re
 static size_t write_statistics(struct recording *recording)
 {
 	uint64_t taken = counted(recording, SAMPLE_TAKEN), full = counted(recording, SAMPLE_FULL);
-	struct pcapng_statistics statistics = {.time_ns = clock_ns(),
+	struct pcapng_statistics statistics = {.time_ns = clock_ns(CLOCK_REALTIME),
 					       .accepted = taken + full + counted(recording, SAMPLE_LIMITED),
 					       .dropped = full,
 					       .given = taken};

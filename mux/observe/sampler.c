@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <fairlead/ring.h>
 
 #include <rte_ring.h>
 
+#include "config/clock.h"
 #include "config/options.h"
 #include "ring/lists.h"
 
@@ -204,11 +204,9 @@ static void fill(struct sample *sample, unsigned worker, const struct burst *bur
 	const struct packet *packet = &burst->packets[i];
 	const struct rte_mbuf *mbuf = burst->mbufs[i];
 	const struct service *service = service_of(packet);
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now); /* of the vDSO: no system call */
 	*sample = (struct sample){
-	    .time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+	    .time_ns = clock_ns(CLOCK_REALTIME), /* of the vDSO: no system call */
 	    .len = mbuf->pkt_len,
 	    .captured = mbuf->data_len < SAMPLER_CAPTURED_MAX ? mbuf->data_len : SAMPLER_CAPTURED_MAX,
 	    .service = service ? service->id : 0,

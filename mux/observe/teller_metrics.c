@@ -30,7 +30,7 @@ void teller_metrics_write(FILE *out, const struct teller *teller)
 			fprintf(out, "# HELP fairlead_mux_%s %s\n# TYPE fairlead_mux_%s counter\n", rows[i].metric,
 				rows[i].help, rows[i].metric);
 		fprintf(out, "fairlead_mux_%s{result=\"%s\"} %" PRIu64 "\n", rows[i].metric, rows[i].result,
-			teller_count(teller, i));
+			teller->counts[i]);
 	}
 	fprintf(
 	    out,

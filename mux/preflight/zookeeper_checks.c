@@ -7,22 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 #include <zookeeper/zookeeper.h>
 
+#include "config/clock.h"
 #include "control/zookeeper.h"
 #include "hello/hello_peers.h"
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* Connects to the address over TCP. Returns a descriptor, which the caller closes, or -errno. */
 static int connect_to(const struct addrinfo *address)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "config/clock.h"
 #include "state/state_name.h"
 
 enum { NICE = 10 }; /* packets and the control thread come first */
@@ -192,14 +192,6 @@ void state_job_free(struct state_job *job)
 	free(job->third);
 	arrays_set_clear(&job->arrays);
 	free(job);
-}
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* Without the lock: the job is the saver's until its result is there. */

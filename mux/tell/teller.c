@@ -4,15 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct teller {
-	struct teller_options options;
-	struct told *first; /* the one whose turn it is */
-	uint64_t tokens;    /* thousandths of a packet */
-	uint64_t filled_ms; /* when tokens were last added */
-	uint64_t paused_ms; /* until then nothing is sent */
-	uint64_t counts[TELLER_COUNTS];
-};
-
 static uint64_t now_ms(const struct teller *teller)
 {
 	return teller->options.now_ms(teller->options.clock);
@@ -39,7 +30,7 @@ void teller_free(struct teller *teller)
 
 /* --- services ---------------------------------------------------------------------------------------------------- */
 
-static struct told *find(const struct teller *teller, uint16_t service)
+struct told *teller_told(const struct teller *teller, uint16_t service)
 {
 	struct told *told = teller->first;
 
@@ -60,7 +51,7 @@ static void append(struct teller *teller, struct told *told)
 
 int teller_set_servers(struct teller *teller, uint16_t service, struct fl_address *list, uint32_t count)
 {
-	struct told *told = find(teller, service);
+	struct told *told = teller_told(teller, service);
 	int error;
 
 	if (!told) {
@@ -78,7 +69,7 @@ int teller_set_servers(struct teller *teller, uint16_t service, struct fl_addres
 
 void teller_tell(struct teller *teller, uint16_t service, uint32_t generation)
 {
-	struct told *told = find(teller, service);
+	struct told *told = teller_told(teller, service);
 
 	if (!told)
 		return;
@@ -88,7 +79,7 @@ void teller_tell(struct teller *teller, uint16_t service, uint32_t generation)
 
 bool teller_is_done(struct teller *teller, uint16_t service, uint32_t generation)
 {
-	struct told *told = find(teller, service);
+	struct told *told = teller_told(teller, service);
 	uint32_t newly_silent;
 
 	if (!told)
@@ -198,7 +189,7 @@ static enum teller_count receive(struct teller *teller, const struct fl_address 
 
 	if (fl_notice_parse(bytes, bytes + len, len, &found) != FL_LIST_OK || !(found.flags & FL_NOTICE_ACK))
 		return TELLER_MALFORMED;
-	told = find(teller, found.service);
+	told = teller_told(teller, found.service);
 	server = told ? told_find(told, from) : NULL;
 	if (!server)
 		return TELLER_UNASKED;
@@ -237,11 +228,6 @@ uint64_t teller_deadline(const struct teller *teller)
 	return at;
 }
 
-uint64_t teller_count(const struct teller *teller, enum teller_count count)
-{
-	return teller->counts[count];
-}
-
 uint32_t teller_silent(const struct teller *teller)
 {
 	uint32_t count = 0;
@@ -249,9 +235,4 @@ uint32_t teller_silent(const struct teller *teller)
 	for (const struct told *told = teller->first; told; told = told->next)
 		count += told_count_silent(told);
 	return count;
-}
-
-const struct told *teller_told(const struct teller *teller, uint16_t service)
-{
-	return find(teller, service);
 }

@@ -50,7 +50,14 @@ struct teller_options {
 	void *clock;
 };
 
-struct teller;
+struct teller {
+	struct teller_options options;
+	struct told *first; /* the service whose turn it is */
+	uint64_t tokens;    /* thousandths of a packet */
+	uint64_t filled_ms; /* when tokens were last added */
+	uint64_t paused_ms; /* until then nothing is sent */
+	uint64_t counts[TELLER_COUNTS];
+};
 
 /* NULL: no memory. */
 struct teller *teller_new(const struct teller_options *options);
@@ -73,10 +80,9 @@ void teller_run(struct teller *teller);
 /* When teller_run() or teller_is_done() has something to do; UINT64_MAX: never. */
 uint64_t teller_deadline(const struct teller *teller);
 
-uint64_t teller_count(const struct teller *teller, enum teller_count count);
 /* Servers that nothing waits for, of all services. */
 uint32_t teller_silent(const struct teller *teller);
 /* NULL: nothing is told of this service. */
-const struct told *teller_told(const struct teller *teller, uint16_t service);
+struct told *teller_told(const struct teller *teller, uint16_t service);
 
 #endif

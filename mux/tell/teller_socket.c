@@ -13,15 +13,8 @@
 #include "tell/teller.h"
 
 enum {
-	FAMILIES = 2,
 	BUFFER = 2 * 1024 * 1024, /* of a socket; a smaller one works, too, as what is lost is repeated */
 	PACKET_MAX = 64,          /* longer ones are no acknowledgements, however they are cut */
-};
-
-struct teller_socket {
-	struct fl_address source[FAMILIES]; /* IPv4, IPv6 */
-	int fd[FAMILIES];                   /* -1: not open */
-	int epoll;                          /* of those that are */
 };
 
 struct teller_socket *teller_socket_new(const struct fl_address *address, const struct fl_address *address6)
@@ -44,7 +37,7 @@ void teller_socket_free(struct teller_socket *sockets)
 {
 	if (!sockets)
 		return;
-	for (int i = 0; i < FAMILIES; i++)
+	for (int i = 0; i < TELLER_SOCKET_FAMILIES; i++)
 		if (sockets->fd[i] >= 0)
 			close(sockets->fd[i]);
 	close(sockets->epoll);
@@ -98,11 +91,6 @@ int teller_socket_send(void *context, const struct fl_address *to, const uint8_t
 	return sendto(*fd, bytes, len, 0, (struct sockaddr *)&name, name_len) < 0 ? -errno : 0;
 }
 
-int teller_socket_fd(const struct teller_socket *sockets)
-{
-	return sockets->epoll;
-}
-
 static void receive(int fd, struct teller *teller)
 {
 	for (int i = 0; i < TELLER_SOCKET_BATCH; i++) {
@@ -123,7 +111,7 @@ static void receive(int fd, struct teller *teller)
 
 void teller_socket_receive(struct teller_socket *sockets, struct teller *teller)
 {
-	for (int i = 0; i < FAMILIES; i++)
+	for (int i = 0; i < TELLER_SOCKET_FAMILIES; i++)
 		if (sockets->fd[i] >= 0)
 			receive(sockets->fd[i], teller);
 }

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
 #include "config/address.h"
+#include "config/clock.h"
 #include "host/announce.h"
 #include "host/needs.h"
 #include "hello/hello.h"
@@ -51,14 +51,6 @@ struct control_thread {
 	pthread_t thread;
 };
 
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Milliseconds until something is due without a readable descriptor. */
 static int timeout(const struct control_thread *control, uint64_t now, uint64_t tick_at)
 {
@@ -69,8 +61,8 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 		at = teller_deadline(control->teller);
 	if (http >= 0 && now + (unsigned)http < at)
 		at = now + (unsigned)http;
-	if (control->hello && hello_deadline(control->hello) < at)
-		at = hello_deadline(control->hello);
+	if (control->hello && control->hello->send_at < at)
+		at = control->hello->send_at;
 	if (tick_at < at)
 		at = tick_at;
 	if (control->has_ticks && now + STEERING_TICK_MS < at)
@@ -96,7 +88,7 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 	teller_run(control->teller);
 	cluster_sync_run(control->cluster, now);
 	if (is_tick)
-		tables_close_windows(control->mux.tables, cluster_sync_seconds(control->cluster));
+		tables_close_windows(control->mux.tables, registration_seconds(control->cluster->registration));
 	control->has_ticks = tables_tick(control->mux.tables, now);
 	if (control->announcer && announce_run(control->announcer))
 		cluster_sync_announce(control->cluster);
@@ -245,13 +237,11 @@ static int open_hello(struct control_thread *control, struct reason *why)
 	const struct options *options = control->mux.options;
 	const struct mux *mux = &control->mux;
 	const struct fl_address *self = fl_address_is_none(&mux->address) ? &mux->address6 : &mux->address;
-	struct timespec now;
 
 	if (!options->hello_port)
 		return 0;
-	clock_gettime(CLOCK_REALTIME, &now);
 	control->hello = hello_open(self, options->hello_port, options->has_tag_key ? &options->tag_keys : NULL,
-				    (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, why);
+				    clock_unix_ms(), why);
 	return control->hello ? 0 : -EADDRNOTAVAIL;
 }
 
@@ -291,15 +281,15 @@ static int open_epoll(struct control_thread *control, struct reason *why)
 		return reason_set(why, -errno, "control thread: %s", strerror(errno));
 	error = watch(control, control->wake);
 	if (!error)
-		error = watch(control, cluster_sync_fd(control->cluster));
+		error = watch(control, zk_fd(control->cluster->zk));
 	if (!error)
 		error = watch(control, http_fd(control->http));
 	if (!error && control->hello)
-		error = watch(control, hello_fd(control->hello));
+		error = watch(control, control->hello->fd);
 	if (!error)
-		error = watch(control, teller_socket_fd(control->teller_socket));
+		error = watch(control, control->teller_socket->epoll);
 	if (!error && control->announcer)
-		error = watch(control, announce_fd(control->announcer));
+		error = watch(control, control->announcer->epoll);
 	if (!error && control->mux.neighbours)
 		error = watch(control, neighbours_fd(control->mux.neighbours));
 	return error ? reason_set(why, error, "control thread: %s", strerror(-error)) : 0;
@@ -322,7 +312,7 @@ static void destroy(struct control_thread *control)
 	needs_free(control->needs);
 	teller_free(control->teller);
 	teller_socket_free(control->teller_socket);
-	change_log_free(control->changes);
+	free(control->changes);
 	if (control->epoll >= 0)
 		close(control->epoll);
 	if (control->wake >= 0)

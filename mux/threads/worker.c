@@ -23,6 +23,7 @@
 #include "observe/sampler.h"
 #include "packet/transport.h"
 #include "steering/steering.h"
+#include "config/clock.h"
 #include "config/options.h"
 #include "threads/front.h"
 #include "threads/privilege.h"
@@ -342,14 +343,6 @@ static inline uint16_t serve_exception(struct worker *worker, const struct port 
 	return count;
 }
 
-static inline uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Sleeps for the back-off's next step; no writer waits for this worker meanwhile. */
 static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *sleep)
 {
@@ -370,7 +363,7 @@ static void loop(struct worker *worker)
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
 		uint32_t now = tables_now(worker->tables), got = 0;
 
-		worker->now_ms = clock_ms();
+		worker->now_ms = clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
 		for (unsigned i = 0; i < worker->ports->count; i++) {
 			const struct port *port = &worker->ports->port[i];
 

@@ -68,10 +68,10 @@ int starting_restore(struct starting *starting)
 	starting->published.place = &starting->place;
 	starting->published.name = "web";
 	count = state_keeper_restore(keeper, &target);
-	starting->content = state_keeper_refused(keeper, STATE_CONTENT);
-	starting->checksum = state_keeper_refused(keeper, STATE_CHECKSUM);
+	starting->content = keeper->refused[STATE_CONTENT];
+	starting->checksum = keeper->refused[STATE_CHECKSUM];
 	for (enum state_error error = STATE_UNREADABLE; error < STATE_ERRORS; error++)
-		starting->refused += state_keeper_refused(keeper, error);
+		starting->refused += keeper->refused[error];
 	state_keeper_free(keeper);
 	return count;
 }
@@ -79,7 +79,7 @@ int starting_restore(struct starting *starting)
 void starting_end(struct starting *starting)
 {
 	published_remove(&starting->published);
-	change_log_free(starting->place.changes);
+	free(starting->place.changes);
 	tables_free(starting->place.tables);
 	counters_free(starting->place.counters);
 }

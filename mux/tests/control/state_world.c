@@ -46,7 +46,7 @@ int announce_service(struct announcer *announcer, uint32_t service, const struct
 
 struct published_service *state_world_published(void)
 {
-	return service_sync_published(world.sync);
+	return &world.sync->ring.published;
 }
 
 void state_world_load(uint32_t generation)
@@ -98,7 +98,7 @@ int state_world_tear_down(void **state)
 	fclose(stderr);
 	stderr = world.stderr_before;
 	free(world.log);
-	change_log_free(world.context.place.changes);
+	free(world.context.place.changes);
 	tables_free(world.context.place.tables);
 	counters_free(world.context.place.counters);
 	state_world_remove("cluster");
@@ -243,7 +243,7 @@ const char *state_world_restore(void)
 	count = state_keeper_restore(keeper, &target);
 	assert_int_equal(count, restored.services);
 	for (enum state_error error = STATE_UNREADABLE; error < STATE_ERRORS; error++)
-		if (state_keeper_refused(keeper, error))
+		if (keeper->refused[error])
 			reason = state_error_name(error);
 	state_keeper_free(keeper);
 	return reason;

@@ -108,7 +108,7 @@ static void tear_down(void)
 	fclose(stderr);
 	stderr = world->stderr_before;
 	free(world->log);
-	change_log_free(world->context.place.changes);
+	free(world->context.place.changes);
 	tables_free(world->context.place.tables);
 	counters_free(world->context.place.counters);
 	free(world);
@@ -197,7 +197,7 @@ static void describe(char text[TEXT_MAX])
 		return;
 	}
 	snprintf(name, sizeof(name), "| %s %u%s", service_state_name(service_sync_state(world->sync)),
-		 service_sync_generation(world->sync), service_sync_is_deleted(world->sync) ? " deleted" : "");
+		 ring_sync_generation(&world->sync->ring), world->sync->is_deleted ? " deleted" : "");
 	append(text, name);
 	append(text, " |");
 	if (service_sync_deadline(world->sync) != UINT64_MAX) {
@@ -205,9 +205,9 @@ static void describe(char text[TEXT_MAX])
 		append(text, name);
 	}
 	for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
-		if (service_sync_refused(world->sync, reason)) {
+		if (world->sync->ring.refused[reason]) {
 			snprintf(name, sizeof(name), " %s:%u", refusal_name(reason),
-				 (unsigned)service_sync_refused(world->sync, reason));
+				 (unsigned)world->sync->ring.refused[reason]);
 			append(text, name);
 		}
 	if (world->vanished) {
@@ -390,11 +390,11 @@ static void wait_for_work(void)
 {
 	static const struct timespec pause = {.tv_nsec = 1000 * 1000};
 
-	for (int i = 0; i < 10000 && arrays_sync_is_checking(service_sync_view_arrays(world->sync)); i++) {
+	for (int i = 0; i < 10000 && arrays_sync_is_checking(&world->sync->ring.arrays); i++) {
 		nanosleep(&pause, NULL);
 		service_sync_run(world->sync, world->now);
 	}
-	assert_false(arrays_sync_is_checking(service_sync_view_arrays(world->sync)));
+	assert_false(arrays_sync_is_checking(&world->sync->ring.arrays));
 }
 
 /* The servers, or all but the last one, acknowledge a generation of service 1. */

@@ -408,7 +408,7 @@ static void close_world(struct world *world)
 	fragments_free(world->fragments);
 	tables_free(world->place.tables);
 	counters_free(world->place.counters);
-	change_log_free(world->place.changes);
+	free(world->place.changes);
 	free(world->ring);
 }
 

@@ -51,7 +51,7 @@ static int set_up(void **state)
 		if (!world->muxes[i])
 			fail_msg("%s", why.text);
 		hello_join(world->muxes[i], cluster);
-		hello_set_nodes(world->muxes[i], nodes, MUXES, START_MS);
+		hello_peers_set_nodes(world->muxes[i]->peers, nodes, MUXES, START_MS);
 	}
 	*state = world;
 	return 0;
@@ -70,19 +70,19 @@ static int tear_down(void **state)
 /* Waits until the mux has received this many packets since it was opened. */
 static void receive(struct hello *mux, uint64_t packets, uint64_t now)
 {
-	while (hello_counters(mux)->received < packets) {
-		struct pollfd fd = {.fd = hello_fd(mux), .events = POLLIN};
+	while (mux->counters.received < packets) {
+		struct pollfd fd = {.fd = mux->fd, .events = POLLIN};
 
 		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
 		hello_receive(mux, now);
 	}
-	assert_int_equal(hello_counters(mux)->received, packets);
+	assert_int_equal(mux->counters.received, packets);
 }
 
 static const struct hello_service *said(struct hello *mux, unsigned other, uint16_t service, uint64_t now)
 {
 	struct fl_address address = address_of(other);
-	const struct hello_peer *peer = hello_peers_find(hello_peers(mux), &address);
+	const struct hello_peer *peer = hello_peers_find(mux->peers, &address);
 
 	assert_non_null(peer);
 	return hello_peer_service(peer, service, now);
@@ -98,7 +98,7 @@ static void a_thousand_services(void **state)
 		services[i] = (struct hello_service){
 		    .id = (uint16_t)(60 * i + 1), .flags = (uint8_t)(i % 3), .generation = 5000 + i};
 	hello_send(world->muxes[0], services, 1000, START_MS);
-	assert_int_equal(hello_counters(world->muxes[0])->sent, (MUXES - 1) * packets);
+	assert_int_equal(world->muxes[0]->counters.sent, (MUXES - 1) * packets);
 	for (unsigned mux = 1; mux < MUXES; mux++) {
 		receive(world->muxes[mux], packets, START_MS);
 		for (unsigned i = 0; i < 1000; i++) {
@@ -118,7 +118,7 @@ static void without_services_it_is_heard(void **state)
 	hello_send(world->muxes[0], NULL, 0, START_MS);
 	receive(world->muxes[1], 1, START_MS);
 	assert_null(said(world->muxes[1], 0, 1, START_MS));
-	assert_true(hello_peer_is_heard(hello_peers_at(hello_peers(world->muxes[1]), 0), START_MS));
+	assert_true(hello_peer_is_heard(&world->muxes[1]->peers->list[0], START_MS));
 }
 
 /* Once a second, a little less so that muxes do not keep step. */
@@ -127,12 +127,12 @@ static void the_next_one_is_due_within_a_second(void **state)
 	struct world *world = *state;
 	uint64_t earliest = UINT64_MAX, latest = 0;
 
-	assert_int_equal(hello_deadline(world->muxes[0]), 0);
+	assert_int_equal(world->muxes[0]->send_at, 0);
 	for (uint64_t now = START_MS; now < START_MS + 1000; now++) {
 		uint64_t wait;
 
 		hello_send(world->muxes[0], NULL, 0, now);
-		wait = hello_deadline(world->muxes[0]) - now;
+		wait = world->muxes[0]->send_at - now;
 		earliest = wait < earliest ? wait : earliest;
 		latest = wait > latest ? wait : latest;
 	}
@@ -149,24 +149,24 @@ static void one_that_starts_is_answered_at_once(void **state)
 	uint64_t due;
 
 	hello_send(world->muxes[1], NULL, 0, START_MS);
-	assert_true(hello_deadline(world->muxes[1]) > START_MS + 10);
+	assert_true(world->muxes[1]->send_at > START_MS + 10);
 	hello_send(world->muxes[0], NULL, 0, START_MS);
 	receive(world->muxes[1], 1, START_MS + 10);
-	assert_int_equal(hello_deadline(world->muxes[1]), START_MS + 10);
+	assert_int_equal(world->muxes[1]->send_at, START_MS + 10);
 	hello_send(world->muxes[1], NULL, 0, START_MS + 10);
-	due = hello_deadline(world->muxes[1]);
+	due = world->muxes[1]->send_at;
 	hello_send(world->muxes[0], NULL, 0, START_MS + 20);
 	receive(world->muxes[1], 2, START_MS + 20);
-	assert_int_equal(hello_deadline(world->muxes[1]), due); /* once */
+	assert_int_equal(world->muxes[1]->send_at, due); /* once */
 
 	hello_close(world->muxes[0]);
 	world->muxes[0] = hello_open(&self, world->port, &keys, 78, &why);
 	assert_non_null(world->muxes[0]);
 	hello_join(world->muxes[0], cluster);
-	hello_set_nodes(world->muxes[0], (struct hello_node[]){{.address = address_of(1)}}, 1, START_MS);
+	hello_peers_set_nodes(world->muxes[0]->peers, (struct hello_node[]){{.address = address_of(1)}}, 1, START_MS);
 	hello_send(world->muxes[0], NULL, 0, START_MS + 30);
 	receive(world->muxes[1], 3, START_MS + 30);
-	assert_int_equal(hello_deadline(world->muxes[1]), START_MS + 30);
+	assert_int_equal(world->muxes[1]->send_at, START_MS + 30);
 }
 
 static void a_cluster_without_a_name_is_silent(void **state)
@@ -175,14 +175,14 @@ static void a_cluster_without_a_name_is_silent(void **state)
 
 	hello_join(world->muxes[0], "test");
 	hello_send(world->muxes[0], NULL, 0, START_MS);
-	assert_int_equal(hello_counters(world->muxes[0])->sent, 0);
+	assert_int_equal(world->muxes[0]->counters.sent, 0);
 	hello_send(world->muxes[1], NULL, 0, START_MS);
 	receive(world->muxes[0], 1, START_MS);
-	assert_int_equal(hello_counters(world->muxes[0])->refused[HELLO_CLUSTER], 1);
+	assert_int_equal(world->muxes[0]->counters.refused[HELLO_CLUSTER], 1);
 	hello_join(world->muxes[0], cluster);
 	hello_send(world->muxes[1], NULL, 0, START_MS + 1000);
 	receive(world->muxes[0], 2, START_MS + 1000);
-	assert_int_equal(hello_counters(world->muxes[0])->refused[HELLO_CLUSTER], 1);
+	assert_int_equal(world->muxes[0]->counters.refused[HELLO_CLUSTER], 1);
 }
 
 static void a_port_is_bound_once(void **state)

@@ -190,20 +190,20 @@ static void a_node_that_is_gone_leaves_a_peer(void **state)
 
 	(void)state;
 	nodes(peers, 1, 3, now);
-	assert_int_equal(hello_peers_count(peers), 2); /* without itself */
+	assert_int_equal(peers->count, 2); /* without itself */
 	nodes(peers, 1, 1, now);
-	assert_int_equal(hello_peers_count(peers), 2);
+	assert_int_equal(peers->count, 2);
 	assert_false(hello_peers_find(peers, &second)->has_node);
 	assert_string_equal(hello_peers_find(peers, &second)->node.id, "mux2");
 	assert_int_equal(hear_one(peers, 2, 1, 1, 7, now += HELLO_FORGET_MS), HELLO_OK);
 	hello_peers_expire(peers, now);
-	assert_int_equal(hello_peers_count(peers), 2);
+	assert_int_equal(peers->count, 2);
 	hello_peers_expire(peers, now + 1); /* the third one was never heard */
-	assert_int_equal(hello_peers_count(peers), 1);
+	assert_int_equal(peers->count, 1);
 	hello_peers_expire(peers, now + HELLO_FORGET_MS);
-	assert_int_equal(hello_peers_count(peers), 1);
+	assert_int_equal(peers->count, 1);
 	hello_peers_expire(peers, now + HELLO_FORGET_MS + 1);
-	assert_int_equal(hello_peers_count(peers), 0);
+	assert_int_equal(peers->count, 0);
 	assert_int_equal(hear_one(peers, 2, 1, 2, 7, now), HELLO_PEER_UNKNOWN);
 	hello_peers_free(peers);
 }
@@ -216,10 +216,10 @@ static void a_node_is_never_forgotten(void **state)
 	nodes(peers, 2, 1, START_MS);
 	for (uint64_t hours = 1; hours < 100; hours++)
 		hello_peers_expire(peers, START_MS + hours * 3600 * 1000);
-	assert_int_equal(hello_peers_count(peers), 1);
+	assert_int_equal(peers->count, 1);
 	nodes(peers, 2, 0, START_MS + 100ULL * 3600 * 1000);
 	hello_peers_expire(peers, START_MS + 100ULL * 3600 * 1000);
-	assert_int_equal(hello_peers_count(peers), 1);
+	assert_int_equal(peers->count, 1);
 	hello_peers_free(peers);
 }
 
@@ -234,14 +234,14 @@ static void there_is_a_limit(void **state)
 	nodes(peers, 2, HELLO_PEERS_MAX - 2, now);
 	assert_int_equal(hear_one(peers, 1000 + HELLO_PEERS_MAX, 1, 1, 7, now), HELLO_OK);
 	assert_int_equal(hear_one(peers, 2000 + HELLO_PEERS_MAX, 1, 1, 7, now + 1), HELLO_OK);
-	assert_int_equal(hello_peers_count(peers), HELLO_PEERS_MAX);
+	assert_int_equal(peers->count, HELLO_PEERS_MAX);
 	oldest = address_of(1000 + HELLO_PEERS_MAX);
 	newer = address_of(2000 + HELLO_PEERS_MAX);
 	assert_int_equal(hear_one(peers, 3000 + HELLO_PEERS_MAX, 1, 1, 7, now + 2), HELLO_OK);
 	assert_null(hello_peers_find(peers, &oldest));
 	assert_non_null(hello_peers_find(peers, &newer));
 	nodes(peers, 2, HELLO_PEERS_MAX, now);
-	assert_int_equal(hello_peers_count(peers), HELLO_PEERS_MAX);
+	assert_int_equal(peers->count, HELLO_PEERS_MAX);
 	assert_int_equal(hear_one(peers, 4000 + HELLO_PEERS_MAX, 1, 1, 7, now), HELLO_PEER_UNKNOWN);
 	hello_peers_free(peers);
 }

@@ -22,16 +22,6 @@ enum { ID = 7, BEHIND_S = 60, START_MS = 1000000, MUXES = 9 };
 static const char folder[] = "/fairlead/muxes";
 static const uint8_t cluster[HELLO_CLUSTER_LEN] = {1, 2, 3};
 
-/* Of one service, lag_withdrawal.h uses nothing else. */
-struct service_sync {
-	struct published_service published;
-};
-
-struct published_service *service_sync_published(struct service_sync *sync)
-{
-	return &sync->published;
-}
-
 static bool is_settled_out;
 
 void published_announce(struct published_service *published)
@@ -82,7 +72,7 @@ static struct world *new_world(struct lag_limits limits, bool hears)
 	world->withdrawal = lag_withdrawal_new(world->zk, folder, "mux1", &limits, hears ? world->peers : NULL);
 	assert_non_null(world->withdrawal);
 	world->service.id = ID;
-	world->sync.published = (struct published_service){.name = "web", .service = &world->service};
+	world->sync.ring.published = (struct published_service){.name = "web", .service = &world->service};
 	return world;
 }
 
@@ -119,8 +109,8 @@ static int tear_down(void **state)
 /* What ZooKeeper said last, and what is served. */
 static void read_latest(struct world *world, uint32_t generation, uint32_t latest)
 {
-	lag_confirm(&world->sync.published.lag);
-	lag_note(&world->sync.published.lag, generation, latest, world->now);
+	lag_confirm(&world->sync.ring.published.lag);
+	lag_note(&world->sync.ring.published.lag, generation, latest, world->now);
 }
 
 static void say(struct world *world, unsigned mux, struct hello_service service)
@@ -160,7 +150,7 @@ static void seconds(struct world *world, unsigned count, const uint32_t *generat
 
 static bool is_withdrawn(const struct world *world)
 {
-	return world->sync.published.withdrawn_for_lag;
+	return world->sync.ring.published.withdrawn_for_lag;
 }
 
 /* Cut off from ZooKeeper: the others' hellos tell that it is behind, and after the limit it withdraws. */
@@ -172,13 +162,13 @@ static void hellos_alone_withdraw(void **state)
 	read_latest(world, 5, 5);
 	seconds(world, 100, same, 2);
 	assert_false(is_withdrawn(world));
-	assert_int_equal(lag_generations(&world->sync.published.lag), 0);
+	assert_int_equal(lag_generations(&world->sync.ring.published.lag), 0);
 	seconds(world, BEHIND_S, ahead, 2);
-	assert_int_equal(lag_generations(&world->sync.published.lag), 1);
+	assert_int_equal(lag_generations(&world->sync.ring.published.lag), 1);
 	assert_false(is_withdrawn(world));
 	seconds(world, 2, further, 2);
 	assert_true(is_withdrawn(world));
-	assert_int_equal(world->sync.published.lag.latest, 900);
+	assert_int_equal(world->sync.ring.published.lag.latest, 900);
 
 	/* healed: ZooKeeper is read, the ring catches up */
 	read_latest(world, 5, 900);
@@ -196,7 +186,7 @@ static void a_single_mux_ahead_withdraws_no_other(void **state)
 
 	read_latest(world, 5, 5);
 	seconds(world, 3 * BEHIND_S, canary, 2);
-	assert_int_equal(lag_ms(&world->sync.published.lag, world->now), (3 * BEHIND_S - 1) * 1000);
+	assert_int_equal(lag_ms(&world->sync.ring.published.lag, world->now), (3 * BEHIND_S - 1) * 1000);
 	assert_false(is_withdrawn(world));
 }
 
@@ -209,10 +199,10 @@ static void silence_withdraws_no_mux(void **state)
 	read_latest(world, 5, 5);
 	seconds(world, 500, silent, 2);
 	assert_false(is_withdrawn(world));
-	assert_int_equal(lag_generations(&world->sync.published.lag), 0);
+	assert_int_equal(lag_generations(&world->sync.ring.published.lag), 0);
 	seconds(world, BEHIND_S / 2, ahead, 2);
 	seconds(world, 2 * BEHIND_S, silent, 2);
-	assert_int_equal(lag_generations(&world->sync.published.lag), 1);
+	assert_int_equal(lag_generations(&world->sync.ring.published.lag), 1);
 	assert_false(is_withdrawn(world));
 	seconds(world, 1, ahead, 2);
 	assert_true(is_withdrawn(world));
@@ -285,14 +275,14 @@ static void those_that_are_ahead_say_what_is_settled(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		print_message("# row %zu\n", i);
-		world->sync.published = (struct published_service){
+		world->sync.ring.published = (struct published_service){
 		    .name = "web", .service = &world->service, .withdrawn_for_lag = !rows[i].announces};
 		read_latest(world, 5, 5);
 		world->now += HELLO_SILENT_MS + 1000;
 		for (unsigned n = 0; n < 4 && rows[i].others[n].id; n++)
 			say(world, n + 2, rows[i].others[n]);
 		run(world, rows[i].follows);
-		assert_int_equal(world->sync.published.heard_settled, rows[i].heard);
+		assert_int_equal(world->sync.ring.published.heard_settled, rows[i].heard);
 	}
 }
 
@@ -331,7 +321,7 @@ static void hellos_make_no_lag_beside_zookeeper(void **state)
 		hello(world, 2, UINT32_MAX, HELLO_ANNOUNCES);
 		assert_false(run(world, true));
 	}
-	assert_int_equal(lag_generations(&world->sync.published.lag), 0);
+	assert_int_equal(lag_generations(&world->sync.ring.published.lag), 0);
 	assert_int_equal(fake_zk_count(world->zk), 0);
 }
 
@@ -345,7 +335,7 @@ static void deaf(void **state)
 	hello(world, 2, 9, HELLO_ANNOUNCES);
 	assert_false(run(world, false));
 	assert_false(is_withdrawn(world));
-	world->sync.published.withdrawn_for_lag = true;
+	world->sync.ring.published.withdrawn_for_lag = true;
 	assert_false(run(world, false));
 	assert_true(is_withdrawn(world));
 }
@@ -441,7 +431,7 @@ static void a_hello_is_believed_before_a_node(void **state)
 static void restore(struct world *world, uint32_t generation)
 {
 	lag_withdrawal_listen(world->withdrawal, world->now);
-	lag_withdrawal_restore(world->withdrawal, &world->sync.published, generation, world->now);
+	lag_withdrawal_restore(world->withdrawal, &world->sync.ring.published, generation, world->now);
 }
 
 static void hear(struct world *world, unsigned first, unsigned last, uint32_t generation)
@@ -457,15 +447,15 @@ static void a_restored_ring_waits_for_the_others(void **state)
 	restore(world, 5);
 	assert_int_equal(lag_withdrawal_deadline(world->withdrawal), world->now + LAG_WITHDRAWAL_LISTEN_MS);
 	assert_false(run(world, false));
-	assert_true(world->sync.published.is_held);
+	assert_true(world->sync.ring.published.is_held);
 	world->now += 10;
 	hear(world, 2, MUXES - 1, 5);
 	assert_false(run(world, false));
-	assert_true(world->sync.published.is_held);
+	assert_true(world->sync.ring.published.is_held);
 	world->now += 10;
 	hear(world, MUXES, MUXES, 5);
 	assert_true(run(world, false)); /* a decision at once, not one a second */
-	assert_false(world->sync.published.is_held);
+	assert_false(world->sync.ring.published.is_held);
 	assert_false(is_withdrawn(world));
 }
 
@@ -477,7 +467,7 @@ static void an_old_restored_ring_is_withdrawn_at_once(void **state)
 	restore(world, 5);
 	hear(world, 2, MUXES, 6);
 	assert_true(run(world, false));
-	assert_false(world->sync.published.is_held);
+	assert_false(world->sync.ring.published.is_held);
 	assert_true(is_withdrawn(world));
 }
 
@@ -489,7 +479,7 @@ static void the_quorum_holds_for_a_restored_ring(void **state)
 	hear(world, 2, 4, 6);
 	hear(world, 5, MUXES, 5);
 	assert_true(run(world, false));
-	assert_false(world->sync.published.is_held);
+	assert_false(world->sync.ring.published.is_held);
 	assert_false(is_withdrawn(world));
 }
 
@@ -500,10 +490,10 @@ static void in_silence_a_restored_ring_is_announced_soon(void **state)
 	restore(world, 5);
 	world->now += LAG_WITHDRAWAL_LISTEN_MS - 1;
 	assert_false(run(world, false));
-	assert_true(world->sync.published.is_held);
+	assert_true(world->sync.ring.published.is_held);
 	world->now++;
 	assert_true(run(world, false));
-	assert_false(world->sync.published.is_held);
+	assert_false(world->sync.ring.published.is_held);
 	assert_false(is_withdrawn(world));
 	assert_int_equal(lag_withdrawal_deadline(world->withdrawal), UINT64_MAX);
 
@@ -527,7 +517,7 @@ static void without_hellos_or_limits_nothing_is_held(void **state)
 	struct world *world = *state;
 
 	restore(world, 5);
-	assert_false(world->sync.published.is_held);
+	assert_false(world->sync.ring.published.is_held);
 }
 
 static int set_up_unlimited(void **state)

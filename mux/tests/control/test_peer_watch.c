@@ -162,8 +162,8 @@ static void fail_first(const struct world *world, int rc)
 static void at(const struct world *world, uint64_t now)
 {
 	fake_zk_set_now(world->zk, now);
-	if (now >= peer_watch_deadline(world->watch))
-		peer_watch_run(world->watch, now);
+	if (now >= world->watch->list.retry_at)
+		watched_node_run(&world->watch->list, now);
 }
 
 static void assert_told(unsigned calls, uint32_t count, const char *const *addresses)
@@ -194,7 +194,7 @@ static void peers_are_sorted_and_each_once(void **state)
 	struct world *world = *state;
 
 	peer_watch_connected(world->watch);
-	assert_int_equal(peer_watch_count(world->watch), 0);
+	assert_int_equal(world->watch->alive, 0);
 	list_alive(world, 4);
 	node(world, 2, ZOK, NODE("10.1.0.13"));
 	node(world, 2, ZOK, "{\"address6\": \"2001:db8:1::14\"}");
@@ -202,8 +202,8 @@ static void peers_are_sorted_and_each_once(void **state)
 	assert_int_equal(told.calls, 0);
 	node(world, 0, ZOK, NODE("10.1.0.13"));
 	assert_told(1, 3, (const char *[]){"10.1.0.12", "10.1.0.13", "2001:db8:1::14"});
-	assert_int_equal(peer_watch_count(world->watch), 4);
-	assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
+	assert_int_equal(world->watch->alive, 4);
+	assert_true(world->watch->list.retry_at == UINT64_MAX);
 }
 
 static void an_unchanged_set_is_not_reported_again(void **state)
@@ -229,12 +229,12 @@ static void a_mux_that_is_added_and_not_alive_is_no_peer(void **state)
 		entry(world, 0, entries[i]);
 		node(world, 0, ZOK, NODE("10.1.0.11"));
 		assert_told(1, 1, (const char *[]){"10.1.0.11"});
-		assert_int_equal(peer_watch_count(world->watch), 1);
+		assert_int_equal(world->watch->alive, 1);
 	}
 	peer_watch_watched(world->watch, "/fairlead/muxes/mux1");
 	entry(world, 0, "{\"removed\": true}");
 	assert_told(2, 0, NULL);
-	assert_int_equal(peer_watch_count(world->watch), 0);
+	assert_int_equal(world->watch->alive, 0);
 	assert_int_equal(fake_zk_count(world->zk), 0);
 }
 
@@ -274,7 +274,7 @@ static void a_node_that_is_hidden_is_read_again(void **state)
 	node(world, 0, ZNOAUTH, NULL);
 	assert_told(1, 1, (const char *[]){"10.1.0.12"});
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(peer_watch_deadline(world->watch), now += PEER_WATCH_RETRY_MS);
+		assert_int_equal(world->watch->list.retry_at, now += WATCHED_NODE_RETRY_MS);
 		at(world, now);
 		list(world, 2);
 		alive(world, 0, true);
@@ -282,7 +282,7 @@ static void a_node_that_is_hidden_is_read_again(void **state)
 		assert_int_equal(fake_zk_count(world->zk), 0);
 	}
 	assert_told(2, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
-	assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
+	assert_true(world->watch->list.retry_at == UINT64_MAX);
 }
 
 /* Nor one that stays without its mux, or that its mux hides from others: it can't keep them from knowing the rest. */
@@ -367,7 +367,7 @@ static void one_that_is_removed_while_it_is_read_is_no_peer(void **state)
 			node(world, 0, ZNONODE, NULL);
 		assert_int_equal(fake_zk_count(world->zk), 0);
 		assert_int_equal(told.count, 1);
-		assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
+		assert_true(world->watch->list.retry_at == UINT64_MAX);
 		peer_watch_watched(world->watch, folder);
 		list(world, 2);
 		alive(world, 0, true);
@@ -391,12 +391,12 @@ static void a_partial_reading_is_no_set_of_peers(void **state)
 		node(world, 0, ZOK, NODE("10.1.0.11"));
 		assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
 		assert_int_equal(fake_zk_count(world->zk), 0);
-		at(world, now + PEER_WATCH_RETRY_MS - 1);
+		at(world, now + WATCHED_NODE_RETRY_MS - 1);
 		assert_int_equal(fake_zk_count(world->zk), 0);
-		at(world, now += PEER_WATCH_RETRY_MS);
+		at(world, now += WATCHED_NODE_RETRY_MS);
 		list(world, 2);
 		fail_first(world, losses[i]);
-		at(world, now += PEER_WATCH_RETRY_MS);
+		at(world, now += WATCHED_NODE_RETRY_MS);
 		list(world, 2);
 		alive(world, 0, true);
 		node(world, 0, ZOK, NODE("10.1.0.12"));
@@ -411,7 +411,7 @@ static void a_failed_list_is_requested_again(void **state)
 	two_muxes(world);
 	peer_watch_watched(world->watch, folder);
 	fail_first(world, ZCONNECTIONLOSS);
-	at(world, PEER_WATCH_RETRY_MS);
+	at(world, WATCHED_NODE_RETRY_MS);
 	list(world, 1);
 	assert_told(2, 1, (const char *[]){"10.1.0.11"});
 }
@@ -427,7 +427,7 @@ static void a_missing_folder_is_watched(void **state)
 	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_EXISTS);
 	assert_true(fake_zk_at(world->zk, 0)->watch);
 	fail_first(world, ZNONODE);
-	at(world, 10 * PEER_WATCH_RETRY_MS);
+	at(world, 10 * WATCHED_NODE_RETRY_MS);
 	assert_int_equal(fake_zk_count(world->zk), 0);
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
 	peer_watch_watched(world->watch, folder);
@@ -442,11 +442,11 @@ static void while_held_the_last_peers_stay(void **state)
 	struct world *world = *state;
 
 	two_muxes(world);
-	peer_watch_hold(world->watch);
+	world->watch->is_held = true;
 	peer_watch_connected(world->watch);
 	list(world, 0);
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
-	assert_int_equal(peer_watch_count(world->watch), 2);
+	assert_int_equal(world->watch->alive, 2);
 	peer_watch_watched(world->watch, folder);
 	list_alive(world, 1);
 	node(world, 0, ZOK, NODE("10.1.0.11"));
@@ -488,7 +488,7 @@ static void without_memory_they_are_reported_later(void **state)
 	two_muxes(world);
 	assert_int_equal(told.calls, 1);
 	told.error = 0;
-	at(world, PEER_WATCH_RETRY_MS);
+	at(world, WATCHED_NODE_RETRY_MS);
 	list(world, 1);
 	assert_told(2, 1, (const char *[]){"10.1.0.11"});
 }

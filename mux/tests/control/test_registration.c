@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "config/clock.h"
 #include "control/registration.h"
 #include "../fake_zookeeper.h"
 
@@ -120,14 +121,14 @@ static void connected(const struct world *world)
 static void the_node_is_written_every_half_minute_to_compare_clocks(void **state)
 {
 	const struct world *world = *state;
-	const struct clock_compare *clock = registration_clock(world->own);
+	const struct clock_compare *clock = &world->own->clock;
 	uint64_t now = 0;
 
 	connected(world);
 	answer(world, FAKE_CREATE, 0);
 	assert_false(clock->is_known);
 	run_at(world, now);
-	answer(world, FAKE_SET, clock_compare_now());
+	answer(world, FAKE_SET, (int64_t)clock_unix_ms());
 	assert_true(clock->is_known && clock->ahead_ms == 0);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(registration_deadline(world->own), now + CLOCK_COMPARE_PERIOD_MS);
@@ -135,7 +136,7 @@ static void the_node_is_written_every_half_minute_to_compare_clocks(void **state
 		assert_int_equal(fake_zk_count(world->zk), 0);
 		now += CLOCK_COMPARE_PERIOD_MS;
 		run_at(world, now);
-		answer(world, FAKE_SET, clock_compare_now() + 3600000);
+		answer(world, FAKE_SET, (int64_t)clock_unix_ms() + 3600000);
 		assert_true(clock->ahead_ms <= -3590000 && clock->ahead_ms >= -3600000);
 	}
 }
@@ -148,16 +149,16 @@ static void a_change_does_not_wait_for_the_next_comparison(void **state)
 	connected(world);
 	answer(world, FAKE_CREATE, 0);
 	run_at(world, 0);
-	answer(world, FAKE_SET, clock_compare_now());
+	answer(world, FAKE_SET, (int64_t)clock_unix_ms());
 	fake_zk_set_now(world->zk, 1000);
 	registration_changed(world->own, 10);
 	registration_changed(world->own, 10);
 	run_at(world, 1000);
 	registration_changed(world->own, 0); /* while the write is under way: one more */
 	run_at(world, 1001);
-	answer(world, FAKE_SET, clock_compare_now());
+	answer(world, FAKE_SET, (int64_t)clock_unix_ms());
 	run_at(world, 1001);
-	answer(world, FAKE_SET, clock_compare_now());
+	answer(world, FAKE_SET, (int64_t)clock_unix_ms());
 	assert_int_equal(registration_deadline(world->own), 1001 + CLOCK_COMPARE_PERIOD_MS);
 }
 
@@ -206,9 +207,9 @@ static void a_mux_with_the_id_of_a_dead_one_waits_for_its_session(void **state)
 	fake_zk_set_now(world->zk, 5000);
 	registration_watched(world->own, path);
 	answer(world, FAKE_CREATE, 0);
-	assert_true(registration_may_serve(world->own));
+	assert_true(world->own->may_serve);
 	run_at(world, 2 * WAIT_MS);
-	answer(world, FAKE_SET, clock_compare_now());
+	answer(world, FAKE_SET, (int64_t)clock_unix_ms());
 	assert_int_equal(world->may_serve, 1);
 	assert_int_equal(world->refused, 0);
 }
@@ -255,7 +256,7 @@ static void a_mux_that_had_the_node_is_not_refused(void **state)
 	connected(world);
 	answer(world, FAKE_CREATE, 0);
 	run_at(world, 0);
-	answer(world, FAKE_SET, clock_compare_now());
+	answer(world, FAKE_SET, (int64_t)clock_unix_ms());
 	connected(world);
 	answer_taken(world, "other");
 	run_at(world, 2 * WAIT_MS);
@@ -281,16 +282,15 @@ static void who_else_has_the_id_is_asked_until_it_is_known(void **state)
 		assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CREATE);
 		fake_zk_answer(world->zk, 0, &reply);
 		assert_int_equal(fake_zk_count(world->zk), 0);
-		assert_int_equal(registration_state(world->own),
-				 rows[i] == ZNOAUTH ? REGISTRATION_DENIED : REGISTRATION_ADDED);
+		assert_int_equal(world->own->state, rows[i] == ZNOAUTH ? REGISTRATION_DENIED : REGISTRATION_ADDED);
 		now += REGISTRATION_RETRY_MS;
 		run_at(world, now);
 		answer_entry(world, ZOK);
 	}
-	assert_false(registration_may_serve(world->own));
+	assert_false(world->own->may_serve);
 	answer(world, FAKE_CREATE, 0);
-	assert_true(registration_may_serve(world->own));
-	assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+	assert_true(world->own->may_serve);
+	assert_int_equal(world->own->state, REGISTRATION_ADDED);
 }
 
 /* Servers differ in whether a look for the entry needs a right. */
@@ -300,12 +300,12 @@ static void without_a_right_to_look_it_is_denied(void **state)
 
 	registration_connected(world->own);
 	answer_entry(world, ZNOAUTH);
-	assert_int_equal(registration_state(world->own), REGISTRATION_DENIED);
-	assert_false(registration_may_serve(world->own));
+	assert_int_equal(world->own->state, REGISTRATION_DENIED);
+	assert_false(world->own->may_serve);
 	run_at(world, REGISTRATION_RETRY_MS);
 	answer_entry(world, ZOK);
 	answer(world, FAKE_CREATE, 0);
-	assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+	assert_int_equal(world->own->state, REGISTRATION_ADDED);
 }
 
 static void a_mux_that_is_not_added_waits_until_it_is(void **state)
@@ -314,18 +314,18 @@ static void a_mux_that_is_not_added_waits_until_it_is(void **state)
 
 	registration_connected(world->own);
 	answer_entry(world, ZNONODE);
-	assert_int_equal(registration_state(world->own), REGISTRATION_NOT_ADDED);
+	assert_int_equal(world->own->state, REGISTRATION_NOT_ADDED);
 	assert_int_equal(world->changed, 1);
 	assert_true(registration_deadline(world->own) == UINT64_MAX); /* the watch fires */
 	registration_changed(world->own, 0);
 	run_at(world, WAIT_MS);
 	assert_int_equal(fake_zk_count(world->zk), 0);
-	assert_false(registration_may_serve(world->own));
+	assert_false(world->own->may_serve);
 	registration_watched(world->own, entry);
 	answer_entry(world, ZOK);
 	answer(world, FAKE_CREATE, 0);
-	assert_true(registration_may_serve(world->own));
-	assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+	assert_true(world->own->may_serve);
+	assert_int_equal(world->own->state, REGISTRATION_ADDED);
 	assert_int_equal(world->changed, 2);
 }
 
@@ -338,7 +338,7 @@ static void a_mux_that_is_removed_says_so(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		connected(world);
 		answer(world, FAKE_CREATE, 0);
-		assert_int_equal(registration_state(world->own), REGISTRATION_ADDED);
+		assert_int_equal(world->own->state, REGISTRATION_ADDED);
 		if (i) {
 			run_at(world, 0);
 			fake_zk_answer(world->zk, 0, &none);
@@ -346,7 +346,7 @@ static void a_mux_that_is_removed_says_so(void **state)
 			registration_watched(world->own, entry);
 		}
 		answer_entry(world, ZNONODE);
-		assert_int_equal(registration_state(world->own), REGISTRATION_NOT_ADDED);
+		assert_int_equal(world->own->state, REGISTRATION_NOT_ADDED);
 		assert_false(registration_is_registered(world->own));
 		assert_int_equal(world->changed, 2 + 2 * i);
 		assert_int_equal(fake_zk_count(world->zk), 0);
@@ -366,8 +366,8 @@ static void an_entry_that_vanishes_is_looked_for_again(void **state)
 	fake_zk_answer(world->zk, 0, &none);
 	answer_entry(world, ZOK);
 	answer_entry(world, ZNONODE);
-	assert_int_equal(registration_state(world->own), REGISTRATION_NOT_ADDED);
-	assert_false(registration_may_serve(world->own));
+	assert_int_equal(world->own->state, REGISTRATION_NOT_ADDED);
+	assert_false(world->own->may_serve);
 }
 
 static void the_round_trip_counts_in_favour_of_the_clock(void **state)

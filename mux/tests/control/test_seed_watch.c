@@ -71,13 +71,13 @@ static void answer(const struct world *world, enum fake_kind kind, int rc, const
 
 static void run(const struct world *world)
 {
-	seed_watch_run(world->watch, zk_now(world->zk));
+	watched_node_run(&world->watch->node, zk_now(world->zk));
 	seed_watch_apply(world->watch);
 }
 
 static bool is_used(const struct world *world)
 {
-	struct fl_siphash_key used = seed_watch_used(world->watch);
+	struct fl_siphash_key used = world->watch->used;
 
 	assert_true(used.k0 == told.seed.k0 && used.k1 == told.seed.k1);
 	return used.k0 | used.k1;
@@ -95,11 +95,11 @@ static void it_is_used_once_it_is_read(void **state)
 {
 	struct world *world = *state;
 
-	seed_watch_connected(world->watch);
+	watched_node_read(&world->watch->node);
 	run(world);
 	assert_told(0, 0, 0);
 	answer(world, FAKE_GET, ZOK, text);
-	seed_watch_run(world->watch, zk_now(world->zk)); /* the tree may be another cluster's */
+	watched_node_run(&world->watch->node, zk_now(world->zk)); /* the tree may be another cluster's */
 	assert_told(0, 0, 0);
 	run(world);
 	assert_told(1, K0, K1);
@@ -113,16 +113,16 @@ static void a_node_that_is_not_there_is_waited_for(void **state)
 {
 	struct world *world = *state;
 
-	seed_watch_connected(world->watch);
+	watched_node_read(&world->watch->node);
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_EXISTS, ZNONODE, NULL);
-	fake_zk_set_now(world->zk, 100 * SEED_WATCH_RETRY_MS);
+	fake_zk_set_now(world->zk, 100 * WATCHED_NODE_RETRY_MS);
 	run(world);
 	assert_int_equal(fake_zk_count(world->zk), 0);
 	assert_told(0, 0, 0);
-	seed_watch_watched(world->watch, "/fairlead/cluster");
+	watched_node_fired(&world->watch->node, "/fairlead/cluster");
 	assert_int_equal(fake_zk_count(world->zk), 0);
-	seed_watch_watched(world->watch, path);
+	watched_node_fired(&world->watch->node, path);
 	answer(world, FAKE_GET, ZOK, text);
 	run(world);
 	assert_told(1, K0, K1);
@@ -132,7 +132,7 @@ static void one_that_is_created_meanwhile_is_read(void **state)
 {
 	struct world *world = *state;
 
-	seed_watch_connected(world->watch);
+	watched_node_read(&world->watch->node);
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_EXISTS, ZOK, NULL);
 	run(world);
@@ -147,22 +147,22 @@ static void failures_keep_the_last_seed(void **state)
 	static const int losses[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZNOAUTH};
 	struct world *world = *state;
 
-	seed_watch_connected(world->watch);
+	watched_node_read(&world->watch->node);
 	answer(world, FAKE_GET, ZOK, text);
 	run(world);
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		seed_watch_connected(world->watch);
+		watched_node_read(&world->watch->node);
 		answer(world, FAKE_GET, losses[i], NULL);
-		fake_zk_set_now(world->zk, seed_watch_deadline(world->watch) - 1);
+		fake_zk_set_now(world->zk, world->watch->node.retry_at - 1);
 		run(world);
 		assert_int_equal(fake_zk_count(world->zk), 0);
-		fake_zk_set_now(world->zk, seed_watch_deadline(world->watch));
+		fake_zk_set_now(world->zk, world->watch->node.retry_at);
 		run(world);
 		answer(world, FAKE_GET, ZOK, text);
 	}
 	assert_told(1, K0, K1);
-	seed_watch_connected(world->watch);
-	seed_watch_watched(world->watch, path);
+	watched_node_read(&world->watch->node);
+	watched_node_fired(&world->watch->node, path);
 	answer(world, FAKE_GET, ZOK, "ffffffffffffffffffffffffffffffff");
 	run(world);
 	assert_told(1, K0, K1);
@@ -188,11 +188,11 @@ static void what_is_no_seed_is_none(void **state)
 	struct world *world = *state;
 
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
-		seed_watch_connected(world->watch);
+		watched_node_read(&world->watch->node);
 		answer(world, FAKE_GET, ZOK, text);
 		run(world);
 		assert_told(2 * (unsigned)i + 1, K0, K1);
-		seed_watch_watched(world->watch, path);
+		watched_node_fired(&world->watch->node, path);
 		answer(world, FAKE_GET, ZOK, malformed[i]);
 		run(world);
 		assert_told(2 * (unsigned)i + 2, 0, 0);
@@ -204,7 +204,7 @@ static void without_memory_it_is_told_later(void **state)
 	struct world *world = *state;
 
 	told.error = -1;
-	seed_watch_connected(world->watch);
+	watched_node_read(&world->watch->node);
 	answer(world, FAKE_GET, ZOK, text);
 	run(world);
 	assert_false(is_used(world));
@@ -223,11 +223,11 @@ static void one_from_disk_is_used_until_the_tree_is_read(void **state)
 	assert_told(1, 3, 4);
 	run(world);
 	assert_told(1, 3, 4);
-	seed_watch_connected(world->watch);
+	watched_node_read(&world->watch->node);
 	answer(world, FAKE_GET, ZCONNECTIONLOSS, NULL);
 	run(world);
 	assert_told(1, 3, 4);
-	fake_zk_set_now(world->zk, seed_watch_deadline(world->watch));
+	fake_zk_set_now(world->zk, world->watch->node.retry_at);
 	run(world);
 	answer(world, FAKE_GET, ZOK, text);
 	assert_told(1, 3, 4);

@@ -195,7 +195,7 @@ static void answer(const struct world *world, enum fake_kind kind, int rc, const
 static uint32_t known(const struct world *world)
 {
 	settled_watch_apply(world->watch, NULL, 0, NULL, 0);
-	return settled_find(settled_watch_known(world->watch), 1);
+	return settled_find(&world->watch->known, 1);
 }
 
 #define SETTLED(generation) "{\"format\":1,\"services\":{\"1\":" generation "}}"
@@ -204,31 +204,31 @@ static void the_node_is_followed(void **state)
 {
 	struct world *world = *state;
 
-	settled_watch_release(world->watch);
+	watched_node_release(&world->watch->node);
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_EXISTS, ZNONODE, NULL);
 	assert_int_equal(known(world), 0);
-	settled_watch_watched(world->watch, "/fairlead/clock");
+	watched_node_fired(&world->watch->node, "/fairlead/clock");
 	assert_int_equal(fake_zk_count(world->zk), 0);
-	settled_watch_watched(world->watch, path);
-	settled_watch_watched(world->watch, path); /* changed again while it is read: */
+	watched_node_fired(&world->watch->node, path);
+	watched_node_fired(&world->watch->node, path); /* changed again while it is read: */
 	answer(world, FAKE_GET, ZOK, SETTLED("5"));
 	answer(world, FAKE_GET, ZOK, SETTLED("6")); /* read again */
 	assert_int_equal(known(world), 6);
 
-	settled_watch_watched(world->watch, path);
+	watched_node_fired(&world->watch->node, path);
 	answer(world, FAKE_GET, ZOK, "{}"); /* malformed: as before */
 	assert_int_equal(known(world), 6);
-	settled_watch_watched(world->watch, path);
+	watched_node_fired(&world->watch->node, path);
 	answer(world, FAKE_GET, ZCONNECTIONLOSS, NULL);
 	assert_int_equal(known(world), 6);
-	settled_watch_run(world->watch, settled_watch_deadline(world->watch) - 1);
+	watched_node_run(&world->watch->node, world->watch->node.retry_at - 1);
 	assert_int_equal(fake_zk_count(world->zk), 0);
-	settled_watch_run(world->watch, settled_watch_deadline(world->watch));
+	watched_node_run(&world->watch->node, world->watch->node.retry_at);
 	answer(world, FAKE_GET, ZOK, SETTLED("7"));
 	assert_int_equal(known(world), 7);
 
-	settled_watch_watched(world->watch, path);
+	watched_node_fired(&world->watch->node, path);
 	answer(world, FAKE_GET, ZNONODE, NULL); /* the tree was restored: its generations are higher than all before */
 	assert_int_equal(known(world), 0);
 }
@@ -237,10 +237,10 @@ static void created_between_both_looks(void **state)
 {
 	struct world *world = *state;
 
-	settled_watch_release(world->watch);
+	watched_node_release(&world->watch->node);
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_EXISTS, ZOK, NULL);
-	settled_watch_run(world->watch, settled_watch_deadline(world->watch));
+	watched_node_run(&world->watch->node, world->watch->node.retry_at);
 	answer(world, FAKE_GET, ZOK, SETTLED("5"));
 	assert_int_equal(known(world), 5);
 }
@@ -252,17 +252,17 @@ static void another_clusters_tree_says_nothing(void **state)
 	const struct settled restored = {.list = &entry, .count = 1};
 
 	settled_watch_restore(world->watch, &restored);
-	settled_watch_watched(world->watch, path);
-	settled_watch_run(world->watch, UINT64_MAX);
+	watched_node_fired(&world->watch->node, path);
+	watched_node_run(&world->watch->node, UINT64_MAX);
 	assert_int_equal(fake_zk_count(world->zk), 0); /* held */
 	assert_int_equal(known(world), 9);
-	settled_watch_release(world->watch);
-	settled_watch_hold(world->watch);
+	watched_node_release(&world->watch->node);
+	watched_node_hold(&world->watch->node);
 	answer(world, FAKE_GET, ZOK, SETTLED("5"));
 	assert_int_equal(known(world), 9);
-	settled_watch_release(world->watch);
-	settled_watch_hold(world->watch);
-	settled_watch_release(world->watch); /* while the first read is under way */
+	watched_node_release(&world->watch->node);
+	watched_node_hold(&world->watch->node);
+	watched_node_release(&world->watch->node); /* while the first read is under way */
 	answer(world, FAKE_GET, ZNONODE, NULL);
 	answer(world, FAKE_GET, ZOK, SETTLED("5"));
 	assert_int_equal(known(world), 5);

@@ -59,7 +59,7 @@ static struct service_config config_of(unsigned which)
 
 static struct published_service *published(const struct world *world, unsigned which)
 {
-	return service_sync_published(world->syncs[which]);
+	return &world->syncs[which]->ring.published;
 }
 
 static void load(const struct world *world, unsigned which, uint32_t generation)
@@ -111,7 +111,7 @@ static int tear_down(void **state)
 		service_sync_end(world->syncs[i]);
 	fake_zk_free(world->zk);
 	settled_watch_free(world->watch);
-	change_log_free(world->context.place.changes);
+	free(world->context.place.changes);
 	tables_free(world->context.place.tables);
 	counters_free(world->context.place.counters);
 	free(world);
@@ -140,7 +140,7 @@ static void tell(struct world *world, uint32_t web, uint32_t mail)
 	if (mail)
 		snprintf(second, sizeof(second), "\"3\":%u", mail);
 	snprintf(text, sizeof(text), "{\"format\":1,\"services\":{%s%s}}", first, second);
-	settled_watch_release(world->watch);
+	watched_node_release(&world->watch->node);
 	answer(world, "/fairlead/settled", ZOK, text);
 }
 
@@ -175,12 +175,12 @@ static void check(const struct world *world, unsigned which, bool announces, con
 
 static uint32_t known(const struct world *world)
 {
-	return settled_find(settled_watch_known(world->watch), 1);
+	return settled_find(&world->watch->known, 1);
 }
 
 static uint64_t refused(const struct world *world)
 {
-	return service_sync_refused(world->syncs[WEB], REFUSAL_SETTLED);
+	return world->syncs[WEB]->ring.refused[REFUSAL_SETTLED];
 }
 
 /* web is announced with generation 5, and what it is told is settled. */
@@ -420,7 +420,7 @@ static void two_that_are_too_old_wait_for_each_other(void **state)
 
 	load(world, TLS, 5);
 	load(world, MAIL, 5);
-	settled_watch_release(world->watch);
+	watched_node_release(&world->watch->node);
 	answer(world, "/fairlead/settled", ZOK, "{\"format\":1,\"services\":{\"2\":6,\"3\":6}}");
 	apply(world);
 	load(world, TLS, 6);

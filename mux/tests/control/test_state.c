@@ -79,20 +79,20 @@ static void settled_generations_are_kept(void **state)
 	assert_int_equal(published->saved, 0);
 	keeper = state_world_keeper();
 	world.settled = (struct settled){.list = entries, .count = 2};
-	assert_int_equal(state_keeper_settled(keeper, 1), 0);
+	assert_int_equal(settled_find(&keeper->settled, 1), 0);
 	for (int i = 0; i < 3; i++, world.now += 60000)
 		state_world_settle(keeper);
 	assert_int_equal(published->saved, 9);
-	assert_int_equal(state_keeper_settled(keeper, 1), 12);
-	assert_int_equal(state_keeper_settled(keeper, 7), 3);
-	assert_int_equal(state_keeper_settled(keeper, 8), 0);
-	assert_int_equal(state_keeper_written(keeper), 2);
+	assert_int_equal(settled_find(&keeper->settled, 1), 12);
+	assert_int_equal(settled_find(&keeper->settled, 7), 3);
+	assert_int_equal(settled_find(&keeper->settled, 8), 0);
+	assert_int_equal(keeper->written, 2);
 
 	entries[0].generation = 13; /* this alone changes */
-	assert_int_equal(state_keeper_settled(keeper, 1), 12);
+	assert_int_equal(settled_find(&keeper->settled, 1), 12);
 	state_world_settle(keeper);
-	assert_int_equal(state_keeper_settled(keeper, 1), 13);
-	assert_int_equal(state_keeper_written(keeper), 3);
+	assert_int_equal(settled_find(&keeper->settled, 1), 13);
+	assert_int_equal(keeper->written, 3);
 
 	/* the disk is full: nothing new is promised before it is written */
 	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
@@ -103,11 +103,11 @@ static void settled_generations_are_kept(void **state)
 	world.now += 60000;
 	state_world_settle(keeper);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(state_keeper_failed(keeper), 1);
-	assert_int_equal(state_keeper_settled(keeper, 1), 13);
+	assert_int_equal(keeper->failed, 1);
+	assert_int_equal(settled_find(&keeper->settled, 1), 13);
 	world.now += STATE_KEEPER_RETRY_MS;
 	state_world_settle(keeper);
-	assert_int_equal(state_keeper_settled(keeper, 1), 14);
+	assert_int_equal(settled_find(&keeper->settled, 1), 14);
 	state_keeper_free(keeper);
 	world.settled = (struct settled){0};
 	assert_null(state_world_restore());
@@ -260,10 +260,9 @@ static void writing_is_bounded(void **state)
 		state_world_load(++generation);
 		state_world_settle(keeper);
 	}
-	print_message("%u writes for %u generations in %d s\n", (unsigned)state_keeper_written(keeper), generation,
-		      SECONDS);
-	assert_true(state_keeper_written(keeper) <= 2 + SECONDS * 1000 / STATE_KEEPER_SERVICE_MS);
-	assert_true(state_keeper_written(keeper) >= SECONDS * 1000 / STATE_KEEPER_SERVICE_MS / 2);
+	print_message("%u writes for %u generations in %d s\n", (unsigned)keeper->written, generation, SECONDS);
+	assert_true(keeper->written <= 2 + SECONDS * 1000 / STATE_KEEPER_SERVICE_MS);
+	assert_true(keeper->written >= SECONDS * 1000 / STATE_KEEPER_SERVICE_MS / 2);
 	for (int i = 0; i < 3; i++, world.now += 60000)
 		state_world_settle(keeper);
 	assert_false(published_is_unsaved(state_world_published()));
@@ -289,7 +288,7 @@ static void what_is_not_listed_is_removed(void **state)
 	free(state_world_read("mail.service").data); /* nothing is removed before the list is known */
 	for (int i = 0; i < 3; i++, world.now += 60000)
 		state_world_settle(keeper);
-	assert_int_equal(state_keeper_failed(keeper), 0);
+	assert_int_equal(keeper->failed, 0);
 	state_keeper_free(keeper);
 	assert_null(state_world_restore());
 	assert_int_equal(restored.services, 1);

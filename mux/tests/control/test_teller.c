@@ -165,10 +165,10 @@ static void all_are_told_and_waited_for(void **state)
 		acknowledge(w, i, SERVICE, i ? 12 : 13); /* one knows more */
 	}
 	assert_true(teller_is_done(w->teller, SERVICE, 12));
-	assert_int_equal(teller_count(w->teller, TELLER_SENT), 4);
-	assert_int_equal(teller_count(w->teller, TELLER_ACKNOWLEDGED), 4);
-	assert_int_equal(teller_count(w->teller, TELLER_ALL_KNOW), 1);
-	assert_int_equal(teller_count(w->teller, TELLER_TOO_LATE), 0);
+	assert_int_equal(w->teller->counts[TELLER_SENT], 4);
+	assert_int_equal(w->teller->counts[TELLER_ACKNOWLEDGED], 4);
+	assert_int_equal(w->teller->counts[TELLER_ALL_KNOW], 1);
+	assert_int_equal(w->teller->counts[TELLER_TOO_LATE], 0);
 	teller_tell(w->teller, SERVICE, 12); /* nothing new */
 	teller_tell(w->teller, SERVICE, 11);
 	world_pass(w, TOLD_REFRESH_MS - 1);
@@ -189,7 +189,7 @@ static void a_lost_packet_is_repeated_within_the_wait(void **state)
 	world_pass(w, TOLD_REPEAT_MS);
 	assert_int_equal(w->count, 4);
 	assert_int_equal(packets_to(w, 3, 1), 1);
-	assert_int_equal(teller_count(w->teller, TELLER_REPEATED), 1);
+	assert_int_equal(w->teller->counts[TELLER_REPEATED], 1);
 	acknowledge(w, 1, SERVICE, 12);
 	assert_true(teller_is_done(w->teller, SERVICE, 12));
 	assert_int_equal(teller_silent(w->teller), 0);
@@ -211,7 +211,7 @@ static void silence_is_waited_for_once(void **state)
 	assert_true(teller_deadline(w->teller) <= w->now_ms + 1);
 	world_pass(w, 1);
 	assert_true(teller_is_done(w->teller, SERVICE, 12));
-	assert_int_equal(teller_count(w->teller, TELLER_TOO_LATE), 1);
+	assert_int_equal(w->teller->counts[TELLER_TOO_LATE], 1);
 	assert_int_equal(teller_silent(w->teller), 1);
 	for (size_t i = 0; i < sizeof(repetitions) / sizeof(repetitions[0]); i++) {
 		uint32_t before = packets_to(w, 0, 1);
@@ -290,7 +290,7 @@ static void only_the_newest_is_told_and_one_is_under_way(void **state)
 	teller_run(w->teller);
 	assert_int_equal(w->count, 2);
 	assert_int_equal(w->seen[1].notice.generation, 14);
-	assert_int_equal(teller_count(w->teller, TELLER_SENT), 2);
+	assert_int_equal(w->teller->counts[TELLER_SENT], 2);
 	teller_tell(w->teller, SERVICE, 15);
 	world_pass(w, TOLD_REPEAT_MS - 1);
 	assert_int_equal(w->count, 2);
@@ -298,7 +298,7 @@ static void only_the_newest_is_told_and_one_is_under_way(void **state)
 	assert_int_equal(w->count, 3);
 	assert_int_equal(w->seen[2].notice.generation, 15);
 	acknowledge(w, 0, SERVICE, 14); /* or it was late: it is no answer to 15 */
-	assert_int_equal(teller_count(w->teller, TELLER_BEHIND), 1);
+	assert_int_equal(w->teller->counts[TELLER_BEHIND], 1);
 	assert_true(teller_is_done(w->teller, SERVICE, 14));
 	assert_false(teller_is_done(w->teller, SERVICE, 15));
 	acknowledge(w, 0, SERVICE, 15);
@@ -342,10 +342,10 @@ static void what_is_no_acknowledgement_changes_nothing(void **state)
 		world_servers(w, SERVICE, 0, 2);
 		teller_tell(w->teller, SERVICE, 12);
 		acknowledge(w, 0, SERVICE, 12);
-		before = teller_count(w->teller, rows[i].count);
+		before = w->teller->counts[rows[i].count];
 		answer.bytes[answer.len - 1] ^= (uint8_t)rows[i].spoil;
 		teller_receive(w->teller, &from, answer.bytes, answer.len - rows[i].cut);
-		if (teller_count(w->teller, rows[i].count) != before + 1 || teller_is_done(w->teller, SERVICE, 12))
+		if (w->teller->counts[rows[i].count] != before + 1 || teller_is_done(w->teller, SERVICE, 12))
 			fail_msg("%s", rows[i].what);
 		acknowledge(w, 1, SERVICE, 12);
 		assert_true(teller_is_done(w->teller, SERVICE, 12));
@@ -363,7 +363,7 @@ static void nobody_acknowledges_what_was_not_sent(void **state)
 	world_servers(w, SERVICE, 0, 1);
 	teller_tell(w->teller, SERVICE, 12);
 	acknowledge(w, 0, SERVICE, 12);
-	assert_int_equal(teller_count(w->teller, TELLER_UNASKED), 1);
+	assert_int_equal(w->teller->counts[TELLER_UNASKED], 1);
 	assert_false(teller_is_done(w->teller, SERVICE, 12));
 	w->error = 0;
 	world_pass(w, TELLER_PAUSE_MS);
@@ -386,7 +386,7 @@ static void all_are_told_again_every_10_s(void **state)
 		world_pass(w, TOLD_REFRESH_MS / 2);
 		acknowledge(w, 0, SERVICE, 12); /* a captured one, repeated: it puts nothing off */
 		world_pass(w, TOLD_REFRESH_MS / 2);
-		assert_int_equal(teller_count(w->teller, TELLER_REFRESHED), 2 * i);
+		assert_int_equal(w->teller->counts[TELLER_REFRESHED], 2 * i);
 	}
 	assert_int_equal(w->count, 8);
 	teller_free(w->teller);
@@ -400,7 +400,7 @@ static void failures_are_counted_and_repeated(void **state)
 	w->error = -ENETUNREACH;
 	world_servers(w, SERVICE, 0, 2);
 	teller_tell(w->teller, SERVICE, 12);
-	assert_int_equal(teller_count(w->teller, TELLER_SEND_FAILED), 2);
+	assert_int_equal(w->teller->counts[TELLER_SEND_FAILED], 2);
 	w->error = 0;
 	world_pass(w, TOLD_REPEAT_MS);
 	assert_int_equal(w->count, 2);
@@ -532,27 +532,27 @@ static void at_random(void **state)
 		}
 		if (generation == applied)
 			continue;
-		all_knew = teller_count(w->teller, TELLER_ALL_KNOW);
-		too_late = teller_count(w->teller, TELLER_TOO_LATE);
+		all_knew = w->teller->counts[TELLER_ALL_KNOW];
+		too_late = w->teller->counts[TELLER_TOO_LATE];
 		if (teller_is_done(w->teller, SERVICE, generation)) {
 			uint32_t lack = 0;
 
 			for (uint32_t i = 0; i < RANDOM_SERVERS; i++)
 				lack += known[i] < generation;
-			if (teller_count(w->teller, TELLER_TOO_LATE) == too_late)
+			if (w->teller->counts[TELLER_TOO_LATE] == too_late)
 				assert_true(lack <= teller_silent(w->teller));
 			else
 				assert_true(w->now_ms >= waits_since + TOLD_WAIT_MS);
 			applied = generation;
 		} else {
-			assert_int_equal(teller_count(w->teller, TELLER_ALL_KNOW), all_knew);
+			assert_int_equal(w->teller->counts[TELLER_ALL_KNOW], all_knew);
 			assert_true(w->now_ms < waits_since + TOLD_WAIT_MS);
 		}
 	}
 	printf("# %u packets, %u generations, %llu of them too late\n", w->count, generation,
-	       (unsigned long long)teller_count(w->teller, TELLER_TOO_LATE));
+	       (unsigned long long)w->teller->counts[TELLER_TOO_LATE]);
 	assert_true(generation > 100);
-	assert_true(teller_count(w->teller, TELLER_TOO_LATE) > 0 && teller_count(w->teller, TELLER_ALL_KNOW) > 0);
+	assert_true(w->teller->counts[TELLER_TOO_LATE] > 0 && w->teller->counts[TELLER_ALL_KNOW] > 0);
 	teller_free(w->teller);
 }
 

@@ -17,16 +17,6 @@
 
 enum { SERVICES = 2, START_MS = 50000, MANY = 700 };
 
-/* Of a service, unreachable.h uses nothing else. */
-struct service_sync {
-	struct published_service published;
-};
-
-const struct published_service *service_sync_view_published(const struct service_sync *sync)
-{
-	return &sync->published;
-}
-
 enum way { WAY_OPEN, WAY_NO_NEIGHBOUR, WAY_LOOP };
 
 /* By an address's last byte. */
@@ -46,7 +36,7 @@ static void lookup(void *context, const struct fl_address *address, struct next_
 static const struct next_hops hops = {.lookup = lookup};
 
 struct world {
-	struct unreachable *unreachable;
+	struct unreachable unreachable;
 	struct service service[SERVICES];
 	struct service_sync sync[SERVICES];
 	struct service_sync *syncs[SERVICES];
@@ -82,10 +72,8 @@ static struct world *new_world(void)
 	assert_non_null(world);
 	memset(ways, 0, sizeof(ways));
 	world->now = START_MS;
-	world->unreachable = unreachable_new();
-	assert_non_null(world->unreachable);
 	for (unsigned i = 0; i < SERVICES; i++) {
-		world->sync[i].published.service = &world->service[i];
+		world->sync[i].ring.published.service = &world->service[i];
 		world->syncs[i] = &world->sync[i];
 	}
 	load(world, 0, first, 3);
@@ -97,7 +85,7 @@ static void free_world(struct world *world)
 {
 	for (unsigned i = 0; i < SERVICES; i++)
 		ring_free(world->service[i].ring);
-	unreachable_free(world->unreachable);
+	free(world->unreachable.entries);
 	free(world);
 }
 
@@ -116,7 +104,7 @@ static bool look(struct world *world, unsigned passed_ms)
 		}
 	}
 	world->now += passed_ms;
-	return unreachable_run(world->unreachable, world->syncs, SERVICES, world->now);
+	return unreachable_run(&world->unreachable, world->syncs, SERVICES, world->now);
 }
 
 static void assert_told(struct world *world, const char *expected)
@@ -124,7 +112,7 @@ static void assert_told(struct world *world, const char *expected)
 	json_t *node = json_object();
 	char *text;
 
-	assert_int_equal(unreachable_describe(world->unreachable, node), 0);
+	assert_int_equal(unreachable_describe(&world->unreachable, node), 0);
 	text = json_dumps(node, JSON_COMPACT | JSON_SORT_KEYS);
 	assert_string_equal(text, expected);
 	free(text);
@@ -212,7 +200,7 @@ static void removed_backends_and_services_without_a_ring_do_not_count(void **sta
 	ways[23] = WAY_NO_NEIGHBOUR; /* was removed */
 	look(world, 0);
 	assert_false(look(world, UNREACHABLE_AFTER_MS));
-	world->sync[1].published.service = NULL;
+	world->sync[1].ring.published.service = NULL;
 	assert_false(look(world, UNREACHABLE_LOOK_MS));
 	assert_told(world, "{}");
 	free_world(world);
@@ -236,7 +224,7 @@ static void of_very_many_the_number_is_told(void **state)
 	load(world, 1, list, MANY);
 	look(world, 0);
 	assert_true(look(world, UNREACHABLE_AFTER_MS));
-	assert_int_equal(unreachable_describe(world->unreachable, node), 0);
+	assert_int_equal(unreachable_describe(&world->unreachable, node), 0);
 	assert_int_equal(json_object_size(json_object_get(node, "unreachable")), UNREACHABLE_TOLD);
 	assert_int_equal(json_integer_value(json_object_get(node, "unreachableMore")), MANY - UNREACHABLE_TOLD);
 	json_decref(node);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/watched_node.h"
+
+static void on_exists(void *context, const struct zk_reply *reply)
+{
+	struct watched_node *node = context;
+
+	node->is_reading = false;
+	if (node->is_held)
+		return;
+	if (node->again)
+		watched_node_read(node);
+	else if (reply->rc == ZOK) /* created meanwhile; otherwise the watch reports it */
+		node->retry_at = zk_now(node->zk);
+	else if (reply->rc != ZNONODE)
+		watched_node_retry(node);
+}
+
+static void on_answer(void *context, const struct zk_reply *reply)
+{
+	struct watched_node *node = context;
+
+	node->is_reading = false;
+	if (node->is_held)
+		return;
+	if (node->again && !node->is_list) {
+		watched_node_read(node);
+		return;
+	}
+	if (reply->rc == ZNONODE) {
+		node->is_reading = true;
+		zk_exists(node->zk, node->path, true, on_exists, node);
+	} else if (reply->rc != ZOK) {
+		watched_node_retry(node);
+	}
+	node->fn(node->context, reply);
+	if (node->again && !node->is_reading)
+		watched_node_read(node);
+}
+
+void watched_node_begin(struct watched_node *node, struct zk_client *zk, char *path, zk_fn fn, void *context)
+{
+	*node = (struct watched_node){.zk = zk, .path = path, .fn = fn, .context = context, .retry_at = UINT64_MAX};
+}
+
+void watched_node_read(struct watched_node *node)
+{
+	node->again = node->is_reading;
+	if (node->is_reading)
+		return;
+	node->is_reading = true;
+	node->retry_at = UINT64_MAX;
+	if (node->is_list)
+		zk_children(node->zk, node->path, true, on_answer, node);
+	else
+		zk_get(node->zk, node->path, true, on_answer, node);
+}
+
+void watched_node_retry(struct watched_node *node)
+{
+	node->retry_at = zk_now(node->zk) + WATCHED_NODE_RETRY_MS;
+}
+
+void watched_node_hold(struct watched_node *node)
+{
+	node->is_held = true;
+	node->retry_at = UINT64_MAX;
+}
+
+void watched_node_release(struct watched_node *node)
+{
+	node->is_held = false;
+	watched_node_read(node);
+}
+
+void watched_node_fired(struct watched_node *node, const char *path)
+{
+	if (!node->is_held && !strcmp(path, node->path))
+		watched_node_read(node);
+}
+
+void watched_node_run(struct watched_node *node, uint64_t now_ms)
+{
+	if (!node->is_held && now_ms >= node->retry_at)
+		watched_node_read(node);
+}
