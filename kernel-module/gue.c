@@ -121,7 +121,7 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	enum fl_outer_family family = fl_outer_family(&arrival->out.next);
 	struct outer outer = {
 	    .source_port = udp_hdr(skb)->source,
-	    .destination_port = htons(arrival->setup->port),
+	    .destination_port = htons(arrival->setup->config.port),
 	    .class = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb)),
 	};
 

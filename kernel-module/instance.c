@@ -39,22 +39,14 @@ void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_CO
 
 	memset(sums, 0, FL_COUNTERS * sizeof(*sums));
 	for_each_possible_cpu(cpu) for (counter = 0; counter < FL_COUNTERS; counter++) sums[counter] +=
-	    READ_ONCE(per_cpu_ptr(instance->counters, cpu)->values[counter]);
-}
-
-void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation)
-{
-	u32 *seen = &instance->generations[service];
-	u32 is = READ_ONCE(*seen);
-
-	while (is < generation && !try_cmpxchg(seen, &is, generation))
-		;
+	    READ_ONCE(per_cpu_ptr(instance->cpus, cpu)->counters[counter]);
 }
 
 /* From now on, for as long as the setup says. */
 static void quiet_begin(struct fl_instance *instance, const struct fl_setup *setup)
 {
-	WRITE_ONCE(instance->quiet_until, setup->quiet ? ktime_get_ns() + setup->quiet * (u64)NSEC_PER_SEC : 0);
+	WRITE_ONCE(instance->quiet_until,
+		   setup->config.quiet ? ktime_get_ns() + setup->config.quiet * (u64)NSEC_PER_SEC : 0);
 }
 
 u32 fl_instance_quiet_left(const struct fl_instance *instance)
@@ -87,16 +79,16 @@ static struct fl_instance *create(struct net *net)
 	instance->generations = kvcalloc(FL_SERVER_SERVICES, sizeof(*instance->generations), GFP_KERNEL_ACCOUNT);
 	if (!instance->generations)
 		goto err_free;
-	instance->counters = alloc_percpu_gfp(struct fl_counters, GFP_KERNEL_ACCOUNT);
-	if (!instance->counters)
+	instance->cpus = alloc_percpu_gfp(struct fl_cpu, GFP_KERNEL_ACCOUNT);
+	if (!instance->cpus)
 		goto err_generations;
 	if (fl_flows_init(&instance->flows, net))
-		goto err_counters;
+		goto err_cpus;
 	fl_loads_init(&instance->loads);
 	return instance;
 
-err_counters:
-	free_percpu(instance->counters);
+err_cpus:
+	free_percpu(instance->cpus);
 err_generations:
 	kvfree(instance->generations);
 err_free:
@@ -110,7 +102,7 @@ void fl_instance_put(struct fl_instance *instance)
 		return;
 	fl_loads_destroy(&instance->loads);
 	fl_flows_destroy(&instance->flows);
-	free_percpu(instance->counters);
+	free_percpu(instance->cpus);
 	kvfree(instance->generations);
 	kfree(instance);
 }
@@ -125,7 +117,7 @@ static struct socket *listen(struct net *net, const struct fl_setup *setup, enum
 	    .encap_rcv = fl_gue_receive,
 	};
 	/* Checksum 0 is what muxes send: RFC 6935 and 6936 for IPv6. */
-	struct udp_port_cfg port = {.local_udp_port = htons(setup->port), .ipv6_v6only = true};
+	struct udp_port_cfg port = {.local_udp_port = htons(setup->config.port), .ipv6_v6only = true};
 	const u8 *address = setup->self[family].bytes;
 	struct socket *socket;
 	int err;
@@ -167,8 +159,8 @@ static int listen_all(struct net *net, const struct fl_setup *setup, const struc
 	int family;
 
 	for (family = 0; family < FL_OUTER_FAMILIES; family++) {
-		bool same =
-		    old && old->port == setup->port && fl_address_equal(&old->self[family], &setup->self[family]);
+		bool same = old && old->config.port == setup->config.port &&
+			    fl_address_equal(&old->self[family], &setup->self[family]);
 
 		sockets[family] = same ? instance->sockets[family] : NULL;
 		unneeded[family] = same ? NULL : instance->sockets[family];
@@ -194,7 +186,7 @@ static int start(struct net *net, struct fl_namespace *here, struct fl_setup *se
 
 	if (!instance)
 		return -ENOMEM;
-	if (setup->mangle) {
+	if (setup->config.mangle) {
 		err = fl_mangle_open(net, instance);
 		if (err)
 			goto err_put;
@@ -223,7 +215,7 @@ static int change(struct net *net, struct fl_namespace *here, struct fl_setup *s
 	struct socket *sockets[FL_OUTER_FAMILIES], *unneeded[FL_OUTER_FAMILIES];
 	int err = 0;
 
-	if (setup->mangle) /* if the sockets fail to open, the hooks do nothing, as there are no flows */
+	if (setup->config.mangle) /* if the sockets fail to open, the hooks do nothing, as there are no flows */
 		err = fl_mangle_open(net, instance);
 	if (!err)
 		err = listen_all(net, setup, old, instance, sockets, unneeded);

@@ -6,7 +6,7 @@
  *	setup		its configuration: immutable, replaced as a whole under RCU
  *	generations	the highest seen of each service; only ever raised, by compare-and-swap
  *	quiet		until when it resets nothing, from SET or FORGET on
- *	counters	per CPU
+ *	cpus		counters, and how many packets come of other servers, per CPU
  *	loads		how busy the agent says that the server is, by service, until DETACH
  *	flows		which connections came by a VIP, if the server mangles
  *
@@ -22,12 +22,16 @@
 #include <linux/timekeeping.h>
 #include <net/net_namespace.h>
 
+#include <flood.h>
+#include <learn.h>
+
 #include "flows.h"
 #include "loads.h"
 #include "setup.h"
 
-struct fl_counters {
-	u64 values[FL_COUNTERS];
+struct fl_cpu {
+	u64 counters[FL_COUNTERS];
+	struct fl_flood flood;
 };
 
 struct fl_instance {
@@ -35,7 +39,7 @@ struct fl_instance {
 	struct socket *sockets[FL_OUTER_FAMILIES]; /* protected by the namespace's lock; NULL for no address */
 	u32 *generations;                          /* FL_SERVER_SERVICES of them, 0 for never seen */
 	u64 quiet_until;                           /* nanoseconds of CLOCK_MONOTONIC */
-	struct fl_counters __percpu *counters;
+	struct fl_cpu __percpu *cpus;
 	struct fl_loads loads;
 	struct fl_flows flows;       /* if mangling */
 	struct nf_hook_ops hooks[2]; /* the same; they stay until DETACH, when the flows are freed as well */
@@ -43,19 +47,20 @@ struct fl_instance {
 	refcount_t references;
 };
 
+/* For learn.h. */
+static inline u32 fl_form_seconds(void)
+{
+	return (u32)ktime_get_real_seconds();
+}
+
 /* Called in softirq, where a CPU's counters are its own. */
 static inline void fl_instance_count(struct fl_instance *instance, enum fl_counter counter)
 {
-	this_cpu_inc(instance->counters->values[counter]);
+	this_cpu_inc(instance->cpus->counters[counter]);
 }
 
 /* Sums over all CPUs. A packet in flight may not be counted yet. */
 void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_COUNTERS]);
-
-static inline u32 fl_instance_generation(const struct fl_instance *instance, u16 service)
-{
-	return READ_ONCE(instance->generations[service]);
-}
 
 /* Whether it resets nothing, as it does not know which muxes are behind. By the clock's last tick: up to 10 ms longer. */
 static inline bool fl_instance_is_quiet(const struct fl_instance *instance)
@@ -66,8 +71,13 @@ static inline bool fl_instance_is_quiet(const struct fl_instance *instance)
 /* For how long it still is, in seconds, rounded up. */
 u32 fl_instance_quiet_left(const struct fl_instance *instance);
 
-/* Never lowers it. */
-void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation);
+/* Learns the generation of a service from what is trusted. */
+static inline void fl_instance_learn(struct fl_instance *instance, const struct fl_setup *setup, u16 service,
+				     u32 generation)
+{
+	if (!fl_learn(&instance->generations[service], generation, setup->config.tagged))
+		fl_instance_count(instance, FL_COUNTER_GENERATION_JUMP);
+}
 
 /* Forgets the generation of a service, and is quiet. */
 void fl_instance_forget(struct fl_instance *instance, u16 service);

@@ -21,7 +21,7 @@ static enum fl_list_error parse(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
 
-	return fl_ipip_parse(skb_network_header(skb), skb->data + skb_headlen(skb), arrival->setup->ipip_service,
+	return fl_ipip_parse(skb_network_header(skb), skb->data + skb_headlen(skb), arrival->setup->config.ipip_service,
 			     &arrival->in.list);
 }
 
@@ -59,7 +59,7 @@ static int receive(struct sk_buff *skb)
 
 	arrival.instance = fl_instance_of(arrival.net);
 	arrival.setup = arrival.instance ? rcu_dereference(arrival.instance->setup) : NULL;
-	if (!arrival.setup || !arrival.setup->ipip_service)
+	if (!arrival.setup || !arrival.setup->config.ipip_service)
 		return -EINVAL;
 	self = &arrival.setup->self[FL_OUTER_IPV4];
 	if (memcmp(&ip_hdr(skb)->daddr, self->bytes + 12, sizeof(ip_hdr(skb)->daddr)))

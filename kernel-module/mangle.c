@@ -65,7 +65,7 @@ bool fl_mangle_applies(struct net *net, const struct fl_setup *setup, const stru
 	bool is_ipv4 = flow->family == AF_INET;
 	const struct fl_address *self = &setup->self[is_ipv4 ? FL_OUTER_IPV4 : FL_OUTER_IPV6];
 
-	if (!setup->mangle || fl_address_is_none(self) || !(flow->protocol || flow->later_fragment) ||
+	if (!setup->config.mangle || fl_address_is_none(self) || !(flow->protocol || flow->later_fragment) ||
 	    is_local(net, flow))
 		return false;
 	mangling->family = flow->family;

@@ -10,25 +10,34 @@
 
 static struct genl_family family;
 
-/*
- * Reads one of our own addresses; none if there is no attribute. Rejects :: and 0.0.0.0: packets to every address of
- * the host would be ours.
- */
-static bool read_self(struct genl_info *info, enum fairlead_attribute attribute, enum fl_outer_family family,
-		      struct fl_address self[FL_OUTER_FAMILIES])
+/* Whether it is none, or can be the server's of that family: packets to `::` or 0.0.0.0 would be all of the host's. */
+static bool is_self(const struct fl_address *address, enum fl_outer_family family)
 {
-	const struct nlattr *data = info->attrs[attribute];
-	struct fl_address *address = &self[family];
+	return fl_address_is_none(address) ||
+	       (!fl_address_is_unspecified(address) && fl_outer_family(address) == family);
+}
 
-	memset(address, 0, sizeof(*address));
-	if (!data)
-		return true;
-	memcpy(address, nla_data(data), sizeof(*address));
-	if (fl_outer_family(address) == family && !fl_address_is_none(address) &&
-	    (family != FL_OUTER_IPV4 || fl_load_be32(address->bytes + 12)))
-		return true;
-	NL_SET_ERR_MSG_ATTR(info->extack, data, "address must be one of this host's, of the attribute's family");
-	return false;
+/* Why the configuration is refused; NULL if it is not. */
+static const char *config_check(const struct fl_server_config *config, bool has_keys)
+{
+	bool has_ipv4 = !fl_address_is_none(&config->self), has_ipv6 = !fl_address_is_none(&config->self6);
+
+	if (config->layout != FL_SERVER_LAYOUT)
+		return "the configuration must have this module's layout";
+	if (!is_self(&config->self, FL_OUTER_IPV4) || !is_self(&config->self6, FL_OUTER_IPV6) ||
+	    !(has_ipv4 || has_ipv6))
+		return "addresses must be one of IPv4, of IPv6, or both";
+	if (!config->port)
+		return "port must be 1..65535";
+	if (config->chaining > 1 || config->mangle > 1)
+		return "chaining and mangle must be 0 or 1";
+	if (config->tagged != has_keys)
+		return "keys must be there if packets are tagged, and only then";
+	if (config->ipip_service && (has_keys || !has_ipv4))
+		return "IPIP needs an IPv4 address and has no room for a tag";
+	if (config->quiet > FL_SERVER_QUIET_MAX || config->flood_rate > FL_SERVER_FLOOD_RATE_MAX)
+		return "quiet must be 0..3610, the rate of floods 0..1000000000";
+	return NULL;
 }
 
 /*
@@ -52,7 +61,7 @@ static int read_service_keys(struct genl_info *info, struct fl_setup *setup)
 	attribute = info->attrs[FAIRLEAD_A_SERVICE_KEYS];
 	if (!count)
 		return 0;
-	if (count > FL_SERVER_SERVICES)
+	if (count > FL_SERVER_SERVICES || !info->attrs[FAIRLEAD_A_NOTICE_KEYS])
 		goto err_attribute;
 	setup->service_keys = kvmalloc_array(count, sizeof(*setup->service_keys), GFP_KERNEL_ACCOUNT);
 	if (!setup->service_keys)
@@ -72,21 +81,8 @@ static int read_service_keys(struct genl_info *info, struct fl_setup *setup)
 	return 0;
 
 err_attribute:
-	NL_SET_ERR_MSG_ATTR(info->extack, attribute, "keys must be of services 0..65535, in their order, one of each");
-	return -EINVAL;
-}
-
-static int read_keys(struct genl_info *info, struct fl_setup *setup)
-{
-	struct nlattr **attributes = info->attrs;
-
-	setup->tagged = attributes[FAIRLEAD_A_NOTICE_KEYS];
-	if (setup->tagged)
-		memcpy(setup->notice_keys, nla_data(attributes[FAIRLEAD_A_NOTICE_KEYS]), sizeof(setup->notice_keys));
-	if (setup->tagged || !attributes[FAIRLEAD_A_SERVICE_KEYS])
-		return read_service_keys(info, setup);
-	NL_SET_ERR_MSG_ATTR(info->extack, attributes[FAIRLEAD_A_SERVICE_KEYS],
-			    "keys of services need those of notices");
+	NL_SET_ERR_MSG_ATTR(info->extack, attribute,
+			    "keys must be of services 0..65535, in their order, one of each, with those of notices");
 	return -EINVAL;
 }
 
@@ -115,54 +111,39 @@ static struct fl_setup *read_peers(struct genl_info *info)
 static int set_doit(struct sk_buff *request, struct genl_info *info)
 {
 	struct nlattr **attributes = info->attrs;
-	struct fl_address self[FL_OUTER_FAMILIES];
+	const struct fl_server_config *config;
 	struct fl_setup *setup;
+	const char *refused;
 	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PORT) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_CHAINING) ||
-	    GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PEERS))
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_CONFIG) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PEERS))
 		return -EINVAL;
-	if (!read_self(info, FAIRLEAD_A_ADDRESS, FL_OUTER_IPV4, self) ||
-	    !read_self(info, FAIRLEAD_A_ADDRESS6, FL_OUTER_IPV6, self))
-		return -EINVAL;
-	if (!attributes[FAIRLEAD_A_ADDRESS] && !attributes[FAIRLEAD_A_ADDRESS6]) {
-		NL_SET_ERR_MSG(info->extack, "address is missing: one of IPv4, of IPv6, or both");
-		return -EINVAL;
-	}
-	if (attributes[FAIRLEAD_A_IPIP_SERVICE] &&
-	    (attributes[FAIRLEAD_A_NOTICE_KEYS] || !attributes[FAIRLEAD_A_ADDRESS])) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attributes[FAIRLEAD_A_IPIP_SERVICE],
-				    "IPIP needs an IPv4 address and has no room for a tag");
+	config = nla_data(attributes[FAIRLEAD_A_CONFIG]);
+	refused = config_check(config, attributes[FAIRLEAD_A_NOTICE_KEYS]);
+	if (refused) {
+		NL_SET_BAD_ATTR(info->extack, attributes[FAIRLEAD_A_CONFIG]);
+		info->extack->_msg = refused;
 		return -EINVAL;
 	}
 	setup = read_peers(info);
 	if (IS_ERR(setup))
 		return PTR_ERR(setup);
-	err = read_keys(info, setup);
+	err = read_service_keys(info, setup);
 	if (err) {
 		fl_setup_free(setup);
 		return err;
 	}
-	memcpy(setup->self, self, sizeof(self));
-	setup->port = nla_get_u16(attributes[FAIRLEAD_A_PORT]);
-	setup->chaining = nla_get_u8(attributes[FAIRLEAD_A_CHAINING]);
-	if (attributes[FAIRLEAD_A_IPIP_SERVICE])
-		setup->ipip_service = nla_get_u16(attributes[FAIRLEAD_A_IPIP_SERVICE]);
-	if (attributes[FAIRLEAD_A_MANGLE])
-		setup->mangle = nla_get_u8(attributes[FAIRLEAD_A_MANGLE]);
-	setup->quiet =
-	    attributes[FAIRLEAD_A_QUIET] ? nla_get_u32(attributes[FAIRLEAD_A_QUIET]) : FL_SERVER_QUIET_DEFAULT;
+	setup->config = *config;
+	setup->self[FL_OUTER_IPV4] = config->self;
+	setup->self[FL_OUTER_IPV6] = config->self6;
+	if (config->tagged)
+		memcpy(setup->notice_keys, nla_data(attributes[FAIRLEAD_A_NOTICE_KEYS]), sizeof(setup->notice_keys));
 	return fl_instance_set(genl_info_net(info), setup);
 }
 
 static int detach_doit(struct sk_buff *request, struct genl_info *info)
 {
 	return fl_instance_detach(genl_info_net(info));
-}
-
-static bool put_self(struct sk_buff *answer, enum fairlead_attribute attribute, const struct fl_address *self)
-{
-	return fl_address_is_none(self) || !nla_put(answer, attribute, sizeof(*self), self);
 }
 
 static bool put_peers(struct sk_buff *answer, const struct fl_setup *setup)
@@ -176,19 +157,6 @@ static bool put_peers(struct sk_buff *answer, const struct fl_setup *setup)
 	return peers;
 }
 
-static bool put_setup(struct sk_buff *answer, const struct fl_setup *setup)
-{
-	return put_self(answer, FAIRLEAD_A_ADDRESS, &setup->self[FL_OUTER_IPV4]) &&
-	       put_self(answer, FAIRLEAD_A_ADDRESS6, &setup->self[FL_OUTER_IPV6]) &&
-	       !nla_put_u8(answer, FAIRLEAD_A_TAGGED, setup->tagged) &&
-	       !nla_put_u16(answer, FAIRLEAD_A_PORT, setup->port) &&
-	       !nla_put_u8(answer, FAIRLEAD_A_CHAINING, setup->chaining) &&
-	       !nla_put_u8(answer, FAIRLEAD_A_MANGLE, setup->mangle) &&
-	       !nla_put_u32(answer, FAIRLEAD_A_QUIET, setup->quiet) &&
-	       (!setup->ipip_service || !nla_put_u16(answer, FAIRLEAD_A_IPIP_SERVICE, setup->ipip_service)) &&
-	       put_peers(answer, setup);
-}
-
 static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 {
 	u64 sums[FL_COUNTERS];
@@ -198,7 +166,8 @@ static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 	rcu_read_lock();
 	setup = rcu_dereference(instance->setup);
 	if (setup)
-		put = put_setup(answer, setup);
+		put = !nla_put(answer, FAIRLEAD_A_CONFIG, sizeof(setup->config), &setup->config) &&
+		      put_peers(answer, setup);
 	rcu_read_unlock();
 	fl_instance_counters_sum(instance, sums);
 	return put && !nla_put(answer, FAIRLEAD_A_COUNTERS, sizeof(sums), sums) &&
@@ -275,7 +244,7 @@ static int services_dumpit(struct sk_buff *answer, struct netlink_callback *call
 	long service;
 
 	for (service = callback->args[CURSOR_SERVICE]; service < FL_SERVER_SERVICES; service++) {
-		u32 generation = fl_instance_generation(instance, (u16)service);
+		u32 generation = fl_learn_seen(&instance->generations[service]);
 
 		if (generation && !put_service(answer, callback, (u32)service, generation))
 			break;
@@ -293,8 +262,8 @@ static int restore_doit(struct sk_buff *request, struct genl_info *info)
 	instance = fl_instance_get(genl_info_net(info));
 	if (!instance)
 		return -ENOENT;
-	fl_instance_generation_raise(instance, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]),
-				     nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION]));
+	fl_learn_raise(&instance->generations[nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE])],
+		       nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION]));
 	fl_instance_put(instance);
 	return 0;
 }
@@ -392,23 +361,16 @@ static int get_load_doit(struct sk_buff *request, struct genl_info *info)
 }
 
 static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
-    [FAIRLEAD_A_ADDRESS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
-    [FAIRLEAD_A_ADDRESS6] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
-    [FAIRLEAD_A_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
-    [FAIRLEAD_A_CHAINING] = NLA_POLICY_MAX(NLA_U8, 1),
+    [FAIRLEAD_A_CONFIG] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_server_config)),
     [FAIRLEAD_A_NOTICE_KEYS] = NLA_POLICY_EXACT_LEN(FL_OUTER_FAMILIES * sizeof(struct fl_key_pair)),
     [FAIRLEAD_A_SERVICE_KEYS] = {.type = NLA_BINARY},
-    [FAIRLEAD_A_TAGGED] = {.type = NLA_REJECT},
     [FAIRLEAD_A_PEERS] = {.type = NLA_BINARY, .len = FL_SERVER_PEERS_MAX * sizeof(struct fl_peer)},
     [FAIRLEAD_A_COUNTERS] = {.type = NLA_REJECT},
     [FAIRLEAD_A_SERVICE] = {.type = NLA_U16},
     [FAIRLEAD_A_GENERATION] = {.type = NLA_U32},
-    [FAIRLEAD_A_IPIP_SERVICE] = NLA_POLICY_MIN(NLA_U16, 1),
-    [FAIRLEAD_A_MANGLE] = NLA_POLICY_MAX(NLA_U8, 1),
     [FAIRLEAD_A_FLOWS] = {.type = NLA_REJECT},
     [FAIRLEAD_A_LOAD_SETTING] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_load_setting)),
     [FAIRLEAD_A_LOAD_STATE] = {.type = NLA_REJECT},
-    [FAIRLEAD_A_QUIET] = NLA_POLICY_MAX(NLA_U32, FL_SERVER_QUIET_MAX),
     [FAIRLEAD_A_QUIET_LEFT] = {.type = NLA_REJECT},
 };
 

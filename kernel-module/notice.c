@@ -9,58 +9,22 @@
 
 #include <linux/udp.h>
 
-/* Reads a notice. Returns 0, or the counter of its drop. */
-static enum fl_counter read(const struct fl_arrival *arrival, struct fl_notice *notice)
-{
-	const struct fl_address *self = &arrival->setup->self[arrival->came_to];
-	const struct fl_key_pair *keys = &arrival->setup->notice_keys[arrival->came_to];
-	const struct sk_buff *skb = arrival->skb;
-	enum fl_list_error error = fl_notice_parse(skb->data + sizeof(struct udphdr), skb->data + skb_headlen(skb),
-						   skb->len - (u32)sizeof(struct udphdr), notice);
-
-	if (error != FL_LIST_OK)
-		return fl_counter_of_list_error(error);
-	if (notice->flags & FL_NOTICE_ACK)
-		return FL_COUNTER_DROP_MALFORMED_NOTICE; /* of another server, to a mux */
-	if (!arrival->setup->tagged)
-		return 0;
-	if (!(notice->flags & FL_LIST_TAG))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	return notice->tag == fl_notice_tag(&keys->by_bit[!!(notice->flags & FL_LIST_KEY)], notice, self)
-		   ? 0
-		   : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
-}
-
-/* Learns the generation; returns the highest that is known then. */
-static u32 learn(struct fl_arrival *arrival, const struct fl_notice *notice)
-{
-	fl_receive_learn(arrival, notice->service, fl_instance_generation(arrival->instance, notice->service),
-			 notice->generation);
-	return fl_instance_generation(arrival->instance, notice->service);
-}
-
-/* Makes the notice its acknowledgement. */
-static void acknowledge(const struct fl_arrival *arrival, struct fl_notice *notice, u32 known)
-{
-	const struct fl_key_pair *keys = &arrival->setup->notice_keys[arrival->came_to];
-
-	notice->generation = known;
-	notice->flags |= FL_NOTICE_ACK;
-	if (arrival->setup->tagged)
-		notice->tag = fl_notice_tag(&keys->by_bit[!!(notice->flags & FL_LIST_KEY)], notice,
-					    &arrival->setup->self[arrival->came_to]);
-}
-
 int fl_notice_receive(struct fl_arrival *arrival)
 {
+	const struct fl_setup *setup = arrival->setup;
+	const struct fl_address *self = &setup->self[arrival->came_to];
+	const struct fl_key_pair *keys = setup->config.tagged ? &setup->notice_keys[arrival->came_to] : NULL;
+	const struct sk_buff *skb = arrival->skb;
 	struct fl_notice notice;
 	enum fl_counter wrong = fl_receive_check_outer(arrival, FL_PEER_MUX), exit;
 
 	if (!wrong)
-		wrong = read(arrival, &notice);
+		wrong = fl_learn_notice_read(skb->data + sizeof(struct udphdr), skb->data + skb_headlen(skb),
+					     skb->len - (u32)sizeof(struct udphdr), keys, self, &notice);
 	if (wrong)
 		return fl_receive_drop(arrival, wrong);
-	acknowledge(arrival, &notice, learn(arrival, &notice));
+	fl_instance_learn(arrival->instance, setup, notice.service, notice.generation);
+	fl_learn_notice_answer(&arrival->instance->generations[notice.service], keys, self, &notice);
 	arrival->answer = &notice;
 	arrival->inner_at = sizeof(struct udphdr) + fl_list_len(0, notice.flags);
 	arrival->out.next = fl_wire_source(arrival->skb);

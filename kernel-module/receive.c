@@ -21,8 +21,8 @@
 #include <linux/timekeeping.h>
 #include <net/ip.h>
 
-#include <fairlead/generation.h>
 #include <fairlead/list_tag.h>
+#include <onward.h>
 
 int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why)
 {
@@ -121,28 +121,20 @@ static void classify(struct fl_arrival *arrival)
 		arrival->in.packet = FL_PACKET_UNKNOWN;
 }
 
-void fl_receive_learn(struct fl_arrival *arrival, u16 service, u32 before, u32 generation)
-{
-	if (generation <= before)
-		return;
-	if (!arrival->setup->tagged && fl_generation_is_jump(before, generation, (u32)ktime_get_real_seconds()))
-		fl_instance_count(arrival->instance, FL_COUNTER_GENERATION_JUMP);
-	else
-		fl_instance_generation_raise(arrival->instance, service, generation);
-}
-
-/* Decides about a trusted, well-formed packet of a known class, and learns from it. */
-static void decide(struct fl_arrival *arrival)
+/* Decides about a trusted, well-formed packet of a known class, and learns from it. False: its candidates are to decide. */
+static bool decide(struct fl_arrival *arrival)
 {
 	struct fl_decide_in *in = &arrival->in;
 	struct fl_instance *instance = arrival->instance;
+	bool is_decided;
 
 	in->trusted = true;
 	memcpy(in->self, arrival->setup->self, sizeof(in->self));
-	in->generation_seen = fl_instance_generation(instance, in->list.service);
+	in->generation_seen = fl_learn_seen(&instance->generations[in->list.service]);
 	in->quiet = fl_decide_asks_quiet(in->packet) && fl_instance_is_quiet(instance);
-	fl_decide(in, &arrival->out);
-	fl_receive_learn(arrival, in->list.service, in->generation_seen, arrival->out.generation_seen);
+	is_decided = fl_decide_alone(in, &arrival->out);
+	fl_instance_learn(instance, arrival->setup, in->list.service, arrival->out.generation_seen);
+	return is_decided;
 }
 
 /* Whether the candidate is an address, of a family that this server and the encapsulation have. */
@@ -155,29 +147,36 @@ static bool is_reachable(const struct fl_arrival *arrival)
 	       (family == FL_OUTER_IPV6 || !arrival->encap->is_ipv6_only);
 }
 
-/*
- * Sends the packet on, as it is or in segments; returns the counter of its exit. A candidate that cannot be sent to is
- * skipped: one that is not reachable, has no route, or has one whose MTU is too small. FL_CHAIN_NOWHERE, and the packet is
- * unchanged and the caller's, if none is left.
- */
-static enum fl_counter send_on(struct fl_arrival *arrival)
+/* A packet that goes on; exit: its counter, once it has. */
+struct fl_form {
+	struct fl_arrival *arrival;
+	enum fl_counter exit;
+};
+
+/* Sends it to the candidate, as it is or in segments, if it is reachable, with a route whose MTU is not too small. */
+static enum fl_way fl_form_way(struct fl_form *form)
 {
-	struct fl_decide_out *out = &arrival->out;
+	struct fl_arrival *arrival = form->arrival;
 
-	while (out->verdict == FL_VERDICT_CHAIN) { /* each time fewer are left */
-		enum fl_counter exit = (enum fl_counter)FL_CHAIN_NOWHERE;
+	if (!is_reachable(arrival))
+		return FL_WAY_NONE;
+	if (!fl_setup_trusts(arrival->setup, &arrival->out.next, FL_PEER_SERVER))
+		return FL_WAY_UNTRUSTED;
+	form->exit = fl_chain(arrival);
+	return form->exit == (enum fl_counter)FL_CHAIN_NOWHERE ? FL_WAY_NONE : FL_WAY_FOUND;
+}
 
-		if (is_reachable(arrival)) {
-			if (!fl_setup_trusts(arrival->setup, &out->next, FL_PEER_SERVER))
-				return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_UNTRUSTED_NEXT);
-			exit = fl_chain(arrival);
-		}
-		if (exit != (enum fl_counter)FL_CHAIN_NOWHERE)
-			return exit;
-		fl_instance_count(arrival->instance, FL_COUNTER_SKIPPED);
-		fl_decide_skip(&arrival->in, out);
-	}
-	return (enum fl_counter)FL_CHAIN_NOWHERE;
+static void fl_form_count(struct fl_form *form, enum fl_counter counter)
+{
+	fl_instance_count(form->arrival->instance, counter);
+}
+
+/* By the clock's last tick. */
+static bool fl_form_is_flooded(struct fl_form *form)
+{
+	u32 rate = form->arrival->setup->config.flood_rate;
+
+	return rate && fl_flood_drops(&this_cpu_ptr(form->arrival->instance->cpus)->flood, rate, ktime_get_coarse_ns());
 }
 
 static int deliver(struct fl_arrival *arrival)
@@ -207,17 +206,33 @@ static int deliver(struct fl_arrival *arrival)
 /* Carries out the verdict. */
 static int act(struct fl_arrival *arrival)
 {
-	enum fl_counter exit = send_on(arrival);
-
-	if (exit != (enum fl_counter)FL_CHAIN_NOWHERE) {
-		if (exit == FL_COUNTER_CHAIN && arrival->in.packet == FL_PACKET_REFUSED && arrival->load)
-			fl_load_count_passed(&arrival->load->state);
-		fl_instance_count(arrival->instance, exit);
-		return 0;
-	}
-	if (arrival->out.verdict == FL_VERDICT_DELIVER)
+	switch (arrival->out.verdict) {
+	case FL_VERDICT_DELIVER:
 		return deliver(arrival);
-	return fl_receive_drop(arrival, FL_COUNTER_DROP_STALE);
+	case FL_VERDICT_DROP_FLOOD:
+		return fl_receive_drop(arrival, FL_COUNTER_DROP_FLOOD);
+	default:
+		return fl_receive_drop(arrival, FL_COUNTER_DROP_STALE);
+	}
+}
+
+/* Sends the packet on to the first candidate that it can be sent to; if there is none it ends here. */
+static int onward(struct fl_arrival *arrival)
+{
+	struct fl_form form = {.arrival = arrival};
+
+	switch (fl_onward(&form, &arrival->in, &arrival->out)) {
+	case FL_WAY_UNTRUSTED:
+		return fl_receive_drop(arrival, FL_COUNTER_DROP_UNTRUSTED_NEXT);
+	case FL_WAY_FOUND:
+		break;
+	default:
+		return act(arrival);
+	}
+	if (form.exit == FL_COUNTER_CHAIN && arrival->in.packet == FL_PACKET_REFUSED && arrival->load)
+		fl_load_count_passed(&arrival->load->state);
+	fl_instance_count(arrival->instance, form.exit);
+	return 0;
 }
 
 enum fl_counter fl_receive_check_outer(struct fl_arrival *arrival, u32 roles)
@@ -244,17 +259,16 @@ int fl_receive(struct fl_arrival *arrival)
 	arrival->in.malformed = INDIRECT_CALL_1(arrival->encap->parse, fl_gue_parse, arrival);
 	if (arrival->in.malformed != FL_LIST_OK)
 		return fl_receive_drop(arrival, fl_counter_of_list_error(arrival->in.malformed));
-	wrong = arrival->setup->tagged ? tag_check(arrival) : 0;
+	wrong = arrival->setup->config.tagged ? tag_check(arrival) : 0;
 	if (wrong)
 		return fl_receive_drop(arrival, wrong);
 	if (!fl_wire_flow(arrival->skb, arrival->inner_at, list->inner_protocol == FL_LIST_GUE_IPV4, &arrival->flow,
 			  &arrival->headers))
 		return fl_receive_drop(arrival, FL_COUNTER_DROP_MALFORMED_INNER);
-	if (!arrival->setup->chaining)
+	if (!arrival->setup->config.chaining)
 		list->left = 0;
 	classify(arrival);
-	decide(arrival);
-	return act(arrival);
+	return decide(arrival) ? act(arrival) : onward(arrival);
 }
 
 static const struct fl_encap *const encaps[FL_ENCAPS_COUNT] = {

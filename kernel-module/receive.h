@@ -70,9 +70,6 @@ enum fl_counter fl_receive_check_outer(struct fl_arrival *arrival, u32 roles);
 /* Frees the packet and counts why. Returns 0. */
 int fl_receive_drop(const struct fl_arrival *arrival, enum fl_counter why);
 
-/* Stores a higher generation, unless it is a jump that no tag vouches for. */
-void fl_receive_learn(struct fl_arrival *arrival, u16 service, u32 before, u32 generation);
-
 /* notice.c: learns from a notice, and returns it as its acknowledgement. Takes it: returns 0. */
 int fl_notice_receive(struct fl_arrival *arrival);
 

@@ -26,13 +26,8 @@ struct fl_setup_peer {
 };
 
 struct fl_setup {
-	struct fl_address self[FL_OUTER_FAMILIES]; /* none where the server has no address of the family */
-	u16 port;
-	u32 quiet; /* seconds from SET or FORGET on in which nothing is reset */
-	bool chaining;
-	bool mangle;      /* inner destinations that are not this host's become our own address */
-	u16 ipip_service; /* the service of IPIP packets; 0: none are received */
-	bool tagged;      /* packets and notices must have tags of these keys */
+	struct fl_server_config config;            /* tagged: packets and notices must have tags of these keys */
+	struct fl_address self[FL_OUTER_FAMILIES]; /* its addresses; none where the server has none of the family */
 	struct fl_key_pair notice_keys[FL_OUTER_FAMILIES]; /* of our addresses */
 	struct fl_service_keys *service_keys;              /* in the order of services, one of each; kvmalloc()ed */
 	unsigned int service_count;

@@ -7,51 +7,7 @@
 #ifndef FAIRLEAD_NOTICE_BPF_H
 #define FAIRLEAD_NOTICE_BPF_H
 
-#include <fairlead/notice.h>
 #include "act.bpf.h"
-
-/* The right tag; 0: never, each slot exists. */
-static __always_inline __u64 notice_tag(const struct scratch *scratch, const struct fl_notice *notice)
-{
-	__u32 slot = scratch->arrival.is_ipv6;
-	const struct fl_key_pair *pair = bpf_map_lookup_elem(&notice_keys, &slot);
-
-	if (!pair)
-		return 0;
-	return fl_notice_tag(notice->flags & FL_LIST_KEY ? &pair->by_bit[1] : &pair->by_bit[0], notice,
-			     arrival_self(scratch));
-}
-
-/* Reads a notice. Returns 0, or the counter of its drop. */
-static __always_inline enum fl_counter notice_read(struct xdp_md *ctx, const struct scratch *scratch,
-						   struct fl_notice *notice)
-{
-	const struct arrival *arrival = &scratch->arrival;
-	enum fl_list_error error = fl_notice_parse(arrival_part(ctx, arrival, sizeof(struct udphdr)), packet_end(ctx),
-						   arrival->len - (__u32)sizeof(struct udphdr), notice);
-
-	if (error != FL_LIST_OK)
-		return fl_counter_of_list_error(error);
-	if (notice->flags & FL_NOTICE_ACK)
-		return FL_COUNTER_DROP_MALFORMED_NOTICE; /* of another server, to a mux */
-	if (!config.tagged)
-		return (enum fl_counter)0;
-	if (!(notice->flags & FL_LIST_TAG))
-		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	return notice->tag == notice_tag(scratch, notice) ? (enum fl_counter)0 : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
-}
-
-/* Learns the generation; returns the highest that is known then. */
-static __always_inline __u32 notice_learn(const struct fl_notice *notice)
-{
-	__u32 *seen = generation_of(notice->service);
-
-	if (!seen)
-		return 0; /* never: the array has a slot for each 16-bit id */
-	if (notice->generation > *(volatile __u32 *)seen)
-		generation_learn(seen, *seen, notice->generation);
-	return *(volatile __u32 *)seen;
-}
 
 /* Exchanges outer addresses, UDP ports and MACs, and writes the acknowledgement. False: never, it has been parsed. */
 static __always_inline bool notice_return(struct xdp_md *ctx, const struct scratch *scratch,
@@ -87,22 +43,32 @@ static __always_inline bool notice_return(struct xdp_md *ctx, const struct scrat
 __attribute__((noinline)) int notice_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
+	const struct fl_key_pair *keys = NULL;
+	const struct arrival *arrival;
 	struct fl_notice notice = {0};
 	enum fl_counter wrong;
+	__u32 slot, *seen;
 
 	if (!scratch)
 		return XDP_DROP; /* never: slot 0 exists */
+	arrival = &scratch->arrival;
+	slot = arrival->is_ipv6;
+	if (config.tagged)
+		keys = bpf_map_lookup_elem(&notice_keys, &slot);
+	if (config.tagged && !keys)
+		return XDP_DROP; /* never: both slots exist */
 	scratch->in.self[0] = config_self(false);
 	scratch->in.self[1] = config_self(true);
 	VERIFIER_FORGET();
-	wrong = notice_read(ctx, scratch, &notice);
+	wrong = fl_learn_notice_read(arrival_part(ctx, arrival, sizeof(struct udphdr)), packet_end(ctx),
+				     arrival->len - (__u32)sizeof(struct udphdr), keys, arrival_self(scratch), &notice);
 	if (wrong)
 		return drop(wrong);
-	VERIFIER_FORGET();
-	notice.generation = notice_learn(&notice);
-	notice.flags |= FL_NOTICE_ACK;
-	if (config.tagged)
-		notice.tag = notice_tag(scratch, &notice);
+	seen = generation_of(notice.service);
+	if (!seen)
+		return XDP_DROP; /* never: the array has a slot for each 16-bit id */
+	generation_learn(seen, notice.generation);
+	fl_learn_notice_answer(seen, keys, arrival_self(scratch), &notice);
 	VERIFIER_FORGET();
 	if (!notice_return(ctx, scratch, &notice))
 		return drop(FL_COUNTER_DROP_MALFORMED_TRUNCATED);

@@ -20,6 +20,7 @@
 
 #include "hop.bpf.h"
 #include "load.bpf.h"
+#include "onward.h"
 
 enum {
 	ONWARD_END = -3, /* in place of an XDP action: it cannot be sent on, and nothing was changed */
@@ -27,11 +28,13 @@ enum {
 	ASK_NS = 1000000000,
 };
 
-enum way {
-	WAY_NONE,
-	WAY_UNTRUSTED,
-	WAY_HOP,    /* at once, by the hop that was found */
-	WAY_KERNEL, /* through the kernel, which resolves the neighbour */
+/* A packet that goes on, and its way once that is found. */
+struct fl_form {
+	struct xdp_md *ctx;
+	struct scratch *scratch;
+	struct hop *hop;
+	bool by_kernel; /* which resolves the neighbour; else at once, by the hop */
+	__u32 spread;   /* see encap_spread() */
 };
 
 /* When a refused SYN last had the kernel resolve this address, by the clock of bpf_ktime_get_coarse_ns(). */
@@ -76,37 +79,46 @@ static __always_inline long onward_route(struct xdp_md *ctx, struct scratch *scr
 	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
 }
 
-/*
- * Finds the way to the candidate in scratch->out; puts our address for it into scratch->source, and the hop into *found.
- * spread: see encap_spread().
- */
-static __always_inline enum way way_find(struct xdp_md *ctx, struct scratch *scratch, __u32 spread, struct hop **found)
+/* Puts our address for the candidate into scratch->source. */
+static __always_inline enum fl_way fl_form_way(struct fl_form *form)
 {
+	struct scratch *scratch = form->scratch;
 	const struct fl_address *next = &scratch->out.next;
 	bool to_ipv6 = !fl_address_is_ipv4(next);
-	__u32 len = scratch->arrival.len + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN), ingress = ctx->ingress_ifindex;
-	struct hop *hop = hop_at(next, spread);
+	__u32 len = scratch->arrival.len + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN), ingress = form->ctx->ingress_ifindex;
+	struct hop *hop = hop_at(next, form->spread);
 
-	*found = hop;
+	form->hop = hop;
 	scratch->source = config_self(to_ipv6);
 	if (!hop || fl_address_is_none(&scratch->source) || fl_address_is_unspecified(next) ||
 	    !encap_reaches(scratch->arrival.encap, to_ipv6))
-		return WAY_NONE;
-	if (hop_counts(hop, next, ingress, spread, len))
-		return WAY_HOP;
+		return FL_WAY_NONE;
+	if (hop_counts(hop, next, ingress, form->spread, len))
+		return FL_WAY_FOUND;
 	if (!(peer_find(next) & FL_PEER_SERVER))
-		return WAY_UNTRUSTED;
-	switch (onward_route(ctx, scratch, to_ipv6, len)) {
+		return FL_WAY_UNTRUSTED;
+	switch (onward_route(form->ctx, scratch, to_ipv6, len)) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
-		hop_remember(hop, next, ingress, spread, &scratch->fib);
-		return WAY_HOP;
+		hop_remember(hop, next, ingress, form->spread, &scratch->fib);
+		return FL_WAY_FOUND;
 	case BPF_FIB_LKUP_RET_NO_NEIGH:
-		if (scratch->in.packet == FL_PACKET_REFUSED && !neighbour_may_be_asked(next))
-			return WAY_NONE;
-		return WAY_KERNEL;
+		form->by_kernel = scratch->in.packet != FL_PACKET_REFUSED || neighbour_may_be_asked(next);
+		return form->by_kernel ? FL_WAY_FOUND : FL_WAY_NONE;
 	default:
-		return WAY_NONE;
+		return FL_WAY_NONE;
 	}
+}
+
+static __always_inline void fl_form_count(struct fl_form *form, enum fl_counter counter)
+{
+	(void)form;
+	count(counter);
+}
+
+/* By the clock's last tick. */
+static __always_inline bool fl_form_is_flooded(struct fl_form *form)
+{
+	return config.flood_rate && fl_flood_drops(&form->scratch->flood, config.flood_rate, bpf_ktime_get_coarse_ns());
 }
 
 /* Writes all headers of the packet, whose head has been moved so that they fit. False: never, it has been parsed. */
@@ -151,8 +163,8 @@ static __always_inline int onward_send(struct xdp_md *ctx, struct scratch *scrat
 	return (int)bpf_redirect(egress, 0);
 }
 
-/* Reads the candidates of a noted packet, and decides. False: never, it has been parsed. */
-static __always_inline bool onward_decide(struct xdp_md *ctx, struct scratch *scratch)
+/* Reads the candidates of a noted packet. False: never, it has been parsed. */
+static __always_inline bool candidates_read(struct xdp_md *ctx, struct scratch *scratch)
 {
 	const struct arrival *arrival = &scratch->arrival;
 
@@ -161,38 +173,31 @@ static __always_inline bool onward_decide(struct xdp_md *ctx, struct scratch *sc
 	scratch->in.self[0] = config_self(false);
 	scratch->in.self[1] = config_self(true);
 	VERIFIER_FORGET();
-	fl_decide_on(&scratch->in, &scratch->out);
 	return true;
 }
 
 /* Takes a noted packet that fl_decide_alone() left to the candidates. Returns the XDP action, or ONWARD_END. */
 static __always_inline int onward_take(struct xdp_md *ctx)
 {
-	struct scratch *scratch = scratch_of_this_cpu();
-	enum way way = WAY_NONE;
-	struct hop *hop = NULL;
-	__u32 spread;
-	int i;
+	struct fl_form form = {.ctx = ctx, .scratch = scratch_of_this_cpu()};
+	const struct arrival *arrival;
 
-	if (!scratch || !onward_decide(ctx, scratch))
+	if (!form.scratch || !candidates_read(ctx, form.scratch))
 		return XDP_DROP; /* never: slot 0 exists, and the packet has been parsed */
-	spread = encap_spread(scratch->arrival.encap, arrival_part(ctx, &scratch->arrival, 0), packet_end(ctx),
-			      scratch->arrival.flow);
-	for (i = 0; i < FL_LIST_MAX; i++) {
-		if (scratch->out.verdict != FL_VERDICT_CHAIN)
-			return ONWARD_END;
-		way = way_find(ctx, scratch, spread, &hop);
-		if (way == WAY_UNTRUSTED)
-			return drop(FL_COUNTER_DROP_UNTRUSTED_NEXT);
-		if (way != WAY_NONE && hop)
-			break;
-		count(FL_COUNTER_SKIPPED);
-		fl_decide_skip(&scratch->in, &scratch->out);
+	arrival = &form.scratch->arrival;
+	form.spread = encap_spread(arrival->encap, arrival_part(ctx, arrival, 0), packet_end(ctx), arrival->flow);
+	switch (fl_onward(&form, &form.scratch->in, &form.scratch->out)) {
+	case FL_WAY_UNTRUSTED:
+		return drop(FL_COUNTER_DROP_UNTRUSTED_NEXT);
+	case FL_WAY_FOUND:
+		break;
+	default:
+		return ONWARD_END;
 	}
-	if (way == WAY_NONE || !hop)
-		return ONWARD_END; /* all were skipped */
+	if (!form.hop)
+		return ONWARD_END; /* never: each slot exists */
 	VERIFIER_FORGET();
-	return onward_send(ctx, scratch, way == WAY_KERNEL, hop);
+	return onward_send(ctx, form.scratch, form.by_kernel, form.hop);
 }
 
 /* Ends a packet for which onward_take() returned ONWARD_END. Returns the XDP action. */
@@ -204,7 +209,8 @@ __attribute__((noinline)) int onward_end(struct xdp_md *ctx)
 	__u32 inner_at;
 
 	if (!scratch || scratch->out.verdict != FL_VERDICT_DELIVER)
-		return drop(FL_COUNTER_DROP_STALE);
+		return drop(scratch && scratch->out.verdict == FL_VERDICT_DROP_FLOOD ? FL_COUNTER_DROP_FLOOD
+										     : FL_COUNTER_DROP_STALE);
 	arrival = &scratch->arrival;
 	list = &scratch->in.list;
 	inner_at = encap_inner_at(arrival->encap, list);

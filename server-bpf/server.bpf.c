@@ -84,7 +84,7 @@ static __always_inline bool decide(struct scratch *scratch)
 	in->generation_seen = *seen;
 	in->quiet = fl_decide_asks_quiet(in->packet) && is_quiet();
 	is_decided = fl_decide_alone(in, &scratch->out);
-	generation_learn(seen, in->generation_seen, scratch->out.generation_seen);
+	generation_learn(seen, scratch->out.generation_seen);
 	return is_decided;
 }
 

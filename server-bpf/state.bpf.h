@@ -9,16 +9,16 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <fairlead/encap.h>
-#include <fairlead/generation.h>
 #include <fairlead/list_tag.h>
 #include "counters.h"
 #include <fairlead/decide.h>
+#include "flood.h"
 #include "flow.h"
+#include "learn.h"
 #include "server.h"
 
 enum state_numbers {
 	NANOSECONDS = 1000000000,
-	GENERATION_TRIES = 8, /* a try fails only if another CPU has just raised it */
 	SENDERS = 16,
 };
 
@@ -35,12 +35,12 @@ struct {
 	__type(value, __u32);
 } generations SEC(".maps");
 
-/* While this server resets nothing. */
+/* Until when this server resets nothing, in nanoseconds of CLOCK_MONOTONIC; 0: it is not quiet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct fl_server_quiet);
+	__type(value, __u64);
 } quiet SEC(".maps");
 
 struct {
@@ -106,6 +106,7 @@ struct scratch {
 	struct bpf_sock_tuple tuple;
 	struct fl_address source;       /* of the packet that is sent on */
 	struct sender senders[SENDERS]; /* these outlast the packet */
+	struct fl_flood flood;          /* the same */
 };
 
 struct {
@@ -183,14 +184,13 @@ static __always_inline __u32 sender_roles(struct scratch *scratch, const struct 
 static __always_inline bool is_quiet(void)
 {
 	__u32 slot = 0;
-	struct fl_server_quiet *now = bpf_map_lookup_elem(&quiet, &slot);
-	__u64 until = now ? *(volatile __u64 *)&now->until : 0;
+	__u64 *end = bpf_map_lookup_elem(&quiet, &slot), until = end ? *(volatile __u64 *)end : 0;
 
 	if (!until)
 		return false;
 	if (bpf_ktime_get_coarse_ns() < until)
 		return true;
-	__sync_val_compare_and_swap(&now->until, until, 0);
+	__sync_val_compare_and_swap(end, until, 0);
 	return false;
 }
 
@@ -202,24 +202,16 @@ static __always_inline __u32 *generation_of(__u16 service)
 	return bpf_map_lookup_elem(&generations, &slot);
 }
 
-static __always_inline void generation_raise(__u32 *seen, __u32 to)
+/* The Unix time for learn.h; TAI is near enough. */
+static __always_inline __u32 fl_form_seconds(void)
 {
-	__u32 is = *(volatile __u32 *)seen;
-	int i;
-
-	for (i = 0; i < GENERATION_TRIES && is < to; i++)
-		is = __sync_val_compare_and_swap(seen, is, to);
+	return (__u32)(bpf_ktime_get_tai_ns() / NANOSECONDS);
 }
 
-/* Stores a higher generation, unless it is a jump that no tag vouches for. TAI is near enough to Unix time for that. */
-static __always_inline void generation_learn(__u32 *seen, __u32 before, __u32 generation)
+static __always_inline void generation_learn(__u32 *seen, __u32 generation)
 {
-	if (generation == before)
-		return;
-	if (!config.tagged && fl_generation_is_jump(before, generation, (__u32)(bpf_ktime_get_tai_ns() / NANOSECONDS)))
+	if (!fl_learn(seen, generation, config.tagged))
 		count(FL_COUNTER_GENERATION_JUMP);
-	else
-		generation_raise(seen, generation);
 }
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "arguments.h"
@@ -55,99 +57,97 @@ static int set_service(struct arguments *arguments, const char *text)
 	return 0;
 }
 
+static int set_form(struct arguments *arguments, const char *text)
+{
+	return arguments_form(text, &arguments->form);
+}
+
+static int set_mangle(struct arguments *arguments, const char *text)
+{
+	(void)text;
+	arguments->mangle = true;
+	return 0;
+}
+
+static int set_no_chaining(struct arguments *arguments, const char *text)
+{
+	(void)text;
+	arguments->no_chaining = true;
+	return 0;
+}
+
+/* The flags. take: what reads it; NULL: its text is noted at `at`, and `config` sets the configuration by it. */
+static const struct flag {
+	const char *name;
+	int has_text;
+	char letter;
+	int (*take)(struct arguments *arguments, const char *text);
+	size_t at;
+	int (*config)(struct config *config, const char *field, const char *text);
+} flags[] = {
+#define TEXT(name, letter, member, config)                                                                             \
+	{                                                                                                              \
+		name, required_argument, letter, NULL, offsetof(struct arguments, member), config                      \
+	}
+    TEXT("interface", 'i', interface, NULL),
+    TEXT("config", 'c', config, NULL),
+    TEXT("services", 'V', services, NULL),
+    TEXT("address", 'a', address, config_set_address),
+    TEXT("port", 'p', port, config_set_port),
+    TEXT("peers", 'P', peers, config_set_peers),
+    TEXT("muxes", 'x', muxes, config_set_muxes),
+    TEXT("servers", 'v', servers, config_set_servers),
+    TEXT("tag-key", 't', tag_key, config_set_tag_key),
+    TEXT("ipip-service", 's', ipip_service, config_set_ipip_service),
+    TEXT("quiet", 'q', quiet, config_set_quiet),
+    TEXT("flood-rate", 'F', flood_rate, config_set_flood_rate),
+    TEXT("untagged", 'u', untagged, config_set_untagged),
+#undef TEXT
+    {"service", required_argument, 'S', set_service, 0, NULL},
+    {"mode", required_argument, 'm', set_mode, 0, NULL},
+    {"form", required_argument, 'f', set_form, 0, NULL},
+    {"output", required_argument, 'o', set_format, 0, NULL},
+    {"mangle", no_argument, 'M', set_mangle, 0, NULL},
+    {"no-chaining", no_argument, 'n', set_no_chaining, 0, NULL},
+};
+
+enum {
+	FLAGS = sizeof(flags) / sizeof(flags[0]),
+};
+
+static int flag_take(struct arguments *arguments, int letter, const char *text)
+{
+	const struct flag *flag = flags;
+
+	while (flag->letter != letter)
+		flag++;
+	if (flag->take)
+		return flag->take(arguments, text);
+	*(const char **)((char *)arguments + flag->at) = text;
+	return 0;
+}
+
 int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arguments_of of)
 {
 	static const char *const allowed[] = {
-	    [ARGUMENTS_ATTACH] = "iapPxvcnmtufsMq",
+	    [ARGUMENTS_ATTACH] = "iapPxvcnmtufsMqF",
 	    [ARGUMENTS_DETACH] = "if",
 	    [ARGUMENTS_SHOW] = "ifo",
 	    [ARGUMENTS_FORGET] = "ifS",
 	    [ARGUMENTS_KEYS] = "atV",
 	};
-	static const struct option options[] = {
-	    {"interface", required_argument, NULL, 'i'},
-	    {"address", required_argument, NULL, 'a'},
-	    {"port", required_argument, NULL, 'p'},
-	    {"peers", required_argument, NULL, 'P'},
-	    {"muxes", required_argument, NULL, 'x'},
-	    {"servers", required_argument, NULL, 'v'},
-	    {"config", required_argument, NULL, 'c'},
-	    {"no-chaining", no_argument, NULL, 'n'},
-	    {"mode", required_argument, NULL, 'm'},
-	    {"output", required_argument, NULL, 'o'},
-	    {"tag-key", required_argument, NULL, 't'},
-	    {"form", required_argument, NULL, 'f'},
-	    {"ipip-service", required_argument, NULL, 's'},
-	    {"mangle", no_argument, NULL, 'M'},
-	    {"service", required_argument, NULL, 'S'},
-	    {"services", required_argument, NULL, 'V'},
-	    {"quiet", required_argument, NULL, 'q'},
-	    {"untagged", required_argument, NULL, 'u'},
-	    {0},
-	};
+	struct option options[FLAGS + 1] = {0};
 	int option, err = 0;
+	size_t i;
 
+	for (i = 0; i < FLAGS; i++)
+		options[i] = (struct option){flags[i].name, flags[i].has_text, NULL, flags[i].letter};
 	arguments->form = &form_bpf;
 	while (!err && (option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
 		if (!strchr(allowed[of], option))
 			return option == '?' ? -EINVAL
 					     : refusal_print(argv[0], argv[optind - 1], "the flags of --help");
-		switch (option) {
-		case 'i':
-			arguments->interface = optarg;
-			break;
-		case 'a':
-			arguments->address = optarg;
-			break;
-		case 'p':
-			arguments->port = optarg;
-			break;
-		case 'P':
-			arguments->peers = optarg;
-			break;
-		case 'x':
-			arguments->muxes = optarg;
-			break;
-		case 'v':
-			arguments->servers = optarg;
-			break;
-		case 'c':
-			arguments->config = optarg;
-			break;
-		case 't':
-			arguments->tag_key = optarg;
-			break;
-		case 's':
-			arguments->ipip_service = optarg;
-			break;
-		case 'q':
-			arguments->quiet = optarg;
-			break;
-		case 'u':
-			arguments->untagged = optarg;
-			break;
-		case 'V':
-			arguments->services = optarg;
-			break;
-		case 'S':
-			err = set_service(arguments, optarg);
-			break;
-		case 'M':
-			arguments->mangle = true;
-			break;
-		case 'n':
-			arguments->no_chaining = true;
-			break;
-		case 'm':
-			err = set_mode(arguments, optarg);
-			break;
-		case 'f':
-			err = arguments_form(optarg, &arguments->form);
-			break;
-		case 'o':
-			err = set_format(arguments, optarg);
-			break;
-		}
+		err = flag_take(arguments, option, optarg);
 	}
 	if (!err && optind < argc)
 		err = refusal_print(argv[0], argv[optind], "flags only");
@@ -159,28 +159,19 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 int arguments_config(const struct arguments *arguments, struct config *config)
 {
 	int err = 0;
+	size_t i;
 
 	*config = config_default;
 	if (arguments->config)
 		err = config_read_file(config, arguments->config);
-	if (!err && arguments->address)
-		err = config_set_address(config, "--address", arguments->address);
-	if (!err && arguments->port)
-		err = config_set_port(config, "--port", arguments->port);
-	if (!err && arguments->peers)
-		err = config_set_peers(config, "--peers", arguments->peers);
-	if (!err && arguments->muxes)
-		err = config_set_muxes(config, "--muxes", arguments->muxes);
-	if (!err && arguments->servers)
-		err = config_set_servers(config, "--servers", arguments->servers);
-	if (!err && arguments->tag_key)
-		err = config_set_tag_key(config, "--tag-key", arguments->tag_key);
-	if (!err && arguments->ipip_service)
-		err = config_set_ipip_service(config, "--ipip-service", arguments->ipip_service);
-	if (!err && arguments->quiet)
-		err = config_set_quiet(config, "--quiet", arguments->quiet);
-	if (!err && arguments->untagged)
-		err = config_set_untagged(config, "--untagged", arguments->untagged);
+	for (i = 0; !err && i < FLAGS; i++) {
+		const char *text = *(const char *const *)((const char *)arguments + flags[i].at);
+		char field[32];
+
+		snprintf(field, sizeof(field), "--%s", flags[i].name);
+		if (text && flags[i].config)
+			err = flags[i].config(config, field, text);
+	}
 	if (!err && arguments->no_chaining)
 		config->program.chaining = 0;
 	if (!err && arguments->mangle)

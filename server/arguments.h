@@ -12,7 +12,7 @@ struct form;
 struct arguments {
 	/* NULL if not given */
 	const char *interface, *address, *port, *peers, *muxes, *servers;
-	const char *tag_key, *untagged, *ipip_service, *config, *quiet, *services;
+	const char *tag_key, *untagged, *ipip_service, *config, *quiet, *flood_rate, *services;
 	bool no_chaining, mangle;
 	fl_u16 service; /* 0 if not given */
 	const struct form *form;

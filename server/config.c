@@ -15,8 +15,11 @@ enum {
 };
 
 const struct config config_default = {
-    .program = {.layout = FL_SERVER_LAYOUT, .port = FL_LIST_GUE_PORT, .chaining = 1},
-    .quiet = FL_SERVER_QUIET_DEFAULT,
+    .program = {.layout = FL_SERVER_LAYOUT,
+		.port = FL_LIST_GUE_PORT,
+		.chaining = 1,
+		.quiet = FL_SERVER_QUIET_DEFAULT,
+		.flood_rate = FL_SERVER_FLOOD_RATE_DEFAULT},
 };
 
 bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
@@ -74,38 +77,49 @@ int config_set_address(struct config *config, const char *field, const char *tex
 	return 0;
 }
 
-int config_set_port(struct config *config, const char *field, const char *text)
-{
-	unsigned long port;
+static const char port_allowed[] = "a UDP port from 1 to 65535";
+static const char quiet_allowed[] = "whole seconds from 0 to 3610";
+static const char flood_rate_allowed[] = "packets a second and processor, from 0 to 1000000000";
+static const char ipip_service_allowed[] = "a service's id from 1 to 65535";
 
-	if (!config_number_parse(text, 1, 65535, &port))
-		return refusal_print(field, text, "a UDP port from 1 to 65535");
-	config->program.port = (fl_u16)port;
+/* Reads a number; *value stays what it is if it is refused. */
+static int number_set(const char *field, const char *text, unsigned long min, unsigned long max, const char *allowed,
+		      fl_u32 *value)
+{
+	unsigned long number;
+
+	if (!config_number_parse(text, min, max, &number))
+		return refusal_print(field, text, allowed);
+	*value = (fl_u32)number;
 	return 0;
 }
 
-static const char quiet_allowed[] = "whole seconds from 0 to 3610";
+int config_set_port(struct config *config, const char *field, const char *text)
+{
+	fl_u32 port = config->program.port;
+	int err = number_set(field, text, 1, 65535, port_allowed, &port);
+
+	config->program.port = (fl_u16)port;
+	return err;
+}
 
 int config_set_quiet(struct config *config, const char *field, const char *text)
 {
-	unsigned long seconds;
-
-	if (!config_number_parse(text, 0, FL_SERVER_QUIET_MAX, &seconds))
-		return refusal_print(field, text, quiet_allowed);
-	config->quiet = (fl_u32)seconds;
-	return 0;
+	return number_set(field, text, 0, FL_SERVER_QUIET_MAX, quiet_allowed, &config->program.quiet);
 }
 
-static const char ipip_service_allowed[] = "a service's id from 1 to 65535";
+int config_set_flood_rate(struct config *config, const char *field, const char *text)
+{
+	return number_set(field, text, 0, FL_SERVER_FLOOD_RATE_MAX, flood_rate_allowed, &config->program.flood_rate);
+}
 
 int config_set_ipip_service(struct config *config, const char *field, const char *text)
 {
-	unsigned long service;
+	fl_u32 service = config->program.ipip_service;
+	int err = number_set(field, text, 1, FL_SERVER_SERVICES - 1, ipip_service_allowed, &service);
 
-	if (!config_number_parse(text, 1, FL_SERVER_SERVICES - 1, &service))
-		return refusal_print(field, text, ipip_service_allowed);
 	config->program.ipip_service = (fl_u16)service;
-	return 0;
+	return err;
 }
 
 int config_set_tag_key(struct config *config, const char *field, const char *path)
@@ -253,16 +267,6 @@ static char *value_text(const char *field, json_t *value, json_type type, const 
 	return NULL;
 }
 
-static int set_scalar(struct config *config, const char *field, json_t *value, json_type type, const char *allowed,
-		      int (*set)(struct config *, const char *, const char *))
-{
-	char *text = value_text(field, value, type, allowed);
-	int err = text ? set(config, field, text) : -EINVAL;
-
-	free(text);
-	return err;
-}
-
 static int peers_read(struct config *config, const char *field, json_t *list, fl_u8 given)
 {
 	static const char allowed[] = "a list of prefixes, such as [\"10.1.0.0/24\"]";
@@ -287,17 +291,7 @@ static int peers_read(struct config *config, const char *field, json_t *list, fl
 	return err;
 }
 
-static int untagged_read(struct config *config, const char *field, json_t *value)
-{
-	if (!json_is_boolean(value)) {
-		free(value_text(field, value, JSON_TRUE, "true or false"));
-		return -EINVAL;
-	}
-	config->untagged = json_is_true(value);
-	return 0;
-}
-
-static int set_flag(fl_u8 *flag, const char *field, json_t *value)
+static int flag_read(fl_u8 *flag, const char *field, json_t *value)
 {
 	if (!json_is_boolean(value)) {
 		free(value_text(field, value, JSON_TRUE, "true or false"));
@@ -307,36 +301,55 @@ static int set_flag(fl_u8 *flag, const char *field, json_t *value)
 	return 0;
 }
 
+/* The keys of a file whose value is read as that of a flag. */
+static const struct scalar {
+	const char *key;
+	json_type type;
+	const char *allowed;
+	int (*set)(struct config *config, const char *field, const char *text);
+} scalars[] = {
+    {"address", JSON_STRING, address_allowed, config_set_address},
+    {"port", JSON_INTEGER, port_allowed, config_set_port},
+    {"tagKeyFile", JSON_STRING, "the name of a file", config_set_tag_key},
+    {"ipipService", JSON_INTEGER, ipip_service_allowed, config_set_ipip_service},
+    {"quietSeconds", JSON_INTEGER, quiet_allowed, config_set_quiet},
+    {"floodRate", JSON_INTEGER, flood_rate_allowed, config_set_flood_rate},
+};
+
+static int scalar_read(struct config *config, const struct scalar *scalar, const char *field, json_t *value)
+{
+	char *text = value_text(field, value, scalar->type, scalar->allowed);
+	int err = text ? scalar->set(config, field, text) : -EINVAL;
+
+	free(text);
+	return err;
+}
+
 static int set_key(struct config *config, const char *path, const char *key, json_t *value)
 {
+	const struct {
+		const char *key;
+		fl_u8 *flag, peers; /* either a flag, or prefixes given as this */
+	} others[] = {{"chaining", &config->program.chaining, 0},
+		      {"mangle", &config->program.mangle, 0},
+		      {"untagged", &config->untagged, 0},
+		      {"peers", NULL, CONFIG_PEERS},
+		      {"muxes", NULL, FL_PEER_MUX},
+		      {"servers", NULL, FL_PEER_SERVER}};
 	char field[512];
+	size_t i;
 
 	snprintf(field, sizeof(field), "%s in %s", key, path);
-	if (!strcmp(key, "address"))
-		return set_scalar(config, field, value, JSON_STRING, address_allowed, config_set_address);
-	if (!strcmp(key, "port"))
-		return set_scalar(config, field, value, JSON_INTEGER, "a UDP port from 1 to 65535", config_set_port);
-	if (!strcmp(key, "peers"))
-		return peers_read(config, field, value, CONFIG_PEERS);
-	if (!strcmp(key, "muxes"))
-		return peers_read(config, field, value, FL_PEER_MUX);
-	if (!strcmp(key, "servers"))
-		return peers_read(config, field, value, FL_PEER_SERVER);
-	if (!strcmp(key, "tagKeyFile"))
-		return set_scalar(config, field, value, JSON_STRING, "the name of a file", config_set_tag_key);
-	if (!strcmp(key, "untagged"))
-		return untagged_read(config, field, value);
-	if (!strcmp(key, "ipipService"))
-		return set_scalar(config, field, value, JSON_INTEGER, ipip_service_allowed, config_set_ipip_service);
-	if (!strcmp(key, "quietSeconds"))
-		return set_scalar(config, field, value, JSON_INTEGER, quiet_allowed, config_set_quiet);
-	if (!strcmp(key, "chaining"))
-		return set_flag(&config->program.chaining, field, value);
-	if (!strcmp(key, "mangle"))
-		return set_flag(&config->program.mangle, field, value);
+	for (i = 0; i < sizeof(scalars) / sizeof(scalars[0]); i++)
+		if (!strcmp(key, scalars[i].key))
+			return scalar_read(config, &scalars[i], field, value);
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(key, others[i].key))
+			return others[i].flag ? flag_read(others[i].flag, field, value)
+					      : peers_read(config, field, value, others[i].peers);
 	return refusal_print(path, key,
 			     "the keys address, port, peers, muxes, servers, tagKeyFile, untagged, chaining, "
-			     "ipipService, mangle, quietSeconds");
+			     "ipipService, mangle, quietSeconds, floodRate");
 }
 
 int config_read_file(struct config *config, const char *path)

@@ -18,6 +18,9 @@
  *	                                                   the VIP's; module only
  *	quietSeconds   --quiet        70                   for how long after `attach` packets of connections that no server
  *	                                                   knows are dropped and not reset
+ *	floodRate      --flood-rate   200000               of packets that servers have sent here, and that would go on to
+ *	                                                   one more, a second and processor: beyond it they are dropped
+ *	                                                   (flood.h); 0: never
  *
  * Any peer may send packets, muxes tell generations, and packets are sent on to servers alone. The longest prefix that an
  * address has says what it is; what is given twice is both. There is no default: senders decide where connections go.
@@ -37,8 +40,7 @@ struct config {
 	struct fl_peer peers[FL_SERVER_PEERS_MAX];
 	fl_u8 given[FL_SERVER_PEERS_MAX]; /* as which: FL_PEER_MUX, FL_PEER_SERVER, CONFIG_PEERS */
 	unsigned int peer_count;
-	fl_u32 quiet; /* seconds */
-	bool untagged;
+	fl_u8 untagged;
 	struct keys_file *key_file; /* NULL: none was given */
 	struct fl_server_keys keys; /* of config_check(), if program.tagged */
 };
@@ -54,6 +56,7 @@ int config_set_port(struct config *config, const char *field, const char *text);
 int config_set_tag_key(struct config *config, const char *field, const char *path);
 int config_set_ipip_service(struct config *config, const char *field, const char *text);
 int config_set_quiet(struct config *config, const char *field, const char *text);
+int config_set_flood_rate(struct config *config, const char *field, const char *text);
 int config_set_untagged(struct config *config, const char *field, const char *text);
 /* Comma-separated. Each replaces its own. */
 int config_set_peers(struct config *config, const char *field, const char *list);

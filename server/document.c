@@ -25,17 +25,17 @@ void document_peers_add(struct document_peers *peers, const struct fl_peer *peer
 	json_array_append_new(list, json_string(config_peer_text(&peer->prefix, text)));
 }
 
-json_t *document_config(const struct fl_server_config *config, json_int_t quiet, struct document_peers peers,
-			const char *mode)
+json_t *document_config(const struct fl_server_config *config, struct document_peers peers, const char *mode)
 {
 	json_t *ipip_service = config->ipip_service ? json_integer(config->ipip_service) : json_null();
 	char text[CONFIG_TEXT_LEN];
 
-	return json_pack("{s:s, s:i, s:I, s:o, s:o, s:o, s:b, s:b, s:o, s:b, s:s}", "address",
-			 config_self_text(config, text), "port", (int)config->port, "quietSeconds", quiet, "peers",
-			 peers.peers, "muxes", peers.muxes, "servers", peers.servers, "tagRequired",
-			 (int)config->tagged, "chaining", (int)config->chaining, "ipipService", ipip_service, "mangle",
-			 (int)config->mangle, "mode", mode);
+	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:b, s:o, s:b, s:s}", "address",
+			 config_self_text(config, text), "port", (int)config->port, "quietSeconds",
+			 (json_int_t)config->quiet, "floodRate", (json_int_t)config->flood_rate, "peers", peers.peers,
+			 "muxes", peers.muxes, "servers", peers.servers, "tagRequired", (int)config->tagged, "chaining",
+			 (int)config->chaining, "ipipService", ipip_service, "mangle", (int)config->mangle, "mode",
+			 mode);
 }
 
 json_t *document_counters(const fl_u64 values[FL_COUNTERS])

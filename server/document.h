@@ -30,9 +30,8 @@ struct document_peers {
 struct document_peers document_peers_begin(void);
 void document_peers_add(struct document_peers *peers, const struct fl_peer *peer);
 
-/* mode: "native", "generic" or "module". quiet: seconds. Takes ownership of peers. */
-json_t *document_config(const struct fl_server_config *config, json_int_t quiet, struct document_peers peers,
-			const char *mode);
+/* mode: "native", "generic" or "module". Takes ownership of peers. */
+json_t *document_config(const struct fl_server_config *config, struct document_peers peers, const char *mode);
 json_t *document_counters(const fl_u64 values[FL_COUNTERS]);
 void document_service_add(json_t *services, fl_u32 service, fl_u32 generation);
 

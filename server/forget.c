@@ -13,7 +13,7 @@ int forget_service(const struct running *running, fl_u16 service, fl_u32 *genera
 
 	if (bpf_map_lookup_elem(running->generations, &slot, generation))
 		return -errno;
-	err = quiet_again(running->quiet); /* before it knows no late mux */
+	err = quiet_begin(running->quiet, running->config.quiet); /* before it knows no late mux */
 	if (!err && bpf_map_update_elem(running->generations, &slot, &none, BPF_ANY))
 		err = -errno;
 	return err;

@@ -36,7 +36,6 @@ int form_module_set(struct module_client *client, const struct config *config)
 	    .config = &config->program,
 	    .peers = config->peers,
 	    .peer_count = config->peer_count,
-	    .quiet = config->quiet,
 	    .keys = config->program.tagged ? &config->keys : NULL,
 	};
 
@@ -147,7 +146,7 @@ static int show_print(struct module_client *client, enum document_format format)
 		return err == -ENOENT ? absent() : fail(client, err);
 	}
 	parts.version = version_read(version, sizeof(version));
-	parts.config = document_config(&state.config, state.quiet, peers_list(&state), "module");
+	parts.config = document_config(&state.config, peers_list(&state), "module");
 	parts.counters = document_counters(state.counters);
 	parts.quiet_left = state.quiet_left;
 	parts.flows = state.config.mangle ? (json_int_t)state.flows : -1;

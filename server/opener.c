@@ -50,17 +50,6 @@ static bool answer(int socket, int number, const int *maps)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(number);
 }
 
-static int running_maps(const struct running *running)
-{
-	int err = running_check(running);
-
-	if (err || (running->load_settings >= 0 && running->load_states >= 0))
-		return err;
-	fprintf(stderr, "fairlead-server: %s: the attached program is of a version that knows no load; attach again\n",
-		running->interface);
-	return -EPROTO;
-}
-
 static bool answer_maps(int socket, const char *interface)
 {
 	struct running running = running_none();
@@ -68,7 +57,7 @@ static bool answer_maps(int socket, const char *interface)
 	bool is_sent;
 
 	if (!err)
-		err = running_maps(&running);
+		err = running_check(&running);
 	is_sent = answer(socket, err, err ? NULL : (const int[MAPS]){running.load_settings, running.load_states});
 	running_close(&running);
 	return is_sent;

@@ -115,7 +115,7 @@ struct fl_server *program_load(const struct config *config, const struct running
 	if (!err)
 		err = keys_fill(program, config);
 	if (!err)
-		err = quiet_begin(bpf_map__fd(program->maps.quiet), config->quiet * 1000000000ULL);
+		err = quiet_begin(bpf_map__fd(program->maps.quiet), config->program.quiet);
 	if (!err)
 		return program;
 	fprintf(stderr, "fairlead-server: cannot load the program: %s\n", strerror(-err));

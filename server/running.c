@@ -59,7 +59,7 @@ static int map_take(struct running *running, int fd)
 	else if (!strcmp(info.name, "counters") && info.value_size == sizeof(fl_u64) &&
 		 info.max_entries == FL_SERVER_COUNTERS_MAX)
 		running->counters = fd;
-	else if (!strcmp(info.name, "quiet") && info.value_size == sizeof(struct fl_server_quiet))
+	else if (!strcmp(info.name, "quiet") && info.value_size == sizeof(fl_u64) && info.max_entries == 1)
 		running->quiet = fd;
 	else if (!strcmp(info.name, "peers") && info.key_size == sizeof(struct fl_peer_key) &&
 		 info.value_size == sizeof(fl_u32))

@@ -81,15 +81,14 @@ static json_t *services_read(const struct running *running)
 
 int show_print(const struct running *running, enum document_format format)
 {
-	struct quiet_time quiet = quiet_read(running->quiet);
 	struct document_parts parts = {
 	    .form = "bpf",
 	    .version = FAIRLEAD_VERSION,
 	    .interface = running->interface,
-	    .config = document_config(&running->config, quiet.seconds, peers_read(running), running->mode),
+	    .config = document_config(&running->config, peers_read(running), running->mode),
 	    .counters = counters_read(running),
 	    .services = services_read(running),
-	    .quiet_left = quiet.left,
+	    .quiet_left = quiet_left(running->quiet),
 	    .flows = -1,
 	};
 	json_t *document = document_make(&parts);

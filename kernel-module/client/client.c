@@ -226,7 +226,6 @@ static int buffer_grow(struct module_client *client, size_t len)
 
 int module_set(struct module_client *client, const struct module_setup *setup)
 {
-	const struct fl_server_config *config = setup->config;
 	struct exchange *exchange = begin(client, client->family, FAIRLEAD_CMD_SET, NLM_F_ACK, keys_room(setup->keys));
 	struct nlmsghdr *header;
 	int err;
@@ -234,16 +233,7 @@ int module_set(struct module_client *client, const struct module_setup *setup)
 	if (!exchange)
 		return fail(client, -ENOMEM, "netlink");
 	header = &exchange->message.header;
-	if (!fl_address_is_none(&config->self))
-		mnl_attr_put(header, FAIRLEAD_A_ADDRESS, sizeof(config->self), &config->self);
-	if (!fl_address_is_none(&config->self6))
-		mnl_attr_put(header, FAIRLEAD_A_ADDRESS6, sizeof(config->self6), &config->self6);
-	mnl_attr_put_u16(header, FAIRLEAD_A_PORT, config->port);
-	mnl_attr_put_u8(header, FAIRLEAD_A_CHAINING, config->chaining);
-	mnl_attr_put_u8(header, FAIRLEAD_A_MANGLE, config->mangle);
-	if (config->ipip_service)
-		mnl_attr_put_u16(header, FAIRLEAD_A_IPIP_SERVICE, config->ipip_service);
-	mnl_attr_put_u32(header, FAIRLEAD_A_QUIET, setup->quiet);
+	mnl_attr_put(header, FAIRLEAD_A_CONFIG, sizeof(*setup->config), setup->config);
 	mnl_attr_put(header, FAIRLEAD_A_PEERS, setup->peer_count * sizeof(*setup->peers), setup->peers);
 	if (setup->keys)
 		put_keys(header, setup->keys);
@@ -276,35 +266,14 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 	struct module_state *state = out;
 
 	switch (mnl_attr_get_type(attribute)) {
-	case FAIRLEAD_A_ADDRESS:
-		copy(attribute, &state->config.self, sizeof(state->config.self));
-		break;
-	case FAIRLEAD_A_ADDRESS6:
-		copy(attribute, &state->config.self6, sizeof(state->config.self6));
-		break;
-	case FAIRLEAD_A_TAGGED:
-		state->config.tagged = mnl_attr_get_u8(attribute);
-		break;
-	case FAIRLEAD_A_PORT:
-		state->config.port = mnl_attr_get_u16(attribute);
-		break;
-	case FAIRLEAD_A_CHAINING:
-		state->config.chaining = mnl_attr_get_u8(attribute);
-		break;
-	case FAIRLEAD_A_MANGLE:
-		state->config.mangle = mnl_attr_get_u8(attribute);
+	case FAIRLEAD_A_CONFIG:
+		copy(attribute, &state->config, sizeof(state->config));
 		break;
 	case FAIRLEAD_A_FLOWS:
 		state->flows = mnl_attr_get_u32(attribute);
 		break;
-	case FAIRLEAD_A_QUIET:
-		state->quiet = mnl_attr_get_u32(attribute);
-		break;
 	case FAIRLEAD_A_QUIET_LEFT:
 		state->quiet_left = mnl_attr_get_u32(attribute);
-		break;
-	case FAIRLEAD_A_IPIP_SERVICE:
-		state->config.ipip_service = mnl_attr_get_u16(attribute);
 		break;
 	case FAIRLEAD_A_PEERS:
 		state->peer_count =

@@ -20,20 +20,19 @@ struct module_client {
 
 /* What a server is set up with. */
 struct module_setup {
-	const struct fl_server_config *config; /* addresses, port, chaining, IPIP service, mangle */
+	const struct fl_server_config *config;
 	const struct fl_peer *peers;
 	unsigned int peer_count;
-	fl_u32 quiet;                      /* seconds */
-	const struct fl_server_keys *keys; /* NULL: packets need no tags */
+	const struct fl_server_keys *keys; /* NULL unless the configuration says that packets are tagged */
 };
 
 struct module_state {
-	struct fl_server_config config; /* tagged: whether there are keys */
+	struct fl_server_config config;
 	struct fl_peer peers[FL_SERVER_PEERS_MAX];
 	unsigned int peer_count;
 	fl_u64 counters[FL_COUNTERS];
 	fl_u32 flows;
-	fl_u32 quiet, quiet_left; /* seconds */
+	fl_u32 quiet_left; /* seconds */
 };
 
 /*

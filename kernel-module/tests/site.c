@@ -234,7 +234,7 @@ static void server_open(void)
 	config_set_address(&config, "address", SITE_SELF "," SITE_SELF6);
 	config_set_peers(&config, "peers", "10.1.0.0/24");
 	config.program.mangle = 1;
-	config.quiet = 0;
+	config.program.quiet = 0;
 	if (module_open(&server.module) || form_module_set(&server.module, &config)) {
 		fprintf(stderr, "site: %s\n", server.module.error);
 		exit(1);

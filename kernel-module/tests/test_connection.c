@@ -236,7 +236,7 @@ static void server_open(struct server *server)
 	config_set_address(&config, "address", server->address);
 	config_set_peers(&config, "peers", "10.1.0.0/24");
 	config.program.ipip_service = SERVICE;
-	config.quiet = 0;
+	config.program.quiet = 0;
 	if (module_open(&server->module) || form_module_set(&server->module, &config)) {
 		fprintf(stderr, "connection: %s\n", server->module.error);
 		exit(1);

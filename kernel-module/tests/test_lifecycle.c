@@ -83,7 +83,7 @@ static void bad_configurations(void **state)
 	int taken;
 
 	(void)state;
-	good.quiet = FL_SERVER_QUIET_MAX;
+	good.program.quiet = FL_SERVER_QUIET_MAX;
 	set_anew(&good);
 	bad = good;
 	bad.program.self = packet_address("10.1.0.250"); /* not ours */
@@ -96,13 +96,19 @@ static void bad_configurations(void **state)
 	refused(-EINVAL, &bad, bad.peer_count);
 	bad = good;
 	bad.program.port = 0;
-	refused(-ERANGE, &bad, bad.peer_count);
+	refused(-EINVAL, &bad, bad.peer_count);
 	bad = good;
 	bad.program.chaining = 2;
-	refused(-ERANGE, &bad, bad.peer_count);
+	refused(-EINVAL, &bad, bad.peer_count);
 	bad = good;
-	bad.quiet = FL_SERVER_QUIET_MAX + 1;
-	refused(-ERANGE, &bad, bad.peer_count);
+	bad.program.quiet = FL_SERVER_QUIET_MAX + 1;
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad = good;
+	bad.program.flood_rate = FL_SERVER_FLOOD_RATE_MAX + 1;
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad = good;
+	bad.program.layout++;
+	refused(-EINVAL, &bad, bad.peer_count);
 	refused(-EINVAL, &good, 0);
 	bad = good;
 	bad.peers[0].prefix.prefix_len = 129;
@@ -269,7 +275,7 @@ static void changed_under_traffic(void **state)
 	await_packets();
 	for (i = 0; i < CHANGES; i++) {
 		before = stand_counter(FL_COUNTER_DELIVER_SYN);
-		config.quiet = (fl_u32)(i % 2);
+		config.program.quiet = (fl_u32)(i % 2);
 		config.program.port = i % 3 == 1 ? 7000 : FL_LIST_GUE_PORT;
 		config.program.chaining = i % 2;
 		stand_set(&config);

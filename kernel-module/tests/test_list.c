@@ -88,9 +88,9 @@ static fl_u32 generation_get(void)
 /* Sets the server up again, since that starts the quiet time. Without one before and after, nothing is to be done. */
 static void quiet(fl_u32 seconds)
 {
-	if (!seconds && !present.quiet)
+	if (!seconds && !present.program.quiet)
 		return;
-	present.quiet = seconds;
+	present.program.quiet = seconds;
 	stand_set(&present);
 }
 
@@ -208,6 +208,7 @@ int main(int argc, char **argv)
 	stand_clock_set(CLOCK);
 	failed = list_decisions_run(&form, "a SYN without a listener that is mangled", mangled);
 	failed += list_generations_run(&form);
+	failed += list_flood_run(&form);
 	failed += list_srv6_run(&form, argc > 1 ? argv[1] : ".");
 	failed += list_notices_run(&form, argc > 1 ? argv[1] : ".", NULL, NULL);
 	return failed + list_vectors_run(&form, argc > 1 ? argv[1] : ".");

@@ -305,7 +305,7 @@ static void forgotten(void **state)
 	config.program = module.config;
 	memcpy(config.peers, module.peers, sizeof(config.peers));
 	config.peer_count = module.peer_count;
-	config.quiet = module.quiet;
+	config.program.quiet = module.config.quiet;
 	assert_int_equal(module_detach(site_module()), 0);
 	assert_int_equal(form_module_set(site_module(), &config), 0);
 	for (i = 0; i < 10; i++) {

@@ -236,7 +236,7 @@ static void kept_until_detached(void **state)
 	set_anew(&config);
 	setting_put(RIG_SERVICE, &refuse_full);
 	assert_true(offer());
-	config.quiet++;
+	config.program.quiet++;
 	stand_set(&config);
 	assert_true(offer());
 	check_counts(RIG_SERVICE, &(struct refuse_counts){.passed = 2});

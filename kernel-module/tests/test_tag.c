@@ -183,10 +183,10 @@ static void refused_keys(void **state)
 }
 
 /* Sends SET with one of the attributes of keys alone, of so many bytes; returns what became of it. */
-static int set_with(fl_u16 attribute, size_t len)
+static int set_with(fl_u8 tagged, fl_u16 attribute, size_t len)
 {
 	static const fl_u8 bytes[256];
-	struct config config = rig_config_both();
+	struct config config = rig_config();
 	struct module_client *client = stand_client();
 	char buffer[4096], answer[4096];
 	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
@@ -197,9 +197,8 @@ static int set_with(fl_u16 attribute, size_t len)
 	header->nlmsg_seq = ++client->sequence;
 	generic->cmd = FAIRLEAD_CMD_SET;
 	generic->version = FAIRLEAD_GENL_VERSION;
-	mnl_attr_put(header, FAIRLEAD_A_ADDRESS, sizeof(config.program.self), &config.program.self);
-	mnl_attr_put_u16(header, FAIRLEAD_A_PORT, FL_LIST_GUE_PORT);
-	mnl_attr_put_u8(header, FAIRLEAD_A_CHAINING, 1);
+	config.program.tagged = tagged;
+	mnl_attr_put(header, FAIRLEAD_A_CONFIG, sizeof(config.program), &config.program);
 	mnl_attr_put(header, FAIRLEAD_A_PEERS, sizeof(config.peers[0]), config.peers);
 	mnl_attr_put(header, attribute, len, bytes);
 	assert_int_equal(mnl_socket_sendto(client->socket, header, header->nlmsg_len), header->nlmsg_len);
@@ -215,11 +214,12 @@ static void bad_messages(void **state)
 
 	(void)state;
 	set_anew(&config);
-	assert_int_equal(set_with(FAIRLEAD_A_NOTICE_KEYS, notices), 0);
-	assert_int_equal(set_with(FAIRLEAD_A_NOTICE_KEYS, notices - 1), -ERANGE);
-	assert_int_equal(set_with(FAIRLEAD_A_NOTICE_KEYS, notices + 1), -ERANGE);
-	assert_int_equal(set_with(FAIRLEAD_A_SERVICE_KEYS, sizeof(struct fl_service_keys)), -EINVAL);
-	assert_int_equal(set_with(FAIRLEAD_A_TAGGED, 1), -EINVAL);
+	assert_int_equal(set_with(1, FAIRLEAD_A_NOTICE_KEYS, notices), 0);
+	assert_int_equal(set_with(0, FAIRLEAD_A_NOTICE_KEYS, notices), -EINVAL);
+	assert_int_equal(set_with(1, FAIRLEAD_A_NOTICE_KEYS, notices - 1), -ERANGE);
+	assert_int_equal(set_with(1, FAIRLEAD_A_NOTICE_KEYS, notices + 1), -ERANGE);
+	assert_int_equal(set_with(0, FAIRLEAD_A_SERVICE_KEYS, sizeof(struct fl_service_keys)), -EINVAL);
+	assert_int_equal(set_with(1, FAIRLEAD_A_SERVICE_KEYS, sizeof(struct fl_service_keys)), -EINVAL);
 }
 
 int main(void)

@@ -17,6 +17,7 @@ static const char *const verdicts[FL_VERDICTS] = {
     [FL_VERDICT_DROP_STALE] = "drop_stale",
     [FL_VERDICT_DROP_UNTRUSTED] = "drop_untrusted",
     [FL_VERDICT_DROP_MALFORMED] = "drop_malformed",
+    [FL_VERDICT_DROP_FLOOD] = "drop_flood",
 };
 
 /* The text at this place of a list of addresses, as a row's key would have it. */
@@ -141,6 +142,29 @@ static void the_header_leads_along_the_list(void **state)
 	}
 }
 
+/* A flooded server drops what it would send on, and nothing else. */
+static void flooded(void **state)
+{
+	(void)state;
+	for (int packet = FL_PACKET_SYN; packet <= FL_PACKET_REFUSED; packet++)
+		for (uint8_t left = 0; left < 3; left++) {
+			struct fl_decide_in in = {.packet = (enum fl_packet_class)packet,
+						  .trusted = true,
+						  .list = {.count = 3, .left = left, .generation = 1},
+						  .self = {address(9)}};
+			struct fl_decide_out out, of_flood;
+
+			for (uint8_t i = 0; i < 3; i++)
+				in.list.candidate[i] = address((uint8_t)(i + 1));
+			fl_decide(&in, &out);
+			in.flooded = true;
+			fl_decide(&in, &of_flood);
+			assert_int_equal(of_flood.verdict,
+					 out.verdict == FL_VERDICT_CHAIN ? FL_VERDICT_DROP_FLOOD : out.verdict);
+			assert_int_equal(of_flood.generation_seen, 1);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "decide.json");
@@ -149,6 +173,7 @@ int main(int argc, char **argv)
 
 	vectors_add(&tests, file, "rows", decided);
 	vectors_add_plain(&tests, "left only falls", left_only_falls, NULL);
+	vectors_add_plain(&tests, "a flooded server", flooded, NULL);
 	vectors_add_plain(&tests, "the header leads along the list", the_header_leads_along_the_list, NULL);
 	failed = vectors_run("decide", &tests);
 	json_decref(file);

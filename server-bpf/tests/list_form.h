@@ -55,6 +55,7 @@ int list_decide_run(const struct list_form *form, const char *folder);
 int list_vectors_run(const struct list_form *form, const char *folder);
 int list_srv6_run(const struct list_form *form, const char *folder);
 int list_generations_run(const struct list_form *form);
+int list_flood_run(const struct list_form *form);
 int list_notices_run(const struct list_form *form, const char *folder, const char *more_name, CMUnitTestFunction more);
 
 #endif

@@ -15,8 +15,6 @@ enum {
 	LOADED = 4, /* to load one takes the verifier a second */
 };
 
-#define SECOND 1000000000ULL
-
 static struct {
 	struct config config;
 	struct fl_server *program;
@@ -24,6 +22,7 @@ static struct {
 static unsigned int present, next;
 static struct packet last;
 static int action;
+static fl_u32 quiet_seconds; /* for which it was quiet the last time */
 
 struct fl_server *list_form_bpf_program(void)
 {
@@ -123,12 +122,14 @@ static void forget(void)
 
 	running.generations = bpf_map__fd(list_form_bpf_program()->maps.generations);
 	running.quiet = bpf_map__fd(list_form_bpf_program()->maps.quiet);
+	running.config.quiet = quiet_seconds;
 	assert_int_equal(forget_service(&running, RIG_SERVICE, &generation), 0);
 }
 
 static void quiet(fl_u32 seconds)
 {
-	assert_int_equal(quiet_begin(bpf_map__fd(list_form_bpf_program()->maps.quiet), seconds * SECOND), 0);
+	quiet_seconds = seconds;
+	assert_int_equal(quiet_begin(bpf_map__fd(list_form_bpf_program()->maps.quiet), seconds), 0);
 }
 
 static void load_set(const struct fl_load_setting *setting)

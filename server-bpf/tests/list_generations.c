@@ -90,7 +90,7 @@ static void quiet_ends(void **state)
 	struct config config = rig_config();
 
 	(void)state;
-	config.quiet = LONG;
+	config.program.quiet = LONG;
 	form->set(&config);
 	form->generation_set(NOW);
 	assert_true(is_quiet());
@@ -137,7 +137,7 @@ int list_generations_run(const struct list_form *of)
 	size_t i;
 
 	form = of;
-	config.quiet = 0;
+	config.program.quiet = 0;
 	form->set(&config);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);

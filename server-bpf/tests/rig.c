@@ -313,7 +313,7 @@ struct config rig_config(void)
 {
 	struct config config = config_default;
 
-	config.quiet = 0;
+	config.program.quiet = 0;
 	if (config_set_address(&config, "self", RIG_SELF) || config_set_peers(&config, "peers", "10.1.0.0/24") ||
 	    config_set_servers(&config, "servers", "10.3.0.0/16,10.4.0.0/16,10.8.0.0/15"))
 		exit(1);

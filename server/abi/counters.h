@@ -80,7 +80,9 @@
 	/* a generation that was not learned, as it is too far above the highest seen (fairlead/generation.h) */	\
 	COUNTER(GENERATION_JUMP, "generation_jump")									\
 	/* a server of a packet's list that the packet could not be sent to */						\
-	COUNTER(SKIPPED, "skipped")
+	COUNTER(SKIPPED, "skipped")											\
+	/* another server has sent it here and one more was to be tried, of more such packets than go on (flood.h) */	\
+	COUNTER(DROP_FLOOD, "drop_flood")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,

@@ -21,9 +21,12 @@ enum fl_server_numbers {
 	FL_SERVER_COUNTERS_MAX = 64,  /* room for more than are used: a new one at the end needs no new layout */
 	FL_SERVER_QUIET_DEFAULT = 70, /* seconds: 10 more than muxes are behind by default before they withdraw */
 	FL_SERVER_QUIET_MAX = 3610,   /* 10 more than they can be */
+	/* Packets a second and processor (flood.h): to send on so many takes a processor 4 % of its time. */
+	FL_SERVER_FLOOD_RATE_DEFAULT = 200000,
+	FL_SERVER_FLOOD_RATE_MAX = 1000000000,
 };
 
-/* Read-only in a loaded program; a new configuration is a new program, which replaces the old one in one step. */
+/* Read-only in a loaded program: a new configuration is a new program, which replaces the old one in one step. The module gets and gives it as it is. */
 struct fl_server_config {
 	fl_u32 layout;           /* FL_SERVER_LAYOUT */
 	fl_u16 port;             /* of GUE, host order */
@@ -32,17 +35,13 @@ struct fl_server_config {
 	fl_u8 tagged;            /* packets must have a tag */
 	fl_u8 mangle;            /* inner destinations become the server's own address; module only */
 	fl_u16 ipip_service;     /* of IPIP packets, 0: none are received; module only */
+	fl_u32 quiet;            /* seconds from attach or forget on in which nothing is reset */
+	fl_u32 flood_rate;       /* packets a second and processor, see flood.h; 0: nothing is dropped as a flood */
 	struct fl_address self;  /* our own IPv4 address, the outer destination of our packets; or none */
 	struct fl_address self6; /* the same for IPv6 */
 };
 
-_Static_assert(sizeof(struct fl_server_config) == 44, "the loader reads it back from a running program");
-
-/* While a server does not know which muxes are behind (decide.h): it was just attached, or was made to forget a service. */
-struct fl_server_quiet {
-	fl_u64 until; /* nanoseconds of CLOCK_MONOTONIC; 0: it is not quiet */
-	fl_u64 lasts; /* nanoseconds from the begin on */
-};
+_Static_assert(sizeof(struct fl_server_config) == 52, "the loader reads it back from a running program");
 
 /* Longest prefix match for both families: an IPv4 prefix /n is ::ffff:0:0/(96 + n). */
 struct fl_peer_key {

@@ -17,7 +17,7 @@ static void check_taken(struct config *config)
 	static struct config again;
 	char text[CONFIG_TEXT_LEN];
 
-	require(config->program.port && config->quiet <= FL_SERVER_QUIET_MAX);
+	require(config->program.port && config->program.quiet <= FL_SERVER_QUIET_MAX);
 	require(config->peer_count <= FL_SERVER_PEERS_MAX);
 	if (config_check(config))
 		return;
@@ -54,8 +54,8 @@ static void read_file(struct config *config, const fl_u8 *data, size_t size)
 static void read_flags(struct config *config, const fl_u8 *data, size_t size)
 {
 	static int (*const setters[])(struct config *, const char *, const char *) = {
-	    config_set_address, config_set_port,  config_set_quiet,  config_set_ipip_service,
-	    config_set_peers,   config_set_muxes, config_set_servers};
+	    config_set_address, config_set_port,  config_set_quiet,   config_set_ipip_service,
+	    config_set_peers,   config_set_muxes, config_set_servers, config_set_flood_rate};
 	char *text = strndup((const char *)data, size), *rest = text, *line;
 	bool taken = true;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The module's control interface: generic netlink, family "fairlead", version 2. Every command applies to the network
+ * The module's control interface: generic netlink, family "fairlead", version 3. Every command applies to the network
  * namespace of the socket that sends it, which has at most one server.
  *
- *	SET           ADDRESS or ADDRESS6 or both, PORT, CHAINING, PEERS: all required; NOTICE_KEYS and any number of
- *	              SERVICE_KEYS, or IPIP_SERVICE, or neither; MANGLE; QUIET (70 without it). Starts the server, or
- *	              changes it in one step: generations and counters stay. Answered by the ACK only.
- *	GET           answers with the same (TAGGED in place of the keys), COUNTERS, FLOWS and QUIET_LEFT
+ *	SET           CONFIG and PEERS; with NOTICE_KEYS and any number of SERVICE_KEYS if CONFIG says that packets are
+ *	              tagged. Starts the server, or changes it in one step: generations and counters stay. Answered by the
+ *	              ACK only.
+ *	GET           answers with CONFIG, PEERS, COUNTERS, FLOWS and QUIET_LEFT
  *	DETACH        stops the server and forgets everything
  *	GET_SERVICES  dump, a message per service: SERVICE, GENERATION
  *	RESTORE       a message of the dump. Restores it, so that another module can be loaded without losing what was
@@ -23,7 +23,7 @@
 #define FAIRLEAD_MODULE_H
 
 #define FAIRLEAD_GENL_NAME    "fairlead"
-#define FAIRLEAD_GENL_VERSION 2
+#define FAIRLEAD_GENL_VERSION 3
 
 enum fairlead_command {
 	FAIRLEAD_CMD_UNSPEC,
@@ -37,27 +37,20 @@ enum fairlead_command {
 	FAIRLEAD_CMD_GET_LOAD,
 };
 
-/* Numbers are in host order, addresses 16 bytes as struct fl_address. */
+/* Numbers are in host order. */
 enum fairlead_attribute {
 	FAIRLEAD_A_UNSPEC,
-	FAIRLEAD_A_ADDRESS,      /* outer destination of packets that are the server's: IPv4 */
-	FAIRLEAD_A_ADDRESS6,     /* the same: IPv6 */
-	FAIRLEAD_A_PORT,         /* u16, 1..65535: of GUE */
-	FAIRLEAD_A_CHAINING,     /* u8, 0 or 1 */
-	FAIRLEAD_A_NOTICE_KEYS,  /* two struct fl_key_pair: of notices to ADDRESS, and to ADDRESS6 */
+	FAIRLEAD_A_CONFIG,       /* struct fl_server_config */
+	FAIRLEAD_A_NOTICE_KEYS,  /* two struct fl_key_pair: of notices to its IPv4, and to its IPv6 address */
 	FAIRLEAD_A_SERVICE_KEYS, /* array of struct fl_service_keys, in the order of services, one of each */
-	FAIRLEAD_A_TAGGED,       /* u8: whether there are keys */
 	FAIRLEAD_A_PEERS,        /* array of 1..1024 struct fl_peer; GET omits those that change nothing */
 	FAIRLEAD_A_COUNTERS,     /* array of u64, by enum fl_counter */
 	FAIRLEAD_A_SERVICE,      /* u16 */
 	FAIRLEAD_A_GENERATION,   /* u32, from 1 */
-	FAIRLEAD_A_IPIP_SERVICE, /* u16, from 1: the service of IPIP packets; without it none are received */
-	FAIRLEAD_A_MANGLE,       /* u8, 0 or 1: ADDRESS or ADDRESS6 replaces inner destinations of other hosts */
-	FAIRLEAD_A_FLOWS,        /* u32: connections noted as come by a VIP, if MANGLE */
+	FAIRLEAD_A_FLOWS,        /* u32: connections noted as come by a VIP, if it mangles */
 	FAIRLEAD_A_LOAD_SETTING, /* struct fl_load_setting */
 	FAIRLEAD_A_LOAD_STATE,   /* struct fl_load_state */
-	FAIRLEAD_A_QUIET,        /* u32 seconds, 0..3610: how long nothing is reset after SET and FORGET */
-	FAIRLEAD_A_QUIET_LEFT,   /* u32: the seconds of them that are left */
+	FAIRLEAD_A_QUIET_LEFT,   /* u32: the seconds in which still nothing is reset */
 	FAIRLEAD_A_LAST = FAIRLEAD_A_QUIET_LEFT,
 };
 

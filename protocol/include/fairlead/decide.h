@@ -10,6 +10,9 @@
  * be tried in this order (list.h). `left` says how many of the last have not been tried, and only falls: a packet
  * ends after at most FL_LIST_MAX hops. After CHAIN the header is rewritten by fl_list_forward().
  *
+ * A server through which more goes on to third servers than it lets (flood.h) drops that, and only that: a packet that has
+ * come from a server, which did not know it either, and of which candidates are left.
+ *
  * A server remembers nothing but the highest generation of a service. One that has just started does not know it: it is
  * quiet, and resets nothing, for as long as a mux may be behind. A notice does not end that: the mux that sent it may be
  * behind itself.
@@ -35,13 +38,15 @@ enum fl_verdict {
 	FL_VERDICT_DROP_STALE,
 	FL_VERDICT_DROP_UNTRUSTED,
 	FL_VERDICT_DROP_MALFORMED,
+	FL_VERDICT_DROP_FLOOD,
 	FL_VERDICTS,
 };
 
 struct fl_decide_in {
 	enum fl_packet_class packet;
-	bool trusted;                 /* sender is an allowed mux or peer, and the tag is right */
-	bool quiet;                   /* this server has just started */
+	bool trusted; /* sender is an allowed mux or peer, and the tag is right */
+	bool quiet;   /* this server has just started */
+	bool flooded; /* of a packet that fl_decide_asks_flooded(): this server sends no more of them on */
 	enum fl_list_error malformed; /* the list is valid only if FL_LIST_OK */
 	struct fl_list list;
 	fl_u32 generation_seen;    /* highest generation seen for the service, 0 for none */
@@ -60,6 +65,12 @@ struct fl_decide_out {
 FL_INLINE bool fl_decide_asks_quiet(enum fl_packet_class packet)
 {
 	return packet == FL_PACKET_UNKNOWN || packet == FL_PACKET_NO_RESET || packet == FL_PACKET_REFUSED;
+}
+
+/* Whether fl_decide_on() needs to know if the server is flooded: another server has sent the packet here. */
+FL_INLINE bool fl_decide_asks_flooded(const struct fl_list *list)
+{
+	return list->left < list->count;
 }
 
 /* Whether the packet's mux may not have applied a generation that this server, or one before it, has seen. */
@@ -108,7 +119,7 @@ FL_INLINE void fl_decide_end(const struct fl_decide_in *in, struct fl_decide_out
 FL_INLINE void fl_decide_on(const struct fl_decide_in *in, struct fl_decide_out *out)
 {
 	if (fl_decide_next(in, out))
-		out->verdict = FL_VERDICT_CHAIN;
+		out->verdict = in->flooded ? FL_VERDICT_DROP_FLOOD : FL_VERDICT_CHAIN;
 	else
 		fl_decide_end(in, out);
 }

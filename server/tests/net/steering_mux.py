@@ -17,8 +17,10 @@ from protocol.vectors.oracle import notice as notices
 
 VIP, CLIENT, MUX = "10.99.0.1", "10.2.1.2", "10.1.0.11"
 SERVERS = {"a": "10.1.0.21", "b": "10.1.0.22", "c": "10.1.0.23", "d": "10.1.0.24"}
+SERVERS |= {"e": "10.1.0.25", "f": "10.1.0.26", "g": "10.1.0.27"}
 VIP6, CLIENT6, MUX6 = "2001:db8:99::1", "2001:db8:2::2", "2001:db8:1::11"
 SERVERS6 = {"a": "2001:db8:1::21", "b": "2001:db8:1::22", "c": "2001:db8:1::23", "d": "2001:db8:1::24"}
+SERVERS6 |= {"e": "2001:db8:1::25", "f": "2001:db8:1::26", "g": "2001:db8:1::27"}
 GUE_PORT = 6080
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SO_NO_CHECK = 11

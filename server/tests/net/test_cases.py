@@ -2,7 +2,6 @@
 """The named cases of the decision on the wire: real sockets on three servers, and packets that sockets never send."""
 
 import collections
-import ipaddress
 import itertools
 import json
 import struct
@@ -11,37 +10,13 @@ from pathlib import Path
 import pytest
 from forms import SECONDS
 from rack import CLIENT, PEERS, SERVERS, SERVERS6, VIP, Rack
+from segments import ACK, SYN, TCP, checksum, ipv4, tcp
 
 from lab.deadline import until
 
 VECTORS = Path(__file__).resolve().parents[3] / "protocol" / "vectors"
 KEY = bytes(range(16))
-TCP, UDP, ICMP = 6, 17, 1
-SYN, ACK = 0x02, 0x10
-
-
-def checksum(data: bytes) -> bytes:
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return (total ^ 0xFFFF).to_bytes(2)
-
-
-def ipv4(source: str, destination: str, protocol: int, payload: bytes) -> bytes:
-    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(payload), 7, 0x4000, 64, protocol, 0)
-    head += ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(destination).packed
-    return head[:10] + checksum(head) + head[12:] + payload
-
-
-def tcp(
-    source: str, port: int, flags: int, sequence: int = 1000, acknowledgement: int = 1000, data: bytes = b""
-) -> bytes:
-    """A segment to the VIP without options."""
-    acknowledgement = acknowledgement % 2**32 if flags & ACK else 0
-    segment = struct.pack("!HHIIBBHHH", port, 80, sequence, acknowledgement, 0x50, flags, 0xFFFF, 0, 0) + data
-    pseudo = ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(VIP).packed
-    pseudo += struct.pack("!HH", TCP, len(segment))
-    return ipv4(source, VIP, TCP, segment[:16] + checksum(pseudo + segment) + segment[18:])
+UDP, ICMP = 17, 1
 
 
 @pytest.fixture
@@ -174,6 +149,10 @@ def test_quiet_start(rack: Rack) -> None:
     assert client.stream.readline() == b"a quiet\n"
     assert rack["b"].counter("deliver_unknown") == 0
     assert rack["b"].show()["quietSecondsLeft"] > 0
+    for seconds in ("0", "600"):  # attached again it does not know what it was not told, of peers that are new
+        rack["b"].attach("--quiet", seconds)
+        assert (rack["b"].show()["quietSecondsLeft"] > 0) == (seconds == "600")
+    assert rack["b"].show()["services"] == {"1": {"generation": 1}}
 
 
 def test_late_mux_in_a_chain(rack: Rack) -> None:

@@ -19,6 +19,7 @@ GOOD_CONFIG = {
     "address": SERVERS["a"],
     "port": 7000,
     "quietSeconds": 20,
+    "floodRate": 7,
     "peers": ["10.1.0.11", "10.1.0.16/28", "2001:db8::/32"],
     "muxes": ["10.1.0.12"],
     "servers": ["10.1.0.0/24"],
@@ -48,6 +49,7 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
         "address": SERVERS["a"],
         "port": 6080,
         "quietSeconds": 0,
+        "floodRate": 200000,
         "peers": [PEERS],
         "muxes": [],
         "servers": [],
@@ -89,14 +91,14 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
     config = rack["a"].show()["config"]
     assert sorted(config.pop("peers")) == sorted(["10.1.0.11/32", "10.1.0.16/28", "2001:db8::/32"])
     assert (config.pop("muxes"), config.pop("servers")) == (["10.1.0.12/32"], ["10.1.0.0/24"])
-    assert config == {key: GOOD_CONFIG[key] for key in ("address", "port", "quietSeconds", "chaining")} | {
+    assert config == {key: GOOD_CONFIG[key] for key in ("address", "port", "quietSeconds", "floodRate", "chaining")} | {
         "mode": "native",
         "tagRequired": False,
         "ipipService": None,
         "mangle": False,
     }
     assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path), "--quiet", "31").returncode == 0
-    assert rack["a"].show()["config"]["quietSeconds"] == 31
+    assert (rack["a"].show()["config"]["quietSeconds"], rack["a"].show()["config"]["floodRate"]) == (31, 7)
     words = ("--config", str(path), "--peers", "10.1.0.13", "--muxes", "10.1.0.0/24")
     assert rack["a"].invoke("attach", "--interface", "eth0", *words).returncode == 0
     config = rack["a"].show()["config"]
@@ -133,6 +135,8 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
         ),
         ("quietSeconds", 3611, "quietSeconds in {path}: '3611' is not allowed; allowed: whole seconds from 0 to 3610"),
         ("quietSeconds", "70", "quietSeconds in {path}: '\"70\"' is not allowed"),
+        ("floodRate", -1, "floodRate in {path}: '-1' is not allowed; allowed: packets a second and processor, from 0"),
+        ("floodRate", 1000000001, "floodRate in {path}: '1000000001' is not allowed"),
         ("peers", "10.1.0.0/24", "peers in {path}"),
         ("peers", [5], "peers in {path}: '5' is not allowed"),
         ("peers", ["10.1.0.1/24"], "'10.1.0.1/24' is not allowed; allowed: an address, or a prefix without host bits"),
@@ -185,6 +189,7 @@ def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
         (2, (*ATTACH, "--muxes", "10.1.0.1/24"), "--muxes: '10.1.0.1/24' is not allowed"),
         (2, (*ATTACH, "--servers", "b"), "--servers: 'b' is not allowed"),
         (2, (*ATTACH, "--quiet", "1m"), "--quiet: '1m' is not allowed; allowed: whole seconds from 0 to 3610"),
+        (2, (*ATTACH, "--flood-rate", "all"), "--flood-rate: 'all' is not allowed; allowed: packets a second"),
         (2, (*ATTACH, "--peers", "10.1.0.0/24,"), "--peers: '' is not allowed"),
         (
             2,

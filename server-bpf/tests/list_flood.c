@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Floods of packets that no server knows (flood.h): which of them are dropped, and that nothing else is. How long that lasts
+ * is tested with a clock in server/tests/test_flood.c.
+ */
+#include <stdio.h>
+
+#include "list_form.h"
+
+enum {
+	MANY = 200, /* two of them come within a second, at one processor */
+	NOW = 5,
+};
+
+static const struct list_form *form;
+
+/* Begins a packet of which so many candidates are left: all three are as the mux has sent it. */
+static void begin(struct packet *packet, fl_u8 left)
+{
+	struct fl_list list = rig_list(RIG_IPV4);
+	static const char *const servers[] = {"10.1.0.21", "10.1.0.23", "10.1.0.24"};
+
+	for (list.count = 0; list.count < 3; list.count++)
+		list.candidate[list.count] = packet_address(servers[list.count]);
+	list.left = left;
+	list.generation = NOW;
+	rig_begin(packet, &list);
+}
+
+static enum fl_counter segment(fl_u8 left, const struct packet_tcp *tcp)
+{
+	struct packet packet;
+
+	begin(&packet, left);
+	packet_add_tcp(&packet, tcp);
+	packet_finish_outer(&packet);
+	return form->send(&packet);
+}
+
+static enum fl_counter datagram(fl_u8 left)
+{
+	struct packet packet;
+
+	begin(&packet, left);
+	packet_add_udp(&packet, &rig_packets(RIG_IPV4)->udp_unconnected, 8);
+	packet_finish_outer(&packet);
+	return form->send(&packet);
+}
+
+static void rate_set(fl_u32 rate)
+{
+	struct config config = rig_config();
+
+	config.program.flood_rate = rate;
+	form->set(&config);
+	form->generation_set(NOW);
+}
+
+/* Sends what another server has sent here until it is dropped as a flood. */
+static bool is_flooded(void)
+{
+	enum fl_counter counter = FL_COUNTER_CHAIN;
+	int i;
+
+	for (i = 0; i < MANY && counter == FL_COUNTER_CHAIN; i++)
+		counter = segment(2, &rig_packets(RIG_IPV4)->unknown);
+	return counter == FL_COUNTER_DROP_FLOOD;
+}
+
+static void flooded(void **state)
+{
+	const struct rig_packets *packets = rig_packets(RIG_IPV4);
+	int i;
+
+	(void)state;
+	rate_set(1);
+	assert_true(is_flooded());
+	for (i = 0; i < MANY; i++) {
+		assert_int_equal(segment(3, &packets->unknown), FL_COUNTER_CHAIN);
+		assert_int_equal(segment(2, &packets->established), FL_COUNTER_DELIVER_LOCAL_SOCKET);
+		assert_int_equal(segment(0, &packets->unknown), FL_COUNTER_DELIVER_UNKNOWN);
+	}
+	assert_true(is_flooded());
+	assert_int_equal(segment(2, &packets->cookie_ack), FL_COUNTER_DELIVER_COOKIE_ACK);
+	assert_int_equal(segment(2, &packets->syn), FL_COUNTER_DELIVER_SYN);
+	assert_int_equal(datagram(3), FL_COUNTER_CHAIN);
+	assert_int_equal(datagram(0), FL_COUNTER_DELIVER_NO_RESET);
+}
+
+static void datagrams(void **state)
+{
+	enum fl_counter counter = FL_COUNTER_CHAIN;
+	int i;
+
+	(void)state;
+	rate_set(1);
+	for (i = 0; i < MANY && counter == FL_COUNTER_CHAIN; i++)
+		counter = datagram(2);
+	assert_int_equal(counter, FL_COUNTER_DROP_FLOOD);
+}
+
+static void without_a_bound(void **state)
+{
+	(void)state;
+	rate_set(0);
+	assert_false(is_flooded());
+}
+
+static void below_the_default(void **state)
+{
+	(void)state;
+	rate_set(FL_SERVER_FLOOD_RATE_DEFAULT);
+	assert_false(is_flooded());
+}
+
+int list_flood_run(const struct list_form *of)
+{
+	static const struct {
+		const char *name;
+		CMUnitTestFunction run;
+	} cases[] = {
+	    {"what a server has sent here is dropped, and nothing else", flooded},
+	    {"datagrams", datagrams},
+	    {"without a bound nothing is", without_a_bound},
+	    {"nor below the default one", below_the_default},
+	};
+	struct vectors_tests tests = {NULL, 0};
+	char group[64];
+	size_t i;
+
+	form = of;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
+	snprintf(group, sizeof(group), "floods at %s", form->name);
+	return vectors_run(group, &tests);
+}
