@@ -211,8 +211,8 @@ class Corrupt(OfZooKeeper):
 
 class Reshuffle(Fault):
     """
-    Has the router's ECMP hash packets anew: other fields of theirs and, if its kernel has one, another seed. Healed, it
-    hashes addresses, ports and protocol, with the kernel's seed.
+    Has the router's ECMP hash packets otherwise: other fields of theirs and, if its kernel has one, another seed.
+    Healed, it hashes addresses, ports and protocol, with the kernel's seed.
     """
 
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:

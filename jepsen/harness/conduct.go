@@ -32,7 +32,7 @@ type options struct {
 	schedule, breaks, out string
 	workloads             string
 	minutes               float64
-	faults, moves         int // drawn; 0: as the schedule says
+	faults, moves         int // 0: as the schedule says
 	seed                  uint64
 }
 
@@ -63,7 +63,7 @@ func parse(name string, words []string) (*options, error) {
 	}
 	if o.schedule == "" {
 		o.schedule = "short"
-		if o.minutes > 0 || o.faults > 0 || o.moves > 0 {
+		if o.minutes > 0 || o.faults > 0 {
 			o.schedule = "long"
 		}
 	}
@@ -97,7 +97,10 @@ func (o *options) again(drawn bool) string {
 		words = append(words, "--schedule", o.schedule)
 	}
 	if drawn {
-		words = append(words, "--minutes", fmt.Sprint(o.minutes), "--faults", fmt.Sprint(o.faults), "--moves", fmt.Sprint(o.moves))
+		words = append(words, "--minutes", fmt.Sprint(o.minutes), "--faults", fmt.Sprint(o.faults))
+	}
+	if o.moves > 0 {
+		words = append(words, "--moves", fmt.Sprint(o.moves))
 	}
 	if o.workloads != "" {
 		words = append(words, "--workload", o.workloads)

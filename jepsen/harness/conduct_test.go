@@ -16,7 +16,7 @@ import (
 func TestPrepare(t *testing.T) {
 	for _, each := range []struct{ words, again, says string }{
 		{"--seed 7", "jepsen/run --seed 7 --schedule short --cluster ../scenarios.edn", ""},
-		{"--seed 7 --minutes 2.5", "jepsen/run --seed 7 --schedule long --minutes 2.5 --faults 0 --moves 0 --cluster ../scenarios.edn", ""},
+		{"--seed 7 --minutes 2.5", "jepsen/run --seed 7 --schedule long --minutes 2.5 --faults 0 --cluster ../scenarios.edn", ""},
 		{"--seed 7 --switch half-delta", "jepsen/run --seed 7 --switch half-delta --cluster ../scenarios.edn", ""},
 		{"--seed 7 --schedule brief --workload config,balance", "jepsen/run --seed 7 --schedule brief --workload config,balance --cluster ../scenarios.edn", ""},
 		{"--switch half-delta --workload config", "", "switch 'half-delta' must turn :image red, which no workload of 'config' judges"},
@@ -24,8 +24,9 @@ func TestPrepare(t *testing.T) {
 		{"--switch half-delta --minutes 2", "", "--minutes 2; allowed: a number from 0, and not with --switch"},
 		{"--seed 3 --schedule harder --minutes 2 --faults 13 --moves 9",
 			"jepsen/run --seed 3 --schedule harder --minutes 2 --faults 13 --moves 9 --cluster ../scenarios.edn", ""},
-		{"--seed 3 --faults 2", "jepsen/run --seed 3 --schedule long --minutes 10 --faults 2 --moves 0 --cluster ../scenarios.edn", ""},
-		{"--schedule holds --moves 9", "", "schedule 'holds' has steps and moves of its own; allowed with a number of faults or moves: :harder :long"},
+		{"--seed 3 --faults 2", "jepsen/run --seed 3 --schedule long --minutes 10 --faults 2 --cluster ../scenarios.edn", ""},
+		{"--seed 3 --schedule hunt --moves 9", "jepsen/run --seed 3 --schedule hunt --moves 9 --cluster ../scenarios.edn", ""},
+		{"--schedule holds --faults 9", "", "schedule 'holds' has steps of its own; allowed with a number of faults: :harder :long"},
 		{"--switch half-delta --faults 3", "", "--faults 3, --moves 0; allowed: numbers from 0, and not with --switch"},
 		{"--schedule long --moves -1", "", "--faults 0, --moves -1; allowed: numbers from 0"},
 		{"--schedule endless", "", "schedule 'endless'; allowed: :agents :arrays :brief"},

@@ -190,27 +190,32 @@ func names[V any](of map[edn.Keyword]V) string {
 	return strings.Join(words, " ")
 }
 
-// Wanted is how a schedule is drawn: for so many seconds, from a seed. Faults is how many, 0 for one each :every seconds;
-// Moves is how often the weights change, 0 for what the schedule says.
+// Wanted is how a schedule is drawn: for so many seconds, from a seed. Faults is how many, 0 for one each :every seconds.
+// Moves is how often the weights of any schedule change, evenly, 0 for what the schedule says.
 type Wanted struct {
 	Seconds       float64
 	Seed          uint64
 	Faults, Moves int
 }
 
-// Schedule returns the schedule of that name, drawn if it says how to draw one. Only then Faults and Moves are allowed.
+// Schedule returns the schedule of that name, drawn if it says how to draw one. Only then Faults is allowed.
 func (s *Scenario) Schedule(name string, wanted Wanted) (Schedule, error) {
 	schedule, known := s.Schedules[edn.Keyword(name)]
 	if !known {
 		return schedule, fmt.Errorf("schedule '%s'; allowed: %s", name, names(s.Schedules))
 	}
 	if schedule.Every > 0 {
-		return s.draw(schedule, wanted), nil
-	}
-	if wanted.Faults > 0 || wanted.Moves > 0 {
+		schedule = s.draw(schedule, wanted)
+	} else if wanted.Faults > 0 {
 		drawn := maps.Clone(s.Schedules)
 		maps.DeleteFunc(drawn, func(_ edn.Keyword, each Schedule) bool { return each.Every == 0 })
-		return schedule, fmt.Errorf("schedule '%s' has steps and moves of its own; allowed with a number of faults or moves: %s", name, names(drawn))
+		return schedule, fmt.Errorf("schedule '%s' has steps of its own; allowed with a number of faults: %s", name, names(drawn))
+	}
+	if wanted.Moves > 0 {
+		schedule.Moves = nil
+	}
+	for number := range wanted.Moves {
+		schedule.Moves = append(schedule.Moves, round(schedule.Seconds*float64(number)/float64(wanted.Moves)))
 	}
 	return schedule, nil
 }
@@ -265,9 +270,6 @@ const settleSeconds = 15
 func (s *Scenario) draw(how Schedule, wanted Wanted) Schedule {
 	drawn, draw := how, NewDraw(wanted.Seed)
 	drawn.Seconds = wanted.Seconds
-	for number := range wanted.Moves {
-		drawn.Moves = append(drawn.Moves, round(wanted.Seconds*float64(number)/float64(wanted.Moves)))
-	}
 	every := how.Every
 	if wanted.Faults > 0 {
 		every = (wanted.Seconds - settleSeconds) / float64(wanted.Faults)

@@ -124,7 +124,7 @@ func TestDrawnAlike(t *testing.T) {
 }
 
 // TestWanted: as many faults and moves are drawn as are asked for, also where a fault is :alone, and what else the schedule
-// says stays; a schedule with steps of its own refuses both.
+// says stays. A schedule with steps of its own has as many moves as are asked for, and refuses a number of faults.
 func TestWanted(t *testing.T) {
 	all, err := Read(file)
 	if err != nil {
@@ -142,9 +142,17 @@ func TestWanted(t *testing.T) {
 	if cluster, lives := all.Needs(drawn); cluster.WindowSeconds != 8 || cluster.HoldSeconds != 600 || lives[1] <= 4 || drawn.Moves != nil {
 		t.Errorf("harder needs %+v, lives %v, moves %v", cluster, lives, drawn.Moves)
 	}
-	for _, wanted := range []Wanted{{Faults: 1}, {Moves: 1}} {
-		if _, err := all.Schedule("short", wanted); err == nil || !strings.HasSuffix(err.Error(), "allowed with a number of faults or moves: :harder :long") {
-			t.Errorf("%+v: %v", wanted, err)
+	for name, moves := range map[string][]float64{"brief": {0, 9, 18, 27}, "hunt": {0, 12.5, 25, 37.5}, "health": {0, 23, 46, 69}} {
+		before, _ := all.Schedule(name, Wanted{})
+		given, err := all.Schedule(name, Wanted{Seconds: 600, Moves: 4})
+		if err != nil || !slices.Equal(given.Moves, moves) || given.Seconds != before.Seconds || len(given.Steps) != len(before.Steps) {
+			t.Errorf("%s with moves: %+v, %v", name, given, err)
+		}
+		if again, _ := all.Schedule(name, Wanted{}); !slices.Equal(again.Moves, before.Moves) {
+			t.Errorf("%s without moves: %v, want %v", name, again.Moves, before.Moves)
+		}
+		if _, err := all.Schedule(name, Wanted{Faults: 1}); err == nil || !strings.HasSuffix(err.Error(), "allowed with a number of faults: :harder :long") {
+			t.Errorf("%s with faults: %v", name, err)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (f Facts) Class() (class string, limit bool, why string) {
 }
 
 // Fault returns the fault that broke the connection, or nil. A fault that may have does not count if RSTs were seen and all
-// came from other servers, but for a lie: the controller takes the connection for ended, and arrays lead it elsewhere.
+// came from other servers, except with a lie: the controller takes the connection for ended, and arrays lead it elsewhere.
 func (f Facts) Fault() *check.Fault {
 	fault := check.Excuse(f.Faults, f.Connection)
 	if fault != nil && fault.Fault != "lie" && len(f.Resets) > 0 && !slices.ContainsFunc(f.Resets, func(each Reset) bool { return each.Server == fault.Node }) {

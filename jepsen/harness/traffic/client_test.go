@@ -185,7 +185,7 @@ func TestBroken(t *testing.T) {
 	})
 }
 
-// TestUnopened: a SYN that nobody answers has a port, too, once it has timed out.
+// TestUnopened: a SYN that no server answers has a port, too, once it has timed out.
 func TestUnopened(t *testing.T) {
 	listener, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {

@@ -185,7 +185,7 @@ func (w *Witnesses) Facts(facts *trace.Facts) {
 }
 
 // changed says which counters of a node changed between the last sample before a time and the first after another; those
-// that went down belong to a program that was started anew.
+// that went down belong to a program that was started again.
 func changed(node string, samples []trace.Sample, from, to int64) []string {
 	first, last := trace.Around(samples, from, to)
 	if first == nil || last.At <= first.At {

@@ -55,8 +55,11 @@
       (str "--nemesis names faults beside " (name (first (filter #(get-in scenarios [:faults % :alone]) nemesis)))
            "; allowed: that one alone")
 
-      (and (or minutes faults moves) (not (some drawn nemesis)))
-      (str "--minutes, --faults or --moves; allowed: with a schedule that is drawn: " (str/join ", " (map name (sort drawn))))
+      (and (or minutes faults) (not (some drawn nemesis)))
+      (str "--minutes or --faults; allowed: with a schedule that is drawn: " (str/join ", " (map name (sort drawn))))
+
+      (and moves (not (some schedules nemesis)))
+      (str "--moves; allowed: with a schedule: " (str/join ", " (map name (sort schedules))))
 
       (and switch (seq nemesis))
       (str "--switch " (name switch) " with --nemesis; allowed: one of them, a switch has steps of its own")
@@ -185,7 +188,7 @@
    [nil "--faults NUMBER" "So many faults are drawn, instead of one each :every seconds of the schedule"
     :parse-fn parse-long
     :validate [#(and % (pos? %)) "must be a positive number"]]
-   [nil "--moves NUMBER" "So often weights change, evenly, instead of so seldom that no bucket moves four times in a life"
+   [nil "--moves NUMBER" "So often weights change, evenly, even if a bucket's list is full"
     :parse-fn parse-long
     :validate [#(and % (pos? %)) "must be a positive number"]]
    [nil "--switch NAME" "The cluster was brought up with this switch: do its steps instead"

@@ -96,15 +96,16 @@
 
 (defn schedule
   "`{:seconds :steps :moves}` of the schedule of that name: the steps that it lists or, if it says how to draw them, those
-  drawn from the seed for so many seconds: as many as `:faults` says, and as many moves as `:moves` says."
+  drawn from the seed for so many seconds, as many as `:faults` says; and as many moves as `:moves` says."
   ([scenarios name seconds seed]
    (schedule scenarios name seconds seed {}))
   ([{:keys [schedules] :as scenarios} name seconds seed {:keys [faults moves]}]
-   (let [{:keys [every] :as described} (get schedules name)]
-     (if every
-       (cond-> {:seconds seconds, :steps (drawn-steps (:faults scenarios) described seconds seed faults)}
-         moves (assoc :moves (mapv #(tenths (/ (* (double seconds) %) moves)) (range moves))))
-       (select-keys described [:seconds :steps :moves])))))
+   (let [{:keys [every] :as described} (get schedules name)
+         found (if every
+                 {:seconds seconds, :steps (drawn-steps (:faults scenarios) described seconds seed faults)}
+                 (select-keys described [:seconds :steps :moves]))]
+     (cond-> found
+       moves (assoc :moves (mapv #(tenths (/ (* (double (:seconds found)) %) moves)) (range moves)))))))
 
 (def programs
   "By role, the program that has it."

@@ -91,4 +91,6 @@
             :steps   [{:at 4.1 :fault :kill :on :mux :for 9.8}
                       {:at 14.9 :fault :kill :on :leader :for 9.2}
                       {:at 25.2 :fault :kill :on :leader :for 6.4}]}
-           (scenario/schedule scenarios :long 40 1 {:faults 3 :moves 3})))))
+           (scenario/schedule scenarios :long 40 1 {:faults 3 :moves 3})))
+    (is (= {:seconds 90 :steps [] :moves [0.0 30.0 60.0]}
+           (scenario/schedule {:schedules {:listed {:seconds 90 :steps [] :moves [7]}}} :listed 40 1 {:moves 3})))))

@@ -29,7 +29,7 @@
 
 (defn- ask
   "One mux: `[known' {:applied :gap :rings :silent}]`. Another process of it has another `boot`, and begins its
-  numbers anew."
+  numbers again."
   [http known {:keys [node] :as mux}]
   (let [{:keys [boot next]} (get-in known [:muxes node] {:next 0})
         answer              (rings http mux next)
