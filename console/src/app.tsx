@@ -121,13 +121,13 @@ function Connection() {
   );
 }
 
-/** Controllers that this page cannot ask, since their addresses are IPv6 literals: their own pages can. */
+/** Controllers that this page's policy does not let it ask: their own pages can. */
 function Elsewhere() {
   return (
     <section class="card error" role="alert">
       <p>
-        This page cannot reach a controller. The controllers below have literal IPv6 addresses, which browsers do not let
-        this page contact. Open their own consoles:
+        This page cannot reach a controller. Browsers do not let it contact the controllers below, as they were unknown
+        when it was loaded, or have literal IPv6 addresses. Open their own consoles:
       </p>
       <ul>
         {elsewhere.value.map((each) => (

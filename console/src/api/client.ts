@@ -51,10 +51,12 @@ export interface Ask {
 const own = globalThis.location?.origin ?? "";
 /** Controllers that are known, this page's own first. */
 export const bases = signal<string[]>([own]);
+/** Whom the page's Content-Security-Policy names, as its controller wrote into it: requests to all others are blocked. */
+const named = globalThis.document?.querySelector<HTMLMetaElement>('meta[name="controllers"]')?.content ?? "";
 /** Those that this page may ask, and send its token to: itself, and whom its controller vouches for. */
-const asks = computed(() => bases.value.filter(isAskable));
+const asks = computed(() => bases.value.filter((each) => isAskable(each, named)));
 /** Those that it may not ask, but may lead to. */
-export const elsewhere = computed(() => bases.value.filter((each) => !isAskable(each)));
+export const elsewhere = computed(() => bases.value.filter((each) => !isAskable(each, named)));
 /** The one that is asked. */
 export const base = signal(own);
 /** Whether the last attempt to reach any controller failed. */
@@ -159,9 +161,9 @@ export async function findControllers(): Promise<void> {
   );
 }
 
-/** No Content-Security-Policy can name a literal IPv6 address, so requests to other controllers with one are blocked. */
-export function isAskable(origin: string): boolean {
-  return origin === own || !origin.includes("[");
+/** Whether the page's own controller has this origin, or its policy names it. */
+export function isAskable(origin: string, named: string): boolean {
+  return origin === own || named.split(" ").includes(origin);
 }
 
 /** Origins as browsers write them, without default ports. */

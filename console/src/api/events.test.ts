@@ -27,8 +27,9 @@ test("controllers that are known stay known", () => {
   ]);
 });
 
-test("a controller at an IPv6 address is known, and not asked by pages of others", () => {
-  assert.deepEqual(["http://10.1.0.6", "https://control2.example:8443", "https://[fd00::7]:8443"].map(isAskable), [
-    ...[true, true, false],
-  ]);
+test("a controller that the page's policy does not name is known, and not asked", () => {
+  const known = ["http://10.1.0.6", "https://control2.example:8443", "https://[fd00::7]:8443"];
+  const may = (named: string) => known.map((each) => isAskable(each, named));
+  assert.deepEqual(may("http://10.1.0.6 https://control2.example:8443"), [true, true, false]);
+  assert.deepEqual(may(""), [false, false, false]);
 });

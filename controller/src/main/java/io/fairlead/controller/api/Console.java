@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -14,6 +17,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.zip.GZIPOutputStream;
 
 /**
  * The web console: files of the jar, served to everyone, since they hold no data. Everything that
@@ -48,14 +52,25 @@ final class Console {
 
   private static final int NOT_MODIFIED = 304;
 
-  private record File(String mediaType, Buffer plain, Buffer gzip, String tag) {}
+  /** Of the page: what its policy names stands here, too, so that it asks no one else. */
+  private static final String NAMED = "<meta name=\"controllers\" content=\"";
+
+  record File(String mediaType, Buffer plain, Buffer gzip, String tag) {
+    static File of(String name, Buffer plain, Buffer gzip) {
+      return new File(FILES.get(name), plain, gzip, EntityTags.of(plain));
+    }
+  }
 
   private final Map<String, File> byPath;
   private final Supplier<List<String>> others;
+  private final String page;
+  private List<String> named;
+  private File pageOfNamed;
 
-  private Console(Map<String, File> byPath, Supplier<List<String>> others) {
+  private Console(Map<String, File> byPath, Supplier<List<String>> others, String page) {
     this.byPath = byPath;
     this.others = others;
+    this.page = page;
   }
 
   /**
@@ -64,13 +79,32 @@ final class Console {
    */
   static Console load(Supplier<List<String>> others) {
     Map<String, File> byPath = new TreeMap<>();
-    FILES.forEach(
-        (name, mediaType) -> {
-          Buffer plain = read(name);
-          File file = new File(mediaType, plain, read(name + ".gz"), EntityTags.of(plain));
-          byPath.put(name.equals(INDEX) ? "/" : PATH + name, file);
-        });
-    return new Console(Map.copyOf(byPath), others);
+    for (String name : FILES.keySet()) {
+      if (!name.equals(INDEX)) {
+        byPath.put(PATH + name, File.of(name, read(name), read(name + ".gz")));
+      }
+    }
+    return new Console(Map.copyOf(byPath), others, read(INDEX).toString());
+  }
+
+  /** The page, which says whom its policy names. */
+  File page(List<String> now) {
+    if (!now.equals(named)) {
+      named = now;
+      String text = page.replace(NAMED, NAMED + String.join(" ", now));
+      pageOfNamed = File.of(INDEX, Buffer.buffer(text), gzip(text));
+    }
+    return pageOfNamed;
+  }
+
+  private static Buffer gzip(String text) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (GZIPOutputStream out = new GZIPOutputStream(bytes)) {
+      out.write(text.getBytes(UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return Buffer.buffer(bytes.toByteArray());
   }
 
   private static Buffer read(String name) {
@@ -88,10 +122,12 @@ final class Console {
   /** Whether the request is for one of the console's files; if so it is answered. */
   boolean answers(HttpServerRequest request) {
     boolean isRead = request.method() == HttpMethod.GET || request.method() == HttpMethod.HEAD;
-    File file = isRead && request.path() != null ? byPath.get(request.path()) : null;
-    if (file == null) {
+    boolean isPage = "/".equals(request.path());
+    if (!isRead || request.path() == null || !isPage && !byPath.containsKey(request.path())) {
       return false;
     }
+    List<String> now = named(others.get());
+    File file = isPage ? page(now) : byPath.get(request.path());
     HttpServerResponse response =
         request
             .response()
@@ -99,7 +135,7 @@ final class Console {
             .putHeader(
                 "Cache-Control", isVersioned(request) ? "max-age=31536000, immutable" : "no-cache")
             .putHeader("Vary", "Accept-Encoding")
-            .putHeader(ProtectiveHeaders.POLICY, policy(others.get()));
+            .putHeader(ProtectiveHeaders.POLICY, policy(now));
     if (request.isSSL()) {
       // Without TLS browsers report the header as an error.
       response.putHeader("Cross-Origin-Opener-Policy", "same-origin");
@@ -136,11 +172,11 @@ final class Console {
   /**
    * Policies cannot name IPv6 literals, and browsers report an error for each one that tries to.
    */
-  static String policy(List<String> others) {
-    return POLICY.formatted(
-        others.stream()
-            .filter(origin -> !origin.contains("["))
-            .map(" "::concat)
-            .collect(Collectors.joining()));
+  static List<String> named(List<String> others) {
+    return others.stream().filter(origin -> !origin.contains("[")).sorted().toList();
+  }
+
+  private static String policy(List<String> named) {
+    return POLICY.formatted(named.stream().map(" "::concat).collect(Collectors.joining()));
   }
 }

@@ -50,6 +50,15 @@ class ConsoleTest extends ServedApi {
     return new String(answer.body(), StandardCharsets.UTF_8);
   }
 
+  /** Waits until the page may call the other controller; it stays the same then. */
+  private void awaitOther() {
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(header(send("GET", "/"), "Content-Security-Policy"))
+                    .contains("connect-src 'self' " + OTHER + ";"));
+  }
+
   @ParameterizedTest
   @CsvSource({
     "/, text/html; charset=utf-8, no-cache",
@@ -59,6 +68,7 @@ class ConsoleTest extends ServedApi {
     "/console/licences.txt, text/plain; charset=utf-8, no-cache"
   })
   void filesAreServedWithoutAToken(String path, String mediaType, String cache) throws IOException {
+    awaitOther();
     HttpResponse<byte[]> plain = send("GET", path);
     assertThat(plain.statusCode()).isEqualTo(200);
     assertThat(header(plain, "Content-Type")).isEqualTo(mediaType);
@@ -88,7 +98,7 @@ class ConsoleTest extends ServedApi {
   /** Files that never change are named by their content, and the page has nothing inline. */
   @Test
   void thePageNamesItsFilesByTheirContent() {
-    String page = text(send("GET", "/"));
+    String page = text(send("GET", "/")).replace(OTHER, "");
     assertThat(page)
         .containsPattern("src=\"/console/console\\.js\\?v=[0-9a-f]{16}\"")
         .containsPattern("href=\"/console/console\\.css\\?v=[0-9a-f]{16}\"")
@@ -118,19 +128,27 @@ class ConsoleTest extends ServedApi {
 
   @Test
   void thePageMayCallTheOtherControllers() {
-    await()
-        .untilAsserted(
-            () ->
-                assertThat(header(send("GET", "/"), "Content-Security-Policy"))
-                    .contains("connect-src 'self' " + OTHER + ";"));
+    awaitOther();
+    assertThat(text(send("GET", "/")))
+        .contains("<meta name=\"controllers\" content=\"" + OTHER + "\" />");
+  }
+
+  /** A page that was loaded before another controller was known says so, and is outdated then. */
+  @Test
+  void thePageSaysWhomItsPolicyNames() {
+    Console console = Console.load(List::of);
+    Console.File alone = console.page(List.of());
+    Console.File both = console.page(List.of(OTHER, "https://c"));
+    assertThat(alone.plain().toString()).contains("<meta name=\"controllers\" content=\"\" />");
+    assertThat(both.plain().toString()).contains(" content=\"" + OTHER + " https://c\" />");
+    assertThat(both.tag()).isNotEqualTo(alone.tag());
   }
 
   /** Chromium 156 says that such a source is invalid, and ignores it. */
   @Test
   void noPolicyNamesALiteralIpv6Address() {
-    assertThat(Console.policy(List.of("http://[fd00::5]:8080", "http://b:8080")))
-        .contains("connect-src 'self' http://b:8080;")
-        .doesNotContain("[");
+    assertThat(Console.named(List.of("http://[fd00::5]:8080", "http://b:8080")))
+        .containsExactly("http://b:8080");
   }
 
   @Test
