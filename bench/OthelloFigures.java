@@ -104,7 +104,7 @@ public final class OthelloFigures {
     int repetitions = Math.max(keys > 1 << 22 ? 1 : 3, Math.min(21, 1_000_000 / keys));
     double[] change = new double[repetitions];
     double[] fill = new double[repetitions];
-    double[] anew = new double[repetitions];
+    double[] again = new double[repetitions];
     double[] patch = new double[repetitions];
     double[] whole = new double[repetitions];
     Map<String, Object> figures = new LinkedHashMap<>();
@@ -136,11 +136,11 @@ public final class OthelloFigures {
       long start = cpu();
       map.rebuild(seed + 2 + i);
       NextArrays.fresh(map, 2, after);
-      anew[i] = since(start);
+      again[i] = since(start);
     }
     figures.put("changeSeconds", median(change));
     figures.put("fillSeconds", median(fill));
-    figures.put("graphAndFillSeconds", median(anew));
+    figures.put("graphAndFillSeconds", median(again));
     figures.put("patchSeconds", median(patch));
     figures.put("wholeSeconds", median(whole));
     return figures;

@@ -167,7 +167,7 @@ class Controller:
     def __call__(self, method, path, body=None):
         """
         The answer, and the seconds from the first byte sent to the last one received. A controller that lost its
-        connection to ZooKeeper is elected anew and answers 503 meanwhile: the request is repeated, as
+        connection to ZooKeeper is elected again and answers 503 meanwhile: the request is repeated, as
         docs/control-plane.md says, and the seconds count from the first attempt.
         """
         key, begun = str(uuid.uuid4()), time.monotonic()

@@ -69,7 +69,7 @@ struct peer {
 	uint32_t services; /* that it has room for: behind their counters are those of the program */
 };
 
-/* Loads a build and fills its tables but for the cache; ends the process with a sentence if it can't. */
+/* Loads a build and fills its tables except the cache; ends the process with a sentence if it can't. */
 void peer_open(struct peer *peer, const char *file);
 
 void peer_close(struct peer *peer);

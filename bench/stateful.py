@@ -23,7 +23,7 @@ def variant(flows):
 
 
 def steer_by_table(lab, service=SERVICE, port=topology.VIP_PORT):
-    """Gives the service steering `flowtable`, which controllers do not offer; the muxes start anew with it.
+    """Gives the service steering `flowtable`, which controllers do not offer; the muxes start again with it.
 
     Returns nothing, or what a mux says that does not steer by a table of flows.
     """

@@ -4,7 +4,7 @@
 import re
 import textwrap
 
-# Options that no running unit has, and those that are read by nobody else.
+# Options that no running unit has, and those that no other program reads.
 LEFT_OUT = {"--help", "--version", "--check", "--output", "--restore", "--without-mux"}
 SECRETS = {"--tokens", "--zookeeper-auth", "--tls-cert", "--tls-key", "--tls-ca", "--tls-agents-ca", "--tag-key"}
 

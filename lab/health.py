@@ -82,9 +82,9 @@ def probing(lab: Lab) -> Iterator[dict[str, Probe]]:
 
 def expect_probed(lab: Lab) -> None:
     """
-    Each server of web is up for each mux's probe, and refuses by itself at a port where nobody listens. So probes reach
-    the server that they name, also by another encapsulation or form of the server side. One that was found down before
-    the others may have been taken out meanwhile: all own buckets again afterwards.
+    Each server of web is up for each mux's probe, and refuses by itself at a port where nothing listens. So probes
+    reach the server that they name, also by another encapsulation or form of the server side. One that was found down
+    before the others may have been taken out meanwhile: all own buckets again afterwards.
     """
     health, muxes = Health(lab), len(lab.muxes)
     owners = health.owners()

@@ -17,7 +17,7 @@ from lab.lab import Lab
 RULES = build.ROOT / "docs" / "alerts.yaml"
 SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$")
 MINUTES = 120
-# What a lab's programs do without on purpose: nobody else is in its networks (Variant.clear_text).
+# What a lab's programs do without on purpose: no one else is in its networks (Variant.clear_text).
 SILENCED = 'ALERTS{alertname="FairleadUnprotected",what=~"api_transport|zookeeper_transport|http"}'
 
 

@@ -7,7 +7,7 @@ A command that fails although no case did (a broken build, a crash, a missing to
 part in which no case ran: no part can pass by not running. After the table of all parts, each failed case is listed
 again, and each skipped one with its reason, so that the end of a log is a complete summary.
 
-Parts run one after the other, but for those that only compute (BESIDE): they take what time the others, which mostly
+Parts run one after the other, except those that only compute (BESIDE): they take what time the others, which mostly
 wait, leave of the processors.
 
 With --long, what CI has no time for runs, too: tests marked `long`, meson's suite `long`, more schedules and switches.

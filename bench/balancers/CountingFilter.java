@@ -4,7 +4,7 @@ package balancers;
 import java.util.Arrays;
 
 /**
- * A counting Bloom filter. A counter that has reached its maximum stays there, since nobody knows
+ * A counting Bloom filter. A counter that has reached its maximum stays there, since no one knows
  * how many flows share it; so no flow that was added, and not removed, is ever missed, unless one
  * that was never added is removed.
  */

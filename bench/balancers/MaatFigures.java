@@ -39,7 +39,7 @@ public final class MaatFigures {
     this.most = most;
   }
 
-  /** The methods of a row, made for each run anew. */
+  /** The methods of a row, made again for each run. */
   private interface Row {
     Map<String, Function<Servers, Balancer>> of(Methods methods);
   }

@@ -15,8 +15,7 @@ final class Memory {
   static final int[] CONNECTIONS = {16_000, 65_000, 130_000, 260_000, 520_000, 1_040_000};
   private static final int ADDRESS = 4;
   private static final int ENTRY = 13 + 2; // addresses, ports and protocol; a server
-  private static final int BUCKET =
-      8; // of the mux's ring: owner and previous owner, the time of the move
+  private static final int BUCKET = 8; // of the mux's ring: owner, and the number of a list
   private static final int CODE_BITS = 12;
   private static final int LOAD = 8;
 

@@ -8,7 +8,7 @@ package balancers;
  * @param opening slots in which they open
  * @param pace slots from one burst of a connection to its next: 1 is 10 Gb/s, 10 is 1 Gb/s
  * @param muxes among which ECMP spreads connections
- * @param reshuffle slots after which ECMP spreads them anew; 0: never
+ * @param reshuffle slots after which ECMP spreads them otherwise; 0: never
  * @param change slots from one change of the pool to the next; 0: never
  */
 record Scenario(int connections, int opening, int pace, int muxes, int reshuffle, int change) {

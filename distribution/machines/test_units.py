@@ -21,7 +21,7 @@ ADDRESS = "10.1.0.11"
 SECONDS = 900.0  # for what a JVM does
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends"
 NAMES = " ".join(f"fairlead-{name}" for name in rack.WANTED)
-# All files but for logs, the state of apt, dpkg and ucf themselves, and this test's folder.
+# All files except logs, the state of apt, dpkg and ucf themselves, and this test's folder.
 FILES = "find / -xdev -path /root -prune -o -path /tmp -prune -o -path '/var/log/*' -o -path '/var/lib/dpkg/*' -o"
 FILES += " -path '/var/lib/apt/*' -o -path '/var/lib/ucf/*' -o -path '/var/cache/*' -o -path '/var/lib/systemd/*' -o"
 FILES += " -print | sort"
@@ -169,7 +169,7 @@ def test_controller_mux_and_probe_run(serving: Machine) -> None:
 
 @pytest.mark.parametrize("part", ["controller", "mux", "probe"])
 def test_units_are_restricted(serving: Machine, part: str) -> None:
-    """They run as users that nobody has, with a read-only system, and see their own secrets alone."""
+    """They run as users of their own, with a read-only system, and see their own secrets alone."""
     pid = shell(serving, f"systemctl show -P MainPID fairlead-{part}").strip()
     status = dict(
         line.split(":\t", 1) for line in shell(serving, f"cat /proc/{pid}/status").splitlines() if ":\t" in line

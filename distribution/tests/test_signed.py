@@ -112,7 +112,7 @@ def drop_signature(repository: Path) -> None:
 
 
 def other_key(repository: Path) -> None:
-    """Signed anew by somebody else, whose key the host does not have."""
+    """Signed again by somebody else, whose key the host does not have."""
     key = (repository / "fairlead.asc").read_bytes()
     home = repository.parent / "other"
     fingerprint = make_key(home)

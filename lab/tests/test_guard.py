@@ -33,7 +33,7 @@ def test_no_vip_cuts_the_cluster_off(lab: Lab) -> None:
 
 
 def test_a_backend_that_no_mux_reaches_is_named(lab: Lab) -> None:
-    """Nobody has its address. With weight 0 it gets no bucket, so no connection is in danger."""
+    """No machine has its address. With weight 0 it gets no bucket, so no connection is in danger."""
     path, address = "/v1/services/web/backends/78", topology.server_address(topology.SERVERS_MAX)
     muxes = [f"mux{number}" for number in lab.muxes]
     assert "warnings" not in lab.api("PUT", path, {"address": address, "weight": 0})

@@ -29,7 +29,7 @@ LONG = 100
 
 
 def held(lab: Lab) -> int:
-    """Buckets whose window is over, and that name a previous owner."""
+    """Buckets whose window is over, and that name a former owner."""
     return lab.api("GET", f"/v1/services/{SERVICE}/holds")["heldBuckets"]
 
 

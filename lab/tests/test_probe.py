@@ -213,7 +213,7 @@ def test_datagrams(lab: Lab, dual: DualService, found: Findings, checked: Callab
 
 @pytest.mark.long
 def test_tls(lab: Lab, found: Findings, checked: Callable[..., None], tmp_path: Path) -> None:
-    """Each server has a certificate that nobody trusts, and takes one name alone (SNI)."""
+    """Each server has a certificate that no one trusts, and takes one name alone (SNI)."""
     key, certificate = tmp_path / "key", tmp_path / "certificate"
     words = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=www.example.org"]
     run(["openssl", "req", *words, "-keyout", str(key), "-out", str(certificate)])
@@ -249,7 +249,7 @@ def test_commands_reach_the_backend(found: Findings, checked: Callable[..., None
 
 @pytest.fixture
 def side(lab: Lab) -> Iterator[str]:
-    """A service of a port that nobody serves, on a VIP and port of health checks that servers do serve."""
+    """A service of a port that no server serves, on a VIP and port of health checks that servers do serve."""
     spec = {
         "name": "side",
         "vips": [topology.DUAL_VIP],
@@ -309,7 +309,7 @@ def test_servers_learn_nothing(lab: Lab, found: Findings, checked: Callable[...,
 def test_a_stopped_probe_tells_no_lies(
     lab: Lab, probes: dict[str, Probe], found: Findings, checked: Callable[..., None]
 ) -> None:
-    """One that was stopped for a while, in the middle of attempts, takes nobody down."""
+    """One that was stopped for a while, in the middle of attempts, takes no server down."""
     checked(kind="command", command="slow")  # most of the time an attempt is under way
     both_up(found)
     process, before = probes["mux2"].process, probes["mux2"].metrics()

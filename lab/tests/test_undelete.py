@@ -26,8 +26,8 @@ def test_connections_outlive_a_deletion(built: None) -> None:
         until(
             "no mux serves it", lambda: not any(SERVICE in mux["services"] for mux in lab.api("GET", "/v1/muxes")), 60
         )
-        anew = {"name": "anew", "vips": spec["vips"], "ports": spec["ports"], "buckets": 1024}
-        warnings = lab.api("POST", "/v1/services?dryRun=true", anew)["warnings"]
+        fresh = {"name": "fresh", "vips": spec["vips"], "ports": spec["ports"], "buckets": 1024}
+        warnings = lab.api("POST", "/v1/services?dryRun=true", fresh)["warnings"]
         assert any(f"was of service '{SERVICE}'" in warning for warning in warnings), warnings
         lab.api("POST", f"{PATH}/undelete", {})
         lab.wait_applied()

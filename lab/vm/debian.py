@@ -173,7 +173,7 @@ def _bootstrap(folder: Path, agent: Path, packages: list[Path], debian: list[str
 
 
 def _within(root: Path, *command: str) -> str:
-    """Its own mounts end with it, so that nobody finds /proc in the folder."""
+    """Its own mounts end with it, so that no one finds /proc in the folder."""
     script = 'mount -t proc proc "$1/proc" && exec chroot "$@"'
     return run("unshare", "--mount", "sh", "-c", script, "sh", root, *command)
 
