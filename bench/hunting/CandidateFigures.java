@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 /**
  * Which connections lose their server when others are removed or added (6LB, Figures 7 and 11d):
  * one choice, Algorithm 3, and two buckets of the controller's ring, without and with the hop to
- * the previous owner that Fairlead's servers make. Prints one JSON document.
+ * the former owner that Fairlead's servers make. Prints one JSON document.
  *
  * <p>Run by bench/hunt_candidates as {@code CandidateFigures SEED DRAWS full|small}.
  */
@@ -125,7 +125,7 @@ public final class CandidateFigures {
       }
     }
     rates.put("two buckets, " + name, lost / all);
-    rates.put("two buckets, " + name + ", with previous owners", (double) unreached / all);
+    rates.put("two buckets, " + name + ", with former owners", (double) unreached / all);
   }
 
   /**

@@ -352,7 +352,7 @@ FIGURES = (
         "Percentiles of each load instead of whole distributions. The mux is measured alone, through shared memory, "
         "without cards and cables, by the packets themselves and not by a ping. Overloaded is a mux that tags its "
         "packets, since the sender hardly overloads another one; a packet then waits for the one ring of 2,048 packets "
-        "before the mux, the paper's for ten of 256. Kept results of before that row was measured have none.",
+        "before the mux, the paper's for ten of 256. Results that were kept before that row was measured have none.",
     ),
     Figure(
         "beamer",

@@ -20,11 +20,11 @@ def figure7(results, stated):
     lines = {
         name: [(k, 100 * mean_of(draws)) for k, draws in zip(changed, rows, strict=True)] for name, rows in part.items()
     }
-    shown = ("one choice", "Algorithm 3", "two buckets, beamer", "two buckets, beamer, with previous owners")
+    shown = ("one choice", "Algorithm 3", "two buckets, beamer", "two buckets, beamer, with former owners")
     fewer = [1 - two / one for (k, one), (_, two) in zip(lines["one choice"], lines["Algorithm 3"], strict=True) if one]
     panel = Panel("servers removed", "connections that lose theirs, %", [Series(name, lines[name]) for name in shown])
     limit = stated["fewer failures with two choices, most"]
-    ring = lines["two buckets, beamer, with previous owners"][-1][1]
+    ring = lines["two buckets, beamer, with former owners"][-1][1]
     return [panel], [
         Row("fewer failures with Algorithm 3 than with one choice, most", limit, max(fewer), "share"),
         Row("failures with two buckets of a ring and chaining", 0, ring, "%"),
@@ -203,7 +203,7 @@ FIGURES = (
         REDRAWN,
         ("hunt_candidates",),
         figure7,
-        "A ring with previous owners loses none, since servers chain; the paper's algorithm is drawn beside it.",
+        "A ring with former owners loses none, since servers chain; the paper's algorithm is drawn beside it.",
     ),
     Figure(
         "6lb",

@@ -41,10 +41,6 @@ final class Pool {
     return ring;
   }
 
-  long now() {
-    return now;
-  }
-
   /** The highest id that was ever used. */
   int highest() {
     return ring.backends().lastKey();

@@ -22,7 +22,6 @@ public final class RuleFigures {
 
   private final long seed;
   private final int changes;
-  private final Map<Long, Integer> ids = Form.ids();
 
   private RuleFigures(long seed, int changes) {
     this.seed = seed;
@@ -59,7 +58,7 @@ public final class RuleFigures {
   }
 
   private Form form(Pool pool) {
-    return new Form(pool.ring(), pool.now(), Pool.WINDOW, ids);
+    return new Form(pool.ring());
   }
 
   private Map<String, Object> states(int servers, int buckets) throws Exception {
