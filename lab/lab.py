@@ -441,12 +441,23 @@ class Lab:
         vip: str = topology.VIP,
         idle: int = 0,
         silences: Iterable[float] | None = None,
+        life: float = 0.0,
     ) -> Traffic:
-        """`silences` of idle connections, in seconds; by default several values up to nearly the window."""
+        """`silences` of idle connections, in seconds; by default several values up to nearly the window. `life`: mean
+        seconds of the long ones; 0: until the end.
+        """
         seconds = MACHINE_ANSWER_SECONDS if self.has_machines else ANSWER_SECONDS
         parts = [part * self.window for part in SILENCES] if silences is None else silences
         return Traffic(
-            self.clients, long, interval, short_rate, answer_seconds=seconds, vip=vip, idle=idle, silences=parts
+            self.clients,
+            long,
+            interval,
+            short_rate,
+            answer_seconds=seconds,
+            vip=vip,
+            idle=idle,
+            silences=parts,
+            life=life,
         )
 
     def retransmitted(self) -> int:

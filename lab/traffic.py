@@ -111,8 +111,12 @@ class Traffic:
         vip: str = topology.VIP,
         idle: int = 0,
         silences: Iterable[float] = (30.0,),
+        life: float = 0.0,
     ) -> None:
-        """`idle` connections, besides the `long` ones, are silent for one of `silences` seconds after each answer."""
+        """`idle` connections, besides the `long` ones, are silent for one of `silences` seconds after each answer.
+
+        `life`: mean seconds after which a long one is closed and another opened; 0: none is.
+        """
         self.answer_seconds = answer_seconds
         each, each_idle = long // len(nodes), idle // len(nodes)
         self.long = (each + each_idle) * len(nodes)  # of both kinds
@@ -121,6 +125,7 @@ class Traffic:
         options = ["--long", str(each), "--interval", str(interval), "--short-rate", str(rate)]
         options += ["--idle", str(each_idle), "--silences", ",".join(map(str, silences))] if idle else []
         options += ["--mptcp-port", str(mptcp_port)] if mptcp_port else []
+        options += ["--life", str(life)] if life else []
         self.clients = [TestClient(node, "load", *options, timeout=answer_seconds, vip=vip) for node in nodes]
 
     def __enter__(self) -> "Traffic":
@@ -193,7 +198,7 @@ class Traffic:
         """
         now = time.monotonic()  # of one clock for all processes of the machine
         until(
-            "every request of before is answered or broken",
+            "every request so far is answered or broken",
             lambda: sum(line["waiting_since"] > now for line in self.latest()) == len(self.clients),
             self.answer_seconds + SLACK_SECONDS,
             pause=0.2,

@@ -26,6 +26,7 @@ def main() -> None:
     load = kinds.add_parser("load", help="long-lived and short connections")
     load.add_argument("--long", type=int, default=100, help="long-lived connections")
     load.add_argument("--interval", type=float, default=0.25, help="seconds between requests of a long-lived one")
+    load.add_argument("--life", type=float, default=0.0, help="mean seconds of a long-lived one; 0: until the end")
     load.add_argument("--idle", type=int, default=0, help="connections, besides, that are silent after each answer")
     load.add_argument(
         "--silences", type=_seconds, default=(30.0,), metavar="S,…", help="seconds of silence of these, in turn"
@@ -57,6 +58,7 @@ def main() -> None:
                 socket.IPPROTO_MPTCP if options.mptcp_port else socket.IPPROTO_TCP,
                 options.idle,
                 options.silences,
+                options.life,
             )
             asyncio.run(Load(wanted).run())
         case "flows":

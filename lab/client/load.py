@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load: long-lived connections that send a request at an interval, idle ones, and short ones at a rate.
 
-A long-lived connection that breaks is counted, reported and replaced. An idle one is long-lived, too: it sends a
+A long-lived connection that breaks is counted, reported and replaced; with a mean life it is also closed in order and
+replaced after a time of exponential distribution. An idle one is long-lived, too: it sends a
 request when it is opened, is silent for a chosen time, and sends the next one; before it is closed it sends a last one,
 so that each silence ends with an answer or a break. Short ones are opened, send one request and are closed. Output is a
 line of statistics each second, a line for each broken connection at once, and totals at the end.
@@ -58,6 +59,7 @@ class Options:
     protocol: int = socket.IPPROTO_TCP
     idle: int = 0
     silences: tuple[float, ...] = ()  # of idle connections, in turn
+    life: float = 0.0  # mean seconds of those that talk; 0: until the end
 
 
 @dataclass(eq=False)
@@ -123,6 +125,8 @@ class Load:
             connection.close()
         elif pace.kind == "talking":
             loop.call_later(random.uniform(0, pace.seconds), self._next, connection, pace)
+            if self.options.life:
+                loop.call_later(random.expovariate(1 / self.options.life), connection.close)
         else:
             self._next(connection, pace)
 
