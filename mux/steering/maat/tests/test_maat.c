@@ -16,8 +16,8 @@
 #include "packet/transport.h"
 #include "service/tables.h"
 #include "steering/maat/maat.h"
-#include "../../tests/frame.h"
-#include "../../tests/image.h"
+#include "tests/frame.h"
+#include "tests/image.h"
 
 enum { BUCKETS = 1024, BACKENDS = 4, NOW = 1700000100, FLOWS = 2000, ACK = 0x10 };
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "steering/maat/filter.h"
-#include "../../tests/image.h"
+#include "tests/image.h"
 
 enum { FLOWS = 400, THREADS = 4, TURNS = 20000 };
 

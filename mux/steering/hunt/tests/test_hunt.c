@@ -11,7 +11,7 @@
 #include "encap/encap.h"
 #include "service/tables.h"
 #include "steering/hunt/hunt.h"
-#include "../../tests/image.h"
+#include "tests/image.h"
 
 static void use_ipip(struct service_config *config)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "search.h"
+#include "../search.h"
 
 enum { STATES_MAX = 4000, WAY_MAX = 256 };
 

@@ -21,9 +21,9 @@
 #include "steering/othello/arrays.h"
 #include "steering/othello/othello.h"
 #include "steering/othello/pair.h"
-#include "../../tests/frame.h"
-#include "../../tests/image.h"
-#include "../../tests/sent.h"
+#include "tests/frame.h"
+#include "tests/image.h"
+#include "tests/sent.h"
 
 enum { NOW = 1700000100, MTU = 1500, TAILROOM = 64 };
 
