@@ -18,42 +18,9 @@
 
 #include "story.h"
 
-static const char *const rules[RULES] = {[R_LATE] = "late",
-					 [R_STALE] = "stale",
-					 [R_SKIP] = "skip",
-					 [R_TOLD] = "told",
-					 [R_MUXES] = "muxes",
-					 [R_MARGIN] = "margin",
-					 [R_COOKIES] = "cookies",
-					 [R_FRESH] = "fresh",
-					 [R_ACKS] = "acks",
-					 [R_SYNLIST] = "synlist",
-					 [R_SECOND] = "second",
-					 [R_ONE] = "one",
-					 [R_ALL_LISTS] = "all-lists",
-					 [R_QUIET] = "quiet",
-					 [R_CALM] = "calm",
-					 [R_REPEAT] = "repeat",
-					 [R_LIST] = "list",
-					 [R_FULL] = "full",
-					 [R_CUT] = "cut",
-					 [R_HALF_REPORT] = "half-report",
-					 [R_BOTH_REPORT] = "both-report",
-					 [R_KEEP] = "keep",
-					 [R_WAIT] = "wait",
-					 [R_SETTLE] = "settle",
-					 [R_NEEDED] = "needed",
-					 [R_BEFORE] = "before",
-					 [R_AWAIT] = "await",
-
-					 [R_OWN] = "own",
-					 [R_POOL] = "pool",
-					 [R_FIRST] = "first",
-					 [R_LAPSE] = "lapse",
-					 [R_SETTLED] = "settled",
-
-					 [R_BEGIN] = "begin",
-					 [R_CLOCK] = "clock"};
+#define RULE(rule, word) [rule] = word,
+static const char *const rules[RULES] = {MODEL_RULES(RULE)};
+#undef RULE
 
 static const struct {
 	const char *name;

@@ -13,109 +13,100 @@ static uint32_t *slots;
 static uint64_t room, most, mask, count;
 static size_t packed_len, node_len;
 
-void search_pack(const struct state *t, uint8_t *p)
-{
-	uint8_t *q = p;
+/* A state's bytes, which are written or read. */
+struct tape {
+	uint8_t *at;
+	unsigned bit;
+	bool reads;
+};
 
-	*q++ = (uint8_t)(t->n << 4 | t->moves);
-	*q++ = (uint8_t)(t->home | t->dead << 3 | t->home_cookie << 6 | t->removed << 7);
-	*q++ = (uint8_t)(t->empty | t->restarted << 3);
-	*q++ = t->half;
-	*q++ = t->cookie;
-	*q++ = (uint8_t)(t->fresh);
-	*q++ = t->memo;
-	*q++ = (uint8_t)(t->settled | t->held << 4);
-	*q++ = (uint8_t)(t->gone | t->left << 3 | t->restored << 6);
-	for (int b = 0; b < setting.buckets; b++)
-		*q++ = t->reported[b];
-	for (int m = 0; m < setting.muxes; m++)
-		*q++ = t->mux[m];
-	for (int m = 0; setting.older && m < setting.muxes; m++)
-		*q++ = (uint8_t)(t->kept[m] | t->disk[m] << 4);
-	for (int s = 0; s < setting.servers; s++) {
-		*q++ = (uint8_t)(t->seen[s] << 4 | t->lapsed[s]);
-		*q++ = t->born[s];
+static inline void pass(struct tape *tape, uint8_t *value, unsigned bits)
+{
+	if (tape->reads)
+		*value = (uint8_t)(*tape->at >> tape->bit & ((1U << bits) - 1));
+	else
+		*tape->at = (uint8_t)((tape->bit ? *tape->at : 0) | *value << tape->bit);
+	tape->bit += bits;
+	if (tape->bit == 8) {
+		tape->bit = 0;
+		tape->at++;
 	}
-	for (int g = 0; g < G; g += 2)
-		*q++ = (uint8_t)(t->because[g] | t->because[g + 1] << 4);
+}
+
+static inline void pass_lists(struct tape *tape, uint16_t *lists, size_t count)
+{
+	memcpy(tape->reads ? (void *)lists : tape->at, tape->reads ? tape->at : (void *)lists, 2 * count);
+	tape->at += 2 * count;
+}
+
+/* Both ways the same. */
+static inline __attribute__((always_inline)) void pass_state(struct tape *tape, struct state *t)
+{
+	pass(tape, &t->n, 4);
+	pass(tape, &t->moves, 4);
+	pass(tape, &t->home, 3);
+	pass(tape, &t->dead, 3);
+	pass(tape, &t->home_cookie, 1);
+	pass(tape, &t->removed, 1);
+	pass(tape, &t->empty, 3);
+	pass(tape, &t->restarted, 3);
+	pass(tape, &t->restored, 2);
+	pass(tape, &t->gone, 4);
+	pass(tape, &t->left, 4);
+	pass(tape, &t->settled, 4);
+	pass(tape, &t->held, 4);
+	pass(tape, &t->memo, 8);
+	pass(tape, &t->half, 8);
+	pass(tape, &t->cookie, 8);
+	pass(tape, &t->fresh, 8);
+	for (int b = 0; b < setting.buckets; b++) {
+		pass(tape, &t->reported[b], 8);
+		pass_lists(tape, t->list[b], G);
+	}
+	for (int m = 0; m < setting.muxes; m++)
+		pass(tape, &t->mux[m], 8);
+	for (int m = 0; setting.older && m < setting.muxes; m++) {
+		pass(tape, &t->kept[m], 4);
+		pass(tape, &t->disk[m], 4);
+	}
+	for (int s = 0; s < setting.servers; s++) {
+		pass(tape, &t->seen[s], 4);
+		pass(tape, &t->lapsed[s], 4);
+		pass(tape, &t->born[s], 8);
+	}
+	for (int g = 0; g < G; g++)
+		pass(tape, &t->because[g], 4);
+	for (int g = 0; setting.arrays && g < G; g++)
+		pass(tape, &t->code[g], 8);
 	if (setting.arrays) {
-		*q++ = t->known;
-		*q++ = t->renewed;
-		memcpy(q, t->code, G);
-		q += G;
+		pass(tape, &t->known, 8);
+		pass(tape, &t->renewed, 8);
 	}
 	for (int f = 0; f < setting.flight; f++) {
-		*q++ = (uint8_t)(t->flight[f].kind | t->flight[f].gen << 4);
-		*q++ = (uint8_t)(t->flight[f].late | t->flight[f].hint << 4);
-		memcpy(q, &t->flight[f].path, 2);
-		q += 2;
+		pass(tape, &t->flight[f].kind, 4);
+		pass(tape, &t->flight[f].gen, 4);
+		pass(tape, &t->flight[f].late, 4);
+		pass(tape, &t->flight[f].hint, 4);
+		pass_lists(tape, &t->flight[f].path, 1);
 	}
-	for (int b = 0; b < setting.buckets; b++) {
-		memcpy(q, t->list[b], G * 2);
-		q += G * 2;
-	}
-	packed_len = (size_t)(q - p);
+}
+
+void search_pack(const struct state *t, uint8_t *p)
+{
+	struct tape tape = {.at = p};
+
+	pass_state(&tape, (struct state *)(uintptr_t)t); /* is read alone */
+	packed_len = (size_t)(tape.at - p);
 }
 
 void search_unpack(const uint8_t *p, struct state *t)
 {
-	const uint8_t *q = p;
+	struct tape tape = {.at = (uint8_t *)(uintptr_t)p, .reads = true};
 
 	memset(t, 0, sizeof(*t));
-	t->n = *q >> 4;
-	t->moves = *q++ & 15;
-	t->home = *q & 7;
-	t->dead = *q >> 3 & 7;
-	t->home_cookie = *q >> 6 & 1;
-	t->removed = *q++ >> 7;
-	t->empty = *q & 7;
-	t->restarted = *q++ >> 3 & 7;
-	t->half = *q++;
-	t->cookie = *q++;
-	t->fresh = *q++;
-	t->memo = *q++;
-	t->settled = *q & 15;
-	t->held = *q++ >> 4;
-	t->gone = *q & 7;
-	t->left = *q >> 3 & 7;
-	t->restored = *q++ >> 6;
-	for (int b = 0; b < setting.buckets; b++)
-		t->reported[b] = *q++;
-	for (int m = 0; m < setting.muxes; m++)
-		t->mux[m] = *q++;
 	for (int m = 0; m < M; m++)
 		t->kept[m] = t->disk[m] = AWAY;
-	for (int m = 0; setting.older && m < setting.muxes; m++) {
-		t->kept[m] = *q & 15;
-		t->disk[m] = *q++ >> 4;
-	}
-	for (int s = 0; s < setting.servers; s++) {
-		t->seen[s] = *q >> 4;
-		t->lapsed[s] = *q++ & 15;
-		t->born[s] = *q++;
-	}
-	for (int g = 0; g < G; g += 2) {
-		t->because[g] = *q & 15;
-		t->because[g + 1] = *q++ >> 4;
-	}
-	if (setting.arrays) {
-		t->known = *q++;
-		t->renewed = *q++;
-		memcpy(t->code, q, G);
-		q += G;
-	}
-	for (int f = 0; f < setting.flight; f++) {
-		t->flight[f].kind = *q & 15;
-		t->flight[f].gen = *q++ >> 4;
-		t->flight[f].late = *q & 15;
-		t->flight[f].hint = *q++ >> 4;
-		memcpy(&t->flight[f].path, q, 2);
-		q += 2;
-	}
-	for (int b = 0; b < setting.buckets; b++) {
-		memcpy(t->list[b], q, G * 2);
-		q += G * 2;
-	}
+	pass_state(&tape, t);
 }
 
 uint8_t *search_node(uint64_t i)

@@ -71,6 +71,17 @@ bool state_lacks_notice(const struct state *t, int s, int g)
 
 /* ---- canonical form ---- */
 
+/* A generation, once the oldest that counts is `base`. */
+static uint8_t later(uint8_t g, int base)
+{
+	return (uint8_t)(g > base ? g - base : 0);
+}
+
+static uint8_t unless_away(uint8_t g, int base)
+{
+	return g == AWAY ? (uint8_t)AWAY : later(g, base);
+}
+
 void state_cut(struct state *t)
 {
 	int base = t->n;
@@ -121,21 +132,20 @@ void state_cut(struct state *t)
 		memset(t->list[b] + G - base, 0, (size_t)base * 2);
 	}
 	for (int m = 0; m < setting.muxes; m++) {
-		t->mux[m] = (uint8_t)(t->mux[m] - (t->mux[m] == AWAY ? 0 : base));
-		t->kept[m] = (uint8_t)(t->kept[m] - (t->kept[m] == AWAY ? 0 : base));
-		t->disk[m] = (uint8_t)(t->disk[m] - (t->disk[m] == AWAY ? 0 : base));
+		t->mux[m] = unless_away(t->mux[m], base);
+		t->kept[m] = unless_away(t->kept[m], base);
+		t->disk[m] = unless_away(t->disk[m], base);
 	}
-	t->settled = (uint8_t)(t->settled > base ? t->settled - base : 0);
-	if (t->held != AWAY)
-		t->held = (uint8_t)(t->held > base ? t->held - base : 0);
+	t->settled = later(t->settled, base);
+	t->held = unless_away(t->held, base);
 	for (int f = 0; f < F; f++)
 		if (t->flight[f].kind)
 			t->flight[f].gen = (uint8_t)(t->flight[f].gen - base);
 	for (int s = 0; s < S; s++) {
-		t->seen[s] = (uint8_t)(t->seen[s] > base ? t->seen[s] - base : 0);
-		t->born[s] = (uint8_t)(t->born[s] > base ? t->born[s] - base : 0);
+		t->seen[s] = later(t->seen[s], base);
+		t->born[s] = later(t->born[s], base);
 	}
-	t->memo = (uint8_t)(t->memo > base ? t->memo - base : 0);
+	t->memo = later(t->memo, base);
 }
 
 static uint16_t rename_list(uint16_t l, const uint8_t *to)

@@ -26,43 +26,25 @@ enum order { BY_BUCKET, OWNERS_FIRST };
 enum kind { K_NONE, K_SYN, K_SEG, K_LATER };
 enum traffic { TCP, UDP_CONNECTED, UDP_OPEN, UDP_FRAGMENTS };
 
-/* What the switch of each rule leaves out; README.md has what a rule says, main.c the words. */
+/* What the switch of each rule leaves out, and its word; README.md has what a rule says. */
+/* clang-format off */
+#define MODEL_RULES(RULE) \
+	RULE(R_LATE, "late") RULE(R_STALE, "stale") RULE(R_SKIP, "skip") RULE(R_TOLD, "told") \
+	RULE(R_MUXES, "muxes") RULE(R_MARGIN, "margin") RULE(R_COOKIES, "cookies") RULE(R_FRESH, "fresh") \
+	RULE(R_ACKS, "acks") RULE(R_SYNLIST, "synlist") RULE(R_SECOND, "second") RULE(R_ONE, "one") \
+	RULE(R_ALL_LISTS, "all-lists") RULE(R_QUIET, "quiet") RULE(R_CALM, "calm") RULE(R_REPEAT, "repeat") \
+	RULE(R_LIST, "list") RULE(R_FULL, "full") RULE(R_CUT, "cut") RULE(R_HALF_REPORT, "half-report") \
+	RULE(R_BOTH_REPORT, "both-report") RULE(R_KEEP, "keep") RULE(R_WAIT, "wait") RULE(R_SETTLE, "settle") \
+	RULE(R_NEEDED, "needed") RULE(R_BEFORE, "before") RULE(R_AWAIT, "await") RULE(R_OWN, "own") \
+	RULE(R_POOL, "pool") RULE(R_FIRST, "first") RULE(R_LAPSE, "lapse") RULE(R_SETTLED, "settled") \
+	RULE(R_BEGIN, "begin") RULE(R_CLOCK, "clock") RULE(R_SHRINK, "shrink")
+/* clang-format on */
+
 enum rule {
-	R_LATE,
-	R_STALE,
-	R_SKIP,
-	R_TOLD,
-	R_MUXES,
-	R_MARGIN,
-	R_COOKIES,
-	R_FRESH,
-	R_ACKS,
-	R_SYNLIST,
-	R_SECOND,
-	R_ONE,
-	R_ALL_LISTS,
-	R_QUIET,
-	R_CALM,
-	R_REPEAT,
-	R_LIST,
-	R_FULL,
-	R_CUT,
-	R_HALF_REPORT,
-	R_BOTH_REPORT,
-	R_KEEP,
-	R_WAIT,
-	R_SETTLE,
-	R_NEEDED,
-	R_BEFORE,
-	R_AWAIT,
-	R_OWN,
-	R_POOL,
-	R_FIRST,
-	R_LAPSE,
-	R_SETTLED,
-	R_BEGIN,
-	R_CLOCK,
-	RULES,
+#define RULE(rule, word) rule,
+	MODEL_RULES(RULE)
+#undef RULE
+	    RULES,
 };
 
 /* main.c has the options by which these are set, README.md what they mean. */

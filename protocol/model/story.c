@@ -18,23 +18,15 @@ static void print_list(uint16_t l)
 	printf("]");
 }
 
-static const char *ending(enum result result)
+static void print_lists(const struct state *t, int g)
 {
-	switch (result) {
-	case BROKEN:
-		return "BROKEN";
-	case DELIVERED:
-		return "delivered";
-	case DROPPED:
-		return "dropped";
-	case SENT:
-		return "sent on";
-	case ENDED:
-		return "ended";
-	default:
-		return "taken";
-	}
+	printf(": list ");
+	for (int b = 0; b < setting.buckets; b++)
+		print_list(t->list[b][g]);
 }
+
+static const char *const endings[] = {[BROKEN] = "BROKEN", [DELIVERED] = "delivered", [DROPPED] = "dropped",
+				      [SENT] = "sent on",  [ENDED] = "ended",         [IDLE] = "taken"};
 
 static void print_path_result(const struct state *before, struct step step)
 {
@@ -56,178 +48,137 @@ static void print_path_result(const struct state *before, struct step step)
 					: rest,
 			       &c);
 		printf(" %c%s %s%s", letter(s), s == t.dead ? "(dead)" : "", p.late ? "(LATE) " : "",
-		       r == SENT ? "->" : ending(r));
+		       r == SENT ? "->" : endings[r]);
 	}
-	printf("\n");
+}
+
+/*
+ * What most steps are. s: the argument's server, S: the same of those that also have a bucket; b: that bucket, B: the
+ * argument itself as one; m: a mux, M: the one above the server's bits, p: that of a packet; g: a packet's generation; n:
+ * what is above a packet's bits; N: the ring's generation; l: the lists of the newest generation; L: those that the mux
+ * has then.
+ */
+static const char *const sentences[] = {
+    [A_MOVE] = "@b moves to @S@l",
+    [A_CLOSE] = "the window of @B's oldest entry is over@l",
+    [A_REPORT] = "@S reports no connection of @b, and it counts",
+    [A_RELEASE] = "@S is released from @b@l",
+    [A_DEATH] = "@s dies",
+    [A_REMOVE] = "the dead server is removed@l",
+    [A_APPLY] = "mux @m applies the next generation@L",
+    [A_JUMP] = "mux @m loads a snapshot of the newest",
+    [A_AWAY] = "mux @m withdraws, being behind",
+    [A_BACK] = "mux @m is back, with the newest",
+    [A_NOTICE] = "@S gets the notice of generation +@M of +@N",
+    [A_NEWS] = "@s learns the muxes' highest generation by another packet",
+    [A_REPEAT] = "@s gets the repeated notice",
+    [A_CALM] = "@s's quiet time is over",
+    [A_RESTART] = "@s's packet path restarts and forgets the generation",
+    [A_REVIVE] = "the dead server is back",
+    [A_SEND] = "mux @p (generation +@g of +@N) sends a ",
+    [A_HOP] = "the ",
+    [A_LOSE] = "the packet under way is lost",
+    [A_TAKE] = "the client continues with @s",
+    [A_EXPIRE] = "@s's half-open copy expires",
+    [A_EMPTY] = "@s is said to be empty",
+    [A_SWITCH] = "the empty server is switched off",
+    [A_ARRAYS] = "new arrays: the connection has another bucket",
+    [A_DROP] = "the arrays before are dropped",
+    [A_KNOW] = "the controller is told of the connection",
+    [A_END] = "@S's entry in @b ends@l",
+    [A_SHORT] = "mux @p (generation +@g), whose clock says that the @n oldest entries are over, sends a packet",
+    [A_DEADLINE] = "the deadline of @s's drain is over, and it is removed@l",
+    [A_LEAVE] = "@s is removed from the pool",
+    [A_HUSH] = "mux @M's notice ends @S's quiet time",
+    [A_SAVE] = "mux @m has what it has applied in its file",
+    [A_FALL] = "mux @m restarts from its file",
+    [A_RETURN] = "mux @m announces again what it had withdrawn",
+    [A_HOLD] = "a hold begins",
+    [A_RESTORE] = "a backup is restored@l",
+    [A_TORN] = "mux @p, which is applying a generation, sends a packet with its list and the number before, +@g",
+};
+
+static void print_part(char part, const struct state *before, const struct state *after, uint8_t arg)
+{
+	const int mux = arg & 3;
+
+	switch (part) {
+	case 's':
+		printf("%c", letter(arg));
+		break;
+	case 'S':
+		printf("%c", letter(arg & 7));
+		break;
+	case 'b':
+	case 'B':
+		printf(setting.buckets == 1 ? "the bucket" : "bucket %d", (part == 'b' ? arg >> 3 : arg) + 1);
+		break;
+	case 'm':
+		printf("%d", arg);
+		break;
+	case 'M':
+	case 'n':
+		printf("%d", arg >> 3);
+		break;
+	case 'p':
+		printf("%d", mux);
+		break;
+	case 'g':
+		printf("%d", before->mux[mux]);
+		break;
+	case 'N':
+		printf("%d", before->n);
+		break;
+	default:
+		print_lists(after, part == 'l' ? after->n : after->mux[arg]);
+	}
+}
+
+static void print_sent(const struct state *before, struct step step)
+{
+	struct flight p = packet_of(before, step.arg & 3, step.arg >> 2 & 1, 0);
+
+	printf("%s%s%s", before->home == NONE && setting.traffic == TCP ? "SYN" : "packet",
+	       step.arg >> 3 & BUSY ? " (busy)" : "", step.arg >> 3 & COOKIE ? " (answered by a cookie)" : "");
+	if (!setting.flight) {
+		print_path_result(before, step);
+		return;
+	}
+	printf(", under way with list ");
+	print_list(p.path);
+}
+
+static void print_hop(const struct state *before, struct step step)
+{
+	struct state t = *before;
+	struct flight *p = &t.flight[step.arg & 7];
+	int at = list_at(p->path, 0), kind = p->kind;
+	enum cause c;
+	enum result r = packet_hop(&t, p, step.arg >> 3, &c);
+
+	printf("%s under way arrives at %c: %s%s", kind == K_SYN ? "SYN" : "packet", letter(at), endings[r],
+	       r == SENT && p->late ? " with LATE" : "");
 }
 
 static void print_step(const struct state *before, struct step step)
 {
-	int b = step.arg >> 3, s = step.arg & 7, g = before->n;
-	const char *bucket = setting.buckets == 1 ? "the bucket" : b ? "bucket 2" : "bucket 1";
-	struct state t = *before;
+	struct state after = *before;
 	enum cause c;
 
-	if (step.action != A_SEND && step.action != A_HOP)
-		steps_take(&t, step, &c);
+	steps_take(&after, step, &c);
 	printf("  ");
-	switch ((enum action)step.action) {
-	case A_MOVE:
-		printf("%s moves to %c: list ", bucket, letter(s));
-		print_list(t.list[b][t.n]);
-		printf("\n");
-		break;
-	case A_CLOSE:
-		b = step.arg;
-		printf("the window of %s's oldest entry is over: list ", setting.buckets == 1 ? "the bucket"
-									 : b                  ? "bucket 2"
-											      : "bucket 1");
-		print_list(t.list[b][t.n]);
-		printf("\n");
-		break;
-	case A_REPORT:
-		printf("%c reports no connection of %s, and it counts\n", letter(s), bucket);
-		break;
-	case A_RELEASE:
-		printf("%c is released from %s: list ", letter(s), bucket);
-		print_list(t.list[b][t.n]);
-		printf("\n");
-		break;
-	case A_DEATH:
-		printf("%c dies\n", letter(step.arg));
-		break;
-	case A_REMOVE:
-		printf("the dead server is removed: list ");
-		for (int x = 0; x < setting.buckets; x++)
-			print_list(t.list[x][t.n]);
-		printf("\n");
-		break;
-	case A_APPLY:
-		printf("mux %d applies the next generation: list ", step.arg);
-		for (int x = 0; x < setting.buckets; x++)
-			print_list(t.list[x][t.mux[step.arg]]);
-		printf("\n");
-		break;
-	case A_JUMP:
-		printf("mux %d loads a snapshot of the newest\n", step.arg);
-		break;
-	case A_AWAY:
-		printf("mux %d withdraws, being behind\n", step.arg);
-		break;
-	case A_BACK:
-		printf("mux %d is back, with the newest\n", step.arg);
-		break;
-	case A_NOTICE:
-		printf("%c gets the notice of generation +%d of +%d\n", letter(s), b, g);
-		break;
-	case A_NEWS:
-		printf("%c learns the muxes' highest generation by another packet\n", letter(step.arg));
-		break;
-	case A_REPEAT:
-		printf("%c gets the repeated notice\n", letter(step.arg));
-		break;
-	case A_CALM:
-		printf("%c's quiet time is over\n", letter(step.arg));
-		break;
-	case A_RESTART:
-		printf("%c's packet path restarts and forgets the generation\n", letter(step.arg));
-		break;
-	case A_REVIVE:
-		printf("the dead server is back\n");
-		break;
-	case A_SEND:
-		printf("mux %d (generation +%d of +%d) sends a %s%s%s", step.arg & 3, before->mux[step.arg & 3], g,
-		       before->home == NONE && setting.traffic == TCP ? "SYN" : "packet",
-		       step.arg >> 3 & BUSY ? " (busy)" : "", step.arg >> 3 & COOKIE ? " (answered by a cookie)" : "");
-		if (setting.flight) {
-			struct flight p = packet_of(before, step.arg & 3, step.arg >> 2 & 1, 0);
-
-			printf(", under way with list ");
-			print_list(p.path);
-			printf("\n");
-		} else {
-			print_path_result(before, step);
-		}
-		break;
-	case A_HOP: {
-		struct flight *p = &t.flight[step.arg & 7];
-		int at = list_at(p->path, 0), kind = p->kind;
-		enum result r = packet_hop(&t, p, step.arg >> 3, &c);
-
-		printf("the %s under way arrives at %c: %s%s\n", kind == K_SYN ? "SYN" : "packet", letter(at),
-		       ending(r), r == SENT && p->late ? " with LATE" : "");
-		break;
-	}
-	case A_LOSE:
-		printf("the packet under way is lost\n");
-		break;
-	case A_TAKE:
-		printf("the client continues with %c\n", letter(step.arg));
-		break;
-	case A_ARRAYS:
-		printf("new arrays: the connection's bucket is %d now, and %d by those before\n", step.arg + 1,
-		       (before->code[g] & 1) + 1);
-		break;
-	case A_DROP:
-		printf("the arrays before are dropped\n");
-		break;
-	case A_KNOW:
-		printf("the controller is told of the connection\n");
-		break;
-	case A_END:
-		printf("%c's entry in %s ends: list ", letter(s), bucket);
-		print_list(t.list[b][t.n]);
-		printf("\n");
-		break;
-	case A_SHORT:
-		printf(
-		    "mux %d (generation +%d), whose clock says that the %d oldest entries are over, sends a packet\n",
-		    step.arg & 3, before->mux[step.arg & 3], step.arg >> 3);
-		break;
-	case A_TORN:
-		printf("mux %d, which is applying generation +%d, sends a packet with its list and the number before\n",
-		       step.arg & 3, before->mux[step.arg & 3] + 1);
-		break;
-	case A_DEADLINE:
-		printf("the deadline of %c's drain is over, and it is removed: list ", letter(step.arg));
-		for (int x = 0; x < setting.buckets; x++)
-			print_list(t.list[x][t.n]);
-		printf("\n");
-		break;
-	case A_LEAVE:
-		printf("%c is removed from the pool\n", letter(step.arg));
-		break;
-	case A_HUSH:
-		printf("mux %d's notice ends %c's quiet time\n", step.arg >> 3, letter(s));
-		break;
-	case A_SAVE:
-		printf("mux %d has what it has applied in its file\n", step.arg);
-		break;
-	case A_FALL:
-		printf("mux %d restarts from its file\n", step.arg);
-		break;
-	case A_RETURN:
-		printf("mux %d announces again what it had withdrawn\n", step.arg);
-		break;
-	case A_HOLD:
-		printf("a hold begins\n");
-		break;
-	case A_RESTORE:
-		printf("a backup is restored: list ");
-		for (int x = 0; x < setting.buckets; x++)
-			print_list(t.list[x][t.n]);
-		printf("\n");
-		break;
-	case A_EXPIRE:
-		printf("%c's half-open copy expires\n", letter(step.arg));
-		break;
-	case A_EMPTY:
-		printf("%c is said to be empty\n", letter(step.arg));
-		break;
-	case A_SWITCH:
-		printf("the empty server is switched off%s\n", before->home == before->empty ? ": BROKEN" : "");
-		break;
-	}
+	for (const char *at = sentences[step.action]; *at; at++)
+		if (*at == '@')
+			print_part(*++at, before, &after, step.arg);
+		else
+			printf("%c", *at);
+	if (step.action == A_SEND)
+		print_sent(before, step);
+	else if (step.action == A_HOP)
+		print_hop(before, step);
+	else if (step.action == A_SWITCH && before->home == before->empty)
+		printf(": BROKEN");
+	printf("\n");
 }
 
 /* Finds what led to a visited state, prints it and takes it. */

@@ -13,6 +13,20 @@ static void tell(struct state *t, int from, int g)
 			state_learn(t, s, g);
 }
 
+/* The notices of a mux that applies what leads from one generation to another. */
+static void tell_by(struct state *t, int m, int from, int g)
+{
+	if (setting.notices == ALL || (setting.notices == LAST && m == setting.muxes - 1))
+		tell(t, from, g);
+}
+
+/* What a server has of a connection that is not open there. */
+static void forget(struct state *t, int s)
+{
+	t->half &= (uint8_t) ~(1 << s);
+	t->cookie &= (uint8_t) ~(1 << s);
+}
+
 static int push_gen(struct state *t)
 {
 	int g = ++t->n;
@@ -74,7 +88,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		b = step.arg;
 		g = push_gen(t);
 		drop_from(t, b, g, list_at(t->list[b][g], list_len(t->list[b][g]) - 1),
-			  has(R_CLOCK) ? C_WINDOW : C_NONE);
+			  has(R_SHRINK) ? C_WINDOW : C_NONE);
 		return IDLE;
 	case A_REPORT:
 		settle_losses(t, s);
@@ -86,29 +100,26 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		return IDLE;
 	case A_DEATH:
 		t->dead = step.arg;
-		t->half &= (uint8_t) ~(1 << t->dead);
-		t->cookie &= (uint8_t) ~(1 << t->dead);
+		forget(t, t->dead);
 		return IDLE;
 	case A_REMOVE:
 		g = push_gen(t);
 		for (int x = 0; x < setting.buckets; x++) {
-			if (state_owner(t, x, g) == t->dead) {
+			bool owns = state_owner(t, x, g) == t->dead;
+
+			if (owns)
 				give(t, x, g, step.arg);
+			if (owns || has(R_ALL_LISTS))
 				t->list[x][g] = list_less(t->list[x][g], t->dead);
-			} else if (has(R_ALL_LISTS)) {
-				t->list[x][g] = list_less(t->list[x][g], t->dead);
-			}
 		}
 		t->removed = 1;
 		return IDLE;
 	case A_APPLY:
-		if (setting.notices == ALL || (setting.notices == LAST && step.arg == setting.muxes - 1))
-			tell(t, t->mux[step.arg], t->mux[step.arg] + 1);
+		tell_by(t, step.arg, t->mux[step.arg], t->mux[step.arg] + 1);
 		t->mux[step.arg]++;
 		return IDLE;
 	case A_JUMP:
-		if (setting.notices == ALL || (setting.notices == LAST && step.arg == setting.muxes - 1))
-			tell(t, t->mux[step.arg], t->n);
+		tell_by(t, step.arg, t->mux[step.arg], t->n);
 		t->mux[step.arg] = t->n;
 		return IDLE;
 	case A_SAVE:
@@ -156,8 +167,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		t->mux[step.arg] = AWAY;
 		return IDLE;
 	case A_BACK:
-		if (setting.notices == ALL || (setting.notices == LAST && step.arg == setting.muxes - 1))
-			tell(t, t->n, t->n);
+		tell_by(t, step.arg, t->n, t->n);
 		t->mux[step.arg] = t->n;
 		t->kept[step.arg] = AWAY;
 		return IDLE;
@@ -222,8 +232,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 			t->half &= (uint8_t) ~(1 << step.arg);
 		return IDLE;
 	case A_EXPIRE:
-		t->half &= (uint8_t) ~(1 << step.arg);
-		t->cookie &= (uint8_t) ~(1 << step.arg);
+		forget(t, step.arg);
 		return IDLE;
 	case A_EMPTY:
 		settle_losses(t, step.arg);
@@ -268,8 +277,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		return r;
 	}
 	case A_TORN:
-		if (setting.notices == ALL || (setting.notices == LAST && (step.arg & 3) == setting.muxes - 1))
-			tell(t, t->mux[step.arg & 3], t->mux[step.arg & 3] + 1); /* it is applying that generation */
+		tell_by(t, step.arg & 3, t->mux[step.arg & 3], t->mux[step.arg & 3] + 1); /* it is applying that */
 		p = packet_of(t, step.arg & 3, step.arg >> 2 & 1, 1);
 		{
 			enum result r = packet_walk(t, &p, 0, cause);
@@ -285,8 +293,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 			*cause = setting.lost_mux || setting.deaf ? C_ALONE : C_NONE;
 			return BROKEN;
 		}
-		t->half &= (uint8_t) ~(1 << t->dead);
-		t->cookie &= (uint8_t) ~(1 << t->dead);
+		forget(t, t->dead);
 		return IDLE;
 	}
 	return IDLE;
