@@ -8,7 +8,6 @@ import struct
 
 from oracle.address import sixteen
 from oracle.delta import (
-    HISTORY_MAX,
     MAGICS,
     backends_bytes,
     delta_body,
@@ -22,6 +21,7 @@ from oracle.delta import (
 )
 from oracle.delta_reader import body_range
 from oracle.flow import crc32c
+from oracle.list import MAX
 
 NOW = 1_700_000_000
 Case = tuple[str, str, bytes]  # error, sentence, bytes
@@ -362,7 +362,7 @@ def snapshot_body_cases(parcel: Parcel, image: dict) -> list[Case]:
 def malformed(image: dict, good_delta: dict) -> list[dict]:
     """The image knows 11 as removed, and has a bucket whose history is full; the good delta follows it."""
     current, history = image["rows"][FULL]
-    assert current == 16 and len(history) == HISTORY_MAX and image["backends"][11][1]
+    assert current == 16 and len(history) == MAX and image["backends"][11][1]
     generation, body = image["generation"], delta_body(good_delta)
     delta = Parcel.of("delta", image, generation + 1, body)
     snapshot = Parcel.of("snapshot", image, generation, snapshot_body(image, NOW + generation))

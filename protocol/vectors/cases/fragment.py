@@ -6,6 +6,8 @@ import random
 from oracle import RefusedError, keys
 from oracle.fragment import head, put, read, tag
 
+from .rows import changed, cuts, refused_rows, spoiled
+
 KEY, NEXT = bytes(range(0x10, 0x20)), bytes(range(0x21, 0x31))
 MUX, OTHER, MUX6, OTHER6 = "10.1.0.11", "10.1.0.12", "2001:db8:1::11", "2001:db8:1::12"
 PLAIN = {"innerProtocol": 4, "key": False, "tag": None}
@@ -17,13 +19,6 @@ FIRST6 = (
     + bytes.fromhex("110000010000abcd")
     + bytes(range(20))
 )
-
-
-def _set(data: bytes, changes: dict[int, int]) -> bytes:
-    changed = bytearray(data)
-    for at, value in changes.items():
-        changed[at] = value
-    return bytes(changed)
 
 
 def _valid(name: str, data: bytes) -> dict:
@@ -44,34 +39,26 @@ def valid_rows() -> list[dict]:
 def malformed_rows() -> list[dict]:
     plain, tagged = head(PLAIN) + FIRST, head(TAGGED) + FIRST
     cases = [
-        ("GUE version 1", _set(plain, {0: 0x40})),
-        ("a GUE control message", _set(plain, {0: 0x20})),
-        ("a GUE flag", _set(plain, {2: 0x80})),
-        ("a GUE flag, with a tag", _set(tagged, {3: 1})),
-        ("inner protocol 59", _set(plain, {1: 59})),
-        ("inner protocol 17, with a tag", _set(tagged, {1: 17})),
-        ("hlen 1", _set(plain, {0: 1})),
-        ("hlen 2", _set(tagged, {0: 2})),
-        ("hlen 4", _set(tagged, {0: 4})),
-        ("a list of version 2", _set(tagged, {4: 0x20})),
-        ("a bit beside the version", _set(tagged, {4: 0xF1})),
-        ("a head without TAG", _set(tagged, {5: 0})),
-        ("KEY without TAG", _set(tagged, {5: 8})),
-        ("a flag without a meaning", _set(tagged, {5: 3})),
-        ("a bit behind the flags", _set(tagged, {6: 1})),
-        ("a bit in front of the tag", _set(tagged, {7: 0x80})),
+        ("GUE version 1", changed(plain, {0: 0x40})),
+        ("a GUE control message", changed(plain, {0: 0x20})),
+        ("a GUE flag", changed(plain, {2: 0x80})),
+        ("a GUE flag, with a tag", changed(tagged, {3: 1})),
+        ("inner protocol 59", changed(plain, {1: 59})),
+        ("inner protocol 17, with a tag", changed(tagged, {1: 17})),
+        ("hlen 1", changed(plain, {0: 1})),
+        ("hlen 2", changed(tagged, {0: 2})),
+        ("hlen 4", changed(tagged, {0: 4})),
+        ("a list of version 2", changed(tagged, {4: 0x20})),
+        ("a bit beside the version", changed(tagged, {4: 0xF1})),
+        ("a head without TAG", changed(tagged, {5: 0})),
+        ("KEY without TAG", changed(tagged, {5: 8})),
+        ("a flag without a meaning", changed(tagged, {5: 3})),
+        ("a bit behind the flags", changed(tagged, {6: 1})),
+        ("a bit in front of the tag", changed(tagged, {7: 0x80})),
     ]
-    cases += [(f"cut to {n} bytes", head(TAGGED)[:n]) for n in range(16)]
-    cases += [(f"no tag, cut to {n} bytes", head(PLAIN)[:n]) for n in range(1, 4)]
-    return [_malformed(name, data) for name, data in cases]
-
-
-def _malformed(name: str, data: bytes) -> dict:
-    try:
-        read(data)
-    except RefusedError:
-        return {"name": name, "bytes": data.hex()}
-    raise AssertionError(f"{data.hex()} was meant to be malformed")
+    cases += cuts("", head(TAGGED)) + cuts("no tag, ", head(PLAIN), 1)
+    rows = refused_rows(read, cases)
+    return [{key: row[key] for key in ("name", "bytes")} for row in rows]
 
 
 def _tagged(name: str, cluster: bytes, data: bytes, sender: str = MUX, receiver: str = OTHER) -> dict:
@@ -95,12 +82,12 @@ def tagged_rows() -> list[dict]:
         _tagged("to another mux", KEY, first, MUX, "10.1.0.13"),
         _tagged("back to its sender", KEY, first, OTHER, MUX),
         _tagged("a tag of all zero", KEY, head(TAGGED) + FIRST),
-        _tagged("KEY was set", KEY, _set(first, {5: 9})),
-        _tagged("behind what the tag covers", KEY, _set(first, {16 + 48: 0xFF})),
+        _tagged("KEY was set", KEY, changed(first, {5: 9})),
+        _tagged("behind what the tag covers", KEY, changed(first, {16 + 48: 0xFF})),
     ]
     places = {"an address": 16 + 15, "the identification": 16 + 5, "the offset": 16 + 7, "a port": 16 + 21}
     for name, at in places.items():
-        rows.append(_tagged(f"{name} was changed", KEY, _set(first, {at: first[at] ^ 1})))
+        rows.append(_tagged(f"{name} was changed", KEY, changed(first, {at: first[at] ^ 1})))
     assert {row["right"] for row in rows} == {True, False}
     return rows
 
@@ -130,12 +117,8 @@ def drawn_fragment(draw: random.Random) -> dict:
         has_tag = draw.random() < 0.7
         data = head(fields | {"tag": bytes(8).hex() if has_tag else None}) + draw.randbytes(draw.randrange(70))
         sender, receiver = draw.choice([(MUX, OTHER), (MUX6, OTHER6)])
-        changed = bytearray(put(KEY, data, sender, receiver) if has_tag else data)
-        if draw.random() < 0.5:
-            changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
-        if draw.random() < 0.2:
-            changed = changed[: draw.randrange(len(changed))]
-        name, data = f"random fragment {number}", bytes(changed)
+        data = spoiled(draw, put(KEY, data, sender, receiver) if has_tag else data, 0.5, 0.2)
+        name = f"random fragment {number}"
         try:
             files["valid"].append(_valid(name, data))
         except RefusedError:

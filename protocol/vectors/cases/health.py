@@ -7,64 +7,28 @@ from oracle.report import read_set, runs_of, set_bytes, set_text
 
 IDS = 65_536
 
+
+def group(reason: str, backends: list[int], vip: str = "10.99.0.1", protocol: str = "tcp", port: int = 80) -> dict:
+    return {"reason": reason, "vip": vip, "protocol": protocol, "port": port, "backends": backends}
+
+
+def found(config: int, up: list[int], down: list[dict], silent: list[int], **more: object) -> dict:
+    return {"id": 5, "config": config, "kind": "tcp", "up": up, "down": down, "silent": silent} | more
+
+
+BARE = {"format": 1, "id": "mux1", "version": "1", "services": {}}
 # What probe/tests/test_pool.c has its pool find.
-WRITTEN = {
-    "format": 1,
-    "id": "mux1",
-    "version": "1",
+DOWN = [group("timeout", [2, 4]), group("timeout", [3], "2001:db8:99::1"), group("refused", [65535])]
+WRITTEN = BARE | {
     "services": {
         "other": {"config": 0, "unprobed": "check", "why": "healthCheck.kind is 'icmp'"},
-        "web": {
-            "id": 5,
-            "config": 1234567890123,
-            "kind": "tcp",
-            "up": [1],
-            "down": [
-                {"reason": "timeout", "vip": "10.99.0.1", "protocol": "tcp", "port": 80, "backends": [2, 4]},
-                {"reason": "timeout", "vip": "2001:db8:99::1", "protocol": "tcp", "port": 80, "backends": [3]},
-                {"reason": "refused", "vip": "10.99.0.1", "protocol": "tcp", "port": 80, "backends": [65535]},
-            ],
-            "silent": [2, 4],
-        },
-    },
+        "web": found(1234567890123, [1], DOWN, [2, 4]),
+    }
 }
-BARE = {"format": 1, "id": "mux1", "version": "1", "services": {}}
-UNREACHED = {
-    "web": {
-        "id": 5,
-        "config": 7,
-        "kind": "tcp",
-        "up": [],
-        "down": [
-            {"reason": "timeout", "vip": "10.99.0.1", "protocol": "tcp", "port": 80, "backends": [1, 2]},
-        ],
-        "silent": [1, 2],
-    },
-}
-ANSWERED = {
-    "web": {
-        "id": 5,
-        "config": 7,
-        "kind": "tcp",
-        "up": [],
-        "down": [
-            {"reason": "of_a_later_version", "vip": "10.99.0.1", "protocol": "udp", "port": 53, "backends": [1, 2]},
-        ],
-        "silent": [1],
-    },
-}
-PARTLY = {
-    "web": {
-        "id": 5,
-        "config": 7,
-        "kind": "tcp",
-        "up": [1],
-        "down": [],
-        "silent": [],
-        "skipped": [2, 65535],
-        "why": "backend 2 at 2001:db8::22: the probe has no address of its family; allowed: with --address",
-    },
-}
+UNREACHED = {"web": found(7, [], [group("timeout", [1, 2])], [1, 2])}
+ANSWERED = {"web": found(7, [], [group("of_a_later_version", [1, 2], protocol="udp", port=53)], [1])}
+WHY = "backend 2 at 2001:db8::22: the probe has no address of its family; allowed: with --address"
+PARTLY = {"web": found(7, [1], [], [], skipped=[2, 65535], why=WHY)}
 
 
 def text(ids: list[int]) -> str:
@@ -77,20 +41,18 @@ def encoded(node: dict) -> dict:
         for key in ("up", "silent", "skipped"):
             if key in service:
                 service[key] = text(service[key])
-        for group in service.get("down", []):
-            group["backends"] = text(group["backends"])
+        for one in service.get("down", []):
+            one["backends"] = text(one["backends"])
     return node
 
 
 def row(name: str, node: dict) -> dict:
     """With what a reader knows by it."""
     known = {}
-    for service, found in node["services"].items():
-        down = {str(each): group["reason"] for group in found.get("down", []) for each in group["backends"]}
-        known[service] = {key: found.get(key, []) for key in ("up", "silent", "skipped")} | {"down": down}
-    reaches = any(
-        found["up"] or any(int(each) not in found["silent"] for each in found["down"]) for found in known.values()
-    )
+    for service, one in node["services"].items():
+        down = {str(each): of["reason"] for of in one.get("down", []) for each in of["backends"]}
+        known[service] = {key: one.get(key, []) for key in ("up", "silent", "skipped")} | {"down": down}
+    reaches = any(one["up"] or any(int(each) not in one["silent"] for each in one["down"]) for one in known.values())
     return {"name": name, "node": encoded(node), "services": known, "reaches": reaches}
 
 
@@ -99,18 +61,11 @@ def malformed() -> list[dict]:
     node = encoded(WRITTEN)
 
     def with_web(**changes: object) -> dict:
-        changed = copy.deepcopy(node)
-        web = changed["services"]["web"]
-        for key, value in changes.items():
-            if value is None:
-                del web[key]
-            else:
-                web[key] = value
-        return changed
+        web = node["services"]["web"] | changes
+        return node | {"services": node["services"] | {"web": {k: v for k, v in web.items() if v is not None}}}
 
     def with_group(**changes: object) -> dict:
-        group = {"reason": "status", "vip": "10.99.0.1", "protocol": "tcp", "port": 80, "backends": text([9])}
-        return with_web(down=[group | changes])
+        return with_web(down=[group("status", text([9])) | changes])
 
     rows = [
         ("a list", "node", []),

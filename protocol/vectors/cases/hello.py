@@ -6,6 +6,8 @@ import random
 from oracle import RefusedError
 from oracle.hello import ANNOUNCES, BEHIND, HEAD, MOST, judge, read, write
 
+from .rows import changed, cuts, refused_rows, spoiled
+
 KEY, NEXT = bytes(range(0x10, 0x20)), bytes(range(0x21, 0x31))  # bit 0 of the first byte differs: KEY
 CLUSTER = "00112233445566778899aabbccddeeff"
 WEB = {"id": 1, "flags": ANNOUNCES, "generation": 12, "settled": 11}
@@ -24,13 +26,6 @@ def _valid(name: str, data: bytes) -> dict:
     fields = read(data)
     wide = {key: f"{fields[key]:016x}" for key in ("boot", "counter")}
     return {"name": name, "bytes": data.hex(), "fields": fields | wide}
-
-
-def _set(data: bytes, changes: dict[int, int]) -> bytes:
-    changed = bytearray(data)
-    for at, value in changes.items():
-        changed[at] = value
-    return bytes(changed)
 
 
 def valid_rows() -> list[dict]:
@@ -65,48 +60,39 @@ def malformed_rows() -> list[dict]:
     plain, tagged, empty = write(HELLO, None), write(HELLO, KEY), write(HELLO | {"services": []}, None)
     first = HEAD
     cases = [
-        ("another version", _set(plain, {3: ord("2")})),
+        ("another version", changed(plain, {3: ord("2")})),
         ("another magic", b"FLD2" + plain[4:]),
-        ("a flag without a meaning", _set(plain, {4: 2})),
-        ("a tag and a flag without a meaning", _set(tagged, {4: 3})),
-        ("KEY without TAG", _set(plain, {4: 8})),
-        ("an extension that is not there", _set(plain, {5: 1})),
-        ("an extension that the head leaves out", _set(write(HELLO, KEY, bytes(4)), {5: 0})),
+        ("a flag without a meaning", changed(plain, {4: 2})),
+        ("a tag and a flag without a meaning", changed(tagged, {4: 3})),
+        ("KEY without TAG", changed(plain, {4: 8})),
+        ("an extension that is not there", changed(plain, {5: 1})),
+        ("an extension that the head leaves out", changed(write(HELLO, KEY, bytes(4)), {5: 0})),
         ("more extensions than fit a packet", write(HELLO | {"services": _many(13)}, KEY, bytes(1016))),
         ("a byte too long", plain + b"\0"),
         ("a byte too short", plain[:-1]),
-        ("a tag that is not there", _set(plain, {4: 1})),
-        ("a tag without its flag", _set(tagged, {4: 0})),
-        ("one service more than there is", _set(plain, {7: 4})),
-        ("one service fewer than there is", _set(plain, {7: 2})),
+        ("a tag that is not there", changed(plain, {4: 1})),
+        ("a tag without its flag", changed(tagged, {4: 0})),
+        ("one service more than there is", changed(plain, {7: 4})),
+        ("one service fewer than there is", changed(plain, {7: 2})),
         ("one service more than fits a packet", write(HELLO | {"services": _many(MOST + 1)}, None)),
-        ("65535 services", _set(empty, {6: 255, 7: 255})),
+        ("65535 services", changed(empty, {6: 255, 7: 255})),
         ("service 0", write(HELLO | {"services": [WEB | {"id": 0}]}, None)),
         ("a service twice", write(HELLO | {"services": [WEB, WEB]}, None)),
         ("services that do not ascend", write(HELLO | {"services": [DNS, WEB]}, None)),
-        ("a service that is announced and behind", _set(plain, {first + 2: ANNOUNCES | BEHIND})),
-        ("a service's flag without a meaning", _set(plain, {first + 2: 4})),
-        ("the byte behind a service's flags is not zero", _set(plain, {first + 3: 1})),
+        ("a service that is announced and behind", changed(plain, {first + 2: ANNOUNCES | BEHIND})),
+        ("a service's flag without a meaning", changed(plain, {first + 2: 4})),
+        ("the byte behind a service's flags is not zero", changed(plain, {first + 3: 1})),
         ("generation 0", write(HELLO | {"services": [WEB | {"generation": 0}]}, None)),
         ("generation 0 of the last service", write(HELLO | {"services": [WEB, API | {"generation": 0}]}, None)),
         ("boot 0", write(HELLO | {"boot": 0}, None)),
         ("counter 0", write(HELLO | {"counter": 0}, None)),
         # Two faults: the earlier check gives the word.
-        ("another version and a flag without a meaning", _set(plain, {3: 0, 4: 8})),
-        ("a flag without a meaning, too short", _set(plain, {4: 8})[:-1]),
+        ("another version and a flag without a meaning", changed(plain, {3: 0, 4: 8})),
+        ("a flag without a meaning, too short", changed(plain, {4: 8})[:-1]),
         ("too short, generation 0", write(HELLO | {"services": [WEB | {"generation": 0}]}, None)[:-1]),
         ("generation 0 and boot 0", write(HELLO | {"boot": 0, "services": [WEB | {"generation": 0}]}, None)),
     ]
-    cases += [(f"cut to {n} bytes", tagged[:n]) for n in range(len(tagged))]
-    return [{"name": name, "bytes": data.hex(), "error": _reason(data)} for name, data in cases]
-
-
-def _reason(data: bytes) -> str:
-    try:
-        read(data)
-    except RefusedError as refused:
-        return refused.args[0]
-    raise AssertionError(f"{data.hex()} was meant to be malformed")
+    return refused_rows(read, cases + cuts("", tagged))
 
 
 def _judged(name: str, data: bytes, **reader: object) -> dict:
@@ -120,7 +106,7 @@ def judged_rows() -> list[dict]:
     six = HELLO | {"sender": "2001:db8:1::12"}
     rows = [
         _judged("without a key", plain),
-        _judged("without a key a tag is not checked", _set(tagged, {-1: tagged[-1] ^ 1})),
+        _judged("without a key a tag is not checked", changed(tagged, {-1: tagged[-1] ^ 1})),
         _judged("with the right tag", tagged, keys=[key]),
         _judged("the right tag makes the sender a peer", tagged, keys=[key], peers=[]),
         _judged("over IPv6", write(six, None), source="2001:db8:1::12", peers=["2001:db8:1::12"]),
@@ -128,7 +114,9 @@ def judged_rows() -> list[dict]:
         _judged("the first of two keys", tagged, keys=[key, NEXT.hex()]),
         _judged("the second of two keys", write(HELLO, NEXT), keys=[key, NEXT.hex()]),
         _judged("the second of two keys is the one without the bit", tagged, keys=[NEXT.hex(), key]),
-        _judged("the tag of one of two keys with the bit of the other", _set(tagged, {4: 9}), keys=[key, NEXT.hex()]),
+        _judged(
+            "the tag of one of two keys with the bit of the other", changed(tagged, {4: 9}), keys=[key, NEXT.hex()]
+        ),
         _judged("with an extension", write(HELLO, KEY, bytes(8)), keys=[key]),
         _judged("another cluster's", plain, cluster=other),
         _judged("another cluster's with the right tag", tagged, cluster=other, keys=[key]),
@@ -154,7 +142,7 @@ def judged_rows() -> list[dict]:
         "what is settled": HEAD + 11,
         "KEY": 4,
     }.items():
-        data = _set(tagged, {at: tagged[at] ^ (8 if at == 4 else 1)})
+        data = changed(tagged, {at: tagged[at] ^ (8 if at == 4 else 1)})
         rows.append(_judged(f"{name} was changed", data, keys=[key]))
     assert {row["result"] for row in rows} >= {"ok", "cluster", "sender", "tag_missing", "tag_wrong", "peer_unknown"}
     return rows
@@ -171,24 +159,15 @@ def drawn_hello(draw: random.Random) -> dict:
     for number in range(600):
         ids = sorted(draw.sample(range(1, 65536), draw.choice([0, 1, 2, 5, 40])))
         services = [
-            {
-                "id": n,
-                "flags": draw.randrange(3),
-                "generation": draw.randrange(1, 1 << 32),
-                "settled": draw.randrange(1 << 32),
-            }
+            {"id": n, "flags": n % 3, "generation": draw.randrange(1, 1 << 32), "settled": draw.randrange(1 << 32)}
             for n in ids
         ]
         hello = HELLO | {key: draw.randrange(1, 1 << 64) for key in ("boot", "counter")} | {"services": services}
-        data = bytearray(write(hello, draw.choice([None, KEY, NEXT]), bytes(draw.choice([0, 0, 8]))))
-        if draw.random() < 0.5:
-            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
-        if draw.random() < 0.1:
-            data = data[: draw.randrange(len(data))]
-        name = f"random hello {number}"
-        files["judged"].append(_judged(name, bytes(data), keys=draw.choice([[], [KEY.hex()], [KEY.hex(), NEXT.hex()]])))
+        data = write(hello, draw.choice([None, KEY, NEXT]), bytes(draw.choice([0, 0, 8])))
+        data, name = spoiled(draw, data, 0.5, 0.1), f"random hello {number}"
+        files["judged"].append(_judged(name, data, keys=draw.choice([[], [KEY.hex()], [KEY.hex(), NEXT.hex()]])))
         try:
-            files["extended" if data[5:6] != b"\0" else "valid"].append(_valid(name, bytes(data)))
+            files["extended" if data[5:6] != b"\0" else "valid"].append(_valid(name, data))
         except RefusedError as refused:
             files["malformed"].append({"name": name, "bytes": data.hex(), "error": refused.args[0]})
     return files

@@ -7,18 +7,13 @@ from itertools import product
 from oracle import RefusedError, keys
 from oracle.notice import answer, check, put, read, tag, write
 
+from .rows import changed, cuts, refused_rows
+
 KEY = bytes(range(0x40, 0x50))
 NO_TAG = bytes(8).hex()
 SERVER, OTHER, SERVER6 = "10.1.0.22", "10.1.0.23", "2001:db8:1::22"
 PLAIN = {"ack": False, "key": False, "service": 1, "generation": 12, "tag": None}
 TAGGED = PLAIN | {"tag": NO_TAG}
-
-
-def _set(data: bytes, changes: dict[int, int]) -> bytes:
-    changed = bytearray(data)
-    for at, value in changes.items():
-        changed[at] = value
-    return bytes(changed)
 
 
 def _valid(name: str, data: bytes) -> dict:
@@ -42,47 +37,38 @@ def valid_rows() -> list[dict]:
 def malformed_rows() -> list[dict]:
     plain, tagged = write(PLAIN), write(TAGGED)
     cases = [
-        ("GUE version 1", _set(plain, {0: 0x42})),
-        ("a GUE control message", _set(plain, {0: 0x22})),
-        ("a GUE flag", _set(plain, {3: 1})),
-        ("inner protocol 4", _set(plain, {1: 4})),
-        ("inner protocol 41", _set(plain, {1: 41})),
-        ("inner protocol 0", _set(tagged, {1: 0})),
-        ("hlen one word short of the 8 bytes", _set(plain, {0: 1})),
-        ("hlen beyond the end", _set(plain, {0: 3})),
-        ("hlen beyond a tag", _set(tagged, {0: 5}) + bytes(4)),
-        ("version 1", _set(plain, {4: 0x10})),
-        ("version 3", _set(plain, {4: 0x30})),
-        ("one left of none", _set(plain, {4: 0x21})),
-        ("7 candidates", _set(plain, {5: 0x70})),
-        ("a candidate", _set(plain, {0: 3, 5: 0x10}) + bytes(4)),
-        ("a candidate that is left", _set(plain, {0: 3, 4: 0x21, 5: 0x10}) + bytes(4)),
-        ("a candidate of 16 bytes", _set(plain, {0: 6, 5: 0x12}) + bytes(16)),
-        ("a candidate without room in hlen", _set(plain, {5: 0x10})),
-        ("IPV6", _set(plain, {5: 0x02})),
-        ("IPV6, an acknowledgement with a tag", _set(tagged, {5: 0x07})),
-        ("KEY without TAG", _set(plain, {5: 0x08})),
-        ("TAG without room in hlen", _set(plain, {5: 0x01})),
-        ("room for a tag without TAG", _set(tagged, {5: 0})),
-        ("generation 0", _set(plain, {11: 0})),
+        ("GUE version 1", changed(plain, {0: 0x42})),
+        ("a GUE control message", changed(plain, {0: 0x22})),
+        ("a GUE flag", changed(plain, {3: 1})),
+        ("inner protocol 4", changed(plain, {1: 4})),
+        ("inner protocol 41", changed(plain, {1: 41})),
+        ("inner protocol 0", changed(tagged, {1: 0})),
+        ("hlen one word short of the 8 bytes", changed(plain, {0: 1})),
+        ("hlen beyond the end", changed(plain, {0: 3})),
+        ("hlen beyond a tag", changed(tagged, {0: 5}) + bytes(4)),
+        ("version 1", changed(plain, {4: 0x10})),
+        ("version 3", changed(plain, {4: 0x30})),
+        ("one left of none", changed(plain, {4: 0x21})),
+        ("7 candidates", changed(plain, {5: 0x70})),
+        ("a candidate", changed(plain, {0: 3, 5: 0x10}) + bytes(4)),
+        ("a candidate that is left", changed(plain, {0: 3, 4: 0x21, 5: 0x10}) + bytes(4)),
+        ("a candidate of 16 bytes", changed(plain, {0: 6, 5: 0x12}) + bytes(16)),
+        ("a candidate without room in hlen", changed(plain, {5: 0x10})),
+        ("IPV6", changed(plain, {5: 0x02})),
+        ("IPV6, an acknowledgement with a tag", changed(tagged, {5: 0x07})),
+        ("KEY without TAG", changed(plain, {5: 0x08})),
+        ("TAG without room in hlen", changed(plain, {5: 0x01})),
+        ("room for a tag without TAG", changed(tagged, {5: 0})),
+        ("generation 0", changed(plain, {11: 0})),
         ("a byte behind it", plain + b"\0"),
         ("a tag behind it that hlen leaves out", plain + bytes(8)),
         ("four bytes behind it", tagged + bytes(4)),
         # Two faults: the earlier check gives the word.
-        ("inner protocol 4 and something behind it", _set(plain, {1: 4}) + b"\0"),
-        ("generation 0 and IPV6", _set(plain, {5: 0x02, 11: 0})),
-        ("generation 0 and something behind it", _set(plain, {11: 0}) + b"\0"),
+        ("inner protocol 4 and something behind it", changed(plain, {1: 4}) + b"\0"),
+        ("generation 0 and IPV6", changed(plain, {5: 0x02, 11: 0})),
+        ("generation 0 and something behind it", changed(plain, {11: 0}) + b"\0"),
     ]
-    cases += [(f"cut to {n} bytes", tagged[:n]) for n in range(len(tagged))]
-    return [_malformed(name, data) for name, data in cases]
-
-
-def _malformed(name: str, data: bytes) -> dict:
-    try:
-        read(data)
-    except RefusedError as refused:
-        return {"name": name, "bytes": data.hex(), "error": refused.args[0]}
-    raise AssertionError(f"{name}: {data.hex()} was meant to be malformed")
+    return refused_rows(read, cases + cuts("", tagged))
 
 
 def _answered(name: str, data: bytes, server: str, known: int) -> dict:
@@ -112,12 +98,14 @@ def tag_rows() -> list[dict]:
         rows.append(_row(f"right: {'an acknowledgement of' if ack else 'a notice to'} {server}", data, server))
     good = put(KEY, write(TAGGED), SERVER)
     fields = {"the service": 7, "the generation": 11, "the tag's first byte": 12, "the tag's last byte": 19}
-    rows += [_row(f"wrong: {name} was changed", _set(good, {at: good[at] ^ 1}), SERVER) for name, at in fields.items()]
+    rows += [
+        _row(f"wrong: {name} was changed", changed(good, {at: good[at] ^ 1}), SERVER) for name, at in fields.items()
+    ]
     return [
         *rows,
-        _row("wrong: a notice as its acknowledgement", _set(good, {5: good[5] | 4}), SERVER),
-        _row("wrong: an acknowledgement as its notice", _set(answer(KEY, good, SERVER, 12), {5: good[5]}), SERVER),
-        _row("wrong: the other key is named", _set(good, {5: good[5] | 8}), SERVER),
+        _row("wrong: a notice as its acknowledgement", changed(good, {5: good[5] | 4}), SERVER),
+        _row("wrong: an acknowledgement as its notice", changed(answer(KEY, good, SERVER, 12), {5: good[5]}), SERVER),
+        _row("wrong: the other key is named", changed(good, {5: good[5] | 8}), SERVER),
         _row("wrong: sent to another server", good, OTHER),
         _row("wrong: another cluster's", put(bytes(16), write(TAGGED), SERVER), SERVER),
         _row("wrong: a tag of all zero", write(TAGGED), SERVER),
@@ -151,7 +139,7 @@ def drawn_notice(draw: random.Random) -> dict:
         try:
             files["valid"].append(_valid(name, text))
         except RefusedError:
-            files["malformed"].append(_malformed(name, text))
+            files["malformed"] += refused_rows(read, [(name, text)])
             continue
         files["tags"].append(_row(name, text, server))
         if not read(text)["ack"]:

@@ -2,6 +2,7 @@
 """Arrays and patches that a reader refuses; as for deltas (delta_malformed.py), the words are stated by hand."""
 
 import struct
+from collections.abc import Callable
 
 from oracle.othello import body_range
 from oracle.report import varint
@@ -11,14 +12,19 @@ from .delta_malformed import Case, Parcel, frame_cases, header_cases
 CELLS_MAX = 1 << 28
 
 
-def whole_body_cases(parcel: Parcel) -> list[Case]:
-    """Of 64 and 4 cells of 12 bits: 13 words, of whose last 16 bits are behind the cells."""
-    seed, na, nb = struct.unpack("<QII", parcel.body[:16])
-    words = parcel.body[16:]
+def spoiler(parcel: Parcel) -> tuple[Callable[..., bytes], tuple[int, int, int], bytes]:
+    """What makes whole arrays with another seed, size or words; and those of the good ones."""
+    sizes, good = struct.unpack("<QII", parcel.body[:16]), parcel.body[16:]
 
-    def bad(seed: int = seed, na: int = na, nb: int = nb, words: bytes = words) -> bytes:
+    def bad(seed: int = sizes[0], na: int = sizes[1], nb: int = sizes[2], words: bytes = good) -> bytes:
         return parcel.make(body=struct.pack("<QII", seed, na, nb) + words)
 
+    return bad, sizes, good
+
+
+def whole_body_cases(parcel: Parcel) -> list[Case]:
+    """Of 64 and 4 cells of 12 bits: 13 words, of whose last 16 bits are behind the cells."""
+    bad, (_, na, _), words = spoiler(parcel)
     return [
         ("size", "no cells in A", bad(na=0, nb=68)),
         ("size", "no cells in B", bad(na=128, nb=0)),
@@ -42,12 +48,7 @@ def whole_body_cases(parcel: Parcel) -> list[Case]:
 
 def of_hash_cases(parcel: Parcel) -> list[tuple[str, str, str, bytes]]:
     """What one hash refuses and the other one takes."""
-    seed, na, nb = struct.unpack("<QII", parcel.body[:16])
-    words = parcel.body[16:]
-
-    def bad(seed: int = seed, na: int = na, nb: int = nb, words: bytes = words) -> bytes:
-        return parcel.make(body=struct.pack("<QII", seed, na, nb) + words)
-
+    bad, (seed, _, _), _ = spoiler(parcel)
     return [
         ("siphash", "seed", "an even seed", bad(seed=seed - 1)),
         ("siphash", "seed", "seed 0", bad(seed=0)),

@@ -12,8 +12,8 @@ import struct
 from . import RefusedError
 from .address import sixteen
 from .flow import crc32c
+from .list import MAX
 
-HISTORY_MAX = 6
 ORDERS = ("number", "owner")
 MAGICS = {"delta": b"FLD3", "snapshot": b"FLS3", "whole": b"FLO1", "patch": b"FLP1"}
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
@@ -170,7 +170,7 @@ def apply(image: dict, delta: dict) -> dict:
             rows[bucket] = _moved(rows[bucket], run["current"], dead, delta["committed"])
     _keep(rows, rows, lambda entry: entry[0] not in dead)
     for current, history in rows.values():
-        if len(history) > HISTORY_MAX or current in dead:
+        if len(history) > MAX or current in dead:
             raise RefusedError("run")
     return after
 

@@ -9,8 +9,9 @@ from ipaddress import ip_address
 
 from . import RefusedError
 from .address import sixteen
-from .delta import HISTORY_MAX, MAGICS, ORDERS, ZSTD_MAGIC, backends_by_id, image_sum, owned
+from .delta import MAGICS, ORDERS, ZSTD_MAGIC, backends_by_id, image_sum, owned
 from .flow import crc32c
+from .list import MAX
 
 
 def _refuse_if(wrong: bool, word: str) -> None:
@@ -54,7 +55,7 @@ def read_body(data: bytes, kind: str, at: dict, least: int, most: int) -> bytes:
 def body_range(kind: str, buckets: int) -> tuple[int, int]:
     """The shortest and the longest possible body of a delta or snapshot."""
     least = 32 if kind == "delta" else 28 + 6 * buckets
-    return least, least + 22 * 65535 + (22 if kind == "delta" else 1 + 6 * HISTORY_MAX) * buckets
+    return least, least + 22 * 65535 + (22 if kind == "delta" else 1 + 6 * MAX) * buckets
 
 
 def _read_backends(body: bytes, at: int, count: int, flags_known: int) -> list[dict]:
@@ -153,7 +154,7 @@ def _read_histories(packed: bytes, n: int, total: int, known: dict) -> list[tupl
     histories: list[tuple] = []
     at = 0
     for count in packed[:n]:
-        _refuse_if(not 1 <= count <= HISTORY_MAX or at + count > total, "run")
+        _refuse_if(not 1 <= count <= MAX or at + count > total, "run")
         named = owners[at : at + count]
         _refuse_if(any(owner not in known for owner in named) or len(set(named)) < count, "run")
         histories.append(tuple(zip(named, sinces[at : at + count], strict=True)))

@@ -4,7 +4,10 @@ GUE base and list header (protocol/include/fairlead/list.h). A header is a dict:
 wrote them, the first destination before the others, and `at` is the place in it of the one that has the packet.
 """
 
+import re
+from collections.abc import Callable
 from ipaddress import ip_address
+from pathlib import Path
 
 from . import RefusedError, keys
 from .address import is_ipv4, sixteen
@@ -12,7 +15,9 @@ from .flow import siphash
 from .inner import inner_part
 
 TAG, IPV6, LATE, KEY = 1, 2, 4, 8
-MAX = 6
+# How many candidates there may be: the one number that is not said once more here.
+_HEADER = Path(__file__).parents[2] / "include/fairlead/list.h"
+MAX = int(re.search(r"FL_LIST_MAX = (\d+)", _HEADER.read_text())[1])
 
 
 def _address(text: str, flags: int) -> bytes:
@@ -86,29 +91,35 @@ def forward(data: bytes, receiver: str, steps: int, late: bool) -> tuple[bytes, 
     return bytes(sent) + data[len(sent) :], header["order"][at]
 
 
-def message(data: bytes, receiver: str) -> bytes:
-    header = read(data, receiver)
+def is_as_written(data: bytes) -> bool:
+    """Whether a writer writes what was read: nothing here is ignored."""
+    return True
+
+
+def message(data: bytes, receiver: str, reader: Callable = read) -> bytes:
+    """What a tag covers, in each format by its own reader."""
+    header = reader(data, receiver)
     flags, inner = header["flags"], inner_part(data[header["headerLength"] :], header["innerProtocol"])
     addresses = inner[:32] if header["innerProtocol"] == 41 else inner[12:16] + inner[28:32]
-    text = bytes([0x20, data[5] & ~LATE]) + data[6:12] + addresses + inner[32:37]
-    text += bytes([header["innerProtocol"], 0, 0])
+    text = bytes([0x20, len(header["candidates"]) << 4 | flags & ~LATE]) + header["service"].to_bytes(2)
+    text += header["generation"].to_bytes(4) + addresses + inner[32:37] + bytes([header["innerProtocol"], 0, 0])
     text += b"".join(_address(address, flags) for address in header["order"])
     return text + bytes(-len(text) % 8)
 
 
-def tag(cluster: bytes, data: bytes, receiver: str) -> bytes:
+def tag(cluster: bytes, data: bytes, receiver: str, reader: Callable = read) -> bytes:
     """What must stand in a packet with TAG; what stands there is not looked at."""
-    key = keys.of_service(cluster, int.from_bytes(data[6:8]))
-    return siphash(key, message(data, receiver)).to_bytes(8)
+    key = keys.of_service(cluster, reader(data, receiver)["service"])
+    return siphash(key, message(data, receiver, reader)).to_bytes(8)
 
 
-def put(cluster: bytes, data: bytes, receiver: str) -> bytes:
-    end = read(data, receiver)["headerLength"]
-    return data[: end - 8] + tag(cluster, data, receiver) + data[end:]
+def put(cluster: bytes, data: bytes, receiver: str, reader: Callable = read) -> bytes:
+    end = reader(data, receiver)["headerLength"]
+    return data[: end - 8] + tag(cluster, data, receiver, reader) + data[end:]
 
 
-def check(cluster: bytes, data: bytes, receiver: str) -> str:
-    found = read(data, receiver)["tag"]
+def check(cluster: bytes, data: bytes, receiver: str, reader: Callable = read) -> str:
+    found = reader(data, receiver)["tag"]
     if found is None:
         return "missing"
-    return "right" if bytes.fromhex(found) == tag(cluster, data, receiver) else "wrong"
+    return "right" if bytes.fromhex(found) == tag(cluster, data, receiver, reader) else "wrong"

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list header in an SRH (protocol/include/fairlead/list_srv6.h). A header is a dict as in list.py."""
 
+from functools import partial
 from ipaddress import ip_address
 
-from . import RefusedError, keys
+from . import RefusedError, list
 from .address import sixteen
-from .flow import siphash
-from .inner import inner_part
-from .list import KEY, LATE, MAX, TAG
+from .list import IPV6, KEY, LATE, MAX, TAG
 
 TLV, VERSION = 252, 2
-IPV6 = 2  # of a tag's message, which is that of the same list in GUE
 
 
 def flags_of(header: dict) -> int:
@@ -79,28 +77,9 @@ def forward(data: bytes, destination: str, steps: int, late: bool) -> tuple[byte
     return bytes(sent), header["order"][len(header["order"]) - 1 - sent[3]]
 
 
-def message(data: bytes, destination: str) -> bytes:
-    header = read(data, destination)
-    inner = inner_part(data[header["headerLength"] :], header["innerProtocol"])
-    addresses = inner[:32] if header["innerProtocol"] == 41 else inner[12:16] + inner[28:32]
-    text = bytes([0x20, len(header["candidates"]) << 4 | (header["flags"] & ~LATE)])
-    text += data[6:8] + header["generation"].to_bytes(4) + addresses + inner[32:37]
-    text += bytes([header["innerProtocol"], 0, 0])
-    text += b"".join(sixteen(address) for address in header["order"])
-    return text + bytes(-len(text) % 8)
+def is_as_written(data: bytes) -> bool:
+    """Routing type and flags are not looked at."""
+    return data[2] == 4 and data[5] == 0
 
 
-def tag(cluster: bytes, data: bytes, destination: str) -> bytes:
-    return siphash(keys.of_service(cluster, int.from_bytes(data[6:8])), message(data, destination)).to_bytes(8)
-
-
-def put(cluster: bytes, data: bytes, destination: str) -> bytes:
-    end = read(data, destination)["headerLength"]
-    return data[: end - 8] + tag(cluster, data, destination) + data[end:]
-
-
-def check(cluster: bytes, data: bytes, destination: str) -> str:
-    found = read(data, destination)["tag"]
-    if found is None:
-        return "missing"
-    return "right" if bytes.fromhex(found) == tag(cluster, data, destination) else "wrong"
+message, tag, put, check = (partial(one, reader=read) for one in (list.message, list.tag, list.put, list.check))
