@@ -350,6 +350,9 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		registry_change(&tables->registry, tables_lookup(tables), service, &before, why);
 		announce_vips(tables);
 		reason_set(why, error, "service %s: no memory for the lookup", before.name);
+		if (data)
+			__atomic_store_n(&service->steering_data, old, __ATOMIC_RELEASE);
+		old = data;
 	}
 	if (data) { /* once no worker can hold it */
 		publication_synchronize(tables->publication);
