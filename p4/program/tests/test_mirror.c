@@ -501,11 +501,14 @@ static void arrays_without_room_are_left_to_the_mux(void **state)
 	known->newest = NULL;
 	for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		struct othello_arrays *before = known->newest;
-		struct delta delta = image_move(&known->image, known->image.generation + 1, 0, 1, 1, WORLD_NOW);
 		unsigned taken = walk.taken;
+		struct delta delta;
 
 		known->newest =
 		    image_arrays(&walk.chance, i + 3, steps[i].na, steps[i].nb, known->config.hash, BUCKETS);
+		/* one code gets an owner: arrays of one cell have no other */
+		delta = image_move(&known->image, known->image.generation + 1,
+				   known->newest->cells[0] ^ known->newest->cells[steps[i].na], 1, 1, WORLD_NOW);
 		assert_int_equal(delta_fold(&known->image, &delta), 0);
 		if (tables_apply_with(walk.world.tables, known->service, &delta,
 				      othello_pair_new(othello_arrays_keep(known->newest), before, false), &why))
