@@ -56,13 +56,6 @@ void flow_cuckoo_free(struct flow_cuckoo *table)
 	free(table);
 }
 
-uint64_t flow_cuckoo_memory(const struct flow_cuckoo *table)
-{
-	uint64_t slots = SLOTS * flow_cuckoo_slot_bytes(table->key_words);
-
-	return sizeof(*table) + (table->mask + 1ULL) * (sizeof(*table->buckets) + slots);
-}
-
 static bool is_guest(const struct flow_cuckoo_bucket *bucket, uint32_t slot)
 {
 	return bucket->guests >> slot & 1;

@@ -66,9 +66,6 @@ struct flow_cuckoo *flow_cuckoo_new(uint32_t limit, uint32_t key_words);
 
 void flow_cuckoo_free(struct flow_cuckoo *table);
 
-/* Bytes of the table. */
-uint64_t flow_cuckoo_memory(const struct flow_cuckoo *table);
-
 /* The flow's entry: known, or new with value and last 0, and *is_new. NULL: the table is full. */
 struct flow_cuckoo_entry *flow_cuckoo_add(struct flow_cuckoo *table, const uint64_t *key, uint64_t hash, bool *is_new);
 

@@ -37,7 +37,6 @@ enum fl_delta_numbers {
 	FL_DELTA_BACKEND_LEN = 22,
 	FL_DELTA_RUN_LEN = 10,       /* by number, and of a release */
 	FL_DELTA_OWNER_RUN_LEN = 12, /* by owner */
-	FL_DELTA_CHUNK_MAX = 512 * 1024,
 	FL_BACKEND_REMOVED = 0x0001, /* flags of a backend */
 	FL_BACKEND_DEAD = 0x0002,    /* beside REMOVED: its machine is gone, so no history names it */
 	FL_BACKEND_FOREIGN = 0x0004, /* an SRv6 end-point of others: it takes everything, and passes nothing on */

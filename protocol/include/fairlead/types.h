@@ -82,7 +82,7 @@ FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
 	return FL_SWAP_LE(64, *(const fl_u64_at *)p);
 }
 
-/* For len, a constant multiple of 4: copies, or sets to zero. */
+/* For len, a constant multiple of 4: copies. */
 FL_INLINE void fl_copy(void *to, const void *from, fl_u32 len)
 {
 	fl_u32 i;
@@ -90,15 +90,6 @@ FL_INLINE void fl_copy(void *to, const void *from, fl_u32 len)
 #pragma unroll
 	for (i = 0; i < len; i += 4)
 		*(fl_u32_at *)((fl_u8 *)to + i) = *(const fl_u32_at *)((const fl_u8 *)from + i);
-}
-
-FL_INLINE void fl_clear(void *to, fl_u32 len)
-{
-	fl_u32 i;
-
-#pragma unroll
-	for (i = 0; i < len; i += 4)
-		*(fl_u32_at *)((fl_u8 *)to + i) = 0;
 }
 
 #else
@@ -144,11 +135,6 @@ FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
 FL_INLINE void fl_copy(void *to, const void *from, fl_u32 len)
 {
 	__builtin_memcpy(to, from, len);
-}
-
-FL_INLINE void fl_clear(void *to, fl_u32 len)
-{
-	__builtin_memset(to, 0, len);
 }
 
 #endif
