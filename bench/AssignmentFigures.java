@@ -282,7 +282,7 @@ public final class AssignmentFigures {
   }
 
   private static FormerOwners formers(long now) {
-    return new FormerOwners(now, WINDOW, History.MAX);
+    return new FormerOwners(now, WINDOW, History.most(false));
   }
 
   private static Ring apply(Ring ring, Assignment assignment, int[] weights, long now)

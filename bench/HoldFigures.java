@@ -76,7 +76,7 @@ public final class HoldFigures {
       weights[id] = id <= before ? 100 : 0;
     }
     Ring ring = Ring.empty(1, buckets, NOW - 2000);
-    Runs first = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, new FormerOwners(NOW, WINDOW, History.MAX));
+    Runs first = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, new FormerOwners(NOW, WINDOW, History.most(false)));
     if (isScattered) {
       Runs.Builder runs = new Runs.Builder();
       for (int bucket = 0; bucket < buckets; bucket++) {
@@ -88,7 +88,7 @@ public final class HoldFigures {
     for (int id = before + 1; id <= servers; id++) {
       weights[id] = 100;
     }
-    Runs moved = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, new FormerOwners(NOW, WINDOW, History.MAX));
+    Runs moved = Assignment.of(AssignmentMethod.BEAMER).assign(ring, weights, new FormerOwners(NOW, WINDOW, History.most(false)));
     return new ServiceImage(config, ring.apply(Delta.after(ring, NOW, List.of(), moved)));
   }
 

@@ -351,7 +351,7 @@ public final class OthelloFigures {
       Ring ring = Ring.empty(1, 1 << bits, 1_700_000_000);
       char[] owners =
           Assignment.of(AssignmentMethod.BEAMER)
-              .assign(ring, weights, new FormerOwners(1_700_000_000, 240, History.MAX))
+              .assign(ring, weights, new FormerOwners(1_700_000_000, 240, History.most(false)))
               .owners(ring);
       Map<String, Method> methods = methods(bits, seed);
       byte[] key = ByteBuffer.allocate(16).putLong(seed).putLong(~seed).array();

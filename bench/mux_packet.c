@@ -363,14 +363,13 @@ static void give_lists(const struct row *row, const struct service *service, uin
 	for (uint32_t i = 0; i < row->buckets; i++) {
 		struct chance list = {seed + 1 +
 				      chance_below(&chance, lists)}; /* what it has, follows from its number */
-		uint32_t count = chance_below(&list, row->most + 1);
-		struct fl_address former[FL_LIST_MAX] = {{{0}}};
+		struct fl_list former = {.count = (uint8_t)chance_below(&list, row->most + 1)};
 		const fl_row before = ring->rows[i];
 
-		for (uint32_t n = 0; n < count; n++)
+		for (uint32_t n = 0; n < former.count; n++)
 			backends_address(ring->backends, (uint16_t)(1 + chance_below(&list, STAND_BACKENDS)),
-					 &former[n]);
-		ring->rows[i] = lists_row(table, fl_row_current(before), former, count, false);
+					 &former.candidate[n]);
+		ring->rows[i] = lists_row(table, fl_row_current(before), &former);
 		lists_drop(table, before);
 	}
 }

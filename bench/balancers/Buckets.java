@@ -38,7 +38,7 @@ final class Buckets {
       weights[server + 1] = 1;
     }
     now += 6;
-    Runs runs = assignment.assign(ring, weights, new FormerOwners(now, WINDOW, History.MAX));
+    Runs runs = assignment.assign(ring, weights, new FormerOwners(now, WINDOW, History.most(false)));
     List<Backend> added = new ArrayList<>();
     for (int server : servers.pool()) {
       if (!ring.backends().containsKey(server + 1)) {

@@ -53,7 +53,7 @@ final class Rings {
     for (int server : pool) {
       weights[server + 1] = WEIGHT;
     }
-    Runs runs = Assignment.of(method).assign(ring, weights, new FormerOwners(now, WINDOW, History.MAX));
+    Runs runs = Assignment.of(method).assign(ring, weights, new FormerOwners(now, WINDOW, History.most(false)));
     TreeMap<Integer, Backend> owners = new TreeMap<>();
     for (int run = 0; run < runs.size(); run++) {
       int id = runs.owner(run);

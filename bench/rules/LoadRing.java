@@ -25,7 +25,7 @@ public final class LoadRing {
     Ring ring = Ring.empty(1, buckets, 0);
     char[] owners =
         Assignment.of(AssignmentMethod.BEAMER)
-            .assign(ring, weights, new FormerOwners(0, Pool.WINDOW, History.MAX))
+            .assign(ring, weights, new FormerOwners(0, Pool.WINDOW, History.most(false)))
             .owners(ring);
     System.out.println(buckets);
     System.out.println(

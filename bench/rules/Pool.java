@@ -94,13 +94,13 @@ final class Pool {
   }
 
   private void assign() throws Exception {
-    apply(assignment.assign(ring, weights, new FormerOwners(now, WINDOW, History.MAX)));
+    apply(assignment.assign(ring, weights, new FormerOwners(now, WINDOW, History.most(false))));
   }
 
   /** A window later, an iteration; whether the ring is where it leads. */
   boolean step(Upkeep upkeep, Upkeep.Limits limits) throws Exception {
     now += WINDOW;
-    Upkeep.Step step = upkeep.step(ring, weights, limits, new FormerOwners(now, WINDOW, History.MAX));
+    Upkeep.Step step = upkeep.step(ring, weights, limits, new FormerOwners(now, WINDOW, History.most(false)));
     apply(step.runs());
     return step.reached();
   }

@@ -7,7 +7,7 @@
  *	check		whether a service's configuration is allowed
  *	check_backend	whether a backend is allowed
  *	fill		the template of a backend
- *	candidates	how many a header can name
+ *	names_one	its header names one candidate, others a whole list
  *	overhead	what it adds to a packet, for the MTU
  *	write		the header of one packet
  *
@@ -72,7 +72,7 @@ struct encap_fields {
 struct encap {
 	const char *name; /* the word in a service's configuration */
 	bool has_tags;
-	uint8_t candidates; /* at most FL_LIST_MAX */
+	bool names_one;
 
 	/* -EINVAL or -EAFNOSUPPORT. NULL: all are allowed. */
 	int (*check)(const struct service_config *config, struct reason *why);
@@ -88,6 +88,12 @@ struct encap {
 	/* Writes Ethernet and `overhead` bytes to out; the inner packet is behind them. */
 	void (*write)(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields);
 };
+
+/* How many candidates a header can name. */
+static inline uint8_t encap_candidates(const struct encap *encap)
+{
+	return encap->names_one ? 1 : FL_LIST_MAX;
+}
 
 /* encap_gue and so on. */
 #define ENCAP_DECLARATION(NAME, word) extern const struct encap encap_##word;

@@ -95,7 +95,6 @@ static void write(uint8_t *out, const struct encap_template *template, const str
 const struct encap encap_gue = {
     .name = "gue",
     .has_tags = true,
-    .candidates = FL_LIST_MAX,
     .check_backend = encap_refuse_foreign,
     .fill = fill,
     .overhead = overhead,

@@ -83,7 +83,7 @@ static void write(uint8_t *out, const struct encap_template *template, const str
 const struct encap encap_ipip = {
     .name = "ipip",
     .check = check,
-    .candidates = 1,
+    .names_one = true,
     .check_backend = check_backend,
     .fill = fill,
     .overhead = overhead,

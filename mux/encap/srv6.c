@@ -80,7 +80,6 @@ static void write(uint8_t *out, const struct encap_template *template, const str
 const struct encap encap_srv6 = {
     .name = "srv6",
     .has_tags = true,
-    .candidates = FL_LIST_MAX,
     .check_backend = check_backend,
     .fill = fill,
     .overhead = overhead,

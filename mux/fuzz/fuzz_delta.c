@@ -40,7 +40,7 @@ static void check_bucket(const struct image *image, uint32_t bucket, const uint8
 {
 	const struct history *history = histories_get(&image->histories, image->history[bucket]);
 
-	require(history->count <= FL_HISTORY_MAX && !history_has(history, image->current[bucket]));
+	require(history->count <= HISTORY_MAX && !history_has(history, image->current[bucket]));
 	for (uint32_t i = 0; i < history->count; i++) {
 		require(state[history->owner[i]]);
 		for (uint32_t j = 0; j < i; j++)
@@ -77,7 +77,7 @@ static struct delta base_image(void)
 	require(image_init(&image.image, BUCKETS));
 	for (uint32_t i = 0; i < 20; i++)
 		image_put(&image.image, i * 7, 300, 0);
-	for (uint32_t i = 0; i < FL_HISTORY_MAX; i++)
+	for (uint32_t i = 0; i < HISTORY_MAX; i++)
 		history_append(&history, known[i].id, 1000 - i);
 	require(!histories_add(&image.image.histories, &history, &number));
 	image_put(&image.image, FULL, 300, number);

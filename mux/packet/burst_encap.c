@@ -75,7 +75,7 @@ struct short_list {
 	uint32_t first; /* the packet's destination */
 	uint32_t count;
 	uint8_t flags;
-	uint32_t address[FL_LIST_MAX];
+	uint32_t address[FL_LIST_SHORT_BYTES / LISTS_IPV4_LEN];
 };
 
 static inline uint32_t ipv4_of(const struct backend *backend)
@@ -93,7 +93,7 @@ static inline void add_short(struct short_list *list, uint32_t address)
 	for (uint32_t i = 0; i < list->count; i++)
 		if (address == list->address[i])
 			return;
-	if (likely(list->count < FL_LIST_MAX))
+	if (likely(fl_list_has_room(list->count)))
 		list->address[list->count++] = address;
 	else
 		list->flags |= FL_LIST_LATE;
@@ -165,7 +165,7 @@ static void add_long(struct long_list *list, const struct fl_address *address, b
 	if (is_foreign && !list->has_foreign) {
 		list->foreign = *address;
 		list->has_foreign = true;
-	} else if (!is_foreign && list->list.count + list->has_foreign < FL_LIST_MAX) {
+	} else if (!is_foreign && fl_list_has_room(list->list.count + list->has_foreign)) {
 		list->list.candidate[list->list.count++] = *address;
 	} else {
 		list->list.flags |= FL_LIST_LATE;

@@ -25,6 +25,8 @@ enum {
 };
 
 _Static_assert((int)AT_VERSION + 1 == (int)AT_GUE + (int)FL_LIST_AT_FLAGS, "left, then count, in fields");
+_Static_assert((int)LIST_BYTES >= (int)FL_LIST_SHORT_BYTES, "a row's count has bits enough");
+_Static_assert(ADDRESS_WORDS * 8 >= LISTS_IPV4_LEN + FL_LIST_SHORT_BYTES, "a message has words enough");
 _Static_assert((int)AT_GENERATION == (int)ENCAP_HEAD_LEN, "templates end before it");
 _Static_assert((int)AT_OPTION_GENERATION + 4 == (int)ENCAP_HEAD_LEN, "templates hold all of ipip");
 

@@ -176,7 +176,7 @@ static inline ISA void lanes_siphash_end_two(struct lanes_siphash *x, struct lan
 }
 
 /* Room in front of a frame for the longest header that lanes write. */
-enum { LANES_ROOM = GUE_PLAIN_LEN + FL_LIST_MAX * 4 + FL_LIST_TAG_LEN - AT_IP };
+enum { LANES_ROOM = GUE_PLAIN_LEN + FL_LIST_SHORT_BYTES + FL_LIST_TAG_LEN - AT_IP };
 
 /*
  * Where frames are, and which of them are in one buffer, with room for a header in front, and have the least bytes;

@@ -18,7 +18,7 @@ enum { CLIENT_MTU = 1500 };
 /* Names the MTU that services with encap srv6 need, unless this one is as large. */
 static void srv6_need(char *out, size_t size, uint8_t flags, unsigned mtu)
 {
-	unsigned need = CLIENT_MTU + ENCAP_IPV6_LEN + fl_list_srv6_len(FL_LIST_MAX, flags);
+	unsigned need = CLIENT_MTU + ENCAP_IPV6_LEN + fl_list_srv6_len(encap_candidates(&encap_srv6), flags);
 
 	*out = 0;
 	if (mtu < need)
@@ -28,9 +28,9 @@ static void srv6_need(char *out, size_t size, uint8_t flags, unsigned mtu)
 /* The longest header of most services: towards IPv4 alone, or towards any server. */
 static unsigned longest_header(uint8_t flags, bool has_ipv6)
 {
-	if (has_ipv6)
-		return GUE_AT_GUE6 - ENCAP_AT_IP + fl_list_len(FL_LIST_MAX, flags | FL_LIST_IPV6);
-	return GUE_AT_GUE - ENCAP_AT_IP + fl_list_len(FL_LIST_MAX, flags);
+	const struct encap_template widest = {.ipv6 = has_ipv6};
+
+	return encap_gue.overhead(&widest, encap_candidates(&encap_gue), flags);
 }
 
 /* Whether an MTU leaves room for a client's packet of 1500 bytes. */

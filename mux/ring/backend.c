@@ -130,7 +130,7 @@ uint32_t backends_room_longest(const struct backends *backends, uint8_t flags)
 {
 	const uint8_t ipv6 = backends_narrowest(backends) & BACKENDS_IPV6 ? FL_LIST_IPV6 : 0;
 
-	return backends_room(backends, backends->encap->candidates, (flags & FL_LIST_TAG) | ipv6);
+	return backends_room(backends, encap_candidates(backends->encap), (flags & FL_LIST_TAG) | ipv6);
 }
 
 /* Of all lines. */

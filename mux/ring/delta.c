@@ -108,7 +108,7 @@ static struct body_expected body_of(const struct delta_expected *expected)
 	    .len_min = expected->snapshot ? SNAPSHOT_BODY_MIN + (uint64_t)expected->buckets * SNAPSHOT_BUCKET_MIN
 					  : DELTA_BODY_MIN,
 	};
-	uint32_t of_bucket = expected->snapshot ? SNAPSHOT_HISTORY_MAX : FL_DELTA_OWNER_RUN_LEN + FL_DELTA_RUN_LEN;
+	uint32_t of_bucket = expected->snapshot ? HISTORY_LEN_MAX : FL_DELTA_OWNER_RUN_LEN + FL_DELTA_RUN_LEN;
 
 	body.len_max = body.len_min + DELTA_BACKENDS_LEN_MAX + (uint64_t)expected->buckets * of_bucket;
 	return body;
@@ -322,9 +322,10 @@ static enum fl_delta_error read_history(const struct layout *layout, uint32_t at
 	const uint8_t *since = owners + 2 * (size_t)layout->entries_count;
 
 	*out = (struct history){.count = 0};
-	if (!count || count > FL_HISTORY_MAX || count > layout->entries_count - at)
-		return reason_set(why, FL_DELTA_RUN, "history of %u entries; allowed: 1..%d, of %u that are left",
-				  count, FL_HISTORY_MAX, layout->entries_count - at);
+	if (!count || fl_list_is_too_long(count) || count > layout->entries_count - at)
+		return reason_set(why, FL_DELTA_RUN,
+				  "history of %u entries; allowed: some, as many as packets name, of %u that are left",
+				  count, layout->entries_count - at);
 	for (uint32_t i = at; i < at + count; i++) {
 		uint16_t owner = fl_load_le16(owners + 2 * (size_t)i);
 

@@ -18,9 +18,8 @@ enum delta_limits {
 	DELTA_BODY_MIN = 32,
 	SNAPSHOT_BODY_MIN = 28, /* and SNAPSHOT_BUCKET_MIN for each bucket */
 	SNAPSHOT_BUCKET_MIN = 6,
-	SNAPSHOT_HISTORY_MAX = 1 + 6 * FL_HISTORY_MAX,
 	DELTA_BYTES_MAX = FL_DELTA_HEADER_LEN + DELTA_BODY_MIN + DELTA_BACKENDS_LEN_MAX +
-			  FL_BUCKETS_MAX * (SNAPSHOT_BUCKET_MIN + SNAPSHOT_HISTORY_MAX) +
+			  FL_BUCKETS_MAX * (SNAPSHOT_BUCKET_MIN + HISTORY_LEN_MAX) +
 			  FL_BUCKETS_MAX / 4, /* of the largest body that zstd can't compress; it adds less than 1 % */
 };
 

@@ -150,7 +150,7 @@ static bool history_after(const struct walk *walk, const struct history *before,
 		if ((walk->closes && before->since[i] <= walk->delta->closed_until) || is_dead(walk, owner) ||
 		    step->release == 0 || step->release == owner || (moves && owner == step->to))
 			continue;
-		if (out->count == FL_HISTORY_MAX)
+		if (!fl_list_has_room(out->count))
 			return false;
 		history_append(out, owner, before->since[i]);
 	}
@@ -165,9 +165,9 @@ static enum fl_delta_error check_step(const struct walk *walk, const struct step
 	if (is_dead(walk, step->to))
 		return reason_set(why, FL_DELTA_RUN, "bucket %u is of backend %u, which is dead; allowed: of others",
 				  step->bucket, step->to);
-	if (before->count == FL_HISTORY_MAX && !history_after(walk, before, step, &after))
-		return reason_set(why, FL_DELTA_RUN, "bucket %u has more than %d former owners; allowed: %d",
-				  step->bucket, FL_HISTORY_MAX, FL_HISTORY_MAX);
+	if (!fl_list_has_room(before->count) && !history_after(walk, before, step, &after))
+		return reason_set(why, FL_DELTA_RUN, "bucket %u has %u former owners and one more; allowed: %u",
+				  step->bucket, before->count, before->count);
 	return FL_DELTA_OK;
 }
 

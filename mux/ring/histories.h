@@ -6,13 +6,20 @@
 #ifndef FAIRLEAD_MUX_HISTORIES_H
 #define FAIRLEAD_MUX_HISTORIES_H
 
+#include <fairlead/list.h>
 #include <fairlead/ring.h>
 
 #include <stddef.h>
 
+enum {
+	HISTORY_MAX = FL_LIST_MAX,
+	HISTORY_ENTRY_LEN = 6,                                 /* in a snapshot */
+	HISTORY_LEN_MAX = 1 + HISTORY_ENTRY_LEN * HISTORY_MAX, /* and the number of entries */
+};
+
 struct history {
-	uint32_t since[FL_HISTORY_MAX]; /* Unix seconds; beyond count all is 0 */
-	uint16_t owner[FL_HISTORY_MAX];
+	uint32_t since[HISTORY_MAX]; /* Unix seconds; beyond count all is 0 */
+	uint16_t owner[HISTORY_MAX];
 	uint32_t count;
 };
 

@@ -78,18 +78,20 @@ static fl_row row_of(struct ring *ring, uint32_t bucket, uint32_t *oldest)
 	const struct listed_former former = listed_former(ring, bucket);
 	const uint16_t owner = ring->image.current[bucket];
 	const struct backend *backend = backends_get(ring->backends, owner);
-	bool is_ipv6 = backend && backend->outer.ipv6; /* then headers have addresses of 16 bytes */
-	struct fl_address address[FL_LIST_MAX];
+	struct fl_list list = {.count = (uint8_t)former.history.count};
 	fl_row row;
 
-	for (uint32_t i = 0; i < former.history.count; i++) {
-		address[i] = encap_destination(&backends_get(ring->backends, former.history.owner[i])->outer);
-		is_ipv6 |= !fl_address_is_ipv4(&address[i]);
+	if (backend && backend->outer.ipv6) /* then headers have addresses of 16 bytes */
+		list.flags = FL_LIST_IPV6;
+	for (uint32_t i = 0; i < list.count; i++) {
+		list.candidate[i] = encap_destination(&backends_get(ring->backends, former.history.owner[i])->outer);
+		if (!fl_address_is_ipv4(&list.candidate[i]))
+			list.flags = FL_LIST_IPV6;
 		if (former.history.since[i] < *oldest)
 			*oldest = former.history.since[i];
 	}
-	row = lists_row(ring->listed->lists, owner, address, former.history.count, is_ipv6);
-	if (former.history.count && !lists_count(row))
+	row = lists_row(ring->listed->lists, owner, &list);
+	if (list.count && !lists_count(row))
 		ring->listed->is_full = true;
 	else if (former.has_foreign)
 		row |= (fl_row)LISTS_FOREIGN << 24;

@@ -8,7 +8,7 @@
 #include <rte_hash_crc.h>
 
 enum {
-	SIZES = 3, /* a list is of one to three cells */
+	SIZES = (FL_LIST_LONG_BYTES + sizeof(struct list_cell) - 1) / sizeof(struct list_cell), /* cells of a list */
 	HEADS_MIN = 1024,
 };
 
@@ -87,15 +87,17 @@ struct wanted {
 	bool is_ipv6;
 };
 
-static struct wanted want(const struct fl_address *former, uint32_t count, bool is_ipv6)
+static struct wanted want(const struct fl_list *former)
 {
-	struct wanted wanted = {.count = (uint8_t)count, .size = 1, .is_ipv6 = is_ipv6};
+	const uint32_t count = former->count;
+	const bool is_ipv6 = former->flags & FL_LIST_IPV6;
+	struct wanted wanted = {.count = former->count, .size = 1, .is_ipv6 = is_ipv6};
 	uint8_t *at = wanted.bytes + sizeof(struct list_cell) - count * LISTS_IPV4_LEN;
 
 	for (uint32_t i = 0; !is_ipv6 && i < count; i++)
-		memcpy(at + i * LISTS_IPV4_LEN, former[i].bytes + 12, LISTS_IPV4_LEN);
+		memcpy(at + i * LISTS_IPV4_LEN, former->candidate[i].bytes + 12, LISTS_IPV4_LEN);
 	for (uint32_t i = 0; is_ipv6 && i < count; i++)
-		memcpy(wanted.bytes + i * LISTS_IPV6_LEN, former[i].bytes, LISTS_IPV6_LEN);
+		memcpy(wanted.bytes + i * LISTS_IPV6_LEN, former->candidate[i].bytes, LISTS_IPV6_LEN);
 	if (is_ipv6)
 		wanted.size =
 		    (uint8_t)((count * LISTS_IPV6_LEN + sizeof(struct list_cell) - 1) / sizeof(struct list_cell));
@@ -159,22 +161,22 @@ static fl_row row_of(uint16_t owner, uint32_t count, uint8_t flags, uint32_t at)
 	return (fl_row)(at * LISTS_WORDS) << 32 | (fl_row)(count << 4 | flags) << 24 | (fl_row)count << 16 | owner;
 }
 
-fl_row lists_row(struct lists *lists, uint16_t owner, const struct fl_address *former, uint32_t count, bool is_ipv6)
+fl_row lists_row(struct lists *lists, uint16_t owner, const struct fl_list *former)
 {
 	struct lists_own *own = lists->own;
 	struct wanted wanted;
 	uint32_t at;
 
-	if (!count)
+	if (!former->count)
 		return owner;
-	wanted = want(former, count, is_ipv6);
+	wanted = want(former);
 	at = find(own, &wanted);
 	if (!at)
 		at = add(own, &wanted);
 	if (!at)
 		return row_of(owner, 0, FL_LIST_LATE, 0);
 	own->known[at].rows++;
-	return row_of(owner, count, is_ipv6 ? FL_LIST_IPV6 : 0, at);
+	return row_of(owner, former->count, former->flags & FL_LIST_IPV6, at);
 }
 
 void lists_drop(struct lists *lists, fl_row row)

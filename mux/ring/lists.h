@@ -5,8 +5,8 @@
  * lists share one.
  *
  *	row 8		bits 0..15 owner, 16..23 count, 24..31 the header's byte of count and flags, 32..63 list
- *	list 32		spare 8 | IPv4 address 4 as in headers x 6	ends with the last one; two in a cache line
- *	list 32 to 96	IPv6 address 16 x 1 to 6			if a former owner or the present one has such
+ *	list 32		spare | IPv4 addresses 4 as in headers		ends with the last one; two in a cache line
+ *	or more such	IPv6 addresses 16				if a former owner or the present one has such
  *
  * Of the flags a row has IPV6, LATE and LISTS_FOREIGN. LATE says that the list was cut, since the table or the header has
  * no room for it: servers then drop what they do not know as stale, and reset nothing.
@@ -35,7 +35,7 @@ struct list_cell {
 	uint8_t bytes[32];
 } __attribute__((aligned(32)));
 
-_Static_assert(sizeof(struct list_cell) == 8 + FL_LIST_MAX * LISTS_IPV4_LEN, "a list of IPv4 is one cell");
+_Static_assert(sizeof(struct list_cell) >= FL_LIST_SHORT_BYTES, "a list of IPv4 fits one cell");
 
 enum { LISTS_WORDS = sizeof(struct list_cell) / 8 }; /* rows name cells by words, as processors scale by 8 at most */
 
@@ -55,10 +55,11 @@ struct lists *lists_new(uint32_t max);
 void lists_free(struct lists *lists);
 
 /*
- * A row of this owner and these former ones, newest first, at most FL_LIST_MAX; is_ipv6: in the long form, which the
- * owner's own family may ask for. It counts as one that names the list. LATE and no list: the table is full.
+ * A row of this owner and these former ones, newest first; with IPV6 in the long form, which the owner's own family may
+ * ask for. Of the list, count, candidates and IPV6 matter. It counts as one that names the list. LATE and no list: the
+ * table is full.
  */
-fl_row lists_row(struct lists *lists, uint16_t owner, const struct fl_address *former, uint32_t count, bool is_ipv6);
+fl_row lists_row(struct lists *lists, uint16_t owner, const struct fl_list *former);
 
 /* A row that names a list is no more. Once per lists_row(). */
 void lists_drop(struct lists *lists, fl_row row);

@@ -93,8 +93,8 @@ int ring_start(struct ring *ring, const struct delta *delta, struct fold *fold, 
 		return error;
 	error = fold_start(fold, &ring->image, delta);
 	if (error == -EINVAL)
-		return reason_set(why, error, "generation %u: a bucket has more than %d former owners",
-				  delta->generation, FL_HISTORY_MAX);
+		return reason_set(why, error, "generation %u: a bucket has more former owners than packets name",
+				  delta->generation);
 	if (error)
 		return reason_set(why, error, "generation %u: no memory to apply it", delta->generation);
 	return 0;

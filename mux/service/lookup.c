@@ -108,7 +108,7 @@ uint32_t lookup_overhead(const struct lookup *lookup, const struct encap_templat
 
 	for (uint32_t i = 0; i < lookup->encaps_count; i++) {
 		const struct encap *encap = lookup->encaps[i];
-		uint32_t overhead = encap->overhead(line, encap->candidates, flags);
+		uint32_t overhead = encap->overhead(line, encap_candidates(encap), flags);
 
 		most = overhead > most ? overhead : most;
 	}

@@ -25,7 +25,7 @@ static uint32_t key_of(const struct flow *flow, enum affinity affinity, uint8_t 
 
 struct listed_rule service_listed_rule(const struct service *service)
 {
-	return (struct listed_rule){.window = service->config.window, .most = service->encap->candidates};
+	return (struct listed_rule){.window = service->config.window, .most = encap_candidates(service->encap)};
 }
 
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow)
@@ -107,7 +107,7 @@ static void explain_candidates(const struct service *service, const struct ring 
 			       struct explanation *out)
 {
 	const struct backends *backends = ring_backends(ring);
-	const uint32_t most = service->encap->candidates;
+	const uint32_t most = encap_candidates(service->encap);
 	const struct backend *second;
 
 	if (!out->first.current.id)

@@ -56,7 +56,7 @@ struct explained_bucket {
 	uint32_t bucket; /* RING_BUCKET_NONE: there is none */
 	struct explained_owner current;
 	uint32_t former_count;
-	struct explained_owner former[FL_HISTORY_MAX];
+	struct explained_owner former[HISTORY_MAX];
 };
 
 /* Why a packet names a server. */
@@ -75,7 +75,7 @@ struct explanation {
 	struct explained_bucket second;
 	/* The servers of a segment of an open connection, or of a datagram, in the order in which they get it. */
 	uint32_t candidates_count;
-	struct explained_candidate candidates[1 + FL_LIST_MAX];
+	struct explained_candidate candidates[1 + HISTORY_MAX];
 	bool is_late;           /* the list was cut */
 	uint32_t arrays;        /* steering othello: the newest arrays' generation, 0: none */
 	uint32_t arrays_before; /* the generation of those before, 0: the hash's low bits */

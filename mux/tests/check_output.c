@@ -212,7 +212,7 @@ static bool is_list_of(const struct output_world *world, const struct service *s
 	const struct history *history = histories_get(&ring->image.histories, ring->image.history[bucket]);
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < history->count && count < service->encap->candidates; i++) {
+	for (uint32_t i = 0; i < history->count && count < encap_candidates(service->encap); i++) {
 		struct fl_address address;
 
 		if (ring->image.closed_until && history->since[i] + service->config.window <= world->now)

@@ -161,7 +161,7 @@ uint8_t *delta_bytes_body(const struct delta *d, size_t *len)
 	if (d->snapshot) {
 		if (!image_copy(&image, &d->image) || image_compact(&image))
 			abort();
-		room += SNAPSHOT_BUCKET_MIN * (size_t)d->buckets + SNAPSHOT_HISTORY_MAX * image.histories.count;
+		room += SNAPSHOT_BUCKET_MIN * (size_t)d->buckets + HISTORY_LEN_MAX * image.histories.count;
 	}
 	body = must(malloc(room));
 	*len = (size_t)((d->snapshot ? write_snapshot(d, &image, body) : write_delta(d, body)) - body);

@@ -109,7 +109,7 @@ void image_was(struct delta *snapshot, uint32_t bucket, uint16_t previous, uint3
 bool image_has_full_history(const struct delta *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->image.histories.count; i++)
-		if (snapshot->image.histories.list[i].count == FL_HISTORY_MAX)
+		if (snapshot->image.histories.list[i].count == HISTORY_MAX)
 			return true;
 	return false;
 }

@@ -29,8 +29,8 @@ enum {
 struct plain {
 	uint16_t current;
 	uint32_t count;
-	uint16_t owner[FL_HISTORY_MAX + 1];
-	uint32_t since[FL_HISTORY_MAX + 1];
+	uint16_t owner[HISTORY_MAX + 1];
+	uint32_t since[HISTORY_MAX + 1];
 };
 
 struct world {
@@ -96,13 +96,13 @@ static void go_to(struct plain *plain, uint16_t owner, uint32_t now)
 /* Up to six former owners, of which some are unknown to the ring. */
 static void random_bucket(struct plain *plain, struct chance *chance)
 {
-	uint32_t count = chance_below(chance, FL_HISTORY_MAX + 1), since = NOW - 2 * WINDOW;
+	uint32_t count = chance_below(chance, HISTORY_MAX + 1), since = NOW - 2 * WINDOW;
 
 	*plain = (struct plain){.current = (uint16_t)(1 + chance_below(chance, BACKENDS))};
 	for (uint32_t i = 0; i < count; i++) {
 		uint16_t owner = (uint16_t)(1 + chance_below(chance, BACKENDS + 2));
 
-		since += chance_below(chance, 2 * WINDOW / FL_HISTORY_MAX);
+		since += chance_below(chance, 2 * WINDOW / HISTORY_MAX);
 		if (owner != plain->current && !has(plain, owner))
 			push(plain, owner, since);
 	}
@@ -275,8 +275,8 @@ static void release(struct delta *delta, struct plain *plain, uint32_t bucket, s
 {
 	uint16_t owner = 0;
 
-	if (plain->count == FL_HISTORY_MAX)
-		owner = plain->owner[FL_HISTORY_MAX - 1];
+	if (plain->count == HISTORY_MAX)
+		owner = plain->owner[HISTORY_MAX - 1];
 	else if (chance_below(chance, 50))
 		return;
 	else if (plain->count && chance_below(chance, 8))

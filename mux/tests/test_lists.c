@@ -21,9 +21,7 @@ enum {
 struct wanted {
 	fl_row row;
 	uint16_t owner;
-	uint32_t count;
-	bool is_ipv6;
-	struct fl_address former[FL_LIST_MAX];
+	struct fl_list list;
 };
 
 static struct fl_address host(uint32_t number, bool ipv6)
@@ -37,11 +35,12 @@ static struct fl_address host(uint32_t number, bool ipv6)
 static struct wanted random_wanted(struct chance *chance)
 {
 	struct wanted wanted = {.owner = (uint16_t)(1 + chance_below(chance, 100)),
-				.count = chance_below(chance, FL_LIST_MAX + 1),
-				.is_ipv6 = !chance_below(chance, 3)};
+				.list = {.count = (uint8_t)chance_below(chance, FL_LIST_MAX + 1),
+					 .flags = chance_below(chance, 3) ? 0 : FL_LIST_IPV6}};
 
-	for (uint32_t i = 0; i < wanted.count; i++)
-		wanted.former[i] = host(chance_below(chance, HOSTS), wanted.is_ipv6 && chance_below(chance, 2));
+	for (uint32_t i = 0; i < wanted.list.count; i++)
+		wanted.list.candidate[i] =
+		    host(chance_below(chance, HOSTS), wanted.list.flags && chance_below(chance, 2));
 	return wanted;
 }
 
@@ -54,19 +53,18 @@ static void check_row(const struct lists *lists, const struct wanted *wanted)
 		assert_int_equal(wanted->row >> 16, (uint64_t)FL_LIST_LATE << 8);
 		return;
 	}
-	assert_int_equal(lists_count(wanted->row), wanted->count);
-	if (!wanted->count) {
+	assert_int_equal(lists_count(wanted->row), wanted->list.count);
+	if (!wanted->list.count) {
 		assert_int_equal(wanted->row, wanted->owner);
 		return;
 	}
-	assert_int_equal(lists_flags(wanted->row),
-			 wanted->count << 4 | (wanted->is_ipv6 ? (unsigned)FL_LIST_IPV6 : 0U));
+	assert_int_equal(lists_flags(wanted->row), wanted->list.count << 4 | wanted->list.flags);
 	at = lists_addresses(lists->cells, wanted->row);
-	for (uint32_t i = 0; i < wanted->count; i++)
-		if (wanted->is_ipv6)
-			assert_memory_equal(at + i * 16, wanted->former[i].bytes, 16);
+	for (uint32_t i = 0; i < wanted->list.count; i++)
+		if (wanted->list.flags)
+			assert_memory_equal(at + i * 16, wanted->list.candidate[i].bytes, 16);
 		else
-			assert_memory_equal(at + i * 4, wanted->former[i].bytes + 12, 4);
+			assert_memory_equal(at + i * 4, wanted->list.candidate[i].bytes + 12, 4);
 }
 
 /* Cells of the different lists that rows name. */
@@ -80,15 +78,15 @@ static uint32_t cells_of(const struct wanted rows[ROWS])
 		for (int j = 0; j < i && is_first; j++)
 			is_first = rows[j].row >> 32 != rows[i].row >> 32;
 		if (is_first)
-			cells += rows[i].is_ipv6 ? (rows[i].count + 1) / 2 : 1;
+			cells += rows[i].list.flags ? (rows[i].list.count + 1) / 2 : 1;
 	}
 	return cells;
 }
 
 static bool are_equal(const struct wanted *a, const struct wanted *b)
 {
-	return a->count == b->count && a->is_ipv6 == b->is_ipv6 &&
-	       !memcmp(a->former, b->former, a->count * sizeof(a->former[0]));
+	return a->list.count == b->list.count && a->list.flags == b->list.flags &&
+	       !memcmp(a->list.candidate, b->list.candidate, a->list.count * sizeof(a->list.candidate[0]));
 }
 
 /* Returns how often the table was full. */
@@ -106,12 +104,10 @@ static uint64_t play(uint32_t cells, uint64_t seed)
 		const fl_row before = row->row;
 		int other = (int)chance_below(&chance, ROWS);
 
-		if (rows[other].count) { /* a list that there is, or was */
-			wanted.count = rows[other].count;
-			wanted.is_ipv6 = rows[other].is_ipv6;
-			memcpy(wanted.former, rows[other].former, sizeof(wanted.former));
+		if (rows[other].list.count) { /* a list that there is, or was */
+			wanted.list = rows[other].list;
 		}
-		wanted.row = lists_row(lists, wanted.owner, wanted.former, wanted.count, wanted.is_ipv6);
+		wanted.row = lists_row(lists, wanted.owner, &wanted.list);
 		if (lists_count(rows[other].row) && are_equal(&wanted, &rows[other]))
 			assert_int_equal(wanted.row >> 16, rows[other].row >> 16);
 		*row = wanted;
@@ -149,24 +145,26 @@ static void a_full_table_gives_late_rows(void **state)
 /* Readers may have read the row just before. */
 static void a_list_stays_until_a_grace_period_has_passed(void **state)
 {
-	const struct fl_address a = host(1, false), b = host(2, false), c = host(3, false);
+	const struct fl_list a = {.count = 1, .candidate = {host(1, false)}};
+	const struct fl_list b = {.count = 1, .candidate = {host(2, false)}};
+	const struct fl_list c = {.count = 1, .candidate = {host(3, false)}};
 	struct lists *lists = lists_new(LISTS_MAX);
-	fl_row old = lists_row(lists, 7, &a, 1, false), next, again;
+	fl_row old = lists_row(lists, 7, &a), next, again;
 
 	(void)state;
 	lists_drop(lists, old);
 	assert_int_equal(lists->retired, 1);
-	next = lists_row(lists, 7, &b, 1, false);
+	next = lists_row(lists, 7, &b);
 	assert_int_not_equal(next >> 32, old >> 32);
-	assert_memory_equal(lists_addresses(lists->cells, old), a.bytes + 12, 4);
-	again = lists_row(lists, 8, &a, 1, false); /* named again before */
+	assert_memory_equal(lists_addresses(lists->cells, old), a.candidate[0].bytes + 12, 4);
+	again = lists_row(lists, 8, &a); /* named again before */
 	assert_int_equal(again >> 16, old >> 16);
 	lists_reclaim(lists);
-	assert_memory_equal(lists_addresses(lists->cells, again), a.bytes + 12, 4);
+	assert_memory_equal(lists_addresses(lists->cells, again), a.candidate[0].bytes + 12, 4);
 	lists_drop(lists, again);
 	lists_reclaim(lists);
 	assert_int_equal(lists->used, 1);
-	next = lists_row(lists, 7, &c, 1, false);
+	next = lists_row(lists, 7, &c);
 	assert_int_equal(next >> 32, old >> 32);
 	lists_free(lists);
 }

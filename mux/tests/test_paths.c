@@ -88,18 +88,20 @@ static void list_former(const struct service *service, struct chance *chance)
 	for (uint32_t i = 0; i < ring_buckets(ring); i++) {
 		const fl_row before = ring->rows[i];
 		const struct backend *owner = backends_get(ring->backends, fl_row_current(before));
-		uint32_t count = chance_below(chance, FL_LIST_MAX + 1);
-		bool is_long = owner && owner->outer.ipv6;
-		struct fl_address former[FL_LIST_MAX] = {{{0}}};
+		struct fl_list former = {.count = (uint8_t)chance_below(chance, FL_LIST_MAX + 1),
+					 .flags = owner && owner->outer.ipv6 ? FL_LIST_IPV6 : 0};
 
 		if (chance_below(chance, listed))
 			continue;
-		for (uint32_t n = 0; n < count; n++) {
-			former[n] = image_address(has_ipv6 && chance_below(chance, 2) ? "2001:db8:1::" : "10.1.0.0");
-			former[n].bytes[15] = (uint8_t)(100 + 9 * n + chance_below(chance, 9)); /* all differ */
-			is_long |= !fl_address_is_ipv4(&former[n]);
+		for (uint32_t n = 0; n < former.count; n++) {
+			const bool is_ipv6 = has_ipv6 && chance_below(chance, 2);
+
+			former.candidate[n] = image_address(is_ipv6 ? "2001:db8:1::" : "10.1.0.0");
+			former.candidate[n].bytes[15] =
+			    (uint8_t)(100 + 9 * n + chance_below(chance, 9)); /* all differ */
+			former.flags |= is_ipv6 ? FL_LIST_IPV6 : 0;
 		}
-		ring->rows[i] = lists_row(lists, fl_row_current(before), former, count, is_long);
+		ring->rows[i] = lists_row(lists, fl_row_current(before), &former);
 		lists_drop(lists, before);
 		if (!chance_below(chance, 50)) { /* there was no room for it */
 			lists_drop(lists, ring->rows[i]);

@@ -35,7 +35,7 @@ FL_INLINE enum fl_way fl_onward(struct fl_form *form, struct fl_decide_in *in, s
 
 	in->flooded = fl_decide_asks_flooded(&in->list) && fl_form_is_flooded(form);
 	fl_decide_on(in, out);
-	for (i = 0; i < FL_LIST_MAX; i++) {
+	FL_LIST_EACH (i) {
 		if (out->verdict != FL_VERDICT_CHAIN)
 			break;
 		way = fl_form_way(form);

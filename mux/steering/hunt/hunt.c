@@ -13,7 +13,7 @@ enum { CRC32_BUCKETS_MAX = 65536 }; /* the halves of a CRC's hash have 16 bits i
 int hunt_check(const struct service_config *config, const struct options *options, struct reason *why)
 {
 	(void)options;
-	if (config->encap->candidates < FL_LIST_MAX)
+	if (config->encap->names_one)
 		return reason_set(
 		    why, -EINVAL,
 		    "encap: service %s has '%s'; allowed with steering %s: one that names several servers, "

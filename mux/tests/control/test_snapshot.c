@@ -18,7 +18,7 @@ static void draw_bucket(struct delta *image, uint32_t bucket, struct chance *cha
 {
 	uint16_t backends = (uint16_t)image->backends_count;
 	uint16_t first = (uint16_t)chance_below(chance, backends + 1U);
-	uint32_t most = backends < FL_HISTORY_MAX ? backends : FL_HISTORY_MAX, number;
+	uint32_t most = backends < HISTORY_MAX ? backends : HISTORY_MAX, number;
 	struct history history = {.count = 0};
 
 	image_own(image, bucket, first);

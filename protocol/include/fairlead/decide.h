@@ -8,7 +8,7 @@
  *
  * The packet names every server that may know its connection: the one that it is sent to first, and a list of others, to
  * be tried in this order (list.h). `left` says how many of the last have not been tried, and only falls: a packet
- * ends after at most FL_LIST_MAX hops. After CHAIN the header is rewritten by fl_list_forward().
+ * ends after as many hops as a list has candidates at most. After CHAIN the header is rewritten by fl_list_forward().
  *
  * A server through which more goes on to third servers than it lets (flood.h) drops that, and only that: a packet that has
  * come from a server, which did not know it either, and of which candidates are left.
@@ -91,11 +91,7 @@ FL_INLINE bool fl_decide_next(const struct fl_decide_in *in, struct fl_decide_ou
 {
 	int i;
 
-	/* By a constant bound and index, for the eBPF verifier. */
-#ifdef __clang__
-#pragma unroll
-#endif
-	for (i = 0; i < FL_LIST_MAX; i++) {
+	FL_LIST_UNROLLED (i) {
 		const struct fl_address *address = &in->list.candidate[i];
 
 		if (i >= in->list.count || i + out->left < in->list.count)

@@ -36,8 +36,10 @@ enum fl_list_numbers {
 	FL_LIST_VERSION = 2,
 	FL_LIST_BASE_LEN = 8,
 	FL_LIST_TAG_LEN = 8,
-	FL_LIST_MAX = 6,
-	FL_LIST_MAX_LEN = FL_LIST_GUE_LEN + FL_LIST_BASE_LEN + FL_LIST_MAX * 16 + FL_LIST_TAG_LEN,
+	FL_LIST_MAX = 6,                       /* candidates, and what a ring names of a bucket */
+	FL_LIST_SHORT_BYTES = FL_LIST_MAX * 4, /* of the most candidates of IPv4 */
+	FL_LIST_LONG_BYTES = FL_LIST_MAX * 16,
+	FL_LIST_MAX_LEN = FL_LIST_GUE_LEN + FL_LIST_BASE_LEN + FL_LIST_LONG_BYTES + FL_LIST_TAG_LEN,
 };
 
 enum fl_list_flags {
@@ -57,6 +59,17 @@ enum fl_list_offsets {
 };
 
 _Static_assert(FL_LIST_MAX_LEN - FL_LIST_GUE_LEN <= 31 * 4, "hlen has five bits");
+
+/*
+ * For each place of a list, the unused ones included: by a constant bound and, where clang must, unrolled, so that the
+ * eBPF verifier knows every offset.
+ */
+#define FL_LIST_EACH(place) for ((place) = 0; (place) < FL_LIST_MAX; (place)++)
+#ifdef __clang__
+#define FL_LIST_UNROLLED(place) _Pragma("unroll") FL_LIST_EACH (place)
+#else
+#define FL_LIST_UNROLLED(place) FL_LIST_EACH (place)
+#endif
 
 struct fl_list {
 	fl_u8 inner_protocol; /* FL_LIST_GUE_* */
@@ -90,6 +103,16 @@ enum fl_list_error {
 	FL_LIST_ERRORS,
 };
 
+FL_INLINE bool fl_list_has_room(fl_u32 count)
+{
+	return count < FL_LIST_MAX;
+}
+
+FL_INLINE bool fl_list_is_too_long(fl_u32 count)
+{
+	return count > FL_LIST_MAX;
+}
+
 FL_INLINE fl_u32 fl_list_stride(fl_u8 flags)
 {
 	return flags & FL_LIST_IPV6 ? 16 : 4;
@@ -120,10 +143,7 @@ FL_INLINE bool fl_list_load_all(const fl_u8 *data, const fl_u8 *end, struct fl_l
 {
 	fl_u32 i;
 
-#ifdef __clang__
-#pragma unroll
-#endif
-	for (i = 0; i < FL_LIST_MAX; i++)
+	FL_LIST_UNROLLED (i)
 		if (i < out->count &&
 		    !(out->flags & FL_LIST_IPV6 ? fl_list_load(data, end, true, i, &out->candidate[i])
 						: fl_list_load(data, end, false, i, &out->candidate[i])))
@@ -178,7 +198,7 @@ FL_INLINE enum fl_list_error fl_list_check(const fl_u8 *data, bool to_ipv6)
 
 	if (data[FL_LIST_AT_VERSION] >> 4 != FL_LIST_VERSION)
 		return FL_LIST_VERSION_UNKNOWN;
-	if (count > FL_LIST_MAX)
+	if (fl_list_is_too_long(count))
 		return FL_LIST_COUNT;
 	if (left > count)
 		return FL_LIST_LEFT;
@@ -279,10 +299,7 @@ FL_INLINE bool fl_list_forward(fl_u8 *data, const fl_u8 *end, const struct fl_li
 
 	if (data + FL_LIST_AT_CANDIDATES > end)
 		return false;
-#ifdef __clang__
-#pragma unroll
-#endif
-	for (i = 0; i < FL_LIST_MAX; i++) {
+	FL_LIST_UNROLLED (i) {
 		const struct fl_address *address = i == from ? self : &list->candidate[i ? i - 1 : 0];
 
 		if (i < from || i > to)

@@ -41,7 +41,7 @@ enum fl_list_srv6_numbers {
 	FL_LIST_SRV6_TLV_HEAD_LEN = 2, /* which its length does not count */
 	FL_LIST_SRV6_TLV_LEN = 8,      /* without a tag */
 	FL_LIST_SRV6_FLAGS = FL_LIST_TAG | FL_LIST_LATE | FL_LIST_KEY,
-	FL_LIST_SRV6_MAX_LEN = FL_LIST_SRV6_HEAD_LEN + (FL_LIST_MAX + 1) * FL_LIST_SRV6_SEGMENT_LEN +
+	FL_LIST_SRV6_MAX_LEN = FL_LIST_SRV6_HEAD_LEN + FL_LIST_LONG_BYTES + FL_LIST_SRV6_SEGMENT_LEN +
 			       FL_LIST_SRV6_TLV_LEN + FL_LIST_TAG_LEN,
 };
 
@@ -92,7 +92,7 @@ FL_INLINE fl_u8 *fl_list_srv6_tlv(const fl_u8 *data, const fl_u8 *end)
 {
 	fl_u8 *tlv;
 
-	if (data + FL_LIST_SRV6_LEAST_LEN > end || data[FL_LIST_SRV6_AT_LAST] > FL_LIST_MAX)
+	if (data + FL_LIST_SRV6_LEAST_LEN > end || fl_list_is_too_long(data[FL_LIST_SRV6_AT_LAST]))
 		return (fl_u8 *)0;
 	tlv = fl_list_srv6_part(data, fl_list_srv6_tlv_at(data[FL_LIST_SRV6_AT_LAST]));
 	if (tlv + FL_LIST_SRV6_TLV_LEN > end || tlv[0] != FL_LIST_SRV6_TLV_TYPE)
@@ -109,7 +109,7 @@ FL_INLINE enum fl_list_error fl_list_srv6_parse_head(const fl_u8 *data, const fl
 		return FL_LIST_TRUNCATED;
 	if (data[FL_LIST_SRV6_AT_NEXT] != FL_LIST_GUE_IPV4 && data[FL_LIST_SRV6_AT_NEXT] != FL_LIST_GUE_IPV6)
 		return FL_LIST_INNER_PROTOCOL;
-	if (data[FL_LIST_SRV6_AT_LAST] > FL_LIST_MAX)
+	if (fl_list_is_too_long(data[FL_LIST_SRV6_AT_LAST]))
 		return FL_LIST_COUNT;
 	len = (1 + (fl_u32)data[FL_LIST_SRV6_AT_UNITS]) * FL_LIST_SRV6_UNIT;
 	if (len < fl_list_srv6_len(data[FL_LIST_SRV6_AT_LAST], 0) || len > FL_LIST_SRV6_MAX_LEN)
@@ -153,10 +153,7 @@ FL_INLINE bool fl_list_srv6_load_all(const fl_u8 *data, const fl_u8 *end, struct
 {
 	fl_u32 i;
 
-#ifdef __clang__
-#pragma unroll
-#endif
-	for (i = 0; i < FL_LIST_MAX; i++) {
+	FL_LIST_UNROLLED (i) {
 		fl_u32 behind = (fl_u32)out->count - i; /* in the segments, which begin with the last */
 		const fl_u8 *at;
 

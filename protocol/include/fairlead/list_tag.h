@@ -30,7 +30,7 @@
 enum fl_list_tag_numbers {
 	FL_LIST_TAG_INNER_IPV4 = 16, /* bytes of the inner connection */
 	FL_LIST_TAG_INNER_IPV6 = 40,
-	FL_LIST_TAG_MESSAGE_MAX = FL_LIST_BASE_LEN + FL_LIST_TAG_INNER_IPV6 + (FL_LIST_MAX + 1) * 16,
+	FL_LIST_TAG_MESSAGE_MAX = FL_LIST_BASE_LEN + FL_LIST_TAG_INNER_IPV6 + 16 + FL_LIST_LONG_BYTES,
 	FL_LIST_TAG_TCP = 6,
 	FL_LIST_TAG_UDP = 17,
 	FL_LIST_TAG_IPV4_LEN = 20,
@@ -86,26 +86,28 @@ FL_INLINE const struct fl_address *fl_list_tag_place(const struct fl_list *list,
 
 	if (place == own)
 		return self;
-	return &list->candidate[place < own || !place ? place % FL_LIST_MAX : place - 1];
+	return &list->candidate[(place < own && fl_list_has_room(place)) || !place ? place : place - 1];
+}
+
+FL_INLINE void fl_list_tag_add(const struct fl_list *list, const struct fl_address *self, fl_u32 place, fl_u8 *out)
+{
+	const struct fl_address *address = fl_list_tag_place(list, self, place);
+
+	if (place > list->count)
+		return;
+	if (list->flags & FL_LIST_IPV6)
+		fl_copy(out + place * 16, address->bytes, 16);
+	else
+		fl_copy(out + place * 4, address->bytes + 12, 4);
 }
 
 FL_INLINE void fl_list_tag_places(const struct fl_list *list, const struct fl_address *self, fl_u8 *out)
 {
 	fl_u32 i;
 
-#ifdef __clang__
-#pragma unroll
-#endif
-	for (i = 0; i <= FL_LIST_MAX; i++) {
-		const struct fl_address *address = fl_list_tag_place(list, self, i);
-
-		if (i > list->count)
-			continue;
-		if (list->flags & FL_LIST_IPV6)
-			fl_copy(out + i * 16, address->bytes, 16);
-		else
-			fl_copy(out + i * 4, address->bytes + 12, 4);
-	}
+	FL_LIST_UNROLLED (i)
+		fl_list_tag_add(list, self, i, out);
+	fl_list_tag_add(list, self, i, out); /* there is one more place than candidates */
 }
 
 /*

@@ -16,7 +16,6 @@ _Static_assert(sizeof(fl_row) == 8, "a bucket row is 8 bytes");
 enum fl_ring_numbers {
 	FL_BACKEND_NONE = 0,
 	FL_BACKEND_MAX = 65535,
-	FL_HISTORY_MAX = 6, /* former owners of a bucket */
 };
 
 FL_INLINE fl_u16 fl_row_current(fl_row row)

@@ -118,7 +118,7 @@ public record ServiceConfig(
     if (encap == Encap.IPIP) {
       return 1;
     }
-    return hasTwoBuckets() || steering == SteeringMethod.OTHELLO ? 2 : History.MAX;
+    return History.most(hasTwoBuckets() || steering == SteeringMethod.OTHELLO);
   }
 
   /** Whether each connection has two buckets of the ring, by its hash. */

@@ -108,11 +108,11 @@ final class Fold {
     Runs runs = delta.moves();
     for (int run = 0; run < runs.size(); run++) {
       for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
-        if (histories[bucket].size() > History.MAX) {
+        if (histories[bucket].size() > History.most(false)) {
           throw new RefusedException(
               Reason.RUN,
               "bucket %d has %d former owners; allowed: 0..%d"
-                  .formatted(bucket, histories[bucket].size(), History.MAX));
+                  .formatted(bucket, histories[bucket].size(), History.most(false)));
         }
       }
     }

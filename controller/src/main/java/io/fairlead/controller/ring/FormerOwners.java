@@ -23,9 +23,9 @@ public record FormerOwners(long now, int windowSeconds, int most, Set<Integer> f
 
   public FormerOwners {
     foreign = Set.copyOf(foreign);
-    if (most < 1 || most > History.MAX) {
+    if (most < 1 || most > History.most(false)) {
       throw new IllegalArgumentException(
-          "%d former owners; allowed: 1..%d".formatted(most, History.MAX));
+          "%d former owners; allowed: 1..%d".formatted(most, History.most(false)));
     }
   }
 

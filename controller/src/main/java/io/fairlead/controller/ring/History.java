@@ -9,8 +9,8 @@ import java.util.function.IntPredicate;
  * them left it. Immutable, so that buckets share those that are equal.
  */
 public final class History {
-  /** What a ring names of one bucket. */
-  public static final int MAX = 6;
+  /** What a ring names of one bucket, and a packet of all. */
+  private static final int MAX = 6;
 
   /** Of a bucket without former owners. */
   public static final History NONE = new History(new char[0], new int[0]);
@@ -25,9 +25,23 @@ public final class History {
     this.hash = Arrays.hashCode(owners) * 31 + Arrays.hashCode(sinces);
   }
 
+  /**
+   * How many a bucket may have, so that its packets name all of them.
+   *
+   * @param two whether packets have two buckets, and name the second one's owner
+   */
+  public static int most(boolean two) {
+    return two ? (MAX - 1) / 2 : MAX;
+  }
+
   /** Takes ownership of the arrays: they must not be written to afterwards. */
   static History of(char[] owners, int[] sinces) {
     return owners.length == 0 ? NONE : new History(owners, sinces);
+  }
+
+  /** Whether a ring can name no more of the bucket. */
+  boolean isFull() {
+    return owners.length >= MAX;
   }
 
   public int size() {

@@ -276,7 +276,7 @@ public final class Ring {
       int next = moves.owner(run);
       for (int bucket = moves.start(run); bucket < moves.end(run); bucket++) {
         int owner = current[bucket];
-        if (histories[bucket].size() == History.MAX
+        if (histories[bucket].isFull()
             && owner != next
             && owner != Backend.NONE
             && !dead.contains(owner)) {
@@ -284,8 +284,8 @@ public final class Ring {
           for (int id : dead) {
             left = left.without(id);
           }
-          if (left.size() == History.MAX) {
-            releases.add(bucket, 1, left.owner(History.MAX - 1));
+          if (left.isFull()) {
+            releases.add(bucket, 1, left.owner(left.size() - 1));
           }
         }
       }

@@ -29,7 +29,7 @@ final class SnapshotBody {
   static Frame.Lengths lengths(int buckets) {
     long least = LEAST + (long) BUCKET * buckets;
     long lists = (long) DeltaCodec.BACKEND * Backend.MAX;
-    return new Frame.Lengths(least, least + lists + (1L + ENTRY * History.MAX) * buckets);
+    return new Frame.Lengths(least, least + lists + (1L + ENTRY * History.most(false)) * buckets);
   }
 
   static ByteBuffer encode(Ring ring) {
@@ -128,7 +128,7 @@ final class SnapshotBody {
     int at = 0;
     for (int number = 0; number < n; number++) {
       int count = Byte.toUnsignedInt(body.get());
-      if (count == 0 || count > History.MAX || at + count > entries) {
+      if (count == 0 || count > History.most(false) || at + count > entries) {
         throw refused(number + 1, "%d of %d entries".formatted(count, entries - at));
       }
       char[] owners = new char[count];

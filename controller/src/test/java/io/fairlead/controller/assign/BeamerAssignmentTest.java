@@ -66,7 +66,7 @@ class BeamerAssignmentTest {
   /** Backends join one by one within a window. */
   @Test
   void fullBucketsMoveLast() throws Exception {
-    for (int most : new int[] {1, 2, History.MAX}) {
+    for (int most : new int[] {1, History.most(true), History.most(false)}) {
       Ring ring = step(ring(16_384), NOW, 1);
       int joined = 1;
       int lost = 0;

@@ -65,7 +65,7 @@ final class Pools {
 
   /** As of a service without a hold. */
   static FormerOwners formers(long now, int windowSeconds) {
-    return new FormerOwners(now, windowSeconds, History.MAX);
+    return new FormerOwners(now, windowSeconds, History.most(false));
   }
 
   static Ring apply(Ring ring, Runs runs, long now) throws Exception {

@@ -178,7 +178,7 @@ class UpkeepTest {
   void fullBucketsStayUntilTheyHaveRoom() throws Exception {
     int[] both = Pools.weights(1, 1);
     Limits limits = new Limits(1, 1000);
-    for (int most = 1; most <= History.MAX; most++) {
+    for (int most = 1; most <= History.most(false); most++) {
       Ring ring = passedOn(most);
       Rebalance rebalance = new Rebalance();
       long now = NOW + WINDOW; // a moment before the first of them leaves
