@@ -5,68 +5,17 @@
  * The tracepoint sees every socket of the machine. A socket is passed over unless it is in the agent's network namespace
  * and its local address and port are among those of services. The reader is woken when the ring is a quarter full;
  * before a report it reads what there is. What finds no room is counted, and the agent then lists all sockets anew.
- *
- * The kernel's structures are declared with the few fields that are read. CO-RE finds their places in the kernel that
- * runs, by its BTF.
  */
-#include <linux/bpf.h>
-#include <linux/types.h>
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
 #include "events.bpf.h"
+#include "socket.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct in6_addr {
-	__u8 in6_u[16];
-};
-
-struct ns_common {
-	unsigned int inum;
-};
-
-struct net {
-	struct ns_common ns;
-};
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
-struct sock_common {
-	__be32 skc_daddr;
-	__be32 skc_rcv_saddr;
-	__be16 skc_dport;
-	unsigned short skc_family;
-	possible_net_t skc_net;
-	struct in6_addr skc_v6_daddr;
-	struct in6_addr skc_v6_rcv_saddr;
-};
-
-struct sock {
-	struct sock_common __sk_common;
-	__u16 sk_protocol;
-};
 
 struct inet_sock {
 	__be16 inet_sport;
 };
 
 #pragma clang attribute pop
-
-enum {
-	FAMILY_IPV4 = 2,
-	FAMILY_IPV6 = 10,
-	PROTOCOL_TCP = 6,
-	STATE_ESTABLISHED = 1,
-	STATE_SYN_RECV = 3,
-	STATE_CLOSE = 7,
-	STATE_LISTEN = 10,
-};
 
 const volatile __u32 netns; /* inode of the agent's network namespace */
 __u64 lost;

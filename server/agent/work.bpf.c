@@ -17,52 +17,11 @@
  * snd_wl1 is the number of the segment that acknowledged last. Behind a client's FIN nobody can tell; then the answer is
  * taken to have been the last. So it is, until the next answer, if the answer before was sent twice for nothing within
  * that tick: the client's word on that comes behind its request.
- *
- * The kernel's structures are declared with the few fields that are read; CO-RE finds their places by the BTF of the
- * kernel that runs.
  */
-#include <linux/bpf.h>
-#include <linux/types.h>
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
+#include "socket.bpf.h"
 #include "work.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct ns_common {
-	unsigned int inum;
-};
-
-struct net {
-	struct ns_common ns;
-};
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
-struct in6_addr {
-	__u8 in6_u[16];
-};
-
-struct sock_common {
-	__be32 skc_daddr;
-	__be32 skc_rcv_saddr;
-	__u16 skc_num;
-	unsigned short skc_family;
-	volatile unsigned char skc_state;
-	possible_net_t skc_net;
-	struct in6_addr skc_v6_rcv_saddr;
-};
-
-struct sock {
-	struct sock_common __sk_common;
-	__u16 sk_protocol;
-};
 
 struct inet_connection_sock {
 	struct {
@@ -97,13 +56,6 @@ struct bpf_iter__bpf_sk_storage_map {
 };
 
 #pragma clang attribute pop
-
-enum {
-	FAMILY_IPV4 = 2,
-	PROTOCOL_TCP = 6,
-	STATE_ESTABLISHED = 1,
-	STATE_CLOSE_WAIT = 8,
-};
 
 const volatile __u32 netns; /* inode of the agent's network namespace */
 __u64 ports[65536 / 64];    /* those of services, a bit each */
