@@ -58,7 +58,7 @@ static __always_inline enum fl_packet_class load_ask(struct xdp_md *ctx, struct 
 		return FL_PACKET_SYN;
 	}
 	if (!fl_load_is_armed(setting, bpf_ktime_get_coarse_ns()) ||
-	    sockets_has_own(ctx, &scratch->flow, &scratch->tuple))
+	    sockets_has(ctx, &scratch->flow, &scratch->tuple, false))
 		return FL_PACKET_SYN;
 	return FL_PACKET_REFUSED;
 }
@@ -69,7 +69,7 @@ static __always_inline enum fl_packet_class load_ask(struct xdp_md *ctx, struct 
  */
 static __attribute__((noinline)) int syn_ask(struct xdp_md *ctx, struct scratch *scratch)
 {
-	if (scratch->in.list.left && !sockets_has_any(ctx, &scratch->flow, &scratch->tuple))
+	if (scratch->in.list.left && !sockets_has(ctx, &scratch->flow, &scratch->tuple, true))
 		return FL_PACKET_REFUSED;
 	return load_ask(ctx, scratch);
 }

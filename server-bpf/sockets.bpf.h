@@ -181,32 +181,19 @@ static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx,
 	return found;
 }
 
-/* For a SYN: whether its connection has a socket of its own here, half-open or other. */
-static __always_inline bool sockets_has_own(struct xdp_md *ctx, const struct fl_flow *flow,
-					    struct bpf_sock_tuple *tuple)
+/* For a SYN: whether its connection has a socket here, half-open or other; or_listener: or one that would take it. */
+static __always_inline bool sockets_has(struct xdp_md *ctx, const struct fl_flow *flow, struct bpf_sock_tuple *tuple,
+					bool or_listener)
 {
 	__u32 tuple_len = tuple_fill(tuple, flow);
 	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
-	bool is_own;
+	bool has;
 
 	if (!sk)
 		return false;
-	is_own = sk->state != BPF_TCP_LISTEN;
+	has = or_listener || sk->state != BPF_TCP_LISTEN;
 	bpf_sk_release(sk);
-	return is_own;
-}
-
-/* For a SYN: whether any socket would take it, a listener or the connection's own. */
-static __always_inline bool sockets_has_any(struct xdp_md *ctx, const struct fl_flow *flow,
-					    struct bpf_sock_tuple *tuple)
-{
-	__u32 tuple_len = tuple_fill(tuple, flow);
-	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
-
-	if (!sk)
-		return false;
-	bpf_sk_release(sk);
-	return true;
+	return has;
 }
 
 static __always_inline enum fl_packet_class sockets_classify(struct xdp_md *ctx, const struct fl_flow *flow,
