@@ -153,6 +153,18 @@ static void end(struct census *census, struct connection *found)
 		connections_remove(census->table, found);
 }
 
+/* A connection that is live from now on. NULL: it was before, or there is no memory. */
+static struct connection *enliven(struct census *census, const struct connection_key *key, struct connection *found)
+{
+	if (!found)
+		return add(census, key);
+	found->mark = census->mark;
+	if (found->state == CONNECTION_LIVE)
+		return NULL;
+	revive(census, found);
+	return found;
+}
+
 void census_open(struct census *census, const struct socket_name *name, fl_u64 opened_ns)
 {
 	struct connection_key key;
@@ -160,17 +172,9 @@ void census_open(struct census *census, const struct socket_name *name, fl_u64 o
 
 	if (!key_of(census, name, &key))
 		return;
-	found = connections_find(census->table, &key);
-	if (found) {
-		found->mark = census->mark;
-		if (found->state == CONNECTION_LIVE)
-			return;
-		revive(census, found);
-	} else {
-		found = add(census, &key);
-		if (!found)
-			return;
-	}
+	found = enliven(census, &key, connections_find(census->table, &key));
+	if (!found)
+		return;
 	if (!found->told)
 		found->age = aging_since(census, service_of(census, &key), opened_ns);
 	count_open(&census->tallies[service_of(census, &key)]);
@@ -266,16 +270,9 @@ void census_record(struct census *census, const struct socket_name *name)
 	if (found && found->mark == census->mark)
 		return; /* an event came first */
 	tally = &census->tallies[service_of(census, &key)];
-	if (found) {
-		found->mark = census->mark;
-		if (found->state == CONNECTION_LIVE)
-			return;
-		revive(census, found); /* it had closed before the dump */
-	} else {
-		found = add(census, &key);
-		if (!found)
-			return;
-	}
+	found = enliven(census, &key, found); /* it may have closed before the dump */
+	if (!found)
+		return;
 	if (!found->told)
 		found->age = age_found(census, service_of(census, &key));
 	tally->established++;

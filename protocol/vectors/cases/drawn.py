@@ -18,6 +18,7 @@ from .list_srv6 import drawn_list_srv6
 from .notice import drawn_notice
 from .othello import drawn_othello
 from .report import drawn_reports
+from .rows import spoiled
 
 
 def _address(draw: random.Random, ipv6: bool) -> str:
@@ -78,12 +79,8 @@ def drawn_delta(draw: random.Random) -> dict:
         kind = draw.choice(["delta", "snapshot"])
         body = bytearray(good_delta if kind == "delta" else snapshot_body(image, 1))
         body[draw.randrange(len(body))] ^= 1 << draw.randrange(8)
-        data = bytearray(Parcel.of(kind, image, expected[f"{kind}Generation"], bytes(body)).make())
-        if draw.random() < 0.5:
-            data[draw.randrange(32)] ^= 1 << draw.randrange(8)
-        if draw.random() < 0.2:
-            data = data[: draw.randrange(len(data))]
-        one = {"name": f"random fault {number}", "kind": kind, "bytes": data.hex()}
+        data = Parcel.of(kind, image, expected[f"{kind}Generation"], bytes(body)).make()
+        one = {"name": f"random fault {number}", "kind": kind, "bytes": spoiled(draw, data, 0.5, 0.2, 32).hex()}
         word = word_for(one, image, expected)
         if word:
             files["malformed"].append(one | {"error": word})

@@ -6,7 +6,7 @@ import random
 from oracle import RefusedError, keys
 from oracle.fragment import head, put, read, tag
 
-from .rows import changed, cuts, refused_rows, spoiled
+from .rows import changed, cuts, refused_rows, spoiled, valid
 
 KEY, NEXT = bytes(range(0x10, 0x20)), bytes(range(0x21, 0x31))
 MUX, OTHER, MUX6, OTHER6 = "10.1.0.11", "10.1.0.12", "2001:db8:1::11", "2001:db8:1::12"
@@ -21,18 +21,14 @@ FIRST6 = (
 )
 
 
-def _valid(name: str, data: bytes) -> dict:
-    return {"name": name, "bytes": data.hex(), "fields": read(data)}
-
-
 def valid_rows() -> list[dict]:
     return [
-        _valid("no tag", head(PLAIN) + FIRST),
-        _valid("no tag, IPv6", head(PLAIN | {"innerProtocol": 41}) + FIRST6),
-        _valid("a tag", head(TAGGED | {"tag": "0123456789abcdef"}) + FIRST),
-        _valid("a tag by the key with the bit", head(TAGGED | {"key": True, "innerProtocol": 41}) + FIRST6),
-        _valid("nothing behind it", head(PLAIN)),
-        _valid("nothing behind a tag", head(TAGGED)),
+        valid(read, "no tag", head(PLAIN) + FIRST),
+        valid(read, "no tag, IPv6", head(PLAIN | {"innerProtocol": 41}) + FIRST6),
+        valid(read, "a tag", head(TAGGED | {"tag": "0123456789abcdef"}) + FIRST),
+        valid(read, "a tag by the key with the bit", head(TAGGED | {"key": True, "innerProtocol": 41}) + FIRST6),
+        valid(read, "nothing behind it", head(PLAIN)),
+        valid(read, "nothing behind a tag", head(TAGGED)),
     ]
 
 
@@ -120,7 +116,7 @@ def drawn_fragment(draw: random.Random) -> dict:
         data = spoiled(draw, put(KEY, data, sender, receiver) if has_tag else data, 0.5, 0.2)
         name = f"random fragment {number}"
         try:
-            files["valid"].append(_valid(name, data))
+            files["valid"].append(valid(read, name, data))
         except RefusedError:
             files["malformed"].append({"name": name, "bytes": data.hex()})
             continue

@@ -7,17 +7,13 @@ from itertools import product
 from oracle import RefusedError, keys
 from oracle.notice import answer, check, put, read, tag, write
 
-from .rows import changed, cuts, refused_rows
+from .rows import changed, cuts, refused_rows, spoiled, valid
 
 KEY = bytes(range(0x40, 0x50))
 NO_TAG = bytes(8).hex()
 SERVER, OTHER, SERVER6 = "10.1.0.22", "10.1.0.23", "2001:db8:1::22"
 PLAIN = {"ack": False, "key": False, "service": 1, "generation": 12, "tag": None}
 TAGGED = PLAIN | {"tag": NO_TAG}
-
-
-def _valid(name: str, data: bytes) -> dict:
-    return {"name": name, "bytes": data.hex(), "fields": read(data)}
 
 
 def valid_rows() -> list[dict]:
@@ -27,10 +23,10 @@ def valid_rows() -> list[dict]:
     rows = []
     for ack, (what, own_tag, key) in kinds:
         fields = PLAIN | {"ack": ack, "tag": own_tag, "key": key}
-        rows.append(_valid(f"{'an acknowledgement' if ack else 'a notice'}, {what}", write(fields)))
+        rows.append(valid(read, f"{'an acknowledgement' if ack else 'a notice'}, {what}", write(fields)))
     least, greatest = {"service": 0, "generation": 1}, {"service": 65535, "generation": 0xFFFFFFFF}
-    rows.append(_valid("numbers at their least", write(PLAIN | least)))
-    rows.append(_valid("numbers at their greatest", write(TAGGED | greatest)))
+    rows.append(valid(read, "numbers at their least", write(PLAIN | least)))
+    rows.append(valid(read, "numbers at their greatest", write(TAGGED | greatest)))
     return rows
 
 
@@ -130,14 +126,11 @@ def drawn_notice(draw: random.Random) -> dict:
         server = draw.choice([SERVER, OTHER, SERVER6])
         fields = draw.choice([PLAIN, TAGGED]) | {"ack": draw.random() < 0.5, "key": draw.random() < 0.3}
         fields |= {"service": draw.randrange(1 << 16), "generation": draw.randrange(1, 1 << 32)}
-        data = bytearray(put(KEY, write(fields), server if draw.random() < 0.8 else OTHER))
-        if draw.random() < 0.5:
-            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
-        if draw.random() < 0.2:
-            data = data[: draw.randrange(len(data))] if draw.random() < 0.5 else data + draw.randbytes(4)
-        name, text = f"random notice {number}", bytes(data)
+        data = put(KEY, write(fields), server if draw.random() < 0.8 else OTHER)
+        data += draw.randbytes(draw.choice([0] * 9 + [4]))
+        name, text = f"random notice {number}", spoiled(draw, data, 0.5, 0.1)
         try:
-            files["valid"].append(_valid(name, text))
+            files["valid"].append(valid(read, name, text))
         except RefusedError:
             files["malformed"] += refused_rows(read, [(name, text)])
             continue

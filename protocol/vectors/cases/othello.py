@@ -8,6 +8,7 @@ from oracle.delta import header, zstd_frame
 from oracle.othello import bits_of, changes_between, code, indexes, patch_body, read_patch, read_whole, whole_body
 
 from .othello_malformed import malformed
+from .rows import spoiled
 
 SERVICE = 7
 KINDS = ("siphash", "crc32")
@@ -182,10 +183,6 @@ def drawn_othello(draw: random.Random) -> dict:
 
 def _spoiled(draw: random.Random, kind: str, body: bytes, expected: dict) -> bytes:
     generation, base = expected[f"{kind}Generation"], expected["patchBase"] if kind == "patch" else 0
-    spoiled = bytearray(body)
-    spoiled[draw.randrange(min(len(body), draw.choice([16, len(body)])))] ^= 1 << draw.randrange(8)
-    head = header(kind, SERVICE, generation, base, expected["buckets"], bytes(spoiled))
-    data = bytearray(head + zstd_frame(bytes(spoiled)))
-    if draw.random() < 0.3:
-        data[draw.randrange(32)] ^= 1 << draw.randrange(8)
-    return bytes(data[: draw.randrange(len(data))] if draw.random() < 0.1 else data)
+    body = spoiled(draw, body, 1, 0, min(len(body), draw.choice([16, len(body)])))
+    head = header(kind, SERVICE, generation, base, expected["buckets"], body)
+    return spoiled(draw, head + zstd_frame(body), 0.3, 0.1, 32)

@@ -24,6 +24,10 @@ def refusal(read: Callable, *arguments: object) -> str:
     raise AssertionError(f"{arguments} was meant to be malformed")
 
 
+def valid(read: Callable, name: str, data: bytes) -> dict:
+    return {"name": name, "bytes": data.hex(), "fields": read(data)}
+
+
 def refused_rows(read: Callable, cases: list[tuple[str, bytes]], *more: object) -> list[dict]:
     """Of bytes under a name. more: what the reader asks besides."""
     return [{"name": name, "bytes": data.hex(), "error": refusal(read, data, *more)} for name, data in cases]
