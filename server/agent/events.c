@@ -23,14 +23,6 @@ struct events {
 	struct census *census; /* of the read under way */
 };
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 static int take(void *context, void *data, size_t size)
 {
 	const struct agent_event *event = data;
@@ -80,7 +72,7 @@ struct events *events_open(const char **why)
 	*why = "there is no memory";
 	if (!events)
 		return NULL;
-	loud = libbpf_set_print(quiet);
+	loud = libbpf_set_print(NULL);
 	*why = load(events);
 	libbpf_set_print(loud);
 	if (*why) {

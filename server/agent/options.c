@@ -15,6 +15,7 @@
 #include "agent.h"
 #include "arguments.h"
 #include "form.h"
+#include "page.h"
 #include "refusal.h"
 
 const char agent_help[] =
@@ -51,24 +52,17 @@ const char agent_help[] =
 static const char controllers_allowed[] =
     "URLs without a path, such as https://10.1.0.5:8080,https://10.1.0.6:8080, at most 16";
 
+/* Whether it names a host, and no more. */
 static bool url_is_right(const char *text)
 {
-	static const CURLUPart absent[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT};
 	CURLU *url = curl_url();
-	char *scheme = NULL, *path = NULL, *part;
-	bool is_right = url && !curl_url_set(url, CURLUPART_URL, text, 0) &&
-			!curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) &&
-			!curl_url_get(url, CURLUPART_PATH, &path, 0) &&
-			(!strcmp(scheme, "http") || !strcmp(scheme, "https")) && !strcmp(path, "/");
+	char *path = NULL, *part = NULL;
+	bool is_right = url && page_url_is_right(text) && !curl_url_set(url, CURLUPART_URL, text, 0) &&
+			!curl_url_get(url, CURLUPART_PATH, &path, 0) && !strcmp(path, "/") &&
+			curl_url_get(url, CURLUPART_QUERY, &part, 0) && curl_url_get(url, CURLUPART_FRAGMENT, &part, 0);
 
-	for (size_t i = 0; is_right && i < sizeof(absent) / sizeof(absent[0]); i++) {
-		part = NULL;
-		if (!curl_url_get(url, absent[i], &part, 0))
-			is_right = false;
-		curl_free(part);
-	}
-	curl_free(scheme);
 	curl_free(path);
+	curl_free(part);
 	curl_url_cleanup(url);
 	return is_right;
 }

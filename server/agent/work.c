@@ -36,14 +36,6 @@ struct work {
 	struct diag *diag; /* if there is no program */
 };
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 static const char *attach(struct work *work)
 {
 	union bpf_iter_link_info info = {.map.map_fd = (__u32)bpf_map__fd(work->program->maps.marks)};
@@ -92,7 +84,7 @@ struct work *work_open(bool with_program)
 		return NULL;
 	work->why = "--no-events";
 	if (with_program) {
-		loud = libbpf_set_print(quiet);
+		loud = libbpf_set_print(NULL);
 		work->why = load(work);
 		libbpf_set_print(loud);
 	}
