@@ -302,6 +302,6 @@ public final class AssignmentFigures {
     return ring.apply(
         Delta.after(ring, now, backends, runs)
             .closing(now - WINDOW)
-            .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
+            .releasing(ring.overflow(runs, History.most(false), Set.of(), now - WINDOW)));
   }
 }

@@ -50,7 +50,7 @@ final class Buckets {
           ring.apply(
               Delta.after(ring, now, added, runs)
                   .closing(now - WINDOW)
-                  .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
+                  .releasing(ring.overflow(runs, History.most(false), Set.of(), now - WINDOW)));
     } catch (RefusedException e) {
       throw new IllegalStateException(e);
     }

@@ -66,7 +66,7 @@ final class Rings {
       return ring.apply(
           Delta.after(ring, now, backends, runs)
               .closing(now - WINDOW)
-              .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
+              .releasing(ring.overflow(runs, History.most(false), Set.of(), now - WINDOW)));
     } catch (RefusedException e) {
       throw new IllegalStateException(e);
     }

@@ -117,6 +117,6 @@ final class Pool {
         ring.apply(
             Delta.after(ring, now, List.copyOf(owners.values()), runs)
                 .closing(now - WINDOW)
-                .releasing(ring.overflow(runs, Set.of(), now - WINDOW)));
+                .releasing(ring.overflow(runs, History.most(false), Set.of(), now - WINDOW)));
   }
 }

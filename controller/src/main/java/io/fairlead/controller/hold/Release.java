@@ -55,8 +55,9 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
   }
 
   /**
-   * What another window or limit means for the buckets of {@code image}. Datagrams are chained for
-   * the window alone, so it may become shorter for them although the hold goes on.
+   * What another window or limit means for the buckets of {@code image}: each counts by all of its
+   * former owners. Datagrams are chained for the window alone, so it may become shorter for them
+   * although the hold goes on.
    */
   public static Result.Hold ofChange(ServiceImage image, ServiceConfig changed, long now) {
     Ring ring = image.ring();
@@ -66,16 +67,22 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
     int shortened = 0;
     int released = 0;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.isMoved(bucket, now, config.chainedSeconds())) {
-        long since = ring.since(bucket);
+      History owners = ring.history(bucket);
+      int open = owners.open(now, config.chainedSeconds());
+      boolean isShortened = false;
+      boolean isReleased = false;
+      for (int i = 0; i < open; i++) {
+        long since = owners.since(i);
         boolean endsWindow =
             cutsWindow
                 && now < since + config.windowSeconds()
                 && now >= since + changed.windowSeconds();
-        held++;
-        shortened += now < since + shortenedSeconds(config, changed) ? 1 : 0;
-        released += endsWindow || now >= since + changed.heldSeconds() ? 1 : 0;
+        isShortened |= now < since + shortenedSeconds(config, changed);
+        isReleased |= endsWindow || now >= since + changed.heldSeconds();
       }
+      held += open > 0 ? 1 : 0;
+      shortened += isShortened ? 1 : 0;
+      released += isReleased ? 1 : 0;
     }
     return new Result.Hold(held, shortened, released);
   }

@@ -3,6 +3,7 @@ package io.fairlead.controller.othello;
 
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import java.util.HashMap;
 import java.util.Map;
@@ -15,8 +16,9 @@ import java.util.TreeSet;
  * theirs are waited for like others.
  *
  * <p>The ring does not say when a backend was removed. What counts is the commit of the first image
- * without it that this leader sees: with another leader the window begins anew, it never ends
- * early.
+ * without it that this leader sees, and the second in which it lost its last bucket, if that is
+ * later: between two looks it may have been added and removed again. So another leader may see a
+ * window end late, never early.
  */
 final class RemovedBackends {
   /** Unix seconds, by backend. */
@@ -37,6 +39,13 @@ final class RemovedBackends {
       }
     }
     removed.keySet().retainAll(living); // it may be added again
+    for (int bucket = 0; bucket < ring.buckets() && !living.isEmpty(); bucket++) {
+      History owners = ring.history(bucket);
+      for (int i = 0; i < owners.size(); i++) {
+        long since = owners.since(i);
+        removed.computeIfPresent(owners.owner(i), (id, at) -> Math.max(at, since));
+      }
+    }
     living.removeIf(id -> now >= removed.get(id) + image.config().windowSeconds());
     return living;
   }

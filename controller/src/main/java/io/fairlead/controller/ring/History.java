@@ -39,11 +39,6 @@ public final class History {
     return owners.length == 0 ? NONE : new History(owners, sinces);
   }
 
-  /** Whether a ring can name no more of the bucket. */
-  boolean isFull() {
-    return owners.length >= MAX;
-  }
-
   public int size() {
     return owners.length;
   }

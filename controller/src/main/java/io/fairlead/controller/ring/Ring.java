@@ -267,16 +267,17 @@ public final class Ring {
    * What a delta with these moves has to release, as histories would be too long otherwise: the
    * oldest owner of each full one.
    *
+   * @param most owners that a history may have
    * @param dead backends that leave all histories by it
    * @param closed until when histories close by it
    */
-  public Runs overflow(Runs moves, Set<Integer> dead, long closed) {
+  public Runs overflow(Runs moves, int most, Set<Integer> dead, long closed) {
     Runs.Builder releases = new Runs.Builder();
     for (int run = 0; run < moves.size(); run++) {
       int next = moves.owner(run);
       for (int bucket = moves.start(run); bucket < moves.end(run); bucket++) {
         int owner = current[bucket];
-        if (histories[bucket].isFull()
+        if (histories[bucket].size() >= most
             && owner != next
             && owner != Backend.NONE
             && !dead.contains(owner)) {
@@ -284,7 +285,7 @@ public final class Ring {
           for (int id : dead) {
             left = left.without(id);
           }
-          if (left.isFull()) {
+          if (left.size() >= most) {
             releases.add(bucket, 1, left.owner(left.size() - 1));
           }
         }

@@ -305,7 +305,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     Delta delta =
         Delta.after(ring, committed, changed, runs)
             .closing(closed)
-            .releasing(ring.overflow(runs, losses.dead(), closed));
+            .releasing(ring.overflow(runs, losses.formers().most(), losses.dead(), closed));
     return of(before, delta, losses, dryRun);
   }
 

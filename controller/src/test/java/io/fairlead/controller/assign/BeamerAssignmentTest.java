@@ -267,7 +267,8 @@ class BeamerAssignmentTest {
     }
     List<Backend> backends = new ArrayList<>(owners.values());
     return ring.apply(
-        Delta.after(ring, now, backends, runs).releasing(ring.overflow(runs, Set.of(), 0)));
+        Delta.after(ring, now, backends, runs)
+            .releasing(ring.overflow(runs, History.most(false), Set.of(), 0)));
   }
 
   private static int inWindow(Ring ring, Runs runs, long now) {

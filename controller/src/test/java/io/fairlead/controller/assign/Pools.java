@@ -78,7 +78,8 @@ final class Pools {
     }
     List<Backend> backends = new ArrayList<>(owners.values());
     return ring.apply(
-        Delta.after(ring, now, backends, runs).releasing(ring.overflow(runs, Set.of(), 0)));
+        Delta.after(ring, now, backends, runs)
+            .releasing(ring.overflow(runs, History.most(false), Set.of(), 0)));
   }
 
   /** A ring with these owners, none of whose buckets has ever moved between two backends. */

@@ -10,6 +10,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.store.Epoch;
@@ -261,7 +262,8 @@ class ServiceRepositoryTest {
     }
     Runs moves = Runs.between(ring, next);
     Delta delta =
-        Delta.after(ring, NOW + seed, backends, moves).releasing(ring.overflow(moves, Set.of(), 0));
+        Delta.after(ring, NOW + seed, backends, moves)
+            .releasing(ring.overflow(moves, History.most(false), Set.of(), 0));
     ServiceImage after = new ServiceImage(before.image().config(), ring.apply(delta));
     return repository.commit(epoch, before, after, delta);
   }

@@ -45,7 +45,7 @@ public final class RandomDeltas {
     Runs moves = Runs.between(ring, next);
     long committed = ring.committed() + random.nextInt(300);
     long closed = random.nextInt(4) == 0 ? committed - random.nextInt(1000) : 0;
-    Runs overflow = ring.overflow(moves, dead, closed);
+    Runs overflow = ring.overflow(moves, History.most(false), dead, closed);
     return Delta.after(ring, committed, List.copyOf(changed.values()), moves)
         .closing(closed)
         .releasing(overflow.size() > 0 ? overflow : releases(ring, random));

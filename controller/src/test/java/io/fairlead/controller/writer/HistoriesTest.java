@@ -6,6 +6,8 @@ import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.drains.DrainOrder;
+import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Delta;
@@ -14,9 +16,13 @@ import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.steering.SteeringMethod;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /** How long the deltas of plans let buckets name former owners. */
@@ -88,6 +94,37 @@ class HistoriesTest {
     assertThat(image.ring().history(0).size() + image.ring().history(255).size()).isEqualTo(11);
     only(1, NOW + 2 * WINDOW);
     assertThat(history()).as("all others close").hasSize(1);
+  }
+
+  /** Of a method whose packets name two buckets, a history has at most 2 entries. */
+  @Test
+  void aForcedMoveKeepsNoMoreOwnersThanTheMethodHasRoomFor() throws Exception {
+    image = image.withConfig(image.config().toBuilder().steering(SteeringMethod.HUNT).build());
+    for (int id = 1; id <= 7; id++) {
+      only(id, NOW + id);
+      for (int bucket = 0; bucket < 256; bucket++) {
+        assertThat(image.ring().history(bucket).size()).isLessThanOrEqualTo(2);
+      }
+    }
+    assertThat(history()).isEqualTo("65");
+    only(5, NOW + 8);
+    assertThat(history()).as("it comes back").isEqualTo("76");
+  }
+
+  /** From 1 to 2 and, as 2 drains, to 3: what is left at 2 breaks at the deadline, 1 lives. */
+  @Test
+  void aDrainThatEndsAtItsDeadlineTakesNoOtherOwner() throws Exception {
+    image = image.withConfig(image.config().toBuilder().holdSeconds(3600).build());
+    only(1, NOW + 1);
+    only(2, NOW + 2);
+    commit(PoolPlan.of(image, List.of(weight(3, 100)), NOW + 3, FORCE));
+    DrainOrder order = new DrainOrder(List.of(2), Optional.of(600), Drain.Then.REMOVE);
+    commit(PoolPlan.drain(image, order, NOW + 10, FORCE));
+    assertThat(history()).isEqualTo("21");
+    Drain.End end = new Drain.End(Drain.Reason.DEADLINE, NOW + 610, Optional.of(5L));
+    commit(PoolPlan.ended(image, new TreeMap<>(Map.of(2, end)), NOW + 610, FORCE));
+    assertThat(image.ring().backends().get(2).dead()).isTrue();
+    assertThat(history()).isEqualTo("1");
   }
 
   @Test

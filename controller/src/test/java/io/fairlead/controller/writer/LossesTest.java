@@ -224,6 +224,21 @@ class LossesTest {
     }
   }
 
+  /**
+   * As health does with a server that is down: no bucket loses an owner, so its full ones stay with
+   * it, if all of their former owners are down, too. Once it is known to be dead, they move.
+   */
+  @Test
+  void fullBucketsStayAtAServerThatIsDownUntilItIsDead() throws Exception {
+    burst();
+    Result down = change(WriteOptions.COMMIT.with(OnLoss.KEEP), only(7));
+    assertThat(down.owners()).isEqualTo(new Result.Owners(0, lost, 0));
+    assertThat(ring().owned()[6]).isEqualTo(lost);
+    Result dead = change(WriteOptions.COMMIT, new Change.Remove(6, true));
+    assertThat(dead.owners().lostBuckets()).isZero();
+    assertThat(ring().owned()[7]).isEqualTo(1024);
+  }
+
   /** A full bucket has a choice among those that it has had, whatever their shares are. */
   @Test
   void fullBucketsOfADrainedBackendGoBack() throws Exception {
