@@ -208,7 +208,7 @@ class Lab:
             "hashKey": HASH_KEY,
             "windowSeconds": self.window,
         }
-        if self.variant.hold:
+        if self.variant.hold is not None:
             spec["holdSeconds"] = self.variant.hold
         if self.variant.steering != "ring":
             spec["steering"] = self.variant.steering

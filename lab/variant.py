@@ -23,7 +23,7 @@ class Variant:
     tagged: bool = True  # muxes and servers have keys
     quiet: int | None = None  # seconds for which a server that has just started resets nothing; None: its default
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
-    hold: int = 0  # seconds: holdSeconds of web
+    hold: int | None = 0  # seconds: holdSeconds of web; None: not set, so it is held once agents report
     steering: str = "ring"  # of web; othello and hunt need agents
     ipv4: bool = True  # of the rack; without it its machines have IPv6 addresses alone
     encap: str = "gue"  # of web; with srv6 its backends have their IPv6 addresses

@@ -4,6 +4,7 @@
 servers 1, 2, 3 ──▶ 4 is added, 1 is drained, and windows later 2: buckets of 1 moved twice
                     hold: every connection goes on where it was opened, until holdSeconds is set to 0
                     none: each whose bucket moved is reset
+                    by default: as with a hold, once agents report, also after they have stopped
 
 Muxes are restarted in between: what packets name, the ring has.
 """
@@ -20,6 +21,7 @@ from lab.variant import Variant
 
 WINDOW = 6  # seconds
 HOLD = 3_600
+DAY = 86_400  # seconds: the hold by default
 IDLE = 240
 BETWEEN = 3 * WINDOW  # seconds of silence after each change
 ANSWER_SECONDS = 60.0
@@ -78,6 +80,32 @@ def test_idle_for_several_windows(built: None, hold: int) -> None:
         assert len(traffic.broken()) >= drained
         assert servers_of(traffic.broken()) >= {"server1", "server2"}
         assert {line["kind"] for line in traffic.broken()} == {"reset"}
+
+
+def hold_seconds(lab: Lab) -> int:
+    return lab.api("GET", f"/v1/services/{SERVICE}").get("holdSeconds", 0)
+
+
+def test_held_by_default_where_agents_report(built: None) -> None:
+    """Nothing is set. Connections are idle for several windows, at first with agents, then without any."""
+    with (
+        Lab(servers=3, window=WINDOW, variant=Variant(agents=True, hold=None, quiet=0)) as lab,
+        Traffic(lab.clients, 0, 1, 0, answer_seconds=ANSWER_SECONDS, idle=IDLE, silences=NEVER) as traffic,
+    ):
+        until("the service is held, as all agents report", lambda: hold_seconds(lab) == DAY, 60)
+        traffic.wait_open()
+        drained = traffic.idle_by("server1")
+        assert drained > IDLE / 6
+        lab.drain(1)
+        traffic.wait_seconds(BETWEEN)
+        assert held(lab) > 0
+        for server in lab.servers.values():
+            server.agent.kill()
+        lab.drain(2)
+        traffic.wait_seconds(BETWEEN)
+        assert hold_seconds(lab) == DAY
+        assert talk(traffic) == []
+        assert lab.chained_packets() >= drained
 
 
 @pytest.mark.long

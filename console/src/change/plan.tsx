@@ -39,7 +39,7 @@ export function Plan({ result, flows, place }: PlanProps) {
           <Tile
             name="Window ends"
             value={new Date(ends * 1000).toLocaleTimeString("sv")}
-            note="connections that are still open then break"
+            note={`ends what is still open of ${windowEnds(result)} connections`}
           />
         )}
         {result.waitingBuckets > 0 && (
@@ -54,6 +54,12 @@ export function Plan({ result, flows, place }: PlanProps) {
       {flows.length > 0 ? <Flows flows={flows} place={place} /> : <p>No bucket moves.</p>}
     </>
   );
+}
+
+function windowEnds(result: Result): string {
+  const ends = result.windowEnds;
+  const counted = short(ends?.connections ?? 0);
+  return ends?.uncountedBackends ? `${counted} and unknown` : counted;
 }
 
 function name(id: number): string {

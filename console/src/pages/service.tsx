@@ -57,7 +57,7 @@ export function ServicePage({ args, query }: PageProps) {
         <span class="hint">
           {found.vips.join(", ")} · {found.ports.map((port) => `${port.protocol}:${port.port}`).join(", ")} ·{" "}
           {found.steering} · {found.assignment} · {found.encap} · window {found.windowSeconds} s
-          {found.holdSeconds ? ` · hold ${found.holdSeconds} s` : ""}
+          {found.holdSeconds ? ` · hold ${found.holdSeconds} s${found.holdByDefault ? ", by default" : ""}` : ""}
         </span>
         <ChangeLink class="button" service={name}>
           Change

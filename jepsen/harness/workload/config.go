@@ -60,8 +60,9 @@ func (c *Config) Create() error {
 		return err
 	}
 	for number := range c.Numbers.Services {
+		// Without a hold the leader would set one by itself, once agents report.
 		body := map[string]any{
-			"name": c.service(number), "vips": []string{c.vip(number)}, "buckets": 1024, "windowSeconds": configWindow,
+			"name": c.service(number), "vips": []string{c.vip(number)}, "buckets": 1024, "windowSeconds": configWindow, "holdSeconds": 0,
 			"ports": []any{map[string]any{"protocol": "tcp", "port": 80}},
 		}
 		if _, err := c.API.Write(Request{Method: "POST", Path: "/v1/services", Body: body}, c.key("create", number), number, time.Minute); err != nil {
@@ -169,7 +170,7 @@ func (c *Config) operate(process int64, writer, number int, draw *rand.Rand) boo
 		}
 		f, payload = "apply", wanted
 		request = Request{Method: "PUT", Path: path, Body: map[string]any{
-			"vips": []string{c.vip(service)}, "ports": []any{map[string]any{"protocol": "tcp", "port": 80}}, "windowSeconds": configWindow, "pool": pool,
+			"vips": []string{c.vip(service)}, "ports": []any{map[string]any{"protocol": "tcp", "port": 80}}, "windowSeconds": configWindow, "holdSeconds": 0, "pool": pool,
 		}}
 	default:
 		seen, known := c.etags.Load(name)

@@ -53,7 +53,7 @@ class LeavingTest {
         WEB,
         "{"
             + Ranges.FIELD
-            + ",\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],\"buckets\":1024,"
+            + ",\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],\"buckets\":1024,\"holdSeconds\":0,"
             + "\"pool\":[{\"id\":1,\"address\":\"10.2.0.1\"},{\"id\":2,\"address\":\"10.2.0.2\"}]}");
     now += 1000;
   }
@@ -96,6 +96,10 @@ class LeavingTest {
         .put("until", until);
   }
 
+  private static JsonObject ended(long connections, int uncounted) {
+    return new JsonObject().put("connections", connections).put("uncountedBackends", uncounted);
+  }
+
   private static JsonArray list(JsonObject... entries) {
     JsonArray list = new JsonArray();
     for (JsonObject entry : entries) {
@@ -110,6 +114,7 @@ class LeavingTest {
     JsonObject expected = of(2, 512, "chained", now + 240).put("connections", 812);
     JsonObject plan = patch(WEB + "/backends/2?dryRun=true", "{\"weight\":0}");
     assertThat(plan.getJsonArray("leaving")).isEqualTo(list(expected));
+    assertThat(plan.getJsonObject("windowEnds")).isEqualTo(ended(812, 0));
     assertThat(patch(WEB + "/backends/2", "{\"weight\":0}").getJsonArray("leaving"))
         .isEqualTo(list(expected));
   }
@@ -117,8 +122,8 @@ class LeavingTest {
   @Test
   void aBackendThatGivesAPartHasAnEstimateAndOneWithoutAnAgentNone() {
     report(1, 999);
-    JsonArray leaving =
-        put(WEB + "/backends/3?dryRun=true", "{\"address\":\"10.2.0.3\"}").getJsonArray("leaving");
+    JsonObject plan = put(WEB + "/backends/3?dryRun=true", "{\"address\":\"10.2.0.3\"}");
+    JsonArray leaving = plan.getJsonArray("leaving");
     JsonObject one = leaving.getJsonObject(0);
     int buckets = one.getInteger("buckets");
     assertThat(buckets).isBetween(170, 171);
@@ -131,6 +136,8 @@ class LeavingTest {
         .isEqualTo(
             of(2, leaving.getJsonObject(1).getInteger("buckets"), "chained", now + 240)
                 .put("unknown", "backend 2 has no agent"));
+    assertThat(plan.getJsonObject("windowEnds"))
+        .isEqualTo(ended(Math.round(1000.0 * buckets / 512), 1));
   }
 
   @Test
@@ -150,8 +157,10 @@ class LeavingTest {
   void withAHoldTheyAreHeld() {
     patch(WEB, "{\"holdSeconds\":3600}");
     report(2, 0);
-    assertThat(patch(WEB + "/backends/2?dryRun=true", "{\"weight\":0}").getJsonArray("leaving"))
+    JsonObject plan = patch(WEB + "/backends/2?dryRun=true", "{\"weight\":0}");
+    assertThat(plan.getJsonArray("leaving"))
         .isEqualTo(list(of(2, 512, "held", now + 3600).put("connections", 1)));
+    assertThat(plan.getJsonObject("windowEnds")).isNull();
   }
 
   @Test
@@ -160,6 +169,7 @@ class LeavingTest {
     JsonObject plan = checked(client.send("DELETE", WEB + "/backends/2?dead=true&dryRun=true", ""));
     assertThat(plan.getJsonArray("leaving"))
         .isEqualTo(list(of(2, 512, "broken", now).put("connections", 5)));
+    assertThat(plan.getJsonObject("windowEnds")).as("they break at once").isNull();
   }
 
   @Test

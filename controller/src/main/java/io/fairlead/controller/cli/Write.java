@@ -63,6 +63,7 @@ public abstract class Write extends Verb {
               Table.percent(result.path("eitherShare").asDouble()));
     }
     printLeaving(result.path("leaving"));
+    printWindow(result.path("windowEnds"));
     int chained = result.path("stillChained").asInt();
     if (chained > 0) {
       out()
@@ -104,6 +105,23 @@ public abstract class Write extends Verb {
     if (leaving.size() > listed) {
       out().printf("and %d more backends (-o json lists them)%n", leaving.size() - listed);
     }
+  }
+
+  /** Of a service without a hold. */
+  private void printWindow(JsonNode ends) {
+    if (!ends.isMissingNode()) {
+      out()
+          .printf(
+              "the window ends those that are still open then: of %d connections now%s%n",
+              ends.path("connections").asLong(), uncounted(ends));
+    }
+  }
+
+  private static String uncounted(JsonNode ended) {
+    int uncounted = ended.path("uncountedBackends").asInt();
+    return uncounted == 0
+        ? ""
+        : ", and those of %d backends of which no agent reports".formatted(uncounted);
   }
 
   private static String fate(JsonNode leaving) {
@@ -161,15 +179,10 @@ public abstract class Write extends Verb {
 
   private void printEnded(JsonNode ended, boolean isPlan) {
     if (!ended.isMissingNode()) {
-      int uncounted = ended.path("uncountedBackends").asInt();
       out()
           .printf(
               "%d connections %s%s%n",
-              ended.path("connections").asLong(),
-              isPlan ? "would end" : "end",
-              uncounted == 0
-                  ? ""
-                  : ", and those of %d backends of which no agent reports".formatted(uncounted));
+              ended.path("connections").asLong(), isPlan ? "would end" : "end", uncounted(ended));
     }
   }
 

@@ -71,6 +71,7 @@ public final class ExplainCommand extends Verb {
             : "none: packets are counted and dropped");
     if (explanation.has("bucket")) {
       addFormer(fields, explanation, "");
+      fields.add("kept", explanation.path("kept").asText());
       addArrays(fields, explanation.path("arrays"));
       addSecond(fields, explanation);
     }

@@ -3,6 +3,7 @@ package io.fairlead.controller.explain;
 
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.AddressRules;
+import io.fairlead.controller.hold.DefaultHold;
 import io.fairlead.controller.hold.HoldView;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
@@ -27,6 +28,7 @@ import java.util.stream.IntStream;
  * @param former owners that the packet names, newest first: their window is open, or the bucket is
  *     held
  * @param hold of a bucket that is held, or will be when its window is over
+ * @param kept for how long former owners count, and why, in words
  * @param arrays that gave the bucket, with steering othello
  * @param second the bucket that the arrays before give, or with hunt and maat the high half of the
  *     hash, if it is another
@@ -39,6 +41,7 @@ public record Explanation(
     Optional<Owner> current,
     List<Former> former,
     Optional<HoldView.Bucket> hold,
+    String kept,
     long generation,
     Optional<Arrays> arrays,
     Optional<Second> second) {
@@ -104,6 +107,7 @@ public record Explanation(
               .map(member -> new Owner(member.id(), member.address().toString())),
           List.of(),
           Optional.empty(),
+          DefaultHold.words(image, live),
           ring.generation(),
           Optional.empty(),
           Optional.empty());
@@ -121,6 +125,7 @@ public record Explanation(
         owner(ring, ring.current(bucket)),
         isStateless ? List.of() : former(image, bucket, now),
         isStateless ? Optional.empty() : HoldView.of(image, bucket, live, now),
+        DefaultHold.words(image, live),
         ring.generation(),
         committed
             .map(CommittedArrays::latest)

@@ -18,6 +18,7 @@ import java.util.stream.IntStream;
 /**
  * The held buckets of a service, and the connections for which they are held.
  *
+ * @param kept for how long former owners count, and why, in words
  * @param chainedBuckets buckets that have former owners, held or still within their window
  * @param waitingBuckets buckets about which no answer counts yet, since a mux may open connections
  *     at their former owners
@@ -29,6 +30,7 @@ public record HoldView(
     String service,
     long generation,
     int holdSeconds,
+    String kept,
     int chainedBuckets,
     int heldBuckets,
     int waitingBuckets,
@@ -124,6 +126,7 @@ public record HoldView(
         config.name(),
         ring.generation(),
         config.holdSeconds(),
+        DefaultHold.words(image, live),
         holds.named(),
         holds.held(now),
         waiting,

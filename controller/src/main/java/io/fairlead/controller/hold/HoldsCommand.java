@@ -17,7 +17,7 @@ import picocli.CommandLine.Parameters;
       "  fairleadctl holds web -o json | jq '.owners[] | select(.unknown)'",
       "  fairleadctl holds web -o json | jq .waitingFor",
       "",
-      "A bucket waits while a mux may still open connections at its previous owner.",
+      "A bucket waits while a mux may still open connections at its former owner.",
       "Until then, a report of no connections does not release it."
     })
 public final class HoldsCommand extends Verb {
@@ -31,8 +31,8 @@ public final class HoldsCommand extends Verb {
   }
 
   private void printHolds(JsonNode holds) {
+    out().printf("%s: former owners count %s%n", service, holds.path("kept").asText());
     if (holds.path("holdSeconds").asInt() == 0) {
-      out().printf("%s: holdSeconds is 0, nothing outlives the window%n", service);
       return;
     }
     out()

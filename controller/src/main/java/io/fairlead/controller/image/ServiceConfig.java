@@ -16,7 +16,12 @@ import io.fairlead.controller.word.MaatLoad;
 import java.util.List;
 import java.util.Optional;
 
-/** A service's configuration, as it is in its ZooKeeper node (protocol/README.md §4). */
+/**
+ * A service's configuration, as it is in its ZooKeeper node (protocol/README.md §4).
+ *
+ * @param holdSeconds how long former owners count that have connections, at most; 0: the window
+ * @param holdByDefault whether none is set, so that the leader does, once agents report
+ */
 @JsonPropertyOrder({
   "format",
   "id",
@@ -36,6 +41,7 @@ import java.util.Optional;
   "maxSegmentSize",
   "statelessUdp",
   "holdSeconds",
+  "holdByDefault",
   "slowStartSeconds",
   "maintenance",
   "othello",
@@ -62,6 +68,7 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean holdByDefault,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maintenance> maintenance,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Othello> othello,
@@ -70,6 +77,9 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<HealthCheck> healthCheck)
     implements Steering.Spec {
   public static final int FORMAT = 1;
+
+  /** How long former owners count at most, of a service that is held by default: a day. */
+  public static final int HOLD_DEFAULT_SECONDS = 86_400;
 
   /** Longer than any window: a bucket with a former owner is always within it. */
   private static final int UNTIL_RELEASED = Integer.MAX_VALUE;
@@ -287,6 +297,7 @@ public record ServiceConfig(
     builder.maxSegmentSize = maxSegmentSize;
     builder.statelessUdp = statelessUdp;
     builder.holdSeconds = holdSeconds;
+    builder.holdByDefault = holdByDefault;
     builder.slowStartSeconds = slowStartSeconds;
     builder.maintenance = maintenance;
     builder.othello = othello;
@@ -315,6 +326,7 @@ public record ServiceConfig(
     private Optional<Integer> maxSegmentSize = Optional.empty();
     private boolean statelessUdp;
     private int holdSeconds;
+    private boolean holdByDefault;
     private int slowStartSeconds;
     private Optional<Maintenance> maintenance = Optional.empty();
     private Optional<Othello> othello = Optional.empty();
@@ -396,8 +408,27 @@ public record ServiceConfig(
       return this;
     }
 
+    /** Sets it, so that the default does not count. */
     public Builder holdSeconds(int to) {
       holdSeconds = to;
+      holdByDefault = false;
+      return this;
+    }
+
+    /** The default's: a hold that there is goes on. Othello keeps former owners in any case. */
+    public Builder holdByDefault() {
+      return holdByDefault(holdSeconds > 0);
+    }
+
+    /**
+     * The default's.
+     *
+     * @param holds whether there is a hold now
+     */
+    public Builder holdByDefault(boolean holds) {
+      boolean isFree = steering != SteeringMethod.OTHELLO;
+      holdSeconds = isFree && holds ? HOLD_DEFAULT_SECONDS : 0;
+      holdByDefault = isFree;
       return this;
     }
 
@@ -451,6 +482,7 @@ public record ServiceConfig(
           maxSegmentSize,
           statelessUdp,
           holdSeconds,
+          holdByDefault,
           slowStartSeconds,
           maintenance,
           othello,

@@ -184,6 +184,11 @@ final class Manifest {
         member.put("foreign", true);
       }
     }
+    if (service.remove("holdByDefault") != null) {
+      service.remove("holdSeconds");
+    } else if (!service.has("holdSeconds") && !service.has("othello")) {
+      service.put("holdSeconds", 0);
+    }
     service.remove(SHOWN_ONLY);
     if (service.path("steering").asText().equals(SteeringMethod.DEFAULT.word())) {
       service.remove(

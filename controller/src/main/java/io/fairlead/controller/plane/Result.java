@@ -41,6 +41,8 @@ public record Result(
    * @param eitherShare of all connections, those that have such a bucket as the first or the
    *     second; of services in which they have two
    * @param leaving of the first 256 backends that lose buckets, by ascending id
+   * @param windowEnds connections in all these buckets that break if they are still open when the
+   *     window is over; of services without a hold
    */
   public record Moved(
       int movedBuckets,
@@ -48,12 +50,14 @@ public record Result(
       @JsonUnwrapped Owners owners,
       List<Move> moves,
       @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Double> eitherShare,
-      @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Leaving> leaving) {
+      @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Leaving> leaving,
+      @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Ended> windowEnds) {
     public static final Moved NONE =
-        new Moved(0, 0, Owners.ALL_FOUND, List.of(), Optional.empty(), List.of());
+        new Moved(0, 0, Owners.ALL_FOUND, List.of(), Optional.empty(), List.of(), Optional.empty());
 
-    public Moved with(List<Leaving> newLeaving) {
-      return new Moved(movedBuckets, stillChained, owners, moves, eitherShare, newLeaving);
+    public Moved with(List<Leaving> newLeaving, Optional<Ended> newWindowEnds) {
+      return new Moved(
+          movedBuckets, stillChained, owners, moves, eitherShare, newLeaving, newWindowEnds);
     }
   }
 
@@ -90,10 +94,11 @@ public record Result(
       int backend, Optional<Long> connections, Optional<Long> deadline, String left) {}
 
   /**
-   * Connections that a deletion ends.
+   * Connections that a write ends.
    *
-   * @param connections on the backends whose agents report them, removed ones included
-   * @param uncountedBackends all others of the pool
+   * @param connections on the backends whose agents report them; of a deletion, removed ones
+   *     included
+   * @param uncountedBackends all others that it concerns
    */
   public record Ended(long connections, int uncountedBackends) {}
 

@@ -239,8 +239,11 @@ public final class ServiceCommands {
               fields.add(field, service.path(field).asText());
             }
             fields.add("window", service.path("windowSeconds").asText() + " s");
-            if (service.has("holdSeconds")) {
-              fields.add("hold", service.path("holdSeconds").asText() + " s");
+            boolean isDefault = service.path("holdByDefault").asBoolean();
+            if (service.has("holdSeconds") || isDefault) {
+              fields.add(
+                  "hold",
+                  service.path("holdSeconds").asInt() + " s" + (isDefault ? ", by default" : ""));
             }
             if (service.has("mptcpPorts")) {
               JsonNode range = service.path("mptcpPorts");

@@ -112,6 +112,9 @@ public final class ServiceRules {
   private static ServiceConfig whole(ServiceConfig.Builder builder, ServiceSpec spec) {
     List<Port> ports = ports(spec.ports().orElse(null));
     spec.assignment().ifPresent(word -> builder.assignment(assignment(word)));
+    spec.holdSeconds()
+        .map(ServiceRules::hold)
+        .ifPresentOrElse(builder::holdSeconds, builder::holdByDefault);
     return checked(
         spec,
         Optional.empty(),
@@ -123,7 +126,6 @@ public final class ServiceRules {
             .quicServerId(spec.quicServerId().map(ServiceRules::checked))
             .maxSegmentSize(spec.maxSegmentSize().map(ServiceRules::segment))
             .statelessUdp(spec.statelessUdp().orElse(false))
-            .holdSeconds(hold(spec.holdSeconds().orElse(0)))
             .slowStartSeconds(SlowStartRules.seconds(spec.slowStartSeconds().orElse(0)))
             .maintenance(spec.maintenance().map(ServiceRules::checked))
             .build());
@@ -135,10 +137,12 @@ public final class ServiceRules {
     Optional<MptcpPorts> range = change.mptcpPorts().or(config::mptcpPorts);
     Optional<QuicServerId> place = change.quicServerId().or(config::quicServerId);
     Optional<Integer> segment = change.maxSegmentSize().or(config::maxSegmentSize);
+    ServiceConfig.Builder builder = config.toBuilder();
+    change.holdSeconds().map(ServiceRules::hold).ifPresent(builder::holdSeconds);
     return checked(
         change,
         Optional.of(config),
-        config.toBuilder()
+        builder
             .vips(change.vips().map(ServiceRules::vips).orElse(config.vips()))
             .ports(ports)
             .windowSeconds(
@@ -155,7 +159,6 @@ public final class ServiceRules {
                     .map(ServiceRules::checked))
             .maxSegmentSize(segment.filter(some -> some != 0).map(ServiceRules::segment))
             .statelessUdp(change.statelessUdp().orElse(config.statelessUdp()))
-            .holdSeconds(change.holdSeconds().map(ServiceRules::hold).orElse(config.holdSeconds()))
             .slowStartSeconds(
                 SlowStartRules.seconds(change.slowStartSeconds().orElse(config.slowStartSeconds())))
             .maintenance(change.maintenance().map(ServiceRules::checked).or(config::maintenance))

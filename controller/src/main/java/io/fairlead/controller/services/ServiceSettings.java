@@ -33,7 +33,9 @@ final class ServiceSettings {
   @Option(
       names = "--hold",
       paramLabel = "SECONDS",
-      description = "How long connections may outlive the window, 0..604800. New services: 0")
+      description =
+          "How long connections may outlive the window, 0..604800. New services: 0, and 86400"
+              + " once agents of all backends report")
   private Integer hold;
 
   @Option(

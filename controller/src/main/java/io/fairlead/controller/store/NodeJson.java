@@ -185,6 +185,7 @@ public final class NodeJson {
         keys.putIfAbsent("mptcpPorts", keys.nullNode());
         keys.putIfAbsent("statelessUdp", keys.booleanNode(false));
         keys.putIfAbsent("holdSeconds", keys.numberNode(0));
+        keys.putIfAbsent("holdByDefault", keys.booleanNode(false));
         keys.putIfAbsent("slowStartSeconds", keys.numberNode(0));
         keys.putIfAbsent("maintenance", keys.nullNode());
         keys.putIfAbsent("othello", keys.nullNode());

@@ -55,28 +55,21 @@ final class Addresses {
   }
 
   /**
-   * Claims what a service will be, until {@link #settle}. What it had before is not checked.
+   * Claims what a service will be, until {@link #settle}. What it had before is not checked. If the
+   * write then fails, it stays claimed until the service has been read again.
    *
-   * @param before absent for a new service
    * @param now Unix seconds
+   * @param dryRun whether to check only
    * @throws Refusal if a new VIP is a backend's address, or a new backend's address a VIP, here or
    *     elsewhere, or if the guard does not allow a new VIP
    */
-  synchronized void claim(Optional<ServiceImage> before, ServiceImage after, long now) {
-    if (check(before, after, now)) {
+  synchronized void claim(ServiceImage before, ServiceImage after, long now, boolean dryRun) {
+    if (check(Optional.of(before), after, guard.settings(), now) && !dryRun) {
       coming.put(after.config().name(), after);
     }
   }
 
-  /**
-   * As {@link #claim}, but claims nothing.
-   *
-   * @return whether any VIP or backend is new
-   */
-  synchronized boolean check(Optional<ServiceImage> before, ServiceImage after, long now) {
-    return check(before, after, guard.settings(), now);
-  }
-
+  /** Whether any VIP or backend is new. */
   private boolean check(
       Optional<ServiceImage> before, ServiceImage after, ClusterSettings settings, long now) {
     Set<Address> vips = vips(after);

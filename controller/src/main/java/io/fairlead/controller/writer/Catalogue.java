@@ -480,6 +480,7 @@ final class Catalogue implements Images {
   void step(long now) {
     for (ServiceWriter writer : writers.values()) {
       writer.upkeepIfDue(now);
+      writer.holdIfDue(now);
       writer.releaseIfDue(now);
       writer.transitIfDue(now);
     }

@@ -7,6 +7,7 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Leaving;
 import io.fairlead.controller.plane.Leaving.Fate;
+import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.History;
@@ -41,10 +42,27 @@ final class Leavings {
     this.live = live;
   }
 
-  /** Those of the first {@link #LISTED} backends that lose buckets, by ascending id. */
-  static List<Leaving> of(ServiceImage before, Delta delta, LiveConnections live) {
+  /**
+   * Adds those of the first {@link #LISTED} backends that lose buckets, by ascending id, and how
+   * many the window ends of all.
+   */
+  static Result.Moved with(
+      Result.Moved moved, ServiceImage before, Delta delta, LiveConnections live) {
     Leavings all = new Leavings(before, delta, live);
-    return all.countLeaving() ? all.list() : List.of();
+    List<Leaving> list = all.countLeaving() ? all.list() : List.of();
+    return moved.with(
+        list.subList(0, Math.min(list.size(), LISTED)),
+        before.config().releasesOwners() ? Optional.empty() : endedByWindow(list));
+  }
+
+  private static Optional<Result.Ended> endedByWindow(List<Leaving> list) {
+    List<Leaving> chained = list.stream().filter(each -> each.fate() == Fate.CHAINED).toList();
+    return chained.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new Result.Ended(
+                chained.stream().mapToLong(each -> each.connections().orElse(0L)).sum(),
+                (int) chained.stream().filter(each -> each.connections().isEmpty()).count()));
   }
 
   private boolean countLeaving() {
@@ -84,7 +102,7 @@ final class Leavings {
             .map(Backend::id)
             .collect(Collectors.toUnmodifiableSet());
     List<Leaving> list = new ArrayList<>();
-    for (int id = 1; id <= Backend.MAX && list.size() < LISTED; id++) {
+    for (int id = 1; id <= Backend.MAX; id++) {
       if (leaving[id] > 0) {
         list.add(leaving(id, dead.contains(id)));
       }

@@ -50,7 +50,8 @@ final class Moves {
         before.config().hasTwoBuckets() && all.moved > 0
             ? Optional.of(all.eitherShare())
             : Optional.empty(),
-        List.of());
+        List.of(),
+        Optional.empty());
   }
 
   private double eitherShare() {

@@ -72,7 +72,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   /** With the connections in the buckets that it moves. */
   PoolPlan with(ServiceImage before, LiveConnections live) {
-    Result.Moved moved = result.moved().with(Leavings.of(before, delta, live));
+    Result.Moved moved = Leavings.with(result.moved(), before, delta, live);
     return new PoolPlan(after, delta, result.with(moved, result.shares()));
   }
 

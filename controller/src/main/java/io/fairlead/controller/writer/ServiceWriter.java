@@ -5,6 +5,7 @@ import com.google.common.util.concurrent.MoreExecutors;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
+import io.fairlead.controller.hold.DefaultHold;
 import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
@@ -62,6 +63,7 @@ final class ServiceWriter implements ArraysWriter {
   private final UpkeepPlan upkeep = new UpkeepPlan();
   private final LiveConnections live;
   private final Releases releases;
+  private final DefaultHold defaultHold;
   private final Executor events;
   private final Executor background;
   private volatile StoredService stored;
@@ -107,6 +109,7 @@ final class ServiceWriter implements ArraysWriter {
     background = builder.background;
     live = builder.live;
     releases = new Releases(live, builder.settled);
+    defaultHold = new DefaultHold(live);
     arraysSteps =
         new ArraysSteps(
             this::commitEmpty, this::knownState, repository.store(), epoch, events, background);
@@ -272,6 +275,15 @@ final class ServiceWriter implements ArraysWriter {
     return commit(plan, WriteOptions.COMMIT.with(Origin.controller(what)));
   }
 
+  /** Begins or ends the hold that the service has by default; called periodically. */
+  void holdIfDue(long now) {
+    if (!isGone) {
+      defaultHold
+          .next(image(), stored.version(), now)
+          .ifPresent(change -> changeConfig(change.config(), change.options()));
+    }
+  }
+
   /** Looks after held buckets in the background if it is time to; called periodically. */
   void releaseIfDue(long now) {
     if (isReleaseDue(now) && isReleasing.compareAndSet(false, true)) {
@@ -403,7 +415,7 @@ final class ServiceWriter implements ArraysWriter {
 
   private Result commit(PoolPlan plan, Optional<PoolPlan> before, WriteOptions options)
       throws StoreException {
-    claim(plan.after(), options);
+    addresses.claim(image(), plan.after(), clock.seconds(options), options.dryRun());
     if (!options.dryRun()) {
       if (before.isPresent()) {
         commit(before.get(), repository);
@@ -454,7 +466,7 @@ final class ServiceWriter implements ArraysWriter {
       return commit(turn.get(), from.before(), options);
     }
     ServiceImage after = from.image();
-    claim(after, options);
+    addresses.claim(image(), after, clock.seconds(options), options.dryRun());
     Result result = Images.unmoved(after, options.dryRun()).with(from.hold());
     if (!options.dryRun()) {
       if (from.before().isPresent()) {
@@ -478,19 +490,6 @@ final class ServiceWriter implements ArraysWriter {
       step.run();
     } finally {
       committing.unlock();
-    }
-  }
-
-  /**
-   * Claims the addresses of {@code after}. If the write then fails, the claim is settled once the
-   * service has been read again.
-   */
-  private void claim(ServiceImage after, WriteOptions options) {
-    long now = clock.seconds(options);
-    if (options.dryRun()) {
-      addresses.check(Optional.of(image()), after, now);
-    } else {
-      addresses.claim(Optional.of(image()), after, now);
     }
   }
 

@@ -166,7 +166,11 @@ class FairleadctlTest {
     assertThat(done("backend list web")).isEqualTo("service web has no backends\n");
     assertThat(done("explain web tcp 10.2.1.2:4 10.99.0.1:80"))
         .contains("backend     none")
-        .endsWith("former      none\n");
+        .endsWith(
+            """
+            former      none
+            kept        for the window of 240 s, until the agents of all backends report: no backend has a weight
+            """);
     assertThat(done("backend add web 1 10.1.0.21"))
         .isEqualTo(
             """
@@ -232,6 +236,7 @@ class FairleadctlTest {
             assignment  beamer
             encap       gue
             window      60 s
+            hold        0 s, by default
             generation  6
             backends    1
             """);

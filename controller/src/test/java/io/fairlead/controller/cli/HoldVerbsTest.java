@@ -27,7 +27,10 @@ class HoldVerbsTest extends ServedApi {
 
   @Test
   void heldBucketsAreShownByTheirFormerOwner() {
-    assertThat(done("holds web")).contains("web: holdSeconds is 0, nothing outlives the window");
+    assertThat(done("holds web"))
+        .contains(
+            "web: former owners count for the window of 86400 s, until the agents of all backends"
+                + " report: backend 1 has no agent");
     assertThat(done("ring web")).doesNotContain("held");
     done("service change web --hold 604800");
     assertThat(done("service show web")).containsPattern("hold +604800 s");

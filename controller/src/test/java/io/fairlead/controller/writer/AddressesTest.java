@@ -173,16 +173,17 @@ class AddressesTest extends EmbeddedController {
     ServiceImage pool =
         PoolPlan.of(web, List.of(at(1, "10.1.0.1")), 1_700_000_000, WriteOptions.COMMIT).after();
     ServiceImage vip = image("dns", "10.1.0.1");
-    Addresses addresses = new Addresses(() -> List.of(web), VipGuard.none());
-    addresses.check(Optional.of(web), pool, 0);
-    addresses.check(Optional.empty(), vip, 0);
-    addresses.claim(Optional.of(web), pool, 0);
-    assertThatThrownBy(() -> addresses.claim(Optional.empty(), vip, 0))
+    VipGuard guard = VipGuard.none();
+    Addresses addresses = new Addresses(() -> List.of(web), guard);
+    addresses.claim(web, pool, 0, true);
+    addresses.check(vip, guard.settings(), 0);
+    addresses.claim(web, pool, 0, false);
+    assertThatThrownBy(() -> addresses.claim(vip, guard.settings(), 0))
         .isInstanceOf(Refusal.class)
         .hasMessageContaining("backend 1 of 'web'");
     addresses.settle("web");
-    addresses.claim(Optional.empty(), vip, 0);
-    assertThatThrownBy(() -> addresses.claim(Optional.of(web), pool, 0))
+    addresses.claim(vip, guard.settings(), 0);
+    assertThatThrownBy(() -> addresses.claim(web, pool, 0, false))
         .isInstanceOf(Refusal.class)
         .hasMessageContaining("one of 'dns'");
     assertThat(Addresses.shared(List.of(pool, vip)))

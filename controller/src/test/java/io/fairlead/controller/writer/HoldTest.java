@@ -97,7 +97,7 @@ class HoldTest extends EmbeddedController {
       assertThat(after.since(bucket)).isZero();
     }
     assertThat(released()).isEqualTo(moved);
-    assertThat(records()).as("nobody asked for it").isEqualTo(records);
+    assertThat(records()).as("no client asked for it").isEqualTo(records);
   }
 
   @Test

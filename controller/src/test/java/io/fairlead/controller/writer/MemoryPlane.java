@@ -441,7 +441,8 @@ public final class MemoryPlane
                   result.owners(),
                   result.moves(),
                   result.moved().eitherShare(),
-                  List.of());
+                  List.of(),
+                  Optional.empty());
           return chained > 0
               ? new Planned(plan.after(), result.with(moved, result.shares()))
               : plan;

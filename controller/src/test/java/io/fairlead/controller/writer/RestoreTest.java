@@ -140,6 +140,7 @@ class RestoreTest {
                     e.current(),
                     e.former(),
                     e.hold(),
+                    e.kept(),
                     0,
                     e.arrays(),
                     e.second()))

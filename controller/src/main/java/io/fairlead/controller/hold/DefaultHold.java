@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.hold;
+
+import io.fairlead.controller.agents.LiveConnections;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Precondition;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.steering.SteeringMethod;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The hold of one service for which none is set (protocol/README.md §4, {@code holdByDefault}). It
+ * begins once the agents of all backends that own buckets report: then each former owner can be
+ * released by what its agent says. It ends once none has reported for as long as former owners
+ * count, if that takes nothing from a bucket. So agents that are silent for a while, or a new
+ * leader that has not heard them yet, change nothing.
+ *
+ * <p>For one thread.
+ */
+public final class DefaultHold {
+  static final long EVERY_SECONDS = 5;
+
+  private final LiveConnections live;
+
+  /** Unix seconds of the latest look. */
+  private long last;
+
+  /** Unix seconds at which an agent was heard last; 0: this leader has not looked yet. */
+  private long heard;
+
+  public DefaultHold(LiveConnections live) {
+    this.live = live;
+  }
+
+  /** A change of the configuration, to be committed. */
+  public record Change(ServiceConfig config, WriteOptions options) {
+    private static Change of(ServiceConfig before, String version, boolean holds) {
+      ServiceConfig config = before.toBuilder().holdByDefault(holds).build();
+      String what =
+          holds
+              ? "hold of %s by default: the agents of all its backends report"
+              : "window of %s by default: no agent of its backends reports any more";
+      return new Change(
+          config,
+          WriteOptions.COMMIT
+              .with(new Precondition(Set.of(version), false))
+              .with(Origin.controller(what.formatted(before.name()))));
+    }
+  }
+
+  /**
+   * What to change now, if anything. Called every moment.
+   *
+   * @param version of the service that has the image
+   */
+  public Optional<Change> next(ServiceImage image, String version, long now) {
+    ServiceConfig config = image.config();
+    if (!config.holdByDefault() || (now >= last && now < last + EVERY_SECONDS)) {
+      return Optional.empty();
+    }
+    last = now;
+    if (config.holdSeconds() == 0) {
+      heard = now;
+      return unheard(image, live).isEmpty()
+          ? Optional.of(Change.of(config, version, true))
+          : Optional.empty();
+    }
+    if (heard == 0 || now < heard || isAnyHeard(image)) {
+      heard = now;
+    }
+    if (now < heard + config.holdSeconds()) {
+      return Optional.empty();
+    }
+    Change change = Change.of(config, version, false);
+    return Release.ofChange(image, change.config(), now).shortenedBuckets() == 0
+        ? Optional.of(change)
+        : Optional.empty();
+  }
+
+  private boolean isAnyHeard(ServiceImage image) {
+    String service = image.config().name();
+    return image.pool().keySet().stream().anyMatch(id -> live.connections(service, id).isPresent());
+  }
+
+  /** Why not the agents of all backends that own buckets report; empty if they do. */
+  private static Optional<String> unheard(ServiceImage image, LiveConnections live) {
+    String service = image.config().name();
+    List<Member> owners =
+        image.pool().values().stream().filter(member -> member.weight() > 0).toList();
+    if (owners.isEmpty()) {
+      return Optional.of("no backend has a weight");
+    }
+    return owners.stream()
+        .filter(member -> live.connections(service, member.id()).isEmpty())
+        .findFirst()
+        .map(member -> live.unknown(service, member.id()));
+  }
+
+  /** For how long former owners of buckets count, and why, in words. */
+  public static String words(ServiceImage image, LiveConnections live) {
+    ServiceConfig config = image.config();
+    if (config.steering() == SteeringMethod.OTHELLO) {
+      return "until no known connection needs them, as steering is othello";
+    }
+    if (config.holdSeconds() > 0) {
+      return "until agents report no connections, %d s at most, %s"
+          .formatted(
+              config.holdSeconds(), config.holdByDefault() ? "by default" : "as holdSeconds says");
+    }
+    return "for the window of %d s, %s"
+        .formatted(
+            config.windowSeconds(),
+            config.holdByDefault()
+                ? "until the agents of all backends report"
+                    + unheard(image, live).map(": "::concat).orElse("")
+                : "as holdSeconds is 0");
+  }
+}
