@@ -142,12 +142,12 @@ export function describe(cells: RingCells, cell: number): string {
   const many = Math.min(cells.size, cells.start + cells.count - first);
   const owner = cells.owners[cell] ? `backend ${cells.owners[cell]}` : "no backend";
   if (cells.size === 1) {
-    const previous = cells.previous?.[cell];
+    const former = cells.former?.[cell] ?? [];
     const since = cells.since?.[cell];
-    const state = cells.moved[cell] ? "in its window, chained to" : cells.held[cell] ? "held, chained to" : "previously";
+    const state = cells.moved[cell] ? "in its window, chained to" : cells.held[cell] ? "held, chained to" : "formerly of";
     return (
       `bucket ${first}: ${owner}` +
-      (previous ? `, ${state} backend ${previous}` : "") +
+      (former.length ? `, ${state} backend ${former.join(", ")}` : "") +
       (since ? `, moved ${moment(since)}` : ", not moved lately")
     );
   }

@@ -4,9 +4,11 @@ package io.fairlead.controller.explain;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * A part of the ring folded into cells of neighbouring buckets, to be drawn: millions of buckets in
@@ -18,9 +20,9 @@ import java.util.Optional;
  * @param owners the backend that owns most of the cell; 0 for none
  * @param owned how many of the cell it owns
  * @param moved buckets within the window after their last move
- * @param held buckets that name a previous owner although their window is over
- * @param previous the newest former owner of each bucket, 0 for none; only if a cell is one bucket
- * @param since Unix seconds at which that one left, 0 for none; only if a cell is one bucket
+ * @param held buckets that name a former owner although their window is over
+ * @param former all former owners of each bucket, newest first; only if a cell is one bucket
+ * @param since Unix seconds at which the newest lost it, 0 for none; only if a cell is one bucket
  */
 public record RingCells(
     String service,
@@ -33,7 +35,7 @@ public record RingCells(
     int[] owned,
     int[] moved,
     int[] held,
-    Optional<int[]> previous,
+    Optional<int[][]> former,
     Optional<long[]> since) {
   /** Cells of an answer to a request that does not say how many. */
   static final int DEFAULT = 2048;
@@ -78,9 +80,9 @@ public record RingCells(
       }
     }
     boolean isSingle = size == 1;
-    int[] previous = new int[isSingle ? cells : 0];
-    long[] since = new long[previous.length];
-    Arrays.setAll(previous, cell -> ring.previous(start + cell));
+    int[][] former = new int[isSingle ? cells : 0][];
+    long[] since = new long[former.length];
+    Arrays.setAll(former, cell -> owners(ring.history(start + cell)));
     Arrays.setAll(since, cell -> ring.since(start + cell));
     return new RingCells(
         image.config().name(),
@@ -93,7 +95,11 @@ public record RingCells(
         owned,
         moved,
         held,
-        isSingle ? Optional.of(previous) : Optional.empty(),
+        isSingle ? Optional.of(former) : Optional.empty(),
         isSingle ? Optional.of(since) : Optional.empty());
+  }
+
+  private static int[] owners(History history) {
+    return IntStream.range(0, history.size()).map(history::owner).toArray();
   }
 }

@@ -3,10 +3,10 @@ package io.fairlead.controller.store;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.recipes.cache.ChildData;
@@ -38,7 +38,7 @@ public final class EntryWatch implements AutoCloseable {
     default void removed(String id) {}
   }
 
-  /** The node of an owner that is alive. Those of an older version have it in the folder itself. */
+  /** The node of an owner that is alive. */
   public record Live(String id, ChildData node) {}
 
   private final CuratorFramework client;
@@ -66,7 +66,7 @@ public final class EntryWatch implements AutoCloseable {
   /** Of all that are alive, by ascending id. */
   public List<Live> live() {
     return entries.values().stream()
-        .flatMap(Entry::live)
+        .flatMap(entry -> entry.live().stream())
         .sorted((left, right) -> left.id().compareTo(right.id()))
         .toList();
   }
@@ -154,8 +154,7 @@ public final class EntryWatch implements AutoCloseable {
                         isEntryRead = true;
                         checkWhole();
                       })
-                  .forCreates(this::created)
-                  .forDeletes(this::gone)
+                  .forDeletes(this::dropped)
                   .forChanges(this::changed)
                   .build());
     }
@@ -196,19 +195,14 @@ public final class EntryWatch implements AutoCloseable {
     }
 
     /** None below an entry that is removed. */
-    Stream<Live> live() {
-      boolean counts = entry.get(path).filter(node -> isAlive(node) || isEntry(node)).isPresent();
-      return (counts ? nodes() : Stream.<ChildData>empty())
-          .filter(Entry::isAlive)
-          .map(node -> new Live(id, node));
+    Optional<Live> live() {
+      return isAdded()
+          ? live.get(Tree.live(path)).filter(Entry::isAlive).map(node -> new Live(id, node))
+          : Optional.empty();
     }
 
     boolean isAdded() {
       return entry.get(path).filter(Entry::isEntry).isPresent();
-    }
-
-    private Stream<ChildData> nodes() {
-      return Stream.concat(live.get(Tree.live(path)).stream(), entry.get(path).stream());
     }
 
     private static boolean isAlive(ChildData node) {
@@ -219,17 +213,14 @@ public final class EntryWatch implements AutoCloseable {
       return !isAlive(node) && MuxStore.isAdded(node.getData());
     }
 
-    /** Controllers replace the node of an older version with one that says that it is removed. */
-    private void created(ChildData node) {
-      if (!isAlive(node) && MuxStore.isRemoved(node.getData())) {
-        listener.removed(id);
-      }
-    }
-
     private void gone(ChildData node) {
       if (isAlive(node)) {
         listener.ended(new Live(id, node));
-      } else if (node.getPath().equals(path) && isEntry(node)) {
+      }
+    }
+
+    private void dropped(ChildData node) {
+      if (isEntry(node)) {
         listener.removed(id);
       }
     }
@@ -248,17 +239,15 @@ public final class EntryWatch implements AutoCloseable {
         live = ofLive();
         live.start();
       }
-      if (isAlive(before) && !isAlive(now)) {
-        gone(before);
-        created(now);
-      } else if (isEntry(before) && !isEntry(now)) {
+      if (isEntry(before) && !isEntry(now)) {
         listener.removed(id);
       }
     }
 
     /** The folder does not have it any more, which may be known before the rest. */
     void drop() {
-      nodes().forEach(this::gone);
+      live.get(Tree.live(path)).ifPresent(this::gone);
+      entry.get(path).ifPresent(this::dropped);
       close();
     }
 

@@ -8,10 +8,8 @@ import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
@@ -131,11 +129,6 @@ public final class MuxStore {
     return entry.removed().orElse(false) ? Optional.empty() : Optional.of(entry);
   }
 
-  /** Whether an entry with these data is that of a mux that a controller has removed. */
-  static boolean isRemoved(byte[] data) {
-    return Arrays.equals(data, REMOVED);
-  }
-
   /** Whether an entry with these data is that of a mux that is added. */
   static boolean isAdded(byte[] data) {
     try {
@@ -146,15 +139,10 @@ public final class MuxStore {
     }
   }
 
-  /**
-   * Whether it has a node, or one of an older version has, which has none to be below. So may one
-   * that hides its node.
-   */
+  /** Whether one that is added has a node. So may one that hides its node. */
   public boolean isAlive(String id) throws StoreException {
     try {
-      return isEphemeralOrHidden(tree.mux(id))
-          || isEphemeralOrHidden(tree.probe(id))
-          || (find(id).isPresent() && isEphemeralOrHidden(Tree.live(tree.mux(id))));
+      return find(id).isPresent() && isEphemeralOrHidden(Tree.live(tree.mux(id)));
     } catch (StoreException e) {
       throw e;
     } catch (Exception e) {
@@ -235,11 +223,9 @@ public final class MuxStore {
   /**
    * Removes a mux with its nodes; the first step makes its logins invalid. Other nodes that the mux
    * has made are neither listed nor deleted, because it may have protected them or have made too
-   * many: the entry then stays and is marked as removed. So is one that takes the place of a node
-   * of an older version: watches then know that the mux was removed, and has not just ended.
+   * many: the entry then stays and is marked as removed.
    */
   public void remove(Epoch epoch, String id) throws StoreException {
-    Set<String> older = older(id);
     setAccess(id, Optional.empty(), Optional.empty());
     end(epoch, id);
     write.run(
@@ -249,17 +235,7 @@ public final class MuxStore {
           List<CuratorOp> ops = new ArrayList<>();
           for (String path : List.of(tree.probe(id), tree.mux(id))) {
             Optional<Stat> stat = nodes.stat(path);
-            if (older.contains(path)) {
-              if (stat.isPresent()) {
-                ops.add(nodes.delete(path, -1));
-              }
-              ops.add(
-                  client
-                      .transactionOp()
-                      .create()
-                      .withACL(acl(Optional.empty()))
-                      .forPath(path, REMOVED));
-            } else if (stat.filter(entry -> entry.getNumChildren() > 0).isPresent()) {
+            if (stat.filter(entry -> entry.getNumChildren() > 0).isPresent()) {
               LOG.warn(
                   "{} has nodes that the mux has made: ZooKeeper's superuser can delete them."
                       + " The login is invalid now, and the controller ignores the entry",
@@ -271,33 +247,12 @@ public final class MuxStore {
           }
           return ops;
         },
-        () -> {
-          for (String path : older) {
-            if (nodes.data(path).filter(MuxStore::isRemoved).isEmpty()) {
-              return Outcome.NOT_WRITTEN;
-            }
-          }
-          return find(id).isEmpty() ? Outcome.WRITTEN : Outcome.NOT_WRITTEN;
-        });
-  }
-
-  /** The paths of it and of its probe at which an older version has its node. */
-  private Set<String> older(String id) throws StoreException {
-    try {
-      Set<String> paths = new HashSet<>();
-      for (String path : List.of(tree.probe(id), tree.mux(id))) {
-        if (isEphemeral(path)) {
-          paths.add(path);
-        }
-      }
-      return paths;
-    } catch (Exception e) {
-      throw new StoreException("mux '%s' cannot be read: %s".formatted(id, e), e);
-    }
+        () -> find(id).isEmpty() ? Outcome.WRITTEN : Outcome.NOT_WRITTEN);
   }
 
   /**
-   * Ends what is alive of it. Its list of nodes is not read, which may be too long to be sent.
+   * Ends what is alive of it, and what is ephemeral in place of its entries. Its list of nodes is
+   * not read, which may be too long to be sent.
    *
    * @return a node that stays: it is not ephemeral, since its owner has made nodes below it
    */
@@ -305,7 +260,8 @@ public final class MuxStore {
     Optional<String> left = Optional.empty();
     for (String entry : List.of(tree.probe(id), tree.mux(id))) {
       try {
-        write.once(epoch, List.of(nodes.delete(Tree.live(entry), -1)));
+        String alive = isEphemeral(entry) ? entry : Tree.live(entry);
+        write.once(epoch, List.of(nodes.delete(alive, -1)));
       } catch (KeeperException.NoNodeException e) {
         LOG.debug("{} is not alive", entry, e);
       } catch (KeeperException.NotEmptyException e) {
@@ -346,7 +302,7 @@ public final class MuxStore {
     }
   }
 
-  /** Not of one that is absent, nor of a node of an older version, which is no entry. */
+  /** Not of one that is absent, nor of an ephemeral node, which is no entry. */
   private void setAccess(String path, Optional<String> login) throws Exception {
     Optional<Stat> stat = access.isPresent() ? nodes.stat(path) : Optional.empty();
     if (stat.filter(entry -> entry.getEphemeralOwner() == 0).isPresent()) {

@@ -141,8 +141,7 @@ public final class ZooKeeperAccess {
 
   /**
    * Protects existing nodes: each before its children are listed, so that no other client can add
-   * one that is missed, and the format last, to mark that all are done. An older version let muxes
-   * create nodes in two folders, and marked the same.
+   * one that is missed, and the format last, to mark that all are done.
    *
    * <p>A tree that was open is kept, but not what made others follow, wait for or count somebody:
    * controllers and muxes make such nodes again. While that lasts, the format is hidden.
@@ -155,15 +154,11 @@ public final class ZooKeeperAccess {
         if (!isOfControllers(client, tree.root())) {
           client.setACL().withACL(list(controllers())).forPath(tree.format());
         }
-        boolean wasOpen = client.getACL().forPath(tree.format()).equals(list(controllers()));
         for (String path : List.of(tree.root(), tree.election())) {
           client.setACL().withACL(of(tree, path)).forPath(path);
         }
         removePlanted(client, tree);
         protect(client, tree, tree.root());
-        if (wasOpen) {
-          removeOfOlderVersion(client, tree);
-        }
         client.setACL().withACL(of(tree, tree.format())).forPath(tree.format());
         if (!isDone(client, tree)) {
           throw new StoreException(tree.root() + " was changed while it was being protected");
@@ -215,11 +210,7 @@ public final class ZooKeeperAccess {
         protectEntry(client, path);
         return;
       }
-      if (path.equals(tree.muxes()) || path.equals(tree.health())) {
-        protectFolder(client, tree, path);
-      } else {
-        client.setACL().withACL(of(tree, path)).forPath(path);
-      }
+      client.setACL().withACL(of(tree, path)).forPath(path);
       for (String child : client.getChildren().forPath(path)) {
         protect(client, tree, path + "/" + child);
       }
@@ -236,76 +227,11 @@ public final class ZooKeeperAccess {
     }
   }
 
-  /**
-   * A folder of entries. While others could create nodes in it, controllers created none: what is
-   * there and outlives its session was planted, and does not become an entry. Until that is gone,
-   * controllers alone may read the folder, which tells an interrupted attempt from a whole one.
-   */
-  private void protectFolder(CuratorFramework client, Tree tree, String folder) throws Exception {
-    while (true) {
-      Stat stat = new Stat();
-      List<ACL> before = client.getACL().storingStatIn(stat).forPath(folder);
-      try {
-        int version = stat.getAversion();
-        if (isOfOlderVersion(before)) {
-          List<ACL> closed = list(controllers());
-          version =
-              client.setACL().withVersion(version).withACL(closed).forPath(folder).getAversion();
-          for (String child : client.getChildren().forPath(folder)) {
-            if (!goesByItself(client, folder + "/" + child)) {
-              removePlantedEntry(client, folder + "/" + child);
-            }
-          }
-        }
-        client.setACL().withVersion(version).withACL(of(tree, folder)).forPath(folder);
-        return;
-      } catch (KeeperException.BadVersionException e) {
-        LOG.debug("another controller protects {}", folder, e);
-      }
-    }
-  }
-
-  private static boolean isOfOlderVersion(List<ACL> folder) {
-    return folder.stream().allMatch(acl -> acl.getId().getScheme().equals(DIGEST))
-        && (folder.size() == 1
-            || folder.stream().anyMatch(acl -> acl.getPerms() == (Perms.READ | Perms.CREATE)));
-  }
-
-  /** What is below it is not listed: there may be more than an answer holds. */
-  private static void removePlantedEntry(CuratorFramework client, String path) throws Exception {
-    try {
-      try {
-        client.delete().forPath(path);
-        LOG.warn("{} is deleted: no controller has made it", path);
-      } catch (KeeperException.NotEmptyException e) {
-        client.setData().forPath(path, MuxStore.REMOVED);
-        LOG.warn("{} does not count: no controller has made it, and it has nodes below it", path);
-      }
-    } catch (KeeperException.NoNodeException e) {
-      LOG.debug("{} is gone", path, e);
-    } catch (KeeperException.NoAuthException e) {
-      LOG.error(
-          "{} was made by no controller, and cannot be deleted: {}; only ZooKeeper's superuser can",
-          path,
-          e.getMessage());
-    }
-  }
-
   /** Not one that is hidden: controllers' and muxes' nodes are not. */
   private static boolean goesByItself(CuratorFramework client, String path) throws Exception {
     try {
       Stat stat = client.checkExists().forPath(path);
       return stat == null || stat.getEphemeralOwner() != 0;
-    } catch (KeeperException.NoAuthException e) {
-      return false;
-    }
-  }
-
-  /** Not one that is hidden. */
-  private static boolean isPersistent(CuratorFramework client, String path) throws Exception {
-    try {
-      Stat stat = client.checkExists().forPath(path);
-      return stat != null && stat.getEphemeralOwner() == 0;
     } catch (KeeperException.NoAuthException e) {
       return false;
     }
@@ -338,18 +264,7 @@ public final class ZooKeeperAccess {
     }
   }
 
-  /** What counted as a mux or a probe of 0.1.0: in a tree that was open, anyone could make it. */
-  private static void removeOfOlderVersion(CuratorFramework client, Tree tree) throws Exception {
-    for (String folder : List.of(tree.muxes(), tree.health())) {
-      for (String child : client.getChildren().forPath(folder)) {
-        if (!isPersistent(client, folder + "/" + child)) {
-          removePlantedEntry(client, folder + "/" + child);
-        }
-      }
-    }
-  }
-
-  /** What is below it its owner protects; so it does itself in an older version. */
+  /** What is below it its owner protects. */
   private void protectEntry(CuratorFramework client, String path) throws Exception {
     Stat stat = client.checkExists().forPath(path);
     if (stat == null || stat.getEphemeralOwner() != 0) {

@@ -384,13 +384,6 @@ final class Catalogue implements Images {
     if (!isThere && renews) {
       throw unknownMux(mux.id());
     }
-    if (!isThere && muxes.isAlive(mux.id())) {
-      throw Refusal.conflict(
-          "id",
-          mux.id(),
-          "a name that no mux has; one of an older version, or its probe, runs under it: stop it"
-              + " first");
-    }
     Result changed = Result.unmoved("", 0, options.dryRun());
     Result result = isThere ? changed : changed.asCreated();
     if (!options.dryRun()) {
@@ -418,19 +411,12 @@ final class Catalogue implements Images {
 
   /** Removes a mux: it counts for nothing any more, and cannot come back. */
   Result removeMux(String id, boolean force, WriteOptions options) throws StoreException {
-    boolean isAdded = muxes.find(id).isPresent();
-    boolean isAlive = muxes.isAlive(id);
-    if (!isAdded && !isAlive) {
+    if (muxes.find(id).isEmpty()) {
       throw unknownMux(id);
     }
-    if (!force && isAlive) {
+    if (!force && muxes.isAlive(id)) {
       throw Refusal.conflict(
-          "id",
-          id,
-          isAdded
-              ? "a mux that has ended: stop it first, or force, upon which it withdraws"
-              : "a mux that has ended; one of an older version, or its probe, runs under it: stop"
-                  + " it first, or force if it cannot be reached");
+          "id", id, "a mux that has ended: stop it first, or force, upon which it withdraws");
     }
     Result result = Result.unmoved("", 0, options.dryRun());
     if (!options.dryRun()) {

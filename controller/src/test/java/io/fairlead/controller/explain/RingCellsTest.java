@@ -7,6 +7,7 @@ import io.fairlead.controller.api.ApiClient.Reply;
 import io.fairlead.controller.api.ServedApi;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -55,14 +56,14 @@ class RingCellsTest extends ServedApi {
     assertThat(sum(cells.getJsonArray("held"))).isZero();
     int most = sum(cells.getJsonArray("owned"));
     assertThat(most).isBetween(128, 256);
-    assertThat(cells.containsKey("previous")).isEqualTo(size == 1);
+    assertThat(cells.containsKey("former")).isEqualTo(size == 1);
     if (size == 1) {
       assertThat(most).isEqualTo(256);
     }
   }
 
   @Test
-  void singleBucketsHavePreviousOwnersAndTimes() {
+  void singleBucketsHaveFormerOwnersAndTimes() {
     JsonObject cells = cells("?start=100&count=50");
     assertThat(cells.getInteger("start")).isEqualTo(100);
     assertThat(cells.getJsonArray("owners")).hasSize(50);
@@ -71,10 +72,29 @@ class RingCellsTest extends ServedApi {
             cell -> {
               boolean isMoved = cells.getJsonArray("moved").getInteger(cell) == 1;
               assertThat(cells.getJsonArray("owners").getInteger(cell)).isEqualTo(isMoved ? 2 : 1);
-              assertThat(cells.getJsonArray("previous").getInteger(cell))
-                  .isEqualTo(isMoved ? 1 : 0);
+              assertThat(cells.getJsonArray("former").getJsonArray(cell))
+                  .isEqualTo(isMoved ? new JsonArray().add(1) : new JsonArray());
               assertThat(cells.getJsonArray("since").getLong(cell) > 0).isEqualTo(isMoved);
             });
+  }
+
+  /** Of a bucket that has moved twice, the newest first. */
+  @Test
+  void aBucketHasAllItsFormerOwners() {
+    for (String change : List.of("/2,0", "/3,100", "/1,0")) {
+      String[] words = change.split(",");
+      String body = "{\"address\":\"10.2.0%s\",\"weight\":%s}";
+      String path = WEB + "/backends" + words[0];
+      assertThat(
+              client
+                  .send("PUT", path, body.formatted(words[0].replace('/', '.'), words[1]))
+                  .status())
+          .isIn(200, 201);
+    }
+    JsonObject cells = cells("?cells=256");
+    assertThat(cells.getJsonArray("owners").stream().distinct()).containsExactly(3);
+    assertThat(cells.getJsonArray("former"))
+        .contains(new JsonArray().add(1), new JsonArray().add(1).add(2));
   }
 
   @Test

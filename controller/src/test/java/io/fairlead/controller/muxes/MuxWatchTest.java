@@ -172,9 +172,7 @@ class MuxWatchTest {
     assertThat(seen()).extracting(MuxView::id).containsExactly("z");
   }
 
-  /**
-   * Only a node of a mux that is added, which goes with its session; older versions had no list.
-   */
+  /** Only a node of a mux that is added, which goes with its session. */
   @Test
   void nothingElseIsAMux() throws Exception {
     byte[] node = GOOD.getBytes(StandardCharsets.UTF_8);
@@ -186,11 +184,11 @@ class MuxWatchTest {
       client.create().withMode(mode).forPath(TREE.muxes() + "/" + path, node);
     }
     client.create().forPath(Tree.live(TREE.mux("persistent")), node);
-    client.create().withMode(mode).forPath(TREE.mux("older"), node);
-    assertThat(seen()).extracting(MuxView::id).containsExactly("older", "z");
+    client.create().withMode(mode).forPath(TREE.mux("ephemeral"), node);
+    assertThat(seen()).extracting(MuxView::id).containsExactly("z");
     assertThat(watch.all())
         .extracting(mux -> mux.id() + " " + mux.isAlive())
-        .containsExactly("deep false", "entry false", "older true", "persistent false", "z true");
+        .containsExactly("deep false", "entry false", "persistent false", "z true");
   }
 
   /** Which would end this session, if they were listed, with all that it does. */
@@ -251,38 +249,6 @@ class MuxWatchTest {
         .containsExactlyInAnyOrder("b", "never");
     now.addAndGet(86_400);
     assertThat(watch.presence().absent()).isEmpty();
-  }
-
-  /** Its node is replaced in one step by an entry that says so; it had none before. */
-  @Test
-  void aMuxOfAnOlderVersionThatIsRemovedIsAbsentUntilItMustHaveWithdrawn() throws Exception {
-    client
-        .create()
-        .withMode(CreateMode.EPHEMERAL)
-        .forPath(
-            TREE.mux("older"),
-            node("10.1.0.11", "\"behindSeconds\": 5,").getBytes(StandardCharsets.UTF_8));
-    until(presence -> presence.present().size() == 1);
-    client
-        .transaction()
-        .forOperations(
-            client.transactionOp().delete().forPath(TREE.mux("older")),
-            client
-                .transactionOp()
-                .create()
-                .forPath(
-                    TREE.mux("older"),
-                    "{\"format\":1,\"removed\":true}".getBytes(StandardCharsets.UTF_8)));
-    until(presence -> presence.absent().size() == 1);
-    await()
-        .atMost(Duration.ofSeconds(30))
-        .until(
-            () -> {
-              now.addAndGet(15);
-              return watch.presence().absent().isEmpty();
-            });
-    assertThat(now.get()).isLessThan(1_700_000_000 + 86_400);
-    assertThat(watch.all()).isEmpty();
   }
 
   /** Muxes may have come and gone meanwhile, of which no watch tells. */

@@ -2,7 +2,6 @@
 package io.fairlead.controller.writer;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
@@ -27,7 +26,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -378,97 +376,16 @@ class IdentityTest extends ServedController {
     }
   }
 
-  /** An older version let all who read create nodes; of its muxes that run, none is forgotten. */
+  /** Only nodes below entries are muxes'; one in place of an entry gives way to it. */
   @Test
-  void anUpgradedTreeIsProtectedAndMuxesOfTheOlderVersionCountWhileTheyRun() throws Exception {
-    CuratorFramework all = session(List.of(CONTROLLERS));
-    List<ACL> older =
-        List.of(
-            new ACL(Perms.ALL, new Id("digest", ZooKeeperAccess.digest(CONTROLLERS))),
-            new ACL(Perms.READ | Perms.CREATE, new Id("digest", ZooKeeperAccess.digest(READERS))));
-    for (String folder : List.of("/fairlead/muxes", "/fairlead/health")) {
-      all.setACL().withACL(new ArrayList<>(older)).forPath(folder);
-    }
-    CuratorFramework former = session(List.of(READERS, "evil:evil"));
-    live(former, "/fairlead/muxes/former", EVIL);
-    plant(former);
-    await().until(() -> controller.muxes().get().size() == 1);
-    try (FairleadController upgraded =
-        FairleadController.open(
-            options(
-                ControllerOptions.of(
-                        zookeeper.getConnectString(),
-                        FreePorts.nextAddress(),
-                        "/fairlead",
-                        "upgraded",
-                        clock)
-                    .withClockCheck(false)))) {
-      await()
-          .atMost(Duration.ofSeconds(30))
-          .until(() -> !all.getACL().forPath("/fairlead/health").equals(older));
-      await()
-          .atMost(Duration.ofSeconds(30))
-          .until(() -> !all.getACL().forPath("/fairlead/muxes").equals(older));
-      assertThatThrownBy(() -> live(former, "/fairlead/muxes/evil", EVIL))
-          .isInstanceOf(NoAuthException.class);
-      await()
-          .atMost(Duration.ofSeconds(30))
-          .until(
-              () ->
-                  Set.copyOf(all.getChildren().forPath("/fairlead/muxes"))
-                          .equals(Set.of("former", "full", "hidden"))
-                      && all.getChildren().forPath("/fairlead/health").isEmpty());
-      await().until(() -> api.get("/v1/muxes").array().size() == 1);
-      assertThat(api.get("/v1/backup").json().getJsonArray("muxes")).isEmpty();
-      assertThat(controller.muxes().get()).hasSize(1);
-      Reply mux1 = add("mux1");
-      assertThat(add("full").json().getString("id")).isEqualTo("full");
-      assertThat(api.send("PUT", "/v1/muxes/former", "{}").json().getString("allowed"))
-          .contains("older version");
-      CuratorFramework mux = session(login(mux1, "login"));
-      assertThatCode(() -> live(mux, "/fairlead/muxes/mux1/live", EVIL)).doesNotThrowAnyException();
-      await().until(() -> upgraded.muxes().get().size() == 2);
-    }
-  }
-
-  /** It has no login that could be made invalid; its node goes, and no other may take its place. */
-  @Test
-  void oneOfAnOlderVersionIsRemovedByForceAlone() throws Exception {
+  void anEphemeralNodeInPlaceOfAnEntryIsNoMux() throws Exception {
     CuratorFramework all = session(List.of(CONTROLLERS));
     live(all, "/fairlead/muxes/former", EVIL);
     live(all, "/fairlead/health/former", "{}");
-    await().until(() -> controller.muxes().get().size() == 1);
-    Reply alive = api.send("DELETE", "/v1/muxes/former", "");
-    assertThat(alive.status()).isEqualTo(409);
-    assertThat(alive.json().getString("allowed")).contains("older version", "stop it first");
-    assertThat(api.send("DELETE", "/v1/muxes/former?force=true&dryRun=true", "").status())
-        .isEqualTo(200);
-    assertThat(controller.muxes().get()).hasSize(1);
-    assertThat(api.send("DELETE", "/v1/muxes/former?force=true", "").status()).isEqualTo(200);
-    await().until(() -> controller.muxes().get().isEmpty());
-    for (String path : List.of("/fairlead/muxes/former", "/fairlead/health/former")) {
-      assertThatThrownBy(() -> live(all, path, EVIL))
-          .isInstanceOf(org.apache.zookeeper.KeeperException.NodeExistsException.class);
-    }
-    assertThat(api.send("DELETE", "/v1/muxes/former", "").status()).isEqualTo(404);
-    assertThat(api.get("/v1/muxes").array()).isEmpty();
+    assertThat(api.send("DELETE", "/v1/muxes/former?force=true", "").status()).isEqualTo(404);
     live(session(login(add("former"), "login")), "/fairlead/muxes/former/live", EVIL);
     await().until(() -> controller.muxes().get().size() == 1);
-  }
-
-  /** What a mux of the older version could leave for the newer one to take for added muxes. */
-  private static void plant(CuratorFramework by) throws Exception {
-    List<ACL> own =
-        new ArrayList<>(
-            List.of(new ACL(Perms.ALL, new Id("digest", ZooKeeperAccess.digest("evil:evil")))));
-    by.create().forPath("/fairlead/muxes/planted", "{\"format\":1}".getBytes());
-    by.create().forPath("/fairlead/muxes/malformed", "{".getBytes());
-    by.create().withACL(own).forPath("/fairlead/muxes/leaf", "{\"format\":1}".getBytes());
-    by.create().forPath("/fairlead/health/planted", "{\"format\":1}".getBytes());
-    by.create().forPath("/fairlead/muxes/full", "{\"format\":1}".getBytes());
-    Muxes.makeTooMany(by, "/fairlead/muxes/full");
-    by.create().withACL(own).forPath("/fairlead/muxes/hidden", "{\"format\":1}".getBytes());
-    by.create().forPath("/fairlead/muxes/hidden/live", EVIL.getBytes(StandardCharsets.UTF_8));
+    assertThat(api.get("/v1/muxes").array().size()).isEqualTo(1);
   }
 
   /** While it was open; candidates go with their sessions, and these keep all others waiting. */

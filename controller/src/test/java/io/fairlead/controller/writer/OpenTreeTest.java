@@ -156,13 +156,7 @@ class OpenTreeTest {
             "a leader that ends with its session",
             by -> plant(by, ephemeral, OWN, "/fairlead/leader", LEADER)),
         planting("an open candidate", by -> plant(by, ephemeral, open, first, id)),
-        planting("a candidate of its own", by -> plant(by, ephemeral, OWN, first, id)),
-        planting(
-            "a mux and a probe of an older version",
-            by -> {
-              plant(by, ephemeral, open, "/fairlead/muxes/evil", MUX);
-              plant(by, ephemeral, OWN, "/fairlead/health/evil", "{}");
-            }));
+        planting("a candidate of its own", by -> plant(by, ephemeral, OWN, first, id)));
   }
 
   private static Arguments planting(String name, Planting planting) {
