@@ -4,6 +4,7 @@ package io.fairlead.controller.othello;
 import io.fairlead.controller.agents.AgentReports.Place;
 import io.fairlead.controller.agents.ConnectionReports.Changes;
 import io.fairlead.controller.agents.Report;
+import io.fairlead.controller.hold.Questions;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Othello;
 import io.fairlead.controller.image.ServiceImage;
@@ -321,15 +322,21 @@ final class OthelloKeeper {
             seen.changes() == known.changes() // else it has not seen all that are known
                 ? seen.misfits().needed()
                 : NeededOwners.everywhere(buckets.buckets()),
-            (id, at) -> isAwaited(id, moves.settledFor(at), othello, hasArrays));
+            (id, at) -> isAwaited(id, at, moves.settledFor(at), image.config(), hasArrays));
     return act(image, owners, buckets, needed, decision, Math.min(0, spacing));
   }
 
-  /** Whether the backend has yet to report all that was open before this was settled. */
+  /**
+   * Whether the backend has yet to report all that it opened in a bucket before it lost it.
+   *
+   * @param lost then, in Unix seconds; until a while later SYN cookies of it may come back
+   * @param settledFor for how many seconds no mux opens any more there; empty: one may
+   */
   private boolean isAwaited(
-      int backend, OptionalLong settledFor, Othello othello, boolean hasArrays) {
-    int age = othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
-    long ago = settledFor.orElse(0) - age;
+      int backend, long lost, OptionalLong settledFor, ServiceConfig config, boolean hasArrays) {
+    int age = config.othello().orElseThrow().reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
+    long lapsedFor = seconds - lost - Questions.waitSeconds(config);
+    long ago = Math.min(settledFor.orElse(0), lapsedFor) - age;
     return memories.isAwaited(
         backend,
         ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)),

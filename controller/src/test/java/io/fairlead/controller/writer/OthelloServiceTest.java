@@ -245,6 +245,31 @@ class OthelloServiceTest {
     assertThat(service.named()).isZero();
   }
 
+  /**
+   * A client acknowledges a SYN cookie 100 s after the move, which its server's agent sees from
+   * then on and reports once it is old enough. There are no arrays: all others are at home.
+   */
+  @Test
+  void nothingIsReleasedUntilASynCookieCanComeBackNoMore() throws Exception {
+    service.close();
+    service = new OthelloService(2);
+    service.begin(3, 0);
+    pass(OthelloService.WINDOW);
+    long key = service.random.nextLong();
+    while (service.opensAt(key) != 3) {
+      key = service.random.nextLong();
+    }
+    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    assertThat(service.opensAt(key)).isNotEqualTo(3);
+    pass(100);
+    service.agent(3).opens(key);
+    for (int second = 0; second < 2 * OthelloService.WINDOW; second++) {
+      pass(1);
+      checkReached();
+    }
+    assertThat(service.status().connections()).isEqualTo(1);
+  }
+
   /** Silent for several windows, but not unheard of: its server may have what it did not report. */
   @Test
   void nothingIsReleasedWhileTheFormerOwnersAgentIsSilent() throws Exception {
@@ -343,7 +368,7 @@ class OthelloServiceTest {
     checkReached();
   }
 
-  /** A server got their bucket and claims them before the true one can report: nobody can say. */
+  /** A server got their bucket and claims them before the true one can report: none can say. */
   @Test
   void whatTwoServersClaimReachesBothUntilOneSaysOtherwise() throws Exception {
     for (int i = 0; i < 100; i++) {
@@ -364,7 +389,7 @@ class OthelloServiceTest {
     assertThat(service.status().disputed()).isGreaterThan(0);
     checkReached();
     service.agents.put(1, liar);
-    liar.memory = ""; // the true agent starts anew
+    liar.memory = ""; // the true agent starts again
     pass(3 * OthelloService.WINDOW);
     assertThat(service.status().disputed()).isZero();
     assertThat(service.status().miscoded()).isZero();
