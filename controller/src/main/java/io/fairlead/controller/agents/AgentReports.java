@@ -23,7 +23,7 @@ import java.util.function.LongSupplier;
  * The latest report of each server, and what servers are asked. Soft state of the leader: it is in
  * memory only, and a new leader begins with none. Reports are kept by address, so a backend that
  * gets another address, or a service that is created again under its old name, is unknown until its
- * own server reports. One lock guards everything; nothing is decoded and nobody waits under it.
+ * own server reports. One lock guards everything; nothing is decoded and nothing waits under it.
  */
 public final class AgentReports implements LiveConnections {
   /** A load that was reported earlier than this is ignored. */

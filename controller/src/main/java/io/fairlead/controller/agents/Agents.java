@@ -182,7 +182,7 @@ public final class Agents {
     }
   }
 
-  /** What an agent with other services reports is not used, so it may name services of before. */
+  /** What an agent with other services reports is not used, so it may name former services. */
   private static void checkServices(Report report, List<Place> places, boolean isCurrent) {
     Set<String> names = places.stream().map(Place::service).collect(Collectors.toSet());
     Set<String> seen = new HashSet<>();

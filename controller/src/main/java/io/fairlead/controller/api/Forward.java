@@ -37,9 +37,9 @@ import java.util.stream.Stream;
  * checks everything itself. A request is forwarded only once, so that it does not loop between two
  * controllers that each take the other for the leader.
  *
- * <p>What is sent is written anew: the method, the target, the headers that the API has, and a body
- * that was received whole and within its limit, on a connection of its own. So no caller's bytes
- * decide where a request ends, and none of them can become the beginning of another caller's.
+ * <p>What is sent is a new request: the method, the target, the headers that the API has, and a
+ * body that was received whole and within its limit, on a connection of its own. So no caller's
+ * bytes decide where a request ends, and none of them can become the beginning of another caller's.
  *
  * <p>A caller has at most a quarter of the connections, whether the leader is slow to answer or it
  * is slow to read.

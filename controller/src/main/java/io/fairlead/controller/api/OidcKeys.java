@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The public keys of an issuer, from its JWKS (RFC 7517). They are fetched anew when they are old,
+ * The public keys of an issuer, from its JWKS (RFC 7517). They are fetched again when they are old,
  * and when a token names a key that is not among them; the second at most every {@link
  * #PAUSE_MILLIS}, whatever callers send. What cannot be fetched changes nothing.
  */

@@ -21,10 +21,10 @@ import java.util.stream.Collectors;
  * Where a value departs from its schema: the path of the field, what was sent (empty when nothing
  * was) and what the schema allows, in words.
  *
- * <p>The router's validator decides whether a request is valid, but for the entries of long lists
- * (see {@link Contract#router}); its report of why names schema locations, and for a {@code oneOf}
- * every branch that did not match. This walks the value and its schema side by side instead and
- * stops at the first field, in the order sent, that the validator refuses.
+ * <p>The router's validator decides whether a request is valid, except for the entries of long
+ * lists (see {@link Contract#router}); its report of why names schema locations, and for a {@code
+ * oneOf} every branch that did not match. This walks the value and its schema side by side instead
+ * and stops at the first field, in the order sent, that the validator refuses.
  */
 record Violation(String field, Optional<String> value, String allowed) {
   private static final int LONGEST_VALUE = 200;

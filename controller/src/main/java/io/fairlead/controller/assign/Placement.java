@@ -7,10 +7,10 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 
 /**
- * An assignment that depends on the pool alone and not on previous owners, so that two rings with
- * the same pool are equal. Stable hashing can mimic any such method (Beamer, NSDI '18, §4.1),
- * because a bucket may be assigned to any backend. Full buckets move like all others: the method
- * decides where they belong.
+ * An assignment that depends on the pool alone and not on former owners, so that two rings with the
+ * same pool are equal. Stable hashing can mimic any such method (Beamer, NSDI '18, §4.1), because a
+ * bucket may be assigned to any backend. Full buckets move like all others: the method decides
+ * where they belong.
  */
 public interface Placement extends Assignment {
   /**

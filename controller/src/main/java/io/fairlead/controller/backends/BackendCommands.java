@@ -307,7 +307,7 @@ public final class BackendCommands {
         "",
         "Use --dead if the machine is gone, even if the backend is removed already.",
         "Its connections are then reset at once instead of after the window, and its",
-        "buckets keep their older previous owners. Make sure that the machine is",
+        "buckets keep their other former owners. Make sure that the machine is",
         "gone: nothing checks it."
       })
   static final class Remove extends OfBackend {
@@ -385,7 +385,7 @@ public final class BackendCommands {
       return 0;
     }
 
-    /** By backend; empty if nobody leads, who alone knows. */
+    /** By backend; empty if no controller leads: the leader alone knows. */
     private Optional<Map<Integer, JsonNode>> agents() {
       Map<Integer, JsonNode> agents = new HashMap<>();
       try {

@@ -39,7 +39,7 @@ final class EventLog {
 
   /**
    * @param starting the slow starts of its backends
-   * @param chained buckets that name a previous owner, of a service with a hold
+   * @param chained buckets that name a former owner, of a service with a hold
    * @param drains of its backends
    */
   record Version(

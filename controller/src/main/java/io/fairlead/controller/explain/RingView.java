@@ -14,7 +14,7 @@ import java.util.TreeMap;
  * The owners of all buckets.
  *
  * @param runs backend id to {start, count} pairs by ascending start; id 0 holds unassigned buckets
- * @param chained by previous owner; absent without a hold
+ * @param chained by former owner; absent without a hold
  */
 public record RingView(
     String service,
@@ -23,7 +23,7 @@ public record RingView(
     Map<Integer, List<int[]>> runs,
     Optional<Map<Integer, Chained>> chained) {
   /**
-   * Buckets whose packets are chained to one previous owner until they are released.
+   * Buckets whose packets are chained to one former owner until they are released.
    *
    * @param since Unix seconds of their earliest last move
    * @param until Unix seconds at which the last of them is released, at the latest

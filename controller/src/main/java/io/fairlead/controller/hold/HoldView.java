@@ -54,7 +54,7 @@ public record HoldView(
   }
 
   /**
-   * A backend that had buckets before which are held.
+   * A backend that lost buckets which are held.
    *
    * @param since Unix seconds at which it lost the first of these buckets
    * @param until Unix seconds at which the last of them is released, at the latest
@@ -165,7 +165,7 @@ public record HoldView(
         : Optional.empty();
   }
 
-  /** Of one bucket: whether each owner before has connections in it. */
+  /** Of one bucket: whether each former owner has connections in it. */
   public record Bucket(long until, boolean held, List<Former> owners) {}
 
   /**
@@ -173,7 +173,7 @@ public record HoldView(
    */
   public record Former(int id, Optional<Boolean> connected, Optional<String> unknown) {}
 
-  /** Of a bucket that names a previous owner in a service with a hold. */
+  /** Of a bucket that names a former owner in a service with a hold. */
   public static Optional<Bucket> of(
       ServiceImage image, int bucket, LiveConnections live, long now) {
     ServiceConfig config = image.config();

@@ -10,9 +10,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * How many buckets of one image name a previous owner, by the second of their last move. With a
- * hold that is who packets are chained to; a bucket is <em>held</em> once its window is over.
- * Immutable: made in one walk over the ring, and asked at any time after.
+ * How many buckets of one image name a former owner, by the second of their last move. With a hold
+ * that is who packets are chained to; a bucket is <em>held</em> once its window is over. Immutable:
+ * made in one walk over the ring, and asked at any time after.
  */
 public final class Holds {
   private final ServiceConfig config;
@@ -55,7 +55,7 @@ public final class Holds {
     return new Holds(config, sinces, counts);
   }
 
-  /** Buckets that name a previous owner. */
+  /** Buckets that name a former owner. */
   public int named() {
     return Arrays.stream(counts).sum();
   }

@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 
 /**
  * What a mux knows that ZooKeeper does not: its counters, where it sends one connection, and its
- * packets. The mux is asked anew each time.
+ * packets. The mux is asked each time.
  */
 public record InspectRoutes(Supplier<List<MuxView>> muxes, MuxAccess access) implements Resource {
   private static final List<String> FLOW =

@@ -13,12 +13,12 @@ import java.util.stream.Stream;
 
 /**
  * Which commits are settled. After a commit is settled, no mux opens connections by the state
- * before it: at a moved bucket's previous owner, at a draining backend, or by older arrays. Until
+ * before it: at a moved bucket's former owner, at a draining backend, or by older arrays. Until
  * then, a report of no such connections proves nothing: a mux that is behind may still open one.
  *
  * <p>A mux that is present must have applied the move, or have withdrawn the service as too far
  * behind. One that is absent from ZooKeeper hears from the others that it is behind, and withdraws
- * within its {@code behindSeconds}; how far it is, nobody knows. It does so only if at least half
+ * within its {@code behindSeconds}; how far it is, is not known. It does so only if at least half
  * of the muxes are ahead (protocol/README.md §9). A move is settled only if at least one mux
  * announces it, and at least as many as must withdraw for it; otherwise no mux might be left. A
  * controller does not know which muxes were absent before it began to watch, so every move waits

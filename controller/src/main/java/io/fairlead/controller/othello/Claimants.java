@@ -19,7 +19,7 @@ record Claimants(
     Ring ring, LongToIntFunction newest, Optional<LongToIntFunction> before, IntPredicate prompt)
     implements Claims.Rule {
   /**
-   * Whoever says so: of arrays that only muxes still have, nobody here can say what they give. It
+   * Whoever says so: of arrays that only muxes still have, no controller can say what they give. It
    * lasts until they are dropped.
    */
   static final Claims.Rule ANYONE =

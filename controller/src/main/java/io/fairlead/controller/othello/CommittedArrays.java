@@ -114,7 +114,7 @@ public record CommittedArrays(
     return decode(config, source, store.readArrays(config.name(), source));
   }
 
-  /** Whether those before are named and nobody but muxes has them. */
+  /** Whether those before are named and only muxes have them. */
   public boolean isBeforeLost() {
     return latest.before().isPresent() && before.isEmpty();
   }
@@ -185,7 +185,7 @@ public record CommittedArrays(
             service, latest, arrays, now.map(CommittedArrays::newest), whole.length, 0));
   }
 
-  /** How arrays are written that follow others which nobody but muxes has. */
+  /** How arrays are written that follow others which only muxes have. */
   static Next afterLost(int service, LatestArrays lost, OthelloArrays arrays) {
     byte[] whole = ArraysCodec.encode(service, arrays);
     LatestArrays latest = lost.replaced(arrays.generation());

@@ -5,9 +5,9 @@ import java.util.List;
 
 /**
  * Whether new arrays are due (protocol/README.md §12). Between the newest and the ones before,
- * connections that nobody knows are found by both; so the ones before may be dropped only once
- * every connection that was opened by them is known: once all muxes have the newest or have
- * withdrawn, and every server has then reported whatever was old enough.
+ * unknown connections are found by both; so the ones before may be dropped only once every
+ * connection that was opened by them is known: once all muxes have the newest or have withdrawn,
+ * and every server has then reported whatever was old enough.
  */
 record Decision(Step step, List<Integer> agents, List<String> muxes, long spacingSeconds) {
   /** What to do. */

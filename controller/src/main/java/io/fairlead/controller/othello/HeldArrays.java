@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The committed arrays of a service, as its leader has them, and whether ZooKeeper still does. If
- * it has lost them while the leader knows them, they are written again; if nobody but the muxes
- * knows them, others follow.
+ * it has lost them while the leader knows them, they are written again; if only the muxes knows
+ * them, others follow.
  */
 final class HeldArrays {
   private static final Logger LOG = LoggerFactory.getLogger(HeldArrays.class);

@@ -38,7 +38,7 @@ public final class OthelloMetrics implements MultiCollector {
         each(
             all,
             "fallback",
-            "1 while ring and windows alone decide",
+            "1 while there can be no new arrays",
             s -> is(s.fallback().isPresent())),
         each(
             all,

@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
  * @param neededSeconds for how long new arrays have been needed
  * @param waitingFor why there are none yet
  * @param damage what ZooKeeper no longer has of the arrays, until they are repaired
- * @param fallback why ring and windows alone decide, if so
+ * @param fallback why there can be no new arrays, if so
  * @param lagSeconds from the need of the latest arrays until all muxes had them
  * @param effectiveSeconds report age, the longer of spacing and the wait for reports, and lag:
  *     below the window, or connections whose bucket moves may break

@@ -9,9 +9,9 @@ import java.util.Set;
 import java.util.function.LongToIntFunction;
 
 /**
- * How packets of a connection go on reaching two servers that claim it. Nobody can say whose it is.
- * Either a bucket's former owners lead from one to the other: the connection must keep that one. Or
- * its two codes lead to one of them each: it must keep both.
+ * How packets of a connection go on reaching two servers that claim it. It is not known whose it
+ * is. Either a bucket's former owners lead from one to the other: the connection must keep that
+ * one. Or its two codes lead to one of them each: it must keep both.
  *
  * <p>A server that got the bucket after another had claimed the connection as its owner is wrong:
  * that one would have said that the connection had ended. Arrays need not keep it for both.

@@ -76,7 +76,7 @@ public record Result(
   /**
    * What another {@code windowSeconds} or {@code holdSeconds} means for buckets that have moved.
    *
-   * @param heldBuckets buckets whose packets are chained to a previous owner now
+   * @param heldBuckets buckets whose packets are chained to a former owner now
    * @param shortenedBuckets those of them that are for less time, by what the write sets
    * @param releasedBuckets those of them that no longer are
    */

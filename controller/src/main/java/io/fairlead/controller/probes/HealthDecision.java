@@ -14,7 +14,7 @@ import java.util.TreeSet;
 
 /**
  * Which backends of a service go out of service, and which come back. Pure: {@link #step} takes
- * what is known now and what it remembered, and returns both anew.
+ * what is known now and what it remembered, and returns new ones of both.
  *
  * <pre>
  *   in ── most probes say down ──▶ out ── most say up, for the hold-down ──▶ in
@@ -62,7 +62,7 @@ public final class HealthDecision {
   }
 
   /**
-   * What a leader remembers. A new one begins with {@link #NONE}: hold-downs begin anew.
+   * What a leader remembers. A new one begins with {@link #NONE}: hold-downs begin again.
    *
    * @param upSince by backend that is out, Unix seconds since when it is up
    */

@@ -144,7 +144,7 @@ public record SecretsFolder(Path path) {
     }
   }
 
-  /** Lets fairleadctl send the admin's token to these URLs, and still to those of before. */
+  /** Lets fairleadctl send the admin's token to these URLs, and still to the former ones. */
   public void name(List<String> urls) throws IOException {
     Set<String> all = new LinkedHashSet<>(urls);
     if (Files.exists(apis().path())) {

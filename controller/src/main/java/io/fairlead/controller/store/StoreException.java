@@ -13,7 +13,7 @@ public class StoreException extends Exception {
 
   /**
    * Nothing was written: a controller was elected since. It may be the same one: it seeks election
-   * anew when it has lost the connection to ZooKeeper.
+   * again when it has lost the connection to ZooKeeper.
    */
   public static final class Fenced extends StoreException {
     Fenced(String what, Epoch epoch) {

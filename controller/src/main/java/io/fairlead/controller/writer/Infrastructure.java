@@ -134,7 +134,7 @@ record Infrastructure(
     return Address.of(address.getAddress()).toString();
   }
 
-  /** This machine's addresses, but for those of loopback interfaces, where VIPs may be. */
+  /** This machine's addresses, except those of loopback interfaces, where VIPs may be. */
   static List<String> ownAddresses() {
     List<String> addresses = new ArrayList<>();
     try {

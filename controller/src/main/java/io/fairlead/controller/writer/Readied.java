@@ -69,7 +69,7 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
         isWindow ? "windowSeconds" : "holdSeconds",
         isWindow ? wanted.windowSeconds() : wanted.holdSeconds(),
         ("this in %d s, if none moves until then; or force=true: %d buckets are chained to a"
-                + " previous owner for less time, %d of them no longer, and their older connections"
+                + " former owner for less time, %d of them no longer, and their older connections"
                 + " break then")
             .formatted(
                 Release.secondsLeft(image, wanted, now),

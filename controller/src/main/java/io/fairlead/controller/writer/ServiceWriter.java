@@ -296,7 +296,9 @@ final class ServiceWriter implements ArraysWriter {
     return !isGone && releases.isDue(image(), now);
   }
 
-  /** Leaves no audit record: it may happen every few seconds for days, and nobody asked for it. */
+  /**
+   * Leaves no audit record: it may happen every few seconds for days, and no client asked for it.
+   */
   private Result release() throws StoreException {
     long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
     if (!isReleaseDue(now)) {

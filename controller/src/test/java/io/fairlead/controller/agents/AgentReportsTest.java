@@ -467,7 +467,7 @@ class AgentReportsTest {
         .isEqualTo(silent == null ? Set.of() : Set.of(silent));
   }
 
-  /** Backends 7 and 8, of which nobody reports about 8. */
+  /** Backends 7 and 8, of which no agent reports about 8. */
   private static ServiceImage image() throws RefusedException {
     Ring ring = Ring.empty(1, 256, 1);
     Address eight = Address.parse("10.2.0.8").orElseThrow();

@@ -80,7 +80,7 @@ class LoadReportsTest extends ServedApi {
     }
   }
 
-  /** An agent may not have heard yet that the service was made anew. */
+  /** An agent may not have heard yet that the service was created again. */
   @Test
   void aLoadForAnotherStateOfTheServicesIsNotUsed() {
     create("--steering ring");

@@ -120,7 +120,7 @@ class BeamerAssignmentTest {
     assertThat(second.previous(7)).isEqualTo(1);
     assertThat(second.since(7)).as("its window goes on").isEqualTo(NOW + 1000);
     assertThat(step(none, NOW + 1001, 1, 0).previous(7))
-        .as("back with its owner: no previous owner to chain to")
+        .as("back with its owner: no former owner to chain to")
         .isEqualTo(Backend.NONE);
   }
 

@@ -16,7 +16,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** How long a release waits for muxes that may still open connections at an owner before. */
+/** How long a release waits for muxes that may still open connections at a former owner. */
 class SettledMovesTest {
   private static final int BEHIND = 500;
   private static final int QUIET = BEHIND + SettledMoves.MARGIN_SECONDS;
@@ -395,7 +395,7 @@ class SettledMovesTest {
     isSettledOnceHeard();
   }
 
-  /** Nobody tells it that tls is deleted. */
+  /** It does not learn that tls is deleted. */
   @Test
   void anAbsentMuxKeepsTheVipForADeletedService() {
     mux("a", generation());

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Holds of buckets that connections have two of (protocol/README.md §10, Choices): at random,
+ * Holds of buckets that connections have two of (protocol/README.md §1, Two buckets): at random,
  * connections open at the owner of either bucket and close, buckets move, agents are asked, answer,
  * and what may be released is. A list of each bucket's owners that were not released yet says
  * whether packets still reach a connection by one of its buckets.

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ExchangesTest {
   private static final List<Integer> SERVER = List.of(7);
 
-  /** In which step of a row the leader asks anew. */
+  /** In which step of a row the leader asks again. */
   private static final Map<String, Integer> ASKS_ANEW =
       Map.of(
           "a last part again", 2,

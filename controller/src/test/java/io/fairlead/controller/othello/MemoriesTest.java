@@ -78,7 +78,7 @@ class MemoriesTest {
     assertThat(memories.state(7, then)).isEqualTo(State.LATE);
     Answer next = report(changes(answer, true, 2));
     takeAll();
-    assertThat(memories.state(7, then)).as("written after a mark of before").isEqualTo(State.LATE);
+    assertThat(memories.state(7, then)).as("written after an earlier mark").isEqualTo(State.LATE);
     report(changes(next, false, 3));
     takeAll();
     assertThat(memories.state(7, then)).as("more is to come").isEqualTo(State.LATE);

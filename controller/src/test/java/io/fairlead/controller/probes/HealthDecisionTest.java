@@ -157,7 +157,9 @@ class HealthDecisionTest {
     world.seconds("uuuu", 239);
     assertThat(world.last.states()).containsEntry(2, State.RETURNING);
     world.seconds("uduu", 1);
-    assertThat(world.seconds("uuuu", 240)).as("down once more: anew").containsExactly(2);
+    assertThat(world.seconds("uuuu", 240))
+        .as("down once more: from the beginning")
+        .containsExactly(2);
     assertThat(world.seconds("uuuu", 1)).isEmpty();
     world.seconds("uuuu", (int) HealthDecision.FORGIVEN_SECONDS);
     world.seconds("uduu", 1);
@@ -233,7 +235,7 @@ class HealthDecisionTest {
     assertThat(world.seconds("u?du", 900)).as("until it is up").containsExactly(2);
     assertThat(world.seconds("uudu", 1)).doesNotContain(2);
     world.seconds("uduu", 2);
-    assertThat(world.dead()).as("the next outage begins anew").isEmpty();
+    assertThat(world.dead()).as("the next outage begins again").isEmpty();
   }
 
   @ParameterizedTest
@@ -263,7 +265,7 @@ class HealthDecisionTest {
     assertThat(world.seconds("????", 1000)).containsExactly(2);
     world.seconds("uuuu", 20);
     world.memory = Memory.NONE;
-    assertThat(world.seconds("uuuu", 30)).as("the hold-down begins anew").containsExactly(2);
+    assertThat(world.seconds("uuuu", 30)).as("the hold-down begins again").containsExactly(2);
     assertThat(world.seconds("uuuu", 1)).isEmpty();
   }
 

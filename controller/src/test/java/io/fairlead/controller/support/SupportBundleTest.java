@@ -125,7 +125,7 @@ class SupportBundleTest {
     return names;
   }
 
-  /** A server that answers everything with secrets, but for {@code broken} with 500. */
+  /** A server that answers everything with secrets, and {@code broken} with 500. */
   private HttpServer leaky(String broken) throws IOException {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);

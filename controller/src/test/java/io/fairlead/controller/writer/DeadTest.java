@@ -128,7 +128,7 @@ class DeadTest {
             "a backend of service 'web', or a removed one that packets are still chained to");
   }
 
-  /** Where shares do not let a bucket go back, it is chained to its owner before. */
+  /** Where shares do not let a bucket go back, it is chained to its former owner. */
   @Test
   void whatCannotGoBackKeepsItsOwnerAsPrevious() {
     Ring before = image.ring();

@@ -205,7 +205,7 @@ class DrainTest {
   }
 
   /**
-   * It may open connections at the backend until it withdraws, and nobody knows whether it does.
+   * It may open connections at the backend until it withdraws, and it is not known whether it does.
    */
   @Test
   void waitsForAMuxThatHasLostItsSession() {

@@ -160,7 +160,7 @@ class LoadsWriterTest {
     assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
     busy(1, 3);
     assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=3}");
-    assertThat(step(SECOND, byAgents(1))).as("leads anew").containsExactly("2 s1 {1=3}");
+    assertThat(step(SECOND, byAgents(1))).as("leads again").containsExactly("2 s1 {1=3}");
     busy(1);
     assertThat(step(SECOND, byAgents(1))).containsExactly("2 s1 {}");
   }
@@ -195,7 +195,7 @@ class LoadsWriterTest {
     assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
   }
 
-  /** Muxes take loads that nobody writes for those of a leader that is gone. */
+  /** Muxes take loads that are not written again for those of a leader that is gone. */
   @Test
   void whatStaysIsWrittenAgainBeforeItSeemsOld() {
     busy(1, 3);

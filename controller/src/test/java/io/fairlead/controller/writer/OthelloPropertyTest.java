@@ -165,7 +165,7 @@ class OthelloPropertyTest {
     agent.report();
   }
 
-  /** Claims what others have, mostly before these do; at the end the true agent starts anew. */
+  /** Claims what others have, mostly before these do; at the end the true agent starts again. */
   private static void lie(OthelloService service, boolean ends) {
     Agent liar = service.agent(LIAR);
     if (ends) {

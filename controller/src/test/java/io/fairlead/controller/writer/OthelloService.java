@@ -337,7 +337,7 @@ final class OthelloService implements AutoCloseable {
     return committed;
   }
 
-  /** The same, read anew. */
+  /** The same, read again. */
   CommittedArrays read() throws Exception {
     return CommittedArrays.read(store, repository.read("web").orElseThrow()).orElseThrow();
   }

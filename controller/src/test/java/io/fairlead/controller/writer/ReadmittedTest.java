@@ -47,7 +47,7 @@ class ReadmittedTest {
     }
   }
 
-  /** As if its weight had been 0 meanwhile: owners, previous owners and the moves before. */
+  /** As if its weight had been 0 meanwhile: owners, former owners and the moves before. */
   @Test
   void isAsIfItHadHadWeight0() throws Exception {
     long seed = System.nanoTime();
@@ -100,7 +100,7 @@ class ReadmittedTest {
           .isEqualTo(b.isMoved(bucket, now, WINDOW));
       if (isMoved) {
         assertThat(a.previous(bucket))
-            .as("previous owner of %d, %s", bucket, where)
+            .as("former owner of %d, %s", bucket, where)
             .isEqualTo(b.previous(bucket));
         assertThat(a.since(bucket)).as(where).isEqualTo(b.since(bucket));
       }

@@ -154,7 +154,7 @@ class SlowStartTest {
   void theServiceSaysHowSlowlyUnlessTheAdditionDoes() {
     image = image(60, 1024);
     change(add(1), add(2));
-    assertThat(image.transitions().slowStarts()).as("nobody to take from").isEmpty();
+    assertThat(image.transitions().slowStarts()).as("no backend to take from").isEmpty();
     change(weight(1, 0), weight(2, 0));
     change(add(3));
     assertThat(image.transitions().slowStarts()).as("all others drain").isEmpty();

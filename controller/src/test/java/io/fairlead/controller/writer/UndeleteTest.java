@@ -41,8 +41,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A service that is deleted by mistake and made anew has another hash key and other owners: servers
- * reset the connections that are still open. Brought back, it has the old ones.
+ * A service that is deleted by mistake and created again has another hash key and other owners:
+ * servers reset the connections that are still open. Brought back, it has the old ones.
  */
 class UndeleteTest extends EmbeddedController {
   private static final WriteOptions COMMIT = WriteOptions.COMMIT;

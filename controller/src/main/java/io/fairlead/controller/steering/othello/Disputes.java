@@ -71,7 +71,7 @@ final class Disputes {
   /**
    * Who claimed it first of those that still do, and its set.
    *
-   * @return null if nobody does
+   * @return null if none does
    */
   Map.Entry<Integer, Integer> first(long key) {
     Map<Integer, Integer> of = claims.get(key);

@@ -13,10 +13,10 @@ import java.util.function.LongToIntFunction;
  * connection in it.
  *
  * <p>{@link #change} keeps the arrays before and changes the cells of the connections alone whose
- * code does not fit: on the smaller side of each one's tree. So almost all connections that nobody
- * knows keep their codes, and muxes read a small patch. (Concury computes all cells again for each
- * change of the pool.) {@link #fresh} is for another seed. Cells and choices come from the seed
- * that is committed, and the generation that they are built for.
+ * code does not fit: on the smaller side of each one's tree. So almost all unknown connections keep
+ * their codes, and muxes read a small patch. (Concury computes all cells again for each change of
+ * the pool.) {@link #fresh} is for another seed. Cells and choices come from the seed that is
+ * committed, and the generation that they are built for.
  *
  * @param changed cells that differ from the base; all of them if fresh
  * @param recoded connections that got another code
@@ -88,7 +88,7 @@ public record NextArrays(
     return new NextArrays(arrays, changed, recoded, unplaced, choice.homeless);
   }
 
-  /** All cells random, but for what the known connections demand. */
+  /** All cells random, except for what the known connections demand. */
   public static NextArrays fresh(OthelloMap map, long generation, ServerBuckets buckets) {
     return fresh(map, generation, buckets, Pins.NONE);
   }

@@ -12,7 +12,7 @@ import java.util.Arrays;
  *
  * <p>A key that would close a cycle is kept beside the graph until the next {@link #rebuild} or
  * until {@link #relink} finds room for it. So to add or remove a key takes amortised constant time
- * always, and nobody waits for a rebuild. Positions stay until the key is removed.
+ * always, and nothing waits for a rebuild. Positions stay until the key is removed.
  *
  * <p>Not thread-safe: it has one owner, a thread.
  */

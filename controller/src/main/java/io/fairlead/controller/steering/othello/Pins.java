@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Codes that the next arrays give to connections that several servers claim: since nobody can say
+ * Codes that the next arrays give to connections that several servers claim: since it is not known
  * whose they are, their packets must reach all of these.
  *
  * @param codes by connection

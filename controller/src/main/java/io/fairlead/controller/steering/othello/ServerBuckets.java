@@ -54,7 +54,7 @@ public final class ServerBuckets {
     }
   }
 
-  /** By who owns each bucket; 0: nobody. */
+  /** By who owns each bucket; 0: no backend. */
   public static ServerBuckets of(char[] owners) {
     return new ServerBuckets(owners.clone(), Map.of());
   }

@@ -131,7 +131,7 @@ class NextArraysTest {
     next = NextArrays.change(map, next.arrays(), 2, ServerBuckets.of(owners));
     assertThat(next.homeless()).isEqualTo(Map.of(2, 100, 3, 100));
 
-    Ring ring = Ring.empty(1, 256, 1); // nobody owns a bucket
+    Ring ring = Ring.empty(1, 256, 1); // no bucket has an owner
     ServerBuckets kept = ServerBuckets.of(ring, Map.of(2, set(17), 3, set(250, 255)));
     next = NextArrays.change(map, next.arrays(), 3, kept);
     assertThat(next.homeless()).isEqualTo(Map.of(1, 100));
