@@ -182,7 +182,8 @@ class DefaultHoldTest {
     long lastHeard = now;
     int begun = 0;
     for (int step = 0; step < 4000; step++) {
-      now += random.nextInt(8) == 0 ? random.nextInt(HOLD) : random.nextInt(20);
+      // A report counts for 30 s, so each is there at one look at least, which are 5 s apart.
+      now += 5 + (random.nextInt(8) == 0 ? random.nextInt(HOLD) : random.nextInt(20));
       if (random.nextInt(5) == 0) {
         int backend = 1 + random.nextInt(3);
         if (heard.remove(backend)) {
