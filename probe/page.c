@@ -58,7 +58,7 @@ static void unprotected(FILE *out, unsigned missing)
 {
 	head(out, "unprotected", "gauge", "1 for each protection against others in the network that this probe lacks.");
 	for (enum protection i = 0; i < PROTECTIONS; i++)
-		fprintf(out, "fairlead_probe_unprotected{what=\"%s\"} %u\n", protection_name(i), missing >> i & 1);
+		fprintf(out, "fairlead_probe_unprotected{what=\"%s\"} %u\n", protections[i].name, missing >> i & 1);
 }
 
 void page_write(FILE *out, const struct page_sources *sources)

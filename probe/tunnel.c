@@ -139,7 +139,7 @@ struct tunnel *tunnel_open(const struct fl_address sources[2], const struct tunn
 	tunnel->events = events;
 	tunnel->context = context;
 	memcpy(tunnel->sources, sources, sizeof(tunnel->sources));
-	error = rtnetlink_open(&tunnel->netlink);
+	error = rtnetlink_open(&tunnel->netlink, NETLINK_ROUTE);
 	if (!error) {
 		tunnel->fd = tun_open(&tunnel->netlink, TUNNEL_DEVICE, WRAP_MTU, &tunnel->index);
 		error = tunnel->fd < 0 ? tunnel->fd : 0;

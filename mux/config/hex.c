@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/hex.h"
 
-static int digit(char c, enum hex_case allowed)
+int hex_digit(char c, enum hex_case allowed)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -15,7 +15,7 @@ bool hex_parse(const char *text, size_t len, enum hex_case allowed, uint8_t out[
 	if (len != HEX_DIGITS)
 		return false;
 	for (int i = 0; i < HEX_BYTES; i++) {
-		int high = digit(text[2 * i], allowed), low = digit(text[2 * i + 1], allowed);
+		int high = hex_digit(text[2 * i], allowed), low = hex_digit(text[2 * i + 1], allowed);
 
 		if (high < 0 || low < 0)
 			return false;

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct {
-	const char *name, *remedy;
-} protections[PROTECTIONS] = {
+const struct protection_words protections[PROTECTIONS] = {
     [PROTECTION_TAG_KEY] = {"tag_key", "--tag-key"},
     [PROTECTION_ZOOKEEPER_LOGIN] = {"zookeeper_login", "--zookeeper-auth"},
     [PROTECTION_ZOOKEEPER_TRANSPORT] = {"zookeeper_transport", "TLS by a tunnel on this host"},
@@ -70,14 +68,4 @@ unsigned protection_missing(bool has_tag_key, bool has_login, const char *zookee
 	for (int i = 0; i < PROTECTIONS; i++)
 		missing |= (unsigned)is_missing[i] << i;
 	return missing;
-}
-
-const char *protection_name(enum protection protection)
-{
-	return protections[protection].name;
-}
-
-const char *protection_remedy(enum protection protection)
-{
-	return protections[protection].remedy;
 }

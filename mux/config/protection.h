@@ -22,11 +22,10 @@ enum protection {
 /* One bit each, 1 << PROTECTION_TAG_KEY and so on: those that are missing. */
 unsigned protection_missing(bool has_tag_key, bool has_login, const char *zookeeper, const struct http_access *http);
 
-/* "tag_key", "zookeeper_login", ...: the label of the metric. */
-const char *protection_name(enum protection protection);
-
-/* What to set. */
-const char *protection_remedy(enum protection protection);
+/* Each one's label of the metric, and what to set. */
+extern const struct protection_words {
+	const char *name, *remedy;
+} protections[PROTECTIONS];
 
 /* Whether host is localhost, or an address of 127.0.0.0/8 or ::1. Other names are not looked up. */
 bool protection_is_loopback(const char *host);

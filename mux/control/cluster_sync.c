@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/hello_round.h"
 #include "control/lag_withdrawal.h"
 #include "control/mux_node.h"
 
@@ -399,6 +398,42 @@ static bool follow(struct cluster_sync *cluster, uint64_t now_ms)
 	return !cluster->services->node.is_held;
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+	return (int)((const struct hello_service *)left)->id - (int)((const struct hello_service *)right)->id;
+}
+
+static uint8_t flags_of(const struct published_service *published)
+{
+	if (published_announces(published))
+		return HELLO_ANNOUNCES;
+	return published_is_behind(published) ? HELLO_BEHIND : 0;
+}
+
+/* Sends the hellos that are due. Services without a ring are left out. */
+static void send_hellos(struct hello *hello, struct service_sync *const *syncs, unsigned count, uint64_t now_ms)
+{
+	struct hello_service *services;
+	unsigned some = 0;
+
+	if (!hello || now_ms < hello->send_at)
+		return;
+	services = zk_alloc((count + 1) * sizeof(*services));
+	for (unsigned i = 0; i < count; i++) {
+		const struct published_service *published = &syncs[i]->ring.published;
+		uint32_t generation = ring_sync_generation(&syncs[i]->ring);
+
+		if (published->service && generation)
+			services[some++] = (struct hello_service){.id = published->service->id,
+								  .flags = flags_of(published),
+								  .generation = generation,
+								  .settled = published->settled};
+	}
+	qsort(services, some, sizeof(*services), compare_ids);
+	hello_send(hello, services, some, now_ms);
+	free(services);
+}
+
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 {
 	struct service_sync *const *syncs;
@@ -422,7 +457,7 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 		note_change(cluster);
 	if (unreachable_run(&cluster->unreachable, syncs, count, now_ms))
 		note_change(cluster);
-	hello_round_run(cluster->hello, syncs, count, now_ms);
+	send_hellos(cluster->hello, syncs, count, now_ms);
 }
 
 void cluster_sync_announce(struct cluster_sync *cluster)

@@ -8,10 +8,10 @@
 
 #include "control/refusal.h"
 #include "control/sabotage.h"
-#include "control/telling.h"
 #include "ring/backend.h"
 #include "ring/fold.h"
 #include "service/publication.h"
+#include "tell/teller.h"
 
 const struct ring *published_ring(const struct published_service *published)
 {
@@ -30,6 +30,115 @@ static void note_change(struct published_service *published)
 
 	published->stamp = ++last;
 }
+
+/* --- telling servers ---------------------------------------------------------------------------------------------- */
+
+static bool is_dead(const struct fl_delta_backend *backend)
+{
+	return backend->flags & FL_BACKEND_DEAD;
+}
+
+/* It knows no notices. */
+static bool is_foreign(const struct fl_delta_backend *backend)
+{
+	return backend->flags & FL_BACKEND_FOREIGN;
+}
+
+static int compare_id(const void *id, const void *backend)
+{
+	return (int)*(const uint16_t *)id - (int)((const struct fl_delta_backend *)backend)->id;
+}
+
+/* Whether the delta says that the machine is gone. */
+static bool kills(const struct delta *delta, uint16_t id)
+{
+	const struct fl_delta_backend *found = NULL;
+
+	if (delta && delta->backends_count)
+		found = bsearch(&id, delta->backends, delta->backends_count, sizeof(*found), compare_id);
+	return found && is_dead(found);
+}
+
+static uint32_t add_ring(const struct ring *ring, const struct delta *delta, struct fl_address *list)
+{
+	const struct backends *backends = ring_backends(ring);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < backends->count; i++) {
+		const struct fl_delta_backend *one = &backends->list[i];
+		const struct backend *line = backends_get(backends, one->id);
+
+		if (!is_dead(one) && !is_foreign(one) && !kills(delta, one->id) && line &&
+		    backend_state(line) != BACKEND_LOOP)
+			list[count++] = one->address;
+	}
+	return count;
+}
+
+static uint32_t add_image(const struct delta *image, struct fl_address *list)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < image->backends_count; i++)
+		if (!is_foreign(&image->backends[i]))
+			list[count++] = image->backends[i].address;
+	return count;
+}
+
+/*
+ * Tells the service's servers this generation: all backends of the ring that is served, and of a snapshot that is to
+ * replace it, except dead ones and addresses that are no server's. Removed ones are among them, as long as the ring has
+ * them: they may have connections. ring, change: NULL: none. Without memory the list of the last call is used.
+ */
+static void tell(struct teller *teller, const struct service_config *config, const struct ring *ring,
+		 const struct delta *change, uint32_t generation)
+{
+	const struct delta *image = change && change->snapshot ? change : NULL;
+	struct fl_address *list;
+	uint32_t most = 1, count = 0;
+
+	if (!teller)
+		return;
+	if (ring)
+		most += ring_backends(ring)->count;
+	if (image)
+		most += image->backends_count;
+	list = malloc(most * sizeof(*list));
+	if (list && ring)
+		count += add_ring(ring, image ? NULL : change, list);
+	if (list && image)
+		count += add_image(image, list + count);
+	if (list)
+		teller_set_servers(teller, config->id, list, count);
+	free(list);
+	teller_tell(teller, config->id, generation);
+}
+
+void published_end_telling(const struct published_service *published, const struct service_config *config)
+{
+	if (published->place->teller)
+		teller_forget(published->place->teller, config->id);
+}
+
+bool published_is_told(const struct published_service *published, const struct service_config *config,
+		       const struct delta *change)
+{
+	struct teller *teller = published->place->teller;
+
+	return !teller || teller_is_done(teller, config->id, change->generation);
+}
+
+bool published_tell(const struct published_service *published, const struct service_config *config,
+		    const struct delta *change)
+{
+	bool is_served = published->service && published->service->id == config->id;
+
+	tell(published->place->teller, config, is_served ? published_ring(published) : NULL, change,
+	     change->generation);
+	return published_is_told(published, config, change);
+}
+
+/* --- announcing --------------------------------------------------------------------------------------------------- */
 
 static bool owns_buckets(const struct ring *ring)
 {
@@ -119,7 +228,7 @@ void published_remove(struct published_service *published)
 	if (!published->service)
 		return;
 	announce(published, false);
-	telling_end(published->place->teller, &published->service->config);
+	published_end_telling(published, &published->service->config);
 	tables_remove(published->place->tables, published->service);
 	published->service = NULL;
 	published->withdrawn_for_lag = false;
@@ -163,8 +272,7 @@ static int publish(struct published_service *published, const struct delta *chan
 	if (error && data)
 		service->config.steering->drop(data);
 	if (!error)
-		telling_begin(published->place->teller, &service->config, service_ring(service), NULL,
-			      change->generation);
+		tell(published->place->teller, &service->config, service_ring(service), NULL, change->generation);
 	return error;
 }
 
@@ -257,22 +365,6 @@ unsigned published_decode(const struct published_service *published, uint32_t ge
 	if (!reason)
 		sabotage_delta(out, service_ring(published->service));
 	return reason;
-}
-
-bool published_tell(const struct published_service *published, const struct service_config *config,
-		    const struct delta *change)
-{
-	bool is_served = published->service && published->service->id == config->id;
-
-	telling_begin(published->place->teller, config, is_served ? published_ring(published) : NULL, change,
-		      change->generation);
-	return published_is_told(published, config, change);
-}
-
-bool published_is_told(const struct published_service *published, const struct service_config *config,
-		       const struct delta *change)
-{
-	return telling_is_done(published->place->teller, config, change->generation);
 }
 
 int published_change_config(struct published_service *published, const struct service_config *config,

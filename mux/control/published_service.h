@@ -77,13 +77,15 @@ int published_apply(struct published_service *published, const struct delta *del
 unsigned published_decode(const struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
 			  struct delta *out, struct reason *why);
 /*
- * Tells servers of a change that is to be published under this configuration, a delta or an image. False: not before
- * published_is_told().
+ * Tells servers (tell/teller.h) of a change that is to be published under this configuration, a delta or an image. False:
+ * not before published_is_told().
  */
 bool published_tell(const struct published_service *published, const struct service_config *config,
 		    const struct delta *change);
 bool published_is_told(const struct published_service *published, const struct service_config *config,
 		       const struct delta *change);
+/* A service with this configuration is not served: its servers are told nothing more. */
+void published_end_telling(const struct published_service *published, const struct service_config *config);
 /* Changes VIPs, ports and window, under the same ring. Errors of tables_change. */
 int published_change_config(struct published_service *published, const struct service_config *config,
 			    struct reason *why);

@@ -7,7 +7,7 @@
 
 #include "control/ring_arrays.h"
 #include "control/sabotage.h"
-#include "control/telling.h"
+#include "ring/fold.h"
 #include "steering/steering.h"
 
 static uint64_t now(const struct ring_sync *sync)
@@ -22,7 +22,21 @@ static void report_change(struct ring_sync *sync)
 
 static bool is_staging(const struct ring_sync *sync)
 {
-	return staged_ring_generation(&sync->staged);
+	return sync->staged.generation;
+}
+
+/* Whether the staged ring is the configuration's. */
+static bool is_staged_for(const struct ring_sync *sync)
+{
+	return sync->staged.service == sync->config.id && sync->staged.buckets == sync->config.buckets;
+}
+
+/* A delta or an image, if there is one. */
+static void drop(struct delta *change)
+{
+	if (change->generation)
+		delta_free(change);
+	*change = (struct delta){0};
 }
 
 uint32_t ring_sync_generation(const struct ring_sync *sync)
@@ -83,7 +97,7 @@ void ring_sync_configure(struct ring_sync *sync, const struct service_config *co
 
 	/* Servers may have been told of a ring that was never served. */
 	if (sync->has_config && sync->config.id != config->id && !(served && served->id == sync->config.id))
-		telling_end(sync->context->place.teller, &sync->config);
+		published_end_telling(&sync->published, &sync->config);
 	if (!sync->has_config || !service_config_same_ring(&sync->config, config) ||
 	    sync->config.steering != config->steering)
 		ring_arrays_forget(sync);
@@ -121,20 +135,19 @@ void ring_sync_latest(struct ring_sync *sync, uint32_t latest, const struct zk_r
 static bool publish(struct ring_sync *sync)
 {
 	struct reason why = {""};
-	int error = published_load(&sync->published, &sync->config, &sync->staged.image,
-				   ring_arrays_at(sync, staged_ring_generation(&sync->staged)), &why);
+	int error = published_load(&sync->published, &sync->config, &sync->staged,
+				   ring_arrays_at(sync, sync->staged.generation), &why);
 
 	if (!error) {
 		report_change(sync);
 		return true;
 	}
 	if (!sync->published.service) {
-		telling_end(sync->context->place.teller, &sync->config); /* it is not served */
+		published_end_telling(&sync->published, &sync->config); /* it is not served */
 		ring_sync_refuse(sync, &sync->config_refusal,
 				 error == -EEXIST ? (unsigned)REFUSAL_CONFIG : refusal_of(error), 0, why.text);
 	} else {
-		ring_sync_refuse(sync, &sync->ring_refusal, refusal_of(error), staged_ring_generation(&sync->staged),
-				 why.text);
+		ring_sync_refuse(sync, &sync->ring_refusal, refusal_of(error), sync->staged.generation, why.text);
 	}
 	hold(sync);
 	return false;
@@ -147,11 +160,11 @@ static bool publish(struct ring_sync *sync)
 static void refuse_generation(struct ring_sync *sync, unsigned reason, uint32_t generation, const char *why)
 {
 	ring_sync_refuse(sync, &sync->ring_refusal, reason, generation, why);
-	if (is_staging(sync) && ring_arrays_are_there(sync, staged_ring_generation(&sync->staged)) &&
+	if (is_staging(sync) && ring_arrays_are_there(sync, sync->staged.generation) &&
 	    (!published_has_ring_of(&sync->published, &sync->config) ||
-	     staged_ring_generation(&sync->staged) > ring_sync_generation(sync)))
+	     sync->staged.generation > ring_sync_generation(sync)))
 		publish(sync);
-	staged_ring_drop(&sync->staged);
+	drop(&sync->staged);
 	sync->route = ROUTE_SNAPSHOT;
 	if (sync->backoff.failures > 1)
 		hold(sync);
@@ -167,8 +180,7 @@ void ring_sync_retry(struct ring_sync *sync)
 /* The generation that the next delta leads to. */
 static uint32_t next_generation(const struct ring_sync *sync)
 {
-	return sabotage_next(is_staging(sync) ? staged_ring_generation(&sync->staged) : ring_sync_generation(sync),
-			     sync->latest);
+	return sabotage_next(is_staging(sync) ? sync->staged.generation : ring_sync_generation(sync), sync->latest);
 }
 
 static enum sync_state next_state(struct ring_sync *sync)
@@ -181,7 +193,7 @@ static enum sync_state next_state(struct ring_sync *sync)
 	    .lacking = ring_arrays_lack(sync) ? ring_arrays_newest(sync) : 0,
 	    .latest = sync->latest,
 	    .published = ring_sync_generation(sync),
-	    .staged = staged_ring_generation(&sync->staged),
+	    .staged = sync->staged.generation,
 	};
 
 	return sync_state_next(sync->state, &facts);
@@ -209,7 +221,7 @@ static void publish_staged(struct ring_sync *sync)
 {
 	bool is_published = publish(sync);
 
-	staged_ring_drop(&sync->staged);
+	drop(&sync->staged);
 	if (!is_published) {
 		sync->state = SYNC_HELD;
 		return;
@@ -240,7 +252,7 @@ static void enter(struct ring_sync *sync, enum sync_state state)
 		ring_arrays_read(sync);
 		break;
 	case SYNC_PUBLISHING:
-		if (published_tell(&sync->published, &sync->config, &sync->staged.image))
+		if (published_tell(&sync->published, &sync->config, &sync->staged))
 			publish_staged(sync);
 		else
 			sync->state = SYNC_TELLING;
@@ -287,8 +299,8 @@ void ring_sync_advance(struct ring_sync *sync)
 	ring_arrays_read_ahead(sync);
 	if (sync_state_is_reading(sync->state))
 		return;
-	if (!sync->backoff.holds && !staged_ring_is_of(&sync->staged, &sync->config))
-		staged_ring_drop(&sync->staged);
+	if (!sync->backoff.holds && !is_staged_for(sync))
+		drop(&sync->staged);
 	enter(sync, next_state(sync));
 }
 
@@ -332,19 +344,12 @@ static bool is_complete(struct ring_sync *sync, uint32_t generation, const struc
 		refuse_generation(sync, FL_DELTA_LENGTH, generation, "the chunks exceed the maximum length");
 		break;
 	default:
-		staged_ring_drop(&sync->staged);
+		drop(&sync->staged);
 		ring_sync_retry(sync);
 		return false;
 	}
 	ring_sync_advance(sync);
 	return false;
-}
-
-static void drop_told(struct ring_sync *sync)
-{
-	if (sync->told.generation)
-		delta_free(&sync->told);
-	sync->told = (struct delta){0};
 }
 
 /* Applies the delta of which servers have been told to the published ring. */
@@ -354,11 +359,28 @@ static void apply_told(struct ring_sync *sync)
 	uint32_t generation = sync->told.generation;
 	int error = published_apply(&sync->published, &sync->told, ring_arrays_new_at(sync, generation), &why);
 
-	drop_told(sync);
+	drop(&sync->told);
 	if (error)
 		refuse_generation(sync, refusal_of(error), generation, why.text);
 	else
 		report_change(sync);
+}
+
+/* Folds a delta into the staged ring. 0, or a refusal's reason and why; then nothing has changed. */
+static unsigned fold(struct delta *staged, uint32_t generation, const struct zk_reply *bytes, struct reason *why)
+{
+	struct delta_expected expected = delta_expected_by(staged);
+	struct delta decoded;
+	unsigned reason;
+	int error;
+
+	expected.generation = generation;
+	reason = delta_decode(bytes->data, bytes->len, &expected, &decoded, why);
+	if (reason)
+		return reason;
+	error = delta_fold(staged, &decoded);
+	delta_free(&decoded);
+	return error ? refusal_of(error) : 0;
 }
 
 /* Folds a delta into the staged ring if there is one; else applies it to the published ring, once servers are told. */
@@ -366,7 +388,7 @@ static void take_delta(struct ring_sync *sync, const struct service_answer *answ
 {
 	struct reason why = {"no memory"};
 	unsigned reason =
-	    is_staging(sync) ? staged_ring_fold(&sync->staged, answer->generation, answer->reply, &why)
+	    is_staging(sync) ? fold(&sync->staged, answer->generation, answer->reply, &why)
 			     : published_decode(&sync->published, answer->generation, answer->reply, &sync->told, &why);
 
 	if (reason)
@@ -403,13 +425,17 @@ static void on_delta(struct ring_sync *sync, const struct service_answer *answer
 
 static void on_snapshot(struct ring_sync *sync, const struct service_answer *answer)
 {
+	const struct delta_expected expected = {.snapshot = true,
+						.service = sync->config.id,
+						.generation = answer->generation,
+						.buckets = sync->config.buckets};
 	struct reason why = {""};
 	unsigned reason;
 
 	sync->state = SYNC_WAITING;
 	if (!is_complete(sync, answer->generation, answer->reply))
 		return;
-	reason = staged_ring_start(&sync->staged, &sync->config, answer->generation, answer->reply, &why);
+	reason = delta_decode(answer->reply->data, answer->reply->len, &expected, &sync->staged, &why);
 	if (reason)
 		refuse_generation(sync, reason, answer->generation, why.text);
 	ring_sync_advance(sync);
@@ -442,7 +468,7 @@ void ring_sync_read_changed(struct ring_sync *sync)
 /* Its configuration may have changed meanwhile, or the ring be gone. */
 void ring_sync_poll(struct ring_sync *sync)
 {
-	const struct delta *change = sync->told.generation ? &sync->told : &sync->staged.image;
+	const struct delta *change = sync->told.generation ? &sync->told : &sync->staged;
 
 	if (sync->state != SYNC_TELLING)
 		return;
@@ -451,21 +477,20 @@ void ring_sync_poll(struct ring_sync *sync)
 	sync->state = SYNC_WAITING;
 	if (sync->told.generation && published_ring(&sync->published) && !is_obsolete(sync, sync->told.generation)) {
 		apply_told(sync);
-	} else if (!sync->told.generation && staged_ring_is_of(&sync->staged, &sync->config) &&
-		   next_state(sync) == SYNC_PUBLISHING) {
+	} else if (!sync->told.generation && is_staged_for(sync) && next_state(sync) == SYNC_PUBLISHING) {
 		publish_staged(sync);
 		return;
 	}
-	drop_told(sync);
+	drop(&sync->told);
 	ring_sync_advance(sync);
 }
 
 void ring_sync_drop(struct ring_sync *sync)
 {
 	if (sync->has_config)
-		telling_end(sync->context->place.teller, &sync->config);
-	staged_ring_drop(&sync->staged);
-	drop_told(sync);
+		published_end_telling(&sync->published, &sync->config);
+	drop(&sync->staged);
+	drop(&sync->told);
 	if (sync->state == SYNC_TELLING)
 		sync->state = SYNC_WAITING;
 }

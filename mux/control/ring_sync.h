@@ -11,7 +11,6 @@
 #include "control/published_service.h"
 #include "control/refusal.h"
 #include "control/service_reads.h"
-#include "control/staged_ring.h"
 #include "control/sync_state.h"
 
 /* What all services of a mux share. */
@@ -48,8 +47,9 @@ struct ring_sync {
 	enum sync_state state;
 	enum sync_route route;
 	struct published_service published;
-	struct staged_ring staged; /* the published ring's replacement, not complete yet */
-	struct delta told;         /* the published ring's next one, of which servers are told; generation 0: none */
+	struct delta staged; /* the published ring's replacement, not complete yet: a snapshot with the later deltas
+				      folded into it; generation 0: there is none */
+	struct delta told;   /* the published ring's next one, of which servers are told; generation 0: none */
 	struct arrays_sync arrays; /* of the latest generation */
 
 	struct refusal config_refusal;

@@ -10,7 +10,6 @@
 #define MUX_SERVICE_LIST_H
 
 #include "control/service_sync.h"
-#include "control/tree_access.h"
 #include "control/watched_node.h"
 
 struct service_list {

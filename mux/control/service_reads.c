@@ -32,12 +32,6 @@ static const struct {
     [READ_AHEAD_PATCH] = {"arrays_patch", STEERING_ARRAYS_BYTES_MAX},
 };
 
-/* The context of a request for one node: which read it is. */
-struct node_read {
-	struct service_reads *reads;
-	enum service_read what;
-};
-
 struct service_reads {
 	struct zk_client *zk;
 	char *path; /* the service's node */
@@ -45,7 +39,6 @@ struct service_reads {
 	void *context;
 	unsigned open; /* requests without an answer, and one for the owner */
 	bool ended;
-	struct node_read nodes[READ_SNAPSHOT_NUMBER + 1];
 };
 
 /* An answer that waits for another one. */
@@ -61,7 +54,8 @@ struct latest_read {
 	struct kept_reply number, list;
 };
 
-struct generation_read {
+/* Any other read. */
+struct read {
 	struct service_reads *reads;
 	enum service_read what;
 	uint32_t generation;
@@ -82,24 +76,34 @@ static void deliver(struct service_reads *reads, const struct service_answer *an
 	release(reads);
 }
 
-static void on_node(void *context, const struct zk_reply *reply)
+static void on_answer(void *context, const struct zk_reply *reply)
 {
-	const struct node_read *node = context;
+	struct read *read = context;
 
-	deliver(node->reads, &(struct service_answer){.what = node->what, .reply = reply});
+	deliver(read->reads,
+		&(struct service_answer){.what = read->what, .generation = read->generation, .reply = reply});
+	free(read);
+}
+
+static struct read *begin(struct service_reads *reads, enum service_read what, uint32_t generation)
+{
+	struct read *read = zk_alloc(sizeof(*read));
+
+	*read = (struct read){.reads = reads, .what = what, .generation = generation};
+	reads->open++;
+	return read;
 }
 
 void service_reads_node(struct service_reads *reads, enum service_read what)
 {
+	struct read *read = begin(reads, what, 0);
 	char path[PATH_LEN_MAX];
-	void *node = &reads->nodes[what];
 
 	snprintf(path, sizeof(path), "%s/%s", reads->path, tails[what]);
-	reads->open++;
 	if (what == READ_CONFIG_EXISTS || what == READ_LOADS_EXISTS)
-		zk_exists(reads->zk, path, true, on_node, node);
+		zk_exists(reads->zk, path, true, on_answer, read);
 	else
-		zk_get(reads->zk, path, what != READ_SNAPSHOT_NUMBER, on_node, node);
+		zk_get(reads->zk, path, what != READ_SNAPSHOT_NUMBER, on_answer, read);
 }
 
 static void keep(struct kept_reply *kept, const struct zk_reply *reply)
@@ -158,24 +162,12 @@ void service_reads_latest(struct service_reads *reads, bool with_list)
 	zk_get(reads->zk, path, false, on_list, latest);
 }
 
-static void on_generation(void *context, const struct zk_reply *reply)
-{
-	struct generation_read *read = context;
-
-	deliver(read->reads,
-		&(struct service_answer){.what = read->what, .generation = read->generation, .reply = reply});
-	free(read);
-}
-
 void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation)
 {
-	struct generation_read *read = zk_alloc(sizeof(*read));
 	char path[PATH_LEN_MAX];
 
-	*read = (struct generation_read){.reads = reads, .what = what, .generation = generation};
-	reads->open++;
 	snprintf(path, sizeof(path), "%s/ring/gen/%010u/%s", reads->path, generation, parts[what].node);
-	chunks_read(reads->zk, path, parts[what].max_len, on_generation, read);
+	chunks_read(reads->zk, path, parts[what].max_len, on_answer, begin(reads, what, generation));
 }
 
 bool service_reads_are_open(const struct service_reads *reads)
@@ -220,8 +212,6 @@ struct service_reads *service_reads_new(struct zk_client *zk, const char *root, 
 	reads->fn = fn;
 	reads->context = context;
 	reads->open = 1;
-	for (int what = 0; what <= READ_SNAPSHOT_NUMBER; what++)
-		reads->nodes[what] = (struct node_read){reads, (enum service_read)what};
 	free(services);
 	return reads;
 }

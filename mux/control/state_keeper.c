@@ -332,11 +332,12 @@ static bool write_cluster(struct state_keeper *keeper, const struct state_view *
 	snprintf(keeper->cluster, sizeof(keeper->cluster), "%s", view->cluster);
 	job = new_job(keeper, STATE_CLUSTER, cluster_file);
 	if (job) {
-		job->first = copy(view->muxes, len);
-		job->second = settled_store(settled, &job->second_len);
-		job->third = store_seed(&view->seed, &job->third_len);
+		job->parts[0] = (struct state_bytes){copy(view->muxes, len), len};
+		job->parts[1].data = settled_store(settled, &job->parts[1].len);
+		job->parts[2].data = store_seed(&view->seed, &job->parts[2].len);
 	}
-	if (!muxes || !job || !job->first || !job->second || !job->third || !settled_copy(&keeper->given, settled)) {
+	if (!muxes || !job || !job->parts[0].data || !job->parts[1].data || !job->parts[2].data ||
+	    !settled_copy(&keeper->given, settled)) {
 		keeper->cluster[0] = 0; /* so that it is written later */
 		free(muxes);
 		state_job_free(job);
@@ -346,7 +347,6 @@ static bool write_cluster(struct state_keeper *keeper, const struct state_view *
 	keeper->muxes = muxes;
 	keeper->muxes_count = view->muxes_count;
 	keeper->seed = view->seed;
-	job->first_len = len;
 	give(keeper, job);
 	return true;
 }
@@ -368,8 +368,7 @@ static struct state_job *service_job(const struct state_keeper *keeper, const st
 		return NULL;
 	}
 	job->stamp = published->stamp;
-	job->first = (uint8_t *)text;
-	job->first_len = text ? strlen(text) : 0;
+	job->parts[0] = (struct state_bytes){(uint8_t *)text, text ? strlen(text) : 0};
 	job->snapshot = (struct delta){
 	    .snapshot = true,
 	    .service = config->id,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/watched_node.h"
 
+#include <stdio.h>
+
 static void on_exists(void *context, const struct zk_reply *reply)
 {
 	struct watched_node *node = context;
@@ -83,4 +85,18 @@ void watched_node_run(struct watched_node *node, uint64_t now_ms)
 {
 	if (!node->is_held && now_ms >= node->retry_at)
 		watched_node_read(node);
+}
+
+void tree_access_note(struct tree_access *access, const char *path, int rc, unsigned services)
+{
+	bool is_denied = rc == ZNOAUTH || rc == ZAUTHFAILED;
+
+	if (is_denied == access->is_denied || (!is_denied && rc != ZOK))
+		return;
+	if (is_denied)
+		fprintf(stderr, "mux event=zookeeper_denied path=%s services=%u why=\"--zookeeper-auth is %s\"\n", path,
+			services, access->has_login ? "wrong" : "missing");
+	else
+		fprintf(stderr, "mux event=zookeeper_allowed path=%s services=%u\n", path, services);
+	access->is_denied = is_denied;
 }

@@ -24,6 +24,15 @@ struct watched_node {
 	uint64_t retry_at;
 };
 
+/* Whether ZooKeeper lets this process read its tree. Reads go on without access, since it may be granted later. */
+struct tree_access {
+	bool has_login; /* --zookeeper-auth */
+	bool is_denied; /* as last logged */
+};
+
+/* A read of path has ended with rc; logs each change, and how many services are served meanwhile. */
+void tree_access_note(struct tree_access *access, const char *path, int rc, unsigned services);
+
 /* Reads nothing yet. path: of malloc, which the node takes. */
 void watched_node_begin(struct watched_node *node, struct zk_client *zk, char *path, zk_fn fn, void *context);
 

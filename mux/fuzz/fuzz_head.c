@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fault = head_parse(bytes, (size_t)end, &head);
 	require(!memcmp(bytes + end, before + end, len - (size_t)end));
 	if (fault) {
-		require(fault < HEAD_FAULTS && head_fault_field(fault) && head_fault_allowed(fault));
+		require(fault < HEAD_FAULTS && head_refusals[fault].field && head_refusals[fault].allowed);
 		return 0;
 	}
 	before[end - 2] = 0;

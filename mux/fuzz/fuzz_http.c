@@ -157,6 +157,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
 	static const struct ports ports;
+	static struct published_place place;
+	static const struct service_sync_context context;
 	static struct registration registration = {.clock = {.is_known = true, .ahead_ms = -1500}};
 	static struct state_keeper state = {.written = 1};
 	static struct service_list services = {.is_known = true};
@@ -180,7 +182,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	sources.changes = changes;
 	sources.teller = teller_new(&told);
 	sources.tables = tables;
-	sources.counters = counters_new(1);
+	place.counters = counters_new(1);
+	sources.counters = place.counters;
+	web.context = &context;
+	web.ring.published.place = &place;
 	require(sources.counters && sources.teller);
 	listen_somewhere(&sources);
 	return 0;

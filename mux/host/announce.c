@@ -189,7 +189,7 @@ struct announcer *announce_open(void)
 	announcer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (announcer->epoll < 0)
 		goto fail;
-	error = rtnetlink_open(&announcer->netlink);
+	error = rtnetlink_open(&announcer->netlink, NETLINK_ROUTE);
 	if (error) {
 		errno = -error;
 		goto fail;

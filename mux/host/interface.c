@@ -13,17 +13,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int ask(const char *name, unsigned long request, struct ifreq *ifr)
+static int ask_kernel(unsigned long request, void *data)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = 0;
 
 	if (fd < 0)
 		return -errno;
-	strncpy(ifr->ifr_name, name, sizeof(ifr->ifr_name) - 1);
-	if (ioctl(fd, request, ifr))
+	if (ioctl(fd, request, data))
 		error = -errno;
 	close(fd);
 	return error;
+}
+
+static int ask(const char *name, unsigned long request, struct ifreq *ifr)
+{
+	strncpy(ifr->ifr_name, name, sizeof(ifr->ifr_name) - 1);
+	return ask_kernel(request, ifr);
 }
 
 int interface_mtu(const char *name, uint16_t *mtu)
@@ -57,14 +62,9 @@ int interface_mac(const char *name, uint8_t mac[6])
 static bool is_vlan_of(const char *interface, const char *name)
 {
 	struct vlan_ioctl_args query = {.cmd = GET_VLAN_REALDEV_NAME_CMD};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
 
-	if (fd < 0)
-		return false;
 	strncpy(query.device1, interface, sizeof(query.device1) - 1);
-	error = ioctl(fd, SIOCGIFVLAN, &query);
-	close(fd);
-	return !error && !strcmp(query.u.device2, name);
+	return !ask_kernel(SIOCGIFVLAN, &query) && !strcmp(query.u.device2, name);
 }
 
 /* vlan: searches the VLANs on the interface instead of the interface itself. */

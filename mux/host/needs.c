@@ -9,26 +9,24 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include <libmnl/libmnl.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 
 #include "config/address.h"
 #include "host/neighbour.h"
 #include "host/netlink.h"
+#include "host/tun.h"
 
 enum {
 	SERVERS_MAX = 32,
 	PORTS_MAX = 8,
 	TEXT_MAX = 255,
-	BUFFER = 32768,
 	STATES = 1 << TCP_ESTABLISHED | 1 << TCP_SYN_SENT,
 };
 
 struct needs {
 	struct neighbours *neighbours; /* NULL: none */
-	struct mnl_socket *sockets;
-	unsigned sequence;
+	struct rtnetlink sockets;
 	bool has_said; /* that sockets can't be listed */
 	uint64_t now;  /* seconds */
 	bool changed;
@@ -135,31 +133,17 @@ static int on_socket(const struct nlmsghdr *message, void *data)
 /* TCP connections of a family, also those that are being made. 0 or -errno. */
 static int list_sockets(struct needs *needs, uint8_t family)
 {
-	char buffer[BUFFER];
+	char buffer[256];
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
 	struct inet_diag_req_v2 *request;
-	ssize_t len;
-	int rc;
 
 	message->nlmsg_type = SOCK_DIAG_BY_FAMILY;
 	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	message->nlmsg_seq = ++needs->sequence;
 	request = mnl_nlmsg_put_extra_header(message, sizeof(*request));
 	request->sdiag_family = family;
 	request->sdiag_protocol = IPPROTO_TCP;
 	request->idiag_states = STATES;
-	if (mnl_socket_sendto(needs->sockets, message, message->nlmsg_len) < 0)
-		return -errno;
-	do {
-		len = mnl_socket_recvfrom(needs->sockets, buffer, sizeof(buffer));
-		if (len < 0)
-			return -errno;
-		rc = mnl_cb_run(buffer, (size_t)len, needs->sequence, mnl_socket_get_portid(needs->sockets), on_socket,
-				needs);
-		if (rc < 0)
-			return -errno;
-	} while (rc == MNL_CB_OK);
-	return 0;
+	return rtnetlink_query(&needs->sockets, message, on_socket, needs);
 }
 
 static void see_sockets(struct needs *needs)
@@ -260,6 +244,7 @@ struct needs *needs_new(const char *zookeeper, const struct fl_address *own, con
 {
 	struct needs *needs = calloc(1, sizeof(*needs));
 	char list[TEXT_MAX + 1], *at = list, *server;
+	int error;
 
 	if (!needs) {
 		reason_set(why, -ENOMEM, "no memory for the addresses that the mux needs");
@@ -268,10 +253,10 @@ struct needs *needs_new(const char *zookeeper, const struct fl_address *own, con
 	needs->neighbours = neighbours;
 	needs->own[0] = *own;
 	needs->own[1] = *own6;
-	needs->sockets = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC);
-	if (!needs->sockets || mnl_socket_bind(needs->sockets, 0, MNL_SOCKET_AUTOPID)) {
-		reason_set(why, -errno, "can't list the kernel's connections: %s", strerror(errno));
-		needs_free(needs);
+	error = rtnetlink_open(&needs->sockets, NETLINK_SOCK_DIAG);
+	if (error) {
+		reason_set(why, error, "can't list the kernel's connections: %s", strerror(-error));
+		free(needs);
 		return NULL;
 	}
 	snprintf(list, sizeof(list), "%s", zookeeper);
@@ -284,7 +269,6 @@ void needs_free(struct needs *needs)
 {
 	if (!needs)
 		return;
-	if (needs->sockets)
-		mnl_socket_close(needs->sockets);
+	rtnetlink_close(&needs->sockets);
 	free(needs);
 }

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
-#include <libmnl/libmnl.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+
+#include "host/tun.h"
 
 enum {
 	BUFFER = 32768,
@@ -25,9 +25,8 @@ enum {
 };
 
 struct netlink {
-	struct mnl_socket *requests;
+	struct rtnetlink requests;
 	struct mnl_socket *events;
-	unsigned sequence;
 };
 
 struct netlink *netlink_new(struct reason *why)
@@ -39,10 +38,8 @@ struct netlink *netlink_new(struct reason *why)
 
 	if (!netlink)
 		goto fail;
-	netlink->sequence = (unsigned)time(NULL);
-	netlink->requests = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 	netlink->events = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (!netlink->requests || !netlink->events || mnl_socket_bind(netlink->requests, 0, MNL_SOCKET_AUTOPID) ||
+	if (!netlink->events || rtnetlink_open(&netlink->requests, NETLINK_ROUTE) ||
 	    mnl_socket_bind(netlink->events, 0, MNL_SOCKET_AUTOPID))
 		goto fail;
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -62,8 +59,7 @@ void netlink_free(struct netlink *netlink)
 {
 	if (!netlink)
 		return;
-	if (netlink->requests)
-		mnl_socket_close(netlink->requests);
+	rtnetlink_close(&netlink->requests);
 	if (netlink->events)
 		mnl_socket_close(netlink->events);
 	free(netlink);
@@ -72,24 +68,6 @@ void netlink_free(struct netlink *netlink)
 int netlink_fd(const struct netlink *netlink)
 {
 	return mnl_socket_get_fd(netlink->events);
-}
-
-/* Sends a request and hands the first answer to callback. 0 or -errno, the kernel's own included. */
-static int request(struct netlink *netlink, struct nlmsghdr *message, mnl_cb_t callback, void *data)
-{
-	char answer[BUFFER];
-	ssize_t len;
-
-	message->nlmsg_seq = ++netlink->sequence;
-	if (mnl_socket_sendto(netlink->requests, message, message->nlmsg_len) < 0)
-		return -errno;
-	len = mnl_socket_recvfrom(netlink->requests, answer, sizeof(answer));
-	if (len < 0)
-		return -errno;
-	if (mnl_cb_run(answer, (size_t)len, netlink->sequence, mnl_socket_get_portid(netlink->requests), callback,
-		       data) < 0)
-		return -errno;
-	return 0;
 }
 
 /* False, with nothing changed, if it is neither an IPv4 nor an IPv6 address. */
@@ -190,7 +168,7 @@ int netlink_route(struct netlink *netlink, const struct fl_address *address, str
 
 	memset(out, 0, sizeof(*out)); /* padding too: routes are compared by their bytes */
 	out->gateway = *address;
-	error = request(netlink, message, read_route, out);
+	error = rtnetlink_query(&netlink->requests, message, read_route, out);
 	if (error)
 		return error;
 	return out->ifindex ? 0 : -ENOENT;
@@ -248,7 +226,7 @@ int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan 
 	link = mnl_nlmsg_put_extra_header(message, sizeof(*link));
 	link->ifi_index = (int)ifindex;
 	memset(out, 0, sizeof(*out));
-	error = request(netlink, message, read_link, out);
+	error = rtnetlink_query(&netlink->requests, message, read_link, out);
 	if (error || !out->id)
 		memset(out, 0, sizeof(*out));
 	return error;
@@ -307,7 +285,7 @@ int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbo
 
 	neighbour->known = false;
 	neighbour->fresh = false;
-	error = request(netlink, message, read_neighbour, neighbour);
+	error = rtnetlink_query(&netlink->requests, message, read_neighbour, neighbour);
 	return error == -ENOENT ? 0 : error;
 }
 
@@ -319,7 +297,7 @@ int netlink_resolve(struct netlink *netlink, unsigned ifindex, const struct fl_a
 	struct ndmsg *header = mnl_nlmsg_get_payload(message);
 
 	header->ndm_flags = NTF_USE;
-	return request(netlink, message, NULL, NULL);
+	return rtnetlink_query(&netlink->requests, message, NULL, NULL);
 }
 
 static int dispatch(const struct nlmsghdr *message, void *data)

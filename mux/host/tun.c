@@ -12,19 +12,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <libmnl/libmnl.h>
+enum { BUFFER = 32768 };
 
-int rtnetlink_open(struct rtnetlink *netlink)
+int rtnetlink_open(struct rtnetlink *netlink, int bus)
 {
 	int error;
 
-	netlink->socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	netlink->socket = mnl_socket_open2(bus, SOCK_CLOEXEC);
 	if (!netlink->socket)
 		return -errno;
 	if (mnl_socket_bind(netlink->socket, 0, MNL_SOCKET_AUTOPID) >= 0)
 		return 0;
 	error = -errno;
 	rtnetlink_close(netlink);
+	errno = -error;
 	return error;
 }
 
@@ -35,14 +36,13 @@ void rtnetlink_close(struct rtnetlink *netlink)
 	netlink->socket = NULL;
 }
 
-int rtnetlink_ask(struct rtnetlink *netlink, struct nlmsghdr *request)
+int rtnetlink_query(struct rtnetlink *netlink, struct nlmsghdr *request, mnl_cb_t callback, void *data)
 {
-	char buffer[8192]; /* larger than an acknowledgement that quotes any request made here */
+	char buffer[BUFFER];
 	unsigned port = mnl_socket_get_portid(netlink->socket);
 	ssize_t len;
 	int rc;
 
-	request->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
 	request->nlmsg_seq = ++netlink->sequence;
 	if (mnl_socket_sendto(netlink->socket, request, request->nlmsg_len) < 0)
 		return -errno;
@@ -50,11 +50,17 @@ int rtnetlink_ask(struct rtnetlink *netlink, struct nlmsghdr *request)
 		len = mnl_socket_recvfrom(netlink->socket, buffer, sizeof(buffer));
 		if (len < 0)
 			return -errno;
-		rc = mnl_cb_run(buffer, (size_t)len, netlink->sequence, port, NULL, NULL);
+		rc = mnl_cb_run(buffer, (size_t)len, netlink->sequence, port, callback, data);
 		if (rc < 0)
 			return -errno;
 	} while (rc == MNL_CB_OK);
 	return 0;
+}
+
+int rtnetlink_ask(struct rtnetlink *netlink, struct nlmsghdr *request)
+{
+	request->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+	return rtnetlink_query(netlink, request, NULL, NULL);
 }
 
 /* Without a link-local address the kernel neither solicits routers nor joins groups on a device that leads nowhere. */

@@ -6,14 +6,13 @@
 #include <strings.h>
 
 #include "config/address.h"
+#include "config/hex.h"
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 static const char in_token[] = "!#$%&'*+-.^_`|~"; /* besides letters and digits (RFC 9110, 5.6.2) */
 static const char in_host[] = ".-_:[]%";
 
-static const struct {
-	const char *field, *allowed;
-} faults[] = {
+const struct head_refusal head_refusals[HEAD_FAULTS] = {
     [HEAD_LENGTH] = {"head", "at most 8192 bytes"},
     [HEAD_BYTE] = {"byte of the head", "no control characters, and lines that end in CR LF"},
     [HEAD_LINE] = {"request line", "METHOD TARGET HTTP/1.1, with single spaces"},
@@ -25,16 +24,6 @@ static const struct {
     [HEAD_TWICE] = {"Authorization or Content-Type", "at most one of each"},
     [HEAD_BODY] = {"body", "no Content-Length, Transfer-Encoding, Trailer or Expect"},
 };
-
-const char *head_fault_field(enum head_fault fault)
-{
-	return faults[fault].field;
-}
-
-const char *head_fault_allowed(enum head_fault fault)
-{
-	return faults[fault].allowed;
-}
 
 static bool is_control(unsigned char c)
 {
@@ -68,17 +57,11 @@ static bool consists_of(const char *text, const char *more)
 	return *text;
 }
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
-
 /* The byte that an escape stands for; -1: it is none. */
 static int escaped(const char *at)
 {
-	int high = at[0] == '%' ? digit(at[1]) : -1, low = high >= 0 ? digit(at[2]) : -1;
+	int high = at[0] == '%' ? hex_digit(at[1], HEX_EITHER) : -1,
+	    low = high >= 0 ? hex_digit(at[2], HEX_EITHER) : -1;
 
 	return low >= 0 ? high << 4 | low : -1;
 }

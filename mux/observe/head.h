@@ -64,8 +64,9 @@ bool head_host_is_address(const struct head *head);
 /* The first argument with the name; NULL: there is none, or it has no value. */
 const char *head_argument(const struct head *head, const char *name);
 
-/* The words of a refusal. */
-const char *head_fault_field(enum head_fault fault);
-const char *head_fault_allowed(enum head_fault fault);
+/* The words of a refusal, by enum head_fault. */
+extern const struct head_refusal {
+	const char *field, *allowed;
+} head_refusals[HEAD_FAULTS];
 
 #endif

@@ -113,7 +113,8 @@ static bool answer(struct listener *listener, struct connection *connection, uin
 
 	if (fault) {
 		listener->counters.malformed++;
-		response_problem(&response, RESPONSE_INVALID, head_fault_field(fault), NULL, head_fault_allowed(fault));
+		response_problem(&response, RESPONSE_INVALID, head_refusals[fault].field, NULL,
+				 head_refusals[fault].allowed);
 	} else if (is_let_in(listener, &request.head, &response, now_ms)) {
 		if (!strcmp(request.head.method, "GET")) {
 			listener->config.handler(listener->config.context, &request, &response);

@@ -2,6 +2,7 @@
 #include "observe/metrics.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -12,8 +13,6 @@
 #include "host/needs.h"
 #include "host/neighbour.h"
 #include "host/port.h"
-#include "observe/hello_metrics.h"
-#include "observe/teller_metrics.h"
 #include "packet/counters.h"
 #include "ring/backend.h"
 #include "ring/lists.h"
@@ -23,18 +22,7 @@
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
 
-/* A metric; exactly one of the functions value, write, service and device is set. */
-struct metric {
-	const char *name, *type, *help;
-	uint64_t (*value)(const struct sources *from);                          /* one sample without labels */
-	void (*write)(FILE *out, const char *name, const struct sources *from); /* any samples */
-	void (*service)(FILE *out, const char *name, const struct sources *from,
-			const struct service_sync *sync);      /* the samples of one service */
-	uint64_t (*device)(const struct rte_eth_stats *stats); /* one sample for each port */
-	bool (*is_there)(const struct sources *from);          /* NULL: always */
-};
-
-static void sample(FILE *out, const char *name, const char *label, const char *value, uint64_t number)
+void metrics_sample(FILE *out, const char *name, const char *label, const char *value, uint64_t number)
 {
 	fprintf(out, "fairlead_mux_%s{%s=\"%s\"} %" PRIu64 "\n", name, label, value, number);
 }
@@ -53,7 +41,7 @@ static void write_info(FILE *out, const char *name, const struct sources *from)
 
 static void write_pipeline(FILE *out, const char *name, const struct sources *from)
 {
-	sample(out, name, "mode", from->pipeline, 1);
+	metrics_sample(out, name, "mode", from->pipeline, 1);
 }
 
 static bool has_pipeline(const struct sources *from)
@@ -64,7 +52,7 @@ static bool has_pipeline(const struct sources *from)
 static void write_unprotected(FILE *out, const char *name, const struct sources *from)
 {
 	for (enum protection i = 0; i < PROTECTIONS; i++)
-		sample(out, name, "what", protection_name(i), from->unprotected >> i & 1);
+		metrics_sample(out, name, "what", protections[i].name, from->unprotected >> i & 1);
 }
 
 static uint64_t is_connected(const struct sources *from)
@@ -107,8 +95,8 @@ static void write_state_writes(FILE *out, const char *name, const struct sources
 {
 	const struct state_keeper *state = from->cluster->state;
 
-	sample(out, name, "result", "written", state->written);
-	sample(out, name, "result", "failed", state->failed);
+	metrics_sample(out, name, "result", "written", state->written);
+	metrics_sample(out, name, "result", "failed", state->failed);
 }
 
 static void write_state_refused(FILE *out, const char *name, const struct sources *from)
@@ -116,7 +104,7 @@ static void write_state_refused(FILE *out, const char *name, const struct source
 	const struct state_keeper *state = from->cluster->state;
 
 	for (enum state_error error = STATE_UNREADABLE; error < STATE_ERRORS; error++)
-		sample(out, name, "reason", state_error_name(error), state->refused[error]);
+		metrics_sample(out, name, "reason", state_error_name(error), state->refused[error]);
 }
 
 /* Whether it is current: while there is no session, nothing is compared. */
@@ -141,14 +129,14 @@ static void write_packets(FILE *out, const char *name, const struct sources *fro
 {
 	for (int v = 0; v < VERDICTS; v++)
 		if (!verdict_is_drop(v))
-			sample(out, name, "verdict", verdict_name(v), counters_packets(from->counters, v));
+			metrics_sample(out, name, "verdict", verdict_name(v), counters_packets(from->counters, v));
 }
 
 static void write_drops(FILE *out, const char *name, const struct sources *from)
 {
 	for (int v = 0; v < VERDICTS; v++)
 		if (verdict_is_drop(v))
-			sample(out, name, "reason", verdict_name(v), counters_packets(from->counters, v));
+			metrics_sample(out, name, "reason", verdict_name(v), counters_packets(from->counters, v));
 }
 
 static void write_samples(FILE *out, const char *name, const struct sources *from)
@@ -157,22 +145,7 @@ static void write_samples(FILE *out, const char *name, const struct sources *fro
 	    [SAMPLE_TAKEN] = "taken", [SAMPLE_LIMITED] = "limited", [SAMPLE_FULL] = "full"};
 
 	for (int i = 0; i < SAMPLE_RESULTS; i++)
-		sample(out, name, "result", results[i], counters_samples(from->counters, i));
-}
-
-static uint64_t rx_missed(const struct rte_eth_stats *stats)
-{
-	return stats->imissed;
-}
-
-static uint64_t rx_no_buffer(const struct rte_eth_stats *stats)
-{
-	return stats->rx_nombuf;
-}
-
-static uint64_t rx_errors(const struct rte_eth_stats *stats)
-{
-	return stats->ierrors;
+		metrics_sample(out, name, "result", results[i], counters_samples(from->counters, i));
 }
 
 /* NULL: not in the tables. */
@@ -181,130 +154,122 @@ static const struct service *service_of(const struct service_sync *sync)
 	return sync->ring.published.service;
 }
 
-static void write_service_packets(FILE *out, const char *name, const struct sources *from,
-				  const struct service_sync *sync)
+static const struct counters *counters_of_service(const struct service_sync *sync)
 {
-	if (service_of(sync))
-		sample(out, name, "service", sync->name, counters_service_packets(from->counters, service_of(sync)));
+	return sync->ring.published.place->counters;
 }
 
-static void write_service_bytes(FILE *out, const char *name, const struct sources *from,
-				const struct service_sync *sync)
+static void write_service_packets(FILE *out, const char *name, const struct service_sync *sync)
 {
 	if (service_of(sync))
-		sample(out, name, "service", sync->name, counters_service_bytes(from->counters, service_of(sync)));
+		metrics_sample(out, name, "service", sync->name,
+			       counters_service_packets(counters_of_service(sync), service_of(sync)));
+}
+
+static void write_service_bytes(FILE *out, const char *name, const struct service_sync *sync)
+{
+	if (service_of(sync))
+		metrics_sample(out, name, "service", sync->name,
+			       counters_service_bytes(counters_of_service(sync), service_of(sync)));
 }
 
 /* Writes only reasons with drops; all of them would be thousands of zeros. */
-static void write_service_drops(FILE *out, const char *name, const struct sources *from,
-				const struct service_sync *sync)
+static void write_service_drops(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct service *service = service_of(sync);
 
 	for (unsigned v = SERVICE_DROP_FIRST; service && v <= SERVICE_DROP_LAST; v++) {
-		uint64_t drops = counters_is_service_drop(v) ? counters_service_drops(from->counters, service, v) : 0;
+		uint64_t drops =
+		    counters_is_service_drop(v) ? counters_service_drops(counters_of_service(sync), service, v) : 0;
 
 		if (drops)
 			service_sample(out, name, sync, "reason", verdict_name(v), drops);
 	}
 }
 
-static void write_lag_generations(FILE *out, const char *name, const struct sources *from,
-				  const struct service_sync *sync)
+static void write_lag_generations(FILE *out, const char *name, const struct service_sync *sync)
 {
-	(void)from;
-	sample(out, name, "service", sync->name, lag_generations(&sync->ring.published.lag));
+	metrics_sample(out, name, "service", sync->name, lag_generations(&sync->ring.published.lag));
 }
 
-static void write_lag_seconds(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_lag_seconds(FILE *out, const char *name, const struct service_sync *sync)
 {
 	fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, sync->name,
-		(double)lag_ms(&sync->ring.published.lag, zk_now(from->cluster->zk)) / 1000);
+		(double)lag_ms(&sync->ring.published.lag, zk_now(sync->context->zk)) / 1000);
 }
 
-static void write_announced(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_announced(FILE *out, const char *name, const struct service_sync *sync)
 {
-	(void)from;
-	sample(out, name, "service", sync->name, sync->ring.published.announced);
+	metrics_sample(out, name, "service", sync->name, sync->ring.published.announced);
 }
 
-static void write_withdrawn(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_withdrawn(FILE *out, const char *name, const struct service_sync *sync)
 {
 	static const char *const reasons[] = {"behind", "settled", "stopping"};
 	const char *withdrawn = published_withdrawn(&sync->ring.published);
 
-	(void)from;
 	for (int i = 0; i < 3; i++)
 		service_sample(out, name, sync, "reason", reasons[i], withdrawn && !strcmp(withdrawn, reasons[i]));
 }
 
-static void write_generation(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_generation(FILE *out, const char *name, const struct service_sync *sync)
 {
-	(void)from;
-	sample(out, name, "service", sync->name, ring_sync_generation(&sync->ring));
+	metrics_sample(out, name, "service", sync->name, ring_sync_generation(&sync->ring));
 }
 
 /* ZooKeeper has not said yet what is committed. */
-static void write_restored(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_restored(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct published_service *published = &sync->ring.published;
 
-	(void)from;
-	sample(out, name, "service", sync->name, published->restored && !published->lag.read);
+	metrics_sample(out, name, "service", sync->name, published->restored && !published->lag.read);
 }
 
-static void write_state(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_state(FILE *out, const char *name, const struct service_sync *sync)
 {
-	(void)from;
 	for (enum service_state state = SERVICE_LOADING; state <= SERVICE_STALE; state++)
 		service_sample(out, name, sync, "state", service_state_name(state), service_sync_state(sync) == state);
 }
 
-static void write_refused(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_refused(FILE *out, const char *name, const struct service_sync *sync)
 {
-	(void)from;
 	for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
 		if (sync->ring.refused[reason]) /* all of them would be thousands of zeros */
 			service_sample(out, name, sync, "reason", refusal_name(reason), sync->ring.refused[reason]);
 }
 
 /* Nothing for services without arrays. */
-static void write_arrays(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_arrays(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct arrays_set *arrays = &sync->ring.published.arrays;
 
-	(void)from;
 	if (arrays->newest)
 		service_sample(out, name, sync, "arrays", "newest", arrays->version.newest);
 	if (arrays->newest && arrays->version.has_previous)
 		service_sample(out, name, sync, "arrays", "previous", arrays->version.previous);
 }
 
-static void write_arrays_bytes(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_arrays_bytes(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct arrays_set *arrays = &sync->ring.published.arrays;
 
-	(void)from;
 	if (arrays->newest)
-		sample(out, name, "service", sync->name, arrays_set_memory(arrays));
+		metrics_sample(out, name, "service", sync->name, arrays_set_memory(arrays));
 }
 
-static void write_arrays_load(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_arrays_load(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct arrays_sync *arrays = &sync->ring.arrays;
 
-	(void)from;
 	if (arrays->list.version.newest)
 		fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, sync->name,
 			(double)arrays->took_ms / 1000);
 }
 
-static void write_arrays_refused(FILE *out, const char *name, const struct sources *from,
-				 const struct service_sync *sync)
+static void write_arrays_refused(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct arrays_refusals *refusals = &sync->ring.arrays.refusals;
 
-	(void)from;
 	for (size_t i = 0; refusals->at[i].word; i++)
 		service_sample(out, name, sync, "reason", refusals->at[i].word, refusals->at[i].count);
 }
@@ -315,12 +280,11 @@ static const struct maat *maat_at(const struct service_sync *sync)
 	return service_of(sync) ? maat_of(service_of(sync)) : NULL;
 }
 
-static void write_filter_cells(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_filter_cells(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct maat *maat = maat_at(sync);
 	uint32_t used = maat ? maat_filter_fill(maat->filter) : 0;
 
-	(void)from;
 	if (!maat)
 		return;
 	service_sample(out, name, sync, "state", "used", used);
@@ -328,12 +292,11 @@ static void write_filter_cells(FILE *out, const char *name, const struct sources
 }
 
 /* Only known ones. */
-static void write_backend_load(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+static void write_backend_load(FILE *out, const char *name, const struct service_sync *sync)
 {
 	const struct maat *maat = maat_at(sync);
 	const struct ring *ring = maat ? service_ring(service_of(sync)) : NULL;
 
-	(void)from;
 	for (uint32_t i = 0; ring && i < ring_backends(ring)->count; i++) {
 		uint16_t id = ring_backends(ring)->list[i].id;
 		float load = maat_loads_float(&maat->loads->scores[id]);
@@ -374,8 +337,8 @@ static void write_next_hops(FILE *out, const char *name, const struct sources *f
 	unsigned resolved, unresolved;
 
 	neighbours_count(from->neighbours, &resolved, &unresolved);
-	sample(out, name, "state", "resolved", resolved);
-	sample(out, name, "state", "unresolved", unresolved);
+	metrics_sample(out, name, "state", "resolved", resolved);
+	metrics_sample(out, name, "state", "unresolved", unresolved);
 }
 
 static void write_needs(FILE *out, const char *name, const struct sources *from)
@@ -386,7 +349,7 @@ static void write_needs(FILE *out, const char *name, const struct sources *from)
 	for (unsigned i = 0; i < count; i++)
 		sums[list[i].kind]++;
 	for (enum need_kind kind = NEED_OWN; kind < NEED_KINDS; kind++)
-		sample(out, name, "kind", need_name(kind), sums[kind]);
+		metrics_sample(out, name, "kind", need_name(kind), sums[kind]);
 }
 
 static bool has_needs(const struct sources *from)
@@ -425,9 +388,12 @@ static const struct metric metrics[] = {
 	{"drops_total", "counter", "Packets received and dropped, by reason.", .write = write_drops},
 	{"samples_total", "counter", "Packets that matched the filter of a recording, by result.",
 	 .write = write_samples},
-	{"rx_missed_total", "counter", "Packets lost because a port's receive ring was full.", .device = rx_missed},
-	{"rx_no_buffer_total", "counter", "Packets lost because no buffer was free.", .device = rx_no_buffer},
-	{"rx_errors_total", "counter", "Packets that a port received damaged.", .device = rx_errors},
+	{"rx_missed_total", "counter", "Packets lost because a port's receive ring was full.",
+	 .device = offsetof(struct rte_eth_stats, imissed)},
+	{"rx_no_buffer_total", "counter", "Packets lost because no buffer was free.",
+	 .device = offsetof(struct rte_eth_stats, rx_nombuf)},
+	{"rx_errors_total", "counter", "Packets that a port received damaged.",
+	 .device = offsetof(struct rte_eth_stats, ierrors)},
 	{"service_packets_total", "counter", "Packets steered, by service.", .service = write_service_packets},
 	{"service_bytes_total", "counter", "Bytes of the IP packets steered, as received, by service.",
 	 .service = write_service_bytes},
@@ -496,7 +462,10 @@ static void write_devices(FILE *out, const struct metric *metric, const struct p
 
 		fprintf(out, "fairlead_mux_%s{port=\"", metric->name);
 		write_label(out, port->interface[0] ? port->interface : port->arguments);
-		fprintf(out, "\"} %" PRIu64 "\n", rte_eth_stats_get(port->id, &stats) ? 0 : metric->device(&stats));
+		fprintf(out, "\"} %" PRIu64 "\n",
+			rte_eth_stats_get(port->id, &stats)
+			    ? 0
+			    : *(const uint64_t *)(const void *)((const char *)&stats + metric->device));
 	}
 }
 
@@ -504,29 +473,30 @@ static void write_services(FILE *out, const struct metric *metric, const struct 
 {
 	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
 	     sync = cluster_sync_next(from->cluster, sync))
-		metric->service(out, metric->name, from, sync);
+		metric->service(out, metric->name, sync);
+}
+
+static void write_metric(FILE *out, const struct metric *metric, const struct sources *from)
+{
+	if (metric->is_there && !metric->is_there(from))
+		return;
+	write_head(out, metric->name, metric->type, metric->help);
+	if (metric->value)
+		write_value(out, metric->name, metric->value(from));
+	else if (metric->write)
+		metric->write(out, metric->name, from);
+	else if (metric->service)
+		write_services(out, metric, from);
+	else
+		write_devices(out, metric, from->ports);
 }
 
 void metrics_write(FILE *out, const struct sources *from)
 {
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
-		const struct metric *metric = &metrics[i];
-
-		if (metric->is_there && !metric->is_there(from))
-			continue;
-		write_head(out, metric->name, metric->type, metric->help);
-		if (metric->value)
-			write_value(out, metric->name, metric->value(from));
-		else if (metric->write)
-			metric->write(out, metric->name, from);
-		else if (metric->service)
-			write_services(out, metric, from);
-		else
-			write_devices(out, metric, from->ports);
-	}
-	if (from->hello)
-		hello_metrics_write(out, from);
-	teller_metrics_write(out, from->teller);
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		write_metric(out, &metrics[i], from);
+	for (size_t i = 0; i < peer_metrics_count; i++)
+		write_metric(out, &peer_metrics[i], from);
 	for (unsigned i = 0; i < plain_counters_count; i++) {
 		write_head(out, plain_counters[i].metric, "counter", plain_counters[i].help);
 		write_value(out, plain_counters[i].metric, counters_plain(from->counters, &plain_counters[i]));

@@ -10,25 +10,24 @@ static const char type_problem[] = "application/problem+json";
 
 static const char *title_of(enum response_status status)
 {
-	switch (status) {
-	case RESPONSE_OK:
-		return "OK";
-	case RESPONSE_INVALID:
-		return "Invalid request";
-	case RESPONSE_UNAUTHORIZED:
-		return "Unauthorized";
-	case RESPONSE_FORBIDDEN:
-		return "Forbidden";
-	case RESPONSE_NOT_FOUND:
-		return "Not found";
-	case RESPONSE_METHOD:
-		return "Method not allowed";
-	case RESPONSE_CONFLICT:
-		return "Conflict";
-	case RESPONSE_UNAVAILABLE:
-		return "Service unavailable";
-	}
-	return "";
+	static const struct {
+		enum response_status status;
+		const char *title;
+	} titles[] = {
+	    {RESPONSE_OK, "OK"},
+	    {RESPONSE_INVALID, "Invalid request"},
+	    {RESPONSE_UNAUTHORIZED, "Unauthorized"},
+	    {RESPONSE_FORBIDDEN, "Forbidden"},
+	    {RESPONSE_NOT_FOUND, "Not found"},
+	    {RESPONSE_METHOD, "Method not allowed"},
+	    {RESPONSE_CONFLICT, "Conflict"},
+	    {RESPONSE_UNAVAILABLE, "Service unavailable"},
+	};
+	size_t i = 0;
+
+	while (titles[i].status != status)
+		i++;
+	return titles[i].title;
 }
 
 void response_json(struct response *response, enum response_status status, const char *type, json_t *json)

@@ -241,8 +241,8 @@ static void check_protection(struct preflight *preflight, const struct options *
 		size_t len = strlen(text);
 
 		if (missing >> i & 1)
-			snprintf(text + len, sizeof(text) - len, "%s%s (%s)", len ? ", " : "", protection_name(i),
-				 protection_remedy(i));
+			snprintf(text + len, sizeof(text) - len, "%s%s (%s)", len ? ", " : "", protections[i].name,
+				 protections[i].remedy);
 	}
 	if (missing)
 		preflight_add(preflight, "protection", NULL, PREFLIGHT_WARN, "missing: %s; see docs/security.md", text);

@@ -98,18 +98,16 @@ static int write_parts(struct state_job *job, struct parts *parts)
 	uint8_t list[STATE_ARRAYS_PART_MAX];
 	size_t list_len = state_arrays_store(&job->arrays, list);
 	uint32_t checksum;
-	int error = append(parts, job->first, job->first_len);
+	int error = 0;
 
-	parts->at++;
-	if (!error && job->kind == STATE_SERVICE)
-		error = snapshot_write(&job->snapshot, append, parts);
-	if (!error && job->second_len)
-		error = append(parts, job->second, job->second_len);
-	parts->at++;
-	if (!error && job->third_len)
-		error = append(parts, job->third, job->third_len);
-	if (!error && list_len)
-		error = append(parts, list, list_len);
+	for (; !error && parts->at < STATE_FILE_PARTS; parts->at++) {
+		if (job->kind == STATE_SERVICE && parts->at == 1)
+			error = snapshot_write(&job->snapshot, append, parts);
+		else if (job->kind == STATE_SERVICE && parts->at == 2)
+			error = append(parts, list, list_len);
+		else
+			error = append(parts, job->parts[parts->at].data, job->parts[parts->at].len);
+	}
 	return error ? error : write_header(parts, &checksum);
 }
 
@@ -186,10 +184,9 @@ void state_job_free(struct state_job *job)
 {
 	if (!job)
 		return;
-	free(job->first);
+	for (int i = 0; i < STATE_FILE_PARTS; i++)
+		free(job->parts[i].data);
 	delta_free(&job->snapshot);
-	free(job->second);
-	free(job->third);
 	arrays_set_clear(&job->arrays);
 	free(job);
 }

@@ -23,14 +23,12 @@ struct state_job {
 	enum state_kind kind;
 	char cluster[STATE_FILE_CLUSTER_MAX + 1];
 	uint64_t saved;
-	uint8_t *first; /* the first part */
-	size_t first_len;
-	uint8_t *second; /* of a cluster */
-	size_t second_len;
-	uint8_t *third; /* the same */
-	size_t third_len;
-	struct delta snapshot;    /* of a service */
-	struct arrays_set arrays; /* the same; with references of its own; where they are on disk is noted here */
+	struct state_bytes {
+		uint8_t *data;
+		size_t len;
+	} parts[STATE_FILE_PARTS]; /* of a service the first one, its config; the others are made of what follows: */
+	struct delta snapshot;     /* of a service */
+	struct arrays_set arrays;  /* with references of its own; where they are on disk is noted here */
 };
 
 struct state_result {

@@ -391,7 +391,7 @@ static void what_does_not_protect_it_is_named(void **state)
 		missing = protection_missing(rows[i].has_key, rows[i].has_login, rows[i].zookeeper, &http);
 		for (enum protection p = 0; p < PROTECTIONS; p++)
 			if (missing >> p & 1)
-				strcat(strcat(named, protection_name(p)), " ");
+				strcat(strcat(named, protections[p].name), " ");
 		if (strcmp(named, rows[i].missing))
 			fail_msg("row %zu: %s", i, named);
 	}

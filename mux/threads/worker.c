@@ -430,6 +430,17 @@ int worker_rings(struct rte_ring **rings, unsigned workers, struct reason *why)
 	return 0;
 }
 
+/* What worker_start() has made so far. */
+static void worker_free(struct worker *worker)
+{
+	path_check_free(worker->path_check);
+	if (worker->burst.steering)
+		steering_stop(&worker->steering);
+	if (worker->fragments)
+		fragments_free(worker->fragments);
+	free(worker);
+}
+
 int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct reason *why)
 {
 	struct worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
@@ -447,34 +458,25 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->front = place->front;
 	worker->burst.tag_flags = tag_key_flags(place->tag_key);
 	worker->burst.worker = index;
-	worker->fragments = fragments_new(index, place->workers, place->rings);
-	if (!worker->fragments) {
-		free(worker);
-		return reason_set(why, -ENOMEM, "worker %u: no memory for fragments", index);
-	}
-	error = steering_start(&worker->steering, index, place->options, why);
-	if (error) {
-		fragments_free(worker->fragments);
-		free(worker);
-		return error;
-	}
 	worker->check_every = worker->until_check = place->options->check_paths;
+	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (worker->check_every)
 		worker->path_check = path_check_new();
-	if (worker->check_every && !worker->path_check) {
-		steering_stop(&worker->steering);
-		fragments_free(worker->fragments);
-		free(worker);
-		return reason_set(why, -ENOMEM, "worker %u: no memory to check paths", index);
+	if (!worker->fragments)
+		error = reason_set(why, -ENOMEM, "worker %u: no memory for fragments", index);
+	else if (!worker->check_every != !worker->path_check)
+		error = reason_set(why, -ENOMEM, "worker %u: no memory to check paths", index);
+	else
+		error = steering_start(&worker->steering, index, place->options, why);
+	if (!error) {
+		worker->burst.steering = &worker->steering;
+		error = -pthread_create(&worker->thread, NULL, registered, worker);
+		if (error)
+			reason_set(why, error, "worker %u: can't start a thread: %s", index, strerror(-error));
 	}
-	worker->burst.steering = &worker->steering;
-	error = pthread_create(&worker->thread, NULL, registered, worker);
 	if (error) {
-		path_check_free(worker->path_check);
-		steering_stop(&worker->steering);
-		fragments_free(worker->fragments);
-		free(worker);
-		return reason_set(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
+		worker_free(worker);
+		return error;
 	}
 	snprintf(name, sizeof(name), "worker %u", index);
 	pthread_setname_np(worker->thread, name);
@@ -488,8 +490,5 @@ void worker_stop(struct worker *worker)
 		return;
 	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
 	pthread_join(worker->thread, NULL);
-	path_check_free(worker->path_check);
-	steering_stop(&worker->steering);
-	fragments_free(worker->fragments);
-	free(worker);
+	worker_free(worker);
 }

@@ -122,7 +122,7 @@ static void test_each_fault_is_known(void **state)
 	}
 	for (int i = 0; i < HEAD_FAULTS; i++) {
 		assert_true(is_covered[i]);
-		assert_true(!i || (head_fault_field(i) && head_fault_allowed(i)));
+		assert_true(!i || (head_refusals[i].field && head_refusals[i].allowed));
 	}
 }
 
