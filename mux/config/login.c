@@ -3,13 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <sha1.h>
+
+#include "config/watched_file.h"
 
 enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, LOGIN_FILE_MAX = 16384 };
 
@@ -31,65 +30,40 @@ static bool is_login(const char *text)
 	return true;
 }
 
-/* A line of len bytes without its newline. It may be empty or a comment. */
-static int take_line(const char *text, size_t len, struct login *login)
+static bool parse(char *text, size_t len, struct login *login)
 {
-	if (strlen(text) != len) /* a zero byte would hide the rest of the line */
-		return -EINVAL;
-	if (!len || *text == '#')
-		return 0;
-	if (login->count == LOGIN_LINES_MAX || !is_login(text))
-		return -EINVAL;
-	strcpy(login->lines[login->count++], text);
-	return 0;
-}
+	char *line;
 
-static int read_lines(FILE *file, struct login *login)
-{
-	char text[LOGIN_FILE_MAX + 1], *line = text, *end;
-	size_t len = fread(text, 1, sizeof(text), file);
-	int error = len > LOGIN_FILE_MAX ? -EINVAL : 0;
-
-	for (; !error && line < text + len; line = end + 1) {
-		size_t line_len;
-
-		end = memchr(line, '\n', (size_t)(text + len - line));
-		end = end ? end : text + len;
-		line_len = (size_t)(end - line);
-		if (line_len && end[-1] == '\r')
-			line_len--;
-		line[line_len] = 0;
-		error = take_line(line, line_len, login);
+	if (strlen(text) != len) /* a zero byte would hide the rest */
+		return false;
+	while ((line = watched_file_line(&text))) {
+		if (login->count == LOGIN_LINES_MAX || !is_login(line))
+			return false;
+		strcpy(login->lines[login->count++], line);
 	}
-	explicit_bzero(text, sizeof(text));
-	return error ? error : login->count >= LOGIN_LINES_MIN ? 0 : -EINVAL;
+	return login->count >= LOGIN_LINES_MIN;
 }
 
 int login_read(const char *name, const char *path, struct login *out, struct reason *why)
 {
-	FILE *file = fopen(path, "re");
-	struct stat stat;
-	int error = 0;
+	const struct watched_file file = {.option = name, .path = path, .forbidden = WATCHED_FILE_OWN};
+	size_t len = 0;
+	char *text = watched_file_read(&file, LOGIN_FILE_MAX, &len, why);
+	bool is_right;
 
 	memset(out, 0, sizeof(*out));
-	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
-		error =
-		    reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a file that can be read", name, path);
-	else if (stat.st_mode & 077)
-		error = reason_set(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
-				   (unsigned)stat.st_mode & 07777);
-	else if (read_lines(file, out))
-		error = reason_set(
+	is_right = text && parse(text, len, out);
+	if (text && !is_right)
+		reason_set(
 		    why, -EINVAL,
 		    "%s: '%s' is not allowed; allowed: what fairleadctl mux add prints: at most 16 KB, %d..%d lines "
 		    "USER:PASSWORD, the readers' first, then its own, a user of letters, digits, '.', '_', '-', a "
 		    "password of %d..%d visible characters",
 		    name, path, LOGIN_LINES_MIN, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
-	if (file)
-		fclose(file);
-	if (error)
+	if (!is_right)
 		explicit_bzero(out, sizeof(*out));
-	return error;
+	watched_file_free(text, len);
+	return is_right ? 0 : -EINVAL;
 }
 
 unsigned login_add(const struct login *login, unsigned added, zhandle_t *zk)

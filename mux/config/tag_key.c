@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "config/hex.h"
+#include "config/watched_file.h"
+
+enum { KEY_FILE_MAX = 127 };
 
 /* What the lines of a file say. */
 struct lines {
@@ -62,28 +64,19 @@ static bool parse(char *text, size_t len, struct tag_keys *out)
 	return is_right;
 }
 
-/* Checks the mode of the open file, not of its name, which may refer to another file by then. */
 int tag_key_read(const char *name, const char *path, struct tag_keys *out, struct reason *why)
 {
-	char text[128] = "";
+	const struct watched_file file = {.option = name, .path = path, .forbidden = WATCHED_FILE_OWN};
 	size_t len = 0;
-	FILE *file = fopen(path, "re");
-	struct stat stat;
-	int error = 0;
+	char *text = watched_file_read(&file, KEY_FILE_MAX, &len, why);
+	bool is_right = text && parse(text, len, out);
 
-	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
-		error =
-		    reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a file that can be read", name, path);
-	else if (stat.st_mode & 077)
-		error = reason_set(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
-				   (unsigned)stat.st_mode & 07777);
-	else if (!(len = fread(text, 1, sizeof(text) - 1, file)) || !parse(text, len, out))
-		error = reason_set(why, -EINVAL,
-				   "%s: '%s' is not allowed; allowed: a file with 32 hex digits and nothing else, or "
-				   "with lines 'current HEX' and 'next HEX' whose first bytes differ in their last bit",
-				   name, path);
-	explicit_bzero(text, sizeof(text));
-	if (file)
-		fclose(file);
-	return error;
+	if (text && !is_right)
+		reason_set(
+		    why, -EINVAL,
+		    "%s: '%s' is not allowed; allowed: a file with 32 hex digits and nothing else, or with lines "
+		    "'current HEX' and 'next HEX' whose first bytes differ in their last bit",
+		    name, path);
+	watched_file_free(text, len);
+	return is_right ? 0 : -EINVAL;
 }

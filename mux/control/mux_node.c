@@ -55,19 +55,16 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync && !failed;
 	     sync = cluster_sync_next(cluster, sync)) {
 		const struct published_service *published = &sync->ring.published;
-		const char *withdrawn = published_withdrawn(published);
 		const struct refusal *refusal = service_sync_refusal(sync);
 		uint32_t arrays = arrays_sync_newest(&sync->ring.arrays, &published->arrays);
-		json_t *service =
-		    json_pack("{s:I, s:s, s:I}", "generation", (json_int_t)ring_sync_generation(&sync->ring), "state",
-			      service_state_name(service_sync_state(sync)), "settled", (json_int_t)published->promised);
+		json_t *service = json_pack(
+		    "{s:I, s:s, s:I, s:s*, s:o*, s:o*}", "generation", (json_int_t)ring_sync_generation(&sync->ring),
+		    "state", service_state_name(service_sync_state(sync)), "settled", (json_int_t)published->promised,
+		    "withdrawn", published_withdrawn(published), "arrays", arrays ? json_integer(arrays) : NULL,
+		    "restored", published->restored ? json_integer(published->restored) : NULL);
 
 		failed = json_object_set_new(services, sync->name, service) ||
-			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||
-			 (arrays && json_object_set_new(service, "arrays", json_integer(arrays))) ||
-			 (refusal && describe_refusal(service, refusal, &room)) ||
-			 (published->restored &&
-			  json_object_set_new(service, "restored", json_integer(published->restored)));
+			 (refusal && describe_refusal(service, refusal, &room));
 	}
 	failed = failed || json_object_set_new(all, "needs", describe_needs(cluster->needs)) ||
 		 unreachable_describe(&cluster->unreachable, all);

@@ -89,19 +89,8 @@ static void see(struct needs *needs, const struct fl_address *address, enum need
 		need->seen = needs->now;
 }
 
-/* The route to an address that is needed: what is sent from, and through. */
-static void see_route(struct needs *needs, const struct fl_address *address)
-{
-	struct netlink_route route;
-
-	if (!needs->neighbours || neighbours_route(needs->neighbours, address, &route))
-		return;
-	see(needs, &route.source, NEED_OWN);
-	if (!fl_address_equal(&route.gateway, address))
-		see(needs, &route.gateway, NEED_NEXT_HOP);
-}
-
-static void on_hop(void *context, const struct fl_address *address, const struct netlink_route *route)
+/* The route to an address: what is sent from, and through. */
+static void see_route(void *context, const struct fl_address *address, const struct netlink_route *route)
 {
 	struct needs *needs = context;
 
@@ -177,6 +166,7 @@ static void forget(struct needs *needs)
 
 bool needs_refresh(struct needs *needs, uint64_t now_ms)
 {
+	struct netlink_route route;
 	unsigned count;
 
 	needs->now = now_ms / 1000;
@@ -187,11 +177,12 @@ bool needs_refresh(struct needs *needs, uint64_t now_ms)
 		see(needs, &needs->servers[i], NEED_ZOOKEEPER);
 	see_sockets(needs);
 	count = needs->count; /* what follows adds others */
-	for (unsigned i = 0; i < count; i++)
-		if (needs->list[i].kind == NEED_ZOOKEEPER || needs->list[i].kind == NEED_BGP)
-			see_route(needs, &needs->list[i].address);
+	for (unsigned i = 0; i < count && needs->neighbours; i++)
+		if ((needs->list[i].kind == NEED_ZOOKEEPER || needs->list[i].kind == NEED_BGP) &&
+		    !neighbours_route(needs->neighbours, &needs->list[i].address, &route))
+			see_route(needs, &needs->list[i].address, &route);
 	if (needs->neighbours)
-		neighbours_each(needs->neighbours, on_hop, needs);
+		neighbours_each(needs->neighbours, see_route, needs);
 	forget(needs);
 	return needs->changed;
 }

@@ -245,11 +245,6 @@ static void on_neighbour(void *context, const struct netlink_neighbour *now)
 		n->changed |= update(*node, now);
 }
 
-static void on_routes(void *context)
-{
-	((struct neighbours *)context)->routes_changed = true;
-}
-
 static void on_link(void *context, unsigned ifindex)
 {
 	struct neighbours *n = context;
@@ -271,11 +266,6 @@ static void on_link(void *context, unsigned ifindex)
 	}
 }
 
-static void on_lost(void *context)
-{
-	((struct neighbours *)context)->lost = true;
-}
-
 /* Whether anything has changed since the last call, including entries that a lookup added in between. */
 static bool take_changed(struct neighbours *n)
 {
@@ -287,10 +277,11 @@ static bool take_changed(struct neighbours *n)
 
 bool neighbours_receive(struct neighbours *n)
 {
-	const struct netlink_events events = {
-	    .context = n, .neighbour = on_neighbour, .routes = on_routes, .link = on_link, .lost = on_lost};
+	struct netlink_events events = {.context = n, .neighbour = on_neighbour, .link = on_link};
 
 	netlink_receive(n->netlink, &events);
+	n->routes_changed |= events.routes_changed;
+	n->lost |= events.lost;
 	return take_changed(n);
 }
 

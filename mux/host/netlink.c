@@ -302,7 +302,7 @@ int netlink_resolve(struct netlink *netlink, unsigned ifindex, const struct fl_a
 
 static int dispatch(const struct nlmsghdr *message, void *data)
 {
-	const struct netlink_events *events = data;
+	struct netlink_events *events = data;
 	struct netlink_neighbour neighbour = {0};
 
 	switch (message->nlmsg_type) {
@@ -318,12 +318,12 @@ static int dispatch(const struct nlmsghdr *message, void *data)
 			     (unsigned)((const struct ifinfomsg *)mnl_nlmsg_get_payload(message))->ifi_index);
 		break;
 	default:
-		events->routes(events->context);
+		events->routes_changed = true;
 	}
 	return MNL_CB_OK;
 }
 
-void netlink_receive(struct netlink *netlink, const struct netlink_events *events)
+void netlink_receive(struct netlink *netlink, struct netlink_events *events)
 {
 	char buffer[BUFFER];
 
@@ -331,11 +331,11 @@ void netlink_receive(struct netlink *netlink, const struct netlink_events *event
 		ssize_t len = mnl_socket_recvfrom(netlink->events, buffer, sizeof(buffer));
 
 		if (len < 0 && errno == ENOBUFS) {
-			events->lost(events->context);
+			events->lost = true;
 			continue;
 		}
 		if (len <= 0)
 			return;
-		mnl_cb_run(buffer, (size_t)len, 0, 0, dispatch, (void *)(uintptr_t)events);
+		mnl_cb_run(buffer, (size_t)len, 0, 0, dispatch, events);
 	}
 }

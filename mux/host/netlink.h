@@ -35,9 +35,9 @@ struct netlink_neighbour {
 struct netlink_events {
 	void *context;
 	void (*neighbour)(void *context, const struct netlink_neighbour *neighbour);
-	void (*routes)(void *context);                 /* a route or an address has changed */
 	void (*link)(void *context, unsigned ifindex); /* an interface has changed */
-	void (*lost)(void *context);                   /* events were lost: everything may have changed */
+	bool routes_changed;                           /* set if a route or an address has changed */
+	bool lost;                                     /* set if events were lost: everything may have changed */
 };
 
 struct netlink *netlink_new(struct reason *why);
@@ -45,7 +45,7 @@ void netlink_free(struct netlink *netlink);
 
 /* The descriptor to poll for reading; netlink_receive reads all events without waiting. */
 int netlink_fd(const struct netlink *netlink);
-void netlink_receive(struct netlink *netlink, const struct netlink_events *events);
+void netlink_receive(struct netlink *netlink, struct netlink_events *events);
 
 /* The route to an address. Errors include -ENETUNREACH; -ENOENT: not a route to another host. */
 int netlink_route(struct netlink *netlink, const struct fl_address *address, struct netlink_route *out);

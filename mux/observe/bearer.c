@@ -8,27 +8,14 @@
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 
-static bool is_token(const char *text, size_t len)
+static bool is_token(const char *text)
 {
+	size_t len = strlen(text);
+
 	for (size_t i = 0; i < len; i++)
 		if (text[i] <= ' ' || text[i] > '~')
 			return false;
 	return len >= BEARER_TOKEN_MIN && len <= BEARER_TOKEN_MAX;
-}
-
-/* The next line of text that is neither empty nor a comment; *text is moved behind it. NULL: none is left. */
-static char *next_token(char **text, size_t *len)
-{
-	char *line;
-
-	while ((line = strsep(text, "\n"))) {
-		*len = strlen(line);
-		if (*len && line[*len - 1] == '\r')
-			(*len)--;
-		if (*len && *line != '#')
-			return line;
-	}
-	return NULL;
 }
 
 static int refuse(const char *option, const char *path, struct reason *why)
@@ -41,7 +28,7 @@ static int refuse(const char *option, const char *path, struct reason *why)
 
 int bearer_read(const struct watched_file *file, struct bearer *out, struct reason *why)
 {
-	size_t len = 0, token_len;
+	size_t len = 0;
 	char *text = watched_file_read(file, BEARER_FILE_MAX, &len, why), *rest = text, *token;
 	struct bearer read = {0};
 	int error = 0;
@@ -50,9 +37,9 @@ int bearer_read(const struct watched_file *file, struct bearer *out, struct reas
 		return -EINVAL;
 	if (strlen(text) != len)
 		error = -EINVAL;
-	while (!error && (token = next_token(&rest, &token_len)))
-		if (read.count == BEARER_TOKENS_MAX || !is_token(token, token_len) ||
-		    gnutls_hash_fast(GNUTLS_DIG_SHA256, token, token_len, read.digests[read.count++]))
+	while (!error && (token = watched_file_line(&rest)))
+		if (read.count == BEARER_TOKENS_MAX || !is_token(token) ||
+		    gnutls_hash_fast(GNUTLS_DIG_SHA256, token, strlen(token), read.digests[read.count++]))
 			error = -EINVAL;
 	if (error || !read.count)
 		error = refuse(file->option, file->path, why);
@@ -64,20 +51,18 @@ int bearer_read(const struct watched_file *file, struct bearer *out, struct reas
 
 int bearer_first(const char *option, const char *path, char out[BEARER_TOKEN_MAX + 1], struct reason *why)
 {
-	const struct watched_file file = {.option = option, .path = path, .is_secret = true};
-	size_t len = 0, token_len = 0;
+	const struct watched_file file = {.option = option, .path = path, .forbidden = WATCHED_FILE_GROUP};
+	size_t len = 0;
 	char *text = watched_file_read(&file, BEARER_FILE_MAX, &len, why), *rest = text, *token;
 	int error = 0;
 
 	if (!text)
 		return -EINVAL;
-	token = next_token(&rest, &token_len);
-	if (token && is_token(token, token_len)) {
-		memcpy(out, token, token_len);
-		out[token_len] = 0;
-	} else {
+	token = watched_file_line(&rest);
+	if (token && is_token(token))
+		strcpy(out, token);
+	else
 		error = refuse(option, path, why);
-	}
 	watched_file_free(text, len);
 	return error;
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "observe/watched_file.h"
+#include "config/watched_file.h"
 
 enum bearer_limits {
 	BEARER_TOKENS_MAX = 16,

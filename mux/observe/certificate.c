@@ -7,7 +7,7 @@
 
 #include <gnutls/x509.h>
 
-#include "observe/watched_file.h"
+#include "config/watched_file.h"
 
 enum { PEM_MAX = 1 << 16, CHAIN_MAX = 16, KEY_ID_MAX = 64 };
 
@@ -195,7 +195,8 @@ struct certificate *certificate_open(const struct http_access *access, struct re
 		return NULL;
 	}
 	certificate->chain_file = (struct watched_file){.option = "--http-cert", .path = access->certificate};
-	certificate->key_file = (struct watched_file){.option = "--http-key", .path = access->key, .is_secret = true};
+	certificate->key_file =
+	    (struct watched_file){.option = "--http-key", .path = access->key, .forbidden = WATCHED_FILE_GROUP};
 	watched_file_has_changed(&certificate->chain_file);
 	watched_file_has_changed(&certificate->key_file);
 	if (!load(certificate, why) && !prepare(certificate, why))

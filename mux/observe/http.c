@@ -173,12 +173,10 @@ static void get_rings(struct http *http, const struct request *request, struct r
 static json_t *describe_server(const struct told_server *server)
 {
 	char text[ADDRESS_TEXT_MAX];
-	json_t *object = json_pack("{s:s, s:I, s:b}", "address", address_print(&server->address, text), "acknowledged",
-				   (json_int_t)server->acknowledged, "silent", server->is_silent);
 
-	if (server->error)
-		json_object_set_new(object, "error", json_string(strerror(-server->error)));
-	return object;
+	return json_pack("{s:s, s:I, s:b, s:s*}", "address", address_print(&server->address, text), "acknowledged",
+			 (json_int_t)server->acknowledged, "silent", server->is_silent, "error",
+			 server->error ? strerror(-server->error) : NULL);
 }
 
 /* Which generation servers are told, and what each of them has acknowledged (protocol/README.md, 2). */
@@ -266,31 +264,31 @@ static bool is_served(const struct service_config *config, const struct flow *fl
 	return false;
 }
 
-static json_t *owner_json(const struct explained_owner *owner)
+/* NULL: none. reason: why a packet names it; NULL: it is not said. */
+static json_t *owner_json(const struct explained_owner *owner, const char *reason)
 {
 	char text[ADDRESS_TEXT_MAX];
-	json_t *json = json_pack("{s:i, s:s}", "id", (int)owner->id, "address", address_print(&owner->address, text));
 
-	if (owner->since)
-		json_object_set_new(json, "since", json_integer(owner->since));
-	return json;
+	if (owner->id == FL_BACKEND_NONE)
+		return NULL;
+	return json_pack("{s:i, s:s, s:o*, s:s*}", "id", (int)owner->id, "address",
+			 address_print(&owner->address, text), "since",
+			 owner->since ? json_integer(owner->since) : NULL, "reason", reason);
 }
 
-static void set_bucket(json_t *object, const struct explained_bucket *e)
+/* A port that names the backend has no bucket. */
+static json_t *bucket_json(const struct explained_bucket *e)
 {
 	json_t *former = json_array();
 
-	if (e->bucket != RING_BUCKET_NONE)
-		json_object_set_new(object, "bucket", json_integer(e->bucket));
-	if (e->current.id != FL_BACKEND_NONE)
-		json_object_set_new(object, "current", owner_json(&e->current));
 	for (uint32_t i = 0; i < e->former_count; i++)
-		json_array_append_new(former, owner_json(&e->former[i]));
-	json_object_set_new(object, "former", former);
+		json_array_append_new(former, owner_json(&e->former[i], NULL));
+	return json_pack("{s:o*, s:o*, s:o}", "bucket", e->bucket == RING_BUCKET_NONE ? NULL : json_integer(e->bucket),
+			 "current", owner_json(&e->current, NULL), "former", former);
 }
 
 /* All servers of a packet, in their order, and why each is named. */
-static void set_candidates(json_t *object, const struct explanation *e)
+static json_t *candidates_json(const struct explanation *e)
 {
 	static const char *const reasons[] = {[EXPLAINED_OWNER] = "owner",
 					      [EXPLAINED_SECOND_OWNER] = "secondOwner",
@@ -298,54 +296,28 @@ static void set_candidates(json_t *object, const struct explanation *e)
 					      [EXPLAINED_SECOND_FORMER] = "secondFormer"};
 	json_t *candidates = json_array();
 
-	for (uint32_t i = 0; i < e->candidates_count; i++) {
-		json_t *one = owner_json(&e->candidates[i].owner);
-
-		json_object_set_new(one, "reason", json_string(reasons[e->candidates[i].reason]));
-		json_array_append_new(candidates, one);
-	}
-	json_object_set_new(object, "candidates", candidates);
-	json_object_set_new(object, "late", json_boolean(e->is_late));
+	for (uint32_t i = 0; i < e->candidates_count; i++)
+		json_array_append_new(candidates,
+				      owner_json(&e->candidates[i].owner, reasons[e->candidates[i].reason]));
+	return candidates;
 }
 
-/* The arrays that chose the buckets, with steering othello, and the second bucket. Each is absent if there is none. */
-static void set_arrays(json_t *object, const struct explanation *e)
+/* The arrays that chose the buckets, with steering othello; else NULL. */
+static json_t *arrays_json(const struct explanation *e)
 {
-	if (e->arrays) {
-		json_t *arrays = json_pack("{s:I}", "generation", (json_int_t)e->arrays);
-
-		if (e->has_arrays_before)
-			json_object_set_new(arrays, "previous", json_integer(e->arrays_before));
-		json_object_set_new(object, "arrays", arrays);
-	}
-	if (e->second.bucket != RING_BUCKET_NONE) {
-		json_t *second = json_object();
-
-		set_bucket(second, &e->second);
-		json_object_set_new(object, "second", second);
-	}
+	if (!e->arrays)
+		return NULL;
+	return json_pack("{s:I, s:o*}", "generation", (json_int_t)e->arrays, "previous",
+			 e->has_arrays_before ? json_integer(e->arrays_before) : NULL);
 }
 
-/* Steering maat: whether this mux names the bucket of the hash's high half first. Absent with other methods. */
-static void set_order(json_t *object, const struct explanation *e)
+/* Why a packet may go elsewhere; NULL: nothing can send it elsewhere. */
+static json_t *unless_json(const struct explanation *e)
 {
-	if (e->is_ordered)
-		json_object_set_new(object, "order", json_pack("{s:b}", "noted", (int)e->is_noted));
-}
-
-/* Why a packet may go elsewhere; absent if nothing can send it elsewhere. */
-static void set_unless(json_t *object, const struct explanation *e)
-{
-	json_t *unless = json_array();
-
-	if (e->may_be_remembered)
-		json_array_append_new(unless, json_string("rememberedFlow"));
-	if (e->may_name_a_backend)
-		json_array_append_new(unless, json_string("connectionId"));
-	if (json_array_size(unless))
-		json_object_set_new(object, "unless", unless);
-	else
-		json_decref(unless);
+	if (!e->may_be_remembered && !e->may_name_a_backend)
+		return NULL;
+	return json_pack("[s*, s*]", e->may_be_remembered ? "rememberedFlow" : NULL,
+			 e->may_name_a_backend ? "connectionId" : NULL);
 }
 
 static void get_explain(struct http *http, const struct request *request, struct response *response)
@@ -359,14 +331,16 @@ static void get_explain(struct http *http, const struct request *request, struct
 		return;
 	if (service_explain(service, &flow, &e))
 		return;
-	object = json_pack("{s:s, s:I, s:s}", "service", service->config.name, "hash", (json_int_t)(uint32_t)e.hash,
-			   "steering", service->config.steering->name);
-	set_bucket(object, &e.first);
-	set_candidates(object, &e);
-	json_object_set_new(object, "generation", json_integer(e.generation));
-	set_arrays(object, &e);
-	set_order(object, &e);
-	set_unless(object, &e);
+	object = bucket_json(&e.first);
+	/* order: with steering maat, whether this mux names the bucket of the hash's high half first */
+	json_object_update_new(
+	    object,
+	    json_pack("{s:s, s:I, s:s, s:o, s:b, s:I, s:o*, s:o*, s:o*, s:o*}", "service", service->config.name, "hash",
+		      (json_int_t)(uint32_t)e.hash, "steering", service->config.steering->name, "candidates",
+		      candidates_json(&e), "late", (int)e.is_late, "generation", (json_int_t)e.generation, "arrays",
+		      arrays_json(&e), "second", e.second.bucket == RING_BUCKET_NONE ? NULL : bucket_json(&e.second),
+		      "order", e.is_ordered ? json_pack("{s:b}", "noted", (int)e.is_noted) : NULL, "unless",
+		      unless_json(&e)));
 	response_json(response, RESPONSE_OK, type_json, object);
 }
 

@@ -403,7 +403,7 @@ static int open_files(struct listener *listener, struct reason *why)
 	if (!*access->tokens)
 		return 0;
 	listener->tokens_file =
-	    (struct watched_file){.option = "--http-tokens", .path = access->tokens, .is_secret = true};
+	    (struct watched_file){.option = "--http-tokens", .path = access->tokens, .forbidden = WATCHED_FILE_GROUP};
 	watched_file_has_changed(&listener->tokens_file);
 	return bearer_read(&listener->tokens_file, &listener->tokens, why);
 }

@@ -40,10 +40,9 @@ static json_t *describe_services(const char *const *names, const struct hello_pe
 		if (!said)
 			continue;
 		snprintf(number, sizeof(number), "#%u", id);
-		one = json_pack("{s:I, s:b}", "generation", (json_int_t)said->generation, "announces",
-				(said->flags & HELLO_ANNOUNCES) != 0);
-		if (said->flags & HELLO_BEHIND)
-			json_object_set_new(one, "withdrawn", json_string("behind"));
+		one = json_pack("{s:I, s:b, s:s*}", "generation", (json_int_t)said->generation, "announces",
+				(said->flags & HELLO_ANNOUNCES) != 0, "withdrawn",
+				said->flags & HELLO_BEHIND ? "behind" : NULL);
 		json_object_set_new(services, names[id] ? names[id] : number, one);
 	}
 	return services;
@@ -52,14 +51,12 @@ static json_t *describe_services(const char *const *names, const struct hello_pe
 static json_t *describe_peer(const char *const *names, const struct hello_peer *peer, uint64_t now_ms)
 {
 	char address[ADDRESS_TEXT_MAX];
-	json_t *one = json_pack("{s:s, s:s, s:b, s:b}", "mux", peer->node.id, "address",
-				address_print(&peer->node.address, address), "registered", peer->has_node, "heard",
-				hello_peer_is_heard(peer, now_ms));
 
-	if (peer->was_heard)
-		json_object_set_new(one, "ageMs", json_integer((json_int_t)(now_ms - peer->heard_ms)));
-	json_object_set_new(one, "services", describe_services(names, peer, now_ms));
-	return one;
+	return json_pack("{s:s, s:s, s:b, s:b, s:o*, s:o}", "mux", peer->node.id, "address",
+			 address_print(&peer->node.address, address), "registered", peer->has_node, "heard",
+			 hello_peer_is_heard(peer, now_ms), "ageMs",
+			 peer->was_heard ? json_integer((json_int_t)(now_ms - peer->heard_ms)) : NULL, "services",
+			 describe_services(names, peer, now_ms));
 }
 
 /* By their names, or addresses if they have none. */
@@ -85,16 +82,12 @@ static json_t *describe_own(const struct sources *from, const struct service_syn
 	const struct published_service *published = &sync->ring.published;
 	const struct hello_peers *peers = from->hello->peers;
 	uint32_t generation = ring_sync_generation(&sync->ring);
-	const char *withdrawn = published_withdrawn(published);
 	struct lag_quorum quorum = lag_quorum_heard(peers, published->service->id, generation, now_ms, NULL);
-	json_t *one =
-	    json_pack("{s:I, s:I, s:b, s:i, s:o}", "generation", (json_int_t)generation, "latest",
-		      (json_int_t)published->lag.latest, "announces", published_announces(published), "muxes",
-		      (int)quorum.muxes, "ahead", describe_ahead(peers, published->service->id, generation, now_ms));
 
-	if (withdrawn)
-		json_object_set_new(one, "withdrawn", json_string(withdrawn));
-	return one;
+	return json_pack("{s:I, s:I, s:b, s:i, s:o, s:s*}", "generation", (json_int_t)generation, "latest",
+			 (json_int_t)published->lag.latest, "announces", published_announces(published), "muxes",
+			 (int)quorum.muxes, "ahead", describe_ahead(peers, published->service->id, generation, now_ms),
+			 "withdrawn", published_withdrawn(published));
 }
 
 json_t *peers_answer(const struct sources *from)

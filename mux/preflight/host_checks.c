@@ -17,15 +17,10 @@
 
 enum { BGP_PORT = 179, TCP_ESTABLISHED_STATE = 1, TCP_LISTEN_STATE = 10 };
 
-static bool starts_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
-
 static bool has_port(const struct options *options, const char *start)
 {
 	for (unsigned i = 0; i < options->ports_count; i++)
-		if (starts_with(options->ports[i], start))
+		if (!strncmp(options->ports[i], start, strlen(start)))
 			return true;
 	return false;
 }

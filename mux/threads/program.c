@@ -22,19 +22,13 @@ struct program {
 	const struct mux_kind *kind;
 	struct options options;
 	struct ports ports;
-	struct neighbours *neighbours;
-	struct tables *tables;
-	struct counters *counters;
-	struct sampler *sampler;
 	struct front *front; /* NULL: none */
 	struct worker *workers[OPTIONS_WORKERS_MAX];
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 	unsigned workers_count;
 	struct control_thread *control;
-	struct mux mux;
+	struct mux mux; /* what main hands to the other threads' parts */
 	struct preflight_thread preflight;
-	struct fl_address address; /* outer sources; fl_address_is_none: it has none of the family */
-	struct fl_address address6;
 };
 
 /* Sets the outer sources: --address, else the first port's addresses; at least one is needed. */
@@ -42,13 +36,13 @@ static int outer_addresses(struct program *p, struct reason *why)
 {
 	const struct port *port = &p->ports.port[0];
 
-	p->address = p->options.address;
-	p->address6 = p->options.address6;
-	if (fl_address_is_none(&p->address) && port_address(port, &p->address))
-		p->address = (struct fl_address){{0}};
-	if (fl_address_is_none(&p->address6) && port_address6(port, &p->address6))
-		p->address6 = (struct fl_address){{0}};
-	if (fl_address_is_none(&p->address) && fl_address_is_none(&p->address6))
+	p->mux.address = p->options.address;
+	p->mux.address6 = p->options.address6;
+	if (fl_address_is_none(&p->mux.address) && port_address(port, &p->mux.address))
+		p->mux.address = (struct fl_address){{0}};
+	if (fl_address_is_none(&p->mux.address6) && port_address6(port, &p->mux.address6))
+		p->mux.address6 = (struct fl_address){{0}};
+	if (fl_address_is_none(&p->mux.address) && fl_address_is_none(&p->mux.address6))
 		return reason_set(why, -EADDRNOTAVAIL,
 				  "--address is missing and %s has none; allowed: an IPv4 or IPv6 address of this mux",
 				  port->arguments);
@@ -58,52 +52,38 @@ static int outer_addresses(struct program *p, struct reason *why)
 static int build(struct program *p, struct reason *why)
 {
 	struct vip_listener listener = {.context = &p->ports, .changed = ports_vips};
-	bool has_ipv4 = !fl_address_is_none(&p->address);
+	bool has_ipv4 = !fl_address_is_none(&p->mux.address);
 	struct next_hops hops;
 
-	p->neighbours = neighbours_new(&p->ports, &p->options.address, &p->options.address6, why);
-	if (!p->neighbours)
+	p->mux.neighbours = neighbours_new(&p->ports, &p->options.address, &p->options.address6, why);
+	if (!p->mux.neighbours)
 		return -errno;
-	hops = neighbours_hops(p->neighbours);
-	p->tables = tables_new(p->options.workers, &hops);
-	p->counters = counters_new(p->options.workers);
-	if (!p->tables || !p->counters)
+	hops = neighbours_hops(p->mux.neighbours);
+	p->mux.tables = tables_new(p->options.workers, &hops);
+	p->mux.counters = counters_new(p->options.workers);
+	if (!p->mux.tables || !p->mux.counters)
 		return reason_set(why, -ENOMEM, "no memory for tables and counters");
-	if (tables_set_self(p->tables, has_ipv4 ? &p->address : &p->address6, has_ipv4 ? &p->address6 : &p->address,
+	if (tables_set_self(p->mux.tables, has_ipv4 ? &p->mux.address : &p->mux.address6,
+			    has_ipv4 ? &p->mux.address6 : &p->mux.address,
 			    p->options.has_tag_key ? &p->options.tag_keys : NULL))
 		return reason_set(why, -ENOMEM, "no memory for tables");
-	ports_selves(&p->ports, &p->address, &p->address6);
-	tables_set_options(p->tables, &p->options);
-	tables_listen(p->tables, &listener);
-	p->sampler = sampler_new(p->options.workers, p->tables, why);
-	return p->sampler ? 0 : -ENOMEM;
-}
-
-/* What main hands to the other threads' parts. */
-static void assemble(struct program *p)
-{
-	p->mux = (struct mux){.kind = p->kind->name,
-			      .serves = p->kind->serves,
-			      .options = &p->options,
-			      .ports = &p->ports,
-			      .tables = p->tables,
-			      .neighbours = p->neighbours,
-			      .counters = p->counters,
-			      .sampler = p->sampler,
-			      .address = p->address,
-			      .address6 = p->address6};
+	ports_selves(&p->ports, &p->mux.address, &p->mux.address6);
+	tables_set_options(p->mux.tables, &p->options);
+	tables_listen(p->mux.tables, &listener);
+	p->mux.sampler = sampler_new(p->options.workers, p->mux.tables, why);
+	return p->mux.sampler ? 0 : -ENOMEM;
 }
 
 static int start(struct program *p, struct reason *why)
 {
-	struct worker_place place = {.tables = p->tables,
+	struct worker_place place = {.tables = p->mux.tables,
 				     .ports = &p->ports,
-				     .counters = p->counters,
+				     .counters = p->mux.counters,
 				     .tag_key = p->options.has_tag_key ? &p->options.tag_keys.current : NULL,
 				     .workers = p->options.workers,
 				     .options = &p->options,
 				     .rings = p->rings,
-				     .sampler = p->sampler,
+				     .sampler = p->mux.sampler,
 				     .front = p->front};
 	int error;
 
@@ -129,10 +109,10 @@ static void stop(struct program *p)
 		worker_stop(p->workers[--p->workers_count]);
 	if (p->front)
 		p->kind->close(p->front);
-	sampler_free(p->sampler);
-	tables_free(p->tables);
-	counters_free(p->counters);
-	neighbours_free(p->neighbours);
+	sampler_free(p->mux.sampler);
+	tables_free(p->mux.tables);
+	counters_free(p->mux.counters);
+	neighbours_free(p->mux.neighbours);
 	ports_close(&p->ports);
 	rte_eal_cleanup();
 }
@@ -142,6 +122,10 @@ static int serve(struct program *p, struct reason *why)
 	sigset_t signals;
 	int error, received;
 
+	p->mux.kind = p->kind->name;
+	p->mux.serves = p->kind->serves;
+	p->mux.options = &p->options;
+	p->mux.ports = &p->ports;
 	/* before any thread starts, so that all inherit it and only sigwait sees them */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
@@ -161,7 +145,6 @@ static int serve(struct program *p, struct reason *why)
 		error = outer_addresses(p, why);
 	if (!error)
 		error = build(p, why);
-	assemble(p);
 	if (!error && p->kind->open)
 		error = p->kind->open(&p->front, &p->mux, why);
 	if (p->front)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that is read again once it has changed: replaced, renamed over, or written to. */
+/* Files of keys, tokens and logins. Some are read again once they have changed: replaced, renamed over, or written to. */
 #ifndef FAIRLEAD_MUX_WATCHED_FILE_H
 #define FAIRLEAD_MUX_WATCHED_FILE_H
 
@@ -9,10 +9,15 @@
 
 #include "config/reason.h"
 
+enum watched_file_modes {
+	WATCHED_FILE_OWN = 077,   /* only its owner may read it */
+	WATCHED_FILE_GROUP = 037, /* its group, too, as it is of systemd's credentials */
+};
+
 struct watched_file {
 	const char *option; /* such as --http-key, for messages */
 	const char *path;   /* the caller's */
-	bool is_secret;     /* its mode must be 0640 or narrower; systemd's credentials have such a one */
+	unsigned forbidden; /* what its mode must not have, enum watched_file_modes; 0: it is no secret */
 	struct stat seen;   /* as it was when it was last looked at; all 0: not yet, or it was not there */
 };
 
@@ -24,6 +29,12 @@ bool watched_file_has_changed(struct watched_file *file);
  * by watched_file_free(), and their number without that zero. NULL and why on failure.
  */
 char *watched_file_read(const struct watched_file *file, size_t max, size_t *len, struct reason *why);
+
+/*
+ * The next line of text that is neither empty nor a comment (#), without its CR; *text is moved behind it. NULL: none is
+ * left.
+ */
+char *watched_file_line(char **text);
 
 /* Overwrites and frees what watched_file_read() returned; NULL is allowed. */
 void watched_file_free(char *text, size_t len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "observe/watched_file.h"
+#include "config/watched_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,9 +33,9 @@ char *watched_file_read(const struct watched_file *file, size_t max, size_t *len
 	if (!in || fstat(fileno(in), &stat) || !S_ISREG(stat.st_mode)) {
 		reason_set(why, -EINVAL, "%s: '%.160s' is not allowed: %s; allowed: a file that can be read",
 			   file->option, file->path, in ? "no regular file" : strerror(errno));
-	} else if (file->is_secret && stat.st_mode & 037) {
-		reason_set(why, -EINVAL, "%s: '%.160s' has mode %04o; allowed: 0640 or narrower", file->option,
-			   file->path, (unsigned)stat.st_mode & 07777);
+	} else if (stat.st_mode & file->forbidden) {
+		reason_set(why, -EINVAL, "%s: '%.160s' has mode %04o; allowed: %04o or narrower", file->option,
+			   file->path, (unsigned)stat.st_mode & 07777, 0666 & ~file->forbidden);
 	} else {
 		text = malloc(max + 2);
 		*len = text ? fread(text, 1, max + 1, in) : 0;
@@ -51,6 +51,21 @@ char *watched_file_read(const struct watched_file *file, size_t max, size_t *len
 	if (in)
 		fclose(in);
 	return text;
+}
+
+char *watched_file_line(char **text)
+{
+	char *line;
+
+	while ((line = strsep(text, "\n"))) {
+		size_t len = strlen(line);
+
+		if (len && line[len - 1] == '\r')
+			line[--len] = 0;
+		if (len && *line != '#')
+			return line;
+	}
+	return NULL;
 }
 
 void watched_file_free(char *text, size_t len)
