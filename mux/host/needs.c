@@ -13,6 +13,7 @@
 #include <linux/sock_diag.h>
 
 #include "config/address.h"
+#include "config/http_access.h"
 #include "host/neighbour.h"
 #include "host/netlink.h"
 #include "host/tun.h"
@@ -210,19 +211,15 @@ static void add_port(struct needs *needs, uint16_t port)
 }
 
 /* Of HOST:PORT, IPv6 in brackets. A name that has no address now is found by its connection later. */
-static void look_up(struct needs *needs, char *server)
+static void look_up(struct needs *needs, const char *server)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-	char *colon = strrchr(server, ':'), *host = server;
+	char host[TEXT_MAX + 1];
+	uint16_t port;
 
-	if (!colon)
+	if (host_port_split(server, strlen(server), host, sizeof(host), &port))
 		return;
-	*colon = 0;
-	add_port(needs, (uint16_t)atoi(colon + 1));
-	if (*host == '[') {
-		host++;
-		host[strcspn(host, "]")] = 0;
-	}
+	add_port(needs, port);
 	if (getaddrinfo(host, NULL, &hints, &found))
 		return;
 	for (const struct addrinfo *at = found; at && needs->servers_count < SERVERS_MAX; at = at->ai_next)

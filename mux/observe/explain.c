@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "observe/explain.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ struct question {
 	const char *http;
 	const char *ca_file;    /* NULL: without TLS */
 	const char *token_file; /* NULL: no token */
-	const char *format;     /* text, json; NULL: text */
+	bool json;
 	bool help;
 	const char *service;
 	const char *protocol;
@@ -52,45 +51,41 @@ static int misused(const char *what, const char *value, const char *allowed)
 	return EXIT_USAGE;
 }
 
-static const struct {
-	const char *name;
-	size_t at; /* in struct question */
-	const char *allowed;
-} flags[] = {
-    {"--http", offsetof(struct question, http), "HOST:PORT, unix:PATH"},
-    {"--ca-file", offsetof(struct question, ca_file), "a file"},
-    {"--token-file", offsetof(struct question, token_file), "a file"},
-    {"-o", offsetof(struct question, format), "text, json"},
-};
-
-enum { FLAGS = sizeof(flags) / sizeof(flags[0]) };
-
 static int parse(int argc, char *const *argv, struct question *out)
 {
 	const char *words[4];
 	int count = 0;
 
 	for (int i = 0; i < argc; i++) {
-		size_t flag = 0;
+		bool is_http = !strcmp(argv[i], "--http"), is_format = !strcmp(argv[i], "-o");
+		bool is_ca = !strcmp(argv[i], "--ca-file"), is_token = !strcmp(argv[i], "--token-file");
 
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			out->help = true;
 			return EXIT_OK;
 		}
-		while (flag < FLAGS && strcmp(argv[i], flags[flag].name))
-			flag++;
-		if (flag < FLAGS && i + 1 == argc)
-			return misused("no value for", argv[i], flags[flag].allowed);
-		if (flag < FLAGS)
-			*(const char **)(void *)((char *)out + flags[flag].at) = argv[++i];
-		else if (argv[i][0] == '-' || count == 4)
+		if ((is_http || is_format || is_ca || is_token) && i + 1 == argc)
+			return misused("no value for", argv[i],
+				       is_http     ? "HOST:PORT, unix:PATH"
+				       : is_format ? "text, json"
+						   : "a file");
+		if (is_http) {
+			out->http = argv[++i];
+		} else if (is_ca) {
+			out->ca_file = argv[++i];
+		} else if (is_token) {
+			out->token_file = argv[++i];
+		} else if (is_format) {
+			out->json = !strcmp(argv[++i], "json");
+			if (!out->json && strcmp(argv[i], "text"))
+				return misused("-o", argv[i], "text, json");
+		} else if (argv[i][0] == '-' || count == 4) {
 			return misused(argv[i][0] == '-' ? "unknown flag" : "one word too many", argv[i],
 				       "--http, --ca-file, --token-file, -o and four words");
-		else
+		} else {
 			words[count++] = argv[i];
+		}
 	}
-	if (out->format && strcmp(out->format, "text") && strcmp(out->format, "json"))
-		return misused("-o", out->format, "text, json");
 	if (count != 4) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;
@@ -180,11 +175,6 @@ static long ask(CURL *curl, const char *url, const struct question *question, co
 	return status;
 }
 
-static long long number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
 static void print_owner(const char *name, const json_t *owner)
 {
 	time_t since = (time_t)json_integer_value(json_object_get(owner, "since"));
@@ -196,8 +186,8 @@ static void print_owner(const char *name, const json_t *owner)
 	}
 	if (since)
 		strftime(when, sizeof(when), ", lost it at %FT%TZ", gmtime(&since));
-	printf("%-11s %lld (%s)%s\n", name, number(owner, "id"), json_string_value(json_object_get(owner, "address")),
-	       when);
+	printf("%-11s %lld (%s)%s\n", name, (long long)json_integer_value(json_object_get(owner, "id")),
+	       json_string_value(json_object_get(owner, "address")), when);
 }
 
 /* A bucket, its owner, and those before that may have its connections, newest first. */
@@ -206,7 +196,7 @@ static void print_bucket(const json_t *object, const char *name)
 	const json_t *one;
 	size_t i;
 
-	printf("%-11s %lld\n", name, number(object, "bucket"));
+	printf("%-11s %lld\n", name, (long long)json_integer_value(json_object_get(object, "bucket")));
 	print_owner("current", json_object_get(object, "current"));
 	json_array_foreach(json_object_get(object, "former"), i, one) print_owner("former", one);
 }
@@ -234,7 +224,8 @@ static void print_candidates(const json_t *answer)
 
 	json_array_foreach(json_object_get(answer, "candidates"), i, one)
 	{
-		printf("%-11s %lld (%s): %s\n", i ? "then" : "to", number(one, "id"),
+		printf("%-11s %lld (%s): %s\n", i ? "then" : "to",
+		       (long long)json_integer_value(json_object_get(one, "id")),
 		       json_string_value(json_object_get(one, "address")),
 		       words_of(json_string_value(json_object_get(one, "reason"))));
 	}
@@ -249,7 +240,8 @@ static void print_arrays(const json_t *answer)
 
 	if (!arrays)
 		return;
-	printf("%-11s of generation %lld", "arrays", number(arrays, "generation"));
+	printf("%-11s of generation %lld", "arrays",
+	       (long long)json_integer_value(json_object_get(arrays, "generation")));
 	if (!previous)
 		printf(", settled\n");
 	else if (json_integer_value(previous))
@@ -264,8 +256,8 @@ static void print_text(const json_t *answer)
 	size_t i;
 
 	printf("%-11s %s\n", "service", json_string_value(json_object_get(answer, "service")));
-	printf("%-11s %lld\n", "generation", number(answer, "generation"));
-	printf("%-11s 0x%08llx\n", "hash", number(answer, "hash"));
+	printf("%-11s %lld\n", "generation", (long long)json_integer_value(json_object_get(answer, "generation")));
+	printf("%-11s 0x%08llx\n", "hash", (long long)json_integer_value(json_object_get(answer, "hash")));
 	if (!json_object_get(answer, "bucket")) {
 		printf("%-11s none: the port names the backend\n", "bucket");
 		print_owner("current", json_object_get(answer, "current"));
@@ -297,7 +289,7 @@ static int print(const struct question *question, long status, const struct body
 	if (status != 200 || !json_is_object(answer)) {
 		fprintf(stderr, "fairlead-mux explain: %s\n", detail ? detail : "the answer is not from a mux");
 		code = detail ? EXIT_REFUSED : EXIT_UNREACHABLE;
-	} else if (question->format && !strcmp(question->format, "json")) {
+	} else if (question->json) {
 		fputs(body->text, stdout);
 	} else {
 		print_text(answer);

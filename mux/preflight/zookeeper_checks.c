@@ -41,16 +41,12 @@ static int connect_to(const struct addrinfo *address)
 static int reach(const char *server, const char **why)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-	const char *colon = strrchr(server, ':');
-	char host[OPTIONS_TEXT_MAX + 1];
+	char host[OPTIONS_TEXT_MAX + 1] = "";
 	int error, fd = -EADDRNOTAVAIL;
+	uint16_t port;
 
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - server), server);
-	if (*host == '[') {
-		memmove(host, host + 1, strlen(host));
-		host[strcspn(host, "]")] = 0;
-	}
-	error = getaddrinfo(host, colon + 1, &hints, &found);
+	host_port_split(server, strlen(server), host, sizeof(host), &port); /* options.c has checked it */
+	error = getaddrinfo(host, strrchr(server, ':') + 1, &hints, &found);
 	if (error) {
 		*why = gai_strerror(error);
 		return -1;
