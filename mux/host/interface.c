@@ -97,14 +97,9 @@ static int find_address(const char *name, bool vlan, int family, struct fl_addre
 	return error;
 }
 
-int interface_address(const char *name, struct fl_address *out)
+int interface_address(const char *name, int family, struct fl_address *out)
 {
-	return find_address(name, false, AF_INET, out) ? find_address(name, true, AF_INET, out) : 0;
-}
-
-int interface_address6(const char *name, struct fl_address *out)
-{
-	return find_address(name, false, AF_INET6, out) ? find_address(name, true, AF_INET6, out) : 0;
+	return find_address(name, false, family, out) ? find_address(name, true, family, out) : 0;
 }
 
 int interface_queues(const char *name, unsigned *queues)

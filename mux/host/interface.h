@@ -8,9 +8,8 @@
 int interface_mtu(const char *name, uint16_t *mtu);
 int interface_set_mtu(const char *name, uint16_t mtu);
 int interface_mac(const char *name, uint8_t mac[6]);
-/* The first IPv4, and the first global IPv6 address, of the interface or a VLAN on it; -EADDRNOTAVAIL: it has none. */
-int interface_address(const char *name, struct fl_address *out);
-int interface_address6(const char *name, struct fl_address *out);
+/* The first IPv4, or global IPv6 address by AF_INET6, of the interface or a VLAN on it; -EADDRNOTAVAIL: it has none. */
+int interface_address(const char *name, int family, struct fl_address *out);
 
 /* The number of receive queues in use; 1 if the driver does not report it. */
 int interface_queues(const char *name, unsigned *queues);

@@ -287,7 +287,6 @@ bool neighbours_receive(struct neighbours *n)
 
 /* Entries must not be deleted during a walk: collect them first. */
 struct collection {
-	struct neighbours *neighbours;
 	void **entries;
 	size_t count, size;
 };
@@ -312,7 +311,7 @@ static void collect(const void *node, VISIT visit, void *closure)
 
 static void look_after_hops(struct neighbours *n, bool ask, bool sweep)
 {
-	struct collection c = {.neighbours = n};
+	struct collection c = {0};
 
 	twalk_r(n->hops, collect, &c);
 	for (size_t i = 0; i < c.count; i++) {
@@ -330,7 +329,7 @@ static void look_after_hops(struct neighbours *n, bool ask, bool sweep)
 
 static void look_after_stations(struct neighbours *n, bool ask, bool sweep)
 {
-	struct collection c = {.neighbours = n};
+	struct collection c = {0};
 	unsigned resolved = 0, unresolved = 0;
 
 	twalk_r(n->stations, collect, &c);

@@ -427,12 +427,6 @@ void ports_close(struct ports *ports)
 	ports->pool = NULL;
 }
 
-void ports_selves(struct ports *ports, const struct fl_address *self, const struct fl_address *self6)
-{
-	ports->self = *self;
-	ports->self6 = *self6;
-}
-
 void ports_vips(void *context, const struct fl_address *vips, uint32_t count)
 {
 	struct ports *ports = context;
@@ -460,12 +454,7 @@ struct port *ports_by_ifindex(struct ports *ports, unsigned ifindex)
 	return NULL;
 }
 
-int port_address(const struct port *port, struct fl_address *address)
+int port_address(const struct port *port, int family, struct fl_address *address)
 {
-	return *port->interface ? interface_address(port->interface, address) : -EADDRNOTAVAIL;
-}
-
-int port_address6(const struct port *port, struct fl_address *address)
-{
-	return *port->interface ? interface_address6(port->interface, address) : -EADDRNOTAVAIL;
+	return *port->interface ? interface_address(port->interface, family, address) : -EADDRNOTAVAIL;
 }

@@ -48,7 +48,8 @@ struct ports {
 	unsigned count;
 	struct port port[OPTIONS_PORTS_MAX];
 	struct rte_mempool *pool;
-	struct fl_address self; /* of ports_selves() */
+	struct fl_address
+	    self; /* the mux's own outer addresses, at which other muxes reach it, by the first ports_vips() */
 	struct fl_address self6;
 };
 
@@ -65,17 +66,13 @@ int ports_look(struct ports *ports, const struct options *options, struct reason
 int ports_open(struct ports *ports, const struct options *options, struct reason *why);
 void ports_close(struct ports *ports);
 
-/* Sets the mux's own outer addresses, at which other muxes reach it. Call it before the first ports_vips. */
-void ports_selves(struct ports *ports, const struct fl_address *self, const struct fl_address *self6);
-
 /* Puts exactly these VIPs into the maps of the XDP programs. context: struct ports; see struct vip_listener. */
 void ports_vips(void *context, const struct fl_address *vips, uint32_t count);
 
 /* The port of a kernel interface, NULL if none. */
 struct port *ports_by_ifindex(struct ports *ports, unsigned ifindex);
 
-/* The first IPv4, the first global IPv6 address of the port's interface. -EADDRNOTAVAIL: it has none. */
-int port_address(const struct port *port, struct fl_address *address);
-int port_address6(const struct port *port, struct fl_address *address);
+/* As interface_address() of the port's interface. */
+int port_address(const struct port *port, int family, struct fl_address *address);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -156,7 +157,7 @@ void preflight_port(struct preflight *preflight, const struct options *options, 
 	check_offloads(preflight, port, interface, is_packet);
 	if (!interface_mtu(interface, &mtu))
 		check_mtu(preflight, options, port, mtu,
-			  !fl_address_is_none(&options->address6) || !interface_address6(interface, &address));
+			  !fl_address_is_none(&options->address6) || !interface_address(interface, AF_INET6, &address));
 }
 
 void preflight_devices(struct preflight *preflight, const struct options *options, const struct ports *ports)

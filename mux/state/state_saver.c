@@ -271,16 +271,6 @@ void state_saver_free(struct state_saver *saver)
 	free(saver);
 }
 
-bool state_saver_is_busy(struct state_saver *saver)
-{
-	bool busy;
-
-	pthread_mutex_lock(&saver->lock);
-	busy = saver->job || saver->has_result;
-	pthread_mutex_unlock(&saver->lock);
-	return busy;
-}
-
 void state_saver_give(struct state_saver *saver, struct state_job *job)
 {
 	pthread_mutex_lock(&saver->lock);

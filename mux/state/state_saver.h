@@ -50,9 +50,7 @@ void state_saver_free(struct state_saver *saver);
 
 void state_job_free(struct state_job *job);
 
-/* Whether a job is under way, or its result was not taken yet: then no other may be given. */
-bool state_saver_is_busy(struct state_saver *saver);
-/* Takes ownership of the job. */
+/* Takes ownership of the job; none may be under way, nor its result not taken yet. */
 void state_saver_give(struct state_saver *saver, struct state_job *job);
 /* Whether a job has ended since the last call. */
 bool state_saver_take(struct state_saver *saver, struct state_result *out);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <rte_eal.h>
 
@@ -38,9 +39,9 @@ static int outer_addresses(struct program *p, struct reason *why)
 
 	p->mux.address = p->options.address;
 	p->mux.address6 = p->options.address6;
-	if (fl_address_is_none(&p->mux.address) && port_address(port, &p->mux.address))
+	if (fl_address_is_none(&p->mux.address) && port_address(port, AF_INET, &p->mux.address))
 		p->mux.address = (struct fl_address){{0}};
-	if (fl_address_is_none(&p->mux.address6) && port_address6(port, &p->mux.address6))
+	if (fl_address_is_none(&p->mux.address6) && port_address(port, AF_INET6, &p->mux.address6))
 		p->mux.address6 = (struct fl_address){{0}};
 	if (fl_address_is_none(&p->mux.address) && fl_address_is_none(&p->mux.address6))
 		return reason_set(why, -EADDRNOTAVAIL,
@@ -67,7 +68,8 @@ static int build(struct program *p, struct reason *why)
 			    has_ipv4 ? &p->mux.address6 : &p->mux.address,
 			    p->options.has_tag_key ? &p->options.tag_keys : NULL))
 		return reason_set(why, -ENOMEM, "no memory for tables");
-	ports_selves(&p->ports, &p->mux.address, &p->mux.address6);
+	p->ports.self = p->mux.address;
+	p->ports.self6 = p->mux.address6;
 	tables_set_options(p->mux.tables, &p->options);
 	tables_listen(p->mux.tables, &listener);
 	p->mux.sampler = sampler_new(p->options.workers, p->mux.tables, why);

@@ -366,8 +366,7 @@ static void write_until_killed(uint32_t generation)
 		    .cleans = true,
 		    .cluster = "one",
 		    .saved = generation,
-		    .first = (uint8_t *)text,
-		    .first_len = strlen(text),
+		    .parts = {{(uint8_t *)text, strlen(text)}},
 		    .snapshot = image_snapshot(1, generation, WORLD_BUCKETS, 1),
 		    .arrays = next_arrays(&held, generation),
 		};
