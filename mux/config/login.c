@@ -44,26 +44,30 @@ static bool parse(char *text, size_t len, struct login *login)
 	return login->count >= LOGIN_LINES_MIN;
 }
 
+_Static_assert(LOGIN_LINES_MIN == 2 && LOGIN_LINES_MAX == 4 && PASSWORD_MIN == 8 && PASSWORD_MAX == 256,
+	       "as said below");
+
 int login_read(const char *name, const char *path, struct login *out, struct reason *why)
 {
-	const struct watched_file file = {.option = name, .path = path, .forbidden = WATCHED_FILE_OWN};
+	const struct watched_file file = {
+	    .option = name,
+	    .path = path,
+	    .forbidden = WATCHED_FILE_OWN,
+	    .allowed =
+		"what fairleadctl mux add prints: at most 16 KB, 2..4 lines USER:PASSWORD, the readers' first, "
+		"then its own, a user of letters, digits, '.', '_', '-', a password of 8..256 visible characters",
+	};
 	size_t len = 0;
 	char *text = watched_file_read(&file, LOGIN_FILE_MAX, &len, why);
-	bool is_right;
+	int error = -EINVAL;
 
 	memset(out, 0, sizeof(*out));
-	is_right = text && parse(text, len, out);
-	if (text && !is_right)
-		reason_set(
-		    why, -EINVAL,
-		    "%s: '%s' is not allowed; allowed: what fairleadctl mux add prints: at most 16 KB, %d..%d lines "
-		    "USER:PASSWORD, the readers' first, then its own, a user of letters, digits, '.', '_', '-', a "
-		    "password of %d..%d visible characters",
-		    name, path, LOGIN_LINES_MIN, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
-	if (!is_right)
+	if (text)
+		error = parse(text, len, out) ? 0 : watched_file_refuse(&file, why);
+	if (error)
 		explicit_bzero(out, sizeof(*out));
 	watched_file_free(text, len);
-	return is_right ? 0 : -EINVAL;
+	return error;
 }
 
 unsigned login_add(const struct login *login, unsigned added, zhandle_t *zk)

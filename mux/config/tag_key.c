@@ -66,17 +66,20 @@ static bool parse(char *text, size_t len, struct tag_keys *out)
 
 int tag_key_read(const char *name, const char *path, struct tag_keys *out, struct reason *why)
 {
-	const struct watched_file file = {.option = name, .path = path, .forbidden = WATCHED_FILE_OWN};
+	const struct watched_file file = {
+	    .option = name,
+	    .path = path,
+	    .forbidden = WATCHED_FILE_OWN,
+	    .allowed =
+		"a file with 32 hex digits and nothing else, or with lines 'current HEX' and 'next HEX' whose first "
+		"bytes differ in their last bit",
+	};
 	size_t len = 0;
 	char *text = watched_file_read(&file, KEY_FILE_MAX, &len, why);
-	bool is_right = text && parse(text, len, out);
+	int error = -EINVAL;
 
-	if (text && !is_right)
-		reason_set(
-		    why, -EINVAL,
-		    "%s: '%s' is not allowed; allowed: a file with 32 hex digits and nothing else, or with lines "
-		    "'current HEX' and 'next HEX' whose first bytes differ in their last bit",
-		    name, path);
+	if (text)
+		error = parse(text, len, out) ? 0 : watched_file_refuse(&file, why);
 	watched_file_free(text, len);
-	return is_right ? 0 : -EINVAL;
+	return error;
 }

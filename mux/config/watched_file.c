@@ -40,8 +40,11 @@ char *watched_file_read(const struct watched_file *file, size_t max, size_t *len
 		text = malloc(max + 2);
 		*len = text ? fread(text, 1, max + 1, in) : 0;
 		if (!*len || *len > max) {
-			reason_set(why, -EINVAL, "%s: '%.160s' is not allowed; allowed: a file of 1..%zu bytes",
-				   file->option, file->path, max);
+			if (file->allowed)
+				watched_file_refuse(file, why);
+			else
+				reason_set(why, -EINVAL, "%s: '%.160s' is not allowed; allowed: a file of 1..%zu bytes",
+					   file->option, file->path, max);
 			watched_file_free(text, text ? *len : 0);
 			text = NULL;
 		} else {
@@ -51,6 +54,12 @@ char *watched_file_read(const struct watched_file *file, size_t max, size_t *len
 	if (in)
 		fclose(in);
 	return text;
+}
+
+int watched_file_refuse(const struct watched_file *file, struct reason *why)
+{
+	return reason_set(why, -EINVAL, "%s: '%.160s' is not allowed; allowed: %s", file->option, file->path,
+			  file->allowed);
 }
 
 char *watched_file_line(char **text)

@@ -15,10 +15,11 @@ enum watched_file_modes {
 };
 
 struct watched_file {
-	const char *option; /* such as --http-key, for messages */
-	const char *path;   /* the caller's */
-	unsigned forbidden; /* what its mode must not have, enum watched_file_modes; 0: it is no secret */
-	struct stat seen;   /* as it was when it was last looked at; all 0: not yet, or it was not there */
+	const char *option;  /* such as --http-key, for messages */
+	const char *path;    /* the caller's */
+	unsigned forbidden;  /* what its mode must not have, enum watched_file_modes; 0: it is no secret */
+	const char *allowed; /* what its content must be, for messages; NULL: only its length is said */
+	struct stat seen;    /* as it was when it was last looked at; all 0: not yet, or it was not there */
 };
 
 /* Whether it is another one than when this was last asked. A file that is gone counts as a change once. */
@@ -29,6 +30,9 @@ bool watched_file_has_changed(struct watched_file *file);
  * by watched_file_free(), and their number without that zero. NULL and why on failure.
  */
 char *watched_file_read(const struct watched_file *file, size_t max, size_t *len, struct reason *why);
+
+/* Its content is refused: -EINVAL and why, which says what is allowed. */
+int watched_file_refuse(const struct watched_file *file, struct reason *why);
 
 /*
  * The next line of text that is neither empty nor a comment (#), without its CR; *text is moved behind it. NULL: none is
