@@ -3,25 +3,23 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gnutls/x509.h>
 
 #include "config/watched_file.h"
 
-enum { PEM_MAX = 1 << 16, CHAIN_MAX = 16, KEY_ID_MAX = 64 };
+enum { PEM_MAX = 1 << 16, CHAIN_MAX = 16 };
 
-/* Both files as they were read, and known to be good. */
-struct pair {
-	char *chain, *key;
-	size_t chain_len, key_len;
-	time_t expiry;
+/* What sessions show. It is freed when none of them uses it any more, and another one is in use. */
+struct shown {
+	gnutls_certificate_credentials_t credentials;
+	unsigned users;
 };
 
 struct certificate {
 	struct watched_file chain_file, key_file;
-	struct pair pair;
-	gnutls_certificate_credentials_t credentials;
+	struct shown *shown;
+	time_t expiry;
 	gnutls_priority_t priorities;
 };
 
@@ -29,161 +27,73 @@ struct certificate {
 static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:"
 				 "-CAMELLIA-128-CBC:-CAMELLIA-256-CBC:-3DES-CBC:-SHA1";
 
-static void pair_free(struct pair *pair)
+static void release(struct shown *shown)
 {
-	watched_file_free(pair->chain, pair->chain_len);
-	watched_file_free(pair->key, pair->key_len);
-	*pair = (struct pair){0};
+	if (!shown || --shown->users)
+		return;
+	if (shown->credentials)
+		gnutls_certificate_free_credentials(shown->credentials);
+	free(shown);
 }
 
-/* The chain's certificates, by gnutls_malloc(); the caller frees each one and then all. Returns how many, or < 0. */
-static int parse_chain(const struct pair *pair, gnutls_pcert_st **out)
-{
-	const gnutls_datum_t data = {(unsigned char *)pair->chain, (unsigned)pair->chain_len};
-	gnutls_pcert_st *chain = gnutls_calloc(CHAIN_MAX, sizeof(*chain));
-	unsigned count = CHAIN_MAX;
-	int error;
-
-	if (!chain)
-		return GNUTLS_E_MEMORY_ERROR;
-	error = gnutls_pcert_list_import_x509_raw(chain, &count, &data, GNUTLS_X509_FMT_PEM,
-						  GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);
-	if (error < 0) {
-		gnutls_free(chain);
-		return error;
-	}
-	*out = chain;
-	return (int)count;
-}
-
-static void free_chain(gnutls_pcert_st *chain, int count)
-{
-	for (int i = 0; i < count; i++)
-		gnutls_pcert_deinit(&chain[i]);
-	gnutls_free(chain);
-}
-
-static int parse_key(const struct pair *pair, gnutls_privkey_t *out)
-{
-	const gnutls_datum_t data = {(unsigned char *)pair->key, (unsigned)pair->key_len};
-	int error = gnutls_privkey_init(out);
-
-	if (error < 0)
-		return error;
-	error = gnutls_privkey_import_x509_raw(*out, &data, GNUTLS_X509_FMT_PEM, NULL, 0);
-	if (error < 0)
-		gnutls_privkey_deinit(*out);
-	return error;
-}
-
-/* Whether the key is the certificate's. */
-static bool belong_together(const gnutls_pcert_st *first, gnutls_privkey_t key)
-{
-	uint8_t ids[2][KEY_ID_MAX] = {{0}};
-	size_t lens[2] = {KEY_ID_MAX, KEY_ID_MAX};
-	gnutls_pubkey_t public;
-	bool same;
-
-	if (gnutls_pubkey_init(&public) < 0)
-		return false;
-	same = gnutls_pubkey_import_privkey(public, key, 0, 0) >= 0 &&
-	       gnutls_pubkey_get_key_id(public, GNUTLS_KEYID_USE_SHA256, ids[0], &lens[0]) >= 0 &&
-	       gnutls_pubkey_get_key_id(first->pubkey, GNUTLS_KEYID_USE_SHA256, ids[1], &lens[1]) >= 0 &&
-	       lens[0] == lens[1] && !memcmp(ids[0], ids[1], lens[0]);
-	gnutls_pubkey_deinit(public);
-	return same;
-}
-
-static time_t expiry_of(const gnutls_pcert_st *first)
-{
-	gnutls_x509_crt_t certificate;
-	time_t expiry = -1;
-
-	if (gnutls_pcert_export_x509((gnutls_pcert_st *)first, &certificate) < 0)
-		return -1;
-	expiry = gnutls_x509_crt_get_expiration_time(certificate);
-	gnutls_x509_crt_deinit(certificate);
-	return expiry;
-}
-
-static int check(const struct certificate *certificate, struct pair *pair, struct reason *why)
+/* Puts both files' content into credentials, if they belong together. 0, or -EINVAL and why. */
+static int fill(struct certificate *certificate, const gnutls_datum_t *chain, const gnutls_datum_t *key,
+		gnutls_certificate_credentials_t out, struct reason *why)
 {
 	const struct watched_file *chain_file = &certificate->chain_file, *key_file = &certificate->key_file;
-	gnutls_pcert_st *chain = NULL;
-	gnutls_privkey_t key;
-	int count = parse_chain(pair, &chain), error = 0;
+	gnutls_x509_privkey_t private = NULL;
+	gnutls_x509_crt_t *list = NULL;
+	unsigned count = 0;
+	int error = gnutls_x509_crt_list_import2(&list, &count, chain, GNUTLS_X509_FMT_PEM,
+						 GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);
 
-	if (count < 1)
-		return reason_set(why, -EINVAL,
-				  "%s: '%.120s' is not allowed: %s; allowed: certificates in PEM, each signed by the "
-				  "next, at most %d",
-				  chain_file->option, chain_file->path, gnutls_strerror(count), CHAIN_MAX);
-	if (parse_key(pair, &key) < 0) {
+	if (error < 0)
+		count = 0;
+	if (count > CHAIN_MAX)
+		error = GNUTLS_E_SHORT_MEMORY_BUFFER;
+	if (error < 0)
+		error = reason_set(why, -EINVAL,
+				   "%s: '%.120s' is not allowed: %s; allowed: certificates in PEM, each signed by the "
+				   "next, at most %d",
+				   chain_file->option, chain_file->path, gnutls_strerror(error), CHAIN_MAX);
+	else if (gnutls_x509_privkey_init(&private) < 0 ||
+		 gnutls_x509_privkey_import2(private, key, GNUTLS_X509_FMT_PEM, NULL, 0) < 0)
 		error = reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: a key in PEM, not encrypted",
 				   key_file->option, key_file->path);
-	} else {
-		pair->expiry = expiry_of(&chain[0]);
-		if (!belong_together(&chain[0], key))
-			error = reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: the key of %s '%.80s'",
-					   key_file->option, key_file->path, chain_file->option, chain_file->path);
-		gnutls_privkey_deinit(key);
-	}
-	free_chain(chain, count);
-	return error;
+	else if (gnutls_certificate_set_x509_key(out, list, (int)count, private) < 0)
+		error = reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: the key of %s '%.80s'",
+				   key_file->option, key_file->path, chain_file->option, chain_file->path);
+	else
+		certificate->expiry = gnutls_x509_crt_get_expiration_time(list[0]);
+	for (unsigned i = 0; i < count; i++)
+		gnutls_x509_crt_deinit(list[i]);
+	gnutls_free(list);
+	gnutls_x509_privkey_deinit(private);
+	return error < 0 ? error : 0;
 }
 
 /* Reads both files in place of what is in use, which stays if that fails. */
 static int load(struct certificate *certificate, struct reason *why)
 {
-	struct pair pair = {0};
+	struct shown *shown = calloc(1, sizeof(*shown));
+	size_t chain_len = 0, key_len = 0;
+	char *chain = watched_file_read(&certificate->chain_file, PEM_MAX, &chain_len, why);
+	char *key = chain ? watched_file_read(&certificate->key_file, PEM_MAX, &key_len, why) : NULL;
 	int error = -EINVAL;
 
-	pair.chain = watched_file_read(&certificate->chain_file, PEM_MAX, &pair.chain_len, why);
-	if (pair.chain)
-		pair.key = watched_file_read(&certificate->key_file, PEM_MAX, &pair.key_len, why);
-	if (pair.key)
-		error = check(certificate, &pair, why);
-	if (error) {
-		pair_free(&pair);
-		return error;
-	}
-	pair_free(&certificate->pair);
-	certificate->pair = pair;
-	return 0;
-}
-
-/* For gnutls_certificate_set_retrieve_function3(): copies, which GnuTLS frees. */
-static int retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **chain,
-		    unsigned *chain_count, gnutls_ocsp_data_st **staples, unsigned *staples_count,
-		    gnutls_privkey_t *key, unsigned *flags)
-{
-	const struct certificate *certificate = gnutls_session_get_ptr(session);
-	int count = parse_chain(&certificate->pair, chain);
-
-	(void)info;
-	if (count < 1)
-		return -1;
-	if (parse_key(&certificate->pair, key) < 0) {
-		free_chain(*chain, count);
-		return -1;
-	}
-	*chain_count = (unsigned)count;
-	*staples = NULL;
-	*staples_count = 0;
-	*flags = GNUTLS_CERT_RETR_DEINIT_ALL;
-	return 0;
-}
-
-static int prepare(struct certificate *certificate, struct reason *why)
-{
-	int error = gnutls_priority_init(&certificate->priorities, priorities, NULL);
-
-	if (error >= 0)
-		error = gnutls_certificate_allocate_credentials(&certificate->credentials);
-	if (error < 0)
-		return reason_set(why, -ENOMEM, "--http-cert: TLS can't be used: %s", gnutls_strerror(error));
-	gnutls_certificate_set_retrieve_function3(certificate->credentials, retrieve);
-	return 0;
+	if (!shown || gnutls_certificate_allocate_credentials(&shown->credentials) < 0)
+		error = reason_set(why, -EINVAL, "--http-cert: no memory");
+	else if (key)
+		error = fill(certificate, &(gnutls_datum_t){(unsigned char *)chain, (unsigned)chain_len},
+			     &(gnutls_datum_t){(unsigned char *)key, (unsigned)key_len}, shown->credentials, why);
+	watched_file_free(chain, chain_len);
+	watched_file_free(key, key_len);
+	if (shown)
+		shown->users = 1;
+	release(error ? shown : certificate->shown);
+	if (!error)
+		certificate->shown = shown;
+	return error;
 }
 
 struct certificate *certificate_open(const struct http_access *access, struct reason *why)
@@ -199,8 +109,13 @@ struct certificate *certificate_open(const struct http_access *access, struct re
 	    (struct watched_file){.option = "--http-key", .path = access->key, .forbidden = WATCHED_FILE_GROUP};
 	watched_file_has_changed(&certificate->chain_file);
 	watched_file_has_changed(&certificate->key_file);
-	if (!load(certificate, why) && !prepare(certificate, why))
-		return certificate;
+	if (!load(certificate, why)) {
+		int error = gnutls_priority_init(&certificate->priorities, priorities, NULL);
+
+		if (error >= 0)
+			return certificate;
+		reason_set(why, -ENOMEM, "--http-cert: TLS can't be used: %s", gnutls_strerror(error));
+	}
 	certificate_close(certificate);
 	return NULL;
 }
@@ -209,11 +124,9 @@ void certificate_close(struct certificate *certificate)
 {
 	if (!certificate)
 		return;
-	if (certificate->credentials)
-		gnutls_certificate_free_credentials(certificate->credentials);
 	if (certificate->priorities)
 		gnutls_priority_deinit(certificate->priorities);
-	pair_free(&certificate->pair);
+	release(certificate->shown);
 	free(certificate);
 }
 
@@ -223,13 +136,22 @@ gnutls_session_t certificate_session(struct certificate *certificate, int fd)
 
 	if (gnutls_init(&session, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL) < 0)
 		return NULL;
-	gnutls_session_set_ptr(session, certificate);
+	certificate->shown->users++;
+	gnutls_session_set_ptr(session, certificate->shown);
 	gnutls_transport_set_int(session, fd);
 	if (gnutls_priority_set(session, certificate->priorities) >= 0 &&
-	    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, certificate->credentials) >= 0)
+	    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, certificate->shown->credentials) >= 0)
 		return session;
-	gnutls_deinit(session);
+	certificate_end(session);
 	return NULL;
+}
+
+void certificate_end(gnutls_session_t session)
+{
+	struct shown *shown = gnutls_session_get_ptr(session);
+
+	gnutls_deinit(session);
+	release(shown);
 }
 
 int certificate_refresh(struct certificate *certificate, struct reason *why)
@@ -244,5 +166,5 @@ int certificate_refresh(struct certificate *certificate, struct reason *why)
 
 time_t certificate_expiry(const struct certificate *certificate)
 {
-	return certificate->pair.expiry;
+	return certificate->expiry;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The certificate and key that a program shows by TLS, read again when their files change. Each handshake gets copies of
- * its own: so a slow one may outlast what it began with.
+ * The certificate and key that a program shows by TLS, read again when their files change. A session keeps what it
+ * began with: so a slow handshake may outlast it.
  */
 #ifndef FAIRLEAD_MUX_CERTIFICATE_H
 #define FAIRLEAD_MUX_CERTIFICATE_H
 
 #include <time.h>
 
-#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
 
 #include "config/http_access.h"
 
@@ -27,7 +27,8 @@ int certificate_refresh(struct certificate *certificate, struct reason *why);
 /* When it expires. */
 time_t certificate_expiry(const struct certificate *certificate);
 
-/* The server's side of a session on a socket that does not block. It must end before the certificate. NULL: no memory. */
+/* The server's side of a session on a socket that does not block. NULL: no memory. */
 gnutls_session_t certificate_session(struct certificate *certificate, int fd);
+void certificate_end(gnutls_session_t session);
 
 #endif

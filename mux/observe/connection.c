@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "observe/certificate.h"
+
 enum { CHUNK_HEAD = 8, CHUNK_END = 2 };
 
 _Static_assert((int)RESPONSE_HEAD_MAX <= (int)HEAD_MAX, "a response's head fits where the request's was");
@@ -27,7 +29,7 @@ void connection_close(struct connection *connection)
 {
 	response_clear(&connection->response);
 	if (connection->tls)
-		gnutls_deinit(connection->tls);
+		certificate_end(connection->tls);
 	close(connection->fd);
 	explicit_bzero(connection->buffer,
 		       sizeof(connection->buffer)); /* a token may be in it, also in what was dropped */
