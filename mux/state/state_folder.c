@@ -112,47 +112,32 @@ int state_folder_list(const struct state_folder *folder, void (*fn)(void *contex
 	return walk(folder, list_one, &(struct listing){fn, context});
 }
 
-/* Until all is read; a file that is being cut is shorter than it was. */
-static int read_all(int fd, uint8_t *data, size_t len, size_t *got)
-{
-	*got = 0;
-	while (*got < len) {
-		ssize_t n = read(fd, data + *got, len - *got);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (!n)
-			break;
-		if (n > 0)
-			*got += (size_t)n;
-	}
-	return 0;
-}
-
 int state_folder_read(const struct state_folder *folder, const char *name, size_t max, uint8_t **data, size_t *len)
 {
-	int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), error = 0;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	struct stat stat;
-	int error = 0;
 
 	*data = NULL;
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &stat))
+	if (!file || fstat(fd, &stat))
 		error = -errno;
 	else if (!S_ISREG(stat.st_mode))
 		error = -EINVAL;
 	else if ((uint64_t)stat.st_size > max)
 		error = -EFBIG;
-	if (!error) {
-		*data = malloc((size_t)stat.st_size + 1);
-		error = *data ? read_all(fd, *data, (size_t)stat.st_size, len) : -ENOMEM;
-	}
-	if (error) {
+	else if (!(*data = malloc((size_t)stat.st_size + 1)))
+		error = -ENOMEM;
+	else
+		*len = fread(*data, 1, (size_t)stat.st_size, file); /* one that is being cut is shorter than it was */
+	if (*data && ferror(file)) {
+		error = -EIO;
 		free(*data);
 		*data = NULL;
 	}
-	close(fd);
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
 	return error;
 }
 
@@ -172,41 +157,31 @@ static void name_unfinished(const struct state_writing *writing, char name[STATE
 int state_writing_begin(struct state_writing *writing, const struct state_folder *folder, const char *name)
 {
 	char path[STATE_NAME_MAX + sizeof(unfinished)];
+	int fd, error;
 
 	*writing = (struct state_writing){.folder = folder};
 	if (strlen(name) > STATE_NAME_MAX)
 		return -ENAMETOOLONG;
 	strcpy(writing->name, name);
 	name_unfinished(writing, path);
-	writing->fd = openat(folder->fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	writing->is_open = writing->fd >= 0;
-	return writing->is_open ? 0 : -errno;
-}
-
-static int write_all(int fd, const uint8_t *bytes, size_t len, off_t at)
-{
-	while (len) {
-		ssize_t n = at < 0 ? write(fd, bytes, len) : pwrite(fd, bytes, len, at);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			bytes += n;
-			len -= (size_t)n;
-			at += at < 0 ? 0 : n;
-		}
-	}
-	return 0;
+	fd = openat(folder->fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	writing->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (writing->file)
+		return 0;
+	error = -errno;
+	if (fd >= 0)
+		close(fd);
+	return error;
 }
 
 int state_writing_append(struct state_writing *writing, const void *bytes, size_t len)
 {
-	return write_all(writing->fd, bytes, len, -1);
+	return len && fwrite(bytes, 1, len, writing->file) != len ? -errno : 0;
 }
 
 int state_writing_head(struct state_writing *writing, const void *bytes, size_t len)
 {
-	return write_all(writing->fd, bytes, len, 0);
+	return fseek(writing->file, 0, SEEK_SET) ? -errno : state_writing_append(writing, bytes, len);
 }
 
 /* Ends the writing and removes what it wrote. */
@@ -215,8 +190,8 @@ static int give_up(struct state_writing *writing, int error)
 	char path[STATE_NAME_MAX + sizeof(unfinished)];
 
 	name_unfinished(writing, path);
-	if (writing->is_open)
-		close(writing->fd);
+	if (writing->file)
+		fclose(writing->file);
 	unlinkat(writing->folder->fd, path, 0);
 	*writing = (struct state_writing){0};
 	return error;
@@ -232,12 +207,13 @@ int state_writing_commit(struct state_writing *writing, const char *name)
 {
 	const struct state_folder *folder = writing->folder;
 	char path[STATE_NAME_MAX + sizeof(unfinished)];
+	FILE *file = writing->file;
 
 	name_unfinished(writing, path);
-	if (fsync(writing->fd))
+	if (fflush(file) || fsync(fileno(file)))
 		return give_up(writing, -errno);
-	writing->is_open = false;
-	if (close(writing->fd))
+	writing->file = NULL;
+	if (fclose(file))
 		return give_up(writing, -errno);
 	if (renameat(folder->fd, path, folder->fd, name))
 		return give_up(writing, -errno);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "config/reason.h"
 
@@ -34,8 +35,7 @@ int state_folder_read(const struct state_folder *folder, const char *name, size_
 struct state_writing {
 	const struct state_folder *folder;
 	char name[STATE_NAME_MAX + 1]; /* of the unfinished file, without its end */
-	int fd;
-	bool is_open;
+	FILE *file;                    /* NULL: it is not open */
 };
 
 /* All return 0 or a negative errno. Each begin is followed by one commit or abandon. No two have one name. */
