@@ -40,7 +40,9 @@ char *watched_file_read(const struct watched_file *file, size_t max, size_t *len
 		text = malloc(max + 2);
 		*len = text ? fread(text, 1, max + 1, in) : 0;
 		if (!*len || *len > max) {
-			if (file->allowed)
+			if (!text)
+				reason_set(why, -ENOMEM, "%s: no memory", file->option);
+			else if (file->allowed)
 				watched_file_refuse(file, why);
 			else
 				reason_set(why, -EINVAL, "%s: '%.160s' is not allowed; allowed: a file of 1..%zu bytes",

@@ -64,7 +64,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 	tree_access_note(list->access, list->node.path, reply->rc, list->count);
 	if (reply->rc == ZNONODE)
 		note(list, true);
-	if (reply->rc != ZOK)
+	if (reply->rc != ZOK || list->node.is_held)
 		return;
 	list->is_known = true;
 	note(list, false);

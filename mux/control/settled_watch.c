@@ -27,6 +27,8 @@ static void on_node(void *context, const struct zk_reply *reply)
 {
 	struct settled_watch *watch = context;
 
+	if (watch->node.is_held)
+		return;
 	if (reply->rc == ZNONODE) { /* nothing has been settled yet */
 		settled_clear(&watch->read);
 		watch->is_new = true;

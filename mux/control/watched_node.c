@@ -23,8 +23,10 @@ static void on_answer(void *context, const struct zk_reply *reply)
 	struct watched_node *node = context;
 
 	node->is_reading = false;
-	if (node->is_held)
+	if (node->is_held) {
+		node->fn(node->context, reply);
 		return;
+	}
 	if (node->again && !node->is_list) {
 		watched_node_read(node);
 		return;

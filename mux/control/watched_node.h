@@ -18,7 +18,7 @@ struct watched_node {
 	bool is_list; /* of children */
 	zk_fn fn;     /* gets each answer, failures too */
 	void *context;
-	bool is_held;    /* the tree may be another cluster's: nothing is read, nor handed over */
+	bool is_held;    /* the tree may be another cluster's: nothing is read; fn gets what was requested before */
 	bool is_reading; /* or waits to know whether it is missing */
 	bool again;      /* requested meanwhile */
 	uint64_t retry_at;

@@ -23,11 +23,11 @@ static const char *title_of(enum response_status status)
 	    {RESPONSE_CONFLICT, "Conflict"},
 	    {RESPONSE_UNAVAILABLE, "Service unavailable"},
 	};
-	size_t i = 0;
 
-	while (titles[i].status != status)
-		i++;
-	return titles[i].title;
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		if (titles[i].status == status)
+			return titles[i].title;
+	return "";
 }
 
 void response_json(struct response *response, enum response_status status, const char *type, json_t *json)

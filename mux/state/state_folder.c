@@ -127,10 +127,9 @@ int state_folder_read(const struct state_folder *folder, const char *name, size_
 		error = -EFBIG;
 	else if (!(*data = malloc((size_t)stat.st_size + 1)))
 		error = -ENOMEM;
-	else
-		*len = fread(*data, 1, (size_t)stat.st_size, file); /* one that is being cut is shorter than it was */
-	if (*data && ferror(file)) {
-		error = -EIO;
+	else if ((*len = fread(*data, 1, (size_t)stat.st_size, file)) < (size_t)stat.st_size && ferror(file))
+		error = -errno; /* without an error it is being cut, and shorter than it was */
+	if (error) {
 		free(*data);
 		*data = NULL;
 	}

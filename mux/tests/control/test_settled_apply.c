@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "control/config_node.h"
+#include "control/service_list.h"
 #include "control/settled_watch.h"
 #include "../fake_zookeeper.h"
 #include "../image.h"
@@ -432,6 +433,26 @@ static void two_that_are_too_old_wait_for_each_other(void **state)
 	check(world, MAIL, true, NULL, 6);
 }
 
+/* A list that was requested before the tree became another cluster's: what became of it is said, and nothing follows. */
+static void a_held_list_says_what_became_of_it(void **state)
+{
+	struct world *world = *state;
+	struct tree_access access = {0};
+	struct service_list *list = service_list_new(&world->context, &access);
+
+	watched_node_read(&list->node);
+	answer(world, "/fairlead/services", ZNOAUTH, NULL);
+	assert_true(access.is_denied);
+	watched_node_read(&list->node);
+	answer(world, "/fairlead/services", ZNONODE, NULL);
+	assert_true(list->is_missing);
+	watched_node_read(&list->node);
+	answer(world, "/fairlead/services", ZOK, NULL);
+	assert_false(list->is_known);
+	assert_true(list->node.retry_at == UINT64_MAX);
+	service_list_free(list);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -449,6 +470,7 @@ int main(void)
 	    CASE(it_ends_with_the_other_service),
 	    CASE(a_vip_is_added_that_another_service_has),
 	    CASE(two_that_are_too_old_wait_for_each_other),
+	    CASE(a_held_list_says_what_became_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
