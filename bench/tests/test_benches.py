@@ -47,6 +47,10 @@ SCRIPTS = {
     "probe": ["--build", BUILD, "--backends", "20", "--interval", "500", "--seconds", "2", "--kinds", "tcp,http,udp"],
     "affinity": ["--connections", "20", "--removed", "1", "--flood", "20"],
     "churn": ["--every", "2", "--servers", "2", "--connections", "10", "--rate", "10"],
+    "visits": [
+        *("--servers", "2", "--every", "2", "--lives", "2", "--window", "4", "--seconds", "4", "--connections", "10"),
+        *("--buckets", "4096"),
+    ],
     "downloads": [
         *("--every", "2", "--servers", "2", "--muxes", "2", "--loops", "4", "--bytes", "50000"),
     ],
@@ -82,7 +86,18 @@ def programs() -> None:
 
 
 # a minute or two each, and what they run is tested elsewhere: the lab, agents, the controller at its limits
-LONG = {"affinity", "agents", "churn", "downloads", "hunt_servers", "maat_servers", "probe", "size", "updates"}
+LONG = {
+    "affinity",
+    "agents",
+    "churn",
+    "downloads",
+    "hunt_servers",
+    "maat_servers",
+    "probe",
+    "size",
+    "updates",
+    "visits",
+}
 
 
 @pytest.mark.parametrize(
