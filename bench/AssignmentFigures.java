@@ -214,13 +214,6 @@ public final class AssignmentFigures {
     seconds.put(
         "beamer, all of it moves on within its window",
         median(() -> beamer.assign(other, back, formers(NOW + WINDOW + 10))));
-    Ring single = apply(empty, beamer, part(Backend.MAX, 1), NOW);
-    Ring left = apply(single, beamer, part(2, 0), NOW + WINDOW);
-    int[] most = part(2, 0);
-    most[1] = 100 * (Backend.MAX / 2);
-    seconds.put(
-        "beamer, half of it can only go back",
-        median(() -> beamer.assign(left, most, formers(NOW + WINDOW + 10))));
     Ring scattered = apply(empty, Assignment.of(AssignmentMethod.RENDEZVOUS), weights, NOW);
     Upkeep.Limits limits = new Upkeep.Limits(1, 10);
     seconds.put(
