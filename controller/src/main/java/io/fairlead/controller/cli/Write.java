@@ -121,7 +121,8 @@ public abstract class Write extends Verb {
     int uncounted = ended.path("uncountedBackends").asInt();
     return uncounted == 0
         ? ""
-        : ", and those of %d backends of which no agent reports".formatted(uncounted);
+        : ", and those of %d backend%s of which no agent reports"
+            .formatted(uncounted, uncounted == 1 ? "" : "s");
   }
 
   private static String fate(JsonNode leaving) {

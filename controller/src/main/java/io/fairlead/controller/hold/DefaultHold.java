@@ -8,14 +8,18 @@ import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Precondition;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.History;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.SteeringMethod;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
 /**
  * The hold of one service for which none is set (protocol/README.md §4, {@code holdByDefault}). It
- * begins once the agents of all backends that own buckets report: then each former owner can be
+ * begins once the agents of all backends that buckets name report: then each former owner can be
  * released by what its agent says. It ends once none has reported for as long as former owners
  * count, if that takes nothing from a bucket. So agents that are silent for a while, or a new
  * leader that has not heard them yet, change nothing.
@@ -66,7 +70,7 @@ public final class DefaultHold {
     last = now;
     if (config.holdSeconds() == 0) {
       heard = now;
-      return unheard(image, live).isEmpty()
+      return unheard(image, live).isEmpty() && isEachHeard(image, now)
           ? Optional.of(Change.of(config, version, true))
           : Optional.empty();
     }
@@ -87,7 +91,24 @@ public final class DefaultHold {
     return image.pool().keySet().stream().anyMatch(id -> live.connections(service, id).isPresent());
   }
 
-  /** Why not the agents of all backends that own buckets report; empty if they do. */
+  /** Also of those that drain or are out of service, as their entries would count for a day. */
+  private boolean isEachHeard(ServiceImage image, long now) {
+    Ring ring = image.ring();
+    BitSet named = new BitSet();
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      named.set(ring.current(bucket));
+      History owners = ring.history(bucket);
+      int open = owners.open(now, image.config().windowSeconds());
+      for (int i = 0; i < open; i++) {
+        named.set(owners.owner(i));
+      }
+    }
+    named.clear(Backend.NONE);
+    String service = image.config().name();
+    return named.stream().allMatch(id -> live.connections(service, id).isPresent());
+  }
+
+  /** Why not the agents of all backends with a weight report; empty if they do. */
   private static Optional<String> unheard(ServiceImage image, LiveConnections live) {
     String service = image.config().name();
     List<Member> owners =
@@ -108,7 +129,7 @@ public final class DefaultHold {
       return "until no known connection needs them, as steering is othello";
     }
     if (config.holdSeconds() > 0) {
-      return "until agents report no connections, %d s at most, %s"
+      return "until its agent reports no connections, %d s at most, %s"
           .formatted(
               config.holdSeconds(), config.holdByDefault() ? "by default" : "as holdSeconds says");
     }

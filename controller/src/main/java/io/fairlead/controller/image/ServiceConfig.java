@@ -415,21 +415,22 @@ public record ServiceConfig(
       return this;
     }
 
-    /** The default's: a hold that there is goes on. Othello keeps former owners in any case. */
+    /**
+     * None is set: one that there is goes on until agents decide. Where packets name few former
+     * owners there is no default: lists would be full for a day.
+     */
     public Builder holdByDefault() {
-      return holdByDefault(holdSeconds > 0);
+      holdByDefault =
+          steering != SteeringMethod.OTHELLO
+              && !steering.steering().hasSecond()
+              && encap != Encap.IPIP;
+      holdSeconds = holdByDefault ? holdSeconds : 0;
+      return this;
     }
 
-    /**
-     * The default's.
-     *
-     * @param holds whether there is a hold now
-     */
+    /** As {@link #holdByDefault()}, and whether there is a hold now. */
     public Builder holdByDefault(boolean holds) {
-      boolean isFree = steering != SteeringMethod.OTHELLO;
-      holdSeconds = isFree && holds ? HOLD_DEFAULT_SECONDS : 0;
-      holdByDefault = isFree;
-      return this;
+      return holdSeconds(holds ? HOLD_DEFAULT_SECONDS : 0).holdByDefault();
     }
 
     public Builder slowStartSeconds(int to) {

@@ -186,7 +186,9 @@ final class Manifest {
     }
     if (service.remove("holdByDefault") != null) {
       service.remove("holdSeconds");
-    } else if (!service.has("holdSeconds") && !service.has("othello")) {
+    } else if (!service.has("holdSeconds")
+        && service.path("steering").asText().equals(SteeringMethod.DEFAULT.word())
+        && !service.path("encap").asText().equals("ipip")) {
       service.put("holdSeconds", 0);
     }
     service.remove(SHOWN_ONLY);

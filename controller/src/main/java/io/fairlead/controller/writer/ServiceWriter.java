@@ -76,7 +76,6 @@ final class ServiceWriter implements ArraysWriter {
 
   private final AtomicBoolean isIterating = new AtomicBoolean();
   private final AtomicBoolean isReleasing = new AtomicBoolean();
-
   private final ArraysSteps arraysSteps;
 
   /**
@@ -277,9 +276,10 @@ final class ServiceWriter implements ArraysWriter {
 
   /** Begins or ends the hold that the service has by default; called periodically. */
   void holdIfDue(long now) {
+    StoredService at = stored; // of one moment
     if (!isGone) {
       defaultHold
-          .next(image(), stored.version(), now)
+          .next(at.image(), at.version(), now)
           .ifPresent(change -> changeConfig(change.config(), change.options()));
     }
   }

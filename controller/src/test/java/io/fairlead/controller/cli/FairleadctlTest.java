@@ -280,7 +280,7 @@ class FairleadctlTest {
             services   1
             """);
     assertThat(done("service delete web --dry-run"))
-        .contains("0 connections would end, and those of 1 backends of which no agent reports");
+        .contains("0 connections would end, and those of 1 backend of which no agent reports");
     assertThat(done("service delete web")).startsWith("deleted service web: generation 6\n");
     assertThat(done("service undelete web")).contains("restored service web: generation 7\n");
   }

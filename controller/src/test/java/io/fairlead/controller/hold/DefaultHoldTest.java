@@ -13,6 +13,7 @@ import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.steering.SteeringMethod;
+import io.fairlead.controller.word.Encap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -88,8 +89,32 @@ class DefaultHoldTest {
     assertThat(change.options().precondition().versions()).containsExactly("1-0-7");
     assertThat(change.options().origin().who()).isEqualTo("controller");
     assertThat(words())
-        .isEqualTo("until agents report no connections, 86400 s at most, by default");
+        .isEqualTo("until its agent reports no connections, 86400 s at most, by default");
     assertThat(lookIn(5)).isEmpty();
+  }
+
+  /** One that drains, or that health took out of service: its buckets name it for the window. */
+  @Test
+  void itDoesNotBeginWhileABucketNamesABackendWhoseAgentIsSilent() throws Exception {
+    backends(100, 0);
+    apply(List.of(), new Runs.Builder().add(0, 255, 1).add(255, 1, 2).build());
+    live.has(1);
+    assertThat(look()).as("2 owns a bucket").isEmpty();
+    move(255, 1);
+    assertThat(lookIn(5)).as("and had one").isEmpty();
+    assertThat(lookIn(WINDOW - 6)).isEmpty();
+    assertThat(lookIn(6)).isPresent();
+  }
+
+  /** Lists of one or two former owners would be full for a day. */
+  @Test
+  void whereFewFormerOwnersAreNamedThereIsNoDefault() {
+    for (SteeringMethod method : List.of(SteeringMethod.HUNT, SteeringMethod.MAAT)) {
+      assertThat(DEFAULT.toBuilder().steering(method).holdByDefault().build().holdByDefault())
+          .isFalse();
+    }
+    assertThat(DEFAULT.toBuilder().encap(Encap.IPIP).holdByDefault().build().holdByDefault())
+        .isFalse();
   }
 
   @Test
@@ -150,7 +175,7 @@ class DefaultHoldTest {
           .isEqualTo(
               seconds == 0
                   ? "for the window of 240 s, as holdSeconds is 0"
-                  : "until agents report no connections, 600 s at most, as holdSeconds says");
+                  : "until its agent reports no connections, 600 s at most, as holdSeconds says");
     }
   }
 

@@ -160,7 +160,8 @@ class DefaultHoldServiceTest extends EmbeddedController {
     assertThat(config().holdSeconds()).isEqualTo(3600);
     assertThat(config().holdByDefault()).isFalse();
     done(controller.services().putService(file, Optional.empty(), COMMIT));
-    assertThat(config().holdSeconds()).isEqualTo(ServiceConfig.HOLD_DEFAULT_SECONDS);
+    assertThat(config().holdSeconds()).as("what was set goes on").isEqualTo(3600);
+    assertThat(config().holdByDefault()).isTrue();
     assertThat(ring().generation()).as("it held all the time").isEqualTo(generation);
   }
 }
