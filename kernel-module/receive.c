@@ -171,12 +171,20 @@ static void fl_form_count(struct fl_form *form, enum fl_counter counter)
 	fl_instance_count(form->arrival->instance, counter);
 }
 
+/* For how many packets it stands, if GRO has merged them. */
+static u32 packets_in(const struct sk_buff *skb)
+{
+	return max_t(u32, skb_shinfo(skb)->gso_segs, 1);
+}
+
 /* By the clock's last tick. */
 static bool fl_form_is_flooded(struct fl_form *form)
 {
-	u32 rate = form->arrival->setup->config.flood_rate;
+	const struct fl_arrival *arrival = form->arrival;
+	u32 rate = arrival->setup->config.flood_rate;
 
-	return rate && fl_flood_drops(&this_cpu_ptr(form->arrival->instance->cpus)->flood, rate, ktime_get_coarse_ns());
+	return rate && fl_flood_drops(&this_cpu_ptr(arrival->instance->cpus)->flood, rate, ktime_get_coarse_ns(),
+				      packets_in(arrival->skb));
 }
 
 static int deliver(struct fl_arrival *arrival)
@@ -210,6 +218,7 @@ static int act(struct fl_arrival *arrival)
 	case FL_VERDICT_DELIVER:
 		return deliver(arrival);
 	case FL_VERDICT_DROP_FLOOD:
+		this_cpu_add(arrival->instance->cpus->counters[FL_COUNTER_DROP_FLOOD], packets_in(arrival->skb) - 1);
 		return fl_receive_drop(arrival, FL_COUNTER_DROP_FLOOD);
 	default:
 		return fl_receive_drop(arrival, FL_COUNTER_DROP_STALE);

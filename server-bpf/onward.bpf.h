@@ -118,7 +118,8 @@ static __always_inline void fl_form_count(struct fl_form *form, enum fl_counter 
 /* By the clock's last tick. */
 static __always_inline bool fl_form_is_flooded(struct fl_form *form)
 {
-	return config.flood_rate && fl_flood_drops(&form->scratch->flood, config.flood_rate, bpf_ktime_get_coarse_ns());
+	return config.flood_rate &&
+	       fl_flood_drops(&form->scratch->flood, config.flood_rate, bpf_ktime_get_coarse_ns(), 1);
 }
 
 /* Writes all headers of the packet, whose head has been moved so that they fit. False: never, it has been parsed. */

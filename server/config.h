@@ -18,9 +18,8 @@
  *	                                                   the VIP's; module only
  *	quietSeconds   --quiet        70                   for how long after `attach` packets of connections that no server
  *	                                                   knows are dropped and not reset
- *	floodRate      --flood-rate   200000               of packets that servers have sent here, and that would go on to
- *	                                                   one more, a second and processor: beyond it they are dropped
- *	                                                   (flood.h); 0: never
+ *	floodRate      --flood-rate   1000000              packets a second and processor that other servers send here and
+ *	                                                   that this one sends on; beyond it they are dropped; 0: no limit
  *
  * Any peer may send packets, muxes tell generations, and packets are sent on to servers alone. The longest prefix that an
  * address has says what it is; what is given twice is both. There is no default: senders decide where connections go.

@@ -157,6 +157,7 @@ static void flooded(void **state)
 			for (uint8_t i = 0; i < 3; i++)
 				in.list.candidate[i] = address((uint8_t)(i + 1));
 			fl_decide(&in, &out);
+			assert_int_equal(fl_decide_asks_flooded(&in), packet == FL_PACKET_UNKNOWN);
 			in.flooded = true;
 			fl_decide(&in, &of_flood);
 			assert_int_equal(of_flood.verdict,

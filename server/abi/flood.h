@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Floods of packets that no server knows: with a full list each would be tried by seven servers. A server counts what
- * other servers have sent here and it would send on once more, on each processor. If more than a rate come within a second,
- * it drops them, until a second brings fewer. So a packet of a flood visits two servers. What is known here is not counted,
- * nor what goes on from here to the first candidate, where most connections of moved buckets are: neither is ever dropped.
+ * Floods of TCP segments that no server knows: with a full list each would be tried by seven servers. A server counts those
+ * that other servers have sent here and that it would send on, on each processor; what is beyond a rate in a second is
+ * dropped. So a segment beyond it visits two servers. What is known here is not counted, nor what goes on from here to the
+ * first candidate, where most connections of moved buckets are, nor a datagram: none of these is ever dropped.
  */
 #ifndef FAIRLEAD_FLOOD_H
 #define FAIRLEAD_FLOOD_H
@@ -15,25 +15,18 @@
 /* On one processor. All zero: nothing has come. */
 struct fl_flood {
 	fl_u64 since; /* when this second began, in nanoseconds of a clock that never goes back */
-	fl_u32 count; /* of packets since then */
-	fl_u32 is_on;
+	fl_u64 count; /* of packets since then */
 };
 
-/* Whether the packet that comes now is to be dropped. rate: packets a second, from 1. */
-FL_INLINE bool fl_flood_drops(struct fl_flood *flood, fl_u32 rate, fl_u64 now)
+/* Whether the packets that come now are to be dropped. rate: packets a second, from 1. */
+FL_INLINE bool fl_flood_drops(struct fl_flood *flood, fl_u32 rate, fl_u64 now, fl_u32 packets)
 {
-	fl_u64 passed = now - flood->since;
-
-	if (passed >= FL_FLOOD_SECOND) {
-		flood->is_on = flood->count > rate && passed < 2 * FL_FLOOD_SECOND;
+	if (now - flood->since >= FL_FLOOD_SECOND) {
 		flood->since = now;
 		flood->count = 0;
 	}
-	if (flood->count <= rate)
-		flood->count++;
-	if (flood->count > rate)
-		flood->is_on = 1;
-	return flood->is_on;
+	flood->count += packets;
+	return flood->count > rate;
 }
 
 #endif

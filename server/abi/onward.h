@@ -33,7 +33,7 @@ FL_INLINE enum fl_way fl_onward(struct fl_form *form, struct fl_decide_in *in, s
 	enum fl_way way;
 	int i;
 
-	in->flooded = fl_decide_asks_flooded(&in->list) && fl_form_is_flooded(form);
+	in->flooded = fl_decide_asks_flooded(in) && fl_form_is_flooded(form);
 	fl_decide_on(in, out);
 	FL_LIST_EACH (i) {
 		if (out->verdict != FL_VERDICT_CHAIN)

@@ -21,12 +21,15 @@ enum fl_server_numbers {
 	FL_SERVER_COUNTERS_MAX = 64,  /* room for more than are used: a new one at the end needs no new layout */
 	FL_SERVER_QUIET_DEFAULT = 70, /* seconds: 10 more than muxes are behind by default before they withdraw */
 	FL_SERVER_QUIET_MAX = 3610,   /* 10 more than they can be */
-	/* Packets a second and processor (flood.h): to send on so many takes a processor 4 % of its time. */
-	FL_SERVER_FLOOD_RATE_DEFAULT = 200000,
+	/* Packets a second and processor (flood.h): to send on so many takes about a fifth of a processor's time. */
+	FL_SERVER_FLOOD_RATE_DEFAULT = 1000000,
 	FL_SERVER_FLOOD_RATE_MAX = 1000000000,
 };
 
-/* Read-only in a loaded program: a new configuration is a new program, which replaces the old one in one step. The module gets and gives it as it is. */
+/*
+ * Read-only in a loaded program: a new configuration is a new program, which replaces the old one in one step. The module
+ * gets and gives it as it is.
+ */
 struct fl_server_config {
 	fl_u32 layout;           /* FL_SERVER_LAYOUT */
 	fl_u16 port;             /* of GUE, host order */

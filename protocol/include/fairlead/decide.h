@@ -10,8 +10,8 @@
  * be tried in this order (list.h). `left` says how many of the last have not been tried, and only falls: a packet
  * ends after as many hops as a list has candidates at most. After CHAIN the header is rewritten by fl_list_forward().
  *
- * A server through which more goes on to third servers than it lets (flood.h) drops that, and only that: a packet that has
- * come from a server, which did not know it either, and of which candidates are left.
+ * Of TCP segments that have come from a server, which did not know them either, and of which candidates are left, a server
+ * drops what is beyond a rate (flood.h).
  *
  * A server remembers nothing but the highest generation of a service. One that has just started does not know it: it is
  * quiet, and resets nothing, for as long as a mux may be behind. A notice does not end that: the mux that sent it may be
@@ -68,9 +68,9 @@ FL_INLINE bool fl_decide_asks_quiet(enum fl_packet_class packet)
 }
 
 /* Whether fl_decide_on() needs to know if the server is flooded: another server has sent the packet here. */
-FL_INLINE bool fl_decide_asks_flooded(const struct fl_list *list)
+FL_INLINE bool fl_decide_asks_flooded(const struct fl_decide_in *in)
 {
-	return list->left < list->count;
+	return in->packet == FL_PACKET_UNKNOWN && in->list.left < in->list.count;
 }
 
 /* Whether the packet's mux may not have applied a generation that this server, or one before it, has seen. */

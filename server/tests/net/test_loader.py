@@ -49,7 +49,7 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
         "address": SERVERS["a"],
         "port": 6080,
         "quietSeconds": 0,
-        "floodRate": 200000,
+        "floodRate": 1000000,
         "peers": [PEERS],
         "muxes": [],
         "servers": [],
