@@ -96,6 +96,9 @@ final class ServiceWriter implements ArraysWriter {
   /** Whether ZooKeeper no longer has the service. */
   private volatile boolean isGone;
 
+  /** Why the hold by default was refused last; empty: it was not. */
+  private volatile String refusedHold = "";
+
   ServiceWriter(ServiceWriterBuilder builder) {
     repository = builder.repository;
     epoch = builder.epoch;
@@ -280,8 +283,20 @@ final class ServiceWriter implements ArraysWriter {
     if (!isGone) {
       defaultHold
           .next(at.image(), at.version(), now)
-          .ifPresent(change -> changeConfig(change.config(), change.options()));
+          .ifPresent(
+              change ->
+                  changeConfig(change.config(), change.options())
+                      .whenComplete((result, failure) -> noteRefusedHold(failure)));
     }
+  }
+
+  /** It is tried every few seconds: a reason is logged once. */
+  private void noteRefusedHold(Throwable failure) {
+    String why = failure instanceof Refusal ? failure.getMessage() : "";
+    if (!why.isEmpty() && !why.equals(refusedHold)) {
+      LOG.warn("service '{}': the hold by default stays as it is: {}", name(), why);
+    }
+    refusedHold = why;
   }
 
   /** Looks after held buckets in the background if it is time to; called periodically. */
