@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md's figures are those of result files, and its lines of the demo those that the demo printed for them."""
+"""Figures of pages are those of result files, and README.md's lines of the demo those that the demo printed."""
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -62,6 +63,11 @@ def test_the_readme_shows_what_the_demo_printed(capsys: pytest.CaptureFixture[st
     shown = [line for line in block.splitlines() if line.strip()]
     assert len(shown) >= SHOWN_MIN
     assert [line for line in shown if line not in printed] == []
+
+
+def test_the_table_of_the_mux_is_that_of_the_result() -> None:
+    done = subprocess.run([ROOT / "bench" / "mux_table", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_readme_is_short() -> None:
