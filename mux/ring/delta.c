@@ -323,9 +323,8 @@ static enum fl_delta_error read_history(const struct layout *layout, uint32_t at
 
 	*out = (struct history){.count = 0};
 	if (!count || fl_list_is_too_long(count) || count > layout->entries_count - at)
-		return reason_set(why, FL_DELTA_RUN,
-				  "history of %u entries; allowed: some, as many as packets name, of %u that are left",
-				  count, layout->entries_count - at);
+		return reason_set(why, FL_DELTA_RUN, "history of %u entries; allowed: 1 to %zu, of %u that are left",
+				  count, sizeof(out->owner) / sizeof(out->owner[0]), layout->entries_count - at);
 	for (uint32_t i = at; i < at + count; i++) {
 		uint16_t owner = fl_load_le16(owners + 2 * (size_t)i);
 
