@@ -60,7 +60,7 @@ static uint64_t on_clock(void *clock)
 
 static int on_notice(void *context, const struct fl_address *to, const uint8_t *bytes, uint32_t len)
 {
-	struct fl_notice notice;
+	struct fl_notice notice = {0};
 
 	(void)context, (void)to;
 	assert_int_equal(fl_notice_parse(bytes, bytes + len, len, &notice), FL_LIST_OK);
