@@ -7,6 +7,8 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Precondition;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.History;
@@ -16,18 +18,25 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The hold of one service for which none is set (protocol/README.md §4, {@code holdByDefault}). It
  * begins once the agents of all backends that buckets name report: then each former owner can be
  * released by what its agent says. It ends once none has reported for as long as former owners
- * count, if that takes nothing from a bucket. So agents that are silent for a while, or a new
- * leader that has not heard them yet, change nothing.
+ * count, if that takes nothing from a bucket. A service whose datagrams go to former owners has
+ * none: no agent counts them, and new flows would go to a former owner for as long. So agents that
+ * are silent for a while, or a new leader that has not heard them yet, change nothing.
  *
  * <p>For one thread.
  */
 public final class DefaultHold {
   static final long EVERY_SECONDS = 5;
+
+  private static final Logger LOG = LoggerFactory.getLogger(DefaultHold.class);
 
   private final LiveConnections live;
 
@@ -36,6 +45,9 @@ public final class DefaultHold {
 
   /** Unix seconds at which an agent was heard last; 0: this leader has not looked yet. */
   private long heard;
+
+  /** Why the last change was refused; empty: it was not. */
+  private volatile String refused = "";
 
   public DefaultHold(LiveConnections live) {
     this.live = live;
@@ -68,22 +80,48 @@ public final class DefaultHold {
       return Optional.empty();
     }
     last = now;
-    if (config.holdSeconds() == 0) {
-      heard = now;
-      return unheard(image, live).isEmpty() && isEachHeard(image, now)
-          ? Optional.of(Change.of(config, version, true))
-          : Optional.empty();
+    boolean isPossible = !config.chainsDatagrams();
+    if (isPossible
+        && config.holdSeconds() < ServiceConfig.HOLD_DEFAULT_SECONDS
+        && unheard(image, live).isEmpty()
+        && isEachHeard(image, now)) {
+      return Optional.of(Change.of(config, version, true));
     }
-    if (heard == 0 || now < heard || isAnyHeard(image)) {
+    if (heard == 0 || now < heard || config.holdSeconds() == 0 || isAnyHeard(image)) {
       heard = now;
     }
-    if (now < heard + config.holdSeconds()) {
+    if (config.holdSeconds() == 0 || (isPossible && now < heard + config.holdSeconds())) {
       return Optional.empty();
     }
     Change change = Change.of(config, version, false);
     return Release.ofChange(image, change.config(), now).shortenedBuckets() == 0
         ? Optional.of(change)
         : Optional.empty();
+  }
+
+  /** Changes what {@link #next} says, if anything. */
+  public void look(
+      ServiceImage image,
+      String version,
+      long now,
+      BiFunction<ServiceConfig, WriteOptions, CompletionStage<Result>> commit) {
+    next(image, version, now)
+        .ifPresent(
+            change ->
+                commit
+                    .apply(change.config(), change.options())
+                    .whenComplete((result, failure) -> note(image, failure)));
+  }
+
+  /** Logs once why a change was refused, which is tried every few seconds. */
+  private void note(ServiceImage image, Throwable failure) {
+    boolean isRefused =
+        failure instanceof Refusal refusal && refusal.kind() != Refusal.Kind.PRECONDITION;
+    String why = isRefused ? failure.getMessage() : "";
+    if (isRefused && !why.equals(refused)) {
+      LOG.warn("service '{}': the hold stays as it is: {}", image.config().name(), why);
+    }
+    refused = why;
   }
 
   private boolean isAnyHeard(ServiceImage image) {
@@ -132,6 +170,10 @@ public final class DefaultHold {
       return "until its agent reports no connections, %d s at most, %s"
           .formatted(
               config.holdSeconds(), config.holdByDefault() ? "by default" : "as holdSeconds says");
+    }
+    if (config.holdByDefault() && config.chainsDatagrams()) {
+      return "for the window of %d s, as datagrams go to former owners for so long"
+          .formatted(config.windowSeconds());
     }
     return "for the window of %d s, %s"
         .formatted(

@@ -56,8 +56,8 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
 
   /**
    * What another window or limit means for the buckets of {@code image}: each counts by all of its
-   * former owners. Datagrams are chained for the window alone, so it may become shorter for them
-   * although the hold goes on.
+   * former owners. No agent counts datagrams: with a shorter window, those of a service that chains
+   * them may be released earlier although the hold goes on.
    */
   public static Result.Hold ofChange(ServiceImage image, ServiceConfig changed, long now) {
     Ring ring = image.ring();

@@ -136,7 +136,7 @@ public record ServiceConfig(
     return steering.steering().hasSecond();
   }
 
-  /** Whether datagrams are chained: for the window, with a hold too, and no agent counts them. */
+  /** Whether datagrams are chained: as long as TCP is, and no agent counts them. */
   public boolean chainsDatagrams() {
     return !statelessUdp && ports.stream().anyMatch(port -> port.protocol().equals("udp"));
   }

@@ -96,9 +96,6 @@ final class ServiceWriter implements ArraysWriter {
   /** Whether ZooKeeper no longer has the service. */
   private volatile boolean isGone;
 
-  /** Why the hold by default was refused last; empty: it was not. */
-  private volatile String refusedHold = "";
-
   ServiceWriter(ServiceWriterBuilder builder) {
     repository = builder.repository;
     epoch = builder.epoch;
@@ -281,22 +278,8 @@ final class ServiceWriter implements ArraysWriter {
   void holdIfDue(long now) {
     StoredService at = stored; // of one moment
     if (!isGone) {
-      defaultHold
-          .next(at.image(), at.version(), now)
-          .ifPresent(
-              change ->
-                  changeConfig(change.config(), change.options())
-                      .whenComplete((result, failure) -> noteRefusedHold(failure)));
+      defaultHold.look(at.image(), at.version(), now, this::changeConfig);
     }
-  }
-
-  /** It is tried every few seconds: a reason is logged once. */
-  private void noteRefusedHold(Throwable failure) {
-    String why = failure instanceof Refusal ? failure.getMessage() : "";
-    if (!why.isEmpty() && !why.equals(refusedHold)) {
-      LOG.warn("service '{}': the hold by default stays as it is: {}", name(), why);
-    }
-    refusedHold = why;
   }
 
   /** Looks after held buckets in the background if it is time to; called periodically. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.agents.FakeConnections;
 import io.fairlead.controller.hold.DefaultHold.Change;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
@@ -115,6 +116,38 @@ class DefaultHoldTest {
     }
     assertThat(DEFAULT.toBuilder().encap(Encap.IPIP).holdByDefault().build().holdByDefault())
         .isFalse();
+  }
+
+  /** New flows would go to the oldest former owner for as long. */
+  @Test
+  void whereDatagramsGoToFormerOwnersItDoesNotBegin() throws Exception {
+    image = image.withConfig(withUdp(false));
+    backends(100);
+    live.has(1);
+    assertThat(lookIn(5)).isEmpty();
+    assertThat(words())
+        .isEqualTo("for the window of 240 s, as datagrams go to former owners for so long");
+    image = image.withConfig(withUdp(true));
+    assertThat(lookIn(5)).isPresent();
+    image = image.withConfig(withUdp(false).toBuilder().holdByDefault(true).build());
+    assertThat(lookIn(5).orElseThrow().config().holdSeconds()).as("it became one").isZero();
+  }
+
+  private static ServiceConfig withUdp(boolean isStateless) {
+    return DEFAULT.toBuilder()
+        .ports(List.of(new Port("udp", 53)))
+        .statelessUdp(isStateless)
+        .build();
+  }
+
+  @Test
+  void aShorterHoldThatWasSetBefore() throws Exception {
+    image = image.withConfig(DEFAULT.toBuilder().holdSeconds(300).holdByDefault().build());
+    backends(100);
+    assertThat(image.config().holdSeconds()).isEqualTo(300);
+    assertThat(lookIn(5)).isEmpty();
+    live.has(1);
+    assertThat(lookIn(5).orElseThrow().config().holdSeconds()).isEqualTo(HOLD);
   }
 
   @Test
