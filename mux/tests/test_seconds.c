@@ -91,7 +91,7 @@ static struct othello_pair *random_pair(struct chance *chance, unsigned i, enum 
 	return othello_pair_new(newest, previous, i == 2);
 }
 
-/* Some buckets have no backend, some previous owners no address; half of the pool is IPv6. */
+/* Some buckets have no backend, some former owners no address; half of the pool is IPv6. */
 static struct delta random_snapshot(struct chance *chance, uint16_t service)
 {
 	struct delta snapshot = image_snapshot(service, 9, BUCKETS, BACKENDS);

@@ -50,7 +50,7 @@ static uint64_t headers_met[2][2][FORMS];             /* inner, outer family: IP
 static uint64_t lists_met[2][FORMS][FL_LIST_MAX + 1]; /* without the second bucket's owner, with it; candidates */
 static uint64_t ordered_met, opened_met;              /* second buckets that were first; SYNs among them */
 static uint64_t codes_met[ARRAYS_NONE_YET + 1][2];    /* without second bucket; with one */
-static uint64_t ipip_met[2];                          /* no move; a previous owner */
+static uint64_t ipip_met[2];                          /* no move; a former owner */
 
 /* What a frame must become, in each buffer's private area. */
 struct origin {

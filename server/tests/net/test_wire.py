@@ -55,7 +55,7 @@ def test_without_chaining_it_breaks(rack: Rack) -> None:
 
 
 def test_first_chained_packet_is_not_lost(rack: Rack) -> None:
-    """The previous owner's MAC is not resolved yet: the kernel resolves it, and queues the packet meanwhile."""
+    """The former owner's MAC is not resolved yet: the kernel resolves it, and queues the packet meanwhile."""
     rack.attach()
     client = rack.connect()
     assert client.ask() == "a"
