@@ -71,14 +71,6 @@ static inline bool fl_instance_is_quiet(const struct fl_instance *instance)
 /* For how long it still is, in seconds, rounded up. */
 u32 fl_instance_quiet_left(const struct fl_instance *instance);
 
-/* Learns the generation of a service from what is trusted. */
-static inline void fl_instance_learn(struct fl_instance *instance, const struct fl_setup *setup, u16 service,
-				     u32 generation)
-{
-	if (!fl_learn(&instance->generations[service], generation, setup->config.tagged))
-		fl_instance_count(instance, FL_COUNTER_GENERATION_JUMP);
-}
-
 /* Forgets the generation of a service, and is quiet. */
 void fl_instance_forget(struct fl_instance *instance, u16 service);
 

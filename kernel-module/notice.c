@@ -16,6 +16,7 @@ int fl_notice_receive(struct fl_arrival *arrival)
 	const struct fl_key_pair *keys = setup->config.tagged ? &setup->notice_keys[arrival->came_to] : NULL;
 	const struct sk_buff *skb = arrival->skb;
 	struct fl_notice notice;
+	u32 *seen;
 	enum fl_counter wrong = fl_receive_check_outer(arrival, FL_PEER_MUX), exit;
 
 	if (!wrong)
@@ -23,8 +24,10 @@ int fl_notice_receive(struct fl_arrival *arrival)
 					     skb->len - (u32)sizeof(struct udphdr), keys, self, &notice);
 	if (wrong)
 		return fl_receive_drop(arrival, wrong);
-	fl_instance_learn(arrival->instance, setup, notice.service, notice.generation);
-	fl_learn_notice_answer(&arrival->instance->generations[notice.service], keys, self, &notice);
+	seen = &arrival->instance->generations[notice.service];
+	if (!fl_learn(seen, notice.generation, setup->config.tagged))
+		fl_instance_count(arrival->instance, FL_COUNTER_GENERATION_JUMP);
+	fl_learn_notice_answer(seen, keys, self, &notice);
 	arrival->answer = &notice;
 	arrival->inner_at = sizeof(struct udphdr) + fl_list_len(0, notice.flags);
 	arrival->out.next = fl_wire_source(arrival->skb);

@@ -126,14 +126,16 @@ static bool decide(struct fl_arrival *arrival)
 {
 	struct fl_decide_in *in = &arrival->in;
 	struct fl_instance *instance = arrival->instance;
+	u32 *seen = &instance->generations[in->list.service];
 	bool is_decided;
 
 	in->trusted = true;
 	memcpy(in->self, arrival->setup->self, sizeof(in->self));
-	in->generation_seen = fl_learn_seen(&instance->generations[in->list.service]);
+	in->generation_seen = fl_learn_seen(seen);
 	in->quiet = fl_decide_asks_quiet(in->packet) && fl_instance_is_quiet(instance);
 	is_decided = fl_decide_alone(in, &arrival->out);
-	fl_instance_learn(instance, arrival->setup, in->list.service, arrival->out.generation_seen);
+	if (!fl_learn_packet(seen, in, arrival->setup->config.tagged))
+		fl_instance_count(instance, FL_COUNTER_GENERATION_JUMP);
 	return is_decided;
 }
 

@@ -67,7 +67,8 @@ __attribute__((noinline)) int notice_take(struct xdp_md *ctx)
 	seen = generation_of(notice.service);
 	if (!seen)
 		return XDP_DROP; /* never: the array has a slot for each 16-bit id */
-	generation_learn(seen, notice.generation);
+	if (!fl_learn(seen, notice.generation, config.tagged))
+		count(FL_COUNTER_GENERATION_JUMP);
 	fl_learn_notice_answer(seen, keys, arrival_self(scratch), &notice);
 	VERIFIER_FORGET();
 	if (!notice_return(ctx, scratch, &notice))

@@ -84,7 +84,8 @@ static __always_inline bool decide(struct scratch *scratch)
 	in->generation_seen = *seen;
 	in->quiet = fl_decide_asks_quiet(in->packet) && is_quiet();
 	is_decided = fl_decide_alone(in, &scratch->out);
-	generation_learn(seen, scratch->out.generation_seen);
+	if (!fl_learn_packet(seen, in, config.tagged))
+		count(FL_COUNTER_GENERATION_JUMP);
 	return is_decided;
 }
 

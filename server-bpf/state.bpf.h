@@ -208,10 +208,4 @@ static __always_inline __u32 fl_form_seconds(void)
 	return (__u32)(bpf_ktime_get_tai_ns() / NANOSECONDS);
 }
 
-static __always_inline void generation_learn(__u32 *seen, __u32 generation)
-{
-	if (!fl_learn(seen, generation, config.tagged))
-		count(FL_COUNTER_GENERATION_JUMP);
-}
-
 #endif

@@ -6,6 +6,7 @@
 #ifndef FAIRLEAD_LEARN_H
 #define FAIRLEAD_LEARN_H
 
+#include <fairlead/decide.h>
 #include <fairlead/generation.h>
 #include <fairlead/notice.h>
 
@@ -43,6 +44,12 @@ FL_INLINE bool fl_learn(fl_u32 *seen, fl_u32 generation, bool is_tagged)
 		return false;
 	fl_learn_raise(seen, generation);
 	return true;
+}
+
+/* The same of a packet: only what it brought. What was seen when it was decided about may have been forgotten since. */
+FL_INLINE bool fl_learn_packet(fl_u32 *seen, const struct fl_decide_in *in, bool is_tagged)
+{
+	return fl_learn(seen, in->list.generation, is_tagged);
 }
 
 /* The tag of a notice to self. keys: of self. */

@@ -50,6 +50,21 @@ static void learned(void **state)
 	}
 }
 
+/* What is seen when a packet is decided about, and forgotten before it is learned from, does not come back. */
+static void forgotten_under_way(void **state)
+{
+	struct fl_decide_in in = {.packet = FL_PACKET_LOCAL_SOCKET, .trusted = true, .generation_seen = 4294967295};
+	struct fl_decide_out out;
+	fl_u32 seen = 0;
+
+	(void)state;
+	clock_now = NOW;
+	in.list.generation = 7;
+	assert_true(fl_decide_alone(&in, &out));
+	assert_true(fl_learn_packet(&seen, &in, false));
+	assert_int_equal(seen, 7);
+}
+
 int main(void)
 {
 	struct vectors_tests tests = {NULL, 0};
@@ -57,5 +72,6 @@ int main(void)
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		vectors_add_plain(&tests, rows[i].name, learned, (void *)&rows[i]);
+	vectors_add_plain(&tests, "a packet that was decided about before a forget", forgotten_under_way, NULL);
 	return vectors_run("generations that are learned", &tests);
 }

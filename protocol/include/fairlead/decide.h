@@ -55,7 +55,7 @@ struct fl_decide_in {
 
 struct fl_decide_out {
 	enum fl_verdict verdict; /* CHAIN: on to next */
-	fl_u32 generation_seen;  /* to be stored if it differs from the input's */
+	fl_u32 generation_seen;  /* the input's, or the packet's if that is higher */
 	fl_u8 left;              /* if CHAIN: what the header says then */
 	bool late;               /* the same */
 	struct fl_address next;
