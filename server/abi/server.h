@@ -15,7 +15,7 @@
 #define FL_SERVER_PROGRAM "fairlead_server" /* the program's name in the kernel */
 
 enum fl_server_numbers {
-	FL_SERVER_LAYOUT = 3,
+	FL_SERVER_LAYOUT = 4,
 	FL_SERVER_SERVICES = 65536,   /* a service id is 16 bits wide */
 	FL_SERVER_PEERS_MAX = 1024,   /* prefixes */
 	FL_SERVER_COUNTERS_MAX = 64,  /* room for more than are used: a new one at the end needs no new layout */
