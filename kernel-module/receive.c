@@ -232,7 +232,7 @@ static int onward(struct fl_arrival *arrival)
 {
 	struct fl_form form = {.arrival = arrival};
 
-	switch (fl_onward(&form, &arrival->in, &arrival->out)) {
+	switch (fl_onward(&form, &arrival->flow, &arrival->in, &arrival->out)) {
 	case FL_WAY_UNTRUSTED:
 		return fl_receive_drop(arrival, FL_COUNTER_DROP_UNTRUSTED_NEXT);
 	case FL_WAY_FOUND:

@@ -187,7 +187,7 @@ static __always_inline int onward_take(struct xdp_md *ctx)
 		return XDP_DROP; /* never: slot 0 exists, and the packet has been parsed */
 	arrival = &form.scratch->arrival;
 	form.spread = encap_spread(arrival->encap, arrival_part(ctx, arrival, 0), packet_end(ctx), arrival->flow);
-	switch (fl_onward(&form, &form.scratch->in, &form.scratch->out)) {
+	switch (fl_onward(&form, &form.scratch->flow, &form.scratch->in, &form.scratch->out)) {
 	case FL_WAY_UNTRUSTED:
 		return drop(FL_COUNTER_DROP_UNTRUSTED_NEXT);
 	case FL_WAY_FOUND:

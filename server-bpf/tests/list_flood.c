@@ -37,12 +37,12 @@ static enum fl_counter segment(fl_u8 left, const struct packet_tcp *tcp)
 	return form->send(&packet);
 }
 
-static enum fl_counter datagram(fl_u8 left)
+static enum fl_counter datagram(fl_u8 left, const struct packet_flow *flow)
 {
 	struct packet packet;
 
 	begin(&packet, left);
-	packet_add_udp(&packet, &rig_packets(RIG_IPV4)->udp_unconnected, 8);
+	packet_add_udp(&packet, flow, 8);
 	packet_finish_outer(&packet);
 	return form->send(&packet);
 }
@@ -83,20 +83,26 @@ static void flooded(void **state)
 	assert_true(is_flooded());
 	assert_int_equal(segment(2, &packets->cookie_ack), FL_COUNTER_DELIVER_COOKIE_ACK);
 	assert_int_equal(segment(2, &packets->syn), FL_COUNTER_DELIVER_SYN);
-	assert_int_equal(datagram(3), FL_COUNTER_CHAIN);
-	assert_int_equal(datagram(0), FL_COUNTER_DELIVER_NO_RESET);
+	assert_int_equal(datagram(3, &packets->udp_unconnected), FL_COUNTER_CHAIN);
+	assert_int_equal(datagram(0, &packets->udp_unconnected), FL_COUNTER_DELIVER_NO_RESET);
 }
 
-/* A service's own are as many as a flood. */
+/* A service's own are as many as a flood, also where no socket is theirs. */
 static void datagrams(void **state)
 {
+	const struct rig_packets *packets = rig_packets(RIG_IPV4);
+	struct packet_flow to_none = packets->udp_unconnected;
 	int i;
 
 	(void)state;
+	to_none.destination_port++;
 	rate_set(1);
 	assert_true(is_flooded());
-	for (i = 0; i < MANY; i++)
-		assert_int_equal(datagram(2), FL_COUNTER_CHAIN);
+	assert_int_equal(datagram(0, &to_none), FL_COUNTER_DELIVER_UNKNOWN);
+	for (i = 0; i < MANY; i++) {
+		assert_int_equal(datagram(2, &packets->udp_unconnected), FL_COUNTER_CHAIN);
+		assert_int_equal(datagram(2, &to_none), FL_COUNTER_CHAIN);
+	}
 }
 
 static void without_a_bound(void **state)

@@ -81,7 +81,7 @@
 	COUNTER(GENERATION_JUMP, "generation_jump")									\
 	/* a server of a packet's list that the packet could not be sent to */						\
 	COUNTER(SKIPPED, "skipped")											\
-	/* another server has sent it here and one more was to be tried, of more such packets than go on (flood.h) */	\
+	/* a TCP segment that another server has sent here and one more was to be tried: too many of them (flood.h) */	\
 	COUNTER(DROP_FLOOD, "drop_flood")
 /* clang-format on */
 

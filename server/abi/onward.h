@@ -14,6 +14,7 @@
 
 #include "counters.h"
 #include "flood.h"
+#include "flow.h"
 
 enum fl_way {
 	FL_WAY_NONE,
@@ -27,13 +28,14 @@ static enum fl_way fl_form_way(struct fl_form *form);
 static void fl_form_count(struct fl_form *form, enum fl_counter counter);
 static bool fl_form_is_flooded(struct fl_form *form);
 
-/* FL_WAY_NONE: out->verdict says how the packet ends here. */
-FL_INLINE enum fl_way fl_onward(struct fl_form *form, struct fl_decide_in *in, struct fl_decide_out *out)
+/* flow: the packet's. FL_WAY_NONE: out->verdict says how the packet ends here. */
+FL_INLINE enum fl_way fl_onward(struct fl_form *form, const struct fl_flow *flow, struct fl_decide_in *in,
+				struct fl_decide_out *out)
 {
 	enum fl_way way;
 	int i;
 
-	in->flooded = fl_decide_asks_flooded(in) && fl_form_is_flooded(form);
+	in->flooded = flow->protocol == IPPROTO_TCP && fl_decide_asks_flooded(in) && fl_form_is_flooded(form);
 	fl_decide_on(in, out);
 	FL_LIST_EACH (i) {
 		if (out->verdict != FL_VERDICT_CHAIN)
