@@ -153,10 +153,14 @@ class WireTest {
     assertThat(held.chainedSeconds()).isGreaterThan(604_800);
     assertThat(ServiceRules.changed(held, change(Optional.empty(), Optional.of(1200))))
         .isEqualTo(held.toBuilder().maxSegmentSize(Optional.of(1200)).build());
+    assertThat(config.holdByDefault()).isTrue();
     assertThat(ServiceRules.changed(held, ServiceSpec.builder().holdSeconds(0).build()))
-        .isEqualTo(config);
+        .as("none, also not by default")
+        .isEqualTo(config.toBuilder().holdSeconds(0).build());
     ServiceSpec plain = spec("10.99.0.1", Optional.empty(), GUE);
-    assertThat(ServiceRules.replaced(held, plain).holdSeconds()).isZero();
+    assertThat(ServiceRules.replaced(held, plain))
+        .as("what was set goes on until agents decide")
+        .isEqualTo(held.toBuilder().holdByDefault().build());
     for (int refused : new int[] {-1, 604_801}) {
       assertThatThrownBy(
               () ->
