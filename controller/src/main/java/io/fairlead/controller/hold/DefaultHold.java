@@ -136,7 +136,7 @@ public final class DefaultHold {
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       named.set(ring.current(bucket));
       History owners = ring.history(bucket);
-      int open = owners.open(now, image.config().windowSeconds());
+      int open = owners.open(now, image.config().heldSeconds());
       for (int i = 0; i < open; i++) {
         named.set(owners.owner(i));
       }

@@ -140,6 +140,18 @@ class DefaultHoldTest {
         .build();
   }
 
+  /** Its entry outlives the window already, and would do so for a day. */
+  @Test
+  void itDoesNotGrowWhileAFormerOwnerThatIsHeldIsSilent() throws Exception {
+    image = image.withConfig(DEFAULT.toBuilder().holdSeconds(300).holdByDefault().build());
+    backends(100, 0);
+    apply(List.of(), new Runs.Builder().add(0, 255, 1).add(255, 1, 2).build());
+    move(255, 1);
+    live.has(1);
+    assertThat(lookIn(WINDOW + 10)).isEmpty();
+    assertThat(lookIn(60)).isPresent();
+  }
+
   @Test
   void aShorterHoldThatWasSetBefore() throws Exception {
     image = image.withConfig(DEFAULT.toBuilder().holdSeconds(300).holdByDefault().build());
