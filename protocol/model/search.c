@@ -8,8 +8,8 @@
 
 enum { FIRST_ROOM = 1 << 14 };
 
-static uint8_t *nodes; /* parent 4 | state */
-static uint32_t *slots;
+static uint8_t *nodes;  /* parent 4 | state */
+static uint64_t *slots; /* 0, or a state's number + 1 below the high half of its hash */
 static uint64_t room, most, mask, count;
 static size_t packed_len, node_len;
 
@@ -133,23 +133,27 @@ static uint64_t hash(const uint8_t *p)
 	return h ^ h >> 32;
 }
 
+static void fill(uint64_t h, uint64_t number)
+{
+	uint64_t at = h & mask;
+
+	while (slots[at])
+		at = (at + 1) & mask;
+	slots[at] = (h & ~0xffffffffULL) | number;
+}
+
 static bool grow_slots(void)
 {
 	uint64_t bigger = 2 * (mask + 1);
-	uint32_t *s = calloc(bigger, 4);
+	uint64_t *s = calloc(bigger, sizeof(*s));
 
 	if (!s)
 		return false;
 	free(slots);
 	slots = s;
 	mask = bigger - 1;
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t at = hash(search_node(i) + 4) & mask;
-
-		while (slots[at])
-			at = (at + 1) & mask;
-		slots[at] = (uint32_t)(i + 1);
-	}
+	for (uint64_t i = 0; i < count; i++)
+		fill(hash(search_node(i) + 4), i + 1);
 	return true;
 }
 
@@ -165,25 +169,18 @@ static bool grow_nodes(void)
 	return true;
 }
 
-/* -1: no memory; else whether it is new */
-static int visit(const struct state *t, uint32_t parent)
+/* Adds the packed state of this hash unless it is there. False: no memory. */
+static bool visit(const uint8_t *p, uint64_t h, uint32_t parent)
 {
-	uint8_t p[STATE_PACKED_MAX];
-	uint64_t at;
-
-	search_pack(t, p);
-	at = hash(p) & mask;
-	for (; slots[at]; at = (at + 1) & mask)
-		if (!memcmp(search_node(slots[at] - 1) + 4, p, packed_len))
-			return 0;
+	for (uint64_t at = h & mask; slots[at]; at = (at + 1) & mask)
+		if ((slots[at] ^ h) >> 32 == 0 && !memcmp(search_node((uint32_t)slots[at] - 1) + 4, p, packed_len))
+			return true;
 	if (count == room && !grow_nodes())
-		return -1;
+		return false;
 	memcpy(search_node(count), &parent, 4);
 	memcpy(search_node(count) + 4, p, packed_len);
-	slots[at] = (uint32_t)(++count);
-	if (count > (mask + 1) / 10 * 7 && !grow_slots())
-		return -1;
-	return 1;
+	fill(h, ++count);
+	return count <= (mask + 1) / 10 * 8 || grow_slots();
 }
 
 static void note(struct tally *tally, enum cause cause, uint64_t at, struct step step)
@@ -202,13 +199,18 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Every step from one state. False: no memory. */
+/*
+ * Every step from one state. What they lead to is looked up once all have been taken: by then the slots have come from
+ * memory. False: no memory.
+ */
 static bool expand(uint64_t at, struct tally *tally)
 {
+	static uint8_t packed[STEPS_MAX][STATE_PACKED_MAX];
+	uint64_t hashes[STEPS_MAX];
 	struct step steps[STEPS_MAX];
 	struct state here;
 	enum cause cause;
-	unsigned n;
+	unsigned n, found = 0;
 
 	search_unpack(search_node(at) + 4, &here);
 	n = steps_of(&here, steps);
@@ -220,12 +222,16 @@ static bool expand(uint64_t at, struct tally *tally)
 		tally->packets[result]++;
 		if (result == BROKEN)
 			note(tally, cause, at, steps[k]);
-		if (result == BROKEN || result == ENDED)
+		if (result == BROKEN || result == ENDED || !memcmp(&to, &here, sizeof(to)))
 			continue;
 		state_canonical(&to);
-		if (visit(&to, (uint32_t)at) < 0)
-			return false;
+		search_pack(&to, packed[found]);
+		hashes[found] = hash(packed[found]);
+		__builtin_prefetch(&slots[hashes[found++] & mask]);
 	}
+	for (unsigned k = 0; k < found; k++)
+		if (!visit(packed[k], hashes[k], (uint32_t)at))
+			return false;
 	if (steps_settle(here, &cause) == BROKEN) {
 		tally->unsettled++;
 		note(tally, cause, at, (struct step){SEARCH_SETTLED, 0});
@@ -233,32 +239,31 @@ static bool expand(uint64_t at, struct tally *tally)
 	return true;
 }
 
-static bool begin(struct state *first)
+static bool begin(void)
 {
+	struct state first = state_first();
 	uint8_t p[STATE_PACKED_MAX];
 
 	free(nodes);
 	free(slots);
 	count = 0;
-	*first = state_first();
-	state_canonical(first);
-	search_pack(first, p);
+	state_canonical(&first);
+	search_pack(&first, p);
 	node_len = 4 + packed_len;
 	mask = (1 << 16) - 1;
-	slots = calloc(mask + 1, 4);
-	most = (uint64_t)(setting.gib * (1ULL << 30) / (double)(node_len + 12)); /* slots take up to 12 a state */
+	slots = calloc(mask + 1, sizeof(*slots));
+	most = (uint64_t)(setting.gib * (1ULL << 30) / (double)(node_len + 20)); /* slots take up to 20 a state */
 	if (most > 0xfffffff0U)
 		most = 0xfffffff0U;
 	room = most < FIRST_ROOM ? most : FIRST_ROOM;
 	nodes = malloc(room * node_len);
-	return nodes && slots;
+	return nodes && slots && visit(p, hash(p), 0);
 }
 
 bool search_all(struct tally *tally)
 {
 	double from = seconds();
-	struct state first;
-	bool whole = begin(&first) && visit(&first, 0) >= 0;
+	bool whole = begin();
 
 	for (uint64_t i = 0; whole && i < count && !(setting.search && tally->broken[C_NONE]); i++)
 		whole = expand(i, tally) && (i & 0xffff || seconds() - from < setting.seconds);

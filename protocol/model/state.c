@@ -192,64 +192,64 @@ static uint8_t renamed(uint8_t s, const uint8_t *to)
 	return s == NONE ? NONE : to[s];
 }
 
-void state_canonical(struct state *t)
+/* What servers that no list and no packet names are told apart by. */
+static uint32_t server_key(const struct state *t, int s)
 {
-	uint8_t to[S], next = 0;
-	uint32_t rest[S];
-	struct state o;
+	const bool bits[] = {t->half >> s & 1, t->cookie >> s & 1, t->fresh >> s & 1, t->dead == s,
+			     t->empty == s,    t->restarted == s,  t->gone == s,      t->left == s};
+	uint32_t key = t->seen[s] | (uint32_t)t->lapsed[s] << 4 | (uint32_t)t->born[s] << 8;
 
-	state_cut(t);
-	if (setting.plain)
-		return;
-	/* what cannot matter any more */
-	if (t->restarted != NONE && t->memo <= t->seen[t->restarted] && !(t->fresh >> t->restarted & 1))
-		t->memo = 0;
-	for (int s = 0; s < S; s++) {
-		for (int b = 0; b < setting.buckets; b++) {
-			if (!list_has(t->list[b][t->n], s))
-				t->reported[b] &= (uint8_t) ~(1 << s);
-		}
-	}
-	/* muxes are alike, but for the last one if it alone tells */
-	{
-		int end = setting.notices == LAST || setting.lost_mux ? setting.muxes - 1 : setting.muxes;
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+		key = key << 1 | bits[i];
+	return key;
+}
 
-		for (int i = 0; i < end; i++)
-			for (int j = i + 1; j < end; j++)
-				if (mux_key(t, j) > mux_key(t, i))
-					swap_muxes(t, i, j);
-	}
-	memset(to, 0xff, sizeof(to));
+struct names {
+	uint8_t to[S], next;
+};
+
+static void name(struct names *names, int s)
+{
+	if (names->to[s] == NONE)
+		names->to[s] = names->next++;
+}
+
+static void name_list(struct names *names, uint16_t l)
+{
+	for (; l; l >>= 3)
+		name(names, (l & 7) - 1);
+}
+
+/* Servers' names in the order in which they occur. */
+static struct names names_of(const struct state *t)
+{
+	struct names names = {.next = 0};
+
+	memset(names.to, NONE, sizeof(names.to));
 	for (int g = t->n; g >= 0; g--)
 		for (int b = 0; b < setting.buckets; b++)
-			for (uint16_t l = t->list[b][g]; l; l >>= 3)
-				if (to[(l & 7) - 1] == 0xff)
-					to[(l & 7) - 1] = next++;
-	if (t->home != NONE && to[t->home] == 0xff)
-		to[t->home] = next++;
+			name_list(&names, t->list[b][g]);
+	if (t->home != NONE)
+		name(&names, t->home);
 	for (int f = 0; f < F; f++)
-		for (uint16_t l = t->flight[f].kind ? t->flight[f].path : 0; l; l >>= 3)
-			if (to[(l & 7) - 1] == 0xff)
-				to[(l & 7) - 1] = next++;
-	for (int s = 0; s < setting.servers; s++)
-		rest[s] = (uint32_t)t->seen[s] | (uint32_t)(t->half >> s & 1) << 8 |
-			  (uint32_t)(t->cookie >> s & 1) << 9 | (uint32_t)(t->fresh >> s & 1) << 10 |
-			  (uint32_t)(t->dead == s) << 11 | (uint32_t)(t->empty == s) << 12 |
-			  (uint32_t)(t->restarted == s) << 13 | (uint32_t)(t->gone == s) << 14 |
-			  (uint32_t)(t->left == s) << 15 | (uint32_t)t->lapsed[s] << 16 | (uint32_t)t->born[s] << 20;
-	for (;;) {
-		int best = -1;
+		name_list(&names, t->flight[f].kind ? t->flight[f].path : 0);
+	while (names.next < setting.servers) {
+		int best = NONE;
 
 		for (int s = 0; s < setting.servers; s++)
-			if (to[s] == 0xff && (best < 0 || rest[s] > rest[best]))
+			if (names.to[s] == NONE && (best == NONE || server_key(t, s) > server_key(t, best)))
 				best = s;
-		if (best < 0)
-			break;
-		to[best] = next++;
+		name(&names, best);
 	}
 	for (int s = setting.servers; s < S; s++)
-		to[s] = (uint8_t)s;
-	o = *t;
+		name(&names, s);
+	return names;
+}
+
+static void rename_servers(struct state *t, const uint8_t *to)
+{
+	struct state o = *t;
+
 	for (int s = 0; s < S; s++) {
 		o.seen[to[s]] = t->seen[s];
 		o.lapsed[to[s]] = t->lapsed[s];
@@ -260,7 +260,7 @@ void state_canonical(struct state *t)
 	o.fresh = rename_bits(t->fresh, to);
 	for (int b = 0; b < B; b++) {
 		o.reported[b] = rename_bits(t->reported[b], to);
-		for (int g = 0; g < G; g++)
+		for (int g = 0; g <= t->n; g++)
 			o.list[b][g] = rename_list(t->list[b][g], to);
 	}
 	o.home = renamed(t->home, to);
@@ -271,13 +271,39 @@ void state_canonical(struct state *t)
 	o.left = renamed(t->left, to);
 	for (int f = 0; f < F; f++)
 		o.flight[f].path = rename_list(t->flight[f].path, to);
-	if (memcmp(&o.flight[0], &o.flight[1], sizeof(o.flight[0])) < 0) {
-		struct flight x = o.flight[0];
-
-		o.flight[0] = o.flight[1];
-		o.flight[1] = x;
-	}
 	*t = o;
+}
+
+void state_canonical(struct state *t)
+{
+	static const uint8_t same[S] = {0, 1, 2, 3, 4};
+	/* muxes are alike, but for the last one if it alone tells */
+	int alike = setting.notices == LAST || setting.lost_mux ? setting.muxes - 1 : setting.muxes;
+	struct names names;
+
+	state_cut(t);
+	if (setting.plain)
+		return;
+	/* what cannot matter any more */
+	if (t->restarted != NONE && t->memo <= t->seen[t->restarted] && !(t->fresh >> t->restarted & 1))
+		t->memo = 0;
+	for (int s = 0; s < S; s++)
+		for (int b = 0; b < setting.buckets; b++)
+			if (!list_has(t->list[b][t->n], s))
+				t->reported[b] &= (uint8_t) ~(1 << s);
+	for (int i = 0; i < alike; i++)
+		for (int j = i + 1; j < alike; j++)
+			if (mux_key(t, j) > mux_key(t, i))
+				swap_muxes(t, i, j);
+	names = names_of(t);
+	if (memcmp(names.to, same, sizeof(same)))
+		rename_servers(t, names.to);
+	if (memcmp(&t->flight[0], &t->flight[1], sizeof(t->flight[0])) < 0) {
+		struct flight x = t->flight[0];
+
+		t->flight[0] = t->flight[1];
+		t->flight[1] = x;
+	}
 }
 
 struct state state_first(void)
