@@ -32,10 +32,9 @@ static uint16_t path_of(const struct state *t, int g, int f, bool is_syn)
 	return push_all(push_all(path, a), c);
 }
 
-/* Why the packet's list lacks its server, which had been in it before; C_NONE: it had not. */
-static enum cause cause_gone(const struct state *t, const struct flight *p)
+enum cause packet_gone(const struct state *t, int g)
 {
-	for (int g = p->gen; g > 0; g--)
+	for (; g > 0; g--)
 		for (int b = 0; b < named_buckets(); b++)
 			if (list_has(t->list[b][g - 1], t->home) && !list_has(t->list[b][g], t->home))
 				return t->because[g];
@@ -68,12 +67,13 @@ static enum fl_packet_class class_at(const struct state *t, const struct flight 
 /* What the server at the head of the packet's path decides, and it learns. */
 static enum fl_verdict decide(struct state *t, struct flight *p, int s, unsigned how)
 {
-	struct fl_decide_in in = {.packet = class_at(t, p, s, how),
-				  .trusted = true,
-				  .quiet = has(R_QUIET) && t->fresh >> s & 1,
-				  .list = {.generation = p->gen + 1U, .flags = p->late ? FL_LIST_LATE : 0},
-				  .generation_seen = t->seen[s] + 1U,
-				  .self = {address(s)}};
+	struct fl_decide_in in = {
+	    .packet = class_at(t, p, s, how),
+	    .trusted = true,
+	    .quiet = has(R_QUIET) && t->fresh >> s & 1,
+	    .list = {.generation = state_number(t, p->gen) + 1U, .flags = p->late ? FL_LIST_LATE : 0},
+	    .generation_seen = t->seen[s] + 1U,
+	    .self = {address(s)}};
 	struct fl_decide_out out;
 
 	for (uint16_t l = p->path >> 3; l; l >>= 3)
@@ -147,7 +147,7 @@ static enum result take_datagram(struct state *t, const struct flight *p, int s,
 		return DELIVERED;
 	if (t->home == t->dead)
 		return ENDED;
-	*cause = cause_gone(t, p);
+	*cause = packet_gone(t, p->gen);
 	if (*cause == C_NONE && (is_late || (setting.traffic != UDP_CONNECTED && list_len(t->list[0][p->gen]) > 1)))
 		*cause = C_DATAGRAM;
 	return BROKEN;
@@ -158,10 +158,7 @@ static enum result reset(const struct state *t, const struct flight *p, int s, e
 {
 	if (t->home == t->dead)
 		return ENDED;
-	*cause = p->gen >= t->born[t->home] ? cause_gone(t, p) : C_NONE;
-	for (int g = p->gen + 1; g <= t->n; g++)
-		if (t->because[g] == C_RESTORE) /* its mux has not loaded what was restored */
-			*cause = C_RESTORE;
+	*cause = p->gen >= t->born[t->home] ? packet_gone(t, p->gen) : C_NONE;
 	if (*cause == C_NONE && setting.deaf && p->gen < t->settled)
 		*cause = C_ALONE;
 	if (*cause == C_NONE && setting.older && s == t->restarted && p->gen < t->memo && state_mux_max(t) < t->memo)

@@ -46,10 +46,28 @@ uint8_t state_to_tell(const struct state *t, int from, int g)
 	return who;
 }
 
+/* The restored generation by whose ring a lost one's numbers are used again, or 0. */
+static int reused_from(const struct state *t)
+{
+	for (int g = 1; g <= t->n && !has(R_ABOVE); g++)
+		if (t->because[g] == C_RESTORE)
+			return g;
+	return 0;
+}
+
+uint8_t state_number(const struct state *t, int g)
+{
+	int from = reused_from(t);
+
+	return (uint8_t)(from && g >= from ? g - from + 1 : g); /* the backup was of generation 0 */
+}
+
 void state_learn(struct state *t, int s, int g)
 {
-	if (g > t->seen[s])
-		t->seen[s] = (uint8_t)g;
+	uint8_t number = state_number(t, g);
+
+	if (number > t->seen[s])
+		t->seen[s] = number;
 }
 
 /* What the server would have seen if all notices up to the muxes' highest generation had arrived. */
@@ -84,7 +102,7 @@ static uint8_t unless_away(uint8_t g, int base)
 
 void state_cut(struct state *t)
 {
-	int base = t->n;
+	int base = t->n, number;
 
 	for (int m = 0; m < setting.muxes && has(R_SETTLED); m++) {
 		if (t->kept[m] < t->settled)
@@ -103,6 +121,8 @@ void state_cut(struct state *t)
 	for (int f = 0; f < F; f++)
 		if (t->flight[f].kind && t->flight[f].gen < base)
 			base = t->flight[f].gen;
+	if (base < reused_from(t))
+		base = 0; /* both rings' numbers count */
 	for (int s = 0; s < setting.servers; s++) {
 		bool has_copy = t->home == s || (t->half | t->cookie) >> s & 1;
 		bool is_in = false;
@@ -121,6 +141,7 @@ void state_cut(struct state *t)
 	}
 	if (!base)
 		return;
+	number = state_number(t, base);
 	t->n = (uint8_t)(t->n - base);
 	memmove(t->because, t->because + base, (size_t)(G - base));
 	memset(t->because + G - base, 0, (size_t)base);
@@ -142,10 +163,10 @@ void state_cut(struct state *t)
 		if (t->flight[f].kind)
 			t->flight[f].gen = (uint8_t)(t->flight[f].gen - base);
 	for (int s = 0; s < S; s++) {
-		t->seen[s] = later(t->seen[s], base);
+		t->seen[s] = later(t->seen[s], number);
 		t->born[s] = later(t->born[s], base);
 	}
-	t->memo = later(t->memo, base);
+	t->memo = later(t->memo, number);
 }
 
 static uint16_t rename_list(uint16_t l, const uint8_t *to)

@@ -37,7 +37,7 @@ enum traffic { TCP, UDP_CONNECTED, UDP_OPEN, UDP_FRAGMENTS };
 	RULE(R_BOTH_REPORT, "both-report") RULE(R_KEEP, "keep") RULE(R_WAIT, "wait") RULE(R_SETTLE, "settle") \
 	RULE(R_NEEDED, "needed") RULE(R_BEFORE, "before") RULE(R_AWAIT, "await") RULE(R_OWN, "own") \
 	RULE(R_POOL, "pool") RULE(R_FIRST, "first") RULE(R_LAPSE, "lapse") RULE(R_SETTLED, "settled") \
-	RULE(R_BEGIN, "begin") RULE(R_CLOCK, "clock") RULE(R_SHRINK, "shrink")
+	RULE(R_BEGIN, "begin") RULE(R_CLOCK, "clock") RULE(R_SHRINK, "shrink") RULE(R_ABOVE, "above")
 /* clang-format on */
 
 enum rule {
@@ -54,7 +54,7 @@ struct setting {
 	enum order order;
 	enum traffic traffic;
 	bool begin, busy, close_, cookies, crowd, deadline, deaf, death, force, hold, ipip, jump, leave, lost_mux, maat,
-	    mux_clock, news, off, older, plain, restart, restore, revive, same, search, skip, torn, withdraw;
+	    mux_clock, news, off, older, plain, restart, restore, reuse, revive, same, search, skip, torn, withdraw;
 	double walk; /* steps of a random walk in place of a search; 0: none */
 	uint64_t seed;
 	uint64_t rules;
@@ -177,6 +177,9 @@ int state_mux_max(const struct state *t);
 
 /* Who is told before generation g is applied by a mux that has `from`: all servers of the service. */
 uint8_t state_to_tell(const struct state *t, int from, int g);
+
+/* What a packet or notice calls generation g: without the rule `above` a restored ring has the numbers of the lost one. */
+uint8_t state_number(const struct state *t, int g);
 
 void state_learn(struct state *t, int s, int g);
 bool state_lacks_notice(const struct state *t, int s, int g);

@@ -247,6 +247,8 @@ static void add_server(const struct state *t, struct list *list, int s)
 	}
 	if (setting.news && t->seen[s] < state_mux_max(t))
 		add(list, A_NEWS, s);
+	if (setting.reuse && t->seen[s] <= t->n && t->n + 1 < G)
+		add(list, A_FORMER, s);
 	if (t->fresh >> s & 1 && may_be_calm(t, s))
 		add(list, A_CALM, s);
 	for (int m = 0; t->fresh >> s & 1 && !has(R_CALM) && m < setting.muxes; m++)

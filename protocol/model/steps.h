@@ -20,6 +20,7 @@ enum action {
 	A_BACK,    /* m */
 	A_NOTICE,  /* g * 8 + s */
 	A_NEWS,    /* s */
+	A_FORMER,  /* s: it learns a higher generation of the service that had the id before */
 	A_REPEAT,  /* s: the notice of every 10 s */
 	A_CALM,    /* s: the quiet time after a start is over */
 	A_RESTART, /* s: it forgets the generation */

@@ -71,6 +71,7 @@ static const char *const sentences[] = {
     [A_BACK] = "mux @m is back, with the newest",
     [A_NOTICE] = "@S gets the notice of generation +@M of +@N",
     [A_NEWS] = "@s learns the muxes' highest generation by another packet",
+    [A_FORMER] = "@s learns a higher generation of the service that had the id before",
     [A_REPEAT] = "@s gets the repeated notice",
     [A_CALM] = "@s's quiet time is over",
     [A_RESTART] = "@s's packet path restarts and forgets the generation",

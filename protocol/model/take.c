@@ -178,6 +178,9 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 	case A_REPEAT:
 		state_learn(t, step.arg, state_mux_max(t));
 		return IDLE;
+	case A_FORMER:
+		t->seen[step.arg] = (uint8_t)(t->n + 1);
+		return IDLE;
 	case A_CALM:
 		t->fresh &= (uint8_t) ~(1 << step.arg);
 		return IDLE;
@@ -338,7 +341,7 @@ enum result steps_settle(struct state t, enum cause *cause)
 		}
 		if (done)
 			continue;
-		*cause = C_NONE;
+		*cause = packet_gone(&t, t.n);
 		for (int b = 0; setting.room && b < setting.buckets; b++)
 			if (list_has(t.list[b][t.n], t.home))
 				*cause = C_OVERFLOW; /* it is listed, but the packet has no room */
