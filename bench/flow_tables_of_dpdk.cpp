@@ -8,7 +8,7 @@
 #include <rte_malloc.h>
 #include <rte_rcu_qsbr.h>
 
-#include "steering/flowtable/flow_cuckoo.h"
+#include "flowtable/flow_cuckoo.h"
 
 namespace
 {

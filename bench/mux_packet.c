@@ -19,8 +19,8 @@
  * depend on what they say. Both arrays: those of a new seed beside the ones before, so that nearly each packet has a
  * second bucket; or such as change little, as most do.
  *
- * Stateful is steering `flowtable`: the same mux with a table of flows, which has room for a quarter more flows than
- * there are. DPDK's memory and rings both ask for transparent huge pages.
+ * Stateful is the same mux with a table of flows (flowtable/flowtable.h), which has room for a quarter more flows than
+ * there are, and by the scalar path. DPDK's memory and rings both ask for transparent huge pages.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -41,7 +41,6 @@
 #include "encap/gue.h"
 #include "ring/backend.h"
 #include "ring/lists.h"
-#include "steering/flowtable/flowtable.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
 #include "steering/othello/othello.h"
@@ -50,6 +49,7 @@
 #include "config/options.h"
 #include "host/port.h"
 #include "flow_packet.h"
+#include "flowtable/flowtable.h"
 #include "packet/flow_hash_batch.h"
 #include "packet/lanes.h"
 #include "packet_rows.h"
@@ -66,14 +66,8 @@ enum {
 	TENTH = 10,
 };
 
-static void choose(struct burst *burst, uint32_t first, uint32_t end)
-{
-	(void)end;
-	if (!first && burst->choosing)
-		burst_choose(burst);
-}
-
-static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, choose,
+/* NULL: the stage of a table of flows, for all packets at once. */
+static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, NULL,
 										 burst_rows, burst_encap};
 
 struct bench {
@@ -179,13 +173,20 @@ static void take_row(struct bench *b, const struct stand *s)
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
 
 	b->burst.lookup = tables_lookup(s->tables);
-	b->burst.steering = &s->steering;
 	b->burst.mac = mac_word(mac);
 	b->burst.now = NOW;
 	b->burst.tag_flags = tag_key_flags(s->row.tagged ? &tag_key : NULL);
 	burst_path = lanes_has_cpu() && !s->row.scalar ? BURST_LANES : BURST_SCALAR;
 	flow_hash_batch_siphash = siphash_of(&s->row);
 	b->burst.is_brief = true;
+}
+
+static inline void steer(struct bench *b, const struct stand *s)
+{
+	if (s->flowtable)
+		flowtable_steer(s->flowtable, &b->burst);
+	else
+		burst_steer(&b->burst);
 }
 
 /* Steers some packets of a row; returns ns each. */
@@ -201,7 +202,7 @@ static double run(struct bench *b, struct stand *s, uint32_t packets)
 		start = now_ns();
 		for (uint32_t i = 0; i < RING; i += BURST_MAX) {
 			take_burst(b, i);
-			burst_steer(&b->burst);
+			steer(b, s);
 			if (s->row.changes)
 				rte_rcu_qsbr_quiescent(tables_rcu(s->tables), 0);
 		}
@@ -237,13 +238,14 @@ static void run_stages(struct bench *b, struct stand *s)
 		write_ring(b, s);
 		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
 			take_burst(b, i);
-			b->burst.coded = b->burst.choosing = b->burst.methods = b->burst.seconds = b->burst.ordered = 0;
-			b->burst.alike = b->burst.alone = 0;
+			burst_begin(&b->burst);
 			for (int stage = 0; stage < STAND_STAGES; stage++) {
 				uint64_t start = rte_rdtsc_precise();
 
-				for (uint32_t g = 0; g < BURST_MAX; g += BURST_GROUP)
+				for (uint32_t g = 0; stages[stage] && g < BURST_MAX; g += BURST_GROUP)
 					stages[stage](&b->burst, g, g + BURST_GROUP);
+				if (!stages[stage] && s->flowtable)
+					flowtable_choose(s->flowtable, &b->burst);
 				samples[stage][bursts] = (double)(rte_rdtsc_precise() - start);
 			}
 		}
@@ -276,7 +278,7 @@ static double run_counted(struct bench *b, struct stand *s, uint64_t what)
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 		for (uint32_t i = 0; i < RING; i += BURST_MAX) {
 			take_burst(b, i);
-			burst_steer(&b->burst);
+			steer(b, s);
 		}
 		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	}
@@ -435,13 +437,14 @@ static void stand_ready(struct bench *b, const struct row *row)
 	s->tables = tables_new(1, &hops);
 	if (!s->tables)
 		die("no memory for tables");
-	s->options.flows = s->row.steering == &steering_flowtable ? s->row.flows + s->row.flows / 4 : 0;
-	tables_set_options(s->tables, &s->options);
-	if (steering_start(&s->steering, (unsigned)b->count, &s->options, &why))
-		die(why.text);
+	if (s->row.stateful) {
+		s->flowtable = flowtable_new(0, s->row.flows + s->row.flows / 4, &why);
+		if (!s->flowtable)
+			die(why.text);
+	}
 	for (uint32_t i = 0; i < s->row.services; i++)
 		serve(s, (uint16_t)i, b->seed);
-	run(b, s, s->options.flows ? s->row.flows + RING : PASS);
+	run(b, s, s->row.stateful ? s->row.flows + RING : PASS);
 }
 
 static void measure(struct bench *b)

@@ -4,7 +4,6 @@
 #define FAIRLEAD_BENCH_PACKET_ROWS_H
 
 #include "encap/encap.h"
-#include "steering/flowtable/flowtable.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
 #include "steering/othello/othello.h"
@@ -69,10 +68,10 @@ static const struct row rows[] = {
     {.name = "1 K flows", .flows = 1000},
     {.name = "100 K flows", .flows = 100000},
     {.name = "10 M flows", .flows = 10000000},
-    {.name = "stateful, 1 K flows", .flows = 1000, .steering = &steering_flowtable},
-    {.name = "stateful, 100 K flows", .flows = 100000, .steering = &steering_flowtable},
-    {.name = "stateful, 1 M flows", .flows = 1000000, .steering = &steering_flowtable},
-    {.name = "stateful, 10 M flows", .flows = 10000000, .steering = &steering_flowtable},
+    {.name = "stateful, 1 K flows", .flows = 1000, .stateful = true},
+    {.name = "stateful, 100 K flows", .flows = 100000, .stateful = true},
+    {.name = "stateful, 1 M flows", .flows = 1000000, .stateful = true},
+    {.name = "stateful, 10 M flows", .flows = 10000000, .stateful = true},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

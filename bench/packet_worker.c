@@ -19,9 +19,7 @@
 
 #include "flow_packet.h"
 #include "packet/burst.h"
-#include "config/options.h"
 #include "service/tables.h"
-#include "steering/steering.h"
 
 enum { RING = 2048 };
 
@@ -29,7 +27,6 @@ struct packet_worker {
 	struct tables *tables;
 	struct packet_worker_options options;
 	struct flow_packets packets;
-	struct steering_states steering;
 	uint32_t *flows;
 	uint32_t at;
 	int orders[2]; /* a pipe of milliseconds */
@@ -145,9 +142,7 @@ static void *loop(void *argument)
 struct packet_worker *packet_worker_new(struct tables *tables, const struct packet_worker_options *options)
 {
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
-	static const struct options plain = {.workers = 1};
 	struct packet_worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
-	struct reason why;
 	pthread_t thread;
 	cpu_set_t cores;
 
@@ -157,10 +152,8 @@ struct packet_worker *packet_worker_new(struct tables *tables, const struct pack
 	CPU_ZERO(&cores);
 	CPU_SET((unsigned)options->core, &cores);
 	errno = ENOMEM;
-	if (!make_flows(worker) || !flow_packets_new(&worker->packets, RING) || pipe(worker->orders) ||
-	    steering_start(&worker->steering, 0, &plain, &why))
+	if (!make_flows(worker) || !flow_packets_new(&worker->packets, RING) || pipe(worker->orders))
 		return NULL;
-	worker->burst.steering = &worker->steering;
 	worker->burst.mac = mac_word(mac);
 	errno = pthread_create(&thread, NULL, loop, worker);
 	if (!errno)

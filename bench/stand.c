@@ -31,8 +31,8 @@ static void print_row(FILE *out, const struct stands *stands, const struct stand
 		"\"buckets\": %u, \"flows\": %u, \"services\": %u, \"generations\": %lu, \"bytes\": %lu,\n   "
 		"\"median\": %.2f, \"fastest\": %.2f, \"slowest\": %.2f, \"ratio\": %.3f",
 		s->row.name, s->row.hash == FL_HASH_CRC32 ? "crc32" : "siphash", s->row.encap->name,
-		s->row.steering->name, s->row.buckets, s->row.flows, s->row.services, (unsigned long)s->generations,
-		(unsigned long)s->bytes, s->median, s->fastest, s->slowest, s->ratio);
+		s->row.stateful ? "flowtable" : s->row.steering->name, s->row.buckets, s->row.flows, s->row.services,
+		(unsigned long)s->generations, (unsigned long)s->bytes, s->median, s->fastest, s->slowest, s->ratio);
 	fprintf(out, ", \"cycles\": %.1f, \"stages\": {", s->median / stands->ns_of_cycle);
 	for (int stage = 0; stage < STAND_STAGES; stage++)
 		fprintf(out, "%s\"%s\": %.2f", stage ? ", " : "", stand_stages[stage], s->stage[stage]);

@@ -6,7 +6,6 @@
 #include "packet/burst.h"
 #include "encap/encap.h"
 #include "steering/steering.h"
-#include "config/options.h"
 #include "config/service_config.h"
 
 enum {
@@ -27,6 +26,7 @@ struct row {
 	enum fl_hash_kind hash;
 	const struct encap *encap;
 	const struct steering *steering;
+	bool stateful;   /* by a table of flows (flowtable/flowtable.h) */
 	bool changes;    /* CHANGES generations a second, each moving a tenth of the buckets */
 	bool told;       /* all buckets have just moved: every packet carries MOVED */
 	uint32_t most;   /* each bucket has up to so many former owners, in place of `told` */
@@ -47,11 +47,10 @@ struct row {
 struct stand {
 	struct row row;
 	struct tables *tables;
-	struct service *service; /* the first */
-	struct options options;
-	struct steering_states steering;
-	uint32_t at;    /* the next flow */
-	uint64_t bytes; /* of rings and lookups */
+	struct service *service;     /* the first */
+	struct flowtable *flowtable; /* of row.stateful */
+	uint32_t at;                 /* the next flow */
+	uint64_t bytes;              /* of rings and lookups */
 	uint64_t generations;
 	double times[STAND_RUNS_MAX];
 	double median, fastest, slowest, ratio;

@@ -32,8 +32,6 @@ const char options_usage[] =
     "  --hello PORT|off     UDP port of the hellos between muxes, the same at all (6081)\n"
     "  --workers N          packet threads                 (1)\n"
     "  --memory MB          packet memory                  (256)\n"
-    "  --flows N            flows that each worker remembers for services with steering flowtable (0: no such "
-    "services)\n"
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
@@ -320,7 +318,6 @@ static const struct option table[] = {
 	{"hello", .set = set_hello, .at = offsetof(struct options, hello_port), .low = 1, .high = 65535},
 	{"workers", NUMBER(workers, 1, OPTIONS_WORKERS_MAX)},
 	{"memory", NUMBER(memory, 64, 1024 * 1024)},
-	{"flows", NUMBER(flows, 0, OPTIONS_FLOWS_MAX)},
 	{"no-huge", BOOL(no_huge, true_false), .alone = true},
 	{"announce", ENUM(announce, announces)},
 	{"pipeline", ENUM(pipeline, pipelines)},

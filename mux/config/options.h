@@ -16,7 +16,6 @@ enum options_limits {
 	OPTIONS_TEXT_MAX = 255,
 	OPTIONS_PORTS_MAX = 16,
 	OPTIONS_WORKERS_MAX = 64,
-	OPTIONS_FLOWS_MAX = 1 << 26,
 	OPTIONS_SECONDS_MAX = 3600,
 	OPTIONS_GENERATIONS_MAX = 1000000,
 	OPTIONS_HELLO_PORT = 6081,
@@ -63,7 +62,6 @@ struct options {
 	unsigned hello_port;                                 /* --hello; 0: off */
 	unsigned workers;                                    /* --workers */
 	unsigned memory;                                     /* --memory, MB */
-	unsigned flows;                                      /* --flows, of each worker */
 	unsigned withdraw_wait;                              /* --withdraw-wait, seconds */
 	unsigned drain;                                      /* --drain, seconds */
 	bool no_huge;                                        /* --no-huge */

@@ -83,7 +83,7 @@ static void check_ranges(const struct options *o)
 			require(strcmp(o->ports[i], o->ports[j]));
 	}
 	require(o->workers >= 1 && o->workers <= OPTIONS_WORKERS_MAX && o->memory >= 64 && o->memory <= 1024 * 1024);
-	require(o->flows <= OPTIONS_FLOWS_MAX && o->withdraw_wait <= OPTIONS_SECONDS_MAX);
+	require(o->withdraw_wait <= OPTIONS_SECONDS_MAX);
 	require(o->drain <= OPTIONS_SECONDS_MAX && o->behind.seconds <= OPTIONS_SECONDS_MAX);
 	require(o->behind.generations <= OPTIONS_GENERATIONS_MAX && !o->no_exception);
 	require(fl_address_is_none(&o->address) || fl_address_is_ipv4(&o->address));
@@ -121,7 +121,6 @@ static void say(const struct options *o, struct words *flags)
 	add(flags, "--http-samples=%s", o->http_samples ? "on" : "off");
 	add(flags, "--workers=%u", o->workers);
 	add(flags, "--memory=%u", o->memory);
-	add(flags, "--flows=%u", o->flows);
 	add(flags, "--announce=%s", o->announce == ANNOUNCE_TUN ? "tun" : "none");
 	add(flags, "--withdraw-wait=%u", o->withdraw_wait);
 	add(flags, "--drain=%u", o->drain);
@@ -157,7 +156,7 @@ static void check_said(struct options *options)
 		require(!strcmp(again.ports[i], options->ports[i]));
 	require(fl_address_equal(&again.address, &options->address) &&
 		fl_address_equal(&again.address6, &options->address6));
-	require(again.workers == options->workers && again.memory == options->memory && again.flows == options->flows);
+	require(again.workers == options->workers && again.memory == options->memory);
 	require(again.announce == options->announce && again.withdraw_wait == options->withdraw_wait);
 	require(again.drain == options->drain && again.behind.seconds == options->behind.seconds);
 	require(again.behind.generations == options->behind.generations && again.no_huge == options->no_huge);

@@ -212,7 +212,6 @@ static void fix_checksum(uint8_t *frame, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct steering_states none;
 	struct rte_mbuf mbuf = {.nb_segs = 1};
 	struct burst burst;
 	size_t len, visible, headroom;
@@ -239,7 +238,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mbuf.pkt_len = (uint32_t)len;
 
 	burst.lookup = tables_lookup(tables);
-	burst.steering = &none;
 	burst.worker = 0;
 	burst.tag_flags = data[0] & 2 ? tag_key_flags(&tag_key) : 0;
 	burst.mac = mac_word(mac);

@@ -117,7 +117,6 @@ static void put(struct run *run, uint32_t lane, const struct frame *frame)
 
 static void steer(struct run *run, enum burst_path path, uint8_t bits, const struct frame *frame, uint32_t at)
 {
-	static struct steering_states none;
 
 	memset(&run->burst, 0, sizeof(run->burst));
 	for (uint32_t lane = 0; lane < LANES; lane++) {
@@ -126,7 +125,6 @@ static void steer(struct run *run, enum burst_path path, uint8_t bits, const str
 		put(run, lane, lane == at ? frame : &common);
 	}
 	run->burst.lookup = tables_lookup(tables);
-	run->burst.steering = &none;
 	run->burst.tag_flags = bits & TAG ? tag_key_flags(&tag_key) : 0;
 	run->burst.mac = mac_word(frame_mac);
 	run->burst.now = NOW;

@@ -314,10 +314,7 @@ static json_t *arrays_json(const struct explanation *e)
 /* Why a packet may go elsewhere; NULL: nothing can send it elsewhere. */
 static json_t *unless_json(const struct explanation *e)
 {
-	if (!e->may_be_remembered && !e->may_name_a_backend)
-		return NULL;
-	return json_pack("[s*, s*]", e->may_be_remembered ? "rememberedFlow" : NULL,
-			 e->may_name_a_backend ? "connectionId" : NULL);
+	return e->may_name_a_backend ? json_pack("[s]", "connectionId") : NULL;
 }
 
 static void get_explain(struct http *http, const struct request *request, struct response *response)

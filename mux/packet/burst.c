@@ -82,11 +82,6 @@ static __attribute__((always_inline)) inline bool find_cells(struct burst *burst
 	struct packet *packet = &burst->packets[i];
 	bool may_pass;
 
-	if (packet->service->way == STEERING_CHOICE) {
-		burst->choosing |= 1U << i;
-		burst->methods |= 1U << packet->service->steering;
-		return false;
-	}
 	may_pass = halves_may_pass(packet); /* before its key ends */
 	if (unlikely(!codes_fetch(packet)))
 		return true;
@@ -111,7 +106,7 @@ static inline uint32_t find_second(struct burst *burst, uint32_t i, const struct
 
 /*
  * Bucket and row of a packet whose hash is known: the bucket of the hash's low half, as most methods use it, unless
- * codes or the method give another one later. That may be by data which is published with generations, so the generation
+ * codes give another one later. That may be by data which is published with generations, so the generation
  * is loaded first (ring.h).
  */
 static inline uint32_t find_row(struct burst *burst, uint32_t i)
@@ -247,32 +242,6 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 	hash_group(burst, first, end, 0);
 }
 
-/* Those of the packets that choose whose method has this number. A single method needs no search. */
-static uint32_t of_method(const struct burst *burst, unsigned number)
-{
-	uint32_t which = 0;
-
-	if (likely(!(burst->methods & (burst->methods - 1))))
-		return burst->choosing;
-	for (uint32_t left = burst->choosing; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
-
-		which |= (uint32_t)(burst->packets[i].service->steering == number) << i;
-	}
-	return which;
-}
-
-/* Calls each method once. */
-void burst_choose(struct burst *burst)
-{
-	for (uint32_t methods = burst->methods; methods; methods &= methods - 1) {
-		unsigned number = (unsigned)__builtin_ctz(methods);
-
-		steerings[number]->choose(burst->steering->state[number], burst->packets, of_method(burst, number),
-					  burst->now);
-	}
-}
-
 static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 {
 	return first + BURST_GROUP < burst->count ? first + BURST_GROUP : burst->count;
@@ -281,8 +250,6 @@ static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 /* Reads a group's rows before the headers of the previous group are written. */
 static inline void finish(struct burst *burst)
 {
-	if (unlikely(burst->choosing))
-		burst_choose(burst);
 	burst_rows(burst, 0, end_of(burst, 0));
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		uint32_t end = end_of(burst, first);
@@ -293,18 +260,9 @@ static inline void finish(struct burst *burst)
 	}
 }
 
-static inline void begin(struct burst *burst)
-{
-	burst->coded = burst->choosing = burst->methods = burst->seconds = burst->ordered = burst->alike =
-	    burst->alone = 0;
-	burst->moved = burst->second = burst->second_first = burst->second_syns = 0;
-	burst->bytes = 0;
-	burst->one = NULL;
-}
-
 void burst_steer_classified(struct burst *burst)
 {
-	begin(burst);
+	burst_begin(burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
 		burst_hash(burst, first, end_of(burst, first));
 	finish(burst);
@@ -312,7 +270,7 @@ void burst_steer_classified(struct burst *burst)
 
 static void steer_general(struct burst *burst)
 {
-	begin(burst);
+	burst_begin(burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		burst_classify(burst, first, end_of(burst, first));
 		burst_hash(burst, first, end_of(burst, first));
@@ -460,7 +418,7 @@ static void steer_lanes(struct burst *burst)
 	const uint32_t groups = burst->count / LANES, whole = groups * LANES;
 	bool are_several = false;
 
-	begin(burst);
+	burst_begin(burst);
 	for (uint32_t i = 0; i < LANES; i++)
 		fetch(burst->mbufs[i]);
 	for (uint32_t g = 0; g < groups; g++) {
@@ -483,8 +441,6 @@ static void steer_lanes(struct burst *burst)
 		burst_classify(burst, whole, burst->count);
 		burst_hash(burst, whole, burst->count);
 	}
-	if (unlikely(burst->choosing))
-		burst_choose(burst);
 	for (uint32_t g = 0; g < groups; g++)
 		rows_of(burst, g * LANES, &lanes[g]);
 	if (whole < burst->count)

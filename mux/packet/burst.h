@@ -7,7 +7,6 @@
  *
  *	classify	reads headers				verdict, service, key
  *	hash		computes, prefetches ring rows or cells	hash, bucket, generation
- *	choose		calls steering methods (steering.h)	another bucket, or a backend instead
  *	rows		reads codes, rows, prefetches templates	bucket, a second one, rows, backend
  *	encap		writes headers				the mbuf, ready to be sent by packet.port
  *
@@ -30,8 +29,6 @@
 
 enum { BURST_GROUP = 8, GROUP_BITS = (1 << BURST_GROUP) - 1 };
 
-struct steering_states;
-
 /* How bursts are steered. All ways give the same results; the reference is the one that says what these are. */
 enum burst_path {
 	BURST_REFERENCE, /* classify() for each packet */
@@ -41,16 +38,13 @@ enum burst_path {
 
 struct burst {
 	const struct lookup *lookup;
-	uint8_t tag_flags;                      /* TAG, and KEY; 0: packets are not tagged (tag_key.h) */
-	const struct steering_states *steering; /* the worker's own */
-	uint64_t mac;                           /* of the receiving port: mac_word() */
-	uint32_t now;                           /* Unix seconds */
+	uint8_t tag_flags; /* TAG, and KEY; 0: packets are not tagged (tag_key.h) */
+	uint64_t mac;      /* of the receiving port: mac_word() */
+	uint32_t now;      /* Unix seconds */
 	uint32_t count;
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct packet packets[BURST_MAX] __attribute__((aligned(64))); /* a cache line each */
 	uint32_t coded;        /* packets whose buckets arrays of codes give, a bit each; set by hash, used by rows */
-	uint32_t choosing;     /* packets whose method chooses, a bit each; set by hash, used by choose */
-	uint32_t methods;      /* their methods, a bit for each number */
 	uint32_t seconds;      /* packets with a second bucket, a bit each; set by hash and rows */
 	uint32_t ordered;      /* packets of services with steering maat, a bit each; set by hash, used by rows */
 	uint32_t alike;        /* groups whose packets all have two buckets of one ring, all bits; set by hash */
@@ -72,6 +66,15 @@ struct burst {
 	uint32_t ip_bytes;    /* out: see `one` */
 	struct service *one;  /* out: all packets are steered, have this service and leave by one_port; or NULL */
 };
+
+/* Before a burst's first stage. */
+static inline void burst_begin(struct burst *burst)
+{
+	burst->coded = burst->seconds = burst->ordered = burst->alike = burst->alone = 0;
+	burst->moved = burst->second = burst->second_first = burst->second_syns = 0;
+	burst->bytes = 0;
+	burst->one = NULL;
+}
 
 /* One stage for packets first to end - 1, at most BURST_GROUP. Adds to moved, second and bytes. */
 void burst_classify(struct burst *burst, uint32_t first, uint32_t end);
@@ -108,9 +111,6 @@ bool burst_fall_back(struct packet *packet);
 
 /* The verdict of a packet that nothing gives a backend. */
 enum verdict burst_absent(const struct packet *packet);
-
-/* The stage between hash and rows, for all packets at once; only if any method chooses. */
-void burst_choose(struct burst *burst);
 
 /* All stages, by burst_path. Afterwards every packet has its verdict, and those with VERDICT_SERVICE are rewritten. */
 void burst_steer(struct burst *burst);

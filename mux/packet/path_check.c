@@ -37,15 +37,14 @@ void path_check_free(struct path_check *check)
 	free(check);
 }
 
-/* Whether steering the packet twice would change what is known of connections or loads. */
+/* Whether steering the packet twice would change what is known of loads. */
 static bool is_counted(const struct burst *burst, const struct rte_mbuf *mbuf)
 {
 	struct packet packet;
 
 	classify(burst->lookup, burst->mac, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, mbuf->pkt_len,
 		 &packet);
-	return packet.verdict == VERDICT_SERVICE &&
-	       (packet.service->way == STEERING_CHOICE || steerings[packet.service->steering]->tick);
+	return packet.verdict == VERDICT_SERVICE && steerings[packet.service->steering]->tick;
 }
 
 static bool is_checked(const struct burst *burst, const struct rte_mbuf *mbuf)
@@ -60,7 +59,6 @@ static void copy(struct copies *copies, const struct burst *burst)
 
 	out->lookup = burst->lookup;
 	out->tag_flags = burst->tag_flags;
-	out->steering = burst->steering;
 	out->mac = burst->mac;
 	out->now = burst->now;
 	out->worker = burst->worker;

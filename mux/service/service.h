@@ -82,9 +82,8 @@ struct explanation {
 	bool has_arrays_before;
 	bool is_ordered; /* steering maat: the mux chose which of both buckets is first */
 	bool is_noted;   /* by its filter: first is the bucket of the hash's high half */
-	/* Addresses and ports alone can't show these; either may send a packet elsewhere. */
-	bool may_be_remembered;  /* a worker's table may know another backend for the flow */
-	bool may_name_a_backend; /* by the connection id of a QUIC packet */
+	/* By the connection id of a QUIC packet, which then goes elsewhere; addresses and ports alone can't show that. */
+	bool may_name_a_backend;
 };
 
 static inline struct ring *service_ring(const struct service *service)

@@ -272,7 +272,7 @@ void tables_guard(struct tables *tables, const struct vip_guard *guard)
 static int check_config(const struct tables *tables, const struct service_config *config, struct reason *why)
 {
 	const struct service_listener *listener = &tables->services;
-	int error = config->steering->check ? config->steering->check(config, tables->options, why) : 0;
+	int error = config->steering->check ? config->steering->check(config, why) : 0;
 
 	if (!error)
 		error = tables_check_vips(tables, config, why);

@@ -10,7 +10,6 @@
 /* clang-format off */
 #define STEERING_METHODS(METHOD)                                                                                       \
 	METHOD(ring)                                                                                                    \
-	METHOD(flowtable)                                                                                               \
 	METHOD(othello)                                                                                                 \
 	METHOD(hunt)                                                                                                    \
 	METHOD(maat)

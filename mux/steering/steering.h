@@ -4,9 +4,7 @@
  * a line in methods.h; no other code of the mux names one.
  *
  *	bucket	any thread	the bucket of one hash
- *	choose	worker		buckets for a burst's packets, or backends that their flows are known to have
  *	check	control thread	whether this mux can serve a configuration
- *	start	control thread	makes a worker's state; stop frees it
  *	serve	control thread	makes a service's data (service.h: steering_data)
  *	tick	control thread	every STEERING_TICK_MS
  *	drop	control thread	frees data that a service had
@@ -14,9 +12,8 @@
  *
  * Methods share the ring, deltas, headers and verdicts. Right after hashing, in groups of eight, the packet path takes
  * the bucket of the hash's low half and prefetches its row: at a million buckets a packet then costs 31 ns, and 38 if
- * rows are fetched 32 at once. `choose` is called once for a burst, with a mask of the method's packets; a call for each
- * packet would cost 3 to 6 ns more. Even a call for each group of eight is felt, so all but `choose` is inline in the
- * packet path, and a method says which of these ways is its own.
+ * rows are fetched 32 at once. Even a call for each group of eight is felt, so all of it is inline in the packet path,
+ * and a method says which of these ways is its own.
  *
  * A method may give a packet a second bucket: servers look there for a connection that the first one's owner does not
  * know (protocol/README.md, 3).
@@ -38,7 +35,6 @@
 struct explanation;
 struct flow;
 struct options;
-struct packet;
 struct ring;
 struct service;
 struct service_config;
@@ -82,7 +78,6 @@ enum steering_way {
 	STEERING_LOW_HALF, /* of the hash */
 	STEERING_HALVES,   /* the same, and TCP a second one by the other half (packet/halves.h) */
 	STEERING_CODES,    /* by arrays of codes, the method's data (packet/codes.h) */
-	STEERING_CHOICE,   /* by `choose` */
 };
 
 struct steering {
@@ -90,17 +85,8 @@ struct steering {
 	enum steering_way way;
 	uint32_t (*bucket)(const struct service *service, const struct ring *ring, uint64_t hash);
 
-	/*
-	 * which: a bit for each packet of the method. All have a service, a ring, its generation, a hash and the bucket
-	 * of its low half; packets with PACKET_HASHED have no key. Sets packet->bucket and prefetches its row, or names
-	 * a backend with PACKET_BY_ID. now: Unix seconds.
-	 */
-	void (*choose)(void *state, struct packet *packets, uint32_t which, uint32_t now);
-
-	/* NULL: any configuration, no state, nothing to explain. */
-	int (*check)(const struct service_config *config, const struct options *options, struct reason *why);
-	int (*start)(void **state, unsigned worker, const struct options *options, struct reason *why);
-	void (*stop)(void *state);
+	/* NULL: any configuration, nothing to explain. */
+	int (*check)(const struct service_config *config, struct reason *why);
 	void (*explain)(const struct service *service, const struct flow *flow, struct explanation *out);
 
 	const struct steering_arrays *arrays; /* NULL: none are read */
@@ -128,14 +114,5 @@ enum { STEERINGS_MAX = 16, STEERING_TICK_MS = 10 };
 extern const struct steering *const steerings[STEERINGS_MAX + 1];
 
 unsigned steering_number(const struct steering *steering);
-
-/* A worker's state of each method, by number; NULL for methods without state. */
-struct steering_states {
-	void *state[STEERINGS_MAX];
-};
-
-/* On failure there is nothing to stop. */
-int steering_start(struct steering_states *states, unsigned worker, const struct options *options, struct reason *why);
-void steering_stop(struct steering_states *states);
 
 #endif

@@ -239,11 +239,11 @@ static bool is_backend(const struct service *service, const struct fl_address *t
 	return false;
 }
 
-/* A packet that its port or an id in it, or what a worker remembers, sends to any backend of the service. */
+/* A packet that its port or an id in it sends to any backend of the service. */
 static bool may_go_anywhere(const struct service *service, const struct flow *flow)
 {
 	return mptcp_ports_has(&service->config.mptcp, flow->protocol, flow->destination_port) ||
-	       (flow->protocol == IPPROTO_UDP && service->config.quic.length) || service->way == STEERING_CHOICE;
+	       (flow->protocol == IPPROTO_UDP && service->config.quic.length);
 }
 
 static const char *check_servers(const struct output_world *world, const struct service *service,

@@ -16,8 +16,6 @@
 #include "config/tag_key.h"
 #include "encap/gue.h"
 #include "threads/worker.h"
-#include "steering/flowtable/flowtable.h"
-#include "steering/ring/steering_ring.h"
 #include "image.h"
 
 enum { TENTH = 10 };
@@ -82,8 +80,6 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			sscanf(argv[i + 1], "%hhu:%hhu", &a->quic.offset, &a->quic.length);
 		else if (!strcmp(argv[i], "--mss"))
 			a->mss = (uint16_t)atoi(argv[i + 1]);
-		else if (!strcmp(argv[i], "--flows"))
-			options->flows = (unsigned)atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--changes"))
 			a->changes = !strcmp(argv[i + 1], "yes");
 		else if (!strcmp(argv[i], "--pipeline"))
@@ -92,7 +88,7 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			options->memory = (unsigned)atoi(argv[i + 1]);
 		else
 			die("allowed: --port, --via, --workers, --exception, --tag-key, --encap, --quic, --mss, "
-			    "--flows, --changes, --pipeline, --memory");
+			    "--changes, --pipeline, --memory");
 	}
 	if (argc - i < 4 || !options->ports_count || !options->workers || options->workers > OPTIONS_WORKERS_MAX)
 		die("usage: --port P [--via N] [--workers N] [--exception yes] [--tag-key FILE] VIP,... PORT BUCKETS "
@@ -112,7 +108,7 @@ static double clock_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void load(struct tables *tables, const struct arguments *a, bool flows)
+static void load(struct tables *tables, const struct arguments *a)
 {
 	struct service_config config = image_config(1, "10.99.0.1", a->buckets);
 	struct delta snapshot = image_snapshot(1, 1, a->buckets, (uint16_t)a->backends_count);
@@ -123,7 +119,6 @@ static void load(struct tables *tables, const struct arguments *a, bool flows)
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
 		config.vips[config.vips_count++] = image_address(vip);
 	config.encap = a->encap;
-	config.steering = flows ? &steering_flowtable : &steering_ring;
 	config.quic = a->quic;
 	config.mss = a->mss;
 	config.ports_count = 2;
@@ -280,7 +275,7 @@ int still_main(const struct mux_kind *kind, int argc, char **argv)
 			   .address = fixed.source};
 	if (kind->open && kind->open(&front, &mux, &why))
 		die(why.text);
-	load(tables, &a, options.flows);
+	load(tables, &a);
 	place = (struct worker_place){.tables = tables,
 				      .ports = &ports,
 				      .counters = counters,

@@ -4,15 +4,14 @@
  * ZooKeeper. For tests and benchmarks of the packet side.
  *
  *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] [--encap WORD]
- *		[--quic OFFSET:LENGTH] [--mss N] [--flows N] [--changes yes]
+ *		[--quic OFFSET:LENGTH] [--mss N] [--changes yes]
  *		[--pipeline MODE] [--memory N] VIP,... PORT BUCKETS BACKEND...
  *
  * The service has the port by TCP and by UDP.
  *
  * --via N: all backends are reached by the N-th port, without asking the kernel (for ports unknown to it).
  * --pipeline interpreted|compiled: of the program with a P4 pipeline. --memory N: MB (256).
- * --flows N: the service has steering flowtable, for N flows. --changes yes: ten generations a second, of which each
- * moves a tenth of the buckets.
+ * --changes yes: ten generations a second, of which each moves a tenth of the buckets.
  * --exception yes: raw ports get an exception port, as in fairlead-mux; benchmarks run without.
  * Prints {"ready": true} once packets flow. Each line on its standard input, and the end by SIGTERM or SIGINT, prints
  * one JSON object: what was counted since the last one, and in how many seconds.

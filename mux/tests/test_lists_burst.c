@@ -478,14 +478,16 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 static void bursts_equal_single_packets(void **state)
 {
 	static const uint64_t seeds[] = {1, 20261129, 77, 4711};
-	static struct steering_states none;
 	static struct world world;
 	struct tally tally = {.late = 0};
 
 	(void)state;
 	for (size_t s = 0; s < sizeof(seeds) / sizeof(seeds[0]); s++) {
 		struct chance chance = {seeds[s]};
-		struct burst burst = {.mac = mac_word(frame_mac), .now = NOW, .steering = &none};
+		struct burst burst = {
+		    .mac = mac_word(frame_mac),
+		    .now = NOW,
+		};
 
 		world_new(&world, &chance);
 		burst.lookup = tables_lookup(world.tables);

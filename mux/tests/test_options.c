@@ -149,7 +149,6 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--workers|-1", "", "--workers: '-1'", "1..64"},
 	    {BASE "|--workers|99999999999999999999", "", "--workers", "1..64"},
 	    {BASE "|--memory|63", "", "--memory: '63'", "64.."},
-	    {BASE "|--flows|-1", "", "--flows: '-1'", "0..67108864"},
 	    {BASE "|--memory|64MB", "", "--memory: '64MB'", "64.."},
 	    {BASE "|--no-huge=maybe", "", "--no-huge: 'maybe'", "true, false"},
 	    {BASE "|--packet-path|avx512", "", "--packet-path: 'avx512'", "auto, scalar, reference"},

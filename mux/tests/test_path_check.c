@@ -62,11 +62,9 @@ static void one_port(struct burst *burst)
 static struct path_check_result check_of(const struct steering *steering, uint32_t long_frames,
 					 void (*steer)(struct burst *))
 {
-	static struct steering_states none;
 	struct tables *tables = serve(steering);
 	struct path_check *check = path_check_new();
-	struct burst burst = {
-	    .lookup = tables_lookup(tables), .steering = &none, .mac = mac_word(frame_mac), .now = NOW};
+	struct burst burst = {.lookup = tables_lookup(tables), .mac = mac_word(frame_mac), .now = NOW};
 	struct path_check_result result;
 	struct frame frames[COUNT];
 

@@ -26,15 +26,14 @@
 #include "ring/backend.h"
 #include "ring/lists.h"
 #include "service/tables.h"
-#include "steering/flowtable/flowtable.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
+#include "steering/othello/othello.h"
 #include "random_frame.h"
 
 enum {
 	BUCKETS = 256,
 	BACKENDS = 30,
-	FLOWS = 512,
 	TAILROOM = 64,
 	IPIP = 3, /* the service with this encapsulation */
 	MORE = 5, /* services beside those of random frames, whose packets all may stay in lanes */
@@ -52,11 +51,10 @@ static int sides_count = SIDES; /* without AVX-512 the first two */
 static uint64_t brief;          /* bursts whose result was brief */
 
 static const struct fl_siphash_key tag_key = {1, 2};
-static const struct options options = {.flows = FLOWS};
+static const struct options options;
 
 struct side {
 	struct tables *tables;
-	struct steering_states steering;
 	struct burst burst;
 };
 
@@ -196,7 +194,8 @@ static struct service_config config_of(uint16_t id)
 		config.encap = &encap_ipip;
 		break;
 	case 4:
-		config.steering = &steering_flowtable;
+		config.ports_count = 1;
+		config.steering = &steering_othello;
 		break;
 	case 5:
 		config.steering = &steering_maat;
@@ -230,30 +229,24 @@ static void side_new(struct side *side, uint64_t chances, unsigned number)
 	static const struct next_hops hops = {.context = &image_wire, .lookup = hop_of};
 	const struct fl_address self = image_address(RANDOM_SELF), self6 = image_address(RANDOM_SELF6);
 	struct chance chance = {chances};
-	struct reason why = {{0}};
 
 	*side = (struct side){.tables = tables_new(1, &hops)};
 	assert_non_null(side->tables);
 	assert_int_equal(tables_set_self(side->tables, &self, &self6, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
 			 0);
 	tables_set_options(side->tables, &options);
-	if (steering_start(&side->steering, number, &options, &why))
-		fail_msg("%s", why.text);
 	for (uint16_t id = 1; id <= SERVICES; id++) {
 		struct service_config config = config_of(id);
 
 		load(side->tables, &config, &chance);
 	}
 	tables_close_windows(side->tables, now);
-	side->burst = (struct burst){.lookup = tables_lookup(side->tables),
-				     .steering = &side->steering,
-				     .mac = mac_word(frame_mac),
-				     .is_brief = number == BRIEF};
+	side->burst = (struct burst){
+	    .lookup = tables_lookup(side->tables), .mac = mac_word(frame_mac), .is_brief = number == BRIEF};
 }
 
 static void side_free(struct side *side)
 {
-	steering_stop(&side->steering);
 	tables_free(side->tables);
 }
 

@@ -139,7 +139,6 @@ static void without_a_known_id_the_bucket_decides(void **state)
 		assert_int_equal(service_explain(service, &flow, &said), 0);
 		assert_true(sent_is_explained(&sent, &said));
 		assert_true(said.may_name_a_backend);
-		assert_false(said.may_be_remembered);
 		assert_int_equal(sent.list.generation, 10);
 		assert_int_equal(sent.list.count, 1);
 	}

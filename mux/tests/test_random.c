@@ -31,7 +31,7 @@
 
 #include "encap/encap.h"
 #include "host/port.h"
-#include "steering/flowtable/flowtable.h"
+#include "steering/othello/othello.h"
 #include "threads/worker.h"
 #include "check_output.h"
 #include "random_frame.h"
@@ -45,7 +45,6 @@ enum {
 	QUEUE = 4096,
 	BUCKETS = 1024,
 	BACKENDS = 40,
-	FLOWS = 512, /* fewer than there are */
 	BACKEND_REMOVED = 39,
 	BACKEND_MUX = 40, /* its address is a mux's */
 	PEER_LAST = 12,   /* the last byte of RANDOM_PEER */
@@ -78,7 +77,7 @@ struct rack {
 enum { WIRE, KERNEL };
 
 static const struct fl_siphash_key tag_key = {1, 2};
-static const struct options with_flows = {.flows = FLOWS, .check_paths = 3};
+static const struct options checked = {.check_paths = 3};
 
 /* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 (and the peer mux) an MTU of 600. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
@@ -176,7 +175,8 @@ static void serve(struct tables *tables)
 			config.encap = &encap_ipip;
 			break;
 		case 4:
-			config.steering = &steering_flowtable;
+			config.ports_count = 1;
+			config.steering = &steering_othello;
 			break;
 		case 5: /* has no ring */
 			assert_int_equal(tables_add(tables, &config, &service, &why), 0);
@@ -193,7 +193,7 @@ static void open_rack(struct rack *rack)
 	static const struct next_hops hops = {.context = &wire, .lookup = hop_of};
 	const struct fl_address self = image_address(RANDOM_SELF), self6 = image_address(RANDOM_SELF6);
 	const struct fl_address muxes[] = {image_address(RANDOM_PEER), image_address(RANDOM_PEER6)};
-	struct worker_place place = {.workers = WORKERS, .options = &with_flows, .tag_key = &tag_key};
+	struct worker_place place = {.workers = WORKERS, .options = &checked, .tag_key = &tag_key};
 	struct port *port = &rack->ports.port[0];
 	struct reason why = {""};
 
@@ -212,7 +212,7 @@ static void open_rack(struct rack *rack)
 	assert_int_equal(tables_set_self(rack->tables, &self, &self6, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
 			 0);
 	assert_int_equal(tables_set_peers(rack->tables, muxes, 2), 0);
-	tables_set_options(rack->tables, &with_flows);
+	tables_set_options(rack->tables, &checked);
 	serve(rack->tables);
 	rack->world = (struct output_world){
 	    .tables = rack->tables, .hops = &hops, .tag_key = &tag_key, .now = (uint32_t)time(NULL)};

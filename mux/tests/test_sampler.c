@@ -91,9 +91,7 @@ static int tear_down(void **state)
 /* A burst of one frame, steered and shown to the sampler as a worker does. */
 static void look(struct fixture *f, unsigned worker, const struct frame *frame)
 {
-	static struct steering_states none;
 
-	f->burst.steering = &none;
 	f->burst.lookup = tables_lookup(f->tables);
 	f->burst.mac = mac_word(frame_mac);
 	f->burst.now = NOW;

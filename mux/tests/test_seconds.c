@@ -425,14 +425,16 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 static void bursts_equal_single_packets(void **state)
 {
 	static const uint64_t seeds[] = {1, 20261123, 77, 4711, 5, 6, 7, 8};
-	static struct steering_states none;
 	uint64_t steered = 0;
 
 	(void)state;
 	for (size_t s = 0; s < sizeof(seeds) / sizeof(seeds[0]); s++) {
 		struct chance chance = {seeds[s]};
 		struct world world = world_new(&chance);
-		struct burst burst = {.mac = mac_word(frame_mac), .now = NOW, .steering = &none};
+		struct burst burst = {
+		    .mac = mac_word(frame_mac),
+		    .now = NOW,
+		};
 
 		burst.lookup = tables_lookup(world.tables);
 		for (int i = 0; i < BURSTS / 8; i++) {

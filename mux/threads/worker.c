@@ -22,7 +22,6 @@
 #include "service/lookup.h"
 #include "observe/sampler.h"
 #include "packet/transport.h"
-#include "steering/steering.h"
 #include "config/clock.h"
 #include "config/options.h"
 #include "threads/front.h"
@@ -50,7 +49,6 @@ struct worker {
 	struct path_check *path_check; /* NULL: none */
 	unsigned check_every;          /* bursts */
 	unsigned until_check;          /* the same */
-	struct steering_states steering;
 	struct limiter echoes;
 	struct limiter errors;
 	struct burst burst;
@@ -434,8 +432,6 @@ int worker_rings(struct rte_ring **rings, unsigned workers, struct reason *why)
 static void worker_free(struct worker *worker)
 {
 	path_check_free(worker->path_check);
-	if (worker->burst.steering)
-		steering_stop(&worker->steering);
 	if (worker->fragments)
 		fragments_free(worker->fragments);
 	free(worker);
@@ -445,7 +441,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 {
 	struct worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
 	char name[16];
-	int error;
+	int error = 0;
 
 	if (!worker)
 		return reason_set(why, -ENOMEM, "worker %u: no memory", index);
@@ -466,10 +462,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 		error = reason_set(why, -ENOMEM, "worker %u: no memory for fragments", index);
 	else if (!worker->check_every != !worker->path_check)
 		error = reason_set(why, -ENOMEM, "worker %u: no memory to check paths", index);
-	else
-		error = steering_start(&worker->steering, index, place->options, why);
 	if (!error) {
-		worker->burst.steering = &worker->steering;
 		error = -pthread_create(&worker->thread, NULL, registered, worker);
 		if (error)
 			reason_set(why, error, "worker %u: can't start a thread: %s", index, strerror(-error));

@@ -10,9 +10,8 @@
 
 enum { CRC32_BUCKETS_MAX = 65536 }; /* the halves of a CRC's hash have 16 bits in common beyond that */
 
-int hunt_check(const struct service_config *config, const struct options *options, struct reason *why)
+int hunt_check(const struct service_config *config, struct reason *why)
 {
-	(void)options;
 	if (config->encap->names_one)
 		return reason_set(
 		    why, -EINVAL,

@@ -13,7 +13,7 @@
 extern const struct steering steering_hunt;
 
 /* What `hunt` and `maat` require of a configuration. */
-int hunt_check(const struct service_config *config, const struct options *options, struct reason *why);
+int hunt_check(const struct service_config *config, struct reason *why);
 
 /* Adds a TCP flow's second bucket to an explanation. */
 void hunt_explain(const struct service *service, const struct flow *flow, struct explanation *out);

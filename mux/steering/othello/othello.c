@@ -38,11 +38,10 @@ static void explain(const struct service *service, const struct flow *flow, stru
 		out->second.bucket = second;
 }
 
-static int check(const struct service_config *config, const struct options *options, struct reason *why)
+static int check(const struct service_config *config, struct reason *why)
 {
 	const char *name = config->name;
 
-	(void)options;
 	if (config->buckets > FL_OTHELLO_BUCKETS_MAX)
 		return reason_set(why, -EINVAL, "buckets: service %s has %u; allowed with steering othello: %d..%d",
 				  name, config->buckets, FL_BUCKETS_MIN, FL_OTHELLO_BUCKETS_MAX);

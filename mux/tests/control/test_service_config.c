@@ -14,7 +14,6 @@
 #include "config/address.h"
 #include "control/config_node.h"
 #include "encap/gue.h"
-#include "steering/flowtable/flowtable.h"
 #include "steering/hunt/hunt.h"
 #include "steering/othello/othello.h"
 #include "steering/ring/steering_ring.h"
@@ -110,10 +109,6 @@ static void reads_optional_fields(void **state)
 	memset(&config, 0, sizeof(config));
 	assert_int_equal(parse(text, &config, &why), 0);
 	assert_int_equal(config.hold, 604800);
-	free(text);
-	text = changed("steering", "\"flowtable\"");
-	assert_int_equal(parse(text, &config, &why), 0);
-	assert_ptr_equal(config.steering, &steering_flowtable);
 	free(text);
 	text = changed("steering", "\"othello\"");
 	assert_int_equal(parse(text, &config, &why), 0);

@@ -81,8 +81,7 @@ static void what_it_cannot_serve_is_refused_by_name(void **state)
 	for (unsigned i = 0; steerings[i]; i++) {
 		assert_int_equal(has(mirror_serves.steering, steerings[i]->name), p4_has_steering(steerings[i]));
 		config.steering = steerings[i];
-		/* the C mux itself refuses flowtable without --flows */
-		if (!has(mirror_serves.steering, config.steering->name) && strcmp(config.steering->name, "flowtable"))
+		if (!has(mirror_serves.steering, config.steering->name))
 			refuse(&world, &config, -EAFNOSUPPORT, "steering is '");
 	}
 	config = image_config(1, "10.99.0.1", FL_BUCKETS_MAX);

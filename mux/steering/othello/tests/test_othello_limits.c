@@ -97,9 +97,8 @@ static enum verdict steer_size(const struct tables *tables, const struct size *r
 {
 	struct flow flow = frame_flow(IPPROTO_TCP);
 	struct frame frame = frame_new(&flow, size - 40);
-	static struct steering_states none;
 	struct burst burst = {.lookup = tables_lookup(tables),
-			      .steering = &none,
+
 			      .tag_flags = tag_key_flags(row->tag ? &tag_key : NULL),
 			      .mac = mac_word(frame_mac),
 			      .now = NOW,
@@ -243,11 +242,10 @@ static void *steer_on(void *argument)
 	struct rte_rcu_qsbr *rcu = tables_rcu(steerer->tables);
 	struct flow flow = frame_flow(IPPROTO_TCP);
 	struct frame frame = frame_new(&flow, 10);
-	static struct steering_states none;
 
 	while (!__atomic_load_n(&steerer->stop, __ATOMIC_RELAXED) && !steerer->complaint) {
 		struct burst burst = {.lookup = tables_lookup(steerer->tables),
-				      .steering = &none,
+
 				      .mac = mac_word(frame_mac),
 				      .now = NOW,
 				      .count = BURST_MAX};

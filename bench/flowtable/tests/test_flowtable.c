@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steering by a flow table: a flow keeps its first backend while that exists, packets arrive and the table has room. */
-#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,8 @@
 
 #include "ring/backend.h"
 #include "encap/gue.h"
-#include "steering/flowtable/flowtable.h"
+#include "flowtable/flow_cuckoo.h"
+#include "flowtable/flowtable.h"
 #include "packet/fragments.h"
 #include "host/port.h"
 #include "service/tables.h"
@@ -28,8 +28,7 @@ enum { BUCKETS = 1024, BACKENDS = 50, FLOWS = 400, NOW = 1700000100 };
 struct world {
 	struct tables *tables;
 	struct service *service;
-	struct options options;
-	struct steering_states steering;
+	struct flowtable *flowtable;
 	struct delta snapshot;
 	uint32_t now;
 };
@@ -41,24 +40,22 @@ static void begin(struct world *w, uint32_t flows)
 
 	*w = (struct world){
 	    .tables = tables_new(1, &image_hops), .snapshot = image_snapshot(1, 9, BUCKETS, BACKENDS), .now = NOW};
-	config.steering = &steering_flowtable;
 	config.vips[config.vips_count++] = image_address("2001:db8:99::1");
-	w->options.flows = flows;
-	tables_set_options(w->tables, &w->options);
-	if (steering_start(&w->steering, 0, &w->options, &why) || tables_add(w->tables, &config, &w->service, &why) ||
+	w->flowtable = flowtable_new(0, flows, &why);
+	if (!w->flowtable || tables_add(w->tables, &config, &w->service, &why) ||
 	    tables_load(w->tables, w->service, &w->snapshot, &why))
 		fail_msg("%s", why.text);
 }
 
 static uint32_t known(const struct world *w)
 {
-	return flowtable_count(w->steering.state[steering_number(&steering_flowtable)]);
+	return w->flowtable->ipv4->count + w->flowtable->ipv6->count;
 }
 
 static void end(struct world *w)
 {
 	image_free(&w->snapshot);
-	steering_stop(&w->steering);
+	flowtable_free(w->flowtable);
 	tables_free(w->tables);
 }
 
@@ -105,11 +102,8 @@ struct seen {
 /* Steers packets of flows first to first + count - 1 in one burst; outputs backend ids and the last one's header. */
 static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, uint16_t *ids, struct seen *seen)
 {
-	struct burst burst = {.lookup = tables_lookup(w->tables),
-			      .steering = &w->steering,
-			      .mac = mac_word(frame_mac),
-			      .now = w->now,
-			      .count = count};
+	struct burst burst = {
+	    .lookup = tables_lookup(w->tables), .mac = mac_word(frame_mac), .now = w->now, .count = count};
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct flow flow = flow_of(first + i, ipv6);
@@ -117,7 +111,7 @@ static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, ui
 
 		burst.mbufs[i] = frame_wrap(&frame);
 	}
-	burst_steer(&burst);
+	flowtable_steer(w->flowtable, &burst);
 	for (uint32_t i = 0; i < count; i++) {
 		assert_int_equal(burst.packets[i].verdict, VERDICT_SERVICE);
 		ids[i] = backend_of(burst.mbufs[i]);
@@ -241,7 +235,6 @@ static void a_flow_has_one_entry_of_one_service(void **state)
 	assert_int_equal(known(&w), 1);
 	/* another service takes over the VIP: it must not use its predecessor's entries */
 	tables_remove(w.tables, w.service);
-	config.steering = &steering_flowtable;
 	assert_int_equal(tables_add(w.tables, &config, &w.service, &why), 0);
 	assert_int_equal(tables_load(w.tables, w.service, &snapshot, &why), 0);
 	assert_int_equal(steer_one(&w, 7, &seen), 1);
@@ -264,10 +257,9 @@ static uint16_t steer_fragment(struct world *w, struct fragments *fragments, con
 	burst_steer(&burst);
 	assert_int_equal(burst.packets[0].verdict, VERDICT_FRAGMENT);
 	fragments_take(fragments, burst.lookup, burst.mbufs[0], &burst.packets[0], 1000);
-	burst.steering = &w->steering;
 	burst.now = w->now;
 	assert_true(fragments_ready(fragments, &burst));
-	burst_steer_classified(&burst);
+	flowtable_steer_classified(w->flowtable, &burst);
 	assert_int_equal(burst.packets[0].verdict, VERDICT_SERVICE);
 	id = backend_of(burst.mbufs[0]);
 	frame_unwrap(burst.mbufs[0]);
@@ -301,41 +293,6 @@ static void fragments_stay_where_their_flow_began(void **state)
 	end(&w);
 }
 
-static void explain_says_that_a_flow_may_be_remembered(void **state)
-{
-	struct flow flow = flow_of(1, false);
-	struct explanation said;
-	struct seen seen;
-	struct world w;
-
-	(void)state;
-	begin(&w, 100);
-	steer_one(&w, 1, &seen);
-	move_all(&w, 10, 7, 0);
-	assert_int_not_equal(steer_one(&w, 1, &seen), 7);
-	assert_int_equal(service_explain(w.service, &flow, &said), 0);
-	assert_int_equal(said.first.current.id, 7);
-	assert_true(said.may_be_remembered);
-	assert_false(said.may_name_a_backend);
-	end(&w);
-}
-
-static void without_a_table_the_service_is_rejected(void **state)
-{
-	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
-	struct tables *tables = tables_new(1, &image_hops);
-	struct service *service;
-	struct reason why;
-
-	(void)state;
-	config.steering = &steering_flowtable;
-	assert_int_equal(tables_add(tables, &config, &service, &why), -ENOTSUP);
-	assert_string_equal(
-	    why.text,
-	    "steering: service web has 'flowtable'; allowed by a mux without --flows: ring, othello, hunt, maat");
-	tables_free(tables);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,8 +302,6 @@ int main(void)
 	    cmocka_unit_test(idle_flows_are_forgotten),
 	    cmocka_unit_test(a_flow_has_one_entry_of_one_service),
 	    cmocka_unit_test(fragments_stay_where_their_flow_began),
-	    cmocka_unit_test(explain_says_that_a_flow_may_be_remembered),
-	    cmocka_unit_test(without_a_table_the_service_is_rejected),
 	};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = 1};
 	struct reason why = {{0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "steering/flowtable/flowtable.h"
+#include "flowtable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,12 +7,9 @@
 
 #include <rte_branch_prediction.h>
 
-#include "config/options.h"
 #include "packet/flow_hash.h"
-#include "packet/packet.h"
 #include "ring/backend.h"
-#include "steering/flowtable/flow_cuckoo.h"
-#include "steering/ring/steering_ring.h"
+#include "flow_cuckoo.h"
 
 enum {
 	KEY4_WORDS = 2,
@@ -28,57 +25,41 @@ struct keys {
 	struct flow_cuckoo_entry *entries[BURST_MAX];
 };
 
-struct flowtable {
-	struct flow_cuckoo *ipv4;
-	struct flow_cuckoo *ipv6;
-};
-
-static int family_new(struct flow_cuckoo **family, const char *name, unsigned worker, uint32_t flows,
-		      uint32_t key_words, struct reason *why)
+static struct flow_cuckoo *family_new(const char *name, unsigned worker, uint32_t flows, uint32_t key_words,
+				      struct reason *why)
 {
-	*family = flow_cuckoo_new(flows, key_words);
-	if (*family)
-		return 0;
-	return reason_set(why, -ENOMEM, "worker %u: no memory for %u %s; allowed: fewer, or a larger --memory", worker,
-			  flows, name);
+	struct flow_cuckoo *family = flow_cuckoo_new(flows, key_words);
+
+	if (!family)
+		reason_set(why, -ENOMEM, "worker %u: no memory for %u %s; allowed: fewer, or a larger --memory", worker,
+			   flows, name);
+	return family;
 }
 
-static void stop(void *state)
+struct flowtable *flowtable_new(unsigned worker, uint32_t flows, struct reason *why)
 {
-	struct flowtable *table = state;
+	struct flowtable *table = calloc(1, sizeof(*table));
 
+	if (!table) {
+		reason_set(why, -ENOMEM, "worker %u: no memory for flows", worker);
+		return NULL;
+	}
+	table->ipv4 = family_new("IPv4 flows", worker, flows, KEY4_WORDS, why);
+	if (table->ipv4)
+		table->ipv6 = family_new("IPv6 flows", worker, flows, FLOW_HASH_KEY6_WORDS, why);
+	if (table->ipv6)
+		return table;
+	flowtable_free(table);
+	return NULL;
+}
+
+void flowtable_free(struct flowtable *table)
+{
 	if (!table)
 		return;
 	flow_cuckoo_free(table->ipv4);
 	flow_cuckoo_free(table->ipv6);
 	free(table);
-}
-
-static int start(void **state, unsigned worker, const struct options *options, struct reason *why)
-{
-	struct flowtable *table;
-	int error;
-
-	if (!options->flows)
-		return 0;
-	table = calloc(1, sizeof(*table));
-	if (!table)
-		return reason_set(why, -ENOMEM, "worker %u: no memory for flows", worker);
-	error = family_new(&table->ipv4, "IPv4 flows", worker, options->flows, KEY4_WORDS, why);
-	if (!error)
-		error = family_new(&table->ipv6, "IPv6 flows", worker, options->flows, FLOW_HASH_KEY6_WORDS, why);
-	if (error)
-		stop(table);
-	else
-		*state = table;
-	return error;
-}
-
-uint32_t flowtable_count(const void *state)
-{
-	const struct flowtable *table = state;
-
-	return table->ipv4->count + table->ipv6->count;
 }
 
 static inline void set(struct packet *packet, uint16_t backend)
@@ -155,20 +136,20 @@ static inline void add(struct keys *keys, struct packet *packet, const uint64_t 
 	keys->hashes[i] = packet->hash;
 }
 
-static void choose(void *state, struct packet *packets, uint32_t which, uint32_t now)
+void flowtable_choose(struct flowtable *table, struct burst *burst)
 {
-	struct flowtable *table = state;
 	struct keys ipv4, ipv6;
 	uint64_t keys4[BURST_MAX][2], keys6[BURST_MAX][FLOW_HASH_KEY6_WORDS];
 
 	ipv4.count = ipv6.count = 0;
-	for (uint32_t left = which; left; left &= left - 1) {
-		struct packet *packet = &packets[__builtin_ctz(left)];
-		/* the key holds only what the hash covers: many keys of one hash would overfill a bucket */
-		uint64_t ports = packet->service->affinity == AFFINITY_CONNECTION ? packet->key[1] : 0;
+	for (uint32_t i = 0; i < burst->count; i++) {
+		struct packet *packet = &burst->packets[i];
+		uint64_t ports;
 
-		if (unlikely(packet->flags & PACKET_HASHED))
+		if (packet->verdict != VERDICT_SERVICE || unlikely(packet->flags & (PACKET_BY_ID | PACKET_HASHED)))
 			continue;
+		/* the key holds only what the hash covers: many keys of one hash would overfill a bucket */
+		ports = packet->service->affinity == AFFINITY_CONNECTION ? packet->key[1] : 0;
 		if (packet->flags & PACKET_IPV6) {
 			uint64_t *key = keys6[ipv6.count];
 
@@ -184,42 +165,45 @@ static void choose(void *state, struct packet *packets, uint32_t which, uint32_t
 		}
 	}
 	if (ipv4.count) {
-		uint32_t added = look_up(table->ipv4, &ipv4, now, KEY4_WORDS);
+		uint32_t added = look_up(table->ipv4, &ipv4, burst->now, KEY4_WORDS);
 
 		/* a bucket for each new flow, so that expiry keeps up with them */
-		flow_cuckoo_sweep(table->ipv4, SWEEP + added, now, FLOWTABLE_IDLE);
+		flow_cuckoo_sweep(table->ipv4, SWEEP + added, burst->now, FLOWTABLE_IDLE);
 	}
 	if (ipv6.count) {
-		uint32_t added = look_up(table->ipv6, &ipv6, now, FLOW_HASH_KEY6_WORDS);
+		uint32_t added = look_up(table->ipv6, &ipv6, burst->now, FLOW_HASH_KEY6_WORDS);
 
-		flow_cuckoo_sweep(table->ipv6, SWEEP + added, now, FLOWTABLE_IDLE);
+		flow_cuckoo_sweep(table->ipv6, SWEEP + added, burst->now, FLOWTABLE_IDLE);
 	}
 }
 
-static int check(const struct service_config *config, const struct options *options, struct reason *why)
+static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 {
-	if (options->flows)
-		return 0;
-	return reason_set(
-	    why, -ENOTSUP,
-	    "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring, othello, hunt, maat",
-	    config->name);
+	return first + BURST_GROUP < burst->count ? first + BURST_GROUP : burst->count;
 }
 
-static void explain(const struct service *service, const struct flow *flow, struct explanation *out)
+static inline void steer(struct flowtable *table, struct burst *burst, bool is_classified)
 {
-	(void)service;
-	(void)flow;
-	out->may_be_remembered = true;
+	burst->path = BURST_SCALAR;
+	burst_begin(burst);
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
+		if (!is_classified)
+			burst_classify(burst, first, end_of(burst, first));
+		burst_hash(burst, first, end_of(burst, first));
+	}
+	flowtable_choose(table, burst);
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
+		burst_rows(burst, first, end_of(burst, first));
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
+		burst_encap(burst, first, end_of(burst, first));
 }
 
-const struct steering steering_flowtable = {
-    .name = "flowtable",
-    .way = STEERING_CHOICE,
-    .bucket = steering_ring_bucket,
-    .choose = choose,
-    .check = check,
-    .start = start,
-    .stop = stop,
-    .explain = explain,
-};
+void flowtable_steer(struct flowtable *table, struct burst *burst)
+{
+	steer(table, burst, false);
+}
+
+void flowtable_steer_classified(struct flowtable *table, struct burst *burst)
+{
+	steer(table, burst, true);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "steering/flowtable/flow_cuckoo.h"
+#include "flow_cuckoo.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 #include "config/options.h"
 #include "host/port.h"
-#include "steering/flowtable/flow_cuckoo.h"
+#include "flowtable/flow_cuckoo.h"
 #include "tests/image.h"
 
 enum { KEYS = 1500, WORDS_MAX = 5, STEPS = 400000, IDLE = 300, BULK = 32, FULL_FLOWS = 1 << 16 };

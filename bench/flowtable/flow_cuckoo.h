@@ -16,8 +16,8 @@
  * At most 16 keys of one hash find a place: more would overfill their two buckets.
  * An entry's address holds until the next flow_cuckoo_add.
  */
-#ifndef FAIRLEAD_MUX_FLOW_CUCKOO_H
-#define FAIRLEAD_MUX_FLOW_CUCKOO_H
+#ifndef FAIRLEAD_BENCH_FLOW_CUCKOO_H
+#define FAIRLEAD_BENCH_FLOW_CUCKOO_H
 
 #include <stdbool.h>
 #include <stddef.h>
