@@ -18,7 +18,7 @@ from lab.traffic import Traffic
 
 Tell = Callable[[str], None]
 
-RELEASED_SECONDS = 200  # from the last connection: none of 130 s before may come back by a SYN cookie
+RELEASED_SECONDS = 260  # 200 s after the move, when no mux sends it a SYN and no SYN cookie comes back
 WATCH_SECONDS = 4  # of traffic after a change, to see what it does
 OUTAGE_SECONDS = 20
 FLOOD_RATE = 15_000

@@ -102,6 +102,10 @@ public record DrainView(
               .map(SettledMoves.Wait::text)
               .collect(Collectors.joining("; "));
     }
+    long counted = progress.countedFor().orElse(0);
+    if (counted < 0) {
+      return "its reports count in %d s, when no SYN cookie can come back".formatted(-counted);
+    }
     return progress.connections().get().isNone() ? "empty: about to end" : "";
   }
 }

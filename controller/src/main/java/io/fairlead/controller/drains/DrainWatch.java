@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
@@ -35,17 +36,18 @@ import java.util.function.LongSupplier;
  * it at the same second.
  *
  * <p>A backend is empty if a report says so that answers what was asked {@link
- * Questions#waitSeconds} after the drain began or later, and after its generation was settled
- * ({@link SettledMoves}): every mux has applied it, or has withdrawn, those that are cut off from
- * ZooKeeper included. Before that a mux may send it a new connection. A bucket that could not move
- * then is lost later, and all of that begins again. When a report came says nothing: it may have
- * been under way for long.
+ * Questions#waitSeconds} after its drain's generation was settled or later ({@link SettledMoves}):
+ * every mux has applied it, or has withdrawn, those that are cut off from ZooKeeper included.
+ * Before that a mux may send it a new connection. A bucket that could not move then is lost later,
+ * and all of that begins again. When a report came says nothing: it may have been under way for
+ * long.
  *
  * <p>An agent that is silent or was never heard proves nothing. Then, and for connections that no
  * packet reaches any more, a drain is over when no bucket names the backend.
  */
 public final class DrainWatch {
-  private static final Duration UNDER_WAY = Duration.ofSeconds(Questions.UNDER_WAY_SECONDS);
+  /** Between two samples, at least. */
+  private static final Duration SAMPLE = Duration.ofMillis(500);
 
   /** How often connections left are told to those who follow events. */
   static final Duration TOLD = Duration.ofSeconds(10);
@@ -65,16 +67,12 @@ public final class DrainWatch {
 
   private static final class Track {
     private final Deque<Sample> samples = new ArrayDeque<>();
-    private Optional<Long> settledAt = Optional.empty();
 
     /** The ring in which its losses were looked for. */
     private long generation;
 
     /** When it lost a bucket last, Unix seconds; 0: its ring does not say. */
     private long lost;
-
-    /** The loss to which {@link #settledAt} refers, 0: that of the drain. */
-    private long settledLoss;
 
     private Optional<Long> shown = Optional.empty();
     private long shownAt;
@@ -87,12 +85,15 @@ public final class DrainWatch {
    * @param rate by which connections become fewer in a second; empty before there are two reports
    * @param secondsLeft until none is left, if it goes on like that
    * @param waitingFor muxes that may still send it new connections
+   * @param countedFor for how many seconds reports have counted, as no mux sends it more; below 0
+   *     if they do later, empty while {@code waitingFor} is not over
    */
   public record Progress(
       Optional<Count> connections,
       Optional<Double> rate,
       Optional<Long> secondsLeft,
-      List<SettledMoves.Wait> waitingFor) {}
+      List<SettledMoves.Wait> waitingFor,
+      OptionalLong countedFor) {}
 
   /**
    * @param nanos a monotonic clock, as {@link System#nanoTime}
@@ -121,7 +122,7 @@ public final class DrainWatch {
         int id = each.getKey();
         live.watch(image.config().name(), id);
         Optional<Count> count = live.connections(image.config().name(), id);
-        boolean isEmpty = sample(image, id, each.getValue(), moves, count, now);
+        boolean isEmpty = sample(image, id, each.getValue(), moves, count);
         if (owned[id] == 0) {
           end(image.config(), each.getValue(), isEmpty, () -> isNamed.test(id), count, now)
               .ifPresent(reason -> ends.put(id, new End(reason, now, count.map(Count::all))));
@@ -196,50 +197,46 @@ public final class DrainWatch {
 
   /** Takes in what was reported; returns whether the backend is empty. */
   private synchronized boolean sample(
-      ServiceImage image,
-      int id,
-      Drain drain,
-      SettledMoves moves,
-      Optional<Count> count,
-      long seconds) {
+      ServiceImage image, int id, Drain drain, SettledMoves moves, Optional<Count> count) {
     long now = nanos.getAsLong();
     Track track = track(image, id, drain);
-    if (isLater(track, drain) && track.lost != track.settledLoss) {
-      track.settledLoss = track.lost;
-      track.settledAt = Optional.empty();
-    }
-    if (track.settledAt.isEmpty()
-        && (isLater(track, drain)
-            ? moves.settledFor(track.lost).isPresent()
-            : moves.isSettled(drain.generation()))) {
-      track.settledAt = Optional.of(now);
-    }
     if (count.isEmpty()) {
       track.samples.clear();
       return false;
     }
     long heard = now - count.get().age().toNanos();
     Sample last = track.samples.peekLast();
-    if (last == null || heard - last.nanos() > UNDER_WAY.toNanos() / 4) {
+    if (last == null || heard - last.nanos() > SAMPLE.toNanos()) {
       track.samples.addLast(new Sample(heard, count.get().all()));
       while (heard - track.samples.peekFirst().nanos() > RATE.toNanos()) {
         track.samples.removeFirst();
       }
     }
-    Optional<Duration> asked = count.get().asked();
-    long since = Math.max(drain.since(), track.lost);
-    long waited = seconds - since - Questions.waitSeconds(image.config());
+    OptionalLong counted = counted(moves, track, drain, image.config());
     return count.get().isNone()
-        && track.settledAt.isPresent()
-        && asked
-            .filter(age -> now - age.toNanos() - track.settledAt.get() >= UNDER_WAY.toNanos())
-            .filter(age -> age.toNanos() <= waited * 1_000_000_000L)
+        && counted.isPresent()
+        && count
+            .get()
+            .asked()
+            .filter(age -> age.compareTo(Duration.ofSeconds(counted.getAsLong())) <= 0)
             .isPresent();
   }
 
   /** Whether it lost a bucket that did not move when the drain began. */
   private static boolean isLater(Track track, Drain drain) {
     return track.lost > drain.since();
+  }
+
+  /** For how many seconds reports have counted, below 0 if they do later; empty: unknown. */
+  private static OptionalLong counted(
+      SettledMoves moves, Track track, Drain drain, ServiceConfig config) {
+    OptionalLong settledFor =
+        track != null && isLater(track, drain)
+            ? moves.settledFor(track.lost)
+            : moves.settledForGeneration(drain.generation());
+    return settledFor.isPresent()
+        ? OptionalLong.of(settledFor.getAsLong() - Questions.waitSeconds(config))
+        : OptionalLong.empty();
   }
 
   private static List<SettledMoves.Wait> waits(SettledMoves moves, Track track, Drain drain) {
@@ -256,8 +253,16 @@ public final class DrainWatch {
     Optional<Long> left =
         rate.filter(perSecond -> perSecond > 0 && count.isPresent())
             .map(perSecond -> (long) Math.ceil(count.get().all() / perSecond));
+    if (!drain.isRunning()) {
+      return new Progress(count, rate, left, List.of(), OptionalLong.empty());
+    }
+    SettledMoves moves = settled.see(image);
     return new Progress(
-        count, rate, left, drain.isRunning() ? waits(settled.see(image), track, drain) : List.of());
+        count,
+        rate,
+        left,
+        waits(moves, track, drain),
+        counted(moves, track, drain, image.config()));
   }
 
   /**

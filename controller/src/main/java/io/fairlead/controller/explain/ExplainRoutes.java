@@ -44,7 +44,14 @@ public record ExplainRoutes(
         request,
         plane.read(
             request.service(),
-            service -> Explanation.of(service.image(), arrays.apply(service), flow, live, now)));
+            service ->
+                Explanation.of(
+                    service.image(),
+                    arrays.apply(service),
+                    flow,
+                    live,
+                    settled.see(service.image()),
+                    now)));
   }
 
   private Answer cells(Request request) {

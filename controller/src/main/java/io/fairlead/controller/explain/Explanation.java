@@ -8,6 +8,7 @@ import io.fairlead.controller.hold.HoldView;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
@@ -72,24 +73,18 @@ public record Explanation(
   /**
    * Where a mux that has applied this image sends the flow's packets.
    *
+   * @param committed the arrays of a service steered by othello, if it has any
    * @param live for whom a held bucket is held
+   * @param settled of the service
    * @param now Unix seconds
    * @throws Refusal if the service does not take the flow
-   */
-  public static Explanation of(ServiceImage image, Flow flow, LiveConnections live, long now) {
-    return of(image, Optional.empty(), flow, live, now);
-  }
-
-  /**
-   * As above.
-   *
-   * @param committed the arrays of a service steered by othello, if it has any
    */
   public static Explanation of(
       ServiceImage image,
       Optional<CommittedArrays> committed,
       Flow flow,
       LiveConnections live,
+      SettledMoves settled,
       long now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
@@ -124,7 +119,7 @@ public record Explanation(
         Optional.of(bucket),
         owner(ring, ring.current(bucket)),
         isStateless ? List.of() : former(image, bucket, now),
-        isStateless ? Optional.empty() : HoldView.of(image, bucket, live, now),
+        isStateless ? Optional.empty() : HoldView.of(image, bucket, live, settled, now),
         DefaultHold.words(image, live),
         ring.generation(),
         committed
@@ -135,7 +130,7 @@ public record Explanation(
             .map(codes -> codes.applyAsInt(wide))
             .or(() -> byHash(config, flow, wide))
             .filter(other -> other != bucket)
-            .map(other -> second(image, other, live, now)));
+            .map(other -> second(image, other, live, settled, now)));
   }
 
   /** The second bucket of hunt and maat. Datagrams have none: no server passes them on. */
@@ -145,13 +140,14 @@ public record Explanation(
         : Optional.empty();
   }
 
-  private static Second second(ServiceImage image, int bucket, LiveConnections live, long now) {
+  private static Second second(
+      ServiceImage image, int bucket, LiveConnections live, SettledMoves settled, long now) {
     Ring ring = image.ring();
     return new Second(
         bucket,
         owner(ring, ring.current(bucket)),
         former(image, bucket, now),
-        HoldView.of(image, bucket, live, now));
+        HoldView.of(image, bucket, live, settled, now));
   }
 
   private static boolean isStateless(ServiceConfig config, Flow flow) {

@@ -175,45 +175,53 @@ public record HoldView(
 
   /** Of a bucket that names a former owner in a service with a hold. */
   public static Optional<Bucket> of(
-      ServiceImage image, int bucket, LiveConnections live, long now) {
+      ServiceImage image, int bucket, LiveConnections live, SettledMoves settled, long now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     if (config.holdSeconds() == 0 || ring.previous(bucket) == Backend.NONE) {
       return Optional.empty();
     }
     History owners = ring.history(bucket);
-    int wait = Questions.waitSeconds(config);
     return Optional.of(
         new Bucket(
             owners.since(0) + config.heldSeconds(),
             now >= owners.since(0) + config.windowSeconds(),
             IntStream.range(0, owners.size())
-                .mapToObj(
-                    i ->
-                        former(
-                            config.name(),
-                            owners.owner(i),
-                            bucket,
-                            live,
-                            now - owners.since(i) - wait))
+                .mapToObj(i -> former(config, owners, i, bucket, live, settled))
                 .toList()));
   }
 
   private static Former former(
-      String service, int owner, int bucket, LiveConnections live, long askedFor) {
+      ServiceConfig config,
+      History owners,
+      int i,
+      int bucket,
+      LiveConnections live,
+      SettledMoves settled) {
+    int owner = owners.owner(i);
+    OptionalLong settledFor = settled.settledFor(owners.since(i));
+    if (settledFor.isEmpty()) {
+      String why =
+          settled.waits(owners.since(i)).stream()
+              .map(wait -> ": " + wait.text())
+              .findFirst()
+              .orElse("");
+      return new Former(owner, Optional.empty(), Optional.of("not asked yet" + why));
+    }
+    long askedFor = settledFor.getAsLong() - Questions.waitSeconds(config);
+    if (askedFor < 0) {
+      String when = "asked in %d s".formatted(-askedFor);
+      return new Former(owner, Optional.empty(), Optional.of(when));
+    }
     // A question asked since then is about this bucket, too.
-    Optional<Boolean> connected =
-        live.occupied(service, owner)
-            .filter(answer -> answer.asked().toSeconds() < askedFor)
-            .map(answer -> answer.buckets().get(bucket));
-    return new Former(
-        owner,
-        connected,
-        connected.isPresent()
-            ? Optional.empty()
-            : Optional.of(
-                askedFor < 0
-                    ? "asked in %d s".formatted(-askedFor)
-                    : unknown(service, owner, live)));
+    return live.occupied(config.name(), owner)
+        .filter(answer -> answer.asked().toSeconds() < askedFor)
+        .map(
+            answer ->
+                new Former(owner, Optional.of(answer.buckets().get(bucket)), Optional.empty()))
+        .orElseGet(
+            () ->
+                new Former(
+                    owner, Optional.empty(), Optional.of(unknown(config.name(), owner, live))));
   }
 }

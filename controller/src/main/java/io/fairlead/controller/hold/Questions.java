@@ -16,10 +16,9 @@ import java.util.function.LongUnaryOperator;
 
 /**
  * What former owners are asked about one service's buckets, and what they answered. One that has an
- * agent is asked about all buckets that name it, and that it lost {@link #waitSeconds} ago or
- * longer, once no mux opens connections at it by a ring from before ({@link SettledMoves}). An
- * answer counts for a bucket only if the question was asked later than that. So it is void once the
- * owner has had the bucket again.
+ * agent is asked about all buckets that name it, once no mux has opened connections at it by a ring
+ * from before for {@link #waitSeconds} ({@link SettledMoves}). An answer counts for a bucket only
+ * if the question was asked later than that. So it is void once the owner has had the bucket again.
  *
  * <p>A question is a set of bits, one for each bucket up to the last. Where all of them together
  * would take more than {@link #BYTES_MAX}, owners take turns.
@@ -27,12 +26,10 @@ import java.util.function.LongUnaryOperator;
  * <p>For one thread.
  */
 public final class Questions {
-  /** For packets under way from muxes, and handshakes that they began. */
-  public static final int UNDER_WAY_SECONDS = 2;
-
   /** A server takes what acknowledges a SYN cookie for so long after its SYN. */
   private static final int COOKIE_SECONDS = 130;
 
+  /** For packets under way from muxes, and handshakes that they began. */
   private static final int WAIT_MIN_SECONDS = 10;
 
   static final long BYTES_MAX = 32L << 20;
@@ -68,8 +65,8 @@ public final class Questions {
   }
 
   /**
-   * How long after an owner has lost a bucket its agent is not believed: connections may follow
-   * that it does not see yet. No agent counts datagrams; they have the window.
+   * How long after the last mux could open connections at a backend its agent is not believed: some
+   * may follow that it does not see yet. No agent counts datagrams; they have the window.
    */
   public static int waitSeconds(ServiceConfig config) {
     int window = config.windowSeconds();
@@ -150,8 +147,7 @@ public final class Questions {
       if (lost != since) {
         since = lost;
         long moment = settled.applyAsLong(lost);
-        from =
-            moment == Long.MAX_VALUE ? moment : Math.max(lost + wait, moment + UNDER_WAY_SECONDS);
+        from = moment == Long.MAX_VALUE ? moment : moment + wait;
       }
       return from;
     }

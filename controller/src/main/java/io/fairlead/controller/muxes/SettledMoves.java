@@ -415,19 +415,26 @@ public final class SettledMoves {
   }
 
   /**
-   * For how many seconds answers have counted about a bucket that moved at {@code since}, Unix
-   * seconds; empty: none does so far.
+   * For how many seconds no mux has opened connections by what a bucket was before it moved at
+   * {@code since}, Unix seconds; empty: one may.
    */
   public synchronized OptionalLong settledFor(long since) {
-    return at(since)
-        .filter(commit -> commit.settled != NOT_YET)
-        .map(commit -> OptionalLong.of(seen - commit.settled))
-        .orElse(OptionalLong.empty());
+    return settledFor(at(since));
   }
 
-  /** Whether no mux opens connections without this generation any more. */
-  public synchronized boolean isSettled(long generation) {
-    return of(generation).filter(commit -> commit.settled != NOT_YET).isPresent();
+  /** For how many seconds no mux has opened connections without this generation; empty: one may. */
+  public synchronized OptionalLong settledForGeneration(long generation) {
+    return settledFor(of(generation));
+  }
+
+  private boolean isSettled(long generation) {
+    return settledForGeneration(generation).isPresent();
+  }
+
+  private OptionalLong settledFor(Optional<Commit> commit) {
+    return commit.filter(all -> all.settled != NOT_YET).stream()
+        .mapToLong(all -> seen - all.settled)
+        .findFirst();
   }
 
   /** What an answer about a bucket that moved at {@code since} still waits for. */

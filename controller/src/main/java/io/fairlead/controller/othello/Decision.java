@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * Whether new arrays are due (protocol/README.md §12). Between the newest and the ones before,
  * unknown connections are found by both; so the ones before may be dropped only once every
- * connection that was opened by them is known: once all muxes have the newest or have withdrawn,
- * and every server has then reported whatever was old enough.
+ * connection that was opened by them is known: once all muxes have the newest or have withdrawn, no
+ * SYN cookie of theirs can come back, and every server has then reported whatever was old enough.
  */
 record Decision(Step step, List<Integer> agents, List<String> muxes, long spacingSeconds) {
   /** What to do. */
@@ -36,10 +36,11 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
    * @param isSplit whether packets of any connection need the arrays before in any case
    * @param spacingSeconds until the next arrays may be committed, by the time since the newest
    * @param incomplete backends whose whole set is missing, silent ones included
-   * @param late those and others that have not reported past the moment at which no mux opened
-   *     connections by arrays before the newest any more
+   * @param late those and others that have not reported past the moment from which on nothing
+   *     opened connections by arrays before the newest any more
    * @param muxes that may open connections by arrays before the newest
-   * @param absentSeconds until one that this controller never saw does so no more
+   * @param openingSeconds until nothing else does: a mux that this controller never saw, or a SYN
+   *     cookie
    */
   record Situation(
       boolean isDamaged,
@@ -52,7 +53,7 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
       List<Integer> incomplete,
       List<Integer> late,
       List<String> muxes,
-      long absentSeconds) {}
+      long openingSeconds) {}
 
   static Decision of(Situation now) {
     if (now.isDamaged()) {
@@ -69,7 +70,7 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
     List<Integer> agents = hasBefore ? now.late() : now.incomplete();
     List<String> muxes = hasBefore ? now.muxes() : List.of();
     long spacing = isNeeded && now.hasArrays() ? Math.max(0, now.spacingSeconds()) : 0;
-    spacing = hasBefore ? Math.max(spacing, now.absentSeconds()) : spacing;
+    spacing = hasBefore ? Math.max(spacing, now.openingSeconds()) : spacing;
     if (!agents.isEmpty() || !muxes.isEmpty() || spacing > 0) {
       return new Decision(Step.WAIT, agents, muxes, spacing);
     }

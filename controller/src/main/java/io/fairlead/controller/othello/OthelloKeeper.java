@@ -77,11 +77,6 @@ final class OthelloKeeper {
   /** When this leader committed the newest arrays, by the clock; a spacing ago if it did not. */
   private long committedAt;
 
-  /** The generation of the newest arrays if no mux opens connections by older ones, and when. */
-  private long settledGeneration = -1;
-
-  private long settledAt;
-
   /** Since when arrays have been needed, by the clock. */
   private OptionalLong neededAt = OptionalLong.empty();
 
@@ -275,16 +270,17 @@ final class OthelloKeeper {
     List<Wait> waits = waits(moves, now);
     List<String> muxes = waits.stream().flatMap(wait -> wait.mux().stream()).toList();
     List<Integer> incomplete = missing(owners, OptionalLong.empty());
-    List<Integer> late =
-        waits.isEmpty()
-            ? missing(
-                owners,
-                OptionalLong.of(
-                    Math.max(
-                        settledAt + seconds(othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS),
-                        committedAt + seconds(othello.spacingSeconds()))))
-            : incomplete;
+    long lapsedFor =
+        lapsedFor(
+            moves.settledForGeneration(held.latest().map(LatestArrays::generation).orElse(0L)),
+            image.config());
     long spacing = seconds(othello.spacingSeconds()) - (now - committedAt);
+    List<Integer> late =
+        waits.isEmpty() && lapsedFor >= 0
+            ? missing(
+                owners, OptionalLong.of(now + Math.max(seconds(age(othello) - lapsedFor), spacing)))
+            : incomplete;
+    long opening = waits.isEmpty() ? -lapsedFor : absentSeconds(waits);
     Decision usual =
         Decision.of(
             new Situation(
@@ -298,7 +294,7 @@ final class OthelloKeeper {
                 around.arraysWait() ? incomplete : List.of(),
                 around.arraysWait() ? late : List.of(),
                 around.arraysWait() ? muxes : List.of(),
-                around.arraysWait() ? absentSeconds(waits) : 0));
+                around.arraysWait() ? opening : 0));
     Decision decision =
         coming
             .map(
@@ -326,21 +322,29 @@ final class OthelloKeeper {
     return act(image, owners, buckets, needed, decision, Math.min(0, spacing));
   }
 
+  /** At which agents report a connection, at the latest. */
+  private static int age(Othello othello) {
+    return othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
+  }
+
+  /** For how many seconds no SYN cookie from before a commit can come back; below 0: one may. */
+  private static long lapsedFor(OptionalLong settledFor, ServiceConfig config) {
+    return settledFor.orElse(0) - Questions.waitSeconds(config);
+  }
+
   /**
-   * Whether the backend has yet to report all that it opened in a bucket before it lost it.
+   * Whether the backend has yet to report all that it opened in a bucket before it lost it. One
+   * that may have no agent has the window.
    *
-   * @param lost then, in Unix seconds; until a while later SYN cookies of it may come back
-   * @param settledFor for how many seconds no mux opens any more there; empty: one may
+   * @param lost then, in Unix seconds
    */
   private boolean isAwaited(
       int backend, long lost, OptionalLong settledFor, ServiceConfig config, boolean hasArrays) {
-    int age = config.othello().orElseThrow().reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
-    long lapsedFor = seconds - lost - Questions.waitSeconds(config);
-    long ago = Math.min(settledFor.orElse(0), lapsedFor) - age;
-    return memories.isAwaited(
-        backend,
-        ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)),
-        hasArrays);
+    long ago = lapsedFor(settledFor, config) - age(config.othello().orElseThrow());
+    OptionalLong since =
+        ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago));
+    return memories.isAwaited(backend, since, hasArrays)
+        || (!memories.isHeard(backend) && seconds < lost + config.windowSeconds());
   }
 
   private Look seen(ServiceImage image, Set<Integer> owners, ServerBuckets buckets, long now) {
@@ -384,7 +388,7 @@ final class OthelloKeeper {
     return held.isLost() ? Pins.NONE : known.pins(image, owners, held.arrays());
   }
 
-  /** What the newest arrays wait for; notes when that is over. */
+  /** What the newest arrays wait for; notes since when all muxes have them. */
   private List<Wait> waits(SettledMoves moves, long now) {
     if (held.latest().isEmpty()) {
       return List.of();
@@ -394,12 +398,6 @@ final class OthelloKeeper {
     if (lagFrom.isPresent() && waits.stream().allMatch(wait -> wait.mux().isEmpty())) {
       lagNanos = now - lagFrom.getAsLong();
       lagFrom = OptionalLong.empty();
-    }
-    if (!waits.isEmpty()) {
-      settledGeneration = -1;
-    } else if (settledGeneration != generation) {
-      settledGeneration = generation;
-      settledAt = now;
     }
     return waits;
   }

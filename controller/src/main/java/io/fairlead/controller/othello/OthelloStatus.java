@@ -73,7 +73,7 @@ public record OthelloStatus(
   /**
    * @param agents backends whose servers have yet to report
    * @param muxes that do not have the newest arrays
-   * @param spacingSeconds until the next may be committed
+   * @param spacingSeconds until the next may be committed, as far as the leader knows
    */
   public record Waiting(List<Integer> agents, List<String> muxes, long spacingSeconds) {}
 

@@ -10,6 +10,7 @@ import io.fairlead.controller.explain.Explanation.Owner;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
@@ -101,7 +102,9 @@ class TwoCandidatesTest {
     }
     image = moved(image, backends, first, second, NOW - 900);
     image = moved(image, List.of(), first, second, NOW - 1 - random.nextInt(2 * WINDOW));
-    Explanation got = Explanation.of(image, flow, new FakeConnections(), NOW);
+    SettledMoves settled = new SettledMoves(SettledMoves.Told.AT_ONCE);
+    Explanation got =
+        Explanation.of(image, Optional.empty(), flow, new FakeConnections(), settled, NOW);
     assertThat(got.steering()).isEqualTo(method);
     assertThat(got.bucket()).contains(first);
     assertThat(got.current()).isEqualTo(owner(image.ring().current(first)));

@@ -97,6 +97,8 @@ class QuestionsTest {
     settled[0] = story.now();
     waiting.ask(story.image(), story.wait(1).now());
     assertThat(waiting.isAsking()).as("its packets may be under way").isFalse();
+    waiting.ask(story.image(), story.wait(WAIT - 2).now());
+    assertThat(waiting.isAsking()).as("a SYN cookie that it caused may come back").isFalse();
     waiting.ask(story.image(), story.wait(1).now());
     assertThat(live.asked(1)).isEqualTo(set(4));
   }

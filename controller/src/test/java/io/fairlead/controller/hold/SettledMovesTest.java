@@ -152,8 +152,8 @@ class SettledMovesTest {
     for (int second = 0; second <= QUIET; second++) {
       see(story.now() + second, second);
     }
-    assertThat(moves.isSettled(generation())).isTrue();
-    assertThat(moves.isSettled(first)).isTrue();
+    assertThat(moves.settledForGeneration(generation())).isPresent();
+    assertThat(moves.settledForGeneration(first)).isPresent();
   }
 
   private void see(long now, long age) {
@@ -176,7 +176,7 @@ class SettledMovesTest {
     assertThat(moves.settledFor(since)).hasValue(0);
     moves.see(story.image(), muxes, this::sharing, 7, 0);
     assertThat(moves.settledFor(since)).hasValue(2 * QUIET + 8);
-    assertThat(moves.isSettled(generation())).isTrue();
+    assertThat(moves.settledForGeneration(generation())).isPresent();
   }
 
   @Test
@@ -284,7 +284,7 @@ class SettledMovesTest {
     story.move(2, 4).wait(10 * QUIET);
     MuxPresence none = new MuxPresence(List.of(), Set.of(), List.of(), watchedSince, 2);
     moves.see(story.image(), none, SettledMoves.Sharing.NONE, story.now(), age());
-    assertThat(moves.isSettled(generation())).isFalse();
+    assertThat(moves.settledForGeneration(generation())).isEmpty();
     assertThat(waits()).hasSize(1).first().asString().startsWith("too few muxes announce");
     mux("a", generation());
     assertThat(isSettled()).isTrue();
@@ -299,7 +299,7 @@ class SettledMovesTest {
     story.wait(50 * QUIET);
     MuxPresence muxes = new MuxPresence(present, Set.of("b"), absent, watchedSince, 2);
     moves.see(story.image(), muxes, this::sharing, story.now(), age());
-    assertThat(moves.isSettled(generation())).isFalse();
+    assertThat(moves.settledForGeneration(generation())).isEmpty();
     assertThat(waits()).containsExactly("b has a node that cannot be read");
     assertThat(isSettled()).isTrue();
   }
@@ -317,12 +317,14 @@ class SettledMovesTest {
       present.clear();
       present.add(new MuxPresence.Present(Muxes.mux("a", "10.1.0.11", List.of(), web), 3600));
       isSettled();
-      while (settled < generation() && moves.isSettled(settled + 1)) {
+      while (settled < generation() && moves.settledForGeneration(settled + 1).isPresent()) {
         settled++;
       }
       long old = Math.max(-1, Math.floorDiv(story.now() - begin - 2 - quiet, 2));
       assertThat(settled).isLessThanOrEqualTo(first + old);
-      assertThat(settled < first || moves.isSettled(settled)).as("once it was").isTrue();
+      assertThat(settled < first || moves.settledForGeneration(settled).isPresent())
+          .as("once it was")
+          .isTrue();
     }
     assertThat(settled).isGreaterThan(first + (story.now() - begin - 2 * quiet) / 2);
   }
@@ -549,7 +551,11 @@ class SettledMovesTest {
     isSettled();
     questions.ask(story.image(), story.now());
     assertThat(questions.isAsking()).as("a packet of b may be under way").isFalse();
-    story.wait(Questions.UNDER_WAY_SECONDS);
+    story.wait(Questions.waitSeconds(story.image().config()) - 1);
+    isSettled();
+    questions.ask(story.image(), story.now());
+    assertThat(questions.isAsking()).as("a SYN cookie may come back").isFalse();
+    story.wait(1);
     isSettled();
     live.has(1, 4);
     questions.ask(story.image(), story.now());

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Test;
 class DrainReportsTest {
   private static final long NOW = 1_700_000_000;
   private static final int BEHIND = 60;
+  private static final int SETTLED = BEHIND + SettledMoves.MARGIN_SECONDS;
   private static final int WAIT = 130;
 
   private long now = NOW;
@@ -135,9 +136,9 @@ class DrainReportsTest {
     assertThat(ended()).isEmpty();
     arrives(write(0));
     Report late = write(0);
-    now += WAIT;
+    now += SETTLED;
     assertThat(ended()).isEmpty();
-    now += 30;
+    now += WAIT;
     arrives(late);
     assertThat(ended()).as("it has just come, and is %d s old", now - NOW).isEmpty();
     arrives(write(1)); // opened meanwhile
@@ -170,9 +171,9 @@ class DrainReportsTest {
     now += 1;
     arrives(write(0));
     assertThat(ended()).as("a mux may be late").isEmpty();
-    now += WAIT;
+    now += SETTLED;
     assertThat(ended()).isEmpty();
-    now += 30;
+    now += WAIT;
     assertThat(ended()).isEmpty();
     arrives(write(1)); // opened by it
     assertThat(ended()).isEmpty();

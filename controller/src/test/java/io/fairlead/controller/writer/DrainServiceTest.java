@@ -19,6 +19,8 @@ import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.drains.DrainView;
 import io.fairlead.controller.image.Drain.Then;
+import io.fairlead.controller.muxes.MuxPresence;
+import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.WriteOptions;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
@@ -35,8 +37,12 @@ class DrainServiceTest {
   private static final long NOW = 1_700_000_000;
   private static final Duration SOON = Duration.ofSeconds(30);
 
-  /** After which reports count that are asked for in half a minute of the test's own time. */
-  private static final int WAITED = 130 + 30;
+  /** After a move, while no mux is known. */
+  private static final int SETTLED =
+      MuxPresence.BEHIND_SECONDS_DEFAULT + SettledMoves.MARGIN_SECONDS;
+
+  /** After that, until reports count that are asked for in half a minute of the test's own time. */
+  private static final int LAPSED = 130 + 30;
 
   private final SettableClock clock = new SettableClock(NOW);
   private TestingServer zookeeper;
@@ -130,6 +136,19 @@ class DrainServiceTest {
         .read("web", stored -> DrainView.of(stored.image(), controller.drainWatch()));
   }
 
+  /** Reports count from now on. */
+  private void untilCounted() {
+    clock.set(clock.seconds() + SETTLED);
+    await()
+        .atMost(SOON)
+        .until(
+            () -> {
+              report(1);
+              return drains().get(0).now().note().startsWith("its reports count");
+            });
+    clock.set(clock.seconds() + LAPSED);
+  }
+
   private String latest() {
     return controller.audit().page(OptionalLong.empty(), 1).entries().get(0).entry().what();
   }
@@ -149,7 +168,7 @@ class DrainServiceTest {
               return metrics.contains(
                   "fairlead_controller_drain_connections{backend=\"2\",service=\"web\"} 1.0");
             });
-    clock.set(NOW + 1000 + WAITED);
+    untilCounted();
     await().during(Duration.ofSeconds(3)).atMost(SOON).until(() -> backend(2).isPresent());
     long last = System.nanoTime();
     await()
@@ -200,7 +219,7 @@ class DrainServiceTest {
     drain(Optional.empty(), Then.KEEP, 2);
     report(1);
     replaceLeader();
-    clock.set(NOW + 1000 + WAITED);
+    untilCounted();
     await().during(Duration.ofSeconds(3)).atMost(SOON).until(() -> state().equals("draining"));
     await()
         .pollInterval(Duration.ofMillis(500))

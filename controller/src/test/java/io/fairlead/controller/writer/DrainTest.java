@@ -54,7 +54,7 @@ class DrainTest {
 
   private static final int SETTLED = BEHIND + SettledMoves.MARGIN_SECONDS;
 
-  /** Until no SYN cookie of the drained backend can come back. */
+  /** After that, until no SYN cookie of the drained backend can come back. */
   private static final int WAIT = 130;
 
   /** Connections by backend; one that is absent has no agent that reports. */
@@ -184,15 +184,15 @@ class DrainTest {
     assertThat(watched).contains(2);
     connections.put(2, 0L);
     muxes = List.of(mux("mux1", 3), mux("mux2", 2));
-    now += WAIT;
+    now += SETTLED;
     report();
     assertThat(work()).as("mux2 may still send it a SYN").isEmpty();
     assertThat(view(2).now().waitingFor()).containsExactly("mux2");
     muxes = List.of(mux("mux1", 3), mux("mux2", 4));
     assertThat(work()).as("the report is older").isEmpty();
-    now += 1;
+    now += WAIT - 1;
     report();
-    assertThat(work()).as("packets may be under way").isEmpty();
+    assertThat(work()).as("a SYN cookie may come back").isEmpty();
     now += 1;
     assertThat(work()).as("the report is older").isEmpty();
     report();
@@ -231,7 +231,7 @@ class DrainTest {
     now += SettledMoves.MARGIN_SECONDS;
     assertThat(work()).as("the report is older").isEmpty();
     assertThat(view(2).now().waitingFor()).isEmpty();
-    now += 2;
+    now += WAIT;
     report();
     assertThat(work()).contains("backend 2 (empty, no connection left)");
   }
@@ -250,12 +250,15 @@ class DrainTest {
     now += 1;
     report();
     assertThat(work()).isEmpty();
-    assertThat(view(2).now().note()).isEqualTo("empty: about to end");
-    now += WAIT - SETTLED - 1;
+    assertThat(view(2).now().note())
+        .isEqualTo("its reports count in 130 s, when no SYN cookie can come back");
+    now += WAIT - 1;
     report();
     assertThat(work()).as("a SYN cookie may come back").isEmpty();
+    assertThat(view(2).now().note()).startsWith("its reports count in 1 s");
     now += 1;
     assertThat(work()).as("the report is older").isEmpty();
+    assertThat(view(2).now().note()).isEqualTo("empty: about to end");
     report();
     assertThat(work()).contains("backend 2 (empty, no connection left)");
   }
@@ -275,7 +278,7 @@ class DrainTest {
     now += SETTLED;
     report();
     assertThat(work()).isEmpty();
-    now += WAIT - SETTLED;
+    now += WAIT;
     report();
     assertThat(work()).contains("backend 2 (empty, no connection left), removed");
   }
@@ -348,12 +351,13 @@ class DrainTest {
 
   @Test
   void datagramsAreNotCountedSoTheWindowHasToEnd() {
-    image = image(spec().ports(List.of(new Port("tcp", 53), new Port("udp", 53))));
+    image =
+        image(spec().holdSeconds(3600).ports(List.of(new Port("tcp", 53), new Port("udp", 53))));
     connections.put(2, 0L);
     drain(Optional.empty(), Then.KEEP, 2);
     now += SETTLED;
     work();
-    now += WINDOW - SETTLED - 1;
+    now += WINDOW - 1;
     report();
     assertThat(work()).isEmpty();
     now += 1;

@@ -3,6 +3,7 @@ package io.fairlead.controller.writer;
 
 import static io.fairlead.controller.plane.WriteOptions.COMMIT;
 import static io.fairlead.controller.writer.OthelloService.AGE;
+import static io.fairlead.controller.writer.OthelloService.KNOWN;
 import static io.fairlead.controller.writer.OthelloService.SPACING;
 import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.weight;
@@ -53,7 +54,7 @@ class OthelloAheadTest {
 
   /** All arrays so far are settled. */
   private void settle() throws Exception {
-    pass(2 + AGE + SPACING);
+    pass(KNOWN);
     assertThat(latest().isSettled()).isTrue();
     reads = false;
   }

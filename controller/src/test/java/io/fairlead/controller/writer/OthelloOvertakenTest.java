@@ -70,7 +70,7 @@ class OthelloOvertakenTest {
         while (latest().map(LatestArrays::generation).orElse(0L) == before) {
           pass(1);
           checkReached();
-          assertThat(++seconds).isLessThanOrEqualTo(OthelloService.SPACING + 5);
+          assertThat(++seconds).isLessThanOrEqualTo(OthelloService.KNOWN);
         }
         assertThat(service.committed().orElseThrow().newest().generation())
             .isEqualTo(latest().orElseThrow().generation());

@@ -128,7 +128,7 @@ class OthelloRepairTest {
   void theSameArraysAreWrittenAgain(Damage damage) throws Exception {
     open(Sizes.DEFAULT);
     done(service.writer.change(List.of(weight(3, 1)), COMMIT));
-    pass(OthelloService.AGE + OthelloService.SPACING);
+    pass(OthelloService.KNOWN);
     assertThat(latest().isSettled()).isTrue();
     done(service.writer.change(List.of(weight(3, 100)), COMMIT));
     pass(1);
@@ -149,7 +149,7 @@ class OthelloRepairTest {
     checkSame(had, again);
     checkReached(again);
     service.muxes.remove("mux2");
-    pass(OthelloService.SPACING + 5);
+    pass(OthelloService.KNOWN);
     assertThat(repairs()).isEqualTo(1);
     assertThat(service.status().damage()).isEmpty();
     assertThat(latest().isSettled()).isTrue();
@@ -161,7 +161,7 @@ class OthelloRepairTest {
   void eachDamageIsRepairedOnce() throws Exception {
     open(Sizes.DEFAULT);
     done(service.writer.change(List.of(weight(3, 1)), COMMIT));
-    pass(OthelloService.AGE + OthelloService.SPACING);
+    pass(OthelloService.KNOWN);
     for (int damages = 1; damages <= 3; damages++) {
       Damage.LOST.to(service, path(latest().whole(), "arrays"));
       service.muxes.put("mux2", 0L);
@@ -183,7 +183,7 @@ class OthelloRepairTest {
   void settledArraysAreFoundDamagedWithoutAMuxThatReadsThem() throws Exception {
     open(SMALL);
     done(service.writer.change(List.of(weight(3, 1)), COMMIT));
-    pass(OthelloService.AGE + OthelloService.SPACING);
+    pass(OthelloService.KNOWN);
     CommittedArrays had = service.read();
     Damage.LOST.to(service, path(latest().whole(), "arrays"));
     pass(301);
@@ -207,7 +207,7 @@ class OthelloRepairTest {
   void othersFollowArraysThatNoControllerHas(boolean isSettled) throws Exception {
     open(Sizes.DEFAULT);
     done(service.writer.change(List.of(weight(3, 1)), COMMIT));
-    pass(isSettled ? OthelloService.AGE + OthelloService.SPACING : 1);
+    pass(isSettled ? OthelloService.KNOWN : 1);
     CommittedArrays had = service.read();
     assertThat(had.latest().isSettled()).isEqualTo(isSettled);
     Damage.FLIPPED.to(service, path(latest().whole(), "arrays"));
@@ -217,7 +217,7 @@ class OthelloRepairTest {
     long young = service.random.nextLong();
     service.agent(service.ring().current(had.newest().code(young))).opens(young);
     for (int second = 0; latest().equals(had.latest()); second++) {
-      assertThat(second).isLessThan(OthelloService.SETTLED + OthelloService.AGE + 10);
+      assertThat(second).isLessThan(OthelloService.KNOWN + 5);
       checkReached(had);
       pass(1);
     }
@@ -230,7 +230,7 @@ class OthelloRepairTest {
     checkReached(onMuxes);
     service.muxes.put("mux2", 0L);
     for (int second = 0; !latest().isSettled(); second++) {
-      assertThat(second).isLessThan(2 * OthelloService.AGE + OthelloService.SPACING + 5);
+      assertThat(second).as("the young one took arrays, too").isLessThan(2 * OthelloService.KNOWN);
       pass(1);
     }
     pass(1);
@@ -275,7 +275,7 @@ class OthelloRepairTest {
     assertThat(service.counted("fairlead.othello.commits", "kind", "whole")).isEqualTo(1);
     checkReached(service.read());
     service.overtaking = () -> {};
-    pass(OthelloService.AGE + OthelloService.SPACING);
+    pass(2 * OthelloService.KNOWN); // what changed meanwhile takes arrays, too
     for (int i = 0; i < 1000; i++) {
       long key = service.random.nextLong();
       service.agent(service.opensAt(key)).opens(key);
@@ -287,7 +287,7 @@ class OthelloRepairTest {
     assertThat(latest().previousWhole()).isPresent();
     assertThat(service.read().isBeforeLost()).isFalse();
     checkReached(service.read());
-    pass(OthelloService.AGE + OthelloService.SPACING);
+    pass(OthelloService.KNOWN);
     done(service.writer.change(List.of(weight(1, 40)), COMMIT));
     pass(3);
     assertThat(service.counted("fairlead.othello.commits", "kind", "patch")).isGreaterThan(0);

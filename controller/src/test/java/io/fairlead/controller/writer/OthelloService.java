@@ -71,6 +71,17 @@ final class OthelloService implements AutoCloseable {
   /** After a commit, until no mux that may be absent opens connections without it. */
   static final int SETTLED = BEHIND + SettledMoves.MARGIN_SECONDS;
 
+  /** After that, until no SYN cookie can come back. */
+  static final int LAPSED = 130;
+
+  /** From then on agents' reports say all: of what was opened last, and was old enough. */
+  static final int OLD = AGE + Othello.HANDSHAKE_SECONDS;
+
+  /**
+   * After arrays, until all is known that was opened by those before, and the keeper has looked.
+   */
+  static final int KNOWN = SETTLED + LAPSED + OLD + 3;
+
   private static final Tree TREE = new Tree("/fairlead");
   private static final long START = 1_700_000_000;
 

@@ -16,6 +16,7 @@ import io.fairlead.controller.othello.OthelloStatus;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.writer.OthelloService.Agent;
+import io.fairlead.controller.writer.OthelloService.View;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -121,8 +122,13 @@ class OthelloServiceTest {
         .as("a mux may be absent")
         .isEqualTo(OthelloService.SETTLED);
     pass(OthelloService.SETTLED);
+    assertThat(waiting().agents()).isEmpty();
+    assertThat(waiting().spacingSeconds())
+        .as("a SYN cookie may come back")
+        .isEqualTo(OthelloService.LAPSED);
+    pass(OthelloService.LAPSED);
     assertThat(waiting().agents()).containsExactly(1, 2, 3);
-    pass(OthelloService.SPACING - OthelloService.SETTLED - 1);
+    pass(OthelloService.OLD - 1);
     assertThat(latest().orElseThrow().isSettled()).isFalse();
     pass(3);
     assertThat(latest().orElseThrow().isSettled()).isTrue();
@@ -144,8 +150,9 @@ class OthelloServiceTest {
     assertThat(waiting().muxes()).as("it hears what is settled").containsExactly("mux2");
     pass(1);
     assertThat(waiting().muxes()).isEmpty();
+    pass(OthelloService.LAPSED);
     assertThat(waiting().agents()).containsExactly(1, 2, 3);
-    pass(OthelloService.SPACING + 2);
+    pass(OthelloService.OLD + 2);
     assertThat(latest().orElseThrow().isSettled()).isTrue();
     checkReached();
   }
@@ -270,6 +277,53 @@ class OthelloServiceTest {
     assertThat(service.status().connections()).isEqualTo(1);
   }
 
+  /**
+   * A late mux opens connections by arrays 0 until it has the first ones, and its clients
+   * acknowledge SYN cookies long after that. Arrays 0 count until these are known.
+   */
+  @Test
+  void arraysBeforeStayUntilASynCookieCanComeBackNoMore() throws Exception {
+    View late = service.view();
+    shrink(3);
+    pass(OthelloService.SETTLED + OthelloService.LAPSED - 1);
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    for (int i = 0; i < 100; i++) {
+      long key = service.random.nextLong();
+      service.agent(late.opensAt(key)).opens(key);
+    }
+    for (int second = 0; second < 2 * OthelloService.KNOWN; second++) {
+      pass(1);
+      checkReached();
+    }
+    assertThat(service.status().connections()).isEqualTo(CONNECTIONS + 100);
+    assertThat(latest().orElseThrow().patches()).as("new ones came").isNotEmpty();
+    assertThat(latest().orElseThrow().isSettled()).isTrue();
+  }
+
+  /** It may have no agent at all: then its connections have the window. */
+  @Test
+  void nothingIsReleasedWithinTheWindowWithoutAnAgent() throws Exception {
+    service.agents.keySet().forEach(id -> service.agent(id).open.clear());
+    pass(2);
+    Agent without = service.agents.remove(3);
+    service.failOver(); // never heard of it
+    for (int i = 0; i < 100; i++) {
+      long key = service.random.nextLong();
+      if (service.opensAt(key) == 3) {
+        without.opens(key);
+      }
+    }
+    shrink(3);
+    for (int second = 1; second < OthelloService.WINDOW; second++) {
+      pass(1);
+      service.agents.put(3, without);
+      checkReached();
+      service.agents.remove(3);
+    }
+    pass(OthelloService.WINDOW);
+    assertThat(service.named()).isZero();
+  }
+
   /** Silent for several windows, but not unheard of: its server may have what it did not report. */
   @Test
   void nothingIsReleasedWhileTheFormerOwnersAgentIsSilent() throws Exception {
@@ -299,8 +353,8 @@ class OthelloServiceTest {
     pass(OthelloService.AGE + 5);
     done(service.writer.change(List.of(weight(3, 100)), COMMIT));
     service.step();
-    assertThat(waiting().spacingSeconds()).isBetween(1L, (long) OthelloService.SPACING);
-    pass(OthelloService.SPACING);
+    assertThat(waiting().spacingSeconds()).isBetween(1L, (long) OthelloService.LAPSED);
+    pass(OthelloService.KNOWN);
     LatestArrays latest = latest().orElseThrow();
     assertThat(latest.patches()).isNotEmpty();
     assertThat(service.counted("fairlead.othello.builds", "kind", "fresh")).isEqualTo(1);
@@ -316,7 +370,7 @@ class OthelloServiceTest {
       long key = service.random.nextLong();
       service.agent(service.opensAt(key)).opens(key);
     }
-    pass(OthelloService.SPACING);
+    pass(OthelloService.KNOWN);
     done(service.writer.change(List.of(weight(3, 100)), COMMIT));
     pass(5);
     assertThat(service.counted("fairlead.othello.commits", "kind", "whole")).isEqualTo(2);
@@ -420,7 +474,7 @@ class OthelloServiceTest {
   @Test
   void aNewLeaderAsksAgainAndGoesOnFromTheCommittedArrays() throws Exception {
     shrink(3);
-    pass(OthelloService.SPACING + 5);
+    pass(OthelloService.KNOWN);
     Optional<CommittedArrays> before = service.committed();
     service.failOver();
     service.step();
@@ -450,6 +504,16 @@ class OthelloServiceTest {
     checkReached();
   }
 
+  private Explanation explain(Optional<CommittedArrays> arrays, Flow flow) {
+    return Explanation.of(
+        service.writer.image(),
+        arrays,
+        flow,
+        new FakeConnections(),
+        new SettledMoves(SettledMoves.Told.AT_ONCE),
+        service.seconds());
+  }
+
   @Test
   void anExplanationNamesTheBucketsOfBothArrays() throws Exception {
     shrink(3);
@@ -458,10 +522,8 @@ class OthelloServiceTest {
     int seconds = 0;
     for (int port = 1; port <= 50; port++) {
       Flow flow = new Flow("tcp", "10.2.1.2", port, "10.99.0.1", 80);
-      FakeConnections none = new FakeConnections();
-      Explanation low = Explanation.of(service.writer.image(), flow, none, service.seconds());
-      Explanation both =
-          Explanation.of(service.writer.image(), arrays, flow, none, service.seconds());
+      Explanation low = explain(Optional.empty(), flow);
+      Explanation both = explain(arrays, flow);
       assertThat(both.hash()).isEqualTo(low.hash());
       assertThat(both.arrays().orElseThrow().previous()).contains(0L);
       assertThat(both.second().map(Explanation.Second::bucket))
@@ -490,6 +552,10 @@ class OthelloServiceTest {
     done(service.writer.change(List.of(weight(2, 50)), COMMIT));
     service.muxesCatchUp();
     service.pass(OthelloService.SETTLED);
+    service.step();
+    assertThat(service.keepers.nextSeconds("web")).as("a SYN cookie may come back").hasValue(10);
+    service.pass(OthelloService.LAPSED);
+    service.agents.values().forEach(Agent::reportUnanswered); // they are not silent
     service.step();
     assertThat(service.keepers.nextSeconds("web")).hasValue(1);
   }

@@ -47,6 +47,13 @@ public final class Shown {
         .plane()
         .read(
             service,
-            stored -> Explanation.of(stored.image(), flow, controller.liveConnections(), now));
+            stored ->
+                Explanation.of(
+                    stored.image(),
+                    Optional.empty(),
+                    flow,
+                    controller.liveConnections(),
+                    controller.settled().see(stored.image()),
+                    now));
   }
 }
