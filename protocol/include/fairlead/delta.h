@@ -1,28 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Deltas and snapshots as stored in ZooKeeper; all fields little-endian.
- *
- *	header 32	magic 4 "FLD3" delta, "FLS3" snapshot | service u32 | generation u32 | base u32 | buckets u32 |
- *			body length u64 | CRC-32C u32
- *	body		one zstd frame up to the end
- *
- *	body length	of the body before compression
- *	CRC-32C		of the header's first 28 bytes, then the body before compression
- *	base		the generation that a delta applies to, generation - 1; 0 in a snapshot
- *
- *	delta body	committed u32 | closed until u32 | sum of the base u64 | n u32, n x backend |
- *			moves		n u32 | order u32 | skip u32[n] | count u32[n] | current u16[n] | owner u16[n]
- *			releases	n u32 | skip u32[n] | count u32[n] | owner u16[n]
- *	snapshot body	committed u32 | closed until u32 | sum u64 | n u32, n x backend | current u16[buckets] |
- *			histories	n u32 | entries u32 | count u8[n] | owner u16[entries] | since u32[entries] |
- *					index u32[buckets]
- *	backend 22	id u16 | flags u16 | weight u16 | address 16	ascending ids; REMOVED keeps the address, as
- *			histories still name it
- *	order 0		by number: a run skips that many buckets after the end of the previous run, then has count > 0
- *	order 1		by owner: the same, counted in the buckets that owner has before the delta, by ascending number;
- *			owners ascend, and each starts at 0. With order 0 the column of owners is absent. Releases are by
- *			number; their owner leaves the histories, 0: all do.
- *	index		0: no history; i: the i-th. Histories are numbered by their first bucket.
+ * Deltas and snapshots as stored in ZooKeeper (protocol/README.md, 5): a header of 32 bytes, then the body as one zstd
+ * frame. All fields are little-endian.
  *
  * Chunks of at most 512 KiB of this string of bytes are the ZooKeeper nodes .../delta/0000, 0001, ...
  */

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * A fragment that one mux hands to another, inside GUE (UDP port 6080, version 0). Servers refuse it.
+ * A fragment that one mux hands to another, inside GUE (protocol/README.md, 8). Servers refuse it.
  *
  *	outer IPv4/IPv6 | UDP | GUE base 4 | with a key: head 4, tag 8 | inner packet
  *
- *	GUE base   0  version:2 = 0 | C:1 = 0 | hlen:5	hlen: 32-bit words up to the inner packet: 0, with a tag 3
- *	           1  protocol				4 (IPv4) or 41 (IPv6) of the inner packet
- *	           2  flags 16				0
- *	head       0  version:4 = 15 | 0:4		no version of a list
- *	           1  flags 8				FL_LIST_TAG, and FL_LIST_KEY (keys.h)
- *	           2  0 16
- *	tag 64
- *
- *	tag = SipHash-2-4(key of muxes, message), on the wire in network byte order
- *
- *	message    0  head 4 | 0 4
- *	           8  sender 16 | receiver 16		outer addresses; IPv4 as ::ffff:a.b.c.d
- *	          40  inner packet			its first 48 bytes, and zeros if it is shorter: both addresses,
- *							identification, offset, and ports if it has them
+ * The head has a version that no list has.
  */
 #ifndef FAIRLEAD_FRAGMENT_H
 #define FAIRLEAD_FRAGMENT_H

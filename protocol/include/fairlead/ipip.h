@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The paper's own encapsulation (Beamer, NSDI '18, section 5): IPv4 in IPv4, with what a mux tells a server in an IP
- * option. 36 bytes in front of the inner IPv4 packet.
- *
- *	outer IPv4   0  0x49 (36 bytes) · traffic class · total length 16
- *	             4  identification 16 = 0 · DF
- *	             8  TTL 64 · protocol 4 · checksum 16
- *	            12  source 32				the mux, or the server that chained it
- *	            16  destination 32				the server
- *	option      20  0x61 · 16 · 0 16			type: class 3, number 1, not copied; its length
- *	            24  previous 32				who owned the bucket before; 0.0.0.0: no move
- *	            28  since 32, LITTLE-ENDIAN			Unix seconds of the bucket's last move; 0: no move
- *	            32  generation 32				0 is never sent
+ * The paper's own encapsulation (Beamer, NSDI '18, section 5; protocol/README.md, 2): IPv4 in IPv4, with what a mux tells
+ * a server in an IP option. 36 bytes in front of the inner IPv4 packet.
  *
  * since is the only field that is not in network byte order: the paper's implementation copies it in x86 byte order,
  * both when sending and when comparing, and every peer of it must do the same. It is for the paper's servers alone: here
  * a reader ignores it.
  *
  * The option does not name the service, which is configured on the server, and has room for one former owner, no LATE and
- * no tag (protocol/README.md, 2).
+ * no tag.
  */
 #ifndef FAIRLEAD_IPIP_H
 #define FAIRLEAD_IPIP_H

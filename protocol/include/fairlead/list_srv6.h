@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The list header as a Segment Routing Header (RFC 8754), between an outer IPv6 header and the inner packet: list.h's
- * candidates are the segments, and what it says besides is in a TLV.
+ * The list header as a Segment Routing Header (RFC 8754; protocol/README.md, 2, srv6), between an outer IPv6 header and
+ * the inner packet: list.h's candidates are the segments, and what it says besides is in a TLV.
  *
  *	outer IPv6 40 | SRH 8 | segments, 16 each | TLV 8, with TAG 16 | inner packet
- *
- *	SRH        0  next header			4 (IPv4) or 41 (IPv6) of the inner packet
- *	           1  length				in units of 8 bytes, without the first
- *	           2  routing type 4
- *	           3  segments left			how many candidates have not been tried
- *	           4  last entry			how many candidates there are
- *	           5  flags 0
- *	           6  tag 16				service
- *	           8  segments				the last candidate, ... the first one, the first destination
- *	TLV        0  type 252				experimental, and mutable on the way
- *	           1  length				of what follows: the TLV is the last
- *	           2  version:4 | 0:4			version 2
- *	           3  flags				TAG, LATE and KEY of enum fl_list_flags
- *	           4  generation 32			0 is never sent
- *	  TAG      8  tag 64
  *
  * All of the list is the standard's: the destination is the segment that Segments Left names, and who sends the packet on
  * to another candidate lowers it and copies that segment into the destination. Nothing else changes but LATE, so the first

@@ -3,21 +3,10 @@
  * The tag of a list header proves that a holder of the service's key has written it for this connection and for these
  * servers in this order. Whoever has the packet can verify it, and nobody has to write it again.
  *
- *	tag = SipHash-2-4(service's key, message), on the wire in network byte order
+ *	message = list header 8 | inner connection 16 or 40 | the first destination, then the candidates as the mux listed them
  *
- *	message  0  list 8			as in the packet, with left 0 and without LATE
- *	         8  source, destination		of the inner IP header, 4 bytes each if it is IPv4, else 16
- *	            source port 2, destination port 2
- *	            protocol 1			protocol, or next header, of the inner IP header
- *	            inner protocol 1		4 or 41
- *	            0 2
- *	            addresses			the first destination, then the candidates as the mux listed them, 4 bytes
- *						each, with IPV6 16
- *	            0 4				if that is no multiple of 8
- *
- * Ports are the 4 bytes behind the inner IP header if the protocol is TCP or UDP, the packet is no later fragment, and has
- * them; otherwise 0. An ICMP error is tagged as an ICMP packet, not as the packet that it quotes. IPv6 with any extension
- * header has no ports here.
+ * protocol/README.md, 2 has its bytes. It has the inner connection's ports if the protocol is TCP or UDP, and the packet
+ * is no later fragment and has them. An ICMP error is tagged as an ICMP packet, not as the packet that it quotes.
  *
  * The key is one for each service (keys.h), so that it can be given to who serves that service and no other.
  */

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * A notice: a mux tells a server the generation of a service, and the server returns it with the highest generation that
- * it knows then.
+ * it knows then (protocol/README.md, 2, Notices).
  *
  *	outer IPv4/IPv6 | UDP | GUE base 4, protocol 59 | list 8 | tag 8 if TAG
  *
- * The list header is the one of list.h, with no candidates and without IPV6, and nothing is behind it. Of its flags, LATE's
- * place has FL_NOTICE_ACK: it is an acknowledgement, from the server to the mux. The UDP ports of a notice are
- * those of the mux's socket and of GUE; an acknowledgement's are exchanged, as its outer addresses are.
+ * The list header is the one of list.h, with no candidates and without IPV6, and nothing is behind it. Of its flags,
+ * LATE's place has FL_NOTICE_ACK: it is an acknowledgement, from the server to the mux.
  *
- *	tag = SipHash-2-4(server's key, message), on the wire in network byte order
- *
- *	message  0  list 8		as in the packet
- *	         8  server 16		the one that is told, or that acknowledges; IPv4 as ::ffff:a.b.c.d
- *
- * The key is one for each address of a server (keys.h), so that it can be given to that server alone.
- *
- * There is no time in it, and no number of the packet: protocol/README.md, 2 says why a captured one is of no use.
+ * The key is one for each address of a server (keys.h), so that it can be given to that server alone. There is no time in
+ * it, and no number of the packet: the page says why a captured one is of no use.
  */
 #ifndef FAIRLEAD_NOTICE_H
 #define FAIRLEAD_NOTICE_H

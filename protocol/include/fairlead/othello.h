@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Steering method `othello`: two arrays of cells give a connection's hash its code, and the code is a bucket of the
- * service's ring (Othello hashing: Yu, Belazzougui, Qian, Zhang, A Concise Forwarding Information Base for Scalable
- * and Fast Name Lookups, 2017; as a load balancer: Shi, Yu, Concury, 2020).
+ * Steering method `othello` (protocol/README.md, 12): two arrays of cells give a connection's hash its code, and the code
+ * is a bucket of the service's ring (Othello hashing: Yu, Belazzougui, Qian, Zhang, A Concise Forwarding Information Base
+ * for Scalable and Fast Name Lookups, 2017; as a load balancer: Shi, Yu, Concury, 2020).
  *
  *	code = A[a] ^ B[b]		A has na cells, B has nb, of bits = log2(buckets) each
  *	a = key.low  * na >> 32		b = key.high * nb >> 32
- *	siphash	key = hash * seed (mod 2^64), seed odd
- *	crc32	key.low  = mix(crc ^ seed.low)
- *		key.high = mix(crc rotated by 16 ^ seed.high)	with na and nb powers of two: shifts, adds and xors alone
- *
- * As stored in ZooKeeper, all fields little-endian; header, frame and checksum are those of delta.h:
- *
- *	magic		"FLO1" whole, "FLP1" patch: the words that differ from the arrays of generation base
- *	whole body	seed u64 | na u32 | nb u32 | words u64[]	cells of A, then of B, from bit 0 of word 0 on without
- *								gaps; the bits behind the last cell are 0
- *	patch body	n u32 | n varints | words u64[n]	a varint (LEB128) is how many words are skipped since the one
- *							behind the last changed; words are the new values
  */
 #ifndef FAIRLEAD_OTHELLO_H
 #define FAIRLEAD_OTHELLO_H

@@ -28,117 +28,59 @@ typedef uint64_t fl_u64;
 
 #define FL_INLINE static inline __attribute__((always_inline, unused))
 
-/* Loads and stores in a given byte order at any alignment; compilers turn each into one instruction. */
-#ifdef __bpf__
 /*
- * Not clang for eBPF: what it does not know to be aligned it takes from single bytes, ten instructions a word. So it is
- * told to load whole words. Kernels for x86-64 and arm64 allow them at any address, but on the stack, where bytes that
- * are loaded as words must be aligned.
+ * Words at any alignment, in the machine's byte order. Clang for eBPF takes what it does not know to be aligned from
+ * single bytes, ten instructions a word. So it is told that these are aligned: kernels for x86-64 and arm64 allow them at
+ * any address, but on the stack, where bytes that are loaded as words must be aligned.
  */
-typedef fl_u16 __attribute__((may_alias)) fl_u16_at;
-typedef fl_u32 __attribute__((may_alias)) fl_u32_at;
-typedef fl_u64 __attribute__((may_alias)) fl_u64_at;
+#ifdef __bpf__
+#define FL_UNALIGNED __attribute__((may_alias))
+#else
+#define FL_UNALIGNED __attribute__((may_alias, aligned(1)))
+#endif
+typedef fl_u16 FL_UNALIGNED fl_u16_at;
+typedef fl_u32 FL_UNALIGNED fl_u32_at;
+typedef fl_u64 FL_UNALIGNED fl_u64_at;
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define FL_SWAP_BE(bits, v) __builtin_bswap##bits(v)
-#define FL_SWAP_LE(bits, v) (v)
+#define FL_SWAP_be(bits, v) __builtin_bswap##bits(v)
+#define FL_SWAP_le(bits, v) (v)
 #else
-#define FL_SWAP_BE(bits, v) (v)
-#define FL_SWAP_LE(bits, v) __builtin_bswap##bits(v)
+#define FL_SWAP_be(bits, v) (v)
+#define FL_SWAP_le(bits, v) __builtin_bswap##bits(v)
 #endif
 
-FL_INLINE fl_u16 fl_load_be16(const fl_u8 *p)
-{
-	return FL_SWAP_BE(16, *(const fl_u16_at *)p);
-}
+/* fl_load_be16() and the like: loads and stores in a given byte order; compilers turn each into one instruction. */
+#define FL_LOAD_AND_STORE(order, bits)                                                                                 \
+	FL_INLINE fl_u##bits fl_load_##order##bits(const fl_u8 *p)                                                     \
+	{                                                                                                              \
+		return FL_SWAP_##order(bits, *(const fl_u##bits##_at *)p);                                             \
+	}                                                                                                              \
+	FL_INLINE void fl_store_##order##bits(fl_u8 *p, fl_u##bits v)                                                  \
+	{                                                                                                              \
+		*(fl_u##bits##_at *)p = FL_SWAP_##order(bits, v);                                                      \
+	}
+FL_LOAD_AND_STORE(be, 16)
+FL_LOAD_AND_STORE(be, 32)
+FL_LOAD_AND_STORE(le, 16)
+FL_LOAD_AND_STORE(le, 32)
+FL_LOAD_AND_STORE(le, 64)
 
-FL_INLINE fl_u32 fl_load_be32(const fl_u8 *p)
-{
-	return FL_SWAP_BE(32, *(const fl_u32_at *)p);
-}
-
-FL_INLINE void fl_store_be16(fl_u8 *p, fl_u16 v)
-{
-	*(fl_u16_at *)p = FL_SWAP_BE(16, v);
-}
-
-FL_INLINE void fl_store_be32(fl_u8 *p, fl_u32 v)
-{
-	*(fl_u32_at *)p = FL_SWAP_BE(32, v);
-}
-
-FL_INLINE fl_u16 fl_load_le16(const fl_u8 *p)
-{
-	return FL_SWAP_LE(16, *(const fl_u16_at *)p);
-}
-
-FL_INLINE fl_u32 fl_load_le32(const fl_u8 *p)
-{
-	return FL_SWAP_LE(32, *(const fl_u32_at *)p);
-}
-
-FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
-{
-	return FL_SWAP_LE(64, *(const fl_u64_at *)p);
-}
-
-/* For len, a constant multiple of 4: copies. */
+/* For len, a constant multiple of 4 in eBPF: copies. */
 FL_INLINE void fl_copy(void *to, const void *from, fl_u32 len)
 {
+#ifdef __bpf__
 	fl_u32 i;
 
 #pragma unroll
 	for (i = 0; i < len; i += 4)
 		*(fl_u32_at *)((fl_u8 *)to + i) = *(const fl_u32_at *)((const fl_u8 *)from + i);
-}
-
 #else
-FL_INLINE fl_u16 fl_load_be16(const fl_u8 *p)
-{
-	return (fl_u16)((fl_u16)p[0] << 8 | p[1]);
-}
-
-FL_INLINE fl_u32 fl_load_be32(const fl_u8 *p)
-{
-	return (fl_u32)p[0] << 24 | (fl_u32)p[1] << 16 | (fl_u32)p[2] << 8 | p[3];
-}
-
-FL_INLINE void fl_store_be16(fl_u8 *p, fl_u16 v)
-{
-	p[0] = (fl_u8)(v >> 8);
-	p[1] = (fl_u8)v;
-}
-
-FL_INLINE void fl_store_be32(fl_u8 *p, fl_u32 v)
-{
-	p[0] = (fl_u8)(v >> 24);
-	p[1] = (fl_u8)(v >> 16);
-	p[2] = (fl_u8)(v >> 8);
-	p[3] = (fl_u8)v;
-}
-
-FL_INLINE fl_u16 fl_load_le16(const fl_u8 *p)
-{
-	return (fl_u16)((fl_u16)p[1] << 8 | p[0]);
-}
-
-FL_INLINE fl_u32 fl_load_le32(const fl_u8 *p)
-{
-	return (fl_u32)p[3] << 24 | (fl_u32)p[2] << 16 | (fl_u32)p[1] << 8 | p[0];
-}
-
-FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
-{
-	return (fl_u64)fl_load_le32(p + 4) << 32 | fl_load_le32(p);
-}
-
-FL_INLINE void fl_copy(void *to, const void *from, fl_u32 len)
-{
 	__builtin_memcpy(to, from, len);
+#endif
 }
 
-#endif
-
+/* By halves, as eBPF's stack is not always aligned for 64 bits. */
 FL_INLINE fl_u64 fl_load_be64(const fl_u8 *p)
 {
 	return (fl_u64)fl_load_be32(p) << 32 | fl_load_be32(p + 4);
@@ -148,20 +90,6 @@ FL_INLINE void fl_store_be64(fl_u8 *p, fl_u64 v)
 {
 	fl_store_be32(p, (fl_u32)(v >> 32));
 	fl_store_be32(p + 4, (fl_u32)v);
-}
-
-FL_INLINE void fl_store_le32(fl_u8 *p, fl_u32 v)
-{
-	p[0] = (fl_u8)v;
-	p[1] = (fl_u8)(v >> 8);
-	p[2] = (fl_u8)(v >> 16);
-	p[3] = (fl_u8)(v >> 24);
-}
-
-FL_INLINE void fl_store_le64(fl_u8 *p, fl_u64 v)
-{
-	fl_store_le32(p, (fl_u32)v);
-	fl_store_le32(p + 4, (fl_u32)(v >> 32));
 }
 
 /*
@@ -177,14 +105,7 @@ _Static_assert(sizeof(struct fl_address) == 16, "an address is 16 bytes");
 /* Its word of this index, 0 to 3, in the machine's byte order. */
 FL_INLINE fl_u32 fl_address_word(const struct fl_address *a, int index)
 {
-#ifdef __bpf__
 	return ((const fl_u32_at *)a)[index]; /* of a copy of bytes clang forgets that they are aligned */
-#else
-	fl_u32 word;
-
-	__builtin_memcpy(&word, a->bytes + index * 4, 4);
-	return word;
-#endif
 }
 
 FL_INLINE struct fl_address fl_address_from_ipv4(const fl_u8 ipv4[4])
