@@ -7,45 +7,58 @@
 
 enum { STEPS_MAX = 256 };
 
+/*
+ * What can happen, and its sentence. It says what the step's argument is, too. s: a server, S: a server and above it a
+ * bucket, or a generation; b: that bucket, B: a bucket; m: a mux, M: what is above a server's bits; p: a mux, then 1 << 2 if
+ * the other bucket is first, and above it, n, a number or enum how; g: the generation of that mux; N: the ring's generation;
+ * l: the lists of the newest generation; L: those that the mux has then. A_REMOVE's is who takes the dead one's buckets.
+ */
+/* clang-format off */
+#define MODEL_ACTIONS(ACTION) \
+	ACTION(A_MOVE, "@b moves to @S@l") \
+	ACTION(A_CLOSE, "the window of @B's oldest entry is over@l") \
+	ACTION(A_REPORT, "@S reports no connection of @b, and it counts") \
+	ACTION(A_RELEASE, "@S is released from @b@l") \
+	ACTION(A_DEATH, "@s dies") \
+	ACTION(A_REMOVE, "the dead server is removed@l") \
+	ACTION(A_APPLY, "mux @m applies the next generation@L") \
+	ACTION(A_JUMP, "mux @m loads a snapshot of the newest") \
+	ACTION(A_AWAY, "mux @m withdraws, being behind") \
+	ACTION(A_BACK, "mux @m is back, with the newest") \
+	ACTION(A_NOTICE, "@S gets the notice of generation +@M of +@N") \
+	ACTION(A_NEWS, "@s learns the muxes' highest generation by another packet") \
+	ACTION(A_FORMER, "@s learns a higher generation of the service that had the id before") \
+	ACTION(A_REPEAT, "@s gets the repeated notice") \
+	ACTION(A_CALM, "@s's quiet time is over") \
+	ACTION(A_RESTART, "@s's packet path restarts and forgets the generation") \
+	ACTION(A_REVIVE, "the dead server is back") \
+	ACTION(A_SEND, "mux @p (generation +@g of +@N) sends a ") \
+	ACTION(A_HOP, "the ") \
+	ACTION(A_LOSE, "the packet under way is lost") \
+	ACTION(A_TAKE, "the client continues with @s") \
+	ACTION(A_EXPIRE, "@s's half-open copy expires") \
+	ACTION(A_EMPTY, "@s is said to be empty") \
+	ACTION(A_SWITCH, "the empty server is switched off") \
+	ACTION(A_ARRAYS, "new arrays: the connection has another bucket") \
+	ACTION(A_DROP, "the arrays before are dropped") \
+	ACTION(A_KNOW, "the controller is told of the connection") \
+	ACTION(A_END, "@S's entry in @b ends@l") \
+	ACTION(A_SHORT, "mux @p (generation +@g), whose clock says that the @n oldest entries are over, sends a packet") \
+	ACTION(A_DEADLINE, "the deadline of @s's drain is over, and it is removed@l") \
+	ACTION(A_LEAVE, "@s is removed from the pool") \
+	ACTION(A_HUSH, "mux @M's notice ends @S's quiet time") \
+	ACTION(A_SAVE, "mux @m has what it has applied in its file") \
+	ACTION(A_FALL, "mux @m restarts from its file") \
+	ACTION(A_RETURN, "mux @m announces again what it had withdrawn") \
+	ACTION(A_HOLD, "a hold begins") \
+	ACTION(A_RESTORE, "a backup is restored@l") \
+	ACTION(A_TORN, "mux @p, which is applying a generation, sends a packet with its list and the number before, +@g")
+/* clang-format on */
+
 enum action {
-	A_MOVE,    /* b * 8 + s */
-	A_CLOSE,   /* b: the oldest entry's window is over */
-	A_REPORT,  /* b * 8 + s */
-	A_RELEASE, /* b * 8 + s */
-	A_DEATH,   /* s */
-	A_REMOVE,  /* s: who takes buckets of the dead one */
-	A_APPLY,   /* m */
-	A_JUMP,    /* m */
-	A_AWAY,    /* m */
-	A_BACK,    /* m */
-	A_NOTICE,  /* g * 8 + s */
-	A_NEWS,    /* s */
-	A_FORMER,  /* s: it learns a higher generation of the service that had the id before */
-	A_REPEAT,  /* s: the notice of every 10 s */
-	A_CALM,    /* s: the quiet time after a start is over */
-	A_RESTART, /* s: it forgets the generation */
-	A_REVIVE,  /* the dead server is back, without sockets */
-	A_SEND,    /* m | order << 2 | enum how << 3 */
-	A_HOP,     /* f | enum how << 3 */
-	A_LOSE,    /* f */
-	A_TAKE,    /* s */
-	A_EXPIRE,  /* s: its half-open copy of a connection that is open elsewhere */
-	A_EMPTY,   /* s */
-	A_SWITCH,  /* the empty server is switched off */
-	A_ARRAYS,  /* new arrays: the connection's bucket */
-	A_DROP,    /* the arrays before are dropped */
-	A_KNOW,    /* the controller is told of the connection */
-	A_END,     /* b * 8 + s: with arrays, an entry is closed */
-	A_SHORT, /* m | order << 2 | n << 3: a packet by a mux whose clock says that the n oldest entries' windows are over */
-	A_DEADLINE, /* s: removed though it lives, as its drain's deadline is over */
-	A_LEAVE,    /* s: removed from the pool; its connections go on */
-	A_HUSH,     /* s | m << 3: a mux's notice ends the quiet time of a server */
-	A_SAVE,     /* m: its file has what it has applied */
-	A_FALL,     /* m: it restarts from its file */
-	A_RETURN,   /* m: it announces what it had withdrawn with */
-	A_HOLD,     /* a hold begins */
-	A_RESTORE,  /* a backup of the oldest generation is restored */
-	A_TORN,     /* m | order << 2: a packet with the next generation's list and this one's number */
+#define ACTION(action, sentence) action,
+	MODEL_ACTIONS(ACTION)
+#undef ACTION
 };
 
 struct step {

@@ -52,52 +52,9 @@ static void print_path_result(const struct state *before, struct step step)
 	}
 }
 
-/*
- * What most steps are. s: the argument's server, S: the same of those that also have a bucket; b: that bucket, B: the
- * argument itself as one; m: a mux, M: the one above the server's bits, p: that of a packet; g: a packet's generation; n:
- * what is above a packet's bits; N: the ring's generation; l: the lists of the newest generation; L: those that the mux
- * has then.
- */
-static const char *const sentences[] = {
-    [A_MOVE] = "@b moves to @S@l",
-    [A_CLOSE] = "the window of @B's oldest entry is over@l",
-    [A_REPORT] = "@S reports no connection of @b, and it counts",
-    [A_RELEASE] = "@S is released from @b@l",
-    [A_DEATH] = "@s dies",
-    [A_REMOVE] = "the dead server is removed@l",
-    [A_APPLY] = "mux @m applies the next generation@L",
-    [A_JUMP] = "mux @m loads a snapshot of the newest",
-    [A_AWAY] = "mux @m withdraws, being behind",
-    [A_BACK] = "mux @m is back, with the newest",
-    [A_NOTICE] = "@S gets the notice of generation +@M of +@N",
-    [A_NEWS] = "@s learns the muxes' highest generation by another packet",
-    [A_FORMER] = "@s learns a higher generation of the service that had the id before",
-    [A_REPEAT] = "@s gets the repeated notice",
-    [A_CALM] = "@s's quiet time is over",
-    [A_RESTART] = "@s's packet path restarts and forgets the generation",
-    [A_REVIVE] = "the dead server is back",
-    [A_SEND] = "mux @p (generation +@g of +@N) sends a ",
-    [A_HOP] = "the ",
-    [A_LOSE] = "the packet under way is lost",
-    [A_TAKE] = "the client continues with @s",
-    [A_EXPIRE] = "@s's half-open copy expires",
-    [A_EMPTY] = "@s is said to be empty",
-    [A_SWITCH] = "the empty server is switched off",
-    [A_ARRAYS] = "new arrays: the connection has another bucket",
-    [A_DROP] = "the arrays before are dropped",
-    [A_KNOW] = "the controller is told of the connection",
-    [A_END] = "@S's entry in @b ends@l",
-    [A_SHORT] = "mux @p (generation +@g), whose clock says that the @n oldest entries are over, sends a packet",
-    [A_DEADLINE] = "the deadline of @s's drain is over, and it is removed@l",
-    [A_LEAVE] = "@s is removed from the pool",
-    [A_HUSH] = "mux @M's notice ends @S's quiet time",
-    [A_SAVE] = "mux @m has what it has applied in its file",
-    [A_FALL] = "mux @m restarts from its file",
-    [A_RETURN] = "mux @m announces again what it had withdrawn",
-    [A_HOLD] = "a hold begins",
-    [A_RESTORE] = "a backup is restored@l",
-    [A_TORN] = "mux @p, which is applying a generation, sends a packet with its list and the number before, +@g",
-};
+#define ACTION(action, sentence) [action] = sentence,
+static const char *const sentences[] = {MODEL_ACTIONS(ACTION)};
+#undef ACTION
 
 static void print_part(char part, const struct state *before, const struct state *after, uint8_t arg)
 {
