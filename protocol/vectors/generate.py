@@ -9,39 +9,28 @@ Usage: generate.py                        write *.json beside this file
 """
 
 import json
+import random
 import sys
 from pathlib import Path
 
-from cases.decide import decide_vectors
-from cases.delta import delta_vectors
-from cases.drawn import drawn_files
-from cases.flow import hash_vectors, siphash_vectors
-from cases.fragment import fragment_vectors
-from cases.health import health_vectors
-from cases.hello import hello_vectors
-from cases.http import http_vectors
-from cases.ipip import ipip_vectors
-from cases.list import list_vectors
-from cases.list_srv6 import list_srv6_vectors
-from cases.notice import notice_vectors
-from cases.othello import othello_vectors
-from cases.report import report_vectors
+from cases import decide, delta, flow, fragment, health, hello, ipip, list_srv6, notice, othello, report
+from cases import list as gue
 
+# How each file's rows are written, and how random ones of the same shapes are.
 FILES = {
-    "siphash.json": siphash_vectors,
-    "hash.json": hash_vectors,
-    "list.json": list_vectors,
-    "list-srv6.json": list_srv6_vectors,
-    "ipip.json": ipip_vectors,
-    "notice.json": notice_vectors,
-    "fragment.json": fragment_vectors,
-    "hello.json": hello_vectors,
-    "reports.json": report_vectors,
-    "health.json": health_vectors,
-    "http-malformed.json": http_vectors,
-    "decide.json": decide_vectors,
-    "delta.json": delta_vectors,
-    "othello.json": othello_vectors,
+    "siphash.json": (flow.siphash_vectors, lambda _: flow.siphash_vectors()),
+    "hash.json": (flow.hash_vectors, flow.drawn_hash),
+    "list.json": (gue.list_vectors, gue.drawn_list),
+    "list-srv6.json": (list_srv6.list_srv6_vectors, list_srv6.drawn_list_srv6),
+    "ipip.json": (ipip.ipip_vectors, ipip.drawn_ipip),
+    "notice.json": (notice.notice_vectors, notice.drawn_notice),
+    "fragment.json": (fragment.fragment_vectors, fragment.drawn_fragment),
+    "hello.json": (hello.hello_vectors, hello.drawn_hello),
+    "reports.json": (report.report_vectors, report.drawn_reports),
+    "health.json": (health.health_vectors, None),
+    "decide.json": (decide.decide_vectors, decide.drawn_decide),
+    "delta.json": (delta.delta_vectors, delta.drawn_delta),
+    "othello.json": (othello.othello_vectors, othello.drawn_othello),
 }
 
 
@@ -72,16 +61,26 @@ def write(folder: Path, files: dict[str, str]) -> int:
     return 0
 
 
+def rendered(seed: str | None = None) -> dict[str, str]:
+    """Random rows have a source for each file: one can change and leave the others."""
+    files = {}
+    for name, (vectors, drawn) in FILES.items():
+        if seed is None:
+            files[name] = render({"format": 1} | vectors())
+        elif drawn:
+            files[name] = render({"format": 1} | drawn(random.Random(f"{int(seed)} {name}")))
+    return files
+
+
 def main(arguments: list[str]) -> int:
     here = Path(__file__).resolve().parent
     match arguments:
         case []:
-            return write(here, {name: render({"format": 1} | vectors()) for name, vectors in FILES.items()})
+            return write(here, rendered())
         case ["--check"]:
-            return check(here, {name: render({"format": 1} | vectors()) for name, vectors in FILES.items()})
+            return check(here, rendered())
         case ["--random", seed, folder] if seed.isdecimal():
-            files = {name: render({"format": 1} | vectors) for name, vectors in drawn_files(int(seed)).items()}
-            return write(Path(folder), files)
+            return write(Path(folder), rendered(seed))
     print(f"generate.py: wrong arguments {arguments}; allowed: none, --check, --random SEED FOLDER", file=sys.stderr)
     return 2
 

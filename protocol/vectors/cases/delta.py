@@ -19,7 +19,8 @@ from oracle.delta import (
 )
 from oracle.delta_reader import read_delta, read_snapshot
 
-from .delta_malformed import malformed
+from .delta_malformed import Parcel, malformed
+from .rows import spoiled
 
 SERVICE = 7
 NOW = 1_700_000_000
@@ -387,3 +388,39 @@ def delta_vectors() -> dict:
     vectors["apply"].append(delta_row)
     vectors["snapshots"].append(snapshot)
     return vectors
+
+
+def drawn_delta(draw: random.Random) -> dict:
+    """One random chain with the image before and after every step; bytes spoiled where any reader must see it."""
+    image, changes, _ = random_chain(draw.randrange(1 << 32), draw.choice([256, 512]), 30)
+    files: dict = {"apply": [], "snapshots": [], "malformed": []}
+    files["chains"] = [chain_row("the random deltas", image, changes)]
+    for number, change in enumerate(changes):
+        after = apply(image, change)
+        one = {"name": f"random delta {number}", "image": image_json(image), "delta": change}
+        one |= {"body": delta_body(change).hex(), "bytes": delta_bytes(image, change).hex()}
+        files["apply"].append(one | {"result": image_json(after)})
+        files["snapshots"].append(
+            snapshot_row(f"random snapshot {number}", after, change["committed"], change["closedUntil"])
+        )
+        image = after
+    expected = {"service": SERVICE, "buckets": image["buckets"]}
+    expected |= {"deltaGeneration": image["generation"] + 1, "snapshotGeneration": image["generation"]}
+    files["malformedFor"] = expected | {"image": image_json(image)}
+    good_delta = delta_body(random_delta(draw, image, image["generation"] + 1))
+    for number in range(40):
+        change = random_delta(draw, image, image["generation"] + 1)
+        one = {"name": f"random delta {number}", "kind": "delta", "bytes": delta_bytes(image, change).hex()}
+        word = word_for(one, image, expected)
+        if word:
+            files["malformed"].append(one | {"error": word})
+    for number in range(200):
+        kind = draw.choice(["delta", "snapshot"])
+        body = bytearray(good_delta if kind == "delta" else snapshot_body(image, 1))
+        body[draw.randrange(len(body))] ^= 1 << draw.randrange(8)
+        data = Parcel.of(kind, image, expected[f"{kind}Generation"], bytes(body)).make()
+        one = {"name": f"random fault {number}", "kind": kind, "bytes": spoiled(draw, data, 0.5, 0.2, 32).hex()}
+        word = word_for(one, image, expected)
+        if word:
+            files["malformed"].append(one | {"error": word})
+    return files

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """siphash.json and hash.json."""
 
+import random
 import zlib
 
 from oracle.flow import bucket, crc32, flow_hash, flow_hash64, flow_key, outer_source_port, siphash
@@ -100,3 +101,33 @@ def hash_vectors() -> dict:
 def _crc32_rows() -> list[dict]:
     texts = ["", "a", "123456789", "The quick brown fox jumps over the lazy dog"]
     return [{"name": f"CRC-32 of {t!r}", "data": t.encode().hex(), "crc32": crc32(t.encode())} for t in texts]
+
+
+def _address(draw: random.Random, ipv6: bool) -> str:
+    if not ipv6:
+        return ".".join(str(draw.randrange(256)) for _ in range(4))
+    return ":".join(["2001", "db8"] + [f"{draw.randrange(1, 65536):x}" for _ in range(6)])
+
+
+def drawn_hash(draw: random.Random) -> dict:
+    rows = []
+    for number in range(300):
+        ipv6 = draw.random() < 0.5
+        flow = {
+            "name": f"random flow {number}",
+            "hash": draw.choice(["siphash", "crc32"]),
+            "hashKey": draw.randbytes(16).hex(),
+            "affinity": draw.choice(["connection", "client"]),
+            "protocol": draw.choice([6, 17, draw.randrange(256)]),
+            "source": _address(draw, ipv6),
+            "sourcePort": draw.randrange(65536),
+            "destination": _address(draw, ipv6),
+            "destinationPort": draw.randrange(65536),
+        }
+        rows.append(flow | answer(flow))
+    return {"rows": rows, "nat": [nat("crc32")], "crc32": _drawn_crc32(draw)}
+
+
+def _drawn_crc32(draw: random.Random) -> list[dict]:
+    texts = [draw.randbytes(draw.randrange(80)) for _ in range(50)]
+    return [{"name": f"random text {n}", "data": t.hex(), "crc32": crc32(t)} for n, t in enumerate(texts)]

@@ -4,3 +4,8 @@
 
 class RefusedError(Exception):
     """Something read is malformed; the argument is the word that protocol/README.md has for it."""
+
+
+def refuse_if(wrong: object, word: str) -> None:
+    if wrong:
+        raise RefusedError(word)

@@ -9,7 +9,7 @@ An image is {"service", "generation", "buckets", "backends": {id: (address, remo
 import copy
 import struct
 
-from . import RefusedError
+from . import refuse_if
 from .address import sixteen
 from .flow import crc32c
 from .list import MAX
@@ -170,8 +170,7 @@ def apply(image: dict, delta: dict) -> dict:
             rows[bucket] = _moved(rows[bucket], run["current"], dead, delta["committed"])
     _keep(rows, rows, lambda entry: entry[0] not in dead)
     for current, history in rows.values():
-        if len(history) > MAX or current in dead:
-            raise RefusedError("run")
+        refuse_if(len(history) > MAX or current in dead, "run")
     return after
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fragments that a mux hands to another (protocol/include/fairlead/fragment.h)."""
 
-from . import RefusedError, keys
+from . import keys, refuse_if
 from .address import sixteen
 from .flow import siphash
 
@@ -21,10 +21,10 @@ def read(data: bytes) -> dict:
     """The fields, or RefusedError."""
     has_tag = data[:1] == b"\x03"
     length = 16 if has_tag else 4
-    if len(data) < length or data[0] not in (0, 3) or data[1] not in (4, 41) or data[2:4] != b"\0\0":
-        raise RefusedError("malformed")
-    if has_tag and (data[4] != 0xF0 or data[5] not in (TAG, TAG | KEY) or data[6:8] != b"\0\0"):
-        raise RefusedError("malformed")
+    refuse_if(
+        len(data) < length or data[0] not in (0, 3) or data[1] not in (4, 41) or data[2:4] != b"\0\0", "malformed"
+    )
+    refuse_if(has_tag and (data[4] != 0xF0 or data[5] not in (TAG, TAG | KEY) or data[6:8] != b"\0\0"), "malformed")
     return {
         "innerProtocol": data[1],
         "headerLength": length,

@@ -3,7 +3,7 @@
 
 from ipaddress import IPv6Address
 
-from . import RefusedError, keys
+from . import RefusedError, keys, refuse_if
 from .address import sixteen
 from .flow import siphash
 
@@ -54,21 +54,18 @@ def _are_right(services: list[dict]) -> bool:
 
 def read(data: bytes) -> dict:
     """The fields of a hello, or RefusedError with the first reason in the order of the README."""
-    if len(data) < HEAD:
-        raise RefusedError("truncated")
-    if data[:4] != b"FLH3":
-        raise RefusedError("version_unknown")
-    if data[4] not in (0, HAS_TAG, HAS_TAG | KEY):
-        raise RefusedError("flags_unknown")
+    refuse_if(len(data) < HEAD, "truncated")
+    refuse_if(data[:4] != b"FLH3", "version_unknown")
+    refuse_if(data[4] not in (0, HAS_TAG, HAS_TAG | KEY), "flags_unknown")
     count, has_tag = int.from_bytes(data[6:8]), data[4] & HAS_TAG
-    if count > MOST or len(data) > LENGTH or len(data) != HEAD + SERVICE * count + UNIT * data[5] + TAG * has_tag:
-        raise RefusedError("length")
+    refuse_if(
+        count > MOST or len(data) > LENGTH or len(data) != HEAD + SERVICE * count + UNIT * data[5] + TAG * has_tag,
+        "length",
+    )
     services = _services(data, count)
-    if not _are_right(services):
-        raise RefusedError("service")
+    refuse_if(not _are_right(services), "service")
     boot, counter = int.from_bytes(data[40:48]), int.from_bytes(data[48:56])
-    if not boot or not counter:
-        raise RefusedError("boot")
+    refuse_if(not boot or not counter, "boot")
     return {
         "sender": _text(data[8:24]),
         "cluster": data[24:40].hex(),

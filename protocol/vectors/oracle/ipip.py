@@ -4,7 +4,7 @@
 import struct
 from ipaddress import IPv4Address
 
-from . import RefusedError
+from . import refuse_if
 
 LENGTH = 36
 
@@ -43,8 +43,7 @@ def read(data: bytes) -> dict:
         ("generation_zero", lambda: data[32:36] == bytes(4)),
     ]
     for reason, is_wrong in checks:
-        if is_wrong():
-            raise RefusedError(reason)
+        refuse_if(is_wrong(), reason)
     previous = str(IPv4Address(data[24:28]))
     return {
         "trafficClass": data[1],

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a leader knows of one server's connections of a service, by its reports (protocol/README.md, 11)."""
 
-from base64 import b64decode
-
-from . import RefusedError
-from .report import BASE64, set_text
+from . import refuse_if
+from .report import data_of, set_text
 
 HASH_BYTES = 8
 
@@ -14,11 +12,8 @@ def write_hashes(hashes: list[int]) -> str:
 
 
 def read_hashes(text: str) -> list[int]:
-    if not BASE64.fullmatch(text) or set_text(b64decode(text)) != text:
-        raise RefusedError("base64")
-    data = b64decode(text)
-    if len(data) % HASH_BYTES:
-        raise RefusedError("length")
+    data = data_of(text)
+    refuse_if(len(data) % HASH_BYTES, "length")
     return [int.from_bytes(data[at : at + HASH_BYTES], "little") for at in range(0, len(data), HASH_BYTES)]
 
 

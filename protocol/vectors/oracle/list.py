@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
 
-from . import RefusedError, keys
+from . import keys, refuse_if
 from .address import is_ipv4, sixteen
 from .flow import siphash
 from .inner import inner_part
@@ -63,8 +63,7 @@ def read(data: bytes, receiver: str, protocols: tuple[int, ...] = (4, 41)) -> di
         ("family", lambda: not flags & IPV6 and not is_ipv4(receiver)),
     ]
     for reason, is_wrong in checks:
-        if is_wrong():
-            raise RefusedError(reason)
+        refuse_if(is_wrong(), reason)
     others = [str(ip_address(body[8 + n * width : 8 + (n + 1) * width])) for n in range(count)]
     at = count - left
     return {

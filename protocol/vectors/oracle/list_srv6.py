@@ -4,7 +4,7 @@
 from functools import partial
 from ipaddress import ip_address
 
-from . import RefusedError, list
+from . import list, refuse_if
 from .address import sixteen
 from .list import IPV6, KEY, LATE, MAX, TAG
 
@@ -51,8 +51,7 @@ def read(data: bytes, destination: str) -> dict:
         ("segments", lambda: segment != sixteen(destination)),
     ]
     for reason, is_wrong in checks:
-        if is_wrong():
-            raise RefusedError(reason)
+        refuse_if(is_wrong(), reason)
     order = [str(ip_address(data[8 + 16 * n : 24 + 16 * n])) for n in range(count, -1, -1)]
     own = count - left
     return {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notices and their acknowledgements (protocol/include/fairlead/notice.h)."""
 
-from . import RefusedError, keys
+from . import keys, refuse_if
 from .address import sixteen
 from .flow import siphash
 from .list import IPV6, KEY, TAG
@@ -22,8 +22,7 @@ def write(fields: dict) -> bytes:
 def read(data: bytes) -> dict:
     """What a reader finds in the whole UDP payload, or RefusedError with the first reason."""
     header = read_list(data, "0.0.0.0", protocols=(PROTOCOL,))
-    if header["candidates"] or header["flags"] & IPV6 or len(data) != header["headerLength"]:
-        raise RefusedError("notice")
+    refuse_if(header["candidates"] or header["flags"] & IPV6 or len(data) != header["headerLength"], "notice")
     return {
         "ack": bool(header["flags"] & ACK),
         "key": bool(header["flags"] & KEY),

@@ -6,7 +6,7 @@ The cells of a body are one large number here, whose bits are cut.
 
 import struct
 
-from . import RefusedError
+from . import refuse_if
 from .delta_reader import read_body
 from .report import varint
 
@@ -58,8 +58,7 @@ def words_of(cells: list[int], bits: int) -> list[int]:
 
 def cells_of(words: list[int], count: int, bits: int) -> list[int]:
     number = sum(word << 64 * at for at, word in enumerate(words))
-    if number >> count * bits:
-        raise RefusedError("padding")
+    refuse_if(number >> count * bits, "padding")
     return [number >> at * bits & (1 << bits) - 1 for at in range(count)]
 
 
@@ -97,13 +96,10 @@ def read_whole(data: bytes, kind: str, at: dict) -> dict:
     body = read_body(data, "whole", at, *body_range("whole", at["buckets"]))
     seed, na, nb = struct.unpack("<QII", body[:16])
     bits = bits_of(at["buckets"])
-    if kind == "siphash" and seed % 2 == 0:
-        raise RefusedError("seed")
+    refuse_if(kind == "siphash" and seed % 2 == 0, "seed")
     for cells in (na, nb):
-        if not 1 <= cells <= CELLS_MAX or (kind == "crc32" and cells.bit_count() != 1):
-            raise RefusedError("size")
-    if len(body) - 16 != 8 * -(-(na + nb) * bits // 64):
-        raise RefusedError("length")
+        refuse_if(not 1 <= cells <= CELLS_MAX or (kind == "crc32" and cells.bit_count() != 1), "size")
+    refuse_if(len(body) - 16 != 8 * -(-(na + nb) * bits // 64), "length")
     words = struct.unpack(f"<{(len(body) - 16) // 8}Q", body[16:])
     return {"hash": kind, "seed": f"{seed:016x}", "na": na, "nb": nb, "cells": cells_of(words, na + nb, bits)}
 
@@ -114,14 +110,11 @@ def _read_skips(body: bytes, count: int) -> tuple[list[int], int]:
     for _ in range(count):
         groups: list[int] = []
         while not groups or groups[-1] > 127:
-            if len(groups) == 4:
-                raise RefusedError("word")
-            if at >= len(body) - 8 * count:
-                raise RefusedError("length")
+            refuse_if(len(groups) == 4, "word")
+            refuse_if(at >= len(body) - 8 * count, "length")
             groups.append(body[at])
             at += 1
-        if len(groups) > 1 and groups[-1] == 0:
-            raise RefusedError("word")
+        refuse_if(len(groups) > 1 and groups[-1] == 0, "word")
         end += sum((group & 127) << 7 * place for place, group in enumerate(groups))
         numbers.append(end)
         end += 1
@@ -134,8 +127,7 @@ def read_patch(data: bytes, arrays: dict, at: dict) -> tuple[dict, list[tuple[in
     words = words_of(cells, bits)
     body = read_body(data, "patch", at, *body_range("patch", at["buckets"], len(cells)))
     (count,) = struct.unpack("<I", body[:4])
-    if len(body) < 4 + 9 * count:
-        raise RefusedError("length")
+    refuse_if(len(body) < 4 + 9 * count, "length")
     changes = _read_changes(body, count, len(words))
     for number, value in changes:
         words[number] = value
@@ -144,8 +136,6 @@ def read_patch(data: bytes, arrays: dict, at: dict) -> tuple[dict, list[tuple[in
 
 def _read_changes(body: bytes, count: int, words: int) -> list[tuple[int, int]]:
     numbers, end = _read_skips(body, count)
-    if any(number >= words for number in numbers):
-        raise RefusedError("word")
-    if len(body) != end + 8 * count:
-        raise RefusedError("length")
+    refuse_if(any(number >= words for number in numbers), "word")
+    refuse_if(len(body) != end + 8 * count, "length")
     return list(zip(numbers, struct.unpack(f"<{count}Q", body[end:]), strict=True))

@@ -4,7 +4,7 @@
 import re
 from base64 import b64decode, b64encode
 
-from . import RefusedError
+from . import RefusedError, refuse_if
 
 VALUE_MAX = 8_388_608
 BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
@@ -43,32 +43,31 @@ def runs_of(buckets: set[int]) -> list[tuple[int, int]]:
 def _next(data: bytes, at: int) -> tuple[int, int]:
     value, group = 0, 0
     while True:
-        if group == 4:
-            raise RefusedError("varint")
-        if at == len(data):
-            raise RefusedError("truncated")
+        refuse_if(group == 4, "varint")
+        refuse_if(at == len(data), "truncated")
         byte, at = data[at], at + 1
         value |= (byte & 127) << 7 * group
         group += 1
         if byte < 128:
             break
-    if (byte == 0 and group > 1) or value > VALUE_MAX:
-        raise RefusedError("varint")
+    refuse_if((byte == 0 and group > 1) or value > VALUE_MAX, "varint")
     return value, at
 
 
-def read_set(text: str, buckets: int) -> set[int]:
+def data_of(text: str) -> bytes:
     if not BASE64.fullmatch(text) or set_text(b64decode(text)) != text:
         raise RefusedError("base64")
-    data, at, end = b64decode(text), 0, 0
+    return b64decode(text)
+
+
+def read_set(text: str, buckets: int) -> set[int]:
+    data, at, end = data_of(text), 0, 0
     found: set[int] = set()
     while at < len(data):
         skip, at = _next(data, at)
         count, at = _next(data, at)
-        if count == 0:
-            raise RefusedError("count")
-        if end + skip + count > buckets:
-            raise RefusedError("ring")
+        refuse_if(count == 0, "count")
+        refuse_if(end + skip + count > buckets, "ring")
         found.update(range(end + skip, end + skip + count))
         end += skip + count
     return found
