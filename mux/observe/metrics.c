@@ -178,9 +178,9 @@ static void write_service_drops(FILE *out, const char *name, const struct servic
 {
 	const struct service *service = service_of(sync);
 
-	for (unsigned v = SERVICE_DROP_FIRST; service && v <= SERVICE_DROP_LAST; v++) {
+	for (unsigned v = 0; service && v < VERDICTS; v++) {
 		uint64_t drops =
-		    counters_is_service_drop(v) ? counters_service_drops(counters_of_service(sync), service, v) : 0;
+		    verdict_is_service_drop(v) ? counters_service_drops(counters_of_service(sync), service, v) : 0;
 
 		if (drops)
 			service_sample(out, name, sync, "reason", verdict_name(v), drops);

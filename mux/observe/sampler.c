@@ -176,7 +176,7 @@ static bool is_from(const struct rte_mbuf *mbuf, const struct packet *packet, co
 /* NULL: none was found. With other verdicts the field still has an earlier packet's service. */
 static const struct service *service_of(const struct packet *packet)
 {
-	return packet->verdict == VERDICT_SERVICE || counters_is_service_drop(packet->verdict) ? packet->service : NULL;
+	return packet->verdict == VERDICT_SERVICE || verdict_is_service_drop(packet->verdict) ? packet->service : NULL;
 }
 
 static bool is_wanted(const struct sample_filter *filter, const struct rte_mbuf *mbuf, const struct packet *packet)

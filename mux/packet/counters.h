@@ -9,13 +9,6 @@
 #include "packet/packet.h"
 #include "service/registry.h"
 
-/* The verdicts that count for the service too: drops after the service was found, and no others. */
-enum {
-	SERVICE_DROP_FIRST = VERDICT_NO_RING,
-	SERVICE_DROP_LAST = VERDICT_NO_HEADROOM,
-	SERVICE_DROPS = SERVICE_DROP_LAST - SERVICE_DROP_FIRST + 1,
-};
-
 /* What became of packets that match a recording's filters (sampler.h). */
 enum sample_result {
 	SAMPLE_TAKEN,
@@ -80,13 +73,8 @@ uint64_t counters_plain(const struct counters *counters, const struct plain_coun
 uint64_t counters_samples(const struct counters *counters, enum sample_result result);
 uint64_t counters_service_packets(const struct counters *counters, const struct service *service);
 uint64_t counters_service_bytes(const struct counters *counters, const struct service *service);
-/* verdict: counters_is_service_drop(). */
+/* verdict: verdict_is_service_drop(). */
 uint64_t counters_service_drops(const struct counters *counters, const struct service *service, enum verdict verdict);
-
-static inline bool counters_is_service_drop(unsigned verdict)
-{
-	return verdict >= SERVICE_DROP_FIRST && verdict <= SERVICE_DROP_LAST && verdict != VERDICT_ECHO_LIMIT;
-}
 
 /* Call it after adding a service: its counts then start at zero even if the slot is reused. One thread at a time. */
 void counters_service_start(struct counters *counters, const struct service *service);

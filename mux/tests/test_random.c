@@ -432,7 +432,7 @@ static void check_counts(const struct rack *rack)
 	for (struct service *s = tables_next(rack->tables, NULL); s; s = tables_next(rack->tables, s)) {
 		served += counters_service_packets(c, s);
 		for (unsigned v = 0; v < VERDICTS; v++)
-			if (counters_is_service_drop(v))
+			if (verdict_is_service_drop(v))
 				service_drops[v] += counters_service_drops(c, s, v);
 	}
 	assert_int_equal(served, counters_packets(c, VERDICT_SERVICE));

@@ -131,7 +131,7 @@ static inline void count_steered(struct service_counters *counters, uint32_t pac
 static inline void count_drop(struct worker_counters *counters, const struct packet *packet, enum verdict verdict)
 {
 	counter_add(&counters->packets[verdict], 1);
-	if (counters_is_service_drop(verdict) && packet->service)
+	if (verdict_is_service_drop(verdict) && packet->service)
 		counter_add(&counters->service_drops[packet->service->slot][verdict - SERVICE_DROP_FIRST], 1);
 }
 

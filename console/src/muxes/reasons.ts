@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every verdict of a mux in a sentence: those of mux/packet/verdict.c, which console/tests compares. Each has a page.
+// Every verdict of a mux in a sentence: the compiler wants one for each word of verdicts.ts. Each has a page.
+
+import type { Dropped, Passed } from "./verdicts";
 
 export interface Verdict {
   what: string;
@@ -24,7 +26,7 @@ export const PASSED: Record<string, Verdict> = {
   from_kernel: { what: "Sent by the host's own kernel, through the mux's port to it.", page: ORDER },
   echo: { what: "An echo request to a VIP, which the mux answered.", page: ICMP },
   fragment_forwarded: { what: "A fragment, sent to the mux that collects the fragments of its datagram.", page: FRAGMENTS },
-};
+} satisfies Record<Passed, Verdict>;
 
 /** Why packets are dropped, in the order of the checks. */
 export const DROPPED: Record<string, Verdict> = {
@@ -134,6 +136,6 @@ export const DROPPED: Record<string, Verdict> = {
     remedy: "The kernel gets more packets than it can take: find who sends to the mux's own addresses.",
     page: ORDER,
   },
-};
+} satisfies Record<Dropped, Verdict>;
 
 export const VERDICTS: Record<string, Verdict> = { ...PASSED, ...DROPPED };
