@@ -49,8 +49,10 @@
 #include "config/options.h"
 #include "host/port.h"
 #include "flow_packet.h"
+#include "flow/hash_batch.h"
 #include "flowtable/flowtable.h"
-#include "packet/flow_hash_batch.h"
+#include "headers/headers.h"
+#include "host/mac.h"
 #include "packet/lanes.h"
 #include "packet_rows.h"
 #include "random_pair.h"
@@ -68,7 +70,7 @@ enum {
 
 /* NULL: the stage of a table of flows, for all packets at once. */
 static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, NULL,
-										 burst_rows, burst_encap};
+										 burst_rows, headers_write};
 
 struct bench {
 	uint64_t seed;

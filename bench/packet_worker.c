@@ -18,6 +18,7 @@
 #include <rte_rcu_qsbr.h>
 
 #include "flow_packet.h"
+#include "host/mac.h"
 #include "packet/burst.h"
 #include "service/tables.h"
 

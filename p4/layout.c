@@ -2,7 +2,7 @@
 #include "layout.h"
 
 #include "encap/gue.h"
-#include "packet/verdict.h"
+#include "flow/verdict.h"
 #include "port.h"
 #include "ring/lists.h"
 #include "steering/hunt/hunt.h"
@@ -69,7 +69,7 @@ uint8_t p4_kind(const struct service *service, uint8_t protocol, bool by_id, boo
 		kind |= P4_KIND_STATELESS;
 	if (protocol == IPPROTO_TCP && service->mss)
 		kind |= P4_KIND_REFER_SYN;
-	if (protocol == IPPROTO_TCP && !by_id && steering_has_second(steerings[service->steering]))
+	if (protocol == IPPROTO_TCP && !by_id && steerings[service->steering]->has_second)
 		kind |= P4_KIND_SECOND;
 	if (service->encap == &encap_ipip)
 		kind |= P4_KIND_IPIP;

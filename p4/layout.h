@@ -51,7 +51,7 @@ enum p4_layout_numbers {
 	P4_ROW_REFERRED = 0xff, /* a row's count, of a list that the register has no room for */
 };
 
-/* Verdicts of this program alone; those of mux/packet/verdict.h are below them. */
+/* Verdicts of this program alone; those of mux/flow/verdict.h are below them. */
 enum p4_verdict {
 	P4_VERDICT_FRAGMENT = 48,
 	P4_VERDICT_ICMP,

@@ -7,7 +7,8 @@
 
 #include <rte_branch_prediction.h>
 
-#include "packet/flow_hash.h"
+#include "flow/hash.h"
+#include "headers/headers.h"
 #include "ring/backend.h"
 #include "flow_cuckoo.h"
 
@@ -195,7 +196,7 @@ static inline void steer(struct flowtable *table, struct burst *burst, bool is_c
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
 		burst_rows(burst, first, end_of(burst, first));
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
-		burst_encap(burst, first, end_of(burst, first));
+		headers_write(burst, first, end_of(burst, first));
 }
 
 void flowtable_steer(struct flowtable *table, struct burst *burst)

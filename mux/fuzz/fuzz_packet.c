@@ -15,7 +15,7 @@
 #include "packet/answer.h"
 #include "packet/burst.h"
 #include "encap/gue.h"
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 #include "service/lookup.h"
 #include "service/tables.h"
 #include "steering/hunt/hunt.h"

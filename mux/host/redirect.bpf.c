@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Selects the mux's packets on an interface: those to a VIP, and fragments from other muxes (mux/packet/mux_to_mux.h),
+ * Selects the mux's packets on an interface: those to a VIP, and fragments from other muxes (mux/headers/mux_to_mux.h),
  * go to its AF_XDP socket, everything else goes to the kernel as if the mux were not there. When the socket of a queue
  * is gone, its packets go to the kernel as well.
  *

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "packet/icmp.h"
-#include "packet/ipv6_extensions.h"
+#include "flow/ipv6_extensions.h"
 
 enum {
 	MAC_LEN = 6,

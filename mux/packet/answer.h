@@ -15,7 +15,7 @@
 
 #include <rte_mbuf.h>
 
-#include "packet/packet.h"
+#include "flow/packet.h"
 
 enum answer_numbers {
 	ANSWER_PER_SECOND = 1000, /* of each kind, by each worker */

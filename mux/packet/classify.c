@@ -6,7 +6,7 @@
 #include "packet/icmp.h"
 #include "packet/ipv6.h"
 #include "packet/transport.h"
-#include "packet/mux_to_mux.h"
+#include "headers/mux_to_mux.h"
 
 enum {
 	ETHERNET_LEN = 14,

@@ -12,7 +12,7 @@
 #define FAIRLEAD_MUX_CLASSIFY_H
 
 #include "host/mac.h"
-#include "packet/packet.h"
+#include "flow/packet.h"
 
 struct lookup;
 

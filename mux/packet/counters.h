@@ -6,7 +6,7 @@
 #ifndef FAIRLEAD_MUX_COUNTERS_H
 #define FAIRLEAD_MUX_COUNTERS_H
 
-#include "packet/packet.h"
+#include "flow/packet.h"
 #include "service/registry.h"
 
 /* What became of packets that match a recording's filters (sampler.h). */

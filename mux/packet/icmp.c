@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packet/icmp.h"
 
-#include "packet/flow_hash.h"
-#include "packet/ipv6_extensions.h"
+#include "flow/hash.h"
+#include "flow/ipv6_extensions.h"
 #include "packet/transport.h"
 
 enum {

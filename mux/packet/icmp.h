@@ -12,7 +12,7 @@
 #ifndef FAIRLEAD_MUX_ICMP_H
 #define FAIRLEAD_MUX_ICMP_H
 
-#include "packet/packet.h"
+#include "flow/packet.h"
 
 struct lookup;
 struct lookup_vip;

@@ -2,9 +2,9 @@
 #include "packet/ipv6.h"
 
 #include "packet/icmp.h"
-#include "packet/ipv6_extensions.h"
+#include "flow/ipv6_extensions.h"
 #include "packet/transport.h"
-#include "packet/mux_to_mux.h"
+#include "headers/mux_to_mux.h"
 
 static inline bool is_mapped(uint64_t high, uint64_t low)
 {

@@ -3,7 +3,7 @@
 #ifndef FAIRLEAD_MUX_IPV6_H
 #define FAIRLEAD_MUX_IPV6_H
 
-#include "packet/packet.h"
+#include "flow/packet.h"
 
 struct lookup;
 

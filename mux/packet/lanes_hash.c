@@ -5,11 +5,13 @@
 #include <rte_branch_prediction.h>
 #include <rte_prefetch.h>
 
-#include "packet/flow_hash_batch.h"
-#include "packet/lanes_simd.h"
+#include "flow/hash_batch.h"
+#include "flow/simd.h"
 #include "packet/transport.h"
 #include "ring/ring.h"
-#include "service/service.h"
+#include "flow/service.h"
+#include "steering/methods/lanes.h"
+#include "steering/methods.h"
 #include "steering/steering.h"
 
 /* What lanes_begin() does for several: whether lanes with one service stay. Reads what they need of it. */
@@ -22,7 +24,8 @@ static inline bool begin_one(struct lanes *lanes)
 		     (lanes->is_ipv6 && service->hash != FL_HASH_SIPHASH)))
 		return false;
 	lanes->ring[0] = ring;
-	lanes->low = service->way == STEERING_LOW_HALF ? lanes->in : 0;
+	lanes->method = service->steering;
+	lanes->low = service->steering == STEERING_ring || lanes->in == LANES_ALL ? lanes->in : 0;
 	lanes->clamped = __atomic_load_n(&service->mss, __ATOMIC_RELAXED) ? lanes->syns : 0;
 	lanes->whole = service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0;
 	return true;
@@ -30,7 +33,7 @@ static inline bool begin_one(struct lanes *lanes)
 
 _Static_assert(offsetof(struct service, ring) == 16 && offsetof(struct service, hash) == 26 &&
 		   offsetof(struct service, affinity) == 27 && offsetof(struct service, mss) == 30 &&
-		   offsetof(struct service, way) == 33 && offsetof(struct service, quic.length) == 35 &&
+		   offsetof(struct service, steering) == 32 && offsetof(struct service, quic.length) == 35 &&
 		   offsetof(struct service, stateless_udp) == 36,
 	       "words of a service's first line");
 _Static_assert(offsetof(struct ring, generation) == offsetof(struct ring, mask) + 4, "one word of a ring");
@@ -65,7 +68,7 @@ static inline ISA __mmask8 begin_each(struct lanes *lanes)
 		rte_prefetch0(lanes->ring[i]);
 	_mm512_store_si512(lanes->service_key[0], word[0]);
 	_mm512_store_si512(lanes->service_key[1], word[1]);
-	lanes->low = in & is_byte(word[4], 1, STEERING_LOW_HALF);
+	lanes->low = in & is_byte(word[4], 0, STEERING_ring);
 	lanes->clamped = lanes->syns & _mm512_test_epi64_mask(word[3], all(0xffffULL << 48));
 	lanes->whole = is_byte(word[3], 3, AFFINITY_CONNECTION);
 	return in;
@@ -119,17 +122,37 @@ static ISA __m512i crc32(const struct lanes *lanes)
 	return _mm512_load_si512(batch.hash);
 }
 
-/* Buckets of lanes with one service. */
+/* Lanes with one service, by its method. */
+#define FETCH(name)                                                                                                    \
+	case STEERING_##name:                                                                                          \
+		name##_lanes_fetch(lanes, hash);                                                                       \
+		return;
+
+static ISA __attribute__((noinline)) void find_by_method(struct lanes *lanes, __m512i hash)
+{
+	switch (lanes->method) {
+		STEERING_METHODS(FETCH)
+	}
+}
+
 static inline ISA void find_one(struct lanes *lanes, __m512i hash)
 {
-	const struct ring *ring = lanes->ring[0];
-	uint32_t generation = ring_generation(ring);
+	if (likely(lanes->method == STEERING_ring))
+		ring_lanes_fetch(lanes, hash);
+	else
+		find_by_method(lanes, hash);
+}
 
-	_mm512_store_si512(lanes->place,
-			   _mm512_or_si512(_mm512_and_si512(hash, all(ring->mask)), all((uint64_t)generation << 32)));
-	rte_prefetch0(ring_backends(ring));
-	for (uint32_t i = 0; i < LANES; i++)
-		rte_prefetch0(&ring->rows[(uint32_t)lanes->place[i]]);
+#define BUCKETS(name)                                                                                                  \
+	case STEERING_##name:                                                                                          \
+		name##_lanes_buckets(lanes);                                                                           \
+		return;
+
+ISA void lanes_buckets(struct lanes *lanes)
+{
+	switch (lanes->method) {
+		STEERING_METHODS(BUCKETS)
+	}
 }
 
 static inline ISA void find_each(struct lanes *lanes, __m512i hash)
@@ -144,7 +167,7 @@ static inline ISA void find_each(struct lanes *lanes, __m512i hash)
 	_mm512_store_si512(lanes->place, _mm512_or_si512(bucket, _mm512_andnot_si512(all(0xffffffff), words)));
 	_mm512_store_si512(lanes->row_at, _mm512_add_epi64(rows, _mm512_slli_epi64(bucket, 3)));
 	for (uint32_t i = 0; i < LANES; i++) {
-		rte_prefetch0((const void *)(uintptr_t)lanes->row_at[i]);
+		rte_prefetch1((const void *)(uintptr_t)lanes->row_at[i]); /* as far as these lie apart */
 		rte_prefetch0(ring_backends(lanes->ring[i]));
 	}
 }

@@ -8,10 +8,10 @@
 
 #include <rte_branch_prediction.h>
 
-#include "packet/lanes_simd.h"
+#include "flow/simd.h"
 #include "packet/transport.h"
 #include "service/lookup.h"
-#include "service/service.h"
+#include "flow/service.h"
 
 enum {
 	AT_L4 = AT_IP + ENCAP_IPV6_LEN,

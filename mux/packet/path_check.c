@@ -6,7 +6,7 @@
 
 #include "encap/gue.h"
 #include "packet/classify.h"
-#include "service/service.h"
+#include "flow/service.h"
 #include "steering/steering.h"
 
 enum {

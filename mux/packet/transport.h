@@ -2,42 +2,17 @@
 /*
  * TCP and UDP headers: checks them and finds their service. Inline, since this is the packet path.
  */
-#ifndef FAIRLEAD_MUX_TRANSPORT_H
-#define FAIRLEAD_MUX_TRANSPORT_H
+#ifndef FAIRLEAD_MUX_PACKET_TRANSPORT_H
+#define FAIRLEAD_MUX_PACKET_TRANSPORT_H
 
 #include <netinet/in.h>
 #include <string.h>
 
-#include "packet/packet.h"
+#include "flow/packet.h"
+#include "flow/transport.h"
 #include "service/lookup.h"
 #include "packet/quic.h"
-#include "service/service.h"
-
-enum transport_numbers {
-	TRANSPORT_TCP_LEN = 20,
-	TRANSPORT_UDP_LEN = 8,
-	TRANSPORT_PORTS_LEN = 4,
-	TRANSPORT_AT_TCP_FLAGS = 13,
-	TRANSPORT_TCP_FIN = 0x01,
-	TRANSPORT_TCP_SYN = 0x02,
-	TRANSPORT_TCP_RST = 0x04,
-};
-
-static inline uint64_t transport_load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint32_t transport_load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
+#include "flow/service.h"
 
 /* len: bytes in the buffer; l4_len: bytes according to IP. */
 static inline enum verdict transport_tcp(const uint8_t *tcp, uint32_t len, uint32_t l4_len)

@@ -110,13 +110,15 @@ static void make_row(struct backend *row, const struct encap *encap, const struc
 /* Counts one more line. The MTU towards a backend that was removed before this mux started is unknown, 0. */
 static void narrow(struct backends *backends, const struct backend *row)
 {
-	uint32_t mtu = backends->narrowest & MTU_MASK, ipv6 = backends->narrowest & BACKENDS_IPV6;
+	uint32_t mtu = backends->narrowest & MTU_MASK, flags = backends->narrowest & ~(uint32_t)MTU_MASK;
 
 	if (row->mtu && row->mtu < mtu)
 		mtu = row->mtu;
 	if (row->outer.ipv6)
-		ipv6 = BACKENDS_IPV6;
-	__atomic_store_n(&backends->narrowest, ipv6 | mtu, __ATOMIC_RELAXED);
+		flags |= BACKENDS_IPV6;
+	if (row->state != BACKEND_READY)
+		flags |= BACKENDS_UNREADY;
+	__atomic_store_n(&backends->narrowest, flags | mtu, __ATOMIC_RELAXED);
 }
 
 uint32_t backends_room(const struct backends *backends, uint8_t count, uint8_t flags)

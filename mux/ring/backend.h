@@ -19,6 +19,7 @@
 enum backend_numbers {
 	BACKEND_LINE = 64,
 	BACKENDS_IPV6 = 1 << 16, /* of backends.narrowest */
+	BACKENDS_UNREADY = 1 << 17,
 };
 
 enum backend_state {
@@ -43,7 +44,8 @@ _Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache l
 struct backends {
 	const struct encap *encap;
 	uint32_t size;      /* of rows */
-	uint32_t narrowest; /* atomic: the smallest MTU towards one; BACKENDS_IPV6 if any has an IPv6 address */
+	uint32_t narrowest; /* atomic: the smallest MTU towards one; BACKENDS_IPV6 if any has an IPv6 address,
+			       BACKENDS_UNREADY if any is not ready */
 	uint32_t count;     /* of list; from here on, used by the writer only */
 	uint32_t room;      /* of list */
 	struct fl_delta_backend *list; /* by ascending id, including removed ones, which lists still name */
@@ -96,7 +98,7 @@ static inline bool backend_is_removed(const struct backend *backend)
 	return __atomic_load_n(&backend->removed, __ATOMIC_RELAXED);
 }
 
-/* State, removal, family and form of a header in one load, the lowest byte first; flow_hash.h says which machine. */
+/* State, removal, family and form of a header in one load, the lowest byte first; flow/hash.h says which machine. */
 static inline uint32_t backend_kind(const struct backend *backend)
 {
 	const uint8_t *at = (const uint8_t *)backend + offsetof(struct backend, outer.ipv6);

@@ -179,7 +179,6 @@ static struct service *service_new(const struct service_config *config, uint16_t
 	service->affinity = (uint8_t)config->affinity;
 	service->encap = config->encap;
 	service->steering = (uint8_t)steering_number(config->steering);
-	service->way = (uint8_t)config->steering->way;
 	service->slot = slot;
 	service->config = *config;
 	set_config(service, config);

@@ -102,7 +102,7 @@ static void add_former(const struct backends *backends, uint32_t most, enum expl
 		add_candidate(backends, most, reason, &bucket->former[i], out);
 }
 
-/* As the packet path names them (packet/burst_encap.c). */
+/* As the packet path names them (headers/headers.c). */
 static void explain_candidates(const struct service *service, const struct ring *ring, bool has_list,
 			       struct explanation *out)
 {

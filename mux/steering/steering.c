@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-#include "steering/methods.h"
+#include "flow/rows.h"
+#include "flow/service.h"
 
 #define METHOD_DECLARATION(name) extern const struct steering steering_##name;
 #define METHOD_ENTRY(name)       &steering_##name,
@@ -19,4 +20,14 @@ unsigned steering_number(const struct steering *steering)
 	while (steerings[number] != steering)
 		number++;
 	return number;
+}
+
+bool steering_fall_back(struct packet *packet)
+{
+	packet->ring = service_ring(packet->service);
+	packet->flags &= (uint8_t) ~(PACKET_BY_ID | PACKET_ELSE_BUCKET);
+	packet->generation = ring_generation(packet->ring);
+	packet->bucket = steerings[packet->service->steering]->bucket(packet->service, packet->ring, packet->hash);
+	rows_read(packet);
+	return rows_have_backend(packet);
 }

@@ -10,10 +10,9 @@
  *	drop	control thread	frees data that a service had
  *	explain	control thread	adds to an explanation what a flow's bucket does not show
  *
- * Methods share the ring, deltas, headers and verdicts. Right after hashing, in groups of eight, the packet path takes
- * the bucket of the hash's low half and prefetches its row: at a million buckets a packet then costs 31 ns, and 38 if
- * rows are fetched 32 at once. Even a call for each group of eight is felt, so all of it is inline in the packet path,
- * and a method says which of these ways is its own.
+ * Methods share the ring, deltas, headers and verdicts. What a method does for each packet are inline functions of its
+ * folder: in the general path (methods/path.h), and for eight packets side by side (methods/lanes.h). Calls would be felt even for groups
+ * of eight.
  *
  * A method may give a packet a second bucket: servers look there for a connection that the first one's owner does not
  * know (protocol/README.md, 3).
@@ -31,10 +30,12 @@
 
 #include "config/reason.h"
 #include "ring/body_write.h"
+#include "steering/methods.h"
 
 struct explanation;
 struct flow;
 struct options;
+struct packet;
 struct ring;
 struct service;
 struct service_config;
@@ -73,16 +74,9 @@ struct steering_arrays {
 	void *(*pair)(void *newest, void *previous, bool low_bits);
 };
 
-/* How packets get their buckets. */
-enum steering_way {
-	STEERING_LOW_HALF, /* of the hash */
-	STEERING_HALVES,   /* the same, and TCP a second one by the other half (packet/halves.h) */
-	STEERING_CODES,    /* by arrays of codes, the method's data (packet/codes.h) */
-};
-
 struct steering {
 	const char *name; /* the word in a service's configuration */
-	enum steering_way way;
+	bool has_second;  /* packets may have a second bucket: room is left for its owner */
 	uint32_t (*bucket)(const struct service *service, const struct ring *ring, uint64_t hash);
 
 	/* NULL: any configuration, nothing to explain. */
@@ -102,17 +96,22 @@ struct steering {
 	void (*drop)(void *data);
 };
 
-/* Whether packets may have a second bucket: room is left for it. */
-static inline bool steering_has_second(const struct steering *steering)
-{
-	return steering->way == STEERING_HALVES || steering->way == STEERING_CODES;
-}
-
 enum { STEERINGS_MAX = 16, STEERING_TICK_MS = 10 };
+
+/* Their numbers. */
+#define STEERING_NUMBER(name) STEERING_##name,
+enum { STEERING_METHODS(STEERING_NUMBER) };
+#undef STEERING_NUMBER
 
 /* All methods, NULL-terminated. A method's number is its index here. */
 extern const struct steering *const steerings[STEERINGS_MAX + 1];
 
 unsigned steering_number(const struct steering *steering);
+
+/*
+ * Steers a packet whose backend id is unknown by its bucket, if that is allowed. The ring may be newer than the one
+ * read before, so everything is read again. False: the bucket has no backend.
+ */
+bool steering_fall_back(struct packet *packet);
 
 #endif

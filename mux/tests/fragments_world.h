@@ -3,7 +3,7 @@
 #ifndef FAIRLEAD_TESTS_FRAGMENTS_WORLD_H
 #define FAIRLEAD_TESTS_FRAGMENTS_WORLD_H
 
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 #include "service/tables.h"
 #include "frame.h"
 

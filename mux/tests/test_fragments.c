@@ -17,7 +17,7 @@
 #include "service/lookup.h"
 #include "service/peers.h"
 #include "service/tables.h"
-#include "packet/mux_to_mux.h"
+#include "headers/mux_to_mux.h"
 #include "frame.h"
 #include "fragments_world.h"
 #include "image.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "packet/answer.h"
-#include "packet/flow_hash.h"
+#include "flow/hash.h"
 #include "packet/icmp.h"
 #include "service/lookup.h"
 #include "frame.h"

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"

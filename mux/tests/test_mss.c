@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "packet/mss.h"
+#include "headers/mss.h"
 #include "image.h"
 
 enum { LIMIT = 1400, HEADER_MAX = 60, RANDOM = 300000 };

@@ -14,7 +14,7 @@
 
 #include "encap/encap.h"
 #include "packet/burst.h"
-#include "packet/mux_to_mux.h"
+#include "headers/mux_to_mux.h"
 #include "ring/backend.h"
 #include "service/peers.h"
 #include "service/tables.h"

@@ -16,7 +16,7 @@
 
 #include "packet/burst.h"
 #include "packet/classify.h"
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 #include "ring/backend.h"
 #include "service/tables.h"
 #include "steering/hunt/hunt.h"

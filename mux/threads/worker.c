@@ -17,7 +17,7 @@
 
 #include "packet/answer.h"
 #include "packet/burst.h"
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 #include "packet/path_check.h"
 #include "service/lookup.h"
 #include "observe/sampler.h"

@@ -26,7 +26,7 @@ void sets_clear(struct sets *sets)
 void sets_configure(struct sets *sets, const struct service *service)
 {
 	uint32_t at = p4_slot(service) * P4_LINE_WORDS + P4_LINE_SETS;
-	bool has_arrays = service->way == STEERING_CODES;
+	bool has_arrays = service->steering == STEERING_othello;
 
 	/* what a service that had the slot before has left is of no use */
 	if (has_arrays != !!(cores_read(sets->cores, "services", at) & P4_SETS))
@@ -35,7 +35,7 @@ void sets_configure(struct sets *sets, const struct service *service)
 
 static const struct othello_pair *pair_of(const struct service *service)
 {
-	return service->way == STEERING_CODES ? othello_pair_of(service) : NULL;
+	return service->steering == STEERING_othello ? othello_pair_of(service) : NULL;
 }
 
 uint64_t sets_words(const struct service *service)
@@ -135,7 +135,7 @@ bool sets_put(struct sets *sets, struct sets_copy *copy, const struct service *s
 {
 	struct sets_copy fresh, old = *copy;
 
-	if (service->way != STEERING_CODES)
+	if (service->steering != STEERING_othello)
 		return true;
 	if (!make(sets, &fresh, copy, pair_of(service)))
 		return replace(sets, copy, service);
@@ -153,7 +153,7 @@ void sets_drop(struct sets *sets, struct sets_copy *copy, const struct service *
 {
 	static const struct sets_copy none;
 
-	if (service->way != STEERING_CODES)
+	if (service->steering != STEERING_othello)
 		return;
 	cores_write_line(sets->cores, p4_slot(service), P4_LINE_SETS, p4_sets(P4_SET_LOW_BITS, P4_SET_NONE));
 	give_back(sets, copy, &none);

@@ -8,6 +8,7 @@
 #include "packet/transport.h"
 #include "ring/backend.h"
 #include "ring/ring.h"
+#include "service/service.h"
 #include "steering/maat/maat.h"
 
 /* The inner packet's flow, and its TCP flags; a pipeline steers no IPv4 options and no extension headers. */

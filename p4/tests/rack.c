@@ -328,9 +328,9 @@ static uint32_t fill_set(struct rack *rack, const struct othello_arrays *arrays)
 
 static uint64_t fill_sets(struct rack *rack, const struct service *service)
 {
-	const struct othello_pair *pair = service->way == STEERING_CODES ? othello_pair_of(service) : NULL;
+	const struct othello_pair *pair = service->steering == STEERING_othello ? othello_pair_of(service) : NULL;
 
-	if (service->way != STEERING_CODES)
+	if (service->steering != STEERING_othello)
 		return 0;
 	if (!pair)
 		return p4_sets(P4_SET_LOW_BITS, P4_SET_NONE);

@@ -19,7 +19,7 @@
 #include "crc.h"
 #include "image.h"
 #include "layout.h"
-#include "packet/verdict.h"
+#include "flow/verdict.h"
 #include "siphash.h"
 
 static const char *verdicts_file;

@@ -158,7 +158,7 @@ static bool may_be_named(const struct backend *owner)
 static bool has_foreign_list(const struct burst *burst, enum verdict verdict)
 {
 	const struct packet *packet = &burst->packets[0];
-	const bool is_syn = packet->flags & PACKET_SYN, has_second = burst->seconds & ~burst->alone & 1;
+	const bool is_syn = packet->flags & PACKET_SYN, has_second = burst->seconds & 1;
 	struct servers servers = {.count = 0};
 	const struct backend *rows;
 	const struct lists *lists;

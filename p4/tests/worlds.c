@@ -126,7 +126,7 @@ static uint32_t most_of(const struct service_config *config)
 {
 	if (config->encap == &encap_ipip)
 		return 1;
-	return steering_has_second(config->steering) ? P4_LIST_SECOND_MAX + 1 : FL_LIST_MAX;
+	return config->steering->has_second ? P4_LIST_SECOND_MAX + 1 : FL_LIST_MAX;
 }
 
 static void set_othello(struct service_config *config)

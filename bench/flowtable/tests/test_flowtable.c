@@ -16,7 +16,7 @@
 #include "encap/gue.h"
 #include "flowtable/flow_cuckoo.h"
 #include "flowtable/flowtable.h"
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 #include "host/port.h"
 #include "service/tables.h"
 #include "tests/frame.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made by scripts/verdicts from mux/packet/verdict.h; do not edit.
+// Made by scripts/verdicts from mux/flow/verdict.h; do not edit.
 
 export type Passed =
   | "service"

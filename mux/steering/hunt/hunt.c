@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 
 #include "encap/encap.h"
-#include "service/service.h"
+#include "flow/service.h"
 #include "steering/ring/steering_ring.h"
 
 enum { CRC32_BUCKETS_MAX = 65536 }; /* the halves of a CRC's hash have 16 bits in common beyond that */
@@ -39,7 +39,7 @@ void hunt_explain(const struct service *service, const struct flow *flow, struct
 
 const struct steering steering_hunt = {
     .name = "hunt",
-    .way = STEERING_HALVES,
+    .has_second = true,
     .bucket = steering_ring_bucket,
     .check = hunt_check,
     .explain = hunt_explain,

@@ -92,7 +92,7 @@ static void tick(const struct service *service, uint64_t now_ms)
 		maat_loads_tick(maat->loads, &maat->settings, ring_backends(service_ring(service)), now_ms);
 }
 
-/* Whether packets can be sent to the bucket's owner: only then it is asked first (packet/order.h). */
+/* Whether packets can be sent to the bucket's owner: only then it is asked first (maat_path.h). */
 static bool is_reached(const struct service *service, uint32_t bucket)
 {
 	const struct ring *ring = service_ring(service);
@@ -119,7 +119,7 @@ static void explain(const struct service *service, const struct flow *flow, stru
 
 const struct steering steering_maat = {
     .name = "maat",
-    .way = STEERING_HALVES,
+    .has_second = true,
     .bucket = steering_ring_bucket,
     .check = hunt_check,
     .explain = explain,

@@ -14,7 +14,7 @@
 #ifndef FAIRLEAD_MUX_STEERING_MAAT_H
 #define FAIRLEAD_MUX_STEERING_MAAT_H
 
-#include "service/service.h"
+#include "flow/service.h"
 #include "steering/maat/filter.h"
 #include "steering/maat/loads.h"
 #include "steering/steering.h"
@@ -37,7 +37,7 @@ void maat_set_mode(struct service *service, enum maat_filter_mode mode);
 /* NULL: the service's method is not `maat`. */
 static inline struct maat *maat_of(const struct service *service)
 {
-	return service->way == STEERING_HALVES ? service_steering_data(service) : NULL;
+	return service->steering == STEERING_maat ? service_steering_data(service) : NULL;
 }
 
 #endif

@@ -70,7 +70,7 @@ static int check(const struct service_config *config, struct reason *why)
 const struct steering steering_othello = {
     .name = "othello",
     .bucket = bucket,
-    .way = STEERING_CODES,
+    .has_second = true,
     .check = check,
     .explain = explain,
     .arrays = &othello_control_side,

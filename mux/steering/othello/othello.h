@@ -9,7 +9,7 @@
  *				unknown in K. Steady state: none, and one lookup
  *	no arrays yet		the hash's low bits, as with `ring`
  *
- * Per packet a product, two cells of 16 bits and an exclusive or, inline in the packet path (packet/codes.h). The cells
+ * Per packet a product, two cells of 16 bits and an exclusive or, inline in the packet path (othello_path.h). The cells
  * of a group of eight packets are fetched while the next eight are classified; those of a million connections take some
  * 5 MB, more than most second-level caches.
  */

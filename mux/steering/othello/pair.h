@@ -11,7 +11,7 @@
 
 #include <fairlead/othello.h>
 
-#include "service/service.h"
+#include "flow/service.h"
 
 /* Arrays as a lookup reads them. */
 struct othello_set {

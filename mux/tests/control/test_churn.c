@@ -25,7 +25,7 @@
 #include "ring/huge.h"
 #include "packet/answer.h"
 #include "ring/backend.h"
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 #include "control/published_service.h"
 #include "../delta_bytes.h"
 #include "../frame.h"

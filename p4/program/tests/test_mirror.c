@@ -374,7 +374,7 @@ static uint32_t longest(const struct known *known)
 /* Whether all of a service's lists are such as the pipeline makes. */
 static bool has_short_lists(const struct walk *walk, const struct known *known, bool tcp)
 {
-	uint32_t most = longest(known), second = tcp && steering_has_second(known->config.steering);
+	uint32_t most = longest(known), second = tcp && known->config.steering->has_second;
 
 	if (second && most > P4_LIST_SECOND_MAX)
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hashes a burst's IPv4 connections together (flow_hash.h hashes them one by one, and IPv6).
+ * Hashes a burst's IPv4 connections together (hash.h hashes them one by one, and IPv6).
  *
  * SipHash is a chain of some 50 operations, each of which waits for the one before: a single flow leaves most of a core
  * idle. So up to eight flows go through the rounds side by side, each in a 64-bit lane of its own and with its own hash
@@ -17,7 +17,7 @@
 #ifndef FAIRLEAD_MUX_FLOW_HASH_BATCH_H
 #define FAIRLEAD_MUX_FLOW_HASH_BATCH_H
 
-#include "packet/flow_hash.h"
+#include "flow/hash.h"
 
 #ifdef __x86_64__
 #define FLOW_HASH_X86 /* otherwise only the scalar ways */
@@ -58,7 +58,7 @@ extern const struct flow_hash_way flow_hash_ways[FLOW_HASH_WAYS];
 extern flow_hash_batch_fn *flow_hash_batch_siphash;
 extern flow_hash_batch_fn *flow_hash_batch_crc32;
 
-/* Adds a connection's key in the packet path's layout (flow_hash.h). */
+/* Adds a connection's key in the packet path's layout (hash.h). */
 static inline void flow_hash_batch_add(struct flow_hash_batch *batch, const struct service *service,
 				       const uint64_t key[2])
 {

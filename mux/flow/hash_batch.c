@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/flow_hash_batch.h"
+#include "flow/hash_batch.h"
 
 #ifdef FLOW_HASH_X86
 #include <immintrin.h>

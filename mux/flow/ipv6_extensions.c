@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/ipv6_extensions.h"
+#include "flow/ipv6_extensions.h"
 
 enum {
 	HOP_BY_HOP = 0,

@@ -9,7 +9,7 @@
 #include <rte_mbuf.h>
 
 #include "encap/encap.h"
-#include "packet/packet.h"
+#include "flow/packet.h"
 #include "ring/backend.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/verdict.h"
+#include "flow/verdict.h"
 
 #define NAME(name, word, class)  [VERDICT_##name] = word,
 #define CLASS(name, word, class) [VERDICT_##name] = VERDICT_CLASS_##class,

@@ -5,13 +5,13 @@
  * how many owners there are: that makes lengths arithmetic of rows, and a packet without a list needs none. Packets with a
  * list leave if their pool has an IPv6 address.
  */
-#include "packet/lanes.h"
+#include "headers/lanes_headers.h"
 
 #ifdef LANES_X86
 #include <fairlead/ipip.h>
 #include <fairlead/list_tag.h>
 
-#include "packet/lanes_lines.h"
+#include "headers/lanes_lines.h"
 #include "ring/lists.h"
 #include "service/lookup.h"
 
@@ -20,8 +20,11 @@ enum {
 	AT_VERSION = AT_GUE + FL_LIST_AT_VERSION,
 	AT_GENERATION = AT_GUE + FL_LIST_AT_GENERATION,
 	AT_OPTION_GENERATION = AT_IP + FL_IPIP_AT_GENERATION,
-	PLAIN_MORE = GUE_PLAIN_LEN - AT_IP, /* of a header without addresses and tag */
-	ADDRESS_WORDS = 4,                  /* of a tag's message, at most */
+	PLAIN_MORE = GUE_PLAIN_LEN - AT_IP,                         /* of a header without addresses and tag */
+	ADDRESS_WORDS = 4,                                          /* of a tag's message, at most */
+	NAMED_ONE = 1 << 16 | 1 << 28,                              /* what a row says of a list of one */
+	AT_OWN = offsetof(struct backend, outer.head) + AT_IP + 16, /* a backend's IPv4 address in its line */
+	AT_OWN_CELL = AT_OWN + LISTS_IPV4_LEN - (int)sizeof(struct list_cell), /* whose end is a list of it alone */
 };
 
 _Static_assert((int)AT_VERSION + 1 == (int)AT_GUE + (int)FL_LIST_AT_FLAGS, "left, then count, in fields");
@@ -34,6 +37,7 @@ _Static_assert((int)AT_OPTION_GENERATION + 4 == (int)ENCAP_HEAD_LEN, "templates 
 enum form {
 	FORM_PLAIN,  /* GUE without a list */
 	FORM_LISTS,  /* of some lanes with one */
+	FORM_SECOND, /* of all lanes with one: the second bucket's owner */
 	FORM_TAGGED, /* FORM_PLAIN with a tag */
 	FORM_BOTH,   /* FORM_LISTS with a tag */
 	FORM_IPIP,   /* without a former owner */
@@ -52,7 +56,9 @@ static inline bool has_tags(enum form form)
 /* Bytes from the outer IP header on, without addresses and tag. */
 static inline uint64_t least_more(enum form form)
 {
-	return form == FORM_IPIP ? FL_IPIP_LEN : PLAIN_MORE;
+	if (form == FORM_IPIP)
+		return FL_IPIP_LEN;
+	return form == FORM_SECOND ? PLAIN_MORE + LISTS_IPV4_LEN : PLAIN_MORE;
 }
 
 /* Bytes of a header in which packets differ, and of it without addresses. */
@@ -78,33 +84,37 @@ static inline ISA __m512i frames_of(const struct lanes *lanes, __m512i more)
  */
 ISA void lanes_measure(const struct lists *lists, struct lanes *lanes)
 {
-	const __m512i plain = all(PLAIN_MORE), bytes = _mm512_srli_epi64(_mm512_load_si512(lanes->rows), 14);
-	__m512i more;
+	const __m512i rows = _mm512_maskz_load_epi64(lanes->listed, lanes->rows), one = all(NAMED_ONE);
+	__m512i named, cell, more;
 
-	if (!lanes->moved)
-		return;
-	more = _mm512_mask_add_epi64(plain, lanes->moved, plain, _mm512_and_si512(bytes, all(LIST_BYTES)));
+	named = _mm512_mask_mov_epi64(rows, lanes->with_second, one);
+	cell =
+	    _mm512_add_epi64(_mm512_slli_epi64(_mm512_srli_epi64(rows, 32), 3), all((uint64_t)(uintptr_t)lists->cells));
+	cell = _mm512_mask_add_epi64(cell, lanes->with_second, _mm512_load_si512(lanes->second_line), all(AT_OWN_CELL));
+	more = _mm512_add_epi64(all(PLAIN_MORE), _mm512_and_si512(_mm512_srli_epi64(named, 14), all(LIST_BYTES)));
+	_mm512_store_si512(lanes->named, named);
+	_mm512_store_si512(lanes->cell, cell);
 	_mm512_store_si512(lanes->more, more);
 	_mm512_store_si512(lanes->frames, frames_of(lanes, more));
 	if (likely(__atomic_load_n(&lists->used, __ATOMIC_RELAXED) <= LISTS_FEW))
 		return;
-	for (uint32_t left = lanes->moved; left; left &= left - 1)
-		rte_prefetch0(lists_get(lists->cells, lanes->rows[__builtin_ctz(left)]));
+	for (uint32_t left = lanes->listed & ~(uint32_t)lanes->with_second; left; left &= left - 1)
+		rte_prefetch0((const void *)(uintptr_t)lanes->cell[__builtin_ctz(left)]);
 }
 
-/* The smallest MTU of each moved lane's pool; 0 if it has an IPv6 address, so that the packet leaves. */
+/* The smallest MTU of each listed lane's pool; 0 if it has an IPv6 address, so that the packet leaves. */
 static __attribute__((noinline)) ISA __m512i narrowest_of_each(const struct burst *burst, uint32_t first,
 							       const struct lanes *lanes)
 {
 	uint64_t narrowest[LANES] __attribute__((aligned(64))) = {0};
 
-	for (uint32_t left = lanes->moved; left; left &= left - 1) {
+	for (uint32_t left = lanes->listed; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 		const struct backends *backends =
 		    lanes->has_rows ? lanes->backends[lanes->is_one ? 0 : i] : burst->packets[first + i].backends;
 
 		narrowest[i] = backends_narrowest(backends);
-		narrowest[i] = narrowest[i] & BACKENDS_IPV6 ? 0 : narrowest[i];
+		narrowest[i] = narrowest[i] & BACKENDS_IPV6 ? 0 : (uint16_t)narrowest[i];
 	}
 	return _mm512_load_si512(narrowest);
 }
@@ -116,7 +126,7 @@ static inline ISA __m512i narrowest_of(const struct burst *burst, uint32_t first
 	if (unlikely(!lanes->is_one || !lanes->has_rows))
 		return narrowest_of_each(burst, first, lanes);
 	narrowest = backends_narrowest(lanes->backends[0]);
-	return all(unlikely(narrowest & BACKENDS_IPV6) ? 0 : narrowest);
+	return all(unlikely(narrowest & BACKENDS_IPV6) ? 0 : (uint16_t)narrowest);
 }
 
 /* Those of `steady` whose headers lanes can write. */
@@ -128,10 +138,12 @@ static inline ISA __mmask8 find_written(const struct burst *burst, uint32_t firs
 	__mmask8 written = lanes->steady;
 
 	if (form == FORM_IPIP)
-		written &= (__mmask8)~lanes->moved;
+		written &= (__mmask8)~lanes->listed;
 	written = _mm512_mask_cmpeq_epu64_mask(written, _mm512_srli_epi64(lines->first, 32), all(kind));
+	if (form == FORM_SECOND)
+		most = all((uint16_t)backends_narrowest(lanes->backends[0]));
 	if (has_lists(form))
-		most = _mm512_mask_mov_epi64(most, lanes->moved, narrowest_of(burst, first, lanes));
+		most = _mm512_mask_mov_epi64(most, lanes->listed, narrowest_of(burst, first, lanes));
 	return _mm512_mask_cmple_epu64_mask(written, ip_len, most);
 }
 
@@ -145,7 +157,7 @@ static inline ISA void store_fields(__m512i left, __m512i right, __m128i fields[
  * What packets differ in, in the order of the header's bytes: of packets 0 2 4 6 1 3 5 7. The inner protocol is the
  * template's.
  */
-static inline ISA void make_fields(const struct lanes *lanes, enum form form, uint64_t tag_flags, __m512i rows,
+static inline ISA void make_fields(const struct lanes *lanes, enum form form, uint64_t tag_flags, __m512i named,
 				   __m512i ip_len, __m512i sum, __m128i fields[LANES])
 {
 	/* a row's count in these places of a lane: GUE's length 1, left 2; and its byte of count and flags: 3 */
@@ -173,8 +185,8 @@ static inline ISA void make_fields(const struct lanes *lanes, enum form form, ui
 	right = swap16(_mm512_sub_epi64(ip_len, all(ENCAP_IPV4_LEN)));
 	left = any(left, _mm512_slli_epi64(swap16(port), 40), _mm512_slli_epi64(right, 56));
 	right = _mm512_or_si512(_mm512_srli_epi64(right, 8), all(fixed));
-	if (has_lists(form))
-		right = _mm512_add_epi64(right, _mm512_shuffle_epi8(rows, _mm512_set4_epi64(odd, even, odd, even)));
+	if (has_lists(form) || form == FORM_SECOND)
+		right = _mm512_add_epi64(right, _mm512_shuffle_epi8(named, _mm512_set4_epi64(odd, even, odd, even)));
 	store_fields(left, _mm512_ternarylogic_epi64(generation, high, right, 0xea), fields);
 }
 
@@ -206,9 +218,11 @@ static inline ISA __m512i places_of_fields(enum form form)
 }
 
 /* By one store: for the processors that it is told to tune for, GCC would make two halves of it. */
-static inline ISA void store_cell(uint8_t *to, const struct list_cell *cell)
+static inline ISA void store_cell(uint8_t *to, uint64_t cell)
 {
-	__asm__("vmovdqu64 %1, %0" : "=m"(*(__m256i_u *)(void *)to) : "v"(_mm256_load_epi64(cell)));
+	__asm__("vmovdqu64 %1, %0"
+		: "=m"(*(__m256i_u *)(void *)to)
+		: "v"(_mm256_loadu_si256((const __m256i_u *)(const void *)(uintptr_t)cell)));
 }
 
 /* What is written, and how long it is. */
@@ -223,7 +237,6 @@ static inline __attribute__((always_inline)) ISA void write_all(struct burst *bu
 {
 	const __mmask64 where = kept(form == FORM_IPIP ? IPIP_WHERE : LISTS_WHERE),
 			whole = kept(form == FORM_IPIP ? IPIP_WHOLE : LISTS_WHOLE);
-	const struct list_cell *const cells = burst->lookup->lists->cells;
 	const uint32_t tag_len = has_tags(form) ? FL_LIST_TAG_LEN : 0;
 	const __m512i places = places_of_fields(form);
 	const bool is_ipv6 = lanes->is_ipv6;
@@ -242,12 +255,12 @@ static inline __attribute__((always_inline)) ISA void write_all(struct burst *bu
 		data = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		mbuf->data_off = (uint16_t)(mbuf->data_off - more);
 		memcpy(&mbuf->pkt_len, &headers->frames[i], sizeof(headers->frames[i]));
-		if (has_lists(form)) { /* what is in front of the addresses is overwritten */
-			const struct list_cell *cell = lists_get(cells, lanes->moved >> i & 1 ? lanes->rows[i] : 0);
-
-			store_cell(data + AT_IP - tag_len - sizeof(*cell), cell);
-		}
+		if (has_lists(form)) /* what is in front of the addresses is overwritten */
+			store_cell(data + AT_IP - tag_len - sizeof(struct list_cell), lanes->cell[i]);
 		_mm512_mask_storeu_epi8(data - more, whole, header);
+		if (form == FORM_SECOND)
+			memcpy(data + AT_IP - LISTS_IPV4_LEN, (const void *)(uintptr_t)(lanes->second_line[i] + AT_OWN),
+			       LISTS_IPV4_LEN);
 		if (has_tags(form))
 			memcpy(data + AT_IP - tag_len, &lanes->tag[i], sizeof(lanes->tag[i]));
 		if (form != FORM_IPIP && unlikely(is_ipv6))
@@ -261,7 +274,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 	const struct line_ends lines = load_line_ends(lanes);
 	const __m512i ports = _mm512_and_si512(_mm512_srli_epi64(lines.second, 32), all(0xff));
 	__m512i ip_len = _mm512_srli_epi64(_mm512_load_si512(lanes->word), 48);
-	__m512i rows = _mm512_setzero_si512(), more = all(least_more(form));
+	__m512i named = all(form == FORM_SECOND ? NAMED_ONE : 0), more = all(least_more(form));
 	__m128i fields[LANES] __attribute__((aligned(64)));
 	uint64_t mores[LANES] __attribute__((aligned(64))), frames[LANES] __attribute__((aligned(64)));
 	struct headers headers = {fields, lanes->more, lanes->frames};
@@ -269,7 +282,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 	uint8_t port;
 
 	if (has_lists(form)) {
-		rows = _mm512_maskz_load_epi64(lanes->moved, lanes->rows);
+		named = _mm512_load_si512(lanes->named);
 		more = _mm512_load_si512(lanes->more);
 	}
 	if (has_tags(form))
@@ -289,7 +302,7 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 			return 0;
 	}
 	port = line_of(lanes, (uint32_t)__builtin_ctz(written))->port;
-	make_fields(lanes, form, has_tags(form) ? burst->tag_flags : 0, rows, ip_len,
+	make_fields(lanes, form, has_tags(form) ? burst->tag_flags : 0, named, ip_len,
 		    _mm512_and_si512(_mm512_srli_epi64(lines.first, 16), all(0xffff)), fields);
 	if (likely(written == LANES_ALL))
 		write_all(burst, first, lanes, form, &headers, LANES_ALL);
@@ -303,17 +316,21 @@ static inline __attribute__((always_inline)) ISA uint32_t encap_by(struct burst 
 	lanes->port = _mm512_mask_cmpneq_epu64_mask((__mmask8)written, ports, all(port)) ? (uint8_t)PORTS_DIFFER : port;
 	burst->bytes += (uint64_t)_mm512_reduce_add_epi64(
 	    _mm512_maskz_mov_epi64((__mmask8)written, _mm512_load_si512(lanes->frame_len)));
-	burst->moved += (uint32_t)__builtin_popcount(written & _mm512_test_epi64_mask(rows, all(0xff0000)));
+	if (has_lists(form))
+		burst->moved += (uint32_t)__builtin_popcount(written & (uint8_t)~lanes->with_second &
+							     _mm512_test_epi64_mask(named, all(0xff0000)));
+	if (has_lists(form) || form == FORM_SECOND)
+		burst->second += (uint32_t)__builtin_popcount(written & lanes->with_second);
 	return written;
 }
 
 static __attribute__((noinline)) ISA uint32_t encap_tagged(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	return lanes->moved ? encap_by(burst, first, lanes, FORM_BOTH) : encap_by(burst, first, lanes, FORM_TAGGED);
+	return lanes->listed ? encap_by(burst, first, lanes, FORM_BOTH) : encap_by(burst, first, lanes, FORM_TAGGED);
 }
 
 /* A group's first backend says by which form; lanes of other services may have another one. */
-ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lanes)
+ISA uint32_t lanes_headers(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
 	const struct backend *backend = line_of(lanes, (uint32_t)__builtin_ctz(lanes->steady));
 
@@ -321,7 +338,9 @@ ISA uint32_t lanes_encap(struct burst *burst, uint32_t first, struct lanes *lane
 		return encap_by(burst, first, lanes, FORM_IPIP);
 	if (unlikely(burst->tag_flags))
 		return encap_tagged(burst, first, lanes);
-	return lanes->moved ? encap_by(burst, first, lanes, FORM_LISTS) : encap_by(burst, first, lanes, FORM_PLAIN);
+	if (lanes->with_second == LANES_ALL)
+		return encap_by(burst, first, lanes, FORM_SECOND);
+	return lanes->listed ? encap_by(burst, first, lanes, FORM_LISTS) : encap_by(burst, first, lanes, FORM_PLAIN);
 }
 
 /* The same as lanes_siphash_add() for some lanes. */
@@ -337,15 +356,16 @@ static inline ISA void add_some(struct lanes_siphash *s, __mmask8 which, __m512i
 }
 
 /* The words of addresses: the backend's, then those of the list, and zeros. */
-static inline ISA void load_addresses(const struct lists *lists, const struct lanes *lanes,
+static inline ISA void load_addresses(const struct list_cell *cells, const struct lanes *lanes,
 				      uint64_t words[ADDRESS_WORDS][LANES])
 {
 	const __m256i order = _mm256_set_epi32(14, 13, 12, 11, 10, 9, 8, 7);
 
 	for (uint32_t i = 0; i < LANES; i++) {
-		const fl_row row = lanes->moved >> i & 1 ? lanes->rows[i] : 0;
-		const uint32_t count = lists_count(row);
-		const __m256i cell = _mm256_load_si256((const __m256i *)(const void *)lists_get(lists->cells, row));
+		const bool is_listed = lanes->listed >> i & 1;
+		const uint32_t count = is_listed ? lists_count(lanes->named[i]) : 0;
+		const void *at = is_listed ? (const void *)(uintptr_t)lanes->cell[i] : cells;
+		const __m256i cell = _mm256_loadu_si256(at);
 		const __m256i from =
 		    _mm256_sub_epi32(order, _mm256_set1_epi32((int)count)); /* its list ends the cell */
 		uint64_t own[ADDRESS_WORDS];
@@ -381,7 +401,7 @@ ISA void lanes_tag(const struct burst *burst, struct lanes *lanes)
 {
 	const uint8_t protocol = lanes->is_ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
 	const uint64_t connection = lanes->is_ipv6 ? FL_LIST_TAG_INNER_IPV6 : FL_LIST_TAG_INNER_IPV4;
-	const __m512i rows = _mm512_maskz_load_epi64(lanes->moved, lanes->rows);
+	const __m512i rows = _mm512_maskz_load_epi64(lanes->listed, lanes->named);
 	const __m512i place = swap32(_mm512_load_si512(lanes->place)), flags = all((uint64_t)burst->tag_flags << 8);
 	uint64_t addresses[ADDRESS_WORDS][LANES] __attribute__((aligned(64)));
 	struct lanes_siphash hash;
@@ -398,7 +418,7 @@ ISA void lanes_tag(const struct burst *burst, struct lanes *lanes)
 	if (!lanes->is_ipv6)
 		lanes_siphash_add(&hash, _mm512_load_si512(lanes->key[0]));
 	lanes_siphash_add(&hash, _mm512_or_si512(_mm512_load_si512(lanes->key[1]), all((uint64_t)protocol << 40)));
-	load_addresses(burst->lookup->lists, lanes, addresses);
+	load_addresses(burst->lookup->lists->cells, lanes, addresses);
 	/* two addresses a word, of which the first one is the backend's */
 	words = _mm512_add_epi64(_mm512_and_si512(_mm512_srli_epi64(rows, 17), all(0x7f)), all(1));
 	lanes_siphash_add(&hash, _mm512_load_si512(addresses[0]));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packet path's last stage (burst.h): writes the outer headers.
- *
  * A packet names its bucket's former owners as its row has them, newest first. With a second bucket it names that one's
  * owner before them, and its former owners behind them, each server once. What does not fit is left out from the end, and
  * LATE says so. A SYN names present owners alone, with arrays the first bucket's; a datagram and a later fragment, the
@@ -13,13 +11,14 @@
 #include <rte_prefetch.h>
 
 #include "encap/gue.h"
-#include "packet/burst.h"
-#include "packet/mss.h"
-#include "packet/room.h"
+#include "flow/rows.h"
+#include "headers/headers.h"
+#include "headers/mss.h"
+#include "headers/room.h"
 #include "ring/backend.h"
 #include "ring/lists.h"
 #include "service/lookup.h"
-#include "service/service.h"
+#include "flow/service.h"
 #include "steering/steering.h"
 
 static inline uint8_t inner_protocol(const struct packet *packet)
@@ -61,7 +60,7 @@ static inline struct named named_by(const struct burst *burst, uint32_t i, const
 	const uint64_t kept = packet->flags & PACKET_SYN ? UINT16_MAX : UINT64_MAX;
 	struct named named = {packet->row & kept, 0, NULL};
 
-	if (!((burst->seconds & ~burst->alone) >> i & 1))
+	if (!(burst->seconds >> i & 1))
 		return named;
 	named.second_row = packet->second_row & kept;
 	named.owner = &backends->rows[fl_row_current(named.second_row)];
@@ -291,13 +290,13 @@ static __attribute__((noinline)) enum verdict refuse(struct packet *packet, cons
 	enum backend_state state = backend_state(*backend);
 	bool gone = state == BACKEND_ABSENT || (packet->flags & PACKET_BY_ID && backend_is_removed(*backend));
 
-	if (gone && packet->flags & PACKET_ELSE_BUCKET && burst_fall_back(packet)) {
+	if (gone && packet->flags & PACKET_ELSE_BUCKET && steering_fall_back(packet)) {
 		*backend = &packet->backends->rows[fl_row_current(packet->row)];
 		state = backend_state(*backend);
 		gone = state == BACKEND_ABSENT;
 	}
 	if (gone)
-		return burst_absent(packet);
+		return rows_absent(packet);
 	if (state == BACKEND_LOOP)
 		return VERDICT_BACKEND_LOOP;
 	return state == BACKEND_READY ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
@@ -382,7 +381,7 @@ static inline bool is_steady(const struct packet *packet, const struct backend *
  */
 static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
 {
-	const uint32_t seconds = burst->seconds & ~burst->alone;
+	const uint32_t seconds = burst->seconds;
 	uint32_t steady = 0;
 	uint64_t bytes = 0;
 
@@ -419,7 +418,7 @@ static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_
 	burst->bytes += bytes;
 }
 
-void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
+void headers_write_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
 {
 	const uint32_t special = burst->tag_flags ? ~0U : burst->seconds;
 
@@ -439,7 +438,7 @@ void burst_encap_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_
 	}
 }
 
-void burst_encap(struct burst *burst, uint32_t first, uint32_t end)
+void headers_write(struct burst *burst, uint32_t first, uint32_t end)
 {
-	burst_encap_rest(burst, first, end, 0);
+	headers_write_rest(burst, first, end, 0);
 }

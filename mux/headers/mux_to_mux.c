@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/mux_to_mux.h"
+#include "headers/mux_to_mux.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include <fairlead/fragment.h>
 
 #include "encap/gue.h"
-#include "packet/ipv6_extensions.h"
+#include "flow/ipv6_extensions.h"
 #include "ring/backend.h"
 #include "service/lookup.h"
 #include "service/peers.h"
-#include "packet/transport.h"
+#include "flow/transport.h"
 
 enum {
 	MACS_LEN = 12,

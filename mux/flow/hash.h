@@ -14,7 +14,7 @@
 
 #include <rte_net_crc.h>
 
-#include "service/service.h"
+#include "flow/service.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the packet path loads keys as little-endian words"

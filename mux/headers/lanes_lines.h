@@ -9,9 +9,9 @@
 #include <rte_prefetch.h>
 
 #include "encap/gue.h"
-#include "packet/lanes_simd.h"
+#include "flow/simd.h"
 #include "ring/backend.h"
-#include "service/service.h"
+#include "flow/service.h"
 
 enum { AT_GUE = GUE_AT_GUE };
 

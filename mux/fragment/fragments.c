@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/fragments.h"
+#include "fragment/fragments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 
 #include "encap/encap.h"
 #include "packet/classify.h"
-#include "packet/ipv6_extensions.h"
+#include "flow/ipv6_extensions.h"
 #include "service/peers.h"
 #include "packet/transport.h"
-#include "packet/mux_to_mux.h"
+#include "headers/mux_to_mux.h"
 
 enum {
 	NONE_HELD = 0xffff,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/mss.h"
+#include "headers/mss.h"
 
 enum {
 	TCP_LEN = 20,

@@ -9,7 +9,7 @@
 #include <fairlead/types.h>
 
 #include "encap/gue.h"
-#include "packet/lanes.h"
+#include "flow/lanes.h"
 
 enum {
 	AT_IP = ENCAP_AT_IP, /* of an untagged frame */

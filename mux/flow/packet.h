@@ -5,7 +5,7 @@
 
 #include <fairlead/types.h>
 
-#include "packet/verdict.h"
+#include "flow/verdict.h"
 
 struct backends;
 struct othello_pair;
@@ -36,10 +36,10 @@ struct packet {
 	union {
 		uint64_t key[2];           /* IPv4: the key's 13 bytes as loaded from memory, and three zero bytes */
 		const uint8_t *addresses6; /* IPv6: source and destination, instead of key[0] */
-		uint32_t cells[4];         /* the places of its cells, until its bucket is known (codes.h) */
+		uint32_t cells[4];         /* the places of its cells, until its bucket is known (othello_path.h) */
 		struct {                   /* of a packet with a second bucket (burst.seconds) */
 			union {
-				const uint8_t *noted; /* steering maat, until rows are read (order.h) */
+				const uint8_t *noted; /* steering maat, until rows are read (maat_path.h) */
 				uint64_t second_row;
 			};
 			uint32_t second;
@@ -55,7 +55,7 @@ struct packet {
 	};
 	union {
 		const struct backends *backends;
-		const struct othello_pair *codes; /* whose cells they are (codes.h) */
+		const struct othello_pair *codes; /* whose cells they are (othello_path.h) */
 		struct {                          /* after encapsulation */
 			uint8_t port;             /* DPDK port id to leave by */
 			uint16_t mtu;             /* TOO_BIG: of the largest packet that fits */

@@ -8,7 +8,7 @@
 
 #include <rte_mbuf.h>
 
-#include "packet/packet.h"
+#include "flow/packet.h"
 
 struct lookup;
 struct peer;

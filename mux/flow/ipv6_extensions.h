@@ -8,7 +8,7 @@
 
 #include <fairlead/types.h>
 
-#include "packet/verdict.h"
+#include "flow/verdict.h"
 
 enum ipv6_numbers {
 	IPV6_LEN = 40,

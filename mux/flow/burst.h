@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A burst of packets on its way through the packet path (packet/burst.h). */
+#ifndef FAIRLEAD_MUX_FLOW_BURST_H
+#define FAIRLEAD_MUX_FLOW_BURST_H
+
+#include <rte_mbuf.h>
+
+#include "flow/packet.h"
+
+enum { BURST_GROUP = 8, GROUP_BITS = (1 << BURST_GROUP) - 1 };
+
+/* How bursts are steered. All ways give the same results; the reference is the one that says what these are. */
+enum burst_path {
+	BURST_REFERENCE, /* classify() for each packet */
+	BURST_SCALAR,    /* the common packet by fewer branches (classify_common.h) */
+	BURST_LANES,     /* eight common packets side by side, by AVX-512 (lanes.h); others as above */
+};
+
+struct burst {
+	const struct lookup *lookup;
+	uint8_t tag_flags; /* TAG, and KEY; 0: packets are not tagged (tag_key.h) */
+	uint64_t mac;      /* of the receiving port: mac_word() */
+	uint32_t now;      /* Unix seconds */
+	uint32_t count;
+	struct rte_mbuf *mbufs[BURST_MAX];
+	struct packet packets[BURST_MAX] __attribute__((aligned(64))); /* a cache line each */
+	uint32_t seconds;      /* packets with a second bucket that servers may ask, a bit each; set by hash and rows */
+	uint32_t avoid;        /* groups that go the general way before lanes are tried again */
+	uint32_t worker;       /* in whose counts of loads they count */
+	uint32_t second_first; /* out: how many have the bucket of their hash's high half first */
+	uint32_t second_syns;  /* out: the SYNs among them */
+	uint32_t second;       /* out: how many name a second bucket's owner */
+	uint64_t moved;        /* out: how many name former owners */
+	uint64_t bytes;        /* out: bytes of the frames with VERDICT_SERVICE, as received */
+	/*
+	 * In: of packets with VERDICT_SERVICE only verdict, ip_len, service and port are wanted afterwards, and if `one`
+	 * is set not even these.
+	 */
+	bool is_brief;
+	enum burst_path path; /* set by burst_steer */
+	uint8_t one_port;     /* out: see `one` */
+	uint32_t ip_bytes;    /* out: see `one` */
+	struct service *one;  /* out: all packets are steered, have this service and leave by one_port; or NULL */
+};
+
+#endif
