@@ -4,7 +4,6 @@ package io.fairlead.controller.hold;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Precondition;
 import io.fairlead.controller.plane.Refusal;
@@ -14,12 +13,11 @@ import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.SteeringMethod;
-import java.util.BitSet;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,6 +37,10 @@ public final class DefaultHold {
   private static final Logger LOG = LoggerFactory.getLogger(DefaultHold.class);
 
   private final LiveConnections live;
+  private Ring seen;
+
+  /** Of the ring that was seen. */
+  private long[] lost;
 
   /** Unix seconds of the latest look. */
   private long last;
@@ -83,8 +85,7 @@ public final class DefaultHold {
     boolean isPossible = !config.chainsDatagrams();
     if (isPossible
         && config.holdSeconds() < ServiceConfig.HOLD_DEFAULT_SECONDS
-        && unheard(image, live).isEmpty()
-        && isEachHeard(image, now)) {
+        && unheard(image, seen(image.ring()), live, now).isEmpty()) {
       return Optional.of(Change.of(config, version, true));
     }
     if (heard == 0 || now < heard || config.holdSeconds() == 0 || isAnyHeard(image)) {
@@ -129,39 +130,50 @@ public final class DefaultHold {
     return image.pool().keySet().stream().anyMatch(id -> live.connections(service, id).isPresent());
   }
 
-  /** Also of those that drain or are out of service, as their entries would count for a day. */
-  private boolean isEachHeard(ServiceImage image, long now) {
-    Ring ring = image.ring();
-    BitSet named = new BitSet();
-    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      named.set(ring.current(bucket));
-      History owners = ring.history(bucket);
-      int open = owners.open(now, image.config().heldSeconds());
-      for (int i = 0; i < open; i++) {
-        named.set(owners.owner(i));
-      }
+  /** As {@link #lost(Ring)}, once for each ring. */
+  private long[] seen(Ring ring) {
+    if (ring != seen) {
+      seen = ring;
+      lost = lost(ring);
     }
-    named.clear(Backend.NONE);
-    String service = image.config().name();
-    return named.stream().allMatch(id -> live.connections(service, id).isPresent());
+    return lost;
   }
 
-  /** Why not the agents of all backends with a weight report; empty if they do. */
-  private static Optional<String> unheard(ServiceImage image, LiveConnections live) {
-    String service = image.config().name();
-    List<Member> owners =
-        image.pool().values().stream().filter(member -> member.weight() > 0).toList();
-    if (owners.isEmpty()) {
+  /** When each backend lost its last bucket, by one walk over the ring; the maximum: it has one. */
+  private static long[] lost(Ring ring) {
+    long[] lost = new long[Backend.MAX + 1];
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      lost[ring.current(bucket)] = Long.MAX_VALUE;
+      History owners = ring.history(bucket);
+      for (int i = 0; i < owners.size(); i++) {
+        lost[owners.owner(i)] = Math.max(lost[owners.owner(i)], owners.since(i));
+      }
+    }
+    return lost;
+  }
+
+  /**
+   * Why not the agents of all backends with a weight report, and of all that buckets name, as their
+   * entries would count for a day; empty if they do.
+   */
+  private static Optional<String> unheard(
+      ServiceImage image, long[] lost, LiveConnections live, long now) {
+    if (image.pool().values().stream().noneMatch(member -> member.weight() > 0)) {
       return Optional.of("no backend has a weight");
     }
-    return owners.stream()
-        .filter(member -> live.connections(service, member.id()).isEmpty())
-        .findFirst()
-        .map(member -> live.unknown(service, member.id()));
+    String service = image.config().name();
+    return IntStream.range(1, lost.length)
+        .filter(
+            id ->
+                now - image.config().heldSeconds() < lost[id]
+                    || (image.pool().containsKey(id) && image.pool().get(id).weight() > 0))
+        .filter(id -> live.connections(service, id).isEmpty())
+        .mapToObj(id -> live.unknown(service, id))
+        .findFirst();
   }
 
   /** For how long former owners of buckets count, and why, in words. */
-  public static String words(ServiceImage image, LiveConnections live) {
+  public static String words(ServiceImage image, LiveConnections live, long now) {
     ServiceConfig config = image.config();
     if (config.steering() == SteeringMethod.OTHELLO) {
       return "until no known connection needs them, as steering is othello";
@@ -180,7 +192,7 @@ public final class DefaultHold {
             config.windowSeconds(),
             config.holdByDefault()
                 ? "until the agents of all backends report"
-                    + unheard(image, live).map(": "::concat).orElse("")
+                    + unheard(image, lost(image.ring()), live, now).map(": "::concat).orElse("")
                 : "as holdSeconds is 0");
   }
 }

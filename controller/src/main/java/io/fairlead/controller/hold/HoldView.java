@@ -126,7 +126,7 @@ public record HoldView(
         config.name(),
         ring.generation(),
         config.holdSeconds(),
-        DefaultHold.words(image, live),
+        DefaultHold.words(image, live, now),
         holds.named(),
         holds.held(now),
         waiting,

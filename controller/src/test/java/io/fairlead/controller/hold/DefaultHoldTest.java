@@ -68,7 +68,7 @@ class DefaultHoldTest {
   }
 
   private String words() {
-    return DefaultHold.words(image, live);
+    return DefaultHold.words(image, live, now);
   }
 
   @Test
@@ -101,9 +101,11 @@ class DefaultHoldTest {
     apply(List.of(), new Runs.Builder().add(0, 255, 1).add(255, 1, 2).build());
     live.has(1);
     assertThat(look()).as("2 owns a bucket").isEmpty();
+    assertThat(words()).endsWith("report: backend 2 has no agent");
     move(255, 1);
     assertThat(lookIn(5)).as("and had one").isEmpty();
     assertThat(lookIn(WINDOW - 6)).isEmpty();
+    assertThat(words()).endsWith("report: backend 2 has no agent");
     assertThat(lookIn(6)).isPresent();
   }
 

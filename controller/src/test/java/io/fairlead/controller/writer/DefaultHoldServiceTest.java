@@ -8,18 +8,14 @@ import static io.fairlead.controller.writer.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.agents.AgentReports;
-import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceSpec;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -30,7 +26,7 @@ class DefaultHoldServiceTest extends EmbeddedController {
   private static final Duration SOME_POLLS = Duration.ofMillis(1500);
   private static final int WINDOW = 240;
 
-  private long sequence;
+  private final Reports reports = new Reports();
 
   @BeforeEach
   void fill() throws Exception {
@@ -50,34 +46,7 @@ class DefaultHoldServiceTest extends EmbeddedController {
   /** The agents of these backends report that they have a connection each. */
   private void report(int... backends) {
     for (int backend : backends) {
-      String address = "10.1.0." + backend;
-      Report.Service web =
-          new Report.Service(
-              "web",
-              1,
-              0,
-              Optional.empty(),
-              0,
-              0,
-              Optional.empty(),
-              Optional.empty(),
-              Optional.empty());
-      ((AgentReports) controller.liveConnections())
-          .accept(
-              new Report(
-                  1,
-                  "%032x".formatted(backend),
-                  ++sequence,
-                  "test",
-                  "events",
-                  List.of(address),
-                  "v",
-                  0,
-                  List.of(web),
-                  Optional.empty()),
-              Set.of(Address.parse(address).orElseThrow()),
-              true,
-              List.of(new AgentReports.Place(config(), List.of(backend))));
+      reports.from(controller, backend, Reports.web(1, Optional.empty(), Optional.empty()));
     }
   }
 

@@ -11,19 +11,15 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.BucketSetCodec;
-import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.image.Drain.Then;
-import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.muxes.Muxes;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.probes.HealthDecision.State;
 import io.fairlead.controller.probes.HealthView;
-import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.time.Duration;
@@ -32,7 +28,6 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
@@ -49,7 +44,7 @@ class HealthServiceTest {
   private CuratorFramework client;
   private FairleadController controller;
   private boolean isSilent;
-  private long sequence;
+  private final Reports reports = new Reports();
 
   @BeforeEach
   void open() throws Exception {
@@ -163,27 +158,8 @@ class HealthServiceTest {
 
   /** The agents of these report. */
   private void report(Integer... ids) {
-    ServiceConfig config = controller.plane().read("web", stored -> stored.image().config());
     for (int id : ids) {
-      String address = "10.1.0." + id;
-      Report report =
-          new Report(
-              1,
-              "%032x".formatted(id),
-              ++sequence,
-              "test",
-              "events",
-              List.of(address),
-              "v",
-              0,
-              List.of(),
-              Optional.empty());
-      ((AgentReports) controller.liveConnections())
-          .accept(
-              report,
-              Set.of(Address.parse(address).orElseThrow()),
-              true,
-              List.of(new AgentReports.Place(config, List.of(id))));
+      reports.from(controller, id);
     }
   }
 

@@ -10,24 +10,20 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.BucketSetCodec;
 import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.hold.HoldView;
-import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.muxes.MuxPresence;
 import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceSpec;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,7 +46,7 @@ class HoldReportTest {
   private final BitSet connections = new BitSet();
   private TestingServer server;
   private FairleadController controller;
-  private long sequence;
+  private final Reports reports = new Reports();
 
   /** What the agent at backend 2 was asked last: the question and, once, its buckets. */
   private Optional<Report.Question> question = Optional.empty();
@@ -93,48 +89,17 @@ class HoldReportTest {
                 return new Report.Answer(
                     asked.question(), left.cardinality(), BucketSetCodec.encode(left));
               });
-      Report.Service web =
-          new Report.Service(
-              "web",
-              connections.cardinality(),
-              0,
-              Optional.empty(),
-              0,
-              0,
-              answer,
-              Optional.empty(),
-              Optional.empty());
-      Address address = Address.parse("10.1.0.2").orElseThrow();
-      AgentReports reports = (AgentReports) controller.liveConnections();
-      List<Report.Question> asked =
+      question =
           reports
-              .accept(
-                  new Report(
-                      1,
-                      "000102030405060708090a0b0c0d0e0f",
-                      ++sequence,
-                      "test",
-                      "events",
-                      List.of("10.1.0.2"),
-                      "v",
-                      0,
-                      List.of(web),
-                      Optional.empty()),
-                  Set.of(address),
-                  true,
-                  List.of(new AgentReports.Place(config(), List.of(2))))
-              .questions();
-      question = asked.stream().findFirst();
+              .from(controller, 2, Reports.web(connections.cardinality(), answer, Optional.empty()))
+              .stream()
+              .findFirst();
       if (question.isPresent() && question.get().buckets().isPresent()) {
         buckets = BucketSetCodec.decode(question.get().buckets().get(), 1024);
       }
     } catch (BucketSetCodec.MalformedException e) {
       throw new AssertionError(e);
     }
-  }
-
-  private ServiceConfig config() {
-    return controller.plane().read("web", service -> service.image().config());
   }
 
   private Ring ring() {

@@ -11,11 +11,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.Report;
-import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperAccess;
@@ -27,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
@@ -52,7 +48,7 @@ class LoadsTest {
   private TestingServer server;
   private FairleadController controller;
   private CuratorFramework mux;
-  private long sequence;
+  private final Reports reports = new Reports();
 
   @BeforeEach
   void open() throws Exception {
@@ -106,37 +102,8 @@ class LoadsTest {
 
   /** The agent of one backend reports. */
   private void report(int backend, long busy) {
-    Report.Service web =
-        new Report.Service(
-            "web",
-            0,
-            0,
-            Optional.empty(),
-            0,
-            0,
-            Optional.empty(),
-            Optional.empty(),
-            Optional.of(new Report.Load(Optional.of(busy), 0, 0, 0)));
-    String address = "10.1.0." + backend;
-    ServiceConfig config = controller.plane().read("web", service -> service.image().config());
-    Report report =
-        new Report(
-            1,
-            "%032x".formatted(backend),
-            ++sequence,
-            "test",
-            "events",
-            List.of(address),
-            "v",
-            0,
-            List.of(web),
-            Optional.empty());
-    ((AgentReports) controller.liveConnections())
-        .accept(
-            report,
-            Set.of(Address.parse(address).orElseThrow()),
-            true,
-            List.of(new AgentReports.Place(config, List.of(backend))));
+    Report.Load load = new Report.Load(Optional.of(busy), 0, 0, 0);
+    reports.from(controller, backend, Reports.web(0, Optional.empty(), Optional.of(load)));
   }
 
   private void awaitLoads(String loads) {

@@ -7,20 +7,17 @@ import static io.fairlead.controller.writer.Requests.refusal;
 import static io.fairlead.controller.writer.Requests.remove;
 import static io.fairlead.controller.writer.Requests.spec;
 import static io.fairlead.controller.writer.Requests.weight;
-import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.fairlead.controller.FreePorts;
-import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
@@ -48,7 +45,7 @@ class UndeleteTest extends EmbeddedController {
   private static final WriteOptions COMMIT = WriteOptions.COMMIT;
   private static final long DAY = 86_400;
 
-  private long sequence;
+  private final Reports reports = new Reports();
 
   @BeforeEach
   void fill() throws Exception {
@@ -166,35 +163,8 @@ class UndeleteTest extends EmbeddedController {
   }
 
   private void report(Set<String> addresses, List<Integer> backends, long established) {
-    Report.Service service =
-        new Report.Service(
-            "web",
-            established,
-            0,
-            Optional.empty(),
-            0,
-            0,
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty());
-    Report report =
-        new Report(
-            Report.FORMAT,
-            "%032x".formatted(backends.get(0)),
-            ++sequence,
-            "test",
-            "events",
-            List.copyOf(addresses),
-            "v",
-            0,
-            List.of(service),
-            Optional.empty());
-    ((AgentReports) controller.liveConnections())
-        .accept(
-            report,
-            addresses.stream().map(each -> Address.parse(each).orElseThrow()).collect(toSet()),
-            true,
-            List.of(new AgentReports.Place(web().config(), backends)));
+    Report.Service web = Reports.web(established, Optional.empty(), Optional.empty());
+    reports.from(controller, addresses, backends, web);
   }
 
   @Test
