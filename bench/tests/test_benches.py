@@ -71,6 +71,7 @@ def programs() -> None:
         for name in (
             "mux_packet",
             "mux_reader",
+            "flowtable/still_stateful_mux",
             "othello_lookup",
             "p4_load",
             "random_ring",
