@@ -47,8 +47,8 @@ static inline uint8_t *room_make_long(struct rte_mbuf *mbuf, const struct packet
 	if (prepend <= RTE_PKTMBUF_HEADROOM)
 		return room_make(mbuf, packet, len);
 	by = prepend - RTE_PKTMBUF_HEADROOM;
-	if (rte_pktmbuf_tailroom(mbuf) < by)
-		return NULL;
+	if (rte_pktmbuf_headroom(mbuf) < RTE_PKTMBUF_HEADROOM || rte_pktmbuf_tailroom(mbuf) < by)
+		return NULL; /* as it is */
 	memmove(ip + by, ip, packet->ip_len);
 	mbuf->data_off = (uint16_t)(mbuf->data_off + by);
 	return room_make(mbuf, packet, len);
