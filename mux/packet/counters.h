@@ -30,9 +30,9 @@ struct service_counters {
 	entry(moved, "moved_packets_total", "Packets steered whose header names a former owner.")                      \
 	entry(second, "second_bucket_packets_total", "Packets steered with a second bucket and its owner.")            \
 	entry(second_first, "second_first_packets_total",                                                              \
-	      "Packets of steering maat whose second bucket was named first.")                                         \
+	      "Packets whose second bucket was named first, since it is the less loaded one's.")                                         \
 	entry(second_syns, "second_first_syns_total",                                                                  \
-	      "SYNs of steering maat that were sent to the second bucket's owner, the less loaded one.")               \
+	      "SYNs that were sent to the second bucket's owner, the less loaded one.")               \
 	entry(front, "pipeline_packets_total",                                                                         \
 	      "Packets steered by the pipeline of a mux of kind p4.")                                                   \
 	entry(checked, "path_checked_packets_total",                                                                   \

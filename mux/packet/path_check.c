@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encap/gue.h"
+#include "headers/headers.h"
 #include "packet/classify.h"
 #include "flow/service.h"
 #include "steering/steering.h"
 
 enum {
-	BUFFER = RTE_PKTMBUF_HEADROOM + PATH_CHECK_FRAME_MAX + GUE_LEN_MAX,
+	BUFFER = RTE_PKTMBUF_HEADROOM + PATH_CHECK_FRAME_MAX + HEADERS_LEN_MAX,
 	TRIES = 4, /* the tables may change between two runs, but hardly each time */
 };
 
