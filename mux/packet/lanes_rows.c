@@ -156,12 +156,15 @@ STEERING_METHODS(ROWS_BY)
 
 #define ROWS(name)                                                                                                     \
 	case STEERING_##name:                                                                                          \
-		rows_by_##name(burst, first, lanes);                                                                   \
+		order = name##_lanes_order;                                                                            \
+		(order || lanes->seconds ? rows_by_##name : rows_by_ring)(burst, first, lanes);                        \
 		return;
 
 ISA void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	if (unlikely(!lanes->is_one)) {
+	lanes_order *order;
+
+	if (unlikely(!lanes->is_one)) { /* by rows alone */
 		rows_by_ring(burst, first, lanes);
 		return;
 	}

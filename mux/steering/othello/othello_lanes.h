@@ -97,6 +97,21 @@ static inline ISA __m512i othello_lanes_both(uint64_t cells[2][LANES])
 #undef CELL
 }
 
+/* Of one set alone: each bucket as soon as its cells are there. */
+static inline ISA void othello_lanes_buckets_of_one(struct lanes *lanes)
+{
+	const struct ring *ring = lanes->ring[0];
+
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < LANES; i++) {
+		const uint32_t bucket =
+		    *(const uint16_t *)(uintptr_t)lanes->own[0][i] ^ *(const uint16_t *)(uintptr_t)lanes->own[1][i];
+
+		memcpy(&lanes->place[i], &bucket, sizeof(bucket)); /* below the generation */
+		rte_prefetch0(&ring->rows[bucket]);
+	}
+}
+
 /*
  * A SYN has no second bucket: its owner would open a connection where only the arrays before lead, which is lost as they
  * are dropped.
@@ -108,6 +123,10 @@ static inline ISA void othello_lanes_buckets(struct lanes *lanes)
 	const __m512i generation = _mm512_andnot_si512(all(UINT32_MAX), _mm512_load_si512(lanes->place));
 	__m512i first, second;
 
+	if (likely(!pair->previous && !pair->low_bits)) {
+		othello_lanes_buckets_of_one(lanes);
+		return;
+	}
 	if (pair->both_a) {
 		second = othello_lanes_both(lanes->own);
 		first = _mm512_and_si512(second, all(UINT16_MAX));
