@@ -16,7 +16,7 @@ enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are 
 
 _Static_assert((int)BURST_GROUP == (int)FLOW_HASH_BATCH_MAX, "a group's hashes are computed at once");
 
-void general_classify_one(struct burst *burst, uint32_t i, struct common_last *last)
+static inline void classify_one(struct burst *burst, uint32_t i, struct common_last *last)
 {
 	const struct rte_mbuf *mbuf = burst->mbufs[i];
 	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -24,6 +24,11 @@ void general_classify_one(struct burst *burst, uint32_t i, struct common_last *l
 	if (unlikely(burst->path == BURST_REFERENCE || mbuf->data_len != mbuf->pkt_len ||
 		     !classify_common(burst->lookup, burst->mac, data, mbuf->data_len, last, &burst->packets[i])))
 		classify(burst->lookup, burst->mac, data, mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
+}
+
+void general_classify_one(struct burst *burst, uint32_t i, struct common_last *last)
+{
+	classify_one(burst, i, last);
 }
 
 void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
@@ -36,7 +41,7 @@ void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
 	for (uint32_t i = first; i < end; i++) {
 		if (i + AHEAD < burst->count)
 			general_fetch(burst->mbufs[i + AHEAD]);
-		general_classify_one(burst, i, &last);
+		classify_one(burst, i, &last);
 	}
 }
 
@@ -49,7 +54,7 @@ void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
  * Bucket and row of a packet whose hash is known: the bucket of the hash's low half, unless the method gives it another
  * one later. That may be by data which is published with generations, so the generation is loaded first (ring.h).
  */
-void general_find_row(struct burst *burst, uint32_t i)
+static inline void find_row(struct burst *burst, uint32_t i)
 {
 	struct packet *packet = &burst->packets[i];
 	const struct ring *ring = packet->ring;
@@ -64,17 +69,23 @@ void general_find_row(struct burst *burst, uint32_t i)
 	}
 }
 
+void general_find_row(struct burst *burst, uint32_t i)
+{
+	find_row(burst, i);
+}
+
 /* Copies each lane's hash to its packet: at[lane] is the packet's number. */
 static inline void take_hashes(struct burst *burst, const struct flow_hash_batch *batch,
 			       const uint8_t at[FLOW_HASH_BATCH_MAX])
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
 		burst->packets[at[i]].hash = batch->hash[i];
-		general_find_row(burst, at[i]);
+		find_row(burst, at[i]);
 	}
 }
 
-void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip)
+/* skip: a bit for each packet whose hash is known. */
+static inline void hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip)
 {
 	struct flow_hash_batch siphash, crc32;
 	uint8_t siphash_at[FLOW_HASH_BATCH_MAX], crc32_at[FLOW_HASH_BATCH_MAX];
@@ -92,7 +103,7 @@ void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint3
 		} else if (unlikely(packet->flags & (PACKET_IPV6 | PACKET_HASHED))) {
 			if (!(packet->flags & PACKET_HASHED))
 				packet->hash = flow_hash_ipv6(packet->service, packet->addresses6, packet->key[1]);
-			general_find_row(burst, i);
+			find_row(burst, i);
 		} else if (packet->service->hash == FL_HASH_SIPHASH) {
 			siphash_at[siphash.count] = (uint8_t)i;
 			flow_hash_batch_add(&siphash, packet->service, packet->key);
@@ -111,9 +122,14 @@ void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint3
 	}
 }
 
+void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip)
+{
+	hash_group(burst, first, end, skip);
+}
+
 void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 {
-	general_hash_group(burst, first, end, 0);
+	hash_group(burst, first, end, 0);
 }
 
 /* The line of a packet's backend, or the verdict that says why it has none. */
