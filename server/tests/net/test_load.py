@@ -107,7 +107,7 @@ def test_formats_agree(rack: Rack) -> None:
         before = server.show()
         return expected(before) if exposition.read(server.show_as("prometheus")) == expected(before) else {}
 
-    found = samples() or samples() or samples()
+    found = until("both formats of one state", samples, SECONDS)
     names = {name for name, _ in found if name.startswith("fairlead_server_load_")}
     assert len(names) == 8
     documented = DOCUMENTED.read_text()

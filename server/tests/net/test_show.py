@@ -72,7 +72,7 @@ def test_formats_agree(rack: Rack) -> None:
         before = server.show()
         return expected(before) if exposition.read(server.show_as("prometheus")) == expected(before) else {}
 
-    found = samples() or samples() or samples()
+    found = until("both formats of one state", samples, SECONDS)
     interface = ("interface", shown["interface"] or "")
     assert found["fairlead_server_packets_total", (interface, ("verdict", "deliver_syn"))] == 1
     assert found["fairlead_server_tag_required", (interface,)] == 0
