@@ -13,6 +13,7 @@
 #include <rte_ring.h>
 
 #include "packet/answer.h"
+#include "host/mac.h"
 #include "packet/burst.h"
 #include "encap/gue.h"
 #include "fragment/fragments.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "encap/encap.h"
+#include "host/mac.h"
 #include "packet/burst.h"
 #include "packet/lanes.h"
 #include "service/tables.h"

@@ -137,6 +137,8 @@ static ISA __attribute__((noinline)) void find_by_method(struct lanes *lanes, __
 
 static inline ISA void find_one(struct lanes *lanes, __m512i hash)
 {
+	if (unlikely(!lanes->low)) /* the general path does it */
+		return;
 	if (likely(lanes->method == STEERING_ring))
 		ring_lanes_fetch(lanes, hash);
 	else
@@ -196,7 +198,7 @@ static ISA __attribute__((noinline)) void hash_alone(struct lanes *lanes)
 static inline void begin(struct lanes *lanes)
 {
 	if (likely(lanes->is_one) && unlikely(!lanes->in || !begin_one(lanes)))
-		lanes->in = 0;
+		lanes->in = lanes->low = 0;
 }
 
 ISA void lanes_hash_two(struct lanes *a, struct lanes *b)
@@ -204,7 +206,8 @@ ISA void lanes_hash_two(struct lanes *a, struct lanes *b)
 	struct lanes_siphash x, y;
 
 	begin(a);
-	begin(b);
+	if (a != b)
+		begin(b);
 	if (unlikely(a == b || !a->in || !b->in || a->is_ipv6 || b->is_ipv6 || !is_siphash(a) || !is_siphash(b))) {
 		hash_alone(a);
 		if (a != b)

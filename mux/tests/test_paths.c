@@ -28,7 +28,9 @@
 #include "service/tables.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
+#include "steering/othello/arrays.h"
 #include "steering/othello/othello.h"
+#include "steering/othello/pair.h"
 #include "random_frame.h"
 
 enum {
@@ -58,13 +60,15 @@ struct side {
 	struct burst burst;
 };
 
-/* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 an MTU of 600, 1 another port. */
+static bool is_ready; /* no backend is unresolved, or absent, or was removed */
+
+/* By the last digit of a backend's address: 7 may be unresolved, 5 has a VLAN, 3 an MTU of 600, 1 another port. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
 {
 	uint8_t last = address->bytes[15] % 10;
 
 	image_hop(context, address, out);
-	if (last == 7)
+	if (last == 7 && !is_ready)
 		*out = (struct next_hop){.resolved = false};
 	else if (last == 5)
 		out->vlan = 100;
@@ -108,6 +112,33 @@ static void list_former(const struct service *service, struct chance *chance)
 	}
 }
 
+/* None, one, or two of the same places, of others, or the hash's low bits before them. */
+static struct othello_pair *random_pair(struct chance *chance, enum fl_hash_kind hash)
+{
+	const uint32_t kind = chance_below(chance, 5), na = 1 + chance_below(chance, 64),
+		       nb = 1 + chance_below(chance, 64);
+	struct othello_arrays *newest, *previous = NULL;
+
+	if (kind == 0)
+		return NULL;
+	newest = image_arrays(chance, 9, na, nb, hash, BUCKETS);
+	if (kind > 2)
+		previous = image_arrays(chance, 5, kind == 3 ? na : na + 1, nb, hash, BUCKETS);
+	if (kind == 3)
+		previous->seed = newest->seed;
+	return othello_pair_new(newest, previous, kind == 2);
+}
+
+/* So that SYNs go to second buckets' owners, too. */
+static void load_backends(struct maat *maat, struct chance *chance)
+{
+	for (uint32_t id = 1; id <= BACKENDS; id++) {
+		const float score = (float)chance_below(chance, 4);
+
+		memcpy(&maat->loads->scores[id], &score, sizeof(score));
+	}
+}
+
 static void load(struct tables *tables, const struct service_config *config, struct chance *chance)
 {
 	struct delta snapshot = image_snapshot(config->id, config->id + 10U, config->buckets, BACKENDS);
@@ -131,7 +162,7 @@ static void load(struct tables *tables, const struct service_config *config, str
 		if (!chance_below(chance, 100))
 			image_own(&snapshot, i, FL_BACKEND_NONE);
 		else if (!chance_below(chance, 300))
-			image_own(&snapshot, i, unknown[chance_below(chance, 3)]);
+			image_own(&snapshot, i, unknown[is_ready + chance_below(chance, 3U - is_ready)]);
 		else if (chance_below(chance, 3))
 			image_own(&snapshot, i, 2); /* ready, by IPv4 */
 	}
@@ -140,14 +171,19 @@ static void load(struct tables *tables, const struct service_config *config, str
 			image_was(&snapshot, i, FL_BACKEND_NONE, 0);
 	for (uint32_t i = 0; i < BACKENDS && config->id > RANDOM_VIPS; i++) /* each has backends of its own */
 		snapshot.backends[i].address.bytes[14] = (uint8_t)config->id;
-	snapshot.backends[20].flags = FL_BACKEND_REMOVED;
+	if (!is_ready)
+		snapshot.backends[20].flags = FL_BACKEND_REMOVED;
 	snapshot.image.closed_until = chance_below(chance, 2); /* 0: a hold */
 	for (uint32_t i = 10; i < BACKENDS && config->encap != &encap_ipip && chance_below(chance, 2); i += 2) {
 		snapshot.backends[i].address = image_address("2001:db8:1::");
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
 	}
-	if (tables_add(tables, config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, config, &service, &why) ||
+	    tables_load_with(tables, service, &snapshot,
+			     config->steering == &steering_othello ? random_pair(chance, config->hash) : NULL, &why))
 		fail_msg("%s", why.text);
+	if (config->steering == &steering_maat)
+		load_backends(maat_of(service), chance);
 	image_free(&snapshot);
 	if (chance_below(chance, 2))
 		list_former(service, chance);
@@ -254,14 +290,15 @@ static void side_free(struct side *side)
 static struct frame plain(struct chance *chance, uint8_t protocol, uint32_t vip, bool ipv6)
 {
 	struct flow flow = ipv6 ? frame_flow6(protocol) : frame_flow(protocol);
+	const bool is_of_few = chance_below(chance, 2); /* connections, so that a group has several packets of one */
 
 	flow.destination = ipv6 ? image_address(random_vips6[0]) : vip_of(vip + 1);
 	if (ipv6)
 		flow.destination.bytes[15] = (uint8_t)(vip + 1);
 	flow.destination_port = protocol == IPPROTO_TCP ? 80 : 443;
-	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
-	flow.source.bytes[14] = (uint8_t)chance_next(chance);
-	flow.source.bytes[15] = (uint8_t)chance_next(chance);
+	flow.source_port = (uint16_t)(1 + chance_below(chance, is_of_few ? 3 : 65535));
+	flow.source.bytes[14] = is_of_few ? 1 : (uint8_t)chance_next(chance);
+	flow.source.bytes[15] = is_of_few ? 1 : (uint8_t)chance_next(chance);
 	return frame_new(&flow, chance_below(chance, 4) ? 0 : chance_below(chance, 700));
 }
 
@@ -509,7 +546,7 @@ static void all_paths_equal_the_reference(void **state)
 			uint64_t chances = chance_next(&chance) | 1;
 
 			now = n % 3000 ? 1700000000 : UINT32_MAX - 1;
-
+			is_ready = chance_below(&chance, 2);
 			for (unsigned s = 0; s < SIDES; s++) {
 				if (n)
 					side_free(&sides[s]);

@@ -66,7 +66,8 @@ static inline ISA void maat_lanes_order(struct burst *burst, uint32_t first, str
 	const struct maat *maat = maat_of(lanes->service[0]);
 	const enum maat_load load = maat->settings.load;
 	uint32_t *const counts = maat->counts + burst->worker * (size_t)MAAT_IDS;
-	uint32_t cells = 0, some = lanes->syns & lanes->seconds;
+	const uint32_t syns = lanes->syns & lanes->seconds;
+	uint32_t cells = 0, some = 0;
 
 #pragma GCC unroll 8
 	for (uint32_t i = 0; i < LANES; i++)
@@ -74,6 +75,8 @@ static inline ISA void maat_lanes_order(struct burst *burst, uint32_t first, str
 	if (unlikely(cells & MAAT_FILTER_COUNT_MAX))
 		for (uint32_t i = 0; i < LANES; i++)
 			some |= (uint32_t) !!(maat_lanes_cell(lanes, i) & MAAT_FILTER_COUNT_MAX) << i & lanes->seconds;
+	if (unlikely(syns)) /* each may note itself for those behind it */
+		some |= lanes->seconds & ~((syns & -syns) - 1);
 	if (unlikely(some))
 		maat_lanes_order_some(burst, first, lanes, some);
 	if (load == MAAT_CONNECTIONS && likely(!lanes->syns))

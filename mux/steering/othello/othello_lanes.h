@@ -141,7 +141,7 @@ static inline ISA void othello_lanes_buckets(struct lanes *lanes)
 	_mm512_store_si512(lanes->place, _mm512_or_si512(first, generation));
 	_mm512_store_si512(lanes->second, second);
 	ring_lanes_fetch_rows(ring, lanes->place);
-	lanes->seconds = _mm512_cmpneq_epu64_mask(first, second) & (__mmask8)~lanes->syns;
+	lanes->seconds = _mm512_cmpneq_epu64_mask(first, second) & (__mmask8) ~(lanes->syns | lanes->udp);
 	if (lanes->seconds)
 		ring_lanes_fetch_rows(ring, lanes->second);
 }
