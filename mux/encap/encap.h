@@ -11,7 +11,7 @@
  *	overhead	what it adds to a packet, for the MTU
  *	write		the header of one packet
  *
- * Most packets are GUE over IPv4; their header is written inline (gue.h) or in lanes (packet/lanes.h).
+ * Most packets are GUE over IPv4; their header is written inline (gue.h) or in lanes (headers/lanes_headers.c).
  */
 #ifndef FAIRLEAD_MUX_ENCAP_H
 #define FAIRLEAD_MUX_ENCAP_H
@@ -40,7 +40,7 @@ enum encap_numbers {
 enum encap_plain {
 	ENCAP_PLAIN_NONE = 0,
 	ENCAP_PLAIN_GUE,  /* gue_write_plain() */
-	ENCAP_PLAIN_IPIP, /* in lanes (packet/lanes.h) */
+	ENCAP_PLAIN_IPIP, /* in lanes (headers/lanes_headers.c) */
 };
 
 /* The part of a backend's outer header that all its packets share: most of the backend's cache line. */

@@ -3,8 +3,8 @@
  * The walk through IPv6's extension headers, with a bound: at most IPV6_EXTENSIONS_MAX of them (RFC 8200: hop-by-hop
  * first, destination options, routing at its end, authentication, fragment), all in the first buffer.
  */
-#ifndef FAIRLEAD_MUX_IPV6_EXTENSIONS_H
-#define FAIRLEAD_MUX_IPV6_EXTENSIONS_H
+#ifndef FAIRLEAD_MUX_FLOW_IPV6_EXTENSIONS_H
+#define FAIRLEAD_MUX_FLOW_IPV6_EXTENSIONS_H
 
 #include <fairlead/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A packet's state as it goes through a burst (burst.h): what each stage leaves for later ones. */
-#ifndef FAIRLEAD_MUX_PACKET_H
-#define FAIRLEAD_MUX_PACKET_H
+#ifndef FAIRLEAD_MUX_FLOW_PACKET_H
+#define FAIRLEAD_MUX_FLOW_PACKET_H
 
 #include <fairlead/types.h>
 

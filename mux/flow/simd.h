@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the stages of lanes.h share: registers of eight lanes of 64 bits, by AVX-512. Included on x86-64 only. */
-#ifndef FAIRLEAD_MUX_LANES_SIMD_H
-#define FAIRLEAD_MUX_LANES_SIMD_H
+#ifndef FAIRLEAD_MUX_FLOW_SIMD_H
+#define FAIRLEAD_MUX_FLOW_SIMD_H
 
 #include <immintrin.h>
 

@@ -3,8 +3,8 @@
  * What becomes of a packet: one word for code, metrics, tests and the console. docs/mux.md explains each. From this list
  * scripts/verdicts makes the numbers in p4/verdicts.p4 and the words in console/src/muxes/verdicts.ts.
  */
-#ifndef FAIRLEAD_MUX_VERDICT_H
-#define FAIRLEAD_MUX_VERDICT_H
+#ifndef FAIRLEAD_MUX_FLOW_VERDICT_H
+#define FAIRLEAD_MUX_FLOW_VERDICT_H
 
 #include <stdbool.h>
 

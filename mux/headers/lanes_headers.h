@@ -10,7 +10,7 @@ struct lists;
 /* Of a group whose rows are read, some of them `listed`: their lists, and how long headers get. */
 void lanes_measure(const struct lists *lists, struct lanes *lanes);
 
-/* The tags of a group's headers (fairlead/list_tag.h). Comes before encap. */
+/* The tags of a group's headers (fairlead/list_tag.h). Comes before lanes_headers(). */
 void lanes_tag(const struct burst *burst, struct lanes *lanes);
 
 /*

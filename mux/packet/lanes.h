@@ -3,8 +3,9 @@
  * The packet path by AVX-512: a group's eight packets side by side, each in a 64-bit lane of its own. Only the common
  * packet stays in its lane: untagged Ethernet, IPv4 without options or IPv6 without extension headers, no fragment, TCP
  * or UDP, in one buffer, with nothing wrong. Whatever else a packet is, and whatever it meets later, it leaves its lane
- * there and goes on as all packets do without AVX-512 (burst.h), since each stage leaves in struct packet what the
- * general one would have: that path says what is right, and tests compare both (test_paths.c, fuzz_paths.c).
+ * there and goes on as all packets do without AVX-512 (general.h), since lanes_unpack() leaves in struct packet what the
+ * general stages would have: that path says what is right, and tests compare both (test_paths.c, fuzz_paths.c). With a
+ * method that is more than the hash's low half, all eight packets of a group stay until rows are read, or none.
  *
  *	look	checks headers, finds the service	wrong headers, other protocols and ports leave, as do
  *							packets without room in front for any header
@@ -12,8 +13,9 @@
  *	begin	reads services				those whose bucket or backend a packet may name leave
  *	hash	hash, bucket, prefetches rows, or what buckets come from
  *	buckets	buckets, if they come from what was prefetched
- *	rows	rows, templates				SYNs whose MSS may change, other ways leave
- *	encap	writes headers				backends without a plain header leave
+ *	rows	rows, templates				SYNs whose MSS may change leave, as do packets with two
+ *							buckets of which one has former owners
+ *	headers	writes headers				backends without a plain header leave
  *
  * Each stage is called for all groups of a burst before the next one is, so that services, rows and templates have time
  * to arrive.

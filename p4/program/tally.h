@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a packet that a pipeline has steered does to a service with steering `maat`, as packet/order.h has it for the
+ * What a packet that a pipeline has steered does to a service with steering `maat`, as steering/maat/maat_path.h has it for the
  * usual path: it counts for its backend's load, and its filter notes or forgets the connection, so that both paths, and
  * explanations, order alike.
  */

@@ -3,8 +3,7 @@
  * What each steering method does in lanes (packet/lanes.h), for a group with one service: inline functions of its own
  * folder, in <name>/<name>_lanes.h. Included on x86-64 only.
  *
- *	fetch		once hashes are known: places of buckets, and prefetches their rows; or clears `low`, if the general
- *			path has to go on
+ *	fetch		once hashes are known: places of buckets, and prefetches their rows
  *	buckets		if fetch said is_waiting: the same, by what it prefetched
  *	has_second	whether packets may have a second bucket: `second` is set, and `seconds` says whose differs
  *	order		once both rows are read: which of them is first; NULL: as they are
