@@ -15,6 +15,7 @@
 #include "flow_packet.h"
 #include "host/port.h"
 #include "image.h"
+#include "host/mac.h"
 #include "packet/burst.h"
 #include "service/tables.h"
 #include "stand.h"

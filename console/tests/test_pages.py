@@ -160,7 +160,7 @@ def test_the_page_is_not_shown_in_frames(lab: Lab, visit: Callable[..., Visit]) 
 
 def test_every_verdict_has_a_page() -> None:
     """Those of the mux's list, and no other."""
-    source = (build.ROOT / "mux" / "packet" / "verdict.h").read_text()
+    source = (build.ROOT / "mux" / "flow" / "verdict.h").read_text()
     names = re.findall(r'^\tVERDICT\(\w+, "(\w+)", \w+\)', source, re.MULTILINE)
     never_counted = {"fragment", "peer"}
     page = (build.ROOT / "console" / "src" / "muxes" / "reasons.ts").read_text()
