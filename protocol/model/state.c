@@ -298,7 +298,7 @@ static void rename_servers(struct state *t, const uint8_t *to)
 void state_canonical(struct state *t)
 {
 	static const uint8_t same[S] = {0, 1, 2, 3, 4};
-	/* muxes are alike, but for the last one if it alone tells */
+	/* any mux may take the place of another; if one alone tells, it is the last, and stays there */
 	int alike = setting.notices == LAST || setting.lost_mux ? setting.muxes - 1 : setting.muxes;
 	struct names names;
 
