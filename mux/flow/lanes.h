@@ -59,10 +59,10 @@ struct lanes {
 	uint8_t syns;         /* of these */
 	uint8_t whole;        /* of these, whose services hash ports, too */
 	uint8_t method;       /* of a group that is_one: the steering method's number */
-	uint8_t low;          /* of these, whose rows are read in lanes */
+	uint8_t by_lanes;     /* of these, whose rows are read in lanes */
 	bool is_waiting;      /* buckets are not known before what was prefetched has arrived */
 	uint8_t clamped;      /* of `syns`: their MSS may have to be changed */
-	uint8_t seconds;      /* of `low`, who have a second bucket */
+	uint8_t seconds;      /* of `by_lanes`, who have a second bucket */
 	uint8_t with_second;  /* of `steady` and `listed`, whose list is the second bucket's owner alone */
 	uint8_t listed;       /* of `steady`, whose headers have a list, or LATE */
 	uint8_t steady;       /* of these, who get the plain header if their backends' lines allow that */

@@ -19,7 +19,7 @@ enum {
  */
 static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
-	lanes->low = lanes->clamped = lanes->steady = lanes->seconds = lanes->with_second = lanes->listed = 0;
+	lanes->by_lanes = lanes->clamped = lanes->steady = lanes->seconds = lanes->with_second = lanes->listed = 0;
 	lanes->has_rows = lanes->is_unpacked = lanes->is_waiting = false;
 	if (unlikely(burst->avoid)) {
 		burst->avoid--;
@@ -37,7 +37,7 @@ static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes
 
 static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	if (likely(lanes->low == LANES_ALL))
+	if (likely(lanes->by_lanes == LANES_ALL))
 		lanes_rows(burst, first, lanes);
 	else
 		mixed_rows(burst, first, lanes);
@@ -112,7 +112,7 @@ void lanes_steer(struct burst *burst)
 	for (uint32_t g = hashed; g < groups; g += 2)
 		lanes_hash_two(&lanes[g], &lanes[g + 1 < groups ? g + 1 : g]);
 	for (uint32_t g = 0; g < groups; g++)
-		if (unlikely(lanes[g].low != LANES_ALL)) {
+		if (unlikely(lanes[g].by_lanes != LANES_ALL)) {
 			lanes_unpack(burst, g * LANES, &lanes[g]);
 			mixed_complete_head(burst, g * LANES, &lanes[g]);
 		} else if (unlikely(lanes[g].is_waiting)) {

@@ -47,7 +47,7 @@ void lanes_hash_two(struct lanes *a, struct lanes *b);
 /* Buckets of a group that is_waiting. */
 void lanes_buckets(struct lanes *lanes);
 
-/* For a group all of whose packets are in `low`; the same as burst_rows(). */
+/* For a group all of whose packets are in `by_lanes`; the same as burst_rows(). */
 void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes);
 
 /* Of a group that was written, but not unpacked: what the caller of a brief burst wants of struct packet. */

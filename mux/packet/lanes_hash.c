@@ -25,7 +25,7 @@ static inline bool begin_one(struct lanes *lanes)
 		return false;
 	lanes->ring[0] = ring;
 	lanes->method = service->steering;
-	lanes->low = service->steering == STEERING_ring || lanes->in == LANES_ALL ? lanes->in : 0;
+	lanes->by_lanes = service->steering == STEERING_ring || lanes->in == LANES_ALL ? lanes->in : 0;
 	lanes->clamped = __atomic_load_n(&service->mss, __ATOMIC_RELAXED) ? lanes->syns : 0;
 	lanes->whole = service->affinity == AFFINITY_CONNECTION ? LANES_ALL : 0;
 	return true;
@@ -68,7 +68,7 @@ static inline ISA __mmask8 begin_each(struct lanes *lanes)
 		rte_prefetch0(lanes->ring[i]);
 	_mm512_store_si512(lanes->service_key[0], word[0]);
 	_mm512_store_si512(lanes->service_key[1], word[1]);
-	lanes->low = in & is_byte(word[4], 0, STEERING_ring);
+	lanes->by_lanes = in & is_byte(word[4], 0, STEERING_ring);
 	lanes->clamped = lanes->syns & _mm512_test_epi64_mask(word[3], all(0xffffULL << 48));
 	lanes->whole = is_byte(word[3], 3, AFFINITY_CONNECTION);
 	return in;
@@ -137,7 +137,7 @@ static ISA __attribute__((noinline)) void find_by_method(struct lanes *lanes, __
 
 static inline ISA void find_one(struct lanes *lanes, __m512i hash)
 {
-	if (unlikely(!lanes->low)) /* the general path does it */
+	if (unlikely(!lanes->by_lanes)) /* the general path does it */
 		return;
 	if (likely(lanes->method == STEERING_ring))
 		ring_lanes_fetch(lanes, hash);
@@ -198,7 +198,7 @@ static ISA __attribute__((noinline)) void hash_alone(struct lanes *lanes)
 static inline void begin(struct lanes *lanes)
 {
 	if (likely(lanes->is_one) && unlikely(!lanes->in || !begin_one(lanes)))
-		lanes->in = lanes->low = 0;
+		lanes->in = lanes->by_lanes = 0;
 }
 
 ISA void lanes_hash_two(struct lanes *a, struct lanes *b)

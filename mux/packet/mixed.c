@@ -27,7 +27,7 @@ void mixed_complete_head(struct burst *burst, uint32_t first, struct lanes *lane
 			general_classify_one(burst, first + i, &last);
 	if (lanes->in != LANES_ALL)
 		general_hash_group(burst, first, first + LANES, lanes->in);
-	for (uint32_t left = lanes->in & ~(uint32_t)lanes->low; left; left &= left - 1)
+	for (uint32_t left = lanes->in & ~(uint32_t)lanes->by_lanes; left; left &= left - 1)
 		general_find_row(burst, first + (uint32_t)__builtin_ctz(left));
 }
 
@@ -43,7 +43,7 @@ void mixed_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 
 		lanes->line[i] = (uintptr_t)&no_backend;
 		lanes->rows[i] = 0;
-		if (!((lanes->low & ~lanes->clamped) >> i & 1) || packet->verdict != VERDICT_SERVICE)
+		if (!((lanes->by_lanes & ~lanes->clamped) >> i & 1) || packet->verdict != VERDICT_SERVICE)
 			continue;
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
 		lanes->rows[i] = packet->row;

@@ -75,26 +75,25 @@ static inline ISA void othello_lanes_fetch(struct lanes *lanes, __m512i hash)
 		othello_lanes_fetch_set(&pair->second, hash, lanes->own + 2);
 }
 
+/* A vector of the lanes' cells, by the intrinsic that sets all of its elements, which are of this type. */
+#define OTHELLO_LANES_CELLS(set, type, cells)                                                                          \
+	set(*(const type *)(uintptr_t)(cells)[7], *(const type *)(uintptr_t)(cells)[6],                                \
+	    *(const type *)(uintptr_t)(cells)[5], *(const type *)(uintptr_t)(cells)[4],                                \
+	    *(const type *)(uintptr_t)(cells)[3], *(const type *)(uintptr_t)(cells)[2],                                \
+	    *(const type *)(uintptr_t)(cells)[1], *(const type *)(uintptr_t)(cells)[0])
+
 /* The codes of one set, of 16 bits. */
 static inline ISA __m512i othello_lanes_codes(uint64_t cells[2][LANES])
 {
-#define CELL(n, i) (short)*(const uint16_t *)(uintptr_t)cells[n][i]
-#define CELLS(n)                                                                                                       \
-	_mm_set_epi16(CELL(n, 7), CELL(n, 6), CELL(n, 5), CELL(n, 4), CELL(n, 3), CELL(n, 2), CELL(n, 1), CELL(n, 0))
-	return _mm512_cvtepu16_epi64(_mm_xor_si128(CELLS(0), CELLS(1)));
-#undef CELLS
-#undef CELL
+	return _mm512_cvtepu16_epi64(_mm_xor_si128(OTHELLO_LANES_CELLS(_mm_set_epi16, int16_t, cells[0]),
+						   OTHELLO_LANES_CELLS(_mm_set_epi16, int16_t, cells[1])));
 }
 
 /* The codes of two sets beside each other, of 32. */
 static inline ISA __m512i othello_lanes_both(uint64_t cells[2][LANES])
 {
-#define CELL(n, i) (int)*(const uint32_t *)(uintptr_t)cells[n][i]
-#define CELLS(n)                                                                                                       \
-	_mm256_set_epi32(CELL(n, 7), CELL(n, 6), CELL(n, 5), CELL(n, 4), CELL(n, 3), CELL(n, 2), CELL(n, 1), CELL(n, 0))
-	return _mm512_cvtepu32_epi64(_mm256_xor_si256(CELLS(0), CELLS(1)));
-#undef CELLS
-#undef CELL
+	return _mm512_cvtepu32_epi64(_mm256_xor_si256(OTHELLO_LANES_CELLS(_mm256_set_epi32, int32_t, cells[0]),
+						      OTHELLO_LANES_CELLS(_mm256_set_epi32, int32_t, cells[1])));
 }
 
 /* Of one set alone: each bucket as soon as its cells are there. */
