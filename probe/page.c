@@ -2,11 +2,11 @@
 #include "page.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/protection.h"
+#include "observe/exposition.h"
 #include "observe/listener.h"
 #include "prober.h"
 #include "tree.h"
@@ -16,23 +16,12 @@ struct page {
 	struct page_sources sources;
 };
 
-static void head(FILE *out, const char *name, const char *type, const char *help)
-{
-	fprintf(out, "# HELP fairlead_probe_%s %s\n# TYPE fairlead_probe_%s %s\n", name, help, name, type);
-}
-
-static void gauge(FILE *out, const char *name, const char *help, uint64_t value)
-{
-	head(out, name, "gauge", help);
-	fprintf(out, "fairlead_probe_%s %" PRIu64 "\n", name, value);
-}
-
 /* Backends by what is known of them. */
-static void backends(FILE *out, const struct pool *pool)
+static void backends(struct exposition *to, const struct pool *pool)
 {
 	static const char *const words[] = {"unknown", "up", "down"};
 
-	head(out, "backends", "gauge", "Probed backends, by health.");
+	exposition_begin(to, "backends", "gauge", "Probed backends, by health.");
 	for (unsigned i = 0; i < pool->count; i++) {
 		const struct probed *service = pool->services[i];
 		uint32_t counts[3] = {0};
@@ -42,48 +31,50 @@ static void backends(FILE *out, const struct pool *pool)
 			continue;
 		for (uint32_t j = 0; j < service->count; j++)
 			counts[target_health(service->targets[j], &worst)]++;
+		to->service = service->name;
 		for (int k = 0; k < 3; k++)
-			fprintf(out, "fairlead_probe_backends{service=\"%s\",health=\"%s\"} %u\n", service->name,
-				words[k], counts[k]);
-		fprintf(out, "fairlead_probe_backends{service=\"%s\",health=\"skipped\"} %u\n", service->name,
-			service->skipped_count);
+			exposition_add(to, "health", words[k], counts[k]);
+		exposition_add(to, "health", "skipped", service->skipped_count);
 	}
-	head(out, "service_unprobed", "gauge", "1 for a service whose healthCheck can't be followed.");
+	to->service = NULL;
+	exposition_begin(to, "service_unprobed", "gauge", "1 for a service whose healthCheck can't be followed.");
 	for (unsigned i = 0; i < pool->count; i++)
 		if (pool->services[i]->refusal == PROBED_CHECK || pool->services[i]->refusal == PROBED_NO_SOURCE)
-			fprintf(out, "fairlead_probe_service_unprobed{service=\"%s\"} 1\n", pool->services[i]->name);
+			exposition_add(to, "service", pool->services[i]->name, 1);
 }
 
-static void unprotected(FILE *out, unsigned missing)
+static void unprotected(struct exposition *to, unsigned missing)
 {
-	head(out, "unprotected", "gauge", "1 for each protection against others in the network that this probe lacks.");
+	exposition_begin(to, "unprotected", "gauge",
+			 "1 for each protection against others in the network that this probe lacks.");
 	for (enum protection i = 0; i < PROTECTIONS; i++)
-		fprintf(out, "fairlead_probe_unprotected{what=\"%s\"} %u\n", protections[i].name, missing >> i & 1);
+		exposition_add(to, "what", protections[i].name, missing >> i & 1);
 }
 
 void page_write(FILE *out, const struct page_sources *sources)
 {
 	const struct prober *prober = sources->prober;
 	const struct tunnel_counters *tunnel = tunnel_counters(sources->tunnel);
+	struct exposition to = {.out = out, .prefix = "fairlead_probe"};
 
-	gauge(out, "zookeeper_connected", "1 while there is a session with ZooKeeper.",
-	      tree_is_connected(sources->tree));
-	gauge(out, "registered", "1 while the results are in ZooKeeper.", tree_is_registered(sources->tree));
-	unprotected(out, sources->unprotected);
-	backends(out, sources->pool);
-	gauge(out, "source_ports_taken", "Source ports that attempts use now.", ports_taken(prober->ports));
-	head(out, "results_total", "counter", "Attempts, by outcome.");
+	exposition_write(&to, "zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
+			 tree_is_connected(sources->tree));
+	exposition_write(&to, "registered", "gauge", "1 while the results are in ZooKeeper.",
+			 tree_is_registered(sources->tree));
+	unprotected(&to, sources->unprotected);
+	backends(&to, sources->pool);
+	exposition_write(&to, "source_ports_taken", "gauge", "Source ports that attempts use now.",
+			 ports_taken(prober->ports));
+	exposition_begin(&to, "results_total", "counter", "Attempts, by outcome.");
 	for (int i = 0; i < OUTCOMES_COUNT; i++)
-		fprintf(out, "fairlead_probe_results_total{outcome=\"%s\"} %" PRIu64 "\n", outcome_name(i),
-			prober->counters.outcomes[i]);
-	head(out, "void_total", "counter", "Attempts that show nothing about their backend, by reason.");
-#define PROBER_COUNTER(name, help)                                                                                     \
-	fprintf(out, "fairlead_probe_void_total{reason=\"" #name "\"} %" PRIu64 "\n", prober->counters.name);
+		exposition_add(&to, "outcome", outcome_name(i), prober->counters.outcomes[i]);
+	exposition_begin(&to, "void_total", "counter", "Attempts that show nothing about their backend, by reason.");
+#define PROBER_COUNTER(name, help) exposition_add(&to, "reason", #name, prober->counters.name);
 	PROBER_COUNTERS(PROBER_COUNTER)
 #undef PROBER_COUNTER
-	head(out, "packets_total", "counter", "Packets of probes, by whether they were sent or why they were dropped.");
-#define TUNNEL_COUNTER(name, help)                                                                                     \
-	fprintf(out, "fairlead_probe_packets_total{action=\"" #name "\"} %" PRIu64 "\n", tunnel->name);
+	exposition_begin(&to, "packets_total", "counter",
+			 "Packets of probes, by whether they were sent or why they were dropped.");
+#define TUNNEL_COUNTER(name, help) exposition_add(&to, "action", #name, tunnel->name);
 	TUNNEL_COUNTERS(TUNNEL_COUNTER)
 #undef TUNNEL_COUNTER
 }

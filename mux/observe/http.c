@@ -76,8 +76,7 @@ static void get_health(struct http *http, const struct request *request, struct 
 	json_t *services = json_object();
 
 	(void)request;
-	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
-	     sync = cluster_sync_next(cluster, sync))
+	SOURCES_EACH_SERVICE (&http->from, sync)
 		json_object_set_new(services, sync->name, json_string(service_state_name(service_sync_state(sync))));
 	response_json(response, ready ? RESPONSE_OK : RESPONSE_UNAVAILABLE, type_json,
 		      json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
@@ -117,8 +116,7 @@ static json_t *rings_now(const struct http *http)
 {
 	json_t *rings = json_array();
 
-	for (const struct service_sync *sync = cluster_sync_next(http->from.cluster, NULL); sync;
-	     sync = cluster_sync_next(http->from.cluster, sync)) {
+	SOURCES_EACH_SERVICE (&http->from, sync) {
 		const struct ring *ring = published_ring(&sync->ring.published);
 
 		if (ring)

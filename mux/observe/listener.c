@@ -2,7 +2,6 @@
 #include "observe/listener.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "observe/bearer.h"
 #include "observe/certificate.h"
 #include "observe/connection.h"
+#include "observe/exposition.h"
 
 enum {
 	REFRESH_MS = 1000,
@@ -473,22 +473,18 @@ void listener_write_metrics(FILE *out, const char *prefix, const struct listener
 	    {"unread", listener->counters.unread},
 	    {"gave_way", listener->counters.gave_way},
 	};
+	struct exposition to = {.out = out, .prefix = prefix};
 
-	fprintf(out,
-		"# HELP %s_http_refused_total Requests and connections at --http that were refused, by the reason.\n"
-		"# TYPE %s_http_refused_total counter\n",
-		prefix, prefix);
+	exposition_begin(&to, "http_refused_total", "counter",
+			 "Requests and connections at --http that were refused, by the reason.");
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		fprintf(out, "%s_http_refused_total{reason=\"%s\"} %" PRIu64 "\n", prefix, reasons[i].name,
-			reasons[i].count);
-	fprintf(out,
-		"# HELP %s_http_file_errors_total Changed files of --http that could not be used.\n"
-		"# TYPE %s_http_file_errors_total counter\n%s_http_file_errors_total %" PRIu64 "\n",
-		prefix, prefix, prefix, listener->counters.file_errors);
-	if (listener->certificate)
-		fprintf(out,
-			"# HELP %s_http_certificate_expiry_seconds When the certificate of --http expires, in Unix "
-			"time.\n"
-			"# TYPE %s_http_certificate_expiry_seconds gauge\n%s_http_certificate_expiry_seconds %jd\n",
-			prefix, prefix, prefix, (intmax_t)certificate_expiry(listener->certificate));
+		exposition_add(&to, "reason", reasons[i].name, reasons[i].count);
+	exposition_write(&to, "http_file_errors_total", "counter", "Changed files of --http that could not be used.",
+			 listener->counters.file_errors);
+	if (!listener->certificate)
+		return;
+	exposition_begin(&to, "http_certificate_expiry_seconds", "gauge",
+			 "When the certificate of --http expires, in Unix time.");
+	fprintf(out, "%s_http_certificate_expiry_seconds %jd\n", prefix,
+		(intmax_t)certificate_expiry(listener->certificate));
 }

@@ -2,7 +2,6 @@
 #include "observe/metrics.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -22,131 +21,123 @@
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
 
-void metrics_sample(FILE *out, const char *name, const char *label, const char *value, uint64_t number)
+static void write_mux(struct exposition *to, const struct sources *from)
 {
-	fprintf(out, "fairlead_mux_%s{%s=\"%s\"} %" PRIu64 "\n", name, label, value, number);
-}
-
-/* With the label service and one more. */
-static void service_sample(FILE *out, const char *name, const struct service_sync *sync, const char *label,
-			   const char *value, uint64_t number)
-{
-	fprintf(out, "fairlead_mux_%s{service=\"%s\",%s=\"%s\"} %" PRIu64 "\n", name, sync->name, label, value, number);
-}
-
-static void write_info(FILE *out, const char *name, const struct sources *from)
-{
-	fprintf(out, "fairlead_mux_%s{id=\"%s\",version=\"%s\"} 1\n", name, from->id, FAIRLEAD_VERSION);
-}
-
-static void write_pipeline(FILE *out, const char *name, const struct sources *from)
-{
-	metrics_sample(out, name, "mode", from->pipeline, 1);
-}
-
-static bool has_pipeline(const struct sources *from)
-{
-	return from->pipeline;
-}
-
-static void write_unprotected(FILE *out, const char *name, const struct sources *from)
-{
+	exposition_begin(to, "info", "gauge", "Always 1; the labels name this mux and its version.");
+	fprintf(to->out, "fairlead_mux_info{id=\"%s\",version=\"%s\"} 1\n", from->id, FAIRLEAD_VERSION);
+	if (from->pipeline) {
+		exposition_begin(to, "pipeline_info", "gauge",
+				 "Always 1; the label tells how the pipeline of a mux of kind p4 runs.");
+		exposition_add(to, "mode", from->pipeline, 1);
+	}
+	exposition_begin(to, "unprotected", "gauge",
+			 "1 for each protection against others in the network that this mux lacks.");
 	for (enum protection i = 0; i < PROTECTIONS; i++)
-		metrics_sample(out, name, "what", protections[i].name, from->unprotected >> i & 1);
+		exposition_add(to, "what", protections[i].name, from->unprotected >> i & 1);
+	exposition_write(to, "zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
+			 zk_is_connected(from->cluster->zk));
+	exposition_write(to, "foreign_cluster", "gauge",
+			 "1 while ZooKeeper holds a different cluster from the one that is served.",
+			 from->cluster->is_foreign);
+	exposition_write(to, "registered", "gauge", "1 while this mux's own node exists in ZooKeeper.",
+			 registration_is_registered(from->cluster->registration));
 }
 
-static uint64_t is_connected(const struct sources *from)
-{
-	return zk_is_connected(from->cluster->zk);
-}
-
-static uint64_t is_foreign(const struct sources *from)
-{
-	return from->cluster->is_foreign;
-}
-
-static uint64_t is_registered(const struct sources *from)
-{
-	return registration_is_registered(from->cluster->registration);
-}
-
-/* --state-dir is not none. */
-static bool has_state(const struct sources *from)
-{
-	return from->cluster->state;
-}
-
-static uint64_t is_state_usable(const struct sources *from)
-{
-	return (from->cluster->state->saver && !from->cluster->state->write_error);
-}
-
-static uint64_t unsaved(const struct sources *from)
-{
-	uint64_t count = 0;
-
-	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
-	     sync = cluster_sync_next(from->cluster, sync))
-		count += published_is_unsaved(&sync->ring.published);
-	return count;
-}
-
-static void write_state_writes(FILE *out, const char *name, const struct sources *from)
+static void write_saved(struct exposition *to, const struct sources *from)
 {
 	const struct state_keeper *state = from->cluster->state;
+	uint64_t unsaved = 0;
 
-	metrics_sample(out, name, "result", "written", state->written);
-	metrics_sample(out, name, "result", "failed", state->failed);
-}
-
-static void write_state_refused(FILE *out, const char *name, const struct sources *from)
-{
-	const struct state_keeper *state = from->cluster->state;
-
+	if (!state) /* --state-dir none */
+		return;
+	SOURCES_EACH_SERVICE (from, sync)
+		unsaved += published_is_unsaved(&sync->ring.published);
+	exposition_write(to, "state_usable", "gauge",
+			 "1 while the state can be kept on disk; 0: --state-dir cannot be used, or the last write "
+			 "failed.",
+			 state->saver && !state->write_error);
+	exposition_write(to, "state_unsaved", "gauge", "Services whose last change is not on disk yet.", unsaved);
+	exposition_begin(to, "state_writes_total", "counter",
+			 "Writes and removals of files of the state on disk, by result.");
+	exposition_add(to, "result", "written", state->written);
+	exposition_add(to, "result", "failed", state->failed);
+	exposition_begin(to, "state_refused_total", "counter",
+			 "Files of the state on disk that were refused at the start, by reason.");
 	for (enum state_error error = STATE_UNREADABLE; error < STATE_ERRORS; error++)
-		metrics_sample(out, name, "reason", state_error_name(error), state->refused[error]);
+		exposition_add(to, "reason", state_error_name(error), state->refused[error]);
 }
 
-/* Whether it is current: while there is no session, nothing is compared. */
-static bool has_clock(const struct sources *from)
+static void write_clock(struct exposition *to, struct registration *registration)
 {
-	return registration_is_registered(from->cluster->registration) && from->cluster->registration->clock.is_known;
+	exposition_begin(to, "clock_difference_seconds", "gauge",
+			 "Seconds that this clock is at least ahead of ZooKeeper's; negative: behind; absent while "
+			 "unknown.");
+	/* while there is no session, nothing is compared */
+	if (registration_is_registered(registration) && registration->clock.is_known)
+		exposition_add_decimal(to, NULL, NULL, (double)registration->clock.ahead_ms / 1000);
+	exposition_write(to, "window_time_seconds", "gauge",
+			 "Unix time by which windows of former owners end; 0: not known, none ends.",
+			 registration_seconds(registration));
 }
 
-static void write_clock(FILE *out, const char *name, const struct sources *from)
-{
-	if (has_clock(from))
-		fprintf(out, "fairlead_mux_%s %.3f\n", name,
-			(double)from->cluster->registration->clock.ahead_ms / 1000);
-}
-
-static uint64_t window_time(const struct sources *from)
-{
-	return registration_seconds(from->cluster->registration);
-}
-
-static void write_packets(FILE *out, const char *name, const struct sources *from)
+static void write_verdicts(struct exposition *to, const struct sources *from, bool drops)
 {
 	for (int v = 0; v < VERDICTS; v++)
-		if (!verdict_is_drop(v))
-			metrics_sample(out, name, "verdict", verdict_name(v), counters_packets(from->counters, v));
+		if (verdict_is_drop(v) == drops)
+			exposition_add(to, drops ? "reason" : "verdict", verdict_name(v),
+				       counters_packets(from->counters, v));
 }
 
-static void write_drops(FILE *out, const char *name, const struct sources *from)
+/* What the ports count of themselves; at: of the number in struct rte_eth_stats. */
+static void write_device(struct exposition *to, const struct sources *from, const char *name, const char *help,
+			 size_t at)
 {
-	for (int v = 0; v < VERDICTS; v++)
-		if (verdict_is_drop(v))
-			metrics_sample(out, name, "reason", verdict_name(v), counters_packets(from->counters, v));
+	exposition_begin(to, name, "counter", help);
+	for (unsigned i = 0; i < from->ports->count; i++) {
+		const struct port *port = &from->ports->port[i];
+		struct rte_eth_stats stats;
+		uint64_t number = 0;
+
+		if (!rte_eth_stats_get(port->id, &stats))
+			memcpy(&number, (const char *)&stats + at, sizeof(number));
+		exposition_add(to, "port", port->interface[0] ? port->interface : port->arguments, number);
+	}
 }
 
-static void write_samples(FILE *out, const char *name, const struct sources *from)
+static void write_packets(struct exposition *to, const struct sources *from)
 {
 	static const char *const results[SAMPLE_RESULTS] = {
 	    [SAMPLE_TAKEN] = "taken", [SAMPLE_LIMITED] = "limited", [SAMPLE_FULL] = "full"};
 
+	exposition_begin(to, "packets_total", "counter", "Packets received and not dropped, by verdict.");
+	write_verdicts(to, from, false);
+	exposition_begin(to, "drops_total", "counter", "Packets received and dropped, by reason.");
+	write_verdicts(to, from, true);
+	exposition_begin(to, "samples_total", "counter", "Packets that matched the filter of a recording, by result.");
 	for (int i = 0; i < SAMPLE_RESULTS; i++)
-		metrics_sample(out, name, "result", results[i], counters_samples(from->counters, i));
+		exposition_add(to, "result", results[i], counters_samples(from->counters, i));
+	write_device(to, from, "rx_missed_total", "Packets lost because a port's receive ring was full.",
+		     offsetof(struct rte_eth_stats, imissed));
+	write_device(to, from, "rx_no_buffer_total", "Packets lost because no buffer was free.",
+		     offsetof(struct rte_eth_stats, rx_nombuf));
+	write_device(to, from, "rx_errors_total", "Packets that a port received damaged.",
+		     offsetof(struct rte_eth_stats, ierrors));
 }
+
+/* --- of each service --------------------------------------------------------------------------------------------- */
+
+static const struct service_sync *next_service(struct exposition *to, const struct sources *from,
+					       const struct service_sync *after)
+{
+	const struct service_sync *sync = cluster_sync_next(from->cluster, after);
+
+	to->service = sync ? sync->name : NULL;
+	return sync;
+}
+
+/* Each service, which is the label of all samples meanwhile. */
+#define METRICS_EACH_SERVICE(to, from, sync)                                                                           \
+	for (const struct service_sync *sync = next_service(to, from, NULL); sync; sync = next_service(to, from, sync))
 
 /* NULL: not in the tables. */
 static const struct service *service_of(const struct service_sync *sync)
@@ -159,22 +150,8 @@ static const struct counters *counters_of_service(const struct service_sync *syn
 	return sync->ring.published.place->counters;
 }
 
-static void write_service_packets(FILE *out, const char *name, const struct service_sync *sync)
-{
-	if (service_of(sync))
-		metrics_sample(out, name, "service", sync->name,
-			       counters_service_packets(counters_of_service(sync), service_of(sync)));
-}
-
-static void write_service_bytes(FILE *out, const char *name, const struct service_sync *sync)
-{
-	if (service_of(sync))
-		metrics_sample(out, name, "service", sync->name,
-			       counters_service_bytes(counters_of_service(sync), service_of(sync)));
-}
-
 /* Writes only reasons with drops; all of them would be thousands of zeros. */
-static void write_service_drops(FILE *out, const char *name, const struct service_sync *sync)
+static void write_service_drops(struct exposition *to, const struct service_sync *sync)
 {
 	const struct service *service = service_of(sync);
 
@@ -183,95 +160,105 @@ static void write_service_drops(FILE *out, const char *name, const struct servic
 		    verdict_is_service_drop(v) ? counters_service_drops(counters_of_service(sync), service, v) : 0;
 
 		if (drops)
-			service_sample(out, name, sync, "reason", verdict_name(v), drops);
+			exposition_add(to, "reason", verdict_name(v), drops);
 	}
 }
 
-static void write_lag_generations(FILE *out, const char *name, const struct service_sync *sync)
+static void write_service_packets(struct exposition *to, const struct sources *from)
 {
-	metrics_sample(out, name, "service", sync->name, lag_generations(&sync->ring.published.lag));
+	exposition_begin(to, "service_packets_total", "counter", "Packets steered, by service.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		if (service_of(sync))
+			exposition_add(to, NULL, NULL,
+				       counters_service_packets(counters_of_service(sync), service_of(sync)));
+	exposition_begin(to, "service_bytes_total", "counter",
+			 "Bytes of the IP packets steered, as received, by service.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		if (service_of(sync))
+			exposition_add(to, NULL, NULL,
+				       counters_service_bytes(counters_of_service(sync), service_of(sync)));
+	exposition_begin(to, "service_drops_total", "counter",
+			 "Packets dropped after their service was found, by service and reason.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		write_service_drops(to, sync);
 }
 
-static void write_lag_seconds(FILE *out, const char *name, const struct service_sync *sync)
-{
-	fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, sync->name,
-		(double)lag_ms(&sync->ring.published.lag, zk_now(sync->context->zk)) / 1000);
-}
-
-static void write_announced(FILE *out, const char *name, const struct service_sync *sync)
-{
-	metrics_sample(out, name, "service", sync->name, sync->ring.published.announced);
-}
-
-static void write_withdrawn(FILE *out, const char *name, const struct service_sync *sync)
+static void write_announced(struct exposition *to, const struct sources *from)
 {
 	static const char *const reasons[] = {"behind", "settled", "stopping"};
-	const char *withdrawn = published_withdrawn(&sync->ring.published);
 
-	for (int i = 0; i < 3; i++)
-		service_sample(out, name, sync, "reason", reasons[i], withdrawn && !strcmp(withdrawn, reasons[i]));
+	exposition_begin(to, "lag_generations", "gauge", "Number of committed generations that the ring lacks.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		exposition_add(to, NULL, NULL, lag_generations(&sync->ring.published.lag));
+	exposition_begin(to, "lag_seconds", "gauge", "How long the ring has lacked a committed generation.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		exposition_add_decimal(to, NULL, NULL,
+				       (double)lag_ms(&sync->ring.published.lag, zk_now(sync->context->zk)) / 1000);
+	exposition_begin(to, "announced", "gauge", "1 while the service's VIPs are announced.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		exposition_add(to, NULL, NULL, sync->ring.published.announced);
+	exposition_begin(to, "withdrawn", "gauge",
+			 "1 while the VIPs are withdrawn for this reason although the ring could serve.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		for (int i = 0; i < 3; i++) {
+			const char *withdrawn = published_withdrawn(&sync->ring.published);
+
+			exposition_add(to, "reason", reasons[i], withdrawn && !strcmp(withdrawn, reasons[i]));
+		}
 }
 
-static void write_generation(FILE *out, const char *name, const struct service_sync *sync)
+static void write_states(struct exposition *to, const struct sources *from)
 {
-	metrics_sample(out, name, "service", sync->name, ring_sync_generation(&sync->ring));
-}
-
-/* ZooKeeper has not said yet what is committed. */
-static void write_restored(FILE *out, const char *name, const struct service_sync *sync)
-{
-	const struct published_service *published = &sync->ring.published;
-
-	metrics_sample(out, name, "service", sync->name, published->restored && !published->lag.read);
-}
-
-static void write_state(FILE *out, const char *name, const struct service_sync *sync)
-{
-	for (enum service_state state = SERVICE_LOADING; state <= SERVICE_STALE; state++)
-		service_sample(out, name, sync, "state", service_state_name(state), service_sync_state(sync) == state);
-}
-
-static void write_refused(FILE *out, const char *name, const struct service_sync *sync)
-{
-	for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
-		if (sync->ring.refused[reason]) /* all of them would be thousands of zeros */
-			service_sample(out, name, sync, "reason", refusal_name(reason), sync->ring.refused[reason]);
+	exposition_begin(to, "generation", "gauge", "Generation of the ring that is served; 0: none.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		exposition_add(to, NULL, NULL, ring_sync_generation(&sync->ring));
+	if (from->cluster->state) {
+		exposition_begin(to, "restored", "gauge",
+				 "1 while the service is served from disk, and ZooKeeper has not confirmed it yet.");
+		METRICS_EACH_SERVICE (to, from, sync)
+			exposition_add(to, NULL, NULL, sync->ring.published.restored && !sync->ring.published.lag.read);
+	}
+	exposition_begin(to, "service_state", "gauge", "1 for the state that the service is in.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		for (enum service_state state = SERVICE_LOADING; state <= SERVICE_STALE; state++)
+			exposition_add(to, "state", service_state_name(state), service_sync_state(sync) == state);
+	exposition_begin(to, "refused_total", "counter",
+			 "Configurations, deltas, snapshots and arrays rejected, by reason.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
+			if (sync->ring.refused[reason]) /* all of them would be thousands of zeros */
+				exposition_add(to, "reason", refusal_name(reason), sync->ring.refused[reason]);
 }
 
 /* Nothing for services without arrays. */
-static void write_arrays(FILE *out, const char *name, const struct service_sync *sync)
+static void write_arrays(struct exposition *to, const struct sources *from)
 {
-	const struct arrays_set *arrays = &sync->ring.published.arrays;
+	exposition_begin(to, "arrays_generation", "gauge",
+			 "Generation of the arrays in use; previous 0: packets are steered by the low bits of the "
+			 "hash.");
+	METRICS_EACH_SERVICE (to, from, sync) {
+		const struct arrays_set *arrays = &sync->ring.published.arrays;
 
-	if (arrays->newest)
-		service_sample(out, name, sync, "arrays", "newest", arrays->version.newest);
-	if (arrays->newest && arrays->version.has_previous)
-		service_sample(out, name, sync, "arrays", "previous", arrays->version.previous);
-}
+		if (arrays->newest)
+			exposition_add(to, "arrays", "newest", arrays->version.newest);
+		if (arrays->newest && arrays->version.has_previous)
+			exposition_add(to, "arrays", "previous", arrays->version.previous);
+	}
+	exposition_begin(to, "arrays_bytes", "gauge", "Memory of the arrays in use.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		if (sync->ring.published.arrays.newest)
+			exposition_add(to, NULL, NULL, arrays_set_memory(&sync->ring.published.arrays));
+	exposition_begin(to, "arrays_load_seconds", "gauge", "Time to read and check the latest arrays.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		if (sync->ring.arrays.list.version.newest)
+			exposition_add_decimal(to, NULL, NULL, (double)sync->ring.arrays.took_ms / 1000);
+	exposition_begin(to, "arrays_refused_total", "counter", "Arrays, and lists of them, rejected, by reason.");
+	METRICS_EACH_SERVICE (to, from, sync) {
+		const struct arrays_refusals *refusals = &sync->ring.arrays.refusals;
 
-static void write_arrays_bytes(FILE *out, const char *name, const struct service_sync *sync)
-{
-	const struct arrays_set *arrays = &sync->ring.published.arrays;
-
-	if (arrays->newest)
-		metrics_sample(out, name, "service", sync->name, arrays_set_memory(arrays));
-}
-
-static void write_arrays_load(FILE *out, const char *name, const struct service_sync *sync)
-{
-	const struct arrays_sync *arrays = &sync->ring.arrays;
-
-	if (arrays->list.version.newest)
-		fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, sync->name,
-			(double)arrays->took_ms / 1000);
-}
-
-static void write_arrays_refused(FILE *out, const char *name, const struct service_sync *sync)
-{
-	const struct arrays_refusals *refusals = &sync->ring.arrays.refusals;
-
-	for (size_t i = 0; refusals->at[i].word; i++)
-		service_sample(out, name, sync, "reason", refusals->at[i].word, refusals->at[i].count);
+		for (size_t i = 0; refusals->at[i].word; i++)
+			exposition_add(to, "reason", refusals->at[i].word, refusals->at[i].count);
+	}
 }
 
 /* NULL: not with steering maat. */
@@ -280,19 +267,8 @@ static const struct maat *maat_at(const struct service_sync *sync)
 	return service_of(sync) ? maat_of(service_of(sync)) : NULL;
 }
 
-static void write_filter_cells(FILE *out, const char *name, const struct service_sync *sync)
-{
-	const struct maat *maat = maat_at(sync);
-	uint32_t used = maat ? maat_filter_fill(maat->filter) : 0;
-
-	if (!maat)
-		return;
-	service_sample(out, name, sync, "state", "used", used);
-	service_sample(out, name, sync, "state", "free", maat->filter->mask + 1 - used);
-}
-
 /* Only known ones. */
-static void write_backend_load(FILE *out, const char *name, const struct service_sync *sync)
+static void write_backend_loads(struct exposition *to, const struct service_sync *sync)
 {
 	const struct maat *maat = maat_at(sync);
 	const struct ring *ring = maat ? service_ring(service_of(sync)) : NULL;
@@ -300,205 +276,84 @@ static void write_backend_load(FILE *out, const char *name, const struct service
 	for (uint32_t i = 0; ring && i < ring_backends(ring)->count; i++) {
 		uint16_t id = ring_backends(ring)->list[i].id;
 		float load = maat_loads_float(&maat->loads->scores[id]);
+		char number[8];
 
+		snprintf(number, sizeof(number), "%u", id);
 		if (load >= 0)
-			fprintf(out, "fairlead_mux_%s{service=\"%s\",backend=\"%u\"} %.3f\n", name, sync->name, id,
-				(double)load);
+			exposition_add_decimal(to, "backend", number, (double)load);
 	}
 }
 
-static uint64_t list_cells(const struct sources *from)
+static void write_maat(struct exposition *to, const struct sources *from)
 {
-	return tables_lists(from->tables)->used;
-}
+	exposition_begin(to, "filter_cells", "gauge",
+			 "Cells of the filters of steering maat, by whether they are in use.");
+	METRICS_EACH_SERVICE (to, from, sync) {
+		const struct maat *maat = maat_at(sync);
+		uint32_t used = maat ? maat_filter_fill(maat->filter) : 0;
 
-static uint64_t lists_refused(const struct sources *from)
-{
-	return tables_lists(from->tables)->refused;
-}
-
-static bool has_announcer(const struct sources *from)
-{
-	return from->announcer;
-}
-
-static uint64_t drained(const struct sources *from)
-{
-	return from->announcer->drained;
-}
-
-static bool has_neighbours(const struct sources *from)
-{
-	return from->neighbours;
-}
-
-static void write_next_hops(FILE *out, const char *name, const struct sources *from)
-{
-	unsigned resolved, unresolved;
-
-	neighbours_count(from->neighbours, &resolved, &unresolved);
-	metrics_sample(out, name, "state", "resolved", resolved);
-	metrics_sample(out, name, "state", "unresolved", unresolved);
-}
-
-static void write_needs(FILE *out, const char *name, const struct sources *from)
-{
-	unsigned count = 0, sums[NEED_KINDS] = {0};
-	const struct need *list = needs_list(from->cluster->needs, &count);
-
-	for (unsigned i = 0; i < count; i++)
-		sums[list[i].kind]++;
-	for (enum need_kind kind = NEED_OWN; kind < NEED_KINDS; kind++)
-		metrics_sample(out, name, "kind", need_name(kind), sums[kind]);
-}
-
-static bool has_needs(const struct sources *from)
-{
-	return from->cluster->needs;
-}
-
-/* clang-format off */
-static const struct metric metrics[] = {
-	{"info", "gauge", "Always 1; the labels name this mux and its version.", .write = write_info},
-	{"pipeline_info", "gauge", "Always 1; the label tells how the pipeline of a mux of kind p4 runs.", .write = write_pipeline,
-	 .is_there = has_pipeline},
-	{"unprotected", "gauge", "1 for each protection against others in the network that this mux lacks.",
-	 .write = write_unprotected},
-	{"zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
-	 .value = is_connected},
-	{"foreign_cluster", "gauge", "1 while ZooKeeper holds a different cluster from the one that is served.",
-	 .value = is_foreign},
-	{"registered", "gauge", "1 while this mux's own node exists in ZooKeeper.",
-	 .value = is_registered},
-	{"state_usable", "gauge", "1 while the state can be kept on disk; 0: --state-dir cannot be used, or the last write failed.",
-	 .value = is_state_usable, .is_there = has_state},
-	{"state_unsaved", "gauge", "Services whose last change is not on disk yet.", .value = unsaved,
-	 .is_there = has_state},
-	{"state_writes_total", "counter", "Writes and removals of files of the state on disk, by result.",
-	 .write = write_state_writes, .is_there = has_state},
-	{"state_refused_total", "counter", "Files of the state on disk that were refused at the start, by reason.",
-	 .write = write_state_refused, .is_there = has_state},
-	{"clock_difference_seconds", "gauge",
-	 "Seconds that this clock is at least ahead of ZooKeeper's; negative: behind; absent while unknown.",
-	 .write = write_clock},
-	{"window_time_seconds", "gauge", "Unix time by which windows of former owners end; 0: not known, none ends.",
-	 .value = window_time},
-	{"packets_total", "counter", "Packets received and not dropped, by verdict.",
-	 .write = write_packets},
-	{"drops_total", "counter", "Packets received and dropped, by reason.", .write = write_drops},
-	{"samples_total", "counter", "Packets that matched the filter of a recording, by result.",
-	 .write = write_samples},
-	{"rx_missed_total", "counter", "Packets lost because a port's receive ring was full.",
-	 .device = offsetof(struct rte_eth_stats, imissed)},
-	{"rx_no_buffer_total", "counter", "Packets lost because no buffer was free.",
-	 .device = offsetof(struct rte_eth_stats, rx_nombuf)},
-	{"rx_errors_total", "counter", "Packets that a port received damaged.",
-	 .device = offsetof(struct rte_eth_stats, ierrors)},
-	{"service_packets_total", "counter", "Packets steered, by service.", .service = write_service_packets},
-	{"service_bytes_total", "counter", "Bytes of the IP packets steered, as received, by service.",
-	 .service = write_service_bytes},
-	{"service_drops_total", "counter", "Packets dropped after their service was found, by service and reason.",
-	 .service = write_service_drops},
-	{"lag_generations", "gauge", "Number of committed generations that the ring lacks.",
-	 .service = write_lag_generations},
-	{"lag_seconds", "gauge", "How long the ring has lacked a committed generation.", .service = write_lag_seconds},
-	{"announced", "gauge", "1 while the service's VIPs are announced.", .service = write_announced},
-	{"withdrawn", "gauge", "1 while the VIPs are withdrawn for this reason although the ring could serve.",
-	 .service = write_withdrawn},
-	{"generation", "gauge", "Generation of the ring that is served; 0: none.", .service = write_generation},
-	{"restored", "gauge", "1 while the service is served from disk, and ZooKeeper has not confirmed it yet.",
-	 .service = write_restored, .is_there = has_state},
-	{"service_state", "gauge", "1 for the state that the service is in.", .service = write_state},
-	{"refused_total", "counter", "Configurations, deltas, snapshots and arrays rejected, by reason.",
-	 .service = write_refused},
-	{"arrays_generation", "gauge",
-	 "Generation of the arrays in use; previous 0: packets are steered by the low bits of the hash.",
-	 .service = write_arrays},
-	{"arrays_bytes", "gauge", "Memory of the arrays in use.", .service = write_arrays_bytes},
-	{"arrays_load_seconds", "gauge",
-	 "Time to read and check the latest arrays.",
-	 .service = write_arrays_load},
-	{"arrays_refused_total", "counter", "Arrays, and lists of them, rejected, by reason.",
-	 .service = write_arrays_refused},
-	{"filter_cells", "gauge", "Cells of the filters of steering maat, by whether they are in use.",
-	 .service = write_filter_cells},
-	{"backend_load", "gauge", "Load over weight of backends with a known load, by which steering maat chooses.",
-	 .service = write_backend_load},
-	{"announce_drained_total", "counter",
-	 "Packets to VIPs that the kernel sent to a service's TUN device, where they are dropped.", .value = drained,
-	 .is_there = has_announcer},
-	{"list_cells", "gauge", "Memory of lists of former owners, in units of 32 bytes.", .value = list_cells},
-	{"lists_refused_total", "counter", "Lists of former owners for which there was no room.",
-	 .value = lists_refused},
-	{"needs", "gauge", "Addresses that this mux uses itself and no VIP may have, by use.",
-	 .write = write_needs, .is_there = has_needs},
-	{"next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.",
-	 .write = write_next_hops, .is_there = has_neighbours},
-};
-/* clang-format on */
-
-static void write_head(FILE *out, const char *name, const char *type, const char *help)
-{
-	fprintf(out, "# HELP fairlead_mux_%s %s\n# TYPE fairlead_mux_%s %s\n", name, help, name, type);
-}
-
-static void write_value(FILE *out, const char *name, uint64_t value)
-{
-	fprintf(out, "fairlead_mux_%s %" PRIu64 "\n", name, value);
-}
-
-/* An argument of --port may contain any character. */
-static void write_label(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-}
-
-static void write_devices(FILE *out, const struct metric *metric, const struct ports *ports)
-{
-	for (unsigned i = 0; i < ports->count; i++) {
-		const struct port *port = &ports->port[i];
-		struct rte_eth_stats stats;
-
-		fprintf(out, "fairlead_mux_%s{port=\"", metric->name);
-		write_label(out, port->interface[0] ? port->interface : port->arguments);
-		fprintf(out, "\"} %" PRIu64 "\n",
-			rte_eth_stats_get(port->id, &stats)
-			    ? 0
-			    : *(const uint64_t *)(const void *)((const char *)&stats + metric->device));
+		if (!maat)
+			continue;
+		exposition_add(to, "state", "used", used);
+		exposition_add(to, "state", "free", maat->filter->mask + 1 - used);
 	}
+	exposition_begin(to, "backend_load", "gauge",
+			 "Load over weight of backends with a known load, by which steering maat chooses.");
+	METRICS_EACH_SERVICE (to, from, sync)
+		write_backend_loads(to, sync);
 }
 
-static void write_services(FILE *out, const struct metric *metric, const struct sources *from)
-{
-	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
-	     sync = cluster_sync_next(from->cluster, sync))
-		metric->service(out, metric->name, sync);
-}
+/* --- of the host ------------------------------------------------------------------------------------------------- */
 
-static void write_metric(FILE *out, const struct metric *metric, const struct sources *from)
+static void write_host(struct exposition *to, const struct sources *from)
 {
-	if (metric->is_there && !metric->is_there(from))
-		return;
-	write_head(out, metric->name, metric->type, metric->help);
-	if (metric->value)
-		write_value(out, metric->name, metric->value(from));
-	else if (metric->write)
-		metric->write(out, metric->name, from);
-	else if (metric->service)
-		write_services(out, metric, from);
-	else
-		write_devices(out, metric, from->ports);
+	const struct lists *lists = tables_lists(from->tables);
+	unsigned count = 0, resolved, unresolved, sums[NEED_KINDS] = {0};
+
+	if (from->announcer)
+		exposition_write(to, "announce_drained_total", "counter",
+				 "Packets to VIPs that the kernel sent to a service's TUN device, where they are "
+				 "dropped.",
+				 from->announcer->drained);
+	exposition_write(to, "list_cells", "gauge", "Memory of lists of former owners, in units of 32 bytes.",
+			 lists->used);
+	exposition_write(to, "lists_refused_total", "counter", "Lists of former owners for which there was no room.",
+			 lists->refused);
+	if (from->cluster->needs) {
+		const struct need *list = needs_list(from->cluster->needs, &count);
+
+		exposition_begin(to, "needs", "gauge",
+				 "Addresses that this mux uses itself and no VIP may have, by use.");
+		for (unsigned i = 0; i < count; i++)
+			sums[list[i].kind]++;
+		for (enum need_kind kind = NEED_OWN; kind < NEED_KINDS; kind++)
+			exposition_add(to, "kind", need_name(kind), sums[kind]);
+	}
+	if (from->neighbours) {
+		neighbours_count(from->neighbours, &resolved, &unresolved);
+		exposition_begin(to, "next_hops", "gauge",
+				 "Next hops of backends, by whether their MAC address is known.");
+		exposition_add(to, "state", "resolved", resolved);
+		exposition_add(to, "state", "unresolved", unresolved);
+	}
 }
 
 void metrics_write(FILE *out, const struct sources *from)
 {
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
-		write_metric(out, &metrics[i], from);
-	for (size_t i = 0; i < peer_metrics_count; i++)
-		write_metric(out, &peer_metrics[i], from);
-	for (unsigned i = 0; i < plain_counters_count; i++) {
-		write_head(out, plain_counters[i].metric, "counter", plain_counters[i].help);
-		write_value(out, plain_counters[i].metric, counters_plain(from->counters, &plain_counters[i]));
-	}
+	struct exposition to = {.out = out, .prefix = "fairlead_mux"};
+
+	write_mux(&to, from);
+	write_saved(&to, from);
+	write_clock(&to, from->cluster->registration);
+	write_packets(&to, from);
+	write_service_packets(&to, from);
+	write_announced(&to, from);
+	write_states(&to, from);
+	write_arrays(&to, from);
+	write_maat(&to, from);
+	write_host(&to, from);
+	peer_metrics_write(&to, from);
+	for (unsigned i = 0; i < plain_counters_count; i++)
+		exposition_write(&to, plain_counters[i].metric, "counter", plain_counters[i].help,
+				 counters_plain(from->counters, &plain_counters[i]));
 }

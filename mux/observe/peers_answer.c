@@ -16,11 +16,10 @@ static const char **name_services(const struct sources *from)
 {
 	const char **names = calloc(IDS, sizeof(*names));
 
-	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); names && sync;
-	     sync = cluster_sync_next(from->cluster, sync)) {
+	SOURCES_EACH_SERVICE (from, sync) {
 		const struct published_service *published = &sync->ring.published;
 
-		if (published->service)
+		if (names && published->service)
 			names[published->service->id] = sync->name;
 	}
 	return names;
@@ -107,8 +106,7 @@ json_t *peers_answer(const struct sources *from)
 		json_array_append_new(list, describe_peer(names, &from->hello->peers->list[i], now_ms));
 	free(names);
 	services = json_object();
-	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
-	     sync = cluster_sync_next(from->cluster, sync))
+	SOURCES_EACH_SERVICE (from, sync)
 		if (sync->ring.published.service)
 			json_object_set_new(services, sync->name, describe_own(from, sync, now_ms));
 	return json_pack("{s:s, s:b, s:i, s:o, s:o}", "mux", from->id, "hello", 1, "port", (int)from->hello->port,

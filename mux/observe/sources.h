@@ -23,4 +23,9 @@ struct sources {
 	const char *pipeline;                /* how it runs; NULL: none */
 };
 
+/* Each service of the cluster, as sync. */
+#define SOURCES_EACH_SERVICE(from, sync)                                                                               \
+	for (const struct service_sync *sync = cluster_sync_next((from)->cluster, NULL); sync;                         \
+	     sync = cluster_sync_next((from)->cluster, sync))
+
 #endif
