@@ -2,7 +2,7 @@
 """Connections that live for many windows while the pool changes again and again, without a hold.
 
 othello: agents report the connections, arrays follow each change, and every connection goes on where it was opened.
-ring: each whose bucket moved is reset a window later.
+ring: each whose bucket moved is reset a window later, by servers that are not quiet.
 """
 
 from collections.abc import Iterator
@@ -62,8 +62,14 @@ def live_through(lab: Lab, traffic: Traffic, count: int, pause: int) -> list[dic
 
 
 def survive(steering: str, count: int, pause: int, p4_muxes: tuple[int, ...] = ()) -> tuple[list[dict], dict]:
-    options = ("--behind-seconds", str(BEHIND))
-    variant = Variant(agents=True, steering=steering, p4_muxes=p4_muxes, tagged=not p4_muxes, mux_options=options)
+    variant = Variant(
+        agents=True,
+        steering=steering,
+        p4_muxes=p4_muxes,
+        tagged=not p4_muxes,
+        mux_options=("--behind-seconds", str(BEHIND)),
+        quiet=0 if steering == "ring" else None,
+    )
     with (
         Lab(servers=4, window=WINDOW, variant=variant) as lab,
         Traffic(lab.clients, LONG, 1.0, 10, answer_seconds=ANSWER_SECONDS, idle=IDLE, silences=NEVER) as traffic,
