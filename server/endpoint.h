@@ -4,7 +4,8 @@
 #define FAIRLEAD_ENDPOINT_H
 
 #include <netinet/in.h>
-#include <stdbool.h>
+
+#include "genetlink.h"
 
 enum endpoint_numbers {
 	ENDPOINTS_MAX = 256, /* the kernel's ids are 8 bits wide */
@@ -15,6 +16,7 @@ struct endpoint {
 	unsigned char id; /* the kernel's */
 	struct in_addr address;
 	in_port_t port; /* host order */
+	fl_u32 flags;   /* as the kernel has them */
 };
 
 struct endpoints {
@@ -24,18 +26,15 @@ struct endpoints {
 	unsigned int accepted; /* limit of addresses that this host accepts from peers */
 };
 
-struct endpoint_manager;
-
-/* NULL and errno: ENOENT if the kernel has no MPTCP. NULL may be closed, too. */
-struct endpoint_manager *endpoint_open(void);
-void endpoint_close(struct endpoint_manager *manager);
-
 /* Each returns 0 or a negative errno, the kernel's own included. */
 
+/* The link is to be closed in every case. -ENOENT: the kernel has no MPTCP. */
+int endpoint_open(struct genetlink *link);
+
 /* The IPv4 endpoints that are announced with a port, and the limits. */
-int endpoint_read(struct endpoint_manager *manager, struct endpoints *out);
-int endpoint_add(struct endpoint_manager *manager, struct in_addr address, in_port_t port);
-int endpoint_remove(struct endpoint_manager *manager, const struct endpoint *endpoint);
-int endpoint_limit(struct endpoint_manager *manager, unsigned int subflows, unsigned int accepted);
+int endpoint_read(struct genetlink *link, struct endpoints *out);
+int endpoint_add(struct genetlink *link, struct in_addr address, in_port_t port);
+int endpoint_remove(struct genetlink *link, const struct endpoint *endpoint);
+int endpoint_limit(struct genetlink *link, unsigned int subflows, unsigned int accepted);
 
 #endif

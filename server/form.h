@@ -20,15 +20,16 @@ struct form {
 
 	int (*attach)(const struct arguments *arguments, struct config *config);
 	int (*detach)(const struct arguments *arguments);
-	int (*show)(const struct arguments *arguments);
-	int (*forget)(const struct arguments *arguments); /* arguments->service */
+	int (*show)(const struct arguments *arguments, json_t **document); /* which the caller prints */
+	/* The generation of arguments->service; *generation is what it was, 0 for none. */
+	int (*forget)(const struct arguments *arguments, fl_u32 *generation);
 	const struct load_form *load;
 };
 
 extern const struct form form_bpf, form_module;
 
 /* Sets the module's server of this network namespace up, or changes it. */
-struct module_client;
-int form_module_set(struct module_client *client, const struct config *config);
+struct genetlink;
+int form_module_set(struct genetlink *link, const struct config *config);
 
 #endif

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdlib.h>
 
-#include "forget.h"
 #include "form.h"
 #include "host.h"
 #include "refusal.h"
 #include "running.h"
-#include "show.h"
+
+#ifndef FAIRLEAD_VERSION
+#error "FAIRLEAD_VERSION comes from meson"
+#endif
 
 static int check_arguments(const struct arguments *arguments)
 {
@@ -54,34 +55,114 @@ static int detach(const struct arguments *arguments)
 	return err;
 }
 
-static int show(const struct arguments *arguments)
+static struct document_peers peers_read(const struct running *running)
 {
-	struct running running;
-	int err = running_open(&running, arguments->interface);
+	struct document_peers peers = document_peers_begin();
+	struct fl_peer_key *previous = NULL;
+	struct fl_peer peer;
 
-	if (!err)
-		err = running_check(&running);
-	if (!err)
-		err = show_print(&running, arguments->format);
-	running_close(&running);
-	return err;
+	while (!bpf_map_get_next_key(running->maps[RUNNING_PEERS], previous, &peer.prefix)) {
+		if (!bpf_map_lookup_elem(running->maps[RUNNING_PEERS], &peer.prefix, &peer.roles))
+			document_peers_add(&peers, &peer);
+		previous = &peer.prefix;
+	}
+	return peers;
 }
 
-static int forget(const struct arguments *arguments)
+static json_t *counters_read(const struct running *running)
+{
+	int cpus = libbpf_num_possible_cpus();
+	fl_u64 *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
+	fl_u64 sums[FL_COUNTERS] = {0};
+	__u32 slot;
+	int cpu;
+
+	for (slot = 0; values && slot < FL_COUNTERS; slot++) {
+		if (bpf_map_lookup_elem(running->maps[RUNNING_COUNTERS], &slot, values)) {
+			free(values);
+			return NULL;
+		}
+		for (cpu = 0; cpu < cpus; cpu++)
+			sums[slot] += values[cpu];
+	}
+	free(values);
+	return cpus > 0 ? document_counters(sums) : NULL;
+}
+
+/* Adds the load of one service. */
+static void load_read_into(const struct running *running, json_t *services, __u32 slot)
+{
+	struct fl_load_setting setting;
+	struct fl_load_state state;
+
+	if (!bpf_map_lookup_elem(running->maps[RUNNING_LOAD_SETTINGS], &slot, &setting) &&
+	    !bpf_map_lookup_elem(running->maps[RUNNING_LOAD_STATES], &slot, &state))
+		document_load_add(services, slot, &setting, &state, document_clock());
+}
+
+/* Services whose generation has been seen. NULL: they cannot be read. */
+static json_t *services_read(const struct running *running)
+{
+	static __u32 slots[FL_SERVER_SERVICES], generations[FL_SERVER_SERVICES];
+	__u32 position, count = FL_SERVER_SERVICES, i;
+	json_t *services;
+
+	if (bpf_map_lookup_batch(running->maps[RUNNING_GENERATIONS], NULL, &position, slots, generations, &count,
+				 NULL) &&
+	    errno != ENOENT) /* that says that these were the last */
+		return NULL;
+	services = json_object();
+	for (i = 0; i < count; i++) {
+		if (!generations[i])
+			continue;
+		document_service_add(services, slots[i], generations[i]);
+		load_read_into(running, services, slots[i]);
+	}
+	return services;
+}
+
+static json_t *document_read(const struct running *running)
+{
+	struct document_parts parts = {
+	    .form = "bpf",
+	    .version = FAIRLEAD_VERSION,
+	    .interface = running->interface,
+	    .config = document_config(&running->config, peers_read(running), running->mode),
+	    .counters = counters_read(running),
+	    .services = services_read(running),
+	    .quiet_left = running_quiet_left(running),
+	    .flows = -1,
+	};
+
+	return document_make(&parts);
+}
+
+static int show(const struct arguments *arguments, json_t **document)
 {
 	struct running running;
-	fl_u32 generation;
 	int err = running_open(&running, arguments->interface);
 
 	if (!err)
 		err = running_check(&running);
 	if (!err) {
-		err = forget_service(&running, arguments->service, &generation);
+		*document = document_read(&running);
+		err = *document ? 0 : running_fail(&running, "cannot read the program's maps", -EIO);
+	}
+	running_close(&running);
+	return err;
+}
+
+static int forget(const struct arguments *arguments, fl_u32 *generation)
+{
+	struct running running;
+	int err = running_open(&running, arguments->interface);
+
+	if (!err)
+		err = running_check(&running);
+	if (!err) {
+		err = running_forget(&running, arguments->service, generation);
 		if (err)
-			fprintf(stderr, "fairlead-server: %s: cannot change the program's maps: %s\n",
-				arguments->interface, strerror(-err));
-		else
-			err = forget_report(arguments->service, generation, arguments->interface);
+			running_fail(&running, "cannot change the program's maps", err);
 	}
 	running_close(&running);
 	return err;

@@ -5,18 +5,17 @@
 #include <string.h>
 
 #include "client.h"
-#include "forget.h"
 #include "form.h"
 #include "refusal.h"
 
-static int fail(const struct module_client *client, int err)
+static int fail(const struct genetlink *link, int err)
 {
-	fprintf(stderr, "fairlead-server: %s\n", client->error);
+	fprintf(stderr, "fairlead-server: %s\n", link->error);
 	return err;
 }
 
 /* Names the flag that the kernel's error is about. */
-static int attach_fail(const struct module_client *client, const struct config *config, int err)
+static int attach_fail(const struct genetlink *link, const struct config *config, int err)
 {
 	char text[CONFIG_TEXT_LEN];
 
@@ -26,11 +25,11 @@ static int attach_fail(const struct module_client *client, const struct config *
 	else if (err == -EADDRINUSE)
 		refusal_print("--address", text, "addresses whose UDP port is not in use: see ss -lun");
 	else
-		fail(client, err);
+		fail(link, err);
 	return err;
 }
 
-int form_module_set(struct module_client *client, const struct config *config)
+int form_module_set(struct genetlink *link, const struct config *config)
 {
 	const struct module_setup setup = {
 	    .config = &config->program,
@@ -39,47 +38,44 @@ int form_module_set(struct module_client *client, const struct config *config)
 	    .keys = config->program.tagged ? &config->keys : NULL,
 	};
 
-	return module_set(client, &setup);
+	return module_set(link, &setup);
+}
+
+/* Closes the link, after printing what is wrong. */
+static int end(struct genetlink *link, int err)
+{
+	if (err == -ENOENT && link->family)
+		fprintf(stderr, "fairlead-server: no server is attached in this network namespace\n");
+	else if (err)
+		fail(link, err);
+	genetlink_close(link);
+	return err;
 }
 
 static int attach(const struct arguments *arguments, struct config *config)
 {
-	struct module_client client;
-	int err = module_open(&client);
+	struct genetlink link;
+	int err = module_open(&link);
 
 	(void)arguments;
-	if (err) {
-		fail(&client, err);
-	} else {
-		err = form_module_set(&client, config);
-		if (err)
-			attach_fail(&client, config, err);
-	}
-	module_close(&client);
+	if (err)
+		return end(&link, err);
+	err = form_module_set(&link, config);
+	if (err)
+		attach_fail(&link, config, err);
+	genetlink_close(&link);
 	return err;
-}
-
-static int absent(void)
-{
-	fprintf(stderr, "fairlead-server: no server is attached in this network namespace\n");
-	return -ENOENT;
 }
 
 static int detach(const struct arguments *arguments)
 {
-	struct module_client client;
-	int err = module_open(&client);
+	struct genetlink link;
+	int err = module_open(&link);
 
 	(void)arguments;
-	if (err) {
-		fail(&client, err);
-	} else {
-		err = module_detach(&client);
-		if (err)
-			err == -ENOENT ? absent() : fail(&client, err);
-	}
-	module_close(&client);
-	return err;
+	if (!err)
+		err = module_detach(&link);
+	return end(&link, err);
 }
 
 static struct document_peers peers_list(const struct module_state *state)
@@ -111,7 +107,7 @@ static const char *version_read(char *text, size_t size)
 }
 
 /* Adds the load of each service. */
-static int loads_add(struct module_client *client, json_t *services)
+static int loads_add(struct genetlink *link, json_t *services)
 {
 	const char *id;
 	json_t *service;
@@ -120,7 +116,7 @@ static int loads_add(struct module_client *client, json_t *services)
 	{
 		fl_u16 number = (fl_u16)atoi(id);
 		struct module_load load;
-		int err = module_get_load(client, number, &load);
+		int err = module_get_load(link, number, &load);
 
 		if (err)
 			return err;
@@ -129,41 +125,41 @@ static int loads_add(struct module_client *client, json_t *services)
 	return 0;
 }
 
-static int show_print(struct module_client *client, enum document_format format)
+static json_t *document_read(const struct module_state *state, json_t *services)
 {
-	static struct module_state state;
-	struct document_parts parts = {.form = "module", .services = json_object()};
 	char version[32];
-	json_t *document;
-	int err = module_get(client, &state);
+	struct document_parts parts = {
+	    .form = "module",
+	    .version = version_read(version, sizeof(version)),
+	    .config = document_config(&state->config, peers_list(state), "module"),
+	    .counters = document_counters(state->counters),
+	    .services = services,
+	    .quiet_left = state->quiet_left,
+	    .flows = state->config.mangle ? (json_int_t)state->flows : -1,
+	};
 
-	if (!err)
-		err = module_services(client, service_add, parts.services);
-	if (!err)
-		err = loads_add(client, parts.services);
-	if (err) {
-		json_decref(parts.services);
-		return err == -ENOENT ? absent() : fail(client, err);
-	}
-	parts.version = version_read(version, sizeof(version));
-	parts.config = document_config(&state.config, peers_list(&state), "module");
-	parts.counters = document_counters(state.counters);
-	parts.quiet_left = state.quiet_left;
-	parts.flows = state.config.mangle ? (json_int_t)state.flows : -1;
-	document = document_make(&parts);
-	document_print(document, format);
-	json_decref(document);
-	return 0;
+	return document_make(&parts);
 }
 
-static int show(const struct arguments *arguments)
+static int show(const struct arguments *arguments, json_t **document)
 {
-	struct module_client client;
-	int err = module_open(&client);
+	static struct module_state state;
+	json_t *services = json_object();
+	struct genetlink link;
+	int err = module_open(&link);
 
-	err = err ? fail(&client, err) : show_print(&client, arguments->format);
-	module_close(&client);
-	return err;
+	(void)arguments;
+	if (!err)
+		err = module_get(&link, &state);
+	if (!err)
+		err = module_services(&link, service_add, services);
+	if (!err)
+		err = loads_add(&link, services);
+	if (err)
+		json_decref(services);
+	else
+		*document = document_read(&state, services);
+	return end(&link, err);
 }
 
 struct forgotten {
@@ -179,22 +175,18 @@ static void forgotten_service(void *state, fl_u16 service, fl_u32 generation)
 		forgotten->generation = generation;
 }
 
-static int forget(const struct arguments *arguments)
+static int forget(const struct arguments *arguments, fl_u32 *generation)
 {
 	struct forgotten forgotten = {.service = arguments->service};
-	struct module_client client;
-	int err = module_open(&client);
+	struct genetlink link;
+	int err = module_open(&link);
 
 	if (!err)
-		err = module_services(&client, forgotten_service, &forgotten);
+		err = module_services(&link, forgotten_service, &forgotten);
 	if (!err)
-		err = module_forget(&client, arguments->service);
-	if (err)
-		err = client.family && err == -ENOENT ? absent() : fail(&client, err);
-	else
-		err = forget_report(arguments->service, forgotten.generation, "module");
-	module_close(&client);
-	return err;
+		err = module_forget(&link, arguments->service);
+	*generation = forgotten.generation;
+	return end(&link, err);
 }
 
 /* The module serves all interfaces of the network namespace. */

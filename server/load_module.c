@@ -12,8 +12,8 @@
 
 struct load_of_module {
 	struct load load;
-	struct module_client client; /* no socket: to be opened */
-	bool told;                   /* of what is wrong with the module that is loaded */
+	struct genetlink link; /* no socket: to be opened */
+	bool told;             /* of what is wrong with the module that is loaded */
 };
 
 static struct load *open_namespace(const char *interface)
@@ -26,16 +26,16 @@ static struct load *open_namespace(const char *interface)
 
 static int ready(struct load_of_module *load)
 {
-	return load->client.socket ? 0 : module_open(&load->client);
+	return load->link.socket ? 0 : module_open(&load->link);
 }
 
 /* What a call came to. Without a server, or without the module, nothing is attached, and that is no fault. */
 static int done(struct load_of_module *load, int err)
 {
 	if (err)
-		module_close(&load->client);
+		genetlink_close(&load->link);
 	if (err && err != -ENOENT && !load->told)
-		fprintf(stderr, "fairlead-server: %s\n", load->client.error);
+		fprintf(stderr, "fairlead-server: %s\n", load->link.error);
 	load->told = err && err != -ENOENT;
 	return err;
 }
@@ -45,7 +45,7 @@ static int set(struct load *open, fl_u16 service, const struct fl_load_setting *
 	struct load_of_module *load = (struct load_of_module *)open;
 	int err = ready(load);
 
-	return done(load, err ? err : module_set_load(&load->client, service, setting));
+	return done(load, err ? err : module_set_load(&load->link, service, setting));
 }
 
 static int read_state(struct load *open, fl_u16 service, struct fl_load_state *state)
@@ -55,7 +55,7 @@ static int read_state(struct load *open, fl_u16 service, struct fl_load_state *s
 	int err = ready(load);
 
 	if (!err)
-		err = module_get_load(&load->client, service, &read);
+		err = module_get_load(&load->link, service, &read);
 	if (!err)
 		*state = read.state;
 	return done(load, err);
@@ -65,21 +65,21 @@ static void close_namespace(struct load *open)
 {
 	struct load_of_module *load = (struct load_of_module *)open;
 
-	module_close(&load->client);
+	genetlink_close(&load->link);
 	free(load);
 }
 
 /* The command of any service says whether there is a server; it needs CAP_NET_ADMIN, unless no module is loaded. */
 static int is_attached(struct load *open)
 {
-	struct module_client client;
+	struct genetlink link;
 	struct module_load load;
-	int err = module_open(&client);
+	int err = module_open(&link);
 
 	(void)open;
 	if (!err)
-		err = module_get_load(&client, 1, &load);
-	module_close(&client);
+		err = module_get_load(&link, 1, &load);
+	genetlink_close(&link);
 	return err == -ENOENT ? 0 : err ? err : 1;
 }
 

@@ -87,12 +87,29 @@ static int detach(const struct arguments *arguments)
 
 static int forget(const struct arguments *arguments)
 {
-	return arguments->form->forget(arguments) ? EXIT_REFUSED : EXIT_DONE;
+	const char *where = arguments->interface ? arguments->interface : "module";
+	fl_u32 generation = 0;
+
+	if (arguments->form->forget(arguments, &generation))
+		return EXIT_REFUSED;
+	if (!generation) {
+		fprintf(stderr, "fairlead-server: %s: nothing is known of service %u\n", where, arguments->service);
+		return EXIT_REFUSED;
+	}
+	printf("%s: forgot service %u: generation %u; the next packet or notice teaches it again\n", where,
+	       arguments->service, generation);
+	return EXIT_DONE;
 }
 
 static int show(const struct arguments *arguments)
 {
-	return arguments->form->show(arguments) ? EXIT_REFUSED : EXIT_DONE;
+	json_t *document;
+
+	if (arguments->form->show(arguments, &document))
+		return EXIT_REFUSED;
+	document_print(document, arguments->format);
+	json_decref(document);
+	return EXIT_DONE;
 }
 
 int main(int argc, char **argv)

@@ -160,7 +160,7 @@ static bool is_at(const struct endpoint *endpoint, const struct wanted *wanted)
 }
 
 /* Makes sure that the endpoint exists, and none of another id in the same range. */
-static int endpoint_settle(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+static int endpoint_settle(struct genetlink *link, const struct endpoints *now, const struct wanted *wanted)
 {
 	in_port_t port = (in_port_t)(wanted->first + wanted->id);
 	bool is_there = false;
@@ -170,7 +170,7 @@ static int endpoint_settle(struct endpoint_manager *manager, const struct endpoi
 	for (i = 0; i < now->count; i++)
 		is_there |= is_at(&now->list[i], wanted) && now->list[i].port == port;
 	if (!is_there)
-		err = endpoint_add(manager, wanted->vip, port);
+		err = endpoint_add(link, wanted->vip, port);
 	if (err)
 		return endpoint_refused(wanted, port, err);
 	for (i = 0; !err && i < now->count; i++) {
@@ -178,12 +178,12 @@ static int endpoint_settle(struct endpoint_manager *manager, const struct endpoi
 
 		if (is_at(other, wanted) && other->port != port && other->port >= wanted->first &&
 		    other->port <= wanted->last)
-			err = endpoint_remove(manager, other);
+			err = endpoint_remove(link, other);
 	}
 	return err ? failed("remove the endpoint of another id", err) : 0;
 }
 
-static int add(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+static int add(struct genetlink *link, const struct endpoints *now, const struct wanted *wanted)
 {
 	char text[24], allowed[96];
 	bool was_enabled;
@@ -200,34 +200,34 @@ static int add(struct endpoint_manager *manager, const struct endpoints *now, co
 	err = was_enabled ? 0 : sysctl_write(enabled, 1);
 	if (err)
 		return err;
-	err = endpoint_settle(manager, now, wanted);
+	err = endpoint_settle(link, now, wanted);
 	if (err && !was_enabled)
 		sysctl_write(enabled, 0);
 	if (err)
 		return err;
-	err = endpoint_limit(manager, (unsigned int)wanted->subflows, now->accepted);
+	err = endpoint_limit(link, (unsigned int)wanted->subflows, now->accepted);
 	if (err)
 		return failed("set the limit of subflows", err);
 	return sysctl_write(join_initial, 0);
 }
 
-static int remove_all(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+static int remove_all(struct genetlink *link, const struct endpoints *now, const struct wanted *wanted)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; !err && i < now->count; i++)
 		if (is_at(&now->list[i], wanted))
-			err = endpoint_remove(manager, &now->list[i]);
+			err = endpoint_remove(link, &now->list[i]);
 	return err ? failed("remove an endpoint", err) : 0;
 }
 
-static int show(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+static int show(struct genetlink *link, const struct endpoints *now, const struct wanted *wanted)
 {
 	json_t *document, *list = json_array();
 	unsigned int i;
 
-	(void)manager;
+	(void)link;
 	for (i = 0; i < now->count; i++) {
 		char address[INET_ADDRSTRLEN];
 
@@ -259,28 +259,30 @@ static int show(struct endpoint_manager *manager, const struct endpoints *now, c
 static const struct verb {
 	const char *name;
 	const char *letters;
-	int (*run)(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted);
+	int (*run)(struct genetlink *link, const struct endpoints *now, const struct wanted *wanted);
 } verbs[] = {{"add", "vpis", add}, {"remove", "v", remove_all}, {"show", "o", show}};
 
 static int run(const struct verb *verb, const struct wanted *wanted)
 {
-	struct endpoint_manager *manager;
 	struct endpoints now;
+	struct genetlink link;
 	int err;
 
 	if (access(enabled, F_OK)) {
 		fprintf(stderr, "fairlead-server: mptcp: this kernel has no MPTCP: %s is missing\n", enabled);
 		return -ENOENT;
 	}
-	manager = endpoint_open();
-	if (!manager)
-		return failed("reach the kernel's path manager", -errno);
-	err = endpoint_read(manager, &now);
-	if (err)
-		failed("read the endpoints", err);
-	else
-		err = verb->run(manager, &now, wanted);
-	endpoint_close(manager);
+	err = endpoint_open(&link);
+	if (err) {
+		failed("reach the kernel's path manager", err);
+	} else {
+		err = endpoint_read(&link, &now);
+		if (err)
+			failed("read the endpoints", err);
+		else
+			err = verb->run(&link, &now, wanted);
+	}
+	genetlink_close(&link);
 	return err;
 }
 

@@ -58,7 +58,9 @@ static bool answer_maps(int socket, const char *interface)
 
 	if (!err)
 		err = running_check(&running);
-	is_sent = answer(socket, err, err ? NULL : (const int[MAPS]){running.load_settings, running.load_states});
+	is_sent = answer(
+	    socket, err,
+	    err ? NULL : (const int[MAPS]){running.maps[RUNNING_LOAD_SETTINGS], running.maps[RUNNING_LOAD_STATES]});
 	running_close(&running);
 	return is_sent;
 }

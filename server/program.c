@@ -10,15 +10,8 @@
 #include <unistd.h>
 
 #include "program.h"
-#include "quiet.h"
 #include "refusal.h"
 #include "skeleton.h"
-
-static int fail(const char *interface, const char *what, int err)
-{
-	fprintf(stderr, "fairlead-server: %s: %s: %s\n", interface, what, strerror(-err));
-	return err;
-}
 
 /* Of libbpf's messages only warnings are printed: they contain the verifier's log. */
 static int libbpf_print(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -80,19 +73,6 @@ static int maps_size(struct fl_server *program, const struct config *config)
 	return err ? err : bpf_map__set_max_entries(program->maps.tags, 1);
 }
 
-static int maps_take_over(struct fl_server *program, const struct running *running)
-{
-	int err = bpf_map__reuse_fd(program->maps.generations, running->generations);
-
-	if (!err)
-		err = bpf_map__reuse_fd(program->maps.counters, running->counters);
-	if (!err)
-		err = bpf_map__reuse_fd(program->maps.load_settings, running->load_settings);
-	if (!err)
-		err = bpf_map__reuse_fd(program->maps.load_states, running->load_states);
-	return err;
-}
-
 struct fl_server *program_load(const struct config *config, const struct running *running)
 {
 	struct fl_server *program;
@@ -107,7 +87,7 @@ struct fl_server *program_load(const struct config *config, const struct running
 	program->rodata->config = config->program;
 	err = maps_size(program, config);
 	if (!err && running->mode)
-		err = maps_take_over(program, running);
+		err = running_hand_over(running, program->obj);
 	if (!err)
 		err = fl_server__load(program);
 	if (!err)
@@ -115,7 +95,7 @@ struct fl_server *program_load(const struct config *config, const struct running
 	if (!err)
 		err = keys_fill(program, config);
 	if (!err)
-		err = quiet_begin(bpf_map__fd(program->maps.quiet), config->program.quiet);
+		err = running_quiet_begin(bpf_map__fd(program->maps.quiet), config->program.quiet);
 	if (!err)
 		return program;
 	fprintf(stderr, "fairlead-server: cannot load the program: %s\n", strerror(-err));
@@ -182,20 +162,18 @@ int program_attach(const struct running *running, const struct config *config, e
 		err = attach_first(running, fd, mode);
 	program_close(program);
 	if (err == -EOPNOTSUPP)
-		return fail(running->interface,
-			    "cannot attach with --mode native: the driver has no XDP; --mode generic works with any",
-			    err);
-	return err ? fail(running->interface, "cannot attach", err) : 0;
+		return running_fail(
+		    running, "cannot attach with --mode native: the driver has no XDP; --mode generic works with any",
+		    err);
+	return err ? running_fail(running, "cannot attach", err) : 0;
 }
 
 int program_detach(const struct running *running)
 {
-	int err;
+	int err = running_is_there(running);
 
-	if (!running->mode) {
-		fprintf(stderr, "fairlead-server: %s: not attached\n", running->interface);
-		return -ENOENT;
-	}
+	if (err)
+		return err;
 	err = replace(running, -1, mode_flag(running->mode));
-	return err ? fail(running->interface, "cannot detach", err) : 0;
+	return err ? running_fail(running, "cannot detach", err) : 0;
 }

@@ -5,16 +5,33 @@
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "refusal.h"
 #include "running.h"
 
+#define SECOND 1000000000ULL
+
 enum {
 	MAPS_MAX = 24, /* the program has 15 */
 };
 
-static int fail(const struct running *running, const char *what, int err)
+static const struct {
+	const char *name;
+	__u32 key_size, value_size, entries;
+	bool outlives; /* the program: the next one takes it over */
+} maps[RUNNING_MAPS] = {
+    [RUNNING_GENERATIONS] = {"generations", sizeof(__u32), sizeof(fl_u32), FL_SERVER_SERVICES, true},
+    [RUNNING_COUNTERS] = {"counters", sizeof(__u32), sizeof(fl_u64), FL_SERVER_COUNTERS_MAX, true},
+    [RUNNING_QUIET] = {"quiet", sizeof(__u32), sizeof(fl_u64), 1, false},
+    [RUNNING_PEERS] = {"peers", sizeof(struct fl_peer_key), sizeof(fl_u32), FL_SERVER_PEERS_MAX, false},
+    [RUNNING_LOAD_SETTINGS] = {"load_settings", sizeof(__u32), sizeof(struct fl_load_setting), FL_SERVER_SERVICES,
+			       true},
+    [RUNNING_LOAD_STATES] = {"load_states", sizeof(__u32), sizeof(struct fl_load_state), FL_SERVER_SERVICES, true},
+};
+
+int running_fail(const struct running *running, const char *what, int err)
 {
 	fprintf(stderr, "fairlead-server: %s: %s: %s\n", running->interface, what, strerror(-err));
 	return err;
@@ -27,21 +44,10 @@ static int refuse_foreign(const struct running *running)
 	return -EBUSY;
 }
 
-static int refuse_layout(const struct running *running)
+static bool is_map(int map, const struct bpf_map_info *info)
 {
-	fprintf(
-	    stderr,
-	    "fairlead-server: %s: the running program was attached by another version of fairlead-server, whose maps "
-	    "cannot be read; allowed: layout %d; detach first\n",
-	    running->interface, FL_SERVER_LAYOUT);
-	return -EPROTO;
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t len = strlen(name), end_len = strlen(end);
-
-	return len >= end_len && !strcmp(name + len - end_len, end);
+	return !strcmp(info->name, maps[map].name) && info->key_size == maps[map].key_size &&
+	       info->value_size == maps[map].value_size && info->max_entries == maps[map].entries;
 }
 
 /* Keeps the descriptor of one of the program's maps, or closes it. */
@@ -49,32 +55,17 @@ static int map_take(struct running *running, int fd)
 {
 	struct bpf_map_info info = {0};
 	__u32 len = sizeof(info), zero = 0;
-	int err = 0;
+	int i, err = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
+	const char *dot = strrchr(info.name, '.');
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		err = -errno;
-	else if (!strcmp(info.name, "generations") && info.value_size == sizeof(fl_u32) &&
-		 info.max_entries == FL_SERVER_SERVICES)
-		running->generations = fd;
-	else if (!strcmp(info.name, "counters") && info.value_size == sizeof(fl_u64) &&
-		 info.max_entries == FL_SERVER_COUNTERS_MAX)
-		running->counters = fd;
-	else if (!strcmp(info.name, "quiet") && info.value_size == sizeof(fl_u64) && info.max_entries == 1)
-		running->quiet = fd;
-	else if (!strcmp(info.name, "peers") && info.key_size == sizeof(struct fl_peer_key) &&
-		 info.value_size == sizeof(fl_u32))
-		running->peers = fd;
-	else if (!strcmp(info.name, "load_settings") && info.value_size == sizeof(struct fl_load_setting) &&
-		 info.max_entries == FL_SERVER_SERVICES)
-		running->load_settings = fd;
-	else if (!strcmp(info.name, "load_states") && info.value_size == sizeof(struct fl_load_state) &&
-		 info.max_entries == FL_SERVER_SERVICES)
-		running->load_states = fd;
-	else if (ends_with(info.name, ".rodata") && info.value_size == sizeof(running->config)) {
+	for (i = 0; !err && i < RUNNING_MAPS; i++)
+		if (is_map(i, &info)) {
+			running->maps[i] = fd;
+			return 0;
+		}
+	if (!err && dot && !strcmp(dot, ".rodata") && info.value_size == sizeof(running->config))
 		err = bpf_map_lookup_elem(fd, &zero, &running->config);
-		close(fd);
-	} else
-		close(fd);
+	close(fd);
 	return err;
 }
 
@@ -111,13 +102,12 @@ static __u32 program_id(const struct bpf_xdp_query_opts *query)
 
 struct running running_none(void)
 {
-	return (struct running){.program = -1,
-				.generations = -1,
-				.counters = -1,
-				.quiet = -1,
-				.peers = -1,
-				.load_settings = -1,
-				.load_states = -1};
+	struct running running = {.program = -1};
+	int i;
+
+	for (i = 0; i < RUNNING_MAPS; i++)
+		running.maps[i] = -1;
+	return running;
 }
 
 int running_open(struct running *running, const char *interface)
@@ -132,7 +122,7 @@ int running_open(struct running *running, const char *interface)
 	snprintf(running->interface, sizeof(running->interface), "%s", interface);
 	err = bpf_xdp_query((int)running->ifindex, 0, &query);
 	if (err)
-		return fail(running, "cannot query its XDP program", err);
+		return running_fail(running, "cannot query its XDP program", err);
 	if (query.attach_mode == XDP_ATTACHED_NONE)
 		return 0;
 	if (!program_id(&query)) /* several at once, or in hardware */
@@ -140,50 +130,97 @@ int running_open(struct running *running, const char *interface)
 	running->mode = mode_name(query.attach_mode);
 	running->program = bpf_prog_get_fd_by_id(program_id(&query));
 	if (running->program < 0)
-		return fail(running, "cannot open its XDP program; fairlead-server must run as root", running->program);
+		return running_fail(running, "cannot open its XDP program; fairlead-server must run as root",
+				    running->program);
 	err = maps_take(running);
 	if (err == -EBUSY)
 		return refuse_foreign(running);
 	if (err)
-		return fail(running, "cannot open the program's maps", err);
+		return running_fail(running, "cannot open the program's maps", err);
 	return 0;
+}
+
+int running_is_there(const struct running *running)
+{
+	if (running->mode)
+		return 0;
+	fprintf(stderr, "fairlead-server: %s: not attached\n", running->interface);
+	return -ENOENT;
 }
 
 int running_check(const struct running *running)
 {
-	if (!running->mode) {
-		fprintf(stderr, "fairlead-server: %s: not attached\n", running->interface);
-		return -ENOENT;
-	}
-	if (running->config.layout != FL_SERVER_LAYOUT || running->generations < 0 || running->counters < 0 ||
-	    running->quiet < 0 || running->peers < 0 || running->load_settings < 0 || running->load_states < 0)
-		return refuse_layout(running);
-	return 0;
-}
+	bool is_right = running->config.layout == FL_SERVER_LAYOUT;
+	int i, err = running_is_there(running);
 
-static void descriptor_close(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	for (i = 0; i < RUNNING_MAPS; i++)
+		is_right &= running->maps[i] >= 0;
+	if (err || is_right)
+		return err;
+	fprintf(
+	    stderr,
+	    "fairlead-server: %s: the running program was attached by another version of fairlead-server, whose maps "
+	    "cannot be read; allowed: layout %d; detach first\n",
+	    running->interface, FL_SERVER_LAYOUT);
+	return -EPROTO;
 }
 
 void running_close(struct running *running)
 {
-	descriptor_close(&running->program);
-	descriptor_close(&running->generations);
-	descriptor_close(&running->counters);
-	descriptor_close(&running->quiet);
-	descriptor_close(&running->peers);
-	descriptor_close(&running->load_settings);
-	descriptor_close(&running->load_states);
+	int i;
+
+	for (i = 0; i < RUNNING_MAPS; i++)
+		if (running->maps[i] >= 0)
+			close(running->maps[i]);
+	if (running->program >= 0)
+		close(running->program);
+	*running = running_none();
 }
 
-__u32 running_batch(int map, __u32 **cursor, __u32 *position, void *keys, void *values, bool *last)
+int running_hand_over(const struct running *running, const struct bpf_object *program)
 {
-	__u32 n = RUNNING_BATCH;
+	int i, err = 0;
 
-	*last = bpf_map_lookup_batch(map, *cursor, position, keys, values, &n, NULL) != 0;
-	*cursor = position;
-	return *last && errno != ENOENT ? 0 : n;
+	for (i = 0; !err && i < RUNNING_MAPS; i++)
+		if (maps[i].outlives)
+			err = bpf_map__reuse_fd(bpf_object__find_map_by_name(program, maps[i].name), running->maps[i]);
+	return err;
+}
+
+static fl_u64 monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (fl_u64)now.tv_sec * SECOND + (fl_u64)now.tv_nsec;
+}
+
+int running_quiet_begin(int map, fl_u32 seconds)
+{
+	fl_u64 until = seconds ? monotonic() + seconds * SECOND : 0; /* 0: not even until the clock's next tick */
+	fl_u32 slot = 0;
+
+	return bpf_map_update_elem(map, &slot, &until, BPF_ANY) ? -errno : 0;
+}
+
+fl_u32 running_quiet_left(const struct running *running)
+{
+	fl_u64 until = 0, now = monotonic();
+	fl_u32 slot = 0;
+
+	bpf_map_lookup_elem(running->maps[RUNNING_QUIET], &slot, &until);
+	return (fl_u32)(now < until ? (until - now + SECOND - 1) / SECOND : 0);
+}
+
+int running_forget(const struct running *running, fl_u16 service, fl_u32 *generation)
+{
+	__u32 slot = service, none = 0;
+	int err;
+
+	if (bpf_map_lookup_elem(running->maps[RUNNING_GENERATIONS], &slot, generation))
+		return -errno;
+	err = running_quiet_begin(running->maps[RUNNING_QUIET], running->config.quiet); /* it knows no late mux then */
+	if (!err && bpf_map_update_elem(running->maps[RUNNING_GENERATIONS], &slot, &none, BPF_ANY))
+		err = -errno;
+	return err;
 }

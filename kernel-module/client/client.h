@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The module's commands (uapi/fairlead/module.h) as functions, for fairlead-server and the tests. Each returns 0, or a
- * negative errno and a sentence in client->error: the kernel's own where it gives one.
+ * negative errno and a sentence in link->error, as those of genetlink.h do.
  */
 #ifndef FAIRLEAD_MODULE_CLIENT_H
 #define FAIRLEAD_MODULE_CLIENT_H
 
-#include <libmnl/libmnl.h>
-
 #include <load.h>
 #include <server.h>
 
-struct module_client {
-	struct mnl_socket *socket;
-	fl_u16 family;
-	fl_u32 sequence;
-	char error[160];
-};
+#include "genetlink.h"
 
 /* What a server is set up with. */
 struct module_setup {
@@ -35,23 +28,18 @@ struct module_state {
 	fl_u32 quiet_left; /* seconds */
 };
 
-/*
- * Opens the module of this network namespace: -ENOENT if it is not loaded, -EPROTO if it is of another version. Close it in
- * every case.
- */
-int module_open(struct module_client *client);
-void module_close(struct module_client *client);
+/* -ENOENT: it is not loaded. -EPROTO: it is of another version. To be closed by genetlink_close() in every case. */
+int module_open(struct genetlink *link);
 
-int module_set(struct module_client *client, const struct module_setup *setup);
-int module_detach(struct module_client *client);
-int module_get(struct module_client *client, struct module_state *state);
+int module_set(struct genetlink *link, const struct module_setup *setup);
+int module_detach(struct genetlink *link);
+int module_get(struct genetlink *link, struct module_state *state);
 
 /* Calls each() for each service whose generation has been seen. */
-int module_services(struct module_client *client, void (*each)(void *state, fl_u16 service, fl_u32 generation),
-		    void *state);
+int module_services(struct genetlink *link, void (*each)(void *state, fl_u16 service, fl_u32 generation), void *state);
 
 /* Forgets a service's generation. */
-int module_forget(struct module_client *client, fl_u16 service);
+int module_forget(struct genetlink *link, fl_u16 service);
 
 /* How busy the server is, by a service (load.h), and what became of that: all zero if it was never set. */
 struct module_load {
@@ -59,10 +47,10 @@ struct module_load {
 	struct fl_load_state state;
 };
 
-int module_set_load(struct module_client *client, fl_u16 service, const struct fl_load_setting *setting);
-int module_get_load(struct module_client *client, fl_u16 service, struct module_load *load);
+int module_set_load(struct genetlink *link, fl_u16 service, const struct fl_load_setting *setting);
+int module_get_load(struct genetlink *link, fl_u16 service, struct module_load *load);
 
 /* Restores what module_services() returned. */
-int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation);
+int module_restore_service(struct genetlink *link, fl_u16 service, fl_u32 generation);
 
 #endif

@@ -45,7 +45,7 @@ static struct {
 
 static struct {
 	int namespace;
-	struct module_client module;
+	struct genetlink module;
 	struct pollfd sockets[SOCKETS]; /* two listeners and two of UDP first */
 	nfds_t count;
 	pthread_t thread;
@@ -261,7 +261,7 @@ void site_open(void)
 	mux_open();
 }
 
-struct module_client *site_module(void)
+struct genetlink *site_module(void)
 {
 	return &server.module;
 }

@@ -41,7 +41,7 @@ struct site_end {
 /* Makes all of it; ends the program with a sentence if the machine can't. */
 void site_open(void);
 
-struct module_client *site_module(void);
+struct genetlink *site_module(void);
 
 /* The server's last accepted socket. */
 int site_accepted(void);

@@ -23,7 +23,7 @@ enum {
 
 static const fl_u8 mac_of_rig0[6] = {0x02, 0, 0, 0, 0, 0x02};
 
-static struct module_client client;
+static struct genetlink client;
 static int inside, wire; /* packet sockets at rig0 and rig1 */
 static struct module_state before, after;
 static struct fl_address self, self6; /* of the last configuration */
@@ -67,7 +67,7 @@ void stand_let_in(void)
 	rig_command("ip rule del pref 5 && ip -6 rule del pref 5");
 }
 
-struct module_client *stand_client(void)
+struct genetlink *stand_client(void)
 {
 	return &client;
 }

@@ -18,7 +18,7 @@ void stand_open(void);
 /* Inner packets reach the stack from now on. */
 void stand_let_in(void);
 
-struct module_client *stand_client(void);
+struct genetlink *stand_client(void);
 
 /* Sets the server up as it is, or refuses it with a sentence in the client. */
 int stand_try_set(const struct config *config);

@@ -45,7 +45,7 @@ enum {
 struct server {
 	const char *name, *address;
 	int namespace;
-	struct module_client module;
+	struct genetlink module;
 	struct pollfd sockets[1 + CONNECTIONS]; /* the listener first */
 	nfds_t socket_count;
 	pthread_t thread;

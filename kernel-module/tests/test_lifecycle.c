@@ -336,7 +336,7 @@ static void reloaded_under_traffic(void **state)
 		assert_true(file >= 0);
 		assert_int_equal(syscall(SYS_finit_module, file, "", 0), 0);
 		close(file);
-		module_close(stand_client());
+		genetlink_close(stand_client());
 		assert_int_equal(module_open(stand_client()), 0);
 	}
 	traffic_stop(traffic);

@@ -48,45 +48,45 @@ static struct config config_of_lo(void)
 	return config;
 }
 
-static int try_set(struct module_client *client)
+static int try_set(struct genetlink *client)
 {
 	struct config config = config_of_lo();
 
 	return form_module_set(client, &config);
 }
 
-static int try_get(struct module_client *client)
+static int try_get(struct genetlink *client)
 {
 	static struct module_state state;
 
 	return module_get(client, &state);
 }
 
-static int try_services(struct module_client *client)
+static int try_services(struct genetlink *client)
 {
 	return module_services(client, service_ignore, NULL);
 }
 
-static int try_restore_service(struct module_client *client)
+static int try_restore_service(struct genetlink *client)
 {
 	return module_restore_service(client, SERVICE, 1);
 }
 
-static int try_set_load(struct module_client *client)
+static int try_set_load(struct genetlink *client)
 {
 	const struct fl_load_setting setting = {0};
 
 	return module_set_load(client, SERVICE, &setting);
 }
 
-static int try_get_load(struct module_client *client)
+static int try_get_load(struct genetlink *client)
 {
 	struct module_load load;
 
 	return module_get_load(client, SERVICE, &load);
 }
 
-static int try_forget(struct module_client *client)
+static int try_forget(struct genetlink *client)
 {
 	return module_forget(client, SERVICE);
 }
@@ -94,7 +94,7 @@ static int try_forget(struct module_client *client)
 /* Each command, in an order in which root may do all. */
 static const struct {
 	const char *name;
-	int (*run)(struct module_client *client);
+	int (*run)(struct genetlink *client);
 } commands[] = {
     {"SET", try_set},
     {"GET", try_get},
@@ -109,7 +109,7 @@ static const struct {
 /* In a child. Returns how many commands did not end with that error, and says which. */
 static int commands_run(int expected)
 {
-	struct module_client client;
+	struct genetlink client;
 	int wrong = 0;
 	size_t i;
 
@@ -125,7 +125,7 @@ static int commands_run(int expected)
 		print_message("# %s: %s\n", commands[i].name, err ? client.error : "is allowed");
 		wrong++;
 	}
-	module_close(&client);
+	genetlink_close(&client);
 	return wrong;
 }
 

@@ -295,7 +295,7 @@ static void bad_settings(void **state)
 static int command(fl_u8 number, bool has_service, size_t setting_len)
 {
 	static const fl_u8 bytes[2 * sizeof(struct fl_load_setting)];
-	struct module_client *client = stand_client();
+	struct genetlink *client = stand_client();
 	char buffer[256], answer[4096];
 	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
 	struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(header, sizeof(*generic));

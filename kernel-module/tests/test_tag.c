@@ -187,7 +187,7 @@ static int set_with(fl_u8 tagged, fl_u16 attribute, size_t len)
 {
 	static const fl_u8 bytes[256];
 	struct config config = rig_config();
-	struct module_client *client = stand_client();
+	struct genetlink *client = stand_client();
 	char buffer[4096], answer[4096];
 	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
 	struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(header, sizeof(*generic));

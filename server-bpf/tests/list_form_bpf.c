@@ -6,10 +6,9 @@
 #include <linux/bpf.h>
 
 #include "../skeleton.h"
-#include "forget.h"
 #include "list_form_bpf.h"
 #include "program.h"
-#include "quiet.h"
+#include "running.h"
 
 enum {
 	LOADED = 4, /* to load one takes the verifier a second */
@@ -120,16 +119,16 @@ static void forget(void)
 	struct running running = running_none();
 	fl_u32 generation;
 
-	running.generations = bpf_map__fd(list_form_bpf_program()->maps.generations);
-	running.quiet = bpf_map__fd(list_form_bpf_program()->maps.quiet);
+	running.maps[RUNNING_GENERATIONS] = bpf_map__fd(list_form_bpf_program()->maps.generations);
+	running.maps[RUNNING_QUIET] = bpf_map__fd(list_form_bpf_program()->maps.quiet);
 	running.config.quiet = quiet_seconds;
-	assert_int_equal(forget_service(&running, RIG_SERVICE, &generation), 0);
+	assert_int_equal(running_forget(&running, RIG_SERVICE, &generation), 0);
 }
 
 static void quiet(fl_u32 seconds)
 {
 	quiet_seconds = seconds;
-	assert_int_equal(quiet_begin(bpf_map__fd(list_form_bpf_program()->maps.quiet), seconds), 0);
+	assert_int_equal(running_quiet_begin(bpf_map__fd(list_form_bpf_program()->maps.quiet), seconds), 0);
 }
 
 static void load_set(const struct fl_load_setting *setting)
