@@ -14,10 +14,10 @@ struct arguments {
 	const char *interface, *address, *port, *peers, *muxes, *servers;
 	const char *tag_key, *untagged, *ipip_service, *config, *quiet, *flood_rate, *services;
 	bool no_chaining, mangle;
-	fl_u16 service; /* 0 if not given */
+	unsigned long service; /* 0 if not given */
 	const struct form *form;
-	enum program_mode mode;
-	enum document_format format;
+	unsigned int mode;   /* enum program_mode */
+	unsigned int format; /* enum document_format */
 };
 
 /* Which command's: each has flags of its own. */

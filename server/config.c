@@ -44,85 +44,36 @@ bool config_address_parse(const char *text, struct fl_address *address)
 	return inet_pton(AF_INET6, text, address->bytes) == 1;
 }
 
-static const char address_allowed[] =
+const char config_selves_allowed[] =
     "an address of this host, such as 10.1.0.21, or one of each family, such as 10.1.0.21,2001:db8:1::21";
 
-static bool self_set(struct fl_server_config *program, const char *text)
+int config_selves_set(const char *field, const char *text, struct fl_address *ipv4, struct fl_address *ipv6)
 {
-	struct fl_address address, *self;
-
-	if (!config_address_parse(text, &address) || fl_address_is_none(&address))
-		return false;
-	self = fl_address_is_ipv4(&address) ? &program->self : &program->self6;
-	if (!fl_address_is_none(self))
-		return false;
-	*self = address;
-	return true;
-}
-
-int config_set_address(struct config *config, const char *field, const char *text)
-{
-	struct fl_server_config program = config->program;
+	struct fl_address selves[2] = {0}, address, *self;
 	char *copy = strdup(text), *rest = copy, *one;
 	bool is_right = copy != NULL;
 
-	memset(&program.self, 0, sizeof(program.self));
-	memset(&program.self6, 0, sizeof(program.self6));
-	while (is_right && (one = strsep(&rest, ",")))
-		is_right = self_set(&program, one);
+	while (is_right && (one = strsep(&rest, ","))) {
+		is_right = config_address_parse(one, &address) && !fl_address_is_none(&address);
+		self = &selves[is_right && !fl_address_is_ipv4(&address)];
+		is_right = is_right && fl_address_is_none(self);
+		if (is_right)
+			*self = address;
+	}
 	free(copy);
 	if (!is_right)
-		return refusal_print(field, text, address_allowed);
-	config->program = program;
+		return refusal_print(field, text, config_selves_allowed);
+	*ipv4 = selves[0];
+	*ipv6 = selves[1];
 	return 0;
 }
 
-static const char port_allowed[] = "a UDP port from 1 to 65535";
-static const char quiet_allowed[] = "whole seconds from 0 to 3610";
-static const char flood_rate_allowed[] = "packets a second and processor, from 0 to 1000000000";
-static const char ipip_service_allowed[] = "a service's id from 1 to 65535";
-
-/* Reads a number; *value stays what it is if it is refused. */
-static int number_set(const char *field, const char *text, unsigned long min, unsigned long max, const char *allowed,
-		      fl_u32 *value)
+static int set_address(struct config *config, const char *field, const char *text)
 {
-	unsigned long number;
-
-	if (!config_number_parse(text, min, max, &number))
-		return refusal_print(field, text, allowed);
-	*value = (fl_u32)number;
-	return 0;
+	return config_selves_set(field, text, &config->program.self, &config->program.self6);
 }
 
-int config_set_port(struct config *config, const char *field, const char *text)
-{
-	fl_u32 port = config->program.port;
-	int err = number_set(field, text, 1, 65535, port_allowed, &port);
-
-	config->program.port = (fl_u16)port;
-	return err;
-}
-
-int config_set_quiet(struct config *config, const char *field, const char *text)
-{
-	return number_set(field, text, 0, FL_SERVER_QUIET_MAX, quiet_allowed, &config->program.quiet);
-}
-
-int config_set_flood_rate(struct config *config, const char *field, const char *text)
-{
-	return number_set(field, text, 0, FL_SERVER_FLOOD_RATE_MAX, flood_rate_allowed, &config->program.flood_rate);
-}
-
-int config_set_ipip_service(struct config *config, const char *field, const char *text)
-{
-	fl_u32 service = config->program.ipip_service;
-	int err = number_set(field, text, 1, FL_SERVER_SERVICES - 1, ipip_service_allowed, &service);
-
-	config->program.ipip_service = (fl_u16)service;
-	return err;
-}
-
-int config_set_tag_key(struct config *config, const char *field, const char *path)
+static int set_tag_key(struct config *config, const char *field, const char *path)
 {
 	struct keys_file *file = calloc(1, sizeof(*file));
 	int err = file ? keys_file_read(file, field, path) : -ENOMEM;
@@ -133,14 +84,6 @@ int config_set_tag_key(struct config *config, const char *field, const char *pat
 	}
 	config_close(config);
 	config->key_file = file;
-	return 0;
-}
-
-int config_set_untagged(struct config *config, const char *field, const char *text)
-{
-	if (strcmp(text, "on"))
-		return refusal_print(field, text, "on");
-	config->untagged = true;
 	return 0;
 }
 
@@ -239,21 +182,6 @@ static int peers_set(struct config *config, const char *field, const char *list,
 	return err;
 }
 
-int config_set_peers(struct config *config, const char *field, const char *list)
-{
-	return peers_set(config, field, list, CONFIG_PEERS);
-}
-
-int config_set_muxes(struct config *config, const char *field, const char *list)
-{
-	return peers_set(config, field, list, FL_PEER_MUX);
-}
-
-int config_set_servers(struct config *config, const char *field, const char *list)
-{
-	return peers_set(config, field, list, FL_PEER_SERVER);
-}
-
 /* The value as a flag's setter reads it; NULL, and a printed sentence, if it has the wrong type. */
 static char *value_text(const char *field, json_t *value, json_type type, const char *allowed)
 {
@@ -301,55 +229,109 @@ static int flag_read(fl_u8 *flag, const char *field, json_t *value)
 	return 0;
 }
 
-/* The keys of a file whose value is read as that of a flag. */
-static const struct scalar {
-	const char *key;
+#define AT(member) .at = offsetof(struct config, member), .size = sizeof(((struct config *)0)->member)
+
+/* The fields. type: of a file's value. A number and true are set at their place, of prefixes is said what they are given as. */
+static const struct setting {
+	const char *flag, *key; /* flag NULL: it is set by the caller, as it has no text */
 	json_type type;
 	const char *allowed;
+	size_t at, size;
+	unsigned long min, max;
+	fl_u8 given;
 	int (*set)(struct config *config, const char *field, const char *text);
-} scalars[] = {
-    {"address", JSON_STRING, address_allowed, config_set_address},
-    {"port", JSON_INTEGER, port_allowed, config_set_port},
-    {"tagKeyFile", JSON_STRING, "the name of a file", config_set_tag_key},
-    {"ipipService", JSON_INTEGER, ipip_service_allowed, config_set_ipip_service},
-    {"quietSeconds", JSON_INTEGER, quiet_allowed, config_set_quiet},
-    {"floodRate", JSON_INTEGER, flood_rate_allowed, config_set_flood_rate},
+} settings[] = {
+    {"address", "address", JSON_STRING, config_selves_allowed, .set = set_address},
+    {"port", "port", JSON_INTEGER, "a UDP port from 1 to 65535", AT(program.port), 1, 65535},
+    {"peers", "peers", JSON_ARRAY, .given = CONFIG_PEERS},
+    {"muxes", "muxes", JSON_ARRAY, .given = FL_PEER_MUX},
+    {"servers", "servers", JSON_ARRAY, .given = FL_PEER_SERVER},
+    {"tag-key", "tagKeyFile", JSON_STRING, "the name of a file", .set = set_tag_key},
+    {"untagged", "untagged", JSON_TRUE, "on", AT(untagged)},
+    {NULL, "chaining", JSON_TRUE, NULL, AT(program.chaining)},
+    {"ipip-service", "ipipService", JSON_INTEGER, "a service's id from 1 to 65535", AT(program.ipip_service), 1,
+     FL_SERVER_SERVICES - 1},
+    {NULL, "mangle", JSON_TRUE, NULL, AT(program.mangle)},
+    {"quiet", "quietSeconds", JSON_INTEGER, "whole seconds from 0 to 3610", AT(program.quiet), 0, FL_SERVER_QUIET_MAX},
+    {"flood-rate", "floodRate", JSON_INTEGER, "packets a second and processor, from 0 to 1000000000",
+     AT(program.flood_rate), 0, FL_SERVER_FLOOD_RATE_MAX},
 };
 
-static int scalar_read(struct config *config, const struct scalar *scalar, const char *field, json_t *value)
-{
-	char *text = value_text(field, value, scalar->type, scalar->allowed);
-	int err = text ? scalar->set(config, field, text) : -EINVAL;
+enum {
+	SETTINGS = sizeof(settings) / sizeof(settings[0]),
+};
 
+static int number_set(struct config *config, const struct setting *setting, const char *field, const char *text)
+{
+	void *at = (char *)config + setting->at;
+	unsigned long number;
+
+	if (!config_number_parse(text, setting->min, setting->max, &number))
+		return refusal_print(field, text, setting->allowed);
+	if (setting->size == sizeof(fl_u16))
+		*(fl_u16 *)at = (fl_u16)number;
+	else
+		*(fl_u32 *)at = (fl_u32)number;
+	return 0;
+}
+
+static int setting_set(struct config *config, const struct setting *setting, const char *field, const char *text)
+{
+	switch (setting->type) {
+	case JSON_INTEGER:
+		return number_set(config, setting, field, text);
+	case JSON_ARRAY:
+		return peers_set(config, field, text, setting->given);
+	case JSON_TRUE:
+		if (strcmp(text, setting->allowed))
+			return refusal_print(field, text, setting->allowed);
+		*((fl_u8 *)config + setting->at) = true;
+		return 0;
+	default:
+		return setting->set(config, field, text);
+	}
+}
+
+int config_set(struct config *config, const char *flag, const char *text)
+{
+	char field[40];
+	int i;
+
+	snprintf(field, sizeof(field), "--%s", flag);
+	for (i = 0; i < SETTINGS; i++)
+		if (settings[i].flag && !strcmp(flag, settings[i].flag))
+			return setting_set(config, &settings[i], field, text);
+	return refusal_print(field, text, "a flag of the configuration");
+}
+
+static int setting_read(struct config *config, const struct setting *setting, const char *field, json_t *value)
+{
+	char *text;
+	int err;
+
+	if (setting->type == JSON_ARRAY)
+		return peers_read(config, field, value, setting->given);
+	if (setting->type == JSON_TRUE)
+		return flag_read((fl_u8 *)config + setting->at, field, value);
+	text = value_text(field, value, setting->type, setting->allowed);
+	err = text ? setting_set(config, setting, field, text) : -EINVAL;
 	free(text);
 	return err;
 }
 
 static int set_key(struct config *config, const char *path, const char *key, json_t *value)
 {
-	const struct {
-		const char *key;
-		fl_u8 *flag, peers; /* either a flag, or prefixes given as this */
-	} others[] = {{"chaining", &config->program.chaining, 0},
-		      {"mangle", &config->program.mangle, 0},
-		      {"untagged", &config->untagged, 0},
-		      {"peers", NULL, CONFIG_PEERS},
-		      {"muxes", NULL, FL_PEER_MUX},
-		      {"servers", NULL, FL_PEER_SERVER}};
-	char field[512];
-	size_t i;
+	char field[512], allowed[256] = "the keys ";
+	int i;
 
 	snprintf(field, sizeof(field), "%s in %s", key, path);
-	for (i = 0; i < sizeof(scalars) / sizeof(scalars[0]); i++)
-		if (!strcmp(key, scalars[i].key))
-			return scalar_read(config, &scalars[i], field, value);
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (!strcmp(key, others[i].key))
-			return others[i].flag ? flag_read(others[i].flag, field, value)
-					      : peers_read(config, field, value, others[i].peers);
-	return refusal_print(path, key,
-			     "the keys address, port, peers, muxes, servers, tagKeyFile, untagged, chaining, "
-			     "ipipService, mangle, quietSeconds, floodRate");
+	for (i = 0; i < SETTINGS; i++) {
+		if (!strcmp(key, settings[i].key))
+			return setting_read(config, &settings[i], field, value);
+		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s", i ? ", " : "",
+			 settings[i].key);
+	}
+	return refusal_print(path, key, allowed);
 }
 
 int config_read_file(struct config *config, const char *path)
@@ -400,7 +382,7 @@ static int trust_check(struct config *config)
 int config_check(struct config *config)
 {
 	if (fl_address_is_none(&config->program.self) && fl_address_is_none(&config->program.self6))
-		return refusal_print("--address", "", address_allowed);
+		return refusal_print("--address", "", config_selves_allowed);
 	if (!config->peer_count)
 		return refusal_print(
 		    "--peers", "",

@@ -47,21 +47,10 @@ struct config {
 extern const struct config config_default;
 
 /*
- * Each reads one value and returns 0, or prints a sentence with field, value and what is allowed, and returns -EINVAL.
- * field names the source: a flag, or a key and its file.
+ * Sets the field that has a flag of this name; prefixes, which commas separate, replace those that the same flag gave. Both
+ * return 0, or print a sentence with field, value and what is allowed, and return -EINVAL.
  */
-int config_set_address(struct config *config, const char *field, const char *text);
-int config_set_port(struct config *config, const char *field, const char *text);
-int config_set_tag_key(struct config *config, const char *field, const char *path);
-int config_set_ipip_service(struct config *config, const char *field, const char *text);
-int config_set_quiet(struct config *config, const char *field, const char *text);
-int config_set_flood_rate(struct config *config, const char *field, const char *text);
-int config_set_untagged(struct config *config, const char *field, const char *text);
-/* Comma-separated. Each replaces its own. */
-int config_set_peers(struct config *config, const char *field, const char *list);
-int config_set_muxes(struct config *config, const char *field, const char *list);
-int config_set_servers(struct config *config, const char *field, const char *list);
-
+int config_set(struct config *config, const char *flag, const char *text);
 int config_read_file(struct config *config, const char *path);
 
 /* Checks across fields: address, peers and trust are given, and no field excludes another. Makes the keys. */
@@ -75,6 +64,10 @@ const char *config_self_text(const struct fl_server_config *program, char *text)
 
 /* Parses a decimal number without sign or blanks; false if text is none, or the number is not in min..max. */
 bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value);
+
+/* Reads this host's addresses, one or one of each family, absent ones as none. 0, or -EINVAL after printing a sentence. */
+int config_selves_set(const char *field, const char *text, struct fl_address *ipv4, struct fl_address *ipv6);
+extern const char config_selves_allowed[];
 
 /* Parses an address of either family. */
 bool config_address_parse(const char *text, struct fl_address *address);

@@ -16,6 +16,7 @@
 #include "load.h"
 #include "server.h"
 
+/* In the order of -o's words. */
 enum document_format {
 	DOCUMENT_TABLE,
 	DOCUMENT_JSON,

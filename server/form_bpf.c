@@ -160,7 +160,7 @@ static int forget(const struct arguments *arguments, fl_u32 *generation)
 	if (!err)
 		err = running_check(&running);
 	if (!err) {
-		err = running_forget(&running, arguments->service, generation);
+		err = running_forget(&running, (fl_u16)arguments->service, generation);
 		if (err)
 			running_fail(&running, "cannot change the program's maps", err);
 	}

@@ -177,14 +177,14 @@ static void forgotten_service(void *state, fl_u16 service, fl_u32 generation)
 
 static int forget(const struct arguments *arguments, fl_u32 *generation)
 {
-	struct forgotten forgotten = {.service = arguments->service};
+	struct forgotten forgotten = {.service = (fl_u16)arguments->service};
 	struct genetlink link;
 	int err = module_open(&link);
 
 	if (!err)
 		err = module_services(&link, forgotten_service, &forgotten);
 	if (!err)
-		err = module_forget(&link, arguments->service);
+		err = module_forget(&link, (fl_u16)arguments->service);
 	*generation = forgotten.generation;
 	return end(&link, err);
 }

@@ -93,10 +93,10 @@ static int forget(const struct arguments *arguments)
 	if (arguments->form->forget(arguments, &generation))
 		return EXIT_REFUSED;
 	if (!generation) {
-		fprintf(stderr, "fairlead-server: %s: nothing is known of service %u\n", where, arguments->service);
+		fprintf(stderr, "fairlead-server: %s: nothing is known of service %lu\n", where, arguments->service);
 		return EXIT_REFUSED;
 	}
-	printf("%s: forgot service %u: generation %u; the next packet or notice teaches it again\n", where,
+	printf("%s: forgot service %lu: generation %u; the next packet or notice teaches it again\n", where,
 	       arguments->service, generation);
 	return EXIT_DONE;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "config.h"
 #include "endpoint.h"
+#include "flags.h"
 #include "mptcp.h"
 #include "refusal.h"
 
@@ -35,66 +35,46 @@ const char mptcp_help[] = "\n"
 struct wanted {
 	struct in_addr vip;
 	unsigned long first, last, id, subflows;
-	bool json;
+	unsigned int is_json;
 };
 
-static bool ports_parse(const char *text, struct wanted *wanted)
+static int read_ports(void *state, const char *text)
 {
-	const char *dash = strchr(text, '-');
+	struct wanted *wanted = state;
+	size_t len = strcspn(text, "-");
 	char first[8];
 
-	if (!dash || (size_t)(dash - text) >= sizeof(first))
-		return false;
-	snprintf(first, sizeof(first), "%.*s", (int)(dash - text), text);
-	return config_number_parse(first, 1, 65534, &wanted->first) &&
-	       config_number_parse(dash + 1, wanted->first + 1, 65535, &wanted->last);
+	snprintf(first, sizeof(first), "%.*s", (int)len, text);
+	if (text[len] && len < sizeof(first) && config_number_parse(first, 1, 65534, &wanted->first) &&
+	    config_number_parse(text + len + 1, wanted->first + 1, 65535, &wanted->last))
+		return 0;
+	return refusal_print("--ports", text, "FIRST-LAST, the mptcpPorts of the service, such as 20000-20999");
 }
 
-static int parse_option(int option, const char *text, struct wanted *wanted)
+static int read_vip(void *state, const char *text)
 {
-	switch (option) {
-	case 'v':
-		if (inet_pton(AF_INET, text, &wanted->vip) != 1 || !wanted->vip.s_addr)
-			return refusal_print("--vip", text, "an IPv4 address of this host, such as 10.99.0.1");
-		return 0;
-	case 'p':
-		if (!ports_parse(text, wanted))
-			return refusal_print("--ports", text,
-					     "FIRST-LAST, the mptcpPorts of the service, such as 20000-20999");
-		return 0;
-	case 'i':
-		if (!config_number_parse(text, 1, 65535, &wanted->id))
-			return refusal_print("--id", text, "this backend's id in its service, 1 to 65535");
-		return 0;
-	case 's':
-		if (!config_number_parse(text, 1, SUBFLOWS_MAX, &wanted->subflows))
-			return refusal_print("--subflows", text, "further subflows of a connection, 1 to 8");
-		return 0;
-	case 'o':
-		wanted->json = !strcmp(text, "json");
-		return wanted->json || !strcmp(text, "table") ? 0 : refusal_print("-o", text, "table, json");
-	default:
-		return -EINVAL;
-	}
+	struct wanted *wanted = state;
+
+	if (inet_pton(AF_INET, text, &wanted->vip) != 1 || !wanted->vip.s_addr)
+		return refusal_print("--vip", text, "an IPv4 address of this host, such as 10.99.0.1");
+	return 0;
 }
 
 /* letters: the flags of this verb. */
 static int parse(struct wanted *wanted, int argc, char **argv, const char *letters)
 {
-	static const struct option options[] = {
-	    {"vip", required_argument, NULL, 'v'},    {"ports", required_argument, NULL, 'p'},
-	    {"id", required_argument, NULL, 'i'},     {"subflows", required_argument, NULL, 's'},
-	    {"output", required_argument, NULL, 'o'}, {0},
+	static const struct flag flags[] = {
+	    {"vip", 'v', FLAG_READ, .read = read_vip},
+	    {"ports", 'p', FLAG_READ, .read = read_ports},
+	    {"id", 'i', FLAG_NUMBER, offsetof(struct wanted, id), "this backend's id in its service, 1 to 65535", 1,
+	     65535, NULL},
+	    {"subflows", 's', FLAG_NUMBER, offsetof(struct wanted, subflows),
+	     "further subflows of a connection, 1 to 8", 1, SUBFLOWS_MAX, NULL},
+	    {"output", 'o', FLAG_WORD, offsetof(struct wanted, is_json), .allowed = "table, json"},
+	    {0},
 	};
-	int option, err = 0;
+	int err = flags_parse(flags, letters, wanted, argc, argv);
 
-	while (!err && (option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
-		if (option != '?' && !strchr(letters, option))
-			return refusal_print(argv[0], argv[optind - 1], "the flags of --help");
-		err = parse_option(option, optarg, wanted);
-	}
-	if (!err && optind < argc)
-		err = refusal_print(argv[0], argv[optind], "flags only");
 	if (!err && strchr(letters, 'v') && !wanted->vip.s_addr)
 		err = refusal_print("--vip", "", "the VIP of the service, an IPv4 address of this host");
 	if (!err && strchr(letters, 'p') && !wanted->last)
@@ -239,7 +219,7 @@ static int show(struct genetlink *link, const struct endpoints *now, const struc
 			     sysctl_read(join_initial) == 1, "subflows", (int)now->subflows, "endpoints", list);
 	if (!document)
 		return failed("show anything", -ENOMEM);
-	if (wanted->json) {
+	if (wanted->is_json) {
 		json_dumpf(document, stdout, JSON_INDENT(2));
 		printf("\n");
 	} else {

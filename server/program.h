@@ -12,10 +12,11 @@
 
 struct fl_server; /* the skeleton */
 
+/* In the order of --mode's words. */
 enum program_mode {
-	PROGRAM_AUTO, /* native if the driver can, else generic; an attached server keeps its mode */
 	PROGRAM_NATIVE,
 	PROGRAM_GENERIC,
+	PROGRAM_AUTO, /* native if the driver can, else generic; an attached server keeps its mode */
 };
 
 /* Loads a program without attaching it; it shares the maps of running, if attached. NULL, and a printed sentence, if it

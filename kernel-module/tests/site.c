@@ -231,8 +231,8 @@ static void server_open(void)
 	server_listen(SOCK_DGRAM, SITE_SELF);
 	server_listen(SOCK_DGRAM, SITE_SELF6);
 	config = config_default;
-	config_set_address(&config, "address", SITE_SELF "," SITE_SELF6);
-	config_set_peers(&config, "peers", "10.1.0.0/24");
+	config_set(&config, "address", SITE_SELF "," SITE_SELF6);
+	config_set(&config, "peers", "10.1.0.0/24");
 	config.program.mangle = 1;
 	config.program.quiet = 0;
 	if (module_open(&server.module) || form_module_set(&server.module, &config)) {

@@ -233,8 +233,8 @@ static void server_open(struct server *server)
 	server->socket_count = 1;
 	if (listen(server->sockets[0].fd, CONNECTIONS))
 		give_up("listen");
-	config_set_address(&config, "address", server->address);
-	config_set_peers(&config, "peers", "10.1.0.0/24");
+	config_set(&config, "address", server->address);
+	config_set(&config, "peers", "10.1.0.0/24");
 	config.program.ipip_service = SERVICE;
 	config.program.quiet = 0;
 	if (module_open(&server->module) || form_module_set(&server->module, &config)) {

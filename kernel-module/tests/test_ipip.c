@@ -259,7 +259,7 @@ static void refused_packets(void **state)
 	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_STALE);
 	assert_int_equal(stand_counter(FL_COUNTER_SKIPPED), 1);
 	rig_command("ip route del 10.8.0.0/16");
-	assert_int_equal(config_set_peers(&config, "peers", "10.1.0.12"), 0);
+	assert_int_equal(config_set(&config, "peers", "10.1.0.12"), 0);
 	set_anew(&config);
 	assert_int_equal(send_unknown(GENERATION, "10.1.0.23"), FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	assert_int_equal(stand_generation(SERVICE), 0);

@@ -133,7 +133,7 @@ static void strangers(void **state)
 		struct fl_address source = packet_address(rows[i].source);
 		struct config config = rig_config();
 
-		assert_int_equal(config_set_peers(&config, "peers", rows[i].peers), 0);
+		assert_int_equal(config_set(&config, "peers", rows[i].peers), 0);
 		set_anew(&config);
 		memcpy(packet.data + PACKET_OUTER_AT + 12, source.bytes + 12, 4);
 		packet_finish_outer(&packet);

@@ -199,7 +199,7 @@ static void other_family(void **state)
 	struct config config = rig_config();
 
 	(void)state;
-	assert_int_equal(config_set_peers(&config, "peers", "10.1.0.0/24,2001:db8:1::/64"), 0);
+	assert_int_equal(config_set(&config, "peers", "10.1.0.0/24,2001:db8:1::/64"), 0);
 	set_anew(&config);
 	setting_put(RIG_SERVICE, &refuse_full);
 	assert_int_equal(offer_of(&refuse_offer6, RIG_SERVICE), FL_COUNTER_DELIVER_SYN);

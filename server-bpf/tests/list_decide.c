@@ -46,7 +46,7 @@ static void server_set(const json_t *in)
 
 	snprintf(addresses, sizeof(addresses), "%s%s%s", ipv4 ? ipv4 : "", ipv4 && ipv6 ? "," : "", ipv6 ? ipv6 : "");
 	config = rig_config_both();
-	assert_int_equal(config_set_address(&config, "self", addresses), 0);
+	assert_int_equal(config_set(&config, "address", addresses), 0);
 	rig_tag(&config, &cluster);
 	form->set(&config);
 }

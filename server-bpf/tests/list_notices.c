@@ -357,10 +357,10 @@ static void of_a_server(void **state)
 	struct config config = untagged;
 
 	(void)state;
-	assert_int_equal(config_set_servers(&config, "servers", "10.1.0.11"), 0);
-	assert_int_equal(config_set_peers(&config, "peers", "10.1.0.0/24"), 0);
+	assert_int_equal(config_set(&config, "servers", "10.1.0.11"), 0);
+	assert_int_equal(config_set(&config, "peers", "10.1.0.0/24"), 0);
 	check_dropped(&config, notice_packet(0, SEEN), FL_COUNTER_DROP_UNTRUSTED_SENDER);
-	assert_int_equal(config_set_muxes(&config, "muxes", "10.1.0.11"), 0);
+	assert_int_equal(config_set(&config, "muxes", "10.1.0.11"), 0);
 	generation_set(&config, SEEN);
 	check_acknowledged(&config, notice_packet(0, SEEN), SEEN);
 }

@@ -63,7 +63,7 @@ static struct config config_of(unsigned int server, bool is_tagged)
 	char text[64];
 
 	snprintf(text, sizeof(text), "10.1.0.%u,2001:db8::%u", FIRST + server, FIRST + server);
-	assert_int_equal(config_set_address(&made, "self", text), 0);
+	assert_int_equal(config_set(&made, "address", text), 0);
 	if (is_tagged)
 		rig_tag(&made, &key);
 	return made;

@@ -314,8 +314,8 @@ struct config rig_config(void)
 	struct config config = config_default;
 
 	config.program.quiet = 0;
-	if (config_set_address(&config, "self", RIG_SELF) || config_set_peers(&config, "peers", "10.1.0.0/24") ||
-	    config_set_servers(&config, "servers", "10.3.0.0/16,10.4.0.0/16,10.8.0.0/15"))
+	if (config_set(&config, "address", RIG_SELF) || config_set(&config, "peers", "10.1.0.0/24") ||
+	    config_set(&config, "servers", "10.3.0.0/16,10.4.0.0/16,10.8.0.0/15"))
 		exit(1);
 	return config;
 }
@@ -324,10 +324,10 @@ struct config rig_config_both(void)
 {
 	struct config config = rig_config();
 
-	if (config_set_address(&config, "self", RIG_SELF "," RIG_SELF6) ||
-	    config_set_peers(&config, "peers", "10.1.0.0/24,2001:db8:1::/64") ||
-	    config_set_servers(&config, "servers",
-			       "10.3.0.0/16,10.4.0.0/16,10.8.0.0/15,2001:db8::/64,2001:db8:3::/48,2001:db8:8::/48"))
+	if (config_set(&config, "address", RIG_SELF "," RIG_SELF6) ||
+	    config_set(&config, "peers", "10.1.0.0/24,2001:db8:1::/64") ||
+	    config_set(&config, "servers",
+		       "10.3.0.0/16,10.4.0.0/16,10.8.0.0/15,2001:db8::/64,2001:db8:3::/48,2001:db8:8::/48"))
 		exit(1);
 	return config;
 }

@@ -82,9 +82,9 @@ static void next_hops_are_servers(void **state)
 	size_t i;
 
 	(void)state;
-	assert_int_equal(config_set_peers(&config, "peers", "10.1.0.23"), 0);
-	assert_int_equal(config_set_muxes(&config, "muxes", "10.1.0.11,2001:db8:1::11"), 0);
-	assert_int_equal(config_set_servers(&config, "servers", "10.1.0.0/24,10.3.0.0/16,2001:db8:1::/64"), 0);
+	assert_int_equal(config_set(&config, "peers", "10.1.0.23"), 0);
+	assert_int_equal(config_set(&config, "muxes", "10.1.0.11,2001:db8:1::11"), 0);
+	assert_int_equal(config_set(&config, "servers", "10.1.0.0/24,10.3.0.0/16,2001:db8:1::/64"), 0);
 	own = rig_load(&config);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(send_to(own, rows[i].first, rows[i].second, &action), rows[i].counter);

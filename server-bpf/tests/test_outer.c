@@ -106,7 +106,7 @@ static void one_family(void **state)
 		struct config config = rig_config_both();
 		struct packet packet;
 
-		assert_int_equal(config_set_address(&config, "self", addresses[family]), 0);
+		assert_int_equal(config_set(&config, "address", addresses[family]), 0);
 		program = rig_load(&config);
 		packet = packet_make(outers[!family].mux, outers[!family].self, RIG_IPV4);
 		check_untouched(&packet, XDP_PASS, FL_COUNTER_PASS_NOT_OURS);

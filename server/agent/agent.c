@@ -400,9 +400,8 @@ static void name_report(struct agent *agent)
 
 	for (unsigned i = 0; i < 4; i++)
 		snprintf(report->boot + 8 * i, sizeof(report->boot) - 8 * i, "%08x", draw());
-	for (unsigned i = 0; i < agent->options.address_count; i++)
-		options_address_text(&agent->options.addresses[i], report->addresses[i]);
-	report->address_count = agent->options.address_count;
+	report->addresses[0] = agent->options.mangle.ipv4;
+	report->addresses[1] = agent->options.mangle.ipv6;
 	if (agent->options.readings.form) {
 		report->form = agent->options.readings.form->word;
 		report->interface = agent->options.readings.interface;

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
-#include <getopt.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "agent.h"
 #include "arguments.h"
+#include "flags.h"
 #include "form.h"
 #include "page.h"
 #include "refusal.h"
@@ -67,8 +67,9 @@ static bool url_is_right(const char *text)
 	return is_right;
 }
 
-static int set_controllers(struct options *options, const char *list)
+static int read_controllers(void *state, const char *list)
 {
+	struct options *options = state;
 	char *copy = strdup(list), *rest = copy, *one;
 	bool is_right = copy != NULL;
 
@@ -107,8 +108,10 @@ static bool url_is_private(const char *text)
 	return is_private;
 }
 
-static int set_clear_text(struct options *options, const char *text)
+static int read_clear_text(void *state, const char *text)
 {
+	struct options *options = state;
+
 	options->clear_text = !strcmp(text, "on");
 	if (!options->clear_text && strcmp(text, "off"))
 		return refusal_print("--controller-clear-text", text, "on, off");
@@ -126,52 +129,29 @@ static int check_clear_text(const struct options *options)
 	return 0;
 }
 
-static const char address_allowed[] =
-    "an address of this host, such as 10.1.0.21, or one of each family, such as 10.1.0.21,2001:db8:1::21";
-
-static int set_addresses(struct options *options, const char *list)
+static int read_addresses(void *state, const char *list)
 {
-	char *copy = strdup(list), *rest = copy, *one;
-	bool is_right = copy != NULL;
+	struct options *options = state;
 
-	options->address_count = 0;
-	options->mangle.ipv4 = options->mangle.ipv6 = (struct fl_address){{0}};
-	while (is_right && (one = strsep(&rest, ","))) {
-		struct fl_address address, *own;
-		fl_u8 ipv4[4];
-
-		if (inet_pton(AF_INET, one, ipv4) == 1)
-			address = fl_address_from_ipv4(ipv4);
-		else if (inet_pton(AF_INET6, one, address.bytes) != 1)
-			is_right = false;
-		if (!is_right)
-			break;
-		own = fl_address_is_ipv4(&address) ? &options->mangle.ipv4 : &options->mangle.ipv6;
-		is_right = !fl_address_is_none(&address) && fl_address_is_none(own);
-		*own = address;
-		if (is_right)
-			options->addresses[options->address_count++] = address;
-	}
-	free(copy);
-	return is_right ? 0 : refusal_print("--address", list, address_allowed);
+	return config_selves_set("--address", list, &options->mangle.ipv4, &options->mangle.ipv6);
 }
 
-static int set_interval(struct options *options, const char *text)
-{
-	unsigned long ms;
-
-	if (!config_number_parse(text, READINGS_MS_MIN, READINGS_MS_MAX, &ms))
-		return refusal_print("--busy-interval-ms", text, "a whole number from 10 to 1000");
-	options->readings.interval_ms = (fl_u32)ms;
-	return 0;
-}
-
-static int set_interface(struct options *options, const char *text)
+static int read_interface(void *state, const char *text)
 {
 	if (!*text || strlen(text) >= IF_NAMESIZE)
 		return refusal_print("--interface", text, "a name of 1 to 15 characters");
-	options->readings.interface = text;
+	((struct options *)state)->readings.interface = text;
 	return 0;
+}
+
+static int read_source(void *state, const char *text)
+{
+	return source_choose(text, &((struct options *)state)->readings.source);
+}
+
+static int read_form(void *state, const char *text)
+{
+	return arguments_form(text, &((struct options *)state)->readings.form);
 }
 
 /* Without --interface no program can be told anything. */
@@ -191,8 +171,8 @@ static int check(const struct options *options)
 {
 	if (!options->controller_count)
 		return refusal_print("--controller", "", controllers_allowed);
-	if (!options->address_count)
-		return refusal_print("--address", "", address_allowed);
+	if (fl_address_is_none(&options->mangle.ipv4) && fl_address_is_none(&options->mangle.ipv6))
+		return refusal_print("--address", "", config_selves_allowed);
 	if (!options->token_file && !options->client_cert)
 		return refusal_print("--token-file", "", "a file with a token of role server, or --client-cert");
 	if (!options->client_cert != !options->client_key)
@@ -201,75 +181,32 @@ static int check(const struct options *options)
 	return check_clear_text(options);
 }
 
+#define AT(member) .at = offsetof(struct options, member)
+
 int options_parse(struct options *options, int argc, char **argv)
 {
-	static const struct option flags[] = {
-	    {"controller", required_argument, NULL, 'c'},
-	    {"controller-clear-text", required_argument, NULL, 'x'},
-	    {"token-file", required_argument, NULL, 't'},
-	    {"address", required_argument, NULL, 'a'},
-	    {"mangle", no_argument, NULL, 'm'},
-	    {"ca-file", required_argument, NULL, 'C'},
-	    {"client-cert", required_argument, NULL, 'e'},
-	    {"client-key", required_argument, NULL, 'k'},
-	    {"no-events", no_argument, NULL, 'n'},
-	    {"busy", required_argument, NULL, 'b'},
-	    {"busy-interval-ms", required_argument, NULL, 'B'},
-	    {"form", required_argument, NULL, 'f'},
-	    {"interface", required_argument, NULL, 'i'},
+	static const struct flag flags[] = {
+	    {"controller", 'c', FLAG_READ, .read = read_controllers},
+	    {"controller-clear-text", 'x', FLAG_READ, .read = read_clear_text},
+	    {"token-file", 't', FLAG_TEXT, AT(token_file)},
+	    {"address", 'a', FLAG_READ, .read = read_addresses},
+	    {"mangle", 'm', FLAG_ON, AT(mangle.enabled)},
+	    {"ca-file", 'C', FLAG_TEXT, AT(ca_file)},
+	    {"client-cert", 'e', FLAG_TEXT, AT(client_cert)},
+	    {"client-key", 'k', FLAG_TEXT, AT(client_key)},
+	    {"no-events", 'n', FLAG_ON, AT(no_events)},
+	    {"busy", 'b', FLAG_READ, .read = read_source},
+	    {"busy-interval-ms", 'B', FLAG_NUMBER, AT(readings.interval_ms), "a whole number from 10 to 1000",
+	     READINGS_MS_MIN, READINGS_MS_MAX},
+	    {"form", 'f', FLAG_READ, .read = read_form},
+	    {"interface", 'i', FLAG_READ, .read = read_interface},
 	    {0},
 	};
-	int flag, err = 0;
+	int err;
 
 	*options = (struct options){.readings = {.interval_ms = READINGS_MS, .form = &form_bpf}};
 	source_choose("connections", &options->readings.source);
-	while (!err && (flag = getopt_long(argc, argv, "", flags, NULL)) != -1) {
-		switch (flag) {
-		case 'c':
-			err = set_controllers(options, optarg);
-			break;
-		case 'x':
-			err = set_clear_text(options, optarg);
-			break;
-		case 't':
-			options->token_file = optarg;
-			break;
-		case 'a':
-			err = set_addresses(options, optarg);
-			break;
-		case 'm':
-			options->mangle.enabled = true;
-			break;
-		case 'C':
-			options->ca_file = optarg;
-			break;
-		case 'e':
-			options->client_cert = optarg;
-			break;
-		case 'k':
-			options->client_key = optarg;
-			break;
-		case 'n':
-			options->no_events = true;
-			break;
-		case 'b':
-			err = source_choose(optarg, &options->readings.source);
-			break;
-		case 'B':
-			err = set_interval(options, optarg);
-			break;
-		case 'f':
-			err = arguments_form(optarg, &options->readings.form);
-			break;
-		case 'i':
-			err = set_interface(options, optarg);
-			break;
-		default:
-			err = -EINVAL;
-		}
-	}
-	if (!err && optind < argc)
-		err = refusal_print(argv[0], argv[optind], "flags only");
+	err = flags_parse(flags, NULL, options, argc, argv);
 	if (!err)
 		err = check_form(options);
 	return err ? err : check(options);
@@ -279,13 +216,6 @@ void options_free(struct options *options)
 {
 	for (unsigned i = 0; i < options->controller_count; i++)
 		free(options->controllers[i]);
-}
-
-void options_address_text(const struct fl_address *address, char text[46])
-{
-	bool is_ipv4 = fl_address_is_ipv4(address);
-
-	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, address->bytes + (is_ipv4 ? 12 : 0), text, 46);
 }
 
 int options_read_token(const char *path, char token[OPTIONS_TOKEN_MAX])

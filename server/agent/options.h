@@ -17,9 +17,7 @@ struct options {
 	unsigned controller_count;
 	bool clear_text; /* the token may go by http to other hosts */
 	const char *token_file;
-	struct fl_address addresses[REPORT_ADDRESSES_MAX];
-	unsigned address_count;
-	struct services_mangle mangle;
+	struct services_mangle mangle; /* has --address */
 	const char *ca_file, *client_cert, *client_key;
 	bool no_events;
 	struct readings_options readings;
@@ -28,9 +26,6 @@ struct options {
 /* Returns 0, or prints a sentence and returns -EINVAL. */
 int options_parse(struct options *options, int argc, char **argv);
 void options_free(struct options *options);
-
-/* Writes an address, IPv4 in dotted decimal. */
-void options_address_text(const struct fl_address *address, char text[46]);
 
 /* Reads the token, without a newline at its end. Returns 0, or prints a sentence and returns -EINVAL. */
 int options_read_token(const char *path, char token[OPTIONS_TOKEN_MAX]);

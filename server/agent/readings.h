@@ -19,7 +19,7 @@ enum readings_numbers {
 
 struct readings_options {
 	struct source_choice source;
-	fl_u32 interval_ms;
+	unsigned long interval_ms;
 	const struct form *form; /* NULL: none is told */
 	const char *interface;
 	bool no_programs;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base64.h"
+#include "config.h"
 #include "readings.h"
 
 #define DELTA_MAX 0xffffffffULL
@@ -157,9 +158,11 @@ static json_t *form_make(const struct report *report, const struct services *ser
 static json_t *addresses_make(const struct report *report)
 {
 	json_t *list = json_array();
+	char text[CONFIG_TEXT_LEN];
 
-	for (size_t i = 0; i < report->address_count; i++)
-		json_array_append_new(list, json_string(report->addresses[i]));
+	for (size_t i = 0; i < REPORT_ADDRESSES_MAX; i++)
+		if (!fl_address_is_none(&report->addresses[i]))
+			json_array_append_new(list, json_string(config_address_text(&report->addresses[i], text)));
 	return list;
 }
 

@@ -13,9 +13,8 @@ enum report_limits {
 struct report {
 	char boot[33];
 	fl_u64 sequence;
-	bool has_events; /* mode */
-	char addresses[REPORT_ADDRESSES_MAX][46];
-	size_t address_count;
+	bool has_events;                                   /* mode */
+	struct fl_address addresses[REPORT_ADDRESSES_MAX]; /* none is left out */
 	fl_u64 lost_events;
 	const char *form;      /* that serves here; NULL: not known */
 	const char *interface; /* NULL with the module */

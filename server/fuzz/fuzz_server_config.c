@@ -22,7 +22,7 @@ static void check_taken(struct config *config)
 	if (config_check(config))
 		return;
 	again = config_default;
-	require(!config_set_address(&again, "address", config_self_text(&config->program, text)));
+	require(!config_set(&again, "address", config_self_text(&config->program, text)));
 	require(fl_address_equal(&again.program.self, &config->program.self) &&
 		fl_address_equal(&again.program.self6, &config->program.self6));
 	for (unsigned i = 0; i < config->peer_count; i++) {
@@ -30,10 +30,11 @@ static void check_taken(struct config *config)
 
 		require(peer->roles && !(peer->roles & ~(fl_u32)FL_PEER_ANY));
 		again.peer_count = 0;
-		require(!(peer->roles == FL_PEER_MUX ? config_set_muxes
-			  : peer->roles == FL_PEER_SERVER
-			      ? config_set_servers
-			      : config_set_peers)(&again, "peers", config_peer_text(&peer->prefix, text)));
+		require(!config_set(&again,
+				    peer->roles == FL_PEER_MUX      ? "muxes"
+				    : peer->roles == FL_PEER_SERVER ? "servers"
+								    : "peers",
+				    config_peer_text(&peer->prefix, text)));
 		require(again.peer_count == 1 && !memcmp(&again.peers[0], peer, sizeof(*peer)));
 	}
 }
@@ -53,16 +54,15 @@ static void read_file(struct config *config, const fl_u8 *data, size_t size)
 
 static void read_flags(struct config *config, const fl_u8 *data, size_t size)
 {
-	static int (*const setters[])(struct config *, const char *, const char *) = {
-	    config_set_address, config_set_port,  config_set_quiet,   config_set_ipip_service,
-	    config_set_peers,   config_set_muxes, config_set_servers, config_set_flood_rate};
+	static const char *const flags[] = {"address", "port",  "quiet",   "ipip-service",
+					    "peers",   "muxes", "servers", "flood-rate"};
 	char *text = strndup((const char *)data, size), *rest = text, *line;
 	bool taken = true;
 
 	require(text != NULL);
-	for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]) && (line = strsep(&rest, "\n")); i++) {
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && (line = strsep(&rest, "\n")); i++) {
 		refusals = 0;
-		if (setters[i](config, "flag", line)) {
+		if (config_set(config, flags[i], line)) {
 			require(refusals == 1);
 			taken = false;
 		}
