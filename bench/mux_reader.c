@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 	}
 	if (options.tables && options.counters && options.changes)
 		cluster = cluster_sync_new(&options, &why);
-	events.data.fd = cluster ? zk_fd(cluster->zk) : -1;
+	events.data.fd = cluster ? tree_fd(cluster->tree) : -1;
 	if (!cluster || epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &input) ||
 	    epoll_ctl(epoll, EPOLL_CTL_ADD, events.data.fd, &events)) {
 		fprintf(stderr, "mux_reader: %s\n", why.text[0] ? why.text : "cannot start");

@@ -18,7 +18,7 @@
 #include "config/protection.h"
 #include "page.h"
 #include "prober.h"
-#include "tree.h"
+#include "cluster.h"
 #include "tunnel.h"
 
 enum {
@@ -32,7 +32,7 @@ struct loop {
 	struct prober prober;
 	bool has_prober;
 	struct tunnel *tunnel;
-	struct tree *tree;
+	struct cluster *cluster;
 	struct page *page;
 	/* Readable when the part has something to do; what each does is in run(). */
 	struct waiter on_signal, on_tree, on_page, on_tunnel;
@@ -71,7 +71,7 @@ static void on_results(void *context, struct probed *service)
 	struct loop *loop = context;
 
 	(void)service;
-	tree_changed(loop->tree);
+	cluster_changed(loop->cluster);
 }
 
 static int on_vips(void *context, const struct fl_address *vips, uint32_t count)
@@ -119,7 +119,7 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 	    .context = loop,
 	};
 	char own[ADDRESS_TEXT_MAX];
-	const struct tree_options tree = {
+	const struct cluster_options cluster = {
 	    .zookeeper = options->zookeeper,
 	    .login = &options->login,
 	    .root = options->root,
@@ -148,13 +148,13 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 		return -EPERM;
 	address_print(&options->outer[fl_address_is_none(&options->outer[0])], own);
 	http_access_metrics(&options->http, own, loop->metrics);
-	loop->tree = tree_open(&tree, why);
-	if (!loop->tree)
+	loop->cluster = cluster_open(&cluster, why);
+	if (!loop->cluster)
 		return -EINVAL;
 	sources = (struct page_sources){
 	    .pool = &loop->pool,
 	    .prober = &loop->prober,
-	    .tree = loop->tree,
+	    .cluster = loop->cluster,
 	    .tunnel = loop->tunnel,
 	    .unprotected =
 		protection_missing(options->has_tag_key, options->login.count, options->zookeeper, &options->http),
@@ -166,15 +166,15 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 	loop->on_tunnel.ready = on_tunnel;
 	loop->on_tree.ready = loop->on_page.ready = on_nothing; /* they run in each round */
 	if (watch(loop, loop->signals, &loop->on_signal) || watch(loop, tunnel_fd(loop->tunnel), &loop->on_tunnel) ||
-	    watch(loop, tree_fd(loop->tree), &loop->on_tree) || watch(loop, page_fd(loop->page), &loop->on_page))
+	    watch(loop, cluster_fd(loop->cluster), &loop->on_tree) || watch(loop, page_fd(loop->page), &loop->on_page))
 		return reason_set(why, -errno, "epoll: %s", strerror(errno));
 	return 0;
 }
 
 static void close_loop(struct loop *loop)
 {
-	if (loop->tree) /* results leave ZooKeeper before probes end */
-		tree_close(loop->tree);
+	if (loop->cluster) /* results leave ZooKeeper before probes end */
+		cluster_close(loop->cluster);
 	if (loop->page)
 		page_close(loop->page);
 	pool_clear(&loop->pool);
@@ -193,7 +193,7 @@ static void close_loop(struct loop *loop)
 /* How long nothing is due. */
 static int wait_ms(const struct loop *loop, uint64_t now)
 {
-	uint64_t at = tree_deadline(loop->tree);
+	uint64_t at = cluster_deadline(loop->cluster);
 	int limit = SLEEP_MAX_MS;
 
 	if (at < now + (unsigned)limit)
@@ -221,7 +221,7 @@ static void round_of(struct loop *loop)
 	}
 	if (count < EVENTS)
 		prober_run(&loop->prober, clock_ms());
-	tree_run(loop->tree, clock_ms());
+	cluster_run(loop->cluster, clock_ms());
 	page_run(loop->page, clock_ms());
 	prober_reap(&loop->prober);
 }

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "config/protection.h"
 #include "observe/exposition.h"
 #include "observe/listener.h"
 #include "prober.h"
-#include "tree.h"
 
 struct page {
 	struct listener *listener;
@@ -58,9 +58,9 @@ void page_write(FILE *out, const struct page_sources *sources)
 	struct exposition to = {.out = out, .prefix = "fairlead_probe"};
 
 	exposition_write(&to, "zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
-			 tree_is_connected(sources->tree));
+			 cluster_is_connected(sources->cluster));
 	exposition_write(&to, "registered", "gauge", "1 while the results are in ZooKeeper.",
-			 tree_is_registered(sources->tree));
+			 cluster_is_registered(sources->cluster));
 	unprotected(&to, sources->unprotected);
 	backends(&to, sources->pool);
 	exposition_write(&to, "source_ports_taken", "gauge", "Source ports that attempts use now.",

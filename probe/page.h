@@ -11,14 +11,14 @@
 
 struct pool;
 struct prober;
-struct tree;
+struct cluster;
 struct tunnel;
 
 /* What the metrics are about. */
 struct page_sources {
 	const struct pool *pool;
 	const struct prober *prober;
-	const struct tree *tree;
+	const struct cluster *cluster;
 	const struct tunnel *tunnel;
 	unsigned unprotected; /* protection_missing() */
 };

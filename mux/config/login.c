@@ -12,8 +12,6 @@
 
 enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, LOGIN_FILE_MAX = 16384 };
 
-static char digest_scheme[] = "digest";
-
 static bool is_login(const char *text)
 {
 	const char *colon = strchr(text, ':');
@@ -70,17 +68,6 @@ int login_read(const char *name, const char *path, struct login *out, struct rea
 	return error;
 }
 
-unsigned login_add(const struct login *login, unsigned added, zhandle_t *zk)
-{
-	for (; login && added < login->count; added++) {
-		const char *line = login->lines[added];
-
-		if (zoo_add_auth(zk, digest_scheme, line, (int)strlen(line), NULL, NULL) != ZOK)
-			break;
-	}
-	return added;
-}
-
 void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1])
 {
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -101,16 +88,4 @@ void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1])
 	}
 	at[-1] = '=';
 	*at = 0;
-}
-
-const struct ACL_vector *login_node_acl(const struct login *login, struct login_acl *out)
-{
-	if (!login || !login->count)
-		return &ZOO_OPEN_ACL_UNSAFE;
-	login_digest(login->lines[LOGIN_READERS], out->readers);
-	login_digest(login->lines[LOGIN_OWN], out->own);
-	out->entries[0] = (struct ACL){ZOO_PERM_READ, {digest_scheme, out->readers}};
-	out->entries[1] = (struct ACL){ZOO_PERM_ALL, {digest_scheme, out->own}};
-	out->vector = (struct ACL_vector){2, out->entries};
-	return &out->vector;
 }

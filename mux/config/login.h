@@ -9,8 +9,6 @@
 #ifndef FAIRLEAD_MUX_LOGIN_H
 #define FAIRLEAD_MUX_LOGIN_H
 
-#include <zookeeper/zookeeper.h>
-
 #include "config/reason.h"
 
 enum login_limits {
@@ -28,29 +26,13 @@ struct login {
 	char lines[LOGIN_LINES_MAX][LOGIN_TEXT_MAX + 1];
 };
 
-/* The access list of a mux's own node; must outlive its use. */
-struct login_acl {
-	char readers[LOGIN_DIGEST_MAX + 1], own[LOGIN_DIGEST_MAX + 1];
-	struct ACL entries[2];
-	struct ACL_vector vector;
-};
-
 /*
  * Reads a file that only its owner may read. Returns -EINVAL and why on failure; name is the option's, and why never
  * contains any of the file's content.
  */
 int login_read(const char *name, const char *path, struct login *out, struct reason *why);
 
-/*
- * Logs in to the server, now and at each reconnect of the client. Call it when the client has connected: between two
- * attempts to connect the client takes no login. `added`: how many lines it has taken before; returns how many it has now.
- */
-unsigned login_add(const struct login *login, unsigned added, zhandle_t *zk);
-
 /* A line as ZooKeeper's access lists name its user: USER:BASE64(SHA-1(USER:PASSWORD)). */
 void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1]);
-
-/* All rights for the own login and read access for the readers'. Without a login: all rights for everyone. */
-const struct ACL_vector *login_node_acl(const struct login *login, struct login_acl *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/backoff.h"
 
-#include "control/zookeeper.h"
+#include "tree/tree.h"
 
 void backoff_reset(struct backoff *backoff)
 {
@@ -14,7 +14,7 @@ void backoff_schedule(struct backoff *backoff, uint64_t now_ms)
 
 	for (unsigned i = 1; i < backoff->failures && wait < BACKOFF_MAX_MS; i++)
 		wait *= 2;
-	backoff->retry_at = now_ms + wait / 2 + zk_jitter(wait / 2);
+	backoff->retry_at = now_ms + wait / 2 + tree_jitter(wait / 2);
 }
 
 void backoff_schedule_once(struct backoff *backoff, uint64_t now_ms)

@@ -79,24 +79,24 @@ static void on_entry_missing(struct cluster_sync *cluster)
 	cluster->is_missing = true;
 }
 
-static void on_cluster(void *context, const struct zk_reply *reply)
+static void on_cluster(void *context, const struct tree_reply *reply)
 {
 	struct cluster_sync *cluster = context;
 	const char *found = (const char *)reply->data;
 	unsigned services = cluster->services->count;
 	bool is_ours;
 
-	tree_access_note(&cluster->access, cluster->node.path, reply->rc, services);
-	if (reply->rc == ZNONODE) {
+	tree_access_note(&cluster->access, cluster->node.path, reply->result, services);
+	if (reply->result == TREE_MISSING) {
 		if (cluster->name[0] && services)
 			hold(cluster, "none");
 		else if (cluster->registration->may_serve)
 			release(cluster);
 		return;
 	}
-	if (reply->rc == ZOK && (!reply->len || reply->len > CLUSTER_NAME_MAX))
+	if (reply->result == TREE_OK && (!reply->len || reply->len > CLUSTER_NAME_MAX))
 		watched_node_retry(&cluster->node);
-	if (reply->rc != ZOK || !reply->len || reply->len > CLUSTER_NAME_MAX)
+	if (reply->result != TREE_OK || !reply->len || reply->len > CLUSTER_NAME_MAX)
 		return;
 	is_ours = !strcmp(cluster->name, found);
 	if (!is_ours && cluster->name[0] && services) {
@@ -117,7 +117,7 @@ static void on_connected(void *context)
 {
 	struct cluster_sync *cluster = context;
 
-	fprintf(stderr, "mux event=zookeeper_connected session=0x%" PRIx64 "\n", (uint64_t)zk_session(cluster->zk));
+	fprintf(stderr, "mux event=zookeeper_connected session=0x%" PRIx64 "\n", (uint64_t)tree_session(cluster->tree));
 	registration_connected(cluster->registration);
 	peer_watch_connected(cluster->peers);
 	watched_node_read(&cluster->seed->node);
@@ -206,7 +206,7 @@ static void on_restored_cluster(void *context, const char *name, const struct fl
 	seed_watch_restore(cluster->seed, seed);
 	settled_watch_restore(cluster->settled, settled);
 	hello_join(cluster->hello, cluster->name);
-	lag_withdrawal_listen(cluster->withdrawal, zk_now(cluster->zk));
+	lag_withdrawal_listen(cluster->withdrawal, tree_now(cluster->tree));
 }
 
 /* Later, ZooKeeper's deltas and configuration apply to it as to any published service. */
@@ -222,7 +222,7 @@ static int on_restored_service(void *context, const struct service_config *confi
 		return reason_set(why, -EINVAL, "name is '%.70s'; allowed: a service's name", config->name);
 	sync = service_list_append(cluster->services, config->name);
 	published = &sync->ring.published;
-	lag_withdrawal_restore(cluster->withdrawal, published, image->generation, zk_now(cluster->zk));
+	lag_withdrawal_restore(cluster->withdrawal, published, image->generation, tree_now(cluster->tree));
 	error = published_load(published, config, image, arrays, why);
 	if (error) {
 		service_list_take_back(cluster->services);
@@ -245,7 +245,7 @@ static void restore(struct cluster_sync *cluster, uint64_t now_ms)
 	}
 	if (cluster->services->is_known)
 		cluster->restore_at = UINT64_MAX;
-	if (now_ms < cluster->restore_at || zk_is_connected(cluster->zk))
+	if (now_ms < cluster->restore_at || tree_is_connected(cluster->tree))
 		return;
 	restored = state_keeper_restore(cluster->state, &target);
 	cluster->restore_at = restored < 0 ? now_ms + CLUSTER_SYNC_RETRY_MS : UINT64_MAX;
@@ -264,7 +264,7 @@ static struct state_view view_of(const struct cluster_sync *cluster)
 	    .seed = cluster->seed->used,
 	    .settled = &cluster->settled->known,
 	    .is_listed =
-		cluster->services->is_known && !cluster->services->node.is_held && zk_is_connected(cluster->zk),
+		cluster->services->is_known && !cluster->services->node.is_held && tree_is_connected(cluster->tree),
 	    .syncs = cluster->services->syncs,
 	    .count = cluster->services->count,
 	};
@@ -289,13 +289,13 @@ static char *render(void *context)
 
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why)
 {
-	static const struct zk_events events = {on_connected, on_disconnected, on_changed};
+	static const struct tree_events events = {on_connected, on_disconnected, on_changed};
 	static const struct registration_calls calls = {render, is_own_place, on_may_serve, on_refused, on_added};
-	struct cluster_sync *cluster = zk_alloc(sizeof(*cluster));
+	struct cluster_sync *cluster = tree_alloc(sizeof(*cluster));
 	char *muxes, *entry;
 
-	cluster->zk = zk_open(options->zookeeper, options->login, &events, cluster);
-	if (!cluster->zk) {
+	cluster->tree = tree_open(options->zookeeper, options->login, TREE_SESSION_MS, &events, cluster);
+	if (!cluster->tree) {
 		reason_set(why, -errno,
 			   "--zookeeper: '%s' can't be used: %s; allowed: HOST:PORT, several separated by commas",
 			   options->zookeeper, errno == EINVAL ? "no such host" : strerror(errno));
@@ -303,15 +303,15 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		return NULL;
 	}
 	cluster->self = mux_node_begin(options);
-	cluster->root = zk_copy(options->root);
-	cluster->id = zk_copy(options->id);
+	cluster->root = tree_copy(options->root);
+	cluster->id = tree_copy(options->id);
 	cluster->hello = options->hello;
 	cluster->needs = options->needs;
 	cluster->refused = options->refused;
 	cluster->refused_context = options->refused_context;
 	cluster->access.has_login = options->login && options->login->count;
 	cluster->context = (struct service_sync_context){
-	    .zk = cluster->zk,
+	    .tree = cluster->tree,
 	    .place = {.tables = options->tables,
 		      .counters = options->counters,
 		      .announcer = options->announcer,
@@ -323,14 +323,14 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	    .changed = on_service_changed,
 	    .vanished = on_vanished,
 	};
-	watched_node_begin(&cluster->node, cluster->zk, zk_path(options->root, "cluster"), on_cluster, cluster);
-	muxes = zk_path(options->root, "muxes");
-	entry = zk_path(muxes, options->id);
-	cluster->registration = registration_new(cluster->zk, entry, &calls, cluster);
-	cluster->peers = peer_watch_new(cluster->zk, muxes, options->tables, options->hello);
-	cluster->seed = seed_watch_new(cluster->zk, options->root, options->tables);
-	cluster->settled = settled_watch_new(cluster->zk, options->root);
-	cluster->withdrawal = lag_withdrawal_new(cluster->zk, muxes, options->id, &options->behind,
+	watched_node_begin(&cluster->node, cluster->tree, tree_path(options->root, "cluster"), on_cluster, cluster);
+	muxes = tree_path(options->root, "muxes");
+	entry = tree_path(muxes, options->id);
+	cluster->registration = registration_new(cluster->tree, entry, &calls, cluster);
+	cluster->peers = peer_watch_new(cluster->tree, muxes, options->tables, options->hello);
+	cluster->seed = seed_watch_new(cluster->tree, options->root, options->tables);
+	cluster->settled = settled_watch_new(cluster->tree, options->root);
+	cluster->withdrawal = lag_withdrawal_new(cluster->tree, muxes, options->id, &options->behind,
 						 options->hello ? options->hello->peers : NULL);
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
@@ -345,7 +345,7 @@ void cluster_sync_free(struct cluster_sync *cluster)
 	if (cluster->state && cluster->name[0])
 		flush(cluster);
 	service_list_clear(cluster->services);
-	zk_close(cluster->zk);
+	tree_close(cluster->tree);
 	registration_free(cluster->registration);
 	peer_watch_free(cluster->peers);
 	seed_watch_free(cluster->seed);
@@ -368,13 +368,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 {
-	uint64_t at = earlier(zk_deadline(cluster->zk), lag_withdrawal_deadline(cluster->withdrawal));
+	uint64_t at = earlier(tree_deadline(cluster->tree), lag_withdrawal_deadline(cluster->withdrawal));
 
 	if (cluster->state)
 		at = earlier(at, state_keeper_deadline(cluster->state));
-	if (cluster->state && !zk_is_connected(cluster->zk))
+	if (cluster->state && !tree_is_connected(cluster->tree))
 		at = earlier(at, cluster->restore_at);
-	if (!zk_is_connected(cluster->zk))
+	if (!tree_is_connected(cluster->tree))
 		return at; /* everything else waits for the connection */
 	at = earlier(at, earlier(cluster->node.retry_at, registration_deadline(cluster->registration)));
 	at = earlier(at, earlier(cluster->peers->list.retry_at, cluster->seed->node.retry_at));
@@ -385,7 +385,7 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 /* Everything that needs ZooKeeper. False: it is not connected, or holds another cluster. */
 static bool follow(struct cluster_sync *cluster, uint64_t now_ms)
 {
-	if (!zk_is_connected(cluster->zk))
+	if (!tree_is_connected(cluster->tree))
 		return false;
 	registration_run(cluster->registration, now_ms);
 	watched_node_run(&cluster->peers->list, now_ms);
@@ -418,7 +418,7 @@ static void send_hellos(struct hello *hello, struct service_sync *const *syncs, 
 
 	if (!hello || now_ms < hello->send_at)
 		return;
-	services = zk_alloc((count + 1) * sizeof(*services));
+	services = tree_alloc((count + 1) * sizeof(*services));
 	for (unsigned i = 0; i < count; i++) {
 		const struct published_service *published = &syncs[i]->ring.published;
 		uint32_t generation = ring_sync_generation(&syncs[i]->ring);
@@ -440,7 +440,7 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 	unsigned count;
 	bool follows;
 
-	zk_run(cluster->zk, now_ms);
+	tree_run(cluster->tree, now_ms);
 	if (cluster->state) {
 		struct state_view view;
 

@@ -50,7 +50,7 @@ struct cluster_sync_options {
 };
 
 struct cluster_sync {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct registration *registration;
 	struct peer_watch *peers;
 	struct seed_watch *seed;
@@ -83,7 +83,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 /* Withdraws all VIPs, closes the session, removes all services from the tables. */
 void cluster_sync_free(struct cluster_sync *cluster);
 
-/* When cluster_sync_run() is due, besides when zk_fd() is readable. */
+/* When cluster_sync_run() is due, besides when tree_fd() is readable. */
 uint64_t cluster_sync_deadline(const struct cluster_sync *cluster);
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms);
 /* A device of the announcer was lost. */

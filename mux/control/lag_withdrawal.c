@@ -14,7 +14,7 @@
 enum { PATH_MAX_LEN = 512, NAME_MAX_LEN = 64 };
 
 struct lag_withdrawal {
-	struct zk_client *zk;
+	struct tree *tree;
 	char *path;
 	char *id;
 	struct lag_limits limits;
@@ -41,29 +41,29 @@ static void finish(struct lag_withdrawal *withdrawal)
 	withdrawal->is_fresh = !withdrawal->failed;
 }
 
-static void on_node(void *context, const struct zk_reply *reply)
+static void on_node(void *context, const struct tree_reply *reply)
 {
 	struct lag_withdrawal *withdrawal = context;
 	json_t *node = NULL;
 	const char *id;
 
-	if (reply->rc == ZOK && reply->owner)
+	if (reply->result == TREE_OK && reply->owner)
 		node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
 	id = json_string_value(json_object_get(node, "id"));
 	if (id && strcmp(id, withdrawal->id))
 		json_array_append(withdrawal->coming, node);
 	json_decref(node);
-	if (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH)
+	if (reply->result != TREE_OK && reply->result != TREE_MISSING && reply->result != TREE_DENIED)
 		withdrawal->failed = true;
 	if (!--withdrawal->asked)
 		finish(withdrawal);
 }
 
-static void on_list(void *context, const struct zk_reply *reply)
+static void on_list(void *context, const struct tree_reply *reply)
 {
 	struct lag_withdrawal *withdrawal = context;
 
-	if (reply->rc != ZOK) {
+	if (reply->result != TREE_OK) {
 		withdrawal->is_reading = false;
 		return;
 	}
@@ -76,7 +76,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 		char path[PATH_MAX_LEN];
 
 		snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, withdrawal->path, reply->children[i]);
-		zk_get(withdrawal->zk, path, false, on_node, withdrawal);
+		tree_get(withdrawal->tree, path, false, on_node, withdrawal);
 	}
 }
 
@@ -85,8 +85,8 @@ static void look(struct lag_withdrawal *withdrawal, uint64_t now_ms)
 	if (withdrawal->is_reading || now_ms < withdrawal->look_at)
 		return;
 	withdrawal->is_reading = true;
-	withdrawal->look_at = now_ms + LAG_WITHDRAWAL_LOOK_MS + zk_jitter(LAG_WITHDRAWAL_LOOK_JITTER_MS);
-	zk_children(withdrawal->zk, withdrawal->path, false, on_list, withdrawal);
+	withdrawal->look_at = now_ms + LAG_WITHDRAWAL_LOOK_MS + tree_jitter(LAG_WITHDRAWAL_LOOK_JITTER_MS);
+	tree_children(withdrawal->tree, withdrawal->path, false, on_list, withdrawal);
 }
 
 /* Whether the mux of a node says by itself what it serves. */
@@ -288,16 +288,16 @@ uint64_t lag_withdrawal_deadline(const struct lag_withdrawal *withdrawal)
 	return withdrawal->is_listening ? withdrawal->listen_until : UINT64_MAX;
 }
 
-struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,
+struct lag_withdrawal *lag_withdrawal_new(struct tree *tree, const char *path, const char *id,
 					  const struct lag_limits *limits, const struct hello_peers *peers)
 {
-	struct lag_withdrawal *withdrawal = zk_alloc(sizeof(*withdrawal));
+	struct lag_withdrawal *withdrawal = tree_alloc(sizeof(*withdrawal));
 
-	withdrawal->zk = zk;
+	withdrawal->tree = tree;
 	withdrawal->limits = *limits;
 	withdrawal->peers = peers;
-	withdrawal->path = zk_copy(path);
-	withdrawal->id = zk_copy(id);
+	withdrawal->path = tree_copy(path);
+	withdrawal->id = tree_copy(id);
 	return withdrawal;
 }
 

@@ -42,9 +42,9 @@ enum lag_withdrawal_numbers {
 struct lag_withdrawal;
 
 /* path: the folder of the muxes' nodes; id: this mux's; peers NULL: no hellos. */
-struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,
+struct lag_withdrawal *lag_withdrawal_new(struct tree *tree, const char *path, const char *id,
 					  const struct lag_limits *limits, const struct hello_peers *peers);
-/* No request may be under way: after zk_close(). */
+/* No request may be under way: after tree_close(). */
 void lag_withdrawal_free(struct lag_withdrawal *withdrawal);
 
 /* From now on the other muxes can be heard. */

@@ -67,8 +67,8 @@ static void clear_found(struct peer_watch *watch, uint32_t count)
 {
 	free(watch->found);
 	free(watch->found_nodes);
-	watch->found = zk_alloc((count + 1U) * sizeof(*watch->found));
-	watch->found_nodes = zk_alloc((count + 1U) * sizeof(*watch->found_nodes));
+	watch->found = tree_alloc((count + 1U) * sizeof(*watch->found));
+	watch->found_nodes = tree_alloc((count + 1U) * sizeof(*watch->found_nodes));
 	watch->found_count = 0;
 }
 
@@ -95,7 +95,7 @@ static void finish(struct peer_watch *watch)
 	}
 	if (watch->hello)
 		hello_peers_set_nodes(watch->hello->peers, watch->found_nodes, watch->found_count,
-				      zk_now(watch->list.zk));
+				      tree_now(watch->list.tree));
 	hand_on(watch);
 }
 
@@ -109,7 +109,7 @@ static bool is_id(const char *id)
 }
 
 /* What a mux's node says. Without an address it is no peer. */
-static void take_node(struct peer *peer, const struct zk_reply *reply)
+static void take_node(struct peer *peer, const struct tree_reply *reply)
 {
 	json_t *node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
 	const char *address = json_string_value(json_object_get(node, "address"));
@@ -132,8 +132,8 @@ static void drop_peer(struct peer *peer)
 	free(peer);
 }
 
-/* The peer is read: rc is ZOK if it is known now. */
-static void end_peer(struct peer *peer, int rc)
+/* The peer is read: result is TREE_OK if it is known now. */
+static void end_peer(struct peer *peer, enum tree_result result)
 {
 	struct peer_watch *watch = peer->watch;
 
@@ -143,7 +143,7 @@ static void end_peer(struct peer *peer, int rc)
 	} else if (peer->again) {
 		read_peer(peer);
 		return;
-	} else if (rc == ZOK) {
+	} else if (result == TREE_OK) {
 		peer->is_known = true;
 		if (peer->is_hidden)
 			watched_node_retry(&watch->list);
@@ -154,45 +154,47 @@ static void end_peer(struct peer *peer, int rc)
 }
 
 /* Of the node: it comes, or one that says nothing changes. */
-static void on_exists(void *context, const struct zk_reply *reply)
+static void on_exists(void *context, const struct tree_reply *reply)
 {
 	struct peer *peer = context;
 
-	peer->again |= (reply->rc == ZOK && !peer->has_node) || reply->rc == ZNOAUTH; /* it has come since */
-	end_peer(peer, reply->rc == ZNONODE || reply->rc == ZNOAUTH ? ZOK : reply->rc);
+	peer->again |=
+	    (reply->result == TREE_OK && !peer->has_node) || reply->result == TREE_DENIED; /* it has come since */
+	end_peer(peer, reply->result == TREE_MISSING || reply->result == TREE_DENIED ? TREE_OK : reply->result);
 }
 
 /* Of the children that an ephemeral node cannot have: it goes. */
-static void on_children(void *context, const struct zk_reply *reply)
+static void on_children(void *context, const struct tree_reply *reply)
 {
 	struct peer *peer = context;
 
-	peer->again |= reply->rc == ZNONODE || reply->rc == ZNOAUTH; /* it has gone since, or is hidden */
-	end_peer(peer, reply->rc == ZNONODE || reply->rc == ZNOAUTH ? ZOK : reply->rc);
+	peer->again |=
+	    reply->result == TREE_MISSING || reply->result == TREE_DENIED; /* it has gone since, or is hidden */
+	end_peer(peer, reply->result == TREE_MISSING || reply->result == TREE_DENIED ? TREE_OK : reply->result);
 }
 
-static void on_node(void *context, const struct zk_reply *reply)
+static void on_node(void *context, const struct tree_reply *reply)
 {
 	struct peer *peer = context;
 	char path[PATH_MAX_LEN];
 
-	peer->is_alive = reply->rc == ZOK && reply->owner;
+	peer->is_alive = reply->result == TREE_OK && reply->owner;
 	peer->is_peer = false;
-	peer->has_node = reply->rc != ZNONODE;
-	peer->is_hidden = reply->rc == ZNOAUTH;
+	peer->has_node = reply->result != TREE_MISSING;
+	peer->is_hidden = reply->result == TREE_DENIED;
 	snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->list.path, peer->id);
 	if (peer->is_alive) {
 		take_node(peer, reply);
-		zk_children(peer->watch->list.zk, path, true, on_children, peer);
-	} else if (reply->rc == ZOK || reply->rc == ZNONODE) {
-		zk_exists(peer->watch->list.zk, path, true, on_exists, peer);
+		tree_children(peer->watch->list.tree, path, true, on_children, peer);
+	} else if (reply->result == TREE_OK || reply->result == TREE_MISSING) {
+		tree_exists(peer->watch->list.tree, path, true, on_exists, peer);
 	} else {
-		end_peer(peer, peer->is_hidden ? ZOK : reply->rc);
+		end_peer(peer, peer->is_hidden ? TREE_OK : reply->result);
 	}
 }
 
 /* Controllers can't delete an entry with nodes that its mux has made and hidden. */
-static bool is_removed(const struct zk_reply *reply)
+static bool is_removed(const struct tree_reply *reply)
 {
 	json_t *entry = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
 	bool removed = json_is_true(json_object_get(entry, "removed"));
@@ -201,19 +203,20 @@ static bool is_removed(const struct zk_reply *reply)
 	return removed;
 }
 
-static void on_entry(void *context, const struct zk_reply *reply)
+static void on_entry(void *context, const struct tree_reply *reply)
 {
 	struct peer *peer = context;
 	char path[PATH_MAX_LEN];
 
-	if (reply->rc == ZOK && !is_removed(reply)) {
+	if (reply->result == TREE_OK && !is_removed(reply)) {
 		snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->list.path, peer->id);
-		zk_get(peer->watch->list.zk, path, false, on_node, peer);
+		tree_get(peer->watch->list.tree, path, false, on_node, peer);
 		return;
 	}
 	peer->is_alive = false;
 	peer->is_peer = false;
-	end_peer(peer, reply->rc == ZNONODE ? ZOK : reply->rc); /* removed since: so the list reports it */
+	end_peer(peer,
+		 reply->result == TREE_MISSING ? TREE_OK : reply->result); /* removed since: so the list reports it */
 }
 
 /*
@@ -232,7 +235,7 @@ static void read_peer(struct peer *peer)
 	peer->is_reading = true;
 	peer->is_hidden = false;
 	snprintf(path, sizeof(path), "%s/%s", peer->watch->list.path, peer->id);
-	zk_get(peer->watch->list.zk, path, true, on_entry, peer);
+	tree_get(peer->watch->list.tree, path, true, on_entry, peer);
 }
 
 static struct peer *find_peer(const struct peer_watch *watch, const char *id, size_t len)
@@ -245,23 +248,23 @@ static struct peer *find_peer(const struct peer_watch *watch, const char *id, si
 
 static struct peer *add_peer(struct peer_watch *watch, const char *id)
 {
-	struct peer **more = zk_alloc((watch->peers_count + 1U) * sizeof(*more));
-	struct peer *peer = zk_alloc(sizeof(*peer));
+	struct peer **more = tree_alloc((watch->peers_count + 1U) * sizeof(*more));
+	struct peer *peer = tree_alloc(sizeof(*peer));
 
 	if (watch->peers_count)
 		memcpy(more, watch->peers, watch->peers_count * sizeof(*more));
 	free(watch->peers);
 	watch->peers = more;
 	peer->watch = watch;
-	peer->id = zk_copy(id);
+	peer->id = tree_copy(id);
 	return watch->peers[watch->peers_count++] = peer;
 }
 
-static void on_list(void *context, const struct zk_reply *reply)
+static void on_list(void *context, const struct tree_reply *reply)
 {
 	struct peer_watch *watch = context;
 
-	if (reply->rc != ZOK)
+	if (reply->result != TREE_OK)
 		return;
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		watch->peers[i]->is_listed = false;
@@ -324,15 +327,15 @@ void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addre
 	}
 	watch->found_count = count;
 	if (watch->hello)
-		hello_peers_set_nodes(watch->hello->peers, watch->found_nodes, count, zk_now(watch->list.zk));
+		hello_peers_set_nodes(watch->hello->peers, watch->found_nodes, count, tree_now(watch->list.tree));
 	hand_on(watch);
 }
 
-struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables, struct hello *hello)
+struct peer_watch *peer_watch_new(struct tree *tree, const char *path, struct tables *tables, struct hello *hello)
 {
-	struct peer_watch *watch = zk_alloc(sizeof(*watch));
+	struct peer_watch *watch = tree_alloc(sizeof(*watch));
 
-	watched_node_begin(&watch->list, zk, zk_copy(path), on_list, watch);
+	watched_node_begin(&watch->list, tree, tree_copy(path), on_list, watch);
 	watch->list.is_list = true;
 	watch->tables = tables;
 	watch->hello = hello;

@@ -7,7 +7,7 @@
 #ifndef MUX_PEER_WATCH_H
 #define MUX_PEER_WATCH_H
 
-#include "control/watched_node.h"
+#include "tree/watched_node.h"
 #include "hello/hello.h"
 #include "service/tables.h"
 
@@ -30,8 +30,8 @@ struct peer_watch {
 };
 
 /* path: the folder of the entries; hello NULL: no hellos. */
-struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables, struct hello *hello);
-/* No request may be under way: after zk_close(). */
+struct peer_watch *peer_watch_new(struct tree *tree, const char *path, struct tables *tables, struct hello *hello);
+/* No request may be under way: after tree_close(). */
 void peer_watch_free(struct peer_watch *watch);
 
 /* There is a session, perhaps a new one. */

@@ -352,8 +352,8 @@ int published_apply(struct published_service *published, const struct delta *del
 	return 0;
 }
 
-unsigned published_decode(const struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  struct delta *out, struct reason *why)
+unsigned published_decode(const struct published_service *published, uint32_t generation,
+			  const struct tree_reply *bytes, struct delta *out, struct reason *why)
 {
 	struct delta_expected expected = {.generation = generation};
 	unsigned reason;

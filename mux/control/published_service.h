@@ -10,7 +10,7 @@
 #include "host/announce.h"
 #include "packet/counters.h"
 #include "control/lag.h"
-#include "control/zookeeper.h"
+#include "tree/tree.h"
 #include "service/tables.h"
 #include "steering/arrays_set.h"
 
@@ -74,8 +74,8 @@ void published_expect(const struct published_service *published, struct delta_ex
 int published_apply(struct published_service *published, const struct delta *delta, const struct arrays_set *arrays,
 		    struct reason *why);
 /* Decodes the ring's next delta, to be freed. Returns 0, or a refusal's reason (refusal.h) and why. */
-unsigned published_decode(const struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  struct delta *out, struct reason *why);
+unsigned published_decode(const struct published_service *published, uint32_t generation,
+			  const struct tree_reply *bytes, struct delta *out, struct reason *why);
 /*
  * Tells servers (tell/teller.h) of a change that is to be published under this configuration, a delta or an image. False:
  * not before published_is_told().

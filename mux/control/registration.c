@@ -17,8 +17,8 @@ static void look(struct registration *own);
 static uint64_t compare_later(const struct registration *own)
 {
 	if (!own->is_ours)
-		return zk_jitter(CLOCK_COMPARE_FIRST_MS);
-	return CLOCK_COMPARE_PERIOD_MS + zk_jitter(CLOCK_COMPARE_PERIOD_MS / 10);
+		return tree_jitter(CLOCK_COMPARE_FIRST_MS);
+	return CLOCK_COMPARE_PERIOD_MS + tree_jitter(CLOCK_COMPARE_PERIOD_MS / 10);
 }
 
 /* No other mux has the id, as far as known. */
@@ -55,25 +55,25 @@ static void set_state(struct registration *own, enum registration_state state)
 		own->calls.changed(own->context);
 }
 
-static void on_entry(void *context, const struct zk_reply *reply)
+static void on_entry(void *context, const struct tree_reply *reply)
 {
 	struct registration *own = context;
 
 	own->is_looking = false;
 	if (own->look_again) {
 		look(own);
-	} else if (reply->rc == ZOK) {
-		own->added_in = zk_session(own->zk);
+	} else if (reply->result == TREE_OK) {
+		own->added_in = tree_session(own->tree);
 		if (own->state != REGISTRATION_DENIED)
 			set_state(own, REGISTRATION_ADDED);
 		write_node(own);
-	} else if (reply->rc == ZNONODE) { /* the watch reports when it is there */
+	} else if (reply->result == TREE_MISSING) { /* the watch reports when it is there */
 		own->is_ours = false;
 		set_state(own, REGISTRATION_NOT_ADDED);
 	} else {
-		if (reply->rc == ZNOAUTH)
+		if (reply->result == TREE_DENIED)
 			set_state(own, REGISTRATION_DENIED);
-		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+		own->retry_at = tree_now(own->tree) + REGISTRATION_RETRY_MS;
 	}
 }
 
@@ -81,18 +81,18 @@ static void on_entry(void *context, const struct zk_reply *reply)
 static void look(struct registration *own)
 {
 	own->look_again = own->is_looking;
-	if (own->is_looking || !zk_is_connected(own->zk))
+	if (own->is_looking || !tree_is_connected(own->tree))
 		return;
 	own->is_looking = true;
-	zk_exists(own->zk, own->entry, true, on_entry, own);
+	tree_exists(own->tree, own->entry, true, on_entry, own);
 }
 
 /* The node belongs to another session. */
-static void taken(struct registration *own, const struct zk_reply *reply)
+static void taken(struct registration *own, const struct tree_reply *reply)
 {
 	char address[REGISTRATION_ADDRESS_MAX];
 	bool is_own = own->calls.is_own_place(own->context, (const char *)reply->data, address, sizeof(address));
-	uint64_t now = zk_now(own->zk);
+	uint64_t now = tree_now(own->tree);
 
 	if (reply->owner != own->taken)
 		fprintf(stderr, "mux event=node_taken path=%s session=0x%" PRIx64 " address=%s place=%s\n", own->path,
@@ -103,7 +103,7 @@ static void taken(struct registration *own, const struct zk_reply *reply)
 	if (own->may_serve || own->is_refused)
 		return;
 	if (own->refuse_at == UINT64_MAX)
-		own->refuse_at = now + REGISTRATION_SESSIONS * (uint64_t)zk_session_ms(own->zk);
+		own->refuse_at = now + REGISTRATION_SESSIONS * (uint64_t)tree_session_ms(own->tree);
 	if (now < own->refuse_at) {
 		own->retry_at = own->refuse_at; /* a last look, unless the watch fires before */
 		return;
@@ -112,20 +112,20 @@ static void taken(struct registration *own, const struct zk_reply *reply)
 	own->calls.refused(own->context, address);
 }
 
-static void on_owner(void *context, const struct zk_reply *reply)
+static void on_owner(void *context, const struct tree_reply *reply)
 {
 	struct registration *own = context;
 
 	own->is_writing = false;
-	if (reply->rc == ZNONODE) { /* gone since */
+	if (reply->result == TREE_MISSING) { /* gone since */
 		write_node(own);
 		return;
 	}
-	if (reply->rc != ZOK) {
-		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+	if (reply->result != TREE_OK) {
+		own->retry_at = tree_now(own->tree) + REGISTRATION_RETRY_MS;
 		return;
 	}
-	if (reply->owner != zk_session(own->zk)) {
+	if (reply->owner != tree_session(own->tree)) {
 		taken(own, reply);
 		return;
 	}
@@ -134,46 +134,46 @@ static void on_owner(void *context, const struct zk_reply *reply)
 	write_node(own);
 }
 
-static void on_created(void *context, const struct zk_reply *reply)
+static void on_created(void *context, const struct tree_reply *reply)
 {
 	struct registration *own = context;
 
 	own->is_writing = false;
-	if (reply->rc == ZNODEEXISTS) {
+	if (reply->result == TREE_EXISTS) {
 		own->is_writing = true;
-		zk_get(own->zk, own->path, true, on_owner, own);
+		tree_get(own->tree, own->path, true, on_owner, own);
 		return;
 	}
-	if (reply->rc == ZOK) {
+	if (reply->result == TREE_OK) {
 		own->is_ours = true;
 		own->taken = 0;
 		set_state(own, REGISTRATION_ADDED);
 		fprintf(stderr, "mux event=registered path=%s session=0x%" PRIx64 "\n", own->path,
-			(uint64_t)zk_session(own->zk));
+			(uint64_t)tree_session(own->tree));
 		allow(own);
 		return;
 	}
-	if (reply->rc == ZNONODE) { /* removed meanwhile */
+	if (reply->result == TREE_MISSING) { /* removed meanwhile */
 		look(own);
 		return;
 	}
-	if (reply->rc == ZNOAUTH)
+	if (reply->result == TREE_DENIED)
 		set_state(own, REGISTRATION_DENIED);
-	own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+	own->retry_at = tree_now(own->tree) + REGISTRATION_RETRY_MS;
 }
 
-static void on_set(void *context, const struct zk_reply *reply)
+static void on_set(void *context, const struct tree_reply *reply)
 {
 	struct registration *own = context;
 
 	own->is_writing = false;
-	if (reply->rc == ZOK)
-		clock_compare_answered(&own->clock, reply->written_ms, (int64_t)clock_unix_ms(), zk_now(own->zk));
-	if (reply->rc == ZNONODE) { /* deleted: with the entry, or by hand */
+	if (reply->result == TREE_OK)
+		clock_compare_answered(&own->clock, reply->written_ms, (int64_t)clock_unix_ms(), tree_now(own->tree));
+	if (reply->result == TREE_MISSING) { /* deleted: with the entry, or by hand */
 		own->is_ours = false;
 		look(own);
-	} else if (reply->rc != ZOK) {
-		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+	} else if (reply->result != TREE_OK) {
+		own->retry_at = tree_now(own->tree) + REGISTRATION_RETRY_MS;
 	}
 }
 
@@ -181,21 +181,21 @@ static void write_node(struct registration *own)
 {
 	char *text;
 
-	if (own->is_writing || own->state == REGISTRATION_NOT_ADDED || !zk_is_connected(own->zk))
+	if (own->is_writing || own->state == REGISTRATION_NOT_ADDED || !tree_is_connected(own->tree))
 		return;
 	text = own->calls.render(own->context);
 	if (!text) {
-		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+		own->retry_at = tree_now(own->tree) + REGISTRATION_RETRY_MS;
 		return;
 	}
 	own->is_writing = true;
 	own->has_changed = false;
-	own->write_at = zk_now(own->zk) + compare_later(own);
+	own->write_at = tree_now(own->tree) + compare_later(own);
 	clock_compare_sent(&own->clock, (int64_t)clock_unix_ms());
 	if (own->is_ours)
-		zk_set(own->zk, own->path, text, on_set, own);
+		tree_set(own->tree, own->path, text, on_set, own);
 	else
-		zk_create_ephemeral(own->zk, own->path, text, on_created, own);
+		tree_create_ephemeral(own->tree, own->path, text, on_created, own);
 	free(text);
 }
 
@@ -208,7 +208,7 @@ void registration_connected(struct registration *own)
 
 void registration_changed(struct registration *own, uint32_t within_ms)
 {
-	uint64_t at = zk_now(own->zk) + (within_ms ? zk_jitter(within_ms) : 0);
+	uint64_t at = tree_now(own->tree) + (within_ms ? tree_jitter(within_ms) : 0);
 
 	if (own->has_changed)
 		return;
@@ -244,28 +244,28 @@ void registration_run(struct registration *own, uint64_t now_ms)
 
 uint32_t registration_seconds(struct registration *own)
 {
-	return clock_compare_seconds(&own->clock, zk_now(own->zk));
+	return clock_compare_seconds(&own->clock, tree_now(own->tree));
 }
 
 bool registration_was_added(const struct registration *own)
 {
-	return own->added_in && own->added_in == zk_session(own->zk);
+	return own->added_in && own->added_in == tree_session(own->tree);
 }
 
 bool registration_is_registered(const struct registration *own)
 {
-	return own->is_ours && zk_is_connected(own->zk);
+	return own->is_ours && tree_is_connected(own->tree);
 }
 
-struct registration *registration_new(struct zk_client *zk, const char *entry, const struct registration_calls *calls,
+struct registration *registration_new(struct tree *tree, const char *entry, const struct registration_calls *calls,
 				      void *context)
 {
-	struct registration *own = zk_alloc(sizeof(*own));
+	struct registration *own = tree_alloc(sizeof(*own));
 
 	*own = (struct registration){
-	    .zk = zk,
-	    .entry = zk_copy(entry),
-	    .path = zk_path(entry, REGISTRATION_NODE),
+	    .tree = tree,
+	    .entry = tree_copy(entry),
+	    .path = tree_path(entry, REGISTRATION_NODE),
 	    .calls = *calls,
 	    .context = context,
 	    .write_at = UINT64_MAX,

@@ -25,7 +25,7 @@
 #define MUX_REGISTRATION_H
 
 #include "control/clock_compare.h"
-#include "control/zookeeper.h"
+#include "tree/tree.h"
 
 enum registration_numbers {
 	REGISTRATION_RETRY_MS = 1000,
@@ -56,7 +56,7 @@ struct registration_calls {
 };
 
 struct registration {
-	struct zk_client *zk;
+	struct tree *tree;
 	char *entry; /* made by controllers, */
 	char *path;  /* and our node below it */
 	struct registration_calls calls;
@@ -78,9 +78,9 @@ struct registration {
 };
 
 /* entry: its path. */
-struct registration *registration_new(struct zk_client *zk, const char *entry, const struct registration_calls *calls,
+struct registration *registration_new(struct tree *tree, const char *entry, const struct registration_calls *calls,
 				      void *context);
-/* No request may be under way: after zk_close(). The node vanishes with the session. */
+/* No request may be under way: after tree_close(). The node vanishes with the session. */
 void registration_free(struct registration *own);
 
 /* There is a session, perhaps a new one. */

@@ -7,7 +7,7 @@
 
 static uint64_t now(const struct ring_sync *sync)
 {
-	return zk_now(sync->context->zk);
+	return tree_now(sync->context->tree);
 }
 
 static void report_change(struct ring_sync *sync)
@@ -81,7 +81,7 @@ static void refuse_arrays(struct ring_sync *sync, const char *word, uint32_t gen
 	backoff_hold(&sync->backoff, now(sync));
 }
 
-bool ring_arrays_list(struct ring_sync *sync, const struct zk_reply *reply)
+bool ring_arrays_list(struct ring_sync *sync, const struct tree_reply *reply)
 {
 	struct reason why = {""};
 	struct arrays_list list = {0};
@@ -90,11 +90,11 @@ bool ring_arrays_list(struct ring_sync *sync, const struct zk_reply *reply)
 		return true;
 	if (!reply)
 		return false; /* the method is known by now: it is being read */
-	if (reply->rc != ZOK && reply->rc != ZNONODE) {
+	if (reply->result != TREE_OK && reply->result != TREE_MISSING) {
 		ring_sync_retry(sync);
 		return false;
 	}
-	if (reply->rc == ZOK && arrays_list_parse((const char *)reply->data, reply->len, &list, &why)) {
+	if (reply->result == TREE_OK && arrays_list_parse((const char *)reply->data, reply->len, &list, &why)) {
 		sync->arrays.is_known = false;
 		refuse_arrays(sync, "list", 0, why.text);
 		return false;
@@ -156,17 +156,17 @@ void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *ans
 		ring_sync_advance(sync); /* others are latest by now */
 		return;
 	}
-	switch (answer->reply->rc) {
-	case ZOK:
+	switch (answer->reply->result) {
+	case TREE_OK:
 		taken = arrays_sync_take(&sync->arrays, &sync->arrays.latest, &sync->config, &step, answer->reply->data,
 					 answer->reply->len, &error, &why);
 		note_taken(sync, taken, step.generation, error, why.text);
 		break;
-	case ZNONODE:
-	case ZBADARGUMENTS:
+	case TREE_MISSING:
+	case TREE_MISNAMED:
 		miss_arrays(sync, &step);
 		break;
-	case ZMARSHALLINGERROR:
+	case TREE_TOO_LONG:
 		refuse_arrays(sync, "length", step.generation, "the chunks exceed the maximum length");
 		ring_sync_advance(sync);
 		break;
@@ -225,7 +225,7 @@ void ring_arrays_answer_ahead(struct ring_sync *sync, const struct service_answe
 {
 	bool is_patch = answer->what == READ_AHEAD_PATCH;
 	struct arrays_sync *arrays = &sync->arrays;
-	int rc = answer->reply->rc;
+	enum tree_result result = answer->reply->result;
 	struct reason why = {""};
 	struct arrays_step step;
 	enum arrays_taken taken;
@@ -235,12 +235,12 @@ void ring_arrays_answer_ahead(struct ring_sync *sync, const struct service_answe
 	if (!find_step_ahead(sync, &step) || step.generation != answer->generation ||
 	    is_patch != !!step.base_generation) {
 		ring_arrays_read_ahead(sync); /* others are written ahead by now */
-	} else if (rc == ZOK) {
+	} else if (result == TREE_OK) {
 		taken = arrays_sync_take(arrays, &arrays->ahead, &sync->config, &step, answer->reply->data,
 					 answer->reply->len, &error, &why);
 		note_ahead(sync, taken, error ? arrays->ready.method->name(error) : "", step.generation, why.text);
-	} else if (rc == ZNONODE || rc == ZBADARGUMENTS || rc == ZMARSHALLINGERROR) {
-		note_ahead(sync, ARRAYS_REFUSED, rc == ZMARSHALLINGERROR ? "length" : "missing", step.generation,
+	} else if (result == TREE_MISSING || result == TREE_MISNAMED || result == TREE_TOO_LONG) {
+		note_ahead(sync, ARRAYS_REFUSED, result == TREE_TOO_LONG ? "length" : "missing", step.generation,
 			   "its chunks are not 0000, 0001, ... of the allowed length");
 	} else {
 		arrays->ahead_is_failed = true; /* the connection is lost: all is read again */

@@ -29,7 +29,7 @@ const struct arrays_set *ring_arrays_at(const struct ring_sync *sync, uint32_t g
 const struct arrays_set *ring_arrays_new_at(const struct ring_sync *sync, uint32_t generation);
 
 /* latest_arrays was read; NULL: only latest_gen was. False: it can't be used, or is being read now. */
-bool ring_arrays_list(struct ring_sync *sync, const struct zk_reply *reply);
+bool ring_arrays_list(struct ring_sync *sync, const struct tree_reply *reply);
 /* Reads the next node. */
 void ring_arrays_read(struct ring_sync *sync);
 /* READ_ARRAYS or READ_ARRAYS_PATCH was answered. */

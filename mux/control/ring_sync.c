@@ -12,7 +12,7 @@
 
 static uint64_t now(const struct ring_sync *sync)
 {
-	return zk_now(sync->context->zk);
+	return tree_now(sync->context->tree);
 }
 
 static void report_change(struct ring_sync *sync)
@@ -74,7 +74,7 @@ void ring_sync_refuse_config(struct ring_sync *sync, unsigned reason, const char
 	backoff_schedule(&sync->backoff, now(sync));
 }
 
-void ring_sync_refuse_number(struct ring_sync *sync, const char *node, const struct zk_reply *reply)
+void ring_sync_refuse_number(struct ring_sync *sync, const char *node, const struct tree_reply *reply)
 {
 	char why[160];
 
@@ -118,7 +118,7 @@ static void forget_config(struct ring_sync *sync)
 }
 
 /* latest_arrays may be newer than latest_gen, of which the watch has yet to fire. */
-void ring_sync_latest(struct ring_sync *sync, uint32_t latest, const struct zk_reply *list)
+void ring_sync_latest(struct ring_sync *sync, uint32_t latest, const struct tree_reply *list)
 {
 	if (latest < sync->latest)
 		forget_config(sync);
@@ -308,8 +308,8 @@ void ring_sync_advance(struct ring_sync *sync)
 
 static void on_snapshot_number(struct ring_sync *sync, const struct service_answer *answer)
 {
-	const struct zk_reply *reply = answer->reply;
-	uint32_t generation = reply->rc == ZOK ? service_reads_number(reply) : 0;
+	const struct tree_reply *reply = answer->reply;
+	uint32_t generation = reply->result == TREE_OK ? service_reads_number(reply) : 0;
 
 	sync->state = SYNC_WAITING;
 	if (generation) {
@@ -320,9 +320,9 @@ static void on_snapshot_number(struct ring_sync *sync, const struct service_answ
 		if (generation > sync->latest)
 			sync->latest = generation; /* it is committed; the watch on latest_gen has yet to fire */
 		read_generation(sync, READ_SNAPSHOT, generation);
-	} else if (reply->rc == ZOK) {
+	} else if (reply->result == TREE_OK) {
 		ring_sync_refuse_number(sync, "latest_snapshot", reply);
-	} else if (reply->rc == ZNONODE) {
+	} else if (reply->result == TREE_MISSING) {
 		refuse_generation(sync, REFUSAL_MISSING, 0, "latest_snapshot does not exist");
 		ring_sync_advance(sync);
 	} else {
@@ -331,16 +331,16 @@ static void on_snapshot_number(struct ring_sync *sync, const struct service_answ
 }
 
 /* Returns whether the chunks of a delta or snapshot were read. If not, handles the failure. */
-static bool is_complete(struct ring_sync *sync, uint32_t generation, const struct zk_reply *chunks)
+static bool is_complete(struct ring_sync *sync, uint32_t generation, const struct tree_reply *chunks)
 {
-	switch (chunks->rc) {
-	case ZOK:
+	switch (chunks->result) {
+	case TREE_OK:
 		return true;
-	case ZNONODE:
-	case ZBADARGUMENTS:
+	case TREE_MISSING:
+	case TREE_MISNAMED:
 		refuse_generation(sync, REFUSAL_MISSING, generation, "its chunks are not 0000, 0001, ...");
 		break;
-	case ZMARSHALLINGERROR:
+	case TREE_TOO_LONG:
 		refuse_generation(sync, FL_DELTA_LENGTH, generation, "the chunks exceed the maximum length");
 		break;
 	default:
@@ -367,7 +367,7 @@ static void apply_told(struct ring_sync *sync)
 }
 
 /* Folds a delta into the staged ring. 0, or a refusal's reason and why; then nothing has changed. */
-static unsigned fold(struct delta *staged, uint32_t generation, const struct zk_reply *bytes, struct reason *why)
+static unsigned fold(struct delta *staged, uint32_t generation, const struct tree_reply *bytes, struct reason *why)
 {
 	struct delta_expected expected = delta_expected_by(staged);
 	struct delta decoded;
@@ -409,12 +409,12 @@ static bool is_obsolete(struct ring_sync *sync, uint32_t generation)
 
 static void on_delta(struct ring_sync *sync, const struct service_answer *answer)
 {
-	int rc = answer->reply->rc;
+	enum tree_result result = answer->reply->result;
 
 	sync->state = SYNC_WAITING;
-	if ((rc == ZOK || rc == ZNONODE) && is_obsolete(sync, answer->generation)) {
+	if ((result == TREE_OK || result == TREE_MISSING) && is_obsolete(sync, answer->generation)) {
 		ring_sync_advance(sync);
-	} else if (rc == ZNONODE && !is_staging(sync)) {
+	} else if (result == TREE_MISSING && !is_staging(sync)) {
 		sync->route = ROUTE_SNAPSHOT; /* old generations are deleted: the snapshot is newer than the ring */
 		ring_sync_advance(sync);
 	} else if (is_complete(sync, answer->generation, answer->reply)) {

@@ -15,14 +15,14 @@
 
 /* What all services of a mux share. */
 struct service_sync_context {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct published_place place;
 	const char *root;
 	void *owner;
 	void (*changed)(void *owner);  /* a generation or a state */
 	void (*vanished)(void *owner); /* a node is gone: asks the owner whether the service is still listed */
 	/* Called with a config node as read, before it is checked: tools read keys that muxes do not. NULL: not called. */
-	void (*configured)(void *owner, const char *name, const struct zk_reply *config);
+	void (*configured)(void *owner, const char *name, const struct tree_reply *config);
 	const struct steering
 	    *steering; /* in place of the services' own, for a reader that does not steer; usually NULL */
 };
@@ -71,9 +71,9 @@ void ring_sync_configure(struct ring_sync *sync, const struct service_config *co
 /* Reads latest_gen, and latest_arrays where there may be one. */
 void ring_sync_read_latest(struct ring_sync *sync);
 /* latest_gen was read: its number, and latest_arrays; NULL: it was not read. */
-void ring_sync_latest(struct ring_sync *sync, uint32_t latest, const struct zk_reply *list);
+void ring_sync_latest(struct ring_sync *sync, uint32_t latest, const struct tree_reply *list);
 /* A node that should be a generation's number is not. */
-void ring_sync_refuse_number(struct ring_sync *sync, const char *node, const struct zk_reply *reply);
+void ring_sync_refuse_number(struct ring_sync *sync, const char *node, const struct tree_reply *reply);
 /* A read failed for a reason unrelated to the stored data: a lost connection or a server in trouble. */
 void ring_sync_retry(struct ring_sync *sync);
 

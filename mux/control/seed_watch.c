@@ -8,7 +8,7 @@
 
 static const struct fl_siphash_key none;
 
-static bool parse(const struct zk_reply *reply, struct fl_siphash_key *out)
+static bool parse(const struct tree_reply *reply, struct fl_siphash_key *out)
 {
 	uint8_t bytes[HEX_BYTES];
 
@@ -18,16 +18,16 @@ static bool parse(const struct zk_reply *reply, struct fl_siphash_key *out)
 	return true;
 }
 
-static void on_seed(void *context, const struct zk_reply *reply)
+static void on_seed(void *context, const struct tree_reply *reply)
 {
 	struct seed_watch *watch = context;
 	bool is_malformed;
 
-	if (reply->rc != ZOK && reply->rc != ZNONODE)
+	if (reply->result != TREE_OK && reply->result != TREE_MISSING)
 		return;
 	watch->is_read = true;
 	watch->known = none;
-	if (reply->rc == ZNONODE) /* controllers that don't know of it */
+	if (reply->result == TREE_MISSING) /* controllers that don't know of it */
 		return;
 	is_malformed = !parse(reply, &watch->known);
 	if (is_malformed && !watch->is_malformed)
@@ -60,11 +60,11 @@ void seed_watch_restore(struct seed_watch *watch, const struct fl_siphash_key *s
 		fprintf(stderr, "mux event=fragment_seed from=disk\n");
 }
 
-struct seed_watch *seed_watch_new(struct zk_client *zk, const char *root, struct tables *tables)
+struct seed_watch *seed_watch_new(struct tree *tree, const char *root, struct tables *tables)
 {
-	struct seed_watch *watch = zk_alloc(sizeof(*watch));
+	struct seed_watch *watch = tree_alloc(sizeof(*watch));
 
-	watched_node_begin(&watch->node, zk, zk_path(root, "fragment_seed"), on_seed, watch);
+	watched_node_begin(&watch->node, tree, tree_path(root, "fragment_seed"), on_seed, watch);
 	watch->tables = tables;
 	return watch;
 }

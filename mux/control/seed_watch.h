@@ -9,7 +9,7 @@
 #ifndef MUX_SEED_WATCH_H
 #define MUX_SEED_WATCH_H
 
-#include "control/watched_node.h"
+#include "tree/watched_node.h"
 #include "service/tables.h"
 
 struct seed_watch {
@@ -22,8 +22,8 @@ struct seed_watch {
 };
 
 /* root: of the tree that has the seed. */
-struct seed_watch *seed_watch_new(struct zk_client *zk, const char *root, struct tables *tables);
-/* No request may be under way: after zk_close(). NULL is allowed. */
+struct seed_watch *seed_watch_new(struct tree *tree, const char *root, struct tables *tables);
+/* No request may be under way: after tree_close(). NULL is allowed. */
 void seed_watch_free(struct seed_watch *watch);
 
 /* Uses what was read, if it has changed: call it while the tree is this cluster's. */

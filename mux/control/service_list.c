@@ -17,7 +17,7 @@ static struct service_sync *find(const struct service_list *list, const char *na
 
 struct service_sync *service_list_append(struct service_list *list, const char *name)
 {
-	struct service_sync **syncs = zk_alloc((list->count + 1) * sizeof(struct service_sync *));
+	struct service_sync **syncs = tree_alloc((list->count + 1) * sizeof(struct service_sync *));
 
 	if (list->count)
 		memcpy(syncs, list->syncs, list->count * sizeof(struct service_sync *));
@@ -27,14 +27,14 @@ struct service_sync *service_list_append(struct service_list *list, const char *
 }
 
 /* Services leave the list before they end, because our node is written from the list. */
-static void end_unlisted(struct service_list *list, const struct zk_reply *reply)
+static void end_unlisted(struct service_list *list, const struct tree_reply *reply)
 {
 	unsigned count = list->count, kept = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct service_sync *sync = list->syncs[i];
 
-		if (!zk_has_child(reply, sync->name))
+		if (!tree_has_child(reply, sync->name))
 			continue;
 		list->syncs[i] = list->syncs[kept];
 		list->syncs[kept++] = sync;
@@ -57,14 +57,14 @@ static void note(struct service_list *list, bool is_missing)
 	list->is_missing = is_missing;
 }
 
-static void on_list(void *context, const struct zk_reply *reply)
+static void on_list(void *context, const struct tree_reply *reply)
 {
 	struct service_list *list = context;
 
-	tree_access_note(list->access, list->node.path, reply->rc, list->count);
-	if (reply->rc == ZNONODE)
+	tree_access_note(list->access, list->node.path, reply->result, list->count);
+	if (reply->result == TREE_MISSING)
 		note(list, true);
-	if (reply->rc != ZOK || list->node.is_held)
+	if (reply->result != TREE_OK || list->node.is_held)
 		return;
 	list->is_known = true;
 	note(list, false);
@@ -132,9 +132,9 @@ void service_list_take_back(struct service_list *list)
 
 struct service_list *service_list_new(const struct service_sync_context *context, struct tree_access *access)
 {
-	struct service_list *list = zk_alloc(sizeof(*list));
+	struct service_list *list = tree_alloc(sizeof(*list));
 
-	watched_node_begin(&list->node, context->zk, zk_path(context->root, "services"), on_list, list);
+	watched_node_begin(&list->node, context->tree, tree_path(context->root, "services"), on_list, list);
 	list->node.is_list = true;
 	list->node.is_held = true;
 	list->context = context;

@@ -10,7 +10,7 @@
 #define MUX_SERVICE_LIST_H
 
 #include "control/service_sync.h"
-#include "control/watched_node.h"
+#include "tree/watched_node.h"
 
 struct service_list {
 	struct watched_node node;
@@ -24,9 +24,9 @@ struct service_list {
 
 /* Of context's tree; context and access must outlive it. Begins without services, and held. */
 struct service_list *service_list_new(const struct service_sync_context *context, struct tree_access *access);
-/* Ends all services; before zk_close(), which answers what was requested. */
+/* Ends all services; before tree_close(), which answers what was requested. */
 void service_list_clear(struct service_list *list);
-/* No request may be under way: after zk_close(). NULL is allowed. */
+/* No request may be under way: after tree_close(). NULL is allowed. */
 void service_list_free(struct service_list *list);
 
 /* Ends a hold; reads everything again. */

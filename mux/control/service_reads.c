@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/chunks.h"
+#include "tree/chunks.h"
 #include "ring/delta.h"
 #include "steering/steering.h"
 
@@ -33,7 +33,7 @@ static const struct {
 };
 
 struct service_reads {
-	struct zk_client *zk;
+	struct tree *tree;
 	char *path; /* the service's node */
 	service_answer_fn fn;
 	void *context;
@@ -44,7 +44,7 @@ struct service_reads {
 /* An answer that waits for another one. */
 struct kept_reply {
 	bool has;
-	struct zk_reply reply;
+	struct tree_reply reply;
 	uint8_t *data;
 };
 
@@ -76,7 +76,7 @@ static void deliver(struct service_reads *reads, const struct service_answer *an
 	release(reads);
 }
 
-static void on_answer(void *context, const struct zk_reply *reply)
+static void on_answer(void *context, const struct tree_reply *reply)
 {
 	struct read *read = context;
 
@@ -87,7 +87,7 @@ static void on_answer(void *context, const struct zk_reply *reply)
 
 static struct read *begin(struct service_reads *reads, enum service_read what, uint32_t generation)
 {
-	struct read *read = zk_alloc(sizeof(*read));
+	struct read *read = tree_alloc(sizeof(*read));
 
 	*read = (struct read){.reads = reads, .what = what, .generation = generation};
 	reads->open++;
@@ -101,16 +101,16 @@ void service_reads_node(struct service_reads *reads, enum service_read what)
 
 	snprintf(path, sizeof(path), "%s/%s", reads->path, tails[what]);
 	if (what == READ_CONFIG_EXISTS || what == READ_LOADS_EXISTS)
-		zk_exists(reads->zk, path, true, on_answer, read);
+		tree_exists(reads->tree, path, true, on_answer, read);
 	else
-		zk_get(reads->zk, path, what != READ_SNAPSHOT_NUMBER, on_answer, read);
+		tree_get(reads->tree, path, what != READ_SNAPSHOT_NUMBER, on_answer, read);
 }
 
-static void keep(struct kept_reply *kept, const struct zk_reply *reply)
+static void keep(struct kept_reply *kept, const struct tree_reply *reply)
 {
 	kept->has = true;
 	kept->reply = *reply;
-	kept->data = zk_alloc(reply->len);
+	kept->data = tree_alloc(reply->len);
 	if (reply->len)
 		memcpy(kept->data, reply->data, reply->len);
 	kept->reply.data = kept->data;
@@ -128,7 +128,7 @@ static void deliver_latest(struct latest_read *latest)
 	free(latest);
 }
 
-static void on_number(void *context, const struct zk_reply *reply)
+static void on_number(void *context, const struct tree_reply *reply)
 {
 	struct latest_read *latest = context;
 
@@ -136,7 +136,7 @@ static void on_number(void *context, const struct zk_reply *reply)
 	deliver_latest(latest);
 }
 
-static void on_list(void *context, const struct zk_reply *reply)
+static void on_list(void *context, const struct tree_reply *reply)
 {
 	struct latest_read *latest = context;
 
@@ -153,13 +153,13 @@ void service_reads_latest(struct service_reads *reads, bool with_list)
 		service_reads_node(reads, READ_LATEST);
 		return;
 	}
-	latest = zk_alloc(sizeof(*latest));
+	latest = tree_alloc(sizeof(*latest));
 	latest->reads = reads;
 	reads->open++;
 	snprintf(path, sizeof(path), "%s/%s", reads->path, tails[READ_LATEST]);
-	zk_get(reads->zk, path, true, on_number, latest);
+	tree_get(reads->tree, path, true, on_number, latest);
 	snprintf(path, sizeof(path), "%s/%s", reads->path, list_tail);
-	zk_get(reads->zk, path, false, on_list, latest);
+	tree_get(reads->tree, path, false, on_list, latest);
 }
 
 void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation)
@@ -167,7 +167,7 @@ void service_reads_generation(struct service_reads *reads, enum service_read wha
 	char path[PATH_LEN_MAX];
 
 	snprintf(path, sizeof(path), "%s/ring/gen/%010u/%s", reads->path, generation, parts[what].node);
-	chunks_read(reads->zk, path, parts[what].max_len, on_answer, begin(reads, what, generation));
+	chunks_read(reads->tree, path, parts[what].max_len, on_answer, begin(reads, what, generation));
 }
 
 bool service_reads_are_open(const struct service_reads *reads)
@@ -187,7 +187,7 @@ bool service_reads_find(const char *tail, enum service_read *what)
 	return false;
 }
 
-uint32_t service_reads_number(const struct zk_reply *reply)
+uint32_t service_reads_number(const struct tree_reply *reply)
 {
 	uint64_t value = 0;
 
@@ -201,14 +201,14 @@ uint32_t service_reads_number(const struct zk_reply *reply)
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-struct service_reads *service_reads_new(struct zk_client *zk, const char *root, const char *service,
-					service_answer_fn fn, void *context)
+struct service_reads *service_reads_new(struct tree *tree, const char *root, const char *service, service_answer_fn fn,
+					void *context)
 {
-	struct service_reads *reads = zk_alloc(sizeof(*reads));
-	char *services = zk_path(root, "services");
+	struct service_reads *reads = tree_alloc(sizeof(*reads));
+	char *services = tree_path(root, "services");
 
-	reads->zk = zk;
-	reads->path = zk_path(services, service);
+	reads->tree = tree;
+	reads->path = tree_path(services, service);
 	reads->fn = fn;
 	reads->context = context;
 	reads->open = 1;

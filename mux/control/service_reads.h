@@ -8,7 +8,7 @@
 #ifndef MUX_SERVICE_READS_H
 #define MUX_SERVICE_READS_H
 
-#include "control/zookeeper.h"
+#include "tree/tree.h"
 
 enum service_read {
 	READ_CONFIG,          /* sets a watch */
@@ -28,9 +28,9 @@ enum service_read {
 /* The answer to one read; valid only during the call that delivers it. */
 struct service_answer {
 	enum service_read what;
-	uint32_t generation;          /* of what is below a generation's node */
-	const struct zk_reply *reply; /* there: all chunks, as chunks_read() answers */
-	const struct zk_reply *list;  /* of READ_LATEST: latest_arrays; NULL: it was not requested */
+	uint32_t generation;            /* of what is below a generation's node */
+	const struct tree_reply *reply; /* there: all chunks, as chunks_read() answers */
+	const struct tree_reply *list;  /* of READ_LATEST: latest_arrays; NULL: it was not requested */
 };
 
 typedef void (*service_answer_fn)(void *context, const struct service_answer *answer);
@@ -38,8 +38,8 @@ typedef void (*service_answer_fn)(void *context, const struct service_answer *an
 struct service_reads;
 
 /* fn runs once for each read that is answered before service_reads_end(). */
-struct service_reads *service_reads_new(struct zk_client *zk, const char *root, const char *service,
-					service_answer_fn fn, void *context);
+struct service_reads *service_reads_new(struct tree *tree, const char *root, const char *service, service_answer_fn fn,
+					void *context);
 /* Delivers no further answers; frees itself when the last one has arrived. */
 void service_reads_end(struct service_reads *reads);
 
@@ -57,6 +57,6 @@ bool service_reads_are_open(const struct service_reads *reads);
 bool service_reads_find(const char *tail, enum service_read *what);
 
 /* The data as a decimal scalar, 1 .. 2^32 - 1; 0 for anything else. */
-uint32_t service_reads_number(const struct zk_reply *reply);
+uint32_t service_reads_number(const struct tree_reply *reply);
 
 #endif

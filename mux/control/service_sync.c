@@ -18,21 +18,21 @@ enum sync_unconfirmed {
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 /* Returns whether the node was read. If not, handles the failure. */
-static bool is_there(struct service_sync *sync, const struct zk_reply *reply, unsigned unconfirmed)
+static bool is_there(struct service_sync *sync, const struct tree_reply *reply, unsigned unconfirmed)
 {
 	sync->unconfirmed &= ~unconfirmed;
-	if (reply->rc == ZNONODE) {
+	if (reply->result == TREE_MISSING) {
 		sync->unconfirmed |= unconfirmed;
 		sync->context->vanished(sync->context->owner);
-	} else if (reply->rc != ZOK) {
+	} else if (reply->result != TREE_OK) {
 		ring_sync_retry(&sync->ring);
 	}
-	return reply->rc == ZOK;
+	return reply->result == TREE_OK;
 }
 
 static void on_config(struct service_sync *sync, const struct service_answer *answer)
 {
-	const struct zk_reply *reply = answer->reply;
+	const struct tree_reply *reply = answer->reply;
 	struct service_config config;
 	struct reason why = {""};
 
@@ -83,11 +83,11 @@ static void on_config_exists(struct service_sync *sync, const struct service_ans
 {
 	bool is_deleted = sync->is_deleted;
 
-	if (answer->reply->rc == ZOK) {
+	if (answer->reply->result == TREE_OK) {
 		service_reads_node(sync->reads, READ_CONFIG);
 		if (!is_deleted)
 			ring_sync_read_latest(&sync->ring);
-	} else if (answer->reply->rc != ZNONODE) {
+	} else if (answer->reply->result != TREE_MISSING) {
 		ring_sync_retry(&sync->ring);
 	} else if (!is_deleted) {
 		end_service(sync);
@@ -99,7 +99,7 @@ static void take_loads(struct service_sync *sync, struct maat_loads *by, const f
 {
 	if (by == sync->loads_taken && written == sync->loads_written)
 		return;
-	maat_loads_report(by, loads, zk_now(sync->context->zk));
+	maat_loads_report(by, loads, tree_now(sync->context->tree));
 	sync->loads_taken = by;
 	sync->loads_written = written;
 }
@@ -108,16 +108,16 @@ static void take_loads(struct service_sync *sync, struct maat_loads *by, const f
 static void on_loads(struct service_sync *sync, const struct service_answer *answer)
 {
 	static float loads[MAAT_IDS];
-	const struct zk_reply *reply = answer->reply;
+	const struct tree_reply *reply = answer->reply;
 	const struct service *service = sync->ring.published.service;
 	const struct maat *maat = service ? maat_of(service) : NULL;
 	struct reason why = {""};
 
-	if (reply->rc == ZNONODE)
+	if (reply->result == TREE_MISSING)
 		service_reads_node(sync->reads, READ_LOADS_EXISTS);
-	else if (reply->rc != ZOK)
+	else if (reply->result != TREE_OK)
 		ring_sync_retry(&sync->ring);
-	if (reply->rc != ZOK)
+	if (reply->result != TREE_OK)
 		return;
 	if (loads_node_parse((const char *)reply->data, reply->len, loads, &why)) {
 		sync->ring.refused[REFUSAL_LOADS]++;
@@ -133,9 +133,9 @@ static void on_loads(struct service_sync *sync, const struct service_answer *ans
 /* Without loads, the watch set by this read reports when they are created. */
 static void on_loads_exists(struct service_sync *sync, const struct service_answer *answer)
 {
-	if (answer->reply->rc == ZOK)
+	if (answer->reply->result == TREE_OK)
 		service_reads_node(sync->reads, READ_LOADS);
-	else if (answer->reply->rc != ZNONODE)
+	else if (answer->reply->result != TREE_MISSING)
 		ring_sync_retry(&sync->ring);
 }
 
@@ -194,17 +194,17 @@ void service_sync_confirm(struct service_sync *sync)
 	} else if (sync->unconfirmed && !sync->is_deleted) {
 		ring_sync_refuse(&sync->ring, &sync->ring.ring_refusal, REFUSAL_MISSING, 0,
 				 "latest_gen does not exist");
-		backoff_schedule(&sync->ring.backoff, zk_now(sync->context->zk));
+		backoff_schedule(&sync->ring.backoff, tree_now(sync->context->tree));
 	}
 	sync->unconfirmed = 0;
 }
 
 struct service_sync *service_sync_new(const struct service_sync_context *context, const char *name)
 {
-	struct service_sync *sync = zk_alloc(sizeof(*sync));
+	struct service_sync *sync = tree_alloc(sizeof(*sync));
 
-	sync->name = zk_copy(name);
-	sync->reads = service_reads_new(context->zk, context->root, name, on_answer, sync);
+	sync->name = tree_copy(name);
+	sync->reads = service_reads_new(context->tree, context->root, name, on_answer, sync);
 	sync->context = context;
 	sync->ring.name = sync->name;
 	sync->ring.context = context;
@@ -229,8 +229,9 @@ void service_sync_end(struct service_sync *sync)
 
 uint64_t service_sync_deadline(const struct service_sync *sync)
 {
-	uint64_t poll_at =
-	    arrays_sync_is_checking(&sync->ring.arrays) ? zk_now(sync->context->zk) + ARRAYS_JOB_POLL_MS : UINT64_MAX;
+	uint64_t poll_at = arrays_sync_is_checking(&sync->ring.arrays)
+			       ? tree_now(sync->context->tree) + ARRAYS_JOB_POLL_MS
+			       : UINT64_MAX;
 
 	return poll_at < sync->ring.backoff.retry_at ? poll_at : sync->ring.backoff.retry_at;
 }

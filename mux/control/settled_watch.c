@@ -7,7 +7,7 @@
 
 #include "config/address.h"
 
-static void take(struct settled_watch *watch, const struct zk_reply *reply)
+static void take(struct settled_watch *watch, const struct tree_reply *reply)
 {
 	struct reason why = {""};
 	struct settled settled;
@@ -23,16 +23,16 @@ static void take(struct settled_watch *watch, const struct zk_reply *reply)
 	watch->is_new = true;
 }
 
-static void on_node(void *context, const struct zk_reply *reply)
+static void on_node(void *context, const struct tree_reply *reply)
 {
 	struct settled_watch *watch = context;
 
 	if (watch->node.is_held)
 		return;
-	if (reply->rc == ZNONODE) { /* nothing has been settled yet */
+	if (reply->result == TREE_MISSING) { /* nothing has been settled yet */
 		settled_clear(&watch->read);
 		watch->is_new = true;
-	} else if (reply->rc == ZOK) {
+	} else if (reply->result == TREE_OK) {
 		take(watch, reply);
 	}
 }
@@ -147,7 +147,7 @@ static struct outs find_outs(struct service_sync *const *syncs, unsigned count)
 		all += count_out(&syncs[i]->ring.published);
 	if (!all)
 		return outs;
-	outs.list = zk_alloc(all * sizeof(*outs.list));
+	outs.list = tree_alloc(all * sizeof(*outs.list));
 	for (unsigned i = 0; i < count; i++) {
 		const struct published_service *published = &syncs[i]->ring.published;
 
@@ -227,11 +227,11 @@ bool settled_watch_apply(struct settled_watch *watch, struct service_sync *const
 	return has_changed;
 }
 
-struct settled_watch *settled_watch_new(struct zk_client *zk, const char *root)
+struct settled_watch *settled_watch_new(struct tree *tree, const char *root)
 {
-	struct settled_watch *watch = zk_alloc(sizeof(*watch));
+	struct settled_watch *watch = tree_alloc(sizeof(*watch));
 
-	watched_node_begin(&watch->node, zk, zk_path(root, "settled"), on_node, watch);
+	watched_node_begin(&watch->node, tree, tree_path(root, "settled"), on_node, watch);
 	watch->node.is_held = true;
 	return watch;
 }

@@ -8,7 +8,7 @@
 
 #include "control/settled.h"
 #include "control/state_keeper.h"
-#include "control/watched_node.h"
+#include "tree/watched_node.h"
 
 enum settled_watch_numbers {
 	SETTLED_WATCH_READ_MS = 3000, /* within which rings are read that were announced below what is settled now */
@@ -23,8 +23,8 @@ struct settled_watch {
 };
 
 /* root: of the tree that has the node. Begins held. */
-struct settled_watch *settled_watch_new(struct zk_client *zk, const char *root);
-/* No request may be under way: after zk_close(). NULL is allowed. */
+struct settled_watch *settled_watch_new(struct tree *tree, const char *root);
+/* No request may be under way: after tree_close(). NULL is allowed. */
 void settled_watch_free(struct settled_watch *watch);
 
 /* What was known before this process started, until the node is read. No memory: nothing is. */

@@ -97,9 +97,9 @@ static bool open_folder(struct state_keeper *keeper)
 
 struct state_keeper *state_keeper_new(const char *path)
 {
-	struct state_keeper *keeper = zk_alloc(sizeof(*keeper));
+	struct state_keeper *keeper = tree_alloc(sizeof(*keeper));
 
-	keeper->path = zk_copy(path);
+	keeper->path = tree_copy(path);
 	keeper->names = json_object();
 	open_folder(keeper);
 	return keeper;

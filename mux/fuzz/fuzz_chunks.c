@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/chunks.h"
-#include "../tests/fake_zookeeper.h"
+#include "tree/chunks.h"
+#include "../tests/fake_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,7 +25,7 @@ static void require(bool property)
 
 struct run {
 	unsigned answers;
-	int rc;
+	enum tree_result result;
 	char *names[NAMES_MAX];
 	int count;
 	bool listed, failed;
@@ -33,14 +33,14 @@ struct run {
 };
 
 /* Chunk i is len[i] bytes of value i + 1. */
-static void on_whole(void *context, const struct zk_reply *reply)
+static void on_whole(void *context, const struct tree_reply *reply)
 {
 	struct run *run = context;
 	size_t at = 0;
 
 	require(!run->answers++);
-	run->rc = reply->rc;
-	if (reply->rc != ZOK)
+	run->result = reply->result;
+	if (reply->result != TREE_OK)
 		return;
 	require(run->listed && !run->failed && run->count && reply->len == run->total && run->total <= LEN_MAX);
 	for (int i = 0; i < run->count; i++)
@@ -84,10 +84,10 @@ static const uint8_t *read_names(struct run *run, const uint8_t *at, const uint8
 	return at < end && *at == '\n' ? at + 1 : at;
 }
 
-static void answer(struct zk_client *zk, struct run *run, size_t i, bool fails, size_t len)
+static void answer(struct tree *tree, struct run *run, size_t i, bool fails, size_t len)
 {
-	const struct fake_request *request = fake_zk_at(zk, i);
-	struct zk_reply reply = {.rc = fails ? ZCONNECTIONLOSS : ZOK};
+	const struct fake_request *request = fake_tree_at(tree, i);
+	struct tree_reply reply = {.result = fails ? TREE_FAILED : TREE_OK};
 	uint8_t bytes[256];
 
 	run->failed |= fails;
@@ -101,33 +101,33 @@ static void answer(struct zk_client *zk, struct run *run, size_t i, bool fails, 
 
 		require(chunk == 0 || (run->listed && chunk < (unsigned long)run->count));
 		if (chunk == 0 && run->listed && !run->count)
-			reply.rc = ZNONODE;
+			reply.result = TREE_MISSING;
 		memset(bytes, (int)chunk + 1, sizeof(bytes));
 		reply.data = bytes;
 		reply.len = len;
 		run->len[chunk] = len;
 		run->total += len;
 	}
-	fake_zk_answer(zk, i, &reply);
+	fake_tree_answer(tree, i, &reply);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *at, *end = data + size;
-	struct zk_client *zk = fake_zk_new();
+	struct tree *tree = fake_tree_new();
 	struct run run = {0};
 
 	at = read_names(&run, data, end);
-	chunks_read(zk, "/ring/gen/0000000001/delta", LEN_MAX, on_whole, &run);
-	while (fake_zk_count(zk)) {
+	chunks_read(tree, "/ring/gen/0000000001/delta", LEN_MAX, on_whole, &run);
+	while (fake_tree_count(tree)) {
 		uint8_t op = at < end ? *at++ : 0, len = at < end ? *at++ : 0;
 
-		require(!run.answers && fake_zk_count(zk) <= CHUNKS_IN_FLIGHT + 1);
-		answer(zk, &run, (op & 15) % fake_zk_count(zk), op & FAILS, len);
+		require(!run.answers && fake_tree_count(tree) <= CHUNKS_IN_FLIGHT + 1);
+		answer(tree, &run, (op & 15) % fake_tree_count(tree), op & FAILS, len);
 	}
-	require(run.answers == 1 && (run.rc == ZOK || run.failed || !run.count || run.total > LEN_MAX));
+	require(run.answers == 1 && (run.result == TREE_OK || run.failed || !run.count || run.total > LEN_MAX));
 	for (int i = 0; i < run.count; i++)
 		free(run.names[i]);
-	fake_zk_free(zk);
+	fake_tree_free(tree);
 	return 0;
 }

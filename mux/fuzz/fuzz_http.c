@@ -41,14 +41,14 @@ static struct service_sync web = {
     .ring.arrays = {.list.version.newest = 2, .took_ms = 1500, .refusals.at[0] = {"checksum", 1}},
 };
 
-bool zk_is_connected(const struct zk_client *zk)
+bool tree_is_connected(const struct tree *tree)
 {
-	return zk;
+	return tree;
 }
 
-uint64_t zk_now(const struct zk_client *zk)
+uint64_t tree_now(const struct tree *tree)
 {
-	(void)zk;
+	(void)tree;
 	return 0;
 }
 

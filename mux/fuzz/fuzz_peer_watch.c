@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "control/peer_watch.h"
-#include "../tests/fake_zookeeper.h"
+#include "../tests/fake_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,31 +38,31 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 }
 
 /* The node's text: up to a zero. */
-static struct zk_reply text_reply(const uint8_t **at, const uint8_t *end, char **text)
+static struct tree_reply text_reply(const uint8_t **at, const uint8_t *end, char **text)
 {
 	const uint8_t *zero = memchr(*at, 0, (size_t)(end - *at));
 	size_t len = (size_t)((zero ? zero : end) - *at);
 
-	*text = zk_alloc(len + 1);
+	*text = tree_alloc(len + 1);
 	memcpy(*text, *at, len);
 	*at += len + !!zero;
-	return (struct zk_reply){.rc = ZOK, .data = (const uint8_t *)*text, .len = len, .owner = 1};
+	return (struct tree_reply){.result = TREE_OK, .data = (const uint8_t *)*text, .len = len, .owner = 1};
 }
 
-static void answer(struct zk_client *zk, uint8_t op, const uint8_t **at, const uint8_t *end)
+static void answer(struct tree *tree, uint8_t op, const uint8_t **at, const uint8_t *end)
 {
 	static char names[MUXES_MAX][8];
 	static char *children[MUXES_MAX], *live[] = {"other", "live"};
-	static const int codes[] = {ZOK,     ZNONODE,           ZCONNECTIONLOSS, ZCLOSING,
-				    ZNOAUTH, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZOK};
-	size_t i = (op >> 3) % fake_zk_count(zk);
-	enum fake_kind kind = fake_zk_at(zk, i)->kind;
-	const char *mux = strstr(fake_zk_at(zk, i)->path, "/mux");
+	static const enum tree_result results[] = {TREE_OK,     TREE_MISSING,       TREE_FAILED, TREE_FAILED,
+						   TREE_DENIED, TREE_LOGIN_REFUSED, TREE_FAILED, TREE_OK};
+	size_t i = (op >> 3) % fake_tree_count(tree);
+	enum fake_kind kind = fake_tree_at(tree, i)->kind;
+	const char *mux = strstr(fake_tree_at(tree, i)->path, "/mux");
 	unsigned number = mux && !strncmp(mux + 1, "muxes/mux", 9) ? (unsigned)atoi(mux + 10) : MUXES_MAX;
-	struct zk_reply reply = {.rc = codes[op & 7]};
+	struct tree_reply reply = {.result = results[op & 7]};
 	char *text = NULL;
 
-	if (kind == FAKE_CHILDREN && reply.rc == ZOK && number == MUXES_MAX) {
+	if (kind == FAKE_CHILDREN && reply.result == TREE_OK && number == MUXES_MAX) {
 		reply.children = children;
 		reply.child_count = *at < end ? *(*at)++ % MUXES_MAX : 0;
 		for (int n = 0; n < reply.child_count; n++) {
@@ -70,25 +70,26 @@ static void answer(struct zk_client *zk, uint8_t op, const uint8_t **at, const u
 			children[n] = names[n];
 		}
 		listed = (uint32_t)reply.child_count;
-	} else if (kind == FAKE_CHILDREN && reply.rc == ZOK) { /* of a node, which may have any: only its end counts */
+	} else if (kind == FAKE_CHILDREN &&
+		   reply.result == TREE_OK) { /* of a node, which may have any: only its end counts */
 		reply.children = live;
 		reply.child_count = *at < end ? *(*at)++ % 3 : 0;
 		is_unknown[number] = false;
-	} else if (kind == FAKE_GET && reply.rc == ZOK) {
+	} else if (kind == FAKE_GET && reply.result == TREE_OK) {
 		reply = text_reply(at, end, &text);
 		is_unknown[number] = false;
 	} else if (number < MUXES_MAX) {
-		is_unknown[number] = reply.rc != ZNONODE && (kind != FAKE_GET || reply.rc != ZNOAUTH);
+		is_unknown[number] = reply.result != TREE_MISSING && (kind != FAKE_GET || reply.result != TREE_DENIED);
 	}
-	fake_zk_answer(zk, i, &reply);
+	fake_tree_answer(tree, i, &reply);
 	free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *at = data, *end = data + size;
-	struct zk_client *zk = fake_zk_new();
-	struct peer_watch *watch = peer_watch_new(zk, "/fairlead/muxes", NULL, NULL);
+	struct tree *tree = fake_tree_new();
+	struct peer_watch *watch = peer_watch_new(tree, "/fairlead/muxes", NULL, NULL);
 	uint64_t now = 0;
 
 	require(watch != NULL);
@@ -99,8 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t op = *at++;
 
 		if (op >= 64) {
-			if (fake_zk_count(zk))
-				answer(zk, op, &at, end);
+			if (fake_tree_count(tree))
+				answer(tree, op, &at, end);
 			continue;
 		}
 		switch (op % OPS) {
@@ -118,15 +119,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		default:
 			now += 50U * op;
-			fake_zk_set_now(zk, now);
+			fake_tree_set_now(tree, now);
 			if (now >= watch->list.retry_at)
 				watched_node_run(&watch->list, now);
 		}
-		require(fake_zk_count(zk) <= MUXES_MAX + 1);
+		require(fake_tree_count(tree) <= MUXES_MAX + 1);
 	}
 	no_memory = false;
 	listed = UINT32_MAX;
-	fake_zk_free(zk);
+	fake_tree_free(tree);
 	peer_watch_free(watch);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "control/seed_watch.h"
-#include "../tests/fake_zookeeper.h"
+#include "../tests/fake_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,31 +57,31 @@ static struct fl_siphash_key expected(const uint8_t *text, size_t len)
 	return fl_siphash_key_load(bytes);
 }
 
-static void answer(struct zk_client *zk, uint8_t op, const uint8_t **at, const uint8_t *end)
+static void answer(struct tree *tree, uint8_t op, const uint8_t **at, const uint8_t *end)
 {
-	static const int codes[] = {ZOK,     ZNONODE,           ZCONNECTIONLOSS, ZCLOSING,
-				    ZNOAUTH, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZOK};
-	struct zk_reply reply = {.rc = codes[op & 7]};
+	static const enum tree_result results[] = {TREE_OK,     TREE_MISSING,       TREE_FAILED, TREE_FAILED,
+						   TREE_DENIED, TREE_LOGIN_REFUSED, TREE_FAILED, TREE_OK};
+	struct tree_reply reply = {.result = results[op & 7]};
 	const struct fl_siphash_key before = last;
 	bool was_get;
 	static const struct fl_siphash_key none;
 	uint8_t *text = NULL;
 
-	if (fake_zk_at(zk, 0)->kind == FAKE_GET && reply.rc == ZOK) {
+	if (fake_tree_at(tree, 0)->kind == FAKE_GET && reply.result == TREE_OK) {
 		reply.len = *at < end ? *(*at)++ % 40 : 0;
 		if (reply.len > (size_t)(end - *at))
 			reply.len = (size_t)(end - *at);
-		text = zk_alloc(reply.len + 1);
+		text = tree_alloc(reply.len + 1);
 		memcpy(text, *at, reply.len);
 		*at += reply.len;
 		reply.data = text;
 		last = expected(text, reply.len);
-	} else if (fake_zk_at(zk, 0)->kind == FAKE_GET && reply.rc == ZNONODE) {
+	} else if (fake_tree_at(tree, 0)->kind == FAKE_GET && reply.result == TREE_MISSING) {
 		last = none;
 	}
-	was_get = fake_zk_at(zk, 0)->kind == FAKE_GET;
-	fake_zk_answer(zk, 0, &reply);
-	if (was_get && fake_zk_count(zk) && fake_zk_at(zk, fake_zk_count(zk) - 1)->kind == FAKE_GET)
+	was_get = fake_tree_at(tree, 0)->kind == FAKE_GET;
+	fake_tree_answer(tree, 0, &reply);
+	if (was_get && fake_tree_count(tree) && fake_tree_at(tree, fake_tree_count(tree) - 1)->kind == FAKE_GET)
 		last = before; /* the node had changed again: only the next answer counts */
 	free(text);
 }
@@ -89,8 +89,8 @@ static void answer(struct zk_client *zk, uint8_t op, const uint8_t **at, const u
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *at = data, *end = data + size;
-	struct zk_client *zk = fake_zk_new();
-	struct seed_watch *watch = seed_watch_new(zk, "/fairlead", NULL);
+	struct tree *tree = fake_tree_new();
+	struct seed_watch *watch = seed_watch_new(tree, "/fairlead", NULL);
 	static const struct fl_siphash_key none;
 	uint64_t now = 0;
 
@@ -103,8 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct fl_siphash_key used;
 
 		if (op >= 64) {
-			if (fake_zk_count(zk))
-				answer(zk, op, &at, end);
+			if (fake_tree_count(tree))
+				answer(tree, op, &at, end);
 			continue;
 		}
 		switch (op % 8) {
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		default:
 			now += 50U * op;
-			fake_zk_set_now(zk, now);
+			fake_tree_set_now(tree, now);
 			watched_node_run(&watch->node, now);
 			if (!is_held)
 				seed_watch_apply(watch);
@@ -132,9 +132,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			require(same(&told, &last));
 		used = watch->used;
 		require(same(&used, &told));
-		require(fake_zk_count(zk) <= 8);
+		require(fake_tree_count(tree) <= 8);
 	}
-	fake_zk_free(zk);
+	fake_tree_free(tree);
 	seed_watch_free(watch);
 	return 0;
 }

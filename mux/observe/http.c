@@ -80,7 +80,7 @@ static void get_health(struct http *http, const struct request *request, struct 
 		json_object_set_new(services, sync->name, json_string(service_state_name(service_sync_state(sync))));
 	response_json(response, ready ? RESPONSE_OK : RESPONSE_UNAVAILABLE, type_json,
 		      json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
-				zk_is_connected(cluster->zk), "registered",
+				tree_is_connected(cluster->tree), "registered",
 				registration_is_registered(cluster->registration), "services", services));
 }
 

@@ -35,7 +35,7 @@ static void write_mux(struct exposition *to, const struct sources *from)
 	for (enum protection i = 0; i < PROTECTIONS; i++)
 		exposition_add(to, "what", protections[i].name, from->unprotected >> i & 1);
 	exposition_write(to, "zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
-			 zk_is_connected(from->cluster->zk));
+			 tree_is_connected(from->cluster->tree));
 	exposition_write(to, "foreign_cluster", "gauge",
 			 "1 while ZooKeeper holds a different cluster from the one that is served.",
 			 from->cluster->is_foreign);
@@ -193,7 +193,7 @@ static void write_announced(struct exposition *to, const struct sources *from)
 	exposition_begin(to, "lag_seconds", "gauge", "How long the ring has lacked a committed generation.");
 	METRICS_EACH_SERVICE (to, from, sync)
 		exposition_add_decimal(to, NULL, NULL,
-				       (double)lag_ms(&sync->ring.published.lag, zk_now(sync->context->zk)) / 1000);
+				       (double)lag_ms(&sync->ring.published.lag, tree_now(sync->context->tree)) / 1000);
 	exposition_begin(to, "announced", "gauge", "1 while the service's VIPs are announced.");
 	METRICS_EACH_SERVICE (to, from, sync)
 		exposition_add(to, NULL, NULL, sync->ring.published.announced);

@@ -10,11 +10,10 @@
 #include <unistd.h>
 
 #include <jansson.h>
-#include <zookeeper/zookeeper.h>
 
 #include "config/clock.h"
-#include "control/zookeeper.h"
 #include "hello/hello_peers.h"
+#include "tree/tree.h"
 
 /* Connects to the address over TCP. Returns a descriptor, which the caller closes, or -errno. */
 static int connect_to(const struct addrinfo *address)
@@ -122,58 +121,72 @@ static unsigned check_servers(struct preflight *preflight, const struct options 
 
 enum { ENTRY_TEXT_MAX = 1024 };
 
-/* The list of services, or a node's text, as reported by the client's own thread. */
-struct answer {
-	bool is_there; /* atomic */
-	int rc, services;
+/* What was read in a session, within a time. */
+struct reading {
+	struct tree *tree;
+	uint64_t end;
+	bool is_there;
+	enum tree_result result;
+	const char *error; /* why it is not there */
+	int children;
 	char text[ENTRY_TEXT_MAX + 1];
 };
 
-static void on_services(int rc, const struct String_vector *names, const void *data)
+static void on_reply(void *context, const struct tree_reply *reply)
 {
-	struct answer *answer = (struct answer *)(uintptr_t)data;
+	struct reading *reading = context;
 
-	answer->rc = rc;
-	answer->services = names ? names->count : 0;
-	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
+	reading->is_there = true;
+	reading->result = reply->result;
+	reading->error = reply->error;
+	reading->children = reply->child_count;
+	if (reply->len <= ENTRY_TEXT_MAX)
+		snprintf(reading->text, sizeof(reading->text), "%.*s", (int)reply->len, (const char *)reply->data);
 }
 
-static void on_text(int rc, const char *value, int len, const struct Stat *stat, const void *data)
+static void on_session(void *context)
 {
-	struct answer *answer = (struct answer *)(uintptr_t)data;
-
-	(void)stat;
-	answer->rc = rc;
-	if (rc == ZOK && len > 0 && len <= ENTRY_TEXT_MAX)
-		memcpy(answer->text, value, (size_t)len);
-	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
+	(void)context;
 }
 
-static void pause_briefly(void)
+static void on_change(void *context, const char *path)
 {
-	const struct timespec look = {.tv_nsec = 10000000};
-
-	nanosleep(&look, NULL);
+	(void)context, (void)path;
 }
 
-/* Whether a session is established within the remaining time. */
-static bool begins(zhandle_t *zk, uint64_t end)
+/* Runs the session until what is awaited is there, or until the end. */
+static void await(struct reading *reading, bool (*is_there)(const struct reading *reading))
 {
-	while (zoo_state(zk) != ZOO_CONNECTED_STATE && !is_unrecoverable(zk) && clock_ms() < end)
-		pause_briefly();
-	return zoo_state(zk) == ZOO_CONNECTED_STATE;
-}
+	for (uint64_t now = clock_ms(); !is_there(reading) && now < reading->end; now = clock_ms()) {
+		struct pollfd ready = {.fd = tree_fd(reading->tree), .events = POLLIN};
+		uint64_t due = tree_deadline(reading->tree), at = due < reading->end ? due : reading->end;
 
-/* Waits within the remaining time for the answer to a request. The client's synchronous calls could block for the whole
- * session timeout that the server granted. rc: the result of the function that sent it. */
-static int await(int rc, uint64_t end, struct answer *answer)
-{
-	while (!rc && !__atomic_load_n(&answer->is_there, __ATOMIC_ACQUIRE)) {
-		if (clock_ms() >= end)
-			return ZOPERATIONTIMEOUT;
-		pause_briefly();
+		poll(&ready, 1, at > now ? (int)(at - now) : 0);
+		tree_run(reading->tree, clock_ms());
 	}
-	return rc ? rc : answer->rc;
+}
+
+static bool has_begun(const struct reading *reading)
+{
+	return tree_is_connected(reading->tree);
+}
+
+static bool is_answered(const struct reading *reading)
+{
+	return reading->is_there;
+}
+
+/* Reads a node, or the list of its children. */
+static void read_node(struct reading *reading, const char *path, bool is_list)
+{
+	reading->is_there = false;
+	reading->result = TREE_FAILED;
+	reading->error = "operation timeout";
+	if (is_list)
+		tree_children(reading->tree, path, false, on_reply, reading);
+	else
+		tree_get(reading->tree, path, false, on_reply, reading);
+	await(reading, is_answered);
 }
 
 /* Whether the entry's login is that of --zookeeper-auth; an entry without one is of an open cluster. */
@@ -192,25 +205,22 @@ static bool has_login(const char *entry, const struct login *login)
 }
 
 /* Whether controllers know this mux, and by this login. */
-static void check_entry(struct preflight *preflight, zhandle_t *zk, const struct options *options,
-			struct answer *answer)
+static void check_entry(struct preflight *preflight, struct reading *reading, const struct options *options)
 {
-	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
 	char path[OPTIONS_TEXT_MAX + HELLO_ID_MAX + 16];
 	struct preflight_check *check;
-	int rc;
 
-	*answer = (struct answer){0};
+	reading->end = clock_ms() + PREFLIGHT_SESSION_MS;
 	snprintf(path, sizeof(path), "%s/muxes/%s", options->root, options->id);
-	rc = await(zoo_aget(zk, path, 0, on_text, answer), end, answer);
-	if (rc == ZNONODE)
+	read_node(reading, path, false);
+	if (reading->result == TREE_MISSING)
 		check = preflight_add(preflight, "added", NULL, PREFLIGHT_FAIL,
 				      "mux '%s' is not added to this cluster, or was removed: fairleadctl mux add %s",
 				      options->id, options->id);
-	else if (rc != ZOK)
-		check =
-		    preflight_add(preflight, "added", NULL, PREFLIGHT_FAIL, "%s can't be read: %s", path, zerror(rc));
-	else if (!has_login(answer->text, &options->login))
+	else if (reading->result != TREE_OK)
+		check = preflight_add(preflight, "added", NULL, PREFLIGHT_FAIL, "%s can't be read: %s", path,
+				      reading->error);
+	else if (!has_login(reading->text, &options->login))
 		check = preflight_add(preflight, "added", NULL, PREFLIGHT_FAIL,
 				      "--zookeeper-auth lacks the login of mux '%s', which its second line has to be: "
 				      "fairleadctl mux add %s --rotate makes a new one",
@@ -221,50 +231,52 @@ static void check_entry(struct preflight *preflight, zhandle_t *zk, const struct
 	check->may_come = true;
 }
 
+static struct preflight_check *check_services(struct preflight *preflight, struct reading *reading, const char *path)
+{
+	read_node(reading, path, true);
+	switch (reading->result) {
+	case TREE_OK:
+		return preflight_add(preflight, "session", NULL, PREFLIGHT_OK, "%s can be read: %d services", path,
+				     reading->children);
+	case TREE_MISSING:
+		return preflight_add(preflight, "session", NULL, PREFLIGHT_WARN,
+				     "%s does not exist: no controller has created it yet, or --root is wrong", path);
+	case TREE_DENIED:
+	case TREE_LOGIN_REFUSED:
+		return preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
+				     "%s can't be read by this mux (%s): --zookeeper-auth is missing or wrong", path,
+				     reading->error);
+	default:
+		return preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "%s is not read within %d s: %s", path,
+				     PREFLIGHT_SESSION_MS / 1000, reading->error);
+	}
+}
+
 static void check_session(struct preflight *preflight, const struct options *options)
 {
-	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
+	static const struct tree_events events = {on_session, on_session, on_change};
+	struct reading reading = {.end = clock_ms() + PREFLIGHT_SESSION_MS, .result = TREE_FAILED};
 	char path[OPTIONS_TEXT_MAX + 16];
 	struct preflight_check *check;
-	struct answer answer = {0}, entry; /* they outlive the handle */
-	bool has_begun;
-	zhandle_t *zk;
-	char *servers = zk_servers(options->zookeeper);
-	int rc;
 
-	zoo_set_debug_level((ZooLogLevel)0);
-	zk = zookeeper_init(servers, NULL, PREFLIGHT_SESSION_MS, NULL, NULL, 0);
-	free(servers);
-	if (!zk) {
+	reading.tree = tree_open(options->zookeeper, &options->login, PREFLIGHT_SESSION_MS, &events, NULL);
+	if (!reading.tree) {
 		preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "can't be started: %s", strerror(errno))
 		    ->may_come = true;
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/services", options->root);
-	has_begun = begins(zk, end);
-	login_add(&options->login, 0, zk);
-	rc = has_begun ? await(zoo_aget_children(zk, path, 0, on_services, &answer), end, &answer) : ZCONNECTIONLOSS;
-	if (rc == ZOK)
-		check = preflight_add(preflight, "session", NULL, PREFLIGHT_OK, "%s can be read: %d services", path,
-				      answer.services);
-	else if (rc == ZNONODE)
-		check = preflight_add(preflight, "session", NULL, PREFLIGHT_WARN,
-				      "%s does not exist: no controller has created it yet, or --root is wrong", path);
-	else if (rc == ZNOAUTH || rc == ZAUTHFAILED)
-		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
-				      "%s can't be read by this mux (%s): --zookeeper-auth is missing or wrong", path,
-				      zerror(rc));
-	else if (has_begun)
-		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "%s is not read within %d s: %s",
-				      path, PREFLIGHT_SESSION_MS / 1000, zerror(rc));
+	await(&reading, has_begun);
+	if (tree_has_session(reading.tree))
+		check = check_services(preflight, &reading, path);
 	else
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
-				      "none within %d s although a server is reachable: %s; %s",
-				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
+				      "none within %d s although a server is reachable: connection loss; %s",
+				      PREFLIGHT_SESSION_MS / 1000, why_none(options));
 	check->may_come = true;
-	if (rc == ZOK)
-		check_entry(preflight, zk, options, &entry);
-	zookeeper_close(zk); /* ends its threads: from here on none of them writes the answer */
+	if (reading.result == TREE_OK)
+		check_entry(preflight, &reading, options);
+	tree_close(reading.tree);
 }
 
 void preflight_zookeeper(struct preflight *preflight, const struct options *options)

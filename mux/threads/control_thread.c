@@ -281,7 +281,7 @@ static int open_epoll(struct control_thread *control, struct reason *why)
 		return reason_set(why, -errno, "control thread: %s", strerror(errno));
 	error = watch(control, control->wake);
 	if (!error)
-		error = watch(control, zk_fd(control->cluster->zk));
+		error = watch(control, tree_fd(control->cluster->tree));
 	if (!error)
 		error = watch(control, http_fd(control->http));
 	if (!error && control->hello)

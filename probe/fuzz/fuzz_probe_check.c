@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "config/service_config.h"
-#include "tree.h"
+#include "cluster.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct check check, untouched;
 	struct reason why = {""};
 
-	tree_mux_generation((const char *)data, size, "web");
+	cluster_mux_generation((const char *)data, size, "web");
 	memset(&check, 0xa5, sizeof(check));
 	memcpy(&untouched, &check, sizeof(check));
 	if (check_parse((const char *)data, size, &check, &why)) {

@@ -87,8 +87,8 @@ static void refusals(void **state)
 	    {"", "", "--id is missing"},
 	    {"--id|mux1", "", "--zookeeper is missing"},
 	    {"--id|mux1|--zookeeper|[::1]:2181", "", "--address is missing"},
-	    {"--id|mux1|--zookeeper|zk:2181|--address|10.1.0.11", "",
-	     "--zookeeper: 'zk:2181' is not a loopback address, and nothing encrypts the connection; allowed: a "
+	    {"--id|mux1|--zookeeper|tree:2181|--address|10.1.0.11", "",
+	     "--zookeeper: 'tree:2181' is not a loopback address, and nothing encrypts the connection; allowed: a "
 	     "loopback "
 	     "address"},
 	    {BASE "|--zookeeper-clear-text|yes", "", "--zookeeper-clear-text: 'yes'"},

@@ -17,7 +17,7 @@
 #include "encap/encap.h"
 #include "pool.h"
 #include "results.h"
-#include "tree.h"
+#include "cluster.h"
 #include "vectors.h"
 
 static const char *vectors_folder;
@@ -320,7 +320,7 @@ static void generations_of_the_mux(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_int_equal(tree_mux_generation(rows[i].json, strlen(rows[i].json), "web"), rows[i].generation);
+		assert_int_equal(cluster_mux_generation(rows[i].json, strlen(rows[i].json), "web"), rows[i].generation);
 }
 
 int main(int argc, char **argv)

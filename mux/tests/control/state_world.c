@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../fake_zookeeper.h"
+#include "../fake_tree.h"
 #include "../image.h"
 
 enum { WAIT_MS = 30000, KILLS = 60, KILL_MS = 40, AT_CRC = STATE_FILE_HEADER_LEN - 4 };
@@ -65,9 +65,9 @@ int state_world_set_up(void **state)
 	(void)state;
 	world = (struct state_world){.folder = "/tmp/test_state.XXXXXX"};
 	assert_non_null(mkdtemp(world.folder));
-	world.zk = fake_zk_new();
+	world.tree = fake_tree_new();
 	world.context = (struct service_sync_context){
-	    .zk = world.zk,
+	    .tree = world.tree,
 	    .place = {.tables = tables_new(1, &image_hops), .counters = counters_new(1), .changes = change_log_new()},
 	    .root = "/fairlead",
 	    .changed = on_owner,
@@ -94,7 +94,7 @@ int state_world_tear_down(void **state)
 {
 	(void)state;
 	service_sync_end(world.sync);
-	fake_zk_free(world.zk);
+	fake_tree_free(world.tree);
 	fclose(stderr);
 	stderr = world.stderr_before;
 	free(world.log);

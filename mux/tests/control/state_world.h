@@ -15,7 +15,7 @@ struct bytes {
 
 struct state_world {
 	char folder[64];
-	struct zk_client *zk;
+	struct tree *tree;
 	struct service_sync_context context;
 	struct service_sync *sync;
 	uint64_t now;

@@ -14,13 +14,13 @@
 #include "control/service_sync.h"
 #include "tell/teller.h"
 #include "../delta_bytes.h"
-#include "../fake_zookeeper.h"
+#include "../fake_tree.h"
 #include "../image.h"
 
 enum { TEXT_MAX = 512, BUCKETS = 256, BACKENDS = 4 };
 
 struct world {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct service_sync_context context;
 	struct service_sync *sync; /* NULL: ended */
 	uint64_t now;
@@ -81,9 +81,9 @@ static void set_up(void)
 {
 	world = calloc(1, sizeof(*world));
 	assert_non_null(world);
-	world->zk = fake_zk_new();
+	world->tree = fake_tree_new();
 	world->context = (struct service_sync_context){
-	    .zk = world->zk,
+	    .tree = world->tree,
 	    .place = {.tables = tables_new(1, &image_hops),
 		      .counters = counters_new(1),
 		      .announcer = (struct announcer *)world,
@@ -104,7 +104,7 @@ static void tear_down(void)
 	if (world->sync)
 		service_sync_end(world->sync);
 	teller_free(world->context.place.teller);
-	fake_zk_free(world->zk);
+	fake_tree_free(world->tree);
 	fclose(stderr);
 	stderr = world->stderr_before;
 	free(world->log);
@@ -186,8 +186,8 @@ static void describe(char text[TEXT_MAX])
 	char name[96];
 
 	text[0] = 0;
-	for (size_t i = 0; i < fake_zk_count(world->zk); i++) {
-		describe_request(fake_zk_at(world->zk, i), name);
+	for (size_t i = 0; i < fake_tree_count(world->tree); i++) {
+		describe_request(fake_tree_at(world->tree, i), name);
 		append(text, name);
 		append(text, *name ? " " : "");
 	}
@@ -226,27 +226,27 @@ static void describe(char text[TEXT_MAX])
 /* The index of the first waiting request with this name, -1: none. */
 static int find(const char *wanted)
 {
-	for (size_t i = 0; i < fake_zk_count(world->zk); i++) {
+	for (size_t i = 0; i < fake_tree_count(world->tree); i++) {
 		char name[32];
 
-		describe_request(fake_zk_at(world->zk, i), name);
+		describe_request(fake_tree_at(world->tree, i), name);
 		if (!strncmp(name, wanted, strlen(wanted)))
 			return (int)i;
 	}
 	return -1;
 }
 
-static void answer(int i, int rc, const void *data, size_t len)
+static void answer(int i, enum tree_result result, const void *data, size_t len)
 {
-	const struct zk_reply reply = {.rc = rc, .data = data, .len = len};
+	const struct tree_reply reply = {.result = result, .data = data, .len = len};
 
-	fake_zk_answer(world->zk, (size_t)i, &reply);
+	fake_tree_answer(world->tree, (size_t)i, &reply);
 }
 
-/* The code of a failed answer, ZOK for anything else. */
+/* The code of a failed answer, TREE_OK for anything else. */
 static int code_of(const char *how)
 {
-	return !strcmp(how, "none") ? ZNONODE : !strcmp(how, "lost") ? ZCONNECTIONLOSS : ZOK;
+	return !strcmp(how, "none") ? TREE_MISSING : !strcmp(how, "lost") ? TREE_FAILED : TREE_OK;
 }
 
 static void answer_config(int i, const char *how)
@@ -323,14 +323,14 @@ static void answer_chunks(int i, const char *how)
 {
 	char *good = "0000", *bad = "one";
 	uint32_t generation;
-	char kind = kind_of(tail_of(fake_zk_at(world->zk, (size_t)i), &generation));
-	struct zk_reply names = {
-	    .rc = code_of(how), .children = strcmp(how, "misnamed") ? &good : &bad, .child_count = 1};
+	char kind = kind_of(tail_of(fake_tree_at(world->tree, (size_t)i), &generation));
+	struct tree_reply names = {
+	    .result = code_of(how), .children = strcmp(how, "misnamed") ? &good : &bad, .child_count = 1};
 	size_t len;
 	uint8_t *bytes = kind == 'A' || kind == 'P' ? arrays_bytes(generation, kind == 'P', how, &len)
 						    : generation_bytes(generation, kind == 'S', how, &len);
 
-	fake_zk_answer(world->zk, (size_t)i, &names);
+	fake_tree_answer(world->tree, (size_t)i, &names);
 	answer(i, code_of(how), bytes, len);
 	free(bytes);
 }
@@ -350,7 +350,7 @@ static void answer_list(int i, const char *how)
 	char text[TEXT_MAX], newest[64], previous[16] = "", source[64], before[64] = "", *at = text;
 	const char *ahead = strchr(how, '+');
 
-	if (code_of(how) != ZOK || strchr(how, '{')) {
+	if (code_of(how) != TREE_OK || strchr(how, '{')) {
 		answer(i, code_of(how), how, strlen(how));
 		return;
 	}
@@ -365,7 +365,7 @@ static void answer_list(int i, const char *how)
 	if (ahead)
 		print_source(text + strlen(text), "aheadWhole", "aheadPatches", ahead + 1);
 	strcat(text, "}");
-	answer(i, ZOK, text, strlen(text));
+	answer(i, TREE_OK, text, strlen(text));
 }
 
 /* Another service takes the VIP 10.99.0.HOW; "goes": it is removed. */
@@ -414,7 +414,7 @@ static void acknowledge(const char *generation, bool all)
 static void pass(unsigned milliseconds)
 {
 	world->now += milliseconds;
-	fake_zk_set_now(world->zk, world->now);
+	fake_tree_set_now(world->tree, world->now);
 	teller_run(world->context.place.teller);
 	service_sync_run(world->sync, world->now);
 }
@@ -479,7 +479,7 @@ static bool act(const char *event)
 		world->announce_error = strcmp(how, "works") ? -ENODEV : 0;
 	else if (!strcmp(what, "retry")) {
 		world->now = service_sync_deadline(world->sync);
-		fake_zk_set_now(world->zk, world->now);
+		fake_tree_set_now(world->tree, world->now);
 		service_sync_refresh(world->sync);
 		return !*how || act_read(how, config, list);
 	} else if (!strcmp(what, "end")) {

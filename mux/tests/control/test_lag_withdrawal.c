@@ -15,7 +15,7 @@
 #include "config/address.h"
 #include "control/lag_withdrawal.h"
 #include "service/service.h"
-#include "../fake_zookeeper.h"
+#include "../fake_tree.h"
 
 enum { ID = 7, BEHIND_S = 60, START_MS = 1000000, MUXES = 9 };
 
@@ -36,7 +36,7 @@ bool published_is_settled_out(const struct published_service *published)
 }
 
 struct world {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct hello_peers *peers;
 	struct lag_withdrawal *withdrawal;
 	struct service service;
@@ -60,7 +60,7 @@ static struct world *new_world(struct lag_limits limits, bool hears)
 
 	assert_non_null(world);
 	world->now = START_MS;
-	world->zk = fake_zk_new();
+	world->tree = fake_tree_new();
 	world->peers = hello_peers_new(&self, NULL);
 	assert_non_null(world->peers);
 	hello_peers_join(world->peers, cluster);
@@ -69,7 +69,7 @@ static struct world *new_world(struct lag_limits limits, bool hears)
 		snprintf(nodes[i].id, sizeof(nodes[i].id), "mux%u", i + 1);
 	}
 	hello_peers_set_nodes(world->peers, nodes, MUXES, world->now);
-	world->withdrawal = lag_withdrawal_new(world->zk, folder, "mux1", &limits, hears ? world->peers : NULL);
+	world->withdrawal = lag_withdrawal_new(world->tree, folder, "mux1", &limits, hears ? world->peers : NULL);
 	assert_non_null(world->withdrawal);
 	world->service.id = ID;
 	world->sync.ring.published = (struct published_service){.name = "web", .service = &world->service};
@@ -99,7 +99,7 @@ static int tear_down(void **state)
 	struct world *world = *state;
 
 	is_settled_out = false;
-	fake_zk_free(world->zk);
+	fake_tree_free(world->tree);
 	lag_withdrawal_free(world->withdrawal);
 	hello_peers_free(world->peers);
 	free(world);
@@ -322,7 +322,7 @@ static void hellos_make_no_lag_beside_zookeeper(void **state)
 		assert_false(run(world, true));
 	}
 	assert_int_equal(lag_generations(&world->sync.ring.published.lag), 0);
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 }
 
 /* Without hellos a mux without ZooKeeper changes nothing, as it knows nothing. */
@@ -340,13 +340,13 @@ static void deaf(void **state)
 	assert_true(is_withdrawn(world));
 }
 
-static void node(const struct world *world, size_t i, int rc, const char *text)
+static void node(const struct world *world, size_t i, enum tree_result result, const char *text)
 {
-	const struct zk_reply reply = {
-	    .rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0, .owner = 7};
+	const struct tree_reply reply = {
+	    .result = result, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0, .owner = 7};
 
-	assert_int_equal(fake_zk_at(world->zk, i)->kind, FAKE_GET);
-	fake_zk_answer(world->zk, i, &reply);
+	assert_int_equal(fake_tree_at(world->tree, i)->kind, FAKE_GET);
+	fake_tree_answer(world->tree, i, &reply);
 }
 
 #define NODE(n, generation)                                                                                            \
@@ -357,19 +357,19 @@ static void node(const struct world *world, size_t i, int rc, const char *text)
 	"}"
 
 /* A look at two nodes, the first one's answer as told; whether the service was withdrawn or came back. */
-static bool looked(struct world *world, int rc, const char *text, const char *other)
+static bool looked(struct world *world, enum tree_result result, const char *text, const char *other)
 {
 	char *names[] = {"mux2", "mux3"};
-	const struct zk_reply reply = {.rc = ZOK, .children = names, .child_count = 2};
+	const struct tree_reply reply = {.result = TREE_OK, .children = names, .child_count = 2};
 
 	world->now += LAG_WITHDRAWAL_LOOK_MS;
-	fake_zk_set_now(world->zk, world->now);
+	fake_tree_set_now(world->tree, world->now);
 	assert_false(run(world, true));
-	assert_int_equal(fake_zk_count(world->zk), 1);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CHILDREN);
-	fake_zk_answer(world->zk, 0, &reply);
-	node(world, 0, rc, text);
-	node(world, 0, ZOK, other);
+	assert_int_equal(fake_tree_count(world->tree), 1);
+	assert_int_equal(fake_tree_at(world->tree, 0)->kind, FAKE_CHILDREN);
+	fake_tree_answer(world->tree, 0, &reply);
+	node(world, 0, result, text);
+	node(world, 0, TREE_OK, other);
 	return run(world, true);
 }
 
@@ -381,16 +381,16 @@ static void a_partial_reading_decides_nothing(void **state)
 	struct world *world = *state;
 
 	read_latest(world, 2, 9);
-	assert_false(looked(world, ZCONNECTIONLOSS, NULL, none));
-	assert_true(looked(world, ZOK, NODE("2", "9"), none));
+	assert_false(looked(world, TREE_FAILED, NULL, none));
+	assert_true(looked(world, TREE_OK, NODE("2", "9"), none));
 	assert_true(is_withdrawn(world));
-	assert_false(looked(world, ZCONNECTIONLOSS, NULL, none));
+	assert_false(looked(world, TREE_FAILED, NULL, none));
 	assert_true(is_withdrawn(world));
-	assert_false(looked(world, ZOK, NODE("2", "9"), none));
-	assert_true(looked(world, ZOK, NODE("2", "2"), none));
+	assert_false(looked(world, TREE_OK, NODE("2", "9"), none));
+	assert_true(looked(world, TREE_OK, NODE("2", "2"), none));
 	assert_false(is_withdrawn(world));
-	assert_true(looked(world, ZOK, NODE("2", "9"), none));
-	assert_true(looked(world, ZNONODE, NULL, none));
+	assert_true(looked(world, TREE_OK, NODE("2", "9"), none));
+	assert_true(looked(world, TREE_MISSING, NULL, none));
 	assert_false(is_withdrawn(world));
 }
 
@@ -399,15 +399,15 @@ static void nodes_are_counted_alike(void **state)
 	struct world *world = *state;
 
 	read_latest(world, 2, 9);
-	assert_false(looked(world, ZOK, NODE("2", "9"), NODE("3", "2")));
-	assert_false(looked(world, ZOK, NODE("2", "9"), WITHDRAWN("3", "2", "behind")));
-	assert_false(looked(world, ZOK, NODE("2", "9"), WITHDRAWN("3", "2", "settled")));
-	assert_false(looked(world, ZOK, NODE("2", "99999999999"), none));
-	assert_true(looked(world, ZOK, NODE("2", "9"), WITHDRAWN("3", "2", "stopping")));
-	assert_true(looked(world, ZOK, NODE("2", "9"), NODE("3", "2")));
-	assert_true(looked(world, ZOK, NODE("2", "9"), NODE("3", "3")));
+	assert_false(looked(world, TREE_OK, NODE("2", "9"), NODE("3", "2")));
+	assert_false(looked(world, TREE_OK, NODE("2", "9"), WITHDRAWN("3", "2", "behind")));
+	assert_false(looked(world, TREE_OK, NODE("2", "9"), WITHDRAWN("3", "2", "settled")));
+	assert_false(looked(world, TREE_OK, NODE("2", "99999999999"), none));
+	assert_true(looked(world, TREE_OK, NODE("2", "9"), WITHDRAWN("3", "2", "stopping")));
+	assert_true(looked(world, TREE_OK, NODE("2", "9"), NODE("3", "2")));
+	assert_true(looked(world, TREE_OK, NODE("2", "9"), NODE("3", "3")));
 	assert_true(is_withdrawn(world));
-	assert_true(looked(world, ZOK, NODE("2", "9"), NODE("3", "2")));
+	assert_true(looked(world, TREE_OK, NODE("2", "9"), NODE("3", "2")));
 	assert_false(is_withdrawn(world));
 }
 
@@ -420,9 +420,9 @@ static void a_hello_is_believed_before_a_node(void **state)
 	world->now += LAG_WITHDRAWAL_LOOK_MS;
 	hello(world, 2, 2, HELLO_ANNOUNCES);
 	world->now -= LAG_WITHDRAWAL_LOOK_MS;
-	assert_false(looked(world, ZOK, NODE("2", "9"), none));
+	assert_false(looked(world, TREE_OK, NODE("2", "9"), none));
 	hello(world, 2, 9, HELLO_ANNOUNCES);
-	assert_true(looked(world, ZOK, NODE("2", "2"), none));
+	assert_true(looked(world, TREE_OK, NODE("2", "2"), none));
 	assert_true(is_withdrawn(world));
 }
 
@@ -509,7 +509,7 @@ static void in_silence_a_restored_ring_is_announced_soon(void **state)
 	assert_false(is_withdrawn(world));
 	read_latest(world, 6, 7);
 	assert_false(run(world, true));
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 }
 
 static void without_hellos_or_limits_nothing_is_held(void **state)

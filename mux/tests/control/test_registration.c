@@ -14,13 +14,13 @@
 
 #include "config/clock.h"
 #include "control/registration.h"
-#include "../fake_zookeeper.h"
+#include "../fake_tree.h"
 
 static const char entry[] = "/fairlead/muxes/mux1";
 static const char path[] = "/fairlead/muxes/mux1/live";
 
 struct world {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct registration *own;
 	unsigned may_serve, refused, changed;
 };
@@ -28,7 +28,7 @@ struct world {
 static char *render(void *context)
 {
 	(void)context;
-	return zk_copy("{}");
+	return tree_copy("{}");
 }
 
 static bool is_own_place(void *context, const char *text, char *address, size_t size)
@@ -66,8 +66,8 @@ static int set_up(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
-	world->zk = fake_zk_new();
-	world->own = registration_new(world->zk, entry, &calls, world);
+	world->tree = fake_tree_new();
+	world->own = registration_new(world->tree, entry, &calls, world);
 	assert_non_null(world->own);
 	*state = world;
 	return 0;
@@ -77,7 +77,7 @@ static int tear_down(void **state)
 {
 	struct world *world = *state;
 
-	fake_zk_free(world->zk);
+	fake_tree_free(world->tree);
 	registration_free(world->own);
 	free(world);
 	return 0;
@@ -85,36 +85,36 @@ static int tear_down(void **state)
 
 static void run_at(const struct world *world, uint64_t now)
 {
-	fake_zk_set_now(world->zk, now);
+	fake_tree_set_now(world->tree, now);
 	registration_run(world->own, now);
 }
 
 static void answer(const struct world *world, enum fake_kind kind, int64_t written_ms)
 {
-	const struct zk_reply reply = {.rc = ZOK, .written_ms = written_ms};
+	const struct tree_reply reply = {.result = TREE_OK, .written_ms = written_ms};
 
-	assert_int_equal(fake_zk_count(world->zk), 1);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, kind);
-	assert_string_equal(fake_zk_at(world->zk, 0)->path, path);
-	fake_zk_answer(world->zk, 0, &reply);
+	assert_int_equal(fake_tree_count(world->tree), 1);
+	assert_int_equal(fake_tree_at(world->tree, 0)->kind, kind);
+	assert_string_equal(fake_tree_at(world->tree, 0)->path, path);
+	fake_tree_answer(world->tree, 0, &reply);
 }
 
 /* The look for the entry. */
-static void answer_entry(const struct world *world, int rc)
+static void answer_entry(const struct world *world, enum tree_result result)
 {
-	const struct zk_reply reply = {.rc = rc};
+	const struct tree_reply reply = {.result = result};
 
-	assert_int_equal(fake_zk_count(world->zk), 1);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_EXISTS);
-	assert_true(fake_zk_at(world->zk, 0)->watch);
-	assert_string_equal(fake_zk_at(world->zk, 0)->path, entry);
-	fake_zk_answer(world->zk, 0, &reply);
+	assert_int_equal(fake_tree_count(world->tree), 1);
+	assert_int_equal(fake_tree_at(world->tree, 0)->kind, FAKE_EXISTS);
+	assert_true(fake_tree_at(world->tree, 0)->watch);
+	assert_string_equal(fake_tree_at(world->tree, 0)->path, entry);
+	fake_tree_answer(world->tree, 0, &reply);
 }
 
 static void connected(const struct world *world)
 {
 	registration_connected(world->own);
-	answer_entry(world, ZOK);
+	answer_entry(world, TREE_OK);
 }
 
 /* The fake's jitter is 0: the second write is due as soon as the node exists. */
@@ -133,7 +133,7 @@ static void the_node_is_written_every_half_minute_to_compare_clocks(void **state
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(registration_deadline(world->own), now + CLOCK_COMPARE_PERIOD_MS);
 		run_at(world, now + CLOCK_COMPARE_PERIOD_MS - 1);
-		assert_int_equal(fake_zk_count(world->zk), 0);
+		assert_int_equal(fake_tree_count(world->tree), 0);
 		now += CLOCK_COMPARE_PERIOD_MS;
 		run_at(world, now);
 		answer(world, FAKE_SET, (int64_t)clock_unix_ms() + 3600000);
@@ -150,7 +150,7 @@ static void a_change_does_not_wait_for_the_next_comparison(void **state)
 	answer(world, FAKE_CREATE, 0);
 	run_at(world, 0);
 	answer(world, FAKE_SET, (int64_t)clock_unix_ms());
-	fake_zk_set_now(world->zk, 1000);
+	fake_tree_set_now(world->tree, 1000);
 	registration_changed(world->own, 10);
 	registration_changed(world->own, 10);
 	run_at(world, 1000);
@@ -162,21 +162,21 @@ static void a_change_does_not_wait_for_the_next_comparison(void **state)
 	assert_int_equal(registration_deadline(world->own), 1001 + CLOCK_COMPARE_PERIOD_MS);
 }
 
-enum { OTHER_SESSION = 99, WAIT_MS = REGISTRATION_SESSIONS * ZK_SESSION_MS };
+enum { OTHER_SESSION = 99, WAIT_MS = REGISTRATION_SESSIONS * TREE_SESSION_MS };
 
 /* The node exists; its text. */
 static void answer_taken(const struct world *world, const char *text)
 {
-	const struct zk_reply exists = {.rc = ZNODEEXISTS};
-	const struct zk_reply node = {
-	    .rc = ZOK, .owner = OTHER_SESSION, .data = (const uint8_t *)text, .len = strlen(text)};
+	const struct tree_reply exists = {.result = TREE_EXISTS};
+	const struct tree_reply node = {
+	    .result = TREE_OK, .owner = OTHER_SESSION, .data = (const uint8_t *)text, .len = strlen(text)};
 
-	assert_int_equal(fake_zk_count(world->zk), 1);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CREATE);
-	fake_zk_answer(world->zk, 0, &exists);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_GET);
-	assert_true(fake_zk_at(world->zk, 0)->watch);
-	fake_zk_answer(world->zk, 0, &node);
+	assert_int_equal(fake_tree_count(world->tree), 1);
+	assert_int_equal(fake_tree_at(world->tree, 0)->kind, FAKE_CREATE);
+	fake_tree_answer(world->tree, 0, &exists);
+	assert_int_equal(fake_tree_at(world->tree, 0)->kind, FAKE_GET);
+	assert_true(fake_tree_at(world->tree, 0)->watch);
+	fake_tree_answer(world->tree, 0, &node);
 }
 
 static void a_mux_with_the_id_of_a_live_one_is_refused(void **state)
@@ -187,9 +187,9 @@ static void a_mux_with_the_id_of_a_live_one_is_refused(void **state)
 	answer_taken(world, "other");
 	assert_int_equal(registration_deadline(world->own), WAIT_MS);
 	run_at(world, WAIT_MS - 1);
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 	run_at(world, WAIT_MS);
-	answer_entry(world, ZOK);
+	answer_entry(world, TREE_OK);
 	answer_taken(world, "other");
 	assert_int_equal(world->refused, 1);
 	assert_int_equal(world->may_serve, 0);
@@ -204,7 +204,7 @@ static void a_mux_with_the_id_of_a_dead_one_waits_for_its_session(void **state)
 
 	connected(world);
 	answer_taken(world, "other");
-	fake_zk_set_now(world->zk, 5000);
+	fake_tree_set_now(world->tree, 5000);
 	registration_watched(world->own, path);
 	answer(world, FAKE_CREATE, 0);
 	assert_true(world->own->may_serve);
@@ -221,12 +221,12 @@ static void the_wait_begins_anew_with_a_connection(void **state)
 
 	connected(world);
 	answer_taken(world, "other");
-	fake_zk_set_now(world->zk, WAIT_MS - 1);
+	fake_tree_set_now(world->tree, WAIT_MS - 1);
 	connected(world);
 	answer_taken(world, "other");
 	run_at(world, WAIT_MS + 1);
-	if (fake_zk_count(world->zk)) { /* the look that was due is no harm */
-		answer_entry(world, ZOK);
+	if (fake_tree_count(world->tree)) { /* the look that was due is no harm */
+		answer_entry(world, TREE_OK);
 		answer_taken(world, "other");
 	}
 	assert_int_equal(world->refused, 0);
@@ -241,7 +241,7 @@ static void an_earlier_process_of_the_mux_is_served_beside_for_ever(void **state
 	answer_taken(world, "own");
 	assert_int_equal(world->may_serve, 1);
 	run_at(world, 2 * WAIT_MS);
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 	registration_watched(world->own, path);
 	answer(world, FAKE_CREATE, 0);
 	assert_int_equal(world->may_serve, 1);
@@ -260,9 +260,9 @@ static void a_mux_that_had_the_node_is_not_refused(void **state)
 	connected(world);
 	answer_taken(world, "other");
 	run_at(world, 2 * WAIT_MS);
-	while (fake_zk_count(world->zk)) {
-		if (fake_zk_at(world->zk, 0)->kind == FAKE_EXISTS)
-			answer_entry(world, ZOK);
+	while (fake_tree_count(world->tree)) {
+		if (fake_tree_at(world->tree, 0)->kind == FAKE_EXISTS)
+			answer_entry(world, TREE_OK);
 		answer_taken(world, "other");
 	}
 	assert_int_equal(world->refused, 0);
@@ -271,21 +271,21 @@ static void a_mux_that_had_the_node_is_not_refused(void **state)
 /* What fails is asked again; a login that is not this mux's is no more allowed to serve than no answer. */
 static void who_else_has_the_id_is_asked_until_it_is_known(void **state)
 {
-	static const int rows[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZINVALIDSTATE, ZNOAUTH};
+	static const enum tree_result rows[] = {TREE_FAILED, TREE_LOGIN_REFUSED, TREE_DENIED};
 	const struct world *world = *state;
 	uint64_t now = 0;
 
 	connected(world);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct zk_reply reply = {.rc = rows[i]};
+		const struct tree_reply reply = {.result = rows[i]};
 
-		assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CREATE);
-		fake_zk_answer(world->zk, 0, &reply);
-		assert_int_equal(fake_zk_count(world->zk), 0);
-		assert_int_equal(world->own->state, rows[i] == ZNOAUTH ? REGISTRATION_DENIED : REGISTRATION_ADDED);
+		assert_int_equal(fake_tree_at(world->tree, 0)->kind, FAKE_CREATE);
+		fake_tree_answer(world->tree, 0, &reply);
+		assert_int_equal(fake_tree_count(world->tree), 0);
+		assert_int_equal(world->own->state, rows[i] == TREE_DENIED ? REGISTRATION_DENIED : REGISTRATION_ADDED);
 		now += REGISTRATION_RETRY_MS;
 		run_at(world, now);
-		answer_entry(world, ZOK);
+		answer_entry(world, TREE_OK);
 	}
 	assert_false(world->own->may_serve);
 	answer(world, FAKE_CREATE, 0);
@@ -299,11 +299,11 @@ static void without_a_right_to_look_it_is_denied(void **state)
 	const struct world *world = *state;
 
 	registration_connected(world->own);
-	answer_entry(world, ZNOAUTH);
+	answer_entry(world, TREE_DENIED);
 	assert_int_equal(world->own->state, REGISTRATION_DENIED);
 	assert_false(world->own->may_serve);
 	run_at(world, REGISTRATION_RETRY_MS);
-	answer_entry(world, ZOK);
+	answer_entry(world, TREE_OK);
 	answer(world, FAKE_CREATE, 0);
 	assert_int_equal(world->own->state, REGISTRATION_ADDED);
 }
@@ -313,16 +313,16 @@ static void a_mux_that_is_not_added_waits_until_it_is(void **state)
 	const struct world *world = *state;
 
 	registration_connected(world->own);
-	answer_entry(world, ZNONODE);
+	answer_entry(world, TREE_MISSING);
 	assert_int_equal(world->own->state, REGISTRATION_NOT_ADDED);
 	assert_int_equal(world->changed, 1);
 	assert_true(registration_deadline(world->own) == UINT64_MAX); /* the watch fires */
 	registration_changed(world->own, 0);
 	run_at(world, WAIT_MS);
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 	assert_false(world->own->may_serve);
 	registration_watched(world->own, entry);
-	answer_entry(world, ZOK);
+	answer_entry(world, TREE_OK);
 	answer(world, FAKE_CREATE, 0);
 	assert_true(world->own->may_serve);
 	assert_int_equal(world->own->state, REGISTRATION_ADDED);
@@ -333,7 +333,7 @@ static void a_mux_that_is_not_added_waits_until_it_is(void **state)
 static void a_mux_that_is_removed_says_so(void **state)
 {
 	const struct world *world = *state;
-	const struct zk_reply none = {.rc = ZNONODE};
+	const struct tree_reply none = {.result = TREE_MISSING};
 
 	for (unsigned i = 0; i < 2; i++) {
 		connected(world);
@@ -341,15 +341,15 @@ static void a_mux_that_is_removed_says_so(void **state)
 		assert_int_equal(world->own->state, REGISTRATION_ADDED);
 		if (i) {
 			run_at(world, 0);
-			fake_zk_answer(world->zk, 0, &none);
+			fake_tree_answer(world->tree, 0, &none);
 		} else {
 			registration_watched(world->own, entry);
 		}
-		answer_entry(world, ZNONODE);
+		answer_entry(world, TREE_MISSING);
 		assert_int_equal(world->own->state, REGISTRATION_NOT_ADDED);
 		assert_false(registration_is_registered(world->own));
 		assert_int_equal(world->changed, 2 + 2 * i);
-		assert_int_equal(fake_zk_count(world->zk), 0);
+		assert_int_equal(fake_tree_count(world->tree), 0);
 	}
 }
 
@@ -357,15 +357,15 @@ static void a_mux_that_is_removed_says_so(void **state)
 static void an_entry_that_vanishes_is_looked_for_again(void **state)
 {
 	const struct world *world = *state;
-	const struct zk_reply none = {.rc = ZNONODE};
+	const struct tree_reply none = {.result = TREE_MISSING};
 
 	connected(world);
 	registration_watched(world->own, entry);
 	registration_watched(world->own, entry);
-	assert_int_equal(fake_zk_count(world->zk), 2); /* the creation, and one look */
-	fake_zk_answer(world->zk, 0, &none);
-	answer_entry(world, ZOK);
-	answer_entry(world, ZNONODE);
+	assert_int_equal(fake_tree_count(world->tree), 2); /* the creation, and one look */
+	fake_tree_answer(world->tree, 0, &none);
+	answer_entry(world, TREE_OK);
+	answer_entry(world, TREE_MISSING);
 	assert_int_equal(world->own->state, REGISTRATION_NOT_ADDED);
 	assert_false(world->own->may_serve);
 }

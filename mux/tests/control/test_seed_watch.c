@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "control/seed_watch.h"
-#include "../fake_zookeeper.h"
+#include "../fake_tree.h"
 
 static const char path[] = "/fairlead/fragment_seed";
 static const char text[] = "000102030405060708090a0b0c0d0e0f";
@@ -31,7 +31,7 @@ int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed)
 }
 
 struct world {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct seed_watch *watch;
 };
 
@@ -41,8 +41,8 @@ static int set_up(void **state)
 
 	assert_non_null(world);
 	memset(&told, 0, sizeof(told));
-	world->zk = fake_zk_new();
-	world->watch = seed_watch_new(world->zk, "/fairlead", NULL);
+	world->tree = fake_tree_new();
+	world->watch = seed_watch_new(world->tree, "/fairlead", NULL);
 	assert_non_null(world->watch);
 	*state = world;
 	return 0;
@@ -52,26 +52,27 @@ static int tear_down(void **state)
 {
 	struct world *world = *state;
 
-	fake_zk_free(world->zk);
+	fake_tree_free(world->tree);
 	seed_watch_free(world->watch);
 	free(world);
 	return 0;
 }
 
-static void answer(const struct world *world, enum fake_kind kind, int rc, const char *data)
+static void answer(const struct world *world, enum fake_kind kind, enum tree_result result, const char *data)
 {
-	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)data, .len = data ? strlen(data) : 0};
+	const struct tree_reply reply = {
+	    .result = result, .data = (const uint8_t *)data, .len = data ? strlen(data) : 0};
 
-	assert_int_equal(fake_zk_count(world->zk), 1);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, kind);
-	assert_string_equal(fake_zk_at(world->zk, 0)->path, path);
-	assert_true(fake_zk_at(world->zk, 0)->watch);
-	fake_zk_answer(world->zk, 0, &reply);
+	assert_int_equal(fake_tree_count(world->tree), 1);
+	assert_int_equal(fake_tree_at(world->tree, 0)->kind, kind);
+	assert_string_equal(fake_tree_at(world->tree, 0)->path, path);
+	assert_true(fake_tree_at(world->tree, 0)->watch);
+	fake_tree_answer(world->tree, 0, &reply);
 }
 
 static void run(const struct world *world)
 {
-	watched_node_run(&world->watch->node, zk_now(world->zk));
+	watched_node_run(&world->watch->node, tree_now(world->tree));
 	seed_watch_apply(world->watch);
 }
 
@@ -98,8 +99,8 @@ static void it_is_used_once_it_is_read(void **state)
 	watched_node_read(&world->watch->node);
 	run(world);
 	assert_told(0, 0, 0);
-	answer(world, FAKE_GET, ZOK, text);
-	watched_node_run(&world->watch->node, zk_now(world->zk)); /* the tree may be another cluster's */
+	answer(world, FAKE_GET, TREE_OK, text);
+	watched_node_run(&world->watch->node, tree_now(world->tree)); /* the tree may be another cluster's */
 	assert_told(0, 0, 0);
 	run(world);
 	assert_told(1, K0, K1);
@@ -114,16 +115,16 @@ static void a_node_that_is_not_there_is_waited_for(void **state)
 	struct world *world = *state;
 
 	watched_node_read(&world->watch->node);
-	answer(world, FAKE_GET, ZNONODE, NULL);
-	answer(world, FAKE_EXISTS, ZNONODE, NULL);
-	fake_zk_set_now(world->zk, 100 * WATCHED_NODE_RETRY_MS);
+	answer(world, FAKE_GET, TREE_MISSING, NULL);
+	answer(world, FAKE_EXISTS, TREE_MISSING, NULL);
+	fake_tree_set_now(world->tree, 100 * WATCHED_NODE_RETRY_MS);
 	run(world);
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 	assert_told(0, 0, 0);
 	watched_node_fired(&world->watch->node, "/fairlead/cluster");
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 	watched_node_fired(&world->watch->node, path);
-	answer(world, FAKE_GET, ZOK, text);
+	answer(world, FAKE_GET, TREE_OK, text);
 	run(world);
 	assert_told(1, K0, K1);
 }
@@ -133,10 +134,10 @@ static void one_that_is_created_meanwhile_is_read(void **state)
 	struct world *world = *state;
 
 	watched_node_read(&world->watch->node);
-	answer(world, FAKE_GET, ZNONODE, NULL);
-	answer(world, FAKE_EXISTS, ZOK, NULL);
+	answer(world, FAKE_GET, TREE_MISSING, NULL);
+	answer(world, FAKE_EXISTS, TREE_OK, NULL);
 	run(world);
-	answer(world, FAKE_GET, ZOK, text);
+	answer(world, FAKE_GET, TREE_OK, text);
 	run(world);
 	assert_told(1, K0, K1);
 }
@@ -144,30 +145,30 @@ static void one_that_is_created_meanwhile_is_read(void **state)
 /* A lost connection changes nothing; what changes while it is read is read again. */
 static void failures_keep_the_last_seed(void **state)
 {
-	static const int losses[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZNOAUTH};
+	static const enum tree_result losses[] = {TREE_FAILED, TREE_LOGIN_REFUSED, TREE_DENIED};
 	struct world *world = *state;
 
 	watched_node_read(&world->watch->node);
-	answer(world, FAKE_GET, ZOK, text);
+	answer(world, FAKE_GET, TREE_OK, text);
 	run(world);
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		watched_node_read(&world->watch->node);
 		answer(world, FAKE_GET, losses[i], NULL);
-		fake_zk_set_now(world->zk, world->watch->node.retry_at - 1);
+		fake_tree_set_now(world->tree, world->watch->node.retry_at - 1);
 		run(world);
-		assert_int_equal(fake_zk_count(world->zk), 0);
-		fake_zk_set_now(world->zk, world->watch->node.retry_at);
+		assert_int_equal(fake_tree_count(world->tree), 0);
+		fake_tree_set_now(world->tree, world->watch->node.retry_at);
 		run(world);
-		answer(world, FAKE_GET, ZOK, text);
+		answer(world, FAKE_GET, TREE_OK, text);
 	}
 	assert_told(1, K0, K1);
 	watched_node_read(&world->watch->node);
 	watched_node_fired(&world->watch->node, path);
-	answer(world, FAKE_GET, ZOK, "ffffffffffffffffffffffffffffffff");
+	answer(world, FAKE_GET, TREE_OK, "ffffffffffffffffffffffffffffffff");
 	run(world);
 	assert_told(1, K0, K1);
-	answer(world, FAKE_GET, ZNONODE, NULL);
-	answer(world, FAKE_EXISTS, ZNONODE, NULL);
+	answer(world, FAKE_GET, TREE_MISSING, NULL);
+	answer(world, FAKE_EXISTS, TREE_MISSING, NULL);
 	run(world);
 	assert_told(2, 0, 0);
 }
@@ -189,11 +190,11 @@ static void what_is_no_seed_is_none(void **state)
 
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
 		watched_node_read(&world->watch->node);
-		answer(world, FAKE_GET, ZOK, text);
+		answer(world, FAKE_GET, TREE_OK, text);
 		run(world);
 		assert_told(2 * (unsigned)i + 1, K0, K1);
 		watched_node_fired(&world->watch->node, path);
-		answer(world, FAKE_GET, ZOK, malformed[i]);
+		answer(world, FAKE_GET, TREE_OK, malformed[i]);
 		run(world);
 		assert_told(2 * (unsigned)i + 2, 0, 0);
 	}
@@ -205,7 +206,7 @@ static void without_memory_it_is_told_later(void **state)
 
 	told.error = -1;
 	watched_node_read(&world->watch->node);
-	answer(world, FAKE_GET, ZOK, text);
+	answer(world, FAKE_GET, TREE_OK, text);
 	run(world);
 	assert_false(is_used(world));
 	told.error = 0;
@@ -224,12 +225,12 @@ static void one_from_disk_is_used_until_the_tree_is_read(void **state)
 	run(world);
 	assert_told(1, 3, 4);
 	watched_node_read(&world->watch->node);
-	answer(world, FAKE_GET, ZCONNECTIONLOSS, NULL);
+	answer(world, FAKE_GET, TREE_FAILED, NULL);
 	run(world);
 	assert_told(1, 3, 4);
-	fake_zk_set_now(world->zk, world->watch->node.retry_at);
+	fake_tree_set_now(world->tree, world->watch->node.retry_at);
 	run(world);
-	answer(world, FAKE_GET, ZOK, text);
+	answer(world, FAKE_GET, TREE_OK, text);
 	assert_told(1, 3, 4);
 	run(world);
 	assert_told(2, K0, K1);

@@ -13,7 +13,7 @@
 #include <fairlead/delta.h>
 
 #include "control/settled_watch.h"
-#include "../fake_zookeeper.h"
+#include "../fake_tree.h"
 
 static const char path[] = "/fairlead/settled";
 
@@ -156,7 +156,7 @@ static void what_the_disk_can_not_have_is_refused(void **state)
 /* --- what a mux knows --------------------------------------------------------------------------------------------- */
 
 struct world {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct settled_watch *watch;
 };
 
@@ -165,8 +165,8 @@ static int set_up(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
-	world->zk = fake_zk_new();
-	world->watch = settled_watch_new(world->zk, "/fairlead");
+	world->tree = fake_tree_new();
+	world->watch = settled_watch_new(world->tree, "/fairlead");
 	assert_non_null(world->watch);
 	*state = world;
 	return 0;
@@ -176,20 +176,21 @@ static int tear_down(void **state)
 {
 	struct world *world = *state;
 
-	fake_zk_free(world->zk);
+	fake_tree_free(world->tree);
 	settled_watch_free(world->watch);
 	free(world);
 	return 0;
 }
 
 /* The oldest request is of this kind, and is answered so. */
-static void answer(const struct world *world, enum fake_kind kind, int rc, const char *text)
+static void answer(const struct world *world, enum fake_kind kind, enum tree_result result, const char *text)
 {
-	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+	const struct tree_reply reply = {
+	    .result = result, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
 
-	assert_true(fake_zk_count(world->zk) > 0);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, kind);
-	fake_zk_answer(world->zk, 0, &reply);
+	assert_true(fake_tree_count(world->tree) > 0);
+	assert_int_equal(fake_tree_at(world->tree, 0)->kind, kind);
+	fake_tree_answer(world->tree, 0, &reply);
 }
 
 static uint32_t known(const struct world *world)
@@ -205,31 +206,32 @@ static void the_node_is_followed(void **state)
 	struct world *world = *state;
 
 	watched_node_release(&world->watch->node);
-	answer(world, FAKE_GET, ZNONODE, NULL);
-	answer(world, FAKE_EXISTS, ZNONODE, NULL);
+	answer(world, FAKE_GET, TREE_MISSING, NULL);
+	answer(world, FAKE_EXISTS, TREE_MISSING, NULL);
 	assert_int_equal(known(world), 0);
 	watched_node_fired(&world->watch->node, "/fairlead/clock");
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 	watched_node_fired(&world->watch->node, path);
 	watched_node_fired(&world->watch->node, path); /* changed again while it is read: */
-	answer(world, FAKE_GET, ZOK, SETTLED("5"));
-	answer(world, FAKE_GET, ZOK, SETTLED("6")); /* read again */
+	answer(world, FAKE_GET, TREE_OK, SETTLED("5"));
+	answer(world, FAKE_GET, TREE_OK, SETTLED("6")); /* read again */
 	assert_int_equal(known(world), 6);
 
 	watched_node_fired(&world->watch->node, path);
-	answer(world, FAKE_GET, ZOK, "{}"); /* malformed: as before */
+	answer(world, FAKE_GET, TREE_OK, "{}"); /* malformed: as before */
 	assert_int_equal(known(world), 6);
 	watched_node_fired(&world->watch->node, path);
-	answer(world, FAKE_GET, ZCONNECTIONLOSS, NULL);
+	answer(world, FAKE_GET, TREE_FAILED, NULL);
 	assert_int_equal(known(world), 6);
 	watched_node_run(&world->watch->node, world->watch->node.retry_at - 1);
-	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_int_equal(fake_tree_count(world->tree), 0);
 	watched_node_run(&world->watch->node, world->watch->node.retry_at);
-	answer(world, FAKE_GET, ZOK, SETTLED("7"));
+	answer(world, FAKE_GET, TREE_OK, SETTLED("7"));
 	assert_int_equal(known(world), 7);
 
 	watched_node_fired(&world->watch->node, path);
-	answer(world, FAKE_GET, ZNONODE, NULL); /* the tree was restored: its generations are higher than all before */
+	answer(world, FAKE_GET, TREE_MISSING,
+	       NULL); /* the tree was restored: its generations are higher than all before */
 	assert_int_equal(known(world), 0);
 }
 
@@ -238,10 +240,10 @@ static void created_between_both_looks(void **state)
 	struct world *world = *state;
 
 	watched_node_release(&world->watch->node);
-	answer(world, FAKE_GET, ZNONODE, NULL);
-	answer(world, FAKE_EXISTS, ZOK, NULL);
+	answer(world, FAKE_GET, TREE_MISSING, NULL);
+	answer(world, FAKE_EXISTS, TREE_OK, NULL);
 	watched_node_run(&world->watch->node, world->watch->node.retry_at);
-	answer(world, FAKE_GET, ZOK, SETTLED("5"));
+	answer(world, FAKE_GET, TREE_OK, SETTLED("5"));
 	assert_int_equal(known(world), 5);
 }
 
@@ -254,17 +256,17 @@ static void another_clusters_tree_says_nothing(void **state)
 	settled_watch_restore(world->watch, &restored);
 	watched_node_fired(&world->watch->node, path);
 	watched_node_run(&world->watch->node, UINT64_MAX);
-	assert_int_equal(fake_zk_count(world->zk), 0); /* held */
+	assert_int_equal(fake_tree_count(world->tree), 0); /* held */
 	assert_int_equal(known(world), 9);
 	watched_node_release(&world->watch->node);
 	watched_node_hold(&world->watch->node);
-	answer(world, FAKE_GET, ZOK, SETTLED("5"));
+	answer(world, FAKE_GET, TREE_OK, SETTLED("5"));
 	assert_int_equal(known(world), 9);
 	watched_node_release(&world->watch->node);
 	watched_node_hold(&world->watch->node);
 	watched_node_release(&world->watch->node); /* while the first read is under way */
-	answer(world, FAKE_GET, ZNONODE, NULL);
-	answer(world, FAKE_GET, ZOK, SETTLED("5"));
+	answer(world, FAKE_GET, TREE_MISSING, NULL);
+	answer(world, FAKE_GET, TREE_OK, SETTLED("5"));
 	assert_int_equal(known(world), 5);
 }
 

@@ -12,7 +12,7 @@
 #include "control/config_node.h"
 #include "control/service_list.h"
 #include "control/settled_watch.h"
-#include "../fake_zookeeper.h"
+#include "../fake_tree.h"
 #include "../image.h"
 
 enum { BUCKETS = 256, WEB = 0, TLS, MAIL, SERVICES };
@@ -24,7 +24,7 @@ static const struct {
 } kinds[SERVICES] = {{"web", {"10.99.0.1"}}, {"tls", {"10.99.0.1", "10.99.0.2"}}, {"mail", {"10.99.0.2"}}};
 
 struct world {
-	struct zk_client *zk;
+	struct tree *tree;
 	struct service_sync_context context;
 	struct service_sync *syncs[SERVICES];
 	struct settled_watch *watch;
@@ -83,11 +83,11 @@ static int set_up(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
-	world->zk = fake_zk_new();
+	world->tree = fake_tree_new();
 	world->now = 1000;
 	memset(announced, 0, sizeof(announced));
 	memset(most, 0, sizeof(most));
-	world->context = (struct service_sync_context){.zk = world->zk,
+	world->context = (struct service_sync_context){.tree = world->tree,
 						       .place = {.tables = tables_new(1, &image_hops),
 								 .counters = counters_new(1),
 								 .changes = change_log_new(),
@@ -98,7 +98,7 @@ static int set_up(void **state)
 						       .vanished = on_owner};
 	for (unsigned i = 0; i < SERVICES; i++)
 		world->syncs[i] = service_sync_new(&world->context, kinds[i].name);
-	world->watch = settled_watch_new(world->zk, "/fairlead");
+	world->watch = settled_watch_new(world->tree, "/fairlead");
 	assert_non_null(world->watch);
 	*state = world;
 	return 0;
@@ -110,7 +110,7 @@ static int tear_down(void **state)
 
 	for (unsigned i = 0; i < SERVICES; i++)
 		service_sync_end(world->syncs[i]);
-	fake_zk_free(world->zk);
+	fake_tree_free(world->tree);
 	settled_watch_free(world->watch);
 	free(world->context.place.changes);
 	tables_free(world->context.place.tables);
@@ -120,15 +120,16 @@ static int tear_down(void **state)
 }
 
 /* Answers the oldest request for this node. */
-static void answer(const struct world *world, const char *path, int rc, const char *text)
+static void answer(const struct world *world, const char *path, enum tree_result result, const char *text)
 {
-	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+	const struct tree_reply reply = {
+	    .result = result, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
 	size_t at = 0;
 
-	while (at < fake_zk_count(world->zk) && strcmp(fake_zk_at(world->zk, at)->path, path) != 0)
+	while (at < fake_tree_count(world->tree) && strcmp(fake_tree_at(world->tree, at)->path, path) != 0)
 		at++;
-	assert_true(at < fake_zk_count(world->zk));
-	fake_zk_answer(world->zk, at, &reply);
+	assert_true(at < fake_tree_count(world->tree));
+	fake_tree_answer(world->tree, at, &reply);
 }
 
 /* What the node says of web and mail, 0: nothing. */
@@ -142,7 +143,7 @@ static void tell(struct world *world, uint32_t web, uint32_t mail)
 		snprintf(second, sizeof(second), "\"3\":%u", mail);
 	snprintf(text, sizeof(text), "{\"format\":1,\"services\":{%s%s}}", first, second);
 	watched_node_release(&world->watch->node);
-	answer(world, "/fairlead/settled", ZOK, text);
+	answer(world, "/fairlead/settled", TREE_OK, text);
 }
 
 /* web is read again: the number of its latest generation is yet to come. */
@@ -152,13 +153,13 @@ static void refresh(const struct world *world)
 	char *text = config_node_print(&config);
 
 	service_sync_refresh(world->syncs[WEB]);
-	answer(world, "/fairlead/services/web/config", ZOK, text);
+	answer(world, "/fairlead/services/web/config", TREE_OK, text);
 	free(text);
 }
 
 static void latest(const struct world *world, const char *number)
 {
-	answer(world, "/fairlead/services/web/ring/latest_gen", ZOK, number);
+	answer(world, "/fairlead/services/web/ring/latest_gen", TREE_OK, number);
 }
 
 static void check(const struct world *world, unsigned which, bool announces, const char *withdrawn, uint32_t promised)
@@ -422,7 +423,7 @@ static void two_that_are_too_old_wait_for_each_other(void **state)
 	load(world, TLS, 5);
 	load(world, MAIL, 5);
 	watched_node_release(&world->watch->node);
-	answer(world, "/fairlead/settled", ZOK, "{\"format\":1,\"services\":{\"2\":6,\"3\":6}}");
+	answer(world, "/fairlead/settled", TREE_OK, "{\"format\":1,\"services\":{\"2\":6,\"3\":6}}");
 	apply(world);
 	load(world, TLS, 6);
 	apply(world);
@@ -441,13 +442,13 @@ static void a_held_list_says_what_became_of_it(void **state)
 	struct service_list *list = service_list_new(&world->context, &access);
 
 	watched_node_read(&list->node);
-	answer(world, "/fairlead/services", ZNOAUTH, NULL);
+	answer(world, "/fairlead/services", TREE_DENIED, NULL);
 	assert_true(access.is_denied);
 	watched_node_read(&list->node);
-	answer(world, "/fairlead/services", ZNONODE, NULL);
+	answer(world, "/fairlead/services", TREE_MISSING, NULL);
 	assert_true(list->is_missing);
 	watched_node_read(&list->node);
-	answer(world, "/fairlead/services", ZOK, NULL);
+	answer(world, "/fairlead/services", TREE_OK, NULL);
 	assert_false(list->is_known);
 	assert_true(list->node.retry_at == UINT64_MAX);
 	service_list_free(list);

@@ -8,15 +8,15 @@
 #ifndef MUX_WATCHED_NODE_H
 #define MUX_WATCHED_NODE_H
 
-#include "control/zookeeper.h"
+#include "tree/tree.h"
 
 enum watched_node_numbers { WATCHED_NODE_RETRY_MS = 1000 };
 
 struct watched_node {
-	struct zk_client *zk;
+	struct tree *tree;
 	char *path;
 	bool is_list; /* of children */
-	zk_fn fn;     /* gets each answer, failures too */
+	tree_fn fn;   /* gets each answer, failures too */
 	void *context;
 	bool is_held;    /* the tree may be another cluster's: nothing is read; fn gets what was requested before */
 	bool is_reading; /* or waits to know whether it is missing */
@@ -30,11 +30,11 @@ struct tree_access {
 	bool is_denied; /* as last logged */
 };
 
-/* A read of path has ended with rc; logs each change, and how many services are served meanwhile. */
-void tree_access_note(struct tree_access *access, const char *path, int rc, unsigned services);
+/* A read of path has ended so; logs each change, and how many services are served meanwhile. */
+void tree_access_note(struct tree_access *access, const char *path, enum tree_result result, unsigned services);
 
 /* Reads nothing yet. path: of malloc, which the node takes. */
-void watched_node_begin(struct watched_node *node, struct zk_client *zk, char *path, zk_fn fn, void *context);
+void watched_node_begin(struct watched_node *node, struct tree *tree, char *path, tree_fn fn, void *context);
 
 void watched_node_read(struct watched_node *node);
 /* What was read can't be used: it is read again later. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/watched_node.h"
+#include "tree/watched_node.h"
 
 #include <stdio.h>
 
-static void on_exists(void *context, const struct zk_reply *reply)
+static void on_exists(void *context, const struct tree_reply *reply)
 {
 	struct watched_node *node = context;
 
@@ -12,13 +12,13 @@ static void on_exists(void *context, const struct zk_reply *reply)
 		return;
 	if (node->again)
 		watched_node_read(node);
-	else if (reply->rc == ZOK) /* created meanwhile; otherwise the watch reports it */
-		node->retry_at = zk_now(node->zk);
-	else if (reply->rc != ZNONODE)
+	else if (reply->result == TREE_OK) /* created meanwhile; otherwise the watch reports it */
+		node->retry_at = tree_now(node->tree);
+	else if (reply->result != TREE_MISSING)
 		watched_node_retry(node);
 }
 
-static void on_answer(void *context, const struct zk_reply *reply)
+static void on_answer(void *context, const struct tree_reply *reply)
 {
 	struct watched_node *node = context;
 
@@ -31,10 +31,10 @@ static void on_answer(void *context, const struct zk_reply *reply)
 		watched_node_read(node);
 		return;
 	}
-	if (reply->rc == ZNONODE) {
+	if (reply->result == TREE_MISSING) {
 		node->is_reading = true;
-		zk_exists(node->zk, node->path, true, on_exists, node);
-	} else if (reply->rc != ZOK) {
+		tree_exists(node->tree, node->path, true, on_exists, node);
+	} else if (reply->result != TREE_OK) {
 		watched_node_retry(node);
 	}
 	node->fn(node->context, reply);
@@ -42,9 +42,9 @@ static void on_answer(void *context, const struct zk_reply *reply)
 		watched_node_read(node);
 }
 
-void watched_node_begin(struct watched_node *node, struct zk_client *zk, char *path, zk_fn fn, void *context)
+void watched_node_begin(struct watched_node *node, struct tree *tree, char *path, tree_fn fn, void *context)
 {
-	*node = (struct watched_node){.zk = zk, .path = path, .fn = fn, .context = context, .retry_at = UINT64_MAX};
+	*node = (struct watched_node){.tree = tree, .path = path, .fn = fn, .context = context, .retry_at = UINT64_MAX};
 }
 
 void watched_node_read(struct watched_node *node)
@@ -55,14 +55,14 @@ void watched_node_read(struct watched_node *node)
 	node->is_reading = true;
 	node->retry_at = UINT64_MAX;
 	if (node->is_list)
-		zk_children(node->zk, node->path, true, on_answer, node);
+		tree_children(node->tree, node->path, true, on_answer, node);
 	else
-		zk_get(node->zk, node->path, true, on_answer, node);
+		tree_get(node->tree, node->path, true, on_answer, node);
 }
 
 void watched_node_retry(struct watched_node *node)
 {
-	node->retry_at = zk_now(node->zk) + WATCHED_NODE_RETRY_MS;
+	node->retry_at = tree_now(node->tree) + WATCHED_NODE_RETRY_MS;
 }
 
 void watched_node_hold(struct watched_node *node)
@@ -89,11 +89,11 @@ void watched_node_run(struct watched_node *node, uint64_t now_ms)
 		watched_node_read(node);
 }
 
-void tree_access_note(struct tree_access *access, const char *path, int rc, unsigned services)
+void tree_access_note(struct tree_access *access, const char *path, enum tree_result result, unsigned services)
 {
-	bool is_denied = rc == ZNOAUTH || rc == ZAUTHFAILED;
+	bool is_denied = result == TREE_DENIED || result == TREE_LOGIN_REFUSED;
 
-	if (is_denied == access->is_denied || (!is_denied && rc != ZOK))
+	if (is_denied == access->is_denied || (!is_denied && result != TREE_OK))
 		return;
 	if (is_denied)
 		fprintf(stderr, "mux event=zookeeper_denied path=%s services=%u why=\"--zookeeper-auth is %s\"\n", path,

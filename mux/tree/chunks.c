@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/chunks.h"
+#include "tree/chunks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 
 /* A directory of chunks that is being read. */
 struct chunks {
-	struct zk_client *zk;
+	struct tree *tree;
 	char *path;
-	zk_fn fn;
+	tree_fn fn;
 	void *context;
-	int rc;     /* first failure */
-	bool named; /* count is known, 1 until then */
+	enum tree_result result; /* first failure */
+	bool named;              /* count is known, 1 until then */
 	int count;
 	int asked;
 	int answered;
@@ -32,12 +32,12 @@ static struct chunk *chunk_at(struct chunks *all, int i)
 
 static void finish(struct chunks *all)
 {
-	struct zk_reply reply = {.rc = all->rc};
+	struct tree_reply reply = {.result = all->result};
 	uint8_t *whole = NULL;
 	size_t at = 0;
 
-	if (all->rc == ZOK) {
-		whole = zk_alloc(all->len);
+	if (all->result == TREE_OK) {
+		whole = tree_alloc(all->len);
 		for (int i = 0; i < all->count; i++) {
 			const struct chunk *chunk = chunk_at(all, i);
 
@@ -58,34 +58,34 @@ static void finish(struct chunks *all)
 	free(all);
 }
 
-static void on_chunk(void *context, const struct zk_reply *reply);
+static void on_chunk(void *context, const struct tree_reply *reply);
 
 /* Keeps CHUNKS_IN_FLIGHT requests under way until all chunks are requested or one has failed. */
 static void ask(struct chunks *all)
 {
 	char path[512];
 
-	while (all->rc == ZOK && all->asked < all->count && all->asked - all->answered < CHUNKS_IN_FLIGHT) {
+	while (all->result == TREE_OK && all->asked < all->count && all->asked - all->answered < CHUNKS_IN_FLIGHT) {
 		snprintf(path, sizeof(path), "%s/%04d", all->path, all->asked);
-		zk_get(all->zk, path, false, on_chunk, chunk_at(all, all->asked));
+		tree_get(all->tree, path, false, on_chunk, chunk_at(all, all->asked));
 		all->asked++;
 	}
 	if (all->named && all->asked == all->answered)
 		finish(all);
 }
 
-static void on_chunk(void *context, const struct zk_reply *reply)
+static void on_chunk(void *context, const struct tree_reply *reply)
 {
 	struct chunk *chunk = context;
 	struct chunks *all = chunk->all;
 
 	all->answered++;
-	if (reply->rc != ZOK && all->rc == ZOK)
-		all->rc = reply->rc;
-	if (reply->rc == ZOK && reply->len > all->max_len - all->len)
-		all->rc = ZMARSHALLINGERROR;
-	if (all->rc == ZOK) {
-		chunk->data = zk_alloc(reply->len);
+	if (reply->result != TREE_OK && all->result == TREE_OK)
+		all->result = reply->result;
+	if (reply->result == TREE_OK && reply->len > all->max_len - all->len)
+		all->result = TREE_TOO_LONG;
+	if (all->result == TREE_OK) {
+		chunk->data = tree_alloc(reply->len);
 		chunk->len = reply->len;
 		memcpy(chunk->data, reply->data, reply->len);
 		all->len += reply->len;
@@ -94,52 +94,52 @@ static void on_chunk(void *context, const struct zk_reply *reply)
 }
 
 /* Children have unique names, so count names below count are exactly 0000 .. count - 1. */
-static int check_names(const struct zk_reply *reply)
+static enum tree_result check_names(const struct tree_reply *reply)
 {
 	if (reply->child_count == 0)
-		return ZNONODE;
+		return TREE_MISSING;
 	if (reply->child_count > CHUNKS_MAX)
-		return ZBADARGUMENTS;
+		return TREE_MISNAMED;
 	for (int i = 0; i < reply->child_count; i++) {
 		const char *name = reply->children[i];
 
 		if (strlen(name) != 4 || strspn(name, "0123456789") != 4)
-			return ZBADARGUMENTS;
+			return TREE_MISNAMED;
 		if (strtol(name, NULL, 10) >= reply->child_count)
-			return ZNONODE;
+			return TREE_MISSING;
 	}
-	return ZOK;
+	return TREE_OK;
 }
 
-static void on_chunk_names(void *context, const struct zk_reply *reply)
+static void on_chunk_names(void *context, const struct tree_reply *reply)
 {
 	struct chunks *all = context;
 
-	int rc = reply->rc == ZOK ? check_names(reply) : reply->rc;
+	enum tree_result result = reply->result == TREE_OK ? check_names(reply) : reply->result;
 
 	all->named = true;
-	if (rc != ZOK)
-		all->rc = rc;
-	if (all->rc == ZOK) {
+	if (result != TREE_OK)
+		all->result = result;
+	if (all->result == TREE_OK) {
 		all->count = reply->child_count;
-		all->chunk = zk_alloc(sizeof(*all->chunk) * (size_t)all->count);
+		all->chunk = tree_alloc(sizeof(*all->chunk) * (size_t)all->count);
 		for (int i = 1; i < all->count; i++)
 			all->chunk[i].all = all;
 	}
 	ask(all);
 }
 
-void chunks_read(struct zk_client *zk, const char *path, size_t max_len, zk_fn fn, void *context)
+void chunks_read(struct tree *tree, const char *path, size_t max_len, tree_fn fn, void *context)
 {
-	struct chunks *all = zk_alloc(sizeof(*all));
+	struct chunks *all = tree_alloc(sizeof(*all));
 
-	all->zk = zk;
-	all->path = zk_copy(path);
+	all->tree = tree;
+	all->path = tree_copy(path);
 	all->fn = fn;
 	all->context = context;
 	all->max_len = max_len;
 	all->count = 1;
 	all->first.all = all;
-	zk_children(zk, path, false, on_chunk_names, all);
+	tree_children(tree, path, false, on_chunk_names, all);
 	ask(all);
 }

@@ -8,20 +8,20 @@
  *
  * A probe follows any cluster. Without ZooKeeper it goes on with what it knows; its node is gone then.
  */
-#ifndef FAIRLEAD_PROBE_TREE_H
-#define FAIRLEAD_PROBE_TREE_H
+#ifndef FAIRLEAD_PROBE_CLUSTER_H
+#define FAIRLEAD_PROBE_CLUSTER_H
 
 #include "config/login.h"
 #include "config/reason.h"
 #include "pool.h"
 
-enum tree_numbers {
-	TREE_WRITE_MS = 1000,    /* results that change are written within this time, */
-	TREE_REFRESH_MS = 10000, /* and in this one if nothing changes: so readers know that they are fresh */
-	TREE_SCAN_MS = 1000,
+enum cluster_numbers {
+	CLUSTER_WRITE_MS = 1000,    /* results that change are written within this time, */
+	CLUSTER_REFRESH_MS = 10000, /* and in this one if nothing changes: so readers know that they are fresh */
+	CLUSTER_SCAN_MS = 1000,
 };
 
-struct tree_options {
+struct cluster_options {
 	const char *zookeeper;
 	const struct login *login;
 	const char *root;
@@ -33,24 +33,24 @@ struct tree_options {
 	void *context;
 };
 
-struct tree;
+struct cluster;
 
 /* NULL and why if a server's name can't be resolved. */
-struct tree *tree_open(const struct tree_options *options, struct reason *why);
+struct cluster *cluster_open(const struct cluster_options *options, struct reason *why);
 /* Ends the session; the pool stays as it is. */
-void tree_close(struct tree *tree);
+void cluster_close(struct cluster *cluster);
 
-int tree_fd(const struct tree *tree);
-uint64_t tree_deadline(const struct tree *tree);
-void tree_run(struct tree *tree, uint64_t now_ms);
+int cluster_fd(const struct cluster *cluster);
+uint64_t cluster_deadline(const struct cluster *cluster);
+void cluster_run(struct cluster *cluster, uint64_t now_ms);
 /* What is known of backends has changed: it is written soon. */
-void tree_changed(struct tree *tree);
+void cluster_changed(struct cluster *cluster);
 
-bool tree_is_connected(const struct tree *tree);
+bool cluster_is_connected(const struct cluster *cluster);
 /* Whether results are in the tree. */
-bool tree_is_registered(const struct tree *tree);
+bool cluster_is_registered(const struct cluster *cluster);
 
 /* Of JSON that a mux's node has: the generation that it serves of a service; 0: none. */
-uint32_t tree_mux_generation(const char *json, size_t len, const char *service);
+uint32_t cluster_mux_generation(const char *json, size_t len, const char *service);
 
 #endif
