@@ -9,29 +9,27 @@
 
 #include <jansson.h>
 
-#include "control/change_log.h"
 #include "control/registration.h"
-#include "control/service_list.h"
+#include "follower.h"
 #include "results.h"
-#include "ring/backend.h"
-#include "steering/ring/steering_ring.h"
+#include "tree/watched_node.h"
 
-enum { PATH_LEN_MAX = 512, MUX_RETRY_MS = 1000 };
+enum { PATH_LEN_MAX = 512 };
 
 struct cluster {
 	struct cluster_options options;
 	struct tree *tree;
 	struct registration *registration;
-	struct service_list *services;
-	struct service_sync_context context;
+	struct watched_node list; /* of services */
+	bool list_is_missing;     /* as last logged */
 	struct tree_access access;
-	struct options mux_options; /* that steering methods check; theirs are not used */
-	struct tables *tables;
-	struct counters *counters;
-	struct change_log *changes;
-	char root[PATH_LEN_MAX], mux_path[PATH_LEN_MAX];
-	json_t *mux; /* its node; NULL: there is none */
-	uint64_t mux_at, scan_at, write_at;
+	struct follower_context context;
+	struct follower **followers;
+	unsigned followers_count;
+	char root[PATH_LEN_MAX];
+	struct watched_node mux_node;
+	json_t *mux; /* what it has; NULL: there is none */
+	uint64_t scan_at, write_at;
 	bool has_changed;  /* services, since the last scan */
 	bool vips_changed; /* and they are not set yet */
 };
@@ -65,37 +63,15 @@ static void set_generations(const struct cluster *cluster)
 	}
 }
 
-static void read_mux(struct cluster *cluster);
-
-static void on_mux_exists(void *context, const struct tree_reply *reply)
-{
-	struct cluster *cluster = context;
-
-	if (reply->result == TREE_OK) /* created meanwhile; otherwise the watch reports it */
-		read_mux(cluster);
-	else if (reply->result != TREE_MISSING)
-		cluster->mux_at = tree_now(cluster->tree) + MUX_RETRY_MS;
-}
-
 static void on_mux(void *context, const struct tree_reply *reply)
 {
 	struct cluster *cluster = context;
 
-	if (reply->result == TREE_MISSING) {
-		tree_exists(cluster->tree, cluster->mux_path, true, on_mux_exists, cluster);
-	} else if (reply->result != TREE_OK) {
-		cluster->mux_at = tree_now(cluster->tree) + MUX_RETRY_MS;
+	if (reply->result != TREE_OK && reply->result != TREE_MISSING)
 		return;
-	}
 	json_decref(cluster->mux);
 	cluster->mux = reply->result == TREE_OK ? json_loadb((const char *)reply->data, reply->len, 0, NULL) : NULL;
 	set_generations(cluster);
-}
-
-static void read_mux(struct cluster *cluster)
-{
-	cluster->mux_at = UINT64_MAX;
-	tree_get(cluster->tree, cluster->mux_path, true, on_mux, cluster);
 }
 
 /* --- services --------------------------------------------------------------------------------------------------- */
@@ -111,7 +87,7 @@ static void on_vanished(void *owner)
 {
 	struct cluster *cluster = owner;
 
-	watched_node_read(&cluster->services->node);
+	watched_node_read(&cluster->list);
 }
 
 /* The configuration as it is in the tree; muxes ignore its healthCheck. */
@@ -145,20 +121,16 @@ static void on_config(void *owner, const char *name, const struct tree_reply *re
 }
 
 /* Takes over what has changed of one service. */
-static void follow(struct cluster *cluster, const struct service_sync *sync)
+static void follow(struct cluster *cluster, const struct follower *follower)
 {
-	const struct published_service *published = &sync->ring.published;
-	struct probed *service = pool_find(cluster->options.pool, sync->name);
-	const struct ring *ring = published_ring(published);
-	const struct backends *backends;
+	struct probed *service = pool_find(cluster->options.pool, follower->name);
 
-	if (!service || !ring || !service->has_wanted || service->seen == published->stamp)
+	if (!service || !follower_is_ready(follower) || !service->has_wanted || service->seen == follower->stamp)
 		return;
-	backends = ring_backends(ring);
-	if (pool_set(cluster->options.pool, service, &published->service->config, &service->wanted, backends->list,
-		     backends->count))
+	if (pool_set(cluster->options.pool, service, &follower->config, &service->wanted, follower->backends,
+		     follower->backends_count))
 		return; /* no memory: once more at the next scan */
-	service->seen = published->stamp;
+	service->seen = follower->stamp;
 	service->config_written = service->wanted_written;
 	cluster->vips_changed = true;
 	fprintf(stderr, "probe event=probing service=%s kind=%s backends=%u endpoints=%d%s%s%s\n", service->name,
@@ -166,14 +138,77 @@ static void follow(struct cluster *cluster, const struct service_sync *sync)
 		service->why.text[0] ? " why=\"" : "", service->why.text, service->why.text[0] ? "\"" : "");
 }
 
-static const struct service_sync *sync_of(const struct cluster *cluster, const char *name)
+/* NULL: it is not listed. */
+static struct follower *find(const struct cluster *cluster, const char *name, size_t len)
 {
-	struct service_sync *const *syncs = cluster->services->syncs;
-
-	for (unsigned i = 0; i < cluster->services->count; i++)
-		if (!strcmp(syncs[i]->name, name) && !syncs[i]->is_deleted)
-			return syncs[i];
+	for (unsigned i = 0; i < cluster->followers_count; i++)
+		if (!strncmp(cluster->followers[i]->name, name, len) && !cluster->followers[i]->name[len])
+			return cluster->followers[i];
 	return NULL;
+}
+
+static void add(struct cluster *cluster, const char *name)
+{
+	struct follower **more = tree_alloc((cluster->followers_count + 1) * sizeof(*more));
+
+	if (cluster->followers_count)
+		memcpy(more, cluster->followers, cluster->followers_count * sizeof(*more));
+	free(cluster->followers);
+	cluster->followers = more;
+	more[cluster->followers_count] = follower_new(&cluster->context, name);
+	follower_refresh(more[cluster->followers_count++]);
+}
+
+/* Without the list nothing ends: an empty tree is more likely an accident than intended. */
+static void on_list(void *context, const struct tree_reply *reply)
+{
+	struct cluster *cluster = context;
+	bool is_missing = reply->result == TREE_MISSING;
+
+	tree_access_note(&cluster->access, cluster->list.path, reply->result, cluster->followers_count);
+	if (reply->result != TREE_OK && !is_missing)
+		return;
+	if (is_missing != cluster->list_is_missing)
+		fprintf(stderr, "probe event=list_%s path=%s services=%u\n", is_missing ? "missing" : "found",
+			cluster->list.path, cluster->followers_count);
+	cluster->list_is_missing = is_missing;
+	if (is_missing)
+		return;
+	for (unsigned i = cluster->followers_count; i-- > 0;) {
+		struct follower *follower = cluster->followers[i];
+
+		if (tree_has_child(reply, follower->name)) {
+			follower_confirm(follower);
+			continue;
+		}
+		cluster->followers[i] = cluster->followers[--cluster->followers_count];
+		follower_end(follower);
+	}
+	for (int i = 0; i < reply->child_count; i++) {
+		const char *name = reply->children[i];
+
+		if (!service_config_is_name(name))
+			fprintf(stderr, "probe event=ignored service=\"%.80s\" why=\"not a service name\"\n", name);
+		else if (!find(cluster, name, strlen(name)))
+			add(cluster, name);
+	}
+	cluster->has_changed = true;
+}
+
+/* A watch fired below the list. */
+static void changed_below(struct cluster *cluster, const char *path)
+{
+	size_t len = strlen(cluster->list.path);
+	const char *name, *end;
+	struct follower *follower;
+
+	if (strncmp(path, cluster->list.path, len) != 0 || path[len] != '/')
+		return;
+	name = path + len + 1;
+	end = strchrnul(name, '/');
+	follower = *end ? find(cluster, name, (size_t)(end - name)) : NULL;
+	if (follower)
+		follower_changed(follower, end + 1);
 }
 
 static void set_vips(struct cluster *cluster)
@@ -209,19 +244,22 @@ static void set_vips(struct cluster *cluster)
 
 static void scan(struct cluster *cluster, uint64_t now_ms)
 {
-	struct service_sync *const *syncs = cluster->services->syncs;
 	struct pool *pool = cluster->options.pool;
 
 	cluster->scan_at = now_ms + CLUSTER_SCAN_MS;
 	cluster->has_changed = false;
-	for (unsigned i = pool->count; i-- > 0;)
-		if (!sync_of(cluster, pool->services[i]->name)) {
-			fprintf(stderr, "probe event=deleted service=%s\n", pool->services[i]->name);
-			pool_remove(pool, pool->services[i]);
-			cluster->vips_changed = true;
-		}
-	for (unsigned i = 0; i < cluster->services->count; i++)
-		follow(cluster, syncs[i]);
+	for (unsigned i = pool->count; i-- > 0;) {
+		const char *name = pool->services[i]->name;
+		const struct follower *follower = find(cluster, name, strlen(name));
+
+		if (follower && !follower->is_deleted)
+			continue;
+		fprintf(stderr, "probe event=deleted service=%s\n", name);
+		pool_remove(pool, pool->services[i]);
+		cluster->vips_changed = true;
+	}
+	for (unsigned i = 0; i < cluster->followers_count; i++)
+		follow(cluster, cluster->followers[i]);
 	if (!cluster->vips_changed)
 		return;
 	set_generations(cluster);
@@ -238,9 +276,10 @@ static void on_connected(void *context)
 	fprintf(stderr, "probe event=zookeeper_connected session=0x%" PRIx64 "\n",
 		(uint64_t)tree_session(cluster->tree));
 	registration_connected(cluster->registration);
-	read_mux(cluster);
-	watched_node_hold(&cluster->services->node);
-	service_list_release(cluster->services);
+	watched_node_read(&cluster->mux_node);
+	watched_node_read(&cluster->list);
+	for (unsigned i = 0; i < cluster->followers_count; i++)
+		follower_refresh(cluster->followers[i]);
 }
 
 static void on_disconnected(void *context)
@@ -255,9 +294,9 @@ static void on_changed(void *context, const char *path)
 	struct cluster *cluster = context;
 
 	registration_watched(cluster->registration, path);
-	if (!strcmp(path, cluster->mux_path))
-		read_mux(cluster);
-	service_list_watched(cluster->services, path);
+	watched_node_fired(&cluster->mux_node, path);
+	watched_node_fired(&cluster->list, path);
+	changed_below(cluster, path);
 }
 
 static char *render(void *context)
@@ -280,17 +319,9 @@ static void on_may_serve(void *context)
 	(void)context;
 }
 
-static void on_hop(void *context, const struct fl_address *address, struct next_hop *out)
-{
-	(void)context;
-	(void)address;
-	*out = (struct next_hop){.resolved = true}; /* the kernel finds the way */
-}
-
 struct cluster *cluster_open(const struct cluster_options *options, struct reason *why)
 {
 	static const struct tree_events events = {on_connected, on_disconnected, on_changed};
-	static const struct next_hops hops = {.lookup = on_hop};
 	static const struct registration_calls calls = {render, is_own_place, on_may_serve, NULL, NULL};
 	struct cluster *cluster = calloc(1, sizeof(*cluster));
 	char path[PATH_LEN_MAX];
@@ -298,13 +329,6 @@ struct cluster *cluster_open(const struct cluster_options *options, struct reaso
 	if (!cluster)
 		goto fail;
 	cluster->options = *options;
-	cluster->mux_at = UINT64_MAX;
-	cluster->tables = tables_new(1, &hops);
-	cluster->counters = counters_new(1);
-	cluster->changes = change_log_new();
-	if (!cluster->tables || !cluster->counters || !cluster->changes)
-		goto fail;
-	tables_set_options(cluster->tables, &cluster->mux_options);
 	cluster->access.has_login = options->login && options->login->count;
 	cluster->tree = tree_open(options->zookeeper, options->login, TREE_SESSION_MS, &events, cluster);
 	if (!cluster->tree) {
@@ -314,21 +338,20 @@ struct cluster *cluster_open(const struct cluster_options *options, struct reaso
 		goto fail;
 	}
 	snprintf(cluster->root, sizeof(cluster->root), "%s", options->root);
-	snprintf(cluster->mux_path, sizeof(cluster->mux_path), "%s/muxes/%s/" REGISTRATION_NODE, options->root,
-		 options->id);
+	snprintf(path, sizeof(path), "%s/muxes/%s/" REGISTRATION_NODE, options->root, options->id);
+	watched_node_begin(&cluster->mux_node, cluster->tree, tree_copy(path), on_mux, cluster);
 	snprintf(path, sizeof(path), "%s/health/%s", options->root, options->id);
 	cluster->registration = registration_new(cluster->tree, path, &calls, cluster);
-	cluster->context = (struct service_sync_context){
+	cluster->context = (struct follower_context){
 	    .tree = cluster->tree,
-	    .place = {.tables = cluster->tables, .counters = cluster->counters, .changes = cluster->changes},
 	    .root = cluster->root,
 	    .owner = cluster,
+	    .configured = on_config,
 	    .changed = on_changed_service,
 	    .vanished = on_vanished,
-	    .configured = on_config,
-	    .steering = &steering_ring,
 	};
-	cluster->services = service_list_new(&cluster->context, &cluster->access);
+	watched_node_begin(&cluster->list, cluster->tree, tree_path(options->root, "services"), on_list, cluster);
+	cluster->list.is_list = true;
 	return cluster;
 fail:
 	if (!why->text[0])
@@ -340,19 +363,16 @@ fail:
 
 void cluster_close(struct cluster *cluster)
 {
-	if (cluster->services)
-		service_list_clear(cluster->services);
+	for (unsigned i = 0; i < cluster->followers_count; i++)
+		follower_end(cluster->followers[i]);
+	cluster->followers_count = 0;
 	if (cluster->tree)
 		tree_close(cluster->tree);
 	if (cluster->registration)
 		registration_free(cluster->registration);
-	service_list_free(cluster->services);
-	if (cluster->tables)
-		tables_free(cluster->tables);
-	if (cluster->counters)
-		counters_free(cluster->counters);
-	if (cluster->changes)
-		free(cluster->changes);
+	free(cluster->followers);
+	free(cluster->list.path);
+	free(cluster->mux_node.path);
 	json_decref(cluster->mux);
 	free(cluster);
 }
@@ -373,9 +393,11 @@ uint64_t cluster_deadline(const struct cluster *cluster)
 
 	if (!tree_is_connected(cluster->tree))
 		return at;
-	at = earlier(at, earlier(cluster->mux_at, cluster->write_at));
+	at = earlier(at, earlier(cluster->mux_node.retry_at, cluster->write_at));
 	at = earlier(at, registration_deadline(cluster->registration));
-	return earlier(at, service_list_deadline(cluster->services));
+	for (unsigned i = 0; i < cluster->followers_count; i++)
+		at = earlier(at, cluster->followers[i]->backoff.retry_at);
+	return earlier(at, cluster->list.retry_at);
 }
 
 void cluster_changed(struct cluster *cluster)
@@ -392,9 +414,10 @@ void cluster_run(struct cluster *cluster, uint64_t now_ms)
 			cluster_changed(cluster);
 		}
 		registration_run(cluster->registration, now_ms);
-		if (now_ms >= cluster->mux_at)
-			read_mux(cluster);
-		service_list_run(cluster->services, now_ms);
+		watched_node_run(&cluster->mux_node, now_ms);
+		watched_node_run(&cluster->list, now_ms);
+		for (unsigned i = 0; i < cluster->followers_count; i++)
+			follower_run(cluster->followers[i], now_ms);
 	}
 	if (cluster->has_changed || now_ms >= cluster->scan_at)
 		scan(cluster, now_ms);

@@ -35,7 +35,7 @@ struct loop {
 	struct cluster *cluster;
 	struct page *page;
 	/* Readable when the part has something to do; what each does is in run(). */
-	struct waiter on_signal, on_tree, on_page, on_tunnel;
+	struct waiter on_signal, on_cluster, on_page, on_tunnel;
 	int vips_error; /* of the last attempt to set the VIPs' routes */
 	bool is_over;
 	int error; /* why it is over, 0: it was asked to end */
@@ -164,9 +164,10 @@ static int open_loop(struct loop *loop, const struct probe_options *options, con
 		return -EADDRNOTAVAIL;
 	loop->on_signal.ready = on_signal;
 	loop->on_tunnel.ready = on_tunnel;
-	loop->on_tree.ready = loop->on_page.ready = on_nothing; /* they run in each round */
+	loop->on_cluster.ready = loop->on_page.ready = on_nothing; /* they run in each round */
 	if (watch(loop, loop->signals, &loop->on_signal) || watch(loop, tunnel_fd(loop->tunnel), &loop->on_tunnel) ||
-	    watch(loop, cluster_fd(loop->cluster), &loop->on_tree) || watch(loop, page_fd(loop->page), &loop->on_page))
+	    watch(loop, cluster_fd(loop->cluster), &loop->on_cluster) ||
+	    watch(loop, page_fd(loop->page), &loop->on_page))
 		return reason_set(why, -errno, "epoll: %s", strerror(errno));
 	return 0;
 }

@@ -21,10 +21,6 @@ struct service_sync_context {
 	void *owner;
 	void (*changed)(void *owner);  /* a generation or a state */
 	void (*vanished)(void *owner); /* a node is gone: asks the owner whether the service is still listed */
-	/* Called with a config node as read, before it is checked: tools read keys that muxes do not. NULL: not called. */
-	void (*configured)(void *owner, const char *name, const struct tree_reply *config);
-	const struct steering
-	    *steering; /* in place of the services' own, for a reader that does not steer; usually NULL */
 };
 
 /* How the published ring gets to the latest generation. */

@@ -41,16 +41,10 @@ static void on_config(struct service_sync *sync, const struct service_answer *an
 	if (sync->is_deleted)
 		ring_sync_read_latest(&sync->ring);
 	sync->is_deleted = false;
-	if (sync->context->configured)
-		sync->context->configured(sync->context->owner, sync->name, reply);
 	if (config_node_parse((const char *)reply->data, reply->len, sync->name, &config, &why)) {
 		sync->ring.config_is_outdated = sync->ring.has_config;
 		ring_sync_refuse_config(&sync->ring, REFUSAL_CONFIG, why.text);
 		return;
-	}
-	if (sync->context->steering) {
-		config.steering = sync->context->steering;
-		config.maat = (struct maat_settings){0};
 	}
 	ring_sync_configure(&sync->ring, &config);
 	if (config.maat.load == MAAT_AGENTS)
