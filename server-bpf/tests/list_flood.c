@@ -47,6 +47,23 @@ static enum fl_counter datagram(fl_u8 left, const struct packet_flow *flow)
 	return form->send(&packet);
 }
 
+/* An ICMP error about what the service sent in this connection. */
+static enum fl_counter error(fl_u8 left, const struct packet_tcp *tcp, bool quotes_datagram)
+{
+	struct fl_address router = packet_address("10.1.0.1");
+	struct packet_tcp sent = {.flow = packet_reverse(&tcp->flow), .flags = tcp->flags};
+	struct packet packet, quoted = {.len = 0};
+
+	begin(&packet, left);
+	if (quotes_datagram)
+		packet_add_udp(&quoted, &sent.flow, 8);
+	else
+		packet_add_tcp(&quoted, &sent);
+	packet_add_icmp_error(&packet, &router, &quoted);
+	packet_finish_outer(&packet);
+	return form->send(&packet);
+}
+
 static void rate_set(fl_u32 rate)
 {
 	struct config config = rig_config();
@@ -87,6 +104,28 @@ static void flooded(void **state)
 	assert_int_equal(datagram(0, &packets->udp_unconnected), FL_COUNTER_DELIVER_NO_RESET);
 }
 
+/* They count and are dropped as what they quote. */
+static void errors(void **state)
+{
+	const struct rig_packets *packets = rig_packets(RIG_IPV4);
+	int i, sent_on = 0;
+
+	(void)state;
+	rate_set(1);
+	for (i = 0; i < MANY; i++)
+		sent_on += error(2, &packets->unknown, false) == FL_COUNTER_CHAIN;
+	assert_in_range(sent_on, 0, MANY / 2);
+	assert_true(is_flooded());
+	for (i = 0; i < MANY; i++) {
+		assert_int_equal(error(2, &packets->established, false), FL_COUNTER_DELIVER_LOCAL_SOCKET);
+		assert_int_equal(error(3, &packets->unknown, false), FL_COUNTER_CHAIN);
+		assert_int_equal(error(0, &packets->unknown, false), FL_COUNTER_DELIVER_UNKNOWN);
+		assert_int_equal(error(2, &packets->unknown, true), FL_COUNTER_CHAIN);
+	}
+	assert_true(is_flooded());
+	assert_int_equal(error(2, &packets->unknown, false), FL_COUNTER_DROP_FLOOD);
+}
+
 /* A service's own are as many as a flood, also where no socket is theirs. */
 static void datagrams(void **state)
 {
@@ -110,6 +149,7 @@ static void without_a_bound(void **state)
 	(void)state;
 	rate_set(0);
 	assert_false(is_flooded());
+	assert_int_equal(error(2, &rig_packets(RIG_IPV4)->unknown, false), FL_COUNTER_CHAIN);
 }
 
 static void below_the_default(void **state)
@@ -126,6 +166,7 @@ int list_flood_run(const struct list_form *of)
 		CMUnitTestFunction run;
 	} cases[] = {
 	    {"what a server has sent here is dropped, and nothing else", flooded},
+	    {"ICMP errors are as what they quote", errors},
 	    {"datagrams never are", datagrams},
 	    {"without a bound nothing is", without_a_bound},
 	    {"nor below the default one", below_the_default},

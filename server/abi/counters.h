@@ -81,7 +81,7 @@
 	COUNTER(GENERATION_JUMP, "generation_jump")									\
 	/* a server of a packet's list that the packet could not be sent to */						\
 	COUNTER(SKIPPED, "skipped")											\
-	/* a TCP segment that another server has sent here and one more was to be tried: too many of them (flood.h) */	\
+	/* TCP, or an error about it, that a server has sent here and one more was to be tried: too many (flood.h) */	\
 	COUNTER(DROP_FLOOD, "drop_flood")
 /* clang-format on */
 

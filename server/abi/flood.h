@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Floods of TCP segments that no server knows: with a full list each would be tried by seven servers. A server counts those
- * that other servers have sent here and that it would send on, on each processor; what is beyond a rate in a second is
- * dropped. So a segment beyond it visits two servers. What is known here is not counted, nor what goes on from here to the
- * first candidate, where most connections of moved buckets are, nor a datagram: none of these is ever dropped.
+ * Floods of TCP segments that no server knows, and of ICMP errors that quote one: with a full list each would be tried by
+ * seven servers. A server counts those that other servers have sent here and that it would send on, on each processor;
+ * what is beyond a rate in a second is dropped. So a packet beyond it visits two servers. What is known here is not
+ * counted, nor what goes on from here to the first candidate, where most connections of moved buckets are, nor a datagram
+ * or an error about one: none of these is ever dropped.
  */
 #ifndef FAIRLEAD_FLOOD_H
 #define FAIRLEAD_FLOOD_H

@@ -10,8 +10,8 @@
  * be tried in this order (list.h). `left` says how many of the last have not been tried, and only falls: a packet
  * ends after as many hops as a list has candidates at most. After CHAIN the header is rewritten by fl_list_forward().
  *
- * Of TCP segments that have come from a server, which did not know them either, and of which candidates are left, a server
- * drops what is beyond a rate (flood.h).
+ * Of TCP segments, and ICMP errors that quote one, that have come from a server, which did not know them either, and of
+ * which candidates are left, a server drops what is beyond a rate (flood.h).
  *
  * A server remembers nothing but the highest generation of a service. One that has just started does not know it: it is
  * quiet, and resets nothing, for as long as a mux may be behind. A notice does not end that: the mux that sent it may be
@@ -46,7 +46,7 @@ struct fl_decide_in {
 	enum fl_packet_class packet;
 	bool trusted; /* sender is an allowed mux or peer, and the tag is right */
 	bool quiet;   /* this server has just started */
-	bool flooded; /* of a TCP segment that fl_decide_asks_flooded(): this server sends no more of them on */
+	bool flooded; /* of TCP, if fl_decide_asks_flooded(): this server sends no more of them on */
 	enum fl_list_error malformed; /* the list is valid only if FL_LIST_OK */
 	struct fl_list list;
 	fl_u32 generation_seen;    /* highest generation seen for the service, 0 for none */
@@ -67,7 +67,7 @@ FL_INLINE bool fl_decide_asks_quiet(enum fl_packet_class packet)
 	return packet == FL_PACKET_UNKNOWN || packet == FL_PACKET_NO_RESET || packet == FL_PACKET_REFUSED;
 }
 
-/* Whether fl_decide_on() needs to know, of a TCP segment, if the server is flooded: another server has sent it here. */
+/* Whether fl_decide_on() needs to know, of TCP, also if quoted, if the server is flooded: another one has sent it here. */
 FL_INLINE bool fl_decide_asks_flooded(const struct fl_decide_in *in)
 {
 	return in->packet == FL_PACKET_UNKNOWN && in->list.left < in->list.count;
