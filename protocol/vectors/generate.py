@@ -4,12 +4,14 @@
 Writes the vector files that every language's tests read, from the oracle in this folder.
 
 Usage: generate.py                        write *.json beside this file
-       generate.py --check                write nothing; exit 1 if a file is not what would be written
+       generate.py --check                write nothing; exit 1 if a file is not what would be written, or the one that
+                                          is written by hand has another form
        generate.py --random SEED FOLDER   write files of the same shapes with random rows into FOLDER
 """
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -46,13 +48,32 @@ def render(vectors: dict) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+def wrong_requests(text: str) -> list[str]:
+    """What is wrong with the file that is written by hand."""
+    vectors = json.loads(text)
+    faults = [] if render(vectors) == text else ["not a row a line, as this program writes them"]
+    names = [row.get("name") for row in vectors["refused"]]
+    faults += [f"'{name}' twice" for name in {*names} if names.count(name) > 1]
+    for row in vectors["refused"]:
+        if [*row] != ["name", "why", "raw"] or not all(isinstance(value, str) and value for value in row.values()):
+            faults.append(f"{row}: not name, why and raw")
+        elif words := {*re.findall(r"{(\w+)}", row["raw"])} - {"host", "path", "auth", "second", "chunk2"}:
+            faults.append(f"'{row['name']}': {sorted(words)} stand for nothing")
+        elif any(ord(character) > 255 for character in row["raw"]):
+            faults.append(f"'{row['name']}': a character that is no byte")
+    return faults
+
+
 def check(folder: Path, files: dict[str, str]) -> int:
     wrong = [
         name for name, text in files.items() if not (folder / name).exists() or (folder / name).read_text() != text
     ]
     for name in wrong:
         print(f"{name} is not what generate.py writes; run protocol/vectors/generate.py and commit its result")
-    return 1 if wrong else 0
+    faults = wrong_requests((folder / "http-malformed.json").read_text())
+    for fault in faults:
+        print(f"http-malformed.json: {fault}")
+    return 1 if wrong or faults else 0
 
 
 def write(folder: Path, files: dict[str, str]) -> int:
