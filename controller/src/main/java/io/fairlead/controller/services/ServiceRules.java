@@ -112,9 +112,7 @@ public final class ServiceRules {
   private static ServiceConfig whole(ServiceConfig.Builder builder, ServiceSpec spec) {
     List<Port> ports = ports(spec.ports().orElse(null));
     spec.assignment().ifPresent(word -> builder.assignment(assignment(word)));
-    spec.holdSeconds()
-        .map(ServiceRules::hold)
-        .ifPresentOrElse(builder::holdSeconds, builder::holdByDefault);
+    setHold(builder, spec, true);
     return checked(
         spec,
         Optional.empty(),
@@ -138,7 +136,7 @@ public final class ServiceRules {
     Optional<QuicServerId> place = change.quicServerId().or(config::quicServerId);
     Optional<Integer> segment = change.maxSegmentSize().or(config::maxSegmentSize);
     ServiceConfig.Builder builder = config.toBuilder();
-    change.holdSeconds().map(ServiceRules::hold).ifPresent(builder::holdSeconds);
+    setHold(builder, change, false);
     return checked(
         change,
         Optional.of(config),
@@ -388,7 +386,15 @@ public final class ServiceRules {
     return inRange("windowSeconds", seconds, 1, WINDOW_MAX);
   }
 
-  private static int hold(int seconds) {
-    return inRange("holdSeconds", seconds, 0, HOLD_MAX);
+  /** Sets the hold that is asked for, or, if so, that none is set. */
+  private static void setHold(ServiceConfig.Builder builder, ServiceSpec spec, boolean isDefault) {
+    if (spec.holdSeconds().isPresent() && spec.holdByDefault().isPresent()) {
+      throw Refusal.invalid("holdByDefault", true, "without holdSeconds, or left out");
+    }
+    if (spec.holdSeconds().isPresent()) {
+      builder.holdSeconds(inRange("holdSeconds", spec.holdSeconds().get(), 0, HOLD_MAX));
+    } else if (spec.holdByDefault().orElse(isDefault)) {
+      builder.holdByDefault();
+    }
   }
 }

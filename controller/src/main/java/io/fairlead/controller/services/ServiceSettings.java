@@ -24,6 +24,8 @@ final class ServiceSettings {
           "--report-age",
           "--spacing");
 
+  private static final int BY_DEFAULT = -1;
+
   @Option(
       names = "--window",
       paramLabel = "SECONDS",
@@ -33,9 +35,10 @@ final class ServiceSettings {
   @Option(
       names = "--hold",
       paramLabel = "SECONDS",
+      converter = HoldConverter.class,
       description =
-          "How long connections may outlive the window, 0..604800. New services: 0, and 86400"
-              + " once agents of all backends report")
+          "How long connections may outlive the window, 0..604800; or default (new services):"
+              + " 86400 once agents of all backends report")
   private Integer hold;
 
   @Option(
@@ -130,6 +133,21 @@ final class ServiceSettings {
     }
   }
 
+  /** Seconds, or {@link #BY_DEFAULT}. The controller checks the number. */
+  static final class HoldConverter implements ITypeConverter<Integer> {
+    @Override
+    public Integer convert(String text) {
+      if (text.equals("default")) {
+        return BY_DEFAULT;
+      }
+      if (!text.matches("[0-9]{1,6}")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: seconds, 0..604800, or default".formatted(text));
+      }
+      return Integer.valueOf(text);
+    }
+  }
+
   /** Bytes; {@code none} is 0. The controller checks the number. */
   static final class SegmentSizeConverter implements ITypeConverter<Integer> {
     @Override
@@ -165,7 +183,9 @@ final class ServiceSettings {
     if (window != null) {
       spec.put("windowSeconds", window);
     }
-    if (hold != null) {
+    if (hold != null && hold == BY_DEFAULT) {
+      spec.put("holdByDefault", true);
+    } else if (hold != null) {
       spec.put("holdSeconds", hold);
     }
     if (mptcpPorts != null) {

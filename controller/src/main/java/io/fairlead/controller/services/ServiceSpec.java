@@ -38,6 +38,7 @@ public record ServiceSpec(
     Optional<Integer> maxSegmentSize,
     Optional<Boolean> statelessUdp,
     Optional<Integer> holdSeconds,
+    Optional<Boolean> holdByDefault,
     Optional<Integer> slowStartSeconds,
     Optional<Maintenance> maintenance,
     Optional<String> steering,
@@ -119,6 +120,7 @@ public record ServiceSpec(
     builder.maxSegmentSize = maxSegmentSize;
     builder.statelessUdp = statelessUdp;
     builder.holdSeconds = holdSeconds;
+    builder.holdByDefault = holdByDefault;
     builder.slowStartSeconds = slowStartSeconds;
     builder.maintenance = maintenance;
     builder.steering = steering;
@@ -150,6 +152,7 @@ public record ServiceSpec(
     private Optional<Integer> maxSegmentSize = Optional.empty();
     private Optional<Boolean> statelessUdp = Optional.empty();
     private Optional<Integer> holdSeconds = Optional.empty();
+    private Optional<Boolean> holdByDefault = Optional.empty();
     private Optional<Integer> slowStartSeconds = Optional.empty();
     private Optional<Maintenance> maintenance = Optional.empty();
     private Optional<String> steering = Optional.empty();
@@ -241,6 +244,11 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder holdByDefault(boolean to) {
+      holdByDefault = Optional.of(to);
+      return this;
+    }
+
     public Builder slowStartSeconds(int to) {
       slowStartSeconds = Optional.of(to);
       return this;
@@ -299,6 +307,7 @@ public record ServiceSpec(
           maxSegmentSize,
           statelessUdp,
           holdSeconds,
+          holdByDefault,
           slowStartSeconds,
           maintenance,
           steering,

@@ -424,6 +424,10 @@ class ApiShapesTest extends ServedApi {
     JsonArray owners = expect(200, "GET", web + "/holds", "").json().getJsonArray("owners");
     assertThat(owners.getJsonObject(0).getString("unknown")).isEqualTo("backend 7 has no agent");
     expect(400, "PATCH", web, "{\"holdSeconds\":604801}");
+    expect(400, "PATCH", web, "{\"holdByDefault\":false}");
+    expect(200, "PATCH", web, "{\"holdByDefault\":true}");
+    assertThat(client.get(web).json().getBoolean("holdByDefault")).isTrue();
+    assertThat(client.get(web).json().getInteger("holdSeconds")).isEqualTo(3600);
   }
 
   private void checkTargets() {

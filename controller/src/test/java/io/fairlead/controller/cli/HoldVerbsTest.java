@@ -43,6 +43,12 @@ class HoldVerbsTest extends ServedApi {
         .contains("for how many connections: fairleadctl holds web");
     assertThat(done("service change web --hold 86400 --dry-run"))
         .contains("512 buckets have former owners, 512 of them for less time, 0 no longer");
+    done("service change web --hold default");
+    assertThat(done("service show web")).containsPattern("hold +604800 s, by default");
+    assertThat(CtlRun.at(url(), "service", "change", "web", "--hold", "none").err())
+        .contains("'none' is refused; allowed: seconds, 0..604800, or default");
+    done("service create dns --vip 10.99.0.3 --port tcp:53 --hold default");
+    assertThat(done("service show dns")).containsPattern("hold +0 s, by default");
     String flow = bucketOf2();
     assertThat(done(flow))
         .containsPattern("held +until 20\\d\\d-[^ ]+ at the latest")

@@ -158,9 +158,20 @@ class WireTest {
         .as("none, also not by default")
         .isEqualTo(config.toBuilder().holdSeconds(0).build());
     ServiceSpec plain = spec("10.99.0.1", Optional.empty(), GUE);
-    assertThat(ServiceRules.replaced(held, plain))
-        .as("what was set goes on until agents decide")
-        .isEqualTo(held.toBuilder().holdByDefault().build());
+    ServiceSpec byDefault = ServiceSpec.builder().holdByDefault(true).build();
+    for (ServiceConfig back :
+        List.of(ServiceRules.replaced(held, plain), ServiceRules.changed(held, byDefault))) {
+      assertThat(back)
+          .as("what was set goes on until agents decide")
+          .isEqualTo(held.toBuilder().holdByDefault().build());
+      assertThat(back.holdByDefault()).isTrue();
+      assertThat(back.holdSeconds()).isEqualTo(604_800);
+    }
+    assertThatThrownBy(
+            () ->
+                ServiceRules.changed(
+                    config, ServiceSpec.builder().holdSeconds(7).holdByDefault(true).build()))
+        .hasMessage("holdByDefault 'true' is refused; allowed: without holdSeconds, or left out");
     for (int refused : new int[] {-1, 604_801}) {
       assertThatThrownBy(
               () ->
