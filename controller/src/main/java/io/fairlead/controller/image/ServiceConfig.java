@@ -188,9 +188,7 @@ public record ServiceConfig(
   }
 
   /**
-   * Of steering {@code othello}. A connection that is opened just before its bucket moves must be
-   * known, and be in arrays that every mux has, before the window ends: the two together have to be
-   * shorter than the window.
+   * Of steering {@code othello}.
    *
    * @param reportAgeSeconds that a connection has before its server reports it
    * @param spacingSeconds between one set of arrays and the next, at least
@@ -200,17 +198,6 @@ public record ServiceConfig(
       @JsonProperty("spacingSeconds") int spacingSeconds) {
     /** What a connection may be older than its server's table says: its handshake. */
     public static final int HANDSHAKE_SECONDS = 2;
-
-    /**
-     * How long after its opening a connection is in arrays that all muxes have, at most: it is
-     * reported just too late for some, and the next wait for the spacing, or for all reports.
-     *
-     * @param lag until muxes have arrays, and agents' reports are here
-     */
-    public long effectiveSeconds(long lag) {
-      long wait = reportAgeSeconds + HANDSHAKE_SECONDS + lag;
-      return reportAgeSeconds + Math.max(spacingSeconds, wait) + lag;
-    }
 
     @Override
     public String toString() {

@@ -39,8 +39,8 @@ record Decision(Step step, List<Integer> agents, List<String> muxes, long spacin
    * @param late those and others that have not reported past the moment from which on nothing
    *     opened connections by arrays before the newest any more
    * @param muxes that may open connections by arrays before the newest
-   * @param openingSeconds until nothing else does: a mux that this controller never saw, or a SYN
-   *     cookie
+   * @param openingSeconds until nothing else does, at least: first a mux that this controller never
+   *     saw, then a SYN cookie
    */
   record Situation(
       boolean isDamaged,

@@ -47,12 +47,11 @@ public final class OthelloCommand extends Verb {
     }
     fields.add(
         "times",
-        "age %s s + spacing %s s + lag %s s = %s s of a window of %s s"
+        "age %s s, spacing %s s, lag %s s, window %s s"
             .formatted(
                 status.path("reportAgeSeconds").asText(),
                 status.path("spacingSeconds").asText(),
                 status.path("lagSeconds").asText(),
-                status.path("effectiveSeconds").asText(),
                 status.path("windowSeconds").asText()));
     JsonNode refused = status.path("refusedClaims");
     fields.add(

@@ -280,7 +280,7 @@ final class OthelloKeeper {
             ? missing(
                 owners, OptionalLong.of(now + Math.max(seconds(age(othello) - lapsedFor), spacing)))
             : incomplete;
-    long opening = waits.isEmpty() ? -lapsedFor : absentSeconds(waits);
+    long opening = absentSeconds(waits) - lapsedFor;
     Decision usual =
         Decision.of(
             new Situation(

@@ -45,7 +45,6 @@ public final class OthelloMetrics implements MultiCollector {
             "damaged",
             "1 while ZooKeeper lacks arrays that it should have",
             s -> is(s.damage().isPresent())),
-        each(all, "effective_seconds", "Report age, spacing and lag", s -> s.effectiveSeconds()),
         each(all, "window_seconds", "Window of the service", s -> s.windowSeconds()),
         each(
             all,

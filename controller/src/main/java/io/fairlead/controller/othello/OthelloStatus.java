@@ -23,8 +23,6 @@ import java.util.stream.Collectors;
  * @param damage what ZooKeeper no longer has of the arrays, until they are repaired
  * @param fallback why there can be no new arrays, if so
  * @param lagSeconds from the need of the latest arrays until all muxes had them
- * @param effectiveSeconds report age, the longer of spacing and the wait for reports, and lag:
- *     below the window, or connections whose bucket moves may break
  * @param builtMillis that the latest arrays took
  */
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
@@ -45,7 +43,6 @@ public record OthelloStatus(
     int reportAgeSeconds,
     int spacingSeconds,
     long lagSeconds,
-    long effectiveSeconds,
     long builtMillis,
     RefusedClaims refusedClaims) {
   static final String NO_CLOCK =
@@ -129,7 +126,6 @@ public record OthelloStatus(
         othello.reportAgeSeconds(),
         othello.spacingSeconds(),
         now.lagSeconds(),
-        othello.effectiveSeconds(now.lagSeconds()),
         now.builtMillis(),
         now.refused());
   }
@@ -166,7 +162,6 @@ public record OthelloStatus(
         reportAgeSeconds,
         spacingSeconds,
         lagSeconds,
-        effectiveSeconds,
         builtMillis,
         refusedClaims);
   }

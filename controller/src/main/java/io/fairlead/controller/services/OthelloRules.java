@@ -46,8 +46,8 @@ final class OthelloRules {
   }
 
   /**
-   * A connection that is opened just before its bucket moves has to be in arrays before the window
-   * ends.
+   * A connection that is reported just too late for some arrays is in the next ones before a window
+   * ends, unless these wait for anything else.
    */
   private static void check(int age, int spacing, int window) {
     if (age < 1) {
@@ -56,7 +56,7 @@ final class OthelloRules {
     if (spacing < 1) {
       throw Refusal.invalid("othello.spacingSeconds", spacing, "1 and more");
     }
-    long sum = new Othello(age, spacing).effectiveSeconds(0) + LAG_SECONDS;
+    long sum = (long) age + Math.max(spacing, age + Othello.HANDSHAKE_SECONDS) + LAG_SECONDS;
     if (sum > window) {
       throw Refusal.invalid(
           "othello",

@@ -357,7 +357,7 @@ class ApiShapesTest extends ServedApi {
     assertThat(times.getInteger("reportAgeSeconds")).isEqualTo(60);
     assertThat(times.getInteger("spacingSeconds")).isEqualTo(120);
     JsonObject status = expect(200, "GET", "/v1/services/flows/othello", "").json();
-    assertThat(status.getInteger("effectiveSeconds")).isEqualTo(180);
+    assertThat(status.getInteger("lagSeconds")).isZero();
     expect(200, "PATCH", "/v1/services/flows", "{\"othello\":{\"reportAgeSeconds\":30}}");
     expect(400, "PATCH", "/v1/services/flows", "{\"othello\":{\"spacingSeconds\":239}}");
     expect(200, "DELETE", "/v1/services/flows", "");

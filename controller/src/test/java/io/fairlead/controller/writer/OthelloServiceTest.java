@@ -118,15 +118,13 @@ class OthelloServiceTest {
     service.step();
     assertThat(waiting().muxes()).isEmpty();
     assertThat(waiting().agents()).isEmpty();
-    assertThat(waiting().spacingSeconds())
-        .as("a mux may be absent")
-        .isEqualTo(OthelloService.SETTLED);
-    pass(OthelloService.SETTLED);
-    assertThat(waiting().agents()).isEmpty();
-    assertThat(waiting().spacingSeconds())
-        .as("a SYN cookie may come back")
-        .isEqualTo(OthelloService.LAPSED);
-    pass(OthelloService.LAPSED);
+    for (int left = OthelloService.SETTLED + OthelloService.LAPSED; left > 0; left--) {
+      assertThat(waiting().agents()).isEmpty();
+      assertThat(waiting().spacingSeconds())
+          .as("first a mux may be absent, then a SYN cookie may come back")
+          .isEqualTo(left);
+      pass(1);
+    }
     assertThat(waiting().agents()).containsExactly(1, 2, 3);
     pass(OthelloService.OLD - 1);
     assertThat(latest().orElseThrow().isSettled()).isFalse();
