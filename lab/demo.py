@@ -34,7 +34,8 @@ VARIANTS = {
     "hunt": Variant(agents=True, hold=3_600, steering="hunt"),
     "maat": Variant(agents=True, hold=3_600, steering="maat"),
 }
-# After which muxes withdraw that lack a change: drains and arrays wait for as long and 10 s, by default 70 s.
+# After which muxes withdraw that lack a change. Drains, releases and arrays wait for as long, 10 s more, and a window,
+# in which a SYN cookie may come back.
 BEHIND_SECONDS = 10
 P4_STEERINGS = ("ring", "hunt", "maat", "othello")  # that a mux of kind p4 has
 SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end

@@ -137,10 +137,11 @@ def test_a_drain_is_seen_to_its_end(lab: Lab, traffic: Traffic, viewer: Visit) -
     viewer.open(f"service/{SERVICE}")
     drain = viewer.page.get_by_role("listitem").filter(has_text=f"Backend {DRAINED}").filter(has_text="draining")
     drain.filter(has_text="connections left").wait_for(timeout=60_000)
+    drain.filter(has_text="its reports do not count yet: ").wait_for(timeout=5_000)
     traffic.renew(server)
     try:
-        ended = viewer.page.get_by_role("listitem").filter(has_text=f"Backend {DRAINED}").filter(has_text="ended at")
-        ended.filter(has_text="connections left: 0").wait_for(timeout=90_000)
+        ended = viewer.page.get_by_role("listitem").filter(has_text=f"Backend {DRAINED}").filter(has_text="ended: ")
+        ended.filter(has_text="no connection left").wait_for(timeout=90_000)
         assert drains(lab)[DRAINED]["state"] == "ended"
         progress = viewer.page.get_by_role("progressbar", name=f"Drain of backend {DRAINED}")
         assert progress.evaluate("bar => bar.value") == 1

@@ -15,11 +15,11 @@ from lab.lab import SERVICE
 from lab.traffic import Traffic
 from lab.variant import Variant
 
-WINDOW = 12  # seconds; reports after 3, arrays 6 apart
+WINDOW = 12  # seconds; agents report connections that are 3 s old
 IDLE = 240
 LONG = 60
 ANSWER_SECONDS = 60.0
-BEHIND = 5  # seconds, after which a mux withdraws; arrays wait for as long and 10 s
+BEHIND = 5  # seconds, after which a mux withdraws; next arrays wait for as long, 10 s, and a window for SYN cookies
 NEVER = (3_600.0,)
 LONG_TEST = pytest.mark.long
 

@@ -31,11 +31,12 @@ export function Drains({ service }: { service: string }) {
               <strong>Backend {drain.backend}</strong> {drain.address} <span class="tag">{drain.state}</span>{" "}
               <span class="hint">
                 since {moment(drain.since)}
+                {drain.end && `, ended ${moment(drain.end.at)}`}
                 {drain.then === "remove" && ", then remove"}
               </span>
             </div>
             <progress max={1} value={done} aria-label={`Drain of backend ${drain.backend}`} />
-            <div class="hint">{isOver ? ended(drain) : left(drain)}</div>
+            <div class="hint">{isOver ? drain.note : left(drain)}</div>
           </li>
         );
       })}
@@ -50,13 +51,6 @@ function left(drain: Drain): string {
   if (drain.rate) parts.push(`${drain.rate} end per second`);
   if (drain.secondsLeft !== undefined) parts.push(`about ${duration(drain.secondsLeft)}`);
   if (drain.deadline) parts.push(`deadline in ${duration(Math.max(0, drain.deadline - Date.now() / 1000))}`);
-  if (drain.waitingFor.length) parts.push(`waits for ${drain.waitingFor.join(", ")}`);
   if (drain.note) parts.push(drain.note);
   return parts.join(" · ");
-}
-
-function ended(drain: Drain): string {
-  if (!drain.end) return drain.note;
-  const rest = drain.end.connections === undefined ? "unknown" : drain.end.connections.toLocaleString("en");
-  return `ended at ${moment(drain.end.at)}: ${drain.end.reason}, connections left: ${rest}`;
 }

@@ -266,7 +266,7 @@ public final class AgentReports implements LiveConnections {
   public String unknown(String service, int backend) {
     Optional<Standing> standing = directory.find(service, backend);
     if (standing.isEmpty()) {
-      return "agents report to the leader, which this controller is not";
+      return "only the leader knows, to which agents report";
     }
     Optional<Seen> seen = seen(service, standing.get());
     if (seen.isEmpty()) {

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A drain as the leader knows it.
@@ -74,7 +75,7 @@ public record DrainView(
             progress.rate().filter(rate -> drain.isRunning()),
             progress.secondsLeft().filter(seconds -> drain.isRunning()),
             progress.waitingFor().stream().flatMap(wait -> wait.mux().stream()).toList(),
-            note(image, drain, progress)));
+            note(image, id, drain, progress)));
   }
 
   static String state(ServiceImage image, int id, Drain drain) {
@@ -84,28 +85,33 @@ public record DrainView(
     return image.pool().containsKey(id) ? "ended" : "removed";
   }
 
-  private static String note(ServiceImage image, Drain drain, DrainWatch.Progress progress) {
+  private static String note(
+      ServiceImage image, int id, Drain drain, DrainWatch.Progress progress) {
     if (drain.end().isPresent()) {
       return "ended: " + drain.end().get().words();
     }
+    int owned = image.ring().owned()[id];
+    if (owned > 0) {
+      return "does not end while it owns buckets, %d now".formatted(owned);
+    }
+    Optional<String> what = Optional.empty();
     if (progress.connections().isEmpty()) {
-      return "connections unknown: no agent has reported within %d s; ends blindly, at the latest %s"
-          .formatted(
-              LiveConnections.SILENCE.toSeconds(),
-              image.config().holdSeconds() > 0
-                  ? "when its buckets are released from their hold"
-                  : "when the window is over");
+      what =
+          Optional.of(
+              "connections unknown, as no agent has reported within %d s"
+                  .formatted(LiveConnections.SILENCE.toSeconds()));
+    } else if (!progress.waitingFor().isEmpty()) {
+      what =
+          Optional.of(
+              "its reports do not count yet: "
+                  + progress.waitingFor().stream()
+                      .map(SettledMoves.Wait::words)
+                      .collect(Collectors.joining("; ")));
+    } else if (progress.connections().get().isNone()) {
+      return "empty: about to end";
     }
-    if (!progress.waitingFor().isEmpty()) {
-      return "waits for muxes: "
-          + progress.waitingFor().stream()
-              .map(SettledMoves.Wait::text)
-              .collect(Collectors.joining("; "));
-    }
-    long counted = progress.countedFor().orElse(0);
-    if (counted < 0) {
-      return "its reports count in %d s, when no SYN cookie can come back".formatted(-counted);
-    }
-    return progress.connections().get().isNone() ? "empty: about to end" : "";
+    return Stream.of(what, progress.expires())
+        .flatMap(Optional::stream)
+        .collect(Collectors.joining("; "));
   }
 }

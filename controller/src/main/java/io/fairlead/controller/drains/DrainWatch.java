@@ -17,6 +17,7 @@ import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -84,16 +85,15 @@ public final class DrainWatch {
    * @param connections by the latest report; empty if unknown
    * @param rate by which connections become fewer in a second; empty before there are two reports
    * @param secondsLeft until none is left, if it goes on like that
-   * @param waitingFor muxes that may still send it new connections
-   * @param countedFor for how many seconds reports have counted, as no mux sends it more; below 0
-   *     if they do later, empty while {@code waitingFor} is not over
+   * @param waitingFor what its reports wait for until they count
+   * @param expires when it ends otherwise, in words; empty: only as empty or at the deadline
    */
   public record Progress(
       Optional<Count> connections,
       Optional<Double> rate,
       Optional<Long> secondsLeft,
       List<SettledMoves.Wait> waitingFor,
-      OptionalLong countedFor) {}
+      Optional<String> expires) {}
 
   /**
    * @param nanos a monotonic clock, as {@link System#nanoTime}
@@ -188,11 +188,15 @@ public final class DrainWatch {
     if (drain.deadline().filter(deadline -> now >= deadline).isPresent()) {
       return Optional.of(Reason.DEADLINE);
     }
-    boolean isReached =
-        count.isPresent() && (config.mptcpPorts().isPresent() || config.quicServerId().isPresent());
-    return isWindowOver && !isReached && !isNamed.getAsBoolean()
+    return isWindowOver && !isReached(config, count) && !isNamed.getAsBoolean()
         ? Optional.of(Reason.EXPIRED)
         : Optional.empty();
+  }
+
+  /** Whether it has connections that need no bucket, as far as its agent tells. */
+  private static boolean isReached(ServiceConfig config, Optional<Count> count) {
+    return count.isPresent()
+        && (config.mptcpPorts().isPresent() || config.quicServerId().isPresent());
   }
 
   /** Takes in what was reported; returns whether the backend is empty. */
@@ -212,13 +216,14 @@ public final class DrainWatch {
         track.samples.removeFirst();
       }
     }
-    OptionalLong counted = counted(moves, track, drain, image.config());
+    OptionalLong settledFor = settledFor(moves, track, drain);
+    long countedFor = settledFor.orElse(0) - Questions.waitSeconds(image.config());
     return count.get().isNone()
-        && counted.isPresent()
+        && settledFor.isPresent()
         && count
             .get()
             .asked()
-            .filter(age -> age.compareTo(Duration.ofSeconds(counted.getAsLong())) <= 0)
+            .filter(age -> age.compareTo(Duration.ofSeconds(countedFor)) <= 0)
             .isPresent();
   }
 
@@ -227,22 +232,31 @@ public final class DrainWatch {
     return track.lost > drain.since();
   }
 
-  /** For how many seconds reports have counted, below 0 if they do later; empty: unknown. */
-  private static OptionalLong counted(
-      SettledMoves moves, Track track, Drain drain, ServiceConfig config) {
-    OptionalLong settledFor =
-        track != null && isLater(track, drain)
-            ? moves.settledFor(track.lost)
-            : moves.settledForGeneration(drain.generation());
-    return settledFor.isPresent()
-        ? OptionalLong.of(settledFor.getAsLong() - Questions.waitSeconds(config))
-        : OptionalLong.empty();
+  /** For how many seconds no mux has sent it connections; empty: one may. */
+  private static OptionalLong settledFor(SettledMoves moves, Track track, Drain drain) {
+    return track != null && isLater(track, drain)
+        ? moves.settledFor(track.lost)
+        : moves.settledForGeneration(drain.generation());
   }
 
-  private static List<SettledMoves.Wait> waits(SettledMoves moves, Track track, Drain drain) {
-    return track != null && isLater(track, drain)
-        ? moves.waits(track.lost)
-        : moves.waitsOfGeneration(drain.generation());
+  private List<SettledMoves.Wait> waits(ServiceImage image, Track track, Drain drain) {
+    SettledMoves moves = settled.seen(image);
+    List<SettledMoves.Wait> settling =
+        track != null && isLater(track, drain)
+            ? moves.waits(track.lost)
+            : moves.waitsOfGeneration(drain.generation());
+    return Questions.waits(image.config(), settling, settledFor(moves, track, drain));
+  }
+
+  private static Optional<String> expires(ServiceConfig config, Track track, Drain drain) {
+    if (config.releasesOwners()) {
+      return Optional.of("ends as expired once no bucket names it");
+    }
+    long lost = track == null ? drain.since() : Math.max(drain.since(), track.lost);
+    long at = lost + config.windowSeconds();
+    return drain.deadline().filter(deadline -> deadline <= at).isPresent()
+        ? Optional.empty()
+        : Optional.of("ends as expired at %s".formatted(Instant.ofEpochSecond(at)));
   }
 
   /** How far a drain is. */
@@ -254,15 +268,16 @@ public final class DrainWatch {
         rate.filter(perSecond -> perSecond > 0 && count.isPresent())
             .map(perSecond -> (long) Math.ceil(count.get().all() / perSecond));
     if (!drain.isRunning()) {
-      return new Progress(count, rate, left, List.of(), OptionalLong.empty());
+      return new Progress(count, rate, left, List.of(), Optional.empty());
     }
-    SettledMoves moves = settled.see(image);
     return new Progress(
         count,
         rate,
         left,
-        waits(moves, track, drain),
-        counted(moves, track, drain, image.config()));
+        waits(image, track, drain),
+        isReached(image.config(), count)
+            ? Optional.empty()
+            : expires(image.config(), track, drain));
   }
 
   /**

@@ -50,7 +50,7 @@ public record ExplainRoutes(
                     arrays.apply(service),
                     flow,
                     live,
-                    settled.see(service.image()),
+                    settled.seen(service.image()),
                     now)));
   }
 
@@ -75,6 +75,6 @@ public record ExplainRoutes(
         request,
         plane.read(
             request.service(),
-            service -> HoldView.of(service.image(), live, settled.see(service.image()), now)));
+            service -> HoldView.of(service.image(), live, settled.seen(service.image()), now)));
   }
 }

@@ -20,11 +20,10 @@ import java.util.stream.IntStream;
  *
  * @param kept for how long former owners count, and why, in words
  * @param chainedBuckets buckets that have former owners, held or still within their window
- * @param waitingBuckets buckets about which no answer counts yet, since a mux may open connections
- *     at their former owners
+ * @param waitingBuckets those about which no answer counts yet ({@link Questions#waits})
  * @param waitingFor what the latest of them waits for
- * @param owners that lost buckets a window ago or longer, or {@link Questions#waitSeconds}, by
- *     ascending id; a bucket that moved more than once counts at each
+ * @param owners that buckets name, by ascending id; a bucket that moved more than once counts at
+ *     each
  */
 public record HoldView(
     String service,
@@ -39,7 +38,7 @@ public record HoldView(
   /**
    * What buckets wait for.
    *
-   * @param mux its id; absent: one that may be absent, of which this controller does not know
+   * @param mux its id; absent: it is for no mux that this controller knows
    * @param until Unix seconds; absent: unknown
    */
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
@@ -54,13 +53,14 @@ public record HoldView(
   }
 
   /**
-   * A backend that lost buckets which are held.
+   * A backend that lost buckets which name it.
    *
    * @param since Unix seconds at which it lost the first of these buckets
    * @param until Unix seconds at which the last of them is released, at the latest
-   * @param connections in these buckets, by the agent; absent if that is not known
+   * @param connections in those of these buckets about which answers count, by the agent; absent if
+   *     that is not known
    * @param occupiedBuckets how many of them have connections
-   * @param unknown why that is not known
+   * @param unknown why that is not known, or not of all of these buckets
    */
   public record Owner(
       int id,
@@ -97,7 +97,6 @@ public record HoldView(
     Ring ring = image.ring();
     Holds holds = Holds.of(image);
     Sum[] sums = new Sum[Backend.MAX + 1];
-    int wait = Math.min(config.windowSeconds(), Questions.waitSeconds(config));
     int waiting = 0;
     long latest = -1;
     for (int bucket = 0; bucket < ring.buckets() && config.holdSeconds() > 0; bucket++) {
@@ -105,12 +104,10 @@ public record HoldView(
       boolean isWaiting = false;
       for (int i = 0; i < formers.size(); i++) {
         long since = formers.since(i);
-        if (now >= since + wait) {
-          sums[formers.owner(i)] = Sum.and(sums[formers.owner(i)], since);
-          if (settled.settledFor(since).isEmpty()) {
-            isWaiting = true;
-            latest = Math.max(latest, since);
-          }
+        sums[formers.owner(i)] = Sum.and(sums[formers.owner(i)], since);
+        if (askedFor(config, settled, since) < 0) {
+          isWaiting = true;
+          latest = Math.max(latest, since);
         }
       }
       waiting += isWaiting ? 1 : 0;
@@ -119,7 +116,7 @@ public record HoldView(
     for (Backend backend : ring.backends().values()) {
       Sum sum = sums[backend.id()];
       if (sum != null) {
-        owners.add(owner(config, backend, sum, live));
+        owners.add(owner(config, backend, sum, live, settled));
       }
     }
     return new HoldView(
@@ -131,36 +128,64 @@ public record HoldView(
         holds.held(now),
         waiting,
         waiting > 0
-            ? settled.waits(latest).stream().map(each -> MuxWait.of(each, now)).toList()
+            ? Questions.waits(config, settled, latest).stream()
+                .map(each -> MuxWait.of(each, now))
+                .toList()
             : List.of(),
         owners);
   }
 
-  private static Owner owner(ServiceConfig config, Backend backend, Sum sum, LiveConnections live) {
-    Optional<LiveConnections.Occupied> answer = live.occupied(config.name(), backend.id());
+  private static Owner owner(
+      ServiceConfig config, Backend backend, Sum sum, LiveConnections live, SettledMoves settled) {
+    Answer first = answer(config, backend.id(), sum.since, live, settled);
+    Answer last = answer(config, backend.id(), sum.last, live, settled);
     return new Owner(
         backend.id(),
         backend.address().toString(),
         sum.buckets,
         sum.since,
         sum.last + config.heldSeconds(),
-        answer.map(LiveConnections.Occupied::connections),
-        answer.map(occupied -> occupied.buckets().cardinality()),
-        answer.isPresent()
-            ? Optional.empty()
-            : Optional.of(unknown(config.name(), backend.id(), live)));
+        first.counts().map(LiveConnections.Occupied::connections),
+        first.counts().map(occupied -> occupied.buckets().cardinality()),
+        first.unknown().or(() -> last.unknown().map("of the buckets that it lost last: "::concat)));
   }
 
-  /** Why it is not known which connections a backend has in buckets that it had before. */
-  public static String unknown(String service, int backend, LiveConnections live) {
-    return live.connections(service, backend).isPresent()
-        ? "backend %d has not answered yet".formatted(backend)
-        : live.unknown(service, backend);
+  /** For how many seconds a question counts that is asked about a lost bucket; below 0: not yet. */
+  private static long askedFor(ServiceConfig config, SettledMoves settled, long since) {
+    OptionalLong settledFor = settled.settledFor(since);
+    return settledFor.isPresent() ? settledFor.getAsLong() - Questions.waitSeconds(config) : -1;
+  }
+
+  /** An answer that counts, or why there is none. */
+  private record Answer(Optional<LiveConnections.Occupied> counts, Optional<String> unknown) {
+    static Answer none(String why) {
+      return new Answer(Optional.empty(), Optional.of(why));
+    }
+  }
+
+  /**
+   * About a bucket that a backend lost at {@code since}. That no agent reports is said first: then
+   * nothing else is known, as at a controller that does not lead.
+   */
+  private static Answer answer(
+      ServiceConfig config, int backend, long since, LiveConnections live, SettledMoves settled) {
+    if (live.connections(config.name(), backend).isEmpty()) {
+      return Answer.none(live.unknown(config.name(), backend));
+    }
+    List<SettledMoves.Wait> waits = Questions.waits(config, settled, since);
+    if (!waits.isEmpty()) {
+      return Answer.none("not asked yet: " + waits.get(0).words());
+    }
+    long askedFor = askedFor(config, settled, since);
+    return live.occupied(config.name(), backend)
+        .filter(answer -> answer.asked().toSeconds() < askedFor)
+        .map(answer -> new Answer(Optional.of(answer), Optional.empty()))
+        .orElse(Answer.none("backend %d has not answered yet".formatted(backend)));
   }
 
   /** The sum over all owners, if it is known of all. */
   public Optional<Long> connections() {
-    return owners.stream().allMatch(owner -> owner.connections().isPresent())
+    return owners.stream().allMatch(owner -> owner.unknown().isEmpty())
         ? Optional.of(owners.stream().mapToLong(owner -> owner.connections().get()).sum())
         : Optional.empty();
   }
@@ -199,29 +224,8 @@ public record HoldView(
       LiveConnections live,
       SettledMoves settled) {
     int owner = owners.owner(i);
-    OptionalLong settledFor = settled.settledFor(owners.since(i));
-    if (settledFor.isEmpty()) {
-      String why =
-          settled.waits(owners.since(i)).stream()
-              .map(wait -> ": " + wait.text())
-              .findFirst()
-              .orElse("");
-      return new Former(owner, Optional.empty(), Optional.of("not asked yet" + why));
-    }
-    long askedFor = settledFor.getAsLong() - Questions.waitSeconds(config);
-    if (askedFor < 0) {
-      String when = "asked in %d s".formatted(-askedFor);
-      return new Former(owner, Optional.empty(), Optional.of(when));
-    }
-    // A question asked since then is about this bucket, too.
-    return live.occupied(config.name(), owner)
-        .filter(answer -> answer.asked().toSeconds() < askedFor)
-        .map(
-            answer ->
-                new Former(owner, Optional.of(answer.buckets().get(bucket)), Optional.empty()))
-        .orElseGet(
-            () ->
-                new Former(
-                    owner, Optional.empty(), Optional.of(unknown(config.name(), owner, live))));
+    Answer answer = answer(config, owner, owners.since(i), live, settled);
+    return new Former(
+        owner, answer.counts().map(occupied -> occupied.buckets().get(bucket)), answer.unknown());
   }
 }

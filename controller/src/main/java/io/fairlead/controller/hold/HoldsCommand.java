@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
@@ -17,8 +19,8 @@ import picocli.CommandLine.Parameters;
       "  fairleadctl holds web -o json | jq '.owners[] | select(.unknown)'",
       "  fairleadctl holds web -o json | jq .waitingFor",
       "",
-      "A bucket waits while a mux may still open connections at its former owner.",
-      "Until then, a report of no connections does not release it."
+      "A bucket waits while a mux or a SYN cookie may still open connections at its",
+      "former owner. Until then, a report of no connections does not release it."
     })
 public final class HoldsCommand extends Verb {
   @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
@@ -45,7 +47,7 @@ public final class HoldsCommand extends Verb {
     for (JsonNode wait : holds.path("waitingFor")) {
       out()
           .printf(
-              "%d held buckets wait: %s%s%s%n",
+              "%d buckets wait: %s%s%s%n",
               holds.path("waitingBuckets").asInt(),
               wait.has("mux") ? wait.path("mux").asText() + " " : "",
               wait.path("why").asText(),
@@ -57,7 +59,7 @@ public final class HoldsCommand extends Verb {
       return;
     }
     Table table =
-        new Table("FORMER OWNER", "ADDRESS", "HELD", "SINCE", "UNTIL AT LATEST", "CONNECTIONS");
+        new Table("FORMER OWNER", "ADDRESS", "BUCKETS", "SINCE", "UNTIL AT LATEST", "CONNECTIONS");
     for (JsonNode owner : holds.path("owners")) {
       table.row(
           owner.path("id").asText(),
@@ -65,12 +67,22 @@ public final class HoldsCommand extends Verb {
           owner.path("buckets").asText(),
           Instant.ofEpochSecond(owner.path("since").asLong()).toString(),
           Instant.ofEpochSecond(owner.path("until").asLong()).toString(),
-          owner.has("connections")
-              ? "%s in %s buckets"
-                  .formatted(
-                      owner.path("connections").asText(), owner.path("occupiedBuckets").asText())
-              : "unknown: " + owner.path("unknown").asText());
+          String.join("; ", connections(owner)));
     }
     table.print(out());
+  }
+
+  private static List<String> connections(JsonNode owner) {
+    List<String> words = new ArrayList<>();
+    if (owner.has("connections")) {
+      words.add(
+          "%s in %s buckets"
+              .formatted(
+                  owner.path("connections").asText(), owner.path("occupiedBuckets").asText()));
+    }
+    if (owner.has("unknown")) {
+      words.add("unknown: " + owner.path("unknown").asText());
+    }
+    return words;
   }
 }

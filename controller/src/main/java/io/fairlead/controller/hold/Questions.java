@@ -5,11 +5,15 @@ import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.muxes.SettledMoves.Wait;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.History;
 import io.fairlead.controller.ring.Ring;
 import java.util.BitSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.LongUnaryOperator;
@@ -28,6 +32,10 @@ import java.util.function.LongUnaryOperator;
 public final class Questions {
   /** A server takes what acknowledges a SYN cookie for so long after its SYN. */
   private static final int COOKIE_SECONDS = 130;
+
+  private static final String COOKIES = "a SYN cookie may still come back";
+
+  private static final String DATAGRAMS = "datagrams, which no agent counts, have the window";
 
   /** For packets under way from muxes, and handshakes that they began. */
   private static final int WAIT_MIN_SECONDS = 10;
@@ -72,6 +80,26 @@ public final class Questions {
     int window = config.windowSeconds();
     int wait = Math.max(WAIT_MIN_SECONDS, Math.min(COOKIE_SECONDS, window));
     return config.chainsDatagrams() ? Math.max(wait, window) : wait;
+  }
+
+  /**
+   * What answers wait for until they count.
+   *
+   * @param moves what the move or generation waits for until it is settled
+   * @param settledFor for how many seconds it has been; empty: it is not
+   */
+  public static List<Wait> waits(ServiceConfig config, List<Wait> moves, OptionalLong settledFor) {
+    long left = waitSeconds(config) - settledFor.orElse(0);
+    if (!moves.isEmpty() || left <= 0) {
+      return moves;
+    }
+    String why = config.chainsDatagrams() ? DATAGRAMS : COOKIES;
+    return List.of(new Wait(Optional.empty(), why, OptionalLong.of(left)));
+  }
+
+  /** As {@link #waits}, of answers about buckets that were lost at {@code since}, Unix seconds. */
+  static List<Wait> waits(ServiceConfig config, SettledMoves settled, long since) {
+    return waits(config, settled.waits(since), settled.settledFor(since));
   }
 
   /** Whether a question is open. */

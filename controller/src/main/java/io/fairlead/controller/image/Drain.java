@@ -67,13 +67,20 @@ public record Drain(
       connections = connections == null ? Optional.empty() : connections;
     }
 
-    /** In words, for the audit. */
+    /** In words. */
     public String words() {
-      String left =
-          connections
-              .map(count -> count == 1 ? "1 connection left" : count + " connections left")
-              .orElse("connections unknown");
-      return "%s, %s".formatted(reason, reason == Reason.EMPTY ? "no connection left" : left);
+      String left = connections.map(End::left).orElse("connections unknown");
+      boolean isUncounted = reason != Reason.EMPTY && connections.equals(Optional.of(0L));
+      return "%s, %s%s"
+          .formatted(reason, left, isUncounted ? " by a report that did not count yet" : "");
+    }
+
+    private static String left(long count) {
+      return switch ((int) Math.min(count, 2)) {
+        case 0 -> "no connection left";
+        case 1 -> "1 connection left";
+        default -> count + " connections left";
+      };
     }
   }
 

@@ -65,6 +65,9 @@ public final class SettledMoves {
 
   private static final String NOT_TOLD = "muxes are being told of it";
 
+  private static final Wait UNSEEN =
+      new Wait(Optional.empty(), "the leader has not looked at muxes since", OptionalLong.empty());
+
   /** Tells muxes which generations are settled. */
   @FunctionalInterface
   public interface Told {
@@ -109,6 +112,12 @@ public final class SettledMoves {
     /** In words. */
     public String text() {
       return mux.map(id -> id + " ").orElse("") + why;
+    }
+
+    /** In words, and for how long, if that is known. */
+    public String words() {
+      return text()
+          + (secondsLeft.isPresent() ? ", for %d s".formatted(secondsLeft.getAsLong()) : "");
     }
   }
 
@@ -437,14 +446,14 @@ public final class SettledMoves {
         .findFirst();
   }
 
-  /** What an answer about a bucket that moved at {@code since} still waits for. */
+  /** What a move at {@code since} still waits for, until it is settled. */
   public synchronized List<Wait> waits(long since) {
-    return at(since).map(this::left).orElse(List.of());
+    return at(since).map(this::left).orElse(List.of(UNSEEN));
   }
 
-  /** What a generation still waits for. */
+  /** What a generation still waits for, until it is settled. */
   public synchronized List<Wait> waitsOfGeneration(long generation) {
-    return of(generation).map(this::left).orElse(List.of());
+    return of(generation).map(this::left).orElse(List.of(UNSEEN));
   }
 
   private List<Wait> left(Commit commit) {

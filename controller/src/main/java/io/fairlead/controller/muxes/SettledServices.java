@@ -39,7 +39,10 @@ public final class SettledServices {
     this.age = age;
   }
 
-  /** Those of a service, having taken note of its image and of where muxes are now. */
+  /**
+   * Those of a service, having taken note of its image and of where muxes are now. It may have
+   * muxes told what is settled, so only the leader calls it, for what it does by itself.
+   */
   public SettledMoves see(ServiceImage image) {
     SettledMoves moves =
         services.computeIfAbsent(image.config().id(), service -> new SettledMoves(told));
@@ -53,7 +56,12 @@ public final class SettledServices {
     return moves;
   }
 
-  /** Knows nothing, as a new leader. */
+  /** As {@link #see} left those of a service; nothing of it is settled if it was not called. */
+  public SettledMoves seen(ServiceImage image) {
+    return services.getOrDefault(image.config().id(), new SettledMoves(told));
+  }
+
+  /** Knows nothing, as a new leader or a follower. */
   public void forget() {
     services.clear();
   }

@@ -526,6 +526,7 @@ public final class FairleadController implements AutoCloseable {
   private void follow() {
     lead.end();
     agentReports.forget();
+    settled.forget();
     othello.forget();
     lead.last()
         .ifPresent(

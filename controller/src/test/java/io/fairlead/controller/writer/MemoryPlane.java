@@ -547,6 +547,7 @@ public final class MemoryPlane
                 && planned.after().config().equals(before.image().config())
             || !planned.result().changed();
     ServiceImage after = planned.after();
+    settled.see(after);
     Generations generations = new Generations(after.ring().generation(), 0, 0, 0, 0);
     services.put(
         name,

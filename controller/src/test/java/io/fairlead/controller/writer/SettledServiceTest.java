@@ -8,7 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Resources;
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.api.ApiClient;
+import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.muxes.MuxPresence;
@@ -180,6 +184,42 @@ class SettledServiceTest {
     clock.set(NOW + QUIET + SettledMoves.MARGIN_SECONDS);
     waitsFor();
     isTold(generation());
+  }
+
+  /** What the leader does by itself raises it, and nothing of a service without a hold is due. */
+  @Test
+  void aReadRaisesNothing() throws Exception {
+    long generation = generation();
+    mux("mux1", generation, "", generation);
+    clock.set(NOW + QUIET);
+    ApiServer server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            controller.plane(),
+            Resources.of(controller),
+            controller.metrics());
+    try {
+      ApiClient api = new ApiClient(server.listen());
+      await()
+          .during(Duration.ofSeconds(3))
+          .atMost(SOON)
+          .until(
+              () -> {
+                for (String read :
+                    List.of(
+                        "/v1/services/web/explain?protocol=tcp&source=10.2.1.2&sourcePort=1"
+                            + "&destination=10.99.0.1&destinationPort=80",
+                        "/v1/services/web/holds",
+                        "/v1/drains")) {
+                  assertThat(api.get(read).status()).isEqualTo(200);
+                }
+                return client.checkExists().forPath("/fairlead/settled") == null;
+              });
+    } finally {
+      server.close();
+    }
+    waitsFor();
+    isTold(generation);
   }
 
   @Test

@@ -53,7 +53,7 @@ public final class Shown {
                     Optional.empty(),
                     flow,
                     controller.liveConnections(),
-                    controller.settled().see(stored.image()),
+                    controller.settled().seen(stored.image()),
                     now));
   }
 }
