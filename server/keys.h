@@ -13,8 +13,8 @@
  *
  * A key is 32 hex digits, byte 0 first. Lines are in any order, and none says the same as another.
  */
-#ifndef FAIRLEAD_KEYS_FILE_H
-#define FAIRLEAD_KEYS_FILE_H
+#ifndef FAIRLEAD_SERVER_KEYS_H
+#define FAIRLEAD_SERVER_KEYS_H
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  * control thread would send no hello. One thread for each job; there is one job of a service at a time, and arrays are
  * rare. The control thread polls.
  */
-#ifndef MUX_ARRAYS_JOB_H
-#define MUX_ARRAYS_JOB_H
+#ifndef FAIRLEAD_MUX_ARRAYS_JOB_H
+#define FAIRLEAD_MUX_ARRAYS_JOB_H
 
 #include "steering/steering.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node ring/latest_arrays (protocol/README.md section 12): which arrays count, and what they are made of. Pure. */
-#ifndef MUX_ARRAYS_LIST_H
-#define MUX_ARRAYS_LIST_H
+#ifndef FAIRLEAD_MUX_ARRAYS_LIST_H
+#define FAIRLEAD_MUX_ARRAYS_LIST_H
 
 #include "steering/arrays_set.h"
 

@@ -13,8 +13,8 @@
  *
  * Nothing is published here: ring_sync.h publishes complete arrays together with the ring's generation.
  */
-#ifndef MUX_ARRAYS_SYNC_H
-#define MUX_ARRAYS_SYNC_H
+#ifndef FAIRLEAD_MUX_ARRAYS_SYNC_H
+#define FAIRLEAD_MUX_ARRAYS_SYNC_H
 
 #include "config/service_config.h"
 #include "control/arrays_job.h"

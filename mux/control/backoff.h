@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exponential backoff with jitter: from BACKOFF_MIN_MS, doubled with each failure up to BACKOFF_MAX_MS. */
-#ifndef MUX_BACKOFF_H
-#define MUX_BACKOFF_H
+#ifndef FAIRLEAD_MUX_BACKOFF_H
+#define FAIRLEAD_MUX_BACKOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The latest generations of all services that this process has applied, to compare with the committed ones. Owned by
  * the control thread.
  */
-#ifndef MUX_CHANGE_LOG_H
-#define MUX_CHANGE_LOG_H
+#ifndef FAIRLEAD_MUX_CHANGE_LOG_H
+#define FAIRLEAD_MUX_CHANGE_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
  * so the difference is the least that is certain, and a slow answer makes it smaller; one that takes longer than
  * CLOCK_COMPARE_TRIP_MS says too little to be used.
  */
-#ifndef MUX_CLOCK_COMPARE_H
-#define MUX_CLOCK_COMPARE_H
+#ifndef FAIRLEAD_MUX_CLOCK_COMPARE_H
+#define FAIRLEAD_MUX_CLOCK_COMPARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * that finds ZooKeeper empty creates a new cluster without services, and a restored one has the old name
  * (protocol/README.md, 4). A mux without services follows any cluster.
  */
-#ifndef MUX_CLUSTER_SYNC_H
-#define MUX_CLUSTER_SYNC_H
+#ifndef FAIRLEAD_MUX_CLUSTER_SYNC_H
+#define FAIRLEAD_MUX_CLUSTER_SYNC_H
 
 #include "control/peer_watch.h"
 #include "control/registration.h"

@@ -25,8 +25,8 @@
  * decision (decide) and the timer (look). To make it an option, add a field to struct lag_limits (lag.h), which
  * options.c fills and everything between passes on as a whole.
  */
-#ifndef MUX_LAG_WITHDRAWAL_H
-#define MUX_LAG_WITHDRAWAL_H
+#ifndef FAIRLEAD_MUX_LAG_WITHDRAWAL_H
+#define FAIRLEAD_MUX_LAG_WITHDRAWAL_H
 
 #include "control/lag_quorum.h"
 #include "control/service_sync.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node `loads` of a service: how loaded its servers are by their agents' reports (protocol/README.md, 4). */
-#ifndef MUX_LOADS_NODE_H
-#define MUX_LOADS_NODE_H
+#ifndef FAIRLEAD_MUX_LOADS_NODE_H
+#define FAIRLEAD_MUX_LOADS_NODE_H
 
 #include <stddef.h>
 

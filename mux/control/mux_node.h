@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of the mux's own node in ZooKeeper (protocol/README.md section 4). */
-#ifndef MUX_NODE_H
-#define MUX_NODE_H
+#ifndef FAIRLEAD_MUX_NODE_H
+#define FAIRLEAD_MUX_NODE_H
 
 #include <jansson.h>
 

@@ -4,8 +4,8 @@
  * fragments.h and of hello_peers.h. Only what has changed is read again. While ZooKeeper can't be reached, the last known
  * set stays.
  */
-#ifndef MUX_PEER_WATCH_H
-#define MUX_PEER_WATCH_H
+#ifndef FAIRLEAD_MUX_PEER_WATCH_H
+#define FAIRLEAD_MUX_PEER_WATCH_H
 
 #include "tree/watched_node.h"
 #include "hello/hello.h"

@@ -3,8 +3,8 @@
  * One service as this mux serves it: its ring in the tables, and its VIPs announced while any bucket has an owner.
  * A service is served before it is announced, and withdrawn before it is removed.
  */
-#ifndef MUX_PUBLISHED_SERVICE_H
-#define MUX_PUBLISHED_SERVICE_H
+#ifndef FAIRLEAD_MUX_PUBLISHED_SERVICE_H
+#define FAIRLEAD_MUX_PUBLISHED_SERVICE_H
 
 #include "control/change_log.h"
 #include "host/announce.h"

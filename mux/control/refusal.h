@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Something in ZooKeeper that the mux refuses: logged when it starts, changes and ends. */
-#ifndef MUX_REFUSAL_H
-#define MUX_REFUSAL_H
+#ifndef FAIRLEAD_MUX_REFUSAL_H
+#define FAIRLEAD_MUX_REFUSAL_H
 
 #include <fairlead/delta.h>
 

@@ -21,8 +21,8 @@
  * up if it still is there after REGISTRATION_SESSIONS session timeouts of one connection. A process that has once had
  * the node never gives up: it serves, and its VIPs are worth more than its name.
  */
-#ifndef MUX_REGISTRATION_H
-#define MUX_REGISTRATION_H
+#ifndef FAIRLEAD_MUX_REGISTRATION_H
+#define FAIRLEAD_MUX_REGISTRATION_H
 
 #include "control/clock_compare.h"
 #include "tree/tree.h"

@@ -4,8 +4,8 @@
  * wait for them, and what is published with each. For methods without arrays nothing waits. Nor does a generation
  * whose arrays were written ahead of it and have been read by then.
  */
-#ifndef MUX_RING_ARRAYS_H
-#define MUX_RING_ARRAYS_H
+#ifndef FAIRLEAD_MUX_RING_ARRAYS_H
+#define FAIRLEAD_MUX_RING_ARRAYS_H
 
 #include "control/arrays_sync.h"
 #include "control/service_reads.h"

@@ -3,8 +3,8 @@
  * How a service's published ring gets to the latest generation: what is read next, what is applied, loaded or refused
  * (sync_state.h has the diagram). service_sync.h follows the configuration and the numbers, and drives it.
  */
-#ifndef MUX_RING_SYNC_H
-#define MUX_RING_SYNC_H
+#ifndef FAIRLEAD_MUX_RING_SYNC_H
+#define FAIRLEAD_MUX_RING_SYNC_H
 
 #include "control/arrays_sync.h"
 #include "control/backoff.h"

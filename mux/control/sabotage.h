@@ -13,8 +13,8 @@
  *	filter-off             the filters of steering maat note nothing
  *	filter-random          they answer at random
  */
-#ifndef MUX_SABOTAGE_H
-#define MUX_SABOTAGE_H
+#ifndef FAIRLEAD_MUX_SABOTAGE_H
+#define FAIRLEAD_MUX_SABOTAGE_H
 
 #include "ring/delta.h"
 #include "ring/ring.h"

@@ -6,8 +6,8 @@
  * Muxes that disagree about the seed lose fragments. While ZooKeeper can't be reached, the seed stays as it is; a mux that
  * starts meanwhile begins with the one that it used before.
  */
-#ifndef MUX_SEED_WATCH_H
-#define MUX_SEED_WATCH_H
+#ifndef FAIRLEAD_MUX_SEED_WATCH_H
+#define FAIRLEAD_MUX_SEED_WATCH_H
 
 #include "tree/watched_node.h"
 #include "service/tables.h"

@@ -6,8 +6,8 @@
  * ZooKeeper is more likely an accident than intended. While the list is held, the tree may be another cluster's:
  * nothing is read, and what is served stays.
  */
-#ifndef MUX_SERVICE_LIST_H
-#define MUX_SERVICE_LIST_H
+#ifndef FAIRLEAD_MUX_SERVICE_LIST_H
+#define FAIRLEAD_MUX_SERVICE_LIST_H
 
 #include "control/service_sync.h"
 #include "tree/watched_node.h"

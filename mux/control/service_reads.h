@@ -5,8 +5,8 @@
  * If the service's steering method has arrays, the number of the latest generation is read together with the list of
  * arrays, and the answer is delivered when both have arrived. The list is requested second, so it is at least as new.
  */
-#ifndef MUX_SERVICE_READS_H
-#define MUX_SERVICE_READS_H
+#ifndef FAIRLEAD_MUX_SERVICE_READS_H
+#define FAIRLEAD_MUX_SERVICE_READS_H
 
 #include "tree/tree.h"
 

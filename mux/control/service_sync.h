@@ -10,8 +10,8 @@
  * A service without config is deleted, regardless of its other nodes, once the list of services confirms that it is not
  * the tree as a whole that is gone (cluster_sync.h). A config that returns starts the service again.
  */
-#ifndef MUX_SERVICE_SYNC_H
-#define MUX_SERVICE_SYNC_H
+#ifndef FAIRLEAD_MUX_SERVICE_SYNC_H
+#define FAIRLEAD_MUX_SERVICE_SYNC_H
 
 #include "control/ring_sync.h"
 #include "steering/maat/loads.h"

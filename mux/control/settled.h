@@ -6,8 +6,8 @@
  *
  * On disk, 8 bytes for each service, little-endian: id u32 | generation u32.
  */
-#ifndef MUX_SETTLED_H
-#define MUX_SETTLED_H
+#ifndef FAIRLEAD_MUX_SETTLED_H
+#define FAIRLEAD_MUX_SETTLED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Follows the node with the settled generations (settled.h). What was read last stays while ZooKeeper can't be reached,
  * while the node is malformed, and while the tree may be another cluster's; a tree without the node has none.
  */
-#ifndef MUX_SETTLED_WATCH_H
-#define MUX_SETTLED_WATCH_H
+#ifndef FAIRLEAD_MUX_SETTLED_WATCH_H
+#define FAIRLEAD_MUX_SETTLED_WATCH_H
 
 #include "control/settled.h"
 #include "control/state_keeper.h"

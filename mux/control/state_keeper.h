@@ -14,8 +14,8 @@
  * A service's files are removed once the list of services, as read, lacks it. Nothing here can keep the mux from serving:
  * each failure is a log line and a count.
  */
-#ifndef MUX_STATE_KEEPER_H
-#define MUX_STATE_KEEPER_H
+#ifndef FAIRLEAD_MUX_STATE_KEEPER_H
+#define FAIRLEAD_MUX_STATE_KEEPER_H
 
 #include <jansson.h>
 

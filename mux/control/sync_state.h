@@ -23,8 +23,8 @@
  *	       | backoff
  *	       +--------->  HELD
  */
-#ifndef MUX_SYNC_STATE_H
-#define MUX_SYNC_STATE_H
+#ifndef FAIRLEAD_MUX_SYNC_STATE_H
+#define FAIRLEAD_MUX_SYNC_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * their buckets are dropped here. A backend is told of once it has been so for UNREACHABLE_AFTER_MS, since the
  * neighbour of a new one takes a moment to answer, and no longer told of at once.
  */
-#ifndef MUX_UNREACHABLE_H
-#define MUX_UNREACHABLE_H
+#ifndef FAIRLEAD_MUX_UNREACHABLE_H
+#define FAIRLEAD_MUX_UNREACHABLE_H
 
 #include <jansson.h>
 

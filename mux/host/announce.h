@@ -9,8 +9,8 @@
  * withdraws its VIPs however it dies. Packets for a VIP that reach the kernel (a port without a service) are routed
  * into the device, where the mux reads, counts and drops them.
  */
-#ifndef MUX_ANNOUNCE_H
-#define MUX_ANNOUNCE_H
+#ifndef FAIRLEAD_MUX_ANNOUNCE_H
+#define FAIRLEAD_MUX_ANNOUNCE_H
 
 #include <sys/queue.h>
 

@@ -3,8 +3,8 @@
  * The control thread: everything but packets. It follows ZooKeeper, is the only writer of the tables, polls the
  * neighbours' descriptor (neighbour.h), announces VIPs and answers HTTP.
  */
-#ifndef MUX_CONTROL_THREAD_H
-#define MUX_CONTROL_THREAD_H
+#ifndef FAIRLEAD_MUX_CONTROL_THREAD_H
+#define FAIRLEAD_MUX_CONTROL_THREAD_H
 
 #include "packet/counters.h"
 #include "host/neighbour.h"

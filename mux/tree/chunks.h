@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data too long for one ZooKeeper node: chunks below a node, read as one string of bytes. */
-#ifndef MUX_CHUNKS_H
-#define MUX_CHUNKS_H
+#ifndef FAIRLEAD_MUX_CHUNKS_H
+#define FAIRLEAD_MUX_CHUNKS_H
 
 #include "tree/tree.h"
 

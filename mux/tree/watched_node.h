@@ -5,8 +5,8 @@
  *
  * A change while it is read causes one more reading. Data that has changed since is not handed over; a list is.
  */
-#ifndef MUX_WATCHED_NODE_H
-#define MUX_WATCHED_NODE_H
+#ifndef FAIRLEAD_MUX_WATCHED_NODE_H
+#define FAIRLEAD_MUX_WATCHED_NODE_H
 
 #include "tree/tree.h"
 
