@@ -15,202 +15,190 @@
 
 enum { FORMAT = 1, WINDOW_MAX = 86400 * 365, HOLD_MAX = 604800 };
 
+/* What is read of a node. After the first error nothing more is, and what the functions below return means nothing. */
+struct reader {
+	const json_t *node;
+	struct reason *why;
+	int error;
+};
+
 /* name: the value's name in messages; its key in object is the part after the dot, if there is one. */
-static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out,
-		       struct reason *why)
+static const json_t *value_of(const json_t *object, const char *name)
 {
 	const char *dot = strchr(name, '.');
-	const json_t *value = json_object_get(object, dot ? dot + 1 : name);
 
+	return json_object_get(object, dot ? dot + 1 : name);
+}
+
+static int64_t get_integer(struct reader *reader, const json_t *object, const char *name, int64_t min, int64_t max)
+{
+	const json_t *value = value_of(object, name);
+	int64_t number = json_integer_value(value);
+
+	if (reader->error)
+		return 0;
 	if (!json_is_integer(value))
-		return reason_set(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, name,
-				  value ? "not an integer" : "missing", min, max);
-	*out = json_integer_value(value);
-	if (*out < min || *out > max)
-		return reason_set(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, name, *out, min,
-				  max);
-	return 0;
+		reader->error = reason_set(reader->why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64,
+					   name, value ? "not an integer" : "missing", min, max);
+	else if (number < min || number > max)
+		reader->error = reason_set(reader->why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64,
+					   name, number, min, max);
+	return reader->error ? 0 : number;
 }
 
-/* name: as for get_integer. */
-static int get_string(const json_t *object, const char *name, const char **out, struct reason *why)
+static uint32_t get_power(struct reader *reader, const json_t *object, const char *name, int64_t min, int64_t max)
 {
-	const char *dot = strchr(name, '.');
-	const json_t *value = json_object_get(object, dot ? dot + 1 : name);
+	int64_t number = get_integer(reader, object, name, min, max);
 
-	if (!json_is_string(value))
-		return reason_set(why, -EINVAL, "%s is %s; allowed: a string", name,
-				  value ? "not a string" : "missing");
-	*out = json_string_value(value);
-	return 0;
+	if (!reader->error && (number & (number - 1)))
+		reader->error =
+		    reason_set(reader->why, -EINVAL, "%s is %" PRId64 "; allowed: a power of two", name, number);
+	return (uint32_t)number;
 }
 
-/* The index of the key's value in words, or -EINVAL if it is none of them. */
-static int get_word(const json_t *object, const char *key, const char *const *words, int count, struct reason *why)
+static const char *get_string(struct reader *reader, const json_t *object, const char *name)
 {
-	const char *value = NULL;
-	int error = get_string(object, key, &value, why);
+	const json_t *value = value_of(object, name);
+
+	if (!reader->error && !json_is_string(value))
+		reader->error = reason_set(reader->why, -EINVAL, "%s is %s; allowed: a string", name,
+					   value ? "not a string" : "missing");
+	return reader->error ? "" : json_string_value(value);
+}
+
+/* The index of the value in words. */
+static int get_word(struct reader *reader, const json_t *object, const char *name, const char *const *words, int count)
+{
+	const char *value = get_string(reader, object, name);
 	char allowed[64] = "";
 
-	if (error)
-		return error;
+	if (reader->error)
+		return 0;
 	for (int i = 0; i < count; i++) {
 		if (!strcmp(value, words[i]))
 			return i;
 		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s", i ? ", " : "", words[i]);
 	}
-	return reason_set(why, -EINVAL, "%s is '%.40s'; allowed: %s", key, value, allowed);
-}
-
-static int get_array(const json_t *object, const char *key, size_t max, const json_t **out, struct reason *why)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (!json_is_array(value))
-		return reason_set(why, -EINVAL, "%s is %s; allowed: a list", key, value ? "not a list" : "missing");
-	if (json_array_size(value) < 1 || json_array_size(value) > max)
-		return reason_set(why, -EINVAL, "%s has %zu entries; allowed: 1..%zu", key, json_array_size(value),
-				  max);
-	*out = value;
+	reader->error = reason_set(reader->why, -EINVAL, "%s is '%.40s'; allowed: %s", name, value, allowed);
 	return 0;
 }
 
-static int get_vips(const json_t *object, struct service_config *out, struct reason *why)
+static const json_t *get_array(struct reader *reader, const char *key, size_t max)
 {
-	const json_t *list = NULL;
-	int error = get_array(object, "vips", SERVICE_VIPS_MAX, &list, why);
-	const json_t *entry;
+	const json_t *value = json_object_get(reader->node, key);
+
+	if (reader->error)
+		return NULL;
+	if (!json_is_array(value))
+		reader->error = reason_set(reader->why, -EINVAL, "%s is %s; allowed: a list", key,
+					   value ? "not a list" : "missing");
+	else if (json_array_size(value) < 1 || json_array_size(value) > max)
+		reader->error = reason_set(reader->why, -EINVAL, "%s has %zu entries; allowed: 1..%zu", key,
+					   json_array_size(value), max);
+	return reader->error ? NULL : value;
+}
+
+/* The value of a key that may be missing, or null: NULL. */
+static const json_t *get_optional(const struct reader *reader, const char *key)
+{
+	const json_t *value = json_object_get(reader->node, key);
+
+	return reader->error || json_is_null(value) ? NULL : value;
+}
+
+static void get_vips(struct reader *reader, struct service_config *out)
+{
+	const json_t *list = get_array(reader, "vips", SERVICE_VIPS_MAX), *entry;
 	size_t i;
 
-	if (error)
-		return error;
+	out->vips_count = (uint32_t)json_array_size(list);
 	json_array_foreach((json_t *)(uintptr_t)list, i, entry)
 	{
+		const char *text = json_string_value(entry);
 		struct fl_address *vip = &out->vips[i];
 
-		if (!json_is_string(entry) || !address_parse(json_string_value(entry), vip) || fl_address_is_none(vip))
-			return reason_set(why, -EINVAL, "vips[%zu] is '%.60s'; allowed: an IPv4 or IPv6 address", i,
-					  json_is_string(entry) ? json_string_value(entry) : "not a string");
-		for (size_t j = 0; j < i; j++)
+		if (!text || !address_parse(text, vip) || fl_address_is_none(vip))
+			reader->error =
+			    reason_set(reader->why, -EINVAL, "vips[%zu] is '%.60s'; allowed: an IPv4 or IPv6 address",
+				       i, text ? text : "not a string");
+		for (size_t j = 0; j < i && !reader->error; j++)
 			if (fl_address_equal(&out->vips[j], vip))
-				return reason_set(why, -EINVAL, "vips[%zu] is '%.60s' again; allowed: each once", i,
-						  json_string_value(entry));
+				reader->error = reason_set(reader->why, -EINVAL,
+							   "vips[%zu] is '%.60s' again; allowed: each once", i, text);
+		if (reader->error)
+			return;
 	}
-	out->vips_count = (uint32_t)json_array_size(list);
-	return 0;
 }
 
-static int get_ports(const json_t *object, struct service_config *out, struct reason *why)
+static void get_ports(struct reader *reader, struct service_config *out)
 {
 	static const char *const protocols[] = {"tcp", "udp"};
-	const json_t *list = NULL;
-	int error = get_array(object, "ports", SERVICE_PORTS_MAX, &list, why);
-	const json_t *entry;
+	const json_t *list = get_array(reader, "ports", SERVICE_PORTS_MAX), *entry;
 	size_t i;
 
-	if (error)
-		return error;
+	out->ports_count = (uint32_t)json_array_size(list);
 	json_array_foreach((json_t *)(uintptr_t)list, i, entry)
 	{
-		int protocol = get_word(entry, "protocol", protocols, 2, why);
-		int64_t port = 0;
+		int protocol = get_word(reader, entry, "protocol", protocols, 2);
+		uint16_t port = (uint16_t)get_integer(reader, entry, "port", 1, 65535);
 
-		if (protocol < 0)
-			return protocol;
-		error = get_integer(entry, "port", 1, 65535, &port, why);
-		if (error)
-			return error;
 		out->ports[i].protocol = protocol == 0 ? IPPROTO_TCP : IPPROTO_UDP;
-		out->ports[i].port = (uint16_t)port;
-		for (size_t j = 0; j < i; j++)
+		out->ports[i].port = port;
+		for (size_t j = 0; j < i && !reader->error; j++)
 			if (out->ports[j].protocol == out->ports[i].protocol && out->ports[j].port == port)
-				return reason_set(why, -EINVAL,
-						  "ports[%zu] is %s:%" PRId64 " again; allowed: each once", i,
-						  protocols[protocol], port);
+				reader->error =
+				    reason_set(reader->why, -EINVAL, "ports[%zu] is %s:%u again; allowed: each once", i,
+					       protocols[protocol], port);
+		if (reader->error)
+			return;
 	}
-	out->ports_count = (uint32_t)json_array_size(list);
-	return 0;
 }
 
-/* An optional key, as are the three below. */
-static int get_mptcp_ports(const json_t *object, struct service_config *out, struct reason *why)
+static void get_mptcp_ports(struct reader *reader, struct service_config *out)
 {
-	const json_t *ports = json_object_get(object, "mptcpPorts");
-	int64_t first = 0, last = 0;
-	int error;
+	const json_t *ports = get_optional(reader, "mptcpPorts");
+	int64_t first, last;
 
-	if (!ports || json_is_null(ports))
-		return 0;
-	if (!json_is_object(ports))
-		return reason_set(why, -EINVAL, "mptcpPorts is not an object; allowed: first and last");
-	error = get_integer(ports, "mptcpPorts.first", 1, 65534, &first, why);
-	if (!error)
-		error = get_integer(ports, "mptcpPorts.last", first + 1, 65535, &last, why);
-	if (error)
-		return error;
+	if (!ports)
+		return;
+	if (!json_is_object(ports)) {
+		reader->error =
+		    reason_set(reader->why, -EINVAL, "mptcpPorts is not an object; allowed: first and last");
+		return;
+	}
+	first = get_integer(reader, ports, "mptcpPorts.first", 1, 65534);
+	last = get_integer(reader, ports, "mptcpPorts.last", first + 1, 65535);
 	out->mptcp = (struct mptcp_ports){(uint16_t)first, (uint16_t)last};
-	for (uint32_t i = 0; i < out->ports_count; i++)
+	for (uint32_t i = 0; i < out->ports_count && !reader->error; i++)
 		if (mptcp_ports_has(&out->mptcp, out->ports[i].protocol, out->ports[i].port))
-			return reason_set(why, -EINVAL,
-					  "mptcpPorts is %" PRId64 "-%" PRId64
-					  "; allowed: a range without the service's own port tcp:%u",
-					  first, last, out->ports[i].port);
-	return 0;
+			reader->error = reason_set(reader->why, -EINVAL,
+						   "mptcpPorts is %" PRId64 "-%" PRId64
+						   "; allowed: a range without the service's own port tcp:%u",
+						   first, last, out->ports[i].port);
 }
 
-static int get_quic_server_id(const json_t *object, struct service_config *out, struct reason *why)
+static void get_quic_server_id(struct reader *reader, struct service_config *out)
 {
-	const json_t *where = json_object_get(object, "quicServerId");
-	int64_t offset = 0, length = 0;
-	int error;
+	const json_t *where = get_optional(reader, "quicServerId");
 
-	if (!where || json_is_null(where))
-		return 0;
-	if (!json_is_object(where))
-		return reason_set(why, -EINVAL, "quicServerId is not an object; allowed: offset and length");
-	error = get_integer(where, "quicServerId.offset", 0, SERVICE_QUIC_OFFSET_MAX, &offset, why);
-	if (!error)
-		error = get_integer(where, "quicServerId.length", 1, 2, &length, why);
-	out->quic = (struct quic_server_id){(uint8_t)offset, (uint8_t)length};
-	return error;
+	if (!where)
+		return;
+	if (!json_is_object(where)) {
+		reader->error =
+		    reason_set(reader->why, -EINVAL, "quicServerId is not an object; allowed: offset and length");
+		return;
+	}
+	out->quic.offset = (uint8_t)get_integer(reader, where, "quicServerId.offset", 0, SERVICE_QUIC_OFFSET_MAX);
+	out->quic.length = (uint8_t)get_integer(reader, where, "quicServerId.length", 1, 2);
 }
 
-static int get_mss(const json_t *object, struct service_config *out, struct reason *why)
+static void get_stateless_udp(struct reader *reader, struct service_config *out)
 {
-	const json_t *value = json_object_get(object, "maxSegmentSize");
-	int64_t mss = 0;
-	int error;
+	const json_t *value = get_optional(reader, "statelessUdp");
 
-	if (!value || json_is_null(value))
-		return 0;
-	error = get_integer(object, "maxSegmentSize", SERVICE_MSS_MIN, UINT16_MAX, &mss, why);
-	out->mss = (uint16_t)mss;
-	return error;
-}
-
-static int get_stateless_udp(const json_t *object, struct service_config *out, struct reason *why)
-{
-	const json_t *value = json_object_get(object, "statelessUdp");
-
-	if (!value || json_is_null(value))
-		return 0;
-	if (!json_is_boolean(value))
-		return reason_set(why, -EINVAL, "statelessUdp is not a boolean; allowed: true, false");
+	if (value && !json_is_boolean(value))
+		reader->error = reason_set(reader->why, -EINVAL, "statelessUdp is not a boolean; allowed: true, false");
 	out->stateless_udp = json_is_true(value);
-	return 0;
-}
-
-static int get_hold(const json_t *object, struct service_config *out, struct reason *why)
-{
-	const json_t *value = json_object_get(object, "holdSeconds");
-	int64_t hold = 0;
-	int error;
-
-	if (!value || json_is_null(value))
-		return 0;
-	error = get_integer(object, "holdSeconds", 1, HOLD_MAX, &hold, why);
-	out->hold = (uint32_t)hold;
-	return error;
 }
 
 static const char *const maat_loads[] = {"packets", "bytes", "connections", "agents"};
@@ -218,144 +206,97 @@ static const char *const maat_loads[] = {"packets", "bytes", "connections", "age
 enum { MAAT_LOADS = sizeof(maat_loads) / sizeof(maat_loads[0]) };
 
 /* Present exactly with steering `maat`; otherwise ignored. */
-static int get_maat(const json_t *object, struct maat_settings *out, struct reason *why)
+static void get_maat(struct reader *reader, struct maat_settings *out)
 {
-	const json_t *maat = json_object_get(object, "maat");
-	int64_t delta = 0, half_life = 0, bytes = 0, hashes = 0;
-	int load, error;
+	const json_t *maat = json_object_get(reader->node, "maat");
 
-	if (!json_is_object(maat))
-		return reason_set(why, -EINVAL, "maat is %s; allowed with steering maat: an object",
-				  maat ? "not an object" : "missing");
-	load = get_word(maat, "maat.load", maat_loads, MAAT_LOADS, why);
-	if (load < 0)
-		return load;
-	error = get_integer(maat, "maat.deltaThousandths", 0, 1000, &delta, why);
-	if (!error)
-		error = get_integer(maat, "maat.halfLifeMillis", 10, 60000, &half_life, why);
-	if (!error)
-		error = get_integer(maat, "maat.filterBytes", 1024, 1 << 24, &bytes, why);
-	if (!error && (bytes & (bytes - 1)))
-		error = reason_set(why, -EINVAL, "maat.filterBytes is %" PRId64 "; allowed: a power of two", bytes);
-	if (!error)
-		error = get_integer(maat, "maat.filterHashes", 1, 8, &hashes, why);
-	*out = (struct maat_settings){(uint32_t)load, (uint32_t)delta, (uint32_t)half_life, (uint32_t)bytes,
-				      (uint32_t)hashes};
-	return error;
+	if (!json_is_object(maat)) {
+		reader->error = reason_set(reader->why, -EINVAL, "maat is %s; allowed with steering maat: an object",
+					   maat ? "not an object" : "missing");
+		return;
+	}
+	out->load = (uint32_t)get_word(reader, maat, "maat.load", maat_loads, MAAT_LOADS);
+	out->delta = (uint32_t)get_integer(reader, maat, "maat.deltaThousandths", 0, 1000);
+	out->half_life = (uint32_t)get_integer(reader, maat, "maat.halfLifeMillis", 10, 60000);
+	out->filter_bytes = get_power(reader, maat, "maat.filterBytes", 1024, 1 << 24);
+	out->filter_hashes = (uint32_t)get_integer(reader, maat, "maat.filterHashes", 1, 8);
 }
 
-static int get_key(const json_t *object, struct fl_siphash_key *out, struct reason *why)
+static void get_key(struct reader *reader, struct fl_siphash_key *out)
 {
-	const char *text = NULL;
-	int error = get_string(object, "hashKey", &text, why);
+	const char *text = get_string(reader, reader->node, "hashKey");
 	uint8_t bytes[HEX_BYTES];
 
-	if (error)
-		return error;
-	if (!hex_parse(text, strlen(text), HEX_EITHER, bytes)) /* its value is a secret: not shown */
-		return reason_set(why, -EINVAL, "hashKey has %zu characters or an invalid one; allowed: 32 hex digits",
-				  strlen(text));
-	*out = fl_siphash_key_load(bytes);
-	return 0;
+	if (reader->error)
+		return;
+	if (hex_parse(text, strlen(text), HEX_EITHER, bytes))
+		*out = fl_siphash_key_load(bytes);
+	else /* its value is a secret: not shown */
+		reader->error =
+		    reason_set(reader->why, -EINVAL,
+			       "hashKey has %zu characters or an invalid one; allowed: 32 hex digits", strlen(text));
 }
 
-static int get_name(const json_t *object, const char *name, char out[SERVICE_NAME_MAX + 1], struct reason *why)
+static void get_name(struct reader *reader, const char *name, char out[SERVICE_NAME_MAX + 1])
 {
-	const char *value = NULL;
-	int error = get_string(object, "name", &value, why);
+	const char *value = get_string(reader, reader->node, "name");
 
-	if (error)
-		return error;
+	if (reader->error)
+		return;
 	if (strcmp(value, name))
-		return reason_set(why, -EINVAL, "name is '%.70s'; allowed: '%.70s', that of its node", value, name);
-	if (strlen(value) < 1 || strlen(value) > SERVICE_NAME_MAX)
-		return reason_set(why, -EINVAL, "name has %zu characters; allowed: 1..%d", strlen(value),
-				  SERVICE_NAME_MAX);
-	strcpy(out, value);
-	return 0;
+		reader->error = reason_set(reader->why, -EINVAL, "name is '%.70s'; allowed: '%.70s', that of its node",
+					   value, name);
+	else if (strlen(value) < 1 || strlen(value) > SERVICE_NAME_MAX)
+		reader->error = reason_set(reader->why, -EINVAL, "name has %zu characters; allowed: 1..%d",
+					   strlen(value), SERVICE_NAME_MAX);
+	else
+		strcpy(out, value);
 }
 
-static int get_numbers(const json_t *object, struct service_config *out, struct reason *why)
-{
-	int64_t id = 0, buckets = 0, window = 0;
-	int error = get_integer(object, "id", 1, 65535, &id, why);
-
-	if (!error)
-		error = get_integer(object, "buckets", FL_BUCKETS_MIN, FL_BUCKETS_MAX, &buckets, why);
-	if (!error && (buckets & (buckets - 1)))
-		error = reason_set(why, -EINVAL, "buckets is %" PRId64 "; allowed: a power of two", buckets);
-	if (!error)
-		error = get_integer(object, "windowSeconds", 0, WINDOW_MAX, &window, why);
-	out->id = (uint16_t)id;
-	out->buckets = (uint32_t)buckets;
-	out->window = (uint32_t)window;
-	return error;
-}
-
-static int get_words(const json_t *object, struct service_config *out, struct reason *why)
+static void get_words(struct reader *reader, struct service_config *out)
 {
 	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
 	const char *words[STEERINGS_MAX + FL_ENCAPS_COUNT];
-	int steering, hash, affinity, encap, count;
+	int count;
 
 	for (count = 0; steerings[count]; count++)
 		words[count] = steerings[count]->name;
-	steering = get_word(object, "steering", words, count, why);
-	if (steering < 0)
-		return steering;
-	hash = get_word(object, "hash", hashes, 2, why);
-	if (hash < 0)
-		return hash;
-	affinity = get_word(object, "affinity", affinities, 2, why);
-	if (affinity < 0)
-		return affinity;
+	out->steering = steerings[get_word(reader, reader->node, "steering", words, count)];
+	out->hash = get_word(reader, reader->node, "hash", hashes, 2) ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
+	out->affinity =
+	    get_word(reader, reader->node, "affinity", affinities, 2) ? AFFINITY_CLIENT : AFFINITY_CONNECTION;
 	for (count = 0; encaps[count]; count++)
 		words[count] = encaps[count]->name;
-	encap = get_word(object, "encap", words, count, why);
-	if (encap < 0)
-		return encap;
-	out->steering = steerings[steering];
-	out->hash = hash == 0 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
-	out->encap = encaps[encap];
-	out->affinity = affinity == 0 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
-	return 0;
+	out->encap = encaps[get_word(reader, reader->node, "encap", words, count)];
 }
 
 static int get_config(const json_t *object, const char *name, struct service_config *out, struct reason *why)
 {
-	int64_t format = 0;
-	int error;
+	struct reader reader = {.node = object, .why = why};
 
 	if (!json_is_object(object))
 		return reason_set(why, -EINVAL, "config is not a JSON object");
-	error = get_integer(object, "format", FORMAT, FORMAT, &format, why);
-	if (!error)
-		error = get_name(object, name, out->name, why);
-	if (!error)
-		error = get_numbers(object, out, why);
-	if (!error)
-		error = get_words(object, out, why);
-	if (!error)
-		error = get_key(object, &out->key, why);
-	if (!error)
-		error = get_vips(object, out, why);
-	if (!error)
-		error = get_ports(object, out, why);
-	if (!error)
-		error = get_mptcp_ports(object, out, why);
-	if (!error)
-		error = get_quic_server_id(object, out, why);
-	if (!error)
-		error = get_mss(object, out, why);
-	if (!error)
-		error = get_stateless_udp(object, out, why);
-	if (!error)
-		error = get_hold(object, out, why);
-	if (!error && !strcmp(out->steering->name, "maat"))
-		error = get_maat(object, &out->maat, why);
-	if (!error && out->encap->check)
-		error = out->encap->check(out, why);
-	return error;
+	get_integer(&reader, object, "format", FORMAT, FORMAT);
+	get_name(&reader, name, out->name);
+	out->id = (uint16_t)get_integer(&reader, object, "id", 1, 65535);
+	out->buckets = get_power(&reader, object, "buckets", FL_BUCKETS_MIN, FL_BUCKETS_MAX);
+	out->window = (uint32_t)get_integer(&reader, object, "windowSeconds", 0, WINDOW_MAX);
+	get_words(&reader, out);
+	get_key(&reader, &out->key);
+	get_vips(&reader, out);
+	get_ports(&reader, out);
+	get_mptcp_ports(&reader, out);
+	get_quic_server_id(&reader, out);
+	if (get_optional(&reader, "maxSegmentSize"))
+		out->mss = (uint16_t)get_integer(&reader, object, "maxSegmentSize", SERVICE_MSS_MIN, UINT16_MAX);
+	get_stateless_udp(&reader, out);
+	if (get_optional(&reader, "holdSeconds"))
+		out->hold = (uint32_t)get_integer(&reader, object, "holdSeconds", 1, HOLD_MAX);
+	if (!reader.error && !strcmp(out->steering->name, "maat"))
+		get_maat(&reader, &out->maat);
+	if (!reader.error && out->encap->check)
+		return out->encap->check(out, why);
+	return reader.error;
 }
 
 int config_node_parse(const char *json, size_t len, const char *name, struct service_config *out, struct reason *why)
