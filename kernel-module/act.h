@@ -50,6 +50,10 @@ bool fl_chain_sum_complete(struct sk_buff *skb);
 void fl_chain_forget_arrival(struct sk_buff *skb);
 
 /* Frees the packet and returns why. */
-enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why);
+static inline enum fl_counter fl_act_refuse(struct sk_buff *skb, enum fl_counter why)
+{
+	kfree_skb(skb);
+	return why;
+}
 
 #endif

@@ -19,12 +19,6 @@
 #include <net/gso.h>
 #endif
 
-enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why)
-{
-	kfree_skb(skb);
-	return why;
-}
-
 /*
  * Whether a refused SYN would wait for a neighbour that has not answered yet. Then this server takes it, and the kernel
  * asks for the neighbour on its own. Only the first packet to a neighbour waits for the answer.
@@ -196,6 +190,6 @@ enum fl_counter fl_chain(struct fl_arrival *arrival)
 		return arrival->encap->send_on(arrival);
 	segments = segments_make(arrival);
 	if (!segments)
-		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
+		return fl_act_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
 	return segments_send(arrival, segments);
 }

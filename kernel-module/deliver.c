@@ -36,28 +36,20 @@ enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_i
 {
 	u8 outer;
 
-	if (skb_ensure_writable(skb, inner_at + (is_ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)))) {
-		kfree_skb(skb);
-		return FL_COUNTER_DROP_NO_ROOM;
-	}
+	if (skb_ensure_writable(skb, inner_at + (is_ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr))))
+		return fl_act_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
 	outer = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
 	/* Releases the outer packet's route, connection tracking, extensions and offloads. */
-	if (iptunnel_pull_header(skb, (int)inner_at, is_ipv4 ? htons(ETH_P_IP) : htons(ETH_P_IPV6), false)) {
-		kfree_skb(skb);
-		return FL_COUNTER_DROP_NO_ROOM;
-	}
+	if (iptunnel_pull_header(skb, (int)inner_at, is_ipv4 ? htons(ETH_P_IP) : htons(ETH_P_IPV6), false))
+		return fl_act_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
 	skb_reset_network_header(skb);
 	/* A checksum that the sender left open was the outer packet's, which is gone. */
 	if (skb->ip_summed == CHECKSUM_PARTIAL && skb_checksum_start_offset(skb) < 0)
 		skb->ip_summed = CHECKSUM_NONE;
-	if (!ecn_carry(skb, outer, is_ipv4)) {
-		kfree_skb(skb);
-		return FL_COUNTER_DROP_CONGESTED;
-	}
-	if (mangling && !fl_mangle_in(skb, mangling)) {
-		kfree_skb(skb);
-		return FL_COUNTER_DROP_NO_ROOM;
-	}
+	if (!ecn_carry(skb, outer, is_ipv4))
+		return fl_act_refuse(skb, FL_COUNTER_DROP_CONGESTED);
+	if (mangling && !fl_mangle_in(skb, mangling))
+		return fl_act_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
 	mac_header_move(skb);
 	return netif_rx(skb) == NET_RX_SUCCESS ? as : FL_COUNTER_DROP_NO_ROOM;
 }

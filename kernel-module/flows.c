@@ -80,25 +80,14 @@ static struct entry *lookup(struct fl_flows *flows, const struct fl_flow_key *ke
 	return rhashtable_lookup(&flows->table, key, parameters);
 }
 
-bool fl_flows_find(struct fl_flows *flows, const struct fl_flow_key *key, struct in6_addr *vip)
+bool fl_flows_find(struct fl_flows *flows, const struct fl_flow_key *key, bool is_reply, struct in6_addr *vip)
 {
 	struct entry *entry = lookup(flows, key);
 
 	if (!entry)
 		return false;
 	touch(entry);
-	*vip = entry->vip;
-	return true;
-}
-
-bool fl_flows_find_reply(struct fl_flows *flows, const struct fl_flow_key *key, struct in6_addr *vip)
-{
-	struct entry *entry = lookup(flows, key);
-
-	if (!entry)
-		return false;
-	touch(entry);
-	if (!READ_ONCE(entry->replied))
+	if (is_reply && !READ_ONCE(entry->replied))
 		WRITE_ONCE(entry->replied, true);
 	*vip = entry->vip;
 	return true;

@@ -62,11 +62,10 @@ void fl_flows_destroy(struct fl_flows *flows);
 
 void fl_flow_key_set(struct fl_flow_key *key, const struct fl_flow *flow);
 
-/* The VIP of an incoming packet. False if the flow is unknown. Called under rcu_read_lock(). */
-bool fl_flows_find(struct fl_flows *flows, const struct fl_flow_key *key, struct in6_addr *vip);
-
-/* The same for an outgoing packet, which answers an incoming one. */
-bool fl_flows_find_reply(struct fl_flows *flows, const struct fl_flow_key *key, struct in6_addr *vip);
+/*
+ * The VIP of a packet that comes in, or of one that answers it. False if the flow is unknown. Called under rcu_read_lock().
+ */
+bool fl_flows_find(struct fl_flows *flows, const struct fl_flow_key *key, bool is_reply, struct in6_addr *vip);
 
 /*
  * Notes that a packet of the flow came in by that VIP; replaces another VIP's note of the same flow. established: the

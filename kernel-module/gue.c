@@ -2,6 +2,7 @@
 /* GUE with the list header, which comes in by the instance's UDP sockets: skb->data is at the UDP header. */
 #include "act.h"
 #include "receive.h"
+#include "wire.h"
 
 #include <linux/udp.h>
 #include <net/ip.h>
@@ -21,16 +22,11 @@ static const u8 *gue_base(const struct sk_buff *skb)
 	return skb->data + sizeof(struct udphdr);
 }
 
-static const u8 *linear_end(const struct sk_buff *skb)
-{
-	return skb->data + skb_headlen(skb);
-}
-
 enum fl_list_error fl_gue_parse(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
 	struct fl_list *list = &arrival->in.list;
-	enum fl_list_error error = fl_list_parse(gue_base(skb), linear_end(skb), skb->len - (u32)sizeof(struct udphdr),
+	enum fl_list_error error = fl_list_parse(gue_base(skb), fl_wire_end(skb), skb->len - (u32)sizeof(struct udphdr),
 						 false, arrival->came_to == FL_OUTER_IPV6, list);
 
 	arrival->inner_at = sizeof(struct udphdr) + list->header_len;
@@ -55,7 +51,7 @@ static bool rewrite_header(const struct fl_arrival *arrival, u8 *gue, const u8 *
 static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 {
 	struct sk_buff *skb = arrival->skb;
-	u8 *gue, *end;
+	u8 *gue;
 
 	if (skb_ensure_writable(skb, arrival->inner_at))
 		return false;
@@ -63,8 +59,7 @@ static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 	if (skb_cow_head(skb, headroom) || !fl_chain_sum_complete(skb))
 		return false;
 	gue = skb->data;
-	end = gue + skb_headlen(skb);
-	if (!rewrite_header(arrival, gue, end))
+	if (!rewrite_header(arrival, gue, fl_wire_end(skb)))
 		return false; /* never: it has been parsed */
 	fl_chain_forget_arrival(skb);
 	return true;
@@ -88,7 +83,7 @@ static enum fl_counter send_ipv4(struct fl_arrival *arrival, const struct outer 
 		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dst.dev) + OUTER4_LEN)) {
 		ip_rt_put(route);
-		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
+		return fl_act_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
 	}
 	udp_tunnel_xmit_skb(route, NULL, arrival->skb, fl4.saddr, fl4.daddr, outer->class, FL_CHAIN_TTL, htons(IP_DF),
 			    fl4.fl4_sport, fl4.fl4_dport, false, true);
@@ -108,7 +103,7 @@ static enum fl_counter send_ipv6(struct fl_arrival *arrival, const struct outer 
 		return (enum fl_counter)FL_CHAIN_NOWHERE;
 	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dev) + OUTER6_LEN)) {
 		dst_release(route);
-		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
+		return fl_act_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
 	}
 	udp_tunnel6_xmit_skb(route, NULL, arrival->skb, NULL, &fl6.saddr, &fl6.daddr, outer->class, FL_CHAIN_TTL, 0,
 			     fl6.fl6_sport, fl6.fl6_dport, true);

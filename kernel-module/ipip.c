@@ -5,6 +5,7 @@
  */
 #include "act.h"
 #include "receive.h"
+#include "wire.h"
 
 #include <net/ip.h>
 #include <net/route.h>
@@ -21,7 +22,7 @@ static enum fl_list_error parse(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
 
-	return fl_ipip_parse(skb_network_header(skb), skb->data + skb_headlen(skb), arrival->setup->config.ipip_service,
+	return fl_ipip_parse(skb_network_header(skb), fl_wire_end(skb), arrival->setup->config.ipip_service,
 			     &arrival->in.list);
 }
 
@@ -48,7 +49,7 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 
 err_route:
 	ip_rt_put(route);
-	return fl_chain_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
+	return fl_act_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
 }
 
 /* IP calls it for each packet of protocol 4. -EINVAL: not ours, for the kernel's own tunnels. */

@@ -10,38 +10,40 @@
 #error "fairlead needs a kernel with CONFIG_IPV6"
 #endif
 
+/* In the order in which they begin, and the reverse of that in which they end. */
+static const struct {
+	int (*open)(void);
+	void (*close)(void);
+} parts[] = {
+    {fl_flows_register, fl_flows_unregister},
+    {fl_instances_register, fl_instances_unregister},
+    {fl_receive_register, fl_receive_unregister},
+    {fl_netlink_register, fl_netlink_unregister},
+};
+
+static void close(int count)
+{
+	while (count--)
+		parts[count].close();
+}
+
 static int __init fairlead_init(void)
 {
-	int err = fl_flows_register();
+	int i, err = 0;
 
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		err = parts[i].open();
+		if (err)
+			break;
+	}
 	if (err)
-		return err;
-	err = fl_instances_register();
-	if (err)
-		goto err_flows;
-	err = fl_receive_register();
-	if (err)
-		goto err_instances;
-	err = fl_netlink_register();
-	if (err)
-		goto err_receive;
-	return 0;
-
-err_receive:
-	fl_receive_unregister();
-err_instances:
-	fl_instances_unregister();
-err_flows:
-	fl_flows_unregister();
+		close(i);
 	return err;
 }
 
 static void __exit fairlead_exit(void)
 {
-	fl_netlink_unregister();
-	fl_receive_unregister();
-	fl_instances_unregister();
-	fl_flows_unregister();
+	close(ARRAY_SIZE(parts));
 }
 
 module_init(fairlead_init);

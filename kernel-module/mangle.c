@@ -83,7 +83,7 @@ bool fl_mangle_owns(struct fl_flows *flows, const struct fl_flow *flow, const st
 	bool known;
 
 	fl_flow_key_set(&key, flow);
-	known = fl_flows_find(flows, &key, &noted);
+	known = fl_flows_find(flows, &key, false, &noted);
 	if (known && ipv6_addr_equal(&noted, vip))
 		return true;
 	state = fl_sockets_state(flows->net, flow, ifindex);
@@ -259,7 +259,7 @@ static unsigned int out(struct fl_instance *instance, struct sk_buff *skb, u8 fa
 	if (!fl_flows_count(&instance->flows) || !fl_wire_flow_out(skb, family == AF_INET, &flow))
 		return NF_ACCEPT;
 	fl_flow_key_set(&key, &flow);
-	if (!fl_flows_find_reply(&instance->flows, &key, &mangling.to))
+	if (!fl_flows_find(&instance->flows, &key, true, &mangling.to))
 		return NF_ACCEPT;
 	mangling.from = flow.local;
 	/* A packet of the VIP's connection must not leave from another address. */

@@ -175,31 +175,43 @@ static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 	       !nla_put_u32(answer, FAIRLEAD_A_QUIET_LEFT, fl_instance_quiet_left(instance));
 }
 
+/* An answer with room for so many bytes of attributes; *head is to be ended. NULL: no memory. */
+static struct sk_buff *answer_begin(struct genl_info *info, size_t room, void **head)
+{
+	struct sk_buff *answer = genlmsg_new(room, GFP_KERNEL);
+
+	*head = answer ? genlmsg_put_reply(answer, info, &family, 0, info->genlhdr->cmd) : NULL;
+	if (answer && *head)
+		return answer;
+	nlmsg_free(answer);
+	return NULL;
+}
+
+/* Sends it if all was put into it. */
+static int answer_end(struct sk_buff *answer, struct genl_info *info, void *head, bool put)
+{
+	if (!put) {
+		nlmsg_free(answer);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(answer, head);
+	return genlmsg_reply(answer, info);
+}
+
 static int get_doit(struct sk_buff *request, struct genl_info *info)
 {
 	struct fl_instance *instance = fl_instance_get(genl_info_net(info));
-	struct sk_buff *answer = NULL;
-	int err = -ENOENT;
+	struct sk_buff *answer;
 	void *head;
+	bool put;
 
 	if (!instance)
-		return err;
-	err = -ENOMEM;
-	answer = genlmsg_new(nla_total_size(FL_SERVER_PEERS_MAX * sizeof(struct fl_peer)) + NLMSG_GOODSIZE, GFP_KERNEL);
-	if (!answer)
-		goto err_put;
-	head = genlmsg_put_reply(answer, info, &family, 0, FAIRLEAD_CMD_GET);
-	if (!head || !put_state(answer, instance))
-		goto err_free;
-	genlmsg_end(answer, head);
+		return -ENOENT;
+	answer =
+	    answer_begin(info, nla_total_size(FL_SERVER_PEERS_MAX * sizeof(struct fl_peer)) + NLMSG_GOODSIZE, &head);
+	put = answer && put_state(answer, instance);
 	fl_instance_put(instance);
-	return genlmsg_reply(answer, info);
-
-err_free:
-	nlmsg_free(answer);
-err_put:
-	fl_instance_put(instance);
-	return err;
+	return answer ? answer_end(answer, info, head, put) : -ENOMEM;
 }
 
 /* A dump's position in callback->args, from its first message to its last. */
@@ -253,35 +265,6 @@ static int services_dumpit(struct sk_buff *answer, struct netlink_callback *call
 	return (int)answer->len;
 }
 
-static int restore_doit(struct sk_buff *request, struct genl_info *info)
-{
-	struct fl_instance *instance;
-
-	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_GENERATION))
-		return -EINVAL;
-	instance = fl_instance_get(genl_info_net(info));
-	if (!instance)
-		return -ENOENT;
-	fl_learn_raise(&instance->generations[nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE])],
-		       nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION]));
-	fl_instance_put(instance);
-	return 0;
-}
-
-static int forget_doit(struct sk_buff *request, struct genl_info *info)
-{
-	struct fl_instance *instance;
-
-	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE))
-		return -EINVAL;
-	instance = fl_instance_get(genl_info_net(info));
-	if (!instance)
-		return -ENOENT;
-	fl_instance_forget(instance, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]));
-	fl_instance_put(instance);
-	return 0;
-}
-
 /* Refuses the request's setting because of one of its fields. The message names the value where the kernel can. */
 #ifdef NL_SET_ERR_MSG_ATTR_FMT
 #define refuse_load(info, field, value, allowed)                                                                       \
@@ -313,51 +296,68 @@ static int load_check(const struct fl_load_setting *setting, struct genl_info *i
 	return -EINVAL;
 }
 
-static int set_load_doit(struct sk_buff *request, struct genl_info *info)
+static int restore(struct fl_instance *instance, u16 service, struct genl_info *info)
+{
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_GENERATION))
+		return -EINVAL;
+	fl_learn_raise(&instance->generations[service], nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION]));
+	return 0;
+}
+
+static int set_load(struct fl_instance *instance, u16 service, struct genl_info *info)
 {
 	struct fl_load_setting setting;
-	struct fl_instance *instance;
 	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_LOAD_SETTING))
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_LOAD_SETTING))
 		return -EINVAL;
 	memcpy(&setting, nla_data(info->attrs[FAIRLEAD_A_LOAD_SETTING]), sizeof(setting));
 	err = load_check(&setting, info);
-	if (err)
-		return err;
-	instance = fl_instance_get(genl_info_net(info));
-	if (!instance)
-		return -ENOENT;
-	err = fl_loads_set(&instance->loads, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]), &setting);
-	fl_instance_put(instance);
-	return err;
+	return err ? err : fl_loads_set(&instance->loads, service, &setting);
 }
 
-static int get_load_doit(struct sk_buff *request, struct genl_info *info)
+static int get_load(struct fl_instance *instance, u16 service, struct genl_info *info)
+{
+	struct fl_load load = fl_loads_read(&instance->loads, service);
+	struct sk_buff *answer;
+	void *head;
+
+	answer = answer_begin(info, nla_total_size(sizeof(load.setting)) + nla_total_size(sizeof(load.state)), &head);
+	if (!answer)
+		return -ENOMEM;
+	return answer_end(answer, info, head,
+			  !nla_put(answer, FAIRLEAD_A_LOAD_SETTING, sizeof(load.setting), &load.setting) &&
+			      !nla_put(answer, FAIRLEAD_A_LOAD_STATE, sizeof(load.state), &load.state));
+}
+
+/* A command about one of the server's services. */
+static int service_doit(struct sk_buff *request, struct genl_info *info)
 {
 	struct fl_instance *instance;
-	struct sk_buff *answer;
-	struct fl_load load;
-	void *head;
+	int err = 0;
+	u16 service;
 
 	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE))
 		return -EINVAL;
+	service = nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]);
 	instance = fl_instance_get(genl_info_net(info));
 	if (!instance)
 		return -ENOENT;
-	load = fl_loads_read(&instance->loads, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]));
-	fl_instance_put(instance);
-	answer = genlmsg_new(nla_total_size(sizeof(load.setting)) + nla_total_size(sizeof(load.state)), GFP_KERNEL);
-	if (!answer)
-		return -ENOMEM;
-	head = genlmsg_put_reply(answer, info, &family, 0, FAIRLEAD_CMD_GET_LOAD);
-	if (!head || nla_put(answer, FAIRLEAD_A_LOAD_SETTING, sizeof(load.setting), &load.setting) ||
-	    nla_put(answer, FAIRLEAD_A_LOAD_STATE, sizeof(load.state), &load.state)) {
-		nlmsg_free(answer);
-		return -EMSGSIZE;
+	switch (info->genlhdr->cmd) {
+	case FAIRLEAD_CMD_RESTORE:
+		err = restore(instance, service, info);
+		break;
+	case FAIRLEAD_CMD_SET_LOAD:
+		err = set_load(instance, service, info);
+		break;
+	case FAIRLEAD_CMD_GET_LOAD:
+		err = get_load(instance, service, info);
+		break;
+	default:
+		fl_instance_forget(instance, service);
 	}
-	genlmsg_end(answer, head);
-	return genlmsg_reply(answer, info);
+	fl_instance_put(instance);
+	return err;
 }
 
 static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
@@ -383,10 +383,10 @@ static const struct genl_ops operations[] = {
      .start = dump_start,
      .dumpit = services_dumpit,
      .done = dump_done},
-    {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_ADMIN_PERM, .doit = restore_doit},
-    {.cmd = FAIRLEAD_CMD_FORGET, .flags = GENL_ADMIN_PERM, .doit = forget_doit},
-    {.cmd = FAIRLEAD_CMD_SET_LOAD, .flags = GENL_ADMIN_PERM, .doit = set_load_doit},
-    {.cmd = FAIRLEAD_CMD_GET_LOAD, .flags = GENL_ADMIN_PERM, .doit = get_load_doit},
+    {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_ADMIN_PERM, .doit = service_doit},
+    {.cmd = FAIRLEAD_CMD_FORGET, .flags = GENL_ADMIN_PERM, .doit = service_doit},
+    {.cmd = FAIRLEAD_CMD_SET_LOAD, .flags = GENL_ADMIN_PERM, .doit = service_doit},
+    {.cmd = FAIRLEAD_CMD_GET_LOAD, .flags = GENL_ADMIN_PERM, .doit = service_doit},
 };
 
 static struct genl_family family __ro_after_init = {

@@ -20,7 +20,7 @@ int fl_notice_receive(struct fl_arrival *arrival)
 	enum fl_counter wrong = fl_receive_check_outer(arrival, FL_PEER_MUX), exit;
 
 	if (!wrong)
-		wrong = fl_learn_notice_read(skb->data + sizeof(struct udphdr), skb->data + skb_headlen(skb),
+		wrong = fl_learn_notice_read(skb->data + sizeof(struct udphdr), fl_wire_end(skb),
 					     skb->len - (u32)sizeof(struct udphdr), keys, self, &notice);
 	if (wrong)
 		return fl_receive_drop(arrival, wrong);

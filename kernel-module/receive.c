@@ -48,7 +48,7 @@ static noinline enum fl_counter tag_check(const struct fl_arrival *arrival)
 	if (!key)
 		return FL_COUNTER_DROP_UNTRUSTED_KEY_MISSING;
 	if (!fl_list_tag_message(list, &arrival->setup->self[arrival->came_to], skb->data + arrival->inner_at,
-				 skb->data + skb_headlen(skb), &message))
+				 fl_wire_end(skb), &message))
 		return FL_COUNTER_DROP_MALFORMED_INNER;
 	return fl_list_tag_is_right(key, list, &message) ? 0 : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
 }

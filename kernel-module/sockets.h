@@ -2,14 +2,7 @@
 /*
  * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
  * request sockets; TIME-WAIT counts too), and a UDP socket that is connected to exactly this remote end. A TCP socket is
- * no local state for a segment that is not where its connection is, as the segment is of a connection that another host
- * has:
- *
- *	half-open	another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the
- *			client uses the connection that was answered first
- *	TIME-WAIT	another FIN: the client uses the port again, and its new connection began elsewhere
- *	any other	what fl_place_acknowledges() or fl_place_continues() refuses: the same, after the old connection's end was
- *			lost
+ * no local state for a segment that is not where its connection is (place.h).
  */
 #ifndef FAIRLEAD_SOCKETS_H
 #define FAIRLEAD_SOCKETS_H

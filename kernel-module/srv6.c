@@ -5,6 +5,7 @@
  */
 #include "act.h"
 #include "receive.h"
+#include "wire.h"
 
 #include <linux/netfilter_ipv6.h>
 #include <net/ip6_route.h>
@@ -12,17 +13,12 @@
 
 #include <fairlead/list_srv6.h>
 
-static const u8 *linear_end(const struct sk_buff *skb)
-{
-	return skb->data + skb_headlen(skb);
-}
-
 static enum fl_list_error parse(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
 	struct fl_list *list = &arrival->in.list;
 	enum fl_list_error error =
-	    fl_list_srv6_parse(skb->data, linear_end(skb), &arrival->setup->self[FL_OUTER_IPV6], list);
+	    fl_list_srv6_parse(skb->data, fl_wire_end(skb), &arrival->setup->self[FL_OUTER_IPV6], list);
 
 	arrival->inner_at = list->header_len;
 	return error;
@@ -46,7 +42,7 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	if (skb_ensure_writable(skb, len) || skb_cow_head(skb, LL_RESERVED_SPACE(route->dev)))
 		goto err_route;
 	ip = (struct ipv6hdr *)skb->data;
-	if (!fl_list_srv6_forward((u8 *)(ip + 1), linear_end(skb), arrival->out.left, arrival->out.late))
+	if (!fl_list_srv6_forward((u8 *)(ip + 1), fl_wire_end(skb), arrival->out.left, arrival->out.late))
 		goto err_route; /* never: it has been parsed */
 	ip->saddr = fl6.saddr;
 	ip->daddr = fl6.daddr;
@@ -59,7 +55,7 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 
 err_route:
 	dst_release(route);
-	return fl_chain_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
+	return fl_act_refuse(skb, FL_COUNTER_DROP_NO_ROOM);
 }
 
 /*

@@ -57,14 +57,13 @@ bool fl_wire_was_fragmented(const struct sk_buff *skb)
 bool fl_wire_flow(const struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, struct fl_flow *flow,
 		  struct fl_flow_headers *headers)
 {
-	return skb->len >= inner_at && fl_flow_read(skb->data + inner_at, skb->data + skb_headlen(skb),
-						    skb->len - inner_at, is_ipv4, false, flow, headers);
+	return skb->len >= inner_at &&
+	       fl_flow_read(skb->data + inner_at, fl_wire_end(skb), skb->len - inner_at, is_ipv4, false, flow, headers);
 }
 
 bool fl_wire_flow_out(const struct sk_buff *skb, bool is_ipv4, struct fl_flow *flow)
 {
 	struct fl_flow_headers headers;
 
-	return fl_flow_read(skb->data, skb->data + skb_headlen(skb), skb->len, is_ipv4, true, flow, &headers) &&
-	       flow->protocol;
+	return fl_flow_read(skb->data, fl_wire_end(skb), skb->len, is_ipv4, true, flow, &headers) && flow->protocol;
 }

@@ -15,6 +15,12 @@
 #include <fairlead/list.h>
 #include <flow.h>
 
+/* The end of what is linear, in front of which all headers are after fl_wire_pull(). */
+static inline u8 *fl_wire_end(const struct sk_buff *skb)
+{
+	return skb->data + skb_headlen(skb);
+}
+
 /* Moves all headers that are parsed into the linear area. False if memory runs out. */
 bool fl_wire_pull(struct sk_buff *skb);
 
