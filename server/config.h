@@ -1,25 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's configuration: from a JSON file, from flags, or from both; a flag wins over the file.
- *
- *	key            flag           default
- *	address        --address      none: must be given  outer destination of our packets: one address, or one of
- *	                                                   each family, separated by a comma
- *	port           --port         6080                 UDP port of GUE
- *	peers          --peers        none                 prefixes of muxes and servers, see below
- *	muxes          --muxes        none                 prefixes of muxes alone
- *	servers        --servers      none                 prefixes of servers alone
- *	tagKeyFile     --tag-key      none: must be given  file with this server's keys, or the cluster's (keys.h), mode 0600
- *	untagged       --untagged on  false                in place of it: packets need no tag
- *	chaining       --no-chaining  true                 off only to show what happens without it
- *	ipipService    --ipip-service none                 packets in the paper's IPIP format are received as well, for this
- *	                                                   service; module only
- *	mangle         --mangle       false                inner destinations become the server's own address, replies
- *	                                                   the VIP's; module only
- *	quietSeconds   --quiet        70                   for how long after `attach` packets of connections that no server
- *	                                                   knows are dropped and not reset
- *	floodRate      --flood-rate   1000000              packets a second and processor that other servers send here and
- *	                                                   that this one sends on; beyond it they are dropped; 0: no limit
+ * The server's configuration: from a JSON file, from flags, or from both; a flag wins over the file. Its fields are a table
+ * in config.c; docs/servers.md says what each means. An address, peers, and keys or `untagged` must be given.
  *
  * Any peer may send packets, muxes tell generations, and packets are sent on to servers alone. The longest prefix that an
  * address has says what it is; what is given twice is both. There is no default: senders decide where connections go.

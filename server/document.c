@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "config.h"
 #include "counters.h"
 #include "prometheus.h"
@@ -69,16 +69,8 @@ static const char *policy_word(fl_u32 policy)
 	}
 }
 
-fl_u64 document_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (fl_u64)now.tv_sec * 1000000000 + (fl_u64)now.tv_nsec;
-}
-
 void document_load_add(json_t *services, fl_u32 service, const struct fl_load_setting *setting,
-		       const struct fl_load_state *state, fl_u64 now_ns)
+		       const struct fl_load_state *state)
 {
 	char id[16];
 
@@ -89,7 +81,7 @@ void document_load_add(json_t *services, fl_u32 service, const struct fl_load_se
 			    json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:I, s:I}", "policy",
 				      policy_word(setting->policy), "threshold",
 				      (json_int_t)fl_load_threshold(setting, state), "busy", (json_int_t)setting->busy,
-				      "expired", (int)!fl_load_is_armed(setting, now_ns), "offered",
+				      "expired", (int)!fl_load_is_armed(setting, clock_ns(CLOCK_MONOTONIC)), "offered",
 				      (json_int_t)fl_load_offered(state), "taken", (json_int_t)state->taken, "passed",
 				      (json_int_t)state->passed, "unasked", (json_int_t)state->unasked));
 }

@@ -36,10 +36,9 @@ json_t *document_config(const struct fl_server_config *config, struct document_p
 json_t *document_counters(const fl_u64 values[FL_COUNTERS]);
 void document_service_add(json_t *services, fl_u32 service, fl_u32 generation);
 
-/* Adds the load of a service that has been added; nothing if it was never set. now_ns: what document_clock() says. */
+/* Adds the load of a service that has been added; nothing if it was never set. */
 void document_load_add(json_t *services, fl_u32 service, const struct fl_load_setting *setting,
-		       const struct fl_load_state *state, fl_u64 now_ns);
-fl_u64 document_clock(void);
+		       const struct fl_load_state *state);
 
 /* The parts of a document. form: "bpf" or "module". version: of the running form, if known. */
 struct document_parts {

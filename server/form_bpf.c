@@ -97,7 +97,7 @@ static void load_read_into(const struct running *running, json_t *services, __u3
 
 	if (!bpf_map_lookup_elem(running->maps[RUNNING_LOAD_SETTINGS], &slot, &setting) &&
 	    !bpf_map_lookup_elem(running->maps[RUNNING_LOAD_STATES], &slot, &state))
-		document_load_add(services, slot, &setting, &state, document_clock());
+		document_load_add(services, slot, &setting, &state);
 }
 
 /* Services whose generation has been seen. NULL: they cannot be read. */

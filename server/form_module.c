@@ -120,7 +120,7 @@ static int loads_add(struct genetlink *link, json_t *services)
 
 		if (err)
 			return err;
-		document_load_add(services, number, &load.setting, &load.state, document_clock());
+		document_load_add(services, number, &load.setting, &load.state);
 	}
 	return 0;
 }

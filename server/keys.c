@@ -150,23 +150,22 @@ static bool text_take(struct keys_file *file, char *text)
 	return is_right;
 }
 
-/* Reads all of it; checks the mode of the open file, as the name may refer to another file by then. NULL: refused. */
-static char *text_read(const char *field, const char *path, size_t *len)
+/* The mode of the open file is checked, as the name may refer to another file by then. */
+char *keys_secret_read(const char *field, const char *path, const struct keys_secret *secret, size_t *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *text = NULL, mode[8];
+	char *text = NULL;
 	struct stat stat;
 	ssize_t got = 0;
 
 	*len = 0;
 	if (fd < 0 || fstat(fd, &stat) || !S_ISREG(stat.st_mode)) {
 		refusal_print(field, path, "a file that can be read");
-	} else if (stat.st_mode & 077) {
-		snprintf(mode, sizeof(mode), "%04o", stat.st_mode & 07777);
-		fprintf(stderr, "fairlead-server: %s: %s: mode '%s' is not allowed; allowed: 0600 or narrower\n", field,
-			path, mode);
-	} else if (stat.st_size > KEYS_FILE_MAX) {
-		refusal_print(field, path, "a file of at most 8 MiB");
+	} else if (stat.st_mode & ~secret->mode & 077) {
+		fprintf(stderr, "fairlead-server: %s: %s: mode '%04o' is not allowed; allowed: %04o or narrower\n",
+			field, path, stat.st_mode & 07777, secret->mode);
+	} else if (stat.st_size > secret->max) {
+		refusal_print(field, path, secret->allowed);
 	} else {
 		text = calloc(1, (size_t)stat.st_size + 1);
 		while (text && *len < (size_t)stat.st_size &&
@@ -180,9 +179,10 @@ static char *text_read(const char *field, const char *path, size_t *len)
 
 int keys_file_read(struct keys_file *file, const char *field, const char *path)
 {
+	static const struct keys_secret secret = {0600, KEYS_FILE_MAX, "a file of at most 8 MiB"};
 	bool is_right;
 	size_t len;
-	char *text = text_read(field, path, &len);
+	char *text = keys_secret_read(field, path, &secret, &len);
 
 	memset(file, 0, sizeof(*file));
 	if (!text)

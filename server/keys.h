@@ -37,6 +37,16 @@ struct keys_file {
 	unsigned int service_count;
 };
 
+/* What a file with a secret may be like. */
+struct keys_secret {
+	unsigned int mode; /* at most */
+	long max;          /* bytes */
+	const char *allowed;
+};
+
+/* All of such a file, with a 0 behind it; to be wiped and freed. NULL: refused, a sentence has been printed. */
+char *keys_secret_read(const char *field, const char *path, const struct keys_secret *secret, size_t *len);
+
 /* Free with keys_file_close(). Both return 0, or -EINVAL after printing a sentence with the field and the file's name. */
 int keys_file_read(struct keys_file *file, const char *field, const char *path);
 void keys_file_close(struct keys_file *file);

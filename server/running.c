@@ -5,13 +5,11 @@
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "refusal.h"
 #include "running.h"
-
-#define SECOND 1000000000ULL
 
 enum {
 	MAPS_MAX = 24, /* the program has 15 */
@@ -187,17 +185,10 @@ int running_hand_over(const struct running *running, const struct bpf_object *pr
 	return err;
 }
 
-static fl_u64 monotonic(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (fl_u64)now.tv_sec * SECOND + (fl_u64)now.tv_nsec;
-}
-
 int running_quiet_begin(int map, fl_u32 seconds)
 {
-	fl_u64 until = seconds ? monotonic() + seconds * SECOND : 0; /* 0: not even until the clock's next tick */
+	fl_u64 until =
+	    seconds ? clock_ns(CLOCK_MONOTONIC) + seconds * SECOND_NS : 0; /* 0: not even until the clock's next tick */
 	fl_u32 slot = 0;
 
 	return bpf_map_update_elem(map, &slot, &until, BPF_ANY) ? -errno : 0;
@@ -205,11 +196,11 @@ int running_quiet_begin(int map, fl_u32 seconds)
 
 fl_u32 running_quiet_left(const struct running *running)
 {
-	fl_u64 until = 0, now = monotonic();
+	fl_u64 until = 0, now = clock_ns(CLOCK_MONOTONIC);
 	fl_u32 slot = 0;
 
 	bpf_map_lookup_elem(running->maps[RUNNING_QUIET], &slot, &until);
-	return (fl_u32)(now < until ? (until - now + SECOND - 1) / SECOND : 0);
+	return (fl_u32)(now < until ? (until - now + SECOND_NS - 1) / SECOND_NS : 0);
 }
 
 int running_forget(const struct running *running, fl_u16 service, fl_u32 *generation)

@@ -18,13 +18,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aging.h"
 #include "answer.h"
 #include "exchange.h"
 #include "follower.h"
+#include "clock.h"
 #include "form.h"
 #include "pace.h"
 #include "readings.h"
@@ -50,8 +50,6 @@ enum numbers {
 	HURRY_MS = 1000,      /* from a report to the next where there is much to tell of connections */
 };
 
-#define MS_NS 1000000ULL
-
 struct agent {
 	struct options options;
 	struct census *census;
@@ -71,23 +69,15 @@ struct agent {
 	int signals;
 };
 
-static fl_u64 read_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (fl_u64)now.tv_sec * 1000000000ULL + (fl_u64)now.tv_nsec;
-}
-
 static fl_u64 now_ns(void)
 {
-	return read_ns(CLOCK_MONOTONIC);
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Processor time of this thread. */
 static fl_u64 used_ns(void)
 {
-	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static fl_u32 draw(void)
@@ -252,15 +242,13 @@ static void end_fetch(struct agent *agent, const struct exchange_result *result)
 	agent->services_doubted = false;
 	if (is_current(agent, services)) {
 		services_free(services);
-	} else if (!readings_serve(agent->readings, services)) {
-		services_free(services);
-		fail(agent, "services", "there is no memory");
-		return;
-	} else if (census_serve(agent->census, services)) {
-		follower_serve(agent->follower);
 	} else {
-		fail(agent, "services", "there is no memory");
-		return;
+		readings_serve(agent->readings, services);
+		if (!census_serve(agent->census, services)) {
+			fail(agent, "services", "there is no memory");
+			return;
+		}
+		follower_serve(agent->follower);
 	}
 	/* a follower may still have other services than the leader that answers reports: that must not become a loop */
 	wait_ms(agent, is_first ? 0 : PACE_BACKOFF_MIN_MS);

@@ -13,9 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "pace.h"
-
-#define MS_NS 1000000ULL
 
 enum {
 	LINE_BYTES = 64, /* more than a number has */

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "diag.h"
 #include "events.h"
-
-#define SECOND_NS 1000000000ULL
 
 enum numbers {
 	LIST_SECONDS = 240, /* between lists, where there are events */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "agent.h"
 #include "arguments.h"
@@ -218,38 +217,23 @@ void options_free(struct options *options)
 		free(options->controllers[i]);
 }
 
+/* systemd gives its credentials by an access list, which shows as the group's bit. */
 int options_read_token(const char *path, char token[OPTIONS_TOKEN_MAX])
 {
-	FILE *file = fopen(path, "re");
-	struct stat stat;
-	size_t len = 0;
-	int err = 0;
+	static const struct keys_secret secret = {0640, OPTIONS_TOKEN_MAX - 1,
+						  "a file with one token of at most 1,022 characters"};
+	size_t len, i;
+	char *text = keys_secret_read("--token-file", path, &secret, &len);
 
-	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
-		err = refusal_print("--token-file", path, "a file that can be read");
-	/* systemd gives its credentials by an access list, which shows as the group's bit */
-	if (!err && stat.st_mode & 037) {
-		char mode[8];
-
-		snprintf(mode, sizeof(mode), "%04o", stat.st_mode & 07777);
-		fprintf(stderr,
-			"fairlead-server: --token-file: %s: mode '%s' is not allowed; allowed: 0640 or narrower\n",
-			path, mode);
-		err = -EINVAL;
-	}
-	if (!err) {
-		len = fread(token, 1, OPTIONS_TOKEN_MAX, file);
-		if (len && token[len - 1] == '\n')
-			len--;
-		for (size_t i = 0; i < len; i++)
-			if (token[i] <= ' ' || token[i] > '~')
-				len = 0;
-		if (!len || len == OPTIONS_TOKEN_MAX)
-			err = refusal_print("--token-file", path, "a file with one token of at most 1,022 characters");
-		else
-			token[len] = '\0';
-	}
-	if (file)
-		fclose(file);
-	return err;
+	if (!text)
+		return -EINVAL;
+	if (len && text[len - 1] == '\n')
+		text[--len] = '\0';
+	for (i = 0; i < len && text[i] > ' ' && text[i] <= '~'; i++)
+		;
+	if (len && i == len)
+		memcpy(token, text, len + 1);
+	explicit_bzero(text, len);
+	free(text);
+	return len && i == len ? 0 : refusal_print("--token-file", path, secret.allowed);
 }

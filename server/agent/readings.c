@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "form.h"
 #include "load_form.h"
-
-#define MS_NS 1000000ULL
 
 enum numbers {
 	COUNTS_FOR = 4, /* readings, by their spacing */
@@ -53,14 +51,6 @@ struct readings {
 	struct trouble source_trouble, form_trouble;
 };
 
-static fl_u64 read_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (fl_u64)now.tv_sec * 1000000000ULL + (fl_u64)now.tv_nsec;
-}
-
 /*
  * Prints what is wrong if that is another thing than before, which may be with each reading: so not more often than once
  * in SAID_MS. NULL: nothing is wrong any more.
@@ -75,7 +65,7 @@ static void say(struct trouble *trouble, const char *what, const char *wrong, co
 		trouble->said[0] = '\0';
 		return;
 	}
-	now_ns = read_ns(CLOCK_MONOTONIC);
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!strcmp(trouble->said, wrong) || (trouble->said_ns && now_ns - trouble->said_ns < SAID_MS * MS_NS))
 		return;
 	fprintf(stderr, "fairlead-server: agent: %s: %s; %s\n", what, wrong, then);
@@ -118,7 +108,7 @@ static const char *form_trouble(int err)
 /* Tells the form the last reading, as far as it can. */
 static void tell(struct readings *readings)
 {
-	fl_u64 begun_ns = read_ns(CLOCK_THREAD_CPUTIME_ID);
+	fl_u64 begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int absent = readings->load ? 0 : -ENODEV, err = 0, one;
 	bool hunts = false;
 
@@ -138,7 +128,7 @@ static void tell(struct readings *readings)
 		one = absent ? absent : load_set(readings->load, service->id, &setting);
 		err = err ? err : one;
 	}
-	readings->tell_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+	readings->tell_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 	if (!hunts)
 		return;
 	if (!readings->load)
@@ -172,7 +162,7 @@ static bool open_source(struct readings *readings, char why[FIGURES_WHY_MAX])
 static void read_once(struct readings *readings)
 {
 	fl_u64 interval_ns = readings->options->interval_ms * MS_NS;
-	fl_u64 begun_ns = read_ns(CLOCK_MONOTONIC), used_ns = read_ns(CLOCK_THREAD_CPUTIME_ID), counts_ns;
+	fl_u64 begun_ns = clock_ns(CLOCK_MONOTONIC), used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), counts_ns;
 	int deadline_ms = (int)readings->options->interval_ms * DEADLINE_OF;
 	char why[FIGURES_WHY_MAX] = "";
 	bool is_read;
@@ -180,7 +170,7 @@ static void read_once(struct readings *readings)
 	deadline_ms = deadline_ms > DEADLINE_MS ? deadline_ms : DEADLINE_MS;
 	is_read = open_source(readings, why) &&
 		  source_read(readings->source, readings->services, begun_ns, deadline_ms, readings->fresh, why);
-	used_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns + readings->tell_ns;
+	used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns + readings->tell_ns;
 	readings->spacing_ns = SHARE * used_ns > interval_ns ? SHARE * used_ns : interval_ns;
 	counts_ns = COUNTS_FOR * readings->spacing_ns;
 	say_source(readings, is_read ? NULL : why);
@@ -217,7 +207,7 @@ static void *run(void *context)
 
 	pthread_mutex_lock(&readings->lock);
 	while (!readings->is_stopped) {
-		fl_u64 begun_ns = read_ns(CLOCK_MONOTONIC), next_ns;
+		fl_u64 begun_ns = clock_ns(CLOCK_MONOTONIC), next_ns;
 
 		use_next(readings);
 		if (!wants(readings->services) || !readings->busy || !readings->fresh) {
@@ -229,8 +219,8 @@ static void *run(void *context)
 		pthread_mutex_unlock(&readings->lock);
 		read_once(readings); /* returns with the lock */
 		next_ns = begun_ns + readings->spacing_ns;
-		until = (struct timespec){(time_t)(next_ns / 1000000000ULL), (long)(next_ns % 1000000000ULL)};
-		while (!readings->is_stopped && !readings->next && read_ns(CLOCK_MONOTONIC) < next_ns)
+		until = (struct timespec){(time_t)(next_ns / SECOND_NS), (long)(next_ns % SECOND_NS)};
+		while (!readings->is_stopped && !readings->next && clock_ns(CLOCK_MONOTONIC) < next_ns)
 			pthread_cond_timedwait(&readings->changed, &readings->lock, &until);
 	}
 	pthread_mutex_unlock(&readings->lock);
@@ -291,18 +281,13 @@ void readings_stop(struct readings *readings)
 	destroy(readings);
 }
 
-bool readings_serve(struct readings *readings, const struct services *services)
+void readings_serve(struct readings *readings, struct services *services)
 {
-	struct services *copy = services_copy(services);
-
-	if (!copy)
-		return false;
 	pthread_mutex_lock(&readings->lock);
 	services_free(readings->next);
-	readings->next = copy;
+	readings->next = services_share(services);
 	pthread_cond_signal(&readings->changed);
 	pthread_mutex_unlock(&readings->lock);
-	return true;
 }
 
 int readings_is_attached(struct readings *readings)

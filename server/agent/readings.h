@@ -42,8 +42,8 @@ int readings_is_attached(struct readings *readings);
 struct readings *readings_start(const struct readings_options *options);
 void readings_stop(struct readings *readings);
 
-/* Other services than before; false: no memory, and readings go on for those before. */
-bool readings_serve(struct readings *readings, const struct services *services);
+/* Other services than before. */
+void readings_serve(struct readings *readings, struct services *services);
 
 /* What is known of a service with two buckets. */
 struct load_figures readings_of(struct readings *readings, const struct service *service, fl_u64 now_ns);

@@ -10,31 +10,17 @@ enum {
 
 void services_free(struct services *services)
 {
-	if (!services)
+	if (!services || __atomic_fetch_sub(&services->others, 1, __ATOMIC_ACQ_REL))
 		return;
 	free(services->list);
 	free(services->endpoints);
 	free(services);
 }
 
-struct services *services_copy(const struct services *services)
+struct services *services_share(struct services *services)
 {
-	struct services *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return NULL;
-	*copy = *services;
-	copy->list = calloc(services->count + 1, sizeof(*copy->list));
-	copy->endpoints = calloc(services->endpoint_count + 1, sizeof(*copy->endpoints));
-	if (!copy->list || !copy->endpoints) {
-		services_free(copy);
-		return NULL;
-	}
-	if (services->count)
-		memcpy(copy->list, services->list, services->count * sizeof(*copy->list));
-	if (services->endpoint_count)
-		memcpy(copy->endpoints, services->endpoints, services->endpoint_count * sizeof(*copy->endpoints));
-	return copy;
+	__atomic_fetch_add(&services->others, 1, __ATOMIC_RELAXED);
+	return services;
 }
 
 unsigned services_endpoint(const struct services *services, const struct fl_address *local, fl_u16 port)

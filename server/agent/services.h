@@ -45,6 +45,7 @@ struct endpoint {
 };
 
 struct services {
+	unsigned others; /* who must free them as well */
 	char version[SERVICES_VERSION_MAX + 1];
 	bool asks_form; /* reports are to say whether a server is attached */
 	size_t count;
@@ -64,10 +65,11 @@ struct services_mangle {
 
 /* NULL after printing why the document is refused. */
 struct services *services_read(const char *text, size_t len, const struct services_mangle *mangle);
+/* Those that somebody else still has stay. */
 void services_free(struct services *services);
 
-/* NULL: no memory. */
-struct services *services_copy(const struct services *services);
+/* The same services, for one more to free. */
+struct services *services_share(struct services *services);
 
 enum {
 	SERVICES_NO_ENDPOINT = 0xffff,

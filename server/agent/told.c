@@ -7,9 +7,8 @@
 
 #include "aging.h"
 #include "census.h"
+#include "clock.h"
 #include "shared.h"
-
-#define MS_NS 1000000ULL
 
 static bool hashes_add(struct hashes *hashes, fl_u64 hash)
 {

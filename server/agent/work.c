@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "work.bpf.h"
+#include "clock.h"
 #include "diag.h"
 
 /* the program is one string of its bytes */
@@ -24,8 +25,6 @@ enum {
 	LIST_MAX = 1024, /* connections a read */
 	MARK_SECONDS = 60,
 };
-
-#define SECOND_NS 1000000000ULL
 
 struct work {
 	struct agent_work *program;

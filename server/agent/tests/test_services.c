@@ -165,9 +165,9 @@ static void hunts(void **state)
 	services_free(services);
 }
 
-static void copied(void **state)
+static void shared(void **state)
 {
-	struct services *services = read(DOCUMENT(WEB), &plain), *copy = services_copy(services);
+	struct services *services = read(DOCUMENT(WEB), &plain), *copy = services_share(services);
 
 	(void)state;
 	assert_int_equal(copy->endpoint_count, services->endpoint_count);
@@ -300,7 +300,7 @@ int main(int argc, char **argv)
 	vectors_add_plain(&tests, "connections that are reported", ages, NULL);
 	vectors_add_plain(&tests, "two buckets", two_buckets, NULL);
 	vectors_add_plain(&tests, "hunt", hunts, NULL);
-	vectors_add_plain(&tests, "a copy", copied, NULL);
+	vectors_add_plain(&tests, "shared", shared, NULL);
 	vectors_add_plain(&tests, "services of other servers", foreign, NULL);
 	vectors_add_plain(&tests, "with --mangle", mangled, NULL);
 	for (size_t i = 0; i < sizeof(malformed_rows) / sizeof(malformed_rows[0]); i++)
