@@ -25,23 +25,19 @@ struct announced_device {
 static int route(struct announcer *announcer, uint16_t type, const struct announced_device *device,
 		 const struct fl_address *vip)
 {
-	bool ipv4 = fl_address_is_ipv4(vip);
-	uint16_t len = ipv4 ? 4 : 16;
 	char buffer[256] = {0};
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-	struct rtmsg *message;
+	struct nlmsghdr *request = rtnetlink_begin(buffer, type, sizeof(struct rtmsg));
+	struct rtmsg *message = mnl_nlmsg_get_payload(request);
 
-	request->nlmsg_type = type;
 	if (type == RTM_NEWROUTE)
 		request->nlmsg_flags = NLM_F_CREATE | NLM_F_EXCL;
-	message = mnl_nlmsg_put_extra_header(request, sizeof(*message));
-	message->rtm_family = ipv4 ? AF_INET : AF_INET6;
-	message->rtm_dst_len = (unsigned char)(len * 8);
+	message->rtm_family = rtnetlink_family(vip);
+	message->rtm_dst_len = fl_address_is_ipv4(vip) ? 32 : 128;
 	message->rtm_table = RT_TABLE_MAIN;
 	message->rtm_protocol = ANNOUNCE_ROUTE_PROTOCOL;
 	message->rtm_scope = RT_SCOPE_LINK;
 	message->rtm_type = RTN_UNICAST;
-	mnl_attr_put(request, RTA_DST, len, vip->bytes + 16 - len);
+	rtnetlink_put(request, RTA_DST, vip);
 	mnl_attr_put_u32(request, RTA_OIF, device->index);
 	/* Services may share a VIP on different ports: with a metric of its own, each can have a route to it. */
 	mnl_attr_put_u32(request, RTA_PRIORITY, device->service);

@@ -124,12 +124,10 @@ static int on_socket(const struct nlmsghdr *message, void *data)
 static int list_sockets(struct needs *needs, uint8_t family)
 {
 	char buffer[256];
-	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
-	struct inet_diag_req_v2 *request;
+	struct nlmsghdr *message = rtnetlink_begin(buffer, SOCK_DIAG_BY_FAMILY, sizeof(struct inet_diag_req_v2));
+	struct inet_diag_req_v2 *request = mnl_nlmsg_get_payload(message);
 
-	message->nlmsg_type = SOCK_DIAG_BY_FAMILY;
-	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	request = mnl_nlmsg_put_extra_header(message, sizeof(*request));
+	message->nlmsg_flags = NLM_F_DUMP;
 	request->sdiag_family = family;
 	request->sdiag_protocol = IPPROTO_TCP;
 	request->idiag_states = STATES;

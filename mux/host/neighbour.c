@@ -3,7 +3,7 @@
  *	hop	address of a backend -> interface, gateway, source	queried, again when routes change
  *	station	interface, gateway -> MAC address			queried, then followed by events
  *
- * Both are kept in balanced trees (tsearch). A lookup combines the two into a next hop. Once a minute the tables look
+ * Both are kept in balanced trees (tsearch) and lists. A lookup combines the two into a next hop. Once a minute the tables look
  * up every next hop again; entries that this did not use belong to no backend and are dropped.
  */
 #include "host/neighbour.h"
@@ -12,6 +12,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "host/interface.h"
 #include "host/mac.h"
@@ -19,21 +20,31 @@
 
 enum { SWEEP_TICKS = 60 };
 
+struct kept {
+	LIST_ENTRY(kept) next;
+	unsigned used; /* the last sweep in which it was */
+};
+
+struct table {
+	void *tree; /* tsearch */
+	LIST_HEAD(, kept) all;
+};
+
 struct station {
+	struct kept entry;
 	unsigned ifindex;
 	struct fl_address address;
 	bool known; /* mac is set */
 	bool fresh;
-	unsigned used;
 	uint8_t mac[6];
 };
 
 struct hop {
+	struct kept entry;
 	struct fl_address address;
 	struct netlink_route route; /* ifindex 0: there is none */
 	unsigned port;              /* ifindex of the outgoing port: the route's interface, or its parent */
 	struct netlink_vlan vlan;   /* of the route, id 0: none */
-	unsigned used;
 };
 
 struct neighbours {
@@ -41,8 +52,7 @@ struct neighbours {
 	struct fl_address source; /* none: the kernel's */
 	struct fl_address source6;
 	struct netlink *netlink;
-	void *hops;     /* tsearch */
-	void *stations; /* tsearch */
+	struct table hops, stations;
 	unsigned sweep; /* counts sweeps; entries last used in an earlier one are unused */
 	unsigned ticks;
 	bool routes_changed;
@@ -92,8 +102,8 @@ void neighbours_free(struct neighbours *n)
 {
 	if (!n)
 		return;
-	tdestroy(n->hops, free);
-	tdestroy(n->stations, free);
+	tdestroy(n->hops.tree, free);
+	tdestroy(n->stations.tree, free);
 	netlink_free(n->netlink);
 	free(n);
 }
@@ -104,11 +114,11 @@ int neighbours_fd(const struct neighbours *n)
 }
 
 /* Finds the entry that equals key, or adds a copy of it. *found: whether it existed. NULL: no memory. */
-static void *find_or_add(void **tree, const void *key, size_t size, int (*compare)(const void *, const void *),
+static void *find_or_add(struct table *table, const void *key, size_t size, int (*compare)(const void *, const void *),
 			 bool *found)
 {
-	void **node = tfind(key, tree, compare);
-	void *entry;
+	void **node = tfind(key, &table->tree, compare);
+	struct kept *entry;
 
 	*found = node;
 	if (node)
@@ -117,11 +127,27 @@ static void *find_or_add(void **tree, const void *key, size_t size, int (*compar
 	if (!entry)
 		return NULL;
 	memcpy(entry, key, size);
-	if (!tsearch(entry, tree, compare)) {
+	if (!tsearch(entry, &table->tree, compare)) {
 		free(entry);
 		return NULL;
 	}
+	LIST_INSERT_HEAD(&table->all, entry, next);
 	return entry;
+}
+
+/* Drops what the sweep that ends has not used. */
+static void drop_unused(struct table *table, unsigned sweep, int (*compare)(const void *, const void *))
+{
+	struct kept *next;
+
+	for (struct kept *entry = LIST_FIRST(&table->all); entry; entry = next) {
+		next = LIST_NEXT(entry, next);
+		if (entry->used == sweep)
+			continue;
+		LIST_REMOVE(entry, next);
+		tdelete(entry, &table->tree, compare);
+		free(entry);
+	}
 }
 
 /* Takes the kernel's current state, but keeps a MAC address that the kernel forgot. True if the MAC has changed. */
@@ -185,7 +211,7 @@ static const struct station *station_of(struct neighbours *n, const struct hop *
 		return NULL;
 	if (!found)
 		ask_station(n, station);
-	station->used = n->sweep;
+	station->entry.used = n->sweep;
 	return station;
 }
 
@@ -214,7 +240,7 @@ static void lookup(void *context, const struct fl_address *address, struct next_
 		return;
 	if (!found)
 		ask_route(n, hop);
-	hop->used = n->sweep;
+	hop->entry.used = n->sweep;
 	port = ports_by_ifindex(n->ports, hop->port);
 	if (!port)
 		return;
@@ -239,7 +265,7 @@ static void on_neighbour(void *context, const struct netlink_neighbour *now)
 {
 	struct neighbours *n = context;
 	struct station key = {.ifindex = now->ifindex, .address = now->address};
-	struct station **node = tfind(&key, &n->stations, compare_stations);
+	struct station **node = tfind(&key, &n->stations.tree, compare_stations);
 
 	if (node)
 		n->changed |= update(*node, now);
@@ -285,62 +311,23 @@ bool neighbours_receive(struct neighbours *n)
 	return take_changed(n);
 }
 
-/* Entries must not be deleted during a walk: collect them first. */
-struct collection {
-	void **entries;
-	size_t count, size;
-};
-
-static void collect(const void *node, VISIT visit, void *closure)
+static void look_after_hops(struct neighbours *n, bool ask)
 {
-	struct collection *c = closure;
+	for (struct kept *entry = LIST_FIRST(&n->hops.all); entry; entry = LIST_NEXT(entry, next)) {
+		struct hop *hop = (struct hop *)entry;
 
-	if (visit != postorder && visit != leaf)
-		return;
-	if (c->count == c->size) {
-		size_t size = c->size ? 2 * c->size : 64;
-		void **entries = realloc(c->entries, size * sizeof(*entries));
-
-		if (!entries)
-			return; /* the next tick collects the rest */
-		c->entries = entries;
-		c->size = size;
-	}
-	c->entries[c->count++] = *(void *const *)node;
-}
-
-static void look_after_hops(struct neighbours *n, bool ask, bool sweep)
-{
-	struct collection c = {0};
-
-	twalk_r(n->hops, collect, &c);
-	for (size_t i = 0; i < c.count; i++) {
-		struct hop *hop = c.entries[i];
-
-		if (sweep && hop->used != n->sweep) {
-			tdelete(hop, &n->hops, compare_hops);
-			free(hop);
-		} else if (ask || !hop->route.ifindex) {
+		if (ask || !hop->route.ifindex)
 			ask_route(n, hop);
-		}
 	}
-	free(c.entries);
 }
 
-static void look_after_stations(struct neighbours *n, bool ask, bool sweep)
+static void look_after_stations(struct neighbours *n, bool ask)
 {
-	struct collection c = {0};
 	unsigned resolved = 0, unresolved = 0;
 
-	twalk_r(n->stations, collect, &c);
-	for (size_t i = 0; i < c.count; i++) {
-		struct station *station = c.entries[i];
+	for (struct kept *entry = LIST_FIRST(&n->stations.all); entry; entry = LIST_NEXT(entry, next)) {
+		struct station *station = (struct station *)entry;
 
-		if (sweep && station->used != n->sweep) {
-			tdelete(station, &n->stations, compare_stations);
-			free(station);
-			continue;
-		}
 		if (ask || !station->fresh)
 			ask_station(n, station);
 		if (station->known)
@@ -348,19 +335,22 @@ static void look_after_stations(struct neighbours *n, bool ask, bool sweep)
 		else
 			unresolved++;
 	}
-	free(c.entries);
 	__atomic_store_n(&n->resolved, resolved, __ATOMIC_RELAXED);
 	__atomic_store_n(&n->unresolved, unresolved, __ATOMIC_RELAXED);
 }
 
 bool neighbours_tick(struct neighbours *n)
 {
-	bool sweep = n->ticks % SWEEP_TICKS == 1 && n->ticks > 1, lost = n->lost;
+	bool lost = n->lost;
 
-	look_after_hops(n, n->routes_changed || lost, sweep);
+	if (n->ticks % SWEEP_TICKS == 1 && n->ticks > 1) {
+		drop_unused(&n->hops, n->sweep, compare_hops);
+		drop_unused(&n->stations, n->sweep, compare_stations);
+	}
+	look_after_hops(n, n->routes_changed || lost);
 	n->routes_changed = false;
 	n->lost = false;
-	look_after_stations(n, lost, sweep);
+	look_after_stations(n, lost);
 	if (n->ticks++ % SWEEP_TICKS == 0) {
 		/* tables_refresh looks up everything in use before the next tick sweeps */
 		n->sweep++;
@@ -378,16 +368,12 @@ void neighbours_each(const struct neighbours *n,
 		     void (*found)(void *context, const struct fl_address *address, const struct netlink_route *route),
 		     void *context)
 {
-	struct collection c = {0};
-
-	twalk_r(n->hops, collect, &c);
-	for (size_t i = 0; i < c.count; i++) {
-		const struct hop *hop = c.entries[i];
+	for (const struct kept *entry = LIST_FIRST(&n->hops.all); entry; entry = LIST_NEXT(entry, next)) {
+		const struct hop *hop = (const struct hop *)entry;
 
 		if (hop->route.ifindex)
 			found(context, &hop->address, &hop->route);
 	}
-	free(c.entries);
 }
 
 void neighbours_count(const struct neighbours *n, unsigned *resolved, unsigned *unresolved)

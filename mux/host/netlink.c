@@ -87,18 +87,6 @@ static bool attribute_address(const struct nlattr *attribute, struct fl_address 
 	return read_address(mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute), out);
 }
 
-static void put_address(struct nlmsghdr *message, uint16_t type, const struct fl_address *address)
-{
-	size_t len = fl_address_is_ipv4(address) ? 4 : 16;
-
-	mnl_attr_put(message, type, len, address->bytes + 16 - len);
-}
-
-static uint8_t family_of(const struct fl_address *address)
-{
-	return fl_address_is_ipv4(address) ? AF_INET : AF_INET6;
-}
-
 static uint32_t read_mtu(const struct nlattr *metrics)
 {
 	const struct nlattr *attribute;
@@ -155,17 +143,13 @@ static int read_route(const struct nlmsghdr *message, void *data)
 int netlink_route(struct netlink *netlink, const struct fl_address *address, struct netlink_route *out)
 {
 	char buffer[MNL_NLMSG_HDRLEN + 256];
-	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
-	struct rtmsg *header;
+	struct nlmsghdr *message = rtnetlink_begin(buffer, RTM_GETROUTE, sizeof(struct rtmsg));
+	struct rtmsg *header = mnl_nlmsg_get_payload(message);
 	int error;
 
-	message->nlmsg_type = RTM_GETROUTE;
-	message->nlmsg_flags = NLM_F_REQUEST;
-	header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
-	header->rtm_family = family_of(address);
-	header->rtm_dst_len = header->rtm_family == AF_INET ? 32 : 128;
-	put_address(message, RTA_DST, address);
-
+	header->rtm_family = rtnetlink_family(address);
+	header->rtm_dst_len = fl_address_is_ipv4(address) ? 32 : 128;
+	rtnetlink_put(message, RTA_DST, address);
 	memset(out, 0, sizeof(*out)); /* padding too: routes are compared by their bytes */
 	out->gateway = *address;
 	error = rtnetlink_query(&netlink->requests, message, read_route, out);
@@ -217,13 +201,10 @@ static int read_link(const struct nlmsghdr *message, void *data)
 int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan *out)
 {
 	char buffer[MNL_NLMSG_HDRLEN + 256];
-	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
-	struct ifinfomsg *link;
+	struct nlmsghdr *message = rtnetlink_begin(buffer, RTM_GETLINK, sizeof(struct ifinfomsg));
+	struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
 	int error;
 
-	message->nlmsg_type = RTM_GETLINK;
-	message->nlmsg_flags = NLM_F_REQUEST;
-	link = mnl_nlmsg_put_extra_header(message, sizeof(*link));
 	link->ifi_index = (int)ifindex;
 	memset(out, 0, sizeof(*out));
 	error = rtnetlink_query(&netlink->requests, message, read_link, out);
@@ -261,26 +242,22 @@ static int read_neighbour(const struct nlmsghdr *message, void *data)
 }
 
 /* A message about one neighbour, without flags. */
-static struct nlmsghdr *neighbour_message(char *buffer, uint16_t type, uint16_t flags, unsigned ifindex,
+static struct nlmsghdr *neighbour_message(char *buffer, uint16_t type, unsigned ifindex,
 					  const struct fl_address *address)
 {
-	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
-	struct ndmsg *header;
+	struct nlmsghdr *message = rtnetlink_begin(buffer, type, sizeof(struct ndmsg));
+	struct ndmsg *header = mnl_nlmsg_get_payload(message);
 
-	message->nlmsg_type = type;
-	message->nlmsg_flags = flags;
-	header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
-	header->ndm_family = family_of(address);
+	header->ndm_family = rtnetlink_family(address);
 	header->ndm_ifindex = (int)ifindex;
-	put_address(message, NDA_DST, address);
+	rtnetlink_put(message, NDA_DST, address);
 	return message;
 }
 
 int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbour)
 {
 	char buffer[MNL_NLMSG_HDRLEN + 256];
-	struct nlmsghdr *message =
-	    neighbour_message(buffer, RTM_GETNEIGH, NLM_F_REQUEST, neighbour->ifindex, &neighbour->address);
+	struct nlmsghdr *message = neighbour_message(buffer, RTM_GETNEIGH, neighbour->ifindex, &neighbour->address);
 	int error;
 
 	neighbour->known = false;
@@ -292,12 +269,12 @@ int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbo
 int netlink_resolve(struct netlink *netlink, unsigned ifindex, const struct fl_address *address)
 {
 	char buffer[MNL_NLMSG_HDRLEN + 256];
-	struct nlmsghdr *message =
-	    neighbour_message(buffer, RTM_NEWNEIGH, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, ifindex, address);
+	struct nlmsghdr *message = neighbour_message(buffer, RTM_NEWNEIGH, ifindex, address);
 	struct ndmsg *header = mnl_nlmsg_get_payload(message);
 
+	message->nlmsg_flags = NLM_F_CREATE;
 	header->ndm_flags = NTF_USE;
-	return rtnetlink_query(&netlink->requests, message, NULL, NULL);
+	return rtnetlink_ask(&netlink->requests, message);
 }
 
 static int dispatch(const struct nlmsghdr *message, void *data)

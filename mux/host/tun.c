@@ -9,7 +9,6 @@
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { BUFFER = 32768 };
@@ -36,6 +35,22 @@ void rtnetlink_close(struct rtnetlink *netlink)
 	netlink->socket = NULL;
 }
 
+struct nlmsghdr *rtnetlink_begin(void *buffer, uint16_t type, size_t header_len)
+{
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+
+	request->nlmsg_type = type;
+	mnl_nlmsg_put_extra_header(request, header_len);
+	return request;
+}
+
+void rtnetlink_put(struct nlmsghdr *request, uint16_t attribute, const struct fl_address *address)
+{
+	size_t len = fl_address_is_ipv4(address) ? 4 : 16;
+
+	mnl_attr_put(request, attribute, len, address->bytes + 16 - len);
+}
+
 int rtnetlink_query(struct rtnetlink *netlink, struct nlmsghdr *request, mnl_cb_t callback, void *data)
 {
 	char buffer[BUFFER];
@@ -43,6 +58,7 @@ int rtnetlink_query(struct rtnetlink *netlink, struct nlmsghdr *request, mnl_cb_
 	ssize_t len;
 	int rc;
 
+	request->nlmsg_flags |= NLM_F_REQUEST;
 	request->nlmsg_seq = ++netlink->sequence;
 	if (mnl_socket_sendto(netlink->socket, request, request->nlmsg_len) < 0)
 		return -errno;
@@ -59,7 +75,7 @@ int rtnetlink_query(struct rtnetlink *netlink, struct nlmsghdr *request, mnl_cb_
 
 int rtnetlink_ask(struct rtnetlink *netlink, struct nlmsghdr *request)
 {
-	request->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+	request->nlmsg_flags |= NLM_F_ACK;
 	return rtnetlink_query(netlink, request, NULL, NULL);
 }
 
@@ -67,14 +83,11 @@ int rtnetlink_ask(struct rtnetlink *netlink, struct nlmsghdr *request)
 static int keep_ipv6_off(struct rtnetlink *netlink, uint32_t index)
 {
 	char buffer[256] = {0};
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	struct nlmsghdr *request = rtnetlink_begin(buffer, RTM_SETLINK, sizeof(struct ifinfomsg));
+	struct ifinfomsg *link = mnl_nlmsg_get_payload(request);
 	struct nlattr *spec, *inet6;
-	struct ifinfomsg *link;
 	int error;
 
-	request->nlmsg_type = RTM_SETLINK;
-	link = mnl_nlmsg_put_extra_header(request, sizeof(*link));
-	link->ifi_family = AF_UNSPEC;
 	link->ifi_index = (int)index;
 	spec = mnl_attr_nest_start(request, IFLA_AF_SPEC);
 	inet6 = mnl_attr_nest_start(request, AF_INET6);
@@ -88,12 +101,9 @@ static int keep_ipv6_off(struct rtnetlink *netlink, uint32_t index)
 static int link_up(struct rtnetlink *netlink, uint32_t index, uint32_t mtu)
 {
 	char buffer[256] = {0};
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-	struct ifinfomsg *link;
+	struct nlmsghdr *request = rtnetlink_begin(buffer, RTM_NEWLINK, sizeof(struct ifinfomsg));
+	struct ifinfomsg *link = mnl_nlmsg_get_payload(request);
 
-	request->nlmsg_type = RTM_NEWLINK;
-	link = mnl_nlmsg_put_extra_header(request, sizeof(*link));
-	link->ifi_family = AF_UNSPEC;
 	link->ifi_index = (int)index;
 	link->ifi_change = IFF_UP;
 	link->ifi_flags = IFF_UP;

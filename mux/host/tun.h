@@ -4,8 +4,11 @@
 #define FAIRLEAD_MUX_TUN_H
 
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include <libmnl/libmnl.h>
+
+#include <fairlead/types.h>
 
 struct rtnetlink {
 	struct mnl_socket *socket; /* NULL: closed */
@@ -16,8 +19,16 @@ struct rtnetlink {
 int rtnetlink_open(struct rtnetlink *netlink, int bus);
 /* Also if it was never opened, all zero. */
 void rtnetlink_close(struct rtnetlink *netlink);
+/* Begins a request in `buffer` with a header of so many bytes, all zero, as its payload. */
+struct nlmsghdr *rtnetlink_begin(void *buffer, uint16_t type, size_t header_len);
+/* The address as an attribute. */
+void rtnetlink_put(struct nlmsghdr *request, uint16_t attribute, const struct fl_address *address);
+static inline uint8_t rtnetlink_family(const struct fl_address *address)
+{
+	return fl_address_is_ipv4(address) ? AF_INET : AF_INET6;
+}
 /*
- * Sends a request, which has its flags, and hands the answers to callback until it returns MNL_CB_STOP, or a dump ends.
+ * Sends a request, which has its other flags, and hands the answers to callback until it returns MNL_CB_STOP, or a dump ends.
  * 0 or -errno, the kernel's own included.
  */
 int rtnetlink_query(struct rtnetlink *netlink, struct nlmsghdr *request, mnl_cb_t callback, void *data);

@@ -174,14 +174,17 @@ enum change {
 	CHANGE_ANEW,     /* not possible in place: needs a new table */
 };
 
-/* row: set to what the line would become. */
+/* row: set to what the line would become. Next hops count only where more than a weight changes. */
 static enum change change_of(const struct backends *backends, const struct fl_delta_backend *b, uint16_t service,
 			     const struct next_hops *hops, struct backend *row)
 {
+	const struct fl_delta_backend *listed = backend_list_find(backends->list, backends->count, b->id);
 	const struct backend *before = backends_get(backends, b->id);
 	struct backend kept;
 
 	*row = (struct backend){0};
+	if (listed && listed->flags == b->flags && fl_address_equal(&listed->address, &b->address))
+		return CHANGE_NOTHING;
 	if (b->id >= backends->size)
 		return CHANGE_ANEW;
 	make_row(row, backends->encap, b, backends, service, hops);
@@ -283,30 +286,6 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 	backends->sum = sum_after(backends, delta);
 	merge_own(backends, delta->backends, delta->backends_count, fresh);
 	return true;
-}
-
-void backends_weigh(struct backends *backends, const struct delta *delta)
-{
-	uint32_t at = 0;
-
-	for (uint32_t i = 0; i < delta->backends_count; i++) {
-		while (at < backends->count && backends->list[at].id < delta->backends[i].id)
-			at++;
-		if (at < backends->count && backends->list[at].id == delta->backends[i].id)
-			backends->list[at].weight = delta->backends[i].weight;
-	}
-}
-
-bool backends_differ(const struct backends *backends, const struct delta *delta)
-{
-	for (uint32_t i = 0; i < delta->backends_count; i++) {
-		const struct fl_delta_backend *b = &delta->backends[i];
-		const struct fl_delta_backend *before = backend_list_find(backends->list, backends->count, b->id);
-
-		if (!before || before->flags != b->flags || !fl_address_equal(&before->address, &b->address))
-			return true;
-	}
-	return false;
 }
 
 struct backends *backends_new(const struct encap *encap, const struct backends *old, const struct delta *delta,

@@ -74,12 +74,6 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
 				  int *error);
 
-/* Whether a delta changes more than weights. */
-bool backends_differ(const struct backends *backends, const struct delta *delta);
-
-/* Takes a delta's weights over into the list. */
-void backends_weigh(struct backends *backends, const struct delta *delta);
-
 /* No reader may hold it. NULL is allowed. */
 void backends_free(struct backends *backends);
 

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ring/backend_list.h"
 
+#include <stdlib.h>
+
+static int compare(const void *id, const void *backend)
+{
+	return (int)*(const uint16_t *)id - (int)((const struct fl_delta_backend *)backend)->id;
+}
+
 const struct fl_delta_backend *backend_list_find(const struct fl_delta_backend *list, uint32_t count, uint16_t id)
 {
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list[middle].id == id)
-			return &list[middle];
-		if (list[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return count ? bsearch(&id, list, count, sizeof(*list), compare) : NULL;
 }
 
 uint32_t backend_list_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,

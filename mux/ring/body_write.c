@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ring/body_write.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +36,7 @@ uint8_t *body_reserve(struct body_block *block, size_t len)
 
 void body_put16(struct body_block *block, uint16_t value)
 {
-	value = htole16(value);
-	memcpy(body_reserve(block, sizeof(value)), &value, sizeof(value));
+	fl_store_le16(body_reserve(block, sizeof(value)), value);
 }
 
 void body_put32(struct body_block *block, uint32_t value)
@@ -48,8 +46,7 @@ void body_put32(struct body_block *block, uint32_t value)
 
 void body_put64(struct body_block *block, uint64_t value)
 {
-	value = htole64(value);
-	memcpy(body_reserve(block, sizeof(value)), &value, sizeof(value));
+	fl_store_le64(body_reserve(block, sizeof(value)), value);
 }
 
 /* Gives the whole body to fn. */
@@ -104,14 +101,12 @@ static int add_compressed(void *context, const void *bytes, size_t len)
 
 static void write_header(const struct body_source *source, uint8_t header[FL_DELTA_HEADER_LEN])
 {
-	uint64_t len = htole64(source->len);
-
 	memcpy(header, source->magic, 4);
 	fl_store_le32(header + 4, source->service);
 	fl_store_le32(header + 8, source->generation);
 	fl_store_le32(header + 12, 0);
 	fl_store_le32(header + 16, source->buckets);
-	memcpy(header + 20, &len, 8);
+	fl_store_le64(header + 20, source->len);
 }
 
 int body_write(const struct body_source *source, body_sink sink, void *context)

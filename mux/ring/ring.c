@@ -107,19 +107,6 @@ void ring_commit(struct ring *ring, const struct delta *delta, const struct fold
 	listed_follow(ring);
 }
 
-int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)
-{
-	struct fold fold;
-	int error = ring_start(ring, delta, &fold, why);
-
-	if (error)
-		return error;
-	ring_commit(ring, delta, &fold);
-	fold_end(&fold);
-	ring_set_generation(ring, delta->generation);
-	return 0;
-}
-
 uint64_t ring_sum(const struct ring *ring)
 {
 	const struct backends *backends = ring_backends(ring);

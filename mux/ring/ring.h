@@ -72,9 +72,6 @@ int ring_start(struct ring *ring, const struct delta *delta, struct fold *fold, 
 /* Stores its rows while readers may be active; ring_set_generation() comes next. The backends must be set before. */
 void ring_commit(struct ring *ring, const struct delta *delta, const struct fold *fold);
 
-/* All of these. Errors of ring_start. */
-int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why);
-
 /*
  * The sum of the image (protocol/README.md, 5). It is the same for equal generations of a service, however they were
  * reached.

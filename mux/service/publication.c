@@ -167,7 +167,7 @@ int publication_apply(struct publication *publication, struct service *service, 
 		error = ring_start(ring, delta, fold, why);
 	if (error)
 		return error;
-	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, hops)) {
+	if (!backends_change(ring->backends, delta, hops)) {
 		backends = backends_new(service->encap, ring->backends, delta, hops, why);
 		if (!backends) {
 			error = -errno;
@@ -179,7 +179,6 @@ int publication_apply(struct publication *publication, struct service *service, 
 	}
 	ring_commit(ring, delta, fold);
 	old_data = data ? swap_data(service, data) : NULL;
-	backends_weigh(ring->backends, delta);
 	ring_set_generation(ring, delta->generation);
 	if (old) /* it may have other addresses */
 		listed_renew(ring, &ring->listed->rule);
