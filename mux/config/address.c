@@ -24,6 +24,13 @@ bool address_parse(const char *text, struct fl_address *out)
 	return inet_pton(AF_INET6, text, out->bytes) == 1;
 }
 
+bool address_is_loopback(const struct fl_address *address)
+{
+	static const struct fl_address loopback6 = {{[15] = 1}};
+
+	return fl_address_is_ipv4(address) ? address->bytes[12] == 127 : fl_address_equal(address, &loopback6);
+}
+
 socklen_t address_to_socket(const struct fl_address *address, uint16_t port, struct sockaddr_storage *out)
 {
 	struct sockaddr_in *ipv4 = (struct sockaddr_in *)out;

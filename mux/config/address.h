@@ -15,6 +15,9 @@ const char *address_print(const struct fl_address *address, char text[ADDRESS_TE
 /* False if text is neither an IPv4 nor an IPv6 address. */
 bool address_parse(const char *text, struct fl_address *out);
 
+/* Of 127.0.0.0/8, or ::1. */
+bool address_is_loopback(const struct fl_address *address);
+
 /* Fills in a socket's address of either family; returns its length. */
 socklen_t address_to_socket(const struct fl_address *address, uint16_t port, struct sockaddr_storage *out);
 

@@ -4,9 +4,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "config/address.h"
 
 static const char unix_prefix[] = "unix:";
 
@@ -61,10 +62,7 @@ static int set_address(struct http_access *access, const char *name, const char 
 	if (!strncmp(value, unix_prefix, strlen(unix_prefix)))
 		return set_socket(access, name, value, why);
 	if (host_port_split(value, strlen(value), access->host, sizeof(access->host), &access->port))
-		return reason_set(why, -EINVAL,
-				  "%s: '%.120s' is not allowed; allowed: HOST:PORT, PORT 1..65535, IPv6 in brackets, "
-				  "or unix:PATH",
-				  name, value);
+		return reason_refuse(why, name, value, "HOST:PORT, PORT 1..65535, IPv6 in brackets, or unix:PATH");
 	access->socket[0] = 0;
 	return 0;
 }
@@ -90,7 +88,7 @@ int http_access_set(struct http_access *access, const char *flag, const char *na
 	if (!strcmp(flag, "http-tokens"))
 		return set_file(access->tokens, name, value, why);
 	if (strcmp(value, "on") && strcmp(value, "off"))
-		return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: on, off", name, value);
+		return reason_refuse(why, name, value, "on, off");
 	access->open = !strcmp(value, "on");
 	return 0;
 }
@@ -110,20 +108,16 @@ int http_access_check(const struct http_access *access, struct reason *why)
 
 bool http_address_is_loopback(const struct sockaddr_storage *address)
 {
-	const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
-	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
+	const struct fl_address of = address_of_socket((const struct sockaddr *)address);
 
-	if (address->ss_family == AF_INET)
-		return ntohl(ipv4->sin_addr.s_addr) >> 24 == 127;
-	return IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr) ||
-	       (IN6_IS_ADDR_V4MAPPED(&ipv6->sin6_addr) && ipv6->sin6_addr.s6_addr[12] == 127);
+	return address_is_loopback(&of);
 }
 
 static bool is_any(const struct sockaddr_storage *address)
 {
-	if (address->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)address)->sin_addr.s_addr == htonl(INADDR_ANY);
-	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)address)->sin6_addr);
+	const struct fl_address of = address_of_socket((const struct sockaddr *)address);
+
+	return fl_address_is_unspecified(&of);
 }
 
 void http_access_metrics(const struct http_access *access, const char *own, char url[HTTP_URL_MAX])

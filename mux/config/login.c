@@ -3,14 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <sha1.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
 
 #include "config/watched_file.h"
 
-enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, LOGIN_FILE_MAX = 16384 };
+enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, LOGIN_FILE_MAX = 16384, SHA1_LEN = 20 };
 
 static bool is_login(const char *text)
 {
@@ -70,22 +70,15 @@ int login_read(const char *name, const char *path, struct login *out, struct rea
 
 void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1])
 {
-	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	uint8_t hash[SHA1_DIGEST_LENGTH + 1] = {0}; /* 20 bytes are 6 groups of 3 and one of 2 */
-	SHA1_CTX context;
+	unsigned char hash[SHA1_LEN];
 	size_t user = strcspn(line, ":") + 1;
-	char *at = out + user;
+	gnutls_datum_t text;
 
 	memcpy(out, line, user);
-	SHA1Init(&context);
-	SHA1Update(&context, (const uint8_t *)line, strlen(line));
-	SHA1Final(hash, &context);
-	for (size_t i = 0; i < sizeof(hash); i += 3) {
-		uint32_t group = (uint32_t)hash[i] << 16 | (uint32_t)hash[i + 1] << 8 | hash[i + 2];
-
-		for (int shift = 18; shift >= 0; shift -= 6)
-			*at++ = base64[group >> shift & 63];
-	}
-	at[-1] = '=';
-	*at = 0;
+	out[user] = 0; /* that of no password */
+	if (gnutls_hash_fast(GNUTLS_DIG_SHA1, line, strlen(line), hash) ||
+	    gnutls_base64_encode2(&(const gnutls_datum_t){hash, SHA1_LEN}, &text))
+		return;
+	snprintf(out + user, LOGIN_DIGEST_MAX + 1 - user, "%.*s", (int)text.size, text.data);
+	gnutls_free(text.data);
 }

@@ -94,7 +94,7 @@ static int find_word(const struct option *option, const char *name, const char *
 		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s", i ? ", " : "",
 			 option->words[i]);
 	}
-	return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: %s", name, value, allowed);
+	return reason_refuse(why, name, value, allowed);
 }
 
 static int set_bool(struct options *options, const struct option *option, const char *name, const char *value,
@@ -137,10 +137,10 @@ static int set_id(struct options *options, const struct option *option, const ch
 
 	(void)option;
 	if (!isalnum((unsigned char)*value) || strlen(value) >= sizeof(options->id))
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+		return reason_refuse(why, name, value, allowed);
 	for (const char *p = value; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("-_.", *p))
-			return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+			return reason_refuse(why, name, value, allowed);
 	strcpy(options->id, value);
 	return 0;
 }
@@ -157,11 +157,8 @@ static int set_zookeeper(struct options *options, const struct option *option, c
 		uint16_t port;
 
 		if (host_port_split(at, len, host, sizeof(host), &port))
-			return reason_set(
-			    why, -EINVAL,
-			    "%s: '%s' is not allowed; allowed: HOST:PORT, several separated by commas, PORT "
-			    "1..65535, IPv6 in brackets",
-			    name, value);
+			return reason_refuse(why, name, value,
+					     "HOST:PORT, several separated by commas, PORT 1..65535, IPv6 in brackets");
 		if (!at[len])
 			break;
 		at += len + 1;
@@ -176,10 +173,7 @@ static int set_root(struct options *options, const struct option *option, const 
 
 	(void)option;
 	if (value[0] != '/' || len < 2 || value[len - 1] == '/' || strstr(value, "//"))
-		return reason_set(why, -EINVAL,
-				  "%s: '%s' is not allowed; allowed: an absolute path without a trailing '/', such as "
-				  "/fairlead",
-				  name, value);
+		return reason_refuse(why, name, value, "an absolute path without a trailing '/', such as /fairlead");
 	return set_text(options->root, sizeof(options->root), name, value, why);
 }
 
@@ -191,8 +185,7 @@ static int set_state_dir(struct options *options, const struct option *option, c
 	if (!strcmp(value, "none"))
 		return 0;
 	if (value[0] != '/')
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: an absolute path, or none", name,
-				  value);
+		return reason_refuse(why, name, value, "an absolute path, or none");
 	return set_text(options->state_dir, sizeof(options->state_dir), name, value, why);
 }
 
@@ -204,7 +197,7 @@ static int set_port(struct options *options, const struct option *option, const 
 
 	(void)option;
 	if (!*at)
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a port", name, value);
+		return reason_refuse(why, name, value, "a port");
 	while (*at) {
 		size_t len = strcspn(at, " ");
 
@@ -243,10 +236,7 @@ static int set_address(struct options *options, const struct option *option, con
 		    (ipv4 && (bytes[12] == 0 || bytes[12] == 127 || bytes[12] >= 224)) ||
 		    (!ipv4 && (fl_address_is_none(&address) || fl_address_is_ipv4(&address) || bytes[0] == 0xff ||
 			       (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80))))
-			return reason_set(
-			    why, -EINVAL,
-			    "%s: '%s' is not allowed; allowed: an IPv4 or a global IPv6 address of this host", name,
-			    value);
+			return reason_refuse(why, name, value, "an IPv4 or a global IPv6 address of this host");
 		if (!fl_address_is_none(out))
 			return reason_set(why, -EINVAL, "%s: '%s' is the second of its family; one of each is allowed",
 					  name, word);
@@ -269,8 +259,7 @@ static int set_hello(struct options *options, const struct option *option, const
 		return 0;
 	}
 	if (set_number(options, option, name, value, why))
-		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a UDP port 1..65535, off", name,
-				  value);
+		return reason_refuse(why, name, value, "a UDP port 1..65535, off");
 	return 0;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/protection.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+
+#include "config/address.h"
 
 const struct protection_words protections[PROTECTIONS] = {
     [PROTECTION_TAG_KEY] = {"tag_key", "--tag-key"},
@@ -12,16 +13,12 @@ const struct protection_words protections[PROTECTIONS] = {
     [PROTECTION_HTTP] = {"http", "--http-tokens and --http-cert"},
 };
 
-bool protection_is_loopback(const char *host)
+/* Other names than localhost are not looked up. */
+static bool is_loopback(const char *host)
 {
-	struct in6_addr ipv6;
-	struct in_addr ipv4;
+	struct fl_address address;
 
-	if (inet_pton(AF_INET, host, &ipv4) == 1)
-		return ntohl(ipv4.s_addr) >> 24 == 127;
-	if (inet_pton(AF_INET6, host, &ipv6) == 1)
-		return IN6_IS_ADDR_LOOPBACK(&ipv6);
-	return !strcmp(host, "localhost");
+	return address_parse(host, &address) ? address_is_loopback(&address) : !strcmp(host, "localhost");
 }
 
 /* The first of HOST:PORT,... that is not on this host; NULL: none. *len: its length. */
@@ -32,7 +29,7 @@ static const char *beyond_loopback(const char *servers, size_t *len)
 		uint16_t port;
 
 		*len = strcspn(at, ",");
-		if (host_port_split(at, *len, host, sizeof(host), &port) || !protection_is_loopback(host))
+		if (host_port_split(at, *len, host, sizeof(host), &port) || !is_loopback(host))
 			return at;
 		if (!at[*len])
 			return NULL;
@@ -56,7 +53,7 @@ int protection_check_zookeeper(const char *servers, bool clear_text, struct reas
 
 unsigned protection_missing(bool has_tag_key, bool has_login, const char *zookeeper, const struct http_access *http)
 {
-	bool is_local = *http->socket || protection_is_loopback(http->host);
+	bool is_local = *http->socket || is_loopback(http->host);
 	bool is_missing[PROTECTIONS] = {
 	    [PROTECTION_TAG_KEY] = !has_tag_key,
 	    [PROTECTION_ZOOKEEPER_LOGIN] = !has_login,

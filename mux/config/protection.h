@@ -27,9 +27,6 @@ extern const struct protection_words {
 	const char *name, *remedy;
 } protections[PROTECTIONS];
 
-/* Whether host is localhost, or an address of 127.0.0.0/8 or ::1. Other names are not looked up. */
-bool protection_is_loopback(const char *host);
-
 /*
  * Whether --zookeeper HOST:PORT,... may be connected to: the client has no TLS, so only where nobody else is on the way,
  * or where --zookeeper-clear-text is on. -EINVAL and why if not.

@@ -3,6 +3,7 @@
 #ifndef FAIRLEAD_MUX_REASON_H
 #define FAIRLEAD_MUX_REASON_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,6 +21,12 @@ __attribute__((format(printf, 3, 4))) static inline int reason_set(struct reason
 	vsnprintf(why->text, sizeof(why->text), format, args);
 	va_end(args);
 	return error;
+}
+
+/* The same of a value that is not allowed. */
+static inline int reason_refuse(struct reason *why, const char *name, const char *value, const char *allowed)
+{
+	return reason_set(why, -EINVAL, "%s: '%.120s' is not allowed; allowed: %s", name, value, allowed);
 }
 
 #endif

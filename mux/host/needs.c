@@ -50,14 +50,11 @@ const char *need_name(enum need_kind kind)
 /* Not loopback and not link-local: no VIP can have such an address. */
 static bool is_of_concern(const struct fl_address *address)
 {
-	static const uint8_t loopback6[16] = {[15] = 1};
 	const uint8_t *bytes = address->bytes;
 
-	if (fl_address_is_none(address))
+	if (fl_address_is_none(address) || address_is_loopback(address))
 		return false;
-	if (fl_address_is_ipv4(address))
-		return bytes[12] && bytes[12] != 127;
-	return memcmp(bytes, loopback6, sizeof(loopback6)) && !(bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80);
+	return fl_address_is_ipv4(address) ? bytes[12] : !(bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80);
 }
 
 static struct need *find(const struct needs *needs, const struct fl_address *address)

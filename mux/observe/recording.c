@@ -150,10 +150,7 @@ static bool parse(const struct sources *from, const struct head *head, unsigned 
 /* Any user of the host can connect to a loopback address; another host can't connect from a loopback address or from the server's own, as it would get no answers. */
 static bool is_local(const struct fl_address *client, const struct fl_address *server)
 {
-	static const struct fl_address loopback6 = {{[15] = 1}};
-
-	return fl_address_equal(client, server) || fl_address_equal(client, &loopback6) ||
-	       (fl_address_is_ipv4(client) && client->bytes[12] == 127);
+	return fl_address_equal(client, server) || address_is_loopback(client);
 }
 
 static bool check_client(const struct sources *from, int socket, struct response *response)
