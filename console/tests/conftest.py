@@ -21,7 +21,7 @@ from lab.variant import Variant
 
 WINDOW = 20  # seconds
 HOLD = 3_600
-# A drain ends no sooner than a mux without ZooKeeper would have withdrawn.
+# A drain ends no sooner than a mux without ZooKeeper would have withdrawn, and a window later.
 MUX_OPTIONS = ("--http-samples", "on", "--behind-seconds", "10")
 VARIANT = Variant(agents=True, hold=HOLD, runner=True, mux_options=MUX_OPTIONS)
 CONTROLLERS = 2
