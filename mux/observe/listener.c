@@ -24,6 +24,13 @@ enum {
 	EVENTS = 16, /* and as many connections are accepted, in one run: the caller has other work */
 };
 
+/* Why requests and connections are refused, or end early: counters and the metric's labels. */
+#define REASONS(entry)                                                                                                 \
+	entry(malformed) entry(other_host) entry(token_missing) entry(token_wrong) entry(no_request) entry(no_memory)  \
+	    entry(unread) entry(gave_way)
+
+#define REASON_FIELD(name) uint64_t name;
+
 struct listener {
 	const struct http_access *access;
 	struct listener_config config;
@@ -36,8 +43,8 @@ struct listener {
 	bool is_paused, is_loopback;
 	struct connection connections[LISTENER_CONNECTIONS_MAX];
 	struct {
-		uint64_t malformed, other_host, token_missing, token_wrong, no_request, no_memory, unread, gave_way,
-		    file_errors;
+		REASONS(REASON_FIELD)
+		uint64_t file_errors;
 	} counters;
 };
 
@@ -460,25 +467,12 @@ int listener_fd(const struct listener *listener)
 
 void listener_write_metrics(FILE *out, const char *prefix, const struct listener *listener)
 {
-	const struct {
-		const char *name;
-		uint64_t count;
-	} reasons[] = {
-	    {"malformed", listener->counters.malformed},
-	    {"other_host", listener->counters.other_host},
-	    {"token_missing", listener->counters.token_missing},
-	    {"token_wrong", listener->counters.token_wrong},
-	    {"no_request", listener->counters.no_request},
-	    {"no_memory", listener->counters.no_memory},
-	    {"unread", listener->counters.unread},
-	    {"gave_way", listener->counters.gave_way},
-	};
 	struct exposition to = {.out = out, .prefix = prefix};
 
 	exposition_begin(&to, "http_refused_total", "counter",
 			 "Requests and connections at --http that were refused, by the reason.");
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		exposition_add(&to, "reason", reasons[i].name, reasons[i].count);
+#define REASON_SAMPLE(name) exposition_add(&to, "reason", #name, listener->counters.name);
+	REASONS(REASON_SAMPLE)
 	exposition_write(&to, "http_file_errors_total", "counter", "Changed files of --http that could not be used.",
 			 listener->counters.file_errors);
 	if (!listener->certificate)

@@ -24,33 +24,33 @@ static bool is_unfinished(const char *name)
 	return len > end && !strcmp(name + len - end, unfinished);
 }
 
+static int is_file(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") && strcmp(entry->d_name, lock_name);
+}
+
+/* Calls fn with the name of each file except the lock, unfinished ones or the others. Negative errno. */
+static int walk(const struct state_folder *folder, bool unfinished_ones, void (*fn)(void *context, const char *name),
+		void *context)
+{
+	struct dirent **found;
+	int count = scandirat(folder->fd, ".", &found, is_file, NULL), error = count < 0 ? -errno : 0;
+
+	for (int i = 0; i < count; i++) {
+		if (is_unfinished(found[i]->d_name) == unfinished_ones)
+			fn(context, found[i]->d_name);
+		free(found[i]);
+	}
+	if (!error)
+		free(found);
+	return error;
+}
+
 static void remove_unfinished(void *context, const char *name)
 {
 	const struct state_folder *folder = context;
 
-	if (is_unfinished(name))
-		unlinkat(folder->fd, name, 0);
-}
-
-static int walk(const struct state_folder *folder, void (*fn)(void *context, const char *name), void *context)
-{
-	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int error;
-
-	if (!dir) {
-		error = -errno;
-		if (fd >= 0)
-			close(fd);
-		return error;
-	}
-	while (errno = 0, (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			fn(context, entry->d_name);
-	error = -errno;
-	closedir(dir);
-	return error;
+	unlinkat(folder->fd, name, 0);
 }
 
 struct state_folder *state_folder_open(const char *path, struct reason *why)
@@ -79,7 +79,7 @@ struct state_folder *state_folder_open(const char *path, struct reason *why)
 		errno = -error;
 		return NULL;
 	}
-	walk(folder, remove_unfinished, folder);
+	walk(folder, true, remove_unfinished, folder);
 	return folder;
 }
 
@@ -94,22 +94,9 @@ void state_folder_close(struct state_folder *folder)
 	free(folder);
 }
 
-struct listing {
-	void (*fn)(void *context, const char *name);
-	void *context;
-};
-
-static void list_one(void *context, const char *name)
-{
-	const struct listing *listing = context;
-
-	if (!is_unfinished(name) && strcmp(name, lock_name) != 0)
-		listing->fn(listing->context, name);
-}
-
 int state_folder_list(const struct state_folder *folder, void (*fn)(void *context, const char *name), void *context)
 {
-	return walk(folder, list_one, &(struct listing){fn, context});
+	return walk(folder, false, fn, context);
 }
 
 int state_folder_read(const struct state_folder *folder, const char *name, size_t max, uint8_t **data, size_t *len)
