@@ -31,10 +31,10 @@ static const struct {
 	       {"hold", &setting.hold},           {"ipip", &setting.ipip},         {"jump", &setting.jump},
 	       {"leave", &setting.leave},         {"lost-mux", &setting.lost_mux}, {"maat", &setting.maat},
 	       {"mux-clock", &setting.mux_clock}, {"news", &setting.news},         {"off", &setting.off},
-	       {"older", &setting.older},         {"plain", &setting.plain},       {"restart", &setting.restart},
-	       {"restore", &setting.restore},     {"reuse", &setting.reuse},       {"revive", &setting.revive},
-	       {"same", &setting.same},           {"search", &setting.search},     {"skip", &setting.skip},
-	       {"torn", &setting.torn},           {"withdraw", &setting.withdraw}};
+	       {"older", &setting.older},         {"plain", &setting.plain},       {"reduce", &setting.reduce},
+	       {"restart", &setting.restart},     {"restore", &setting.restore},   {"reuse", &setting.reuse},
+	       {"revive", &setting.revive},       {"same", &setting.same},         {"search", &setting.search},
+	       {"skip", &setting.skip},           {"torn", &setting.torn},         {"withdraw", &setting.withdraw}};
 
 static const struct {
 	const char *name;

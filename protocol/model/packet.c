@@ -32,18 +32,6 @@ static uint16_t path_of(const struct state *t, int g, int f, bool is_syn)
 	return push_all(push_all(path, a), c);
 }
 
-enum cause packet_gone(const struct state *t, int g)
-{
-	for (; g > 0; g--)
-		for (int b = 0; b < named_buckets(); b++)
-			if (list_has(t->list[b][g - 1], t->home) && !list_has(t->list[b][g], t->home))
-				return t->because[g];
-	for (int b = 0; b < named_buckets(); b++)
-		if (list_has(t->list[b][0], t->home))
-			return C_NONE;
-	return t->lapsed[t->home];
-}
-
 static struct fl_address address(int server)
 {
 	const fl_u8 ipv4[4] = {10, 0, 0, (fl_u8)(server + 1)};
@@ -72,7 +60,7 @@ static enum fl_verdict decide(struct state *t, struct flight *p, int s, unsigned
 	    .trusted = true,
 	    .quiet = has(R_QUIET) && t->fresh >> s & 1,
 	    .list = {.generation = state_number(t, p->gen) + 1U, .flags = p->late ? FL_LIST_LATE : 0},
-	    .generation_seen = t->seen[s] + 1U,
+	    .generation_seen = t->former >> s & 1 ? G + 1U : t->seen[s] + 1U,
 	    .self = {address(s)}};
 	struct fl_decide_out out;
 
@@ -88,7 +76,8 @@ static enum fl_verdict decide(struct state *t, struct flight *p, int s, unsigned
 		if (out.verdict == FL_VERDICT_DROP_STALE && !out.late)
 			out.verdict = FL_VERDICT_DELIVER;
 	}
-	t->seen[s] = (uint8_t)(out.generation_seen - 1);
+	if (out.generation_seen <= G)
+		t->seen[s] = (uint8_t)(out.generation_seen - 1);
 	if (out.verdict == FL_VERDICT_CHAIN) {
 		p->path >>= 3 * (in.list.count - out.left);
 		if (setting.traffic == TCP)
@@ -122,10 +111,12 @@ static void open_at(struct state *t, const struct flight *p, int s, bool cookie)
 			t->home_cookie = cookie;
 			t->known = (uint8_t)(((t->code[p->gen] >> 3) + 1) << 1);
 		}
-	} else if (cookie && !(t->half >> s & 1)) {
-		t->cookie |= (uint8_t)(1 << s);
 	} else {
-		t->half |= (uint8_t)(1 << s);
+		uint8_t *copies = cookie && !(t->half >> s & 1) ? &t->cookie : &t->half;
+
+		if (state_is_reduced()) /* the client continues with one of them: with this, or another packet comes later */
+			t->half = t->cookie = 0;
+		*copies |= (uint8_t)(1 << s);
 	}
 	if (t->home == s) { /* a SYN of an open connection, late: its server answers itself */
 		t->half &= (uint8_t) ~(1 << s);
@@ -147,7 +138,7 @@ static enum result take_datagram(struct state *t, const struct flight *p, int s,
 		return DELIVERED;
 	if (t->home == t->dead)
 		return ENDED;
-	*cause = packet_gone(t, p->gen);
+	*cause = state_gone(t, t->home, p->gen);
 	if (*cause == C_NONE && (is_late || (setting.traffic != UDP_CONNECTED && list_len(t->list[0][p->gen]) > 1)))
 		*cause = C_DATAGRAM;
 	return BROKEN;
@@ -158,7 +149,7 @@ static enum result reset(const struct state *t, const struct flight *p, int s, e
 {
 	if (t->home == t->dead)
 		return ENDED;
-	*cause = p->gen >= t->born[t->home] ? packet_gone(t, p->gen) : C_NONE;
+	*cause = p->gen >= t->born[t->home] ? state_gone(t, t->home, p->gen) : C_NONE;
 	if (*cause == C_NONE && setting.deaf && p->gen < t->settled)
 		*cause = C_ALONE;
 	if (*cause == C_NONE && setting.older && s == t->restarted && p->gen < t->memo && state_mux_max(t) < t->memo)
@@ -216,13 +207,19 @@ struct flight packet_of(const struct state *t, int m, int order, int ahead)
 	return p;
 }
 
-static enum result walk(struct state *t, struct flight *p, unsigned how, enum cause *cause)
+unsigned packet_how(unsigned how, int hop)
 {
-	enum result result = packet_hop(t, p, how & (unsigned)~SKIP2, cause);
 	unsigned rest = how & (BUSY | COOKIE);
 
-	for (how = rest | (how & SKIP2 ? SKIP : 0); result == SENT; how = rest)
-		result = packet_hop(t, p, how, cause);
+	return hop == 0 ? how & (unsigned)~SKIP2 : rest | (hop == 1 && how & SKIP2 ? SKIP : 0);
+}
+
+static enum result walk(struct state *t, struct flight *p, unsigned how, enum cause *cause)
+{
+	enum result result = SENT;
+
+	for (int hop = 0; result == SENT; hop++)
+		result = packet_hop(t, p, packet_how(how, hop), cause);
 	return result;
 }
 

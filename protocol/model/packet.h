@@ -21,8 +21,8 @@ enum result packet_hop(struct state *t, struct flight *p, unsigned how, enum cau
 /* Mux m's; order: which bucket is first; ahead: its list is of so much newer a generation than its number. */
 struct flight packet_of(const struct state *t, int m, int order, int ahead);
 
-/* Why generation g's lists lack the connection's server, which had been in them before; C_NONE: it had not. */
-enum cause packet_gone(const struct state *t, int g);
+/* What its servers make of a packet at this hop of its way, from 0. */
+unsigned packet_how(unsigned how, int hop);
 
 /* All hops of a packet, and of its fragments. */
 enum result packet_walk(struct state *t, struct flight *p, unsigned how, enum cause *cause);

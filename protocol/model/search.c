@@ -59,6 +59,7 @@ static inline __attribute__((always_inline)) void pass_state(struct tape *tape, 
 	pass(tape, &t->half, 8);
 	pass(tape, &t->cookie, 8);
 	pass(tape, &t->fresh, 8);
+	pass(tape, &t->former, 8);
 	for (int b = 0; b < setting.buckets; b++) {
 		pass(tape, &t->reported[b], 8);
 		pass_lists(tape, t->list[b], G);

@@ -13,7 +13,8 @@ struct setting setting = {.servers = 4,
 			  .rules = (1ULL << RULES) - 1,
 			  .gib = 3,
 			  .seconds = 570,
-			  .jump = true};
+			  .jump = true,
+			  .reduce = true};
 
 const char *const cause_names[CAUSES] = {
     [C_NONE] = "NONE",     [C_WINDOW] = "window",     [C_OVERFLOW] = "overflow", [C_ALONE] = "alone",
@@ -32,6 +33,33 @@ int state_mux_max(const struct state *t)
 		if (t->mux[m] != AWAY && t->mux[m] > max)
 			max = t->mux[m];
 	return max;
+}
+
+int state_known_max(const struct state *t)
+{
+	int max = state_mux_max(t);
+
+	for (int s = 0; s < setting.servers; s++)
+		if (t->seen[s] > max)
+			max = t->seen[s];
+	return max;
+}
+
+bool state_has_copy(const struct state *t, int s)
+{
+	return t->home == s || (t->half | t->cookie) >> s & 1;
+}
+
+enum cause state_gone(const struct state *t, int s, int g)
+{
+	for (; g > 0; g--)
+		for (int b = 0; b < named_buckets(); b++)
+			if (list_has(t->list[b][g - 1], s) && !list_has(t->list[b][g], s))
+				return t->because[g];
+	for (int b = 0; b < named_buckets(); b++)
+		if (list_has(t->list[b][0], s))
+			return C_NONE;
+	return t->lapsed[s];
 }
 
 uint8_t state_to_tell(const struct state *t, int from, int g)
@@ -84,7 +112,7 @@ static int ideal_seen(const struct state *t, int s)
 /* Whether a notice that did not arrive would have told the server of a higher generation than this. */
 bool state_lacks_notice(const struct state *t, int s, int g)
 {
-	return setting.notices != OFF && g >= t->seen[s] && g < ideal_seen(t, s);
+	return setting.notices != OFF && !(t->former >> s & 1) && g >= t->seen[s] && g < ideal_seen(t, s);
 }
 
 /* ---- canonical form ---- */
@@ -124,8 +152,7 @@ void state_cut(struct state *t)
 	if (base < reused_from(t))
 		base = 0; /* both rings' numbers count */
 	for (int s = 0; s < setting.servers; s++) {
-		bool has_copy = t->home == s || (t->half | t->cookie) >> s & 1;
-		bool is_in = false;
+		bool has_copy = state_has_copy(t, s), is_in = false;
 
 		for (int b = 0; b < named_buckets(); b++)
 			is_in |= list_has(t->list[b][base], s);
@@ -216,8 +243,8 @@ static uint8_t renamed(uint8_t s, const uint8_t *to)
 /* What servers that no list and no packet names are told apart by. */
 static uint32_t server_key(const struct state *t, int s)
 {
-	const bool bits[] = {t->half >> s & 1, t->cookie >> s & 1, t->fresh >> s & 1, t->dead == s,
-			     t->empty == s,    t->restarted == s,  t->gone == s,      t->left == s};
+	const bool bits[] = {t->former >> s & 1, t->half >> s & 1,  t->cookie >> s & 1, t->fresh >> s & 1, t->dead == s,
+			     t->empty == s,      t->restarted == s, t->gone == s,       t->left == s};
 	uint32_t key = t->seen[s] | (uint32_t)t->lapsed[s] << 4 | (uint32_t)t->born[s] << 8;
 
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
@@ -279,6 +306,7 @@ static void rename_servers(struct state *t, const uint8_t *to)
 	o.half = rename_bits(t->half, to);
 	o.cookie = rename_bits(t->cookie, to);
 	o.fresh = rename_bits(t->fresh, to);
+	o.former = rename_bits(t->former, to);
 	for (int b = 0; b < B; b++) {
 		o.reported[b] = rename_bits(t->reported[b], to);
 		for (int g = 0; g <= t->n; g++)
@@ -312,6 +340,8 @@ void state_canonical(struct state *t)
 		for (int b = 0; b < setting.buckets; b++)
 			if (!list_has(t->list[b][t->n], s))
 				t->reported[b] &= (uint8_t) ~(1 << s);
+	if (state_is_reduced())
+		state_reduce(t);
 	for (int i = 0; i < alike; i++)
 		for (int j = i + 1; j < alike; j++)
 			if (mux_key(t, j) > mux_key(t, i))

@@ -36,7 +36,8 @@ enum traffic { TCP, UDP_CONNECTED, UDP_OPEN, UDP_FRAGMENTS };
 	RULE(R_LIST, "list") RULE(R_FULL, "full") RULE(R_CUT, "cut") RULE(R_HALF_REPORT, "half-report") \
 	RULE(R_BOTH_REPORT, "both-report") RULE(R_KEEP, "keep") RULE(R_WAIT, "wait") RULE(R_SETTLE, "settle") \
 	RULE(R_NEEDED, "needed") RULE(R_BEFORE, "before") RULE(R_AWAIT, "await") RULE(R_OWN, "own") \
-	RULE(R_POOL, "pool") RULE(R_FIRST, "first") RULE(R_LAPSE, "lapse") RULE(R_SETTLED, "settled") \
+	RULE(R_POOL, "pool") RULE(R_FIRST, "first") RULE(R_WAIT_COOKIES, "wait-cookies") \
+	RULE(R_SETTLE_COOKIES, "settle-cookies") RULE(R_AWAIT_COOKIES, "await-cookies") RULE(R_SETTLED, "settled") \
 	RULE(R_BEGIN, "begin") RULE(R_CLOCK, "clock") RULE(R_SHRINK, "shrink") RULE(R_ABOVE, "above")
 /* clang-format on */
 
@@ -54,7 +55,8 @@ struct setting {
 	enum order order;
 	enum traffic traffic;
 	bool begin, busy, close_, cookies, crowd, deadline, deaf, death, force, hold, ipip, jump, leave, lost_mux, maat,
-	    mux_clock, news, off, older, plain, restart, restore, reuse, revive, same, search, skip, torn, withdraw;
+	    mux_clock, news, off, older, plain, reduce, restart, restore, reuse, revive, same, search, skip, torn,
+	    withdraw;
 	double walk; /* steps of a random walk in place of a search; 0: none */
 	uint64_t seed;
 	uint64_t rules;
@@ -109,6 +111,7 @@ struct flight {
 struct state {
 	uint8_t n, moves, home, dead;
 	uint8_t half, cookie, fresh, reported[B];
+	uint8_t former;      /* servers that have seen a generation above all, of the service that had the id before */
 	uint8_t home_cookie; /* the server has no socket for it yet: its agent cannot report it */
 	uint8_t removed;     /* the dead server has been removed */
 	uint8_t empty;       /* server said to be empty, or NONE */
@@ -175,6 +178,15 @@ static inline uint16_t list_push(uint16_t l, int s) /* to the end, unless it is 
 int state_owner(const struct state *t, int b, int g);
 int state_mux_max(const struct state *t);
 
+/* The highest generation that a mux or server is known to have had. */
+int state_known_max(const struct state *t);
+
+/* Whether the connection is open there, or a copy. */
+bool state_has_copy(const struct state *t, int s);
+
+/* Why generation g's lists lack a server that had been in them before; C_NONE: it had not. */
+enum cause state_gone(const struct state *t, int s, int g);
+
 /* Who is told before generation g is applied by a mux that has `from`: all servers of the service. */
 uint8_t state_to_tell(const struct state *t, int from, int g);
 
@@ -184,6 +196,11 @@ uint8_t state_number(const struct state *t, int g);
 void state_learn(struct state *t, int s, int g);
 bool state_lacks_notice(const struct state *t, int s, int g);
 void state_cut(struct state *t);
+
+/* Leaves out what cannot matter any more, by reduce.c. */
+bool state_is_reduced(void);
+void state_reduce(struct state *t);
+
 void state_canonical(struct state *t);
 struct state state_first(void);
 

@@ -153,30 +153,41 @@ static bool is_syn_under_way(const struct state *t, int s)
 	return false;
 }
 
-/* New arrays, the end of those before, and of entries (othello). */
-static void add_arrays(const struct state *t, struct list *list)
+/* Whether there is a connection of which the controller has to be told. `cookies`: the rule by which a cookie is one. */
+static bool is_open(const struct state *t, enum rule cookies)
+{
+	return t->home != NONE && t->home != t->dead && (has(R_POOL) || t->home != t->left) &&
+	       (has(cookies) || !t->home_cookie);
+}
+
+/* Whether all muxes have the newest arrays, and what older ones opened is known. */
+static bool is_ready(const struct state *t, enum rule cookies)
 {
 	int newest = t->code[t->n] >> 3, since = t->n;
-	bool is_out = !has(R_POOL) && t->home == t->left;
-	bool lives = t->home != NONE && t->home != t->dead && (has(R_LAPSE) || !t->home_cookie);
-	bool is_known = !lives || is_out || t->known & 1 || t->known >> 1 == newest + 1;
-	bool must_own = has(R_OWN) && !is_out && t->known & 1 && lives, ready;
 
 	while (since > 0 && t->code[since - 1] >> 3 == newest)
 		since--;
-	ready = !is_syn_under_way(t, NONE) && steps_all_have(t, since) && is_known;
+	return !is_syn_under_way(t, NONE) && steps_all_have(t, since) &&
+	       (!is_open(t, cookies) || t->known & 1 || t->known >> 1 == newest + 1);
+}
+
+/* New arrays, the end of those before, and of entries (othello). */
+static void add_arrays(const struct state *t, struct list *list)
+{
+	bool must_own = has(R_OWN) && t->known & 1 && is_open(t, R_WAIT_COOKIES);
+
 	for (int b = 0; t->renewed < setting.arrays && b < 2; b++)
-		if ((!has(R_WAIT) || ready) && (!must_own || list_has(t->list[b][t->n], t->home)))
+		if ((!has(R_WAIT) || is_ready(t, R_WAIT_COOKIES)) && (!must_own || list_has(t->list[b][t->n], t->home)))
 			add(list, A_ARRAYS, b);
-	if (t->code[t->n] >> 1 & 3 && (!has(R_SETTLE) || ready) &&
+	if (t->code[t->n] >> 1 & 3 && (!has(R_SETTLE) || is_ready(t, R_SETTLE_COOKIES)) &&
 	    (!must_own || list_has(t->list[t->code[t->n] & 1][t->n], t->home)))
 		add(list, A_DROP, 0);
-	if (lives && !t->home_cookie && !(t->known & 1))
+	if (t->home != NONE && t->home != t->dead && !t->home_cookie && !(t->known & 1))
 		add(list, A_KNOW, 0);
 	for (int b = 0; b < 2; b++)
 		for (int i = 1; i < list_len(t->list[b][t->n]); i++) {
 			int s = list_at(t->list[b][t->n], i);
-			bool here = lives && t->home == s && !is_out, known = here && t->known & 1;
+			bool here = t->home == s && is_open(t, R_AWAIT_COOKIES), known = here && t->known & 1;
 
 			if ((has(R_MUXES) && !steps_all_have(t, steps_loss(t, b, s))) ||
 			    (has(R_AWAIT) && here && !known) || is_syn_under_way(t, s) ||
@@ -225,7 +236,8 @@ static void add_mux(const struct state *t, struct list *list, int m)
 		add(list, A_APPLY, m);
 	if (setting.jump && t->mux[m] + 1 < t->n)
 		add(list, A_JUMP, m);
-	if (setting.withdraw && t->mux[m] < state_mux_max(t) && !(setting.lost_mux && m == setting.muxes - 1))
+	if (setting.withdraw && t->mux[m] < (state_is_reduced() ? state_known_max(t) : state_mux_max(t)) &&
+	    !(setting.lost_mux && m == setting.muxes - 1))
 		add(list, A_AWAY, m);
 	if (t->home == NONE)
 		return;
@@ -247,7 +259,7 @@ static void add_server(const struct state *t, struct list *list, int s)
 	}
 	if (setting.news && t->seen[s] < state_mux_max(t))
 		add(list, A_NEWS, s);
-	if (setting.reuse && t->seen[s] <= t->n && t->n + 1 < G)
+	if (setting.reuse && !(t->former >> s & 1))
 		add(list, A_FORMER, s);
 	if (t->fresh >> s & 1 && may_be_calm(t, s))
 		add(list, A_CALM, s);
@@ -265,11 +277,13 @@ static void add_server(const struct state *t, struct list *list, int s)
 	if (t->home != NONE && (t->half | t->cookie) >> s & 1)
 		add(list, A_EXPIRE, s);
 	if (setting.off && t->empty == NONE && t->dead == NONE) {
-		bool listed = t->home == s;
+		bool listed = t->home == s; /* or it has nothing, and gets none */
 
-		for (int b = 0; b < setting.buckets; b++)
+		for (int b = 0; b < setting.buckets; b++) {
+			listed |= list_has(t->list[b][t->n], s);
 			for (int g = 0; g <= t->n; g++)
-				listed |= list_has(t->list[b][g], s);
+				listed |= state_owner(t, b, g) == s;
+		}
 		if (listed && may_say_empty(t, s))
 			add(list, A_EMPTY, s);
 	}

@@ -8,10 +8,13 @@
 enum { STEPS_MAX = 256 };
 
 /*
- * What can happen, and its sentence. It says what the step's argument is, too. s: a server, S: a server and above it a
- * bucket, or a generation; b: that bucket, B: a bucket; m: a mux, M: what is above a server's bits; p: a mux, then 1 << 2 if
- * the other bucket is first, and above it, n, a number or enum how; g: the generation of that mux; N: the ring's generation;
- * l: the lists of the newest generation; L: those that the mux has then. A_REMOVE's is who takes the dead one's buckets.
+ * What can happen, and its sentence, which has what the step's argument is:
+ *
+ *	@s @B @m	all of it: a server, a bucket, a mux. A_REMOVE's is the server that takes the dead one's bucket
+ *	@S @p		its low three bits: a server; or a mux in two, and above it whether the other bucket is first
+ *	@b @n		what is above these: a bucket; or a number, of A_SEND enum how
+ *	@g @N		generations: of the mux @p, of the ring
+ *	@l @L		lists: of the ring, or of the mux @m, after the step
  */
 /* clang-format off */
 #define MODEL_ACTIONS(ACTION) \
@@ -25,9 +28,9 @@ enum { STEPS_MAX = 256 };
 	ACTION(A_JUMP, "mux @m loads a snapshot of the newest") \
 	ACTION(A_AWAY, "mux @m withdraws, being behind") \
 	ACTION(A_BACK, "mux @m is back, with the newest") \
-	ACTION(A_NOTICE, "@S gets the notice of generation +@M of +@N") \
+	ACTION(A_NOTICE, "@S gets the notice of generation +@n of +@N") \
 	ACTION(A_NEWS, "@s learns the muxes' highest generation by another packet") \
-	ACTION(A_FORMER, "@s learns a higher generation of the service that had the id before") \
+	ACTION(A_FORMER, "@s learns a generation of the service that had the id before, which is above all of this one") \
 	ACTION(A_REPEAT, "@s gets the repeated notice") \
 	ACTION(A_CALM, "@s's quiet time is over") \
 	ACTION(A_RESTART, "@s's packet path restarts and forgets the generation") \
@@ -46,7 +49,7 @@ enum { STEPS_MAX = 256 };
 	ACTION(A_SHORT, "mux @p (generation +@g), whose clock says that the @n oldest entries are over, sends a packet") \
 	ACTION(A_DEADLINE, "the deadline of @s's drain is over, and it is removed@l") \
 	ACTION(A_LEAVE, "@s is removed from the pool") \
-	ACTION(A_HUSH, "mux @M's notice ends @S's quiet time") \
+	ACTION(A_HUSH, "mux @n's notice ends @S's quiet time") \
 	ACTION(A_SAVE, "mux @m has what it has applied in its file") \
 	ACTION(A_FALL, "mux @m restarts from its file") \
 	ACTION(A_RETURN, "mux @m announces again what it had withdrawn") \

@@ -32,7 +32,6 @@ static void print_path_result(const struct state *before, struct step step)
 {
 	struct state t = *before;
 	struct flight p = packet_of(&t, step.arg & 3, step.arg >> 2 & 1, 0);
-	unsigned how = step.arg >> 3, rest = how & (BUSY | COOKIE);
 	enum result r = SENT;
 	enum cause c;
 
@@ -42,11 +41,7 @@ static void print_path_result(const struct state *before, struct step step)
 	for (int i = 0; r == SENT; i++) {
 		int s = list_at(p.path, 0);
 
-		r = packet_hop(&t, &p,
-			       i == 0   ? how & (unsigned)~SKIP2
-			       : i == 1 ? rest | (how & SKIP2 ? SKIP : 0)
-					: rest,
-			       &c);
+		r = packet_hop(&t, &p, packet_how(step.arg >> 3, i), &c);
 		printf(" %c%s %s%s", letter(s), s == t.dead ? "(dead)" : "", p.late ? "(LATE) " : "",
 		       r == SENT ? "->" : endings[r]);
 	}
@@ -74,7 +69,6 @@ static void print_part(char part, const struct state *before, const struct state
 	case 'm':
 		printf("%d", arg);
 		break;
-	case 'M':
 	case 'n':
 		printf("%d", arg >> 3);
 		break;
@@ -87,8 +81,14 @@ static void print_part(char part, const struct state *before, const struct state
 	case 'N':
 		printf("%d", before->n);
 		break;
+	case 'l':
+		print_lists(after, after->n);
+		break;
+	case 'L':
+		print_lists(after, after->mux[arg]);
+		break;
 	default:
-		print_lists(after, part == 'l' ? after->n : after->mux[arg]);
+		printf("@%c", part);
 	}
 }
 

@@ -179,7 +179,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		state_learn(t, step.arg, state_mux_max(t));
 		return IDLE;
 	case A_FORMER:
-		t->seen[step.arg] = (uint8_t)(t->n + 1);
+		t->former |= (uint8_t)(1 << step.arg);
 		return IDLE;
 	case A_CALM:
 		t->fresh &= (uint8_t) ~(1 << step.arg);
@@ -188,6 +188,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		t->restarted = step.arg;
 		t->memo = t->seen[step.arg];
 		t->seen[step.arg] = 0;
+		t->former &= (uint8_t) ~(1 << step.arg);
 		if (has(R_QUIET))
 			t->fresh |= (uint8_t)(1 << step.arg);
 		return IDLE;
@@ -200,6 +201,7 @@ enum result steps_take(struct state *t, struct step step, enum cause *cause)
 		for (int x = 0; x < setting.servers; x++) /* what muxes had that have restarted since */
 			t->memo = t->seen[x] > t->memo ? t->seen[x] : t->memo;
 		t->seen[s] = 0;
+		t->former &= (uint8_t) ~(1 << s);
 		if (has(R_QUIET))
 			t->fresh |= (uint8_t)(1 << s);
 		return t->home == s ? ENDED : IDLE;
@@ -341,7 +343,7 @@ enum result steps_settle(struct state t, enum cause *cause)
 		}
 		if (done)
 			continue;
-		*cause = packet_gone(&t, t.n);
+		*cause = state_gone(&t, t.home, t.n);
 		for (int b = 0; setting.room && b < setting.buckets; b++)
 			if (list_has(t.list[b][t.n], t.home))
 				*cause = C_OVERFLOW; /* it is listed, but the packet has no room */

@@ -166,6 +166,34 @@ static void flooded(void **state)
 		}
 }
 
+/* A server that has seen a generation above all (a service's that had the id before) drops what it would reset. */
+static void high_generation(void **state)
+{
+	(void)state;
+	for (int packet = FL_PACKET_SYN; packet <= FL_PACKET_REFUSED; packet++)
+		for (uint8_t row = 0; row < 12; row++) {
+			struct fl_decide_in in = {.packet = (enum fl_packet_class)packet,
+						  .trusted = true,
+						  .generation_seen = 5,
+						  .list = {.count = 1,
+							   .left = row & 1,
+							   .flags = row & 2 ? FL_LIST_LATE : 0,
+							   .generation = 4 + row / 4U},
+						  .self = {address(9)}};
+			struct fl_decide_out out, high;
+			bool is_drop;
+
+			in.list.candidate[0] = address(1);
+			fl_decide(&in, &out);
+			in.generation_seen = 1000;
+			fl_decide(&in, &high);
+			is_drop = packet == FL_PACKET_UNKNOWN && out.verdict == FL_VERDICT_DELIVER;
+			assert_int_equal(high.verdict, is_drop ? FL_VERDICT_DROP_STALE : out.verdict);
+			assert_true(high.late);
+			assert_int_equal(high.generation_seen, 1000);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "decide.json");
@@ -175,6 +203,7 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "rows", decided);
 	vectors_add_plain(&tests, "left only falls", left_only_falls, NULL);
 	vectors_add_plain(&tests, "a flooded server", flooded, NULL);
+	vectors_add_plain(&tests, "a generation above all", high_generation, NULL);
 	vectors_add_plain(&tests, "the header leads along the list", the_header_leads_along_the_list, NULL);
 	failed = vectors_run("decide", &tests);
 	json_decref(file);

@@ -43,6 +43,9 @@ static const struct {
     {"a death", {.moves = 0, .death = true, .servers = 3}},
     {"a restart", {.moves = 1, .restart = true}},
     {"older rings", {.moves = 1, .hold = true, .older = true, .withdraw = true}},
+    {"a deaf mux", {.moves = 1, .hold = true, .older = true, .deaf = true}},
+    {"a deaf mux, lossy notices", {.moves = 1, .hold = true, .older = true, .deaf = true, .notices = LOSSY}},
+    {"a deaf mux, a restart", {.moves = 1, .muxes = 1, .hold = true, .older = true, .deaf = true, .restart = true}},
     {"lossy notices", {.moves = 1, .notices = LOSSY}},
     {"two buckets", {.moves = 2, .buckets = 2, .maat = true}},
     {"arrays", {.moves = 0, .buckets = 2, .arrays = 1}},
@@ -58,6 +61,7 @@ static void set(const struct setting *wanted)
 	setting.notices = wanted->notices ? wanted->notices : ALL;
 	setting.K = wanted->K ? wanted->K : 4;
 	setting.jump = true;
+	setting.reduce = true;
 	setting.rules = usual.rules & ~wanted->rules;
 	setting.gib = 0.01;
 	setting.seconds = 60;
