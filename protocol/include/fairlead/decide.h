@@ -44,9 +44,9 @@ enum fl_verdict {
 
 struct fl_decide_in {
 	enum fl_packet_class packet;
-	bool trusted; /* sender is an allowed mux or peer, and the tag is right */
-	bool quiet;   /* this server has just started */
-	bool flooded; /* of TCP, if fl_decide_asks_flooded(): this server sends no more of them on */
+	bool trusted;                 /* sender is an allowed mux or peer, and the tag is right */
+	bool quiet;                   /* this server has just started */
+	bool flooded;                 /* of TCP, if fl_decide_asks_flooded(): this server sends no more of them on */
 	enum fl_list_error malformed; /* the list is valid only if FL_LIST_OK */
 	struct fl_list list;
 	fl_u32 generation_seen;    /* highest generation seen for the service, 0 for none */
