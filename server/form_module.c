@@ -31,14 +31,8 @@ static int attach_fail(const struct genetlink *link, const struct config *config
 
 int form_module_set(struct genetlink *link, const struct config *config)
 {
-	const struct module_setup setup = {
-	    .config = &config->program,
-	    .peers = config->peers,
-	    .peer_count = config->peer_count,
-	    .keys = config->program.tagged ? &config->keys : NULL,
-	};
-
-	return module_set(link, &setup);
+	return module_set(link, &config->program, config->peers, config->peer_count,
+			  config->program.tagged ? &config->keys : NULL);
 }
 
 /* Closes the link, after printing what is wrong. */

@@ -8,8 +8,6 @@
 
 #include "load.h"
 
-struct form;
-
 /* An open form; each form's own struct begins with it. */
 struct load {
 	const struct load_form *form;
@@ -32,23 +30,51 @@ extern const struct load_form load_bpf, load_module;
  * interface: as for `attach`, NULL with the module. Nothing needs to be attached. Before any thread of this process: the
  * XDP form starts an opener (opener.h). NULL and errno.
  */
-struct load *load_open(const struct form *form, const char *interface);
+FL_INLINE struct load *load_open(const struct load_form *form, const char *interface)
+{
+	struct load *load = form->open(interface);
+
+	if (load)
+		load->form = form;
+	return load;
+}
 
 /*
  * Finds what is attached now: before others, once for several of them. All three return 0, -ENOENT if nothing is
  * attached, or another negative errno: if the form that is attached cannot be used, a sentence is printed when it is met
  * first.
  */
-int load_find(struct load *load);
-int load_set(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
-int load_read(struct load *load, fl_u16 service, struct fl_load_state *state);
+FL_INLINE int load_find(struct load *load)
+{
+	return load->form->find ? load->form->find(load) : 0;
+}
+
+FL_INLINE int load_set(struct load *load, fl_u16 service, const struct fl_load_setting *setting)
+{
+	return load->form->set(load, service, setting);
+}
+
+FL_INLINE int load_read(struct load *load, fl_u16 service, struct fl_load_state *state)
+{
+	return load->form->read(load, service, state);
+}
 
 /* Whether a server is attached now: 1 or 0, or a negative errno if that cannot be told. Prints nothing. */
-int load_is_attached(struct load *load);
+FL_INLINE int load_is_attached(struct load *load)
+{
+	return load->form->is_attached(load);
+}
 
 /* Gives up what only opening needed; before any thread. Returns 0 or a negative errno. */
-int load_shed(const struct load *load);
+FL_INLINE int load_shed(const struct load *load)
+{
+	return load->form->shed ? load->form->shed() : 0;
+}
 
-void load_close(struct load *load);
+FL_INLINE void load_close(struct load *load)
+{
+	if (load)
+		load->form->close(load);
+}
 
 #endif

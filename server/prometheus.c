@@ -36,12 +36,6 @@ static void sample(const json_t *document, const char *name, const char *label, 
 	printf("\"} %" JSON_INTEGER_FORMAT "\n", number);
 }
 
-static void one(const json_t *document, const char *name, const char *type, const char *help, json_int_t number)
-{
-	head(name, type, help);
-	sample(document, name, NULL, NULL, number);
-}
-
 /* A number, or a boolean as 0 or 1. */
 static json_int_t number_in(const json_t *object, const char *key)
 {
@@ -50,44 +44,59 @@ static json_int_t number_in(const json_t *object, const char *key)
 	return json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
 }
 
-static json_int_t number_of(const json_t *document, const char *part, const char *key)
-{
-	return number_in(json_object_get(document, part), key);
-}
-
 static bool is_drop(const char *counter)
 {
 	return !strncmp(counter, DROP, strlen(DROP));
 }
 
-/* The counters that are no exits: <name>_total. */
+/* Single numbers of the document, or of a part of it. */
 static const struct {
-	const char *name, *metric, *help;
-} lessons[] = {
-    {"generation_jump", "generation_jump_total",
+	const char *part, *key, *metric, *type, *help;
+} numbers[] = {
+    {"counters", "generation_jump", "generation_jump_total", "counter",
      "Generations that were ignored because they are far above the highest one seen."},
-    {"skipped", "skipped_total", "Servers in packets' lists that the packets could not be sent on to."},
+    {"counters", "skipped", "skipped_total", "counter",
+     "Servers in packets' lists that the packets could not be sent on to."},
+    {NULL, "flows", "flows", "gauge", "Remembered connections to a VIP; only with mangle."},
+    {NULL, "quietSecondsLeft", "quiet_seconds", "gauge",
+     "How much longer nothing is reset, as this host does not know which muxes are behind."},
+    {"config", "chaining", "chaining", "gauge", "1, or 0 if chaining was switched off."},
+    {"config", "tagRequired", "tag_required", "gauge", "1 if packets need a tag of the cluster's key."},
 };
 
 enum {
-	LESSONS = sizeof(lessons) / sizeof(lessons[0]),
+	NUMBERS = sizeof(numbers) / sizeof(numbers[0]),
 };
 
+/* Whether it counts packets: the others are single numbers. */
 static bool is_exit(const char *counter)
 {
 	int i;
 
-	for (i = 0; i < LESSONS; i++)
-		if (!strcmp(counter, lessons[i].name))
+	for (i = 0; i < NUMBERS; i++)
+		if (!strcmp(counter, numbers[i].key))
 			return false;
 	return true;
+}
+
+static void numbers_print(const json_t *document)
+{
+	int i;
+
+	for (i = 0; i < NUMBERS; i++) {
+		const json_t *part = numbers[i].part ? json_object_get(document, numbers[i].part) : document;
+
+		if (json_is_null(json_object_get(part, numbers[i].key)))
+			continue;
+		head(numbers[i].metric, numbers[i].type, numbers[i].help);
+		sample(document, numbers[i].metric, NULL, NULL, number_in(part, numbers[i].key));
+	}
 }
 
 static void packets_print(const json_t *document)
 {
 	json_t *counters = json_object_get(document, "counters"), *value;
 	const char *name;
-	int i;
 
 	head("packets_total", "counter", "Packets received and not dropped, by verdict.");
 	json_object_foreach(counters, name, value) if (is_exit(name) && !is_drop(name))
@@ -95,9 +104,6 @@ static void packets_print(const json_t *document)
 	head("drops_total", "counter", "Packets dropped, by reason.");
 	json_object_foreach(counters, name, value) if (is_drop(name))
 	    sample(document, "drops_total", "reason", name + strlen(DROP), json_integer_value(value));
-	for (i = 0; i < LESSONS; i++)
-		one(document, lessons[i].metric, "counter", lessons[i].help,
-		    number_of(document, "counters", lessons[i].name));
 }
 
 static bool has_any(const json_t *list)
@@ -122,28 +128,19 @@ static bool has_any_peer(const json_t *document)
 static void unprotected_print(const json_t *document)
 {
 	head("unprotected", "gauge", "1 for each protection against others in the network that this server lacks.");
-	sample(document, "unprotected", "what", "tag_key", !number_of(document, "config", "tagRequired"));
+	sample(document, "unprotected", "what", "tag_key",
+	       !number_in(json_object_get(document, "config"), "tagRequired"));
 	sample(document, "unprotected", "what", "peers", has_any_peer(document));
 }
 
-static void state_print(const json_t *document)
+static void generations_print(const json_t *document)
 {
 	const char *id;
 	json_t *service;
 
-	if (json_is_integer(json_object_get(document, "flows")))
-		one(document, "flows", "gauge", "Remembered connections to a VIP; only with mangle.",
-		    json_integer_value(json_object_get(document, "flows")));
 	head("generation", "gauge", "Highest generation seen, by the service's id.");
 	json_object_foreach(json_object_get(document, "services"), id, service)
 	    sample(document, "generation", "service", id, json_integer_value(json_object_get(service, "generation")));
-	one(document, "quiet_seconds", "gauge",
-	    "How much longer nothing is reset, as this host does not know which muxes are behind.",
-	    json_integer_value(json_object_get(document, "quietSecondsLeft")));
-	one(document, "chaining", "gauge", "1, or 0 if chaining was switched off.",
-	    number_of(document, "config", "chaining"));
-	one(document, "tag_required", "gauge", "1 if packets need a tag of the cluster's key.",
-	    number_of(document, "config", "tagRequired"));
 }
 
 /* What is told of a service's load. */
@@ -202,6 +199,7 @@ void prometheus_print(const json_t *document)
 	       json_string_value(json_object_get(config, "address")));
 	unprotected_print(document);
 	packets_print(document);
-	state_print(document);
+	numbers_print(document);
+	generations_print(document);
 	loads_print(document);
 }

@@ -31,20 +31,21 @@ static void put_keys(struct nlmsghdr *header, const struct fl_server_keys *keys)
 	}
 }
 
-int module_set(struct genetlink *link, const struct module_setup *setup)
+int module_set(struct genetlink *link, const struct fl_server_config *config, const struct fl_peer *peers,
+	       unsigned int peer_count, const struct fl_server_keys *keys)
 {
-	size_t peers = setup->peer_count * sizeof(*setup->peers);
-	size_t keys = setup->keys ? 2 * setup->keys->count * sizeof(*setup->keys->services) : 0;
-	int err = genetlink_reserve(link, OTHERS_MAX + peers + keys);
+	size_t peers_len = peer_count * sizeof(*peers);
+	size_t keys_len = keys ? 2 * keys->count * sizeof(*keys->services) : 0;
+	int err = genetlink_reserve(link, OTHERS_MAX + peers_len + keys_len);
 	struct nlmsghdr *header;
 
 	if (err)
 		return err;
 	header = genetlink_begin(link, FAIRLEAD_CMD_SET, 0);
-	mnl_attr_put(header, FAIRLEAD_A_CONFIG, sizeof(*setup->config), setup->config);
-	mnl_attr_put(header, FAIRLEAD_A_PEERS, peers, setup->peers);
-	if (setup->keys)
-		put_keys(header, setup->keys);
+	mnl_attr_put(header, FAIRLEAD_A_CONFIG, sizeof(*config), config);
+	mnl_attr_put(header, FAIRLEAD_A_PEERS, peers_len, peers);
+	if (keys)
+		put_keys(header, keys);
 	return genetlink_ask(link, NULL, NULL);
 }
 

@@ -11,14 +11,6 @@
 
 #include "genetlink.h"
 
-/* What a server is set up with. */
-struct module_setup {
-	const struct fl_server_config *config;
-	const struct fl_peer *peers;
-	unsigned int peer_count;
-	const struct fl_server_keys *keys; /* NULL unless the configuration says that packets are tagged */
-};
-
 struct module_state {
 	struct fl_server_config config;
 	struct fl_peer peers[FL_SERVER_PEERS_MAX];
@@ -31,7 +23,9 @@ struct module_state {
 /* -ENOENT: it is not loaded. -EPROTO: it is of another version. To be closed by genetlink_close() in every case. */
 int module_open(struct genetlink *link);
 
-int module_set(struct genetlink *link, const struct module_setup *setup);
+/* Sets the server up. keys: NULL unless the configuration says that packets are tagged. */
+int module_set(struct genetlink *link, const struct fl_server_config *config, const struct fl_peer *peers,
+	       unsigned int peer_count, const struct fl_server_keys *keys);
 int module_detach(struct genetlink *link);
 int module_get(struct genetlink *link, struct module_state *state);
 

@@ -333,7 +333,7 @@ static void bad_messages(void **state)
 /* As the agent does it (server/load_form.h): a module that is attached later is found by the next call. */
 static void by_the_form(void **state)
 {
-	struct load *load = load_open(&form_module, NULL);
+	struct load *load = load_open(&load_module, NULL);
 	struct fl_load_setting setting = refuse_full;
 	struct config config = rig_config_both();
 	struct fl_load_state counted;

@@ -96,7 +96,7 @@ static void check_unasked(struct load *load, fl_u16 service, fl_u64 expected)
 
 static void set_and_read(void **state)
 {
-	struct load *load = load_open(&form_bpf, "rig0");
+	struct load *load = load_open(&load_bpf, "rig0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
@@ -113,7 +113,7 @@ static void set_and_read(void **state)
 
 static void kept_when_replaced(void **state)
 {
-	struct load *load = load_open(&form_bpf, "rig0");
+	struct load *load = load_open(&load_bpf, "rig0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
@@ -128,7 +128,7 @@ static void kept_when_replaced(void **state)
 
 static void fresh_when_attached_again(void **state)
 {
-	struct load *load = load_open(&form_bpf, "rig0");
+	struct load *load = load_open(&load_bpf, "rig0");
 	struct fl_load_setting setting = setting_make(1);
 	struct fl_load_state read;
 
@@ -149,7 +149,7 @@ static void fresh_when_attached_again(void **state)
 
 static void not_attached(void **state)
 {
-	struct load *none = load_open(&form_bpf, "rig0"), *absent = load_open(&form_bpf, "absent0");
+	struct load *none = load_open(&load_bpf, "rig0"), *absent = load_open(&load_bpf, "absent0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
@@ -167,7 +167,7 @@ static void another_program(void **state)
 	    {.code = BPF_JMP | BPF_EXIT},
 	};
 	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "another", "GPL", instructions, 2, NULL);
-	struct load *load = load_open(&form_bpf, "rig0");
+	struct load *load = load_open(&load_bpf, "rig0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;

@@ -120,13 +120,13 @@ static struct connection *add(struct census *census, const struct connection_key
 static void count_open(struct tally *tally)
 {
 	tally->established++;
-	tally->opened++;
+	tally->numbers[TALLY_OPENED].all++;
 }
 
 static void count_close(struct tally *tally)
 {
 	tally->established--;
-	tally->closed++;
+	tally->numbers[TALLY_CLOSED].all++;
 }
 
 /* A closed connection's addresses and ports are in use again. If it was reported, it still is: no new report is needed. */
@@ -277,7 +277,7 @@ void census_record(struct census *census, const struct socket_name *name)
 		found->age = age_found(census, service_of(census, &key));
 	tally->established++;
 	if (tally->dumped) /* else it was there before the agent looked */
-		tally->opened++;
+		tally->numbers[TALLY_OPENED].all++;
 }
 
 size_t census_missing(struct census *census, struct connection_key *keys, size_t max)

@@ -23,25 +23,32 @@
 #include "services.h"
 #include "told.h"
 
-/* SYNs that were offered to a server, and what became of them (readings.h). */
-struct tally_syns {
-	fl_u64 offered, taken, passed;
+/* What reports tell of a service by differences. */
+enum tally_what {
+	TALLY_OPENED,
+	TALLY_CLOSED,
+	TALLY_OFFERED, /* SYNs that were offered to the server, and what became of them (readings.h) */
+	TALLY_TAKEN,
+	TALLY_PASSED,
+	TALLY_NUMBERS,
+};
+
+struct tally_number {
+	fl_u64 all;        /* since the agent started */
+	fl_u64 told, sent; /* of these, in reports that were answered; in the one that was written last */
 };
 
 struct tally_load {
 	bool has_busy;
 	fl_u32 busy;
 	bool has_seen;
-	struct tally_syns seen, all;  /* in the form; since the agent started */
-	struct tally_syns told, sent; /* of all, in reports that were answered; in the one that was written last */
+	fl_u64 seen[TALLY_NUMBERS]; /* in the form, of SYNs */
 };
 
 /* What is counted of a service. */
 struct tally {
 	fl_u64 established;
-	fl_u64 opened, closed;                                  /* since the agent started */
-	fl_u64 opened_told, closed_told;                        /* of these, in reports that were answered */
-	fl_u64 opened_sent, closed_sent;                        /* in the report that was written last */
+	struct tally_number numbers[TALLY_NUMBERS];
 	fl_u64 half_open, listeners, queue_length, queue_limit; /* by the last sweep */
 	fl_u64 last_listener;                                   /* that was counted */
 	bool dumped;

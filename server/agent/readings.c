@@ -255,7 +255,7 @@ struct readings *readings_start(const struct readings_options *options)
 	pthread_cond_init(&readings->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	if (options->form)
-		readings->load = load_open(options->form, options->interface);
+		readings->load = load_open(options->form->load, options->interface);
 	if (options->form && !readings->load)
 		err = errno;
 	else

@@ -52,68 +52,58 @@ static json_t *connections_make(const struct told *told)
 	return object;
 }
 
-/* Whether the form was attached anew meanwhile, and has counted from 0. */
-static bool is_anew(const struct tally_syns *seen, const struct tally_syns *before)
-{
-	return seen->offered < before->offered || seen->taken < before->taken || seen->passed < before->passed;
-}
-
 void report_load(struct tally *tally, const struct load_figures *figures)
 {
+	const fl_u64 seen[TALLY_NUMBERS] = {[TALLY_OFFERED] = fl_load_offered(&figures->state),
+					    [TALLY_TAKEN] = figures->state.taken,
+					    [TALLY_PASSED] = figures->state.passed};
 	struct tally_load *load = &tally->load;
-	const struct tally_syns seen = {fl_load_offered(&figures->state), figures->state.taken, figures->state.passed};
+	bool is_anew = false; /* attached meanwhile, and counted from 0 */
+	int what;
 
 	load->has_busy = figures->has_busy;
 	load->busy = figures->busy;
 	if (!figures->has_state)
 		return;
-	if (load->has_seen && is_anew(&seen, &load->seen))
-		load->seen = (struct tally_syns){0};
-	if (load->has_seen) { /* else it was before the agent started */
-		load->all.offered += seen.offered - load->seen.offered;
-		load->all.taken += seen.taken - load->seen.taken;
-		load->all.passed += seen.passed - load->seen.passed;
-	}
+	for (what = 0; what < TALLY_NUMBERS; what++)
+		is_anew |= seen[what] < load->seen[what];
+	for (what = 0; load->has_seen && what < TALLY_NUMBERS; what++) /* else it was before the agent started */
+		tally->numbers[what].all += seen[what] - (is_anew ? 0 : load->seen[what]);
 	load->has_seen = true;
-	load->seen = seen;
+	memcpy(load->seen, seen, sizeof(seen));
 }
 
 /* What the next report says of a number, at most what it has room for; the rest comes with later ones. */
-static json_t *delta_make(fl_u64 all, fl_u64 told, fl_u64 *sent)
+static json_t *delta_make(struct tally *tally, enum tally_what what)
 {
-	*sent = all - told < DELTA_MAX ? all : told + DELTA_MAX;
-	return json_integer((json_int_t)(*sent - told));
+	struct tally_number *number = &tally->numbers[what];
+
+	number->sent = number->all - number->told < DELTA_MAX ? number->all : number->told + DELTA_MAX;
+	return json_integer((json_int_t)(number->sent - number->told));
 }
 
-static json_t *load_make(struct tally_load *load)
+static json_t *load_make(struct tally *tally)
 {
-	json_t *object = json_object();
+	json_t *busy = tally->load.has_busy ? json_integer(tally->load.busy) : NULL;
 
-	if (load->has_busy)
-		json_object_set_new(object, "busy", json_integer(load->busy));
-	json_object_set_new(object, "offered", delta_make(load->all.offered, load->told.offered, &load->sent.offered));
-	json_object_set_new(object, "taken", delta_make(load->all.taken, load->told.taken, &load->sent.taken));
-	json_object_set_new(object, "passed", delta_make(load->all.passed, load->told.passed, &load->sent.passed));
-	return object;
+	return json_pack("{s:o*, s:o, s:o, s:o}", "busy", busy, "offered", delta_make(tally, TALLY_OFFERED), "taken",
+			 delta_make(tally, TALLY_TAKEN), "passed", delta_make(tally, TALLY_PASSED));
 }
 
 static json_t *service_make(const struct service *service, struct tally *tally, json_t *answer, json_t *connections)
 {
 	json_t *object;
 
-	tally->opened_sent = tally->opened;
-	tally->closed_sent = tally->closed;
-	object =
-	    json_pack("{s:s, s:I, s:I, s:I, s:I, s:o*, s:o*}", "name", service->name, "established",
-		      (json_int_t)tally->established, "halfOpen", (json_int_t)tally->half_open, "opened",
-		      (json_int_t)(tally->opened - tally->opened_told), "closed",
-		      (json_int_t)(tally->closed - tally->closed_told), "answer", answer, "connections", connections);
+	object = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o*, s:o*}", "name", service->name, "established",
+			   (json_int_t)tally->established, "halfOpen", (json_int_t)tally->half_open, "opened",
+			   delta_make(tally, TALLY_OPENED), "closed", delta_make(tally, TALLY_CLOSED), "answer", answer,
+			   "connections", connections);
 	if (object && tally->listeners)
 		json_object_set_new(object, "acceptQueue",
 				    json_pack("{s:I, s:I}", "length", (json_int_t)tally->queue_length, "limit",
 					      (json_int_t)tally->queue_limit));
 	if (object && service->two_buckets)
-		json_object_set_new(object, "load", load_make(&tally->load));
+		json_object_set_new(object, "load", load_make(tally));
 	return object;
 }
 
@@ -129,9 +119,8 @@ static json_t *services_make(const struct report *report, struct census *census,
 		struct tally *tally = census_tally(census, service);
 		json_t *answer, *connections = NULL;
 
-		tally->opened_sent = tally->opened_told;
-		tally->closed_sent = tally->closed_told;
-		tally->load.sent = tally->load.told;
+		for (int what = 0; what < TALLY_NUMBERS; what++)
+			tally->numbers[what].sent = tally->numbers[what].told;
 		if (!census_knows(census, service))
 			continue;
 		answer = answer_make(report, census, &tally->question, &answers[service], &room);
@@ -197,8 +186,7 @@ void report_answered(struct census *census)
 	for (size_t i = 0; i < census_services(census)->count; i++) {
 		struct tally *tally = census_tally(census, i);
 
-		tally->opened_told = tally->opened_sent;
-		tally->closed_told = tally->closed_sent;
-		tally->load.told = tally->load.sent;
+		for (int what = 0; what < TALLY_NUMBERS; what++)
+			tally->numbers[what].told = tally->numbers[what].sent;
 	}
 }

@@ -234,18 +234,18 @@ static void opened_and_closed(void **state)
 	(void)state;
 	dump(census, open);
 	tally = census_tally(census, 0);
-	assert_int_equal(tally->opened, 0);
+	assert_int_equal(tally->numbers[TALLY_OPENED].all, 0);
 	census_open(census, &second, 1);
 	census_open(census, &second, 1);
-	assert_int_equal(tally->opened, 1);
+	assert_int_equal(tally->numbers[TALLY_OPENED].all, 1);
 	census_close(census, &second);
 	census_close(census, &third);
-	assert_int_equal(tally->closed, 1);
+	assert_int_equal(tally->numbers[TALLY_CLOSED].all, 1);
 	open[4] = true;
 	open[0] = false;
 	dump(census, open);
-	assert_int_equal(tally->opened, 2);
-	assert_int_equal(tally->closed, 2);
+	assert_int_equal(tally->numbers[TALLY_OPENED].all, 2);
+	assert_int_equal(tally->numbers[TALLY_CLOSED].all, 2);
 	assert_int_equal(tally->established, 1);
 	census_free(census);
 }

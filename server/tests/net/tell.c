@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	setting.threshold = (fl_u32)atol(argv[6]);
 	setting.sequence = (fl_u32)now.tv_nsec;
 	setting.until_ns = (fl_u64)(now.tv_sec + atol(argv[7])) * 1000000000 + (fl_u64)now.tv_nsec;
-	load = load_open(form, argv[2]);
+	load = load_open(form->load, argv[2]);
 	err = load ? load_find(load) : -1;
 	if (!err)
 		err = load_set(load, (fl_u16)atol(argv[3]), &setting);
