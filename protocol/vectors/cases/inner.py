@@ -2,6 +2,7 @@
 """Inner packets of each kind that tags tell apart."""
 
 from oracle.address import packed
+from oracle.ipip import with_checksum
 
 TCP_ACK = bytes.fromhex("0a2f0050000003e90000000050100000ffff0000")
 UDP = bytes.fromhex("14e900350008" + "0000")
@@ -11,10 +12,7 @@ def ipv4(protocol: int, payload: bytes, fragment: int = 0, options: bytes = b"",
     length = 20 + len(options) + len(payload) - short
     head = bytes([0x45 + len(options) // 4, 0]) + length.to_bytes(2) + b"\x12\x34" + fragment.to_bytes(2)
     head += bytes([64, protocol, 0, 0]) + packed("10.2.1.3") + packed("10.99.0.1") + options
-    total = sum(int.from_bytes(head[at : at + 2]) for at in range(0, len(head), 2))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return head[:10] + (total ^ 0xFFFF).to_bytes(2) + head[12:] + payload
+    return with_checksum(head) + payload
 
 
 def ipv6(protocol: int, payload: bytes) -> bytes:

@@ -17,7 +17,7 @@ def checksum(header: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def _with_checksum(header: bytes) -> bytes:
+def with_checksum(header: bytes) -> bytes:
     blank = header[:10] + b"\0\0" + header[12:]
     return blank[:10] + checksum(blank).to_bytes(2) + blank[12:]
 
@@ -28,7 +28,7 @@ def write(header: dict) -> bytes:
     outer += IPv4Address(header["source"]).packed + IPv4Address(header["destination"]).packed
     previous = IPv4Address(header["previous"] or "0.0.0.0").packed
     option = bytes([0x61, 16, 0, 0]) + previous + struct.pack("<I", header["since"])
-    return _with_checksum(outer + option + header["generation"].to_bytes(4))
+    return with_checksum(outer + option + header["generation"].to_bytes(4))
 
 
 def read(data: bytes) -> dict:
@@ -59,4 +59,4 @@ def read(data: bytes) -> dict:
 def forward(data: bytes, self: str, following: str) -> bytes:
     """What a server sends on: fresh addresses and TTL, and no former owner."""
     outer = data[:4] + b"\0\0\x40\0" + bytes([64, 4, 0, 0]) + IPv4Address(self).packed + IPv4Address(following).packed
-    return _with_checksum(outer + data[20:24] + bytes(8) + data[32:LENGTH]) + data[LENGTH:]
+    return with_checksum(outer + data[20:24] + bytes(8) + data[32:LENGTH]) + data[LENGTH:]
