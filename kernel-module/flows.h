@@ -62,9 +62,7 @@ void fl_flows_destroy(struct fl_flows *flows);
 
 void fl_flow_key_set(struct fl_flow_key *key, const struct fl_flow *flow);
 
-/*
- * The VIP of a packet that comes in, or of one that answers it. False if the flow is unknown. Called under rcu_read_lock().
- */
+/* The VIP of a packet that comes in, or of one that answers it; false if the flow is unknown. Under rcu_read_lock(). */
 bool fl_flows_find(struct fl_flows *flows, const struct fl_flow_key *key, bool is_reply, struct in6_addr *vip);
 
 /*
