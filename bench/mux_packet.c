@@ -12,7 +12,7 @@
  * and slowest beside it; time is the thread's own, so that other load on the machine counts little. A row's ratio to
  * the first one is the median of the ratios of each run. The stages are measured separately, by time stamps around each
  * stage of each group, whose own cost is measured and subtracted; the result is the median burst. They are those of the
- * scalar path: lanes (mux/packet/lanes.h) have other stages, too short for time stamps. There a stage has all
+ * reference: lanes (mux/packet/lanes.h) have other stages, too short for time stamps. There a stage has all
  * 32 packets at once, so that the sum of the stages exceeds the whole where they wait for memory.
  *
  * Othello's arrays have room for as many connections as there are flows, with random cells: what they cost does not
@@ -20,7 +20,7 @@
  * second bucket; or such as change little, as most do.
  *
  * Stateful is the same mux with a table of flows (flowtable/flowtable.h), which has room for a quarter more flows than
- * there are, and by the scalar path. DPDK's memory and rings both ask for transparent huge pages.
+ * there are, and hashes side by side. DPDK's memory and rings both ask for transparent huge pages.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -49,7 +49,6 @@
 #include "config/options.h"
 #include "host/port.h"
 #include "flow_packet.h"
-#include "flow/hash_batch.h"
 #include "flowtable/flowtable.h"
 #include "headers/headers.h"
 #include "host/mac.h"
@@ -157,16 +156,13 @@ static void write_ring(struct bench *b, struct stand *s)
 	}
 }
 
-/* How a row computes SipHash; NULL: this machine can't. */
-static flow_hash_batch_fn *siphash_of(const struct row *row)
+/* A row's path; negative: this machine can't. */
+static int path_of(const struct row *row)
 {
-	for (int i = 0; i < FLOW_HASH_WAYS; i++) {
-		const struct flow_hash_way *way = &flow_hash_ways[i];
-
-		if (way->hash == FL_HASH_SIPHASH && way->has_cpu() && (!row->way || !strcmp(way->name, row->way)))
-			return way->run;
-	}
-	return NULL;
+	for (int i = BURST_PATHS; i--;)
+		if (burst_paths[i].has_cpu() && (!row->path || !strcmp(burst_paths[i].name, row->path)))
+			return i;
+	return -1;
 }
 
 static void take_row(struct bench *b, const struct stand *s)
@@ -178,8 +174,7 @@ static void take_row(struct bench *b, const struct stand *s)
 	b->burst.mac = mac_word(mac);
 	b->burst.now = NOW;
 	b->burst.tag_flags = tag_key_flags(s->row.tagged ? &tag_key : NULL);
-	burst_path = lanes_has_cpu() && !s->row.scalar ? BURST_LANES : BURST_SCALAR;
-	flow_hash_batch_siphash = siphash_of(&s->row);
+	burst_path = (enum burst_path)path_of(&s->row);
 	b->burst.is_brief = true;
 }
 
@@ -506,7 +501,7 @@ static bool is_wanted(const struct bench *b, const struct row *row)
 {
 	size_t len = strlen(row->name);
 
-	if (row->flows > b->most_flows || !siphash_of(row))
+	if (row->flows > b->most_flows || path_of(row) < 0)
 		return false;
 	for (const char *at = b->only; at && *at; at += strcspn(at, ";"), at += *at == ';')
 		if (strcspn(at, ";") == len && !strncmp(at, row->name, len))

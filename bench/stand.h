@@ -26,20 +26,19 @@ struct row {
 	enum fl_hash_kind hash;
 	const struct encap *encap;
 	const struct steering *steering;
-	bool stateful;   /* by a table of flows (flowtable/flowtable.h) */
-	bool changes;    /* CHANGES generations a second, each moving a tenth of the buckets */
-	bool told;       /* all buckets have just moved: every packet carries MOVED */
-	uint32_t most;   /* each bucket has up to so many former owners, in place of `told` */
-	uint32_t lists;  /* so many different lists; 0: as many as there are buckets */
-	bool udp;        /* datagrams, whose sources are looked up among the VIPs (classify.c) */
-	bool ipv6;       /* packets, not backends */
-	bool tagged;     /* with the cluster's key */
-	bool syns;       /* every packet is one */
-	bool scalar;     /* not by lanes, even if the machine can */
-	const char *way; /* of flow_hash_ways, for SipHash; NULL: the fastest */
-	uint32_t arrays; /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
-	uint32_t load;   /* steering maat: enum maat_load */
-	bool full;       /* steering maat: the filter has every connection */
+	bool stateful;    /* by a table of flows (flowtable/flowtable.h) */
+	bool changes;     /* CHANGES generations a second, each moving a tenth of the buckets */
+	bool told;        /* all buckets have just moved: every packet carries MOVED */
+	uint32_t most;    /* each bucket has up to so many former owners, in place of `told` */
+	uint32_t lists;   /* so many different lists; 0: as many as there are buckets */
+	bool udp;         /* datagrams, whose sources are looked up among the VIPs (classify.c) */
+	bool ipv6;        /* packets, not backends */
+	bool tagged;      /* with the cluster's key */
+	bool syns;        /* every packet is one */
+	const char *path; /* of burst_paths; NULL: the fastest */
+	uint32_t arrays;  /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
+	uint32_t load;    /* steering maat: enum maat_load */
+	bool full;        /* steering maat: the filter has every connection */
 	uint32_t news; /* one in how many cells differs between two arrays, 0: their seeds differ, and so nearly all */
 };
 

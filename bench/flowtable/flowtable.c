@@ -11,6 +11,7 @@
 #include "headers/headers.h"
 #include "ring/backend.h"
 #include "flow_cuckoo.h"
+#include "hash_batch.h"
 
 enum {
 	KEY4_WORDS = 2,
@@ -183,14 +184,41 @@ static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 	return first + BURST_GROUP < burst->count ? first + BURST_GROUP : burst->count;
 }
 
+static inline bool is_hashed_here(const struct packet *packet)
+{
+	return packet->verdict == VERDICT_SERVICE && !(packet->flags & (PACKET_IPV6 | PACKET_HASHED)) &&
+	       packet->service->hash == FL_HASH_SIPHASH;
+}
+
+/* burst_hash(), with hashes side by side. */
+static inline void hash_group(struct burst *burst, uint32_t first, uint32_t end)
+{
+	struct hash_batch batch = {.count = 0};
+	struct packet *packets[HASH_BATCH_MAX];
+
+	for (uint32_t i = first; i < end; i++)
+		if (likely(is_hashed_here(&burst->packets[i]))) {
+			packets[batch.count] = &burst->packets[i];
+			hash_batch_add(&batch, packets[batch.count]->service, packets[batch.count]->key);
+		}
+	if (likely(batch.count))
+		hash_batch_run(&batch);
+	for (uint32_t i = 0; i < batch.count; i++) {
+		packets[i]->hash = batch.hash[i];
+		packets[i]->flags |= PACKET_HASHED;
+	}
+	burst_hash(burst, first, end);
+	for (uint32_t i = 0; i < batch.count; i++)
+		packets[i]->flags &= (uint8_t)~PACKET_HASHED;
+}
+
 static inline void steer(struct flowtable *table, struct burst *burst, bool is_classified)
 {
-	burst->path = BURST_SCALAR;
 	burst_begin(burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		if (!is_classified)
 			burst_classify(burst, first, end_of(burst, first));
-		burst_hash(burst, first, end_of(burst, first));
+		hash_group(burst, first, end_of(burst, first));
 	}
 	flowtable_choose(table, burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)

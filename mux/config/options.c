@@ -10,6 +10,15 @@
 #include "config/address.h"
 #include "config/protection.h"
 
+/* The paths of enum burst_path that this architecture has beside the reference. */
+#ifdef __x86_64__
+#define LANES_WORDS "avx2|avx512"
+#define LANES_NAMES "avx2", "avx512",
+#elif defined(__aarch64__)
+#define LANES_WORDS "neon"
+#define LANES_NAMES "neon",
+#endif
+
 static const char prefix[] = "FAIRLEAD_MUX_";
 
 const char options_usage[] =
@@ -36,8 +45,8 @@ const char options_usage[] =
     "  --announce tun|none  how VIPs are announced         (tun)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
     "                                                      (auto)\n"
-    "  --packet-path auto|scalar|reference  how packets are processed; auto: by AVX-512 if the processor has it  "
-    "(auto)\n"
+    "  --packet-path auto|reference|" LANES_WORDS "\n"
+    "                       how packets are processed; auto: as fast as the processor can    (auto)\n"
     "  --check-paths N      process copies of one burst in N by the reference path too, and compare; 0: none\n"
     "                                                      (0)\n"
     "  --withdraw-wait S    seconds to wait for routers to reroute before the mux stops  (2)\n"
@@ -283,7 +292,7 @@ static int set_tag_key(struct options *options, const struct option *option, con
 static const char *const on_off[] = {"on", "off", NULL}, *const true_false[] = {"true", "false", NULL},
 			 *const formats[] = {"text", "json", NULL}, *const announces[] = {"tun", "none", NULL},
 			 *const pipelines[] = {"auto", "interpreted", "compiled", NULL},
-			 *const paths[] = {"auto", "scalar", "reference", NULL};
+			 *const paths[] = {"auto", "reference", LANES_NAMES NULL};
 
 /* clang-format off */
 #define NUMBER(member, least, most) .set = set_number, .at = offsetof(struct options, member), .low = least, .high = most

@@ -34,10 +34,9 @@ enum pipeline_mode {
 	PIPELINE_COMPILED,
 };
 
-/* How packets are processed (packet/burst.h): by the fastest path that this machine can, or by a slower one. */
+/* How packets are processed: by the fastest path that this machine can, or by one of enum burst_path, in its order. */
 enum packet_path {
 	PACKET_PATH_AUTO,
-	PACKET_PATH_SCALAR,
 	PACKET_PATH_REFERENCE,
 };
 

@@ -7,13 +7,23 @@
 
 #include "flow/packet.h"
 
-enum { BURST_GROUP = 8, GROUP_BITS = (1 << BURST_GROUP) - 1 };
+enum {
+	BURST_GROUP = 8,
+	BURST_FEW = 3, /* fewer packets are done sooner one by one than side by side */
+	GROUP_BITS = (1 << BURST_GROUP) - 1,
+};
 
-/* How bursts are steered. All ways give the same results; the reference is the one that says what these are. */
+/* How bursts are steered. All paths have the same results; the reference says what these are. */
 enum burst_path {
-	BURST_REFERENCE, /* classify() for each packet */
-	BURST_SCALAR,    /* the common packet by fewer branches (classify_common.h) */
-	BURST_LANES,     /* eight common packets side by side, by AVX-512 (lanes.h); others as above */
+	BURST_REFERENCE, /* one by one (packet/general.h) */
+/* Eight common packets side by side (packet/lanes.h), others as above: */
+#ifdef __x86_64__
+	BURST_AVX2,
+	BURST_AVX512,
+#elif defined(__aarch64__)
+	BURST_NEON,
+#endif
+	BURST_PATHS,
 };
 
 struct burst {
@@ -37,10 +47,9 @@ struct burst {
 	 * is set not even these.
 	 */
 	bool is_brief;
-	enum burst_path path; /* set by burst_steer */
-	uint8_t one_port;     /* out: see `one` */
-	uint32_t ip_bytes;    /* out: see `one` */
-	struct service *one;  /* out: all packets are steered, have this service and leave by one_port; or NULL */
+	uint8_t one_port;    /* out: see `one` */
+	uint32_t ip_bytes;   /* out: see `one` */
+	struct service *one; /* out: all packets are steered, have this service and leave by one_port; or NULL */
 };
 
 #endif

@@ -10,8 +10,8 @@
 struct backends;
 struct ring;
 
-#ifdef __x86_64__
-#define LANES_X86 /* elsewhere all packets go the general way */
+#ifdef LANES_BYTES
+#include "flow/lanes_names.h"
 #endif
 
 enum { LANES = BURST_GROUP, LANES_ALL = GROUP_BITS };

@@ -171,7 +171,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] & REPAIR && frame.len >= FRAME_AT_L4 && (frame.bytes[FRAME_AT_IP] & 15) == 5)
 		frame_fix_checksum(&frame);
 	steer(&wanted, BURST_REFERENCE, data[0], &frame, data[1] % LANES);
-	for (int path = BURST_SCALAR; path <= (lanes_has_cpu() ? BURST_LANES : BURST_SCALAR); path++) {
+	for (int path = BURST_REFERENCE + 1; path < BURST_PATHS; path++) {
+		if (!burst_paths[path].has_cpu())
+			continue;
 		steer(&found, path, data[0], &frame, data[1] % LANES);
 		compare(&wanted, &found);
 		end(&found);

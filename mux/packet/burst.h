@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packet path: takes up to 32 packets through the mux, stage by stage, so that memory for one packet is fetched
- * while others are processed. Packets go in groups of eight: eight are hashed together (hash_batch.h), and their
- * rows are fetched while the next eight are classified. Rows of a ring larger than the caches come from memory: fetched
- * 32 at once they wait for each other, and a packet costs 38 ns instead of 31 (a million buckets).
+ * while others are processed. Packets go in groups of eight: a group's rows are fetched while the next eight are
+ * classified. Rows of a ring larger than the caches come from memory: fetched 32 at once they wait for each other.
  *
  *	classify	reads headers				verdict, service, key
  *	hash		computes, prefetches ring rows or cells	hash, bucket, generation
@@ -35,8 +34,14 @@ void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
 /* The fastest that this machine can; set before main(). No worker may run while it is changed. */
 extern enum burst_path burst_path;
 
-/* By enum burst_path. */
-extern const char *const burst_path_names[];
+struct burst_path_entry {
+	const char *name;
+	bool (*has_cpu)(void); /* whether this machine can */
+	void (*steer)(struct burst *burst);
+};
+
+/* By enum burst_path, the fastest last. */
+extern const struct burst_path_entry burst_paths[BURST_PATHS];
 
 /* All stages, by burst_path. Afterwards every packet has its verdict, and those with VERDICT_SERVICE are rewritten. */
 void burst_steer(struct burst *burst);

@@ -6,7 +6,7 @@
 
 #include "headers/headers.h"
 #include "packet/classify.h"
-#include "flow/hash_batch.h"
+#include "flow/hash.h"
 #include "ring/backend.h"
 #include "flow/service.h"
 #include "steering/methods/path.h"
@@ -14,34 +14,23 @@
 
 enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
 
-_Static_assert((int)BURST_GROUP == (int)FLOW_HASH_BATCH_MAX, "a group's hashes are computed at once");
-
-static inline void classify_one(struct burst *burst, uint32_t i, struct common_last *last)
+void general_classify_one(struct burst *burst, uint32_t i)
 {
 	const struct rte_mbuf *mbuf = burst->mbufs[i];
-	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 
-	if (unlikely(burst->path == BURST_REFERENCE || mbuf->data_len != mbuf->pkt_len ||
-		     !classify_common(burst->lookup, burst->mac, data, mbuf->data_len, last, &burst->packets[i])))
-		classify(burst->lookup, burst->mac, data, mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
-}
-
-void general_classify_one(struct burst *burst, uint32_t i, struct common_last *last)
-{
-	classify_one(burst, i, last);
+	classify(burst->lookup, burst->mac, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, mbuf->pkt_len,
+		 &burst->packets[i]);
 }
 
 void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
 {
-	struct common_last last = {0, NULL};
-
 	if (!first)
 		for (uint32_t i = 0; i < AHEAD && i < burst->count; i++)
 			general_fetch(burst->mbufs[i]);
 	for (uint32_t i = first; i < end; i++) {
 		if (i + AHEAD < burst->count)
 			general_fetch(burst->mbufs[i + AHEAD]);
-		classify_one(burst, i, &last);
+		general_classify_one(burst, i);
 	}
 }
 
@@ -74,23 +63,8 @@ void general_find_row(struct burst *burst, uint32_t i)
 	find_row(burst, i);
 }
 
-/* Copies each lane's hash to its packet: at[lane] is the packet's number. */
-static inline void take_hashes(struct burst *burst, const struct flow_hash_batch *batch,
-			       const uint8_t at[FLOW_HASH_BATCH_MAX])
+void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip)
 {
-	for (uint32_t i = 0; i < batch->count; i++) {
-		burst->packets[at[i]].hash = batch->hash[i];
-		find_row(burst, at[i]);
-	}
-}
-
-/* skip: a bit for each packet whose hash is known. */
-static inline void hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip)
-{
-	struct flow_hash_batch siphash, crc32;
-	uint8_t siphash_at[FLOW_HASH_BATCH_MAX], crc32_at[FLOW_HASH_BATCH_MAX];
-
-	siphash.count = crc32.count = 0;
 	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
 
@@ -100,36 +74,19 @@ static inline void hash_group(struct burst *burst, uint32_t first, uint32_t end,
 		rte_prefetch0(packet->ring); /* its mask is needed once the hash is known */
 		if (unlikely(!packet->ring)) {
 			packet->verdict = VERDICT_NO_RING;
-		} else if (unlikely(packet->flags & (PACKET_IPV6 | PACKET_HASHED))) {
-			if (!(packet->flags & PACKET_HASHED))
-				packet->hash = flow_hash_ipv6(packet->service, packet->addresses6, packet->key[1]);
-			find_row(burst, i);
-		} else if (packet->service->hash == FL_HASH_SIPHASH) {
-			siphash_at[siphash.count] = (uint8_t)i;
-			flow_hash_batch_add(&siphash, packet->service, packet->key);
-		} else {
-			crc32_at[crc32.count] = (uint8_t)i;
-			flow_hash_batch_add(&crc32, packet->service, packet->key);
+			continue;
 		}
+		if (unlikely(packet->flags & PACKET_IPV6) && !(packet->flags & PACKET_HASHED))
+			packet->hash = flow_hash_ipv6(packet->service, packet->addresses6, packet->key[1]);
+		else if (likely(!(packet->flags & PACKET_HASHED)))
+			packet->hash = flow_hash_ipv4(packet->service, packet->key);
+		find_row(burst, i);
 	}
-	if (siphash.count) {
-		flow_hash_batch_siphash(&siphash);
-		take_hashes(burst, &siphash, siphash_at);
-	}
-	if (crc32.count) {
-		flow_hash_batch_crc32(&crc32);
-		take_hashes(burst, &crc32, crc32_at);
-	}
-}
-
-void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip)
-{
-	hash_group(burst, first, end, skip);
 }
 
 void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 {
-	hash_group(burst, first, end, 0);
+	general_hash_group(burst, first, end, 0);
 }
 
 /* The line of a packet's backend, or the verdict that says why it has none. */

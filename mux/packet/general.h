@@ -6,7 +6,6 @@
 #include <rte_prefetch.h>
 
 #include "packet/burst.h"
-#include "packet/classify_common.h"
 
 /* The packet's first bytes, and the room in front where its outer header will be written. */
 static inline void general_fetch(const struct rte_mbuf *mbuf)
@@ -21,7 +20,7 @@ static inline void general_fetch(const struct rte_mbuf *mbuf)
 void general_steer(struct burst *burst);
 void general_steer_classified(struct burst *burst);
 
-void general_classify_one(struct burst *burst, uint32_t i, struct common_last *last);
+void general_classify_one(struct burst *burst, uint32_t i);
 
 /* burst_hash() of packets whose hash is not known; skip: a bit for each of the others. */
 void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint32_t skip);

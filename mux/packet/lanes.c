@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packet/lanes.h"
 
-#ifdef LANES_X86
 #include <rte_branch_prediction.h>
 
 #include "headers/headers.h"
@@ -9,8 +8,8 @@
 #include "packet/mixed.h"
 
 enum {
-	FEW = 3,    /* packets in lanes, below which */
-	AVOID = 31, /* groups do not try */
+	FEW = BURST_FEW, /* packets in lanes, below which */
+	AVOID = 31,      /* groups do not try */
 };
 
 /*
@@ -21,8 +20,8 @@ static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes
 {
 	lanes->by_lanes = lanes->clamped = lanes->steady = lanes->seconds = lanes->with_second = lanes->listed = 0;
 	lanes->has_rows = lanes->is_unpacked = lanes->is_waiting = false;
-	if (unlikely(burst->avoid)) {
-		burst->avoid--;
+	if (unlikely(burst->avoid || first + FEW > burst->count)) {
+		burst->avoid -= !!burst->avoid;
 		lanes->in = lanes->udp = lanes->syns = 0;
 		lanes->is_one = true;
 		lanes->is_ipv6 = false;
@@ -31,7 +30,7 @@ static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes
 		return;
 	}
 	lanes_look(burst, first, lanes, before);
-	if (unlikely(__builtin_popcount(lanes->in) < FEW))
+	if (unlikely(__builtin_popcount(lanes->in) < FEW) && first + LANES <= burst->count)
 		burst->avoid = AVOID;
 }
 
@@ -87,14 +86,24 @@ static inline void tell(struct burst *burst, const struct lanes *lanes, uint32_t
 			lanes_tell(burst, g * LANES, &lanes[g]);
 }
 
-/* Whole groups by lanes; the rest of the burst as by general_steer(). */
+/* Frames of no bytes, which stay in no lane, behind the last packet of a burst. */
+static void fill_up(struct burst *burst, uint32_t groups)
+{
+	static uint8_t nothing;
+	static struct rte_mbuf no_frame = {.buf_addr = &nothing, .nb_segs = 1};
+
+	for (uint32_t i = burst->count; i < groups * LANES; i++)
+		burst->mbufs[i] = &no_frame;
+}
+
 void lanes_steer(struct burst *burst)
 {
 	struct lanes lanes[BURST_MAX / LANES];
-	const uint32_t groups = burst->count / LANES, whole = groups * LANES;
+	const uint32_t groups = (burst->count + LANES - 1) / LANES;
 	bool are_several = false;
 	uint32_t hashed = 0;
 
+	fill_up(burst, groups);
 	for (uint32_t i = 0; i < LANES; i++)
 		general_fetch(burst->mbufs[i]);
 	for (uint32_t g = 0; g < groups; g++) {
@@ -118,20 +127,11 @@ void lanes_steer(struct burst *burst)
 		} else if (unlikely(lanes[g].is_waiting)) {
 			lanes_buckets(&lanes[g]);
 		}
-	if (whole < burst->count) {
-		burst_classify(burst, whole, burst->count);
-		burst_hash(burst, whole, burst->count);
-	}
 	for (uint32_t g = 0; g < groups; g++)
 		rows_of(burst, g * LANES, &lanes[g]);
-	if (whole < burst->count)
-		burst_rows(burst, whole, burst->count);
 	if (unlikely(burst->tag_flags))
 		tag_all(burst, lanes, groups);
 	for (uint32_t g = 0; g < groups; g++)
 		encap_of(burst, g * LANES, &lanes[g]);
-	if (whole < burst->count)
-		headers_write(burst, whole, burst->count);
 	tell(burst, lanes, groups);
 }
-#endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packet path by AVX-512: a group's eight packets side by side, each in a 64-bit lane of its own. Only the common
+ * The packet path by vectors: a group's eight packets side by side, each in a 64-bit lane of its own. Only the common
  * packet stays in its lane: untagged Ethernet, IPv4 without options or IPv6 without extension headers, no fragment, TCP
  * or UDP, in one buffer, with nothing wrong. Whatever else a packet is, and whatever it meets later, it leaves its lane
- * there and goes on as all packets do without AVX-512 (general.h), since lanes_unpack() leaves in struct packet what the
+ * there and goes on as all packets do without lanes (general.h), since lanes_unpack() leaves in struct packet what the
  * general stages would have: that path says what is right, and tests compare both (test_paths.c, fuzz_paths.c). With a
  * method that is more than the hash's low half, all eight packets of a group stay until rows are read, or none.
  *
@@ -29,10 +29,7 @@
 
 struct lookup;
 
-/* Whether this machine can. */
-bool lanes_has_cpu(void);
-
-/* All stages for a burst of a group at least. */
+/* All stages. */
 void lanes_steer(struct burst *burst);
 
 /* The stages for a whole group: packets first to first + LANES - 1. before: the group before, NULL: this is the first. */

@@ -2,13 +2,12 @@
 /* The first stage of lanes.h for IPv6 without extension headers. */
 #include "packet/lanes.h"
 
-#ifdef LANES_X86
 #include <netinet/in.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
 
-#include "flow/simd.h"
+#include "flow/lanes_common.h"
 #include "packet/transport.h"
 #include "service/lookup.h"
 #include "flow/service.h"
@@ -17,9 +16,11 @@ enum {
 	AT_L4 = AT_IP + ENCAP_IPV6_LEN,
 	WORDS_AT = 6, /* of a frame: eight words of eight bytes begin here */
 	SEEN = WORDS_AT + 64,
+	SYN_SHIFT = 29,
 	TYPE_LOADED = 0xdd86, /* Ethernet's type, as loaded */
 };
 
+_Static_assert((uint64_t)TRANSPORT_TCP_SYN << 40 >> SYN_SHIFT == PACKET_SYN << 8, "flags of TCP, and of struct packet");
 _Static_assert(AT_L4 + TRANSPORT_AT_TCP_FLAGS < SEEN, "TCP's flags are read");
 
 /* Word i of each packet:
@@ -31,11 +32,10 @@ _Static_assert(AT_L4 + TRANSPORT_AT_TCP_FLAGS < SEEN, "TCP's flags are read");
  *	6  54	ports 4 | length of UDP, or half of TCP's sequence number 2 | 2
  *	7  62	acknowledged 4 | length of TCP's header, flags 2 | window 2
  */
-static inline ISA void load_words(const uint8_t *const data[LANES], __m512i word[8])
+VEC_INLINE void load_words(const uint8_t *const data[LANES], vec word[8])
 {
-	for (int i = 0; i < LANES; i++)
-		word[i] = _mm512_loadu_si512(data[i] + WORDS_AT);
-	transpose(word);
+	for (size_t i = 0; i < 8; i += 2)
+		vec_load_words(data, WORDS_AT + i * sizeof(uint64_t), &word[i], &word[i + 1]);
 }
 
 /* Those whose frames are for our MAC. */
@@ -88,75 +88,68 @@ static uint32_t drop_loops(const struct lookup *lookup, const struct lanes *lane
 	return in;
 }
 
-ISA void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes)
+void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	const uint8_t *data[LANES];
-	const __m512i low16 = all(0xffff), low32 = all(0xffffffff), one = all(1), byte = all(0xff);
-	__m512i word[8], frame_len, wrong, short_by, protocol, total, l4_len, own_len, least_len, tos, ports,
-	    destination;
-	__mmask8 in, udp, syns;
+	const uint8_t *data[LANES] __attribute__((aligned(64)));
+	const vec low16 = all(0xffff), low32 = all(0xffffffff), one = all(1), byte = all(0xff);
+	vec word[8], frame_len, wrong, short_by, protocol, total, l4_len, own_len, least_len, tos, ports, destination,
+	    is_syn;
+	uint8_t in, udp, syns;
+	vec_mask is_udp;
 
-	in = (__mmask8)lanes_find_frames(burst, first, SEEN, data, &frame_len);
-	in &= (__mmask8)are_ours(burst->mac, data);
+	in = (uint8_t)lanes_find_frames(burst, first, SEEN, data, &frame_len);
+	in &= (uint8_t)are_ours(burst->mac, data);
 	load_words(data, word);
-	protocol = _mm512_and_si512(_mm512_srli_epi64(word[1], 48), byte);
-	udp = _mm512_cmpeq_epi64_mask(protocol, all(IPPROTO_UDP));
+	protocol = vec_and(vec_right(word[1], 48), byte);
+	is_udp = vec_equal(protocol, all(IPPROTO_UDP));
+	udp = vec_bits(is_udp);
 	/* TCP, as UDP in this sum: no extension header */
-	wrong = _mm512_xor_si512(_mm512_mask_sub_epi64(protocol, udp, protocol, all(IPPROTO_UDP - IPPROTO_TCP)),
-				 all(IPPROTO_TCP));
-	wrong = any(wrong, _mm512_xor_si512(_mm512_srli_epi64(word[0], 48), all(TYPE_LOADED)),
-		    differ(word[1], all(0x60), all(0xf0)));
+	wrong = vec_xor(vec_sub(protocol, vec_some(is_udp, all(IPPROTO_UDP - IPPROTO_TCP))), all(IPPROTO_TCP));
+	wrong = any(wrong, vec_xor(vec_right(word[0], 48), all(TYPE_LOADED)), differ(word[1], all(0x60), all(0xf0)));
 	/* addresses whose first byte is 0, 0xfe or 0xff: the general path knows which of them are allowed */
-	short_by = any(_mm512_sub_epi64(_mm512_and_si512(word[2], byte), one),
-		       _mm512_sub_epi64(all(0xfd), _mm512_and_si512(word[2], byte)),
-		       _mm512_sub_epi64(_mm512_and_si512(word[4], byte), one));
-	in &= _mm512_cmpneq_epi64_mask(word[2], word[4]) | _mm512_cmpneq_epi64_mask(word[3], word[5]);
+	short_by = any(vec_sub(vec_and(word[2], byte), one), vec_sub(all(0xfd), vec_and(word[2], byte)),
+		       vec_sub(vec_and(word[4], byte), one));
+	in &= vec_unequal(word[2], word[4]) | vec_unequal(word[3], word[5]);
 
-	total = _mm512_add_epi64(swap16(_mm512_srli_epi64(word[1], 32)), all(ENCAP_IPV6_LEN));
-	l4_len = _mm512_sub_epi64(total, all(ENCAP_IPV6_LEN));
-	own_len = _mm512_and_si512(_mm512_srli_epi64(word[7], 34), all(0x3c));
-	own_len = _mm512_mask_mov_epi64(own_len, udp, swap16(_mm512_srli_epi64(word[6], 32)));
-	least_len = _mm512_mask_mov_epi64(all(TRANSPORT_TCP_LEN), udp, all(TRANSPORT_UDP_LEN));
-	short_by = any(short_by, _mm512_sub_epi64(_mm512_sub_epi64(frame_len, all(AT_IP)), total),
-		       _mm512_sub_epi64(own_len, least_len));
-	short_by = any(short_by, _mm512_sub_epi64(l4_len, own_len),
-		       _mm512_sub_epi64(_mm512_srli_epi64(word[1], 56), one)); /* hop limit */
-	ports = _mm512_and_si512(word[6], low32);
-	short_by =
-	    _mm512_or_si512(short_by, _mm512_maskz_sub_epi64((__mmask8)~udp, _mm512_and_si512(ports, low16), one));
-	in = _mm512_mask_testn_epi64_mask(in, wrong, wrong) & (__mmask8)~_mm512_movepi64_mask(short_by);
-	syns = _mm512_mask_test_epi64_mask((__mmask8)~udp, word[7], all((uint64_t)TRANSPORT_TCP_SYN << 40));
+	total = vec_add(swap16(vec_right(word[1], 32)), all(ENCAP_IPV6_LEN));
+	l4_len = vec_sub(total, all(ENCAP_IPV6_LEN));
+	own_len = vec_and(vec_right(word[7], 34), all(0x3c));
+	own_len = vec_select(is_udp, swap16(vec_right(word[6], 32)), own_len);
+	least_len = vec_select(is_udp, all(TRANSPORT_UDP_LEN), all(TRANSPORT_TCP_LEN));
+	short_by = any(short_by, vec_sub(vec_sub(frame_len, all(AT_IP)), total), vec_sub(own_len, least_len));
+	short_by = any(short_by, vec_sub(l4_len, own_len), vec_sub(vec_right(word[1], 56), one)); /* hop limit */
+	ports = vec_and(word[6], low32);
+	short_by = vec_or(short_by, vec_select(is_udp, one, vec_sub(vec_and(ports, low16), one)));
+	in = in & (uint8_t) ~(vec_test(wrong, wrong) | vec_signs(short_by));
+	is_syn = vec_select(is_udp, all(0), vec_and(vec_right(word[7], SYN_SHIFT), all(PACKET_SYN << 8)));
+	syns = vec_test(is_syn, is_syn);
 
 	for (int i = 0; i < 4; i++)
-		_mm512_store_si512(lanes->addresses6[i], word[2 + i]);
-	_mm512_store_si512(lanes->key[0], _mm512_add_epi64(_mm512_loadu_si512(data), all(AT_IP + 8)));
-	_mm512_store_si512(lanes->key[1], _mm512_or_si512(ports, _mm512_slli_epi64(protocol, 32)));
-	_mm512_store_si512(lanes->frame_len, frame_len);
+		vec_store(lanes->addresses6[i], word[2 + i]);
+	vec_store(lanes->key[0], vec_add(vec_load(data), all(AT_IP + 8)));
+	vec_store(lanes->key[1], vec_or(ports, vec_left(protocol, 32)));
+	vec_store(lanes->frame_len, frame_len);
 	if (udp & in)
-		in = (__mmask8)drop_loops(burst->lookup, lanes, in, udp);
+		in = (uint8_t)drop_loops(burst->lookup, lanes, in, udp);
 	/* all that one destination has: compared with lane 0 */
-	destination = any(_mm512_xor_si512(word[4], _mm512_broadcastq_epi64(_mm512_castsi512_si128(word[4]))),
-			  _mm512_xor_si512(word[5], _mm512_broadcastq_epi64(_mm512_castsi512_si128(word[5]))),
-			  _mm512_xor_si512(protocol, _mm512_broadcastq_epi64(_mm512_castsi512_si128(protocol))));
-	ports = _mm512_srli_epi64(ports, 16);
-	destination = _mm512_or_si512(destination,
-				      _mm512_xor_si512(ports, _mm512_broadcastq_epi64(_mm512_castsi512_si128(ports))));
-	lanes->is_one = !_mm512_mask_test_epi64_mask(in, destination, destination);
+	destination = any(vec_xor(word[4], all(vec_first(word[4]))), vec_xor(word[5], all(vec_first(word[5]))),
+			  vec_xor(protocol, all(vec_first(protocol))));
+	ports = vec_right(ports, 16);
+	destination = vec_or(destination, vec_xor(ports, all(vec_first(ports))));
+	lanes->is_one = !(in & vec_test(destination, destination));
 	lanes->destination = 0; /* of no IPv4 packet */
 	if (likely(lanes->is_one)) {
 		lanes->service[0] = in ? service_at(burst->lookup, lanes, 0) : NULL;
 		in = lanes->service[0] ? in : 0;
 	} else {
-		in = (__mmask8)find_services(burst->lookup, lanes, in);
+		in = (uint8_t)find_services(burst->lookup, lanes, in);
 	}
 	lanes->in = in;
 	lanes->udp = udp & in;
 	lanes->syns = syns & in;
 	/* bytes 14 and 15 of the frame hold the class in their middle */
-	tos = _mm512_and_si512(_mm512_srli_epi64(swap16(word[1]), 4), byte);
-	_mm512_store_si512(lanes->word,
-			   any(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | PACKET_IPV6 << 8 | VERDICT_SERVICE),
-				   _mm512_slli_epi64(total, 48), _mm512_slli_epi64(tos, 24)),
-			       _mm512_maskz_mov_epi64(syns, all(PACKET_SYN << 8)), _mm512_setzero_si512()));
+	tos = vec_and(vec_right(swap16(word[1]), 4), byte);
+	vec_store(lanes->word, any(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | PACKET_IPV6 << 8 | VERDICT_SERVICE),
+				       vec_left(total, 48), vec_left(tos, 24)),
+				   is_syn, all(0)));
 }
-#endif

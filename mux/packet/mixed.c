@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packet/mixed.h"
 
-#ifdef LANES_X86
 #include "packet/general.h"
 #include "flow/rows.h"
 #include "headers/lanes_headers.h"
@@ -20,11 +19,9 @@ void mixed_find_services(struct burst *burst, struct lanes *lanes, uint32_t grou
 
 void mixed_complete_head(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	struct common_last last = {0, NULL};
-
 	for (uint32_t i = 0; i < LANES; i++)
 		if (!(lanes->in >> i & 1))
-			general_classify_one(burst, first + i, &last);
+			general_classify_one(burst, first + i);
 	if (lanes->in != LANES_ALL)
 		general_hash_group(burst, first, first + LANES, lanes->in);
 	for (uint32_t left = lanes->in & ~(uint32_t)lanes->by_lanes; left; left &= left - 1)
@@ -53,4 +50,3 @@ void mixed_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 	if (lanes->listed)
 		lanes_measure(burst->lookup->lists, lanes);
 }
-#endif

@@ -51,7 +51,7 @@ struct lists *lists_new(uint32_t max)
 		return NULL;
 	own->max = max;
 	own->fresh = 1;
-	own->cells = reserve((size_t)max * sizeof(*own->cells));
+	own->cells = reserve(((size_t)max + 1) * sizeof(*own->cells)); /* of which [max] is only read */
 	own->known = reserve((size_t)max * sizeof(*own->known));
 	own->heads_count = HEADS_MIN;
 	while (own->heads_count < max / 4)
@@ -71,7 +71,7 @@ void lists_free(struct lists *lists)
 	if (!own)
 		return;
 	if (own->cells)
-		munmap(own->cells, (size_t)own->max * sizeof(*own->cells));
+		munmap(own->cells, ((size_t)own->max + 1) * sizeof(*own->cells));
 	if (own->known)
 		munmap(own->known, (size_t)own->max * sizeof(*own->known));
 	if (own->heads)

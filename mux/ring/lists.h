@@ -40,11 +40,12 @@ _Static_assert(sizeof(struct list_cell) >= FL_LIST_SHORT_BYTES, "a list of IPv4 
 enum { LISTS_WORDS = sizeof(struct list_cell) / 8 }; /* rows name cells by words, as processors scale by 8 at most */
 
 struct lists {
-	const struct list_cell *cells; /* [0] is in no use; readers need no more than this and used */
-	uint32_t used;                 /* atomic: cells that are */
-	uint32_t now;                  /* atomic: Unix seconds by ZooKeeper (listed.h); 0: unknown, no window is over */
-	uint32_t retired;              /* lists that wait for lists_reclaim() */
-	uint64_t refused;              /* how often the table was full */
+	const struct list_cell
+	    *cells;       /* [0] is in no use; readers need no more than this and used, and may read one more */
+	uint32_t used;    /* atomic: cells that are */
+	uint32_t now;     /* atomic: Unix seconds by ZooKeeper (listed.h); 0: unknown, no window is over */
+	uint32_t retired; /* lists that wait for lists_reclaim() */
+	uint64_t refused; /* how often the table was full */
 	struct lists_own *own;
 };
 

@@ -13,7 +13,7 @@
 #include "packet/burst.h"
 #include "encap/gue.h"
 #include "flow/hash.h"
-#include "flow/hash_batch.h"
+#include "flow/hash.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
@@ -182,41 +182,6 @@ static void hashes_equal_those_of_the_protocol(void **state)
 			assert_int_equal(flow_hash_ipv4(&service, words), fl_flow_hash(kind, &service.key, key, 8));
 		}
 	}
-}
-
-/* Each implementation that can run here; fewer flows than lanes, services of different keys and affinities. */
-static void batch_hashes_equal_single_hashes(void **state)
-{
-	struct chance chance = {20261121};
-	int ran = 0;
-
-	(void)state;
-	for (int way = 0; way < FLOW_HASH_WAYS; way++) {
-		if (!flow_hash_ways[way].has_cpu())
-			continue;
-		ran++;
-		for (int i = 0; i < 20000; i++) {
-			struct flow_hash_batch lanes = {.count = 0};
-			uint32_t count = 1 + chance_below(&chance, FLOW_HASH_BATCH_MAX);
-			uint64_t wanted[FLOW_HASH_BATCH_MAX];
-
-			for (uint32_t lane = 0; lane < count; lane++) {
-				struct service service = {.key = {chance_next(&chance), chance_next(&chance)},
-							  .hash = (uint8_t)flow_hash_ways[way].hash,
-							  .affinity = AFFINITY_CONNECTION};
-				uint64_t key[] = {chance_next(&chance), chance_next(&chance) >> 24};
-
-				if (chance_below(&chance, 2))
-					service.affinity = AFFINITY_CLIENT;
-				wanted[lane] = flow_hash_ipv4(&service, key);
-				flow_hash_batch_add(&lanes, &service, key);
-			}
-			flow_hash_ways[way].run(&lanes);
-			if (memcmp(lanes.hash, wanted, count * sizeof(*wanted)))
-				fail_msg("%s differs from single hashes, %u flows", flow_hash_ways[way].name, count);
-		}
-	}
-	assert_in_range(ran, 2, FLOW_HASH_WAYS); /* the scalar ones run anywhere */
 }
 
 /* Bursts of every length, of mixed packets: a packet's result does not depend on its neighbours in the burst. */
@@ -531,7 +496,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(explain_says_where_1000_flows_go, set_up),
 	    cmocka_unit_test(hashes_equal_those_of_the_protocol),
-	    cmocka_unit_test(batch_hashes_equal_single_hashes),
 	    cmocka_unit_test_setup(packets_of_a_burst_are_independent, set_up),
 	    cmocka_unit_test_setup(a_thousand_services_keep_apart, set_up),
 	    cmocka_unit_test_setup(a_port_names_its_backend, set_up),

@@ -90,8 +90,11 @@ static int start(struct program *p, struct reason *why)
 	int error;
 
 	if (p->options.packet_path != PACKET_PATH_AUTO)
-		burst_path = p->options.packet_path == PACKET_PATH_SCALAR ? BURST_SCALAR : BURST_REFERENCE;
-	fprintf(stderr, "mux event=packet_path path=%s\n", burst_path_names[burst_path]);
+		burst_path = (enum burst_path)(p->options.packet_path - PACKET_PATH_REFERENCE);
+	if (!burst_paths[burst_path].has_cpu())
+		return reason_set(why, -EINVAL, "--packet-path: this processor can't do %s; allowed: auto, reference",
+				  burst_paths[burst_path].name);
+	fprintf(stderr, "mux event=packet_path path=%s\n", burst_paths[burst_path].name);
 	error = worker_rings(p->rings, p->options.workers, why);
 
 	while (!error && p->workers_count < p->options.workers) {

@@ -5,16 +5,15 @@
 
 #include "steering/ring/ring_lanes.h"
 
-static inline ISA void hunt_lanes_fetch(struct lanes *lanes, __m512i hash)
+VEC_INLINE void hunt_lanes_fetch(struct lanes *lanes, vec hash)
 {
 	const struct ring *ring = lanes->ring[0];
-	const __m512i mask = all(ring->mask), first = _mm512_and_si512(hash, mask),
-		      second = _mm512_and_si512(_mm512_srli_epi64(hash, 32), mask);
+	const vec mask = all(ring->mask), first = vec_and(hash, mask), second = vec_and(vec_right(hash, 32), mask);
 
 	ring_lanes_fetch(lanes, hash);
-	_mm512_store_si512(lanes->second, second);
+	vec_store(lanes->second, second);
 	ring_lanes_fetch_rows(ring, lanes->second);
-	lanes->seconds = _mm512_cmpneq_epu64_mask(first, second) & (__mmask8)~lanes->udp;
+	lanes->seconds = vec_unequal(first, second) & (uint8_t)~lanes->udp;
 }
 
 static inline void hunt_lanes_buckets(struct lanes *lanes)

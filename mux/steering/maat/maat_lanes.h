@@ -6,16 +6,16 @@
 #include "steering/hunt/hunt_lanes.h"
 #include "steering/maat/maat_path.h"
 
-static inline ISA void maat_lanes_fetch(struct lanes *lanes, __m512i hash)
+VEC_INLINE void maat_lanes_fetch(struct lanes *lanes, vec hash)
 {
 	const struct maat *maat;
-	__m512i mixed;
+	vec mixed;
 
 	hunt_lanes_fetch(lanes, hash);
 	maat = maat_of(lanes->service[0]);
-	mixed = _mm512_mullo_epi64(hash, all(0x9e3779b97f4a7c15)); /* maat_filter_place() */
-	mixed = _mm512_and_si512(_mm512_xor_si512(mixed, _mm512_srli_epi64(mixed, 32)), all(maat->cells_mask));
-	_mm512_store_si512(lanes->own[0], _mm512_add_epi64(mixed, all((uint64_t)(uintptr_t)maat->cells)));
+	mixed = vec_mul(hash, all(0x9e3779b97f4a7c15)); /* maat_filter_place() */
+	mixed = vec_and(vec_xor(mixed, vec_right(mixed, 32)), all(maat->cells_mask));
+	vec_store(lanes->own[0], vec_add(mixed, all((uint64_t)(uintptr_t)maat->cells)));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0((const void *)(uintptr_t)lanes->own[0][i]);
 }
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void maat_lanes_order_some(struct burst *burst,
 	}
 }
 
-static inline ISA void maat_lanes_order(struct burst *burst, uint32_t first, struct lanes *lanes)
+static inline void maat_lanes_order(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
 	const struct maat *maat = maat_of(lanes->service[0]);
 	const enum maat_load load = maat->settings.load;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each steering method does in lanes (packet/lanes.h), for a group with one service: inline functions of its own
- * folder, in <name>/<name>_lanes.h. Included on x86-64 only.
+ * folder, in <name>/<name>_lanes.h.
  *
  *	fetch		once hashes are known: places of buckets, and prefetches their rows
  *	buckets		if fetch said is_waiting: the same, by what it prefetched

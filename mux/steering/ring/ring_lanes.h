@@ -5,27 +5,26 @@
 
 #include <rte_prefetch.h>
 
-#include "flow/simd.h"
+#include "flow/lanes_common.h"
 #include "ring/ring.h"
 
 /* Buckets and generation, which is loaded before what other methods' buckets come from (ring.h). */
-static inline ISA void ring_lanes_place(struct lanes *lanes, __m512i hash)
+VEC_INLINE void ring_lanes_place(struct lanes *lanes, vec hash)
 {
 	const struct ring *ring = lanes->ring[0];
 	uint32_t generation = ring_generation(ring);
 
-	_mm512_store_si512(lanes->place,
-			   _mm512_or_si512(_mm512_and_si512(hash, all(ring->mask)), all((uint64_t)generation << 32)));
+	vec_store(lanes->place, vec_or(vec_and(hash, all(ring->mask)), all((uint64_t)generation << 32)));
 	rte_prefetch0(ring_backends(ring));
 }
 
-static inline ISA void ring_lanes_fetch_rows(const struct ring *ring, const uint64_t buckets[LANES])
+static inline void ring_lanes_fetch_rows(const struct ring *ring, const uint64_t buckets[LANES])
 {
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0(&ring->rows[(uint32_t)buckets[i]]);
 }
 
-static inline ISA void ring_lanes_fetch(struct lanes *lanes, __m512i hash)
+VEC_INLINE void ring_lanes_fetch(struct lanes *lanes, vec hash)
 {
 	ring_lanes_place(lanes, hash);
 	ring_lanes_fetch_rows(lanes->ring[0], lanes->place);

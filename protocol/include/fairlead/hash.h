@@ -42,19 +42,20 @@ FL_INLINE struct fl_siphash_key fl_siphash_key_load(const fl_u8 bytes[16])
 }
 
 #define FL_ROTL64(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
-#define FL_SIPROUND(v0, v1, v2, v3)                                                                                    \
+#define FL_SIPROUND_BY(rotl, v0, v1, v2, v3)                                                                           \
 	do {                                                                                                           \
 		v0 += v1;                                                                                              \
-		v1 = FL_ROTL64(v1, 13) ^ v0;                                                                           \
-		v0 = FL_ROTL64(v0, 32);                                                                                \
+		v1 = rotl(v1, 13) ^ v0;                                                                                \
+		v0 = rotl(v0, 32);                                                                                     \
 		v2 += v3;                                                                                              \
-		v3 = FL_ROTL64(v3, 16) ^ v2;                                                                           \
+		v3 = rotl(v3, 16) ^ v2;                                                                                \
 		v0 += v3;                                                                                              \
-		v3 = FL_ROTL64(v3, 21) ^ v0;                                                                           \
+		v3 = rotl(v3, 21) ^ v0;                                                                                \
 		v2 += v1;                                                                                              \
-		v1 = FL_ROTL64(v1, 17) ^ v2;                                                                           \
-		v2 = FL_ROTL64(v2, 32);                                                                                \
+		v1 = rotl(v1, 17) ^ v2;                                                                                \
+		v2 = rotl(v2, 32);                                                                                     \
 	} while (0)
+#define FL_SIPROUND(v0, v1, v2, v3) FL_SIPROUND_BY(FL_ROTL64, v0, v1, v2, v3)
 
 /* SipHash-2-4 in steps, for callers that cannot give all bytes at once: begin, a word for each 8 bytes, end. */
 struct fl_siphash_state {
