@@ -9,9 +9,9 @@ import java.util.Set;
 import java.util.function.LongToIntFunction;
 
 /**
- * How packets of a connection go on reaching two servers that claim it. It is not known whose it
- * is. Either a bucket's former owners lead from one to the other: the connection must keep that
- * one. Or its two codes lead to one of them each: it must keep both.
+ * How packets of a connection go on reaching all servers that claim it. It is not known whose it
+ * is. Either a bucket's former owners lead to all of them: the connection must keep that one. Or
+ * only both of its codes do: it must keep both.
  *
  * <p>A server that got the bucket after another had claimed the connection as its owner is wrong:
  * that one would have said that the connection had ended. Arrays need not keep it for both.
@@ -28,25 +28,37 @@ record SharedBuckets(
     implements Claims.Shared {
 
   @Override
-  public Optional<Pin> pin(long key, int holder, boolean isFirm, int claimant) {
-    if (!owners.contains(claimant)) {
-      return Optional.empty();
-    }
+  public Optional<Pin> pin(long key, int holder, boolean isFirm, Set<Integer> claimants) {
     int first = newest.applyAsInt(key);
     int second = before.isPresent() ? before.get().applyAsInt(key) : first;
     boolean isReached = leads(first, holder) || leads(second, holder); // else it has lost it anyway
     boolean holdsFirst = !isReached || leads(first, holder);
     boolean holdsSecond = !isReached || leads(second, holder);
-    boolean claimsFirst = leads(first, claimant);
-    boolean claimsSecond = leads(second, claimant);
-    if (holdsFirst && claimsFirst && !(isFirm && isLater(first, holder, claimant))) {
-      return Optional.of(new Pin(first, false));
+    boolean isAny = false;
+    boolean allByFirst = true;
+    boolean allBySecond = true;
+    for (int claimant : claimants) {
+      if (!owners.contains(claimant)) {
+        continue;
+      }
+      boolean claimsFirst = leads(first, claimant);
+      boolean claimsSecond = leads(second, claimant);
+      boolean byFirst = holdsFirst && claimsFirst && !(isFirm && isLater(first, holder, claimant));
+      boolean bySecond =
+          holdsSecond && claimsSecond && !(isFirm && isLater(second, holder, claimant));
+      boolean byBoth =
+          first != second && ((holdsFirst && claimsSecond) || (holdsSecond && claimsFirst));
+      if (byFirst || bySecond || byBoth) {
+        isAny = true;
+        allByFirst &= byFirst;
+        allBySecond &= bySecond;
+      }
     }
-    if (holdsSecond && claimsSecond && !(isFirm && isLater(second, holder, claimant))) {
-      return Optional.of(new Pin(second, false));
+    if (!isAny) {
+      return Optional.empty();
     }
-    boolean isSplit = (holdsFirst && claimsSecond) || (holdsSecond && claimsFirst);
-    return isSplit && first != second ? Optional.of(new Pin(second, true)) : Optional.empty();
+    boolean isSplit = !allByFirst && !allBySecond;
+    return Optional.of(new Pin(allByFirst ? first : second, isSplit));
   }
 
   /** Whether the claimant had the bucket after the holder. */

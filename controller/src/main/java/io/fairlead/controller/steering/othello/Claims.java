@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * What servers say about their connections: each says which it has, and which it has no longer
@@ -61,15 +62,15 @@ public final class Claims {
     return disputes.size();
   }
 
-  /** Where packets of a connection reach two servers. */
+  /** Where packets of a connection reach several servers. */
   public interface Shared {
     /**
-     * The code by which packets of the connection go on reaching both; empty if there is none, or
-     * the claim is known to be wrong.
+     * The code by which packets of the connection go on reaching all of these; empty if there is
+     * none, or the claims are known to be wrong.
      *
      * @param isFirm whether the holder claimed the connection while it was the owner
      */
-    Optional<Pins.Pin> pin(long key, int holder, boolean isFirm, int claimant);
+    Optional<Pins.Pin> pin(long key, int holder, boolean isFirm, Set<Integer> claimants);
   }
 
   /** The codes of connections that several servers claim. */
@@ -83,16 +84,9 @@ public final class Claims {
         .forEach(
             (key, claimants) -> {
               int at = map.find(key);
-              for (int claimant : claimants.keySet()) {
-                Optional<Pins.Pin> pin = shared.pin(key, map.serverAt(at), firm.get(at), claimant);
-                if (pin.isPresent()) {
-                  pins.codes().put(key, pin.get().code());
-                  if (pin.get().isSplit()) {
-                    pins.split().add(key);
-                  }
-                  break;
-                }
-              }
+              shared
+                  .pin(key, map.serverAt(at), firm.get(at), claimants.keySet())
+                  .ifPresent(pin -> pins.put(key, pin));
             });
     return pins;
   }

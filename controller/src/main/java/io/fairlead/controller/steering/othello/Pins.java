@@ -9,14 +9,21 @@ import java.util.Set;
  * whose they are, their packets must reach all of these.
  *
  * @param codes by connection
- * @param split those of them whose two codes lead to one claimant each. The next arrays give them
- *     the other one, so that both codes stay; until then they need the arrays before
+ * @param split those of them of whose claimants no single code leads to all. The next arrays give
+ *     them the other one, so that both codes stay; until then they need the arrays before
  */
 public record Pins(Map<Long, Integer> codes, Set<Long> split) {
   public static final Pins NONE = new Pins(Map.of(), Set.of());
 
   /** Which code a connection must have. */
   public record Pin(int code, boolean isSplit) {}
+
+  void put(long key, Pin pin) {
+    codes.put(key, pin.code());
+    if (pin.isSplit()) {
+      split.add(key);
+    }
+  }
 
   /** The connection's code, null if it may have any of its server. */
   Integer code(long key) {
