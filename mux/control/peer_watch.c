@@ -153,23 +153,16 @@ static void end_peer(struct peer *peer, enum tree_result result)
 	finish(watch);
 }
 
-/* Of the node: it comes, or one that says nothing changes. */
-static void on_exists(void *context, const struct tree_reply *reply)
+/*
+ * The watch is set. Of a node that is there: on the children that an ephemeral node cannot have, for when it goes; else on
+ * the node, for when it comes, or one that says nothing changes. If it has come or gone since, it is read again.
+ */
+static void on_watched(void *context, const struct tree_reply *reply)
 {
 	struct peer *peer = context;
+	bool has_changed = peer->is_alive ? reply->result == TREE_MISSING : reply->result == TREE_OK && !peer->has_node;
 
-	peer->again |=
-	    (reply->result == TREE_OK && !peer->has_node) || reply->result == TREE_DENIED; /* it has come since */
-	end_peer(peer, reply->result == TREE_MISSING || reply->result == TREE_DENIED ? TREE_OK : reply->result);
-}
-
-/* Of the children that an ephemeral node cannot have: it goes. */
-static void on_children(void *context, const struct tree_reply *reply)
-{
-	struct peer *peer = context;
-
-	peer->again |=
-	    reply->result == TREE_MISSING || reply->result == TREE_DENIED; /* it has gone since, or is hidden */
+	peer->again |= has_changed || reply->result == TREE_DENIED;
 	end_peer(peer, reply->result == TREE_MISSING || reply->result == TREE_DENIED ? TREE_OK : reply->result);
 }
 
@@ -185,9 +178,9 @@ static void on_node(void *context, const struct tree_reply *reply)
 	snprintf(path, sizeof(path), "%s/%s/" REGISTRATION_NODE, peer->watch->list.path, peer->id);
 	if (peer->is_alive) {
 		take_node(peer, reply);
-		tree_children(peer->watch->list.tree, path, true, on_children, peer);
+		tree_children(peer->watch->list.tree, path, true, on_watched, peer);
 	} else if (reply->result == TREE_OK || reply->result == TREE_MISSING) {
-		tree_exists(peer->watch->list.tree, path, true, on_exists, peer);
+		tree_exists(peer->watch->list.tree, path, true, on_watched, peer);
 	} else {
 		end_peer(peer, peer->is_hidden ? TREE_OK : reply->result);
 	}

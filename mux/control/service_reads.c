@@ -41,17 +41,15 @@ struct service_reads {
 	bool ended;
 };
 
-/* An answer that waits for another one. */
-struct kept_reply {
-	bool has;
-	struct tree_reply reply;
-	uint8_t *data;
-};
-
-/* The latest generation's number and the list of arrays. */
+/* The latest generation's number and the list of arrays: the answer that comes first waits for the other. */
 struct latest_read {
 	struct service_reads *reads;
-	struct kept_reply number, list;
+	unsigned open; /* without an answer */
+	struct kept_reply {
+		struct latest_read *latest;
+		struct tree_reply reply;
+		uint8_t *data;
+	} number, list;
 };
 
 /* Any other read. */
@@ -106,42 +104,24 @@ void service_reads_node(struct service_reads *reads, enum service_read what)
 		tree_get(reads->tree, path, what != READ_SNAPSHOT_NUMBER, on_answer, read);
 }
 
-static void keep(struct kept_reply *kept, const struct tree_reply *reply)
+/* Usually in the order of requests; but a request that can't be sent is answered before those under way. */
+static void on_latest(void *context, const struct tree_reply *reply)
 {
-	kept->has = true;
+	struct kept_reply *kept = context;
+	struct latest_read *latest = kept->latest;
+
 	kept->reply = *reply;
 	kept->data = tree_alloc(reply->len);
 	if (reply->len)
 		memcpy(kept->data, reply->data, reply->len);
 	kept->reply.data = kept->data;
-}
-
-/* Usually in the order of requests; but a request that can't be sent is answered before those under way. */
-static void deliver_latest(struct latest_read *latest)
-{
-	if (!latest->number.has || !latest->list.has)
+	if (--latest->open)
 		return;
 	deliver(latest->reads, &(struct service_answer){
 				   .what = READ_LATEST, .reply = &latest->number.reply, .list = &latest->list.reply});
 	free(latest->number.data);
 	free(latest->list.data);
 	free(latest);
-}
-
-static void on_number(void *context, const struct tree_reply *reply)
-{
-	struct latest_read *latest = context;
-
-	keep(&latest->number, reply);
-	deliver_latest(latest);
-}
-
-static void on_list(void *context, const struct tree_reply *reply)
-{
-	struct latest_read *latest = context;
-
-	keep(&latest->list, reply);
-	deliver_latest(latest);
 }
 
 void service_reads_latest(struct service_reads *reads, bool with_list)
@@ -154,12 +134,12 @@ void service_reads_latest(struct service_reads *reads, bool with_list)
 		return;
 	}
 	latest = tree_alloc(sizeof(*latest));
-	latest->reads = reads;
+	*latest = (struct latest_read){.reads = reads, .open = 2, .number.latest = latest, .list.latest = latest};
 	reads->open++;
 	snprintf(path, sizeof(path), "%s/%s", reads->path, tails[READ_LATEST]);
-	tree_get(reads->tree, path, true, on_number, latest);
+	tree_get(reads->tree, path, true, on_latest, &latest->number);
 	snprintf(path, sizeof(path), "%s/%s", reads->path, list_tail);
-	tree_get(reads->tree, path, false, on_list, latest);
+	tree_get(reads->tree, path, false, on_latest, &latest->list);
 }
 
 void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation)
