@@ -110,7 +110,8 @@ struct flow_work *flow_work_new(uint32_t buckets)
 	config.encap = &encap_gue;
 	config.steering = &steering_ring;
 	if (!work->tables || !flow_packets_new(&work->packets, RING) ||
-	    tables_add(work->tables, &config, &service, &why) || tables_load(work->tables, service, &snapshot, &why))
+	    tables_add(work->tables, &config, &service, &why) ||
+	    tables_load(work->tables, service, &snapshot, NULL, &why))
 		return NULL;
 	image_free(&snapshot);
 	for (uint32_t i = 0; i < RING; i++)

@@ -309,7 +309,7 @@ static void change(struct changer *c)
 		c->delta.runs[c->delta.runs_count++] = (struct fl_delta_run){bucket, 1, now, 0};
 		c->delta.releases[c->delta.releases_count++] = (struct fl_delta_release){bucket, 1, 0};
 	}
-	if (tables_apply(c->stand->tables, c->stand->service, &c->delta, &why))
+	if (tables_apply(c->stand->tables, c->stand->service, &c->delta, NULL, &why))
 		die(why.text);
 	c->stand->generations++;
 }
@@ -400,8 +400,8 @@ static void serve(struct stand *s, uint16_t number, uint64_t seed)
 	for (uint32_t i = 0; s->row.told && i < s->row.buckets; i++)
 		image_was(&snapshot, i, (uint16_t)(1 + (i + 7) % STAND_BACKENDS), NOW - 10);
 	if (tables_add(s->tables, &config, &service, &why) ||
-	    tables_load_with(s->tables, service, &snapshot,
-			     random_pair_new(s->row.arrays, s->row.news, s->row.flows, s->row.buckets, seed), &why))
+	    tables_load(s->tables, service, &snapshot,
+			random_pair_new(s->row.arrays, s->row.news, s->row.flows, s->row.buckets, seed), &why))
 		die(why.text);
 	if (s->row.most)
 		give_lists(&s->row, service, seed);

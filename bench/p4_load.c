@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 		die("no memory");
 	config = image_config(SERVICE, "10.99.0.1", snapshot.buckets);
 	config.hash = strcmp(argv[2], "crc32") ? FL_HASH_SIPHASH : FL_HASH_CRC32;
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		die("%s", why.text);
 	rack_environment();
 	rack_open(&rack, argv[1]);

@@ -9,6 +9,7 @@
 #include "control/refusal.h"
 #include "control/sabotage.h"
 #include "ring/backend.h"
+#include "ring/backend_list.h"
 #include "ring/fold.h"
 #include "service/publication.h"
 #include "tell/teller.h"
@@ -44,18 +45,12 @@ static bool is_foreign(const struct fl_delta_backend *backend)
 	return backend->flags & FL_BACKEND_FOREIGN;
 }
 
-static int compare_id(const void *id, const void *backend)
-{
-	return (int)*(const uint16_t *)id - (int)((const struct fl_delta_backend *)backend)->id;
-}
-
 /* Whether the delta says that the machine is gone. */
 static bool kills(const struct delta *delta, uint16_t id)
 {
-	const struct fl_delta_backend *found = NULL;
+	const struct fl_delta_backend *found =
+	    delta ? backend_list_find(delta->backends, delta->backends_count, id) : NULL;
 
-	if (delta && delta->backends_count)
-		found = bsearch(&id, delta->backends, delta->backends_count, sizeof(*found), compare_id);
 	return found && is_dead(found);
 }
 
@@ -267,8 +262,8 @@ static int publish(struct published_service *published, const struct delta *chan
 		error = arrays_set_pair(&published_arrays, &data, why);
 	}
 	if (!error)
-		error = change->snapshot ? tables_load_with(tables, service, change, data, why)
-					 : tables_apply_with(tables, service, change, data, why);
+		error = change->snapshot ? tables_load(tables, service, change, data, why)
+					 : tables_apply(tables, service, change, data, why);
 	if (error && data)
 		service->config.steering->drop(data);
 	if (!error)

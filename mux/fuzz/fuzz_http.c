@@ -174,7 +174,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	web.ring.published.name = "web";
 	require(tables && !tables_add(tables, &config, &web.ring.published.service, &why));
-	require(!tables_load(tables, web.ring.published.service, &snapshot, &why));
+	require(!tables_load(tables, web.ring.published.service, &snapshot, NULL, &why));
 	image_free(&snapshot);
 	require(changes);
 	change_log_note(changes, "web", 3, ring_sum(service_ring(web.ring.published.service)), CHANGE_LOG_SNAPSHOT);

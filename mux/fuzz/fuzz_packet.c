@@ -47,7 +47,7 @@ static void serve_maat(const struct delta *snapshot)
 	config.vips[1] = image_address("2001:db8:99::3");
 	config.steering = &steering_maat;
 	config.maat = (struct maat_settings){MAAT_CONNECTIONS, 0, 1000, 1024, 2};
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &own, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &own, NULL, &why))
 		__builtin_trap();
 	maat_set_mode(service, MAAT_FILTER_RANDOM);
 }
@@ -71,7 +71,7 @@ static void serve_srv6(const struct delta *snapshot)
 	config.vips[1] = image_address("2001:db8:99::4");
 	config.steering = &steering_hunt;
 	config.encap = &encap_srv6;
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &own, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &own, NULL, &why))
 		__builtin_trap();
 }
 
@@ -130,7 +130,7 @@ static void serve_othello(const struct delta *snapshot)
 	for (int i = 0; i < 2; i++)
 		arrays[i] = image_arrays(&chance, 2, 50, 40, FL_HASH_SIPHASH, 256);
 	if (tables_add(tables, &config, &service, &why) ||
-	    tables_load_with(tables, service, &own, othello_pair_new(arrays[0], arrays[1], false), &why))
+	    tables_load(tables, service, &own, othello_pair_new(arrays[0], arrays[1], false), &why))
 		__builtin_trap();
 }
 
@@ -160,7 +160,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	image_own(&snapshot, 1, 0);
 	tables = tables_new(1, &hops);
 	if (!tables || tables_set_self(tables, &self, &none, &(struct tag_keys){tag_key, {tag_key, tag_key}}) ||
-	    tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	    tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		__builtin_trap();
 	serve_othello(&snapshot);
 	serve_maat(&snapshot);

@@ -64,7 +64,7 @@ static void serve(uint16_t id, enum fl_hash_kind hash, const struct encap *encap
 		image_was(&snapshot, i, (uint16_t)(i % 32 ? 7 : 1 + (i + 1) % 6), NOW - 10);
 	}
 	image_own(&snapshot, 1, 0);
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		__builtin_trap();
 	image_free(&snapshot);
 }

@@ -428,8 +428,8 @@ void tables_remove(struct tables *tables, struct service *service)
 	registry_release(&tables->registry, service);
 }
 
-int tables_load_with(struct tables *tables, struct service *service, const struct delta *snapshot, void *data,
-		     struct reason *why)
+int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, void *data,
+		struct reason *why)
 {
 	int error = publication_load(tables->publication, service, snapshot, data, &tables->backend_hops, why);
 
@@ -438,8 +438,8 @@ int tables_load_with(struct tables *tables, struct service *service, const struc
 	return error;
 }
 
-int tables_apply_with(struct tables *tables, struct service *service, const struct delta *delta, void *data,
-		      struct reason *why)
+int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, void *data,
+		 struct reason *why)
 {
 	struct fold fold;
 	int error = publication_apply(tables->publication, service, delta, data, &tables->backend_hops, &fold, why);
@@ -450,16 +450,6 @@ int tables_apply_with(struct tables *tables, struct service *service, const stru
 		tables->services.applied(tables->services.context, service, delta, &fold);
 	fold_end(&fold);
 	return 0;
-}
-
-int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why)
-{
-	return tables_load_with(tables, service, snapshot, NULL, why);
-}
-
-int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct reason *why)
-{
-	return tables_apply_with(tables, service, delta, NULL, why);
 }
 
 bool tables_is_stale(const struct tables *tables)

@@ -105,15 +105,11 @@ const struct lists *tables_lists(const struct tables *tables);
 /* Removes the service from the lookup and frees it with its ring. */
 void tables_remove(struct tables *tables, struct service *service);
 
-/* Errors of publication_load and publication_apply, which see for `data`. */
-int tables_load_with(struct tables *tables, struct service *service, const struct delta *snapshot, void *data,
-		     struct reason *why);
-int tables_apply_with(struct tables *tables, struct service *service, const struct delta *delta, void *data,
-		      struct reason *why);
-
-/* The same without data. */
-int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why);
-int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct reason *why);
+/* Errors of publication_load and publication_apply, which see for `data`; NULL: there is none. */
+int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, void *data,
+		struct reason *why);
+int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, void *data,
+		 struct reason *why);
 
 /* Rebuilds outdated templates: call it when next hops have changed, or if tables_is_stale(). */
 void tables_refresh(struct tables *tables);

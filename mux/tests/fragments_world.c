@@ -51,7 +51,7 @@ static void make_mux(struct mux *mux, uint8_t number)
 	assert_non_null(mux->tables);
 	assert_int_equal(tables_set_self(mux->tables, &mux->address, &none, &(struct tag_keys){key, {key, key}}), 0);
 	assert_int_equal(tables_add(mux->tables, &config, &world.service, &why), 0);
-	assert_int_equal(tables_load(mux->tables, world.service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(mux->tables, world.service, &snapshot, NULL, &why), 0);
 	mux->ring = world_ring();
 	mux->fragments = fragments_new(0, 1, &mux->ring);
 	assert_non_null(mux->fragments);

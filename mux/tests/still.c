@@ -126,7 +126,7 @@ static void load(struct tables *tables, const struct arguments *a)
 	config.ports[1] = (struct service_port){IPPROTO_UDP, a->port};
 	for (int i = 0; i < a->backends_count; i++)
 		snapshot.backends[i].address = image_address(a->backends[i]);
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		die(why.text);
 	image_free(&snapshot);
 }
@@ -154,7 +154,7 @@ static void change(struct tables *tables, uint16_t backends)
 		delta.runs[delta.runs_count++] = (struct fl_delta_run){bucket, 1, (uint16_t)(1 + owner % backends), 0};
 		delta.releases[delta.releases_count++] = (struct fl_delta_release){bucket, 1, 0};
 	}
-	if (tables_apply(tables, service, &delta, &why))
+	if (tables_apply(tables, service, &delta, NULL, &why))
 		die(why.text);
 	free(delta.runs);
 	free(delta.releases);

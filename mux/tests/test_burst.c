@@ -76,7 +76,7 @@ static struct service *serve_at(struct tables *tables, struct service_config con
 		snapshot.backends[i].address = image_address("2001:db8:1::");
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
 	}
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	tables_close_windows(tables, NOW);
 	image_free(&snapshot);
@@ -280,7 +280,7 @@ static void remove_backend(struct tables *tables, struct service *service, const
 
 	delta.backends_count = 1;
 	delta.backends = &removed;
-	if (tables_apply(tables, service, &delta, &why))
+	if (tables_apply(tables, service, &delta, NULL, &why))
 		fail_msg("%s", why.text);
 	delta.backends = NULL;
 	image_free(&delta);
@@ -455,12 +455,12 @@ static void every_later_drop_has_its_verdict(void **state)
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_NO_RING);
 	frame_unwrap(mbuf);
 
-	assert_int_equal(tables_load(tables, service, &empty, &why), 0);
+	assert_int_equal(tables_load(tables, service, &empty, NULL, &why), 0);
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_NO_BACKEND);
 	frame_unwrap(mbuf);
 
 	hop.resolved = false;
-	assert_int_equal(tables_load(tables, service, &full, &why), 0);
+	assert_int_equal(tables_load(tables, service, &full, NULL, &why), 0);
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_NO_NEIGHBOUR);
 	frame_unwrap(mbuf);
 

@@ -145,12 +145,12 @@ static void change(struct tables *tables, struct service *service, struct delta 
 
 	if (generation % 3 == 2) {
 		rotate(snapshot, generation);
-		error = tables_load(tables, service, snapshot, &why);
+		error = tables_load(tables, service, snapshot, NULL, &why);
 	} else {
 		delta = image_move(snapshot, generation, 0, snapshot->buckets, owner(generation), NOW);
 		delta.backends_count = generation % 3 == 0;
 		delta.backends = &named;
-		error = tables_apply(tables, service, &delta, &why);
+		error = tables_apply(tables, service, &delta, NULL, &why);
 		delta.backends = NULL;
 		image_free(&delta);
 	}
@@ -196,7 +196,7 @@ static void a_reader_under_change_sees_only_what_was(void **state)
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
 	rotate(&snapshot, 2);
 	assert_int_equal(tables_add(reader.tables, &config, &service, &why), 0);
-	assert_int_equal(tables_load(reader.tables, service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(reader.tables, service, &snapshot, NULL, &why), 0);
 	assert_int_equal(pthread_create(&reader.thread, NULL, read_on, &reader), 0);
 	/* both sides must make progress even on one core */
 	for (uint32_t generation = 3; !reader_is_done(&reader, generation); generation++) {
@@ -340,7 +340,7 @@ static void move_a_tenth(struct world *world, uint32_t generation)
 		runs[delta.runs_count++] = (struct fl_delta_run){bucket, 1, owner_at(generation, bucket), 0};
 		releases[delta.releases_count++] = (struct fl_delta_release){bucket, 1, 0};
 	}
-	if (tables_apply(world->tables, world->service, &delta, &why))
+	if (tables_apply(world->tables, world->service, &delta, NULL, &why))
 		fail_msg("generation %u: %s", generation, why.text);
 	free(runs);
 	free(releases);
@@ -372,7 +372,7 @@ static void two_workers_under_moves_send_to_owners_alone(void **state)
 	for (uint32_t bucket = 0; bucket < MANY; bucket++)
 		image_own(&snapshot, bucket, owner_at(TENTH, bucket));
 	assert_int_equal(tables_add(world.tables, &config, &world.service, &why), 0);
-	assert_int_equal(tables_load(world.tables, world.service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(world.tables, world.service, &snapshot, NULL, &why), 0);
 	for (unsigned i = 0; i < WORKERS; i++) {
 		readers[i] = (struct mover_reader){.world = &world, .index = i};
 		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_moves, &readers[i]), 0);

@@ -132,7 +132,7 @@ static void reload(struct world *w)
 	struct delta snapshot = snapshot_of(w);
 	struct reason why = {{0}};
 
-	if (tables_load(w->tables, w->service, &snapshot, &why))
+	if (tables_load(w->tables, w->service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 }
@@ -263,7 +263,7 @@ static void apply(struct world *w, struct delta *delta)
 {
 	struct reason why = {{0}};
 
-	if (tables_apply(w->tables, w->service, delta, &why))
+	if (tables_apply(w->tables, w->service, delta, NULL, &why))
 		fail_msg("%s", why.text);
 	w->generation = delta->generation;
 	w->was_held = w->is_held;

@@ -179,7 +179,7 @@ static void world_new(struct world *world, struct chance *chance)
 		world->snapshots[i] = random_snapshot(chance, i);
 		list_former(&world->snapshots[i], world->former[i], chance);
 		if (tables_add(world->tables, &config, &world->services[i], &why) ||
-		    tables_load_with(world->tables, world->services[i], &world->snapshots[i], pair, &why))
+		    tables_load(world->tables, world->services[i], &world->snapshots[i], pair, &why))
 			fail_msg("%s", why.text);
 		cut(service_ring(world->services[i]), world->former[i]);
 		world->narrowest[i] = 0xffff;

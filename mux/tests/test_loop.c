@@ -37,7 +37,7 @@ static void serve(uint16_t id, const char *vip, const char *vip6, const char *ba
 	config.ports_count = 2;
 	config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
 	snapshot.backends[0].address = image_address(backend);
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 }

@@ -180,7 +180,7 @@ static void change(struct world *world, uint32_t n)
 	uint32_t generation = 4 + n;
 
 	delta = image_move(&none, generation, n * 7 % 512, 512, (uint16_t)(1 + n % BACKENDS), NOW);
-	if (tables_apply(world->tables, world->service, &delta, &why))
+	if (tables_apply(world->tables, world->service, &delta, NULL, &why))
 		fail_msg("generation %u: %s", generation, why.text);
 	image_free(&delta);
 	if (n % 3 == 0)
@@ -229,7 +229,7 @@ static void open_world(struct world *world)
 	assert_int_equal(tables_set_self(world->tables, &self, &none, NULL), 0);
 	assert_int_equal(tables_set_seed(world->tables, &seed), 0);
 	assert_int_equal(tables_add(world->tables, &config, &world->service, &why), 0);
-	assert_int_equal(tables_load(world->tables, world->service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(world->tables, world->service, &snapshot, NULL, &why), 0);
 	image_free(&snapshot);
 	for (int i = 0; i < WORKERS; i++)
 		world->rings[i] = make_ring();

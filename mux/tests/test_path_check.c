@@ -29,7 +29,7 @@ static struct tables *serve(const struct steering *steering)
 	config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 1024, 2};
 	assert_non_null(tables);
 	assert_int_equal(tables_add(tables, &config, &service, &why), 0);
-	assert_int_equal(tables_load(tables, service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(tables, service, &snapshot, NULL, &why), 0);
 	image_free(&snapshot);
 	return tables;
 }

@@ -174,8 +174,8 @@ static void load(struct tables *tables, const struct service_config *config, str
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
 	}
 	if (tables_add(tables, config, &service, &why) ||
-	    tables_load_with(tables, service, &snapshot,
-			     config->steering == &steering_othello ? random_pair(chance, config->hash) : NULL, &why))
+	    tables_load(tables, service, &snapshot,
+			config->steering == &steering_othello ? random_pair(chance, config->hash) : NULL, &why))
 		fail_msg("%s", why.text);
 	if (config->steering == &steering_maat)
 		load_backends(maat_of(service), chance);

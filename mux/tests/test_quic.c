@@ -65,7 +65,7 @@ static struct tables *serve(struct service **service, struct delta *snapshot)
 	*snapshot = image_snapshot(3, 9, BUCKETS, BACKENDS);
 	config.ports[0] = (struct service_port){IPPROTO_UDP, 443};
 	config.quic = (struct quic_server_id){1, 2};
-	if (tables_add(tables, &config, service, &why) || tables_load(tables, *service, snapshot, &why))
+	if (tables_add(tables, &config, service, &why) || tables_load(tables, *service, snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	return tables;
 }
@@ -127,7 +127,7 @@ static void without_a_known_id_the_bucket_decides(void **state)
 	delta = image_move(&snapshot, 10, 0, BUCKETS, 1, NOW);
 	delta.backends_count = 1;
 	delta.backends = &removed;
-	assert_int_equal(tables_apply(tables, service, &delta, &why), 0);
+	assert_int_equal(tables_apply(tables, service, &delta, NULL, &why), 0);
 	delta.backends = NULL;
 	for (size_t i = 0; i < sizeof(datagrams) / sizeof(datagrams[0]); i++) {
 		struct flow flow = frame_flow(IPPROTO_UDP);

@@ -138,7 +138,7 @@ static void load(struct tables *tables, struct service_config config, bool mixed
 	}
 	snapshot.backends[BACKEND_MUX - 1].address = image_address(RANDOM_PEER);
 	snapshot.image.closed_until = config.id > 1; /* the first one has a hold */
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 }

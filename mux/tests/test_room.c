@@ -89,7 +89,7 @@ static void load(struct tables *tables, struct service *service, const struct ro
 	struct delta snapshot = snapshot_of(row, generation);
 	struct reason why;
 
-	assert_int_equal(tables_load(tables, service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(tables, service, &snapshot, NULL, &why), 0);
 	image_free(&snapshot);
 }
 
@@ -243,7 +243,7 @@ static void a_pool_that_changes(void **state)
 		}
 		generation++;
 		if (steps[i].change)
-			assert_int_equal(tables_apply(tables, service, &delta, &why), 0);
+			assert_int_equal(tables_apply(tables, service, &delta, NULL, &why), 0);
 		else
 			load(tables, service, &row, generation);
 		assert_int_equal(steer(tables, false, MOST, &told), VERDICT_TOO_BIG);

@@ -51,7 +51,7 @@ static int set_up(void **state)
 	config.vips_count = 2;
 	config.vips[1] = image_address("2001:db8:99::1");
 	assert_int_equal(tables_add(f->tables, &config, &service, &why), 0);
-	assert_int_equal(tables_load(f->tables, service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(f->tables, service, &snapshot, NULL, &why), 0);
 	image_free(&snapshot);
 	*state = f;
 	return 0;
@@ -70,9 +70,8 @@ static void add_othello(struct fixture *f)
 	config.steering = &steering_othello;
 	assert_int_equal(tables_add(f->tables, &config, &service, &why), 0);
 	assert_int_equal(
-	    tables_load_with(f->tables, service, &snapshot,
-			     othello_pair_new(image_arrays(&chance, 9, 64, 64, config.hash, BUCKETS), NULL, true),
-			     &why),
+	    tables_load(f->tables, service, &snapshot,
+			othello_pair_new(image_arrays(&chance, 9, 64, 64, config.hash, BUCKETS), NULL, true), &why),
 	    0);
 	image_free(&snapshot);
 }

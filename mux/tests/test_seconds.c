@@ -159,8 +159,8 @@ static struct world world_new(struct chance *chance)
 
 		world.snapshots[i] = random_snapshot(chance, config.id);
 		if (tables_add(world.tables, &config, &world.services[i], &why) ||
-		    tables_load_with(world.tables, world.services[i], &world.snapshots[i], random_pair(chance, i, hash),
-				     &why))
+		    tables_load(world.tables, world.services[i], &world.snapshots[i], random_pair(chance, i, hash),
+				&why))
 			fail_msg("%s", why.text);
 	}
 	return world;

@@ -170,7 +170,7 @@ static struct tables *serve(uint16_t previous, bool is_ipv4, struct reason *why)
 		image_own(&snapshot, i, 1);
 		image_was(&snapshot, i, previous, previous ? NOW - 10 : 0);
 	}
-	error = tables_load(tables, service, &snapshot, why);
+	error = tables_load(tables, service, &snapshot, NULL, why);
 	image_free(&snapshot);
 	assert_int_equal(error, is_ipv4 ? -EAFNOSUPPORT : 0);
 	return tables;
@@ -316,7 +316,7 @@ static void a_foreign_end_point_is_the_last(void **state)
 		image_own(&snapshot, (hash >> 32) % BUCKETS, row->second);
 		set_history(&snapshot, hash % BUCKETS, row->former);
 		set_history(&snapshot, (hash >> 32) % BUCKETS, row->second_former);
-		if (tables_load(tables, service, &snapshot, &why))
+		if (tables_load(tables, service, &snapshot, NULL, &why))
 			fail_msg("%s", why.text);
 		burst.lookup = tables_lookup(tables);
 		burst_steer(&burst);
@@ -351,7 +351,7 @@ static void foreign_backends_are_refused_elsewhere(void **state)
 		config.encap = others[i];
 		snapshot.backends[1].flags = FL_BACKEND_FOREIGN;
 		assert_int_equal(tables_add(tables, &config, &service, &why), 0);
-		assert_int_equal(tables_load(tables, service, &snapshot, &why), -EAFNOSUPPORT);
+		assert_int_equal(tables_load(tables, service, &snapshot, NULL, &why), -EAFNOSUPPORT);
 		assert_string_equal(why.text, "backend 2: foreign; allowed with encap srv6 alone");
 		image_free(&snapshot);
 		tables_free(tables);

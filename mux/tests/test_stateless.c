@@ -38,7 +38,7 @@ static struct tables *serve(bool is_stateless, struct service **service)
 	for (uint32_t i = 0; i < BUCKETS; i++) {
 		image_was(&snapshot, i, (uint16_t)(1 + (i + 7) % BACKENDS), NOW - 10);
 	}
-	if (tables_add(tables, &config, service, &why) || tables_load(tables, *service, &snapshot, &why))
+	if (tables_add(tables, &config, service, &why) || tables_load(tables, *service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 	return tables;

@@ -371,22 +371,22 @@ static void only_what_fits_is_loaded_or_applied(void **state)
 	struct reason why;
 
 	(void)state;
-	assert_int_equal(tables_apply(tables, web, &move, &why), -ENOENT);
-	assert_int_equal(tables_load(tables, web, &other, &why), -EINVAL);
-	assert_int_equal(tables_load(tables, web, &small, &why), -EINVAL);
-	assert_int_equal(tables_load(tables, web, &move, &why), -EINVAL);
+	assert_int_equal(tables_apply(tables, web, &move, NULL, &why), -ENOENT);
+	assert_int_equal(tables_load(tables, web, &other, NULL, &why), -EINVAL);
+	assert_int_equal(tables_load(tables, web, &small, NULL, &why), -EINVAL);
+	assert_int_equal(tables_load(tables, web, &move, NULL, &why), -EINVAL);
 	assert_null(web->ring);
-	assert_int_equal(tables_load(tables, web, &snapshot, &why), 0);
+	assert_int_equal(tables_load(tables, web, &snapshot, NULL, &why), 0);
 	gap = move;
 	gap.base = 5;
 	gap.generation = 6;
-	assert_int_equal(tables_apply(tables, web, &gap, &why), -ESTALE);
+	assert_int_equal(tables_apply(tables, web, &gap, NULL, &why), -ESTALE);
 	assert_int_equal(ring_generation(web->ring), 4);
-	assert_int_equal(tables_apply(tables, web, &move, &why), 0);
+	assert_int_equal(tables_apply(tables, web, &move, NULL, &why), 0);
 	assert_int_equal(ring_generation(web->ring), 5);
 	assert_int_equal(fl_row_current(ring_row(web->ring, 99)), 2);
 	/* a snapshot may also replace a ring, forwards or backwards */
-	assert_int_equal(tables_load(tables, web, &snapshot, &why), 0);
+	assert_int_equal(tables_load(tables, web, &snapshot, NULL, &why), 0);
 	assert_int_equal(ring_generation(web->ring), 4);
 	image_free(&snapshot);
 	image_free(&other);
@@ -438,8 +438,8 @@ static void a_steering_methods_data_is_published_with_its_generation(void **stat
 		memset(dropped, 0, sizeof(dropped));
 		change->generation = steps[i].generation;
 		change->base = steps[i].generation - 1;
-		error = steps[i].snapshot ? tables_load_with(tables, web, change, given, &why)
-					  : tables_apply_with(tables, web, change, given, &why);
+		error = steps[i].snapshot ? tables_load(tables, web, change, given, &why)
+					  : tables_apply(tables, web, change, given, &why);
 		assert_int_equal(error, steps[i].error);
 		assert_ptr_equal(service_steering_data(web), has);
 		for (int d = A; d < DATA; d++)

@@ -54,7 +54,7 @@ static int open_service(const struct service_config *config, struct othello_pair
 	assert_non_null(tables);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		image_own(&snapshot, i, 1);
-	if (tables_add(tables, config, &service, &why) || tables_load_with(tables, service, &snapshot, pair, &why))
+	if (tables_add(tables, config, &service, &why) || tables_load(tables, service, &snapshot, pair, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 	rack_fill(&rack, tables, NULL, 0);

@@ -94,7 +94,7 @@ static struct tables *serve(const struct setting *setting)
 		image_own(&snapshot, i, 1);
 	if (!fl_address_is_none(&setting->address))
 		snapshot.backends[0].address = setting->address;
-	if (tables_add(tables, &setting->config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &setting->config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 	rack_fill(&rack, tables, NULL, 0);

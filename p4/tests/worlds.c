@@ -81,7 +81,7 @@ static void load(struct tables *tables, const struct service_config *config, boo
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
 	}
 	snapshot.backends[BACKEND_MUX - 1].address = image_address(RANDOM_PEER);
-	if (tables_add(tables, config, &service, &why) || tables_load_with(tables, service, &snapshot, data, &why))
+	if (tables_add(tables, config, &service, &why) || tables_load(tables, service, &snapshot, data, &why))
 		fail_msg("%s", why.text);
 	tables_close_windows(tables, WORLD_NOW);
 	image_free(&snapshot);

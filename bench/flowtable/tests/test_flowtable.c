@@ -43,7 +43,7 @@ static void begin(struct world *w, uint32_t flows)
 	config.vips[config.vips_count++] = image_address("2001:db8:99::1");
 	w->flowtable = flowtable_new(0, flows, &why);
 	if (!w->flowtable || tables_add(w->tables, &config, &w->service, &why) ||
-	    tables_load(w->tables, w->service, &w->snapshot, &why))
+	    tables_load(w->tables, w->service, &w->snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 }
 
@@ -71,7 +71,7 @@ static void move_all(struct world *w, uint32_t generation, uint16_t to, uint16_t
 		delta.backends_count = 1;
 		delta.backends = &gone;
 	}
-	if (tables_apply(w->tables, w->service, &delta, &why))
+	if (tables_apply(w->tables, w->service, &delta, NULL, &why))
 		fail_msg("%s", why.text);
 	delta.backends = NULL;
 	image_free(&delta);
@@ -236,7 +236,7 @@ static void a_flow_has_one_entry_of_one_service(void **state)
 	/* another service takes over the VIP: it must not use its predecessor's entries */
 	tables_remove(w.tables, w.service);
 	assert_int_equal(tables_add(w.tables, &config, &w.service, &why), 0);
-	assert_int_equal(tables_load(w.tables, w.service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(w.tables, w.service, &snapshot, NULL, &why), 0);
 	assert_int_equal(steer_one(&w, 7, &seen), 1);
 	assert_int_equal(seen.sent.list.service, 2);
 	assert_int_equal(known(&w), 1);

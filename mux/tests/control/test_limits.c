@@ -144,7 +144,7 @@ static void move_the_last(struct tables *tables, struct service *service, const 
 
 	expected.generation = GENERATION + 1;
 	delta = decoded(&move, &expected);
-	if (tables_apply(tables, service, &delta, &why))
+	if (tables_apply(tables, service, &delta, NULL, &why))
 		fail_msg("%s", why.text);
 	image_free(&move);
 	delta_free(&delta);
@@ -165,7 +165,7 @@ static void the_largest_ring_with_all_backends_steers_to_each(void **state)
 	uint32_t found;
 
 	(void)state;
-	if (tables_load(tables, service, &image, &why))
+	if (tables_load(tables, service, &image, NULL, &why))
 		fail_msg("%s", why.text);
 	for (int i = 0; i < PROBES; i++) {
 		struct flow flow = random_flow(&chance, &config.vips[0]);
@@ -282,7 +282,7 @@ static void assert_serves(struct tables *tables, struct service *service, const 
 	struct sent sent;
 	uint32_t found;
 
-	if (!service_ring(service) && tables_load(tables, service, &snapshot, &why))
+	if (!service_ring(service) && tables_load(tables, service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	sent = steered(tables, &flow, &found);
 	assert_int_equal(sent.list.service, service->id);

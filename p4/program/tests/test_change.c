@@ -138,12 +138,12 @@ static void change(struct world *world, struct service *service, struct delta *s
 
 	if (generation % 3 == 2) {
 		rotate(snapshot, generation);
-		error = tables_load(world->tables, service, snapshot, &why);
+		error = tables_load(world->tables, service, snapshot, NULL, &why);
 	} else {
 		delta = image_move(snapshot, generation, 0, BUCKETS, owner(generation), WORLD_NOW);
 		delta.backends_count = generation % 3 == 0;
 		delta.backends = &named;
-		error = tables_apply(world->tables, service, &delta, &why);
+		error = tables_apply(world->tables, service, &delta, NULL, &why);
 		delta.backends = NULL;
 		image_free(&delta);
 	}
@@ -191,7 +191,7 @@ static void a_worker_under_change_sends_by_what_was(void **state)
 	config.hash = FL_HASH_CRC32;
 	world_open(&world, 1);
 	assert_int_equal(tables_add(world.tables, &config, &service, &why), 0);
-	assert_int_equal(tables_load(world.tables, service, &snapshot, &why), 0);
+	assert_int_equal(tables_load(world.tables, service, &snapshot, NULL, &why), 0);
 	assert_int_equal(pthread_create(&worker.thread, NULL, work, &worker), 0);
 	for (uint32_t generation = 3; !is_done(&worker, generation); generation++) {
 		change(&world, service, &snapshot, generation);

@@ -157,7 +157,7 @@ static void load(struct walk *walk, struct known *known)
 		image_free(&known->image);
 	known->image = image;
 	known->has_ring = true;
-	if (tables_load_with(walk->world.tables, known->service, &image, new_pair(walk, known, true), &why))
+	if (tables_load(walk->world.tables, known->service, &image, new_pair(walk, known, true), &why))
 		fail_msg("%s", why.text);
 }
 
@@ -227,7 +227,7 @@ static void apply(struct walk *walk, struct known *known)
 	if (delta.backends_count && backend.id == delta.runs[0].current && backend.flags & FL_BACKEND_REMOVED)
 		delta.runs_count = 0; /* no bucket goes to a backend that is being removed */
 	assert_int_equal(delta_fold(&known->image, &delta), 0);
-	if (tables_apply_with(walk->world.tables, known->service, &delta, new_pair(walk, known, false), &why))
+	if (tables_apply(walk->world.tables, known->service, &delta, new_pair(walk, known, false), &why))
 		fail_msg("%s", why.text);
 	delta.backends = NULL;
 	image_free(&delta);
@@ -510,8 +510,8 @@ static void arrays_without_room_are_left_to_the_mux(void **state)
 		delta = image_move(&known->image, known->image.generation + 1,
 				   known->newest->cells[0] ^ known->newest->cells[steps[i].na], 1, 1, WORLD_NOW);
 		assert_int_equal(delta_fold(&known->image, &delta), 0);
-		if (tables_apply_with(walk.world.tables, known->service, &delta,
-				      othello_pair_new(othello_arrays_keep(known->newest), before, false), &why))
+		if (tables_apply(walk.world.tables, known->service, &delta,
+				 othello_pair_new(othello_arrays_keep(known->newest), before, false), &why))
 			fail_msg("%s", why.text);
 		for (unsigned n = 0; n < 200; n++) {
 			struct frame frame = random_packet(&walk, known);

@@ -40,7 +40,7 @@ static int set_up(void **state)
 	config.mptcp = (struct mptcp_ports){20000, 20010};
 	config.steering = &steering_maat;
 	config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 65536, 3};
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 	/* counts run modulo 2^32: they begin below their wrap */
@@ -290,7 +290,7 @@ static void loads_are_over_weight(void **state)
 	heavy.weight = (uint16_t)(2 * heavy.weight);
 	weigh.backends = &heavy;
 	weigh.backends_count = 1;
-	if (tables_apply(tables, service, &weigh, &why))
+	if (tables_apply(tables, service, &weigh, NULL, &why))
 		fail_msg("%s", why.text);
 	wait_ms(10);
 	assert_int_equal(steer(&flow, TRANSPORT_TCP_SYN, 0), 1);

@@ -87,7 +87,7 @@ static void load_size(struct tables *tables, struct service *service, const stru
 	image_was(&snapshot, 0, row->p1, NOW - 10);
 	image_own(&snapshot, 1, row->c2);
 	image_was(&snapshot, 1, row->p2, NOW - 10);
-	if (tables_load_with(tables, service, &snapshot, pair, &why))
+	if (tables_load(tables, service, &snapshot, pair, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 }
@@ -284,8 +284,8 @@ static void no_packet_is_newer_than_its_arrays(void **state)
 		last = newest;
 		delta.base = g - 1;
 		delta.generation = snapshot.generation = g;
-		if (g % 10 == 1 ? tables_load_with(steerer.tables, service, &snapshot, pair, &why)
-				: tables_apply_with(steerer.tables, service, &delta, pair, &why))
+		if (g % 10 == 1 ? tables_load(steerer.tables, service, &snapshot, pair, &why)
+				: tables_apply(steerer.tables, service, &delta, pair, &why))
 			fail_msg("%s", why.text);
 		if (g > 1)
 			continue;
