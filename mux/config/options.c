@@ -12,11 +12,14 @@
 
 /* The paths of enum burst_path that this architecture has beside the reference. */
 #ifdef __x86_64__
-#define LANES_WORDS "avx2|avx512"
+#define LANES_WORDS "|avx2|avx512"
 #define LANES_NAMES "avx2", "avx512",
 #elif defined(__aarch64__)
-#define LANES_WORDS "neon"
+#define LANES_WORDS "|neon"
 #define LANES_NAMES "neon",
+#else
+#define LANES_WORDS ""
+#define LANES_NAMES
 #endif
 
 static const char prefix[] = "FAIRLEAD_MUX_";
@@ -45,7 +48,7 @@ const char options_usage[] =
     "  --announce tun|none  how VIPs are announced         (tun)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
     "                                                      (auto)\n"
-    "  --packet-path auto|reference|" LANES_WORDS "\n"
+    "  --packet-path auto|reference" LANES_WORDS "\n"
     "                       how packets are processed; auto: as fast as the processor can    (auto)\n"
     "  --check-paths N      process copies of one burst in N by the reference path too, and compare; 0: none\n"
     "                                                      (0)\n"

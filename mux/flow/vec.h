@@ -32,7 +32,7 @@ typedef struct {
 	vec_part part[VEC_PARTS];
 } vec;
 
-/* Which lanes: as comparisons give it, and bits of it (lane 0 is the lowest). */
+/* What a comparison gives. Other functions have a bit for each lane in a uint8_t, of lane 0 the lowest. */
 #if LANES_BYTES == 64
 typedef uint8_t vec_mask;
 #else
@@ -144,7 +144,6 @@ VEC_INLINE vec_part vec_part_rotated(vec_part v, int bits)
 	return v << bits | v >> (64 - bits);
 }
 
-/* Comparisons. Of numbers below 2^63. */
 VEC_INLINE vec_mask vec_equal(vec a, vec b)
 {
 #if LANES_BYTES == 64
@@ -155,6 +154,7 @@ VEC_INLINE vec_mask vec_equal(vec a, vec b)
 #endif
 }
 
+/* Signed: both must be below 2^63. */
 VEC_INLINE vec_mask vec_less(vec a, vec b)
 {
 #if LANES_BYTES == 64

@@ -3,7 +3,7 @@
  * A received frame beside seven common ones, by each path of a packet (burst.h): all must end as by the reference.
  * Input: one byte whose bits ask for a tag, a repaired checksum, IPv6 neighbours, neighbours of other services, and
  * neighbours of two services alike; one byte for the frame's lane; then the frame, whose destination MAC is set to
- * ours. On a machine without AVX-512 the scalar path alone is compared.
+ * ours. On a machine each path that the processor has.
  */
 #include <stdint.h>
 #include <stdlib.h>

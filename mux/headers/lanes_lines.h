@@ -42,12 +42,15 @@ VEC_INLINE void load_line_words(const struct lanes *lanes, size_t offset, vec *f
 	vec_load_words(lines, offset, first, second);
 }
 
-/* Each by one load, which is atomic on processors with AVX, as backend_kind() has to be. */
+/* Each by one load, so that the kind's four bytes are of one time: backend_kind(). */
 VEC_INLINE struct line_ends load_line_ends(const struct lanes *lanes)
 {
 	struct line_ends ends;
 
 	load_line_words(lanes, AT_ENDS, &ends.first, &ends.second);
+#ifdef __aarch64__
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* templates are read afterwards, as x86-64 does by itself */
+#endif
 	return ends;
 }
 

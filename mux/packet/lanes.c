@@ -30,7 +30,7 @@ static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes
 		return;
 	}
 	lanes_look(burst, first, lanes, before);
-	if (unlikely(__builtin_popcount(lanes->in) < FEW) && first + LANES <= burst->count)
+	if (unlikely(__builtin_popcount(lanes->in) < FEW) && (!lanes->in || first + LANES <= burst->count))
 		burst->avoid = AVOID;
 }
 

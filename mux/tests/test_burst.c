@@ -13,7 +13,6 @@
 #include "packet/burst.h"
 #include "encap/gue.h"
 #include "flow/hash.h"
-#include "flow/hash.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
