@@ -35,7 +35,7 @@ def figures() -> list[str]:
     rate = result("mux")["ports"]["ratios"]["mux / macswap"]["median"]
     scenarios = (ROOT / "jepsen" / "scenarios.edn").read_text()
     servers, muxes = (re.search(rf":{what} +(\d+)", scenarios)[1] for what in ("servers", "muxes"))
-    fast, avx2, plain = map(nanoseconds, ("64 K buckets", "scalar, SipHash by AVX2", "scalar, SipHash one by one"))
+    fast, avx2, plain = map(nanoseconds, ("64 K buckets", "AVX2", "reference"))
     return [
         f"{size['backends']:,} servers and {size['buckets']:,} buckets with {size['readers']} muxes",
         f"{services['services']:,} services, and {agents['agents']:,} servers that report",
