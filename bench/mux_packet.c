@@ -52,7 +52,6 @@
 #include "flowtable/flowtable.h"
 #include "headers/headers.h"
 #include "host/mac.h"
-#include "packet/lanes.h"
 #include "packet_rows.h"
 #include "random_pair.h"
 #include "stand.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/lanes.h"
 
-#include "flow/lanes_common.h"
+#include "flow/vec.h"
 #include "ring/backend.h"
 
 _Static_assert(offsetof(struct packet, service) == 24 && offsetof(struct packet, hash) == 32, "words of struct packet");
@@ -10,10 +10,10 @@ _Static_assert(offsetof(struct packet, bucket) == 40 && offsetof(struct packet, 
 /* rows_known() of second rows. */
 VEC_INLINE vec known_seconds(const struct lanes *lanes)
 {
-	const vec rows = vec_load(lanes->second_rows), low16 = all(0xffff);
-	const vec_mask known = vec_less(vec_and(rows, low16), all(lanes->backends[0]->size));
+	const vec rows = vec_load(lanes->second_rows), low16 = vec_all(0xffff);
+	const vec_mask known = vec_less(vec_and(rows, low16), vec_all(lanes->backends[0]->size));
 
-	return vec_select(known, rows, vec_and(rows, all(~0xffffULL)));
+	return vec_select(known, rows, vec_and(rows, vec_all(~0xffffULL)));
 }
 
 __attribute__((noinline)) void lanes_unpack(struct burst *burst, uint32_t first, struct lanes *lanes)
@@ -26,13 +26,13 @@ __attribute__((noinline)) void lanes_unpack(struct burst *burst, uint32_t first,
 	v[0] = vec_load(lanes->word);
 	v[1] = vec_load(lanes->key[0]);
 	v[2] = vec_load(lanes->key[1]);
-	v[3] = lanes->is_one ? all((uint64_t)(uintptr_t)lanes->service[0]) : vec_load(lanes->service);
+	v[3] = lanes->is_one ? vec_all((uint64_t)(uintptr_t)lanes->service[0]) : vec_load(lanes->service);
 	v[4] = vec_load(lanes->hash);
 	v[5] = vec_load(lanes->place);
-	v[6] = lanes->is_one ? all((uint64_t)(uintptr_t)lanes->ring[0]) : vec_load(lanes->ring);
+	v[6] = lanes->is_one ? vec_all((uint64_t)(uintptr_t)lanes->ring[0]) : vec_load(lanes->ring);
 	v[6] = lanes->has_rows ? vec_load(lanes->rows) : v[6];
-	v[7] = lanes->is_one ? all((uint64_t)(uintptr_t)lanes->backends[0]) : vec_load(lanes->backends);
-	v[7] = lanes->has_rows ? v[7] : all(0);
+	v[7] = lanes->is_one ? vec_all((uint64_t)(uintptr_t)lanes->backends[0]) : vec_load(lanes->backends);
+	v[7] = lanes->has_rows ? v[7] : vec_all(0);
 	if (lanes->has_rows && lanes->seconds) {
 		const vec_mask seconds = vec_mask_of(lanes->seconds);
 

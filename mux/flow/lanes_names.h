@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of lanes are compiled for registers of several widths. Each function that they share among themselves has a
- * name for each width: lanes_steer() of 64 bytes is lanes_steer_64().
+ * name for each width: lanes_steer() of 64 bytes is lanes_steer_64(). One that is missing here is defined twice on x86-64.
  */
 #ifndef FAIRLEAD_MUX_FLOW_LANES_NAMES_H
 #define FAIRLEAD_MUX_FLOW_LANES_NAMES_H

@@ -41,7 +41,7 @@ typedef vec vec_mask;
 
 #define VEC_EACH _Pragma("GCC unroll 4") for (int p = 0; p < VEC_PARTS; p++)
 
-VEC_INLINE vec all(uint64_t value)
+VEC_INLINE vec vec_all(uint64_t value)
 {
 	vec v;
 
@@ -98,7 +98,7 @@ VEC_INLINE vec vec_right(vec v, int bits)
 }
 
 /* a | b | c */
-VEC_INLINE vec any(vec a, vec b, vec c)
+VEC_INLINE vec vec_or3(vec a, vec b, vec c)
 {
 #if LANES_BYTES == 64
 	return (vec){
@@ -109,7 +109,7 @@ VEC_INLINE vec any(vec a, vec b, vec c)
 }
 
 /* Bits of (a ^ b) & mask. */
-VEC_INLINE vec differ(vec a, vec b, vec mask)
+VEC_INLINE vec vec_differ(vec a, vec b, vec mask)
 {
 	return vec_and(vec_xor(a, b), mask);
 }
@@ -203,7 +203,7 @@ VEC_INLINE vec_mask vec_mask_of(uint8_t bits)
 	const vec each = VEC_OF(BIT);
 #undef BIT
 
-	return vec_equal(vec_and(all(bits), each), each);
+	return vec_equal(vec_and(vec_all(bits), each), each);
 #endif
 }
 
@@ -239,7 +239,7 @@ VEC_INLINE uint8_t vec_test(vec a, vec b)
 #if LANES_BYTES == 64
 	return _mm512_test_epi64_mask((__m512i)a.part[0], (__m512i)b.part[0]);
 #else
-	return (uint8_t)~vec_bits(vec_equal(vec_and(a, b), all(0)));
+	return (uint8_t)~vec_bits(vec_equal(vec_and(a, b), vec_all(0)));
 #endif
 }
 

@@ -12,7 +12,7 @@
 #include "encap/encap.h"
 #include "host/mac.h"
 #include "packet/burst.h"
-#include "packet/lanes.h"
+#include "flow/lanes.h"
 #include "service/tables.h"
 #include "steering/steering.h"
 #include "../tests/frame.h"

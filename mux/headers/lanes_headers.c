@@ -10,6 +10,7 @@
 #include <fairlead/ipip.h>
 #include <fairlead/list_tag.h>
 
+#include "flow/lanes_siphash.h"
 #include "headers/lanes_lines.h"
 #include "ring/lists.h"
 #include "service/lookup.h"
@@ -64,7 +65,7 @@ static inline uint64_t least_more(enum form form)
 VEC_INLINE vec frames_of(const struct lanes *lanes, vec more)
 {
 	vec ip_len = vec_right(vec_load(lanes->word), 48);
-	vec len = vec_add(vec_add(ip_len, all(AT_IP)), more);
+	vec len = vec_add(vec_add(ip_len, vec_all(AT_IP)), more);
 
 	return vec_or(len, vec_left(len, 32));
 }
@@ -79,10 +80,10 @@ void lanes_measure(const struct lists *lists, struct lanes *lanes)
 	const vec rows = vec_some(vec_mask_of(lanes->listed), vec_load(lanes->rows));
 	vec named, cell, more;
 
-	named = vec_select(second, all(NAMED_ONE), rows);
-	cell = vec_add(vec_left(vec_right(rows, 32), 3), all((uint64_t)(uintptr_t)lists->cells));
-	cell = vec_select(second, vec_add(vec_load(lanes->second_line), all(AT_OWN_CELL)), cell);
-	more = vec_add(all(PLAIN_MORE), vec_and(vec_right(named, 14), all(LIST_BYTES)));
+	named = vec_select(second, vec_all(NAMED_ONE), rows);
+	cell = vec_add(vec_left(vec_right(rows, 32), 3), vec_all((uint64_t)(uintptr_t)lists->cells));
+	cell = vec_select(second, vec_add(vec_load(lanes->second_line), vec_all(AT_OWN_CELL)), cell);
+	more = vec_add(vec_all(PLAIN_MORE), vec_and(vec_right(named, 14), vec_all(LIST_BYTES)));
 	vec_store(lanes->named, named);
 	vec_store(lanes->cell, cell);
 	vec_store(lanes->more, more);
@@ -117,7 +118,7 @@ VEC_INLINE vec narrowest_of(const struct burst *burst, uint32_t first, const str
 	if (unlikely(!lanes->is_one || !lanes->has_rows))
 		return narrowest_of_each(burst, first, lanes);
 	narrowest = backends_narrowest(lanes->backends[0]);
-	return all(unlikely(narrowest & BACKENDS_IPV6) ? 0 : (uint16_t)narrowest);
+	return vec_all(unlikely(narrowest & BACKENDS_IPV6) ? 0 : (uint16_t)narrowest);
 }
 
 /* Those of `steady` whose headers lanes can write. */
@@ -125,14 +126,14 @@ VEC_INLINE uint8_t find_written(const struct burst *burst, uint32_t first, const
 				const struct line_ends *lines, vec ip_len)
 {
 	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
-	vec most = vec_and(lines->second, all(0xffff));
+	vec most = vec_and(lines->second, vec_all(0xffff));
 	uint8_t written = lanes->steady;
 
 	if (form == FORM_IPIP)
 		written &= (uint8_t)~lanes->listed;
-	written &= vec_bits(vec_equal(vec_right(lines->first, 32), all(kind)));
+	written &= vec_bits(vec_equal(vec_right(lines->first, 32), vec_all(kind)));
 	if (form == FORM_SECOND)
-		most = all((uint16_t)backends_narrowest(lanes->backends[0]));
+		most = vec_all((uint16_t)backends_narrowest(lanes->backends[0]));
 	if (has_lists(form))
 		most = vec_select(vec_mask_of(lanes->listed), narrowest_of(burst, first, lanes), most);
 	return written & (uint8_t)~vec_bits(vec_less(most, ip_len));
@@ -155,25 +156,25 @@ VEC_INLINE void make_fields(const struct lanes *lanes, enum form form, uint64_t 
 	static const uint8_t counts[16] = {VEC_BYTES(VEC_ZERO, 2, 2, 3, VEC_ZERO, VEC_ZERO, VEC_ZERO, VEC_ZERO)};
 	const uint64_t words = (GUE_PLAIN_LEN - AT_GUE - FL_LIST_GUE_LEN + (tag_flags ? FL_LIST_TAG_LEN : 0)) / 4;
 	const uint64_t fixed = words << 8 | (uint64_t)FL_LIST_VERSION << 20 | tag_flags << 24;
-	const vec high = all(0xffffffff00000000);
+	const vec high = vec_all(0xffffffff00000000);
 	vec word = vec_load(lanes->word), left, right, port;
-	vec tos = vec_and(vec_right(word, 24), all(0xff));
+	vec tos = vec_and(vec_right(word, 24), vec_all(0xff));
 	vec place = vec_load(lanes->place), generation = swap32(place);
 
 	sum = vec_add(vec_add(sum, tos), ip_len);
 	if (form == FORM_IPIP) /* the checksum covers the option */
-		sum = vec_add(sum, vec_add(vec_right(place, 48), vec_and(vec_right(place, 32), all(0xffff))));
-	sum = swap16(vec_xor(fold(sum), all(0xffff)));
-	left = any(tos, vec_left(swap16(ip_len), 8), vec_left(sum, 24));
+		sum = vec_add(sum, vec_add(vec_right(place, 48), vec_and(vec_right(place, 32), vec_all(0xffff))));
+	sum = swap16(vec_xor(fold(sum), vec_all(0xffff)));
+	left = vec_or3(tos, vec_left(swap16(ip_len), 8), vec_left(sum, 24));
 	if (form == FORM_IPIP) {
 		store_fields(left, vec_and(generation, high), fields);
 		return;
 	}
 	port = vec_right(vec_load(lanes->hash), 18);
-	port = vec_or(all(0xc000), vec_and(port, all(0x3fff)));
-	right = swap16(vec_sub(ip_len, all(ENCAP_IPV4_LEN)));
-	left = any(left, vec_left(swap16(port), 40), vec_left(right, 56));
-	right = vec_or(vec_right(right, 8), all(fixed));
+	port = vec_or(vec_all(0xc000), vec_and(port, vec_all(0x3fff)));
+	right = swap16(vec_sub(ip_len, vec_all(ENCAP_IPV4_LEN)));
+	left = vec_or3(left, vec_left(swap16(port), 40), vec_left(right, 56));
+	right = vec_or(vec_right(right, 8), vec_all(fixed));
 	if (has_lists(form) || form == FORM_SECOND)
 		right = vec_add(right, vec_shuffle(named, counts));
 	store_fields(left, vec_or(vec_and(generation, high), right), fields);
@@ -314,9 +315,9 @@ VEC_INLINE void write_all(struct burst *burst, uint32_t first, const struct lane
 VEC_INLINE uint32_t encap_by(struct burst *burst, uint32_t first, struct lanes *lanes, enum form form)
 {
 	const struct line_ends lines = load_line_ends(lanes);
-	const vec ports = vec_and(vec_right(lines.second, 32), all(0xff));
+	const vec ports = vec_and(vec_right(lines.second, 32), vec_all(0xff));
 	vec ip_len = vec_right(vec_load(lanes->word), 48);
-	vec named = all(form == FORM_SECOND ? NAMED_ONE : 0), more = all(least_more(form));
+	vec named = vec_all(form == FORM_SECOND ? NAMED_ONE : 0), more = vec_all(least_more(form));
 	uint8_t fields[LANES][16] __attribute__((aligned(64)));
 	uint64_t mores[LANES] __attribute__((aligned(64))), frames[LANES] __attribute__((aligned(64)));
 	struct headers headers = {fields, lanes->more, lanes->frames};
@@ -328,7 +329,7 @@ VEC_INLINE uint32_t encap_by(struct burst *burst, uint32_t first, struct lanes *
 		more = vec_load(lanes->more);
 	}
 	if (has_tags(form))
-		more = vec_add(more, all(FL_LIST_TAG_LEN));
+		more = vec_add(more, vec_all(FL_LIST_TAG_LEN));
 	if (form != FORM_LISTS) {
 		vec_store(mores, more);
 		vec_store(frames, frames_of(lanes, more));
@@ -345,7 +346,7 @@ VEC_INLINE uint32_t encap_by(struct burst *burst, uint32_t first, struct lanes *
 	}
 	port = line_of(lanes, (uint32_t)__builtin_ctz(written))->port;
 	make_fields(lanes, form, has_tags(form) ? burst->tag_flags : 0, named, ip_len,
-		    vec_and(vec_right(lines.first, 16), all(0xffff)), fields);
+		    vec_and(vec_right(lines.first, 16), vec_all(0xffff)), fields);
 	if (likely(written == LANES_ALL))
 		write_all(burst, first, lanes, form, &headers, LANES_ALL);
 	else
@@ -355,11 +356,11 @@ VEC_INLINE uint32_t encap_by(struct burst *burst, uint32_t first, struct lanes *
 
 		burst->packets[first + i].port = line_of(lanes, i)->port; /* overwrites the table of backends (union) */
 	}
-	lanes->port = written & vec_unequal(ports, all(port)) ? (uint8_t)PORTS_DIFFER : port;
+	lanes->port = written & vec_unequal(ports, vec_all(port)) ? (uint8_t)PORTS_DIFFER : port;
 	burst->bytes += (uint64_t)vec_sum(vec_some(vec_mask_of((uint8_t)written), vec_load(lanes->frame_len)));
 	if (has_lists(form))
 		burst->moved += (uint32_t)__builtin_popcount(written & (uint8_t)~lanes->with_second &
-							     vec_test(named, all(0xff0000)));
+							     vec_test(named, vec_all(0xff0000)));
 	if (has_lists(form) || form == FORM_SECOND)
 		burst->second += (uint32_t)__builtin_popcount(written & lanes->with_second);
 	return written;
@@ -444,7 +445,7 @@ void lanes_tag(const struct burst *burst, struct lanes *lanes)
 	const uint8_t protocol = lanes->is_ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
 	const uint64_t connection = lanes->is_ipv6 ? FL_LIST_TAG_INNER_IPV6 : FL_LIST_TAG_INNER_IPV4;
 	const vec rows = vec_some(vec_mask_of(lanes->listed), vec_load(lanes->named));
-	const vec place = swap32(vec_load(lanes->place)), flags = all((uint64_t)burst->tag_flags << 8);
+	const vec place = swap32(vec_load(lanes->place)), flags = vec_all((uint64_t)burst->tag_flags << 8);
 	uint64_t addresses[ADDRESS_WORDS][LANES] __attribute__((aligned(64)));
 	struct lanes_siphash hash;
 	vec list, words;
@@ -452,25 +453,25 @@ void lanes_tag(const struct burst *burst, struct lanes *lanes)
 	if (!lanes->steady)
 		return;
 	hash = tag_begin(lanes);
-	list = vec_or(load_list_heads(lanes), vec_and(place, all(0xffffffff00000000)));
-	list = any(list, flags, vec_and(vec_right(rows, 16), all(0xf000))); /* without LATE */
+	list = vec_or(load_list_heads(lanes), vec_and(place, vec_all(0xffffffff00000000)));
+	list = vec_or3(list, flags, vec_and(vec_right(rows, 16), vec_all(0xf000))); /* without LATE */
 	lanes_siphash_add(&hash, list);
 	for (int i = 0; lanes->is_ipv6 && i < 4; i++)
 		lanes_siphash_add(&hash, vec_load(lanes->addresses6[i]));
 	if (!lanes->is_ipv6)
 		lanes_siphash_add(&hash, vec_load(lanes->key[0]));
-	lanes_siphash_add(&hash, vec_or(vec_load(lanes->key[1]), all((uint64_t)protocol << 40)));
+	lanes_siphash_add(&hash, vec_or(vec_load(lanes->key[1]), vec_all((uint64_t)protocol << 40)));
 	load_addresses(burst->lookup->lists->cells, lanes, addresses);
 	/* two addresses a word, of which the first one is the backend's */
-	words = vec_add(vec_and(vec_right(rows, 17), all(0x7f)), all(1));
+	words = vec_add(vec_and(vec_right(rows, 17), vec_all(0x7f)), vec_all(1));
 	lanes_siphash_add(&hash, vec_load(addresses[0]));
 	for (uint64_t n = 1; n < ADDRESS_WORDS; n++) {
-		const vec_mask which = vec_less(all(n), words);
+		const vec_mask which = vec_less(vec_all(n), words);
 
 		if (vec_bits(which))
 			add_some(&hash, which, vec_load(addresses[n]));
 	}
-	words = vec_add(vec_left(words, 3), all(FL_LIST_BASE_LEN + connection));
+	words = vec_add(vec_left(words, 3), vec_all(FL_LIST_BASE_LEN + connection));
 	lanes_siphash_add(&hash, vec_left(words, 56));
 	vec_store(lanes->tag, swap64(lanes_siphash_end(&hash)));
 }

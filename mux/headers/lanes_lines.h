@@ -9,7 +9,7 @@
 #include <rte_prefetch.h>
 
 #include "encap/gue.h"
-#include "flow/lanes_common.h"
+#include "flow/lanes_frames.h"
 #include "ring/backend.h"
 #include "flow/service.h"
 
@@ -64,7 +64,7 @@ VEC_INLINE vec load_list_heads(const struct lanes *lanes)
 	vec head, more;
 
 	load_line_words(lanes, AT_LIST, &head, &more);
-	return vec_and(head, all(0xffffffff));
+	return vec_and(head, vec_all(0xffffffff));
 }
 
 #endif

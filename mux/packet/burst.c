@@ -4,12 +4,6 @@
 #include <rte_branch_prediction.h>
 
 #include "packet/general.h"
-#include "packet/lanes.h"
-
-/* By registers of so many bytes (flow/lanes_names.h). */
-void lanes_steer_16(struct burst *burst);
-void lanes_steer_32(struct burst *burst);
-void lanes_steer_64(struct burst *burst);
 
 static bool has_all(void)
 {
@@ -17,6 +11,10 @@ static bool has_all(void)
 }
 
 #ifdef __x86_64__
+/* lanes_steer() by registers of so many bytes (flow/lanes_names.h) */
+void lanes_steer_32(struct burst *burst);
+void lanes_steer_64(struct burst *burst);
+
 static bool has_avx2(void)
 {
 	return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("pclmul") &&
@@ -29,6 +27,8 @@ static bool has_avx512(void)
 	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
 	       __builtin_cpu_supports("avx512vbmi");
 }
+#elif defined(__aarch64__)
+void lanes_steer_16(struct burst *burst);
 #endif
 
 const struct burst_path_entry burst_paths[BURST_PATHS] = {

@@ -5,7 +5,7 @@
 #include <rte_prefetch.h>
 
 #include "flow/hash.h"
-#include "flow/lanes_common.h"
+#include "flow/lanes_siphash.h"
 #include "packet/transport.h"
 #include "ring/ring.h"
 #include "flow/service.h"
@@ -40,12 +40,12 @@ _Static_assert(offsetof(struct ring, generation) == offsetof(struct ring, mask) 
 /* Lanes in which there is a byte at this place of a word. */
 VEC_INLINE uint8_t has_byte(vec word, int at)
 {
-	return vec_test(word, all(0xffULL << at * 8));
+	return vec_test(word, vec_all(0xffULL << at * 8));
 }
 
 VEC_INLINE uint8_t is_byte(vec word, int at, uint64_t value)
 {
-	return (uint8_t)~has_byte(vec_xor(word, all(value << at * 8)), at);
+	return (uint8_t)~has_byte(vec_xor(word, vec_all(value << at * 8)), at);
 }
 
 /* The same for lanes with several services, by their first lines side by side: those that stay. */
@@ -64,13 +64,13 @@ static inline uint8_t begin_each(struct lanes *lanes)
 		vec_load_words(services, i * sizeof(uint64_t), &word[i], &word[i + 1]);
 	in &= vec_test(word[2], word[2]) & is_byte(word[3], 2, FL_HASH_SIPHASH);
 	in &= (uint8_t) ~(udp & (has_byte(word[4], 3) | has_byte(word[4], 4)));
-	vec_store(lanes->ring, vec_select(vec_mask_of(in), word[2], all((uint64_t)(uintptr_t)&no_ring)));
+	vec_store(lanes->ring, vec_select(vec_mask_of(in), word[2], vec_all((uint64_t)(uintptr_t)&no_ring)));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0(lanes->ring[i]);
 	vec_store(lanes->service_key[0], word[0]);
 	vec_store(lanes->service_key[1], word[1]);
 	lanes->by_lanes = in & is_byte(word[4], 0, STEERING_ring);
-	lanes->clamped = lanes->syns & vec_test(word[3], all(0xffffULL << 48));
+	lanes->clamped = lanes->syns & vec_test(word[3], vec_all(0xffffULL << 48));
 	lanes->whole = is_byte(word[3], 3, AFFINITY_CONNECTION);
 	return in;
 }
@@ -84,9 +84,9 @@ void lanes_begin(struct lanes *lanes)
 VEC_INLINE vec last_word(const struct lanes *lanes, uint64_t addresses_len, uint64_t len)
 {
 	if (likely(lanes->whole == LANES_ALL))
-		return vec_or(vec_load(lanes->key[1]), all(len << 56));
-	return vec_select(vec_mask_of(lanes->whole), vec_or(vec_load(lanes->key[1]), all(len << 56)),
-			  all(addresses_len << 56));
+		return vec_or(vec_load(lanes->key[1]), vec_all(len << 56));
+	return vec_select(vec_mask_of(lanes->whole), vec_or(vec_load(lanes->key[1]), vec_all(len << 56)),
+			  vec_all(addresses_len << 56));
 }
 
 VEC_INLINE struct lanes_siphash siphash_begin(const struct lanes *lanes)
@@ -94,7 +94,7 @@ VEC_INLINE struct lanes_siphash siphash_begin(const struct lanes *lanes)
 	const struct service *service = lanes->service[0];
 
 	if (likely(lanes->is_one))
-		return lanes_siphash_begin(all(service->key.k0), all(service->key.k1));
+		return lanes_siphash_begin(vec_all(service->key.k0), vec_all(service->key.k1));
 	return lanes_siphash_begin(vec_load(lanes->service_key[0]), vec_load(lanes->service_key[1]));
 }
 
@@ -200,9 +200,9 @@ VEC_INLINE void find_each(struct lanes *lanes, vec hash)
 #define WORD(i) __atomic_load_n((const uint64_t *)(const void *)lanes->ring[i], __ATOMIC_ACQUIRE)
 	words = VEC_OF(WORD);
 #undef WORD
-	bucket = vec_and(vec_and(hash, words), all(0xffffffff));
-	rows = vec_add(vec_load(lanes->ring), all(offsetof(struct ring, rows)));
-	vec_store(lanes->place, vec_or(bucket, vec_and(words, all(0xffffffff00000000))));
+	bucket = vec_and(vec_and(hash, words), vec_all(0xffffffff));
+	rows = vec_add(vec_load(lanes->ring), vec_all(offsetof(struct ring, rows)));
+	vec_store(lanes->place, vec_or(bucket, vec_and(words, vec_all(0xffffffff00000000))));
 	vec_store(lanes->row_at, vec_add(rows, vec_left(bucket, 3)));
 	for (uint32_t i = 0; i < LANES; i++) {
 		rte_prefetch1((const void *)(uintptr_t)lanes->row_at[i]); /* as far as these lie apart */

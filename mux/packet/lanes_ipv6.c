@@ -7,7 +7,7 @@
 
 #include <rte_branch_prediction.h>
 
-#include "flow/lanes_common.h"
+#include "flow/lanes_frames.h"
 #include "packet/transport.h"
 #include "service/lookup.h"
 #include "flow/service.h"
@@ -91,7 +91,7 @@ static uint32_t drop_loops(const struct lookup *lookup, const struct lanes *lane
 void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
 	const uint8_t *data[LANES] __attribute__((aligned(64)));
-	const vec low16 = all(0xffff), low32 = all(0xffffffff), one = all(1), byte = all(0xff);
+	const vec low16 = vec_all(0xffff), low32 = vec_all(0xffffffff), one = vec_all(1), byte = vec_all(0xff);
 	vec word[8], frame_len, wrong, short_by, protocol, total, l4_len, own_len, least_len, tos, ports, destination,
 	    is_syn;
 	uint8_t in, udp, syns;
@@ -101,41 +101,43 @@ void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes)
 	in &= (uint8_t)are_ours(burst->mac, data);
 	load_words(data, word);
 	protocol = vec_and(vec_right(word[1], 48), byte);
-	is_udp = vec_equal(protocol, all(IPPROTO_UDP));
+	is_udp = vec_equal(protocol, vec_all(IPPROTO_UDP));
 	udp = vec_bits(is_udp);
 	/* TCP, as UDP in this sum: no extension header */
-	wrong = vec_xor(vec_sub(protocol, vec_some(is_udp, all(IPPROTO_UDP - IPPROTO_TCP))), all(IPPROTO_TCP));
-	wrong = any(wrong, vec_xor(vec_right(word[0], 48), all(TYPE_LOADED)), differ(word[1], all(0x60), all(0xf0)));
+	wrong = vec_xor(vec_sub(protocol, vec_some(is_udp, vec_all(IPPROTO_UDP - IPPROTO_TCP))), vec_all(IPPROTO_TCP));
+	wrong = vec_or3(wrong, vec_xor(vec_right(word[0], 48), vec_all(TYPE_LOADED)),
+			vec_differ(word[1], vec_all(0x60), vec_all(0xf0)));
 	/* addresses whose first byte is 0, 0xfe or 0xff: the general path knows which of them are allowed */
-	short_by = any(vec_sub(vec_and(word[2], byte), one), vec_sub(all(0xfd), vec_and(word[2], byte)),
-		       vec_sub(vec_and(word[4], byte), one));
+	short_by = vec_or3(vec_sub(vec_and(word[2], byte), one), vec_sub(vec_all(0xfd), vec_and(word[2], byte)),
+			   vec_sub(vec_and(word[4], byte), one));
 	in &= vec_unequal(word[2], word[4]) | vec_unequal(word[3], word[5]);
 
-	total = vec_add(swap16(vec_right(word[1], 32)), all(ENCAP_IPV6_LEN));
-	l4_len = vec_sub(total, all(ENCAP_IPV6_LEN));
-	own_len = vec_and(vec_right(word[7], 34), all(0x3c));
+	total = vec_add(swap16(vec_right(word[1], 32)), vec_all(ENCAP_IPV6_LEN));
+	l4_len = vec_sub(total, vec_all(ENCAP_IPV6_LEN));
+	own_len = vec_and(vec_right(word[7], 34), vec_all(0x3c));
 	own_len = vec_select(is_udp, swap16(vec_right(word[6], 32)), own_len);
-	least_len = vec_select(is_udp, all(TRANSPORT_UDP_LEN), all(TRANSPORT_TCP_LEN));
-	short_by = any(short_by, vec_sub(vec_sub(frame_len, all(AT_IP)), total), vec_sub(own_len, least_len));
-	short_by = any(short_by, vec_sub(l4_len, own_len), vec_sub(vec_right(word[1], 56), one)); /* hop limit */
+	least_len = vec_select(is_udp, vec_all(TRANSPORT_UDP_LEN), vec_all(TRANSPORT_TCP_LEN));
+	short_by = vec_or3(short_by, vec_sub(vec_sub(frame_len, vec_all(AT_IP)), total), vec_sub(own_len, least_len));
+	short_by = vec_or3(short_by, vec_sub(l4_len, own_len), vec_sub(vec_right(word[1], 56), one)); /* hop limit */
 	ports = vec_and(word[6], low32);
 	short_by = vec_or(short_by, vec_select(is_udp, one, vec_sub(vec_and(ports, low16), one)));
 	in = in & (uint8_t) ~(vec_test(wrong, wrong) | vec_signs(short_by));
-	is_syn = vec_select(is_udp, all(0), vec_and(vec_right(word[7], SYN_SHIFT), all(PACKET_SYN << 8)));
+	is_syn = vec_select(is_udp, vec_all(0), vec_and(vec_right(word[7], SYN_SHIFT), vec_all(PACKET_SYN << 8)));
 	syns = vec_test(is_syn, is_syn);
 
 	for (int i = 0; i < 4; i++)
 		vec_store(lanes->addresses6[i], word[2 + i]);
-	vec_store(lanes->key[0], vec_add(vec_load(data), all(AT_IP + 8)));
+	vec_store(lanes->key[0], vec_add(vec_load(data), vec_all(AT_IP + 8)));
 	vec_store(lanes->key[1], vec_or(ports, vec_left(protocol, 32)));
 	vec_store(lanes->frame_len, frame_len);
 	if (udp & in)
 		in = (uint8_t)drop_loops(burst->lookup, lanes, in, udp);
 	/* all that one destination has: compared with lane 0 */
-	destination = any(vec_xor(word[4], all(vec_first(word[4]))), vec_xor(word[5], all(vec_first(word[5]))),
-			  vec_xor(protocol, all(vec_first(protocol))));
+	destination =
+	    vec_or3(vec_xor(word[4], vec_all(vec_first(word[4]))), vec_xor(word[5], vec_all(vec_first(word[5]))),
+		    vec_xor(protocol, vec_all(vec_first(protocol))));
 	ports = vec_right(ports, 16);
-	destination = vec_or(destination, vec_xor(ports, all(vec_first(ports))));
+	destination = vec_or(destination, vec_xor(ports, vec_all(vec_first(ports))));
 	lanes->is_one = !(in & vec_test(destination, destination));
 	lanes->destination = 0; /* of no IPv4 packet */
 	if (likely(lanes->is_one)) {
@@ -149,7 +151,8 @@ void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes)
 	lanes->syns = syns & in;
 	/* bytes 14 and 15 of the frame hold the class in their middle */
 	tos = vec_and(vec_right(swap16(word[1]), 4), byte);
-	vec_store(lanes->word, any(any(all((uint64_t)AT_L4 << 32 | AT_IP << 16 | PACKET_IPV6 << 8 | VERDICT_SERVICE),
-				       vec_left(total, 48), vec_left(tos, 24)),
-				   is_syn, all(0)));
+	vec_store(lanes->word,
+		  vec_or3(vec_or3(vec_all((uint64_t)AT_L4 << 32 | AT_IP << 16 | PACKET_IPV6 << 8 | VERDICT_SERVICE),
+				  vec_left(total, 48), vec_left(tos, 24)),
+			  is_syn, vec_all(0)));
 }

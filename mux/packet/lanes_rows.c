@@ -32,9 +32,9 @@ VEC_INLINE vec read_one(struct lanes *lanes, struct pools *pools)
 	rows = VEC_OF(ROW);
 #undef ROW
 	lanes->backends[0] = backends = ring_backends(ring);
-	pools->sizes = all(backends->size);
+	pools->sizes = vec_all(backends->size);
 	pools->are_many = backends->size > LINES_FEW;
-	pools->lines = all((uint64_t)(uintptr_t)backends->rows);
+	pools->lines = vec_all((uint64_t)(uintptr_t)backends->rows);
 	return rows;
 }
 
@@ -71,7 +71,7 @@ VEC_INLINE vec read_seconds(const struct lanes *lanes)
 /* Lines of owners: of those whom the table does not have, the line of id 0, which is absent. Returns those that it has. */
 VEC_INLINE uint8_t find_lines(const struct pools *pools, vec rows, uint64_t lines[LANES])
 {
-	const vec current = vec_and(rows, all(0xffff));
+	const vec current = vec_and(rows, vec_all(0xffff));
 	/* of id 0, too, whose line is the first, and is absent */
 	const vec_mask known = vec_less(current, pools->sizes);
 
@@ -98,7 +98,7 @@ static inline uint8_t find_seconds(struct lanes *lanes, const struct pools *pool
 {
 	const vec rows = vec_load(lanes->second_rows);
 	const uint8_t seconds = lanes->seconds;
-	uint8_t known, long_lists = seconds & (uint8_t)~lanes->syns & vec_test(rows, all(0xffff0000));
+	uint8_t known, long_lists = seconds & (uint8_t)~lanes->syns & vec_test(rows, vec_all(0xffff0000));
 
 	long_lists |= moved & seconds;
 	known = find_lines(pools, rows, lanes->second_line);
@@ -126,7 +126,7 @@ VEC_INLINE void rows_by(struct burst *burst, uint32_t first, struct lanes *lanes
 		rows = vec_load(lanes->rows);
 	}
 	known = find_lines(&pools, rows, lanes->line);
-	moved = vec_test(rows, all(0xffff0000)) & (uint8_t)~lanes->syns; /* which name no list */
+	moved = vec_test(rows, vec_all(0xffff0000)) & (uint8_t)~lanes->syns; /* which name no list */
 	steady = known & (uint8_t)~lanes->clamped;
 	if (has_second)
 		moved = find_seconds(lanes, &pools, &steady, moved) | lanes->with_second;

@@ -22,7 +22,7 @@
 #include "encap/encap.h"
 #include "host/port.h"
 #include "packet/burst.h"
-#include "packet/lanes.h"
+#include "flow/lanes.h"
 #include "ring/backend.h"
 #include "ring/lists.h"
 #include "service/tables.h"

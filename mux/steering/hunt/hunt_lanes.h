@@ -8,7 +8,7 @@
 VEC_INLINE void hunt_lanes_fetch(struct lanes *lanes, vec hash)
 {
 	const struct ring *ring = lanes->ring[0];
-	const vec mask = all(ring->mask), first = vec_and(hash, mask), second = vec_and(vec_right(hash, 32), mask);
+	const vec mask = vec_all(ring->mask), first = vec_and(hash, mask), second = vec_and(vec_right(hash, 32), mask);
 
 	ring_lanes_fetch(lanes, hash);
 	vec_store(lanes->second, second);

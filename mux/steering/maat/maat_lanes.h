@@ -13,9 +13,9 @@ VEC_INLINE void maat_lanes_fetch(struct lanes *lanes, vec hash)
 
 	hunt_lanes_fetch(lanes, hash);
 	maat = maat_of(lanes->service[0]);
-	mixed = vec_mul(hash, all(0x9e3779b97f4a7c15)); /* maat_filter_place() */
-	mixed = vec_and(vec_xor(mixed, vec_right(mixed, 32)), all(maat->cells_mask));
-	vec_store(lanes->own[0], vec_add(mixed, all((uint64_t)(uintptr_t)maat->cells)));
+	mixed = vec_mul(hash, vec_all(0x9e3779b97f4a7c15)); /* maat_filter_place() */
+	mixed = vec_and(vec_xor(mixed, vec_right(mixed, 32)), vec_all(maat->cells_mask));
+	vec_store(lanes->own[0], vec_add(mixed, vec_all((uint64_t)(uintptr_t)maat->cells)));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch0((const void *)(uintptr_t)lanes->own[0][i]);
 }

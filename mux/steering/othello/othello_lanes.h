@@ -30,7 +30,7 @@ VEC_INLINE vec othello_lanes_mix(vec v)
 /* fl_othello_key_make(): the low half, and above it the high one. */
 VEC_INLINE vec othello_lanes_key(const struct othello_set *set, vec hash)
 {
-	const vec seed = all(set->seed), crc = vec_and(hash, all(UINT32_MAX));
+	const vec seed = vec_all(set->seed), crc = vec_and(hash, vec_all(UINT32_MAX));
 
 	if (likely(set->hash == FL_HASH_SIPHASH))
 		return vec_mul(hash, seed);
@@ -41,9 +41,9 @@ VEC_INLINE vec othello_lanes_key(const struct othello_set *set, vec hash)
 /* Addresses of cells by the low halves of keys, and prefetches them: fl_othello_index(). Each takes 1 << shift bytes. */
 VEC_INLINE void othello_lanes_cells(const void *cells, uint32_t count, unsigned shift, vec key, uint64_t out[LANES])
 {
-	const vec index = vec_right(vec_mul32(key, all(count)), 32);
+	const vec index = vec_right(vec_mul32(key, vec_all(count)), 32);
 
-	vec_store(out, vec_add(vec_left(index, shift), all((uint64_t)(uintptr_t)cells)));
+	vec_store(out, vec_add(vec_left(index, shift), vec_all((uint64_t)(uintptr_t)cells)));
 	for (uint32_t i = 0; i < LANES; i++)
 		rte_prefetch1((const void *)(uintptr_t)out[i]); /* more at once than the nearest cache can wait for */
 }
@@ -62,7 +62,7 @@ VEC_INLINE void othello_lanes_fetch(struct lanes *lanes, vec hash)
 	vec key;
 
 	ring_lanes_place(lanes, hash);
-	vec_store(lanes->second, vec_and(vec_load(lanes->place), all(UINT32_MAX)));
+	vec_store(lanes->second, vec_and(vec_load(lanes->place), vec_all(UINT32_MAX)));
 	lanes->data = pair = othello_pair_of(lanes->service[0]);
 	if (unlikely(!pair)) { /* as long as there are no arrays, the bucket is that of the hash's low half */
 		ring_lanes_fetch_rows(lanes->ring[0], lanes->place);
@@ -119,7 +119,7 @@ static inline void othello_lanes_buckets(struct lanes *lanes)
 {
 	const struct othello_pair *pair = lanes->data;
 	const struct ring *ring = lanes->ring[0];
-	const vec generation = vec_and(vec_load(lanes->place), all((uint64_t)UINT32_MAX << 32));
+	const vec generation = vec_and(vec_load(lanes->place), vec_all((uint64_t)UINT32_MAX << 32));
 	vec first, second;
 
 	if (likely(!pair->previous && !pair->low_bits)) {
@@ -128,7 +128,7 @@ static inline void othello_lanes_buckets(struct lanes *lanes)
 	}
 	if (pair->both_a) {
 		second = othello_lanes_both(lanes->own);
-		first = vec_and(second, all(UINT16_MAX));
+		first = vec_and(second, vec_all(UINT16_MAX));
 		second = vec_right(second, 16);
 	} else {
 		first = second = othello_lanes_codes(lanes->own);

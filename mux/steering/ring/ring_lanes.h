@@ -5,7 +5,7 @@
 
 #include <rte_prefetch.h>
 
-#include "flow/lanes_common.h"
+#include "flow/vec.h"
 #include "ring/ring.h"
 
 /* Buckets and generation, which is loaded before what other methods' buckets come from (ring.h). */
@@ -14,7 +14,7 @@ VEC_INLINE void ring_lanes_place(struct lanes *lanes, vec hash)
 	const struct ring *ring = lanes->ring[0];
 	uint32_t generation = ring_generation(ring);
 
-	vec_store(lanes->place, vec_or(vec_and(hash, all(ring->mask)), all((uint64_t)generation << 32)));
+	vec_store(lanes->place, vec_or(vec_and(hash, vec_all(ring->mask)), vec_all((uint64_t)generation << 32)));
 	rte_prefetch0(ring_backends(ring));
 }
 
