@@ -7,6 +7,7 @@
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"
 #include "steering/othello/othello.h"
+#include "packet_floor.h"
 #include "stand.h"
 
 static const struct row rows[] = {
@@ -87,6 +88,10 @@ static const struct row rows[] = {
     {.name = "stateful, 100 K flows", .flows = 100000, .stateful = true},
     {.name = "stateful, 1 M flows", .flows = 1000000, .stateful = true},
     {.name = "stateful, 10 M flows", .flows = 10000000, .stateful = true},
+    {.name = "floor: frames", .floor = FLOOR_FRAMES, .path = "avx512"},
+    {.name = "floor: frames, hashes", .floor = FLOOR_HASHES, .path = "avx512"},
+    {.name = "floor: frames, hashes, rows", .floor = FLOOR_ROWS, .path = "avx512"},
+    {.name = "floor: the same, 1 M buckets", .floor = FLOOR_ROWS, .path = "avx512", .buckets = 1 << 20},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

@@ -56,9 +56,11 @@ bool stands_write(const struct stands *stands, const char *path)
 		"{\"benchmark\": \"mux_packet\", \"cpu\": \"%s\",\n \"seed\": %lu, \"runs\": %u, "
 		"\"backends\": %d,\n",
 		cpu, (unsigned long)stands->seed, stands->runs, STAND_BACKENDS);
-	fprintf(out, " \"frame_bytes\": %d, \"unit\": \"ns per packet\", \"cycle_ns\": %.4f, \"counters\": %s,\n",
-		STAND_FRAME, stands->ns_of_cycle,
-		stands->list[0].instructions < 0 ? "\"none on this machine\"" : "\"perf\"");
+	fprintf(out,
+		" \"frame_bytes\": %d, \"unit\": \"ns per packet\", \"cycle_ns\": %.4f, \"core_cycle_ns\": %.4f, "
+		"\"counters\": %s,\n",
+		STAND_FRAME, stands->ns_of_cycle, stands->core_ns,
+		stands->list[0].misses < 0 ? "\"none on this machine\"" : "\"perf\"");
 	fprintf(out, " \"results\": [\n");
 	for (int i = 0; i < stands->count; i++) {
 		print_row(out, stands, &stands->list[i]);
@@ -72,8 +74,8 @@ void stands_print(const struct stands *stands)
 {
 	printf("ns per packet, %d bytes, %d backends, median of %u runs (fastest .. slowest), seed %lu\n", STAND_FRAME,
 	       STAND_BACKENDS, stands->runs, (unsigned long)stands->seed);
-	printf("%s\n\n", stands->list[0].instructions < 0
-			     ? "this machine has no counters of instructions and cache misses"
+	printf("%s\n\n", stands->list[0].misses < 0
+			     ? "this machine has no counters: instructions by single steps are in the JSON file"
 			     : "instructions and cache misses are in the JSON file");
 	printf("%-30s median                ratio  cycles   Mpps   classify   hash     choose   rows  encap\n", "");
 	for (int i = 0; i < stands->count; i++) {

@@ -36,6 +36,7 @@ struct row {
 	bool tagged;      /* with the cluster's key */
 	bool syns;        /* every packet is one */
 	const char *path; /* of burst_paths; NULL: the fastest */
+	uint32_t floor;   /* enum packet_floor: not the mux, but what it has to do at least */
 	uint32_t arrays;  /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
 	uint32_t load;    /* steering maat: enum maat_load */
 	bool full;        /* steering maat: the filter has every connection */
@@ -54,14 +55,15 @@ struct stand {
 	double times[STAND_RUNS_MAX];
 	double median, fastest, slowest, ratio;
 	double stage[STAND_STAGES];
-	double instructions, misses; /* per packet; negative: the machine does not count them */
+	double instructions, misses; /* per packet; negative: neither the machine nor processor.h counts them */
 };
 
 /* What all rows share. */
 struct stands {
 	uint64_t seed;
 	unsigned runs;
-	double ns_of_cycle;
+	double ns_of_cycle; /* of the time stamp counter */
+	double core_ns;     /* of the core's own cycle */
 	int count;
 	const struct stand *list;
 };
