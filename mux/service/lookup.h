@@ -160,11 +160,15 @@ static inline struct lookup_line *lookup_line(const struct lookup *lookup, uint6
  */
 static inline struct service *lookup_common(const struct lookup *lookup, uint64_t destination)
 {
+	typedef uint64_t words __attribute__((vector_size(LOOKUP_LINE * sizeof(uint64_t))));
 	const struct lookup_line *line = lookup_line(lookup, destination);
-	uintptr_t service = 0;
+	words destinations, services;
+	uintptr_t service;
 
-	for (int i = 0; i < LOOKUP_LINE; i++)
-		service |= (uintptr_t)line->services[i] & -(uintptr_t)(line->destinations[i] == destination);
+	__builtin_memcpy(&destinations, line->destinations, sizeof(destinations));
+	__builtin_memcpy(&services, line->services, sizeof(services));
+	services &= (words)(destinations == destination);
+	service = services[0] | services[1] | services[2] | services[3];
 	__builtin_prefetch((const void *)service);
 	return (struct service *)service;
 }
