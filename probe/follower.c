@@ -45,10 +45,11 @@ static void take_backends(struct follower *follower)
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* For a reason unrelated to the stored data. */
+/* For a reason unrelated to the stored data. The image waits, too: what failed would be read again at once. */
 static void retry(struct follower *follower)
 {
-	backoff_schedule_once(&follower->backoff, tree_now(follower->context->tree));
+	if (!follower->backoff.holds)
+		backoff_hold(&follower->backoff, tree_now(follower->context->tree));
 }
 
 static void log_refusal(struct follower *follower, unsigned reason, uint32_t generation, const char *why)
@@ -187,7 +188,9 @@ static void read_latest(struct follower *follower)
 static void on_config(struct follower *follower, const struct service_answer *answer)
 {
 	const struct tree_reply *reply = answer->reply;
+	struct service_config config = {0};
 	struct reason why = {""};
+	bool is_changed;
 
 	follower->is_unconfirmed = reply->result == TREE_MISSING;
 	if (follower->is_unconfirmed) {
@@ -202,10 +205,15 @@ static void on_config(struct follower *follower, const struct service_answer *an
 		read_latest(follower);
 	follower->is_deleted = false;
 	follower->context->configured(follower->context->owner, follower->name, reply);
-	if (config_node_parse((const char *)reply->data, reply->len, follower->name, &follower->config, &why))
+	if (config_node_parse((const char *)reply->data, reply->len, follower->name, &config, &why)) {
 		log_refusal(follower, REFUSAL_CONFIG, 0, why.text); /* the one before stays */
-	else
-		follower->has_config = true;
+		return;
+	}
+	is_changed = follower->has_config && memcmp(&follower->config, &config, sizeof(config));
+	follower->config = config;
+	follower->has_config = true;
+	if (is_changed)
+		change(follower);
 }
 
 /* Without a config, the watch set by this read reports when it is created. */
@@ -216,12 +224,15 @@ static void on_config_exists(struct follower *follower, const struct service_ans
 	} else if (answer->reply->result != TREE_MISSING) {
 		retry(follower);
 	} else {
+		const bool is_new = !follower->is_deleted;
+
 		drop_image(follower);
 		follower->is_deleted = true;
 		follower->has_config = false;
 		follower->latest = 0;
 		follower->generation = 0;
-		change(follower);
+		if (is_new)
+			change(follower);
 	}
 }
 
@@ -230,6 +241,14 @@ static void on_latest(struct follower *follower, const struct service_answer *an
 {
 	uint32_t latest = service_reads_number(answer->reply);
 
+	if (answer->reply->result ==
+	    TREE_MISSING) { /* without a config there is none: its watch reports the next one */
+		if (!follower->is_deleted && !follower->is_unconfirmed) {
+			refuse(follower, REFUSAL_MISSING, 0, "latest_gen does not exist");
+			backoff_schedule_once(&follower->backoff, tree_now(follower->context->tree));
+		}
+		return;
+	}
 	if (answer->reply->result != TREE_OK) {
 		retry(follower);
 		return;

@@ -84,9 +84,12 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 	if (arguments->config)
 		err = config_read_file(config, arguments->config);
 	for (flag = flags; !err && flag->name; flag++) {
-		const char *text = *(const char *const *)((const char *)arguments + flag->at);
+		const char *text;
 
-		if (strchr(of_config, flag->letter) && text)
+		if (!strchr(of_config, flag->letter)) /* its place may hold no text */
+			continue;
+		text = *(const char *const *)((const char *)arguments + flag->at);
+		if (text)
 			err = config_set(config, flag->name, text);
 	}
 	if (!err && arguments->no_chaining)

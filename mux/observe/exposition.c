@@ -13,8 +13,11 @@ void exposition_begin(struct exposition *to, const char *name, const char *type,
 static void write_label(FILE *out, const char *label, const char *value)
 {
 	fprintf(out, "%s=\"", label);
-	for (; *value; value++)
-		fprintf(out, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			fputc('\\', out);
+		fputc(*value, out);
+	}
 	fputc('"', out);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client (zookeeper.h) without ZooKeeper, for unit tests: requests wait here until the test answers them, and the
+ * A client (tree/tree.h) without ZooKeeper, for unit tests: requests wait here until the test answers them, and the
  * test sets the time and the random numbers.
  */
 #ifndef FAIRLEAD_MUX_TESTS_FAKE_TREE_H

@@ -26,7 +26,8 @@ struct nodes {
 	const char *snapshot;  /* its number */
 	uint32_t missing;      /* a bit for each generation without delta and snapshot */
 	uint32_t damaged;      /* whose delta and snapshot can't be decoded */
-	enum tree_result lost; /* of each read; TREE_OK: as above */
+	enum tree_result lost; /* of each read, or of all but config and number if is_image_lost; TREE_OK: as above */
+	bool is_image_lost;
 };
 
 struct world {
@@ -172,7 +173,8 @@ static void serve(struct world *world)
 		assert_true(i < 100); /* it must not ask for ever */
 		world->reads++;
 		snprintf(text, sizeof(text), config, nodes->id < 0 ? 99 : 1, nodes->id, BUCKETS);
-		if (nodes->lost != TREE_OK)
+		if (nodes->lost != TREE_OK &&
+		    !(nodes->is_image_lost && (ends_with(path, "/config") || ends_with(path, "/latest_gen"))))
 			fake_tree_answer(world->tree, 0, &(const struct tree_reply){.result = nodes->lost});
 		else if (ends_with(path, "/config"))
 			answer_text(world, nodes->id, text);
@@ -236,21 +238,23 @@ static void one_reading_finds_what_is_there(void **state)
 		bool retries;
 		const char *log; /* NULL: nothing */
 	} rows[] = {
-	    {"a snapshot alone", {1, "1", "1", 0, 0, 0}, 1, false, NULL},
-	    {"a snapshot and deltas", {1, "5", "2", 0, 0, 0}, 5, false, NULL},
-	    {"a snapshot that is newer than the number", {1, "2", "4", 0, 0, 0}, 4, false, NULL},
-	    {"no config", {0, "2", "1", 0, 0, 0}, 0, false, NULL},
-	    {"a config of another format", {-1, "2", "1", 0, 0, 0}, 0, false, "reason=config"},
-	    {"no number", {1, "", "1", 0, 0, 0}, 0, true, NULL},
-	    {"a number that is none", {1, "x", "1", 0, 0, 0}, 0, false, "reason=number"},
-	    {"no snapshot", {1, "2", "", 0, 0, 0}, 0, true, "reason=missing"},
-	    {"a snapshot's number that is none", {1, "2", "0", 0, 0, 0}, 0, true, "reason=number"},
-	    {"a snapshot without chunks", {1, "2", "1", 2, 0, 0}, 0, true, "reason=missing generation=1"},
-	    {"a damaged snapshot", {1, "2", "1", 0, 2, 0}, 0, true, "generation=1"},
-	    {"a delta that is missing", {1, "4", "1", 8, 0, 0}, 2, true, "reason=missing generation=3"},
-	    {"a damaged delta", {1, "4", "1", 0, 16, 0}, 3, true, "generation=4"},
-	    {"a lost connection", {1, "2", "1", 0, 0, TREE_FAILED}, 0, true, NULL},
-	    {"no access", {1, "2", "1", 0, 0, TREE_DENIED}, 0, true, NULL},
+	    {"a snapshot alone", {1, "1", "1", 0, 0, 0, false}, 1, false, NULL},
+	    {"a snapshot and deltas", {1, "5", "2", 0, 0, 0, false}, 5, false, NULL},
+	    {"a snapshot that is newer than the number", {1, "2", "4", 0, 0, 0, false}, 4, false, NULL},
+	    {"no config", {0, "2", "1", 0, 0, 0, false}, 0, false, NULL},
+	    {"a config of another format", {-1, "2", "1", 0, 0, 0, false}, 0, false, "reason=config"},
+	    {"no number", {1, "", "1", 0, 0, 0, false}, 0, true, NULL},
+	    {"a number that is none", {1, "x", "1", 0, 0, 0, false}, 0, false, "reason=number"},
+	    {"no snapshot", {1, "2", "", 0, 0, 0, false}, 0, true, "reason=missing"},
+	    {"a snapshot's number that is none", {1, "2", "0", 0, 0, 0, false}, 0, true, "reason=number"},
+	    {"a snapshot without chunks", {1, "2", "1", 2, 0, 0, false}, 0, true, "reason=missing generation=1"},
+	    {"a damaged snapshot", {1, "2", "1", 0, 2, 0, false}, 0, true, "generation=1"},
+	    {"a delta that is missing", {1, "4", "1", 8, 0, 0, false}, 2, true, "reason=missing generation=3"},
+	    {"a damaged delta", {1, "4", "1", 0, 16, 0, false}, 3, true, "generation=4"},
+	    {"a lost connection", {1, "2", "1", 0, 0, TREE_FAILED, false}, 0, true, NULL},
+	    {"no access", {1, "2", "1", 0, 0, TREE_DENIED, false}, 0, true, NULL},
+	    {"a lost connection before the snapshot", {1, "2", "1", 0, 0, TREE_FAILED, true}, 0, true, NULL},
+	    {"no access to generations", {1, "2", "1", 0, 0, TREE_DENIED, true}, 0, true, NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -272,13 +276,13 @@ static void a_delta_is_read_alone(void **state)
 {
 	struct world *world = *state;
 
-	turn(world, (struct nodes){1, "2", "1", 0, 0, 0}, "");
+	turn(world, (struct nodes){1, "2", "1", 0, 0, 0, false}, "");
 	world->reads = 0;
-	turn(world, (struct nodes){1, "3", "1", 0, 0, 0}, "ring/latest_gen");
+	turn(world, (struct nodes){1, "3", "1", 0, 0, 0, false}, "ring/latest_gen");
 	assert_known(world, 3);
 	assert_int_equal(world->reads, 3); /* the number, the chunk's name and the chunk */
 	world->changed = 0;
-	turn(world, (struct nodes){1, "3", "1", 0, 0, 0}, "ring/latest_gen");
+	turn(world, (struct nodes){1, "3", "1", 0, 0, 0, false}, "ring/latest_gen");
 	assert_int_equal(world->changed, 0);
 }
 
@@ -287,8 +291,8 @@ static void deleted_deltas_lead_to_the_snapshot(void **state)
 {
 	struct world *world = *state;
 
-	turn(world, (struct nodes){1, "2", "1", 0, 0, 0}, "");
-	turn(world, (struct nodes){1, "9", "8", 0xfe, 0, 0}, "ring/latest_gen");
+	turn(world, (struct nodes){1, "2", "1", 0, 0, 0, false}, "");
+	turn(world, (struct nodes){1, "9", "8", 0xfe, 0, 0, false}, "ring/latest_gen");
 	assert_known(world, 9);
 	assert_false(is_logged(world, "refused"));
 }
@@ -297,12 +301,12 @@ static void what_is_known_stays_while_it_cannot_be_read(void **state)
 {
 	struct world *world = *state;
 
-	turn(world, (struct nodes){1, "3", "1", 0, 0, 0}, "");
-	turn(world, (struct nodes){1, "4", "1", 0, 16, 0}, "ring/latest_gen");
+	turn(world, (struct nodes){1, "3", "1", 0, 0, 0, false}, "");
+	turn(world, (struct nodes){1, "4", "1", 0, 16, 0, false}, "ring/latest_gen");
 	assert_known(world, 3);
 	assert_true(world->follower->backoff.holds);
 	world->reads = 0;
-	turn(world, (struct nodes){1, "4", "1", 0, 16, 0}, "ring/latest_gen");
+	turn(world, (struct nodes){1, "4", "1", 0, 16, 0, false}, "ring/latest_gen");
 	assert_int_equal(world->reads, 1); /* nothing but the number before the backoff ends */
 	wait_for_retry(world);
 	assert_known(world, 3);
@@ -310,19 +314,37 @@ static void what_is_known_stays_while_it_cannot_be_read(void **state)
 	wait_for_retry(world);
 	assert_known(world, 4);
 	assert_true(world->follower->backoff.retry_at == UINT64_MAX);
-	turn(world, (struct nodes){1, "5", "1", 0, 0, TREE_FAILED}, "ring/latest_gen");
+	turn(world, (struct nodes){1, "5", "1", 0, 0, TREE_FAILED, false}, "ring/latest_gen");
 	assert_known(world, 4);
 	world->nodes.lost = TREE_OK;
 	wait_for_retry(world);
 	assert_known(world, 5);
 }
 
+static void a_number_that_stays_away_is_logged_and_read_less_often(void **state)
+{
+	struct world *world = *state;
+	uint64_t began, waited[6];
+
+	turn(world, (struct nodes){1, "", "1", 0, 0, 0, false}, "");
+	for (unsigned i = 0; i < 6; i++) {
+		began = tree_now(world->tree);
+		wait_for_retry(world);
+		waited[i] = tree_now(world->tree) - began;
+	}
+	assert_true(is_logged(world, "reason=missing generation=0 why=\"latest_gen does not exist\""));
+	assert_true(waited[5] > BACKOFF_MAX_MS / 4);
+	world->nodes.latest = "1";
+	wait_for_retry(world);
+	assert_known(world, 1);
+}
+
 static void a_refused_config_leaves_the_one_before(void **state)
 {
 	struct world *world = *state;
 
-	turn(world, (struct nodes){1, "2", "1", 0, 0, 0}, "");
-	turn(world, (struct nodes){-1, "2", "1", 0, 0, 0}, "config");
+	turn(world, (struct nodes){1, "2", "1", 0, 0, 0, false}, "");
+	turn(world, (struct nodes){-1, "2", "1", 0, 0, 0, false}, "config");
 	assert_int_equal(world->configured, 2); /* it may have a check that can be read */
 	assert_known(world, 2);
 	assert_int_equal(world->follower->config.id, 1);
@@ -333,16 +355,16 @@ static void another_service_of_the_name_is_read_from_its_beginning(void **state)
 {
 	struct world *world = *state;
 
-	turn(world, (struct nodes){1, "5", "1", 0, 0, 0}, "");
-	world->nodes = (struct nodes){2, "2", "1", 0, 0, 0};
+	turn(world, (struct nodes){1, "5", "1", 0, 0, 0, false}, "");
+	world->nodes = (struct nodes){2, "2", "1", 0, 0, 0, false};
 	follower_changed(world->follower, "ring/latest_gen");
 	serve(world);
 	assert_known(world, 2);
 	assert_int_equal(world->follower->config.id, 2);
 	assert_int_equal(world->follower->ring, 2);
-	turn(world, (struct nodes){3, "4", "2", 0, 0, 0}, "config"); /* the number comes later */
+	turn(world, (struct nodes){3, "4", "2", 0, 0, 0, false}, "config"); /* the number comes later */
 	assert_false(follower_is_ready(world->follower) && world->follower->ring != 3);
-	turn(world, (struct nodes){3, "4", "2", 0, 0, 0}, "ring/latest_gen");
+	turn(world, (struct nodes){3, "4", "2", 0, 0, 0, false}, "ring/latest_gen");
 	assert_known(world, 4);
 	assert_int_equal(world->follower->ring, 3);
 }
@@ -350,14 +372,14 @@ static void another_service_of_the_name_is_read_from_its_beginning(void **state)
 /* It may be the whole tree that is gone, until the list says that the service is still in it. */
 static void without_config_it_is_deleted_once_it_is_listed(void **state)
 {
-	const struct nodes gone = {0, "2", "1", 0, 0, 0};
+	const struct nodes gone = {0, "2", "1", 0, 0, 0, false};
 	struct world *world = *state;
 
-	turn(world, (struct nodes){1, "2", "1", 0, 0, 0}, "");
+	turn(world, (struct nodes){1, "2", "1", 0, 0, 0, false}, "");
 	turn(world, gone, "config");
 	assert_int_equal(world->vanished, 1);
 	assert_known(world, 2);
-	world->nodes = (struct nodes){1, "2", "1", 0, 0, 0};
+	world->nodes = (struct nodes){1, "2", "1", 0, 0, 0, false};
 	follower_confirm(world->follower); /* it is back by then */
 	serve(world);
 	assert_false(world->follower->is_deleted);
@@ -369,7 +391,7 @@ static void without_config_it_is_deleted_once_it_is_listed(void **state)
 	assert_true(world->follower->is_deleted);
 	assert_true(world->changed);
 	assert_known(world, 0);
-	turn(world, (struct nodes){4, "6", "3", 0, 0, 0}, "config");
+	turn(world, (struct nodes){4, "6", "3", 0, 0, 0, false}, "config");
 	assert_false(world->follower->is_deleted);
 	assert_known(world, 6);
 }
@@ -381,7 +403,7 @@ static void ending_it_takes_no_answers(void **state)
 
 	follower_refresh(world->follower);
 	follower_end(world->follower);
-	world->nodes = (struct nodes){1, "2", "1", 0, 0, 0};
+	world->nodes = (struct nodes){1, "2", "1", 0, 0, 0, false};
 	serve(world);
 	assert_int_equal(world->configured + world->changed + world->vanished, 0);
 	world->follower = follower_new(&world->context, "web");
@@ -394,6 +416,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_delta_is_read_alone, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(deleted_deltas_lead_to_the_snapshot, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(what_is_known_stays_while_it_cannot_be_read, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_number_that_stays_away_is_logged_and_read_less_often, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_refused_config_leaves_the_one_before, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(another_service_of_the_name_is_read_from_its_beginning, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(without_config_it_is_deleted_once_it_is_listed, set_up, tear_down),
