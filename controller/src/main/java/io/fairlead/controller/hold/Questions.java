@@ -35,7 +35,8 @@ public final class Questions {
 
   private static final String COOKIES = "a SYN cookie may still come back";
 
-  private static final String DATAGRAMS = "datagrams, which no agent counts, have the window";
+  private static final String DATAGRAMS =
+      "no agent counts datagrams, and those under way have the window";
 
   /** For packets under way from muxes, and handshakes that they began. */
   private static final int WAIT_MIN_SECONDS = 10;

@@ -407,12 +407,16 @@ public record ServiceConfig(
      * owners there is no default: lists would be full for a day.
      */
     public Builder holdByDefault() {
-      holdByDefault =
-          steering != SteeringMethod.OTHELLO
-              && !steering.steering().hasSecond()
-              && encap != Encap.IPIP;
+      holdByDefault = hasDefaultHold();
       holdSeconds = holdByDefault ? holdSeconds : 0;
       return this;
+    }
+
+    /** Whether packets name as many former owners as a hold of a day takes. */
+    public boolean hasDefaultHold() {
+      return steering != SteeringMethod.OTHELLO
+          && !steering.steering().hasSecond()
+          && encap != Encap.IPIP;
     }
 
     /** As {@link #holdByDefault()}, and whether there is a hold now. */

@@ -66,7 +66,10 @@ public final class SettledMoves {
   private static final String NOT_TOLD = "muxes are being told of it";
 
   private static final Wait UNSEEN =
-      new Wait(Optional.empty(), "the leader has not looked at muxes since", OptionalLong.empty());
+      new Wait(
+          Optional.empty(),
+          "the leader has yet to look at muxes after this move",
+          OptionalLong.empty());
 
   /** Tells muxes which generations are settled. */
   @FunctionalInterface

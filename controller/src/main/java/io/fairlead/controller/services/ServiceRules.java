@@ -391,6 +391,9 @@ public final class ServiceRules {
     if (spec.holdSeconds().isPresent() && spec.holdByDefault().isPresent()) {
       throw Refusal.invalid("holdByDefault", true, "without holdSeconds, or left out");
     }
+    if (spec.holdByDefault().isPresent() && !builder.hasDefaultHold()) {
+      throw Refusal.invalid("holdByDefault", true, "with steering ring, and encap gue or srv6");
+    }
     if (spec.holdSeconds().isPresent()) {
       builder.holdSeconds(inRange("holdSeconds", spec.holdSeconds().get(), 0, HOLD_MAX));
     } else if (spec.holdByDefault().orElse(isDefault)) {

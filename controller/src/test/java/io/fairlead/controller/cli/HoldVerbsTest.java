@@ -49,6 +49,10 @@ class HoldVerbsTest extends ServedApi {
         .contains("'none' is refused; allowed: seconds, 0..604800, or default");
     done("service create dns --vip 10.99.0.3 --port tcp:53 --hold default");
     assertThat(done("service show dns")).containsPattern("hold +0 s, by default");
+    done("service create near --vip 10.99.0.4 --port tcp:80 --steering hunt --hold 60");
+    assertThat(CtlRun.at(url(), "service", "change", "near", "--hold", "default").err())
+        .contains("allowed: with steering ring, and encap gue or srv6");
+    assertThat(done("service show near")).containsPattern("hold +60 s");
     String flow = bucketOf2();
     assertThat(done(flow))
         .containsPattern("held +until 20\\d\\d-[^ ]+ at the latest")

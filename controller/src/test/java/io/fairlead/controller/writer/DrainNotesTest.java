@@ -30,9 +30,12 @@ class DrainNotesTest extends DrainStory {
             + " deadline",
         "tcp |  60 |    0 |    - |  59 | some mux may be absent that this controller never saw,"
             + " for 11 s | 60 | expired",
-        "udp | 240 |    0 |    - | 239 | datagrams%s have the window, for 71 s | 240 | expired",
-        "udp | 240 |    0 |  600 | 239 | datagrams%s have the window, for 71 s | 240 | expired",
-        "udp | 240 | 3600 |    - | 309 | datagrams%s have the window, for 1 s | 310 | empty",
+        "udp | 240 |    0 |    - | 239 | no agent counts datagrams%s have the window, for 71 s |"
+            + " 240 | expired",
+        "udp | 240 |    0 |  600 | 239 | no agent counts datagrams%s have the window, for 71 s |"
+            + " 240 | expired",
+        "udp | 240 | 3600 |    - | 309 | no agent counts datagrams%s have the window, for 1 s | 310"
+            + " | empty",
       })
   void itSaysWhatItWaitsForAndEndsSo(
       String protocol,
@@ -62,7 +65,7 @@ class DrainNotesTest extends DrainStory {
         .isEqualTo(
             "its reports do not count yet: %s%s"
                 .formatted(
-                    wait.formatted(", which no agent counts,"),
+                    wait.formatted(", and those under way"),
                     deadline != null && deadline < window ? "" : expires));
     while (now < NOW + until - 1) {
       now++;
