@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 
 #include <rte_eal.h>
-#include <rte_net_crc.h>
 
 #include "preflight/preflight.h"
 #include "observe/explain.h"
@@ -96,8 +95,6 @@ static int start(struct program *p, struct reason *why)
 		return reason_set(why, -EINVAL, "--packet-path: this processor can't do %s; allowed: auto, reference%s",
 				  burst_paths[burst_path].name, burst_paths[1].has_cpu() ? ", avx2" : "");
 	fprintf(stderr, "mux event=packet_path path=%s\n", burst_paths[burst_path].name);
-	/* its first call chooses how it does this, which two threads must not do at once */
-	rte_net_crc_calc("", 0, RTE_NET_CRC32_ETH);
 	error = worker_rings(p->rings, p->options.workers, why);
 
 	while (!error && p->workers_count < p->options.workers) {

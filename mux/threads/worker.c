@@ -10,6 +10,7 @@
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
+#include <rte_net_crc.h>
 #include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
@@ -463,6 +464,8 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	else if (!worker->check_every != !worker->path_check)
 		error = reason_set(why, -ENOMEM, "worker %u: no memory to check paths", index);
 	if (!error) {
+		/* DPDK chooses its CRC-32 in the first call, which two workers must not make at once */
+		rte_net_crc_calc("", 0, RTE_NET_CRC32_ETH);
 		error = -pthread_create(&worker->thread, NULL, registered, worker);
 		if (error)
 			reason_set(why, error, "worker %u: can't start a thread: %s", index, strerror(-error));
