@@ -354,20 +354,21 @@ func (c *conductor) reported() error {
 	for _, each := range []struct {
 		needed        bool
 		counter, what string
-		labels        []string
+		labels        [][]string // of the series that are added up
 	}{
-		{c.needs.HoldSeconds > 0, "fairlead_controller_released_buckets_total", "held buckets released", []string{of, `reason="report"`}},
-		{c.needs.Steering == "othello", "fairlead_othello_commits_total", "whole arrays", []string{of, `kind="whole"`}},
-		{c.needs.Steering == "hunt", "fairlead_controller_agent_passed_connections_total", "connections passed on", []string{of}},
+		{c.needs.HoldSeconds > 0, "fairlead_controller_released_buckets_total", "held buckets released", [][]string{{of, `reason="report"`}}},
+		// whole ones may be of a leader that was killed, and its counts with it
+		{c.needs.Steering == "othello", "fairlead_othello_commits_total", "arrays", [][]string{{of, `kind="whole"`}, {of, `kind="patch"`}}},
+		{c.needs.Steering == "hunt", "fairlead_controller_agent_passed_connections_total", "connections passed on", [][]string{{of}}},
 	} {
 		if !each.needed {
 			continue
 		}
 		deadline := time.Now().Add(reportedTime)
-		count, err := workload.Counted(c.api, each.counter, each.labels...)
+		count, err := c.counted(each.counter, each.labels)
 		for err == nil && count == 0 && time.Now().Before(deadline) {
 			time.Sleep(time.Second)
-			count, err = workload.Counted(c.api, each.counter, each.labels...)
+			count, err = c.counted(each.counter, each.labels)
 		}
 		if err == nil && count == 0 {
 			err = fmt.Errorf("agents' reports led to no %s of service %s", each.what, c.listing.Service)
@@ -378,6 +379,19 @@ func (c *conductor) reported() error {
 		c.say("agents' reports led to %d %s", count, each.what)
 	}
 	return nil
+}
+
+// counted adds up the series of a counter that have one of these sets of labels.
+func (c *conductor) counted(counter string, labels [][]string) (int64, error) {
+	total := int64(0)
+	for _, each := range labels {
+		count, err := workload.Counted(c.api, counter, each...)
+		if err != nil {
+			return 0, err
+		}
+		total += count
+	}
+	return total, nil
 }
 
 // healthy says how often health has changed what serves, and is an error if it has not, or if it does not find all
