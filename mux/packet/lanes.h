@@ -29,7 +29,7 @@
 
 struct lookup;
 
-/* All stages. */
+/* All stages. Outside of lanes it is called by its name for a width (flow/lanes_names.h), as all functions here. */
 void lanes_steer(struct burst *burst);
 
 /* The stages for a whole group: packets first to first + LANES - 1. before: the group before, NULL: this is the first. */

@@ -76,6 +76,24 @@ static int build(struct program *p, struct reason *why)
 	return p->mux.sampler ? 0 : -ENOMEM;
 }
 
+/* The path that is asked for, if this processor can. */
+static int choose_path(enum packet_path asked, struct reason *why)
+{
+	const int path = asked == PACKET_PATH_AUTO ? (int)burst_path : (int)asked - PACKET_PATH_REFERENCE;
+	char allowed[64] = "auto";
+
+	for (int i = 0; i < BURST_PATHS; i++)
+		if (burst_paths[i].has_cpu()) {
+			strcat(allowed, ", ");
+			strcat(allowed, burst_paths[i].name);
+		}
+	if (!burst_paths[path].has_cpu())
+		return reason_set(why, -EINVAL, "--packet-path: this processor can't do '%s'; allowed: %s",
+				  burst_paths[path].name, allowed);
+	burst_path = (enum burst_path)path;
+	return 0;
+}
+
 static int start(struct program *p, struct reason *why)
 {
 	struct worker_place place = {.tables = p->mux.tables,
@@ -89,11 +107,9 @@ static int start(struct program *p, struct reason *why)
 				     .front = p->front};
 	int error;
 
-	if (p->options.packet_path != PACKET_PATH_AUTO)
-		burst_path = (enum burst_path)(p->options.packet_path - PACKET_PATH_REFERENCE);
-	if (!burst_paths[burst_path].has_cpu())
-		return reason_set(why, -EINVAL, "--packet-path: this processor can't do %s; allowed: auto, reference%s",
-				  burst_paths[burst_path].name, burst_paths[1].has_cpu() ? ", avx2" : "");
+	error = choose_path(p->options.packet_path, why);
+	if (error)
+		return error;
 	fprintf(stderr, "mux event=packet_path path=%s\n", burst_paths[burst_path].name);
 	error = worker_rings(p->rings, p->options.workers, why);
 
