@@ -115,8 +115,19 @@ func (f Facts) Fault() *check.Fault {
 	return fault
 }
 
+// ended is when the first RST after its last answer was sent, which the client may read later; its end if none was seen.
+func (f Facts) ended() int64 {
+	for _, each := range f.Resets {
+		if f.Connection.End == "reset" && each.At >= max(f.Connection.From, f.Connection.LastAnswer) {
+			return min(each.At, f.Connection.To)
+		}
+	}
+	return f.Connection.To
+}
+
 // limit returns the limit that the connection met; "" and what is known if there is none.
 func (f Facts) limit() (name, why string) {
+	f.Connection.To = f.ended()
 	rows := f.rows()
 	if len(rows) == 0 {
 		return "", "its bucket's rows are not known"

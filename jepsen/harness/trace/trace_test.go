@@ -39,11 +39,14 @@ func TestClass(t *testing.T) {
 		full[number].Former = former
 	}
 	room[3].Former, room[4].Former = []string{"a"}, []string{"b"}
+	again := append(slices.Clone(full), Row{Generation: 6, Owner: "y", Former: []string{"c", "b"}, Applied: map[string]int64{"mux1": 50e9}})
 	for name, row := range map[string]struct {
 		rows   []Row
 		end    string
 		to     float64
-		resets string // the servers that sent a RST, in order
+		reset  float64 // 1 ms before its end without
+		answer float64 // the last one; 1 s before its end without
+		resets string  // the servers that sent a RST, in order
 		hold   float64
 		window float64 // 8 without
 		arrays int64
@@ -62,6 +65,9 @@ func TestClass(t *testing.T) {
 		"cut from the end of a full list":        {rows: full, to: 45, resets: "c", hold: 600, server: "y", class: "overflow", says: "generation 5 had no room for y"},
 		"still on the full list":                 {rows: full, to: 45, resets: "c", hold: 600, server: "a", class: Unexplained},
 		"cut only after its end":                 {rows: full, to: 39, resets: "b", hold: 600, server: "y", class: Unexplained},
+		"named again once it was reset":          {rows: again, to: 60, reset: 45, resets: "c", hold: 600, server: "y", class: "overflow", says: "generation 5 had no room for y"},
+		"named again before it was reset":        {rows: again, to: 60, reset: 55, resets: "c", hold: 600, server: "y", class: Unexplained},
+		"a RST before its last answer":           {rows: again, to: 60, reset: 45, resets: "c", answer: 58, hold: 600, server: "y", class: Unexplained},
 		"released while there was room":          {rows: room, to: 45, resets: "c", hold: 600, class: Unexplained, says: "the newest row names c, b"},
 		"a window after the move":                {rows: rows("a b"), to: 19, resets: "b", class: "window", says: "a lost it 9.0 s before"},
 		"a window after the first of two":        {rows: rows("a b c"), to: 26, window: 15, resets: "c", class: "window", says: "16.0 s"},
@@ -86,6 +92,9 @@ func TestClass(t *testing.T) {
 		}
 		for _, server := range strings.Fields(row.resets) {
 			facts.Resets = append(facts.Resets, Reset{server, facts.Connection.To - 1e6})
+		}
+		if row.reset != 0 {
+			facts.Resets[0].At, facts.Connection.LastAnswer = int64(row.reset*1e9), int64(max(row.answer, row.reset-1)*1e9)
 		}
 		class, limit, why := facts.Class()
 		if class != row.class || !strings.Contains(why, row.says) || limit != (class != Unexplained && row.faults == nil) {
@@ -137,7 +146,7 @@ func TestLate(t *testing.T) {
 		"no mux was late":                   {func(f *Facts) { f.Buckets[0].Rows[2].Applied["mux2"] = 21e9 }, Unexplained},
 		"it was late until just before":     {func(f *Facts) { f.Buckets[0].Rows[2].Applied["mux2"] = 22_100e6 }, "notice"},
 		"of a server that its row names":    {func(f *Facts) { f.Connection.Servers[0] = "server1" }, Unexplained},
-		"behind for long":                   {func(f *Facts) { f.Connection.To = 35_100e6 }, "alone"},
+		"behind for long":                   {func(f *Facts) { f.Connection.To, f.Resets[0].At = 35_100e6, 35_090e6 }, "alone"},
 		"behind for long, timed out":        {func(f *Facts) { f.Connection.To, f.Connection.End = 35_100e6, "timeout" }, "alone"},
 		"not yet for long":                  {func(f *Facts) { f.Connection.To, f.Connection.End = 34_900e6, "timeout" }, Unexplained},
 		"opened where it was released": {func(f *Facts) {
