@@ -43,11 +43,10 @@ static void siphash_one_by_one(struct hash_batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct fl_siphash_key key = {batch->k0[i], batch->k1[i]};
-		struct flow_hash_state s = flow_hash_begin(&key);
+		struct fl_siphash_state s = fl_siphash_begin(&key);
 
-		flow_hash_add(&s, batch->low[i]);
-		flow_hash_add(&s, batch->high[i]);
-		batch->hash[i] = flow_hash_end(&s);
+		fl_siphash_word(&s, batch->low[i]);
+		batch->hash[i] = fl_siphash_end(&s, batch->high[i], 0); /* the length is in its last byte */
 	}
 }
 

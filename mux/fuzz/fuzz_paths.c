@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A received frame beside seven common ones, by each path of a packet (burst.h): all must end as by the reference.
+ * A received frame beside common ones in a burst, by each path of a packet (burst.h): all must end as by the reference.
  * Input: one byte whose bits ask for a tag, a repaired checksum, IPv6 neighbours, neighbours of other services, and
- * neighbours of two services alike; one byte for the frame's lane; then the frame, whose destination MAC is set to
- * ours. On a machine each path that the processor has.
+ * neighbours of two services alike; one byte for the frame's lane (three bits) and the length of the burst; then the
+ * frame, whose destination MAC is set to ours. On a machine each path that the processor has.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ enum {
 	IPV6 = 4,
 	MIXED = 8,
 	TWO = 16,
+	FRAMES_MAX = 20, /* two groups and a part of one */
 };
 
 static const struct fl_siphash_key tag_key = {1, 2};
@@ -34,8 +35,8 @@ static struct tables *tables;
 
 struct run {
 	struct burst burst;
-	struct rte_mbuf mbufs[LANES];
-	uint8_t *buffers[LANES];
+	struct rte_mbuf mbufs[FRAMES_MAX];
+	uint8_t *buffers[FRAMES_MAX];
 };
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -116,11 +117,12 @@ static void put(struct run *run, uint32_t lane, const struct frame *frame)
 	run->burst.mbufs[lane] = mbuf;
 }
 
-static void steer(struct run *run, enum burst_path path, uint8_t bits, const struct frame *frame, uint32_t at)
+static void steer(struct run *run, enum burst_path path, uint8_t bits, const struct frame *frame, uint8_t place)
 {
+	uint32_t count = 1 + place / LANES % FRAMES_MAX, at = place % LANES % count;
 
 	memset(&run->burst, 0, sizeof(run->burst));
-	for (uint32_t lane = 0; lane < LANES; lane++) {
+	for (uint32_t lane = 0; lane < count; lane++) {
 		struct frame common = neighbour(bits, lane);
 
 		put(run, lane, lane == at ? frame : &common);
@@ -129,13 +131,13 @@ static void steer(struct run *run, enum burst_path path, uint8_t bits, const str
 	run->burst.tag_flags = bits & TAG ? tag_key_flags(&tag_key) : 0;
 	run->burst.mac = mac_word(frame_mac);
 	run->burst.now = NOW;
-	run->burst.count = LANES;
+	run->burst.count = count;
 	burst_steer_by(&run->burst, path);
 }
 
 static void compare(const struct run *wanted, const struct run *found)
 {
-	for (uint32_t i = 0; i < LANES; i++) {
+	for (uint32_t i = 0; i < wanted->burst.count; i++) {
 		const struct packet *a = &wanted->burst.packets[i], *b = &found->burst.packets[i];
 		const struct rte_mbuf *x = &wanted->mbufs[i], *y = &found->mbufs[i];
 
@@ -154,7 +156,7 @@ static void compare(const struct run *wanted, const struct run *found)
 
 static void end(struct run *run)
 {
-	for (uint32_t i = 0; i < LANES; i++)
+	for (uint32_t i = 0; i < run->burst.count; i++)
 		free(run->buffers[i]);
 }
 
@@ -170,11 +172,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(frame.bytes, frame_mac, frame.len < sizeof(frame_mac) ? frame.len : sizeof(frame_mac));
 	if (data[0] & REPAIR && frame.len >= FRAME_AT_L4 && (frame.bytes[FRAME_AT_IP] & 15) == 5)
 		frame_fix_checksum(&frame);
-	steer(&wanted, BURST_REFERENCE, data[0], &frame, data[1] % LANES);
+	steer(&wanted, BURST_REFERENCE, data[0], &frame, data[1]);
 	for (int path = BURST_REFERENCE + 1; path < BURST_PATHS; path++) {
 		if (!burst_paths[path].has_cpu())
 			continue;
-		steer(&found, path, data[0], &frame, data[1] % LANES);
+		steer(&found, path, data[0], &frame, data[1]);
 		compare(&wanted, &found);
 		end(&found);
 	}
