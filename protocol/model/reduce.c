@@ -75,7 +75,7 @@ static bool takes(const struct state *t, int g)
 static bool is_one(const struct state *t, int g)
 {
 	return state_owner(t, 0, g) == state_owner(t, 0, g - 1) && is_spent(t, g) && is_spent(t, g - 1) &&
-	       are_late(t, g - 1, g) && !is_compared(t, g) &&
+	       are_late(t, g - 1, g) && !is_compared(t, g) && (setting.older || g < state_mux_max(t)) &&
 	       (!takes(t, g) || !takes(t, g - 1) || t->because[g] == t->because[g - 1]);
 }
 

@@ -236,7 +236,8 @@ static void add_mux(const struct state *t, struct list *list, int m)
 		add(list, A_APPLY, m);
 	if (setting.jump && t->mux[m] + 1 < t->n)
 		add(list, A_JUMP, m);
-	if (setting.withdraw && t->mux[m] < (state_is_reduced() ? state_known_max(t) : state_mux_max(t)) &&
+	if (setting.withdraw &&
+	    t->mux[m] < (state_is_reduced() && setting.older ? state_known_max(t) : state_mux_max(t)) &&
 	    !(setting.lost_mux && m == setting.muxes - 1))
 		add(list, A_AWAY, m);
 	if (t->home == NONE)
