@@ -9,6 +9,7 @@
 enum {
 	MACS_LEN = 12,
 	TYPE_IPV4 = 0x0800,
+	TYPE_IPV6 = 0x86dd,
 	TYPE_VLAN = 0x8100,
 };
 
@@ -34,16 +35,31 @@ void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl
 	memcpy(out->macs, hop->mac, 6);
 	memcpy(out->macs + 6, hop->source_mac, 6);
 	out->ipv6 = !fl_address_is_ipv4(address);
+	fl_store_be16(out->head + MACS_LEN, out->ipv6 ? TYPE_IPV6 : TYPE_IPV4);
 	if (out->ipv6) {
 		memcpy(out->addresses, hop->source.bytes, 16);
 		memcpy(out->addresses + 16, address->bytes, 16);
 		return;
 	}
-	fl_store_be16(out->head + MACS_LEN, TYPE_IPV4);
 	memcpy(out->head + ENCAP_AT_IP, ip, sizeof(ip));
 	memcpy(out->head + ENCAP_AT_IP + 12, hop->source.bytes + 12, 4);
 	memcpy(out->head + ENCAP_AT_IP + 16, address->bytes + 12, 4);
 	out->sum = encap_sum(out->head + ENCAP_AT_IP, ENCAP_IPV4_LEN);
+}
+
+uint8_t *encap_write_ipv6(uint8_t *out, const struct encap_template *template, uint8_t protocol, uint8_t tos,
+			  uint32_t hash, uint32_t len)
+{
+	uint8_t *ip = out + ENCAP_AT_IP;
+
+	memcpy(out, template->head, ENCAP_AT_IP);
+	/* the flow label spreads flows where routers do not look behind IPv6 (RFC 6438) */
+	fl_store_be32(ip, 6U << 28 | (uint32_t)tos << 20 | hash >> 12);
+	fl_store_be16(ip + 4, (uint16_t)len);
+	ip[6] = protocol;
+	ip[7] = ENCAP_TTL;
+	memcpy(ip + 8, template->addresses, 32);
+	return ip + ENCAP_IPV6_LEN;
 }
 
 struct fl_address encap_destination(const struct encap_template *template)

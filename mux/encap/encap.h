@@ -16,6 +16,8 @@
 #ifndef FAIRLEAD_MUX_ENCAP_H
 #define FAIRLEAD_MUX_ENCAP_H
 
+#include <stddef.h>
+
 #include <fairlead/encap.h>
 #include <fairlead/list.h>
 
@@ -36,11 +38,12 @@ enum encap_numbers {
 	ENCAP_HEAD_LEN = ENCAP_AT_IP + ENCAP_IPV4_LEN + ENCAP_OWN_LEN,
 };
 
-/* Headers over IPv4 without a VLAN tag that the packet path writes by itself. */
+/* Headers without a VLAN tag that the packet path writes by itself: over IPv4, but for the last. */
 enum encap_plain {
 	ENCAP_PLAIN_NONE = 0,
 	ENCAP_PLAIN_GUE,  /* gue_write_plain() */
 	ENCAP_PLAIN_IPIP, /* in lanes (headers/lanes_headers.c) */
+	ENCAP_PLAIN_SRV6, /* the same, over IPv6 */
 };
 
 /* The part of a backend's outer header that all its packets share: most of the backend's cache line. */
@@ -49,14 +52,18 @@ struct encap_template {
 		uint8_t head[ENCAP_HEAD_LEN]; /* over IPv4: the header; lengths, DSCP, checksum are zero */
 		struct {                      /* over IPv6 */
 			uint8_t macs[12];
+			uint8_t type[2];
 			uint8_t addresses[32];
-			uint8_t own[ENCAP_HEAD_LEN - 44];
+			uint8_t spare[2];
+			uint8_t service[2]; /* of SRv6: its short id */
 		};
 	};
 	uint16_t sum;  /* of the IPv4 header: folded, not inverted */
 	uint8_t ipv6;  /* the outer header's family */
 	uint8_t plain; /* enum encap_plain */
 };
+
+_Static_assert(offsetof(struct encap_template, sum) == ENCAP_HEAD_LEN, "what is over IPv6 is no longer");
 
 /* The fields that differ by packet. */
 struct encap_fields {
@@ -106,6 +113,10 @@ extern const struct encap *const encaps[FL_ENCAPS_COUNT + 1];
 /* For `fill`: Ethernet and IP, with the protocol of what follows IPv4. */
 void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl_address *address,
 		   const struct next_hop *hop);
+
+/* Ethernet and IPv6, of so many bytes with this protocol behind it; returns where they begin. */
+uint8_t *encap_write_ipv6(uint8_t *out, const struct encap_template *template, uint8_t protocol, uint8_t tos,
+			  uint32_t hash, uint32_t len);
 
 /* For `check_backend`: only SRv6 has foreign end-points. */
 int encap_refuse_foreign(const struct fl_delta_backend *backend, struct reason *why);

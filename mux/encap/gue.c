@@ -3,11 +3,7 @@
 
 #include <fairlead/list_tag.h>
 
-enum {
-	MACS_LEN = 12,
-	TYPE_IPV6 = 0x86dd,
-	PROTOCOL_UDP = 17,
-};
+enum { PROTOCOL_UDP = 17 };
 
 static void fill(struct encap_template *out, uint16_t service, const struct fl_address *address,
 		 const struct next_hop *hop)
@@ -34,16 +30,8 @@ static uint32_t overhead(const struct encap_template *template, uint8_t count, u
 static uint8_t *write_ipv6(uint8_t *out, const struct encap_template *template, uint8_t tos, uint32_t hash,
 			   uint32_t udp_len)
 {
-	uint8_t *ip = out + ENCAP_AT_IP, *udp = out + GUE_AT_UDP6;
+	uint8_t *udp = encap_write_ipv6(out, template, PROTOCOL_UDP, tos, hash, udp_len);
 
-	memcpy(out, template->macs, MACS_LEN);
-	fl_store_be16(out + MACS_LEN, TYPE_IPV6);
-	/* the flow label spreads flows where routers do not look behind IPv6 (RFC 6438) */
-	fl_store_be32(ip, 6U << 28 | (uint32_t)tos << 20 | hash >> 12);
-	fl_store_be16(ip + 4, (uint16_t)udp_len);
-	ip[6] = PROTOCOL_UDP;
-	ip[7] = ENCAP_TTL;
-	memcpy(ip + 8, template->addresses, 32);
 	fl_store_be16(udp + 2, FL_LIST_GUE_PORT);
 	fl_store_be16(udp + 6, 0);
 	return udp;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A received frame beside common ones in a burst, by each path of a packet (burst.h): all must end as by the reference.
- * Input: one byte whose bits ask for a tag, a repaired checksum, IPv6 neighbours, neighbours of other services, and
- * neighbours of two services alike; one byte for the frame's lane (three bits) and the length of the burst; then the
- * frame, whose destination MAC is set to ours. On a machine each path that the processor has.
+ * Input: one byte whose bits ask for a tag, a repaired checksum, IPv6 neighbours, neighbours of other services,
+ * neighbours of two services alike, and neighbours by SRv6; one byte for the frame's lane (three bits) and the length of
+ * the burst; then the frame, whose destination MAC is set to ours. On a machine each path that the processor has.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ enum {
 	IPV6 = 4,
 	MIXED = 8,
 	TWO = 16,
+	SRV6 = 32,
 	FRAMES_MAX = 20, /* two groups and a part of one */
 };
 
@@ -56,10 +57,14 @@ static void serve(uint16_t id, enum fl_hash_kind hash, const struct encap *encap
 	config.ports[1] = (struct service_port){17, 443};
 	config.hash = hash;
 	config.encap = encap;
-	if (encap == &encap_gue) {
+	if (encap != &encap_ipip) {
 		config.vips_count = 2;
 		config.vips[1] = image_address("2001:db8:99::");
 		config.vips[1].bytes[15] = (uint8_t)id;
+	}
+	for (uint8_t i = 0; encap == &encap_srv6 && i < 6; i++) {
+		snapshot.backends[i].address = image_address("2001:db8:1::");
+		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
 	}
 	for (uint32_t i = 0; i < 256; i += 16) {
 		image_was(&snapshot, i, (uint16_t)(i % 32 ? 7 : 1 + (i + 1) % 6), NOW - 10);
@@ -84,6 +89,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	serve(2, FL_HASH_CRC32, &encap_gue);
 	serve(3, FL_HASH_SIPHASH, &encap_ipip);
 	serve(4, FL_HASH_SIPHASH, &encap_gue);
+	serve(5, FL_HASH_SIPHASH, &encap_srv6);
 	return 0;
 }
 
@@ -97,6 +103,8 @@ static struct frame neighbour(uint8_t bits, uint32_t lane)
 		flow.destination.bytes[15] = (uint8_t)(1 + lane % 3);
 	else if (bits & TWO)
 		flow.destination.bytes[15] = lane % 2 ? 1 : 4;
+	else if (bits & SRV6)
+		flow.destination.bytes[15] = 5;
 	return frame_new(&flow, 4);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes' headers over IPv4, with lists of former owners (ring/lists.h). The whole list is stored in front of the inner
- * packet, and then the header over what does not belong to it, so that length makes no difference to either. The row says
- * how many owners there are: that makes lengths arithmetic of rows, and a packet without a list needs none. Packets with a
- * list leave if their pool has an IPv6 address.
+ * Lanes' headers: those of GUE over IPv4, with lists of former owners (ring/lists.h), and of other encapsulations that of
+ * a packet without a list. The whole list is stored in front of the inner packet, and then the header over what does not
+ * belong to it, so that length makes no difference to either. The row says how many owners there are: that makes lengths
+ * arithmetic of rows, and a packet without a list needs none. Packets with a list leave if their pool has an IPv6 address.
  */
 #include "headers/lanes_headers.h"
 
 #include <fairlead/ipip.h>
 #include <fairlead/list_tag.h>
 
+#include "encap/srv6.h"
 #include "flow/lanes_siphash.h"
 #include "headers/lanes_lines.h"
 #include "ring/lists.h"
@@ -31,6 +32,8 @@ _Static_assert((int)AT_VERSION + 1 == (int)AT_GUE + (int)FL_LIST_AT_FLAGS, "left
 _Static_assert((int)LIST_BYTES >= (int)FL_LIST_SHORT_BYTES, "a row's count has bits enough");
 _Static_assert(ADDRESS_WORDS * 8 >= LISTS_IPV4_LEN + FL_LIST_SHORT_BYTES, "a message has words enough");
 _Static_assert((int)AT_GENERATION == (int)ENCAP_HEAD_LEN, "templates end before it");
+_Static_assert((int)SRV6_PLAIN_LEN - AT_IP <= (int)LANES_ROOM, "frames have room for it");
+_Static_assert(offsetof(struct backend, outer.service) == AT_ENDS, "the first bytes of line_ends");
 _Static_assert((int)AT_OPTION_GENERATION + 4 == (int)ENCAP_HEAD_LEN, "templates hold all of ipip");
 
 /* The headers that lanes write. */
@@ -41,6 +44,7 @@ enum form {
 	FORM_TAGGED, /* FORM_PLAIN with a tag */
 	FORM_BOTH,   /* FORM_LISTS with a tag */
 	FORM_IPIP,   /* without a former owner */
+	FORM_SRV6,   /* the same */
 };
 
 static inline bool has_lists(enum form form)
@@ -58,6 +62,8 @@ static inline uint64_t least_more(enum form form)
 {
 	if (form == FORM_IPIP)
 		return FL_IPIP_LEN;
+	if (form == FORM_SRV6)
+		return SRV6_PLAIN_LEN - AT_IP;
 	return form == FORM_SECOND ? PLAIN_MORE + LISTS_IPV4_LEN : PLAIN_MORE;
 }
 
@@ -125,11 +131,13 @@ VEC_INLINE vec narrowest_of(const struct burst *burst, uint32_t first, const str
 VEC_INLINE uint8_t find_written(const struct burst *burst, uint32_t first, const struct lanes *lanes, enum form form,
 				const struct line_ends *lines, vec ip_len)
 {
-	const uint32_t kind = BACKEND_STEADY(form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_GUE);
+	const enum encap_plain other = form == FORM_IPIP ? ENCAP_PLAIN_IPIP : ENCAP_PLAIN_SRV6;
+	const bool is_gue = form != FORM_IPIP && form != FORM_SRV6;
+	const uint32_t kind = BACKEND_STEADY(is_gue ? ENCAP_PLAIN_GUE : other);
 	vec most = vec_and(lines->second, vec_all(0xffff));
 	uint8_t written = lanes->steady;
 
-	if (form == FORM_IPIP)
+	if (!is_gue)
 		written &= (uint8_t)~lanes->listed;
 	written &= vec_bits(vec_equal(vec_right(lines->first, 32), vec_all(kind)));
 	if (form == FORM_SECOND)
@@ -178,6 +186,40 @@ VEC_INLINE void make_fields(const struct lanes *lanes, enum form form, uint64_t 
 	if (has_lists(form) || form == FORM_SECOND)
 		right = vec_add(right, vec_shuffle(named, counts));
 	store_fields(left, vec_or(vec_and(generation, high), right), fields);
+}
+
+/* SRv6's words that are not addresses: IPv6's first, and those before and behind the segment. */
+enum { SRV6_IP, SRV6_SRH, SRV6_TLV, SRV6_WORDS };
+
+VEC_INLINE void make_srv6(const struct lanes *lanes, vec ip_len, vec services, uint64_t words[SRV6_WORDS][LANES])
+{
+	const uint64_t units = (SRV6_PLAIN_LEN - SRV6_AT_SRH) / FL_LIST_SRV6_UNIT - 1;
+	const uint64_t next = lanes->is_ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
+	const vec tos = vec_and(vec_right(vec_load(lanes->word), 24), vec_all(0xff));
+	const vec label = vec_and(vec_right(vec_load(lanes->hash), 12), vec_all(0xfffff));
+	const vec len = swap16(vec_sub(ip_len, vec_all(ENCAP_IPV6_LEN)));
+	const vec generation = vec_and(swap32(vec_load(lanes->place)), vec_all(0xffffffff00000000));
+	vec word = swap32(vec_or3(vec_all(6U << 28), vec_left(tos, 20), label));
+
+	word = vec_or3(word, vec_left(len, 32), vec_all((uint64_t)ENCAP_TTL << 56 | (uint64_t)SRV6_PROTOCOL << 48));
+	vec_store(words[SRV6_IP], word);
+	word = vec_all((uint64_t)FL_LIST_SRV6_ROUTING_TYPE << 16 | units << 8 | next);
+	vec_store(words[SRV6_SRH], vec_or(word, vec_left(services, 48)));
+	word = vec_all((uint64_t)FL_LIST_VERSION << 20 | (FL_LIST_SRV6_TLV_LEN - FL_LIST_SRV6_TLV_HEAD_LEN) << 8 |
+		       FL_LIST_SRV6_TLV_TYPE);
+	vec_store(words[SRV6_TLV], vec_or(word, generation));
+}
+
+VEC_INLINE void write_srv6(const struct backend *line, uint64_t words[SRV6_WORDS][LANES], uint32_t i, uint8_t *to)
+{
+	const uint8_t *addresses = line->outer.addresses;
+
+	memcpy(to, line->outer.head, 16); /* Ethernet; a word follows it */
+	memcpy(to + AT_IP, &words[SRV6_IP][i], 8);
+	memcpy(to + AT_IP + 8, addresses, 32);
+	memcpy(to + SRV6_AT_SRH, &words[SRV6_SRH][i], 8);
+	memcpy(to + SRV6_AT_SEGMENT, addresses + 16, 16);
+	memcpy(to + SRV6_AT_TLV, &words[SRV6_TLV][i], 8);
 }
 
 _Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, pkt_len) + 4 &&
@@ -276,6 +318,7 @@ VEC_INLINE void header_write(const struct header_shape *shape, const struct back
 /* What is written, and how long it is. */
 struct headers {
 	uint8_t (*fields)[16];
+	uint64_t (*words)[LANES];      /* of FORM_SRV6, in place of fields */
 	const uint64_t *more, *frames; /* for each lane */
 };
 
@@ -301,13 +344,16 @@ VEC_INLINE void write_all(struct burst *burst, uint32_t first, const struct lane
 		if (has_lists(form)) /* what is in front of the addresses is overwritten */
 			memcpy(data + AT_IP - tag_len - sizeof(struct list_cell),
 			       (const void *)(uintptr_t)lanes->cell[i], sizeof(struct list_cell));
-		header_write(&shape, line_of(lanes, i), headers->fields[at], len, data - more);
+		if (form == FORM_SRV6)
+			write_srv6(line_of(lanes, i), headers->words, i, data - more);
+		else
+			header_write(&shape, line_of(lanes, i), headers->fields[at], len, data - more);
 		if (form == FORM_SECOND)
 			memcpy(data + AT_IP - LISTS_IPV4_LEN, (const void *)(uintptr_t)(lanes->second_line[i] + AT_OWN),
 			       LISTS_IPV4_LEN);
 		if (has_tags(form))
 			memcpy(data + AT_IP - tag_len, &lanes->tag[i], sizeof(lanes->tag[i]));
-		if (form != FORM_IPIP && unlikely(is_ipv6))
+		if (form != FORM_IPIP && form != FORM_SRV6 && unlikely(is_ipv6))
 			*(data - more + AT_GUE + 1) = FL_LIST_GUE_IPV6;
 	}
 }
@@ -319,8 +365,9 @@ VEC_INLINE uint32_t encap_by(struct burst *burst, uint32_t first, struct lanes *
 	vec ip_len = vec_right(vec_load(lanes->word), 48);
 	vec named = vec_all(form == FORM_SECOND ? NAMED_ONE : 0), more = vec_all(least_more(form));
 	uint8_t fields[LANES][16] __attribute__((aligned(64)));
+	uint64_t words[SRV6_WORDS][LANES] __attribute__((aligned(64)));
 	uint64_t mores[LANES] __attribute__((aligned(64))), frames[LANES] __attribute__((aligned(64)));
-	struct headers headers = {fields, lanes->more, lanes->frames};
+	struct headers headers = {fields, words, lanes->more, lanes->frames};
 	uint32_t written;
 	uint8_t port;
 
@@ -345,8 +392,11 @@ VEC_INLINE uint32_t encap_by(struct burst *burst, uint32_t first, struct lanes *
 			return 0;
 	}
 	port = line_of(lanes, (uint32_t)__builtin_ctz(written))->port;
-	make_fields(lanes, form, has_tags(form) ? burst->tag_flags : 0, named, ip_len,
-		    vec_and(vec_right(lines.first, 16), vec_all(0xffff)), fields);
+	if (form == FORM_SRV6)
+		make_srv6(lanes, ip_len, vec_and(lines.first, vec_all(0xffff)), words);
+	else
+		make_fields(lanes, form, has_tags(form) ? burst->tag_flags : 0, named, ip_len,
+			    vec_and(vec_right(lines.first, 16), vec_all(0xffff)), fields);
 	if (likely(written == LANES_ALL))
 		write_all(burst, first, lanes, form, &headers, LANES_ALL);
 	else
@@ -378,6 +428,8 @@ uint32_t lanes_headers(struct burst *burst, uint32_t first, struct lanes *lanes)
 
 	if (unlikely(backend->outer.plain == ENCAP_PLAIN_IPIP && !lanes->is_ipv6))
 		return encap_by(burst, first, lanes, FORM_IPIP);
+	if (unlikely(backend->outer.plain == ENCAP_PLAIN_SRV6 && !burst->tag_flags))
+		return encap_by(burst, first, lanes, FORM_SRV6);
 	if (unlikely(burst->tag_flags))
 		return encap_tagged(burst, first, lanes);
 	if (lanes->with_second == LANES_ALL)

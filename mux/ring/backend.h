@@ -104,8 +104,9 @@ _Static_assert(offsetof(struct backend, outer.plain) == offsetof(struct backend,
 _Static_assert(offsetof(struct backend, state) == offsetof(struct backend, outer.ipv6) + 2, "backend_kind");
 _Static_assert(offsetof(struct backend, removed) == offsetof(struct backend, outer.ipv6) + 3, "backend_kind");
 
-/* The kind of a backend that is ready, not removed, reached by IPv4, and has this plain header (enum encap_plain). */
-#define BACKEND_STEADY(plain) ((uint32_t)BACKEND_READY << 16 | (uint32_t)(plain) << 8)
+/* The kind of a backend that is ready, not removed, and has this plain header (enum encap_plain). */
+#define BACKEND_STEADY(plain)                                                                                          \
+	((uint32_t)BACKEND_READY << 16 | (uint32_t)(plain) << 8 | ((plain) == ENCAP_PLAIN_SRV6 ? 1 : 0))
 
 /* Whether packets without candidates get the plain header of GUE. */
 static inline bool backend_is_steady(const struct backend *backend)

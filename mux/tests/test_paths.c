@@ -37,8 +37,9 @@ enum {
 	BUCKETS = 256,
 	BACKENDS = 30,
 	TAILROOM = 64,
-	IPIP = 3, /* the service with this encapsulation */
-	MORE = 5, /* services beside those of random frames, whose packets all may stay in lanes */
+	IPIP = 3,               /* the service with this encapsulation */
+	SRV6 = RANDOM_VIPS + 6, /* the same, with IPv6 neighbours alone, of which one is foreign */
+	MORE = 6,               /* services beside those of random frames, whose packets all may stay in lanes */
 	SERVICES = RANDOM_VIPS + MORE,
 	SIDES = 2 * BURST_PATHS, /* each path, and each with brief results */
 };
@@ -81,6 +82,7 @@ static void list_former(const struct service *service, struct chance *chance)
 	const uint32_t listed = ratios[chance_below(chance, 3)];
 	struct ring *ring = service_ring(service);
 	const bool has_ipv6 = backends_narrowest(ring->backends) & BACKENDS_IPV6;
+	const bool is_srv6 = ring->backends->encap == &encap_srv6;
 
 	for (uint32_t i = 0; i < ring_buckets(ring); i++) {
 		const fl_row before = ring->rows[i];
@@ -91,7 +93,7 @@ static void list_former(const struct service *service, struct chance *chance)
 		if (chance_below(chance, listed))
 			continue;
 		for (uint32_t n = 0; n < former.count; n++) {
-			const bool is_ipv6 = has_ipv6 && chance_below(chance, 2);
+			const bool is_ipv6 = is_srv6 || (has_ipv6 && chance_below(chance, 2));
 
 			former.candidate[n] = image_address(is_ipv6 ? "2001:db8:1::" : "10.1.0.0");
 			former.candidate[n].bytes[15] =
@@ -141,6 +143,7 @@ static void load(struct tables *tables, const struct service_config *config, str
 	static const uint16_t unknown[] = {50, 64, 65535}; /* absent within the table, the first and last beyond it */
 	uint32_t moved = ratios[chance_below(chance, 3)];  /* one bucket in so many; if all, lately */
 	bool is_calm = chance_below(chance, 2);
+	const bool is_srv6 = config->encap == &encap_srv6;
 	struct service *service;
 	struct reason why = {{0}};
 
@@ -169,10 +172,14 @@ static void load(struct tables *tables, const struct service_config *config, str
 	if (!is_ready)
 		snapshot.backends[20].flags = FL_BACKEND_REMOVED;
 	snapshot.image.closed_until = chance_below(chance, 2); /* 0: a hold */
-	for (uint32_t i = 10; i < BACKENDS && config->encap != &encap_ipip && chance_below(chance, 2); i += 2) {
+	for (uint32_t i = is_srv6 ? 0 : 10;
+	     i < BACKENDS && config->encap != &encap_ipip && (is_srv6 || chance_below(chance, 2));
+	     i += is_srv6 ? 1 : 2) {
 		snapshot.backends[i].address = image_address("2001:db8:1::");
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
 	}
+	if (is_srv6)
+		snapshot.backends[3].flags |= FL_BACKEND_FOREIGN;
 	if (tables_add(tables, config, &service, &why) ||
 	    tables_load(tables, service, &snapshot,
 			config->steering == &steering_othello ? random_pair(chance, config->hash) : NULL, &why))
@@ -248,6 +255,9 @@ static struct service_config config_of(uint16_t id)
 		break;
 	case 10:
 		config.quic = (struct quic_server_id){.offset = 1, .length = 1};
+		break;
+	case SRV6:
+		config.encap = &encap_srv6;
 		break;
 	default:
 		config.hash = FL_HASH_CRC32;

@@ -117,7 +117,7 @@ static void random_headers(void **state)
 		uint32_t len;
 
 		backend_fill(&backend, &encap_srv6, SERVICE, &to, &hop);
-		assert_false(backend.outer.plain);
+		assert_int_equal(backend.outer.plain, ENCAP_PLAIN_SRV6);
 		len = encap_srv6.overhead(&backend.outer, list.count, list.flags);
 		inner = out + ENCAP_AT_IP + len;
 		memset(out, 0xee, sizeof(out));
