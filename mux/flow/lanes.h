@@ -14,7 +14,7 @@ struct ring;
 #include "flow/lanes_names.h"
 #endif
 
-enum { LANES = BURST_GROUP, LANES_ALL = GROUP_BITS };
+enum { LANES = BURST_GROUP, LANES_ALL = GROUP_BITS, LANES_LIST_WORDS = 16 };
 
 struct lanes {
 	uint64_t word[LANES] __attribute__((aligned(64))); /* struct packet's first: verdict to ip_len */
@@ -34,6 +34,8 @@ struct lanes {
 	uint64_t cell[LANES] __attribute__((aligned(64)));
 	uint64_t more[LANES] __attribute__((aligned(64)));
 	uint64_t frames[LANES] __attribute__((aligned(64)));
+	uint32_t own_lists[LANES + 1]
+			  [LANES_LIST_WORDS]; /* of `merged`, from the middle on; the last one is room to read */
 	fl_row rows[LANES] __attribute__((aligned(64)));                     /* if has_rows; or of `steady` */
 	struct service *service[LANES] __attribute__((aligned(64)));         /* [0] alone if is_one */
 	struct ring *ring[LANES] __attribute__((aligned(64)));               /* the same */
@@ -63,8 +65,9 @@ struct lanes {
 	bool is_waiting;      /* buckets are not known before what was prefetched has arrived */
 	uint8_t clamped;      /* of `syns`: their MSS may have to be changed */
 	uint8_t seconds;      /* of `by_lanes`, who have a second bucket */
-	uint8_t with_second;  /* of `steady` and `listed`, whose list is the second bucket's owner alone */
 	uint8_t listed;       /* of `steady`, whose headers have a list, or LATE */
+	uint8_t with_second;  /* of `listed`, whose list begins with the second bucket's owner */
+	uint8_t merged;       /* of `listed`, whose list has former owners, of one of two buckets or of both */
 	uint8_t steady;       /* of these, who get the plain header if their backends' lines allow that */
 	uint8_t port;         /* of an encapsulated group that is not unpacked: by which all leave, or PORTS_DIFFER */
 };

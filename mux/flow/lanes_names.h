@@ -12,6 +12,7 @@
 
 #define lanes_begin         LANES_NAME(lanes_begin)
 #define lanes_buckets       LANES_NAME(lanes_buckets)
+#define lanes_fetch_lists   LANES_NAME(lanes_fetch_lists)
 #define lanes_find          LANES_NAME(lanes_find)
 #define lanes_hash_two      LANES_NAME(lanes_hash_two)
 #define lanes_headers       LANES_NAME(lanes_headers)

@@ -17,19 +17,13 @@
 #include "service/lookup.h"
 
 enum {
-	LIST_BYTES = 7 * LISTS_IPV4_LEN, /* of a row shifted by 14: those of its list */
 	AT_VERSION = AT_GUE + FL_LIST_AT_VERSION,
 	AT_GENERATION = AT_GUE + FL_LIST_AT_GENERATION,
 	AT_OPTION_GENERATION = AT_IP + FL_IPIP_AT_GENERATION,
-	PLAIN_MORE = GUE_PLAIN_LEN - AT_IP,                         /* of a header without addresses and tag */
-	ADDRESS_WORDS = 4,                                          /* of a tag's message, at most */
-	NAMED_ONE = 1 << 16 | 1 << 28,                              /* what a row says of a list of one */
-	AT_OWN = offsetof(struct backend, outer.head) + AT_IP + 16, /* a backend's IPv4 address in its line */
-	AT_OWN_CELL = AT_OWN + LISTS_IPV4_LEN - (int)sizeof(struct list_cell), /* whose end is a list of it alone */
+	ADDRESS_WORDS = 4, /* of a tag's message, at most */
 };
 
 _Static_assert((int)AT_VERSION + 1 == (int)AT_GUE + (int)FL_LIST_AT_FLAGS, "left, then count, in fields");
-_Static_assert((int)LIST_BYTES >= (int)FL_LIST_SHORT_BYTES, "a row's count has bits enough");
 _Static_assert(ADDRESS_WORDS * 8 >= LISTS_IPV4_LEN + FL_LIST_SHORT_BYTES, "a message has words enough");
 _Static_assert((int)AT_GENERATION == (int)ENCAP_HEAD_LEN, "templates end before it");
 _Static_assert((int)SRV6_PLAIN_LEN - AT_IP <= (int)LANES_ROOM, "frames have room for it");
@@ -65,39 +59,6 @@ static inline uint64_t least_more(enum form form)
 	if (form == FORM_SRV6)
 		return SRV6_PLAIN_LEN - AT_IP;
 	return form == FORM_SECOND ? PLAIN_MORE + LISTS_IPV4_LEN : PLAIN_MORE;
-}
-
-/* What mbufs have of frames whose headers are so long in front of the IP packet: pkt_len 4, data_len 2 and no VLAN 2. */
-VEC_INLINE vec frames_of(const struct lanes *lanes, vec more)
-{
-	vec ip_len = vec_right(vec_load(lanes->word), 48);
-	vec len = vec_add(vec_add(ip_len, vec_all(AT_IP)), more);
-
-	return vec_or(len, vec_left(len, 32));
-}
-
-/*
- * Lengths are known long before they are needed: an address to store to that waits for the header's other parts holds up
- * what follows (0.6 ns a packet).
- */
-void lanes_measure(const struct lists *lists, struct lanes *lanes)
-{
-	const vec_mask second = vec_mask_of(lanes->with_second);
-	const vec rows = vec_some(vec_mask_of(lanes->listed), vec_load(lanes->rows));
-	vec named, cell, more;
-
-	named = vec_select(second, vec_all(NAMED_ONE), rows);
-	cell = vec_add(vec_left(vec_right(rows, 32), 3), vec_all((uint64_t)(uintptr_t)lists->cells));
-	cell = vec_select(second, vec_add(vec_load(lanes->second_line), vec_all(AT_OWN_CELL)), cell);
-	more = vec_add(vec_all(PLAIN_MORE), vec_and(vec_right(named, 14), vec_all(LIST_BYTES)));
-	vec_store(lanes->named, named);
-	vec_store(lanes->cell, cell);
-	vec_store(lanes->more, more);
-	vec_store(lanes->frames, frames_of(lanes, more));
-	if (likely(__atomic_load_n(&lists->used, __ATOMIC_RELAXED) <= LISTS_FEW))
-		return;
-	for (uint32_t left = lanes->listed & ~(uint32_t)lanes->with_second; left; left &= left - 1)
-		rte_prefetch0((const void *)(uintptr_t)lanes->cell[__builtin_ctz(left)]);
 }
 
 /* The smallest MTU of each listed lane's pool; 0 if it has an IPv6 address, so that the packet leaves. */
@@ -408,9 +369,12 @@ VEC_INLINE uint32_t encap_by(struct burst *burst, uint32_t first, struct lanes *
 	}
 	lanes->port = written & vec_unequal(ports, vec_all(port)) ? (uint8_t)PORTS_DIFFER : port;
 	burst->bytes += (uint64_t)vec_sum(vec_some(vec_mask_of((uint8_t)written), vec_load(lanes->frame_len)));
-	if (has_lists(form))
-		burst->moved += (uint32_t)__builtin_popcount(written & (uint8_t)~lanes->with_second &
-							     vec_test(named, vec_all(0xff0000)));
+	if (has_lists(form)) {
+		const vec second = vec_some(vec_mask_of(lanes->with_second), vec_all(1 << 16));
+
+		burst->moved +=
+		    (uint32_t)__builtin_popcount(written & vec_unequal(vec_and(named, vec_all(0xff0000)), second));
+	}
 	if (has_lists(form) || form == FORM_SECOND)
 		burst->second += (uint32_t)__builtin_popcount(written & lanes->with_second);
 	return written;
@@ -432,7 +396,7 @@ uint32_t lanes_headers(struct burst *burst, uint32_t first, struct lanes *lanes)
 		return encap_by(burst, first, lanes, FORM_SRV6);
 	if (unlikely(burst->tag_flags))
 		return encap_tagged(burst, first, lanes);
-	if (lanes->with_second == LANES_ALL)
+	if (lanes->with_second == LANES_ALL && !lanes->merged)
 		return encap_by(burst, first, lanes, FORM_SECOND);
 	return lanes->listed ? encap_by(burst, first, lanes, FORM_LISTS) : encap_by(burst, first, lanes, FORM_PLAIN);
 }

@@ -5,10 +5,20 @@
 
 #include "flow/lanes.h"
 
-struct lists;
+/* Of a bucket whose list is merged with another one: as many as a bucket has, if packets have two (protocol/README.md, 2). */
+enum { LANES_MERGED_MAX = 2 };
 
-/* Of a group whose rows are read, some of them `listed`: their lists, and how long headers get. */
-void lanes_measure(const struct lists *lists, struct lanes *lanes);
+/* Whether headers without tags need lanes_measure(): not if each has the second bucket's owner alone. */
+static inline bool lanes_need_lists(const struct lanes *lanes)
+{
+	return lanes->listed && (lanes->with_second != LANES_ALL || lanes->merged);
+}
+
+/* Prefetches lists of a group whose rows are read. */
+void lanes_fetch_lists(const struct burst *burst, const struct lanes *lanes);
+
+/* Of a group some of whose packets are `listed`: their lists, and how long headers get. */
+void lanes_measure(const struct burst *burst, struct lanes *lanes);
 
 /* The tags of a group's headers (fairlead/list_tag.h). Comes before lanes_headers(). */
 void lanes_tag(const struct burst *burst, struct lanes *lanes);

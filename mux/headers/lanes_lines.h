@@ -13,7 +13,12 @@
 #include "ring/backend.h"
 #include "flow/service.h"
 
-enum { AT_GUE = GUE_AT_GUE };
+enum {
+	AT_GUE = GUE_AT_GUE,
+	AT_OWN = offsetof(struct backend, outer.head) + AT_IP + 16, /* a backend's IPv4 address in its line */
+	PLAIN_MORE = GUE_PLAIN_LEN - AT_IP,                         /* of a header without addresses and tag */
+	NAMED_ONE = 1 << 16 | 1 << 28,                              /* what a row says of a list of one */
+};
 
 static inline const struct backend *line_of(const struct lanes *lanes, uint32_t i)
 {
@@ -65,6 +70,15 @@ VEC_INLINE vec load_list_heads(const struct lanes *lanes)
 
 	load_line_words(lanes, AT_LIST, &head, &more);
 	return vec_and(head, vec_all(0xffffffff));
+}
+
+/* What mbufs have of frames whose headers are so long in front of the IP packet: pkt_len 4, data_len 2 and no VLAN 2. */
+VEC_INLINE vec frames_of(const struct lanes *lanes, vec more)
+{
+	vec ip_len = vec_right(vec_load(lanes->word), 48);
+	vec len = vec_add(vec_add(ip_len, vec_all(AT_IP)), more);
+
+	return vec_or(len, vec_left(len, 32));
 }
 
 #endif

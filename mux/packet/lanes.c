@@ -18,7 +18,8 @@ enum {
  */
 static inline void look(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes *before)
 {
-	lanes->by_lanes = lanes->clamped = lanes->steady = lanes->seconds = lanes->with_second = lanes->listed = 0;
+	lanes->by_lanes = lanes->clamped = lanes->steady = lanes->seconds = lanes->listed = 0;
+	lanes->with_second = lanes->merged = 0;
 	lanes->has_rows = lanes->is_unpacked = lanes->is_waiting = false;
 	if (unlikely(burst->avoid || first + FEW > burst->count)) {
 		burst->avoid -= !!burst->avoid;
@@ -40,6 +41,14 @@ static inline void rows_of(struct burst *burst, uint32_t first, struct lanes *la
 		lanes_rows(burst, first, lanes);
 	else
 		mixed_rows(burst, first, lanes);
+}
+
+/* Lists of all groups' headers. */
+static __attribute__((noinline)) void measure_all(const struct burst *burst, struct lanes *lanes, uint32_t groups)
+{
+	for (uint32_t g = 0; g < groups; g++)
+		if (lanes[g].listed)
+			lanes_measure(burst, &lanes[g]);
 }
 
 /* Tags of all groups' headers. */
@@ -100,7 +109,7 @@ void lanes_steer(struct burst *burst)
 {
 	struct lanes lanes[BURST_MAX / LANES];
 	const uint32_t groups = (burst->count + LANES - 1) / LANES;
-	bool are_several = false;
+	bool are_several = false, are_listed = false;
 	uint32_t hashed = 0;
 
 	fill_up(burst, groups);
@@ -127,8 +136,12 @@ void lanes_steer(struct burst *burst)
 		} else if (unlikely(lanes[g].is_waiting)) {
 			lanes_buckets(&lanes[g]);
 		}
-	for (uint32_t g = 0; g < groups; g++)
+	for (uint32_t g = 0; g < groups; g++) {
 		rows_of(burst, g * LANES, &lanes[g]);
+		are_listed |= lanes_need_lists(&lanes[g]);
+	}
+	if (unlikely(are_listed || burst->tag_flags))
+		measure_all(burst, lanes, groups);
 	if (unlikely(burst->tag_flags))
 		tag_all(burst, lanes, groups);
 	for (uint32_t g = 0; g < groups; g++)

@@ -13,8 +13,8 @@
  *	begin	reads services				those whose bucket or backend a packet may name leave
  *	hash	hash, bucket, prefetches rows, or what buckets come from
  *	buckets	buckets, if they come from what was prefetched
- *	rows	rows, templates				SYNs whose MSS may change leave, as do packets with two
- *							buckets of which one has former owners
+ *	rows	rows, templates, prefetches lists	SYNs whose MSS may change leave
+ *	measure	lists, lengths of headers
  *	headers	writes headers				backends without a plain header leave
  *
  * Each stage is called for all groups of a burst before the next one is, so that services, rows and templates have time

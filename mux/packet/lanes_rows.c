@@ -90,23 +90,37 @@ static __attribute__((noinline)) uint8_t find_steady_owners(const struct lanes *
 	return known;
 }
 
-/*
- * Second buckets' owners, in a list of their own: lanes one of whose buckets has a list leave. SYNs name no lists. Returns
- * those whose first bucket has one.
- */
+/* Lanes whose row has a list, or LATE. */
+VEC_INLINE uint8_t find_moved(const struct lanes *lanes, vec rows)
+{
+	return vec_test(rows, vec_all(0xffff0000)) & (uint8_t)~lanes->syns; /* which name no list */
+}
+
+/* Lanes one of whose two rows names more than lanes merge. */
+static __attribute__((noinline)) uint8_t find_long(const struct lanes *lanes)
+{
+	const vec counts = vec_all(0xff0000), most = vec_all(LANES_MERGED_MAX << 16);
+
+	return vec_bits(vec_less(most, vec_and(vec_load(lanes->rows), counts))) |
+	       vec_bits(vec_less(most, vec_and(vec_load(lanes->second_rows), counts)));
+}
+
+/* Second buckets: those whose owner or list lanes cannot name leave. Returns who has a list. */
 static inline uint8_t find_seconds(struct lanes *lanes, const struct pools *pools, uint8_t *steady, uint8_t moved)
 {
 	const vec rows = vec_load(lanes->second_rows);
 	const uint8_t seconds = lanes->seconds;
-	uint8_t known, long_lists = seconds & (uint8_t)~lanes->syns & vec_test(rows, vec_all(0xffff0000));
+	uint8_t known = find_lines(pools, rows, lanes->second_line);
 
-	long_lists |= moved & seconds;
-	known = find_lines(pools, rows, lanes->second_line);
 	if (unlikely(backends_narrowest(lanes->backends[0]) & (BACKENDS_IPV6 | BACKENDS_UNREADY)))
 		known = find_steady_owners(lanes, known);
-	*steady &= (uint8_t) ~(long_lists | (seconds & (uint8_t)~known));
+	lanes->merged = seconds & (moved | find_moved(lanes, rows));
+	if (unlikely(lanes->merged))
+		known &= (uint8_t) ~(lanes->merged & find_long(lanes));
+	*steady &= (uint8_t)~seconds | known;
+	lanes->merged &= *steady;
 	lanes->with_second = seconds & *steady & vec_unequal(vec_load(lanes->line), vec_load(lanes->second_line));
-	return moved & (uint8_t)~seconds;
+	return moved | lanes->merged | lanes->with_second;
 }
 
 /* has_second and order: what is particular to the service's method (steering/methods/lanes.h). */
@@ -126,18 +140,18 @@ VEC_INLINE void rows_by(struct burst *burst, uint32_t first, struct lanes *lanes
 		rows = vec_load(lanes->rows);
 	}
 	known = find_lines(&pools, rows, lanes->line);
-	moved = vec_test(rows, vec_all(0xffff0000)) & (uint8_t)~lanes->syns; /* which name no list */
+	moved = find_moved(lanes, rows);
 	steady = known & (uint8_t)~lanes->clamped;
 	if (has_second)
-		moved = find_seconds(lanes, &pools, &steady, moved) | lanes->with_second;
+		moved = find_seconds(lanes, &pools, &steady, moved);
 	if (unlikely(known != LANES_ALL || !burst->is_brief))
 		lanes_unpack(burst, first, lanes);
 	for (uint32_t none = (uint8_t)~known; unlikely(none); none &= none - 1)
 		burst->packets[first + (uint32_t)__builtin_ctz(none)].verdict = VERDICT_NO_BACKEND;
 	lanes->steady = (uint8_t)steady;
 	lanes->listed = (uint8_t)(moved & steady);
-	if (unlikely(lanes->listed) && (lanes->with_second != LANES_ALL || burst->tag_flags))
-		lanes_measure(burst->lookup->lists, lanes);
+	if (unlikely(lanes_need_lists(lanes)))
+		lanes_fetch_lists(burst, lanes);
 }
 
 #define ROWS_BY(name)                                                                                                  \

@@ -48,5 +48,5 @@ void mixed_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 		lanes->listed |= (uint8_t)((uint32_t)packet_is_moved(packet) << i);
 	}
 	if (lanes->listed)
-		lanes_measure(burst->lookup->lists, lanes);
+		lanes_fetch_lists(burst, lanes);
 }
