@@ -36,7 +36,7 @@ void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
 
 #define FETCH(name)                                                                                                    \
 	case STEERING_##name:                                                                                          \
-		name##_path_fetch(burst, i);                                                                           \
+		name##_path.fetch(burst, i);                                                                           \
 		break;
 
 /*
@@ -100,9 +100,10 @@ static inline void find_backend(struct packet *packet)
 
 #define ROWS(name)                                                                                                     \
 	case STEERING_##name:                                                                                          \
-		name##_path_rows(burst, i);                                                                            \
+		name##_path.rows(burst, i);                                                                            \
 		find_backend(packet);                                                                                  \
-		name##_path_count(burst, i);                                                                           \
+		if (name##_path.count)                                                                                 \
+			name##_path.count(burst, i);                                                                   \
 		break;
 
 void burst_rows(struct burst *burst, uint32_t first, uint32_t end)

@@ -183,7 +183,8 @@ VEC_INLINE void find_one(struct lanes *lanes, vec hash)
 
 #define BUCKETS(name)                                                                                                  \
 	case STEERING_##name:                                                                                          \
-		name##_lanes_buckets(lanes);                                                                           \
+		if (name##_lanes.buckets)                                                                              \
+			name##_lanes.buckets(lanes);                                                                   \
 		return;
 
 void lanes_buckets(struct lanes *lanes)

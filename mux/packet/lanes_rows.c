@@ -123,26 +123,25 @@ static inline uint8_t find_seconds(struct lanes *lanes, const struct pools *pool
 	return moved | lanes->merged | lanes->with_second;
 }
 
-/* has_second and order: what is particular to the service's method (steering/methods/lanes.h). */
-VEC_INLINE void rows_by(struct burst *burst, uint32_t first, struct lanes *lanes, bool has_second, lanes_order *order)
+VEC_INLINE void rows_by(struct burst *burst, uint32_t first, struct lanes *lanes, const struct lanes_method *method)
 {
 	uint8_t moved, known, steady;
 	struct pools pools;
 	vec rows;
 
-	if (has_second) /* one ring, and backends at least as new as either row */
+	if (method->has_second) /* one ring, and backends at least as new as either row */
 		vec_store(lanes->second_rows, read_seconds(lanes));
-	rows = has_second || likely(lanes->is_one) ? read_one(lanes, &pools) : read_each(lanes, &pools);
+	rows = method->has_second || likely(lanes->is_one) ? read_one(lanes, &pools) : read_each(lanes, &pools);
 	lanes->has_rows = true;
 	vec_store(lanes->rows, rows);
-	if (order) {
-		order(burst, first, lanes);
+	if (method->order) {
+		method->order(burst, first, lanes);
 		rows = vec_load(lanes->rows);
 	}
 	known = find_lines(&pools, rows, lanes->line);
 	moved = find_moved(lanes, rows);
 	steady = known & (uint8_t)~lanes->clamped;
-	if (has_second)
+	if (method->has_second)
 		moved = find_seconds(lanes, &pools, &steady, moved);
 	if (unlikely(known != LANES_ALL || !burst->is_brief))
 		lanes_unpack(burst, first, lanes);
@@ -157,21 +156,18 @@ VEC_INLINE void rows_by(struct burst *burst, uint32_t first, struct lanes *lanes
 #define ROWS_BY(name)                                                                                                  \
 	static __attribute__((noinline)) void rows_by_##name(struct burst *burst, uint32_t first, struct lanes *lanes) \
 	{                                                                                                              \
-		rows_by(burst, first, lanes, name##_lanes_has_second, name##_lanes_order);                             \
+		rows_by(burst, first, lanes, &name##_lanes);                                                           \
 	}
 
 STEERING_METHODS(ROWS_BY)
 
 #define ROWS(name)                                                                                                     \
 	case STEERING_##name:                                                                                          \
-		order = name##_lanes_order;                                                                            \
-		(order || lanes->seconds ? rows_by_##name : rows_by_ring)(burst, first, lanes);                        \
+		(name##_lanes.order || lanes->seconds ? rows_by_##name : rows_by_ring)(burst, first, lanes);           \
 		return;
 
 void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 {
-	lanes_order *order;
-
 	if (unlikely(!lanes->is_one)) { /* by rows alone */
 		rows_by_ring(burst, first, lanes);
 		return;

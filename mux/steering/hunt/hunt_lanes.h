@@ -16,12 +16,6 @@ VEC_INLINE void hunt_lanes_fetch(struct lanes *lanes, vec hash)
 	lanes->seconds = vec_unequal(first, second) & (uint8_t)~lanes->udp;
 }
 
-static inline void hunt_lanes_buckets(struct lanes *lanes)
-{
-	(void)lanes;
-}
-
-enum { hunt_lanes_has_second = true };
-static lanes_order *const hunt_lanes_order = NULL;
+static const struct lanes_method hunt_lanes = {.has_second = true};
 
 #endif

@@ -38,10 +38,6 @@ static inline void hunt_path_rows(struct burst *burst, uint32_t i)
 	rows_read_both(&burst->packets[i], burst->seconds >> i & 1);
 }
 
-static inline void hunt_path_count(const struct burst *burst, uint32_t i)
-{
-	(void)burst;
-	(void)i;
-}
+static const struct path_method hunt_path = {.fetch = hunt_path_fetch, .rows = hunt_path_rows};
 
 #endif

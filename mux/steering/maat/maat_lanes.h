@@ -20,11 +20,6 @@ VEC_INLINE void maat_lanes_fetch(struct lanes *lanes, vec hash)
 		rte_prefetch0((const void *)(uintptr_t)lanes->own[0][i]);
 }
 
-static inline void maat_lanes_buckets(struct lanes *lanes)
-{
-	(void)lanes;
-}
-
 /* Whether the connection's first cell in the filter says that it may be noted. */
 static inline uint32_t maat_lanes_cell(const struct lanes *lanes, uint32_t i)
 {
@@ -87,6 +82,6 @@ static inline void maat_lanes_order(struct burst *burst, uint32_t first, struct 
 				 maat_amount(load, (uint16_t)(lanes->word[i] >> 48), lanes->syns >> i & 1));
 }
 
-enum { maat_lanes_has_second = true };
+static const struct lanes_method maat_lanes = {.has_second = true, .order = maat_lanes_order};
 
 #endif

@@ -102,4 +102,7 @@ static inline void maat_path_count(const struct burst *burst, uint32_t i)
 			 maat_amount(maat->settings.load, packet->ip_len, packet->flags & PACKET_SYN));
 }
 
+static const struct path_method maat_path = {
+    .fetch = maat_path_fetch, .rows = maat_path_rows, .count = maat_path_count};
+
 #endif

@@ -4,9 +4,12 @@
  * folder, in <name>/<name>_lanes.h.
  *
  *	fetch		once hashes are known: places of buckets, and prefetches their rows
- *	buckets		if fetch said is_waiting: the same, by what it prefetched
+ *
+ * and a struct lanes_method of what else it needs:
+ *
  *	has_second	whether packets may have a second bucket: `second` is set, and `seconds` says whose differs
- *	order		once both rows are read: which of them is first; NULL: as they are
+ *	buckets		if fetch said is_waiting: places of buckets, by what it prefetched
+ *	order		once both rows are read: which of them is first
  */
 #ifndef FAIRLEAD_MUX_METHODS_LANES_H
 #define FAIRLEAD_MUX_METHODS_LANES_H

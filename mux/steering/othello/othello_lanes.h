@@ -145,7 +145,6 @@ static inline void othello_lanes_buckets(struct lanes *lanes)
 		ring_lanes_fetch_rows(ring, lanes->second);
 }
 
-enum { othello_lanes_has_second = true };
-static lanes_order *const othello_lanes_order = NULL;
+static const struct lanes_method othello_lanes = {.has_second = true, .buckets = othello_lanes_buckets};
 
 #endif

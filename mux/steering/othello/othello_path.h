@@ -80,10 +80,6 @@ static inline void othello_path_rows(struct burst *burst, uint32_t i)
 	rows_read_both(packet, burst->seconds >> i & 1);
 }
 
-static inline void othello_path_count(const struct burst *burst, uint32_t i)
-{
-	(void)burst;
-	(void)i;
-}
+static const struct path_method othello_path = {.fetch = othello_path_fetch, .rows = othello_path_rows};
 
 #endif

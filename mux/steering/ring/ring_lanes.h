@@ -30,12 +30,6 @@ VEC_INLINE void ring_lanes_fetch(struct lanes *lanes, vec hash)
 	ring_lanes_fetch_rows(lanes->ring[0], lanes->place);
 }
 
-static inline void ring_lanes_buckets(struct lanes *lanes)
-{
-	(void)lanes;
-}
-
-enum { ring_lanes_has_second = false };
-static lanes_order *const ring_lanes_order = NULL;
+static const struct lanes_method ring_lanes = {.has_second = false};
 
 #endif

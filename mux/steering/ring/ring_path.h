@@ -18,10 +18,6 @@ static inline void ring_path_rows(struct burst *burst, uint32_t i)
 	rows_read(&burst->packets[i]);
 }
 
-static inline void ring_path_count(const struct burst *burst, uint32_t i)
-{
-	(void)burst;
-	(void)i;
-}
+static const struct path_method ring_path = {.fetch = ring_path_fetch, .rows = ring_path_rows};
 
 #endif
