@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image.h"
 #include "steering/othello/arrays.h"
 
 enum { SETS = 2 };
@@ -73,10 +74,9 @@ static void build_set(const struct lookup_keys *keys, enum fl_hash_kind hash, ui
 {
 	struct forest f;
 	uint32_t cells;
-	uint16_t *values;
 
 	arrays->hash = hash;
-	arrays->buckets = keys->buckets;
+	arrays->bits = fl_othello_bits(keys->buckets);
 	arrays->na = (uint32_t)((uint64_t)keys->count * 4 / 3);
 	arrays->nb = keys->count;
 	if (hash == FL_HASH_CRC32) {
@@ -86,7 +86,7 @@ static void build_set(const struct lookup_keys *keys, enum fl_hash_kind hash, ui
 	cells = arrays->na + arrays->nb;
 	f.parents = lookup_memory(cells * sizeof(*f.parents));
 	f.xors = lookup_memory(cells * sizeof(*f.xors));
-	values = lookup_memory(cells * sizeof(*values));
+	arrays->cells = lookup_memory(othello_arrays_memory(arrays));
 	do {
 		arrays->seed = lookup_draw(++seed) | 1;
 	} while (!join_all(&f, keys, arrays));
@@ -94,9 +94,8 @@ static void build_set(const struct lookup_keys *keys, enum fl_hash_kind hash, ui
 		uint16_t x;
 		uint32_t root = find(&f, i, &x);
 
-		values[i] = (uint16_t)((lookup_draw(seed + root) & (keys->buckets - 1)) ^ x);
+		image_set_cell(arrays, i, (uint32_t)(lookup_draw(seed + root) & (keys->buckets - 1)) ^ x);
 	}
-	arrays->cells = values;
 	free(f.parents);
 	free(f.xors);
 }
@@ -126,12 +125,14 @@ static void *build_crc32(const struct lookup_keys *keys)
 	return build_sets(keys, FL_HASH_CRC32, 1);
 }
 
-static inline void find_cells(const struct othello_arrays *arrays, const uint64_t *hashes, struct othello_cells *at)
+static inline void find_cells(const struct othello_arrays *arrays, const uint64_t *hashes, struct othello_places *at)
 {
+	const uint64_t bits = arrays->bits;
+
 	for (int i = 0; i < LOOKUP_BURST; i++) {
-		at[i] = othello_arrays_at(arrays, hashes[i]);
-		__builtin_prefetch(at[i].a);
-		__builtin_prefetch(at[i].b);
+		at[i] = othello_arrays_places(arrays, hashes[i]);
+		__builtin_prefetch(arrays->cells + at[i].a * bits / 8);
+		__builtin_prefetch(arrays->cells + at[i].b * bits / 8);
 	}
 }
 
@@ -139,23 +140,24 @@ static void burst(const void *state, const uint64_t *hashes, uint16_t *owners)
 {
 	const struct table *table = state;
 	struct othello_arrays arrays = table->sets[0];
-	struct othello_cells at[LOOKUP_BURST];
+	struct othello_places at[LOOKUP_BURST];
 
 	find_cells(&arrays, hashes, at);
 	for (int i = 0; i < LOOKUP_BURST; i++)
-		owners[i] = fl_row_current(table->ring[*at[i].a ^ *at[i].b]);
+		owners[i] = fl_row_current(table->ring[othello_arrays_code(&arrays, at[i])]);
 }
 
 /* The owner of the second bucket where it differs, as a header with SECOND has it; it does not for known ones. */
 static void burst_pair(const void *state, const uint64_t *hashes, uint16_t *owners)
 {
 	const struct table *table = state;
-	struct othello_cells newest[LOOKUP_BURST], previous[LOOKUP_BURST];
+	struct othello_places newest[LOOKUP_BURST], previous[LOOKUP_BURST];
 
 	find_cells(&table->sets[0], hashes, newest);
 	find_cells(&table->sets[1], hashes, previous);
 	for (int i = 0; i < LOOKUP_BURST; i++) {
-		uint32_t first = *newest[i].a ^ *newest[i].b, second = *previous[i].a ^ *previous[i].b;
+		const uint32_t first = othello_arrays_code(&table->sets[0], newest[i]),
+			       second = othello_arrays_code(&table->sets[1], previous[i]);
 
 		owners[i] = fl_row_current(table->ring[first]);
 		if (__builtin_expect(first != second, 0))
@@ -167,18 +169,22 @@ static void burst_single(const void *state, const uint64_t *hashes, uint16_t *ow
 {
 	const struct table *table = state;
 
-	for (int i = 0; i < LOOKUP_BURST; i++)
-		owners[i] = fl_row_current(table->ring[othello_arrays_code(&table->sets[0], hashes[i])]);
+	const struct othello_arrays *arrays = &table->sets[0];
+
+	for (int i = 0; i < LOOKUP_BURST; i++) {
+		const uint32_t code = othello_arrays_code(arrays, othello_arrays_places(arrays, hashes[i]));
+
+		owners[i] = fl_row_current(table->ring[code]);
+	}
 }
 
-/* In the mux; packed, as published, cells take log2(buckets) bits in place of 16. */
 static size_t bytes(const void *state)
 {
 	const struct table *table = state;
 	size_t sum = 0;
 
 	for (int i = 0; i < SETS; i++)
-		sum += ((size_t)table->sets[i].na + table->sets[i].nb) * sizeof(*table->sets[i].cells);
+		sum += table->sets[i].cells ? othello_arrays_memory(&table->sets[i]) : 0;
 	return sum;
 }
 

@@ -16,13 +16,12 @@ static struct othello_arrays *arrays_for(struct chance *chance, uint32_t connect
 /* Arrays as after a small change: one in so many cells differs. */
 static struct othello_arrays *changed_arrays(struct chance *chance, const struct othello_arrays *base, uint32_t one_in)
 {
-	struct othello_arrays *arrays = arrays_for(chance, base->nb, base->buckets);
-	uint16_t *cells = (uint16_t *)(uintptr_t)arrays->cells;
+	struct othello_arrays *arrays = arrays_for(chance, base->nb, 1U << base->bits);
 
 	arrays->seed = base->seed;
 	for (uint32_t i = 0; i < base->na + base->nb; i++)
 		if (chance_below(chance, one_in))
-			cells[i] = base->cells[i];
+			image_set_cell(arrays, i, othello_arrays_cell(base, i));
 	return arrays;
 }
 

@@ -142,18 +142,18 @@ uint64_t p4_list_word(const struct lists *lists, fl_row row, uint32_t at)
 
 uint64_t p4_set_words(const struct othello_arrays *arrays)
 {
-	return P4_SET_HEAD + ((uint64_t)arrays->na + arrays->nb + P4_SET_CELLS - 1) / P4_SET_CELLS;
+	return P4_SET_HEAD + (othello_arrays_count(arrays) + P4_SET_CELLS - 1) / P4_SET_CELLS;
 }
 
 uint64_t p4_set_word(const struct othello_arrays *arrays, uint32_t at)
 {
-	uint64_t count = (uint64_t)arrays->na + arrays->nb, first = ((uint64_t)at - P4_SET_HEAD) * P4_SET_CELLS;
+	uint64_t count = othello_arrays_count(arrays), first = ((uint64_t)at - P4_SET_HEAD) * P4_SET_CELLS;
 	uint64_t word = 0;
 
 	if (at < P4_SET_HEAD)
 		return at ? (uint64_t)arrays->nb << 32 | arrays->na : arrays->seed;
 	for (uint32_t i = 0; i < P4_SET_CELLS && first + i < count; i++)
-		word |= (uint64_t)arrays->cells[first + i] << 16 * i;
+		word |= (uint64_t)othello_arrays_cell(arrays, (uint32_t)first + i) << 16 * i;
 	return word;
 }
 

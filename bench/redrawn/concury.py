@@ -90,7 +90,7 @@ def memory(small):
             series.append(Series("Othello (Concury)", [(1_000_000, limit)], PAPER))
             band = (stated["over Maglev's, least"], stated["over Maglev's, most"])
             rows = [
-                Row(f"{at[0]:,} connections, cells of 16 bits", limit * at[0] / 1e6, at[1], "MB"),
+                Row(f"{at[0]:,} connections, cells of 12 bits", limit * at[0] / 1e6, at[1], "MB"),
                 Row(f"over the digest table, {at[0]:,}", band, at[1] / dict(digest)[at[0]], "ratio", "between"),
             ]
         else:
@@ -98,8 +98,7 @@ def memory(small):
             series.append(Series("Othello (Concury)", [(8_000_000, limit)], PAPER))
             part = at[0] / 8e6
             rows = [
-                Row(f"{at[0]:,} connections, cells of 16 bits", limit * part, at[1], "MB", "below"),
-                Row("the same, cells of 12 bits as published", limit * part, at[1] * 0.75, "MB", "below"),
+                Row(f"{at[0]:,} connections, cells of 12 bits", limit * part, at[1], "MB", "below"),
             ]
         return [Panel("connections", "MB", series, log="xy")], rows
 
@@ -187,7 +186,7 @@ def figure25(results, stated):
     return [Panel("server", "connections over weight", series)], spread(first)
 
 
-MEMORY = "Cells of the mux have 16 bits where the published ones have 12; the digest table here has the paper's 64 bits"
+MEMORY = "The digest table here has the paper's 64 bits"
 DIP_V = (
     "The number of services and of their servers does not matter to a lookup in one service's arrays, so DIP-E and "
     "DIP-V, which differ in it, are one measurement"

@@ -19,22 +19,37 @@ static void require(bool property)
 		__builtin_trap();
 }
 
+/* One bit at a time: the cell of this index among packed words. */
+static uint32_t naive_cell(const uint8_t *words, uint64_t index, uint32_t bits)
+{
+	uint32_t cell = 0;
+
+	for (uint32_t i = 0; i < bits; i++) {
+		uint64_t bit = index * bits + i;
+
+		cell |= (uint32_t)(words[bit / 8] >> bit % 8 & 1) << i;
+	}
+	return cell;
+}
+
 static void check(const struct othello_arrays *arrays, const uint8_t *words)
 {
-	uint32_t bits = fl_othello_bits(arrays->buckets);
+	uint32_t bits = arrays->bits;
 
-	for (uint64_t i = 0; i < (uint64_t)arrays->na + arrays->nb; i++) {
-		require(arrays->cells[i] < arrays->buckets);
-		require(!words || arrays->cells[i] == fl_othello_cell_load(words, i, bits));
+	for (uint32_t i = 0; i < othello_arrays_count(arrays); i++)
+		require(!words || othello_arrays_cell(arrays, i) == naive_cell(words, i, bits));
+	for (uint64_t hash = 1; hash; hash *= 3 << 6) {
+		struct othello_places at = othello_arrays_places(arrays, hash * 0x9e3779b97f4a7c15);
+
+		require(at.a < arrays->na && at.b < othello_arrays_count(arrays));
+		require(othello_arrays_code(arrays, at) >> arrays->bits == 0);
 	}
-	for (uint64_t hash = 1; hash; hash *= 3 << 6)
-		require(othello_arrays_code(arrays, hash * 0x9e3779b97f4a7c15) < arrays->buckets);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint16_t ones[CELLS];
+	uint8_t ones[CELLS * sizeof(uint16_t) + FL_OTHELLO_WORD_LEN + OTHELLO_ROOM];
 	struct othello_arrays base = {ones, 1, 16, CELLS - 16, FL_HASH_SIPHASH, 0, BASE, 1}, *out = &base;
 	struct othello_expected expected = {.service = SERVICE, .generation = GENERATION};
 	struct delta header = {.service = SERVICE, .generation = GENERATION};
@@ -46,13 +61,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	for (size_t i = 0; i < CELLS; i++)
-		ones[i] = 0xff;
+	memset(ones, 0xff, sizeof(ones));
 	is_patch = data[0] & PATCH;
 	is_raw = data[0] & RAW;
 	expected.hash = data[0] & CRC32 ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
 	expected.buckets = 256U << (data[0] >> BITS_SHIFT) % 9;
-	header.buckets = base.buckets = expected.buckets;
+	header.buckets = expected.buckets;
+	base.bits = fl_othello_bits(expected.buckets);
 	header.base = is_patch ? BASE : 0;
 	whole =
 	    is_raw ? malloc(size) : delta_bytes_frame(is_patch ? "FLP1" : "FLO1", &header, data + 1, size - 1, &len);
@@ -64,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	error = is_patch ? othello_arrays_patch(&base, whole, len, &expected, &out, &why)
 			 : othello_arrays_parse(whole, len, &expected, &out, &why);
 	free(whole);
-	for (size_t i = 0; i < CELLS; i++)
+	for (size_t i = 0; i < sizeof(ones); i++)
 		require(ones[i] == 0xff);
 	if (error) {
 		require(error < FL_DELTA_ERRORS && why.text[0] && out == &base);

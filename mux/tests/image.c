@@ -144,25 +144,35 @@ struct delta image_move(const struct delta *snapshot, uint32_t generation, uint3
 	return d;
 }
 
+void image_set_cell(struct othello_arrays *arrays, uint32_t place, uint32_t cell)
+{
+	const uint32_t bits = arrays->bits;
+	uint8_t *cells = (uint8_t *)(uintptr_t)arrays->cells;
+
+	for (uint32_t i = 0; i < bits; i++) {
+		const uint64_t at = (uint64_t)place * bits + i;
+
+		cells[at / 8] = (uint8_t)((cells[at / 8] & ~(1U << at % 8)) | (cell >> i & 1) << at % 8);
+	}
+}
+
 struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, uint32_t na, uint32_t nb,
 				    enum fl_hash_kind hash, uint32_t buckets)
 {
 	struct othello_arrays *arrays = must(calloc(1, sizeof(*arrays)));
-	size_t bytes = (size_t)(na + nb) * sizeof(*arrays->cells), align = bytes < HUGE_PAGE ? 64 : HUGE_PAGE;
-	uint16_t *cells = must(aligned_alloc(align, (bytes + align - 1) / align * align));
+	size_t bytes;
 
-	if (align == HUGE_PAGE)
-		madvise(cells, bytes, MADV_HUGEPAGE);
-	for (uint32_t i = 0; i < na + nb; i++)
-		cells[i] = (uint16_t)chance_below(chance, buckets);
-	*arrays = (struct othello_arrays){.cells = cells,
-					  .seed = chance_next(chance) | 1,
+	*arrays = (struct othello_arrays){.seed = chance_next(chance) | 1,
 					  .na = na,
 					  .nb = nb,
 					  .hash = hash,
-					  .buckets = buckets,
+					  .bits = fl_othello_bits(buckets),
 					  .generation = generation,
 					  .references = 1};
+	bytes = othello_arrays_memory(arrays);
+	arrays->cells = memset(must(othello_cells_reserve(bytes)), 0, bytes);
+	for (uint32_t i = 0; i < na + nb; i++)
+		image_set_cell(arrays, i, chance_below(chance, buckets));
 	return arrays;
 }
 

@@ -55,6 +55,8 @@ struct ring *image_ring(const struct delta *snapshot);
 /* Arrays of steering othello with random cells, and one reference. */
 struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, uint32_t na, uint32_t nb,
 				    enum fl_hash_kind hash, uint32_t buckets);
+/* Changes a cell of arrays that nothing else reads. */
+void image_set_cell(struct othello_arrays *arrays, uint32_t place, uint32_t cell);
 
 /*
  * All addresses by one port: MAC 02:00:00:00:00:01 to 02:00 and the address's last four bytes; the source of an IPv6

@@ -206,7 +206,7 @@ static uint32_t code(const struct othello_arrays *arrays, uint64_t hash)
 	uint64_t a = (uint64_t)key.low * arrays->na / 0x100000000ULL,
 		 b = (uint64_t)key.high * arrays->nb / 0x100000000ULL;
 
-	return arrays->cells[a] ^ arrays->cells[arrays->na + b];
+	return othello_arrays_cell(arrays, (uint32_t)a) ^ othello_arrays_cell(arrays, arrays->na + (uint32_t)b);
 }
 
 struct wanted {

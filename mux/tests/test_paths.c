@@ -34,7 +34,7 @@
 #include "random_frame.h"
 
 enum {
-	BUCKETS = 256,
+	BUCKETS = 4096,
 	BACKENDS = 30,
 	TAILROOM = 64,
 	IPIP = 3,               /* the service with this encapsulation */
@@ -109,7 +109,7 @@ static void list_former(const struct service *service, struct chance *chance)
 	}
 }
 
-/* None, one, or two of the same places, of others, or the hash's low bits before them. */
+/* None, one, or two of the same places, of others, or the hash's low bits before them; of 7 to 12 bits. */
 static struct othello_pair *random_pair(struct chance *chance, enum fl_hash_kind hash)
 {
 	const uint32_t kind = chance_below(chance, 5), na = 1U << chance_below(chance, 6),
@@ -118,9 +118,9 @@ static struct othello_pair *random_pair(struct chance *chance, enum fl_hash_kind
 
 	if (kind == 0)
 		return NULL;
-	newest = image_arrays(chance, 9, na, nb, hash, BUCKETS);
+	newest = image_arrays(chance, 9, na, nb, hash, BUCKETS / na);
 	if (kind > 2)
-		previous = image_arrays(chance, 5, kind == 3 ? na : 2 * na, nb, hash, BUCKETS);
+		previous = image_arrays(chance, 5, kind == 3 ? na : 2 * na, nb, hash, BUCKETS / na);
 	if (kind == 3)
 		previous->seed = newest->seed;
 	return othello_pair_new(newest, previous, kind == 2);

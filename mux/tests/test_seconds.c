@@ -86,7 +86,7 @@ static struct othello_pair *random_pair(struct chance *chance, unsigned i, enum 
 		previous->seed = newest->seed;
 		for (uint32_t cell = 0; cell < newest->na + newest->nb; cell++)
 			if (chance_below(chance, 4))
-				((uint16_t *)(uintptr_t)previous->cells)[cell] = newest->cells[cell];
+				image_set_cell(previous, cell, othello_arrays_cell(newest, cell));
 	}
 	return othello_pair_new(newest, previous, i == 2);
 }
@@ -180,7 +180,7 @@ static uint32_t code(const struct othello_arrays *arrays, uint64_t hash)
 	uint64_t a = (uint64_t)key.low * arrays->na / 0x100000000ULL,
 		 b = (uint64_t)key.high * arrays->nb / 0x100000000ULL;
 
-	return arrays->cells[a] ^ arrays->cells[arrays->na + b];
+	return othello_arrays_cell(arrays, (uint32_t)a) ^ othello_arrays_cell(arrays, arrays->na + (uint32_t)b);
 }
 
 /* What the oracle says of one packet. */

@@ -86,7 +86,7 @@ static int set_up_arrays(void **state)
 	config.steering = &steering_othello;
 	arrays = image_arrays(&chance, 1, SET_CELLS, SET_CELLS, config.hash, BUCKETS);
 	for (uint32_t i = 0; i < 2 * SET_CELLS; i++)
-		((uint16_t *)(uintptr_t)arrays->cells)[i] = i < SET_CELLS ? 20 : 0;
+		image_set_cell(arrays, i, i < SET_CELLS ? 20 : 0);
 	pair = othello_pair_new(arrays, NULL, false);
 	assert_non_null(pair);
 	return open_service(&config, pair);

@@ -414,13 +414,14 @@ static void test_codes(void **state)
 {
 	const json_t *row = *state, *cells = vectors_list(row, "cells"), *codes = vectors_list(row, "codes"), *one;
 	struct othello_arrays arrays = {.na = (uint32_t)vectors_number(row, "na"),
-					.nb = (uint32_t)vectors_number(row, "nb")};
-	uint16_t *copy = calloc(arrays.na + arrays.nb, sizeof(*copy));
+					.nb = (uint32_t)vectors_number(row, "nb"),
+					.bits = fl_othello_bits((uint32_t)vectors_number(row, "buckets"))};
+	uint8_t *copy = calloc(1, othello_arrays_memory(&arrays));
 	size_t i;
 
 	assert_non_null(copy);
-	json_array_foreach(cells, i, one) copy[i] = (uint16_t)json_integer_value(one);
 	arrays.cells = copy;
+	json_array_foreach(cells, i, one) image_set_cell(&arrays, (uint32_t)i, (uint32_t)json_integer_value(one));
 	json_array_foreach(codes, i, one)
 	{
 		uint32_t a = cell_of(&arrays, place_of(one, row, false)),

@@ -101,7 +101,7 @@ static struct othello_pair *arrays_of(struct chance *chance, enum arrays_kind ki
 		previous->seed = newest->seed;
 		for (uint32_t cell = 0; cell < newest->na + newest->nb; cell++)
 			if (chance_below(chance, 4))
-				((uint16_t *)(uintptr_t)previous->cells)[cell] = newest->cells[cell];
+				image_set_cell(previous, cell, othello_arrays_cell(newest, cell));
 	} else if (kind == ARRAYS_OTHER_PLACES) {
 		previous = image_arrays(chance, 5, any ? 3 : 4, any ? CELLS + 1 : 1, hash, BUCKETS);
 	}

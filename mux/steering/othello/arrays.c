@@ -17,35 +17,19 @@ struct changes {
 	uint32_t count;
 };
 
-static uint64_t cells_count(const struct othello_arrays *arrays)
-{
-	return (uint64_t)arrays->na + arrays->nb;
-}
-
-static uint64_t words_count(const struct othello_arrays *arrays)
-{
-	return fl_othello_words(cells_count(arrays), fl_othello_bits(arrays->buckets));
-}
-
-size_t othello_arrays_memory(const struct othello_arrays *arrays)
-{
-	size_t bytes = cells_count(arrays) * sizeof(*arrays->cells);
-	size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : CELL_ALIGN;
-
-	return (bytes + align - 1) / align * align;
-}
-
 void *othello_cells_reserve(size_t bytes)
 {
-	void *cells = aligned_alloc(bytes >= HUGE_PAGE ? HUGE_PAGE : CELL_ALIGN, bytes);
+	void *cells;
 
-	if (cells && bytes >= HUGE_PAGE)
+	if (posix_memalign(&cells, bytes >= HUGE_PAGE ? HUGE_PAGE : CELL_ALIGN, bytes))
+		return NULL;
+	if (bytes >= HUGE_PAGE)
 		madvise(cells, bytes, MADV_HUGEPAGE);
 	return cells;
 }
 
 /* Allocates arrays like these, and their cells for the caller to fill. NULL: no memory. */
-static struct othello_arrays *reserve(const struct othello_arrays *like, uint16_t **cells)
+static struct othello_arrays *reserve(const struct othello_arrays *like, uint8_t **cells)
 {
 	struct othello_arrays *arrays = malloc(sizeof(*arrays));
 
@@ -98,7 +82,7 @@ static enum fl_delta_error check_whole(const struct body *body, struct othello_a
 		error = check_size("nb", arrays->nb, arrays->hash, why);
 	if (error)
 		return error;
-	len = FL_OTHELLO_WHOLE_LEN + words_count(arrays) * FL_OTHELLO_WORD_LEN;
+	len = FL_OTHELLO_WHOLE_LEN + othello_arrays_words(arrays) * FL_OTHELLO_WORD_LEN;
 	if (body->len != len)
 		return reason_set(why, FL_DELTA_LENGTH,
 				  "%u and %u cells take %" PRIu64 " bytes; allowed: %" PRIu64 ", the body length",
@@ -109,7 +93,7 @@ static enum fl_delta_error check_whole(const struct body *body, struct othello_a
 /* The last word of the arrays has no bit behind the last cell. */
 static enum fl_delta_error check_padding(const struct othello_arrays *arrays, uint64_t last, struct reason *why)
 {
-	uint64_t used = cells_count(arrays) * fl_othello_bits(arrays->buckets) % 64;
+	uint64_t used = othello_arrays_count(arrays) * arrays->bits % 64;
 
 	if (used && last >> used)
 		return reason_set(why, FL_DELTA_PADDING,
@@ -121,19 +105,16 @@ static enum fl_delta_error read_whole(const struct body *body, const struct othe
 				      struct othello_arrays **out, struct reason *why)
 {
 	const uint8_t *words = body->data + FL_OTHELLO_WHOLE_LEN;
-	uint32_t bits = fl_othello_bits(arrays->buckets);
-	uint64_t count = cells_count(arrays);
-	enum fl_delta_error error =
-	    check_padding(arrays, fl_load_le64(words + (words_count(arrays) - 1) * FL_OTHELLO_WORD_LEN), why);
-	uint16_t *cells;
+	size_t bytes = othello_arrays_words(arrays) * FL_OTHELLO_WORD_LEN;
+	enum fl_delta_error error = check_padding(arrays, fl_load_le64(words + bytes - FL_OTHELLO_WORD_LEN), why);
+	uint8_t *cells;
 
 	if (error)
 		return error;
 	*out = reserve(arrays, &cells);
 	if (!*out)
-		return reason_set(why, FL_DELTA_LENGTH, "%" PRIu64 " cells; no memory", count);
-	for (uint64_t i = 0; i < count; i++)
-		cells[i] = fl_othello_cell_load(words, i, bits);
+		return reason_set(why, FL_DELTA_LENGTH, "%" PRIu64 " cells; no memory", othello_arrays_count(arrays));
+	memcpy(cells, words, bytes);
 	return FL_DELTA_OK;
 }
 
@@ -143,7 +124,7 @@ enum fl_delta_error othello_arrays_parse(const uint8_t *data, size_t len, const 
 	struct body_expected of_body = body_of(expected, "FLO1", 0);
 	struct othello_arrays arrays = {
 	    .hash = expected->hash,
-	    .buckets = expected->buckets,
+	    .bits = fl_othello_bits(expected->buckets),
 	    .generation = expected->generation,
 	    .na = FL_OTHELLO_CELLS_MAX,
 	    .nb = FL_OTHELLO_CELLS_MAX,
@@ -152,7 +133,7 @@ enum fl_delta_error othello_arrays_parse(const uint8_t *data, size_t len, const 
 	enum fl_delta_error error;
 
 	of_body.len_min = FL_OTHELLO_WHOLE_LEN + FL_OTHELLO_WORD_LEN;
-	of_body.len_max = FL_OTHELLO_WHOLE_LEN + words_count(&arrays) * FL_OTHELLO_WORD_LEN;
+	of_body.len_max = FL_OTHELLO_WHOLE_LEN + othello_arrays_words(&arrays) * FL_OTHELLO_WORD_LEN;
 	error = body_open(data, len, &of_body, &body, why);
 	if (error)
 		return error;
@@ -189,7 +170,7 @@ static enum fl_delta_error read_changes(const struct body *body, const struct ot
 					struct changes *out, struct reason *why)
 {
 	uint32_t count = fl_load_le32(body->data);
-	uint64_t words = words_count(arrays), next = 0;
+	uint64_t words = othello_arrays_words(arrays), next = 0;
 	const uint8_t *at = body->data + FL_OTHELLO_PATCH_LEN, *values;
 
 	if (body->len < FL_OTHELLO_PATCH_LEN + (uint64_t)count * (FL_OTHELLO_WORD_LEN + 1))
@@ -216,26 +197,7 @@ static enum fl_delta_error read_changes(const struct body *body, const struct ot
 	return FL_DELTA_OK;
 }
 
-/* Sets the bits of the cells that lie in this word; the first and the last may lie in its neighbours, too. */
-static void set_word(uint16_t *cells, uint64_t count, uint32_t bits, uint64_t word, uint64_t value)
-{
-	uint64_t from = word * 64, mask = (1ULL << bits) - 1;
-
-	for (uint64_t i = from / bits; i < count && i * bits < from + 64; i++) {
-		uint64_t at = i * bits, own, part;
-
-		if (at < from) {
-			part = value << (from - at);
-			own = mask & ~((1ULL << (from - at)) - 1);
-		} else {
-			part = value >> (at - from);
-			own = at + bits > from + 64 ? (1ULL << (from + 64 - at)) - 1 : mask;
-		}
-		cells[i] = (uint16_t)((cells[i] & ~own) | (part & own));
-	}
-}
-
-static void apply(const struct changes *changes, uint16_t *cells, uint64_t count, uint32_t bits)
+static void apply(const struct changes *changes, uint8_t *cells)
 {
 	const uint8_t *at = changes->varints;
 	uint64_t next = 0;
@@ -246,7 +208,8 @@ static void apply(const struct changes *changes, uint16_t *cells, uint64_t count
 
 		read_skip(&at, changes->values, &skip, &why); /* read before, without an error */
 		next += skip;
-		set_word(cells, count, bits, next, fl_load_le64(changes->values + (size_t)i * FL_OTHELLO_WORD_LEN));
+		memcpy(cells + next * FL_OTHELLO_WORD_LEN, changes->values + (size_t)i * FL_OTHELLO_WORD_LEN,
+		       FL_OTHELLO_WORD_LEN);
 	}
 }
 
@@ -258,10 +221,11 @@ enum fl_delta_error othello_arrays_patch(const struct othello_arrays *base, cons
 	struct body body = {NULL, 0};
 	struct changes changes = {NULL, NULL, 0};
 	enum fl_delta_error error;
-	uint16_t *cells;
+	uint8_t *cells;
 
 	of_body.len_min = FL_OTHELLO_PATCH_LEN;
-	of_body.len_max = FL_OTHELLO_PATCH_LEN + words_count(base) * (FL_OTHELLO_VARINT_MAX + FL_OTHELLO_WORD_LEN);
+	of_body.len_max =
+	    FL_OTHELLO_PATCH_LEN + othello_arrays_words(base) * (FL_OTHELLO_VARINT_MAX + FL_OTHELLO_WORD_LEN);
 	error = body_open(data, len, &of_body, &body, why);
 	if (error)
 		return error;
@@ -269,12 +233,13 @@ enum fl_delta_error othello_arrays_patch(const struct othello_arrays *base, cons
 	if (!error) {
 		*out = reserve(base, &cells);
 		if (!*out)
-			error = reason_set(why, FL_DELTA_LENGTH, "%" PRIu64 " cells; no memory", cells_count(base));
+			error = reason_set(why, FL_DELTA_LENGTH, "%" PRIu64 " cells; no memory",
+					   othello_arrays_count(base));
 	}
 	if (!error) {
 		(*out)->generation = expected->generation;
-		memcpy(cells, base->cells, cells_count(base) * sizeof(*cells));
-		apply(&changes, cells, cells_count(base), fl_othello_bits(base->buckets));
+		memcpy(cells, base->cells, othello_arrays_words(base) * FL_OTHELLO_WORD_LEN);
+		apply(&changes, cells);
 	}
 	free(body.data);
 	return error;

@@ -1,34 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "steering/othello/arrays_write.h"
 
-static uint64_t cells_count(const struct othello_arrays *arrays)
-{
-	return (uint64_t)arrays->na + arrays->nb;
-}
+#include <string.h>
 
-/* Packs the cells without gaps, from the lowest bit of the first word on. */
 static void walk(const void *subject, struct body_block *block)
 {
 	const struct othello_arrays *arrays = subject;
-	uint32_t bits = fl_othello_bits(arrays->buckets), used = 0;
-	uint64_t word = 0;
+	uint64_t words = othello_arrays_words(arrays);
 
 	body_put64(block, arrays->seed);
 	body_put32(block, arrays->na);
 	body_put32(block, arrays->nb);
-	for (uint64_t i = 0; i < cells_count(arrays); i++) {
-		uint64_t cell = arrays->cells[i];
-
-		word |= cell << used;
-		used += bits;
-		if (used < 64)
-			continue;
-		body_put64(block, word);
-		used -= 64;
-		word = used ? cell >> (bits - used) : 0;
-	}
-	if (used)
-		body_put64(block, word);
+	for (uint64_t i = 0; i < words; i++)
+		memcpy(body_reserve(block, FL_OTHELLO_WORD_LEN), arrays->cells + i * FL_OTHELLO_WORD_LEN,
+		       FL_OTHELLO_WORD_LEN);
 }
 
 int othello_arrays_write(const struct othello_arrays *arrays, uint32_t service, body_sink sink, void *context)
@@ -37,9 +22,8 @@ int othello_arrays_write(const struct othello_arrays *arrays, uint32_t service, 
 	    .magic = "FLO1",
 	    .service = service,
 	    .generation = arrays->generation,
-	    .buckets = arrays->buckets,
-	    .len = FL_OTHELLO_WHOLE_LEN +
-		   FL_OTHELLO_WORD_LEN * fl_othello_words(cells_count(arrays), fl_othello_bits(arrays->buckets)),
+	    .buckets = 1U << arrays->bits,
+	    .len = FL_OTHELLO_WHOLE_LEN + FL_OTHELLO_WORD_LEN * othello_arrays_words(arrays),
 	    .walk = walk,
 	    .subject = arrays,
 	};

@@ -12,11 +12,16 @@
 #include "steering/othello/pair.h"
 #include "steering/ring/steering_ring.h"
 
+static uint32_t code(const struct othello_arrays *arrays, uint64_t hash)
+{
+	return othello_arrays_code(arrays, othello_arrays_places(arrays, hash));
+}
+
 static uint32_t bucket(const struct service *service, const struct ring *ring, uint64_t hash)
 {
 	const struct othello_pair *pair = othello_pair_of(service);
 
-	return pair ? othello_arrays_code(pair->newest, hash) : steering_ring_bucket(service, ring, hash);
+	return pair ? code(pair->newest, hash) : steering_ring_bucket(service, ring, hash);
 }
 
 static void explain(const struct service *service, const struct flow *flow, struct explanation *out)
@@ -31,7 +36,7 @@ static void explain(const struct service *service, const struct flow *flow, stru
 	out->has_arrays_before = pair->previous || pair->low_bits;
 	out->arrays_before = pair->previous ? pair->previous->generation : 0;
 	if (pair->previous)
-		second = othello_arrays_code(pair->previous, out->hash);
+		second = code(pair->previous, out->hash);
 	else if (pair->low_bits)
 		second = steering_ring_bucket(service, service_ring(service), out->hash);
 	if (second != out->first.bucket)

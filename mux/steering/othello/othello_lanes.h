@@ -28,38 +28,75 @@ VEC_INLINE vec othello_lanes_mix(vec v)
 }
 
 /* fl_othello_key_make(): the low half, and above it the high one. */
-VEC_INLINE vec othello_lanes_key(const struct othello_set *set, vec hash)
+VEC_INLINE vec othello_lanes_key(const struct othello_arrays *arrays, vec hash)
 {
-	const vec seed = vec_all(set->seed), crc = vec_and(hash, vec_all(UINT32_MAX));
+	const vec seed = vec_all(arrays->seed), crc = vec_and(hash, vec_all(UINT32_MAX));
 
-	if (likely(set->hash == FL_HASH_SIPHASH))
+	if (likely(arrays->hash == FL_HASH_SIPHASH))
 		return vec_mul(hash, seed);
 	return othello_lanes_mix(
 	    vec_xor(vec_or(crc, vec_or(vec_left(crc, 48), vec_left(vec_right(crc, 16), 32))), seed));
 }
 
-/* Addresses of cells by the low halves of keys, and prefetches them: fl_othello_index(). Each takes 1 << shift bytes. */
-VEC_INLINE void othello_lanes_cells(const void *cells, uint32_t count, unsigned shift, vec key, uint64_t out[LANES])
+/* fl_othello_index() of low halves of keys. */
+VEC_INLINE vec othello_lanes_index(vec key, uint32_t count)
 {
-	const vec index = vec_right(vec_mul32(key, vec_all(count)), 32);
-
-	vec_store(out, vec_add(vec_left(index, shift), vec_all((uint64_t)(uintptr_t)cells)));
-	for (uint32_t i = 0; i < LANES; i++)
-		rte_prefetch1((const void *)(uintptr_t)out[i]); /* more at once than the nearest cache can wait for */
+	return vec_right(vec_mul32(key, vec_all(count)), 32);
 }
 
-VEC_INLINE void othello_lanes_fetch_set(const struct othello_set *set, vec hash, uint64_t out[2][LANES])
+/* Places of cells in A and in B: othello_arrays_places(). */
+VEC_INLINE void othello_lanes_places(const struct othello_arrays *arrays, vec hash, vec places[2])
 {
-	const vec key = othello_lanes_key(set, hash);
+	const vec key = othello_lanes_key(arrays, hash);
 
-	othello_lanes_cells(set->a, set->na, 1, key, out[0]);
-	othello_lanes_cells(set->b, set->nb, 1, vec_right(key, 32), out[1]);
+	places[0] = othello_lanes_index(key, arrays->na);
+	places[1] = vec_add(othello_lanes_index(vec_right(key, 32), arrays->nb), vec_all(arrays->na));
+}
+
+enum { OTHELLO_SHIFT_BITS = 5, OTHELLO_SHIFT_MASK = 31 };
+
+/* How places' cells are loaded: the address, and below it by how many bits to shift. Prefetches these lanes'. */
+VEC_INLINE void othello_lanes_fetch_cells(const struct othello_arrays *arrays, vec places, uint8_t wanted,
+					  uint64_t out[LANES])
+{
+	const uint32_t bits = arrays->bits;
+	const vec at = vec_mul32(places, vec_all(bits)), shift = vec_and(at, vec_all(othello_cell_shifts(bits)));
+	const vec address = vec_add(vec_right(vec_sub(at, shift), 3), vec_all((uint64_t)(uintptr_t)arrays->cells));
+
+	vec_store(out, vec_or(vec_left(address, OTHELLO_SHIFT_BITS), shift));
+	for (uint32_t i = 0; i < LANES; i++)
+		if (wanted >> i & 1) /* more at once than the nearest cache can wait for */
+			rte_prefetch1((const void *)(uintptr_t)(out[i] >> OTHELLO_SHIFT_BITS));
+}
+
+/* The code of a lane; bits above it are not its own. */
+static inline uint32_t othello_lanes_load(uint64_t cell)
+{
+	return fl_load_le32((const uint8_t *)(uintptr_t)(cell >> OTHELLO_SHIFT_BITS)) >> (cell & OTHELLO_SHIFT_MASK);
+}
+
+static inline uint32_t othello_lanes_code(uint64_t cells[2][LANES], uint32_t i, uint32_t mask)
+{
+	return (othello_lanes_load(cells[0][i]) ^ othello_lanes_load(cells[1][i])) & mask;
+}
+
+/* Lanes one of whose cells is another than before. */
+static inline uint8_t othello_lanes_changed(const uint64_t *changed, const vec places[2])
+{
+	uint64_t a[LANES] __attribute__((aligned(64))), b[LANES] __attribute__((aligned(64)));
+	uint32_t lanes = 0;
+
+	vec_store(a, places[0]);
+	vec_store(b, places[1]);
+	for (uint32_t i = 0; i < LANES; i++)
+		lanes |= ((changed[a[i] / 64] >> a[i] % 64 | changed[b[i] / 64] >> b[i] % 64) & 1) << i;
+	return (uint8_t)lanes;
 }
 
 VEC_INLINE void othello_lanes_fetch(struct lanes *lanes, vec hash)
 {
 	const struct othello_pair *pair;
-	vec key;
+	vec places[2];
 
 	ring_lanes_place(lanes, hash);
 	vec_store(lanes->second, vec_and(vec_load(lanes->place), vec_all(UINT32_MAX)));
@@ -69,78 +106,50 @@ VEC_INLINE void othello_lanes_fetch(struct lanes *lanes, vec hash)
 		return;
 	}
 	lanes->is_waiting = true;
-	if (pair->both_a) {
-		key = othello_lanes_key(&pair->first, hash);
-		othello_lanes_cells(pair->both_a, pair->first.na, 2, key, lanes->own[0]);
-		othello_lanes_cells(pair->both_b, pair->first.nb, 2, vec_right(key, 32), lanes->own[1]);
+	othello_lanes_places(pair->newest, hash, places);
+	for (uint32_t i = 0; i < 2; i++)
+		othello_lanes_fetch_cells(pair->newest, places[i], LANES_ALL, lanes->own[i]);
+	if (likely(!pair->previous))
 		return;
-	}
-	othello_lanes_fetch_set(&pair->first, hash, lanes->own);
-	if (unlikely(pair->previous))
-		othello_lanes_fetch_set(&pair->second, hash, lanes->own + 2);
-}
-
-/* The codes of one set, of 16 bits. */
-VEC_INLINE vec othello_lanes_codes(uint64_t cells[2][LANES])
-{
-#define CODE(i) (uint64_t)(*(const uint16_t *)(uintptr_t)cells[0][i] ^ *(const uint16_t *)(uintptr_t)cells[1][i])
-	return VEC_OF(CODE);
-#undef CODE
-}
-
-/* The codes of two sets beside each other, of 32. */
-VEC_INLINE vec othello_lanes_both(uint64_t cells[2][LANES])
-{
-#define CODES(i) (uint64_t)(*(const uint32_t *)(uintptr_t)cells[0][i] ^ *(const uint32_t *)(uintptr_t)cells[1][i])
-	return VEC_OF(CODES);
-#undef CODES
-}
-
-/* Of one set alone: each bucket as soon as its cells are there. */
-static inline void othello_lanes_buckets_of_one(struct lanes *lanes)
-{
-	const struct ring *ring = lanes->ring[0];
-
-#pragma GCC unroll 8
-	for (uint32_t i = 0; i < LANES; i++) {
-		const uint32_t bucket =
-		    *(const uint16_t *)(uintptr_t)lanes->own[0][i] ^ *(const uint16_t *)(uintptr_t)lanes->own[1][i];
-
-		memcpy(&lanes->place[i], &bucket, sizeof(bucket)); /* below the generation */
-		rte_prefetch0(&ring->rows[bucket]);
-	}
+	lanes->seconds = LANES_ALL;
+	if (pair->changed)
+		lanes->seconds = othello_lanes_changed(pair->changed, places);
+	else
+		othello_lanes_places(pair->previous, hash, places);
+	for (uint32_t i = 0; i < 2; i++)
+		othello_lanes_fetch_cells(pair->previous, places[i], lanes->seconds, lanes->own[2 + i]);
 }
 
 /*
- * A SYN has no second bucket: its owner would open a connection where only the arrays before lead, which is lost as they
- * are dropped.
+ * Each bucket as soon as its cells are there. A SYN has no second bucket: its owner would open a connection where only
+ * the arrays before lead, which is lost as they are dropped.
  */
 static inline void othello_lanes_buckets(struct lanes *lanes)
 {
 	const struct othello_pair *pair = lanes->data;
 	const struct ring *ring = lanes->ring[0];
-	const vec generation = vec_and(vec_load(lanes->place), vec_all((uint64_t)UINT32_MAX << 32));
-	vec first, second;
+	const uint32_t mask = (1U << pair->newest->bits) - 1;
+	vec first;
 
-	if (likely(!pair->previous && !pair->low_bits)) {
-		othello_lanes_buckets_of_one(lanes);
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < LANES; i++) {
+		const uint32_t bucket = othello_lanes_code(lanes->own, i, mask);
+
+		memcpy(&lanes->place[i], &bucket, sizeof(bucket)); /* below the generation */
+		rte_prefetch0(&ring->rows[bucket]);
+	}
+	if (likely(!pair->previous && !pair->low_bits))
 		return;
+	first = vec_and(vec_load(lanes->place), vec_all(UINT32_MAX));
+	if (pair->previous) {
+		vec_store(lanes->second, first);
+		for (uint32_t left = lanes->seconds; left; left &= left - 1) {
+			const uint32_t i = (uint32_t)__builtin_ctz(left);
+
+			lanes->second[i] = othello_lanes_code(lanes->own + 2, i, mask);
+		}
 	}
-	if (pair->both_a) {
-		second = othello_lanes_both(lanes->own);
-		first = vec_and(second, vec_all(UINT16_MAX));
-		second = vec_right(second, 16);
-	} else {
-		first = second = othello_lanes_codes(lanes->own);
-		if (pair->previous)
-			second = othello_lanes_codes(lanes->own + 2);
-		else if (unlikely(pair->low_bits))
-			second = vec_load(lanes->second);
-	}
-	vec_store(lanes->place, vec_or(first, generation));
-	vec_store(lanes->second, second);
-	ring_lanes_fetch_rows(ring, lanes->place);
-	lanes->seconds = vec_unequal(first, second) & (uint8_t) ~(lanes->syns | lanes->udp);
+	lanes->seconds = vec_unequal(first, vec_load(lanes->second)) & (uint8_t) ~(lanes->syns | lanes->udp);
 	if (lanes->seconds)
 		ring_lanes_fetch_rows(ring, lanes->second);
 }

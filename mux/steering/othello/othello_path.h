@@ -9,16 +9,21 @@
 #include "steering/hunt/hunt_path.h"
 #include "steering/othello/pair.h"
 
-/* Prefetches the cells of a set, from these arrays of so many bytes each, and keeps their places. */
-static inline void othello_path_fetch_set(const struct othello_set *set, const void *a, const void *b, size_t bytes,
-					  uint64_t hash, uint32_t kept[2])
+/* Prefetches the cells of a hash, and keeps their places. */
+static inline void othello_path_fetch_cells(const struct othello_arrays *arrays, uint64_t hash, uint32_t kept[2])
 {
-	struct othello_places at = othello_set_places(set, hash);
+	struct othello_places at = othello_arrays_places(arrays, hash);
+	const uint64_t bits = arrays->bits;
 
-	rte_prefetch0((const uint8_t *)a + at.a * bytes);
-	rte_prefetch0((const uint8_t *)b + at.b * bytes);
+	rte_prefetch0(arrays->cells + at.a * bits / 8);
+	rte_prefetch0(arrays->cells + at.b * bits / 8);
 	kept[0] = at.a;
 	kept[1] = at.b;
+}
+
+static inline uint32_t othello_path_code(const struct othello_arrays *arrays, const uint32_t kept[2])
+{
+	return othello_arrays_code(arrays, (struct othello_places){kept[0], kept[1]});
 }
 
 /*
@@ -36,35 +41,20 @@ static inline void othello_path_fetch(struct burst *burst, uint32_t i)
 		return;
 	}
 	burst->seconds |= (uint32_t)(hunt_may_pass(packet) && !(packet->flags & PACKET_SYN)) << i;
-	if (pair->both_a) { /* ends the packet's key, as below */
-		othello_path_fetch_set(&pair->first, pair->both_a, pair->both_b, sizeof(*pair->both_a), packet->hash,
-				       packet->cells);
-		return;
-	}
-	othello_path_fetch_set(&pair->first, pair->first.a, pair->first.b, sizeof(*pair->first.a), packet->hash,
-			       packet->cells);
+	othello_path_fetch_cells(pair->newest, packet->hash, packet->cells); /* ends the packet's key */
 	if (pair->previous)
-		othello_path_fetch_set(&pair->second, pair->second.a, pair->second.b, sizeof(*pair->second.a),
-				       packet->hash, packet->cells + 2);
+		othello_path_fetch_cells(pair->previous, packet->hash, packet->cells + 2);
 }
 
 static inline void othello_path_choose(struct packet *packet)
 {
 	const struct othello_pair *pair = packet->codes;
-	uint32_t first, second;
+	uint32_t first = othello_path_code(pair->newest, packet->cells), second = first;
 
-	if (pair->both_a) {
-		uint32_t both = pair->both_a[packet->cells[0]] ^ pair->both_b[packet->cells[1]];
-
-		first = both & 0xffff;
-		second = both >> 16;
-	} else {
-		first = second = pair->first.a[packet->cells[0]] ^ pair->first.b[packet->cells[1]];
-		if (pair->previous)
-			second = pair->second.a[packet->cells[2]] ^ pair->second.b[packet->cells[3]];
-		else if (unlikely(pair->low_bits))
-			second = packet->bucket;
-	}
+	if (pair->previous)
+		second = othello_path_code(pair->previous, packet->cells + 2);
+	else if (unlikely(pair->low_bits))
+		second = packet->bucket;
 	packet->bucket = first;
 	packet->second = second;
 }

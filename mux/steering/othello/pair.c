@@ -3,17 +3,7 @@
 
 #include <stdlib.h>
 
-#include "steering/othello/arrays.h"
-
-static struct othello_set set_of(const struct othello_arrays *arrays)
-{
-	return (struct othello_set){.a = arrays->cells,
-				    .b = arrays->cells + arrays->na,
-				    .seed = arrays->seed,
-				    .na = arrays->na,
-				    .nb = arrays->nb,
-				    .hash = arrays->hash};
-}
+enum { WORD_BITS = 64 };
 
 static bool has_same_places(const struct othello_arrays *newest, const struct othello_arrays *previous)
 {
@@ -23,21 +13,28 @@ static bool has_same_places(const struct othello_arrays *newest, const struct ot
 
 size_t othello_pair_memory(const struct othello_arrays *newest, const struct othello_arrays *previous)
 {
-	return has_same_places(newest, previous) ? 2 * othello_arrays_memory(newest) : 0;
+	if (!has_same_places(newest, previous))
+		return 0;
+	return (othello_arrays_count(newest) + WORD_BITS - 1) / WORD_BITS * sizeof(uint64_t);
 }
 
-/* Puts the cells of both beside each other. */
-static void join(struct othello_pair *pair)
+/* Marks the places of the cells whose bits differ. */
+static void find_changes(struct othello_pair *pair, uint64_t *changed)
 {
-	uint64_t count = (uint64_t)pair->newest->na + pair->newest->nb;
-	uint32_t *both = othello_cells_reserve(othello_pair_memory(pair->newest, pair->previous));
+	const uint64_t words = othello_arrays_words(pair->newest), bits = pair->newest->bits;
 
-	if (!both)
-		return;
-	for (uint64_t i = 0; i < count; i++)
-		both[i] = pair->newest->cells[i] | (uint32_t)pair->previous->cells[i] << 16;
-	pair->both_a = both;
-	pair->both_b = both + pair->newest->na;
+	for (uint64_t word = 0; word < words; word++) {
+		uint64_t left = fl_load_le64(pair->newest->cells + word * FL_OTHELLO_WORD_LEN) ^
+				fl_load_le64(pair->previous->cells + word * FL_OTHELLO_WORD_LEN);
+
+		while (left) {
+			uint64_t cell = (word * WORD_BITS + (uint64_t)__builtin_ctzll(left)) / bits;
+			uint64_t end = (cell + 1) * bits - word * WORD_BITS;
+
+			changed[cell / WORD_BITS] |= 1ULL << cell % WORD_BITS;
+			left &= end < WORD_BITS ? ~0ULL << end : 0;
+		}
+	}
 }
 
 struct othello_pair *othello_pair_new(struct othello_arrays *newest, struct othello_arrays *previous, bool low_bits)
@@ -46,12 +43,11 @@ struct othello_pair *othello_pair_new(struct othello_arrays *newest, struct othe
 
 	if (!pair)
 		return NULL;
-	*pair = (struct othello_pair){
-	    .first = set_of(newest), .newest = newest, .previous = previous, .low_bits = low_bits};
-	if (previous)
-		pair->second = set_of(previous);
+	*pair = (struct othello_pair){.newest = newest, .previous = previous, .low_bits = low_bits};
 	if (has_same_places(newest, previous))
-		join(pair);
+		pair->changed = calloc(1, othello_pair_memory(newest, previous));
+	if (pair->changed)
+		find_changes(pair, pair->changed);
 	return pair;
 }
 
@@ -61,7 +57,7 @@ void othello_pair_free(void *pair)
 
 	if (!old)
 		return;
-	free(old->both_a);
+	free(old->changed);
 	othello_arrays_free(old->newest);
 	othello_arrays_free(old->previous);
 	free(old);

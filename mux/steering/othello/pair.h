@@ -9,42 +9,18 @@
 #ifndef FAIRLEAD_MUX_OTHELLO_PAIR_H
 #define FAIRLEAD_MUX_OTHELLO_PAIR_H
 
-#include <fairlead/othello.h>
-
 #include "flow/service.h"
-
-/* Arrays as a lookup reads them. */
-struct othello_set {
-	const uint16_t *a, *b; /* cells */
-	uint64_t seed;
-	uint32_t na, nb;
-	enum fl_hash_kind hash;
-};
-
-/* Where a hash's cells are: in a and in b. */
-struct othello_places {
-	uint32_t a, b;
-};
-
-static inline struct othello_places othello_set_places(const struct othello_set *set, uint64_t hash)
-{
-	struct fl_othello_key key = fl_othello_key_make(set->hash, hash, set->seed);
-
-	return (struct othello_places){fl_othello_index(key.low, set->na), fl_othello_index(key.high, set->nb)};
-}
-
-struct othello_arrays;
+#include "steering/othello/arrays.h"
 
 struct othello_pair {
-	struct othello_set first, second;
-	/*
-	 * If seed and sizes are the same, as they nearly always are: the cells of both sets beside each other, the newest
-	 * in the low half, so that two lookups wait for two lines and not four. Else, or without memory for it, NULL.
-	 */
-	uint32_t *both_a, *both_b;
 	struct othello_arrays *newest;
 	struct othello_arrays *previous; /* NULL: the low bits were before, or the newest alone count */
-	bool low_bits;                   /* the low bits of the hash give the second bucket */
+	/*
+	 * If both have a hash's cells at the same places, as they nearly always do: a bit for each place, whether its cells
+	 * differ, so that the previous ones are looked up for few packets. Else, or without memory for it, NULL.
+	 */
+	uint64_t *changed;
+	bool low_bits; /* the low bits of the hash give the second bucket */
 };
 
 /* Takes over a reference to each; low_bits: only without previous. NULL: no memory, the caller keeps them. */

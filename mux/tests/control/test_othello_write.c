@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "../image.h"
 #include "steering/othello/arrays_write.h"
 
 enum { SERVICE = 7, GENERATION = 40, CELLS_MAX = 200000, ROUNDS = 12 };
@@ -56,25 +57,25 @@ static void check_round(uint32_t buckets, enum fl_hash_kind hash)
 					.na = random_size(hash),
 					.nb = random_size(hash),
 					.hash = hash,
-					.buckets = buckets,
+					.bits = fl_othello_bits(buckets),
 					.generation = GENERATION,
 					.references = 1};
 	const struct othello_expected expected = {SERVICE, GENERATION, buckets, hash};
-	size_t count = (size_t)arrays.na + arrays.nb;
-	uint16_t *cells = malloc(count * sizeof(*cells));
+	const uint32_t count = arrays.na + arrays.nb;
+	uint8_t *cells = calloc(1, othello_arrays_memory(&arrays));
 	struct bytes bytes = {0};
 	struct othello_arrays *read;
 	struct reason why = {""};
 
 	assert_non_null(cells);
-	for (size_t i = 0; i < count; i++)
-		cells[i] = (uint16_t)(next_random() % buckets);
 	arrays.cells = cells;
+	for (uint32_t i = 0; i < count; i++)
+		image_set_cell(&arrays, i, (uint32_t)(next_random() % buckets));
 	assert_int_equal(othello_arrays_write(&arrays, SERVICE, append, &bytes), 0);
 	if (othello_arrays_parse(bytes.data, bytes.len, &expected, &read, &why))
 		fail_msg("%u buckets, %u and %u cells: %s", buckets, arrays.na, arrays.nb, why.text);
 	assert_true(read->seed == arrays.seed && read->na == arrays.na && read->nb == arrays.nb);
-	assert_memory_equal(read->cells, cells, count * sizeof(*cells));
+	assert_memory_equal(read->cells, cells, othello_arrays_words(&arrays) * FL_OTHELLO_WORD_LEN);
 	othello_arrays_free(read);
 	free(bytes.data);
 	free(cells);
@@ -92,13 +93,14 @@ static void what_is_written_is_read(void **unused)
 static void a_sink_that_fails_ends_it(void **unused)
 {
 	static const size_t at[] = {1, 100, 1000, 100000};
-	uint16_t *cells = calloc(CELLS_MAX, sizeof(*cells));
-	struct othello_arrays arrays = {cells, 1, CELLS_MAX - 1, 1, FL_HASH_SIPHASH, 65536, GENERATION, 1};
+	struct othello_arrays arrays = {NULL, 1, CELLS_MAX - 1, 1, FL_HASH_SIPHASH, 16, GENERATION, 1};
+	uint8_t *cells = calloc(1, othello_arrays_memory(&arrays));
 
 	(void)unused;
 	assert_non_null(cells);
-	for (size_t i = 0; i < CELLS_MAX; i++)
-		cells[i] = (uint16_t)next_random();
+	arrays.cells = cells;
+	for (uint32_t i = 0; i < CELLS_MAX; i++)
+		image_set_cell(&arrays, i, (uint16_t)next_random());
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
 		struct bytes bytes = {.fails_at = at[i]};
 

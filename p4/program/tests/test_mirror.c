@@ -508,7 +508,8 @@ static void arrays_without_room_are_left_to_the_mux(void **state)
 		    image_arrays(&walk.chance, i + 3, steps[i].na, steps[i].nb, known->config.hash, BUCKETS);
 		/* one code gets an owner: arrays of one cell have no other */
 		delta = image_move(&known->image, known->image.generation + 1,
-				   known->newest->cells[0] ^ known->newest->cells[steps[i].na], 1, 1, WORLD_NOW);
+				   othello_arrays_code(known->newest, (struct othello_places){0, steps[i].na}), 1, 1,
+				   WORLD_NOW);
 		assert_int_equal(delta_fold(&known->image, &delta), 0);
 		if (tables_apply(walk.world.tables, known->service, &delta,
 				 othello_pair_new(othello_arrays_keep(known->newest), before, false), &why))

@@ -76,18 +76,4 @@ FL_INLINE fl_u64 fl_othello_words(fl_u64 cells, fl_u32 bits)
 	return (cells * bits + 63) / 64;
 }
 
-/* The cell of this index among the cells that begin at words; reads no byte without a bit of it. */
-FL_INLINE fl_u16 fl_othello_cell_load(const fl_u8 *words, fl_u64 index, fl_u32 bits)
-{
-	fl_u64 at = index * bits;
-	const fl_u8 *p = words + at / 8;
-	fl_u32 shift = (fl_u32)(at & 7), value = p[0];
-
-	if (shift + bits > 8)
-		value |= (fl_u32)p[1] << 8;
-	if (shift + bits > 16)
-		value |= (fl_u32)p[2] << 16;
-	return (fl_u16)(value >> shift & ((1U << bits) - 1));
-}
-
 #endif

@@ -34,9 +34,8 @@ static struct othello_arrays *constant(uint32_t generation, uint32_t bucket)
 {
 	struct chance chance = {generation + 1};
 	struct othello_arrays *arrays = image_arrays(&chance, generation, 1, 1, FL_HASH_SIPHASH, 256);
-	uint16_t *cells = (uint16_t *)(uintptr_t)arrays->cells;
 
-	cells[1] = (uint16_t)(cells[0] ^ bucket);
+	image_set_cell(arrays, 1, othello_arrays_cell(arrays, 0) ^ bucket);
 	return arrays;
 }
 
