@@ -15,16 +15,21 @@
 #include "host/neighbour.h"
 #include "config/tag_key.h"
 #include "encap/gue.h"
+#include "steering/maat/maat.h"
+#include "steering/othello/othello.h"
+#include "steering/othello/pair.h"
+#include "steering/ring/steering_ring.h"
 #include "threads/worker.h"
 #include "image.h"
 
-enum { TENTH = 10 };
+enum { TENTH = 10, CONNECTIONS = 1000000 /* that arrays have room for */ };
 
 struct arguments {
 	int via;    /* -1: the kernel knows */
 	char *vips; /* separated by commas */
 	uint16_t port;
 	const struct encap *encap;
+	const struct steering *steering;
 	struct quic_server_id quic;
 	uint16_t mss;
 	bool changes;
@@ -57,12 +62,21 @@ static const struct encap *encap_named(const char *word)
 	return NULL;
 }
 
+static const struct steering *steering_named(const char *word)
+{
+	for (int i = 0; steerings[i]; i++)
+		if (!strcmp(steerings[i]->name, word))
+			return steerings[i];
+	die("--steering: unknown word");
+	return NULL;
+}
+
 static void parse(int argc, char **argv, struct options *options, struct arguments *a)
 {
 	int i = 1;
 
 	*options = (struct options){.workers = 1, .memory = 256, .no_huge = true, .no_exception = true};
-	*a = (struct arguments){.via = -1, .encap = &encap_gue};
+	*a = (struct arguments){.via = -1, .encap = &encap_gue, .steering = &steering_ring};
 	for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
 		if (!strcmp(argv[i], "--port"))
 			snprintf(options->ports[options->ports_count++], OPTIONS_TEXT_MAX, "%s", argv[i + 1]);
@@ -76,6 +90,8 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			read_key(options, argv[i + 1]);
 		else if (!strcmp(argv[i], "--encap"))
 			a->encap = encap_named(argv[i + 1]);
+		else if (!strcmp(argv[i], "--steering"))
+			a->steering = steering_named(argv[i + 1]);
 		else if (!strcmp(argv[i], "--quic"))
 			sscanf(argv[i + 1], "%hhu:%hhu", &a->quic.offset, &a->quic.length);
 		else if (!strcmp(argv[i], "--mss"))
@@ -87,8 +103,8 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 		else if (!strcmp(argv[i], "--memory"))
 			options->memory = (unsigned)atoi(argv[i + 1]);
 		else
-			die("allowed: --port, --via, --workers, --exception, --tag-key, --encap, --quic, --mss, "
-			    "--changes, --pipeline, --memory");
+			die("allowed: --port, --via, --workers, --exception, --tag-key, --encap, --steering, --quic, "
+			    "--mss, --changes, --pipeline, --memory");
 	}
 	if (argc - i < 4 || !options->ports_count || !options->workers || options->workers > OPTIONS_WORKERS_MAX)
 		die("usage: --port P [--via N] [--workers N] [--exception yes] [--tag-key FILE] VIP,... PORT BUCKETS "
@@ -112,6 +128,8 @@ static void load(struct tables *tables, const struct arguments *a)
 {
 	struct service_config config = image_config(1, "10.99.0.1", a->buckets);
 	struct delta snapshot = image_snapshot(1, 1, a->buckets, (uint16_t)a->backends_count);
+	struct chance chance = {1};
+	struct othello_pair *pair = NULL;
 	struct service *service;
 	struct reason why;
 
@@ -119,14 +137,21 @@ static void load(struct tables *tables, const struct arguments *a)
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
 		config.vips[config.vips_count++] = image_address(vip);
 	config.encap = a->encap;
+	config.steering = a->steering;
+	if (a->steering == &steering_maat)
+		config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 65536, 3};
+	if (a->steering == &steering_othello)
+		pair = othello_pair_new(
+		    image_arrays(&chance, 1, CONNECTIONS + CONNECTIONS / 3, CONNECTIONS, FL_HASH_SIPHASH, a->buckets),
+		    NULL, false);
 	config.quic = a->quic;
 	config.mss = a->mss;
-	config.ports_count = 2;
+	config.ports_count = a->steering == &steering_othello ? 1 : 2;
 	config.ports[0].port = a->port;
 	config.ports[1] = (struct service_port){IPPROTO_UDP, a->port};
 	for (int i = 0; i < a->backends_count; i++)
 		snapshot.backends[i].address = image_address(a->backends[i]);
-	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, NULL, &why))
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, pair, &why))
 		die(why.text);
 	image_free(&snapshot);
 }
@@ -204,6 +229,7 @@ static void look_after(struct neighbours *neighbours, struct tables *tables, con
 				fds[1].fd = -1;
 			}
 		}
+		tables_tick(tables, (uint64_t)(clock_now() * 1000));
 		if (changes && clock_now() - changed >= 0.1) {
 			changed = clock_now();
 			change(tables, changes);

@@ -4,10 +4,11 @@
  * ZooKeeper. For tests and benchmarks of the packet side.
  *
  *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] [--encap WORD]
- *		[--quic OFFSET:LENGTH] [--mss N] [--changes yes]
+ *		[--steering WORD] [--quic OFFSET:LENGTH] [--mss N] [--changes yes]
  *		[--pipeline MODE] [--memory N] VIP,... PORT BUCKETS BACKEND...
  *
- * The service has the port by TCP and by UDP.
+ * The service has the port by TCP and by UDP; by TCP alone with --steering othello, and random arrays for a million
+ * connections.
  *
  * --via N: all backends are reached by the N-th port, without asking the kernel (for ports unknown to it).
  * --pipeline interpreted|compiled: of the program with a P4 pipeline. --memory N: MB (256).
