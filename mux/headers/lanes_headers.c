@@ -413,47 +413,47 @@ VEC_INLINE void add_some(struct lanes_siphash *s, vec_mask which, vec word)
 	s->v3 = vec_select(which, next.v3, s->v3);
 }
 
-/* The words of addresses: the backend's, then those of the list, and zeros. */
-static inline void load_addresses(const struct list_cell *cells, const struct lanes *lanes,
-				  uint64_t words[ADDRESS_WORDS][LANES])
+/* The words of addresses: room for the backend's, then those of the list, and zeros. */
+VEC_INLINE void load_addresses(const struct list_cell *cells, const struct lanes *lanes, vec words[ADDRESS_WORDS])
 {
 	typedef uint32_t own_words __attribute__((vector_size(ADDRESS_WORDS * 8)));
 	static const uint32_t ones[] = {~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, 0, 0, 0, 0, 0, 0, 0, 0};
+	own_words addresses[LANES];
+	const uint8_t *at[LANES];
 
 	for (uint32_t i = 0; i < LANES; i++) {
 		const bool is_listed = lanes->listed >> i & 1;
 		const uint32_t count = is_listed ? lists_count(lanes->named[i]) : 0;
 		const uint8_t *cell = is_listed ? (const uint8_t *)(uintptr_t)lanes->cell[i] : (const uint8_t *)cells;
-		uint64_t own[ADDRESS_WORDS];
-		own_words addresses, mask;
-		uint32_t to;
+		own_words mask;
 
 		/* from one before the first one on: the list ends the cell */
-		memcpy(&addresses, cell + sizeof(struct list_cell) - (count + 1) * LISTS_IPV4_LEN, sizeof(addresses));
+		memcpy(&addresses[i], cell + sizeof(struct list_cell) - (count + 1) * LISTS_IPV4_LEN, sizeof(mask));
 		memcpy(&mask, ones + ADDRESS_WORDS * 2 - 1 - count, sizeof(mask));
-		addresses &= mask;
-		memcpy(&to, line_of(lanes, i)->outer.head + AT_IP + 16, sizeof(to));
-		addresses[0] = to;
-		memcpy(own, &addresses, sizeof(own));
-		for (uint32_t n = 0; n < ADDRESS_WORDS; n++)
-			words[n][i] = own[n];
+		addresses[i] &= mask;
+		at[i] = (const uint8_t *)&addresses[i];
 	}
+	for (size_t n = 0; n < ADDRESS_WORDS; n += 2)
+		vec_load_words(at, n * sizeof(uint64_t), &words[n], &words[n + 1]);
+	words[0] = vec_and(words[0], vec_all(0xffffffff00000000));
 }
 
 /* The key of each lane's service. */
 VEC_INLINE struct lanes_siphash tag_begin(const struct lanes *lanes)
 {
-	static const struct fl_siphash_key none;
-	uint64_t k0[LANES] __attribute__((aligned(64))), k1[LANES] __attribute__((aligned(64)));
+	static const struct service none;
+	const uint8_t *keys[LANES];
+	vec k0, k1;
 
-	for (uint32_t i = 0; i < LANES; i++) {
-		const struct service *service = lanes->service[lanes->is_one ? 0 : i];
-		const struct fl_siphash_key *key = lanes->steady >> i & 1 ? &service->list_key : &none;
+	if (likely(lanes->is_one)) {
+		const struct fl_siphash_key *key = &lanes->service[0]->list_key;
 
-		k0[i] = key->k0;
-		k1[i] = key->k1;
+		return lanes_siphash_begin(vec_all(key->k0), vec_all(key->k1));
 	}
-	return lanes_siphash_begin(vec_load(k0), vec_load(k1));
+	for (uint32_t i = 0; i < LANES; i++)
+		keys[i] = (const uint8_t *)(lanes->steady >> i & 1 ? lanes->service[i] : &none);
+	vec_load_words(keys, offsetof(struct service, list_key), &k0, &k1);
+	return lanes_siphash_begin(k0, k1);
 }
 
 void lanes_tag(const struct burst *burst, struct lanes *lanes)
@@ -462,9 +462,8 @@ void lanes_tag(const struct burst *burst, struct lanes *lanes)
 	const uint64_t connection = lanes->is_ipv6 ? FL_LIST_TAG_INNER_IPV6 : FL_LIST_TAG_INNER_IPV4;
 	const vec rows = vec_some(vec_mask_of(lanes->listed), vec_load(lanes->named));
 	const vec place = swap32(vec_load(lanes->place)), flags = vec_all((uint64_t)burst->tag_flags << 8);
-	uint64_t addresses[ADDRESS_WORDS][LANES] __attribute__((aligned(64)));
 	struct lanes_siphash hash;
-	vec list, words;
+	vec list, words, to, addresses[ADDRESS_WORDS];
 
 	if (!lanes->steady)
 		return;
@@ -477,15 +476,19 @@ void lanes_tag(const struct burst *burst, struct lanes *lanes)
 	if (!lanes->is_ipv6)
 		lanes_siphash_add(&hash, vec_load(lanes->key[0]));
 	lanes_siphash_add(&hash, vec_or(vec_load(lanes->key[1]), vec_all((uint64_t)protocol << 40)));
-	load_addresses(burst->lookup->lists->cells, lanes, addresses);
 	/* two addresses a word, of which the first one is the backend's */
+	to = load_line_addresses(lanes->line);
 	words = vec_add(vec_and(vec_right(rows, 17), vec_all(0x7f)), vec_all(1));
-	lanes_siphash_add(&hash, vec_load(addresses[0]));
-	for (uint64_t n = 1; n < ADDRESS_WORDS; n++) {
+	if (unlikely(lanes->listed)) {
+		load_addresses(burst->lookup->lists->cells, lanes, addresses);
+		to = vec_or(to, addresses[0]);
+	}
+	lanes_siphash_add(&hash, to);
+	for (uint64_t n = 1; unlikely(lanes->listed) && n < ADDRESS_WORDS; n++) {
 		const vec_mask which = vec_less(vec_all(n), words);
 
 		if (vec_bits(which))
-			add_some(&hash, which, vec_load(addresses[n]));
+			add_some(&hash, which, addresses[n]);
 	}
 	words = vec_add(vec_left(words, 3), vec_all(FL_LIST_BASE_LEN + connection));
 	lanes_siphash_add(&hash, vec_left(words, 56));

@@ -72,6 +72,22 @@ VEC_INLINE vec load_list_heads(const struct lanes *lanes)
 	return vec_and(head, vec_all(0xffffffff));
 }
 
+static inline uint32_t line_address(uint64_t line)
+{
+	uint32_t address;
+
+	memcpy(&address, (const uint8_t *)(uintptr_t)line + AT_OWN, sizeof(address));
+	return address;
+}
+
+/* The IPv4 addresses of these lines' backends, as loaded. */
+VEC_INLINE vec load_line_addresses(const uint64_t lines[LANES])
+{
+#define ADDRESS(i) line_address(lines[i])
+	return VEC_OF(ADDRESS);
+#undef ADDRESS
+}
+
 /* What mbufs have of frames whose headers are so long in front of the IP packet: pkt_len 4, data_len 2 and no VLAN 2. */
 VEC_INLINE vec frames_of(const struct lanes *lanes, vec more)
 {

@@ -28,15 +28,6 @@ void lanes_fetch_lists(const struct burst *burst, const struct lanes *lanes)
 	}
 }
 
-/* Four or eight bytes at an address. */
-static inline uint64_t load32(uint64_t at)
-{
-	uint32_t word;
-
-	memcpy(&word, (const void *)(uintptr_t)at, sizeof(word));
-	return word;
-}
-
 static inline uint64_t load64(uint64_t at)
 {
 	uint64_t word;
@@ -69,12 +60,8 @@ VEC_INLINE vec merge_lists(const struct list_cell *cells, struct lanes *lanes)
 	uint64_t at[NAMED][LANES] __attribute__((aligned(64))), words[NAMED][LANES] __attribute__((aligned(64)));
 	vec named[NAMED], first, count = vec_all(0), late;
 
-#define FIRST(i) load32(lanes->line[i] + AT_OWN)
-#define OWNER(i) load32(lanes->second_line[i] + AT_OWN)
-	first = VEC_OF(FIRST);
-	named[0] = VEC_OF(OWNER);
-#undef OWNER
-#undef FIRST
+	first = load_line_addresses(lanes->line);
+	named[0] = load_line_addresses(lanes->second_line);
 	load_former(cells, lanes->rows, first, named + 1);
 	load_former(cells, lanes->second_rows, first, named + 1 + LANES_MERGED_MAX);
 #pragma GCC unroll 5

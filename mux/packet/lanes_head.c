@@ -136,8 +136,6 @@ void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const 
 		in = lanes->service[0] ? in : 0;
 	} else {
 		vec_store(lanes->destinations, destination);
-		for (uint32_t i = 0; i < LANES; i++)
-			rte_prefetch0(lookup_line(burst->lookup, lanes->destinations[i]));
 	}
 	lanes->in = in;
 	lanes->udp = udp & in;
@@ -152,11 +150,14 @@ void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const 
 
 void lanes_find(const struct lookup *lookup, struct lanes *lanes)
 {
+	vec services;
 	uint8_t in;
 
-	for (uint32_t i = 0; i < LANES; i++)
-		lanes->service[i] = lookup_common(lookup, lanes->destinations[i]);
-	in = lanes->in & vec_test(vec_load(lanes->service), vec_all(UINT64_MAX));
+#define SERVICE(i) (uint64_t)(uintptr_t) lookup_common(lookup, lanes->destinations[i])
+	services = VEC_OF(SERVICE);
+#undef SERVICE
+	vec_store(lanes->service, services);
+	in = lanes->in & vec_test(services, services);
 	lanes->in = in;
 	lanes->udp &= in;
 	lanes->syns &= in;
