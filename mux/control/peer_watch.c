@@ -13,7 +13,7 @@
 enum { PATH_MAX_LEN = 512 };
 
 /* A mux that is added. */
-struct peer {
+struct peer_node {
 	struct peer_watch *watch;
 	char *id;
 	bool is_listed;  /* otherwise it goes with the answer that is missing */
@@ -27,14 +27,13 @@ struct peer {
 	struct hello_node node;
 };
 
-static void read_peer(struct peer *peer);
+static void read_peer(struct peer_node *peer);
 
 static int compare(const void *left, const void *right)
 {
 	return memcmp(left, right, sizeof(struct fl_address));
 }
 
-/* Passes the set on if it has changed. */
 static void hand_on(struct peer_watch *watch)
 {
 	bool same;
@@ -83,7 +82,7 @@ static void finish(struct peer_watch *watch)
 	clear_found(watch, watch->peers_count);
 	watch->alive = 0;
 	for (unsigned i = 0; i < watch->peers_count; i++) {
-		const struct peer *peer = watch->peers[i];
+		const struct peer_node *peer = watch->peers[i];
 
 		watch->alive += peer->is_listed && peer->is_alive;
 		if (!peer->is_listed || !peer->is_peer)
@@ -109,7 +108,7 @@ static bool is_id(const char *id)
 }
 
 /* What a mux's node says. Without an address it is no peer. */
-static void take_node(struct peer *peer, const struct tree_reply *reply)
+static void take_node(struct peer_node *peer, const struct tree_reply *reply)
 {
 	json_t *node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
 	const char *address = json_string_value(json_object_get(node, "address"));
@@ -121,7 +120,7 @@ static void take_node(struct peer *peer, const struct tree_reply *reply)
 	json_decref(node);
 }
 
-static void drop_peer(struct peer *peer)
+static void drop_peer(struct peer_node *peer)
 {
 	struct peer_watch *watch = peer->watch;
 
@@ -133,7 +132,7 @@ static void drop_peer(struct peer *peer)
 }
 
 /* The peer is read: result is TREE_OK if it is known now. */
-static void end_peer(struct peer *peer, enum tree_result result)
+static void end_peer(struct peer_node *peer, enum tree_result result)
 {
 	struct peer_watch *watch = peer->watch;
 
@@ -159,7 +158,7 @@ static void end_peer(struct peer *peer, enum tree_result result)
  */
 static void on_watched(void *context, const struct tree_reply *reply)
 {
-	struct peer *peer = context;
+	struct peer_node *peer = context;
 	bool has_changed = peer->is_alive ? reply->result == TREE_MISSING : reply->result == TREE_OK && !peer->has_node;
 
 	peer->again |= has_changed || reply->result == TREE_DENIED;
@@ -168,7 +167,7 @@ static void on_watched(void *context, const struct tree_reply *reply)
 
 static void on_node(void *context, const struct tree_reply *reply)
 {
-	struct peer *peer = context;
+	struct peer_node *peer = context;
 	char path[PATH_MAX_LEN];
 
 	peer->is_alive = reply->result == TREE_OK && reply->owner;
@@ -198,7 +197,7 @@ static bool is_removed(const struct tree_reply *reply)
 
 static void on_entry(void *context, const struct tree_reply *reply)
 {
-	struct peer *peer = context;
+	struct peer_node *peer = context;
 	char path[PATH_MAX_LEN];
 
 	if (reply->result == TREE_OK && !is_removed(reply)) {
@@ -217,7 +216,7 @@ static void on_entry(void *context, const struct tree_reply *reply)
  * hidden one ZooKeeper does not tell it, so the entry is watched, which controllers write when they end the mux. The
  * entry's children are never listed: its mux may make as many as it likes.
  */
-static void read_peer(struct peer *peer)
+static void read_peer(struct peer_node *peer)
 {
 	char path[PATH_MAX_LEN];
 
@@ -231,7 +230,7 @@ static void read_peer(struct peer *peer)
 	tree_get(peer->watch->list.tree, path, true, on_entry, peer);
 }
 
-static struct peer *find_peer(const struct peer_watch *watch, const char *id, size_t len)
+static struct peer_node *find_peer(const struct peer_watch *watch, const char *id, size_t len)
 {
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		if (strlen(watch->peers[i]->id) == len && !memcmp(watch->peers[i]->id, id, len))
@@ -239,10 +238,10 @@ static struct peer *find_peer(const struct peer_watch *watch, const char *id, si
 	return NULL;
 }
 
-static struct peer *add_peer(struct peer_watch *watch, const char *id)
+static struct peer_node *add_peer(struct peer_watch *watch, const char *id)
 {
-	struct peer **more = tree_alloc((watch->peers_count + 1U) * sizeof(*more));
-	struct peer *peer = tree_alloc(sizeof(*peer));
+	struct peer_node **more = tree_alloc((watch->peers_count + 1U) * sizeof(*more));
+	struct peer_node *peer = tree_alloc(sizeof(*peer));
 
 	if (watch->peers_count)
 		memcpy(more, watch->peers, watch->peers_count * sizeof(*more));
@@ -262,14 +261,14 @@ static void on_list(void *context, const struct tree_reply *reply)
 	for (unsigned i = 0; i < watch->peers_count; i++)
 		watch->peers[i]->is_listed = false;
 	for (int i = 0; i < reply->child_count; i++) {
-		struct peer *peer = find_peer(watch, reply->children[i], strlen(reply->children[i]));
+		struct peer_node *peer = find_peer(watch, reply->children[i], strlen(reply->children[i]));
 
 		peer = peer ? peer : add_peer(watch, reply->children[i]);
 		peer->is_listed = true;
 	}
 	watch->is_listed = true;
 	for (unsigned i = watch->peers_count; i-- > 0;) {
-		struct peer *peer = watch->peers[i];
+		struct peer_node *peer = watch->peers[i];
 
 		if (!peer->is_listed && !peer->is_reading)
 			drop_peer(peer);
@@ -299,7 +298,7 @@ void peer_watch_release(struct peer_watch *watch)
 void peer_watch_watched(struct peer_watch *watch, const char *path)
 {
 	size_t len = strlen(watch->list.path), id;
-	struct peer *peer;
+	struct peer_node *peer;
 
 	watched_node_fired(&watch->list, path);
 	if (strncmp(path, watch->list.path, len) != 0 || path[len] != '/')

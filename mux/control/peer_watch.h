@@ -20,7 +20,7 @@ struct peer_watch {
 	bool is_listed;      /* since the last connection */
 	bool is_held;        /* the tree may be another cluster's: the last set stays, whatever the tree has */
 	unsigned peers_count;
-	struct peer **peers;
+	struct peer_node **peers;
 	uint32_t found_count;
 	struct fl_address *found;       /* of the last whole reading, */
 	struct hello_node *found_nodes; /* and in the order of the list */

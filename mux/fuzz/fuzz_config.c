@@ -86,10 +86,10 @@ static void check_tables(struct service_config config)
 	strcpy(config.name, "second");
 	why.text[0] = 0;
 	error = tables_add(tables, &config, &second, &why);
-	require(error ? why.text[0] : tables_find_id(tables, config.id) == second);
+	require(error ? why.text[0] : registry_find_id(&tables->registry, config.id) == second);
 	if (!error)
 		tables_remove(tables, second);
-	require(tables_find(tables, "web") == web && !tables_find(tables, "second"));
+	require(registry_find(&tables->registry, "web") == web && !registry_find(&tables->registry, "second"));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

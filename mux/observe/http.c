@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "observe/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@ static const struct service *service_asked(const struct http *http, const struct
 					   struct response *response)
 {
 	const char *name = argument(request, "service");
-	const struct service *service = name ? tables_find(http->from.tables, name) : NULL;
+	const struct service *service = name ? registry_find(&http->from.tables->registry, name) : NULL;
 
 	if (!name)
 		response_problem(response, RESPONSE_INVALID, "service", NULL, "the name of a service");

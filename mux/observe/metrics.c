@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "observe/metrics.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -123,8 +122,6 @@ static void write_packets(struct exposition *to, const struct sources *from)
 	write_device(to, from, "rx_errors_total", "Packets that a port received damaged.",
 		     offsetof(struct rte_eth_stats, ierrors));
 }
-
-/* --- of each service --------------------------------------------------------------------------------------------- */
 
 static const struct service_sync *next_service(struct exposition *to, const struct sources *from,
 					       const struct service_sync *after)
@@ -303,11 +300,9 @@ static void write_maat(struct exposition *to, const struct sources *from)
 		write_backend_loads(to, sync);
 }
 
-/* --- of the host ------------------------------------------------------------------------------------------------- */
-
 static void write_host(struct exposition *to, const struct sources *from)
 {
-	const struct lists *lists = tables_lists(from->tables);
+	const struct lists *lists = from->tables->lists;
 	unsigned count = 0, resolved, unresolved, sums[NEED_KINDS] = {0};
 
 	if (from->announcer)

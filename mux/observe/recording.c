@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "observe/recording.h"
 
-#include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +124,7 @@ static bool parse(const struct sources *from, const struct head *head, unsigned 
 		  struct response *response)
 {
 	const char *service = head_argument(head, "service"), *source = head_argument(head, "source");
-	const struct service *found = service ? tables_find(from->tables, service) : NULL;
+	const struct service *found = service ? registry_find(&from->tables->registry, service) : NULL;
 
 	if (bad_argument(head))
 		return refuse(response, RESPONSE_INVALID, "argument", bad_argument(head),
@@ -193,7 +191,7 @@ static size_t write_statistics(struct recording *recording)
 static void write_comment(const struct recording *recording, const struct sample *sample, char text[COMMENT_MAX])
 {
 	const struct service *service =
-	    sample->service ? tables_find_id(recording->from->tables, sample->service) : NULL;
+	    sample->service ? registry_find_id(&recording->from->tables->registry, sample->service) : NULL;
 	int at = snprintf(text, COMMENT_MAX, "verdict=%s worker=%u", verdict_name(sample->verdict), sample->worker);
 
 	if (service)
@@ -214,7 +212,6 @@ static void write_comment(const struct recording *recording, const struct sample
 			 sample->second_backend);
 }
 
-/* A port's number in the file. */
 static uint32_t interface_of(const struct ports *ports, const struct sample *sample)
 {
 	uint32_t i = 0;

@@ -102,7 +102,7 @@ void sampler_stop(struct sampler *sampler)
 	if (!sampler_is_on(sampler))
 		return;
 	__atomic_store_n(&sampler->on, NULL, __ATOMIC_RELEASE);
-	tables_synchronize(sampler->tables);
+	publication_synchronize(sampler->tables->publication);
 }
 
 void sampler_refill(struct sampler *sampler, uint64_t now_ms)

@@ -7,7 +7,6 @@
 
 #include <rte_rcu_qsbr.h>
 
-#include "config/address.h"
 #include "ring/backend.h"
 #include "ring/fold.h"
 #include "ring/listed.h"

@@ -27,16 +27,6 @@ struct service *registry_find_id(const struct registry *registry, uint16_t id)
 	return NULL;
 }
 
-struct service *registry_next(const struct registry *registry, const struct service *after)
-{
-	uint32_t i = 0;
-
-	if (after)
-		while (i < registry->count && registry->services[i++] != after)
-			;
-	return i < registry->count ? registry->services[i] : NULL;
-}
-
 struct fl_address *registry_vips(const struct registry *registry, uint32_t *count)
 {
 	struct fl_address *vips = calloc((size_t)(registry->count + 1) * SERVICE_VIPS_MAX, sizeof(*vips));
@@ -108,7 +98,6 @@ static bool has_known_vip(const struct lookup *lookup, const struct service_conf
 	return false;
 }
 
-/* Checks a configuration against those of all services but one. */
 static int check(const struct registry *registry, const struct lookup *lookup, const struct service_config *config,
 		 const struct service *except, struct reason *why)
 {

@@ -27,9 +27,6 @@ struct registry {
 struct service *registry_find(const struct registry *registry, const char *name);
 struct service *registry_find_id(const struct registry *registry, uint16_t id);
 
-/* Iterates over services in no particular order: pass NULL to start; returns NULL at the end. */
-struct service *registry_next(const struct registry *registry, const struct service *after);
-
 /* The VIPs of all services, in malloc'ed memory; a shared VIP appears once for each service. NULL: no memory. */
 struct fl_address *registry_vips(const struct registry *registry, uint32_t *count);
 

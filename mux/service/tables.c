@@ -21,23 +21,6 @@
 #include "service/registry.h"
 #include "steering/steering.h"
 
-struct tables {
-	struct registry registry;
-	struct publication *publication;
-	struct peers *peers;         /* the published lookup points to them */
-	struct lists *lists;         /* the same */
-	struct fl_address selves[2]; /* first the one that peers know */
-	struct peers_deal deal;
-	struct fl_siphash_key key; /* of the cluster, if it has one */
-	const struct options *options;
-	struct next_hops hops;         /* of any address */
-	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
-	bool stale;                    /* VIPs or peers have changed since backends' templates were built */
-	struct vip_listener listener;
-	struct service_listener services;
-	struct vip_guard guard;
-};
-
 /*
  * A backend's next hop. A VIP or a mux has none: a packet sent there would come back, or reach another mux, which would
  * forward it again.
@@ -105,34 +88,9 @@ struct rte_rcu_qsbr *tables_rcu(struct tables *tables)
 	return publication_rcu(tables->publication);
 }
 
-void tables_set_options(struct tables *tables, const struct options *options)
-{
-	tables->options = options;
-}
-
-void tables_synchronize(struct tables *tables)
-{
-	publication_synchronize(tables->publication);
-}
-
 const struct lookup *tables_lookup(const struct tables *tables)
 {
 	return publication_lookup(tables->publication);
-}
-
-struct service *tables_find(const struct tables *tables, const char *name)
-{
-	return registry_find(&tables->registry, name);
-}
-
-struct service *tables_find_id(const struct tables *tables, uint16_t id)
-{
-	return registry_find_id(&tables->registry, id);
-}
-
-struct service *tables_next(const struct tables *tables, const struct service *after)
-{
-	return registry_next(&tables->registry, after);
 }
 
 static void announce_vips(struct tables *tables)
@@ -154,12 +112,6 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener)
 	announce_vips(tables);
 }
 
-void tables_listen_services(struct tables *tables, const struct service_listener *listener)
-{
-	tables->services = *listener;
-}
-
-/* Builds a lookup from the registry and the peers, and publishes it. */
 static int publish(struct tables *tables)
 {
 	struct lookup *lookup = build_lookup(tables, tables->peers);
@@ -263,12 +215,6 @@ int tables_check_vips(const struct tables *tables, const struct service_config *
 	return error;
 }
 
-void tables_guard(struct tables *tables, const struct vip_guard *guard)
-{
-	tables->guard = *guard;
-}
-
-/* Whether this mux can serve a configuration. */
 static int check_config(const struct tables *tables, const struct service_config *config, struct reason *why)
 {
 	const struct service_listener *listener = &tables->services;
@@ -404,16 +350,6 @@ void tables_close_windows(struct tables *tables, uint32_t now)
 	}
 }
 
-uint32_t tables_now(const struct tables *tables)
-{
-	return __atomic_load_n(&tables->lists->now, __ATOMIC_RELAXED);
-}
-
-const struct lists *tables_lists(const struct tables *tables)
-{
-	return tables->lists;
-}
-
 void tables_remove(struct tables *tables, struct service *service)
 {
 	static const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
@@ -450,11 +386,6 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 		tables->services.applied(tables->services.context, service, delta, &fold);
 	fold_end(&fold);
 	return 0;
-}
-
-bool tables_is_stale(const struct tables *tables)
-{
-	return tables->stale;
 }
 
 void tables_refresh(struct tables *tables)

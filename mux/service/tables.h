@@ -11,14 +11,46 @@
 
 #include "config/tag_key.h"
 #include "host/next_hop.h"
-#include "service/service.h"
-#include "service/service_listener.h"
+#include "ring/fold.h"
+#include "service/peers.h"
+#include "service/publication.h"
+#include "service/registry.h"
 
-struct lists;
-struct lookup;
 struct options;
-struct rte_rcu_qsbr;
-struct tables;
+
+/*
+ * Follows what a mux serves, for a packet path that keeps tables of its own beside the workers' (threads/front.h). The
+ * control thread calls it once a change has been published to the workers, so whatever it reads of a service is what
+ * they steer by, or newer than what they still hold.
+ */
+struct service_listener {
+	void *context;
+
+	/* Before a service is added or changed: 0, or -EAFNOSUPPORT or -ENOSPC and why this mux can't serve it. */
+	int (*check)(void *context, const struct service_config *config, struct reason *why);
+
+	/* It was added, which has no ring yet, or its configuration has changed. */
+	void (*configured)(void *context, const struct service *service);
+
+	/* It has a new ring. */
+	void (*loaded)(void *context, const struct service *service);
+
+	/* A delta has changed its ring. fold: the buckets that it has changed. */
+	void (*applied)(void *context, const struct service *service, const struct delta *delta,
+			const struct fold *fold);
+
+	/* Windows may have ended: rows of its ring may name fewer former owners. */
+	void (*closed)(void *context, const struct service *service);
+
+	/* Next hops of its backends may have changed. */
+	void (*refreshed)(void *context, const struct service *service);
+
+	/* Its steering method was called as every STEERING_TICK_MS; not of methods that are not. */
+	void (*ticked)(void *context, const struct service *service, uint64_t now_ms);
+
+	/* No lookup has it any more. It is freed afterwards. */
+	void (*removed)(void *context, const struct service *service);
+};
 
 /*
  * Called with the VIPs of all services whenever they change: before a new VIP is published, and before a removed one
@@ -36,6 +68,24 @@ struct vip_listener {
 struct vip_guard {
 	void *context;
 	int (*check)(void *context, const struct fl_address *vip, struct reason *why);
+};
+
+struct tables {
+	struct registry registry;
+	struct publication *publication;
+	struct peers *peers;         /* the published lookup points to them */
+	struct lists *lists;         /* of former owners; the same */
+	struct fl_address selves[2]; /* first the one that peers know */
+	struct peers_deal deal;
+	struct fl_siphash_key key; /* of the cluster, if it has one */
+	const struct options
+	    *options;          /* that steering methods check; they must outlive it. Set before the first service */
+	struct next_hops hops; /* of any address */
+	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
+	bool stale; /* VIPs or peers have changed since backends' templates were built: poll it about once a second */
+	struct vip_listener listener;
+	struct service_listener services; /* is told of no service that there already is */
+	struct vip_guard guard; /* is asked about no service that there already is; without it all VIPs are allowed */
 };
 
 /* hops provides every backend's next hop and must outlive the tables. NULL: no memory. */
@@ -57,23 +107,11 @@ int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed);
 /* Sets the live muxes, by the address that others know; may include this one. -ENOMEM: nothing has changed. */
 int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count);
 
-/* Sets the options that steering methods check; they must outlive the tables. Call before the first service. */
-void tables_set_options(struct tables *tables, const struct options *options);
-
-/* Returns once no reader holds anything unpublished before the call. */
-void tables_synchronize(struct tables *tables);
-
 /* There must be no readers left. */
 void tables_free(struct tables *tables);
 
 /* At most one listener; it is called at once with the current VIPs. */
 void tables_listen(struct tables *tables, const struct vip_listener *listener);
-
-/* At most one, which is told of no service that there already is. */
-void tables_listen_services(struct tables *tables, const struct service_listener *listener);
-
-/* At most one guard, which is asked about no service that there already is; without one all VIPs are allowed. */
-void tables_guard(struct tables *tables, const struct vip_guard *guard);
 
 /* 0, or -EADDRINUSE and why: a VIP is an address that the guard keeps, or that of a mux or of another service's backend. */
 int tables_check_vips(const struct tables *tables, const struct service_config *config, struct reason *why);
@@ -96,11 +134,6 @@ bool tables_tick(struct tables *tables, uint64_t now_ms);
  * of lists: to be called once a second. Time does not go back: a lower `now` than before counts as that one.
  */
 void tables_close_windows(struct tables *tables, uint32_t now);
-/* The highest `now` of these calls, 0: none. Any thread. */
-uint32_t tables_now(const struct tables *tables);
-
-/* The table of lists of former owners. */
-const struct lists *tables_lists(const struct tables *tables);
 
 /* Removes the service from the lookup and frees it with its ring. */
 void tables_remove(struct tables *tables, struct service *service);
@@ -111,16 +144,8 @@ int tables_load(struct tables *tables, struct service *service, const struct del
 int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, void *data,
 		 struct reason *why);
 
-/* Rebuilds outdated templates: call it when next hops have changed, or if tables_is_stale(). */
+/* Rebuilds outdated templates: call it when next hops have changed, or if `stale`. */
 void tables_refresh(struct tables *tables);
-
-/* Whether VIPs or muxes, which no backend may be, have changed since: poll it about once a second. */
-bool tables_is_stale(const struct tables *tables);
-
-/* As those of the registry. Control thread. */
-struct service *tables_find(const struct tables *tables, const char *name);
-struct service *tables_find_id(const struct tables *tables, uint16_t id);
-struct service *tables_next(const struct tables *tables, const struct service *after);
 
 /* What workers read: reload it after each quiescent state. */
 const struct lookup *tables_lookup(const struct tables *tables);

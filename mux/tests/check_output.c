@@ -87,9 +87,11 @@ static bool is_self(const struct fl_address *address)
 
 static bool is_vip(const struct output_world *world, const struct fl_address *address)
 {
-	for (struct service *s = tables_next(world->tables, NULL); s; s = tables_next(world->tables, s))
-		for (uint32_t i = 0; i < s->config.vips_count; i++)
-			if (fl_address_equal(&s->config.vips[i], address))
+	const struct registry *registry = &world->tables->registry;
+
+	for (uint32_t s = 0; s < registry->count; s++)
+		for (uint32_t i = 0; i < registry->services[s]->config.vips_count; i++)
+			if (fl_address_equal(&registry->services[s]->config.vips[i], address))
 				return true;
 	return false;
 }
@@ -287,7 +289,7 @@ static const char *check_steered(const struct output_world *world, const uint8_t
 	if (sent.list.inner_protocol != (inner->ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4))
 		return "a wrong inner protocol";
 	is_ipip = !sent.list.service;
-	service = tables_find_id(world->tables, is_ipip ? IPIP_SERVICE : sent.list.service);
+	service = registry_find_id(&world->tables->registry, is_ipip ? IPIP_SERVICE : sent.list.service);
 	if (!service || sent.list.generation != ring_generation(service_ring(service)))
 		return "a wrong service or generation";
 	if (sent.end - sent.inner != inner->len || !is_same_packet(inner, sent.inner, service))

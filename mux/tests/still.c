@@ -159,7 +159,7 @@ static void load(struct tables *tables, const struct arguments *a)
 /* The next generation: a tenth of the buckets, each to the backend after its current one. */
 static void change(struct tables *tables, uint16_t backends)
 {
-	struct service *service = tables_find_id(tables, 1);
+	struct service *service = registry_find_id(&tables->registry, 1);
 	const struct ring *ring = service_ring(service);
 	uint32_t generation = ring_generation(ring) + 1, buckets = ring_buckets(ring);
 	struct delta delta = {.service = 1,
@@ -223,7 +223,7 @@ static void look_after(struct neighbours *neighbours, struct tables *tables, con
 			return;
 		if (fds[1].revents) {
 			if (read(STDIN_FILENO, line, sizeof(line)) > 0) {
-				tables_synchronize(tables); /* what has come out is counted, too */
+				publication_synchronize(tables->publication); /* what has come out is counted, too */
 				report(counters);
 			} else {
 				fds[1].fd = -1;
@@ -292,7 +292,7 @@ int still_main(const struct mux_kind *kind, int argc, char **argv)
 	    tables_set_self(tables, &fixed.source, &anywhere, options.has_tag_key ? &options.tag_keys : NULL))
 		die("no memory");
 	tables_listen(tables, &listener);
-	tables_set_options(tables, &options);
+	tables->options = &options;
 	mux = (struct mux){.kind = kind->name,
 			   .options = &options,
 			   .ports = &ports,

@@ -161,7 +161,7 @@ static void change(struct tables *tables, struct service *service, struct delta 
 static void bystander(struct tables *tables, uint32_t generation)
 {
 	struct service_config config = image_config(4, "10.99.0.2", 256);
-	struct service *other = tables_find_id(tables, 4);
+	struct service *other = registry_find_id(&tables->registry, 4);
 	struct reason why;
 
 	if (generation % 5)

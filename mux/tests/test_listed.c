@@ -217,7 +217,7 @@ static uint32_t check_bucket(const struct world *w, uint32_t bucket)
 	for (uint32_t i = 0; i < count; i++)
 		is_long |= !fl_address_is_ipv4(list[i]);
 	assert_int_equal(lists_flags(row), count << 4 | (is_long ? (unsigned)FL_LIST_IPV6 : 0U));
-	addresses = lists_addresses(tables_lists(w->tables)->cells, row);
+	addresses = lists_addresses(w->tables->lists->cells, row);
 	size = is_long ? LISTS_IPV6_LEN : LISTS_IPV4_LEN;
 	for (uint32_t i = 0; i < count; i++)
 		assert_memory_equal(addresses + i * size, list[i]->bytes + 16 - size, size);
@@ -415,14 +415,14 @@ static void rings_give_their_lists_back(void **state)
 
 	(void)state;
 	world_new(&w, &chance);
-	assert_true(tables_lists(w.tables)->used > 0);
+	assert_true(w.tables->lists->used > 0);
 	for (int i = 0; i < 100; i++) {
 		move(&w, &chance);
 		reload(&w);
 	}
 	tables_remove(w.tables, w.service);
 	tables_close_windows(w.tables, w.now);
-	assert_int_equal(tables_lists(w.tables)->used, 0);
+	assert_int_equal(w.tables->lists->used, 0);
 	world_free(&w);
 }
 

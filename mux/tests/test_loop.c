@@ -114,11 +114,11 @@ static void added_and_removed_addresses_are_noticed(void **state)
 	(void)state;
 	serve(1, VIP, VIP6, "10.1.0.21");
 	tables_refresh(tables);
-	assert_false(tables_is_stale(tables));
+	assert_false(tables->stale);
 	assert_int_equal(tables_set_peers(tables, peers, 2), 0);
-	assert_true(tables_is_stale(tables));
+	assert_true(tables->stale);
 	tables_refresh(tables);
-	assert_false(tables_is_stale(tables));
+	assert_false(tables->stale);
 	assert_int_equal(steered(), VERDICT_BACKEND_LOOP);
 
 	assert_int_equal(tables_set_peers(tables, peers, 1), 0);
@@ -126,7 +126,7 @@ static void added_and_removed_addresses_are_noticed(void **state)
 	assert_int_equal(steered(), VERDICT_SERVICE);
 
 	serve(2, "10.1.0.21", OTHER_VIP6, "10.1.0.22");
-	assert_true(tables_is_stale(tables));
+	assert_true(tables->stale);
 	tables_refresh(tables);
 	assert_int_equal(steered(), VERDICT_BACKEND_LOOP);
 	tables_remove(tables, service);

@@ -196,7 +196,7 @@ static void change(struct world *world, uint32_t n)
 	}
 	if (n % 4)
 		return;
-	other = tables_find_id(world->tables, 9);
+	other = registry_find_id(&world->tables->registry, 9);
 	if (other) {
 		tables_remove(world->tables, other);
 		return;

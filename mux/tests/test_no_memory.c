@@ -47,7 +47,7 @@ static void a_change_without_memory_is_undone(void **state)
 	struct maat *before;
 
 	(void)state;
-	tables_listen_services(tables, &listener);
+	tables->services = listener;
 	config.steering = &steering_maat;
 	config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 65536, 3};
 	assert_int_equal(tables_add(tables, &config, &service, &why), 0);

@@ -276,7 +276,7 @@ static void side_new(struct side *side, uint64_t chances, unsigned number)
 	assert_non_null(side->tables);
 	assert_int_equal(tables_set_self(side->tables, &self, &self6, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
 			 0);
-	tables_set_options(side->tables, &options);
+	side->tables->options = &options;
 	for (uint16_t id = 1; id <= SERVICES; id++) {
 		struct service_config config = config_of(id);
 
@@ -452,7 +452,7 @@ static bool same_packet(const struct packet *a, const struct packet *b, const st
 {
 	return a->flags == b->flags && a->at_ip == b->at_ip && a->tos == b->tos && a->at_l4 == b->at_l4 &&
 	       a->hash == b->hash && a->bucket == b->bucket && a->generation == b->generation && a->row == b->row &&
-	       tables_next(of_a->tables, NULL) && tables_next(of_b->tables, NULL);
+	       of_a->tables->registry.count && of_b->tables->registry.count;
 }
 
 static void compare(const struct side *general, const struct side *other, uint32_t i)

@@ -212,7 +212,7 @@ static void open_rack(struct rack *rack)
 	assert_int_equal(tables_set_self(rack->tables, &self, &self6, &(struct tag_keys){tag_key, {tag_key, tag_key}}),
 			 0);
 	assert_int_equal(tables_set_peers(rack->tables, muxes, 2), 0);
-	tables_set_options(rack->tables, &checked);
+	rack->tables->options = &checked;
 	serve(rack->tables);
 	rack->world = (struct output_world){
 	    .tables = rack->tables, .hops = &hops, .tag_key = &tag_key, .now = (uint32_t)time(NULL)};
@@ -429,7 +429,9 @@ static void check_counts(const struct rack *rack)
 	assert_int_equal(counters_packets(c, VERDICT_TOO_BIG), rack->outputs[OUTPUT_TOO_BIG]);
 	assert_int_equal(counters_packets(c, VERDICT_NOT_OURS), rack->passed);
 	assert_int_equal(rack->from_kernel, 0);
-	for (struct service *s = tables_next(rack->tables, NULL); s; s = tables_next(rack->tables, s)) {
+	for (uint32_t i = 0; i < rack->tables->registry.count; i++) {
+		const struct service *s = rack->tables->registry.services[i];
+
 		served += counters_service_packets(c, s);
 		for (unsigned v = 0; v < VERDICTS; v++)
 			if (verdict_is_service_drop(v))

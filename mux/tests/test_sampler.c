@@ -133,7 +133,7 @@ static void a_sample_has_both_buckets(void **state)
 		frame = frame_new(&flow, 100);
 		look(f, 0, &frame);
 		assert_true(sampler_take(f->sampler, &sample));
-		assert_int_equal(service_explain(tables_find_id(f->tables, 4), &flow, &e), 0);
+		assert_int_equal(service_explain(registry_find_id(&f->tables->registry, 4), &flow, &e), 0);
 		assert_int_equal(sample.bucket, e.first.bucket);
 		assert_int_equal(sample.second, e.second.bucket);
 		if (e.second.bucket != RING_BUCKET_NONE)
@@ -156,7 +156,7 @@ static void a_sample_says_what_explain_says(void **state)
 	start(f, (struct sample_filter){0});
 	look(f, 1, &frame);
 	assert_true(sampler_take(f->sampler, &sample));
-	assert_int_equal(service_explain(tables_find_id(f->tables, 3), &flow, &e), 0);
+	assert_int_equal(service_explain(registry_find_id(&f->tables->registry, 3), &flow, &e), 0);
 	assert_int_equal(sample.verdict, VERDICT_SERVICE);
 	assert_true(sample.outbound && sample.has_row && !sample.former);
 	assert_int_equal(sample.service, 3);

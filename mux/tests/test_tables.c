@@ -144,7 +144,9 @@ static void add_randomly(struct tables *tables, struct chance *chance)
 
 static struct service *find_plainly(const struct tables *tables, const struct fl_address *vip, struct service_port port)
 {
-	for (struct service *s = NULL; (s = tables_next(tables, s));)
+	for (uint32_t i = 0; i < tables->registry.count; i++) {
+		struct service *s = tables->registry.services[i];
+
 		for (uint32_t v = 0; v < s->config.vips_count; v++) {
 			if (!fl_address_equal(&s->config.vips[v], vip))
 				continue;
@@ -156,6 +158,7 @@ static struct service *find_plainly(const struct tables *tables, const struct fl
 			    port.port <= s->config.mptcp.last)
 				return s;
 		}
+	}
 	return NULL;
 }
 
@@ -178,10 +181,8 @@ static void lookup_finds_what_a_plain_search_finds(void **state)
 			hits += service != NULL;
 		}
 		/* and again with half of them removed */
-		for (struct service *s = NULL, *next; !round && (next = tables_next(tables, s));) {
-			tables_remove(tables, next);
-			s = tables_next(tables, s);
-		}
+		for (uint32_t i = 0; !round && i < tables->registry.count; i++)
+			tables_remove(tables, tables->registry.services[i]);
 	}
 	assert_true(hits > 100);
 	assert_true(left_out * 100 <= hits);
@@ -283,9 +284,9 @@ static void a_clash_names_both_services(void **state)
 	strcpy(v6.name, "seven");
 	assert_int_equal(tables_add(tables, &v6, &out, &why), -EEXIST);
 	assert_non_null(strstr(why.text, "2001:db8:99::1 port 80 of service seven belongs to service six"));
-	assert_ptr_equal(tables_find(tables, "web"), web);
-	assert_null(tables_find(tables, "other"));
-	assert_ptr_equal(tables_find_id(tables, 1), web);
+	assert_ptr_equal(registry_find(&tables->registry, "web"), web);
+	assert_null(registry_find(&tables->registry, "other"));
+	assert_ptr_equal(registry_find_id(&tables->registry, 1), web);
 	tables_free(tables);
 }
 

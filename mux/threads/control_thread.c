@@ -78,7 +78,7 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 
 	if (neighbours && is_tick)
 		moved |= neighbours_tick(neighbours);
-	if (moved || (is_tick && tables_is_stale(control->mux.tables)))
+	if (moved || (is_tick && control->mux.tables->stale))
 		tables_refresh(control->mux.tables);
 	if (is_tick && needs_refresh(control->needs, now))
 		cluster_sync_guard(control->cluster);
@@ -177,7 +177,7 @@ static int open_needs(struct control_thread *control, struct reason *why)
 		return -ENOMEM;
 	needs_refresh(control->needs, clock_ms());
 	guard.context = control->needs;
-	tables_guard(mux->tables, &guard);
+	mux->tables->guard = guard;
 	return 0;
 }
 
@@ -308,7 +308,7 @@ static void destroy(struct control_thread *control)
 		hello_close(control->hello);
 	if (control->announcer)
 		announce_close(control->announcer);
-	tables_guard(control->mux.tables, &none);
+	control->mux.tables->guard = none;
 	needs_free(control->needs);
 	teller_free(control->teller);
 	teller_socket_free(control->teller_socket);

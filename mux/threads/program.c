@@ -70,7 +70,7 @@ static int build(struct program *p, struct reason *why)
 		return reason_set(why, -ENOMEM, "no memory for tables");
 	p->ports.self = p->mux.address;
 	p->ports.self6 = p->mux.address6;
-	tables_set_options(p->mux.tables, &p->options);
+	p->mux.tables->options = &p->options;
 	tables_listen(p->mux.tables, &listener);
 	p->mux.sampler = sampler_new(p->options.workers, p->mux.tables, why);
 	return p->mux.sampler ? 0 : -ENOMEM;

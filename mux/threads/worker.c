@@ -128,7 +128,6 @@ static inline void count_steered(struct service_counters *counters, uint32_t pac
 	counter_add(&counters->bytes, bytes);
 }
 
-/* Counts a drop by its verdict, and for its service if that was found. */
 static inline void count_drop(struct worker_counters *counters, const struct packet *packet, enum verdict verdict)
 {
 	counter_add(&counters->packets[verdict], 1);
@@ -360,7 +359,7 @@ static void loop(struct worker *worker)
 	uint32_t sleep = WORKER_SLEEP_MIN;
 
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
-		uint32_t now = tables_now(worker->tables), got = 0;
+		uint32_t now = __atomic_load_n(&worker->tables->lists->now, __ATOMIC_RELAXED), got = 0;
 
 		worker->now_ms = clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
 		for (unsigned i = 0; i < worker->ports->count; i++) {

@@ -43,7 +43,7 @@ void cores_open(struct cores *cores)
 
 void cores_settle(struct cores *cores)
 {
-	tables_synchronize(cores->tables);
+	publication_synchronize(cores->tables->publication);
 }
 
 void cores_fail(struct cores *cores, const char *why)

@@ -314,7 +314,7 @@ struct mirror *mirror_new(struct cores *cores, const struct mux *mux, struct rea
 		mirror_free(mirror);
 		return NULL;
 	}
-	tables_listen_services(mux->tables, &listener);
+	mux->tables->services = listener;
 	return mirror;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the pipelines in step with what the mux serves: the control thread tells it of each change (service_listener.h),
+ * Keeps the pipelines in step with what the mux serves: the control thread tells it of each change (service/tables.h),
  * and it writes the rings' copies (copies.h), what steering maat has (orders.h) and the tables' entries (entries.h).
  *
  * A service is offered to packets once its ring's copy is there. One that has no copy, since registers are full, is not

@@ -442,8 +442,8 @@ void rack_fill(struct rack *rack, const struct tables *tables, const struct fl_a
 	rack->cells = P4_SET_FIRST;
 	for (unsigned i = 0; i < P4_PORT_WIRES; i++)
 		rack_write(rack, "macs", i, p4_mac(frame_mac));
-	for (const struct service *s = tables_next(tables, NULL); s; s = tables_next(tables, s))
-		fill_service(rack, s);
+	for (uint32_t i = 0; i < tables->registry.count; i++)
+		fill_service(rack, tables->registry.services[i]);
 	for (uint32_t i = 0; i < selves_count; i++)
 		add_address(rack, "sources", &selves[i], "is_source");
 	assert_int_equal(rte_swx_ctl_pipeline_commit(rack->control, 1), 0);

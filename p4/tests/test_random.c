@@ -183,7 +183,7 @@ static void make_connection(struct chance *chance, struct frame *out)
 /* Loads of all kinds, which both compare until they are changed again. */
 static void change_loads(struct rack *rack, struct chance *chance, const struct tables *tables)
 {
-	const struct service *service = tables_find_id(tables, 1);
+	const struct service *service = registry_find_id(&tables->registry, 1);
 	struct maat_loads *loads = maat_of(service)->loads;
 
 	for (uint32_t id = 1; id <= WORLD_BACKENDS; id++) {

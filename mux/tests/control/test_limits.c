@@ -317,7 +317,7 @@ static void as_many_services_as_are_allowed_and_no_more(void **state)
 	assert_string_equal(why.text, "service service4097: this mux has 4096 services; at most 4096 are allowed");
 	assert_null(out);
 	assert_ptr_equal(tables_lookup(tables), lookup);
-	assert_null(tables_find(tables, config.name));
+	assert_null(registry_find(&tables->registry, config.name));
 	assert_int_equal(told.count, REGISTRY_SERVICES_MAX);
 	/* a removed one leaves room */
 	tables_remove(tables, first);

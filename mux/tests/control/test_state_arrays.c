@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "arrays_world.h"
-#include "state/state_name.h"
 #include "../image.h"
 
 enum {

@@ -154,7 +154,7 @@ static void change(struct world *world, struct service *service, struct delta *s
 static void bystander(struct world *world, uint32_t generation)
 {
 	struct service_config config = image_config(4, "10.99.0.2", BUCKETS);
-	struct service *other = tables_find_id(world->tables, 4);
+	struct service *other = registry_find_id(&world->tables->registry, 4);
 	struct reason why;
 
 	if (generation % 5)

@@ -24,7 +24,7 @@ static void refuse(struct world *world, const struct service_config *config, int
 
 	assert_int_equal(tables_add(world->tables, config, &service, &why), error);
 	assert_non_null(strstr(why.text, text));
-	assert_null(tables_find(world->tables, config->name));
+	assert_null(registry_find(&world->tables->registry, config->name));
 }
 
 static bool has(const char *const *words, const char *word)

@@ -47,8 +47,8 @@ void world_open(struct world *world, unsigned workers)
 
 void world_close(struct world *world)
 {
-	for (struct service *service; (service = tables_next(world->tables, NULL));)
-		tables_remove(world->tables, service);
+	while (world->tables->registry.count)
+		tables_remove(world->tables, world->tables->registry.services[0]);
 	pipelines_close(world->front);
 	tables_free(world->tables);
 	counters_free(world->counters);
