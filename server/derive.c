@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "derive.h"
+#include "commands.h"
 #include "refusal.h"
 
 /* What the command line names. */

@@ -8,12 +8,6 @@
 #include "clock.h"
 #include "config.h"
 #include "counters.h"
-#include "prometheus.h"
-
-struct document_peers document_peers_begin(void)
-{
-	return (struct document_peers){json_array(), json_array(), json_array()};
-}
 
 void document_peers_add(struct document_peers *peers, const struct fl_peer *peer)
 {

@@ -28,7 +28,6 @@ struct document_peers {
 	json_t *peers, *muxes, *servers;
 };
 
-struct document_peers document_peers_begin(void);
 void document_peers_add(struct document_peers *peers, const struct fl_peer *peer);
 
 /* mode: "native", "generic" or "module". Takes ownership of peers. */
@@ -52,5 +51,10 @@ struct document_parts {
 json_t *document_make(const struct document_parts *parts);
 
 void document_print(const json_t *document, enum document_format format);
+/*
+ * In Prometheus' text format 0.0.4, for node_exporter's textfile collector. Both forms have the same metrics. Every sample
+ * has the label interface, which is empty for the module.
+ */
+void prometheus_print(const json_t *document);
 
 #endif

@@ -2,10 +2,19 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "form.h"
-#include "host.h"
 #include "refusal.h"
 #include "running.h"
 
@@ -27,6 +36,100 @@ static int check_config(const struct config *config)
 		return refusal_print("--mangle", "given",
 				     "only with --form module: the XDP program sees no replies, to write the VIP back");
 	return 0;
+}
+
+static bool address_is_here(const struct fl_address *address)
+{
+	struct ifaddrs *list, *one;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (one = list; one; one = one->ifa_next) {
+		struct fl_address here;
+
+		if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET)
+			here = fl_address_from_ipv4((const fl_u8 *)&((struct sockaddr_in *)one->ifa_addr)->sin_addr);
+		else if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET6)
+			memcpy(&here, &((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr, sizeof(here));
+		else
+			continue;
+		found |= fl_address_equal(&here, address);
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+static int address_check(const struct fl_address *address)
+{
+	char text[CONFIG_TEXT_LEN];
+
+	if (fl_address_is_none(address) || address_is_here(address))
+		return 0;
+	return refusal_print("--address", config_address_text(address, text), "an address of this network namespace");
+}
+
+/* Checks a sysctl, of the interface or of all, that must be 1 for chained packets to be routed. */
+static int sysctl_check(const char *family, const char *interface, const char *name, const char *allowed)
+{
+	char path[128], field[128];
+	FILE *file;
+	int value;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", family, interface, name);
+	file = fopen(path, "re");
+	value = file ? fgetc(file) : '0';
+	if (file)
+		fclose(file);
+	if (value != '0')
+		return 0;
+	snprintf(field, sizeof(field), "net.%s.conf.%s.%s", family, interface, name);
+	return refusal_print(field, "0", allowed);
+}
+
+/* The host's prerequisites of a configuration. Returns 0, or prints a sentence with the remedy and returns -EINVAL. */
+static int host_check(const struct config *config, const char *interface)
+{
+	static const char route[] =
+	    "1, as packets that are sent on need a route to the next server; or attach with --no-chaining";
+	static const char local[] = "1, as the kernel must route packets that are chained from IPv6 to IPv4 until "
+				    "the neighbour is resolved; or attach with --no-chaining";
+	bool has_ipv4 = !fl_address_is_none(&config->program.self);
+	bool has_ipv6 = !fl_address_is_none(&config->program.self6);
+	int err = address_check(&config->program.self);
+
+	if (!err)
+		err = address_check(&config->program.self6);
+	if (err || !config->program.chaining)
+		return err;
+	if (has_ipv4)
+		err = sysctl_check("ipv4", interface, "forwarding", route);
+	if (!err && has_ipv6)
+		err = sysctl_check("ipv6", interface, "forwarding", route);
+	if (!err && has_ipv6)
+		err = sysctl_check("ipv6", "all", "forwarding", route);
+	if (!err && has_ipv4 && has_ipv6)
+		err = sysctl_check("ipv4", interface, "accept_local", local);
+	return err;
+}
+
+/*
+ * Whether a packet that leaves by its incoming interface should be redirected there. veth's XDP_TX wakes its peer only
+ * if the peer has an XDP program too; otherwise the packet waits until something else is sent. XDP_REDIRECT always
+ * wakes a peer that has GRO on; a peer without GRO accepts neither. Network cards are faster with XDP_TX.
+ */
+static bool host_needs_redirect(const char *interface)
+{
+	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq request = {.ifr_data = (char *)&driver};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_veth;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+	is_veth = fd >= 0 && !ioctl(fd, SIOCETHTOOL, &request) && !strcmp(driver.driver, "veth");
+	if (fd >= 0)
+		close(fd);
+	return is_veth;
 }
 
 static int attach(const struct arguments *arguments, struct config *config)
@@ -57,7 +160,7 @@ static int detach(const struct arguments *arguments)
 
 static struct document_peers peers_read(const struct running *running)
 {
-	struct document_peers peers = document_peers_begin();
+	struct document_peers peers = {json_array(), json_array(), json_array()};
 	struct fl_peer_key *previous = NULL;
 	struct fl_peer peer;
 
@@ -89,7 +192,6 @@ static json_t *counters_read(const struct running *running)
 	return cpus > 0 ? document_counters(sums) : NULL;
 }
 
-/* Adds the load of one service. */
 static void load_read_into(const struct running *running, json_t *services, __u32 slot)
 {
 	struct fl_load_setting setting;

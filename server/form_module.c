@@ -74,7 +74,7 @@ static int detach(const struct arguments *arguments)
 
 static struct document_peers peers_list(const struct module_state *state)
 {
-	struct document_peers peers = document_peers_begin();
+	struct document_peers peers = {json_array(), json_array(), json_array()};
 	unsigned int i;
 
 	for (i = 0; i < state->peer_count; i++)
@@ -100,7 +100,6 @@ static const char *version_read(char *text, size_t size)
 	return text;
 }
 
-/* Adds the load of each service. */
 static int loads_add(struct genetlink *link, json_t *services)
 {
 	const char *id;

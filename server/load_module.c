@@ -21,7 +21,10 @@ static struct load *open_namespace(const char *interface)
 	struct load_of_module *load = calloc(1, sizeof(*load));
 
 	(void)interface; /* none: the module serves the whole namespace */
-	return load ? &load->load : NULL;
+	if (!load)
+		return NULL;
+	load->load.form = &load_module;
+	return &load->load;
 }
 
 static int ready(struct load_of_module *load)
@@ -38,6 +41,18 @@ static int done(struct load_of_module *load, int err)
 		fprintf(stderr, "fairlead-server: %s\n", load->link.error);
 	load->told = err && err != -ENOENT;
 	return err;
+}
+
+/* Each call finds it. */
+static int find(struct load *open)
+{
+	(void)open;
+	return 0;
+}
+
+static int shed(void)
+{
+	return 0;
 }
 
 static int set(struct load *open, fl_u16 service, const struct fl_load_setting *setting)
@@ -84,4 +99,11 @@ static int is_attached(struct load *open)
 }
 
 const struct load_form load_module = {
-    .open = open_namespace, .set = set, .read = read_state, .is_attached = is_attached, .close = close_namespace};
+    .open = open_namespace,
+    .find = find,
+    .set = set,
+    .read = read_state,
+    .is_attached = is_attached,
+    .shed = shed,
+    .close = close_namespace,
+};

@@ -7,11 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent.h"
-#include "arguments.h"
-#include "derive.h"
+#include "commands.h"
 #include "form.h"
-#include "mptcp.h"
 
 enum exit_code {
 	EXIT_DONE = 0,

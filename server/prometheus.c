@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "prometheus.h"
+#include "document.h"
 
 #include <stdbool.h>
 #include <stdio.h>

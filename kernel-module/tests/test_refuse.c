@@ -333,7 +333,7 @@ static void bad_messages(void **state)
 /* As the agent does it (server/load_form.h): a module that is attached later is found by the next call. */
 static void by_the_form(void **state)
 {
-	struct load *load = load_open(&load_module, NULL);
+	struct load *load = load_module.open(NULL);
 	struct fl_load_setting setting = refuse_full;
 	struct config config = rig_config_both();
 	struct fl_load_state counted;
@@ -342,14 +342,14 @@ static void by_the_form(void **state)
 	assert_non_null(load);
 	setting.until_ns = UINT64_MAX;
 	stand_detach();
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), -ENOENT);
-	assert_int_equal(load_read(load, RIG_SERVICE, &counted), -ENOENT);
+	assert_int_equal(load_module.set(load, RIG_SERVICE, &setting), -ENOENT);
+	assert_int_equal(load_module.read(load, RIG_SERVICE, &counted), -ENOENT);
 	stand_set(&config);
-	assert_int_equal(load_set(load, RIG_SERVICE, &setting), 0);
+	assert_int_equal(load_module.set(load, RIG_SERVICE, &setting), 0);
 	assert_true(offer());
-	assert_int_equal(load_read(load, RIG_SERVICE, &counted), 0);
+	assert_int_equal(load_module.read(load, RIG_SERVICE, &counted), 0);
 	refuse_check_counts(&counted, &(struct refuse_counts){.passed = 1});
-	load_close(load);
+	load_module.close(load);
 }
 
 int main(void)

@@ -73,16 +73,16 @@ static void syn_run(fl_u16 service)
 /* As the agent does it. */
 static int set_found(struct load *load, fl_u16 service, const struct fl_load_setting *setting)
 {
-	int err = load_find(load);
+	int err = load_bpf.find(load);
 
-	return err ? err : load_set(load, service, setting);
+	return err ? err : load_bpf.set(load, service, setting);
 }
 
 static int read_found(struct load *load, fl_u16 service, struct fl_load_state *state)
 {
-	int err = load_find(load);
+	int err = load_bpf.find(load);
 
-	return err ? err : load_read(load, service, state);
+	return err ? err : load_bpf.read(load, service, state);
 }
 
 static void check_unasked(struct load *load, fl_u16 service, fl_u64 expected)
@@ -96,7 +96,7 @@ static void check_unasked(struct load *load, fl_u16 service, fl_u64 expected)
 
 static void set_and_read(void **state)
 {
-	struct load *load = load_open(&load_bpf, "rig0");
+	struct load *load = load_bpf.open("rig0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
@@ -108,12 +108,12 @@ static void set_and_read(void **state)
 	syn_run(RIG_SERVICE);
 	check_unasked(load, 65535, 1);
 	check_unasked(load, RIG_SERVICE, 0);
-	load_close(load);
+	load_bpf.close(load);
 }
 
 static void kept_when_replaced(void **state)
 {
-	struct load *load = load_open(&load_bpf, "rig0");
+	struct load *load = load_bpf.open("rig0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
@@ -123,12 +123,12 @@ static void kept_when_replaced(void **state)
 	attach();
 	syn_run(RIG_SERVICE);
 	check_unasked(load, RIG_SERVICE, 2);
-	load_close(load);
+	load_bpf.close(load);
 }
 
 static void fresh_when_attached_again(void **state)
 {
-	struct load *load = load_open(&load_bpf, "rig0");
+	struct load *load = load_bpf.open("rig0");
 	struct fl_load_setting setting = setting_make(1);
 	struct fl_load_state read;
 
@@ -144,19 +144,19 @@ static void fresh_when_attached_again(void **state)
 	assert_int_equal(set_found(load, RIG_SERVICE, &setting), 0);
 	syn_run(RIG_SERVICE);
 	check_unasked(load, RIG_SERVICE, 1);
-	load_close(load);
+	load_bpf.close(load);
 }
 
 static void not_attached(void **state)
 {
-	struct load *none = load_open(&load_bpf, "rig0"), *absent = load_open(&load_bpf, "absent0");
+	struct load *none = load_bpf.open("rig0"), *absent = load_bpf.open("absent0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
 	assert_int_equal(set_found(none, RIG_SERVICE, &setting), -ENOENT);
 	assert_int_equal(set_found(absent, RIG_SERVICE, &setting), -ENODEV);
-	load_close(none);
-	load_close(absent);
+	load_bpf.close(none);
+	load_bpf.close(absent);
 }
 
 /* A program that is no server's: a sentence the first time, and no more. */
@@ -167,7 +167,7 @@ static void another_program(void **state)
 	    {.code = BPF_JMP | BPF_EXIT},
 	};
 	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "another", "GPL", instructions, 2, NULL);
-	struct load *load = load_open(&load_bpf, "rig0");
+	struct load *load = load_bpf.open("rig0");
 	struct fl_load_setting setting = setting_make(1);
 
 	(void)state;
@@ -176,7 +176,7 @@ static void another_program(void **state)
 	assert_int_equal(set_found(load, RIG_SERVICE, &setting), -EBUSY);
 	assert_int_equal(set_found(load, RIG_SERVICE, &setting), -EBUSY);
 	assert_int_equal(bpf_xdp_detach((int)rig_interface(), 0, NULL), 0);
-	load_close(load);
+	load_bpf.close(load);
 }
 
 int main(void)

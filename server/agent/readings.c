@@ -120,12 +120,12 @@ static void tell(struct readings *readings)
 		if (!service->has_hunt || service->ambiguous)
 			continue;
 		if (!hunts && !absent)
-			absent = load_find(readings->load);
+			absent = readings->load->form->find(readings->load);
 		hunts = true;
 		setting.until_ns = readings->until_ns;
 		setting.busy = readings->busy[i];
 		setting.sequence = readings->sequence;
-		one = absent ? absent : load_set(readings->load, service->id, &setting);
+		one = absent ? absent : readings->load->form->set(readings->load, service->id, &setting);
 		err = err ? err : one;
 	}
 	readings->tell_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
@@ -230,7 +230,8 @@ static void *run(void *context)
 static void destroy(struct readings *readings)
 {
 	source_close(readings->source);
-	load_close(readings->load);
+	if (readings->load)
+		readings->load->form->close(readings->load);
 	services_free(readings->services);
 	services_free(readings->next);
 	free(readings->busy);
@@ -255,11 +256,11 @@ struct readings *readings_start(const struct readings_options *options)
 	pthread_cond_init(&readings->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	if (options->form)
-		readings->load = load_open(options->form->load, options->interface);
+		readings->load = options->form->load->open(options->interface);
 	if (options->form && !readings->load)
 		err = errno;
 	else
-		err = readings->load ? -load_shed(readings->load) : 0;
+		err = readings->load ? -readings->load->form->shed() : 0;
 	if (!err)
 		err = pthread_create(&readings->thread, NULL, run, readings);
 	if (!err)
@@ -295,7 +296,7 @@ int readings_is_attached(struct readings *readings)
 	int attached;
 
 	pthread_mutex_lock(&readings->lock);
-	attached = load_is_attached(readings->load);
+	attached = readings->load->form->is_attached(readings->load);
 	pthread_mutex_unlock(&readings->lock);
 	return attached;
 }
@@ -312,8 +313,8 @@ struct load_figures readings_of(struct readings *readings, const struct service 
 		figures.has_busy = true;
 		figures.busy = readings->busy[i];
 	}
-	if (service->has_hunt && readings->load && !load_find(readings->load))
-		figures.has_state = !load_read(readings->load, service->id, &figures.state);
+	if (service->has_hunt && readings->load && !readings->load->form->find(readings->load))
+		figures.has_state = !readings->load->form->read(readings->load, service->id, &figures.state);
 	pthread_mutex_unlock(&readings->lock);
 	return figures;
 }

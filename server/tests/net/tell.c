@@ -37,12 +37,13 @@ int main(int argc, char **argv)
 	setting.threshold = (fl_u32)atol(argv[6]);
 	setting.sequence = (fl_u32)now.tv_nsec;
 	setting.until_ns = (fl_u64)(now.tv_sec + atol(argv[7])) * 1000000000 + (fl_u64)now.tv_nsec;
-	load = load_open(form->load, argv[2]);
-	err = load ? load_find(load) : -1;
+	load = form->load->open(argv[2]);
+	err = load ? load->form->find(load) : -1;
 	if (!err)
-		err = load_set(load, (fl_u16)atol(argv[3]), &setting);
+		err = load->form->set(load, (fl_u16)atol(argv[3]), &setting);
 	if (err)
 		fprintf(stderr, "tell: cannot set the load: %s\n", strerror(-err));
-	load_close(load);
+	if (load)
+		load->form->close(load);
 	return err ? 1 : 0;
 }
