@@ -101,7 +101,7 @@ static size_t tell(struct census *census)
 {
 	static struct report report = {.boot = "0", .has_events = true};
 	struct told_answer answer = {"m", "k", ""};
-	const struct told *told = &census_tally(census, 0)->told;
+	const struct told *told = &census->tallies[0].told;
 	size_t bytes = 0;
 
 	do {
@@ -164,7 +164,7 @@ static void told(fl_u64 seed, fl_u64 connections, fl_u64 pairs, const char *docu
 	printf("{\"hash\": \"%s\", \"stepMs\": %.1f, \"pairNs\": %.1f, \"toldNs\": %.1f, \"toldBytes\": %.1f, "
 	       "\"endNs\": %.1f, "
 	       "\"residentKb\": %ld, \"peakKb\": %ld}\n",
-	       census_services(census)->list[0].hash == FL_HASH_CRC32 ? "crc32" : "siphash", (stepped - begun) * 1e3,
+	       census->services->list[0].hash == FL_HASH_CRC32 ? "crc32" : "siphash", (stepped - begun) * 1e3,
 	       (paired - stepped) / (double)pairs * 1e9, told_all / (double)connections * 1e9,
 	       (double)bytes / (double)connections, ended / (double)ends * 1e9, status("VmRSS:"), status("VmHWM:"));
 	census_free(census);
@@ -181,12 +181,12 @@ static double ask_all(struct census *census)
 		die("no memory");
 	for (fl_u32 i = 0; i < BUCKETS; i++)
 		bucket_set_add(all, i);
-	question_ask(&census_tally(census, 0)->question, "all", all, 1);
+	question_ask(&census->tallies[0].question, "all", all, 1);
 	begun = seconds();
 	question_answer_all(census, &answer);
 	begun = seconds() - begun;
 	free(answer.buckets);
-	if (answer.connections != census_tally(census, 0)->established)
+	if (answer.connections != census->tallies[0].established)
 		die("connections are missing in the answer");
 	return begun * 1e3;
 }

@@ -8,7 +8,7 @@
  *	POST	the report; its answer has new questions
  *	FETCH	the services, at first and if the answer says that they have changed
  */
-#include "agent.h"
+#include "commands.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -74,7 +74,6 @@ static fl_u64 now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Processor time of this thread. */
 static fl_u64 used_ns(void)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -133,7 +132,7 @@ static void fetch(struct agent *agent)
 
 static size_t known(const struct agent *agent)
 {
-	const struct services *services = census_services(agent->census);
+	const struct services *services = agent->census->services;
 	size_t count = 0;
 
 	for (size_t i = 0; services && i < services->count; i++)
@@ -143,7 +142,7 @@ static size_t known(const struct agent *agent)
 
 static void take_load(struct agent *agent)
 {
-	const struct services *services = census_services(agent->census);
+	const struct services *services = agent->census->services;
 
 	for (size_t i = 0; i < services->count; i++) {
 		struct load_figures figures;
@@ -151,7 +150,7 @@ static void take_load(struct agent *agent)
 		if (!services->list[i].two_buckets)
 			continue;
 		figures = readings_of(agent->readings, &services->list[i], now_ns());
-		report_load(census_tally(agent->census, i), &figures);
+		report_load(&agent->census->tallies[i], &figures);
 	}
 }
 
@@ -163,7 +162,7 @@ static void post(struct agent *agent)
 	agent->step = POST;
 	told_draw(agent->census, now_ns());
 	agent->report.sequence++;
-	agent->report.has_events = follower_has_events(agent->follower);
+	agent->report.has_events = agent->follower->events;
 	agent->report.lost_events = follower_lost(agent->follower);
 	agent->known = known(agent);
 	if (agent->report.form)
@@ -189,10 +188,9 @@ static void begin_report(struct agent *agent)
 {
 	fl_u64 now = now_ns();
 
-	if (!census_services(agent->census) || agent->services_doubted) {
+	if (!agent->census->services || agent->services_doubted) {
 		fetch(agent);
-	} else if (!follower_has_events(agent->follower) &&
-		   now - agent->list_begun_ns >= SHARE_OF_LISTS * agent->list_took_ns) {
+	} else if (!agent->follower->events && now - agent->list_begun_ns >= SHARE_OF_LISTS * agent->list_took_ns) {
 		agent->step = LIST;
 		agent->list_begun_ns = now;
 		agent->used_before_ns = used_ns();
@@ -220,14 +218,14 @@ static void refuse(struct agent *agent, const char *what, const struct exchange_
 
 static bool is_current(const struct agent *agent, const struct services *services)
 {
-	const struct services *current = census_services(agent->census);
+	const struct services *current = agent->census->services;
 
 	return current && !strcmp(current->version, services->version) && current->asks_form == services->asks_form;
 }
 
 static void end_fetch(struct agent *agent, const struct exchange_result *result)
 {
-	bool is_first = !census_services(agent->census);
+	bool is_first = !agent->census->services;
 	struct services *services;
 
 	if (result->state == EXCHANGE_FAILED || result->status != 200) {
@@ -264,12 +262,12 @@ static void end_post(struct agent *agent, const struct exchange_result *result)
 		refuse(agent, "report", result);
 		return;
 	}
-	if (!answer_read(result->body, result->len, census_services(agent->census), &answer)) {
+	if (!answer_read(result->body, result->len, agent->census->services, &answer)) {
 		fail(agent, "report", "the answer is refused, as above");
 		return;
 	}
 	report_answered(agent->census);
-	has_changed = strcmp(answer.services_version, census_services(agent->census)->version) != 0;
+	has_changed = strcmp(answer.services_version, agent->census->services->version) != 0;
 	is_right = answer_apply(&answer, agent->census, now_ns(), draw());
 	if (is_right)
 		answered(agent, answer.next_seconds);
@@ -280,7 +278,6 @@ static void end_post(struct agent *agent, const struct exchange_result *result)
 		fetch(agent);
 }
 
-/* Lets the next report come early if there is much to tell of connections. */
 static void hurry(struct agent *agent)
 {
 	fl_u64 early = agent->answered_ns + HURRY_MS * MS_NS;
@@ -300,8 +297,8 @@ static void step(struct agent *agent)
 	switch (agent->step) {
 	case WAIT:
 		/* what has just become known is not kept for the rest of ten seconds */
-		if (!agent->trouble[0] && known(agent) > agent->known && !follower_is_listing(agent->follower) &&
-		    follower_has_events(agent->follower)) {
+		if (!agent->trouble[0] && known(agent) > agent->known && !agent->follower->is_listing &&
+		    agent->follower->events) {
 			agent->known = known(agent);
 			agent->due_ns = now_ns();
 		}
@@ -310,7 +307,7 @@ static void step(struct agent *agent)
 			begin_report(agent);
 		break;
 	case LIST:
-		if (follower_is_listing(agent->follower))
+		if (agent->follower->is_listing)
 			break;
 		agent->list_took_ns = used_ns() - agent->used_before_ns;
 		sweep(agent);

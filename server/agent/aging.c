@@ -5,8 +5,8 @@
 
 fl_u8 aging_since(const struct census *census, size_t service, fl_u64 ns)
 {
-	const struct service *known = &census_services(census)->list[service];
-	fl_u64 last = census_tally(census, service)->step, then, first;
+	const struct service *known = &census->services->list[service];
+	fl_u64 last = census->tallies[service].step, then, first;
 
 	if (!known->age_seconds)
 		return AGING_OLD;
@@ -19,16 +19,16 @@ fl_u8 aging_since(const struct census *census, size_t service, fl_u64 ns)
 
 static void walk(struct census *census)
 {
-	const struct endpoint *endpoints = census_services(census)->endpoints;
+	const struct endpoint *endpoints = census->services->endpoints;
 	size_t count;
-	struct connection *slots = connections_slots(census_table(census), &count);
+	struct connection *slots = connections_slots(census->table, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		fl_u8 steps, left;
 
 		if (slots[i].state != CONNECTION_LIVE || slots[i].age == AGING_OLD)
 			continue;
-		steps = census_tally(census, endpoints[slots[i].endpoint].service)->steps_due;
+		steps = census->tallies[endpoints[slots[i].endpoint].service].steps_due;
 		left = AGING_OLD - slots[i].age;
 		slots[i].age += steps < left ? steps : left;
 	}
@@ -36,11 +36,11 @@ static void walk(struct census *census)
 
 void aging_advance(struct census *census, fl_u64 now_ns)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 	bool any = false;
 
 	for (size_t i = 0; services && i < services->count; i++) {
-		struct tally *tally = census_tally(census, i);
+		struct tally *tally = &census->tallies[i];
 		fl_u64 step, due;
 
 		tally->steps_due = 0;

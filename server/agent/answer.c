@@ -22,7 +22,6 @@ void answer_free(struct answer *answer)
 	*answer = (struct answer){0};
 }
 
-/* The service that an entry of the answer is about. */
 static bool name_read(const json_t *object, const struct services *services, size_t *place)
 {
 	const struct service *service;
@@ -164,7 +163,7 @@ static const struct asked *asked_of(const struct answer *answer, size_t service)
 
 static void apply_connections(const struct answer *answer, struct census *census, fl_u64 now_ns, fl_u32 random)
 {
-	for (size_t i = 0; i < census_services(census)->count; i++) {
+	for (size_t i = 0; i < census->services->count; i++) {
 		const struct told_answer *told = NULL;
 
 		for (size_t j = 0; j < answer->connections_count; j++)
@@ -176,27 +175,26 @@ static void apply_connections(const struct answer *answer, struct census *census
 
 bool answer_apply(struct answer *answer, struct census *census, fl_u64 now_ns, fl_u32 random)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 	bool is_right = true;
 
 	if (!strcmp(answer->services_version, services->version))
 		apply_connections(answer, census, now_ns, random);
 	for (size_t i = 0; i < services->count; i++)
 		if (!asked_of(answer, i))
-			question_end(&census_tally(census, i)->question);
+			question_end(&census->tallies[i].question);
 	for (size_t i = 0; i < answer->count; i++) {
 		struct asked *asked = &answer->list[i];
-		const struct question *had = &census_tally(census, asked->service)->question;
+		const struct question *had = &census->tallies[asked->service].question;
 
 		if (had->buckets && !strcmp(had->name, asked->name))
 			continue;
 		if (asked->buckets) {
-			question_ask(&census_tally(census, asked->service)->question, asked->name, asked->buckets,
-				     now_ns);
+			question_ask(&census->tallies[asked->service].question, asked->name, asked->buckets, now_ns);
 			asked->buckets = NULL;
 			continue;
 		}
-		question_end(&census_tally(census, asked->service)->question);
+		question_end(&census->tallies[asked->service].question);
 		is_right = fields_refuse(document, "buckets", "", "not absent: the question was not answered before");
 	}
 	return is_right;

@@ -3,21 +3,8 @@
 
 #include "aging.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct census {
-	struct fl_siphash_key seed;
-	struct services *services;
-	struct tally *tallies;
-	struct connections *table;
-	bool dumping, lost, out_of_memory;
-	fl_u8 mark;       /* of the last dump */
-	fl_u64 begun_ns;  /* of the dump under way */
-	fl_u64 dumped_ns; /* the beginning of the last complete one */
-	fl_u64 listener;  /* number of the last one */
-};
 
 struct census *census_new(const struct fl_siphash_key *seed)
 {
@@ -38,7 +25,7 @@ static void free_tallies(struct tally *tallies, size_t count)
 {
 	for (size_t i = 0; tallies && i < count; i++) {
 		question_end(&tallies[i].question);
-		told_free(&tallies[i].told);
+		told_end_part(&tallies[i].told);
 	}
 	free(tallies);
 }
@@ -53,30 +40,10 @@ void census_free(struct census *census)
 	free(census);
 }
 
-const struct services *census_services(const struct census *census)
-{
-	return census->services;
-}
-
-struct tally *census_tally(const struct census *census, size_t service)
-{
-	return &census->tallies[service];
-}
-
-struct connections *census_table(const struct census *census)
-{
-	return census->table;
-}
-
 bool census_knows(const struct census *census, size_t service)
 {
 	return census->tallies[service].dumped && !census->lost && !census->out_of_memory &&
 	       !census->services->list[service].ambiguous;
-}
-
-size_t census_connections(const struct census *census)
-{
-	return connections_count(census->table);
 }
 
 static fl_u16 service_of(const struct census *census, const struct connection_key *key)
@@ -238,16 +205,6 @@ bool census_needs_dump(const struct census *census)
 		if (!census->tallies[i].dumped)
 			return true;
 	return false;
-}
-
-bool census_is_dumping(const struct census *census)
-{
-	return census->dumping;
-}
-
-fl_u64 census_dumped_ns(const struct census *census)
-{
-	return census->dumped_ns;
 }
 
 /* It opened since the last dump, or nobody knows when. */

@@ -73,7 +73,17 @@ struct listener {
 	fl_u32 length, limit;
 };
 
-struct census;
+struct census {
+	struct fl_siphash_key seed;
+	struct services *services; /* NULL: not read yet */
+	struct tally *tallies;     /* of each of them */
+	struct connections *table;
+	bool dumping, lost, out_of_memory;
+	fl_u8 mark;       /* of the last dump */
+	fl_u64 begun_ns;  /* of the dump under way */
+	fl_u64 dumped_ns; /* the beginning of the last complete one; 0: there was none, or it is no longer valid */
+	fl_u64 listener;  /* number of the last one */
+};
 
 /* NULL: no memory. There are no services at first. */
 struct census *census_new(const struct fl_siphash_key *seed);
@@ -85,13 +95,9 @@ void census_free(struct census *census);
  * memory; nothing has changed, and the services are freed.
  */
 bool census_serve(struct census *census, struct services *services);
-const struct services *census_services(const struct census *census); /* NULL: not read yet */
-struct tally *census_tally(const struct census *census, size_t service);
-struct connections *census_table(const struct census *census);
 
 /* Everything known of the service may be reported. */
 bool census_knows(const struct census *census, size_t service);
-size_t census_connections(const struct census *census);
 
 /* It opened at opened_ns, by the agent's monotonic clock. */
 void census_open(struct census *census, const struct socket_name *name, fl_u64 opened_ns);
@@ -113,10 +119,6 @@ void census_dump_end(struct census *census, bool complete);
 
 /* Something is unknown that a dump would tell. */
 bool census_needs_dump(const struct census *census);
-bool census_is_dumping(const struct census *census);
-
-/* When the last complete dump began; 0: there was none, or it is no longer valid. */
-fl_u64 census_dumped_ns(const struct census *census);
 
 void census_sweep_begin(struct census *census);
 void census_half_open(struct census *census, const struct socket_name *name);

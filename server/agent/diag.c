@@ -90,7 +90,6 @@ int diag_begin(struct diag *diag, enum diag_what what)
 	return mnl_socket_sendto(diag->socket, header, header->nlmsg_len) < 0 ? -errno : 0;
 }
 
-/* Asks for one socket. */
 static int request(struct diag *diag, fl_u8 family, const struct inet_diag_sockid *id)
 {
 	fl_u8 buffer[MNL_NLMSG_HDRLEN + sizeof(struct inet_diag_req_v2)] = {0};

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "refusal.h"
-
 enum numbers {
 	CONNECT_MS = 5000,
 	REQUEST_MS = 20000,

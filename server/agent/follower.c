@@ -16,17 +16,6 @@ enum numbers {
 	MISSING_MAX = 1024, /* looked up between two reads of events */
 };
 
-struct follower {
-	struct census *census;
-	struct events *events;
-	struct diag *list, *sweep, *lookup;
-	bool is_listing, records_read, failed;
-	fl_u64 read_failures;
-	fl_u64 losses_before; /* the list under way */
-	fl_u64 losses_seen;
-	fl_u64 next_list_ns;
-};
-
 struct follower *follower_new(struct census *census, bool with_events)
 {
 	struct follower *follower = calloc(1, sizeof(*follower));
@@ -64,11 +53,6 @@ void follower_free(struct follower *follower)
 	free(follower);
 }
 
-bool follower_has_events(const struct follower *follower)
-{
-	return follower->events != NULL;
-}
-
 fl_u64 follower_lost(const struct follower *follower)
 {
 	return follower->events ? events_lost(follower->events) : 0;
@@ -96,7 +80,7 @@ void follower_serve(struct follower *follower)
 
 	/* before the list begins, so that no connection opens between the two unseen */
 	if (follower->events)
-		err = events_serve(follower->events, census_services(follower->census));
+		err = events_serve(follower->events, follower->census->services);
 	if (err) {
 		fail("tell the kernel which events matter", err);
 		census_lose(follower->census);
@@ -153,7 +137,7 @@ void follower_list(struct follower *follower, fl_u64 now_ns)
 	int err;
 
 	if (follower->failed && follower->events) {
-		err = events_serve(follower->events, census_services(follower->census));
+		err = events_serve(follower->events, follower->census->services);
 		follower->failed = err != 0;
 	}
 	follower->losses_before = losses(follower);
@@ -199,7 +183,7 @@ static void read_events(struct follower *follower)
 
 void follower_step(struct follower *follower, fl_u64 now_ns)
 {
-	if (!census_services(follower->census))
+	if (!follower->census->services)
 		return;
 	read_events(follower);
 	if (follower->is_listing)
@@ -215,12 +199,7 @@ fl_u64 follower_deadline(const struct follower *follower, fl_u64 now_ns)
 {
 	if (follower->is_listing)
 		return now_ns;
-	return follower->events && census_services(follower->census) ? follower->next_list_ns : ~0ULL;
-}
-
-bool follower_is_listing(const struct follower *follower)
-{
-	return follower->is_listing;
+	return follower->events && follower->census->services ? follower->next_list_ns : ~0ULL;
 }
 
 int follower_sweep_begin(struct follower *follower)

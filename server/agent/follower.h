@@ -8,13 +8,24 @@
 
 #include "census.h"
 
-struct follower;
+struct events;
+struct diag;
+
+struct follower {
+	struct census *census;
+	struct events *events; /* NULL: there are none */
+	struct diag *list, *sweep, *lookup;
+	bool is_listing, records_read, failed;
+	fl_u64 read_failures;
+	fl_u64 losses_before; /* the list under way */
+	fl_u64 losses_seen;
+	fl_u64 next_list_ns;
+};
 
 /* NULL: the reason was printed. with_events false: none are asked for. */
 struct follower *follower_new(struct census *census, bool with_events);
 void follower_free(struct follower *follower);
 
-bool follower_has_events(const struct follower *follower);
 fl_u64 follower_lost(const struct follower *follower);
 
 /* The census serves others than before. */
@@ -31,7 +42,6 @@ fl_u64 follower_deadline(const struct follower *follower, fl_u64 now_ns);
 
 /* Lists all connections: the follower does so by itself only if there are events. */
 void follower_list(struct follower *follower, fl_u64 now_ns);
-bool follower_is_listing(const struct follower *follower);
 
 /* Counts half-open connections and accept queues: begins; reads on. Both return 1: not yet, 0: done, negative: failed. */
 int follower_sweep_begin(struct follower *follower);

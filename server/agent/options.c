@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent.h"
+#include "commands.h"
 #include "arguments.h"
 #include "flags.h"
 #include "form.h"

@@ -79,13 +79,13 @@ static bool find_connection(const struct services *services, const struct connec
 
 void question_answer_all(const struct census *census, struct answer_of *answers)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 	size_t count, i;
-	struct connection *slots = connections_slots(census_table(census), &count);
+	struct connection *slots = connections_slots(census->table, &count);
 	bool is_asked = false;
 
 	for (i = 0; i < services->count; i++) {
-		const struct question *question = &census_tally(census, i)->question;
+		const struct question *question = &census->tallies[i].question;
 
 		answers[i] = (struct answer_of){NULL, question->half_open_count};
 		if (!question->buckets)
@@ -101,8 +101,7 @@ void question_answer_all(const struct census *census, struct answer_of *answers)
 		struct answer_of *answer = &answers[endpoint->service];
 
 		if (slots[i].state == CONNECTION_LIVE && endpoint->has_bucket && answer->buckets)
-			answer->connections +=
-			    find_connection(services, &slots[i],
-					    census_tally(census, endpoint->service)->question.buckets, answer->buckets);
+			answer->connections += find_connection(
+			    services, &slots[i], census->tallies[endpoint->service].question.buckets, answer->buckets);
 	}
 }

@@ -23,7 +23,7 @@ static json_t *answer_make(const struct report *report, const struct census *cen
 	json_t *object = NULL;
 	char *text;
 
-	if (!answer->buckets || (!report->has_events && census_dumped_ns(census) < question->asked_ns))
+	if (!answer->buckets || (!report->has_events && census->dumped_ns < question->asked_ns))
 		return NULL;
 	text = bucket_set_write(answer->buckets);
 	if (text && strlen(text) <= *room) {
@@ -109,14 +109,14 @@ static json_t *service_make(const struct service *service, struct tally *tally, 
 
 static json_t *services_make(const struct report *report, struct census *census, struct answer_of *answers)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 	json_t *list = json_array();
 	size_t room = REPORT_BYTES_MAX - 4096 - HASHES_BYTES, i;
 
 	room = room > services->count * SERVICE_BYTES ? room - services->count * SERVICE_BYTES : 0;
 	for (i = 0; list && i < services->count; i++) {
 		size_t service = (report->sequence + i) % services->count;
-		struct tally *tally = census_tally(census, service);
+		struct tally *tally = &census->tallies[service];
 		json_t *answer, *connections = NULL;
 
 		for (int what = 0; what < TALLY_NUMBERS; what++)
@@ -157,7 +157,7 @@ static json_t *addresses_make(const struct report *report)
 
 char *report_write(const struct report *report, struct census *census)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 	struct answer_of *answers = calloc(services->count + 1, sizeof(*answers));
 	json_t *list, *root = NULL;
 	char *text = NULL;
@@ -183,8 +183,8 @@ char *report_write(const struct report *report, struct census *census)
 
 void report_answered(struct census *census)
 {
-	for (size_t i = 0; i < census_services(census)->count; i++) {
-		struct tally *tally = census_tally(census, i);
+	for (size_t i = 0; i < census->services->count; i++) {
+		struct tally *tally = &census->tallies[i];
 
 		for (int what = 0; what < TALLY_NUMBERS; what++)
 			tally->numbers[what].told = tally->numbers[what].sent;

@@ -25,17 +25,12 @@ static bool hashes_add(struct hashes *hashes, fl_u64 hash)
 	return true;
 }
 
-static void part_end(struct told *told)
+void told_end_part(struct told *told)
 {
 	free(told->part.opened.bytes);
 	free(told->part.closed.bytes);
 	told->part = (struct part){0};
 	told->has_part = false;
-}
-
-void told_free(struct told *told)
-{
-	part_end(told);
 }
 
 bool told_keeps(struct told *told)
@@ -54,24 +49,24 @@ static bool untell(struct census *census, struct connection *connection)
 	connection->told = 0;
 	if (connection->state == CONNECTION_LIVE)
 		return true;
-	census_tally(census, census_services(census)->endpoints[connection->endpoint].service)->told.closed--;
-	if (census_is_dumping(census))
+	census->tallies[census->services->endpoints[connection->endpoint].service].told.closed--;
+	if (census->dumping)
 		return true; /* which removes it at its end */
-	connections_remove(census_table(census), connection);
+	connections_remove(census->table, connection);
 	return false;
 }
 
 /* Begins a whole set: none of the service's connections counts as told. */
 static void begin(struct census *census, size_t service)
 {
-	const struct endpoint *endpoints = census_services(census)->endpoints;
-	struct told *told = &census_tally(census, service)->told;
+	const struct endpoint *endpoints = census->services->endpoints;
+	struct told *told = &census->tallies[service].told;
 	size_t count, i = 0;
-	struct connection *slots = connections_slots(census_table(census), &count);
+	struct connection *slots = connections_slots(census->table, &count);
 
 	while (i < count)
 		i += !slots[i].told || endpoints[slots[i].endpoint].service != service || untell(census, &slots[i]);
-	part_end(told);
+	told_end_part(told);
 	told->is_whole = told->has_more = true;
 	told->is_begun = told->is_over = false;
 }
@@ -83,7 +78,7 @@ static bool is_shared(const struct service *service)
 
 static fl_u64 hash_of(const struct census *census, const struct connection *connection)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 
 	return services_flow_hash(services, &services->endpoints[connection->endpoint], &connection->remote,
 				  connection->remote_port, connection->local_port);
@@ -95,11 +90,11 @@ static fl_u64 hash_of(const struct census *census, const struct connection *conn
  */
 static void take_over(struct census *census, size_t service)
 {
-	const struct endpoint *endpoints = census_services(census)->endpoints;
-	struct told *told = &census_tally(census, service)->told;
+	const struct endpoint *endpoints = census->services->endpoints;
+	struct told *told = &census->tallies[service].told;
 	struct shared *closed = shared_new(told->part.closed.bytes, told->part.closed.count);
 	size_t count;
-	struct connection *slots = connections_slots(census_table(census), &count);
+	struct connection *slots = connections_slots(census->table, &count);
 
 	if (!closed) {
 		told->part.closed.count = 0;
@@ -129,8 +124,8 @@ static struct hashes *list_of(struct part *part, const struct connection *connec
 /* Puts the connection into the part if it belongs there and there is room. False: its slot has another entry now. */
 static bool draw_one(struct census *census, struct connection *connection, size_t *room)
 {
-	const struct endpoint *endpoint = &census_services(census)->endpoints[connection->endpoint];
-	struct told *told = &census_tally(census, endpoint->service)->told;
+	const struct endpoint *endpoint = &census->services->endpoints[connection->endpoint];
+	struct told *told = &census->tallies[endpoint->service].told;
 	struct hashes *list = told->is_drawn ? list_of(&told->part, connection, endpoint) : NULL;
 
 	if (!list)
@@ -146,24 +141,23 @@ static bool draw_one(struct census *census, struct connection *connection, size_
 	return true;
 }
 
-/* Whether the service's next part is to be drawn up. */
 static bool is_due(struct census *census, size_t service, fl_u64 now_ns)
 {
-	const struct told *told = &census_tally(census, service)->told;
+	const struct told *told = &census->tallies[service].told;
 
 	return told->memory[0] && !told->has_part && now_ns >= told->retry_ns && census_knows(census, service);
 }
 
 static void part_begin(struct census *census, size_t service)
 {
-	struct told *told = &census_tally(census, service)->told;
+	struct told *told = &census->tallies[service].told;
 
 	if (told->is_over) {
 		told->overs++;
 		fprintf(stderr,
 			"fairlead-server: agent: service %s: more than %u connections closed before a controller heard "
 			"of it: all are reported again (%llu times by now)\n",
-			census_services(census)->list[service].name, TOLD_CLOSED_MAX, (unsigned long long)told->overs);
+			census->services->list[service].name, TOLD_CLOSED_MAX, (unsigned long long)told->overs);
 		begin(census, service);
 	}
 	told->part = (struct part){.whole = told->is_whole, .first = told->is_whole && !told->is_begun, .last = true};
@@ -172,13 +166,13 @@ static void part_begin(struct census *census, size_t service)
 
 void told_draw(struct census *census, fl_u64 now_ns)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 	size_t room = TOLD_REPORT_MAX, count, i;
 	struct connection *slots;
 	bool any = false;
 
 	for (i = 0; i < services->count; i++) {
-		struct told *told = &census_tally(census, i)->told;
+		struct told *told = &census->tallies[i].told;
 
 		room -= told->part.opened.count + told->part.closed.count;
 		told->is_sent = false;
@@ -187,11 +181,11 @@ void told_draw(struct census *census, fl_u64 now_ns)
 		if (told->is_drawn)
 			part_begin(census, i);
 	}
-	slots = connections_slots(census_table(census), &count);
+	slots = connections_slots(census->table, &count);
 	for (i = 0; any && i < count;)
 		i += slots[i].state == CONNECTION_NONE || draw_one(census, &slots[i], &room);
 	for (i = 0; any && i < services->count; i++) {
-		struct told *told = &census_tally(census, i)->told;
+		struct told *told = &census->tallies[i].told;
 
 		if (!told->is_drawn)
 			continue;
@@ -233,7 +227,7 @@ static void part_answered(struct told *told, const char *name)
 	told->has_more = !told->part.last;
 	if (told->part.last)
 		told->is_whole = false;
-	part_end(told);
+	told_end_part(told);
 	if (!told->is_whole)
 		accept(told, name);
 }
@@ -241,8 +235,8 @@ static void part_answered(struct told *told, const char *name)
 void told_answered(struct census *census, size_t service, const struct told_answer *answer, fl_u64 now_ns,
 		   fl_u32 random)
 {
-	const char *name = census_services(census)->list[service].name;
-	struct told *told = &census_tally(census, service)->told;
+	const char *name = census->services->list[service].name;
+	struct told *told = &census->tallies[service].told;
 	bool is_other = strcmp(told->memory, answer ? answer->memory : "") != 0;
 	bool is_refused = answer && answer->refused[0];
 
@@ -258,10 +252,10 @@ void told_answered(struct census *census, size_t service, const struct told_answ
 
 bool told_hurries(const struct census *census, fl_u64 now_ns)
 {
-	const struct services *services = census_services(census);
+	const struct services *services = census->services;
 
 	for (size_t i = 0; services && i < services->count; i++) {
-		const struct told *told = &census_tally(census, i)->told;
+		const struct told *told = &census->tallies[i].told;
 
 		if (told->memory[0] && now_ns >= told->retry_ns && census_knows(census, i) &&
 		    (told->has_more || told->is_over || told->closed >= TOLD_HURRY))

@@ -68,7 +68,8 @@ struct told_answer {
 
 struct census;
 
-void told_free(struct told *told);
+/* Frees the part; there is none any more. */
+void told_end_part(struct told *told);
 
 /* A connection that was told has closed: whether it stays in the table until its end is told. */
 bool told_keeps(struct told *told);

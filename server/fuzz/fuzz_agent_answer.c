@@ -30,7 +30,7 @@ static struct census *world(void)
 	const fl_u8 vip[4] = {10, 99, 0, 1};
 
 	require(census_serve(census, services_read(text, sizeof(text) - 1, &plain)));
-	require(census_services(census)->count == 2);
+	require(census->services->count == 2);
 	census_dump_begin(census, 1);
 	for (fl_u8 i = 0; i < 100; i++) {
 		const fl_u8 client[4] = {198, 51, 100, i};
@@ -45,13 +45,13 @@ static struct census *world(void)
 /* What is told of connections by the next report is none or all of a whole set, or a change without any. */
 static void check_told(struct census *census)
 {
-	const struct told *told = &census_tally(census, 0)->told;
+	const struct told *told = &census->tallies[0].told;
 
 	told_draw(census, ~0ULL);
 	require(told->has_part == (told->memory[0] != '\0'));
 	require(told->part.opened.count == 0 || (told->part.opened.count == 100 && told->part.whole));
 	require(told->part.closed.count == 0 && strlen(told->memory) <= TOLD_NAME_MAX);
-	require(!census_tally(census, 1)->told.memory[0]);
+	require(!census->tallies[1].told.memory[0]);
 }
 
 static void check(const struct question *question, struct answer_of *answer)
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	if (!census)
 		census = world();
 	refusals = 0;
-	if (!answer_read((const char *)data, size, census_services(census), &answer)) {
+	if (!answer_read((const char *)data, size, census->services, &answer)) {
 		require(refusals == 1 && !answer.list);
 		return 0;
 	}
@@ -92,6 +92,6 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	check_told(census);
 	question_answer_all(census, answers);
 	for (size_t i = 0; i < 2; i++)
-		check(&census_tally(census, i)->question, &answers[i]);
+		check(&census->tallies[i].question, &answers[i]);
 	return 0;
 }

@@ -42,7 +42,7 @@ static struct census *world(void)
 static bool take(struct census *census, const char *text, fl_u64 now)
 {
 	struct answer answer;
-	bool is_right = answer_read(text, strlen(text), census_services(census), &answer);
+	bool is_right = answer_read(text, strlen(text), census->services, &answer);
 
 	if (is_right) {
 		is_right = answer_apply(&answer, census, now, 100);
@@ -53,7 +53,7 @@ static bool take(struct census *census, const char *text, fl_u64 now)
 
 static const struct question *question(struct census *census, size_t service)
 {
-	return &census_tally(census, service)->question;
+	return &census->tallies[service].question;
 }
 
 static void questions(void **state)
@@ -91,7 +91,7 @@ static void questions(void **state)
 static void connections(void **state)
 {
 	struct census *census = world();
-	const struct told *told = &census_tally(census, 0)->told;
+	const struct told *told = &census->tallies[0].told;
 
 	(void)state;
 	assert_true(take(census, ANSWER(""), 1));
@@ -135,7 +135,7 @@ static void other_version(void **state)
 	struct answer answer;
 
 	(void)state;
-	assert_true(answer_read(text, strlen(text), census_services(census), &answer));
+	assert_true(answer_read(text, strlen(text), census->services, &answer));
 	assert_string_equal(answer.services_version, "v2");
 	assert_int_equal(answer.next_seconds, 7);
 	assert_int_equal(answer.count, 0);

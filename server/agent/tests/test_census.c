@@ -114,12 +114,12 @@ static void check(const struct kernel *kernel, struct census *census)
 	for (unsigned i = 0; i < SOCKETS; i++)
 		counts[i % 2] += kernel->open[i];
 	for (size_t service = 0; service < 2; service++) {
-		const struct tally *tally = census_tally(census, service);
+		const struct tally *tally = &census->tallies[service];
 
 		assert_true(census_knows(census, service));
 		assert_int_equal(tally->established, counts[service]);
 	}
-	assert_int_equal(census_connections(census), counts[0] + counts[1]);
+	assert_int_equal(connections_count(census->table), counts[0] + counts[1]);
 }
 
 static void list(struct kernel *kernel, struct census *census, unsigned loss)
@@ -219,7 +219,7 @@ static void unknown_at_first(void **state)
 	assert_false(census_knows(census, 0));
 	dump(census, open);
 	assert_true(census_knows(census, 0));
-	assert_int_equal(census_tally(census, 0)->established, 1);
+	assert_int_equal(census->tallies[0].established, 1);
 	census_free(census);
 }
 
@@ -233,7 +233,7 @@ static void opened_and_closed(void **state)
 
 	(void)state;
 	dump(census, open);
-	tally = census_tally(census, 0);
+	tally = &census->tallies[0];
 	assert_int_equal(tally->numbers[TALLY_OPENED].all, 0);
 	census_open(census, &second, 1);
 	census_open(census, &second, 1);
@@ -260,14 +260,14 @@ static void other_services(void **state)
 	dump(census, open);
 	assert_true(census_serve(census, services(DOCUMENT(WEB))));
 	assert_true(census_knows(census, 0));
-	assert_int_equal(census_tally(census, 0)->established, 2);
-	assert_int_equal(census_connections(census), 2);
+	assert_int_equal(census->tallies[0].established, 2);
+	assert_int_equal(connections_count(census->table), 2);
 	assert_true(census_serve(census, services(DOCUMENT(WEB ", " API))));
 	assert_true(census_knows(census, 0));
 	assert_false(census_knows(census, 1));
 	dump(census, open);
 	assert_true(census_knows(census, 1));
-	assert_int_equal(census_tally(census, 1)->established, 2);
+	assert_int_equal(census->tallies[1].established, 2);
 	/* recreated under another id, and with another VIP */
 	assert_true(census_serve(census, services(DOCUMENT(SERVICE("web", "3", "10.99.0.1", "256") ", " API))));
 	assert_false(census_knows(census, 0));
@@ -286,8 +286,8 @@ static void queue_of_several_vips(void **state)
 
 	(void)state;
 	census_listener(census, &listener);
-	assert_int_equal(census_tally(census, 0)->queue_limit, 10);
-	assert_int_equal(census_tally(census, 1)->queue_limit, 10);
+	assert_int_equal(census->tallies[0].queue_limit, 10);
+	assert_int_equal(census->tallies[1].queue_limit, 10);
 	census_free(census);
 }
 
@@ -311,8 +311,8 @@ static void half_open_and_queues(void **state)
 		for (size_t n = 0; n < sizeof(listeners) / sizeof(listeners[0]); n++)
 			census_listener(census, &listeners[n]);
 	}
-	web = census_tally(census, 0);
-	api = census_tally(census, 1);
+	web = &census->tallies[0];
+	api = &census->tallies[1];
 	assert_int_equal(web->half_open, 1);
 	assert_int_equal(api->half_open, 1);
 	assert_int_equal(web->queue_length, 3);
@@ -359,11 +359,11 @@ static void answers(void **state)
 	for (fl_u32 bucket = 0; bucket < RING; bucket += 2)
 		bucket_set_add(asked, bucket);
 	dump(census, open);
-	question_ask(&census_tally(census, 0)->question, "q", asked, 1);
+	question_ask(&census->tallies[0].question, "q", asked, 1);
 	census_sweep_begin(census);
 	for (unsigned i = 0; i < SOCKETS; i++) {
 		struct socket_name name = name_of(i);
-		const struct services *known = census_services(census);
+		const struct services *known = census->services;
 		unsigned endpoint = services_endpoint(known, &name.local, name.local_port);
 		fl_u64 hash = services_flow_hash(known, &known->endpoints[endpoint], &name.remote, name.remote_port,
 						 name.local_port);

@@ -68,7 +68,7 @@ static struct socket_name name_of(unsigned number)
 
 static fl_u64 hash_of(const struct census *census, unsigned number)
 {
-	const struct services *known = census_services(census);
+	const struct services *known = census->services;
 	struct socket_name name = name_of(number);
 	unsigned endpoint = services_endpoint(known, &name.local, name.local_port);
 
@@ -294,7 +294,7 @@ static void exchange(struct world *world)
 	if (world->lost)
 		census_lose(world->census);
 	for (size_t i = 0; i < SERVICES; i++)
-		if (!census_tally(world->census, i)->told.has_part)
+		if (!world->census->tallies[i].told.has_part)
 			memcpy(world->drawn[i], world->open, sizeof(world->open));
 		else
 			world->repeated++;
@@ -443,15 +443,15 @@ static void parts(void **state)
 		assert_int_equal(told_hurries(census, now), i >= TOLD_HURRY);
 		census_close(census, &name);
 	}
-	assert_int_equal(census_connections(census), TOLD_CLOSED_MAX);
+	assert_int_equal(connections_count(census->table), TOLD_CLOSED_MAX);
 	made = report(census, now);
 	assert_true(vectors_bool(connections(made, "web"), "whole"));
 	assert_true(vectors_bool(connections(made, "web"), "first"));
 	assert_true(vectors_bool(connections(made, "web"), "last"));
 	assert_string_equal(vectors_text(connections(made, "web"), "opened"), "");
 	json_decref(made);
-	assert_int_equal(census_connections(census), 0);
-	assert_int_equal(census_tally(census, 0)->told.overs, 1);
+	assert_int_equal(connections_count(census->table), 0);
+	assert_int_equal(census->tallies[0].told.overs, 1);
 	census_free(census);
 }
 
@@ -479,7 +479,7 @@ static void refusals(void **state)
 		json_decref(made);
 		now += waits[i] * SECOND_NS;
 	}
-	assert_int_equal(census_tally(census, 0)->told.refusals, 7);
+	assert_int_equal(census->tallies[0].told.refusals, 7);
 	for (whole = true;; whole = false) {
 		made = report(census, now);
 		assert_int_equal(vectors_bool(connections(made, "web"), "whole"), whole);
@@ -528,11 +528,11 @@ static void other_services(void **state)
 		json_decref(report(census, now));
 		answer(census, 0, "m", "k", now);
 		assert_true(census_serve(census, services(rows[i].text)));
-		told = &census_tally(census, service)->told;
+		told = &census->tallies[service].told;
 		if (!strcmp(told->memory, "m") != rows[i].is_kept || told->is_whole)
 			fail_msg("%s", rows[i].name);
 		census_close(census, &name);
-		assert_int_equal(census_connections(census), rows[i].is_kept);
+		assert_int_equal(connections_count(census->table), rows[i].is_kept);
 		census_free(census);
 	}
 }
