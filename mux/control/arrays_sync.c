@@ -1,6 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/arrays_sync.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who frees a job: the last of the two threads. */
+enum job_state { JOB_RUNS, JOB_ENDED, JOB_ABANDONED };
+
+/*
+ * Checks and unpacks arrays in a thread of its own: those of 10 million connections take 0.2 to 0.7 s, for which the
+ * control thread would send no hello. One thread for each job; there is one job of a service at a time, and arrays are
+ * rare. The control thread polls.
+ */
+struct arrays_job {
+	enum job_state state; /* atomic; all below is the thread's while the job runs */
+	const struct steering_arrays *method;
+	struct steering_arrays_expected expected;
+	char *service;
+	void *base;
+	uint8_t *data;
+	size_t len;
+	unsigned error;
+	void *made;
+	struct reason why;
+};
+
+static void job_free(struct arrays_job *job)
+{
+	if (job->base)
+		job->method->free(job->base);
+	if (job->made)
+		job->method->free(job->made);
+	free(job->service);
+	free(job->data);
+	free(job);
+}
+
+/* Whether the job was still running until now. */
+static bool leave(struct arrays_job *job, enum job_state state)
+{
+	enum job_state runs = JOB_RUNS;
+
+	return __atomic_compare_exchange_n(&job->state, &runs, state, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static void *run(void *context)
+{
+	struct arrays_job *job = context;
+
+	job->error = job->method->parse(&job->expected, job->base, job->data, job->len, &job->made, &job->why);
+	if (job->error)
+		job->made = NULL;
+	if (!leave(job, JOB_ENDED))
+		job_free(job);
+	return NULL;
+}
+
+static bool start_thread(struct arrays_job *job)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	bool started;
+
+	if (pthread_attr_init(&attributes))
+		return false;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	started = !pthread_create(&thread, &attributes, run, job);
+	pthread_attr_destroy(&attributes);
+	return started;
+}
+
+/* Copies the bytes and keeps base. NULL: no memory, or no thread. */
+static struct arrays_job *job_start(const struct steering_arrays *method,
+				    const struct steering_arrays_expected *expected, void *base, const uint8_t *data,
+				    size_t len)
+{
+	struct arrays_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->method = method;
+	job->expected = *expected;
+	job->service = strdup(expected->service);
+	job->expected.service = job->service;
+	job->base = base ? method->keep(base) : NULL;
+	job->len = len;
+	job->data = malloc(len + !len);
+	if (job->data)
+		memcpy(job->data, data, len);
+	if (job->data && job->service && start_thread(job))
+		return job;
+	job_free(job);
+	return NULL;
+}
+
+/*
+ * Whether the job has ended: then it is freed, *error is 0 and *out a reference of the caller's, or *error is that of
+ * method->parse and *why says why.
+ */
+static bool job_take(struct arrays_job *job, unsigned *error, void **out, struct reason *why)
+{
+	if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != JOB_ENDED)
+		return false;
+	*error = job->error;
+	*out = job->made;
+	*why = job->why;
+	job->made = NULL;
+	job_free(job);
+	return true;
+}
+
+/* The result is not wanted any more; does not wait. */
+static void job_abandon(struct arrays_job *job)
+{
+	if (job && !leave(job, JOB_ABANDONED))
+		job_free(job);
+}
+
 static void drop_made(const struct arrays_sync *sync, struct arrays_reading *reading)
 {
 	if (reading->made)
@@ -45,8 +162,8 @@ void arrays_sync_forget(struct arrays_sync *sync)
 	uint64_t took_ms = sync->took_ms;
 	bool is_asked = sync->ahead_is_asked; /* its answer comes all the same */
 
-	arrays_job_abandon(sync->latest.job);
-	arrays_job_abandon(sync->ahead.job);
+	job_abandon(sync->latest.job);
+	job_abandon(sync->ahead.job);
 	drop_made(sync, &sync->latest);
 	drop_made(sync, &sync->ahead);
 	arrays_set_clear(&sync->ready);
@@ -149,7 +266,7 @@ enum arrays_taken arrays_sync_take(const struct arrays_sync *sync, struct arrays
 	void *made;
 
 	if (len >= ARRAYS_JOB_BYTES) {
-		reading->job = arrays_job_start(method, &expected, step->base, data, len);
+		reading->job = job_start(method, &expected, step->base, data, len);
 		reading->job_generation = step->generation;
 	}
 	if (reading->job)
@@ -166,7 +283,7 @@ enum arrays_taken arrays_sync_poll(const struct arrays_sync *sync, struct arrays
 {
 	void *made;
 
-	if (!arrays_job_take(reading->job, error, &made, why))
+	if (!job_take(reading->job, error, &made, why))
 		return ARRAYS_UNDER_WAY;
 	reading->job = NULL;
 	*generation = reading->job_generation;

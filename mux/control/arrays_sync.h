@@ -6,7 +6,7 @@
  *
  *	arrays_sync_set()	a list was read
  *	arrays_sync_next()	which node is needed next; false: all are there
- *	arrays_sync_take()	its bytes; large ones are checked in a thread of their own (arrays_job.h)
+ *	arrays_sync_take()	its bytes; large ones are checked in a thread of their own
  *
  * Arrays that were written ahead of the generation that will name them are read beside this, while deltas are applied:
  * arrays_sync_next_ahead(). That generation then brings a patch that changes nothing, and no delta waits.
@@ -17,10 +17,16 @@
 #define FAIRLEAD_MUX_ARRAYS_SYNC_H
 
 #include "config/service_config.h"
-#include "control/arrays_job.h"
 #include "control/arrays_list.h"
 
-enum { ARRAYS_REFUSALS_MAX = 24 }; /* more than there are words */
+struct arrays_job;
+
+enum arrays_sync_numbers {
+	ARRAYS_REFUSALS_MAX = 24, /* more than there are words */
+	ARRAYS_JOB_BYTES =
+	    256 * 1024,          /* fewer are checked at once: in 3 ms at most, less than it takes to ask a thread */
+	ARRAYS_JOB_POLL_MS = 10, /* while any are checked in a thread */
+};
 
 /* How often arrays were not taken, by the word for it; up to the first entry without a word. */
 struct arrays_refusals {

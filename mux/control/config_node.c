@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -299,15 +300,25 @@ static int get_config(const json_t *object, const char *name, struct service_con
 	return reader.error;
 }
 
-int config_node_parse(const char *json, size_t len, const char *name, struct service_config *out, struct reason *why)
+/* node: its name in messages. NULL and why: it is not JSON. */
+static json_t *load(const char *node, const char *json, size_t len, struct reason *why)
 {
 	json_error_t at;
 	json_t *root = json_loadb(json, len, JSON_REJECT_DUPLICATES, &at);
+
+	if (!root)
+		reason_set(why, -EINVAL, "%s is not JSON: line %d: %.160s", node, at.line, at.text);
+	return root;
+}
+
+int config_node_parse(const char *json, size_t len, const char *name, struct service_config *out, struct reason *why)
+{
+	json_t *root = load("config", json, len, why);
 	struct service_config config;
 	int error;
 
 	if (!root)
-		return reason_set(why, -EINVAL, "config is not JSON: line %d: %.160s", at.line, at.text);
+		return -EINVAL;
 	memset(&config, 0, sizeof(config)); /* padding too: configurations are compared by their bytes */
 	error = get_config(root, name, &config, why);
 	json_decref(root);
@@ -385,4 +396,64 @@ char *config_node_print(const struct service_config *config)
 		text = json_dumps(object, JSON_COMPACT);
 	json_decref(object);
 	return text;
+}
+
+static const double LOAD_MAX = 1e12; /* of which floats still have sums */
+
+/* 0: not the id of a backend. */
+static uint16_t id_of(const char *text)
+{
+	size_t len = strlen(text);
+	unsigned long id = len <= 5 && strspn(text, "0123456789") == len ? strtoul(text, NULL, 10) : 0;
+
+	return id <= FL_BACKEND_MAX && *text != '0' ? (uint16_t)id : 0;
+}
+
+static int refuse_load(uint16_t id, const json_t *value, struct reason *why)
+{
+	if (!json_is_number(value))
+		return reason_set(why, -EINVAL, "loads.%u is not a number; allowed: a number 0..1e12", id);
+	return reason_set(why, -EINVAL, "loads.%u is %g; allowed: a number 0..1e12", id, json_number_value(value));
+}
+
+static int read_loads(const json_t *loads, float out[MAAT_IDS], struct reason *why)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(loads))
+		return reason_set(why, -EINVAL, "loads is %s; allowed: an object", loads ? "not an object" : "missing");
+	for (uint32_t id = 0; id < MAAT_IDS; id++)
+		out[id] = -1;
+	json_object_foreach((json_t *)(uintptr_t)loads, name, value)
+	{
+		double load = json_number_value(value);
+		uint16_t id = id_of(name);
+
+		if (!id)
+			return reason_set(why, -EINVAL, "loads names backend '%.20s'; allowed: 1..%d", name,
+					  FL_BACKEND_MAX);
+		if (!json_is_number(value) || !(load >= 0 && load <= LOAD_MAX))
+			return refuse_load(id, value, why);
+		out[id] = (float)load;
+	}
+	return 0;
+}
+
+int loads_node_parse(const char *json, size_t len, float out[MAAT_IDS], struct reason *why)
+{
+	json_t *root = load("loads", json, len, why);
+	const json_t *format = json_object_get(root, "format");
+	int error = -EINVAL;
+
+	if (!root)
+		return error;
+	if (!json_is_integer(format))
+		reason_set(why, error, "format is %s; allowed: %d", format ? "no integer" : "missing", FORMAT);
+	else if (json_integer_value(format) != FORMAT)
+		reason_set(why, error, "format is %lld; allowed: %d", (long long)json_integer_value(format), FORMAT);
+	else
+		error = read_loads(json_object_get(root, "loads"), out, why);
+	json_decref(root);
+	return error;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "control/config_node.h"
-#include "control/loads_node.h"
 #include "control/ring_arrays.h"
 #include "steering/maat/maat.h"
 

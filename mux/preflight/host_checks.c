@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preflight/host_checks.h"
+#include "preflight/report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 
 #include "config/protection.h"
 #include "host/port.h"
-#include "preflight/port_checks.h"
 
 enum { BGP_PORT = 179, TCP_ESTABLISHED_STATE = 1, TCP_LISTEN_STATE = 10 };
 
@@ -208,7 +207,6 @@ static void check_state(struct preflight *preflight, const struct options *optio
 		preflight_add(preflight, "state", NULL, PREFLIGHT_OK, "%s can be written", folder);
 }
 
-/* Whether --http may listen where it is told to. */
 static void check_http(struct preflight *preflight, const struct options *options)
 {
 	struct sockaddr_storage address;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preflight/port_checks.h"
+#include "preflight/report.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,7 +33,6 @@ static unsigned longest_header(uint8_t flags, bool has_ipv6)
 	return encap_gue.overhead(&widest, encap_candidates(&encap_gue), flags);
 }
 
-/* Whether an MTU leaves room for a client's packet of 1500 bytes. */
 static void check_mtu(struct preflight *preflight, const struct options *options, const char *port, unsigned mtu,
 		      bool has_ipv6)
 {

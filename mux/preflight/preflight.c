@@ -7,9 +7,7 @@
 #include <rte_eal.h>
 
 #include "host/port.h"
-#include "preflight/host_checks.h"
-#include "preflight/port_checks.h"
-#include "preflight/zookeeper_checks.h"
+#include "preflight/report.h"
 
 /* Starts DPDK only if it is needed to check some port. Ports are opened, not started. */
 static void check_devices(struct preflight *preflight, const struct options *options)

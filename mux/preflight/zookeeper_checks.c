@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preflight/zookeeper_checks.h"
+#include "preflight/report.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +13,11 @@
 #include "config/clock.h"
 #include "hello/hello_peers.h"
 #include "tree/tree.h"
+
+enum {
+	PREFLIGHT_CONNECT_MS = 2000, /* for a TCP connection to each server */
+	PREFLIGHT_SESSION_MS = 5000, /* for a session and the reads in it */
+};
 
 /* Connects to the address over TCP. Returns a descriptor, which the caller closes, or -errno. */
 static int connect_to(const struct addrinfo *address)
@@ -176,7 +180,6 @@ static bool is_answered(const struct reading *reading)
 	return reading->is_there;
 }
 
-/* Reads a node, or the list of its children. */
 static void read_node(struct reading *reading, const char *path, bool is_list)
 {
 	reading->is_there = false;

@@ -7,7 +7,7 @@
 
 #include <fairlead/types.h>
 
-#include "state/state_name.h"
+#include "state/state_folder.h"
 
 enum { AT_HAS_PREVIOUS = 4, AT_PREVIOUS = 8, AT_ZERO = 12, AT_FILE_CHECKSUM = 8, AT_FILE_ZERO = 12 };
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "config/reason.h"
+#include "config/service_config.h"
 
 enum state_folder_limits { STATE_NAME_MAX = 127 };
 
@@ -49,5 +50,18 @@ void state_writing_abandon(struct state_writing *writing);
 
 /* 0 if the name does not exist afterwards. */
 int state_folder_remove(const struct state_folder *folder, const char *name);
+
+/* The names of a service's files (state_file.h). Services' names have no dots. */
+
+/* NAME.service */
+void state_name_of_ring(const char *service, char out[STATE_NAME_MAX + 1]);
+/* NAME.GENERATION-CHECKSUM.arrays */
+void state_name_of_arrays(const char *service, uint32_t generation, uint32_t checksum, char out[STATE_NAME_MAX + 1]);
+/* NAME.arrays: arrays whose checksum is not known yet. */
+void state_name_of_unfinished_arrays(const char *service, char out[STATE_NAME_MAX + 1]);
+
+/* The service that a file belongs to. False: it is not one with its ring, or with arrays. */
+bool state_name_is_ring(const char *name, char service[SERVICE_NAME_MAX + 1]);
+bool state_name_is_arrays(const char *name, char service[SERVICE_NAME_MAX + 1]);
 
 #endif

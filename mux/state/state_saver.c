@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include "config/clock.h"
-#include "state/state_name.h"
 
 enum { NICE = 10 }; /* packets and the control thread come first */
 
