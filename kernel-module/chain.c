@@ -96,7 +96,6 @@ void fl_chain_forget_arrival(struct sk_buff *skb)
 	skb->dev = NULL; /* not a tunnel device, whose statistics would count it */
 }
 
-/* Whether the packet must be segmented here. */
 static bool needs_segments(const struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;

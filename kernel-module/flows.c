@@ -179,7 +179,6 @@ int fl_flows_note(struct fl_flows *flows, const struct fl_flow_key *key, const s
 	return 0;
 }
 
-/* Whether the flow has ended. */
 static bool is_over(struct fl_flows *flows, const struct entry *entry)
 {
 	struct fl_flow flow = {

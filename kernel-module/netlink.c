@@ -330,7 +330,6 @@ static int get_load(struct fl_instance *instance, u16 service, struct genl_info 
 			      !nla_put(answer, FAIRLEAD_A_LOAD_STATE, sizeof(load.state), &load.state));
 }
 
-/* A command about one of the server's services. */
 static int service_doit(struct sk_buff *request, struct genl_info *info)
 {
 	struct fl_instance *instance;

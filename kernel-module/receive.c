@@ -213,7 +213,6 @@ static int deliver(struct fl_arrival *arrival)
 	return 0;
 }
 
-/* Carries out the verdict. */
 static int act(struct fl_arrival *arrival)
 {
 	switch (arrival->out.verdict) {

@@ -10,7 +10,6 @@ enum {
 	ADDRESS_BITS = 128,
 };
 
-/* Whether address begins with the prefix. */
 static bool covers(const struct fl_peer_key *prefix, const struct fl_address *address)
 {
 	unsigned int bytes = prefix->prefix_len / 8, bits = prefix->prefix_len % 8;

@@ -46,7 +46,6 @@ static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int 
 			      ntohs(flow->local_port), ifindex, 0, refcounted);
 }
 
-/* Reads where a socket is. */
 static struct fl_place place_read(struct sock *sk, enum fl_place_of of)
 {
 	if (of == FL_PLACE_HALF_OPEN)

@@ -80,7 +80,6 @@ struct dump {
 	void *state;
 };
 
-/* A message of the dump. */
 static int take_service(const struct nlmsghdr *message, void *state)
 {
 	struct item {
@@ -107,7 +106,6 @@ int module_services(struct genetlink *link, void (*each)(void *state, fl_u16 ser
 	return genetlink_ask(link, take_service, &dump);
 }
 
-/* A command about a service. */
 static struct nlmsghdr *begin_of(struct genetlink *link, fl_u8 command, fl_u16 service)
 {
 	struct nlmsghdr *header = genetlink_begin(link, command, 0);

@@ -2,7 +2,6 @@
 #include "control/arrays_list.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include <jansson.h>

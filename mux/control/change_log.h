@@ -6,7 +6,6 @@
 #ifndef FAIRLEAD_MUX_CHANGE_LOG_H
 #define FAIRLEAD_MUX_CHANGE_LOG_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/service_config.h"

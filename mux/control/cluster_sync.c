@@ -10,7 +10,6 @@
 #include "control/lag_withdrawal.h"
 #include "control/mux_node.h"
 
-/* The node's text has changed. */
 static void note_change(struct cluster_sync *cluster)
 {
 	uint32_t muxes = cluster->peers->alive;

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
+#include "control/lag_quorum.h"
 #include "control/registration.h"
 
 enum { PATH_MAX_LEN = 512, NAME_MAX_LEN = 64 };

@@ -28,7 +28,6 @@
 #ifndef FAIRLEAD_MUX_LAG_WITHDRAWAL_H
 #define FAIRLEAD_MUX_LAG_WITHDRAWAL_H
 
-#include "control/lag_quorum.h"
 #include "control/service_sync.h"
 #include "hello/hello_peers.h"
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/published_service.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/refusal.h"
 #include "control/sabotage.h"
 #include "ring/backend.h"
 #include "ring/backend_list.h"
@@ -31,8 +29,6 @@ static void note_change(struct published_service *published)
 
 	published->stamp = ++last;
 }
-
-/* --- telling servers ---------------------------------------------------------------------------------------------- */
 
 static bool is_dead(const struct fl_delta_backend *backend)
 {
@@ -132,8 +128,6 @@ bool published_tell(const struct published_service *published, const struct serv
 	     change->generation);
 	return published_is_told(published, config, change);
 }
-
-/* --- announcing --------------------------------------------------------------------------------------------------- */
 
 static bool owns_buckets(const struct ring *ring)
 {

@@ -176,8 +176,6 @@ void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *ans
 	}
 }
 
-/* --- what was written ahead ------------------------------------------------------------------------------------- */
-
 static bool find_step_ahead(struct ring_sync *sync, struct arrays_step *step)
 {
 	return ring_arrays_has(sync) && sync->arrays.is_known &&
@@ -261,8 +259,6 @@ static void poll_ahead(struct ring_sync *sync)
 	if (taken != ARRAYS_UNDER_WAY)
 		note_ahead(sync, taken, error ? arrays->ready.method->name(error) : "", generation, why.text);
 }
-
-/* ----------------------------------------------------------------------------------------------------------------- */
 
 void ring_arrays_poll(struct ring_sync *sync)
 {

@@ -7,7 +7,6 @@
 #ifndef FAIRLEAD_MUX_RING_ARRAYS_H
 #define FAIRLEAD_MUX_RING_ARRAYS_H
 
-#include "control/arrays_sync.h"
 #include "control/service_reads.h"
 
 struct ring_sync;

@@ -25,7 +25,6 @@ static bool is_staging(const struct ring_sync *sync)
 	return sync->staged.generation;
 }
 
-/* Whether the staged ring is the configuration's. */
 static bool is_staged_for(const struct ring_sync *sync)
 {
 	return sync->staged.service == sync->config.id && sync->staged.buckets == sync->config.buckets;
@@ -45,8 +44,6 @@ uint32_t ring_sync_generation(const struct ring_sync *sync)
 
 	return ring ? ring_generation(ring) : 0;
 }
-
-/* --- refusals ------------------------------------------------------------------------------------------------ */
 
 void ring_sync_refuse(struct ring_sync *sync, struct refusal *refusal, unsigned reason, uint32_t generation,
 		      const char *why)
@@ -83,8 +80,6 @@ void ring_sync_refuse_number(struct ring_sync *sync, const char *node, const str
 	ring_sync_refuse(sync, &sync->ring_refusal, REFUSAL_NUMBER, 0, why);
 	hold(sync);
 }
-
-/* --- configuration and numbers ------------------------------------------------------------------------------- */
 
 void ring_sync_read_latest(struct ring_sync *sync)
 {
@@ -128,8 +123,6 @@ void ring_sync_latest(struct ring_sync *sync, uint32_t latest, const struct tree
 	lag_confirm(&sync->published.lag);
 	ring_sync_advance(sync);
 }
-
-/* --- transitions: publishing --------------------------------------------------------------------------------- */
 
 /* Publishes the staged ring. Returns false if it was refused: then everything is held. */
 static bool publish(struct ring_sync *sync)
@@ -175,9 +168,6 @@ void ring_sync_retry(struct ring_sync *sync)
 	backoff_schedule_once(&sync->backoff, now(sync));
 }
 
-/* --- transitions --------------------------------------------------------------------------------------------- */
-
-/* The generation that the next delta leads to. */
 static uint32_t next_generation(const struct ring_sync *sync)
 {
 	return sabotage_next(is_staging(sync) ? sync->staged.generation : ring_sync_generation(sync), sync->latest);
@@ -304,8 +294,6 @@ void ring_sync_advance(struct ring_sync *sync)
 	enter(sync, next_state(sync));
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
-
 static void on_snapshot_number(struct ring_sync *sync, const struct service_answer *answer)
 {
 	const struct tree_reply *reply = answer->reply;
@@ -352,7 +340,6 @@ static bool is_complete(struct ring_sync *sync, uint32_t generation, const struc
 	return false;
 }
 
-/* Applies the delta of which servers have been told to the published ring. */
 static void apply_told(struct ring_sync *sync)
 {
 	struct reason why = {"no memory"};

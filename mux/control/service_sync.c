@@ -14,8 +14,6 @@ enum sync_unconfirmed {
 	UNCONFIRMED_LATEST = 2,
 };
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
-
 /* Returns whether the node was read. If not, handles the failure. */
 static bool is_there(struct service_sync *sync, const struct tree_reply *reply, unsigned unconfirmed)
 {
@@ -146,8 +144,6 @@ static void on_answer(void *context, const struct service_answer *answer)
 		ring_sync_answer(&sync->ring, answer);
 }
 
-/* --- events from the cluster's synchronisation --------------------------------------------------------------- */
-
 void service_sync_refresh(struct service_sync *sync)
 {
 	backoff_resume(&sync->ring.backoff);
@@ -217,8 +213,6 @@ void service_sync_end(struct service_sync *sync)
 	free(sync->name);
 	free(sync);
 }
-
-/* --- the present state --------------------------------------------------------------------------------------- */
 
 uint64_t service_sync_deadline(const struct service_sync *sync)
 {

@@ -59,8 +59,6 @@ static uint32_t promised(const struct published_service *published, const struct
 	return later(published->saved, settled_find(&state->settled, published->service->id));
 }
 
-/* --- one service by itself ---------------------------------------------------------------------------------------- */
-
 static void hear(struct settled_watch *watch, struct published_service *published)
 {
 	uint32_t heard = published->heard_settled;
@@ -113,8 +111,6 @@ static void know(struct settled_watch *watch, struct service_sync *const *syncs,
 		settled_clear(&known);
 	}
 }
-
-/* --- services that share VIPs ------------------------------------------------------------------------------------- */
 
 /* A VIP of a service whose ring is older than what is settled. */
 struct out {

@@ -12,7 +12,6 @@
 #include "config/clock.h"
 #include "control/config_node.h"
 #include "ring/backend.h"
-#include "state/state_name.h"
 #include "state/state_saver.h"
 
 enum {
@@ -43,8 +42,6 @@ static void *copy(const void *from, size_t len)
 		memcpy(to, from, len);
 	return to;
 }
-
-/* --- the folder ------------------------------------------------------------------------------------------------ */
 
 static json_int_t known_files(const json_t *names, const char *name)
 {
@@ -117,8 +114,6 @@ void state_keeper_free(struct state_keeper *keeper)
 	free(keeper->path);
 	free(keeper);
 }
-
-/* --- restoring --------------------------------------------------------------------------------------------------- */
 
 static void refuse(struct state_keeper *keeper, const char *name, enum state_error error, const char *why)
 {
@@ -206,7 +201,6 @@ static bool read_arrays(void *context, const char *name, uint8_t **data, struct 
 	return read_file(context, name, STATE_ARRAYS, data, file);
 }
 
-/* Decodes the parts of a service's file and passes them on. */
 static int restore_parts(struct state_keeper *keeper, const char *service, const struct state_file *file,
 			 const struct state_target *target, uint32_t *generation, struct reason *why)
 {
@@ -293,8 +287,6 @@ int state_keeper_restore(struct state_keeper *keeper, const struct state_target 
 	}
 	return restored;
 }
-
-/* --- writing ----------------------------------------------------------------------------------------------------- */
 
 static struct state_job *new_job(const struct state_keeper *keeper, enum state_kind kind, const char *name)
 {
@@ -384,7 +376,6 @@ static struct state_job *service_job(const struct state_keeper *keeper, const st
 	return NULL;
 }
 
-/* The next service whose turn it is. */
 static bool write_service(struct state_keeper *keeper, const struct state_view *view, uint64_t now_ms)
 {
 	for (unsigned i = 0; i < view->count; i++) {

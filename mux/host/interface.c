@@ -58,7 +58,6 @@ int interface_mac(const char *name, uint8_t mac[6])
 	return error;
 }
 
-/* Whether an interface is a VLAN of the named one. */
 static bool is_vlan_of(const char *interface, const char *name)
 {
 	struct vlan_ioctl_args query = {.cmd = GET_VLAN_REALDEV_NAME_CMD};

@@ -135,7 +135,6 @@ static void *find_or_add(struct table *table, const void *key, size_t size, int 
 	return entry;
 }
 
-/* Drops what the sweep that ends has not used. */
 static void drop_unused(struct table *table, unsigned sweep, int (*compare)(const void *, const void *))
 {
 	struct kept *next;
@@ -215,7 +214,6 @@ static const struct station *station_of(struct neighbours *n, const struct hop *
 	return station;
 }
 
-/* The smallest MTU of the port, its VLAN and the route. */
 static uint16_t mtu_of(const struct hop *hop, const struct port *port)
 {
 	uint32_t mtu = port->mtu;

@@ -9,7 +9,6 @@
 #ifndef FAIRLEAD_MUX_BEARER_H
 #define FAIRLEAD_MUX_BEARER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/watched_file.h"

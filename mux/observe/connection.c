@@ -41,8 +41,6 @@ bool connection_is_stream(const struct connection *connection)
 	return connection->response.stream.read;
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------------------- */
-
 /* What a call of GnuTLS or of the kernel returned: > 0: bytes, 0: it would block, -1: it failed or the client ended. */
 static ssize_t result_of(const struct connection *connection, ssize_t result)
 {
@@ -73,8 +71,6 @@ static uint32_t direction(const struct connection *connection)
 {
 	return connection->tls && gnutls_record_get_direction(connection->tls) ? EPOLLOUT : EPOLLIN;
 }
-
-/* --- the request ------------------------------------------------------------------------------------------------- */
 
 static enum connection_event shake_hands(struct connection *connection)
 {
@@ -112,8 +108,6 @@ enum head_fault connection_head(struct connection *connection, struct head *out)
 		return (enum head_fault) - connection->head;
 	return head_parse(connection->buffer, (size_t)connection->head, out);
 }
-
-/* --- the response ------------------------------------------------------------------------------------------------ */
 
 void connection_respond(struct connection *connection, const struct response *response, bool without_text,
 			uint64_t now_ms)

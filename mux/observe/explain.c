@@ -190,7 +190,6 @@ static void print_owner(const char *name, const json_t *owner)
 	       json_string_value(json_object_get(owner, "address")), when);
 }
 
-/* A bucket, its owner, and those before that may have its connections, newest first. */
 static void print_bucket(const json_t *object, const char *name)
 {
 	const json_t *one;
@@ -216,7 +215,6 @@ static const char *words_of(const char *reason)
 	return reason;
 }
 
-/* The servers that a packet names, in their order. */
 static void print_candidates(const json_t *answer)
 {
 	const json_t *one;

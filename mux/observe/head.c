@@ -47,8 +47,6 @@ ssize_t head_end(const char *bytes, size_t from, size_t len)
 	return len < HEAD_MAX ? 0 : -HEAD_LENGTH;
 }
 
-/* --- its first line ---------------------------------------------------------------------------------------------- */
-
 static bool consists_of(const char *text, const char *more)
 {
 	for (const char *at = text; *at; at++)
@@ -137,13 +135,10 @@ const char *head_argument(const struct head *head, const char *name)
 	return NULL;
 }
 
-/* --- its headers ------------------------------------------------------------------------------------------------- */
-
 struct seen {
 	bool type, body;
 };
 
-/* Cuts off the white space before and after it. */
 static char *trim(char *value)
 {
 	char *end = value + strlen(value);

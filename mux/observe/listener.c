@@ -48,8 +48,6 @@ struct listener {
 	} counters;
 };
 
-/* --- files ------------------------------------------------------------------------------------------------------- */
-
 static void report(struct listener *listener, int error, const char *option, const char *path, const struct reason *why)
 {
 	if (error < 0) {
@@ -75,8 +73,6 @@ static void refresh(struct listener *listener, uint64_t now_ms)
 		report(listener, bearer_read(&listener->tokens_file, &listener->tokens, &why) ? -EINVAL : 1,
 		       "--http-tokens", listener->access->tokens, &why);
 }
-
-/* --- requests ---------------------------------------------------------------------------------------------------- */
 
 /* Without tokens only the header Host tells a page of another name from a client of this host. */
 static bool needs_address(const struct listener *listener)
@@ -135,8 +131,6 @@ static bool answer(struct listener *listener, struct connection *connection, uin
 	connection_respond(connection, &response, is_head, now_ms);
 	return true;
 }
-
-/* --- connections ------------------------------------------------------------------------------------------------- */
 
 /* reason: a counter of why it ends early; NULL: it does not. */
 static void end(struct connection *connection, uint64_t *reason)
@@ -316,8 +310,6 @@ int listener_timeout(const struct listener *listener, uint64_t now_ms)
 	return at > now_ms ? (int)(at - now_ms) : 0;
 }
 
-/* --- sockets ----------------------------------------------------------------------------------------------------- */
-
 /*
  * A socket at the path, which replaces what another process left there, or still has there until it ends: as with
  * ports, a mux that takes over listens before the old one stops. Returns a descriptor or -errno.
@@ -395,8 +387,6 @@ static int listen_somewhere(struct listener *listener, struct reason *why)
 			  "--http: '%.120s:%u' can't be listened on: %s; allowed: a free address of this host",
 			  access->host, access->port, strerror(-listener->socket));
 }
-
-/* --- the whole --------------------------------------------------------------------------------------------------- */
 
 static int open_files(struct listener *listener, struct reason *why)
 {

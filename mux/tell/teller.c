@@ -28,8 +28,6 @@ void teller_free(struct teller *teller)
 	free(teller);
 }
 
-/* --- services ---------------------------------------------------------------------------------------------------- */
-
 struct told *teller_told(const struct teller *teller, uint16_t service)
 {
 	struct told *told = teller->first;
@@ -102,8 +100,6 @@ void teller_forget(struct teller *teller, uint16_t service)
 	told_free_servers(told);
 	free(told);
 }
-
-/* --- packets ------------------------------------------------------------------------------------------------------- */
 
 static void fill_tokens(struct teller *teller, uint64_t at_ms)
 {

@@ -2,7 +2,6 @@
 #include "tree/tree.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -124,8 +123,6 @@ static void push(struct message *m)
 		fprintf(stderr, "mux event=eventfd_failed error=\"%s\"\n", strerror(errno));
 }
 
-/* --- ZooKeeper's threads ------------------------------------------------------------------------------------- */
-
 static void on_watch(zhandle_t *zhandle, int type, int state, const char *path, void *context)
 {
 	const struct handle *handle = context;
@@ -186,8 +183,6 @@ static void on_strings(int rc, const struct String_vector *strings, const void *
 	}
 	on_stat(rc, NULL, data);
 }
-
-/* --- control thread ------------------------------------------------------------------------------------------ */
 
 static enum tree_result result_of(int rc)
 {

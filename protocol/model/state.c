@@ -115,8 +115,6 @@ bool state_lacks_notice(const struct state *t, int s, int g)
 	return setting.notices != OFF && !(t->former >> s & 1) && g >= t->seen[s] && g < ideal_seen(t, s);
 }
 
-/* ---- canonical form ---- */
-
 /* A generation, once the oldest that counts is `base`. */
 static uint8_t later(uint8_t g, int base)
 {
