@@ -47,6 +47,15 @@ static bool is_plain(const char *text, size_t len)
 	return true;
 }
 
+static int refuse_text(const json_t *value, const char *name, struct reason *why, const char *allowed, int most)
+{
+	const char *text = json_string_value(value);
+
+	if (!text)
+		return reason_set(why, -EINVAL, "%s is no text; allowed: at most %d bytes %s", name, most, allowed);
+	return reason_set(why, -EINVAL, "%s is '%.40s'; allowed: at most %d bytes %s", name, text, most, allowed);
+}
+
 /* An optional text of at most size - 1 bytes. name: in messages. */
 static int get_text(const json_t *value, const char *name, char *out, size_t size, struct reason *why)
 {
@@ -54,8 +63,7 @@ static int get_text(const json_t *value, const char *name, char *out, size_t siz
 		return 0;
 	if (!json_is_string(value) || json_string_length(value) >= size ||
 	    !is_plain(json_string_value(value), json_string_length(value)))
-		return reason_set(why, -EINVAL, "%s is not allowed; allowed: text of at most %zu bytes in one line",
-				  name, size - 1);
+		return refuse_text(value, name, why, "in one line", (int)size - 1);
 	memcpy(out, json_string_value(value), json_string_length(value));
 	return 0;
 }
@@ -84,8 +92,7 @@ static int get_bytes(const json_t *value, const char *name, struct check_bytes *
 			out->bytes[i / 2] = (uint8_t)(out->bytes[i / 2] << 4 | low);
 	}
 	if (!is_right)
-		return reason_set(why, -EINVAL, "%s is not allowed; allowed: at most %d bytes as hex digits", name,
-				  CHECK_BYTES_MAX);
+		return refuse_text(value, name, why, "as hex digits", CHECK_BYTES_MAX);
 	out->len = (uint32_t)(len / 2);
 	return 0;
 }

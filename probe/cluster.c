@@ -97,6 +97,7 @@ static void on_config(void *owner, const char *name, const struct tree_reply *re
 	struct probed *service = pool_get(cluster->options.pool, name);
 	struct reason why = {""};
 	struct check check;
+	bool was_refused;
 
 	cluster->has_changed = true;
 	if (!service || service->wanted_written == reply->written_ms)
@@ -104,13 +105,17 @@ static void on_config(void *owner, const char *name, const struct tree_reply *re
 	service->wanted_written = reply->written_ms;
 	service->seen = 0;
 	cluster->vips_changed = true;
+	was_refused = service->refusal == PROBED_CHECK && !service->has_wanted;
 	if (check_parse((const char *)reply->data, reply->len, &check, &why)) {
+		refusal_make_printable(why.text);
 		service->has_wanted = false;
 		service->config_written = reply->written_ms;
 		pool_refuse(cluster->options.pool, service, PROBED_CHECK, why.text);
 		fprintf(stderr, "probe event=check_refused service=%s why=\"%s\"\n", name, why.text);
 		return;
 	}
+	if (was_refused)
+		fprintf(stderr, "probe event=check_accepted service=%s\n", name);
 	/* until the ring is known with this configuration; what is probed goes on meanwhile */
 	service->wanted = check;
 	service->has_wanted = true;

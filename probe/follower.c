@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "follower.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/config_node.h"
-#include "control/refusal.h"
 #include "ring/fold.h"
 
 static void change(struct follower *follower)
@@ -52,22 +50,13 @@ static void retry(struct follower *follower)
 		backoff_hold(&follower->backoff, tree_now(follower->context->tree));
 }
 
-static void log_refusal(struct follower *follower, unsigned reason, uint32_t generation, const char *why)
-{
-	if (reason != follower->refused || generation != follower->refused_generation)
-		fprintf(stderr, "probe event=refused service=%s reason=%s generation=%u why=\"%s\"\n", follower->name,
-			refusal_name(reason), generation, why);
-	follower->refused = reason;
-	follower->refused_generation = generation;
-}
-
 /* A first delta that is missing is no fault: old ones are deleted, and the snapshot is newer. */
 static void refuse(struct follower *follower, unsigned reason, uint32_t generation, const char *why)
 {
 	const struct delta *image = &follower->image;
 
 	if (++follower->backoff.failures > 1 || reason != REFUSAL_MISSING)
-		log_refusal(follower, reason, generation, why);
+		refusal_open(&follower->ring_refusal, "probe", follower->name, reason, generation, why);
 	if (image->generation && (image->service != follower->ring || image->generation > follower->generation))
 		take_backends(follower);
 	drop_image(follower);
@@ -99,10 +88,18 @@ static void advance(struct follower *follower)
 		read_generation(follower, READ_DELTA, image->generation + 1);
 	} else {
 		follower->backoff.failures = 0;
-		follower->refused = 0;
+		refusal_close(&follower->ring_refusal, "probe", follower->name, image->generation);
 		if (image->service != follower->ring || image->generation != follower->generation)
 			take_backends(follower);
 	}
+}
+
+static void refuse_number(struct follower *follower, const char *node, const struct tree_reply *reply)
+{
+	struct reason why;
+
+	service_reads_refuse_number(reply, node, &why);
+	refuse(follower, REFUSAL_NUMBER, 0, why.text);
 }
 
 static void on_snapshot_number(struct follower *follower, const struct service_answer *answer)
@@ -114,7 +111,7 @@ static void on_snapshot_number(struct follower *follower, const struct service_a
 	if (generation)
 		read_generation(follower, READ_SNAPSHOT, generation);
 	else if (answer->reply->result == TREE_OK)
-		refuse(follower, REFUSAL_NUMBER, 0, "latest_snapshot is no generation");
+		refuse_number(follower, "latest_snapshot", answer->reply);
 	else if (answer->reply->result == TREE_MISSING)
 		refuse(follower, REFUSAL_MISSING, 0, "latest_snapshot does not exist");
 	else
@@ -206,9 +203,11 @@ static void on_config(struct follower *follower, const struct service_answer *an
 	follower->is_deleted = false;
 	follower->context->configured(follower->context->owner, follower->name, reply);
 	if (config_node_parse((const char *)reply->data, reply->len, follower->name, &config, &why)) {
-		log_refusal(follower, REFUSAL_CONFIG, 0, why.text); /* the one before stays */
+		/* the one before stays */
+		refusal_open(&follower->config_refusal, "probe", follower->name, REFUSAL_CONFIG, 0, why.text);
 		return;
 	}
+	refusal_close(&follower->config_refusal, "probe", follower->name, follower->generation);
 	is_changed = follower->has_config && memcmp(&follower->config, &config, sizeof(config));
 	follower->config = config;
 	follower->has_config = true;
@@ -231,6 +230,7 @@ static void on_config_exists(struct follower *follower, const struct service_ans
 		follower->has_config = false;
 		follower->latest = 0;
 		follower->generation = 0;
+		follower->config_refusal = follower->ring_refusal = (struct refusal){0};
 		if (is_new)
 			change(follower);
 	}
@@ -261,7 +261,7 @@ static void on_latest(struct follower *follower, const struct service_answer *an
 	}
 	follower->latest = latest;
 	if (!latest)
-		refuse(follower, REFUSAL_NUMBER, 0, "latest_gen is no generation");
+		refuse_number(follower, "latest_gen", answer->reply);
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #include "config/service_config.h"
 #include "control/backoff.h"
+#include "control/refusal.h"
 #include "control/service_reads.h"
 #include "ring/delta.h"
 
@@ -46,8 +47,7 @@ struct follower {
 	uint32_t latest;     /* generation, 0: unknown */
 	struct delta image;  /* generation 0: there is none */
 	struct backoff backoff;
-	unsigned refused; /* why, and which generation, as last logged; 0: nothing */
-	uint32_t refused_generation;
+	struct refusal config_refusal, ring_refusal;
 };
 
 /* Reads nothing yet; context must outlive it. */

@@ -29,31 +29,30 @@ const char *refusal_name(unsigned reason)
 					: names[reason - FL_DELTA_ERRORS];
 }
 
-/* It may quote bytes that are not text, and the mux's node is JSON. */
-static void copy_printable(char *out, size_t size, const char *text)
+void refusal_make_printable(char *why)
 {
-	size_t n = 0;
-
-	for (; text[n] && n + 1 < size; n++)
-		out[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
-	out[n] = 0;
+	for (; *why; why++)
+		if (*why < ' ' || *why > '~')
+			*why = '?';
 }
 
-void refusal_open(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why)
+void refusal_open(struct refusal *refusal, const char *program, const char *service, unsigned reason,
+		  uint32_t generation, const char *why)
 {
 	if (!refusal->is_open || refusal->reason != reason || refusal->generation != generation)
-		fprintf(stderr, "mux event=refused service=%s reason=%s generation=%u why=\"%s\"\n", service,
+		fprintf(stderr, "%s event=refused service=%s reason=%s generation=%u why=\"%s\"\n", program, service,
 			refusal_name(reason), generation, why);
 	*refusal = (struct refusal){.is_open = true, .reason = reason, .generation = generation};
-	copy_printable(refusal->why, sizeof(refusal->why), why);
+	snprintf(refusal->why, sizeof(refusal->why), "%s", why);
+	refusal_make_printable(refusal->why);
 }
 
-bool refusal_close(struct refusal *refusal, const char *service, uint32_t generation)
+bool refusal_close(struct refusal *refusal, const char *program, const char *service, uint32_t generation)
 {
 	if (!refusal->is_open)
 		return false;
 	refusal->is_open = false;
-	fprintf(stderr, "mux event=accepted service=%s generation=%u after=%s\n", service, generation,
+	fprintf(stderr, "%s event=accepted service=%s generation=%u after=%s\n", program, service, generation,
 		refusal_name(refusal->reason));
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Something in ZooKeeper that the mux refuses: logged when it starts, changes and ends. */
+/* Something in ZooKeeper that a mux or probe (`program`) refuses: logged when it starts, changes and ends. */
 #ifndef FAIRLEAD_MUX_REFUSAL_H
 #define FAIRLEAD_MUX_REFUSAL_H
 
@@ -27,9 +27,13 @@ struct refusal {
 };
 
 /* Logs the refusal unless the same one is open already; why is a sentence. */
-void refusal_open(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why);
+void refusal_open(struct refusal *refusal, const char *program, const char *service, unsigned reason,
+		  uint32_t generation, const char *why);
 /* Logs that generation is served now. Returns whether the refusal was open. */
-bool refusal_close(struct refusal *refusal, const char *service, uint32_t generation);
+bool refusal_close(struct refusal *refusal, const char *program, const char *service, uint32_t generation);
+
+/* A sentence may quote bytes that are no text, and nodes are JSON: these become '?'. */
+void refusal_make_printable(char *why);
 
 /* The reason for an error of the tables. */
 unsigned refusal_of(int error);

@@ -50,13 +50,13 @@ void ring_sync_refuse(struct ring_sync *sync, struct refusal *refusal, unsigned 
 {
 	sync->refused[reason]++;
 	sync->backoff.failures++;
-	refusal_open(refusal, sync->name, reason, generation, why);
+	refusal_open(refusal, "mux", sync->name, reason, generation, why);
 	report_change(sync);
 }
 
 static void clear_refusal(struct ring_sync *sync, struct refusal *refusal)
 {
-	if (refusal_close(refusal, sync->name, ring_sync_generation(sync)))
+	if (refusal_close(refusal, "mux", sync->name, ring_sync_generation(sync)))
 		report_change(sync);
 }
 
@@ -73,11 +73,10 @@ void ring_sync_refuse_config(struct ring_sync *sync, unsigned reason, const char
 
 void ring_sync_refuse_number(struct ring_sync *sync, const char *node, const struct tree_reply *reply)
 {
-	char why[160];
+	struct reason why;
 
-	snprintf(why, sizeof(why), "%s is '%.*s'; allowed: 1..%u", node, reply->len < 20 ? (int)reply->len : 20,
-		 (const char *)reply->data, UINT32_MAX);
-	ring_sync_refuse(sync, &sync->ring_refusal, REFUSAL_NUMBER, 0, why);
+	service_reads_refuse_number(reply, node, &why);
+	ring_sync_refuse(sync, &sync->ring_refusal, REFUSAL_NUMBER, 0, why.text);
 	hold(sync);
 }
 

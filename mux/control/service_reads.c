@@ -181,6 +181,12 @@ uint32_t service_reads_number(const struct tree_reply *reply)
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
+void service_reads_refuse_number(const struct tree_reply *reply, const char *node, struct reason *why)
+{
+	reason_set(why, -EINVAL, "%s is '%.*s'; allowed: 1..%u", node, reply->len < 20 ? (int)reply->len : 20,
+		   (const char *)reply->data, UINT32_MAX);
+}
+
 struct service_reads *service_reads_new(struct tree *tree, const char *root, const char *service, service_answer_fn fn,
 					void *context)
 {

@@ -58,5 +58,7 @@ bool service_reads_find(const char *tail, enum service_read *what);
 
 /* The data as a decimal scalar, 1 .. 2^32 - 1; 0 for anything else. */
 uint32_t service_reads_number(const struct tree_reply *reply);
+/* Why a node's data is refused as such a number. */
+void service_reads_refuse_number(const struct tree_reply *reply, const char *node, struct reason *why);
 
 #endif

@@ -112,10 +112,10 @@ static void on_loads(struct service_sync *sync, const struct service_answer *ans
 		return;
 	if (loads_node_parse((const char *)reply->data, reply->len, loads, &why)) {
 		sync->ring.refused[REFUSAL_LOADS]++;
-		refusal_open(&sync->loads_refusal, sync->name, REFUSAL_LOADS, 0, why.text);
+		refusal_open(&sync->loads_refusal, "mux", sync->name, REFUSAL_LOADS, 0, why.text);
 		return;
 	}
-	refusal_close(&sync->loads_refusal, sync->name, ring_sync_generation(&sync->ring));
+	refusal_close(&sync->loads_refusal, "mux", sync->name, ring_sync_generation(&sync->ring));
 	sync->loads_early = !maat;
 	if (maat)
 		take_loads(sync, maat->loads, loads, reply->written_ms);
@@ -258,11 +258,11 @@ void service_sync_refuse_settled(struct service_sync *sync, uint32_t settled)
 		return;
 	sync->ring.published.settled_refused = settled;
 	if (!settled) {
-		refusal_close(&sync->settled_refusal, sync->name, ring_sync_generation(&sync->ring));
+		refusal_close(&sync->settled_refusal, "mux", sync->name, ring_sync_generation(&sync->ring));
 		return;
 	}
 	snprintf(why, sizeof(why), "generation %u is settled; allowed: at most %u, the latest one", settled,
 		 service_sync_latest(sync));
 	sync->ring.refused[REFUSAL_SETTLED]++;
-	refusal_open(&sync->settled_refusal, sync->name, REFUSAL_SETTLED, settled, why);
+	refusal_open(&sync->settled_refusal, "mux", sync->name, REFUSAL_SETTLED, settled, why);
 }

@@ -244,9 +244,17 @@ static void one_reading_finds_what_is_there(void **state)
 	    {"no config", {0, "2", "1", 0, 0, 0, false}, 0, false, NULL},
 	    {"a config of another format", {-1, "2", "1", 0, 0, 0, false}, 0, false, "reason=config"},
 	    {"no number", {1, "", "1", 0, 0, 0, false}, 0, true, NULL},
-	    {"a number that is none", {1, "x", "1", 0, 0, 0, false}, 0, false, "reason=number"},
+	    {"a number that is none",
+	     {1, "x", "1", 0, 0, 0, false},
+	     0,
+	     false,
+	     "reason=number generation=0 why=\"latest_gen is 'x'; allowed: 1..4294967295\""},
 	    {"no snapshot", {1, "2", "", 0, 0, 0, false}, 0, true, "reason=missing"},
-	    {"a snapshot's number that is none", {1, "2", "0", 0, 0, 0, false}, 0, true, "reason=number"},
+	    {"a snapshot's number that is none",
+	     {1, "2", "0", 0, 0, 0, false},
+	     0,
+	     true,
+	     "reason=number generation=0 why=\"latest_snapshot is '0'; allowed: 1..4294967295\""},
 	    {"a snapshot without chunks", {1, "2", "1", 2, 0, 0, false}, 0, true, "reason=missing generation=1"},
 	    {"a damaged snapshot", {1, "2", "1", 0, 2, 0, false}, 0, true, "generation=1"},
 	    {"a delta that is missing", {1, "4", "1", 8, 0, 0, false}, 2, true, "reason=missing generation=3"},
@@ -311,8 +319,10 @@ static void what_is_known_stays_while_it_cannot_be_read(void **state)
 	wait_for_retry(world);
 	assert_known(world, 3);
 	world->nodes.damaged = 0;
+	assert_false(is_logged(world, "event=accepted"));
 	wait_for_retry(world);
 	assert_known(world, 4);
+	assert_true(is_logged(world, "probe event=accepted service=web generation=4 after="));
 	assert_true(world->follower->backoff.retry_at == UINT64_MAX);
 	turn(world, (struct nodes){1, "5", "1", 0, 0, TREE_FAILED, false}, "ring/latest_gen");
 	assert_known(world, 4);
@@ -348,6 +358,11 @@ static void a_refused_config_leaves_the_one_before(void **state)
 	assert_int_equal(world->configured, 2); /* it may have a check that can be read */
 	assert_known(world, 2);
 	assert_int_equal(world->follower->config.id, 1);
+	turn(world, (struct nodes){1, "3", "1", 0, 0, 0, false},
+	     "ring/latest_gen"); /* the ring has nothing to do with it */
+	assert_false(is_logged(world, "event=accepted"));
+	turn(world, (struct nodes){1, "3", "1", 0, 0, 0, false}, "config");
+	assert_true(is_logged(world, "probe event=accepted service=web generation=3 after=config"));
 }
 
 /* Backends of one ring are never probed by another's configuration. */
