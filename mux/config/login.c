@@ -42,6 +42,28 @@ static bool parse(char *text, size_t len, struct login *login)
 	return login->count >= LOGIN_LINES_MIN;
 }
 
+static int digest(const struct watched_file *file, const char *line, char out[LOGIN_DIGEST_MAX + 1], struct reason *why)
+{
+	unsigned char hash[SHA1_LEN];
+	const gnutls_datum_t bytes = {hash, SHA1_LEN};
+	size_t user = strcspn(line, ":") + 1;
+	gnutls_datum_t text;
+	int error = gnutls_hash_fast(GNUTLS_DIG_SHA1, line, strlen(line), hash);
+
+	if (!error)
+		error = gnutls_base64_encode2(&bytes, &text);
+	if (error)
+		return reason_set(
+		    why, -EINVAL,
+		    "%s: '%.160s' can't be used: SHA-1, by which ZooKeeper's access lists name a login, fails: "
+		    "%s; allowed: where GnuTLS has SHA-1",
+		    file->option, file->path, gnutls_strerror(error));
+	memcpy(out, line, user);
+	snprintf(out + user, LOGIN_DIGEST_MAX + 1 - user, "%.*s", (int)text.size, text.data);
+	gnutls_free(text.data);
+	return 0;
+}
+
 _Static_assert(LOGIN_LINES_MIN == 2 && LOGIN_LINES_MAX == 4 && PASSWORD_MIN == 8 && PASSWORD_MAX == 256,
 	       "as said below");
 
@@ -62,23 +84,10 @@ int login_read(const char *name, const char *path, struct login *out, struct rea
 	memset(out, 0, sizeof(*out));
 	if (text)
 		error = parse(text, len, out) ? 0 : watched_file_refuse(&file, why);
+	for (unsigned i = 0; !error && i < out->count; i++)
+		error = digest(&file, out->lines[i], out->digests[i], why);
 	if (error)
 		explicit_bzero(out, sizeof(*out));
 	watched_file_free(text, len);
 	return error;
-}
-
-void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1])
-{
-	unsigned char hash[SHA1_LEN];
-	size_t user = strcspn(line, ":") + 1;
-	gnutls_datum_t text;
-
-	memcpy(out, line, user);
-	out[user] = 0; /* that of no password */
-	if (gnutls_hash_fast(GNUTLS_DIG_SHA1, line, strlen(line), hash) ||
-	    gnutls_base64_encode2(&(const gnutls_datum_t){hash, SHA1_LEN}, &text))
-		return;
-	snprintf(out + user, LOGIN_DIGEST_MAX + 1 - user, "%.*s", (int)text.size, text.data);
-	gnutls_free(text.data);
 }

@@ -24,6 +24,8 @@ enum login_line { LOGIN_READERS, LOGIN_OWN };
 struct login {
 	unsigned count; /* of lines; 0: no login, all access lists are open */
 	char lines[LOGIN_LINES_MAX][LOGIN_TEXT_MAX + 1];
+	/* As ZooKeeper's access lists name the lines' users: USER:BASE64(SHA-1(USER:PASSWORD)). */
+	char digests[LOGIN_LINES_MAX][LOGIN_DIGEST_MAX + 1];
 };
 
 /*
@@ -31,8 +33,5 @@ struct login {
  * contains any of the file's content.
  */
 int login_read(const char *name, const char *path, struct login *out, struct reason *why);
-
-/* A line as ZooKeeper's access lists name its user: USER:BASE64(SHA-1(USER:PASSWORD)). */
-void login_digest(const char *line, char out[LOGIN_DIGEST_MAX + 1]);
 
 #endif

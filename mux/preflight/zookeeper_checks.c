@@ -197,12 +197,8 @@ static bool has_login(const char *entry, const struct login *login)
 {
 	json_t *node = json_loads(entry, JSON_REJECT_DUPLICATES, NULL);
 	const char *wanted = json_string_value(json_object_get(node, "login"));
-	char own[LOGIN_DIGEST_MAX + 1] = "";
-	bool is_right;
+	bool is_right = !wanted || !strcmp(wanted, login->digests[LOGIN_OWN]);
 
-	if (login->count)
-		login_digest(login->lines[LOGIN_OWN], own);
-	is_right = !wanted || !strcmp(wanted, own);
 	json_decref(node);
 	return is_right;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags and environment: what is accepted, and every error names the option, its value and what is allowed. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
 
 #include "config/options.h"
 #include "config/protection.h"
@@ -425,14 +429,57 @@ static void others_read_metrics_at_an_address(void **state)
 	}
 }
 
+static bool hash_fails;
+
+/* Replaces the library's. */
+int gnutls_hash_fast(gnutls_digest_algorithm_t algorithm, const void *text, size_t len, void *digest)
+{
+	static int (*hash_fast)(gnutls_digest_algorithm_t, const void *, size_t, void *);
+
+	if (!hash_fast)
+		*(void **)&hash_fast = dlsym(RTLD_NEXT, "gnutls_hash_fast");
+	return hash_fails ? GNUTLS_E_UNKNOWN_HASH_ALGORITHM : hash_fast(algorithm, text, len, digest);
+}
+
+static void a_login_without_its_hash_is_refused(void **state)
+{
+	static const char lines[] = "readers:the-readers-secret\nmux-mux1:the-secret-of-mux1\n";
+	char path[] = "/tmp/fairlead-login-XXXXXX", arguments[256];
+	int fd = mkstemp(path);
+	struct options options;
+	struct reason why = {""};
+
+	(void)state;
+	assert_int_equal(write(fd, lines, strlen(lines)), strlen(lines));
+	close(fd);
+	snprintf(arguments, sizeof(arguments), BASE "|--zookeeper-auth|%s", path);
+	assert_int_equal(parse(&options, arguments, "", &why), 0);
+	assert_string_equal(options.login.digests[LOGIN_READERS], "readers:/CSwW+nfTXR7Hv1hx4h32t3LLe4=");
+	assert_string_equal(options.login.digests[LOGIN_OWN], "mux-mux1:qKFW+ta9+LkrH5k1FOJ0wXWY2Hc=");
+	hash_fails = true;
+	assert_int_equal(parse(&options, arguments, "", &why), -EINVAL);
+	hash_fails = false;
+	assert_memory_equal(why.text, "--zookeeper-auth: '/tmp/fairlead-login-", 39);
+	assert_non_null(strstr(why.text, "SHA-1"));
+	assert_non_null(strstr(why.text, "; allowed: where GnuTLS has SHA-1"));
+	assert_int_equal(options.login.count, 0);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(defaults_are_as_documented),          cmocka_unit_test(every_flag_is_accepted),
-	    cmocka_unit_test(flags_override_the_environment),      cmocka_unit_test(every_error_names_its_option),
-	    cmocka_unit_test(too_many_ports_are_rejected),         cmocka_unit_test(help_needs_nothing_else),
-	    cmocka_unit_test(the_cluster_key_is_read_from_a_file), cmocka_unit_test(only_loopback_is_open),
-	    cmocka_unit_test(what_does_not_protect_it_is_named),   cmocka_unit_test(others_read_metrics_at_an_address),
+	    cmocka_unit_test(defaults_are_as_documented),
+	    cmocka_unit_test(every_flag_is_accepted),
+	    cmocka_unit_test(flags_override_the_environment),
+	    cmocka_unit_test(every_error_names_its_option),
+	    cmocka_unit_test(too_many_ports_are_rejected),
+	    cmocka_unit_test(help_needs_nothing_else),
+	    cmocka_unit_test(the_cluster_key_is_read_from_a_file),
+	    cmocka_unit_test(only_loopback_is_open),
+	    cmocka_unit_test(what_does_not_protect_it_is_named),
+	    cmocka_unit_test(others_read_metrics_at_an_address),
+	    cmocka_unit_test(a_login_without_its_hash_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,13 +275,12 @@ void tree_set(struct tree *tree, const char *path, const char *text, tree_fn fn,
 void tree_create_ephemeral(struct tree *tree, const char *path, const char *text, tree_fn fn, void *context)
 {
 	struct message *m = request(tree, fn, context);
-	char readers[LOGIN_DIGEST_MAX + 1], own[LOGIN_DIGEST_MAX + 1];
-	struct ACL entries[] = {{ZOO_PERM_READ, {digest_scheme, readers}}, {ZOO_PERM_ALL, {digest_scheme, own}}};
+	struct ACL entries[] = {{ZOO_PERM_READ, {digest_scheme, NULL}}, {ZOO_PERM_ALL, {digest_scheme, NULL}}};
 	const struct ACL_vector acl = {2, entries}, *used = &ZOO_OPEN_ACL_UNSAFE;
 
 	if (tree->login && tree->login->count) {
-		login_digest(tree->login->lines[LOGIN_READERS], readers);
-		login_digest(tree->login->lines[LOGIN_OWN], own);
+		entries[0].id.id = (char *)(uintptr_t)tree->login->digests[LOGIN_READERS];
+		entries[1].id.id = (char *)(uintptr_t)tree->login->digests[LOGIN_OWN];
 		used = &acl;
 	}
 	sent(m, usable(tree)

@@ -370,7 +370,7 @@ static void the_login_waits_for_a_connection(void **state)
 	const int broken[] = {ZOO_CONNECTED_STATE, ZOO_CONNECTING_STATE};
 	const int connects[] = {ZOO_CONNECTING_STATE, ZOO_CONNECTED_STATE};
 	const struct tree_events events = {is_logged_in, ignore, ignore_path};
-	struct login login = {2, {"readers:the-readers-secret", "mux-mux1:the-own-secret"}};
+	struct login login = {.count = 2, .lines = {"readers:the-readers-secret", "mux-mux1:the-own-secret"}};
 	unsigned expected = 2;
 	struct tree *tree;
 
