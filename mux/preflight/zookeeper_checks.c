@@ -172,7 +172,7 @@ static void await(struct reading *reading, bool (*is_there)(const struct reading
 
 static bool has_begun(const struct reading *reading)
 {
-	return tree_is_connected(reading->tree);
+	return tree_is_connected(reading->tree) || tree_is_login_refused(reading->tree);
 }
 
 static bool is_answered(const struct reading *reading)
@@ -266,7 +266,10 @@ static void check_session(struct preflight *preflight, const struct options *opt
 	}
 	snprintf(path, sizeof(path), "%s/services", options->root);
 	await(&reading, has_begun);
-	if (tree_has_session(reading.tree))
+	if (tree_is_login_refused(reading.tree))
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
+				      "the server refuses the login: --zookeeper-auth is missing or wrong");
+	else if (tree_has_session(reading.tree))
 		check = check_services(preflight, &reading, path);
 	else
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,

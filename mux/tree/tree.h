@@ -101,6 +101,8 @@ uint32_t tree_jitter(uint32_t n);
 
 /* Whether a server has granted a session, and the connection to it is there. */
 bool tree_has_session(const struct tree *tree);
+/* Whether the last session ended because the server refused the login. */
+bool tree_is_login_refused(const struct tree *tree);
 /* Whether it also has answered, so that reads are as new as now: from `connected` until `disconnected`. */
 bool tree_is_connected(const struct tree *tree);
 /* Id of the session, 0 unless connected. */

@@ -56,6 +56,7 @@ struct tree {
 	bool is_replacing;
 	zhandle_t *next; /* the handle that the replacer closes, then the one that it opened */
 	bool connected;
+	bool login_refused; /* and no session has begun since */
 	bool closing;
 	bool was_connected; /* ever: the first connection is not delayed */
 	uint64_t now_ms;
@@ -384,6 +385,8 @@ static void log_in(struct tree *tree)
 
 static void session_changed(struct tree *tree, int state, uint64_t now_ms)
 {
+	if (state == ZOO_CONNECTED_STATE || state == ZOO_AUTH_FAILED_STATE)
+		tree->login_refused = state == ZOO_AUTH_FAILED_STATE;
 	if (state == ZOO_CONNECTED_STATE) {
 		log_in(tree);
 		tree->reopen_at = UINT64_MAX;
@@ -514,6 +517,11 @@ uint64_t tree_deadline(const struct tree *tree)
 bool tree_has_session(const struct tree *tree)
 {
 	return tree->zhandle && zoo_state(tree->zhandle) == ZOO_CONNECTED_STATE;
+}
+
+bool tree_is_login_refused(const struct tree *tree)
+{
+	return tree->login_refused;
 }
 
 bool tree_is_connected(const struct tree *tree)

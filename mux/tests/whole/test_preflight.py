@@ -8,7 +8,8 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -171,30 +172,53 @@ def test_a_server_that_says_nothing(check):
     assert checks["session"][0] == "fail" and "none within 5 s" in checks["session"][1]
 
 
-def test_a_server_that_says_no_more_once_there_is_a_session(check):
-    """The server grants ten minutes, but the check waits only its own five seconds."""
+@pytest.fixture
+def begin_session() -> Iterator[Callable]:
+    """A server of which each client gets a session, and then this answer to what it asks first. Returns its port."""
     password = bytes(16)
     granted = struct.pack(">iiqi", 0, 600_000, 1, len(password)) + password + b"\0"
+    clients: list[socket.socket] = []
 
-    def serve(server: socket.socket) -> None:
+    def serve(server: socket.socket, answer: bytes) -> None:
         while True:
             try:
                 client, _ = server.accept()
                 clients.append(client)
                 if client.recv(4096):
                     client.sendall(struct.pack(">i", len(granted)) + granted)
+                if answer and client.recv(4096):
+                    client.sendall(struct.pack(">i", len(answer)) + answer)
             except OSError:
                 return
 
-    clients: list[socket.socket] = []
+    def begin(answer: bytes = b"") -> int:
+        threading.Thread(target=serve, args=(server, answer), daemon=True).start()
+        return server.getsockname()[1]
+
     with socket.create_server(("10.1.0.1", 0)) as server:
-        threading.Thread(target=serve, args=(server,), daemon=True).start()
-        code, checks = check(servers=f"10.1.0.1:{server.getsockname()[1]}")
+        yield begin
         server.shutdown(socket.SHUT_RDWR)
     for client in clients:
         client.close()
+
+
+def test_a_server_that_says_no_more_once_there_is_a_session(check, begin_session):
+    """The server grants ten minutes, but the check waits only its own five seconds."""
+    code, checks = check(servers=f"10.1.0.1:{begin_session()}")
     assert code == 1 and checks["zookeeper"][0] == "ok"
     assert checks["session"] == ("fail", "/fairlead/services is not read within 5 s: operation timeout")
+
+
+def test_a_login_that_the_server_refuses(check, begin_session, tmp_path: Path):
+    login = tmp_path / "login"
+    login.write_text("readers:the-readers-secret\nmux-mux1:the-secret-of-mux1\n")
+    login.chmod(0o600)
+    refused = struct.pack(">iqi", -4, 0, -115)  # of the login, AUTHFAILED
+    began = time.monotonic()
+    code, checks = check("--zookeeper-auth", str(login), servers=f"10.1.0.1:{begin_session(refused)}")
+    assert code == 1 and checks["zookeeper"][0] == "ok"
+    assert checks["session"] == ("fail", "the server refuses the login: --zookeeper-auth is missing or wrong")
+    assert time.monotonic() - began < 5, "it is known at once"
 
 
 def test_a_zookeeper_that_does_not_know_us(check, tree: Tree, service: Service):
