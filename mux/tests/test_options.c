@@ -18,6 +18,7 @@
 
 #include "config/options.h"
 #include "config/protection.h"
+#include "packet/burst.h"
 
 enum { WORDS_MAX = 40, ENVIRONMENT_MAX = 4 };
 
@@ -429,6 +430,24 @@ static void others_read_metrics_at_an_address(void **state)
 	}
 }
 
+/* The words are in config/, the paths in packet/. */
+static void each_packet_path_has_its_word(void **state)
+{
+	char arguments[256], allowed[128] = "allowed: auto";
+	struct options options;
+	struct reason why;
+
+	(void)state;
+	for (unsigned i = 0; i < BURST_PATHS; i++) {
+		snprintf(arguments, sizeof(arguments), BASE "|--packet-path|%s", burst_paths[i].name);
+		assert_int_equal(parse(&options, arguments, "", &why), 0);
+		assert_int_equal(options.packet_path, PACKET_PATH_REFERENCE + i);
+		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), ", %s", burst_paths[i].name);
+	}
+	assert_int_equal(parse(&options, BASE "|--packet-path|none", "", &why), -EINVAL);
+	assert_string_equal(strstr(why.text, "allowed: "), allowed);
+}
+
 static bool hash_fails;
 
 /* Replaces the library's. */
@@ -479,6 +498,7 @@ int main(void)
 	    cmocka_unit_test(only_loopback_is_open),
 	    cmocka_unit_test(what_does_not_protect_it_is_named),
 	    cmocka_unit_test(others_read_metrics_at_an_address),
+	    cmocka_unit_test(each_packet_path_has_its_word),
 	    cmocka_unit_test(a_login_without_its_hash_is_refused),
 	};
 
