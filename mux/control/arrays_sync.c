@@ -95,22 +95,6 @@ static struct arrays_job *job_start(const struct steering_arrays *method,
 	return NULL;
 }
 
-/*
- * Whether the job has ended: then it is freed, *error is 0 and *out a reference of the caller's, or *error is that of
- * method->parse and *why says why.
- */
-static bool job_take(struct arrays_job *job, unsigned *error, void **out, struct reason *why)
-{
-	if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != JOB_ENDED)
-		return false;
-	*error = job->error;
-	*out = job->made;
-	*why = job->why;
-	job->made = NULL;
-	job_free(job);
-	return true;
-}
-
 /* The result is not wanted any more; does not wait. */
 static void job_abandon(struct arrays_job *job)
 {
@@ -250,9 +234,22 @@ uint32_t arrays_sync_newest(const struct arrays_sync *sync, const struct arrays_
 	return wanted && sync->ahead.generation == wanted ? wanted : held->version.newest;
 }
 
-enum arrays_taken arrays_sync_take(const struct arrays_sync *sync, struct arrays_reading *reading,
-				   const struct service_config *config, const struct arrays_step *step,
-				   const uint8_t *data, size_t len, unsigned *error, struct reason *why)
+static struct arrays_result end_step(const struct arrays_sync *sync, struct arrays_reading *reading, unsigned error,
+				     void *made, struct arrays_result result)
+{
+	if (error) {
+		result.taken = ARRAYS_REFUSED;
+		result.word = sync->ready.method->name(error);
+	} else {
+		result.taken = ARRAYS_TAKEN;
+		keep_made(sync, reading, made, result.generation);
+	}
+	return result;
+}
+
+struct arrays_result arrays_sync_take(const struct arrays_sync *sync, struct arrays_reading *reading,
+				      const struct service_config *config, const struct arrays_step *step,
+				      const uint8_t *data, size_t len)
 {
 	const struct steering_arrays_expected expected = {
 	    .service = config->name,
@@ -263,34 +260,32 @@ enum arrays_taken arrays_sync_take(const struct arrays_sync *sync, struct arrays
 	    .hash = (uint8_t)config->hash,
 	};
 	const struct steering_arrays *method = sync->ready.method;
-	void *made;
+	struct arrays_result result = {.generation = step->generation};
+	void *made = NULL;
+	unsigned error;
 
-	if (len >= ARRAYS_JOB_BYTES) {
+	if (len >= ARRAYS_JOB_BYTES)
 		reading->job = job_start(method, &expected, step->base, data, len);
-		reading->job_generation = step->generation;
-	}
 	if (reading->job)
-		return ARRAYS_UNDER_WAY;
-	*error = method->parse(&expected, step->base, data, len, &made, why);
-	if (*error)
-		return ARRAYS_REFUSED;
-	keep_made(sync, reading, made, step->generation);
-	return ARRAYS_TAKEN;
+		return result;
+	error = method->parse(&expected, step->base, data, len, &made, &result.why);
+	return end_step(sync, reading, error, made, result);
 }
 
-enum arrays_taken arrays_sync_poll(const struct arrays_sync *sync, struct arrays_reading *reading, uint32_t *generation,
-				   unsigned *error, struct reason *why)
+struct arrays_result arrays_sync_poll(const struct arrays_sync *sync, struct arrays_reading *reading)
 {
-	void *made;
+	struct arrays_job *job = reading->job;
+	struct arrays_result result = {0};
 
-	if (!job_take(reading->job, error, &made, why))
-		return ARRAYS_UNDER_WAY;
+	if (!job || __atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != JOB_ENDED)
+		return result;
+	result.generation = job->expected.generation;
+	result.why = job->why;
+	result = end_step(sync, reading, job->error, job->made, result);
+	job->made = NULL;
+	job_free(job);
 	reading->job = NULL;
-	*generation = reading->job_generation;
-	if (*error)
-		return ARRAYS_REFUSED;
-	keep_made(sync, reading, made, *generation);
-	return ARRAYS_TAKEN;
+	return result;
 }
 
 bool arrays_sync_is_checking(const struct arrays_sync *sync)

@@ -41,7 +41,6 @@ struct arrays_reading {
 	void *made;
 	uint32_t generation;
 	struct arrays_job *job; /* checks what was read; NULL: nothing is checked aside */
-	uint32_t job_generation;
 };
 
 struct arrays_sync {
@@ -58,10 +57,12 @@ struct arrays_sync {
 	struct arrays_refusals refusals;
 };
 
-enum arrays_taken {
-	ARRAYS_TAKEN,
-	ARRAYS_REFUSED,
-	ARRAYS_UNDER_WAY,
+/* What became of a step's node. */
+struct arrays_result {
+	enum arrays_taken { ARRAYS_UNDER_WAY, ARRAYS_TAKEN, ARRAYS_REFUSED } taken;
+	uint32_t generation;
+	const char *word; /* the method's for why it is refused; lasts */
+	struct reason why;
 };
 
 /* The next node to read. */
@@ -84,16 +85,12 @@ bool arrays_sync_next_ahead(struct arrays_sync *sync, const struct service_confi
 			    const struct arrays_set *held, struct arrays_step *step);
 /* The newest generation whose arrays are there, those ahead included; 0: none. */
 uint32_t arrays_sync_newest(const struct arrays_sync *sync, const struct arrays_set *held);
-/*
- * The bytes of a step's node. ARRAYS_REFUSED: *error is the method's, and why; then nothing has changed.
- * ARRAYS_UNDER_WAY: they are being checked aside; arrays_sync_poll() has the result.
- */
-enum arrays_taken arrays_sync_take(const struct arrays_sync *sync, struct arrays_reading *reading,
-				   const struct service_config *config, const struct arrays_step *step,
-				   const uint8_t *data, size_t len, unsigned *error, struct reason *why);
-/* While arrays are checked aside: as arrays_sync_take(). *generation: of which. */
-enum arrays_taken arrays_sync_poll(const struct arrays_sync *sync, struct arrays_reading *reading, uint32_t *generation,
-				   unsigned *error, struct reason *why);
+/* The bytes of a step's node. ARRAYS_UNDER_WAY: they are being checked aside; arrays_sync_poll() has the result. */
+struct arrays_result arrays_sync_take(const struct arrays_sync *sync, struct arrays_reading *reading,
+				      const struct service_config *config, const struct arrays_step *step,
+				      const uint8_t *data, size_t len);
+/* ARRAYS_UNDER_WAY: also if nothing is checked aside. */
+struct arrays_result arrays_sync_poll(const struct arrays_sync *sync, struct arrays_reading *reading);
 /* Whether anything is checked aside. */
 bool arrays_sync_is_checking(const struct arrays_sync *sync);
 /* The first node is requested, and the last one was taken. */

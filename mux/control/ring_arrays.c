@@ -128,28 +128,25 @@ static void miss_arrays(struct ring_sync *sync, const struct arrays_step *step)
 }
 
 /* What became of the arrays of a generation: they are there, refused, or still being checked. */
-static void note_taken(struct ring_sync *sync, enum arrays_taken taken, uint32_t generation, unsigned error,
-		       const char *why)
+static void note_taken(struct ring_sync *sync, const struct arrays_result *result)
 {
 	struct arrays_step step;
 	bool lacks = find_step(sync, &step);
 
-	if (taken == ARRAYS_UNDER_WAY)
+	if (result->taken == ARRAYS_UNDER_WAY)
 		sync->state = SYNC_READING_ARRAYS;
-	else if (taken == ARRAYS_TAKEN && !lacks)
+	else if (result->taken == ARRAYS_TAKEN && !lacks)
 		arrays_sync_end(&sync->arrays, now(sync));
-	else if (taken == ARRAYS_REFUSED && lacks && step.generation == generation)
-		refuse_arrays(sync, sync->arrays.ready.method->name(error), generation, why);
+	else if (result->taken == ARRAYS_REFUSED && lacks && step.generation == result->generation)
+		refuse_arrays(sync, result->word, step.generation, result->why.text);
 	ring_sync_advance(sync);
 }
 
 void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer)
 {
 	bool is_patch = answer->what == READ_ARRAYS_PATCH;
-	struct reason why = {""};
+	struct arrays_result result;
 	struct arrays_step step;
-	enum arrays_taken taken;
-	unsigned error = 0;
 
 	sync->state = SYNC_WAITING;
 	if (!find_step(sync, &step) || step.generation != answer->generation || is_patch != !!step.base_generation) {
@@ -158,9 +155,9 @@ void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *ans
 	}
 	switch (answer->reply->result) {
 	case TREE_OK:
-		taken = arrays_sync_take(&sync->arrays, &sync->arrays.latest, &sync->config, &step, answer->reply->data,
-					 answer->reply->len, &error, &why);
-		note_taken(sync, taken, step.generation, error, why.text);
+		result = arrays_sync_take(&sync->arrays, &sync->arrays.latest, &sync->config, &step,
+					  answer->reply->data, answer->reply->len);
+		note_taken(sync, &result);
 		break;
 	case TREE_MISSING:
 	case TREE_MISNAMED:
@@ -203,17 +200,16 @@ void ring_arrays_read_ahead(struct ring_sync *sync)
  * What became of them. A failure refuses nothing that is served: they are read again with the next list, or once a
  * generation names them.
  */
-static void note_ahead(struct ring_sync *sync, enum arrays_taken taken, const char *word, uint32_t generation,
-		       const char *why)
+static void note_ahead(struct ring_sync *sync, const struct arrays_result *result)
 {
 	struct arrays_step step;
 
-	if (taken == ARRAYS_REFUSED) {
+	if (result->taken == ARRAYS_REFUSED) {
 		sync->arrays.ahead_is_failed = true;
-		arrays_sync_count(&sync->arrays, word);
+		arrays_sync_count(&sync->arrays, result->word);
 		fprintf(stderr, "mux event=ahead_refused service=%s generation=%u reason=%s why=\"%s\"\n", sync->name,
-			generation, word, why);
-	} else if (taken == ARRAYS_TAKEN && !find_step_ahead(sync, &step)) {
+			result->generation, result->word, result->why.text);
+	} else if (result->taken == ARRAYS_TAKEN && !find_step_ahead(sync, &step)) {
 		report_change(sync);
 	}
 	ring_arrays_read_ahead(sync);
@@ -223,58 +219,40 @@ void ring_arrays_answer_ahead(struct ring_sync *sync, const struct service_answe
 {
 	bool is_patch = answer->what == READ_AHEAD_PATCH;
 	struct arrays_sync *arrays = &sync->arrays;
-	enum tree_result result = answer->reply->result;
-	struct reason why = {""};
+	enum tree_result found = answer->reply->result;
+	struct arrays_result result;
 	struct arrays_step step;
-	enum arrays_taken taken;
-	unsigned error = 0;
 
 	arrays->ahead_is_asked = false;
 	if (!find_step_ahead(sync, &step) || step.generation != answer->generation ||
 	    is_patch != !!step.base_generation) {
 		ring_arrays_read_ahead(sync); /* others are written ahead by now */
-	} else if (result == TREE_OK) {
-		taken = arrays_sync_take(arrays, &arrays->ahead, &sync->config, &step, answer->reply->data,
-					 answer->reply->len, &error, &why);
-		note_ahead(sync, taken, error ? arrays->ready.method->name(error) : "", step.generation, why.text);
-	} else if (result == TREE_MISSING || result == TREE_MISNAMED || result == TREE_TOO_LONG) {
-		note_ahead(sync, ARRAYS_REFUSED, result == TREE_TOO_LONG ? "length" : "missing", step.generation,
-			   "its chunks are not 0000, 0001, ... of the allowed length");
+	} else if (found == TREE_OK) {
+		result = arrays_sync_take(arrays, &arrays->ahead, &sync->config, &step, answer->reply->data,
+					  answer->reply->len);
+		note_ahead(sync, &result);
+	} else if (found == TREE_MISSING || found == TREE_MISNAMED || found == TREE_TOO_LONG) {
+		result = (struct arrays_result){ARRAYS_REFUSED,
+						step.generation,
+						found == TREE_TOO_LONG ? "length" : "missing",
+						{"its chunks are not 0000, 0001, ... of the allowed length"}};
+		note_ahead(sync, &result);
 	} else {
 		arrays->ahead_is_failed = true; /* the connection is lost: all is read again */
 	}
 }
 
-static void poll_ahead(struct ring_sync *sync)
-{
-	struct arrays_sync *arrays = &sync->arrays;
-	struct reason why = {""};
-	uint32_t generation = 0;
-	enum arrays_taken taken;
-	unsigned error = 0;
-
-	if (!arrays->ahead.job)
-		return;
-	taken = arrays_sync_poll(arrays, &arrays->ahead, &generation, &error, &why);
-	if (taken != ARRAYS_UNDER_WAY)
-		note_ahead(sync, taken, error ? arrays->ready.method->name(error) : "", generation, why.text);
-}
-
 void ring_arrays_poll(struct ring_sync *sync)
 {
-	struct reason why = {""};
-	enum arrays_taken taken;
-	uint32_t generation = 0;
-	unsigned error = 0;
+	struct arrays_result result = arrays_sync_poll(&sync->arrays, &sync->arrays.ahead);
 
-	poll_ahead(sync);
-	if (!sync->arrays.latest.job)
-		return;
-	taken = arrays_sync_poll(&sync->arrays, &sync->arrays.latest, &generation, &error, &why);
-	if (taken == ARRAYS_UNDER_WAY)
+	if (result.taken != ARRAYS_UNDER_WAY)
+		note_ahead(sync, &result);
+	result = arrays_sync_poll(&sync->arrays, &sync->arrays.latest);
+	if (result.taken == ARRAYS_UNDER_WAY)
 		return;
 	sync->state = SYNC_WAITING;
-	note_taken(sync, taken, generation, error, why.text);
+	note_taken(sync, &result);
 }
 
 void ring_arrays_forget(struct ring_sync *sync)
