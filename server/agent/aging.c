@@ -20,10 +20,9 @@ fl_u8 aging_since(const struct census *census, size_t service, fl_u64 ns)
 static void walk(struct census *census)
 {
 	const struct endpoint *endpoints = census->services->endpoints;
-	size_t count;
-	struct connection *slots = connections_slots(census->table, &count);
+	struct connection *slots = census->table->slots;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i <= census->table->mask; i++) {
 		fl_u8 steps, left;
 
 		if (slots[i].state != CONNECTION_LIVE || slots[i].age == AGING_OLD)

@@ -178,10 +178,10 @@ void census_lose(struct census *census)
 /* Removes what was closed while the dump was under way, unless that is still to be told. */
 static void forget_closed(struct census *census)
 {
-	size_t count, i = 0;
-	struct connection *slots = connections_slots(census->table, &count);
+	struct connection *slots = census->table->slots;
+	size_t i = 0;
 
-	while (i < count) {
+	while (i <= census->table->mask) {
 		if (slots[i].state == CONNECTION_CLOSED && !slots[i].told)
 			connections_remove(census->table, &slots[i]);
 		else
@@ -239,10 +239,10 @@ void census_record(struct census *census, const struct socket_name *name)
 
 size_t census_missing(struct census *census, struct connection_key *keys, size_t max)
 {
-	size_t count, found = 0;
-	struct connection *slots = connections_slots(census->table, &count);
+	const struct connection *slots = census->table->slots;
+	size_t found = 0;
 
-	for (size_t i = 0; i < count && found < max; i++)
+	for (size_t i = 0; i <= census->table->mask && found < max; i++)
 		if (slots[i].state == CONNECTION_LIVE && slots[i].mark != census->mark)
 			keys[found++] = connection_key(&slots[i]);
 	return found;
@@ -394,12 +394,11 @@ static void move_tallies(struct census *census, const struct services *new, stru
 static bool move_table(const struct census *census, const struct services *new, struct tally *tallies,
 		       struct connections *table)
 {
-	size_t count;
-	struct connection *slots = connections_slots(census->table, &count);
+	struct connection *slots = census->table->slots;
 
 	for (size_t i = 0; i < new->count; i++)
 		tallies[i].is_aging = is_told_on(census->services, new, i);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i <= census->table->mask; i++) {
 		struct socket_name name;
 		struct connection *added;
 		struct connection_key key;

@@ -9,12 +9,6 @@ enum numbers {
 	KEY_BYTES = 22, /* without padding */
 };
 
-struct connections {
-	struct fl_siphash_key seed;
-	struct connection *slots;
-	size_t mask, used;
-};
-
 struct connections *connections_new(const struct fl_siphash_key *seed)
 {
 	struct connections *connections = calloc(1, sizeof(*connections));
@@ -123,15 +117,4 @@ void connections_remove(struct connections *connections, struct connection *conn
 	}
 	connections->slots[hole] = (struct connection){0};
 	connections->used--;
-}
-
-struct connection *connections_slots(struct connections *connections, size_t *count)
-{
-	*count = connections->mask + 1;
-	return connections->slots;
-}
-
-size_t connections_count(const struct connections *connections)
-{
-	return connections->used;
 }

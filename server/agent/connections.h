@@ -46,7 +46,16 @@ FL_INLINE struct connection_key connection_key(const struct connection *connecti
 				       connection->endpoint};
 }
 
-struct connections;
+struct connections {
+	struct fl_siphash_key seed;
+	/*
+	 * All of them, free ones included, are walked by index. A walk that removes must look at the same slot again; it may
+	 * then see an entry twice, but misses none.
+	 */
+	struct connection *slots;
+	size_t mask; /* of an index: slots there are, less one */
+	size_t used;
+};
 
 /* NULL: no memory. */
 struct connections *connections_new(const struct fl_siphash_key *seed);
@@ -59,13 +68,5 @@ struct connection *connections_add(struct connections *connections, const struct
 
 /* Pointers into the table become invalid. */
 void connections_remove(struct connections *connections, struct connection *connection);
-
-/*
- * All slots, free ones included, to be walked by index. A walk that removes must look at the same slot again; it may
- * then see an entry twice, but misses none.
- */
-struct connection *connections_slots(struct connections *connections, size_t *count);
-
-size_t connections_count(const struct connections *connections);
 
 #endif

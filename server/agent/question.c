@@ -80,9 +80,9 @@ static bool find_connection(const struct services *services, const struct connec
 void question_answer_all(const struct census *census, struct answer_of *answers)
 {
 	const struct services *services = census->services;
-	size_t count, i;
-	struct connection *slots = connections_slots(census->table, &count);
+	const struct connection *slots = census->table->slots;
 	bool is_asked = false;
+	size_t i;
 
 	for (i = 0; i < services->count; i++) {
 		const struct question *question = &census->tallies[i].question;
@@ -96,7 +96,7 @@ void question_answer_all(const struct census *census, struct answer_of *answers)
 		is_asked = true;
 		memcpy(answers[i].buckets->words, question->half_open->words, size_of(question->half_open));
 	}
-	for (i = 0; is_asked && i < count; i++) {
+	for (i = 0; is_asked && i <= census->table->mask; i++) {
 		const struct endpoint *endpoint = &services->endpoints[slots[i].endpoint];
 		struct answer_of *answer = &answers[endpoint->service];
 

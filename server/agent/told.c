@@ -61,10 +61,10 @@ static void begin(struct census *census, size_t service)
 {
 	const struct endpoint *endpoints = census->services->endpoints;
 	struct told *told = &census->tallies[service].told;
-	size_t count, i = 0;
-	struct connection *slots = connections_slots(census->table, &count);
+	struct connection *slots = census->table->slots;
+	size_t i = 0;
 
-	while (i < count)
+	while (i <= census->table->mask)
 		i += !slots[i].told || endpoints[slots[i].endpoint].service != service || untell(census, &slots[i]);
 	told_end_part(told);
 	told->is_whole = told->has_more = true;
@@ -93,8 +93,7 @@ static void take_over(struct census *census, size_t service)
 	const struct endpoint *endpoints = census->services->endpoints;
 	struct told *told = &census->tallies[service].told;
 	struct shared *closed = shared_new(told->part.closed.bytes, told->part.closed.count);
-	size_t count;
-	struct connection *slots = connections_slots(census->table, &count);
+	struct connection *slots = census->table->slots;
 
 	if (!closed) {
 		told->part.closed.count = 0;
@@ -102,7 +101,7 @@ static void take_over(struct census *census, size_t service)
 		told->part.last = false;
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i <= census->table->mask; i++)
 		if (slots[i].state == CONNECTION_LIVE && endpoints[slots[i].endpoint].service == service &&
 		    endpoints[slots[i].endpoint].has_bucket && shared_may_have(closed, slots[i].flow_hash) &&
 		    shared_take(closed, hash_of(census, &slots[i])))
@@ -167,8 +166,8 @@ static void part_begin(struct census *census, size_t service)
 void told_draw(struct census *census, fl_u64 now_ns)
 {
 	const struct services *services = census->services;
-	size_t room = TOLD_REPORT_MAX, count, i;
-	struct connection *slots;
+	struct connection *slots = census->table->slots;
+	size_t room = TOLD_REPORT_MAX, i;
 	bool any = false;
 
 	for (i = 0; i < services->count; i++) {
@@ -181,8 +180,7 @@ void told_draw(struct census *census, fl_u64 now_ns)
 		if (told->is_drawn)
 			part_begin(census, i);
 	}
-	slots = connections_slots(census->table, &count);
-	for (i = 0; any && i < count;)
+	for (i = 0; any && i <= census->table->mask;)
 		i += slots[i].state == CONNECTION_NONE || draw_one(census, &slots[i], &room);
 	for (i = 0; any && i < services->count; i++) {
 		struct told *told = &census->tallies[i].told;
