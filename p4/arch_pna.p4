@@ -35,7 +35,7 @@
 #define HASH_CELLS(result, name, header) result = name.get_hash({ header });
 
 /* By a number that is not a constant. */
-#define SHIFT_RIGHT(number, by) number = number >> by;
+#define SHIFT_RIGHT(number, by) number = number >> (by);
 
 /* The port puts the arrival header in front of each frame. */
 #define EXTRACT_ARRIVAL(packet, hdr) packet.extract(hdr.arrival);

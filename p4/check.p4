@@ -11,43 +11,31 @@ control judge_ipv4(inout headers_t hdr, inout metadata_t meta) {
     CHECKSUM(checksum)
 
     apply {
-        SUM_IPV4(checksum, meta.half)
-        meta.wide = meta.source_low;
-        meta.wide = meta.wide >> 24;
+        bit<16> sum;
+        bit<64> network = meta.source_low >> 24;
+
+        SUM_IPV4(checksum, sum)
         meta.ip_len = hdr.ipv4.total_len;
-        meta.l4_len = hdr.ipv4.total_len;
-        meta.l4_len = meta.l4_len - 20;
+        meta.l4_len = hdr.ipv4.total_len - 20;
         meta.verdict = VERDICT_SERVICE;
         if (hdr.ipv4.version_ihl < 0x45) {
             meta.verdict = VERDICT_IP_HEADER_LENGTH;
         } else if (hdr.ipv4.version_ihl != 0x45) {
             meta.verdict = VERDICT_OPTIONS;
-        } else if (hdr.ipv4.total_len < 20) {
+        } else if (hdr.ipv4.total_len < 20 || hdr.ipv4.total_len > meta.frame_len) {
             meta.verdict = VERDICT_IP_TOTAL_LENGTH;
-        } else if (hdr.ipv4.total_len > meta.frame_len) {
-            meta.verdict = VERDICT_IP_TOTAL_LENGTH;
-        } else if (meta.half != SUM_RIGHT) {
+        } else if (sum != SUM_RIGHT) {
             meta.verdict = VERDICT_IP_CHECKSUM;
         } else if (hdr.ipv4.ttl == 0) {
             meta.verdict = VERDICT_IP_TTL;
-        } else if (meta.wide == 0) {
+        } else if (network == 0 || network == 127 || network > 223 || meta.source_low == meta.destination_low) {
             meta.verdict = VERDICT_IP_SOURCE;
-        } else if (meta.wide == 127) {
-            meta.verdict = VERDICT_IP_SOURCE;
-        } else if (meta.wide > 223) {
-            meta.verdict = VERDICT_IP_SOURCE;
-        } else if (meta.source_low == meta.destination_low) {
-            meta.verdict = VERDICT_IP_SOURCE;
-        } else {
-            meta.half = hdr.ipv4.fragment;
-            meta.half = meta.half & 0x3fff; /* more fragments, or an offset */
-            if (meta.half != 0) {
-                meta.verdict = VERDICT_FRAGMENT;
-            } else if (meta.data_len < meta.frame_len) {
-                meta.verdict = VERDICT_SEGMENTED;
-            } else if (hdr.ipv4.protocol == PROTOCOL_ICMP) {
-                meta.verdict = VERDICT_ICMP;
-            }
+        } else if ((hdr.ipv4.fragment & 0x3fff) != 0) { /* more fragments, or an offset */
+            meta.verdict = VERDICT_FRAGMENT;
+        } else if (meta.data_len < meta.frame_len) {
+            meta.verdict = VERDICT_SEGMENTED;
+        } else if (hdr.ipv4.protocol == PROTOCOL_ICMP) {
+            meta.verdict = VERDICT_ICMP;
         }
     }
 }
@@ -55,45 +43,29 @@ control judge_ipv4(inout headers_t hdr, inout metadata_t meta) {
 /* IPv6 may not come from the unspecified address, loopback, mapped, multicast and link-local ones, nor from the VIP. */
 control judge_ipv6(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        meta.half = meta.frame_len;
-        meta.half = meta.half - 40;
-        meta.ip_len = hdr.ipv6.payload_len;
-        meta.ip_len = meta.ip_len + 40;
+        bit<64> prefix = meta.source_high >> 54; /* the first ten bits */
+
+        meta.ip_len = hdr.ipv6.payload_len + 40;
         meta.l4_len = hdr.ipv6.payload_len;
         meta.verdict = VERDICT_SERVICE;
-        if (hdr.ipv6.payload_len > meta.half) {
+        if (hdr.ipv6.payload_len > meta.frame_len - 40) {
             meta.verdict = VERDICT_IP_TOTAL_LENGTH;
         } else if (hdr.ipv6.hop_limit == 0) {
             meta.verdict = VERDICT_IP_TTL;
         } else if (meta.source_high == 0) {
-            meta.wide = meta.source_low;
-            meta.wide = meta.wide >> 32;
-            if (meta.source_low < 2) {
-                meta.verdict = VERDICT_IP_SOURCE;
-            } else if (meta.wide == 0xffff) {
+            if (meta.source_low < 2 || meta.source_low >> 32 == 0xffff) {
                 meta.verdict = VERDICT_IP_SOURCE;
             }
-        } else {
-            meta.wide = meta.source_high;
-            meta.wide = meta.wide >> 54; /* the first ten bits */
-            if (meta.wide == 0x3fa) {
-                meta.verdict = VERDICT_IP_SOURCE;
-            } else if (meta.wide > 0x3fb) {
-                meta.verdict = VERDICT_IP_SOURCE;
-            }
+        } else if (prefix == 0x3fa || prefix > 0x3fb) {
+            meta.verdict = VERDICT_IP_SOURCE;
         }
         if (meta.verdict == VERDICT_SERVICE) {
             if (meta.source_low == meta.destination_low && meta.source_high == meta.destination_high) {
                 meta.verdict = VERDICT_IP_SOURCE;
-            } else if (hdr.ipv6.next_header == PROTOCOL_HOP_BY_HOP) {
-                meta.verdict = VERDICT_EXTENSIONS;
-            } else if (hdr.ipv6.next_header == PROTOCOL_ROUTING) {
-                meta.verdict = VERDICT_EXTENSIONS;
-            } else if (hdr.ipv6.next_header == PROTOCOL_FRAGMENT) {
-                meta.verdict = VERDICT_EXTENSIONS;
-            } else if (hdr.ipv6.next_header == PROTOCOL_AUTHENTICATION) {
-                meta.verdict = VERDICT_EXTENSIONS;
-            } else if (hdr.ipv6.next_header == PROTOCOL_DESTINATION) {
+            } else if (hdr.ipv6.next_header == PROTOCOL_HOP_BY_HOP || hdr.ipv6.next_header == PROTOCOL_ROUTING
+                       || hdr.ipv6.next_header == PROTOCOL_FRAGMENT
+                       || hdr.ipv6.next_header == PROTOCOL_AUTHENTICATION
+                       || hdr.ipv6.next_header == PROTOCOL_DESTINATION) {
                 meta.verdict = VERDICT_EXTENSIONS;
             } else if (meta.data_len < meta.frame_len) {
                 meta.verdict = VERDICT_SEGMENTED;
@@ -108,30 +80,21 @@ control judge_ipv6(inout headers_t hdr, inout metadata_t meta) {
 control judge_transport(inout headers_t hdr, inout metadata_t meta) {
     apply {
         if (HAS_TCP(hdr, meta)) {
-            meta.half = (bit<16>)hdr.tcp.offset;
-            meta.half = meta.half >> 4;
-            meta.half = meta.half << 2; /* bytes of the header */
-            meta.octet = hdr.tcp.flags;
-            meta.octet = meta.octet & TCP_SYN;
-            meta.octet = meta.octet << 3; /* KIND_REFER_SYN */
-            meta.octet = meta.octet & meta.kind;
+            bit<16> header_len = ((bit<16>)hdr.tcp.offset >> 4) << 2;
+
             if (meta.l4_len < 20) {
                 meta.verdict = VERDICT_TCP_TRUNCATED;
-            } else if (meta.half < 20) {
-                meta.verdict = VERDICT_TCP_OFFSET;
-            } else if (meta.half > meta.l4_len) {
+            } else if (header_len < 20 || header_len > meta.l4_len) {
                 meta.verdict = VERDICT_TCP_OFFSET;
             } else if (hdr.tcp.source_port == 0) {
                 meta.verdict = VERDICT_TCP_PORT_ZERO;
-            } else if (meta.octet != 0) {
+            } else if ((hdr.tcp.flags & TCP_SYN) != 0 && (meta.kind & KIND_REFER_SYN) != 0) {
                 meta.verdict = VERDICT_REFERRED;
             }
         } else if (HAS_UDP(hdr, meta)) {
             if (meta.l4_len < 8) {
                 meta.verdict = VERDICT_UDP_TRUNCATED;
-            } else if (hdr.udp.len < 8) {
-                meta.verdict = VERDICT_UDP_LENGTH;
-            } else if (hdr.udp.len > meta.l4_len) {
+            } else if (hdr.udp.len < 8 || hdr.udp.len > meta.l4_len) {
                 meta.verdict = VERDICT_UDP_LENGTH;
             } else if (meta.is_source != 0) {
                 meta.verdict = VERDICT_IP_SOURCE;
@@ -143,9 +106,11 @@ control judge_transport(inout headers_t hdr, inout metadata_t meta) {
 }
 
 /* Before the tables are asked: our MAC, an IP header, and their keys. meta.inner_protocol: 0, the frame is not ours. */
-control arrive(inout headers_t hdr, inout metadata_t meta) {
+control arrive(inout headers_t hdr, inout metadata_t meta, in bit<64> port) {
     apply {
-        READ(meta.wide, macs, meta.index)
+        bit<64> mac;
+
+        READ(mac, macs, port)
         meta.verdict = VERDICT_NOT_OURS;
         meta.inner_protocol = 0;
         meta.slot = 0;
@@ -155,8 +120,7 @@ control arrive(inout headers_t hdr, inout metadata_t meta) {
         meta.source_port = 0;
         meta.destination_port = 0;
         meta.data_len = hdr.arrival.data_len;
-        meta.frame_len = hdr.arrival.frame_len;
-        meta.frame_len = meta.frame_len - meta.at_ip;
+        meta.frame_len = hdr.arrival.frame_len - meta.at_ip;
         if (hdr.tcp.isValid()) {
             meta.source_port = hdr.tcp.source_port;
             meta.destination_port = hdr.tcp.destination_port;
@@ -164,17 +128,13 @@ control arrive(inout headers_t hdr, inout metadata_t meta) {
             meta.source_port = hdr.udp.source_port;
             meta.destination_port = hdr.udp.destination_port;
         }
-        meta.other = (bit<64>)hdr.ethernet.destination;
-        if (meta.other == meta.wide) {
-            meta.half = meta.at_ip; /* the frame's end, with no more than the IP header */
+        if ((bit<64>)hdr.ethernet.destination == mac) {
+            /* the frame goes on at least as far as the IP header does */
             if (hdr.ipv4.isValid()) {
                 meta.source_low = (bit<64>)hdr.ipv4.source;
                 meta.destination_low = (bit<64>)hdr.ipv4.destination;
                 meta.protocol = hdr.ipv4.protocol;
-                meta.half = meta.half + 20;
-                meta.octet = hdr.ipv4.version_ihl;
-                meta.octet = meta.octet >> 4;
-                if (meta.octet == 4 && meta.data_len >= meta.half) {
+                if (hdr.ipv4.version_ihl >> 4 == 4 && meta.data_len >= meta.at_ip + 20) {
                     meta.data_len = meta.data_len - meta.at_ip;
                     meta.inner_protocol = 4;
                 }
@@ -184,10 +144,7 @@ control arrive(inout headers_t hdr, inout metadata_t meta) {
                 meta.destination_high = hdr.ipv6.destination_high;
                 meta.destination_low = hdr.ipv6.destination_low;
                 meta.protocol = hdr.ipv6.next_header;
-                meta.half = meta.half + 40;
-                meta.l4_len = hdr.ipv6.version_class;
-                meta.l4_len = meta.l4_len >> 12;
-                if (meta.l4_len == 6 && meta.data_len >= meta.half) {
+                if (hdr.ipv6.version_class >> 12 == 6 && meta.data_len >= meta.at_ip + 40) {
                     meta.data_len = meta.data_len - meta.at_ip;
                     meta.inner_protocol = 41;
                 }
@@ -212,10 +169,9 @@ control judge(inout headers_t hdr, inout metadata_t meta) {
             transport.apply(hdr, meta);
         }
         if (meta.verdict == VERDICT_SERVICE) {
-            meta.octet = meta.kind & KIND_REFER;
             if (meta.slot == 0) {
                 meta.verdict = VERDICT_NO_SERVICE_PORT;
-            } else if (meta.octet != 0) {
+            } else if ((meta.kind & KIND_REFER) != 0) {
                 meta.verdict = VERDICT_REFERRED;
             }
         }

@@ -7,64 +7,61 @@
 const bit<64> SET_NONE = 0;     /* no second bucket */
 const bit<64> SET_LOW_BITS = 1; /* no arrays: the hash's low bits */
 
-/* What scratch holds here, and fields of earlier stages. SWX's hashes reach only such as come first. */
-#define SETS meta.second_word
-#define SET meta.index
-#define IN_A meta.source_high
-#define IN_B meta.source_low
+/* The cell at this place of the set whose cells begin at `first`. */
+#define CELL(result, place)                     \
+    READ(result, cells, (place >> 2) + first)   \
+    SHIFT_RIGHT(result, (place & 3) << 4)
 
-/* The cell at this place of the set whose cells begin at SET. place is then scratch. */
-#define CELL(result, place)                 \
-    meta.other = place & 3;                 \
-    meta.other = meta.other << 4;           \
-    place = place >> 2;                     \
-    place = place + SET;                    \
-    READ(result, cells, place)              \
-    SHIFT_RIGHT(result, meta.other)
-
-#define CODE(result)                                    \
-    READ(hdr.cells.seed, cells, SET)                    \
-    SET = SET + 1;                                      \
-    READ(hdr.cells.sizes, cells, SET)                   \
-    SET = SET + 1;                                      \
-    meta.octet = meta.kind & KIND_SIPHASH; /* CELLS_SIPHASH */ \
-    hdr.cells.kind = meta.octet;                        \
-    HASH_CELLS(IN_A, placing, hdr.cells)                \
-    meta.octet = meta.octet | CELLS_B;                  \
-    hdr.cells.kind = meta.octet;                        \
-    HASH_CELLS(IN_B, placing, hdr.cells)                \
-    CELL(meta.wide, IN_A)                               \
-    CELL(result, IN_B)                                  \
-    result = result ^ meta.wide;                        \
-    result = result & 0xffff;
-
-/* Sets meta.word and meta.second_hash by a service's sets; both the same: there is no second bucket. */
-control choose_codes(inout headers_t hdr, inout metadata_t meta) {
+/* The bucket by the arrays of a set. */
+control code(inout headers_t hdr, in bit<8> kind, in bit<64> set, out bit<64> bucket) {
     CELLS(placing)
 
     apply {
+        bit<64> first = set + 2;
+        bit<64> in_a;
+        bit<64> in_b;
+        bit<64> cell_a;
+        bit<64> cell_b;
+
+        READ(hdr.cells.seed, cells, set)
+        READ(hdr.cells.sizes, cells, set + 1)
+        hdr.cells.kind = kind & KIND_SIPHASH; /* CELLS_SIPHASH */
+        HASH_CELLS(in_a, placing, hdr.cells)
+        hdr.cells.kind = hdr.cells.kind | CELLS_B;
+        HASH_CELLS(in_b, placing, hdr.cells)
+        CELL(cell_a, in_a)
+        CELL(cell_b, in_b)
+        bucket = (cell_a ^ cell_b) & 0xffff;
+    }
+}
+
+/* Sets both halves of the hash by a service's sets; both the same: there is no second bucket. */
+control choose_codes(inout headers_t hdr, inout metadata_t meta, in bit<64> sets, out bit<64> low, out bit<64> high) {
+    code() newest;
+    code() before;
+
+    apply {
+        bit<64> set = sets & 0xffffffff;
+        bit<8> syn = 0;
+
         hdr.cells.setValid();
-        hdr.cells.hash = meta.second_hash << 32;
-        hdr.cells.hash = hdr.cells.hash | meta.hash;
-        SET = SETS & 0xffffffff;
-        if (SET != SET_LOW_BITS) {
-            CODE(meta.word)
+        hdr.cells.hash = (meta.second_hash << 32) | meta.hash;
+        low = meta.hash;
+        if (set != SET_LOW_BITS) {
+            newest.apply(hdr, meta.kind, set, low);
         }
-        meta.second_hash = meta.word;
-        SET = SETS >> 32;
-        SET = SET & 0x7fffffff;
-        meta.octet = 0;
+        high = low;
+        set = (sets >> 32) & 0x7fffffff;
         if (HAS_TCP(hdr, meta)) {
-            meta.octet = hdr.tcp.flags;
-            meta.octet = meta.octet & TCP_SYN;
+            syn = hdr.tcp.flags & TCP_SYN;
         }
-        if (meta.octet != 0) { /* what the second one's owner opened would be lost with the sets before */
-            SET = SET_NONE;
+        if (syn != 0) { /* what the second one's owner opened would be lost with the sets before */
+            set = SET_NONE;
         }
-        if (SET == SET_LOW_BITS) {
-            meta.second_hash = meta.hash;
-        } else if (SET != SET_NONE) {
-            CODE(meta.second_hash)
+        if (set == SET_LOW_BITS) {
+            high = meta.hash;
+        } else if (set != SET_NONE) {
+            before.apply(hdr, meta.kind, set, high);
         }
     }
 }

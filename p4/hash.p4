@@ -8,27 +8,22 @@
  * message: IPv4 or IPv6, with ports or without.
  */
 
-/* Adds the part of the lowest byte of meta.wide, and shifts that out. meta.words: 256 x the variant. */
-#define CRC_PART(register)                      \
-    meta.index = meta.wide & 0xff;              \
-    meta.index = meta.index | meta.words;       \
-    READ(meta.other, register, meta.index)      \
-    meta.hash = meta.hash ^ meta.other;         \
-    meta.wide = meta.wide >> 8;
+/* Adds the part of the lowest byte of `rest`, and shifts that out. `variant`: 256 x the variant. */
+#define CRC_PART(register)                              \
+    READ(part, register, (rest & 0xff) | variant)       \
+    meta.hash = meta.hash ^ part;                       \
+    rest = rest >> 8;
 
 control hash_flow(inout headers_t hdr, inout metadata_t meta) {
     SIPHASH(siphash)
 
     apply {
-        meta.octet = meta.kind & KIND_SIPHASH;
-        if (meta.octet != 0) {
-            meta.index = (bit<64>)meta.slot;
-            meta.index = meta.index << 3;
-            meta.index = meta.index + 4;
+        if ((meta.kind & KIND_SIPHASH) != 0) {
+            bit<64> key = ((bit<64>)meta.slot << 3) + 4;
+
             hdr.flow.setValid();
-            READ(hdr.flow.k0, services, meta.index)
-            meta.index = meta.index + 1;
-            READ(hdr.flow.k1, services, meta.index)
+            READ(hdr.flow.k0, services, key)
+            READ(hdr.flow.k1, services, key + 1)
             hdr.flow.source_high = meta.source_high;
             hdr.flow.source_low = meta.source_low;
             hdr.flow.destination_high = meta.destination_high;
@@ -36,31 +31,27 @@ control hash_flow(inout headers_t hdr, inout metadata_t meta) {
             hdr.flow.source_port = meta.source_port;
             hdr.flow.destination_port = meta.destination_port;
             hdr.flow.protocol = meta.protocol;
-            meta.octet = meta.kind & KIND_CLIENT; /* FLOW_CLIENT */
+            hdr.flow.kind = meta.kind & KIND_CLIENT; /* FLOW_CLIENT */
             if (meta.inner_protocol != 4) {
-                meta.octet = meta.octet | FLOW_IPV6;
+                hdr.flow.kind = hdr.flow.kind | FLOW_IPV6;
             }
-            hdr.flow.kind = meta.octet;
             HASH_SIPHASH(meta.hash, siphash, hdr.flow)
-            meta.octet = meta.octet | FLOW_HIGH;
-            hdr.flow.kind = meta.octet;
-            meta.octet = meta.kind & KIND_SECOND;
-            if (meta.octet != 0) {
+            if ((meta.kind & KIND_SECOND) != 0) {
+                hdr.flow.kind = hdr.flow.kind | FLOW_HIGH;
                 HASH_SIPHASH(meta.second_hash, siphash, hdr.flow)
             }
         } else {
-            meta.words = (bit<64>)meta.kind;
-            meta.words = meta.words & 2; /* KIND_CLIENT */
-            meta.words = meta.words << 7;
+            bit<64> variant = ((bit<64>)meta.kind & 2) << 7; /* KIND_CLIENT */
+            bit<64> rest = meta.source_low;
+            bit<64> part;
+
             if (meta.inner_protocol == 4) {
-                meta.wide = meta.source_low;
                 CRC_PART(crc_s3)
                 CRC_PART(crc_s2)
                 CRC_PART(crc_s1)
                 CRC_PART(crc_s0)
             } else {
-                meta.words = meta.words | 0x200;
-                meta.wide = meta.source_low;
+                variant = variant | 0x200;
                 CRC_PART(crc_s15)
                 CRC_PART(crc_s14)
                 CRC_PART(crc_s13)
@@ -69,7 +60,7 @@ control hash_flow(inout headers_t hdr, inout metadata_t meta) {
                 CRC_PART(crc_s10)
                 CRC_PART(crc_s9)
                 CRC_PART(crc_s8)
-                meta.wide = meta.source_high;
+                rest = meta.source_high;
                 CRC_PART(crc_s7)
                 CRC_PART(crc_s6)
                 CRC_PART(crc_s5)
@@ -79,13 +70,11 @@ control hash_flow(inout headers_t hdr, inout metadata_t meta) {
                 CRC_PART(crc_s1)
                 CRC_PART(crc_s0)
             }
-            meta.wide = (bit<64>)meta.source_port;
+            rest = (bit<64>)meta.source_port;
             CRC_PART(crc_p1)
             CRC_PART(crc_p0)
             /* the high half: the low one with its halves exchanged */
-            meta.second_hash = meta.hash << 16;
-            meta.other = meta.hash >> 16;
-            meta.second_hash = meta.second_hash | meta.other;
+            meta.second_hash = (meta.hash << 16) | (meta.hash >> 16);
         }
     }
 }

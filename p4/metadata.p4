@@ -14,12 +14,12 @@ const bit<8> KIND_SECOND = 0x40;    /* a second bucket, by the hash's high half 
 const bit<8> KIND_IPIP = 0x80;      /* encapsulation ipip, else gue */
 
 /*
- * The hash comes first: SWX's instruction `hash` has 8 bits for where its result goes, in bits. Keys of tables are in one
- * piece: else SWX takes them for wildcards.
+ * Keys of tables are in one piece: else SWX takes them for wildcards.
  *
- * SWX's instructions reach the first 256 bytes, and p4c-dpdk gives each inner expression, each cast from 64 to fewer bits
- * and each operand of `hash` that is metadata a field of its own behind these. So all stages have one operator a
- * statement, compute in 64 bits, share scratch, and hash a header. scripts/lint checks both bounds in mux.spec.
+ * The compiler gives each variable of a stage and each inner expression a field of its own behind these. SWX's
+ * instructions reach the first 256 bytes, so words.py lets those share a word that are never needed at once, and puts
+ * results of `hash` first, whose place SWX keeps in 8 bits, in bits. scripts/lint checks both bounds in mux.spec. What
+ * is hashed is a header: an operand of `hash` that is metadata would be copied first.
  */
 struct metadata_t {
     bit<64> hash;             /* its low half; from the tables on, what of the CRC the port's entry knows */
@@ -50,18 +50,10 @@ struct metadata_t {
     bit<32> slot;
     bit<64> row;              /* of the bucket; before, the backend that the port names */
     bit<64> generation;
-    bit<64> word;             /* the backend's, in the register ring */
-    bit<64> second_bucket;
+    bit<64> backends;         /* where their words begin in the register ring, */
+    bit<64> word;             /* and the backend's */
     bit<64> second_row;
-    bit<64> second_word;
     bit<64> ready;            /* the list header's byte of count and flags */
-    /* scratch */
-    bit<64> wide;
-    bit<64> other;
-    bit<64> index;
-    bit<64> words;
-    bit<16> half;
-    bit<8> octet;
     ARCH_METADATA
 }
 

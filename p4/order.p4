@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Order: which of a packet's two buckets is first, with steering `maat`, as mux/packet/order.h has it for the C mux.
+ * Order: which of a packet's two buckets is first, with steering `maat`, as mux/steering/maat/maat_path.h has it for
+ * the C mux.
  *
  *	SYN		the second, if its owner's score is lower by `least`: then it is noted
  *	other packets	the second, if it is noted; FIN and RST end that
@@ -15,113 +16,93 @@ const bit<64> COUNT_MAX = 0x7f;
 const bit<64> USED = 0x80;
 const bit<64> LESS = 0xffffffffffffffff;
 
-/* What scratch and fields of earlier and later stages hold here. */
-#define FILTER meta.word               /* base 24, hashes 8, mask 32 */
-#define AT0 meta.source_high
-#define AT1 meta.source_low
-#define AT2 meta.destination_high
-#define CELL0 meta.destination_low
-#define CELL1 meta.second_bucket
-#define CELL2 meta.ready
-#define STEP meta.second_hash          /* from cell to cell */
-#define CHANGE meta.second_hash        /* of counts */
-#define FIRST_SCORE meta.word
-#define SECOND_SCORE meta.second_hash
-
 /* A full cell stays full: nothing knows how many connections share it. */
 #define NOTE(cell, at)              \
     if (cell != COUNT_MAX) {        \
-        cell = cell + CHANGE;       \
+        cell = cell + change;       \
     }                               \
     if (cell != 0) {                \
         cell = cell | USED;         \
     }                               \
     WRITE(noted, at, cell)
 
-/* Of a packet whose rows are read; LINE is at word 2 of its service's line. */
-control order(inout headers_t hdr, inout metadata_t meta) {
+/* Of a packet whose rows are read; `line` is its service's. */
+control order(inout headers_t hdr, inout metadata_t meta, in bit<64> line) {
     apply {
-        LINE = LINE + 5;
-        READ(FILTER, services, LINE)
-        LINE = LINE - 5;
-        meta.wide = meta.second_row & 0xffff;
-        meta.second_word = BEHIND + meta.wide;
-        READ(meta.second_word, ring, meta.second_word)
-        if (meta.wide == 0) {
-            FILTER = 0;
+        bit<64> filter; /* base 24, hashes 8, mask 32 */
+        bit<64> second_word;
+
+        READ(filter, services, line + 7)
+        READ(second_word, ring, meta.backends + (meta.second_row & 0xffff))
+        if ((meta.second_row & 0xffff) == 0) {
+            filter = 0;
         }
-        meta.wide = meta.second_word >> WORD_STATE;
         /* the first one's owner may reach what this mux does not */
-        if (FILTER != 0 && meta.wide >= STATE_READY) {
-            STEP = STEP | 1;
-            AT0 = meta.hash + STEP;
-            meta.wide = FILTER >> 24;
-            meta.wide = meta.wide & 0xff;
-            if (meta.wide < 2) {
-                STEP = 0;
+        if (filter != 0 && second_word >> WORD_STATE >= STATE_READY) {
+            bit<64> step = meta.second_hash | 1; /* from cell to cell */
+            bit<64> hashes = (filter >> 24) & 0xff;
+            bit<64> mask = filter >> 32;
+            bit<64> base = filter & 0xffffff;
+            bit<64> change = 0; /* of counts */
+            bit<64> at0 = meta.hash + step;
+            bit<64> at1;
+            bit<64> at2;
+            bit<64> cell0;
+            bit<64> cell1;
+            bit<64> cell2;
+
+            if (hashes < 2) {
+                step = 0;
             }
-            AT1 = AT0 + STEP;
-            if (meta.wide < 3) {
-                STEP = 0;
+            at1 = at0 + step;
+            if (hashes < 3) {
+                step = 0;
             }
-            AT2 = AT1 + STEP;
-            meta.wide = FILTER >> 32;
-            AT0 = AT0 & meta.wide;
-            AT1 = AT1 & meta.wide;
-            AT2 = AT2 & meta.wide;
-            meta.wide = FILTER & 0xffffff;
-            AT0 = AT0 + meta.wide;
-            AT1 = AT1 + meta.wide;
-            AT2 = AT2 + meta.wide;
-            READ(CELL0, noted, AT0)
-            READ(CELL1, noted, AT1)
-            READ(CELL2, noted, AT2)
-            CELL0 = CELL0 & COUNT_MAX;
-            CELL1 = CELL1 & COUNT_MAX;
-            CELL2 = CELL2 & COUNT_MAX;
-            CHANGE = 0;
-            if (CELL0 != 0 && CELL1 != 0 && CELL2 != 0) {
+            at2 = at1 + step;
+            at0 = (at0 & mask) + base;
+            at1 = (at1 & mask) + base;
+            at2 = (at2 & mask) + base;
+            READ(cell0, noted, at0)
+            READ(cell1, noted, at1)
+            READ(cell2, noted, at2)
+            cell0 = cell0 & COUNT_MAX;
+            cell1 = cell1 & COUNT_MAX;
+            cell2 = cell2 & COUNT_MAX;
+            if (cell0 != 0 && cell1 != 0 && cell2 != 0) {
                 meta.second_first = 1;
             }
-            meta.octet = hdr.tcp.flags;
-            meta.octet = meta.octet & TCP_SYN;
-            if (meta.octet == 0) {
-                meta.octet = hdr.tcp.flags;
-                meta.octet = meta.octet & TCP_ENDS;
-                if (meta.octet != 0) {
-                    CHANGE = LESS;
+            if ((hdr.tcp.flags & TCP_SYN) == 0) {
+                if ((hdr.tcp.flags & TCP_ENDS) != 0) {
+                    change = LESS;
                 }
             } else if (meta.second_first != 0) {
                 meta.second_first = 2; /* its SYN was lost or is repeated */
             } else {
-                meta.wide = meta.row & 0xffff;
-                FIRST_SCORE = BEHIND + meta.wide;
-                READ(FIRST_SCORE, ring, FIRST_SCORE)
-                if (FIRST_SCORE != 0) { /* the owner's word */
-                    meta.wide = FIRST_SCORE & 0xffffffff;
-                    meta.wide = meta.wide + 6;
-                    READ(FIRST_SCORE, templates, meta.wide)
-                    meta.wide = meta.second_word & 0xffffffff;
-                    meta.wide = meta.wide + 6;
-                    READ(SECOND_SCORE, templates, meta.wide)
-                    LINE = LINE + 4;
-                    READ(meta.wide, services, LINE)
-                    LINE = LINE - 4;
-                    SECOND_SCORE = SECOND_SCORE + meta.wide;
-                    meta.wide = FIRST_SCORE >> 63; /* unknown */
-                    if (meta.wide == 0 && FIRST_SCORE >= SECOND_SCORE) {
+                bit<64> word;
+
+                READ(word, ring, meta.backends + (meta.row & 0xffff))
+                if (word != 0) {
+                    bit<64> score;
+                    bit<64> second_score;
+                    bit<64> least;
+
+                    READ(score, templates, (word & 0xffffffff) + 6)
+                    READ(second_score, templates, (second_word & 0xffffffff) + 6)
+                    READ(least, services, line + 6)
+                    if (score >> 63 == 0 && score >= second_score + least) { /* the highest bit: unknown */
                         meta.second_first = 2;
-                        CHANGE = 1;
+                        change = 1;
                     }
                 }
             }
             if (meta.second_first != 0) {
-                NOTE(CELL0, AT0)
-                NOTE(CELL1, AT1)
-                NOTE(CELL2, AT2)
-                meta.wide = meta.row;
-                meta.row = meta.second_row;
-                meta.second_row = meta.wide;
+                bit<64> either = meta.row ^ meta.second_row;
+
+                NOTE(cell0, at0)
+                NOTE(cell1, at1)
+                NOTE(cell2, at2)
+                meta.row = meta.row ^ either; /* the other one */
+                meta.second_row = meta.second_row ^ either;
             }
         }
     }

@@ -7,8 +7,9 @@
     encap() encapsulating;
 
     apply {
-        meta.index = INPUT_PORT;
-        arriving.apply(hdr, meta);
+        bit<64> port = INPUT_PORT;
+
+        arriving.apply(hdr, meta, port);
         if (meta.inner_protocol == 4) {
             ports4.apply();
             if (meta.is_vip == 0) {
@@ -33,37 +34,36 @@
             hashing.apply(hdr, meta);
             steering.apply(hdr, meta);
         }
-        meta.wide = (bit<64>)meta.verdict;
-        meta.other = (bit<64>)meta.slot;
-        meta.other = meta.other << 6;
-        meta.other = meta.other | meta.wide;
-        COUNT(packets, meta.other)
+        bit<64> slot = (bit<64>)meta.slot;
+        bit<64> verdict = (bit<64>)meta.verdict;
+
+        COUNT(packets, (slot << 6) | verdict)
         if (meta.verdict == VERDICT_SERVICE) {
-            meta.index = (bit<64>)meta.slot;
-            COUNT_BYTES(bytes, meta.index, hdr)
-            meta.other = 0; /* a constant would count in the first register array of all, as DPDK 22.11 has it */
+            bit<64> all = 0; /* a constant would count in the first register array of all, as DPDK 22.11 has it */
+
+            COUNT_BYTES(bytes, slot, hdr)
             if (meta.names_former != 0) {
-                COUNT(moved, meta.other)
+                COUNT(moved, all)
             }
             if (meta.names_second != 0) {
-                COUNT(second, meta.other)
+                COUNT(second, all)
             }
             if (meta.second_first != 0) {
-                COUNT(second_first, meta.other)
+                COUNT(second_first, all)
                 if (meta.second_first == 2) {
-                    COUNT(second_syns, meta.other)
+                    COUNT(second_syns, all)
                 }
             }
             encapsulating.apply(hdr, meta);
-            meta.index = meta.word >> WORD_PORT;
-            meta.index = meta.index & 0xf;
+            port = (meta.word >> WORD_PORT) & 0xf;
         } else {
-            READ(meta.other, dispositions, meta.wide)
-            meta.index = INPUT_PORT;
-            meta.index = meta.index + 4;
-            if (meta.other != 0) {
-                meta.index = 8;
+            bit<64> drop;
+
+            READ(drop, dispositions, verdict)
+            port = port + 4;
+            if (drop != 0) {
+                port = 8;
             }
         }
-        LEAVE(meta.index)
+        LEAVE(port)
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a packet. Numbers below 48 are those of mux/packet/verdict.h, which the test `p4 verdicts` compares. */
+/* What becomes of a packet. scripts/verdicts makes the numbers below 48 from mux/flow/verdict.h. */
 #ifndef FAIRLEAD_P4_VERDICTS
 #define FAIRLEAD_P4_VERDICTS
 

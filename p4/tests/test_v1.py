@@ -245,7 +245,7 @@ def main() -> int:
     parser.add_argument("random", type=Path)
     parser.add_argument("vectors", type=Path)
     parser.add_argument("vectors_folder", type=Path)
-    parser.add_argument("--packets", type=int, default=40000)
+    parser.add_argument("--packets", type=int, default=60000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     failed = number = 0
