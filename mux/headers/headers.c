@@ -358,74 +358,10 @@ static inline __attribute__((always_inline)) enum verdict encap(struct burst *bu
 	return write_plain(burst, i, backends, backend, row, lists_count(row) * LISTS_IPV4_LEN);
 }
 
-/* Out of line, to keep the loop over steady packets short. */
-static __attribute__((noinline)) enum verdict encap_unsteady(struct burst *burst, uint32_t i)
-{
-	return encap(burst, i, burst->seconds >> i & 1);
-}
-
-/*
- * Whether a packet with a second bucket names the other owner and no more: both have IPv4 addresses, are two, neither
- * bucket has a list, and there is room whatever the servers do. Nearly all packets do.
- */
-static inline bool is_steady(const struct packet *packet, const struct backend *backend, const struct backend *owner)
-{
-	return backend_is_steady(backend) && backend_is_steady_owner(owner) && backend != owner &&
-	       !(packet->flags & PACKET_SYN) && !((packet->row | packet->second_row) >> 16) &&
-	       !room_lacks(packet->backends, packet, GUE_PLAIN_LEN + LISTS_IPV4_LEN);
-}
-
-/*
- * Of packets some of which have a second bucket, without tags. Steady ones are written here, by constant lengths: with
- * their checks spread over the way of all others, a packet takes 3 ns more.
- */
-static __attribute__((noinline)) void encap_seconds(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
-{
-	const uint32_t seconds = burst->seconds;
-	uint32_t steady = 0;
-	uint64_t bytes = 0;
-
-	for (uint32_t i = first; i < end; i++) {
-		struct packet *packet = &burst->packets[i];
-		const struct backends *backends = packet->backends;
-		const struct backend *backend, *owner;
-		uint32_t frame_len = burst->mbufs[i]->pkt_len, address;
-		uint8_t *out;
-
-		if (packet->verdict != VERDICT_SERVICE || written >> (i - first) & 1)
-			continue;
-		backend = &backends->rows[fl_row_current(packet->row)];
-		owner = &backends->rows[seconds >> i & 1 ? fl_row_current(packet->second_row) : FL_BACKEND_NONE];
-		if (unlikely(!is_steady(packet, backend, owner))) {
-			packet->verdict = (uint8_t)encap_unsteady(burst, i);
-			bytes += packet->verdict == VERDICT_SERVICE ? frame_len : 0;
-			continue;
-		}
-		address = ipv4_of(owner);
-		packet->port = backend->port; /* overwrites the table of backends (union) */
-		out = room_make(burst->mbufs[i], packet, GUE_PLAIN_LEN + LISTS_IPV4_LEN);
-		if (unlikely(!out)) {
-			packet->verdict = VERDICT_NO_HEADROOM;
-			continue;
-		}
-		gue_write_plain(out, &backend->outer, packet->ip_len, inner_protocol(packet), packet->tos,
-				(uint32_t)packet->hash, 1 << 4, packet->generation, LISTS_IPV4_LEN);
-		memcpy(out + GUE_PLAIN_LEN, &address, sizeof(address));
-		steady++;
-		bytes += frame_len;
-	}
-	burst->second += steady;
-	burst->bytes += bytes;
-}
-
 void headers_write_rest(struct burst *burst, uint32_t first, uint32_t end, uint32_t written)
 {
 	const uint32_t special = burst->tag_flags ? ~0U : burst->seconds;
 
-	if (burst->seconds >> first & GROUP_BITS && !burst->tag_flags) {
-		encap_seconds(burst, first, end, written);
-		return;
-	}
 	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
 		uint32_t frame_len = burst->mbufs[i]->pkt_len;

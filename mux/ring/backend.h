@@ -108,12 +108,6 @@ _Static_assert(offsetof(struct backend, removed) == offsetof(struct backend, out
 #define BACKEND_STEADY(plain)                                                                                          \
 	((uint32_t)BACKEND_READY << 16 | (uint32_t)(plain) << 8 | ((plain) == ENCAP_PLAIN_SRV6 ? 1 : 0))
 
-/* Whether packets without candidates get the plain header of GUE. */
-static inline bool backend_is_steady(const struct backend *backend)
-{
-	return backend_kind(backend) == BACKEND_STEADY(ENCAP_PLAIN_GUE);
-}
-
 /* Whether it may be named as a second bucket's owner by an IPv4 address: ready, even if removed. */
 static inline bool backend_is_steady_owner(const struct backend *backend)
 {
