@@ -30,4 +30,7 @@ void random_storm(struct chance *chance, uint32_t number, struct frame *out);
 uint64_t random_sum(uint64_t sum, const uint8_t *bytes, uint32_t len);
 uint16_t random_fold(uint64_t sum);
 
+/* Damages a plain frame: a field is at an edge, a bit inverted, or its end cut off. */
+void random_damage(struct chance *chance, bool ipv6, struct frame *frame);
+
 #endif

@@ -324,67 +324,6 @@ static void make_syn(struct frame *frame)
 	memcpy(tcp + 20, mss, sizeof(mss));
 }
 
-/*
- * Sets a field that a lane checks to a value at the edge of what is allowed, inverts a bit of what a lane reads, or cuts
- * the frame's end off.
- */
-static void damage6(struct chance *chance, struct frame *frame)
-{
-	static const uint8_t edges[] = {0, 1, 5, 6, 7, 8, 9, 17, 19, 20, 21, 0x20, 0xfd, 0xfe, 0xff};
-	static const uint8_t fields[] = {
-	    FRAME_AT_IP,      FRAME_AT_IP + 5,  FRAME_AT_IP + 6,   /* version; length; next header */
-	    FRAME_AT_IP + 7,  FRAME_AT_IP + 8,  FRAME_AT_IP + 9,   /* hop limit; source */
-	    FRAME_AT_IP + 24, FRAME_AT_L46 + 5, FRAME_AT_L46 + 12, /* destination; length of UDP, of TCP's header */
-	};
-	uint32_t bit = chance_below(chance, 8 * (FRAME_AT_L46 + 20)), kind = chance_below(chance, 10);
-
-	if (kind == 0)
-		frame->len -= chance_below(chance, frame->len - FRAME_AT_L46);
-	else if (kind < 5)
-		frame->bytes[fields[chance_below(chance, sizeof(fields))]] = edges[chance_below(chance, sizeof(edges))];
-	else if (kind == 5) /* the VIP as source */
-		memcpy(frame->bytes + FRAME_AT_IP + 8, frame->bytes + FRAME_AT_IP + 24, 16);
-	else if (kind == 6) /* no source port */
-		memset(frame->bytes + FRAME_AT_L46, 0, 2);
-	else if (bit / 8 < frame->len)
-		frame->bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
-	if (kind == 7) /* a source that no host has, or a VIP as an IPv4-mapped destination */
-		memset(frame->bytes + FRAME_AT_IP + (chance_below(chance, 2) ? 8 : 24), 0, 10);
-}
-
-/* The same for IPv4, mostly with a right checksum afterwards. */
-static void damage(struct chance *chance, struct frame *frame)
-{
-	static const uint8_t edges[] = {0, 1, 4, 5, 6, 7, 8, 9, 17, 19, 20, 21, 126, 127, 128, 223, 224, 225, 255};
-	static const uint8_t fields[] = {
-	    FRAME_AT_IP + 3,  /* total length */
-	    FRAME_AT_IP + 6,  /* fragment */
-	    FRAME_AT_IP + 7,  /* the same */
-	    FRAME_AT_IP + 8,  /* TTL */
-	    FRAME_AT_IP + 9,  /* protocol */
-	    FRAME_AT_IP + 12, /* source */
-	    FRAME_AT_L4 + 5,  /* length of UDP */
-	};
-	uint32_t bit = chance_below(chance, 8 * (FRAME_AT_L4 + 20)), kind = chance_below(chance, 10);
-
-	if (kind == 0)
-		frame->len -= chance_below(chance, frame->len - FRAME_AT_L4);
-	else if (kind < 5)
-		frame->bytes[fields[chance_below(chance, sizeof(fields))]] = edges[chance_below(chance, sizeof(edges))];
-	else if (kind == 5) /* the VIP as source */
-		memcpy(frame->bytes + FRAME_AT_IP + 12, frame->bytes + FRAME_AT_IP + 16, 4);
-	else if (kind == 6 && chance_below(chance, 2)) { /* to this mux */
-		struct fl_address self = image_address(RANDOM_SELF);
-
-		memcpy(frame->bytes + FRAME_AT_IP + 16, self.bytes + 12, 4);
-	} else if (kind == 6) /* no source port */
-		memset(frame->bytes + FRAME_AT_L4, 0, 2);
-	else if (bit / 8 < frame->len)
-		frame->bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
-	if (chance_below(chance, 4) && frame->len >= FRAME_AT_L4 && (frame->bytes[FRAME_AT_IP] & 15) == 5)
-		frame_fix_checksum(frame);
-}
-
 /* Padding behind the IP packet, as Ethernet has. */
 static void pad(struct chance *chance, struct frame *frame)
 {
@@ -418,7 +357,7 @@ static uint32_t make_frames(struct chance *chance, struct frame frames[BURST_MAX
 		if (kind == 2 && !chance_below(chance, 10))
 			random_frame(chance, &frames[i]);
 		if (kind == 3 && !chance_below(chance, 8))
-			(ipv6 ? damage6 : damage)(chance, &frames[i]);
+			random_damage(chance, ipv6, &frames[i]);
 		if ((kind == 4 || kind == 8) && protocol == IPPROTO_TCP && !chance_below(chance, 8))
 			make_syn(&frames[i]);
 		if (!chance_below(chance, 4))
