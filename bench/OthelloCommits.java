@@ -22,7 +22,9 @@ import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.Version;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.word.Hash;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -66,9 +68,10 @@ public final class OthelloCommits {
     random = new SplittableRandom(seed);
     client = ZooKeeperClient.create(zookeeper);
     client.start();
-    Roots.create(client, TREE, Optional.empty());
-    epoch = new Epoch(1, client.setData().forPath(TREE.epoch(), "1".getBytes()).getVersion());
-    store = new ServiceStore(client, TREE, Duration.ofSeconds(120));
+    Roots.create(ZooKeeperStore.of(client, TREE), TREE);
+    int version = client.setData().forPath(TREE.epoch(), "1".getBytes()).getVersion();
+    epoch = new Epoch(1, Version.after(version));
+    store = new ServiceStore(ZooKeeperStore.of(client, TREE), TREE, Duration.ofSeconds(120));
     repository = new ServiceRepository(store);
     ServiceConfig config =
         ServiceConfig.builder(1, NAME)

@@ -11,8 +11,9 @@ import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperAccess;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.HttpURLConnection;
@@ -82,7 +83,7 @@ public final class OthelloLoad {
         ZooKeeperClient.create(
             args[1], tree, Optional.of(ZooKeeperAccess.read(logins)), Optional.empty());
     client.start();
-    store = new ServiceStore(client, tree, Duration.ofSeconds(30));
+    store = new ServiceStore(ZooKeeperStore.of(client, tree), tree, Duration.ofSeconds(30));
     repository = new ServiceRepository(store);
     service = args[2];
     int servers = Integer.parseInt(args[3]);

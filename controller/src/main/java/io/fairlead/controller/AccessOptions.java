@@ -5,7 +5,7 @@ import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.secret.SecretsFolder;
 import io.fairlead.controller.store.StoreException;
-import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

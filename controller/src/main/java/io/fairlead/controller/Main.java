@@ -11,11 +11,12 @@ import io.fairlead.controller.inspect.MuxAccess;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.StoreException;
-import io.fairlead.controller.store.ZooKeeperTls;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAddress;
+import io.fairlead.controller.store.zookeeper.ZooKeeperTls;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
-import io.fairlead.controller.writer.ZooKeeperAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetAddress;
@@ -32,7 +33,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.curator.framework.CuratorFramework;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -224,9 +224,9 @@ public class Main implements Callable<Integer> {
     return Resources.of(controller, muxes);
   }
 
-  /** The client that elects and writes; as {@link #resources}. */
-  CuratorFramework writing(CuratorFramework client) {
-    return client;
+  /** The store that elects and writes; as {@link #resources}. */
+  Store writing(Store store) {
+    return store;
   }
 
   /** Of everything that it commits; as {@link #resources}. */

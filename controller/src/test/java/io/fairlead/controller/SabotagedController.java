@@ -3,13 +3,13 @@ package io.fairlead.controller;
 
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.backends.BackendRoutes;
+import io.fairlead.controller.store.Store;
 import io.fairlead.controller.writer.FairleadController;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.curator.framework.CuratorFramework;
 import picocli.CommandLine;
 
 /**
@@ -69,8 +69,8 @@ public final class SabotagedController extends Main {
   }
 
   @Override
-  CuratorFramework writing(CuratorFramework client) {
-    return how.equals(FENCING_OFF) ? Unfenced.of(client) : client;
+  Store writing(Store store) {
+    return how.equals(FENCING_OFF) ? Unfenced.of(store) : store;
   }
 
   @Override

@@ -1,66 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import java.lang.reflect.InvocationHandler;
-import java.util.Arrays;
+import io.fairlead.controller.store.Operation;
+import io.fairlead.controller.store.Store;
 import java.util.List;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.WatcherRemoveCuratorFramework;
-import org.apache.curator.framework.api.ExistsBuilder;
-import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.curator.framework.api.transaction.OperationType;
-import org.apache.curator.framework.listen.Listenable;
-import org.apache.curator.framework.listen.StandardListenerManager;
+import java.util.concurrent.Executor;
 
 /**
- * A client that hides a new leader: writes don't check the epoch, no watch fires when it changes,
- * and a lost session is not reported.
+ * A store that hides a new leader: writes don't check the epoch, a change of it is not told, nor
+ * that this controller is deposed.
  */
 final class Unfenced {
   private static final String EPOCH = "/epoch";
-  private static final Listenable<Object> SILENT = StandardListenerManager.standard();
 
   private Unfenced() {}
 
-  static CuratorFramework of(CuratorFramework real) {
-    return Proxied.by(CuratorFramework.class, framework(real));
+  static Store of(Store real) {
+    return Proxied.by(
+        Store.class,
+        (self, method, arguments) ->
+            switch (method.getName()) {
+              case "write" -> {
+                real.write(
+                    ((List<?>) arguments[0])
+                        .stream()
+                            .map(Operation.class::cast)
+                            .filter(each -> !isFence(each))
+                            .toList());
+                yield null;
+              }
+              case "follow" ->
+                  real.follow(
+                      (String) arguments[0],
+                      ((String) arguments[0]).endsWith(EPOCH)
+                          ? Store.NodeListener.NONE
+                          : (Store.NodeListener) arguments[1]);
+              case "stand" ->
+                  real.stand(
+                      (String) arguments[0],
+                      (String) arguments[1],
+                      (Executor) arguments[2],
+                      (Runnable) arguments[3],
+                      () -> {});
+              default -> Proxied.call(real, method, arguments);
+            });
   }
 
-  private static InvocationHandler framework(CuratorFramework real) {
-    return (self, method, arguments) ->
-        switch (method.getName()) {
-          case "transaction" ->
-              Proxied.by(CuratorMultiTransaction.class, multi(real.transaction()));
-          case "checkExists" -> Proxied.by(ExistsBuilder.class, exists(real.checkExists()));
-          case "getConnectionStateListenable" -> SILENT;
-          case "newWatcherRemoveCuratorFramework" ->
-              Proxied.by(
-                  WatcherRemoveCuratorFramework.class,
-                  framework(real.newWatcherRemoveCuratorFramework()));
-          default -> Proxied.call(real, method, arguments);
-        };
-  }
-
-  private static InvocationHandler multi(CuratorMultiTransaction real) {
-    return (self, method, arguments) -> {
-      if (!method.getName().equals("forOperations")) {
-        return Proxied.call(real, method, arguments);
-      }
-      List<?> operations =
-          arguments[0] instanceof List<?> list ? list : Arrays.asList((Object[]) arguments[0]);
-      return real.forOperations(
-          operations.stream().map(CuratorOp.class::cast).filter(each -> !isFence(each)).toList());
-    };
-  }
-
-  private static InvocationHandler exists(ExistsBuilder real) {
-    return (self, method, arguments) ->
-        method.getName().equals("usingWatcher") ? real : Proxied.call(real, method, arguments);
-  }
-
-  private static boolean isFence(CuratorOp operation) {
-    return operation.getTypeAndPath().getType() == OperationType.CHECK
-        && operation.getTypeAndPath().getForPath().endsWith(EPOCH);
+  private static boolean isFence(Operation operation) {
+    return operation instanceof Operation.Check && operation.path().endsWith(EPOCH);
   }
 }

@@ -4,7 +4,7 @@ package io.fairlead.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.store.EmbeddedZooKeeper;
+import io.fairlead.controller.store.zookeeper.EmbeddedZooKeeper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;

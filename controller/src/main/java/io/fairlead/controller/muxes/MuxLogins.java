@@ -3,7 +3,7 @@ package io.fairlead.controller.muxes;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import io.fairlead.controller.image.AddedMux;
-import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;

@@ -10,7 +10,10 @@ import com.google.common.collect.Maps;
 import com.google.common.collect.Sets;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.store.Connection;
 import io.fairlead.controller.store.EntryWatch;
+import io.fairlead.controller.store.Node;
+import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
@@ -28,10 +31,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.recipes.cache.ChildData;
-import org.apache.curator.framework.state.ConnectionState;
-import org.apache.curator.framework.state.ConnectionStateListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -102,8 +101,7 @@ public final class MuxWatch implements AutoCloseable {
   /** More than a ZooKeeper that works needs for all of them. */
   private static final long READ_SECONDS = 30;
 
-  private final ConnectionStateListener connection = (by, state) -> connection(state);
-  private final CuratorFramework client;
+  private final Store store;
   private final String folder;
   private final LongSupplier seconds;
 
@@ -113,6 +111,7 @@ public final class MuxWatch implements AutoCloseable {
   private volatile EntryWatch entries;
   private Optional<EntryWatch> next = Optional.empty();
   private boolean isClosed;
+  private volatile Optional<Store.Following> connection = Optional.empty();
   private volatile long watchedSince = Long.MAX_VALUE;
   private final CountDownLatch whole = new CountDownLatch(1);
 
@@ -138,22 +137,22 @@ public final class MuxWatch implements AutoCloseable {
   /**
    * @param seconds a monotonic clock
    */
-  public MuxWatch(CuratorFramework client, Tree tree, LongSupplier seconds) {
-    this.client = client;
+  public MuxWatch(Store store, Tree tree, LongSupplier seconds) {
+    this.store = store;
     this.folder = tree.muxes();
     this.seconds = seconds;
     entries = new Noted().of;
   }
 
   public void start() {
-    client.getConnectionStateListenable().addListener(connection);
+    connection = Optional.of(store.onConnection(this::changed));
     entries.start();
   }
 
-  private void connection(ConnectionState state) {
+  private void changed(Connection state) {
     if (!state.isConnected()) {
       watchedSince = Long.MAX_VALUE;
-    } else if (state == ConnectionState.RECONNECTED) {
+    } else if (state == Connection.RECONNECTED) {
       EntryWatch started = new Noted().of;
       Optional<EntryWatch> dropped;
       synchronized (turn) {
@@ -170,7 +169,7 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   private final class Noted implements EntryWatch.Listener {
-    final EntryWatch of = new EntryWatch(client, folder, this);
+    final EntryWatch of = new EntryWatch(store, folder, this);
 
     @Override
     public void whole() {
@@ -193,7 +192,7 @@ public final class MuxWatch implements AutoCloseable {
 
     @Override
     public void ended(EntryWatch.Live node) {
-      Optional<MuxPresence.Present> mux = read(node, reads.get(node.node().getPath())).mux();
+      Optional<MuxPresence.Present> mux = read(node, reads.get(node.node().path())).mux();
       if (mux.isPresent()) {
         absent.put(node.id(), absent(mux.get()));
       } else {
@@ -287,12 +286,12 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   private Read read(EntryWatch.Live live) {
-    return reads.compute(live.node().getPath(), (path, last) -> read(live, last));
+    return reads.compute(live.node().path(), (path, last) -> read(live, last));
   }
 
   /** What was read of other nodes than these. */
   private void forget(List<EntryWatch.Live> live) {
-    reads.keySet().retainAll(live.stream().map(each -> each.node().getPath()).toList());
+    reads.keySet().retainAll(live.stream().map(each -> each.node().path()).toList());
   }
 
   /**
@@ -322,13 +321,13 @@ public final class MuxWatch implements AutoCloseable {
 
   private static Read read(EntryWatch.Live live, Read last) {
     String id = live.id();
-    ChildData node = live.node();
-    long written = node.getStat().getMzxid();
+    Node node = live.node();
+    long written = node.stat().revision();
     if (last != null && last.written() == written) {
       return last;
     }
     try {
-      MuxNode mux = node.getData() == null ? null : MAPPER.readValue(node.getData(), MuxNode.class);
+      MuxNode mux = MAPPER.readValue(node.data(), MuxNode.class);
       if (mux == null || !mux.isWhole()) {
         throw new IOException("something is missing, or it is of another format");
       }
@@ -432,7 +431,7 @@ public final class MuxWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    client.getConnectionStateListenable().removeListener(connection);
+    connection.ifPresent(Store.Following::close);
     Optional<EntryWatch> dropped;
     synchronized (turn) {
       isClosed = true;

@@ -3,6 +3,8 @@ package io.fairlead.controller.probes;
 
 import io.fairlead.controller.muxes.MetricsUrl;
 import io.fairlead.controller.store.EntryWatch;
+import io.fairlead.controller.store.Node;
+import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
 import java.time.Duration;
@@ -12,8 +14,6 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.recipes.cache.ChildData;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,8 +47,8 @@ public final class ProbeWatch implements AutoCloseable {
    * @param nanos a monotonic clock
    * @param millis Unix milliseconds
    */
-  public ProbeWatch(CuratorFramework client, Tree tree, LongSupplier nanos, LongSupplier millis) {
-    entries = new EntryWatch(client, tree.health(), new EntryWatch.Listener() {});
+  public ProbeWatch(Store store, Tree tree, LongSupplier nanos, LongSupplier millis) {
+    entries = new EntryWatch(store, tree.health(), new EntryWatch.Listener() {});
     this.nanos = nanos;
     this.millis = millis;
   }
@@ -85,9 +85,9 @@ public final class ProbeWatch implements AutoCloseable {
 
   private List<Read> reads() {
     List<EntryWatch.Live> live = entries.live();
-    reads.keySet().retainAll(live.stream().map(each -> each.node().getPath()).toList());
+    reads.keySet().retainAll(live.stream().map(each -> each.node().path()).toList());
     return live.stream()
-        .map(each -> reads.compute(each.node().getPath(), (path, last) -> read(each, last)))
+        .map(each -> reads.compute(each.node().path(), (path, last) -> read(each, last)))
         .toList();
   }
 
@@ -99,21 +99,21 @@ public final class ProbeWatch implements AutoCloseable {
 
   private Read read(EntryWatch.Live live, Read last) {
     String id = live.id();
-    ChildData data = live.node();
-    long written = data.getStat().getMzxid();
+    Node data = live.node();
+    long written = data.stat().revision();
     if (last != null && last.written() == written) {
       return last;
     }
     Optional<ProbeNode> node = Optional.empty();
     try {
-      node = Optional.of(ProbeNode.parse(id, data.getData()));
+      node = Optional.of(ProbeNode.parse(id, data.data()));
     } catch (IOException e) {
       LOG.warn(
           "the node of the probe of mux '{}' is not readable: {}",
           id,
           e.getMessage().lines().findFirst().orElse(""));
     }
-    return new Read(id, written, data.getStat().getMtime(), nanos.getAsLong(), node);
+    return new Read(id, written, data.stat().written().toEpochMilli(), nanos.getAsLong(), node);
   }
 
   @Override

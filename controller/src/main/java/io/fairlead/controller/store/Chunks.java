@@ -8,9 +8,6 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.KeeperException;
 
 /**
  * Bytes in nodes below a path, because ZooKeeper refuses requests above 1 MB (jute.maxbuffer):
@@ -19,14 +16,10 @@ import org.apache.zookeeper.KeeperException;
 final class Chunks {
   private static final int READ_AT_ONCE = 16;
 
-  private final CuratorFramework client;
-  private final Nodes nodes;
-  private final Reads reads;
+  private final Store store;
 
-  Chunks(CuratorFramework client) {
-    this.client = client;
-    this.nodes = new Nodes(client);
-    this.reads = new Reads(client);
+  Chunks(Store store) {
+    this.store = store;
   }
 
   /**
@@ -34,25 +27,25 @@ final class Chunks {
    *
    * @param most bytes of a chunk
    */
-  List<CuratorOp> create(String path, byte[] bytes, int most) throws Exception {
-    List<CuratorOp> ops = new ArrayList<>();
-    ops.add(nodes.create(path));
+  List<Operation> create(String path, byte[] bytes, int most) throws Exception {
+    List<Operation> ops = new ArrayList<>();
+    ops.add(Operation.create(path));
     int number = 0;
     for (byte[] chunk : split(bytes, most)) {
-      ops.add(nodes.create(Tree.chunk(path, number++), chunk));
+      ops.add(Operation.create(Tree.chunk(path, number++), chunk));
     }
     return ops;
   }
 
   /** The chunks below {@code path}, joined. */
   byte[] read(String path) throws Exception {
-    List<String> names = new ArrayList<>(client.getChildren().forPath(path));
+    List<String> names = new ArrayList<>(store.children(path));
     Collections.sort(names);
     List<String> paths = Lists.transform(names, name -> path + "/" + name);
     List<byte[]> chunks = new ArrayList<>();
     for (List<String> some : Lists.partition(paths, READ_AT_ONCE)) {
-      for (Optional<byte[]> chunk : reads.data(some)) {
-        chunks.add(chunk.orElseThrow(() -> new KeeperException.NoNodeException(path)));
+      for (Optional<byte[]> chunk : store.read(some)) {
+        chunks.add(chunk.orElseThrow(() -> new NodeException.Absent(path)));
       }
     }
     return join(chunks);

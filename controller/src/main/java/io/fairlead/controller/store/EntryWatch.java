@@ -7,13 +7,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.CuratorEvent;
-import org.apache.curator.framework.recipes.cache.ChildData;
-import org.apache.curator.framework.recipes.cache.CuratorCache;
-import org.apache.curator.framework.recipes.cache.CuratorCacheListener;
-import org.apache.curator.framework.recipes.watch.PersistentWatcher;
-import org.apache.zookeeper.KeeperException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,7 +21,7 @@ import org.slf4j.LoggerFactory;
 public final class EntryWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EntryWatch.class);
 
-  /** Called on ZooKeeper's thread. */
+  /** Called on the store's thread. */
   public interface Listener {
     /** From now on no change goes unnoticed. */
     default void whole() {}
@@ -39,28 +32,27 @@ public final class EntryWatch implements AutoCloseable {
   }
 
   /** The node of an owner that is alive. */
-  public record Live(String id, ChildData node) {}
+  public record Live(String id, Node node) {}
 
-  private final CuratorFramework client;
+  private final Store store;
   private final String folder;
   private final Listener listener;
-  private final PersistentWatcher watcher;
   private final Map<String, Entry> entries = new ConcurrentHashMap<>();
+  private Optional<Store.Following> names = Optional.empty();
   private boolean isListed;
   private boolean isWhole;
   private boolean isClosed;
 
-  public EntryWatch(CuratorFramework client, String folder, Listener listener) {
-    this.client = client;
+  public EntryWatch(Store store, String folder, Listener listener) {
+    this.store = store;
     this.folder = folder;
     this.listener = listener;
-    watcher = new PersistentWatcher(client, folder, false);
-    watcher.getListenable().addListener(event -> list());
-    watcher.getResetListenable().addListener(this::list);
   }
 
-  public void start() {
-    watcher.start();
+  public synchronized void start() {
+    if (!isClosed) {
+      names = Optional.of(store.followChildren(folder, this::follow));
+    }
   }
 
   /** Of all that are alive, by ascending id. */
@@ -76,24 +68,6 @@ public final class EntryWatch implements AutoCloseable {
     Set<String> ids = new TreeSet<>();
     entries.values().stream().filter(Entry::isAdded).forEach(entry -> ids.add(entry.id));
     return ids;
-  }
-
-  private void list() {
-    try {
-      client.getChildren().inBackground((by, event) -> listed(event)).forPath(folder);
-    } catch (Exception e) {
-      LOG.warn("{} was not listed: {}", folder, e.toString());
-    }
-  }
-
-  private void listed(CuratorEvent event) {
-    KeeperException.Code code = KeeperException.Code.get(event.getResultCode());
-    switch (code) {
-      case OK -> follow(Set.copyOf(event.getChildren()));
-      case NONODE -> follow(Set.of());
-      // It is listed again once there is a connection.
-      default -> LOG.info("{} was not listed: {}", folder, code);
-    }
   }
 
   private synchronized void follow(Set<String> ids) {
@@ -112,7 +86,9 @@ public final class EntryWatch implements AutoCloseable {
               return isGone;
             });
     for (String id : ids) {
-      entries.computeIfAbsent(id, Entry::new).start();
+      if (!entries.containsKey(id)) {
+        entries.put(id, new Entry(id));
+      }
     }
     checkWhole();
   }
@@ -127,67 +103,59 @@ public final class EntryWatch implements AutoCloseable {
   @Override
   public synchronized void close() {
     isClosed = true;
-    watcher.close();
+    names.ifPresent(Store.Following::close);
     entries.values().forEach(Entry::close);
   }
 
   private final class Entry {
     private final String id;
     private final String path;
-    private final CuratorCache entry;
-    private volatile CuratorCache live;
-    private boolean isStarted;
+    private final Store.FollowedNode entry;
+    private volatile Store.FollowedNode live;
     private volatile boolean isEntryRead;
     private volatile boolean isLiveRead;
 
     Entry(String id) {
       this.id = id;
       path = folder + "/" + id;
-      entry = cache(path);
+      entry =
+          store.follow(
+              path,
+              new Store.NodeListener() {
+                @Override
+                public void read() {
+                  isEntryRead = true;
+                  checkWhole();
+                }
+
+                @Override
+                public void deleted(Node last) {
+                  dropped(last);
+                }
+
+                @Override
+                public void changed(Node before, Node now) {
+                  Entry.this.changed(before, now);
+                }
+              });
       live = ofLive();
-      entry
-          .listenable()
-          .addListener(
-              CuratorCacheListener.builder()
-                  .forInitialized(
-                      () -> {
-                        isEntryRead = true;
-                        checkWhole();
-                      })
-                  .forDeletes(this::dropped)
-                  .forChanges(this::changed)
-                  .build());
     }
 
-    private CuratorCache ofLive() {
-      CuratorCache created = cache(Tree.live(path));
-      created
-          .listenable()
-          .addListener(
-              CuratorCacheListener.builder()
-                  .forInitialized(
-                      () -> {
-                        isLiveRead = true;
-                        checkWhole();
-                      })
-                  .forDeletes(this::gone)
-                  .build());
-      return created;
-    }
+    private Store.FollowedNode ofLive() {
+      return store.follow(
+          Tree.live(path),
+          new Store.NodeListener() {
+            @Override
+            public void read() {
+              isLiveRead = true;
+              checkWhole();
+            }
 
-    private CuratorCache cache(String path) {
-      return CuratorCache.builder(client, path)
-          .withOptions(CuratorCache.Options.SINGLE_NODE_CACHE)
-          .withExceptionHandler(e -> LOG.info("{} was not read: {}", path, e.toString()))
-          .build();
-    }
-
-    void start() {
-      if (!isStarted) {
-        isStarted = true;
-        entry.start();
-        live.start();
-      }
+            @Override
+            public void deleted(Node last) {
+              gone(last);
+            }
+          });
     }
 
     boolean isRead() {
@@ -197,29 +165,29 @@ public final class EntryWatch implements AutoCloseable {
     /** None below an entry that is removed. */
     Optional<Live> live() {
       return isAdded()
-          ? live.get(Tree.live(path)).filter(Entry::isAlive).map(node -> new Live(id, node))
+          ? live.node().filter(Entry::isAlive).map(node -> new Live(id, node))
           : Optional.empty();
     }
 
     boolean isAdded() {
-      return entry.get(path).filter(Entry::isEntry).isPresent();
+      return entry.node().filter(Entry::isEntry).isPresent();
     }
 
-    private static boolean isAlive(ChildData node) {
-      return node.getStat().getEphemeralOwner() != 0;
+    private static boolean isAlive(Node node) {
+      return node.stat().isEphemeral();
     }
 
-    private static boolean isEntry(ChildData node) {
-      return !isAlive(node) && MuxStore.isAdded(node.getData());
+    private static boolean isEntry(Node node) {
+      return !isAlive(node) && MuxStore.isAdded(node.data());
     }
 
-    private void gone(ChildData node) {
+    private void gone(Node node) {
       if (isAlive(node)) {
         listener.ended(new Live(id, node));
       }
     }
 
-    private void dropped(ChildData node) {
+    private void dropped(Node node) {
       if (isEntry(node)) {
         listener.removed(id);
       }
@@ -229,15 +197,14 @@ public final class EntryWatch implements AutoCloseable {
      * Only controllers change it, who have deleted {@code live} before. Of one that its owner has
      * hidden, ZooKeeper does not tell that it is deleted, so it is read again.
      */
-    private void changed(ChildData before, ChildData now) {
+    private void changed(Node before, Node now) {
       synchronized (EntryWatch.this) {
         if (isClosed) {
           return;
         }
-        live.get(Tree.live(path)).ifPresent(this::gone);
+        live.node().ifPresent(this::gone);
         live.close();
         live = ofLive();
-        live.start();
       }
       if (isEntry(before) && !isEntry(now)) {
         listener.removed(id);
@@ -246,8 +213,8 @@ public final class EntryWatch implements AutoCloseable {
 
     /** The folder does not have it any more, which may be known before the rest. */
     void drop() {
-      live.get(Tree.live(path)).ifPresent(this::gone);
-      entry.get(path).ifPresent(this::dropped);
+      live.node().ifPresent(this::gone);
+      entry.node().ifPresent(this::dropped);
       close();
     }
 

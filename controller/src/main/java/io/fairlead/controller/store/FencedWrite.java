@@ -5,11 +5,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeoutException;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.data.Stat;
 
 /**
  * Writes that only the leader of an epoch can make. Each is one {@code multi} that also checks the
@@ -36,32 +31,30 @@ final class FencedWrite {
 
   interface Operations {
     /** Called before every attempt. */
-    List<CuratorOp> prepare() throws Exception;
+    List<Operation> prepare() throws Exception;
   }
 
   private static final long PAUSE_MILLIS = 50;
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
-  private final Reads reads;
   private final Duration deadline;
   private final Optional<Note> note;
 
-  FencedWrite(CuratorFramework client, Tree tree, Duration deadline) {
-    this(client, tree, deadline, Optional.empty());
+  FencedWrite(Store store, Tree tree, Duration deadline) {
+    this(store, tree, deadline, Optional.empty());
   }
 
-  private FencedWrite(CuratorFramework client, Tree tree, Duration deadline, Optional<Note> note) {
-    this.client = client;
+  private FencedWrite(Store store, Tree tree, Duration deadline, Optional<Note> note) {
+    this.store = store;
     this.tree = tree;
-    this.reads = new Reads(client);
     this.deadline = deadline;
     this.note = note;
   }
 
   /** One whose {@link #run} also writes {@code note}, in the same {@code multi}. */
   FencedWrite with(Note note) {
-    return new FencedWrite(client, tree, deadline, Optional.of(note));
+    return new FencedWrite(store, tree, deadline, Optional.of(note));
   }
 
   /**
@@ -75,14 +68,14 @@ final class FencedWrite {
     long end = System.nanoTime() + deadline.toNanos();
     while (true) {
       try {
-        List<CuratorOp> ops = new ArrayList<>(operations.prepare());
+        List<Operation> ops = new ArrayList<>(operations.prepare());
         if (note.isPresent()) {
-          ops.addAll(new Journal(client, tree).operations(note.get()));
+          ops.addAll(new Journal(store, tree).operations(note.get()));
         }
         once(epoch, ops);
         return;
       } catch (Exception e) {
-        if (resolve(what, epoch, probe, asKeeper(what, e), end) == Outcome.WRITTEN) {
+        if (resolve(what, epoch, probe, refusal(what, e), end) == Outcome.WRITTEN) {
           return;
         }
       }
@@ -92,16 +85,16 @@ final class FencedWrite {
   /**
    * One {@code multi} without a retry: for writes that the next leader or the next round repeats.
    */
-  void once(Epoch epoch, List<CuratorOp> operations) throws Exception {
-    List<CuratorOp> fenced = new ArrayList<>(operations.size() + 1);
-    fenced.add(client.transactionOp().check().withVersion(epoch.version()).forPath(tree.epoch()));
+  void once(Epoch epoch, List<Operation> operations) throws Exception {
+    List<Operation> fenced = new ArrayList<>(operations.size() + 1);
+    fenced.add(Operation.unchanged(tree.epoch(), epoch.version()));
     fenced.addAll(operations);
-    client.transaction().forOperations(fenced);
+    store.write(fenced);
   }
 
-  private Outcome resolve(String what, Epoch epoch, Probe probe, KeeperException cause, long end)
+  private Outcome resolve(String what, Epoch epoch, Probe probe, NodeException cause, long end)
       throws StoreException {
-    KeeperException last = cause;
+    NodeException last = cause;
     while (System.nanoTime() < end) {
       try {
         sync(end);
@@ -112,42 +105,38 @@ final class FencedWrite {
         if (outcome == Outcome.OVERTAKEN) {
           throw new StoreException(
               "%s in epoch %d: ZooKeeper holds another state (%s)"
-                  .formatted(what, epoch.number(), cause.code()));
+                  .formatted(what, epoch.number(), cause.reason()));
         }
         pause(what, last);
         return outcome;
       } catch (StoreException e) {
         throw e;
       } catch (Exception e) {
-        last = asKeeper(what, e);
+        last = refusal(what, e);
         pause(what, last);
       }
     }
     throw new StoreException.Unknown(
         "%s in epoch %d: ZooKeeper did not report the outcome within %d s (%s)"
-            .formatted(what, epoch.number(), deadline.toSeconds(), last.code()),
+            .formatted(what, epoch.number(), deadline.toSeconds(), last.reason()),
         last);
   }
 
   private void sync(long end) throws Exception {
     Duration left = Duration.ofNanos(Math.max(1, end - System.nanoTime()));
-    reads.sync(tree.root(), left.compareTo(Reads.SYNC_MAX) < 0 ? left : Reads.SYNC_MAX);
+    store.sync(left.compareTo(Store.SYNC_MAX) < 0 ? left : Store.SYNC_MAX);
   }
 
   private boolean isLeader(Epoch epoch) throws Exception {
-    Stat stat = client.checkExists().forPath(tree.epoch());
-    return stat != null && stat.getVersion() == epoch.version();
+    return store.stat(tree.epoch()).filter(at -> at.version().equals(epoch.version())).isPresent();
   }
 
-  private static KeeperException asKeeper(String what, Exception e) throws StoreException {
-    if (e instanceof KeeperException keeper) {
-      return keeper;
+  private static NodeException refusal(String what, Exception e) throws StoreException {
+    if (e instanceof NodeException refused) {
+      return refused;
     }
-    if (e instanceof StoreException store) {
-      throw store;
-    }
-    if (e instanceof TimeoutException) {
-      return new KeeperException.OperationTimeoutException();
+    if (e instanceof StoreException known) {
+      throw known;
     }
     if (e instanceof InterruptedException) {
       Thread.currentThread().interrupt();

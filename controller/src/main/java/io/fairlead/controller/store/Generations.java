@@ -11,17 +11,17 @@ package io.fairlead.controller.store;
  * @param deltaBytes the size of all deltas after it
  */
 public record Generations(
-    long latest, int latestVersion, long snapshot, long snapshotBytes, long deltaBytes) {
+    long latest, Version latestVersion, long snapshot, long snapshotBytes, long deltaBytes) {
   /** Those of a new service, which starts with a snapshot. */
   static Generations first(Generation first) {
     return new Generations(
-        first.number(), 0, first.number(), first.blob(Generation.SNAPSHOT).length, 0);
+        first.number(), Version.CREATED, first.number(), first.blob(Generation.SNAPSHOT).length, 0);
   }
 
   Generations with(Generation next) {
     return new Generations(
         next.number(),
-        latestVersion + 1,
+        latestVersion.next(),
         snapshot,
         snapshotBytes,
         deltaBytes + next.blob(Generation.DELTA).length);

@@ -9,10 +9,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException;
 
 /**
  * Past writes (protocol/README.md §4): a record of each, numbered by ZooKeeper in the order of the
@@ -36,40 +32,33 @@ public final class Journal {
 
   public record Numbered(long number, AuditEntry entry) {}
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
-  private final Reads reads;
 
-  public Journal(CuratorFramework client, Tree tree) {
-    this.client = client;
+  public Journal(Store store, Tree tree) {
+    this.store = store;
     this.tree = tree;
-    this.reads = new Reads(client);
   }
 
   /** The operations that record a write, for its {@code multi}. */
-  List<CuratorOp> operations(Note note) throws Exception {
-    List<CuratorOp> ops = new ArrayList<>();
-    ops.add(
-        client
-            .transactionOp()
-            .create()
-            .withMode(CreateMode.PERSISTENT_SEQUENTIAL)
-            .forPath(tree.auditEntry(), NodeJson.write(note.entry())));
+  List<Operation> operations(Note note) throws Exception {
+    List<Operation> ops = new ArrayList<>();
+    ops.add(numbered(note.entry()));
     if (note.kept().isPresent()) {
       KeptAnswer kept = note.kept().get();
-      ops.add(
-          client.transactionOp().create().forPath(tree.answer(kept.key()), NodeJson.write(kept)));
+      ops.add(Operation.create(tree.answer(kept.key()), NodeJson.write(kept)));
     }
     return ops;
+  }
+
+  private Operation numbered(AuditEntry entry) {
+    return Operation.create(tree.auditEntry(), NodeJson.write(entry), Operation.Kind.NUMBERED);
   }
 
   /** Records what is no write: fenced by no epoch, so that every controller can. */
   public void record(AuditEntry entry) throws StoreException {
     try {
-      client
-          .create()
-          .withMode(CreateMode.PERSISTENT_SEQUENTIAL)
-          .forPath(tree.auditEntry(), NodeJson.write(entry));
+      store.write(List.of(numbered(entry)));
     } catch (Exception e) {
       throw new StoreException("'%s' was not recorded: %s".formatted(entry.what(), e), e);
     }
@@ -78,9 +67,9 @@ public final class Journal {
   /** The answer kept under {@code key}; finds everything that was committed before this call. */
   public Optional<KeptAnswer> answer(String key) throws StoreException {
     try {
-      reads.sync(tree.root());
-      return Optional.of(NodeJson.readAnswer(client.getData().forPath(tree.answer(key))));
-    } catch (KeeperException.NoNodeException e) {
+      store.sync();
+      return Optional.of(NodeJson.readAnswer(store.read(tree.answer(key)).data()));
+    } catch (NodeException.Absent e) {
       return Optional.empty();
     } catch (Exception e) {
       throw new StoreException("the answer to key %s cannot be read: %s".formatted(key, e), e);
@@ -94,13 +83,13 @@ public final class Journal {
    */
   public Page page(OptionalLong before, int limit) throws StoreException {
     try {
-      reads.sync(tree.root());
+      store.sync();
       List<String> names = names(Comparator.reverseOrder());
       names.removeIf(name -> number(name) >= before.orElse(Long.MAX_VALUE));
       List<Numbered> entries = new ArrayList<>();
       List<String> wanted = names.subList(0, Math.min(limit, names.size()));
       for (List<String> some : Lists.partition(wanted, READS_AT_ONCE)) {
-        List<Optional<byte[]>> read = reads.data(Lists.transform(some, tree::auditEntry));
+        List<Optional<byte[]>> read = store.read(Lists.transform(some, tree::auditEntry));
         for (int i = 0; i < some.size(); i++) {
           if (read.get(i).isPresent()) { // else it was removed meanwhile
             entries.add(new Numbered(number(some.get(i)), NodeJson.readEntry(read.get(i).get())));
@@ -119,18 +108,18 @@ public final class Journal {
 
   /** Deletes all but the latest {@code kept} entries, and the answers that belong to them. */
   public void removeOld(Epoch epoch, int kept) throws StoreException {
-    FencedWrite write = new FencedWrite(client, tree, Duration.ZERO);
+    FencedWrite write = new FencedWrite(store, tree, Duration.ZERO);
     try {
       List<String> names = names(Comparator.naturalOrder());
       List<String> old = names.subList(0, Math.max(0, names.size() - kept));
       for (List<String> some : Lists.partition(old, DELETES_AT_ONCE)) {
-        List<CuratorOp> ops = new ArrayList<>();
-        List<Optional<byte[]>> read = reads.data(Lists.transform(some, tree::auditEntry));
+        List<Operation> ops = new ArrayList<>();
+        List<Optional<byte[]>> read = store.read(Lists.transform(some, tree::auditEntry));
         for (int i = 0; i < some.size(); i++) {
-          ops.add(client.transactionOp().delete().forPath(tree.auditEntry(some.get(i))));
+          ops.add(Operation.delete(tree.auditEntry(some.get(i))));
           Optional<String> key = NodeJson.readEntry(read.get(i).orElseThrow()).key();
           if (key.isPresent()) {
-            ops.add(client.transactionOp().delete().forPath(tree.answer(key.get())));
+            ops.add(Operation.delete(tree.answer(key.get())));
           }
         }
         write.once(epoch, ops);
@@ -141,7 +130,7 @@ public final class Journal {
   }
 
   private List<String> names(Comparator<String> order) throws Exception {
-    List<String> names = new ArrayList<>(client.getChildren().forPath(tree.audit()));
+    List<String> names = new ArrayList<>(store.children(tree.audit()));
     names.sort(order); // the numbers have ten digits each
     return names;
   }

@@ -2,9 +2,6 @@
 package io.fairlead.controller.store;
 
 import java.util.Optional;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.recipes.cache.ChildData;
-import org.apache.curator.framework.recipes.cache.CuratorCache;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,29 +11,30 @@ import org.slf4j.LoggerFactory;
 public final class LeaderWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LeaderWatch.class);
 
+  private final Store store;
   private final Tree tree;
-  private final CuratorCache cache;
+  private volatile Optional<Store.FollowedNode> followed = Optional.empty();
 
-  public LeaderWatch(CuratorFramework client, Tree tree) {
+  public LeaderWatch(Store store, Tree tree) {
+    this.store = store;
     this.tree = tree;
-    cache = CuratorCache.build(client, tree.leader(), CuratorCache.Options.SINGLE_NODE_CACHE);
   }
 
   public void start() {
-    cache.start();
+    followed = Optional.of(store.follow(tree.leader(), Store.NodeListener.NONE));
   }
 
   /**
-   * Empty while there is no leader. Reads the cache each time: it does not notify listeners about a
-   * node that was deleted and created again while the connection was lost.
+   * Empty while there is no leader. Reads the copy each time: listeners miss a node that was
+   * deleted and created again while the connection was lost.
    */
   public Optional<LeaderNode> leader() {
-    Optional<ChildData> node = cache.get(tree.leader());
+    Optional<Node> node = followed.flatMap(Store.FollowedNode::node);
     if (node.isEmpty()) {
       return Optional.empty();
     }
     try {
-      return Optional.of(NodeJson.readLeader(node.get().getData()));
+      return Optional.of(NodeJson.readLeader(node.get().data()));
     } catch (StoreException e) {
       LOG.debug("{}: {}", tree.leader(), e.getMessage());
       return Optional.empty();
@@ -45,6 +43,6 @@ public final class LeaderWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    cache.close();
+    followed.ifPresent(Store.FollowedNode::close);
   }
 }

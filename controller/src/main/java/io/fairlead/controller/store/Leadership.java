@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.CuratorWatcher;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.curator.framework.api.transaction.CuratorTransactionResult;
-import org.apache.curator.framework.api.transaction.TransactionOp;
-import org.apache.curator.framework.recipes.leader.LeaderLatch;
-import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
-import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.Watcher;
-import org.apache.zookeeper.data.Stat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,17 +33,16 @@ public final class Leadership implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
   private static final int RETRY_MILLIS = 500;
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
   private final String id;
   private final Optional<String> url;
-  private final Optional<ZooKeeperAccess> access;
   private final boolean protectsOpen;
   private final Listener listener;
-  private final LeaderLatchListener latchListener;
   private final ExecutorService thread =
       Executors.newSingleThreadExecutor(DaemonThreads.named("leadership"));
-  private volatile LeaderLatch latch;
+  private volatile Optional<Store.Candidacy> candidacy = Optional.empty();
+  private volatile Optional<Store.FollowedNode> epoch = Optional.empty();
   private volatile boolean isClosed;
   private volatile boolean isEntered;
   private volatile Optional<StoreException.NotOurs> refusal = Optional.empty();
@@ -67,43 +54,25 @@ public final class Leadership implements AutoCloseable {
 
   /**
    * @param url where others find this controller's API while it leads
-   * @param access protects the tree
-   * @param protectsOpen whether also one that was open to everyone
+   * @param protectsOpen whether a tree that was open to everyone is protected
    */
   public Leadership(
-      CuratorFramework client,
+      Store store,
       Tree tree,
       String id,
       Optional<String> url,
-      Optional<ZooKeeperAccess> access,
       boolean protectsOpen,
       Listener listener) {
-    this.client = client;
+    this.store = store;
     this.tree = tree;
     this.id = id;
     this.url = url;
-    this.access = access;
     this.protectsOpen = protectsOpen;
     this.listener = listener;
-    this.latchListener =
-        new LeaderLatchListener() {
-          @Override
-          public void isLeader() {
-            lead();
-          }
-
-          @Override
-          public void notLeader() {
-            follow();
-          }
-        };
-    this.latch = newLatch();
   }
 
-  private LeaderLatch newLatch() {
-    LeaderLatch created = new LeaderLatch(client, tree.election(), id);
-    created.addListener(latchListener, thread);
-    return created;
+  private void stand() {
+    candidacy = Optional.of(store.stand(tree.election(), id, thread, this::lead, this::follow));
   }
 
   /** Starts to seek leadership as soon as ZooKeeper can be reached; returns at once. */
@@ -120,15 +89,16 @@ public final class Leadership implements AutoCloseable {
     String said = "";
     while (!isClosed) {
       try {
-        OwnTree.check(client, tree, access, protectsOpen);
-        Roots.create(client, tree, access);
+        store.checkOwn(protectsOpen);
+        Roots.create(store, tree);
         if (!isEntered) {
           isEntered = true;
           listener.enter();
         }
-        Roots.checkWhole(client, tree);
+        Roots.checkWhole(store, tree);
+        watchEpoch();
         removeFormerSelf();
-        latch.start();
+        stand();
         return;
       } catch (StoreException.NotOurs e) {
         refusal = Optional.of(e);
@@ -142,10 +112,9 @@ public final class Leadership implements AutoCloseable {
 
   private void lead() {
     String said = "";
-    while (!isClosed && latch.hasLeadership()) {
+    while (!isClosed && candidacy.map(Store.Candidacy::isLeader).orElse(false)) {
       try {
         current = raiseEpoch();
-        watchEpoch();
         listener.lead(current);
         return;
       } catch (Exception e) {
@@ -169,27 +138,39 @@ public final class Leadership implements AutoCloseable {
     listener.follow();
   }
 
-  private void watchEpoch() throws Exception {
-    CuratorWatcher watcher =
-        event -> {
-          if (event.getType() == Watcher.Event.EventType.NodeDataChanged && !isClosed) {
-            thread.execute(this::checkEpoch);
-          }
-        };
-    client.checkExists().usingWatcher(watcher).forPath(tree.epoch());
+  private void watchEpoch() {
+    if (epoch.isEmpty()) {
+      epoch =
+          Optional.of(
+              store.follow(
+                  tree.epoch(),
+                  new Store.NodeListener() {
+                    @Override
+                    public void changed(Node before, Node now) {
+                      if (!isClosed) {
+                        thread.execute(() -> checkEpoch(now.version()));
+                      }
+                    }
+                  }));
+    }
   }
 
-  private void checkEpoch() {
+  /** What was seen may be older than the own epoch, so another one is read again. */
+  private void checkEpoch(Version seen) {
+    if (current == null || seen.equals(current.version())) {
+      return;
+    }
     try {
-      Stat stat = client.checkExists().forPath(tree.epoch());
-      if (current == null || (stat != null && stat.getVersion() == current.version())) {
+      if (store
+          .stat(tree.epoch())
+          .filter(at -> at.version().equals(current.version()))
+          .isPresent()) {
         return;
       }
       LOG.warn("{}: epoch {} is over, a controller was elected since", id, current.number());
       follow();
-      latch.close();
-      latch = newLatch();
-      latch.start();
+      candidacy.ifPresent(Store.Candidacy::close);
+      stand();
     } catch (Exception e) {
       // Without ZooKeeper the latch is lost as well, and found again with the connection.
       LOG.warn("{} cannot read the epoch: {}", id, e.toString());
@@ -201,20 +182,17 @@ public final class Leadership implements AutoCloseable {
    * is over.
    */
   private Epoch raiseEpoch() throws Exception {
-    Stat stat = new Stat();
-    long number = Nodes.number(client.getData().storingStatIn(stat).forPath(tree.epoch())) + 1;
-    byte[] decimal = Long.toString(number).getBytes(StandardCharsets.US_ASCII);
-    TransactionOp op = client.transactionOp();
-    List<CuratorOp> ops = new ArrayList<>();
-    ops.add(op.setData().withVersion(stat.getVersion()).forPath(tree.epoch(), decimal));
-    if (client.checkExists().forPath(tree.leader()) != null) {
-      ops.add(op.delete().forPath(tree.leader()));
+    Node present = store.read(tree.epoch());
+    long number = Decimal.read(present.data()) + 1;
+    List<Operation> ops = new ArrayList<>();
+    ops.add(Operation.set(tree.epoch(), present.version(), Decimal.write(number)));
+    if (store.stat(tree.leader()).isPresent()) {
+      ops.add(Operation.delete(tree.leader()));
     }
     LeaderNode leader = new LeaderNode(LeaderNode.FORMAT, id, number, url);
-    ops.add(
-        op.create().withMode(CreateMode.EPHEMERAL).forPath(tree.leader(), NodeJson.write(leader)));
-    List<CuratorTransactionResult> results = client.transaction().forOperations(ops);
-    return new Epoch(number, results.get(0).getResultStat().getVersion());
+    ops.add(Operation.create(tree.leader(), NodeJson.write(leader), Operation.Kind.EPHEMERAL));
+    store.write(ops);
+    return new Epoch(number, present.version().next());
   }
 
   /**
@@ -223,13 +201,13 @@ public final class Leadership implements AutoCloseable {
    * it loses the election, and its epoch is fenced.
    */
   private void removeFormerSelf() throws Exception {
-    for (String child : client.getChildren().forPath(tree.election())) {
+    for (String child : store.children(tree.election())) {
       String path = tree.election() + "/" + child;
       try {
-        if (new String(client.getData().forPath(path), StandardCharsets.UTF_8).equals(id)) {
-          client.delete().forPath(path);
+        if (new String(store.read(path).data(), StandardCharsets.UTF_8).equals(id)) {
+          store.write(List.of(Operation.delete(path)));
         }
-      } catch (KeeperException.NoNodeException e) {
+      } catch (NodeException.Absent e) {
         LOG.debug("{} is gone already", path);
       }
     }
@@ -241,21 +219,22 @@ public final class Leadership implements AutoCloseable {
   }
 
   public List<String> candidates() {
-    return isEntered ? candidates(client, tree) : List.of();
+    return isEntered ? candidates(store, tree) : List.of();
   }
 
   /** Ids of the controllers that run, as far as ZooKeeper can be read. */
-  public static List<String> candidates(CuratorFramework client, Tree tree) {
+  public static List<String> candidates(Store store, Tree tree) {
     List<String> ids = new ArrayList<>();
     try {
-      for (String child : client.getChildren().forPath(tree.election())) {
-        new Nodes(client)
-            .data(tree.election() + "/" + child)
+      for (String child : store.children(tree.election())) {
+        store
+            .find(tree.election() + "/" + child)
             .ifPresent(id -> ids.add(new String(id, StandardCharsets.UTF_8)));
       }
-    } catch (KeeperException.NoNodeException e) {
+    } catch (NodeException.Absent e) {
       LOG.debug(
-          "{} is not there: no controller of this cluster has stood for election yet", e.getPath());
+          "{} is not there: no controller of this cluster has stood for election yet",
+          tree.election());
     } catch (Exception e) {
       LOG.warn("the controllers cannot be listed: {}", e.toString());
     }
@@ -264,12 +243,12 @@ public final class Leadership implements AutoCloseable {
 
   /** Until it is there; if it is already, for a moment. */
   private void awaitConnection() {
-    if (client.getZookeeperClient().isConnected()) {
+    if (store.isConnected()) {
       pause();
       return;
     }
     try {
-      client.blockUntilConnected(RETRY_MILLIS, TimeUnit.MILLISECONDS);
+      store.awaitConnection(Duration.ofMillis(RETRY_MILLIS));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       isClosed = true;
@@ -289,12 +268,7 @@ public final class Leadership implements AutoCloseable {
   public void close() {
     isClosed = true;
     thread.shutdownNow();
-    if (latch.getState() == LeaderLatch.State.STARTED) {
-      try {
-        latch.close();
-      } catch (IOException e) {
-        LOG.warn("the leader latch did not close: {}", e.toString());
-      }
-    }
+    epoch.ifPresent(Store.FollowedNode::close);
+    candidacy.ifPresent(Store.Candidacy::close);
   }
 }

@@ -10,12 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.ZooDefs.Ids;
-import org.apache.zookeeper.data.ACL;
-import org.apache.zookeeper.data.Stat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,11 +27,9 @@ public final class MuxStore {
   static final byte[] REMOVED =
       NodeJson.write(new Entry(Entry.FORMAT, Optional.empty(), Optional.of(true)));
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
-  private final Optional<ZooKeeperAccess> access;
   private final FencedWrite write;
-  private final Nodes nodes;
 
   /**
    * What an entry has.
@@ -57,33 +49,26 @@ public final class MuxStore {
     }
   }
 
-  /**
-   * @param access empty: everyone may do everything
-   */
-  public MuxStore(
-      CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access, Duration deadline) {
-    this(client, tree, access, new FencedWrite(client, tree, deadline));
+  public MuxStore(Store store, Tree tree, Duration deadline) {
+    this(store, tree, new FencedWrite(store, tree, deadline));
   }
 
-  private MuxStore(
-      CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access, FencedWrite write) {
-    this.client = client;
+  private MuxStore(Store store, Tree tree, FencedWrite write) {
+    this.store = store;
     this.tree = tree;
-    this.access = access;
     this.write = write;
-    this.nodes = new Nodes(client);
   }
 
   /** The same store, for one write that leaves {@code note} beside it. */
   public MuxStore with(Note note) {
-    return new MuxStore(client, tree, access, write.with(note));
+    return new MuxStore(store, tree, write.with(note));
   }
 
   /** All of them, by ascending id. */
   public List<AddedMux> all() throws StoreException {
     try {
       List<AddedMux> added = new ArrayList<>();
-      for (String id : client.getChildren().forPath(tree.muxes()).stream().sorted().toList()) {
+      for (String id : store.children(tree.muxes()).stream().sorted().toList()) {
         find(id).ifPresent(added::add);
       }
       return added;
@@ -97,14 +82,14 @@ public final class MuxStore {
   /** Empty if it is not added. */
   public Optional<AddedMux> find(String id) throws StoreException {
     try {
-      Optional<Stat> stat = nodes.stat(tree.mux(id));
-      if (stat.filter(entry -> entry.getEphemeralOwner() == 0).isEmpty()) {
+      Optional<Stat> stat = store.stat(tree.mux(id));
+      if (stat.filter(entry -> !entry.isEphemeral()).isEmpty()) {
         return Optional.empty();
       }
       Optional<Entry> mux = entry(tree.mux(id));
       Optional<String> probeLogin = entry(tree.probe(id)).flatMap(Entry::login);
       return mux.map(entry -> new AddedMux(id, entry.login(), probeLogin));
-    } catch (KeeperException.NoAuthException e) {
+    } catch (NodeException.Hidden e) {
       LOG.warn("{} does not count: it is hidden from controllers", tree.mux(id));
       return Optional.empty();
     } catch (StoreException e) {
@@ -117,9 +102,9 @@ public final class MuxStore {
   /** Empty of one that is removed, and of one that controllers have not written. */
   private Optional<Entry> entry(String path) throws Exception {
     try {
-      Optional<byte[]> data = nodes.data(path);
+      Optional<byte[]> data = store.find(path);
       return data.isEmpty() ? Optional.empty() : counted(NodeJson.readMuxEntry(data.get()));
-    } catch (StoreException | KeeperException.NoAuthException e) {
+    } catch (StoreException | NodeException.Hidden e) {
       LOG.warn("{} does not count: {}", path, e.getMessage());
       return Optional.empty();
     }
@@ -139,6 +124,11 @@ public final class MuxStore {
     }
   }
 
+  /** The login that an entry with these data is for. */
+  public static Optional<String> login(byte[] data) throws StoreException {
+    return NodeJson.readMuxEntry(data).login();
+  }
+
   /** Whether one that is added has a node. So may one that hides its node. */
   public boolean isAlive(String id) throws StoreException {
     try {
@@ -153,14 +143,14 @@ public final class MuxStore {
   private boolean isEphemeralOrHidden(String path) throws Exception {
     try {
       return isEphemeral(path);
-    } catch (KeeperException.NoAuthException e) {
+    } catch (NodeException.Hidden e) {
       LOG.debug("{} is hidden", path, e);
       return true;
     }
   }
 
   private boolean isEphemeral(String path) throws Exception {
-    return nodes.stat(path).filter(stat -> stat.getEphemeralOwner() != 0).isPresent();
+    return store.stat(path).filter(Stat::isEphemeral).isPresent();
   }
 
   /**
@@ -183,7 +173,7 @@ public final class MuxStore {
                 created(tree.mux(mux.id()), entry, mux.login()),
                 created(tree.probe(mux.id()), probe, mux.probeLogin())),
         () -> {
-          Optional<byte[]> present = nodes.data(tree.mux(mux.id()));
+          Optional<byte[]> present = store.find(tree.mux(mux.id()));
           if (present.filter(MuxStore::isAdded).isEmpty()) {
             return Outcome.NOT_WRITTEN;
           }
@@ -210,10 +200,10 @@ public final class MuxStore {
         epoch,
         () ->
             List.of(
-                nodes.set(tree.mux(mux.id()), -1, entry),
-                nodes.set(tree.probe(mux.id()), -1, entry(mux.probeLogin()))),
+                Operation.set(tree.mux(mux.id()), entry),
+                Operation.set(tree.probe(mux.id()), entry(mux.probeLogin()))),
         () -> {
-          Optional<byte[]> present = nodes.data(tree.mux(mux.id()));
+          Optional<byte[]> present = store.find(tree.mux(mux.id()));
           return present.filter(other -> Arrays.equals(other, entry)).isPresent()
               ? Outcome.WRITTEN
               : Outcome.NOT_WRITTEN;
@@ -232,17 +222,17 @@ public final class MuxStore {
         "removal of mux '%s'".formatted(id),
         epoch,
         () -> {
-          List<CuratorOp> ops = new ArrayList<>();
+          List<Operation> ops = new ArrayList<>();
           for (String path : List.of(tree.probe(id), tree.mux(id))) {
-            Optional<Stat> stat = nodes.stat(path);
-            if (stat.filter(entry -> entry.getNumChildren() > 0).isPresent()) {
+            Optional<Stat> stat = store.stat(path);
+            if (stat.filter(entry -> entry.children() > 0).isPresent()) {
               LOG.warn(
                   "{} has nodes that the mux has made: ZooKeeper's superuser can delete them."
                       + " The login is invalid now, and the controller ignores the entry",
                   path);
-              ops.add(nodes.set(path, -1, REMOVED));
+              ops.add(Operation.set(path, REMOVED));
             } else if (stat.isPresent()) {
-              ops.add(nodes.delete(path, -1));
+              ops.add(Operation.delete(path));
             }
           }
           return ops;
@@ -261,10 +251,10 @@ public final class MuxStore {
     for (String entry : List.of(tree.probe(id), tree.mux(id))) {
       try {
         String alive = isEphemeral(entry) ? entry : Tree.live(entry);
-        write.once(epoch, List.of(nodes.delete(alive, -1)));
-      } catch (KeeperException.NoNodeException e) {
+        write.once(epoch, List.of(Operation.delete(alive)));
+      } catch (NodeException.Absent e) {
         LOG.debug("{} is not alive", entry, e);
-      } catch (KeeperException.NotEmptyException e) {
+      } catch (NodeException.NotEmpty e) {
         left = Optional.of(Tree.live(entry));
       } catch (Exception e) {
         throw new StoreException("the node of mux '%s' was not deleted: %s".formatted(id, e), e);
@@ -283,35 +273,22 @@ public final class MuxStore {
   }
 
   /** One that does not count may be there; it gets its access list first. */
-  private CuratorOp created(String path, byte[] entry, Optional<String> login) throws Exception {
-    if (nodes.data(path).filter(data -> !isAdded(data)).isPresent()) {
-      setAccess(path, login);
-      return nodes.set(path, -1, entry);
+  private Operation created(String path, byte[] entry, Optional<String> login) throws Exception {
+    if (store.find(path).filter(data -> !isAdded(data)).isPresent()) {
+      store.permit(path, login);
+      return Operation.set(path, entry);
     }
-    return client.transactionOp().create().withACL(acl(login)).forPath(path, entry);
+    return new Operation.Create(path, entry, Operation.Kind.LASTING, login);
   }
 
-  /** A leader that was deposed meanwhile does not undo what its successor sets. */
   private void setAccess(String id, Optional<String> login, Optional<String> probeLogin)
       throws StoreException {
     try {
-      setAccess(tree.mux(id), login);
-      setAccess(tree.probe(id), probeLogin);
+      store.permit(tree.mux(id), login);
+      store.permit(tree.probe(id), probeLogin);
     } catch (Exception e) {
       throw new StoreException("the logins of mux '%s' were not changed: %s".formatted(id, e), e);
     }
-  }
-
-  /** Not of one that is absent, nor of an ephemeral node, which is no entry. */
-  private void setAccess(String path, Optional<String> login) throws Exception {
-    Optional<Stat> stat = access.isPresent() ? nodes.stat(path) : Optional.empty();
-    if (stat.filter(entry -> entry.getEphemeralOwner() == 0).isPresent()) {
-      client.setACL().withVersion(stat.get().getAversion()).withACL(acl(login)).forPath(path);
-    }
-  }
-
-  private List<ACL> acl(Optional<String> login) {
-    return access.map(who -> who.ofEntry(login)).orElse(Ids.OPEN_ACL_UNSAFE);
   }
 
   private static byte[] entry(Optional<String> login) {

@@ -3,19 +3,16 @@ package io.fairlead.controller.store;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.KeeperException;
 
 /** Deletes subtrees in fenced steps. */
 final class Removal {
   private static final int DELETES_AT_ONCE = 500;
 
-  private final CuratorFramework client;
+  private final Store store;
   private final FencedWrite write;
 
-  Removal(CuratorFramework client, FencedWrite write) {
-    this.client = client;
+  Removal(Store store, FencedWrite write) {
+    this.store = store;
     this.write = write;
   }
 
@@ -25,13 +22,13 @@ final class Removal {
    *
    * @param check part of every step, so that none takes place once it fails
    */
-  void run(Epoch epoch, String path, CuratorOp check) throws Exception {
+  void run(Epoch epoch, String path, Operation check) throws Exception {
     List<String> paths = new ArrayList<>();
     collect(path, paths);
     for (int at = 0; at < paths.size(); at += DELETES_AT_ONCE) {
-      List<CuratorOp> ops = new ArrayList<>(List.of(check));
+      List<Operation> ops = new ArrayList<>(List.of(check));
       for (String each : paths.subList(at, Math.min(at + DELETES_AT_ONCE, paths.size()))) {
-        ops.add(client.transactionOp().delete().forPath(each));
+        ops.add(Operation.delete(each));
       }
       write.once(epoch, ops);
     }
@@ -39,11 +36,11 @@ final class Removal {
 
   private void collect(String path, List<String> paths) throws Exception {
     try {
-      for (String child : client.getChildren().forPath(path)) {
+      for (String child : store.children(path)) {
         collect(path + "/" + child, paths);
       }
       paths.add(path);
-    } catch (KeeperException.NoNodeException e) {
+    } catch (NodeException.Absent e) {
       // Another controller removed it first, or it never existed: there is nothing left to delete.
     }
   }

@@ -6,9 +6,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.data.Stat;
 
 /**
  * Rebuilds a cluster in a ZooKeeper that holds no services.
@@ -18,21 +15,16 @@ import org.apache.zookeeper.data.Stat;
  * controllers wait while it exists, and it lets an interrupted restore start again.
  */
 public final class Restore {
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
-  private final ServiceStore store;
+  private final ServiceStore services;
   private final FencedWrite write;
-  private final Nodes nodes;
-  private final Optional<ZooKeeperAccess> access;
 
-  public Restore(
-      CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access, Duration deadline) {
-    this.client = client;
+  public Restore(Store store, Tree tree, Duration deadline) {
+    this.store = store;
     this.tree = tree;
-    this.access = access;
-    this.store = new ServiceStore(client, tree, deadline);
-    this.write = new FencedWrite(client, tree, deadline);
-    this.nodes = new Nodes(client);
+    this.services = new ServiceStore(store, tree, deadline);
+    this.write = new FencedWrite(store, tree, deadline);
   }
 
   /** Creates every service of the cluster. */
@@ -49,14 +41,14 @@ public final class Restore {
    * @throws IllegalArgumentException with the reason, if this ZooKeeper does not allow it
    * @throws StoreException if it could not be finished; it can be run again
    */
-  public void run(String cluster, long formerEpoch, Services services) throws StoreException {
+  public void run(String cluster, long formerEpoch, Services wanted) throws StoreException {
     try {
-      Roots.create(client, tree, access);
+      Roots.create(store, tree);
       check();
-      Roots.createIfAbsent(client, tree.restoring(), cluster);
+      Roots.createIfAbsent(store, tree.restoring(), cluster);
       Epoch epoch = raiseEpoch(formerEpoch);
       clear(epoch);
-      finish(epoch, cluster, services.create(epoch));
+      finish(epoch, cluster, wanted.create(epoch));
     } catch (StoreException | IllegalArgumentException e) {
       throw e;
     } catch (Exception e) {
@@ -65,17 +57,17 @@ public final class Restore {
   }
 
   private void check() throws Exception {
-    int services = 0;
-    for (String name : store.names()) {
+    int present = 0;
+    for (String name : services.names()) {
       // A deleted service that is kept has none.
-      services += client.checkExists().forPath(tree.config(name)) == null ? 0 : 1;
+      present += store.stat(tree.config(name)).isPresent() ? 1 : 0;
     }
-    if (services > 0 && client.checkExists().forPath(tree.restoring()) == null) {
+    if (present > 0 && store.stat(tree.restoring()).isEmpty()) {
       throw new IllegalArgumentException(
           "--restore is refused: ZooKeeper holds %d services; allowed: a ZooKeeper without services"
-              .formatted(services));
+              .formatted(present));
     }
-    int controllers = client.getChildren().forPath(tree.election()).size();
+    int controllers = store.children(tree.election()).size();
     if (controllers > 0) {
       throw new IllegalArgumentException(
           "--restore is refused: %d controllers are running; allowed: none, stop them first"
@@ -84,30 +76,25 @@ public final class Restore {
   }
 
   private Epoch raiseEpoch(long former) throws Exception {
-    Stat stat = new Stat();
-    long present = Nodes.number(client.getData().storingStatIn(stat).forPath(tree.epoch()));
-    long number = Math.max(present, former) + 1;
-    Stat raised =
-        client
-            .setData()
-            .withVersion(stat.getVersion())
-            .forPath(tree.epoch(), Nodes.decimal(number));
-    return new Epoch(number, raised.getVersion());
+    Node present = store.read(tree.epoch());
+    long number = Math.max(Decimal.read(present.data()), former) + 1;
+    store.write(List.of(Operation.set(tree.epoch(), present.version(), Decimal.write(number))));
+    return new Epoch(number, present.version().next());
   }
 
   /** Removes what an interrupted restore has left. */
   private void clear(Epoch epoch) throws Exception {
-    for (String name : store.names()) {
-      Optional<ServiceReading> left = store.read(name);
+    for (String name : services.names()) {
+      Optional<ServiceReading> left = services.read(name);
       if (left.isPresent()) {
-        store.delete(epoch, left.get().state());
+        services.delete(epoch, left.get().state());
       }
-      store.removeRest(epoch, name);
+      services.removeRest(epoch, name);
     }
-    List<CuratorOp> ops = new ArrayList<>();
-    ops.add(nodes.set(tree.serviceIds(), -1, NodeJson.write(ServiceIds.NONE)));
-    if (nodes.stat(tree.settled()).isPresent()) { // of the generations before the restore
-      ops.add(nodes.delete(tree.settled(), -1));
+    List<Operation> ops = new ArrayList<>();
+    ops.add(Operation.set(tree.serviceIds(), NodeJson.write(ServiceIds.NONE)));
+    if (store.stat(tree.settled()).isPresent()) { // of the generations before the restore
+      ops.add(Operation.delete(tree.settled()));
     }
     write.once(epoch, ops);
   }
@@ -117,8 +104,8 @@ public final class Restore {
     write.once(
         epoch,
         List.of(
-            nodes.set(tree.serviceIds(), -1, NodeJson.write(ids)),
-            nodes.set(tree.cluster(), -1, cluster.getBytes(StandardCharsets.US_ASCII)),
-            nodes.delete(tree.restoring(), -1)));
+            Operation.set(tree.serviceIds(), NodeJson.write(ids)),
+            Operation.set(tree.cluster(), cluster.getBytes(StandardCharsets.US_ASCII)),
+            Operation.delete(tree.restoring())));
   }
 }

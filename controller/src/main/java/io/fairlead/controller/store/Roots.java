@@ -5,9 +5,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.zookeeper.KeeperException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,7 +16,7 @@ public final class Roots {
   private Roots() {}
 
   /** The root and the nodes in it that {@link #create} creates. */
-  static List<String> of(Tree tree) {
+  public static List<String> of(Tree tree) {
     return List.of(
         tree.root(),
         tree.format(),
@@ -41,52 +38,43 @@ public final class Roots {
    *
    * @throws StoreException if the tree has an unknown format
    */
-  public static void create(CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access)
-      throws Exception {
-    createIfAbsent(client, tree.format(), Tree.FORMAT);
-    String format = new String(client.getData().forPath(tree.format()), StandardCharsets.US_ASCII);
+  public static void create(Store store, Tree tree) throws Exception {
+    createIfAbsent(store, tree.format(), Tree.FORMAT);
+    String format = new String(store.read(tree.format()).data(), StandardCharsets.US_ASCII);
     if (!format.equals(Tree.FORMAT)) {
       throw new StoreException(
           "%s is '%s'; allowed: '%s'".formatted(tree.format(), format, Tree.FORMAT));
     }
-    createIfAbsent(client, tree.cluster(), draw());
-    createIfAbsent(client, tree.epoch(), "0");
-    createIfAbsent(client, tree.fragmentSeed(), draw());
-    createIfAbsent(client, tree.clock(), "");
+    createIfAbsent(store, tree.cluster(), draw());
+    createIfAbsent(store, tree.epoch(), "0");
+    createIfAbsent(store, tree.fragmentSeed(), draw());
+    createIfAbsent(store, tree.clock(), "");
     createIfAbsent(
-        client,
+        store,
         tree.serviceIds(),
         new String(NodeJson.write(ServiceIds.NONE), StandardCharsets.US_ASCII));
-    createIfAbsent(client, tree.services(), "");
-    createIfAbsent(client, tree.muxes(), "");
-    createIfAbsent(client, tree.health(), "");
-    createIfAbsent(client, tree.election(), "");
-    createIfAbsent(client, tree.audit(), "");
-    createIfAbsent(client, tree.answers(), "");
-    if (access.isPresent()) {
-      access.get().protect(client, tree);
-    }
+    createIfAbsent(store, tree.services(), "");
+    createIfAbsent(store, tree.muxes(), "");
+    createIfAbsent(store, tree.health(), "");
+    createIfAbsent(store, tree.election(), "");
+    createIfAbsent(store, tree.audit(), "");
+    createIfAbsent(store, tree.answers(), "");
+    store.protect();
   }
 
   /**
    * @throws StoreException if a restore was started and is not finished
    */
-  static void checkWhole(CuratorFramework client, Tree tree) throws Exception {
-    if (client.checkExists().forPath(tree.restoring()) != null) {
+  static void checkWhole(Store store, Tree tree) throws Exception {
+    if (store.stat(tree.restoring()).isPresent()) {
       throw new StoreException(
           tree.restoring() + " exists: a restore is under way; if it was interrupted, repeat it");
     }
   }
 
-  static void createIfAbsent(CuratorFramework client, String path, String data) throws Exception {
-    try {
-      client
-          .create()
-          .creatingParentsIfNeeded()
-          .forPath(path, data.getBytes(StandardCharsets.US_ASCII));
-    } catch (KeeperException.NodeExistsException e) {
-      // The case at every start except the first.
-      LOG.debug("{} exists", path);
+  static void createIfAbsent(Store store, String path, String data) throws Exception {
+    if (!store.createIfAbsent(path, data.getBytes(StandardCharsets.US_ASCII))) {
+      LOG.debug("{} exists", path); // the case at every start except the first
     }
   }
 

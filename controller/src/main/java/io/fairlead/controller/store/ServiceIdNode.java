@@ -4,10 +4,6 @@ package io.fairlead.controller.store;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.data.Stat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,26 +11,23 @@ import org.slf4j.LoggerFactory;
 final class ServiceIdNode {
   private static final Logger LOG = LoggerFactory.getLogger(ServiceIdNode.class);
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
-  private final Nodes nodes;
   private final FencedWrite write;
 
-  ServiceIdNode(CuratorFramework client, Tree tree, Nodes nodes, FencedWrite write) {
-    this.client = client;
+  ServiceIdNode(Store store, Tree tree, FencedWrite write) {
+    this.store = store;
     this.tree = tree;
-    this.nodes = nodes;
     this.write = write;
   }
 
   /** What it says in a version of the node. */
-  record Read(ServiceIds ids, int version) {}
+  record Read(ServiceIds ids, Version version) {}
 
   Read read() throws StoreException {
     try {
-      Stat stat = new Stat();
-      byte[] json = client.getData().storingStatIn(stat).forPath(tree.serviceIds());
-      return new Read(NodeJson.readServiceIds(json), stat.getVersion());
+      Node node = store.read(tree.serviceIds());
+      return new Read(NodeJson.readServiceIds(node.data()), node.version());
     } catch (StoreException e) {
       throw e;
     } catch (Exception e) {
@@ -42,13 +35,13 @@ final class ServiceIdNode {
     }
   }
 
-  CuratorOp set(Read before, ServiceIds after) throws Exception {
-    return nodes.set(tree.serviceIds(), before.version(), NodeJson.write(after));
+  Operation set(Read before, ServiceIds after) throws Exception {
+    return Operation.set(tree.serviceIds(), before.version(), NodeJson.write(after));
   }
 
   /** Fails where another id was taken or freed since. */
-  CuratorOp unchanged(Read before) throws Exception {
-    return nodes.unchanged(tree.serviceIds(), before.version());
+  Operation unchanged(Read before) throws Exception {
+    return Operation.unchanged(tree.serviceIds(), before.version());
   }
 
   /**
@@ -56,23 +49,23 @@ final class ServiceIdNode {
    * nothing if there is none.
    */
   Read freeing(Epoch epoch, String name, Read before) throws Exception {
-    Optional<Stat> deleted = nodes.stat(tree.deleted(name));
+    Optional<Stat> deleted = store.stat(tree.deleted(name));
     if (deleted.isEmpty()) {
       return before;
     }
-    long since = TimeUnit.MILLISECONDS.toSeconds(deleted.get().getCtime());
+    long since = deleted.get().created().getEpochSecond();
     ServiceIds after = freeing(name, since, before.ids());
     write.once(
         epoch,
-        List.of(nodes.delete(tree.deleted(name), deleted.get().getVersion()), set(before, after)));
-    return new Read(after, before.version() + 1);
+        List.of(Operation.delete(tree.deleted(name), deleted.get().version()), set(before, after)));
+    return new Read(after, before.version().next());
   }
 
   /** The id of one that is damaged is never given again. */
   private ServiceIds freeing(String name, long since, ServiceIds before) throws Exception {
     try {
-      int id = NodeJson.readConfig(nodes.data(tree.deleted(name)).orElseThrow()).id();
-      long latest = Nodes.number(nodes.data(tree.latestGeneration(name)).orElseThrow());
+      int id = NodeJson.readConfig(store.find(tree.deleted(name)).orElseThrow()).id();
+      long latest = Decimal.read(store.find(tree.latestGeneration(name)).orElseThrow());
       return before.freeing(id, since, latest);
     } catch (StoreException | NoSuchElementException | NumberFormatException e) {
       LOG.warn("the id of the deleted service '{}' is lost: {}", name, e.getMessage());

@@ -7,25 +7,20 @@ import io.fairlead.controller.image.Transitions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.data.Stat;
 
 /**
  * Reads services back from ZooKeeper: the configuration, the newest snapshot and the deltas after
  * it.
  */
 final class ServiceReader {
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
-  private final Nodes nodes;
   private final Chunks chunks;
 
-  ServiceReader(CuratorFramework client, Tree tree) {
-    this.client = client;
+  ServiceReader(Store store, Tree tree) {
+    this.store = store;
     this.tree = tree;
-    this.nodes = new Nodes(client);
-    this.chunks = new Chunks(client);
+    this.chunks = new Chunks(store);
   }
 
   /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
@@ -44,19 +39,16 @@ final class ServiceReader {
   private Optional<ServiceReading> read(
       String name, String configPath, Optional<ServiceState> known) throws StoreException {
     try {
-      Stat configStat = new Stat();
-      ServiceConfig config;
+      Node configNode;
       try {
-        config =
-            NodeJson.readConfig(client.getData().storingStatIn(configStat).forPath(configPath));
-      } catch (KeeperException.NoNodeException e) {
+        configNode = store.read(configPath);
+      } catch (NodeException.Absent e) {
         return Optional.empty();
       }
-      Stat latestStat = new Stat();
-      long latest =
-          Nodes.number(
-              client.getData().storingStatIn(latestStat).forPath(tree.latestGeneration(name)));
-      long snapshot = nodes.number(tree.latestSnapshot(name));
+      ServiceConfig config = NodeJson.readConfig(configNode.data());
+      Node latestNode = store.read(tree.latestGeneration(name));
+      long latest = Decimal.read(latestNode.data());
+      long snapshot = Decimal.read(store.read(tree.latestSnapshot(name)).data());
       Optional<Generations> base =
           known
               .filter(state -> isOnTheWay(state, config, snapshot, latest))
@@ -79,20 +71,19 @@ final class ServiceReader {
         deltaBytes += delta.length;
       }
       Generations generations =
-          new Generations(latest, latestStat.getVersion(), snapshot, snapshotBytes, deltaBytes);
+          new Generations(latest, latestNode.version(), snapshot, snapshotBytes, deltaBytes);
       return Optional.of(
           new ServiceReading(
               new ServiceState(
                   config,
-                  configPath.equals(tree.config(name))
-                      ? configStat.getVersion()
-                      : ServiceState.DELETED,
+                  Optional.of(configNode.version())
+                      .filter(version -> configPath.equals(tree.config(name))),
                   progress(name),
                   generations,
                   arrays(name)),
               start,
               deltas));
-    } catch (StoreException | KeeperException.NoNodeException e) {
+    } catch (StoreException | NodeException.Absent e) {
       throw StoreException.Damaged.of(name, e);
     } catch (Exception e) {
       throw new StoreException("service '%s' cannot be read: %s".formatted(name, e), e);
@@ -137,27 +128,27 @@ final class ServiceReader {
   }
 
   /** Differs between any two commits to services of one name. */
-  private record Moment(int id, int configVersion, int latestVersion, long snapshot) {
+  private record Moment(
+      int id, Optional<Version> configVersion, Optional<Version> latestVersion, long snapshot) {
     static Moment of(ServiceState state) {
       return new Moment(
           state.config().id(),
           state.configVersion(),
-          state.generations().latestVersion(),
+          Optional.of(state.generations().latestVersion()),
           state.generations().snapshot());
     }
   }
 
   private Optional<Moment> moment(String name) throws StoreException {
     try {
-      Stat config = new Stat();
-      byte[] json = client.getData().storingStatIn(config).forPath(tree.config(name));
+      Node config = store.read(tree.config(name));
       return Optional.of(
           new Moment(
-              NodeJson.readConfig(json).id(),
-              config.getVersion(),
-              nodes.stat(tree.latestGeneration(name)).map(Stat::getVersion).orElse(-1),
-              nodes.number(tree.latestSnapshot(name))));
-    } catch (KeeperException.NoNodeException e) {
+              NodeJson.readConfig(config.data()).id(),
+              Optional.of(config.version()),
+              store.stat(tree.latestGeneration(name)).map(Stat::version),
+              Decimal.read(store.read(tree.latestSnapshot(name)).data())));
+    } catch (NodeException.Absent e) {
       return Optional.empty();
     } catch (StoreException e) {
       throw StoreException.Damaged.of(name, e);
@@ -175,7 +166,7 @@ final class ServiceReader {
         bytes.add(chunks.read(tree.blob(name, patch, Generation.ARRAYS_PATCH)));
       }
       return bytes;
-    } catch (KeeperException.NoNodeException e) {
+    } catch (NodeException.Absent e) {
       throw StoreException.Damaged.of(name, e);
     } catch (Exception e) {
       throw new StoreException("arrays of service '%s' cannot be read: %s".formatted(name, e), e);
@@ -183,13 +174,13 @@ final class ServiceReader {
   }
 
   private Optional<LatestArrays> arrays(String name) throws Exception {
-    Optional<byte[]> json = nodes.data(tree.latestArrays(name));
+    Optional<byte[]> json = store.find(tree.latestArrays(name));
     return json.isPresent() ? Optional.of(NodeJson.readLatestArrays(json.get())) : Optional.empty();
   }
 
   private Progress progress(String name) throws Exception {
-    Optional<byte[]> upkeep = nodes.data(tree.upkeep(name));
-    Optional<byte[]> transitions = nodes.data(tree.transitions(name));
+    Optional<byte[]> upkeep = store.find(tree.upkeep(name));
+    Optional<byte[]> transitions = store.find(tree.transitions(name));
     return new Progress(
         upkeep.isPresent() ? Optional.of(NodeJson.readUpkeep(upkeep.get())) : Optional.empty(),
         transitions.isPresent() ? NodeJson.readTransitions(transitions.get()) : Transitions.NONE);

@@ -9,20 +9,17 @@ import java.util.Optional;
  * What ZooKeeper holds of a service besides the bytes of its generations, and the versions that the
  * next write has to name.
  *
- * @param configVersion of the config node; {@link #DELETED} if the service is deleted
+ * @param configVersion of the config node; empty if the service is deleted
  * @param arrays of a service steered by Othello, once it has any
  */
 public record ServiceState(
     ServiceConfig config,
-    int configVersion,
+    Optional<Version> configVersion,
     Progress progress,
     Generations generations,
     Optional<LatestArrays> arrays) {
-  /** Of a service that has no config node. */
-  static final int DELETED = -1;
-
   boolean isDeleted() {
-    return configVersion == DELETED;
+    return configVersion.isEmpty();
   }
 
   String name() {
@@ -31,11 +28,14 @@ public record ServiceState(
 
   /** Differs after every commit, and is the same whichever controller is asked. */
   public String version() {
-    return "%d-%d-%d".formatted(config.id(), configVersion, generations.latest());
+    return "%d-%s-%d"
+        .formatted(
+            config.id(), configVersion.map(Version::toString).orElse("-1"), generations.latest());
   }
 
   ServiceState with(ServiceConfig changed) {
-    return new ServiceState(changed, configVersion + 1, progress, generations, arrays);
+    return new ServiceState(
+        changed, configVersion.map(Version::next), progress, generations, arrays);
   }
 
   /** After a commit of {@code next}, which may have changed all of the rest as well. */
@@ -44,9 +44,12 @@ public record ServiceState(
       ServiceConfig newConfig,
       Progress newProgress,
       Optional<LatestArrays> newArrays) {
-    boolean isWritten = isDeleted() || !newConfig.equals(config);
-    int newVersion = isWritten ? configVersion + 1 : configVersion;
-    return new ServiceState(newConfig, newVersion, newProgress, generations.with(next), newArrays);
+    Version newVersion =
+        configVersion
+            .map(version -> newConfig.equals(config) ? version : version.next())
+            .orElse(Version.CREATED);
+    return new ServiceState(
+        newConfig, Optional.of(newVersion), newProgress, generations.with(next), newArrays);
   }
 
   ServiceState with(SnapshotWrite written) {

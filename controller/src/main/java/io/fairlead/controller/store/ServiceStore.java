@@ -15,10 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.data.Stat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,45 +33,43 @@ import org.slf4j.LoggerFactory;
 public final class ServiceStore {
   private static final Logger LOG = LoggerFactory.getLogger(ServiceStore.class);
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
   private final FencedWrite write;
   private final Sizes sizes;
-  private final Nodes nodes;
   private final ServiceIdNode ids;
   private final Chunks chunks;
   private final ServiceReader reader;
   private final SnapshotStore snapshots;
 
-  public ServiceStore(CuratorFramework client, Tree tree, Duration deadline) {
-    this(client, tree, deadline, Sizes.DEFAULT);
+  public ServiceStore(Store store, Tree tree, Duration deadline) {
+    this(store, tree, deadline, Sizes.DEFAULT);
   }
 
-  public ServiceStore(CuratorFramework client, Tree tree, Duration deadline, Sizes sizes) {
-    this(client, tree, new FencedWrite(client, tree, deadline), sizes);
+  public ServiceStore(Store store, Tree tree, Duration deadline, Sizes sizes) {
+    this(store, tree, new FencedWrite(store, tree, deadline), sizes);
   }
 
-  private ServiceStore(CuratorFramework client, Tree tree, FencedWrite write, Sizes sizes) {
-    this.client = client;
+  private ServiceStore(Store store, Tree tree, FencedWrite write, Sizes sizes) {
+    this.store = store;
     this.tree = tree;
     this.write = write;
     this.sizes = sizes;
-    this.nodes = new Nodes(client);
-    this.ids = new ServiceIdNode(client, tree, nodes, write);
-    this.chunks = new Chunks(client);
-    this.reader = new ServiceReader(client, tree);
-    this.snapshots = new SnapshotStore(client, tree, write, sizes);
+    this.ids = new ServiceIdNode(store, tree, write);
+    this.chunks = new Chunks(store);
+    this.reader = new ServiceReader(store, tree);
+    this.snapshots = new SnapshotStore(store, tree, write, sizes);
   }
 
   /** The same store, for one write that leaves {@code note} beside it. */
   public ServiceStore with(Note note) {
-    return new ServiceStore(client, tree, write.with(note), sizes);
+    return new ServiceStore(store, tree, write.with(note), sizes);
   }
 
   /** Names of all services, also of those that are only half deleted. */
   public List<String> names() throws StoreException {
     try {
-      return client.getChildren().forPath(tree.services());
+      return store.children(tree.services());
     } catch (Exception e) {
       throw new StoreException("services cannot be listed: " + e, e);
     }
@@ -84,8 +78,11 @@ public final class ServiceStore {
   /** Whether {@code epoch} is the latest, by all that was committed before this call. */
   public boolean isLatest(Epoch epoch) throws StoreException {
     try {
-      new Reads(client).sync(tree.root());
-      return nodes.stat(tree.epoch()).filter(s -> s.getVersion() == epoch.version()).isPresent();
+      store.sync();
+      return store
+          .stat(tree.epoch())
+          .filter(at -> at.version().equals(epoch.version()))
+          .isPresent();
     } catch (Exception e) {
       throw new StoreException("the epoch cannot be read: " + e, e);
     }
@@ -103,7 +100,7 @@ public final class ServiceStore {
 
   private long number(String path, String what) throws StoreException {
     try {
-      return nodes.number(path);
+      return Decimal.read(store.read(path).data());
     } catch (StoreException e) {
       throw e;
     } catch (Exception e) {
@@ -114,7 +111,7 @@ public final class ServiceStore {
   /** The name of the cluster, by which muxes know it. */
   public String cluster() throws StoreException {
     try {
-      return new String(client.getData().forPath(tree.cluster()), StandardCharsets.US_ASCII);
+      return new String(store.read(tree.cluster()).data(), StandardCharsets.US_ASCII);
     } catch (Exception e) {
       throw new StoreException("the cluster's name cannot be read: " + e, e);
     }
@@ -123,8 +120,8 @@ public final class ServiceStore {
   /** Settings of the whole cluster, as of what was committed before this call. */
   public ClusterSettings settings() throws StoreException {
     try {
-      new Reads(client).sync(tree.root());
-      Optional<byte[]> json = nodes.data(tree.settings());
+      store.sync();
+      Optional<byte[]> json = store.find(tree.settings());
       return json.isPresent() ? NodeJson.readSettings(json.get()) : ClusterSettings.NONE;
     } catch (StoreException e) {
       throw e;
@@ -141,15 +138,15 @@ public final class ServiceStore {
         epoch,
         () -> List.of(settingsWritten(json)),
         () -> {
-          Optional<byte[]> present = nodes.data(tree.settings());
+          Optional<byte[]> present = store.find(tree.settings());
           return present.filter(other -> Arrays.equals(other, json)).isPresent()
               ? Outcome.WRITTEN
               : Outcome.NOT_WRITTEN;
         });
   }
 
-  private CuratorOp settingsWritten(byte[] json) throws Exception {
-    return written(tree.settings(), nodes.stat(tree.settings()).isPresent(), json);
+  private Operation settingsWritten(byte[] json) throws Exception {
+    return written(tree.settings(), store.stat(tree.settings()).isPresent(), json);
   }
 
   /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
@@ -195,7 +192,7 @@ public final class ServiceStore {
           removeRest(epoch, name);
           ServiceIdNode.Read before = ids.read();
           ServiceIds taken = before.ids().taking(config.id());
-          List<CuratorOp> ops = new ArrayList<>(frame(name, progress, first.number()));
+          List<Operation> ops = new ArrayList<>(frame(name, progress, first.number()));
           if (first.size() + NodeJson.write(taken).length <= sizes.stepMax()) {
             ops.addAll(blobs(name, first));
           } else {
@@ -207,36 +204,37 @@ public final class ServiceStore {
           if (settings.isPresent()) {
             ops.add(settingsWritten(NodeJson.write(settings.get())));
           }
-          ops.add(nodes.create(tree.config(name), json));
+          ops.add(Operation.create(tree.config(name), json));
           return ops;
         },
         // The id is in no other service's config, so that an equal config can only be this one.
         () -> {
-          Optional<byte[]> present = nodes.data(tree.config(name));
+          Optional<byte[]> present = store.find(tree.config(name));
           if (present.isEmpty()) {
             return serviceIds().isTaken(config.id()) ? Outcome.OVERTAKEN : Outcome.NOT_WRITTEN;
           }
           return Arrays.equals(present.get(), json) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
-    return new ServiceState(config, 0, progress, Generations.first(first), Optional.empty());
+    return new ServiceState(
+        config, Optional.of(Version.CREATED), progress, Generations.first(first), Optional.empty());
   }
 
   /** Everything of a new service except its configuration and the bytes of its generation. */
-  private List<CuratorOp> frame(String name, Progress progress, long generation) throws Exception {
-    List<CuratorOp> ops = new ArrayList<>();
-    ops.add(nodes.create(tree.service(name)));
-    ops.add(nodes.create(tree.ring(name)));
-    ops.add(nodes.create(tree.latestGeneration(name), Nodes.decimal(generation)));
-    ops.add(nodes.create(tree.latestSnapshot(name), Nodes.decimal(generation)));
-    ops.add(nodes.create(tree.generations(name)));
-    ops.add(nodes.create(tree.generation(name, generation)));
+  private List<Operation> frame(String name, Progress progress, long generation) throws Exception {
+    List<Operation> ops = new ArrayList<>();
+    ops.add(Operation.create(tree.service(name)));
+    ops.add(Operation.create(tree.ring(name)));
+    ops.add(Operation.create(tree.latestGeneration(name), Decimal.write(generation)));
+    ops.add(Operation.create(tree.latestSnapshot(name), Decimal.write(generation)));
+    ops.add(Operation.create(tree.generations(name)));
+    ops.add(Operation.create(tree.generation(name, generation)));
     ops.addAll(changes(name, Progress.NONE, progress));
     return ops;
   }
 
   /** What turns the nodes of {@code before} into those of {@code after}. */
-  private List<CuratorOp> changes(String name, Progress before, Progress after) throws Exception {
-    List<CuratorOp> ops = new ArrayList<>();
+  private List<Operation> changes(String name, Progress before, Progress after) throws Exception {
+    List<Operation> ops = new ArrayList<>();
     if (!after.upkeep().equals(before.upkeep())) {
       byte[] json = NodeJson.write(after.upkeep().orElseThrow());
       ops.add(written(tree.upkeep(name), before.upkeep().isPresent(), json));
@@ -249,8 +247,8 @@ public final class ServiceStore {
     return ops;
   }
 
-  private CuratorOp written(String path, boolean isThere, byte[] json) throws Exception {
-    return isThere ? nodes.set(path, -1, json) : nodes.create(path, json);
+  private Operation written(String path, boolean isThere, byte[] json) throws Exception {
+    return isThere ? Operation.set(path, json) : Operation.create(path, json);
   }
 
   /** Changes the configuration of a service without a new generation. */
@@ -261,15 +259,15 @@ public final class ServiceStore {
     write.run(
         "change of service '%s'".formatted(changed.name()),
         epoch,
-        () -> List.of(nodes.set(path, before.configVersion(), json)),
+        () -> List.of(Operation.set(path, before.configVersion().orElseThrow(), json)),
         () -> {
-          Stat stat = new Stat();
-          byte[] present = client.getData().storingStatIn(stat).forPath(path);
-          if (stat.getVersion() == before.configVersion()) {
+          Version named = before.configVersion().orElseThrow();
+          Node present = store.read(path);
+          if (present.version().equals(named)) {
             return Outcome.NOT_WRITTEN;
           }
           boolean isOurs =
-              stat.getVersion() == before.configVersion() + 1 && Arrays.equals(present, json);
+              present.version().equals(named.next()) && Arrays.equals(present.data(), json);
           return isOurs ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
     return before.with(changed);
@@ -312,19 +310,23 @@ public final class ServiceStore {
           if (isRetry.getAndSet(true)) {
             snapshots.remove(epoch, before, next.number());
           }
-          List<CuratorOp> ops = new ArrayList<>();
+          List<Operation> ops = new ArrayList<>();
           if (isOneStep) {
-            ops.add(nodes.create(path));
+            ops.add(Operation.create(path));
             ops.addAll(blobs(name, next));
           } else {
-            write.once(epoch, List.of(nodes.create(path)));
+            write.once(epoch, List.of(Operation.create(path)));
             createAhead(epoch, blobs(name, next));
           }
           if (before.isDeleted()) {
-            ops.add(nodes.create(tree.config(name), NodeJson.write(config)));
-            ops.add(nodes.delete(tree.deleted(name), -1));
+            ops.add(Operation.create(tree.config(name), NodeJson.write(config)));
+            ops.add(Operation.delete(tree.deleted(name)));
           } else if (!config.equals(before.config())) {
-            ops.add(nodes.set(tree.config(name), before.configVersion(), NodeJson.write(config)));
+            ops.add(
+                Operation.set(
+                    tree.config(name),
+                    before.configVersion().orElseThrow(),
+                    NodeJson.write(config)));
           }
           ops.addAll(changes(name, before.progress(), progress));
           if (!arrays.equals(before.arrays())) {
@@ -332,20 +334,20 @@ public final class ServiceStore {
             ops.add(written(tree.latestArrays(name), before.arrays().isPresent(), json));
           }
           ops.add(
-              nodes.set(
+              Operation.set(
                   tree.latestGeneration(name),
                   before.generations().latestVersion(),
-                  Nodes.decimal(next.number())));
+                  Decimal.write(next.number())));
           return ops;
         },
         () -> {
-          Optional<byte[]> latest = nodes.data(tree.latestGeneration(name));
-          if (latest.isPresent() && Nodes.number(latest.get()) == next.number() - 1) {
+          Optional<byte[]> latest = store.find(tree.latestGeneration(name));
+          if (latest.isPresent() && Decimal.read(latest.get()) == next.number() - 1) {
             return Outcome.NOT_WRITTEN;
           }
           boolean isOurs =
               latest.isPresent()
-                  && Nodes.number(latest.get()) == next.number()
+                  && Decimal.read(latest.get()) == next.number()
                   && holds(name, next);
           return isOurs ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
@@ -398,12 +400,12 @@ public final class ServiceStore {
       throws StoreException {
     String path = tree.blob(service.name(), arrays.generation(), arrays.blob());
     try {
-      List<CuratorOp> ops = new ArrayList<>();
+      List<Operation> ops = new ArrayList<>();
       if (arrays.chunk() == 0) {
         snapshots.removeBlob(epoch, service, path);
-        ops.add(nodes.create(path));
+        ops.add(Operation.create(path));
       }
-      ops.add(nodes.create(Tree.chunk(path, arrays.chunk()), arrays.take(sizes.chunkMax())));
+      ops.add(Operation.create(Tree.chunk(path, arrays.chunk()), arrays.take(sizes.chunkMax())));
       write.once(epoch, ops);
       return !arrays.isWritten();
     } catch (Exception e) {
@@ -421,8 +423,8 @@ public final class ServiceStore {
       write.once(
           epoch,
           List.of(
-              nodes.unchanged(tree.config(name), -1),
-              written(path, nodes.stat(path).isPresent(), NodeJson.write(loads))));
+              Operation.exists(tree.config(name)),
+              written(path, store.stat(path).isPresent(), NodeJson.write(loads))));
     } catch (Exception e) {
       throw new StoreException("loads of service '%s' were not written: %s".formatted(name, e), e);
     }
@@ -432,11 +434,11 @@ public final class ServiceStore {
   public Optional<Loads> readLoads(String name, Instant since) throws StoreException {
     String path = tree.loads(name);
     try {
-      Optional<Stat> stat = nodes.stat(path);
-      if (stat.isEmpty() || stat.get().getMtime() < since.toEpochMilli()) {
+      Optional<Stat> stat = store.stat(path);
+      if (stat.isEmpty() || stat.get().written().toEpochMilli() < since.toEpochMilli()) {
         return Optional.empty();
       }
-      Optional<byte[]> json = nodes.data(path);
+      Optional<byte[]> json = store.find(path);
       return json.isPresent() ? Optional.of(NodeJson.readLoads(json.get())) : Optional.empty();
     } catch (StoreException e) {
       throw e;
@@ -450,7 +452,7 @@ public final class ServiceStore {
     String path = tree.settled();
     try {
       write.once(
-          epoch, List.of(written(path, nodes.stat(path).isPresent(), NodeJson.write(settled))));
+          epoch, List.of(written(path, store.stat(path).isPresent(), NodeJson.write(settled))));
     } catch (Exception e) {
       throw new StoreException("%s was not written: %s".formatted(path, e), e);
     }
@@ -463,7 +465,7 @@ public final class ServiceStore {
   public Optional<Settled> readSettled() throws StoreException {
     Optional<byte[]> json;
     try {
-      json = nodes.data(tree.settled());
+      json = store.find(tree.settled());
     } catch (Exception e) {
       throw new StoreException("%s was not read: %s".formatted(tree.settled(), e), e);
     }
@@ -505,14 +507,14 @@ public final class ServiceStore {
         epoch,
         () ->
             List.of(
-                nodes.create(tree.deleted(service.name()), NodeJson.write(service.config())),
-                nodes.delete(path, service.configVersion())),
+                Operation.create(tree.deleted(service.name()), NodeJson.write(service.config())),
+                Operation.delete(path, service.configVersion().orElseThrow())),
         () -> {
-          Optional<Stat> config = nodes.stat(path);
+          Optional<Stat> config = store.stat(path);
           if (config.isEmpty()) {
             return Outcome.WRITTEN;
           }
-          return config.get().getVersion() == service.configVersion()
+          return service.configVersion().equals(config.map(Stat::version))
               ? Outcome.NOT_WRITTEN
               : Outcome.OVERTAKEN;
         });
@@ -533,11 +535,9 @@ public final class ServiceStore {
   /** The deleted service of this name that is kept, if there is one and no other has its name. */
   public Optional<Deleted> deleted(String name) throws StoreException {
     try {
-      Stat stat = new Stat();
-      byte[] json = client.getData().storingStatIn(stat).forPath(tree.deleted(name));
-      return Optional.of(
-          new Deleted(NodeJson.readConfig(json), Instant.ofEpochMilli(stat.getCtime())));
-    } catch (KeeperException.NoNodeException e) {
+      Node node = store.read(tree.deleted(name));
+      return Optional.of(new Deleted(NodeJson.readConfig(node.data()), node.stat().created()));
+    } catch (NodeException.Absent e) {
       return Optional.empty();
     } catch (StoreException e) {
       throw StoreException.Damaged.of(name, e);
@@ -552,9 +552,9 @@ public final class ServiceStore {
       // If an earlier attempt to create this very service arrives only now, it changes the ids, and
       // nothing may be deleted.
       ServiceIdNode.Read before = ids.read();
-      if (nodes.stat(tree.config(name)).isEmpty()) {
-        CuratorOp check = ids.unchanged(ids.freeing(epoch, name, before));
-        new Removal(client, write).run(epoch, tree.service(name), check);
+      if (store.stat(tree.config(name)).isEmpty()) {
+        Operation check = ids.unchanged(ids.freeing(epoch, name, before));
+        new Removal(store, write).run(epoch, tree.service(name), check);
       }
     } catch (Exception e) {
       throw new StoreException(
@@ -562,8 +562,8 @@ public final class ServiceStore {
     }
   }
 
-  private List<CuratorOp> blobs(String name, Generation generation) throws Exception {
-    List<CuratorOp> ops = new ArrayList<>();
+  private List<Operation> blobs(String name, Generation generation) throws Exception {
+    List<Operation> ops = new ArrayList<>();
     for (Map.Entry<String, byte[]> blob : generation.blobs().entrySet()) {
       String path = tree.blob(name, generation.number(), blob.getKey());
       ops.addAll(chunks.create(path, blob.getValue(), sizes.chunkMax()));
@@ -571,8 +571,8 @@ public final class ServiceStore {
     return ops;
   }
 
-  private void createAhead(Epoch epoch, List<CuratorOp> ops) throws Exception {
-    for (CuratorOp op : ops) {
+  private void createAhead(Epoch epoch, List<Operation> ops) throws Exception {
+    for (Operation op : ops) {
       write.once(epoch, List.of(op));
     }
   }

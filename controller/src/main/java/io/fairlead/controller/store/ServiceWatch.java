@@ -15,11 +15,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.recipes.watch.PersistentWatcher;
-import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.WatchedEvent;
-import org.apache.zookeeper.Watcher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,12 +43,11 @@ public final class ServiceWatch<T> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ServiceWatch.class);
   private static final long RETRY_MILLIS = 500;
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
-  private final ServiceStore store;
+  private final ServiceStore stored;
   private final Reader<T> reader;
-  private final Reads reads;
-  private final PersistentWatcher watcher;
+  private volatile Optional<Store.Following> watcher = Optional.empty();
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("service-watch"));
   private final ConcurrentNavigableMap<String, T> services = new ConcurrentSkipListMap<>();
@@ -76,20 +70,16 @@ public final class ServiceWatch<T> implements AutoCloseable {
 
   private boolean isRetrying;
 
-  public ServiceWatch(CuratorFramework client, Tree tree, ServiceStore store, Reader<T> reader) {
-    this.client = client;
-    this.tree = tree;
+  public ServiceWatch(Store store, Tree tree, ServiceStore stored, Reader<T> reader) {
     this.store = store;
+    this.tree = tree;
+    this.stored = stored;
     this.reader = reader;
-    this.reads = new Reads(client);
-    watcher = new PersistentWatcher(client, tree.services(), true);
-    watcher.getListenable().addListener(this::seen);
-    watcher.getResetListenable().addListener(this::watching);
   }
 
   /** Starts to follow as soon as ZooKeeper can be reached; returns at once. */
   public void start() {
-    watcher.start();
+    watcher = Optional.of(store.followBelow(tree.services(), new Listener()));
   }
 
   /** Whether all services were read, if perhaps some time ago. */
@@ -119,15 +109,15 @@ public final class ServiceWatch<T> implements AutoCloseable {
     CompletableFuture<Void> done = new CompletableFuture<>();
     try {
       // Its answer arrives after the events of everything that was committed before it.
-      reads.syncInBackground(
-          tree.root(),
+      store.syncInBackground(
           isSynced ->
               execute(
                   () -> {
                     if (refresh() && isSynced) {
                       done.complete(null);
                     } else {
-                      done.completeExceptionally(new KeeperException.ConnectionLossException());
+                      done.completeExceptionally(
+                          new StoreException("not all services could be read"));
                     }
                   }));
     } catch (Exception e) {
@@ -161,33 +151,37 @@ public final class ServiceWatch<T> implements AutoCloseable {
         });
   }
 
-  private void seen(WatchedEvent event) {
-    if (event.getState() == Watcher.Event.KeeperState.Disconnected
-        || event.getState() == Watcher.Event.KeeperState.Expired) {
+  private final class Listener implements Store.BelowListener {
+    @Override
+    public void changed(String path) {
+      if (isPaused) {
+        return;
+      }
+      String name = path.substring(tree.services().length() + 1).split("/", 2)[0];
+      if (path.equals(tree.config(name)) || path.equals(tree.latestGeneration(name))) {
+        mark(List.of(name));
+        execute(ServiceWatch.this::refresh);
+      }
+    }
+
+    @Override
+    public void lost() {
       execute(
           () -> {
             isWatching = false;
             isStale = true;
           });
     }
-    String path = event.getPath();
-    if (isPaused || path == null || !path.startsWith(tree.services() + "/")) {
-      return;
-    }
-    String name = path.substring(tree.services().length() + 1).split("/", 2)[0];
-    if (path.equals(tree.config(name)) || path.equals(tree.latestGeneration(name))) {
-      mark(List.of(name));
-      execute(this::refresh);
-    }
-  }
 
-  private void watching() {
-    execute(
-        () -> {
-          isWatching = true;
-          isStale = true;
-          refresh();
-        });
+    @Override
+    public void watching() {
+      execute(
+          () -> {
+            isWatching = true;
+            isStale = true;
+            refresh();
+          });
+    }
   }
 
   /** Reads what has changed; returns whether all of it could be read. */
@@ -218,7 +212,7 @@ public final class ServiceWatch<T> implements AutoCloseable {
 
   private boolean markAll() {
     try {
-      mark(store.names());
+      mark(stored.names());
       mark(services.keySet());
       mark(damaged.keySet());
       isStale = !isWatching;
@@ -280,7 +274,7 @@ public final class ServiceWatch<T> implements AutoCloseable {
 
   @Override
   public void close() {
-    watcher.close();
+    watcher.ifPresent(Store.Following::close);
     thread.shutdownNow();
   }
 }

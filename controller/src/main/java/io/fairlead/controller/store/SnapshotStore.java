@@ -6,30 +6,25 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.apache.zookeeper.KeeperException;
 
 /** Snapshots of services, and the removal of generations that no reader needs any more. */
 final class SnapshotStore {
   private static final int KEPT_GENERATIONS = 16;
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
   private final FencedWrite write;
   private final Sizes sizes;
-  private final Nodes nodes;
   private final Chunks chunks;
   private final Removal removal;
 
-  SnapshotStore(CuratorFramework client, Tree tree, FencedWrite write, Sizes sizes) {
-    this.client = client;
+  SnapshotStore(Store store, Tree tree, FencedWrite write, Sizes sizes) {
+    this.store = store;
     this.tree = tree;
     this.write = write;
     this.sizes = sizes;
-    this.nodes = new Nodes(client);
-    this.chunks = new Chunks(client);
-    this.removal = new Removal(client, write);
+    this.chunks = new Chunks(store);
+    this.removal = new Removal(store, write);
   }
 
   /**
@@ -49,14 +44,14 @@ final class SnapshotStore {
         name,
         snapshot,
         () -> {
-          List<CuratorOp> ops = new ArrayList<>();
+          List<Operation> ops = new ArrayList<>();
           SnapshotWrite.Chunk chunk = snapshot.take(sizes.chunkMax());
           String path = tree.snapshot(name, snapshot.generation());
           if (chunk.number() == 0) {
             removeRemains(epoch, name, path);
-            ops.add(nodes.create(path));
+            ops.add(Operation.create(path));
           }
-          ops.add(nodes.create(Tree.chunk(path, chunk.number()), chunk.bytes()));
+          ops.add(Operation.create(Tree.chunk(path, chunk.number()), chunk.bytes()));
           write.once(epoch, ops);
           return !snapshot.isWritten();
         });
@@ -76,14 +71,14 @@ final class SnapshotStore {
             name,
             snapshot,
             () -> {
-              List<CuratorOp> ops = new ArrayList<>();
+              List<Operation> ops = new ArrayList<>();
               if (isOneStep(snapshot)) {
                 String path = tree.snapshot(name, snapshot.generation());
                 removeRemains(epoch, name, path);
                 ops.addAll(chunks.create(path, snapshot.bytes(), sizes.chunkMax()));
               }
-              byte[] number = Nodes.decimal(snapshot.generation());
-              ops.add(nodes.set(tree.latestSnapshot(name), -1, number));
+              byte[] number = Decimal.write(snapshot.generation());
+              ops.add(Operation.set(tree.latestSnapshot(name), number));
               write.once(epoch, ops);
               return service.with(snapshot);
             });
@@ -99,7 +94,7 @@ final class SnapshotStore {
     long oldest = Math.min(generations.snapshot(), latest - KEPT_GENERATIONS + 1);
     Set<Long> named = service.arrays().map(LatestArrays::named).orElse(new TreeSet<>());
     try {
-      for (String child : client.getChildren().forPath(tree.generations(name))) {
+      for (String child : store.children(tree.generations(name))) {
         long generation = Long.parseLong(child);
         boolean isOld = generation < oldest && !named.contains(generation);
         if (isOld || generation > latest) {
@@ -123,7 +118,7 @@ final class SnapshotStore {
     service.arrays().ifPresent(latest -> named.addAll(latest.named()));
     try {
       List<Long> unnamed = new ArrayList<>();
-      for (String child : client.getChildren().forPath(tree.generations(service.name()))) {
+      for (String child : store.children(tree.generations(service.name()))) {
         long generation = Long.parseLong(child);
         if (generation <= service.generations().latest() && !named.contains(generation)) {
           unnamed.add(generation);
@@ -151,8 +146,8 @@ final class SnapshotStore {
 
   /** Deletes bytes beside a generation, if there are any. */
   void removeBlob(Epoch epoch, ServiceState service, String path) throws Exception {
-    if (nodes.stat(path).isPresent()) {
-      removal.run(epoch, path, nodes.unchanged(tree.config(service.name())));
+    if (store.stat(path).isPresent()) {
+      removal.run(epoch, path, asNow(tree.config(service.name())));
     }
   }
 
@@ -165,7 +160,12 @@ final class SnapshotStore {
     removal.run(
         epoch,
         tree.generation(name, generation),
-        nodes.unchanged(tree.latestGeneration(name), service.generations().latestVersion()));
+        Operation.unchanged(tree.latestGeneration(name), service.generations().latestVersion()));
+  }
+
+  /** Fails the write if the node changes before it. */
+  private Operation asNow(String path) throws Exception {
+    return Operation.unchanged(path, store.read(path).version());
   }
 
   private interface Step<T> {
@@ -176,7 +176,7 @@ final class SnapshotStore {
       throws StoreException {
     try {
       return step.run();
-    } catch (KeeperException.BadVersionException e) {
+    } catch (NodeException.Changed e) {
       throw new StoreException.Fenced(
           "snapshot %d of service '%s'".formatted(snapshot.generation(), name), epoch);
     } catch (Exception e) {
@@ -193,6 +193,6 @@ final class SnapshotStore {
 
   /** Of an interrupted attempt: no reader has read it, as long as it is not the latest. */
   private void removeRemains(Epoch epoch, String name, String path) throws Exception {
-    removal.run(epoch, path, nodes.unchanged(tree.latestSnapshot(name)));
+    removal.run(epoch, path, asNow(tree.latestSnapshot(name)));
   }
 }

@@ -39,7 +39,7 @@ public class StoreException extends Exception {
 
     private final Why why;
 
-    NotOurs(String root, Why why) {
+    public NotOurs(String root, Why why) {
       super(
           switch (why) {
             case OTHER_LOGINS -> root + " in ZooKeeper is protected by other logins";

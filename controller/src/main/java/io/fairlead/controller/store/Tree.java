@@ -104,7 +104,7 @@ public record Tree(String root) {
   }
 
   /** Whether it is the entry of a mux or of a probe. */
-  boolean isEntry(String path) {
+  public boolean isEntry(String path) {
     String parent = path.substring(0, path.lastIndexOf('/'));
     return parent.equals(muxes()) || parent.equals(health());
   }

@@ -2,8 +2,9 @@
 package io.fairlead.controller.writer;
 
 import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.store.ZooKeeperAccess;
-import io.fairlead.controller.store.ZooKeeperTls;
+import io.fairlead.controller.store.Store;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperTls;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -12,7 +13,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
-import org.apache.curator.framework.CuratorFramework;
 
 /**
  * How a controller is opened.
@@ -29,7 +29,7 @@ import org.apache.curator.framework.CuratorFramework;
  * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
  * @param protectsOpen whether {@code access} may be set on a tree that was open to everyone
  * @param tls to ZooKeeper; empty: without TLS
- * @param writing wraps the client that elects and writes; the identity, except in tests
+ * @param writing wraps the store that elects and writes; the identity, except in tests
  * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
  *     try again each second
  * @param healthSettle for how long a new leader, or one that lost ZooKeeper, only looks at probes
@@ -48,7 +48,7 @@ public record ControllerOptions(
     Optional<ZooKeeperAccess> access,
     boolean protectsOpen,
     Optional<ZooKeeperTls> tls,
-    UnaryOperator<CuratorFramework> writing,
+    UnaryOperator<Store> writing,
     Duration muxesRegister,
     Duration healthSettle,
     Duration deadAfter) {
@@ -106,7 +106,7 @@ public record ControllerOptions(
     return copy(copy -> copy.tls = newTls);
   }
 
-  public ControllerOptions with(UnaryOperator<CuratorFramework> newWriting) {
+  public ControllerOptions with(UnaryOperator<Store> newWriting) {
     return copy(copy -> copy.writing = newWriting);
   }
 
@@ -142,7 +142,7 @@ public record ControllerOptions(
     private Optional<ZooKeeperAccess> access = ControllerOptions.this.access;
     private boolean protectsOpen = ControllerOptions.this.protectsOpen;
     private Optional<ZooKeeperTls> tls = ControllerOptions.this.tls;
-    private UnaryOperator<CuratorFramework> writing = ControllerOptions.this.writing;
+    private UnaryOperator<Store> writing = ControllerOptions.this.writing;
     private Duration muxesRegister = ControllerOptions.this.muxesRegister;
     private Duration healthSettle = ControllerOptions.this.healthSettle;
     private Duration deadAfter = ControllerOptions.this.deadAfter;

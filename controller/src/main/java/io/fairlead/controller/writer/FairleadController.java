@@ -35,20 +35,20 @@ import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.services.Services;
 import io.fairlead.controller.store.DaemonThreads;
-import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
 import io.fairlead.controller.store.MuxStore;
-import io.fairlead.controller.store.OwnTree;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
+import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.StoreTime;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
-import io.fairlead.controller.store.ZooKeeperTime;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAddress;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.targets.MetricsTargets;
 import io.fairlead.controller.upkeep.Upkeeps;
 import io.micrometer.core.instrument.Counter;
@@ -68,7 +68,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.apache.curator.framework.CuratorFramework;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -80,17 +79,17 @@ import org.slf4j.LoggerFactory;
 public final class FairleadController implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(FairleadController.class);
   private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
+  private static final Duration CONNECT = Duration.ofSeconds(30);
   private static final int WRITER_THREADS = 4;
   private static final int OTHELLO_THREADS = 2;
   private static final long UPKEEP_POLL_MILLIS = 500;
 
   private final ControllerOptions options;
-  private final Optional<EmbeddedZooKeeper> embedded;
   private final String connectString;
   private final Tree tree;
-  private final CuratorFramework client;
-  private final CuratorFramework writing;
-  private final ServiceStore store;
+  private final Store store;
+  private final Store writing;
+  private final ServiceStore serviceStore;
   private final ServiceRepository repository;
   private final MuxStore muxStore;
   private final Journal journal;
@@ -137,36 +136,34 @@ public final class FairleadController implements AutoCloseable {
   private volatile Leadership leadership;
   private volatile Optional<URI> url = Optional.empty();
 
-  private FairleadController(
-      ControllerOptions options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
+  private FairleadController(ControllerOptions options, Store store, String connectString) {
     this.options = options;
-    this.embedded = embedded;
+    this.store = store;
     this.connectString = connectString;
     tree = new Tree(options.root());
-    client = ZooKeeperClient.create(connectString, tree, options.access(), options.tls());
     session = new Session(connectString);
-    client.getConnectionStateListenable().addListener(session);
-    writing = options.writing().apply(client);
-    store = new ServiceStore(writing, tree, WRITE_DEADLINE);
-    repository = new ServiceRepository(store);
-    muxStore = new MuxStore(writing, tree, options.access(), WRITE_DEADLINE);
-    journal = new Journal(client, tree);
+    store.onConnection(session::changed);
+    writing = options.writing().apply(store);
+    serviceStore = new ServiceStore(writing, tree, WRITE_DEADLINE);
+    repository = new ServiceRepository(serviceStore);
+    muxStore = new MuxStore(writing, tree, WRITE_DEADLINE);
+    journal = new Journal(store, tree);
     retention = new Retention(journal, catalogueThread, lead::epoch);
-    clock = clock(new ZooKeeperTime(client, tree, options.id()));
+    clock = clock(new StoreTime(store, tree, options.id()));
     notes = new Notes(options.id(), options.clock(), retention::noted);
-    serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
-    leaderWatch = new LeaderWatch(client, tree);
-    muxWatch = new MuxWatch(client, tree, options.monotonic());
-    settledWriter = new SettledWriter(SettledWriter.Store.of(store), this::leads);
+    serviceWatch = new ServiceWatch<>(store, tree, serviceStore, repository::readCommitted);
+    leaderWatch = new LeaderWatch(store, tree);
+    muxWatch = new MuxWatch(store, tree, options.monotonic());
+    settledWriter = new SettledWriter(SettledWriter.Store.of(serviceStore), this::leads);
     settled =
         new SettledServices(
             muxWatch::presence, options.monotonic(), clock::age, settledWriter, lead::sharing);
-    reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
+    reads = new Reads(lead, session, serviceStore, serviceWatch, leaderWatch, journal, commits);
     othello =
         new OthelloKeepers(
             this::arraysWriter,
             new Surroundings(
-                store,
+                serviceStore,
                 muxWatch::muxes,
                 settled,
                 System::nanoTime,
@@ -178,7 +175,7 @@ public final class FairleadController implements AutoCloseable {
     loads = loadsWriter();
     health =
         new HealthLoop(
-            client,
+            store,
             options,
             lead,
             session,
@@ -203,7 +200,7 @@ public final class FairleadController implements AutoCloseable {
   private LoadsWriter loadsWriter() {
     return new LoadsWriter(
         agentReports::loads,
-        LoadsWriter.Store.of(store),
+        LoadsWriter.Store.of(serviceStore),
         this::leads,
         options.clock(),
         System::nanoTime,
@@ -232,14 +229,14 @@ public final class FairleadController implements AutoCloseable {
         () -> led.get().stream().map(each -> each.image().config().name()).toList());
   }
 
-  private ClockCheck clock(ZooKeeperTime zookeeper) {
+  private ClockCheck clock(StoreTime time) {
     Gauge.builder("fairlead.controller.clock.difference.seconds", () -> clock.difference())
         .description("Seconds that this clock is at least ahead of ZooKeeper's; negative: behind")
         .register(registry);
     Counter refused = registry.counter("fairlead.controller.clock.refusals");
     return options.checksClock()
-        ? new ClockCheck(options.clock(), System::nanoTime, zookeeper::write, refused::increment)
-        : ClockCheck.off(options.clock(), System::nanoTime, zookeeper::write);
+        ? new ClockCheck(options.clock(), System::nanoTime, time::write, refused::increment)
+        : ClockCheck.off(options.clock(), System::nanoTime, time::write);
   }
 
   private void compareClocks() {
@@ -267,15 +264,14 @@ public final class FairleadController implements AutoCloseable {
    * @throws IOException if the embedded server cannot start
    */
   public static FairleadController prepare(ControllerOptions options) throws IOException {
-    ZooKeeperAddress address = ZooKeeperAddress.parse(options.zookeeper());
-    Optional<EmbeddedZooKeeper> embedded = Optional.empty();
-    if (address.directory().isPresent()) {
-      embedded =
-          Optional.of(
-              EmbeddedZooKeeper.start(address.directory().get(), options.zookeeperListen()));
-    }
-    String connectString = embedded.map(EmbeddedZooKeeper::connectString).orElse(address.hosts());
-    return new FairleadController(options, embedded, connectString);
+    ZooKeeperStore zookeeper =
+        ZooKeeperStore.open(
+            ZooKeeperAddress.parse(options.zookeeper()),
+            options.zookeeperListen(),
+            new Tree(options.root()),
+            options.access(),
+            options.tls());
+    return new FairleadController(options, zookeeper, zookeeper.connectString());
   }
 
   /**
@@ -291,7 +287,6 @@ public final class FairleadController implements AutoCloseable {
             tree,
             options.id(),
             url.map(URI::toString),
-            options.access(),
             options.protectsOpen(),
             new Leadership.Listener() {
               @Override
@@ -312,7 +307,7 @@ public final class FairleadController implements AutoCloseable {
                 FairleadController.this.follow();
               }
             });
-    client.start();
+    store.start();
     leadership.start();
     Periodic.start(clockThread, ClockCheck.PERIOD.toMillis(), this::compareClocks);
     Periodic.start(upkeepThread, UPKEEP_POLL_MILLIS, this::upkeepIfDue);
@@ -409,7 +404,7 @@ public final class FairleadController implements AutoCloseable {
 
   /** The arrays of services steered by othello. */
   public Function<StoredService, Optional<CommittedArrays>> arrays() {
-    return new ArraysCache(store);
+    return new ArraysCache(serviceStore);
   }
 
   public Agents agents() {
@@ -445,7 +440,7 @@ public final class FairleadController implements AutoCloseable {
 
   /** A backup for the request of {@code Origin}, which leaves an audit record. */
   public Function<Origin, byte[]> backup() {
-    return new LiveBackup(reads::services, store, muxStore, journal, notes);
+    return new LiveBackup(reads::services, serviceStore, muxStore, journal, notes);
   }
 
   /**
@@ -455,11 +450,13 @@ public final class FairleadController implements AutoCloseable {
    * @throws StoreException if ZooKeeper fails; the restore can be run again, unless it is NotOurs
    */
   public void restore(Backup backup) throws IOException, StoreException {
-    client.start();
+    store.start();
     try {
-      client.blockUntilConnected();
-      OwnTree.check(client, tree, options.access(), options.protectsOpen());
-      new Restore(client, tree, options.access(), WRITE_DEADLINE)
+      while (!store.awaitConnection(CONNECT)) {
+        LOG.debug("{} waits for ZooKeeper", options.id());
+      }
+      store.checkOwn(options.protectsOpen());
+      new Restore(store, tree, WRITE_DEADLINE)
           .run(
               backup.cluster(),
               backup.epoch(),
@@ -487,16 +484,12 @@ public final class FairleadController implements AutoCloseable {
     DaemonThreads.stop(snapshotThread);
     DaemonThreads.stop(othelloThreads);
     DaemonThreads.stop(writerThreads);
-    client.close();
-    embedded.ifPresent(EmbeddedZooKeeper::close);
+    store.close();
     registry.close();
   }
 
   private void lead(Epoch epoch) throws StoreException {
     compareClocks(); // what is loaded is dated by it
-    if (embedded.isPresent() && options.access().isPresent()) {
-      EmbeddedZooKeeper.protect(client, tree, options.access().get());
-    }
     Catalogue loaded =
         Catalogue.load(
             repository,

@@ -8,17 +8,20 @@ import io.fairlead.controller.probes.HealthView;
 import io.fairlead.controller.probes.ProbeWatch;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.store.DaemonThreads;
+import io.fairlead.controller.store.NodeException;
+import io.fairlead.controller.store.Stat;
+import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.Version;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.IntSupplier;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.zookeeper.data.Stat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,9 +29,9 @@ import org.slf4j.LoggerFactory;
 final class HealthLoop implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HealthLoop.class);
 
-  private record Config(int id, int version, long written) {}
+  private record Config(int id, Version version, long written) {}
 
-  private final CuratorFramework client;
+  private final Store store;
   private final Tree tree;
   private final ProbeWatch watch;
   private final HealthWork work;
@@ -40,7 +43,7 @@ final class HealthLoop implements AutoCloseable {
    * @param muxes how many live
    */
   HealthLoop(
-      CuratorFramework client,
+      Store store,
       ControllerOptions options,
       Lead lead,
       Session session,
@@ -48,11 +51,11 @@ final class HealthLoop implements AutoCloseable {
       AgentReports agents,
       ClockCheck clock,
       PrometheusMeterRegistry registry) {
-    this.client = client;
+    this.store = store;
     tree = new Tree(options.root());
     watch =
         new ProbeWatch(
-            client, tree, System::nanoTime, () -> options.clock().instant().toEpochMilli());
+            store, tree, System::nanoTime, () -> options.clock().instant().toEpochMilli());
     work =
         new HealthWork(
             new HealthWork.Sources(
@@ -90,18 +93,21 @@ final class HealthLoop implements AutoCloseable {
   private OptionalLong written(StoredService service) {
     String name = service.image().config().name();
     int id = service.image().config().id();
-    int version = service.state().configVersion();
+    Version version = service.state().configVersion().orElseThrow();
     Config known = configs.get(name);
-    if (known == null || known.id() != id || known.version() != version) {
+    if (known == null || known.id() != id || !known.version().equals(version)) {
       try {
-        Stat stat = client.checkExists().forPath(tree.config(name));
-        if (stat == null || stat.getVersion() != version) {
+        Optional<Stat> stat = store.stat(tree.config(name));
+        if (stat.filter(at -> at.version().equals(version)).isEmpty()) {
           return OptionalLong.empty();
         }
-        known = new Config(id, version, stat.getMtime());
+        known = new Config(id, version, stat.get().written().toEpochMilli());
         configs.put(name, known);
-      } catch (Exception e) { // Curator's
+      } catch (NodeException e) {
         LOG.debug("{}: {}", tree.config(name), e.toString());
+        return OptionalLong.empty();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
         return OptionalLong.empty();
       }
     }

@@ -7,7 +7,7 @@ import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.MuxWatch;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;

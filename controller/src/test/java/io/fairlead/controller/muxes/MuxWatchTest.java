@@ -8,8 +8,9 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperAccess;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -48,7 +49,7 @@ class MuxWatchTest {
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     client.create().creatingParentsIfNeeded().forPath(TREE.muxes(), new byte[0]);
-    watch = new MuxWatch(client, TREE, now::get);
+    watch = new MuxWatch(ZooKeeperStore.of(client, TREE), TREE, now::get);
     watch.start();
   }
 
@@ -202,7 +203,7 @@ class MuxWatchTest {
     write("a", GOOD);
     Muxes.makeTooMany(client, TREE.mux("a"));
     assertThat(seen()).extracting(MuxView::id).containsExactly("a", "z");
-    try (MuxWatch later = new MuxWatch(client, TREE, now::get)) {
+    try (MuxWatch later = new MuxWatch(ZooKeeperStore.of(client, TREE), TREE, now::get)) {
       later.start();
       await().atMost(Duration.ofSeconds(30)).until(() -> later.muxes().size() == 2);
       await()
@@ -221,7 +222,7 @@ class MuxWatchTest {
     }
     ACL own = new ACL(ZooDefs.Perms.ALL, new Id("digest", ZooKeeperAccess.digest("x:password")));
     client.setACL().withACL(Arrays.asList(own)).forPath(Tree.live(TREE.mux("hidden")));
-    try (MuxWatch later = new MuxWatch(client, TREE, now::get)) {
+    try (MuxWatch later = new MuxWatch(ZooKeeperStore.of(client, TREE), TREE, now::get)) {
       assertThat(later.appliedAfter(Duration.ZERO)).isEqualTo(Map.of("a", 7L, "b", 7L));
     }
   }

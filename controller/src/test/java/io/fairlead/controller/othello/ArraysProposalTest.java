@@ -24,6 +24,7 @@ import io.fairlead.controller.steering.othello.ServerBuckets;
 import io.fairlead.controller.store.Generations;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.ServiceState;
+import io.fairlead.controller.store.Version;
 import io.fairlead.controller.word.Hash;
 import java.util.BitSet;
 import java.util.List;
@@ -87,9 +88,11 @@ class ArraysProposalTest {
   }
 
   private static StoredService stored(ServiceImage image, Optional<LatestArrays> arrays) {
-    Generations generations = new Generations(image.ring().generation(), 0, 1, 0, 0);
+    Generations generations = new Generations(image.ring().generation(), Version.CREATED, 1, 0, 0);
     return new StoredService(
-        image, new ServiceState(CONFIG, 0, image.progress(), generations, arrays));
+        image,
+        new ServiceState(
+            CONFIG, Optional.of(Version.CREATED), image.progress(), generations, arrays));
   }
 
   private static Optional<CommittedArrays.Next> built(ServiceImage image) {

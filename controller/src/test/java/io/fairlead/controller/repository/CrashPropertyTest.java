@@ -19,7 +19,9 @@ import io.fairlead.controller.store.Sizes;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.Version;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -91,15 +93,16 @@ class CrashPropertyTest {
     Optional<StoredService> last = Optional.empty();
     for (int leader = 1; leader <= LEADERS; leader++) {
       Epoch epoch = lead(tree);
-      CrashingClient crashing =
-          new CrashingClient(client, random.nextInt(WRITES_MAX), random.nextBoolean());
+      CrashingStore crashing =
+          new CrashingStore(
+              ZooKeeperStore.of(client, tree), random.nextInt(WRITES_MAX), random.nextBoolean());
       Sizes sizes = random.nextInt(4) == 0 ? new Sizes(1 << 20, 1 << 19) : new Sizes(200, 150);
       ServiceRepository repository =
-          repository(new ServiceStore(crashing.client(), tree, DEADLINE, sizes));
+          repository(new ServiceStore(crashing.store(), tree, DEADLINE, sizes));
       checkFenced(tree, epoch, last, random);
       try {
         last = work(repository, epoch, tree, history, random);
-      } catch (CrashingClient.Crash e) {
+      } catch (CrashingStore.Crash e) {
         last = check(tree, history);
       }
     }
@@ -178,7 +181,7 @@ class CrashPropertyTest {
   /** What a reader finds after the crash. */
   private static Optional<StoredService> check(Tree tree, History history) throws Exception {
     Optional<StoredService> found =
-        repository(new ServiceStore(client, tree, DEADLINE)).read("web");
+        repository(new ServiceStore(ZooKeeperStore.of(client, tree), tree, DEADLINE)).read("web");
     if (history.acknowledged.isEmpty() && found.isEmpty()) {
       return found;
     }
@@ -224,7 +227,7 @@ class CrashPropertyTest {
     if (latest.isEmpty()) {
       return;
     }
-    ServiceStore store = new ServiceStore(client, tree, DEADLINE);
+    ServiceStore store = new ServiceStore(ZooKeeperStore.of(client, tree), tree, DEADLINE);
     List<LatestArrays.Source> sources = new ArrayList<>(List.of(latest.get().newest()));
     latest.get().before().ifPresent(sources::add);
     for (LatestArrays.Source source : sources) {
@@ -247,9 +250,10 @@ class CrashPropertyTest {
     Delta delta = RandomDeltas.next(service.image().ring(), random);
     ServiceImage next =
         new ServiceImage(service.image().config(), service.image().ring().apply(delta));
-    Epoch before = new Epoch(epoch.number() - 1, epoch.version() - 1);
+    Epoch before = new Epoch(epoch.number() - 1, Version.after(epoch.version().writes() - 1));
     ServiceRepository repository =
-        repository(new ServiceStore(client, tree, DEADLINE, new Sizes(200, 150)));
+        repository(
+            new ServiceStore(ZooKeeperStore.of(client, tree), tree, DEADLINE, new Sizes(200, 150)));
     assertThatThrownBy(() -> repository.commit(before, service, next, delta))
         .isInstanceOf(StoreException.Fenced.class);
   }
@@ -279,7 +283,7 @@ class CrashPropertyTest {
 
   private static Epoch lead(Tree tree) throws Exception {
     int version = client.setData().forPath(tree.epoch(), bytes("1")).getVersion();
-    return new Epoch(version, version);
+    return new Epoch(version, Version.after(version));
   }
 
   private static ServiceConfig config(Tree tree) {

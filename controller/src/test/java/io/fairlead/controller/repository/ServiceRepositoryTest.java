@@ -20,12 +20,13 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.Version;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
@@ -51,9 +52,11 @@ class ServiceRepositoryTest {
     server = TestZooKeeper.start();
     client = CuratorFrameworkFactory.newClient(server.getConnectString(), new RetryOneTime(100));
     client.start();
-    Roots.create(client, TREE, Optional.empty());
-    repository = new ServiceRepository(new ServiceStore(client, TREE, Duration.ofSeconds(5)));
-    epoch = new Epoch(1, 0);
+    Roots.create(ZooKeeperStore.of(client, TREE), TREE);
+    repository =
+        new ServiceRepository(
+            new ServiceStore(ZooKeeperStore.of(client, TREE), TREE, Duration.ofSeconds(5)));
+    epoch = new Epoch(1, Version.after(0));
   }
 
   @AfterEach
@@ -211,7 +214,7 @@ class ServiceRepositoryTest {
   @Test
   void aDamagedServiceIsNamed() throws Exception {
     StoredService service = commit(repository.create(epoch, image(256)), 1);
-    assertThat(service.state().generations().latestVersion()).isEqualTo(1);
+    assertThat(service.state().generations().latestVersion()).isEqualTo(Version.after(1));
     String chunk = Tree.chunk(TREE.delta("web", 2), 0);
     byte[] delta = client.getData().forPath(chunk);
     delta[delta.length - 1] ^= 1;

@@ -7,6 +7,8 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import java.nio.charset.StandardCharsets;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
@@ -37,12 +39,13 @@ class CandidatesTest {
     try (TestingServer server = TestZooKeeper.start();
         CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
       client.start();
-      assertThat(Leadership.candidates(client, tree)).isEmpty();
+      assertThat(Leadership.candidates(ZooKeeperStore.of(client, tree), tree)).isEmpty();
       assertThat(logged.list).isEmpty();
 
       byte[] id = "controller-1".getBytes(StandardCharsets.UTF_8);
       client.create().creatingParentsIfNeeded().forPath(tree.election() + "/latch-1", id);
-      assertThat(Leadership.candidates(client, tree)).containsExactly("controller-1");
+      assertThat(Leadership.candidates(ZooKeeperStore.of(client, tree), tree))
+          .containsExactly("controller-1");
       assertThat(logged.list).isEmpty();
     }
   }
@@ -50,7 +53,7 @@ class CandidatesTest {
   @Test
   void aClientThatCannotAskIsLogged() {
     try (CuratorFramework notStarted = ZooKeeperClient.create("127.0.0.1:1")) {
-      assertThat(Leadership.candidates(notStarted, tree)).isEmpty();
+      assertThat(Leadership.candidates(ZooKeeperStore.of(notStarted, tree), tree)).isEmpty();
       assertThat(logged.list).hasSize(1);
     }
   }

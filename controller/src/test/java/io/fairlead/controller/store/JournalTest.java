@@ -8,6 +8,8 @@ import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.store.Note.KeptAnswer;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -24,7 +26,7 @@ import org.junit.jupiter.api.Test;
 /** Records and kept answers, with real writes to a real ZooKeeper. */
 class JournalTest {
   private static final Tree TREE = new Tree("/fairlead");
-  private static final Epoch EPOCH = new Epoch(0, 0);
+  private static final Epoch EPOCH = new Epoch(0, Version.after(0));
 
   private TestingServer server;
   private CuratorFramework client;
@@ -36,9 +38,9 @@ class JournalTest {
     server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
-    Roots.create(client, TREE, Optional.empty());
-    store = new ServiceStore(client, TREE, Duration.ofSeconds(1));
-    journal = new Journal(client, TREE);
+    Roots.create(ZooKeeperStore.of(client, TREE), TREE);
+    store = new ServiceStore(ZooKeeperStore.of(client, TREE), TREE, Duration.ofSeconds(1));
+    journal = new Journal(ZooKeeperStore.of(client, TREE), TREE);
   }
 
   @AfterEach
@@ -63,7 +65,7 @@ class JournalTest {
             () ->
                 store
                     .with(note(2, Optional.of(key(2))))
-                    .changeConfig(new Epoch(7, 7), web, web.config()))
+                    .changeConfig(new Epoch(7, Version.after(7)), web, web.config()))
         .isInstanceOf(StoreException.Fenced.class);
     assertThat(journal.page(OptionalLong.empty(), 10).entries()).hasSize(1);
     assertThat(journal.answer(key(2))).isEmpty();
@@ -102,7 +104,7 @@ class JournalTest {
     long last = page.entries().get(0).number();
     write(1);
     assertThat(journal.page(OptionalLong.empty(), 1).entries().get(0).number()).isEqualTo(last + 1);
-    assertThatThrownBy(() -> journal.removeOld(new Epoch(7, 7), 0))
+    assertThatThrownBy(() -> journal.removeOld(new Epoch(7, Version.after(7)), 0))
         .isInstanceOf(StoreException.class);
   }
 

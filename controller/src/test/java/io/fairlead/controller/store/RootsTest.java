@@ -4,9 +4,10 @@ package io.fairlead.controller.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
-import java.util.Optional;
 import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
@@ -22,11 +23,11 @@ class RootsTest {
       Set<String> seeds = new HashSet<>();
       for (String root : new String[] {"/one", "/two", "/three"}) {
         Tree tree = new Tree(root);
-        Roots.create(client, tree, Optional.empty());
+        Roots.create(ZooKeeperStore.of(client, tree), tree);
         String seed = read(client, tree.fragmentSeed());
         assertThat(seed).matches("[0-9a-f]{32}").isNotEqualTo(read(client, tree.cluster()));
         seeds.add(seed);
-        Roots.create(client, tree, Optional.empty());
+        Roots.create(ZooKeeperStore.of(client, tree), tree);
         assertThat(read(client, tree.fragmentSeed())).isEqualTo(seed);
       }
       assertThat(seeds).hasSize(3);
@@ -40,13 +41,14 @@ class RootsTest {
         CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
       client.start();
       Tree tree = new Tree("/fairlead");
-      Roots.create(client, tree, Optional.empty());
+      Roots.create(ZooKeeperStore.of(client, tree), tree);
       client.delete().forPath(tree.fragmentSeed());
       client.delete().forPath(tree.clock());
-      Roots.create(client, tree, Optional.empty());
+      Roots.create(ZooKeeperStore.of(client, tree), tree);
       assertThat(read(client, tree.fragmentSeed())).matches("[0-9a-f]{32}");
-      long before = new ZooKeeperTime(client, tree, "c1").write();
-      assertThat(new ZooKeeperTime(client, tree, "c2").write()).isGreaterThanOrEqualTo(before);
+      long before = new StoreTime(ZooKeeperStore.of(client, tree), tree, "c1").write();
+      assertThat(new StoreTime(ZooKeeperStore.of(client, tree), tree, "c2").write())
+          .isGreaterThanOrEqualTo(before);
     }
   }
 

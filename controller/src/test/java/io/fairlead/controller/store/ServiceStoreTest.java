@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.word.Hash;
 import java.time.Duration;
 import java.util.Arrays;
@@ -23,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Generations as bytes that are opaque to the store. */
 class ServiceStoreTest {
   private static final Tree TREE = new Tree("/fairlead");
-  private static final Epoch EPOCH = new Epoch(0, 0);
+  private static final Epoch EPOCH = new Epoch(0, Version.after(0));
   private static final Sizes SMALL = new Sizes(200, 150);
 
   private TestingServer server;
@@ -35,8 +37,8 @@ class ServiceStoreTest {
     server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
-    Roots.create(client, TREE, Optional.empty());
-    store = new ServiceStore(client, TREE, Duration.ofSeconds(5), SMALL);
+    Roots.create(ZooKeeperStore.of(client, TREE), TREE);
+    store = new ServiceStore(ZooKeeperStore.of(client, TREE), TREE, Duration.ofSeconds(5), SMALL);
   }
 
   @AfterEach
@@ -58,7 +60,9 @@ class ServiceStoreTest {
     assertThat(read.state()).isEqualTo(state);
     assertThat(read.snapshot().orElseThrow()).isEqualTo(bytes(size, 1));
     assertThat(read.deltas()).containsExactly(bytes(size, 2));
-    assertThat(new Chunks(client).read(TREE.blob("web", 2, Generation.ARRAYS)))
+    assertThat(
+            new Chunks(ZooKeeperStore.of(client, TREE))
+                .read(TREE.blob("web", 2, Generation.ARRAYS)))
         .isEqualTo(bytes(2 * size, 3));
     assertThat(state.generations().deltaBytes()).as("of deltas alone").isEqualTo(size);
   }

@@ -18,7 +18,7 @@ import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Journal;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -17,6 +17,7 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.ServiceView;
+import io.fairlead.controller.store.Store;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -27,8 +28,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -74,7 +73,7 @@ class ConfirmedReadsTest {
       done(leader.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
       done(leader.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
       List<ServiceView> before = Shown.services(leader);
-      try (FairleadController other = open(server.getConnectString(), "other", client -> client)) {
+      try (FairleadController other = open(server.getConnectString(), "other", store -> store)) {
         await().atMost(SOON).until(() -> confirms(other));
         isHolding = true;
         CompletionStage<Result> underWay = write.begin.apply(leader);
@@ -108,23 +107,16 @@ class ConfirmedReadsTest {
   }
 
   /** Its commits are applied, and it gets their answers when the test is over. */
-  private CuratorFramework learningLate(CuratorFramework real) {
+  private Store learningLate(Store real) {
     return Proxied.by(
-        CuratorFramework.class,
+        Store.class,
         (self, method, arguments) -> {
           Object result = Proxied.call(real, method, arguments);
-          return result instanceof CuratorMultiTransaction transaction
-              ? Proxied.by(
-                  CuratorMultiTransaction.class,
-                  (same, commit, operations) -> {
-                    Object committed = Proxied.call(transaction, commit, operations);
-                    if (isHolding) {
-                      isCommitted.countDown();
-                      Uninterruptibles.awaitUninterruptibly(isOver);
-                    }
-                    return committed;
-                  })
-              : result;
+          if (method.getName().equals("write") && isHolding) {
+            isCommitted.countDown();
+            Uninterruptibles.awaitUninterruptibly(isOver);
+          }
+          return result;
         });
   }
 
@@ -159,14 +151,13 @@ class ConfirmedReadsTest {
     }
   }
 
-  private CuratorFramework hearingLate(CuratorFramework real) {
-    real.getConnectionStateListenable()
-        .addListener(
-            (client, state) -> {
-              if (!state.isConnected()) {
-                Uninterruptibles.awaitUninterruptibly(isOver, SOON);
-              }
-            });
+  private Store hearingLate(Store real) {
+    real.onConnection(
+        state -> {
+          if (!state.isConnected()) {
+            Uninterruptibles.awaitUninterruptibly(isOver, SOON);
+          }
+        });
     return real;
   }
 
@@ -179,8 +170,8 @@ class ConfirmedReadsTest {
     }
   }
 
-  private static FairleadController open(
-      String zookeeper, String id, UnaryOperator<CuratorFramework> writing) throws Exception {
+  private static FairleadController open(String zookeeper, String id, UnaryOperator<Store> writing)
+      throws Exception {
     return FairleadController.open(
         ControllerOptions.of(
                 zookeeper, FreePorts.nextAddress(), "/fairlead", id, InstantSource.system())

@@ -21,7 +21,7 @@ import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.probes.HealthDecision.State;
 import io.fairlead.controller.probes.HealthView;
 import io.fairlead.controller.services.ServiceSpec;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.BitSet;

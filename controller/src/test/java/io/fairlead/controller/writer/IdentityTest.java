@@ -13,7 +13,7 @@ import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -17,7 +17,8 @@ import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -97,9 +98,9 @@ class LiveBackupTest extends EmbeddedController {
       LiveBackup backup =
           new LiveBackup(
               services,
-              new ServiceStore(client, tree, Duration.ofSeconds(30)),
-              new MuxStore(client, tree, Optional.empty(), Duration.ofSeconds(30)),
-              new Journal(client, tree),
+              new ServiceStore(ZooKeeperStore.of(client, tree), tree, Duration.ofSeconds(30)),
+              new MuxStore(ZooKeeperStore.of(client, tree), tree, Duration.ofSeconds(30)),
+              new Journal(ZooKeeperStore.of(client, tree), tree),
               new Notes("test", clock));
       Path file = Files.write(directory.resolve("backup.json"), backup.apply(ALICE));
       Backup read = Backup.read(file);
@@ -125,9 +126,9 @@ class LiveBackupTest extends EmbeddedController {
       LiveBackup backup =
           new LiveBackup(
               () -> shared,
-              new ServiceStore(client, tree, Duration.ofSeconds(30)),
-              new MuxStore(client, tree, Optional.empty(), Duration.ofSeconds(30)),
-              new Journal(client, tree),
+              new ServiceStore(ZooKeeperStore.of(client, tree), tree, Duration.ofSeconds(30)),
+              new MuxStore(ZooKeeperStore.of(client, tree), tree, Duration.ofSeconds(30)),
+              new Journal(ZooKeeperStore.of(client, tree), tree),
               new Notes("test", clock));
       assertThatThrownBy(() -> backup.apply(ALICE))
           .isInstanceOf(Refusal.class)

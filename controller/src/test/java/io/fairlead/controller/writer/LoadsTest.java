@@ -15,7 +15,7 @@ import io.fairlead.controller.agents.Report;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.services.ServiceSpec;
-import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -16,6 +16,7 @@ import io.fairlead.controller.steering.SteeringMethod;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Loads;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Version;
 import io.fairlead.controller.word.MaatLoad;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -31,8 +32,8 @@ import org.junit.jupiter.api.Test;
 
 /** When which loads are written. */
 class LoadsWriterTest {
-  private static final Epoch FIRST = new Epoch(1, 1);
-  private static final Epoch SECOND = new Epoch(2, 2);
+  private static final Epoch FIRST = new Epoch(1, Version.after(1));
+  private static final Epoch SECOND = new Epoch(2, Version.after(2));
   private static final long NOW = 1_700_000_000;
 
   private final Map<Integer, SortedMap<Integer, Long>> known = new HashMap<>();

@@ -20,7 +20,7 @@ import io.fairlead.controller.plane.WriteOptions.OnLoss;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import java.time.Duration;
 import java.util.List;

@@ -59,6 +59,7 @@ import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Note;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.ServiceState;
+import io.fairlead.controller.store.Version;
 import io.fairlead.controller.targets.MetricsTargets;
 import io.fairlead.controller.targets.TargetRoutes;
 import io.fairlead.controller.upkeep.UpkeepOrder;
@@ -88,7 +89,7 @@ import java.util.function.Supplier;
  */
 public final class MemoryPlane
     implements Plane, Services, Backends, Cluster, Drains, HealthHolds, Upkeeps, AuditLog {
-  private static final Epoch EPOCH = new Epoch(3, 3);
+  private static final Epoch EPOCH = new Epoch(3, Version.after(3));
   private static final byte[] BACKUP =
       """
       {"format":3,"cluster":"000102030405060708090a0b0c0d0e0f","taken":"2025-01-01T00:00:00Z",
@@ -540,7 +541,8 @@ public final class MemoryPlane
       return;
     }
     lastId = Math.max(lastId, planned.after().config().id());
-    int version = before == null ? 0 : before.state().configVersion();
+    Version version =
+        before == null ? Version.CREATED : before.state().configVersion().orElseThrow();
     boolean isSame =
         before == null
             || before.image().ring().generation() != planned.result().generation()
@@ -548,14 +550,14 @@ public final class MemoryPlane
             || !planned.result().changed();
     ServiceImage after = planned.after();
     settled.see(after);
-    Generations generations = new Generations(after.ring().generation(), 0, 0, 0, 0);
+    Generations generations = new Generations(after.ring().generation(), Version.CREATED, 0, 0, 0);
     services.put(
         name,
         new StoredService(
             after,
             new ServiceState(
                 after.config(),
-                isSame ? version : version + 1,
+                Optional.of(isSame ? version : version.next()),
                 after.progress(),
                 generations,
                 Optional.empty())));

@@ -12,7 +12,7 @@ import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.Leadership;
-import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -34,7 +34,9 @@ import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Sizes;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.Version;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
@@ -100,7 +102,7 @@ final class OthelloService implements AutoCloseable {
   private final SettableClock clock = new SettableClock(START);
   private final ServiceStore store;
   private final ServiceRepository repository;
-  private Epoch epoch = new Epoch(1, 0);
+  private Epoch epoch = new Epoch(1, Version.after(0));
   private Optional<CommittedArrays> committed = Optional.empty();
   ServiceWriter writer;
   OthelloKeepers keepers;
@@ -174,8 +176,8 @@ final class OthelloService implements AutoCloseable {
     server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
-    Roots.create(client, TREE, Optional.empty());
-    store = new ServiceStore(client, TREE, Duration.ofSeconds(5), sizes);
+    Roots.create(ZooKeeperStore.of(client, TREE), TREE);
+    store = new ServiceStore(ZooKeeperStore.of(client, TREE), TREE, Duration.ofSeconds(5), sizes);
     repository = new ServiceRepository(store);
     ServiceConfig config =
         ServiceRules.created(Requests.sized("web", "10.99.0.1", 1024), 1, random).toBuilder()
@@ -263,7 +265,7 @@ final class OthelloService implements AutoCloseable {
   /** Another controller leads from now on, with nothing but what ZooKeeper has. */
   void failOver() throws Exception {
     int version = client.setData().forPath(TREE.epoch(), "2".getBytes()).getVersion();
-    epoch = new Epoch(epoch.number() + 1, version);
+    epoch = new Epoch(epoch.number() + 1, Version.after(version));
     StoredService stored = repository.read("web").orElseThrow();
     repository.removeOld(epoch, stored);
     lead(stored);

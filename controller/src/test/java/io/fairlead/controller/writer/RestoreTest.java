@@ -28,7 +28,7 @@ import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import io.fairlead.controller.upkeep.UpkeepView;
 import io.vertx.core.json.JsonObject;

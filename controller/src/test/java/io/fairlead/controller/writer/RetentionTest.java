@@ -13,7 +13,9 @@ import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.Version;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -28,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** The number of records that are kept, regardless of the writer. */
 class RetentionTest {
   private static final Tree TREE = new Tree("/fairlead");
-  private static final Epoch EPOCH = new Epoch(1, 0);
+  private static final Epoch EPOCH = new Epoch(1, Version.after(0));
   private static final int EVERY = 5;
   private static final int KEPT = 3;
 
@@ -47,12 +49,13 @@ class RetentionTest {
     try (TestingServer server = TestZooKeeper.start();
         CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
       client.start();
-      Roots.create(client, TREE, Optional.empty());
-      Journal journal = new Journal(client, TREE);
+      Roots.create(ZooKeeperStore.of(client, TREE), TREE);
+      Journal journal = new Journal(ZooKeeperStore.of(client, TREE), TREE);
       Retention retention = new Retention(journal, this::run, () -> leading, EVERY, KEPT);
       Notes notes = new Notes("test", InstantSource.system(), retention::noted);
       ServiceRepository repository =
-          new ServiceRepository(new ServiceStore(client, TREE, Duration.ofSeconds(5)));
+          new ServiceRepository(
+              new ServiceStore(ZooKeeperStore.of(client, TREE), TREE, Duration.ofSeconds(5)));
       // A record is counted before it is written, so that of the fifth only four are there to
       // count.
       int[] left = {1, 2, 3, 4, 4, 5, 6, 7, 8, 4, 5, 6, 7, 8, 9, 10};

@@ -25,13 +25,14 @@ import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.Version;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.ForkJoinPool;
@@ -48,7 +49,7 @@ import org.junit.jupiter.api.Test;
  */
 class ServiceWriterTest {
   private static final Tree TREE = new Tree("/fairlead");
-  private static final Epoch EPOCH = new Epoch(1, 0);
+  private static final Epoch EPOCH = new Epoch(1, Version.after(0));
 
   private TestingServer server;
   private CuratorFramework client;
@@ -63,8 +64,10 @@ class ServiceWriterTest {
     server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
-    Roots.create(client, TREE, Optional.empty());
-    repository = new ServiceRepository(new ServiceStore(client, TREE, Duration.ofSeconds(5)));
+    Roots.create(ZooKeeperStore.of(client, TREE), TREE);
+    repository =
+        new ServiceRepository(
+            new ServiceStore(ZooKeeperStore.of(client, TREE), TREE, Duration.ofSeconds(5)));
     stored =
         repository.create(
             EPOCH,
@@ -141,6 +144,10 @@ class ServiceWriterTest {
               });
       assertThat(notes).hasValue(iteration + 1);
     }
-    assertThat(new Journal(client, TREE).page(OptionalLong.empty(), 10).entries()).hasSize(5);
+    assertThat(
+            new Journal(ZooKeeperStore.of(client, TREE), TREE)
+                .page(OptionalLong.empty(), 10)
+                .entries())
+        .hasSize(5);
   }
 }

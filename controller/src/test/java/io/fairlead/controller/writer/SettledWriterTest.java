@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Settled;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Version;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -19,7 +20,7 @@ class SettledWriterTest {
   private int writes;
   private int failures;
   private boolean isLost;
-  private Epoch leading = new Epoch(1, 1);
+  private Epoch leading = new Epoch(1, Version.after(1));
   private final SettledWriter writer =
       new SettledWriter(
           new SettledWriter.Store() {
@@ -74,7 +75,7 @@ class SettledWriterTest {
     assertThat(node).as("a leader that lags lowers nothing").isEqualTo(of(Map.of(1, 7L, 2, 3L)));
     assertThat(writer.tell(1, 6)).isEqualTo(7);
     node = of(Map.of(1, 9L, 2, 3L)); // by another leader
-    leading = new Epoch(3, 3);
+    leading = new Epoch(3, Version.after(3));
     writer.forget();
     assertThat(writer.tell(1, 8)).isZero();
     step();
@@ -85,7 +86,7 @@ class SettledWriterTest {
   void whoLeadsNoMoreWritesNothing() {
     step();
     writer.tell(1, 5);
-    writer.step(new Epoch(0, 0), LATEST);
+    writer.step(new Epoch(0, Version.after(0)), LATEST);
     assertThat(node).isEmpty();
     assertThat(writer.tell(1, 5)).isZero();
   }

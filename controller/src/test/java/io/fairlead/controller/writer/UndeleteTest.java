@@ -20,7 +20,7 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.services.ServiceSpec;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

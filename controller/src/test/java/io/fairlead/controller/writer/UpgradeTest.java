@@ -13,7 +13,7 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;

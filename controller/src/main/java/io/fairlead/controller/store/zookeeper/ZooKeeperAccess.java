@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.store;
+package io.fairlead.controller.store.zookeeper;
 
 import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.store.MuxStore;
+import io.fairlead.controller.store.Roots;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Tree;
 import java.nio.charset.StandardCharsets;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
@@ -272,7 +276,7 @@ public final class ZooKeeperAccess {
     }
     Optional<String> login = Optional.empty();
     try {
-      login = NodeJson.readMuxEntry(client.getData().forPath(path)).login();
+      login = MuxStore.login(client.getData().forPath(path));
     } catch (StoreException e) {
       LOG.warn("{} does not count: {}", path, e.getMessage());
     }

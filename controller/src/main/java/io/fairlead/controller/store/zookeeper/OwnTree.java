@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.store;
+package io.fairlead.controller.store.zookeeper;
 
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Tree;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;

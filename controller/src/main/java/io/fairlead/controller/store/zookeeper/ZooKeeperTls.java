@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.store;
+package io.fairlead.controller.store.zookeeper;
 
 import io.fairlead.controller.secret.SecretFile;
 import java.nio.file.Files;

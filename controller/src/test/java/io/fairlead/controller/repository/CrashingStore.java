@@ -2,17 +2,15 @@
 package io.fairlead.controller.repository;
 
 import io.fairlead.controller.Proxied;
+import io.fairlead.controller.store.Store;
 import java.lang.reflect.Method;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
 
 /**
- * A client whose process ends at one of its writes: right before ZooKeeper receives it, or after it
- * was applied and before its answer arrives. From then on nothing gets through. Every write of the
- * store is a {@code multi}, so these are all the moments at which a crash can leave different state
- * behind.
+ * A store whose process ends at one of its writes: right before it is received, or after it was
+ * applied and before its answer arrives. From then on nothing gets through. Every write is one
+ * step, so these are all the moments at which a crash can leave different state behind.
  */
-final class CrashingClient {
+final class CrashingStore {
   /** The end of the process: what runs in it cannot catch it as an exception. */
   static final class Crash extends Error {
     Crash() {
@@ -20,7 +18,7 @@ final class CrashingClient {
     }
   }
 
-  private final CuratorFramework real;
+  private final Store real;
   private final boolean isAfterwards;
   private int writesLeft;
   private boolean isDead;
@@ -29,32 +27,32 @@ final class CrashingClient {
    * @param writes that succeed
    * @param isAfterwards whether the next one is still applied
    */
-  CrashingClient(CuratorFramework real, int writes, boolean isAfterwards) {
+  CrashingStore(Store real, int writes, boolean isAfterwards) {
     this.real = real;
     this.writesLeft = writes;
     this.isAfterwards = isAfterwards;
   }
 
-  CuratorFramework client() {
+  Store store() {
     return Proxied.by(
-        CuratorFramework.class,
+        Store.class,
         (self, method, arguments) -> {
           if (isDead) {
             throw new Crash();
           }
-          return method.getName().equals("transaction")
-              ? Proxied.by(CuratorMultiTransaction.class, this::write)
+          return method.getName().equals("write")
+              ? write(method, arguments)
               : Proxied.call(real, method, arguments);
         });
   }
 
-  private Object write(Object self, Method method, Object[] arguments) throws Throwable {
+  private Object write(Method method, Object[] arguments) throws Throwable {
     boolean isLast = writesLeft-- == 0;
     isDead = isDead || isLast;
     if (isLast && !isAfterwards) {
       throw new Crash();
     }
-    Object answer = Proxied.call(real.transaction(), method, arguments);
+    Object answer = Proxied.call(real, method, arguments);
     if (isLast) {
       throw new Crash();
     }

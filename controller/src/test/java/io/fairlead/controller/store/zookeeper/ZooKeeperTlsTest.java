@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.store;
+package io.fairlead.controller.store.zookeeper;
 
 import static org.assertj.core.api.Assertions.as;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -8,6 +8,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.writer.ControllerOptions;
 import java.io.IOException;
 import java.net.ConnectException;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.store;
+package io.fairlead.controller.store.zookeeper;
 
 import io.fairlead.controller.secret.FileFault;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Tree;
 import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.io.UncheckedIOException;
