@@ -78,7 +78,7 @@ public final class OthelloCommits {
             .vips(List.of("198.18.0.1"))
             .ports(List.of(new ServiceConfig.Port("tcp", 80)))
             .buckets(buckets)
-            .hash(Hash.SIPHASH, "000102030405060708090a0b0c0d0e0f")
+            .hash(Hash.SIPHASH).hashKey("000102030405060708090a0b0c0d0e0f")
             .windowSeconds(240)
             .steering(SteeringMethod.OTHELLO)
             .othello(Optional.of(new ServiceConfig.Othello(60, 120)))

@@ -58,7 +58,7 @@ public final class DefaultHold {
   /** A change of the configuration, to be committed. */
   public record Change(ServiceConfig config, WriteOptions options) {
     private static Change of(ServiceConfig before, String version, boolean holds) {
-      ServiceConfig config = before.toBuilder().holdByDefault(holds).build();
+      ServiceConfig config = before.withDefaultHold(holds);
       String what =
           holds
               ? "hold of %s by default: the agents of all its backends report"

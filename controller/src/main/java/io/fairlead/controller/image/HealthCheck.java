@@ -34,7 +34,7 @@ public record HealthCheck(
     @JsonProperty("rise") int rise,
     @JsonProperty("fall") int fall,
     @JsonProperty("jitterPercent") int jitterPercent,
-    @JsonProperty("action") Action action) {
+    @JsonInclude(JsonInclude.Include.NON_NULL) @JsonProperty("action") Action action) {
 
   /** VIPs times ports at which each backend is probed, at most. */
   public static final int ENDPOINTS_MAX = 256;

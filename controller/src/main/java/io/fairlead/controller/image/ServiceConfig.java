@@ -3,7 +3,6 @@ package io.fairlead.controller.image;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import io.fairlead.controller.ring.History;
 import io.fairlead.controller.steering.Steering;
 import io.fairlead.controller.steering.SteeringMethod;
@@ -22,33 +21,7 @@ import java.util.Optional;
  * @param holdSeconds how long former owners count that have connections, at most; 0: the window
  * @param holdByDefault whether none is set, so that the leader does, once agents report
  */
-@JsonPropertyOrder({
-  "format",
-  "id",
-  "name",
-  "vips",
-  "ports",
-  "steering",
-  "buckets",
-  "hash",
-  "hashKey",
-  "affinity",
-  "encap",
-  "windowSeconds",
-  "mptcpPorts",
-  "assignment",
-  "quicServerId",
-  "maxSegmentSize",
-  "statelessUdp",
-  "holdSeconds",
-  "holdByDefault",
-  "slowStartSeconds",
-  "maintenance",
-  "othello",
-  "hunt",
-  "maat",
-  "healthCheck"
-})
+@Built
 public record ServiceConfig(
     int format,
     int id,
@@ -262,225 +235,47 @@ public record ServiceConfig(
   }
 
   /** The configuration of a new service, with the defaults of everything that has one. */
-  public static Builder builder(int id, String name) {
-    return new Builder(id, name);
+  public static ServiceConfigBuilder builder(int id, String name) {
+    return ServiceConfigBuilder.builder()
+        .format(FORMAT)
+        .id(id)
+        .name(name)
+        .vips(List.of())
+        .ports(List.of())
+        .steering(SteeringMethod.DEFAULT)
+        .hash(Hash.SIPHASH)
+        .hashKey("")
+        .affinity(Affinity.CONNECTION)
+        .encap(Encap.GUE)
+        .assignment(AssignmentMethod.BEAMER);
   }
 
   /** Starts from this configuration. */
-  public Builder toBuilder() {
-    Builder builder = new Builder(id, name);
-    builder.vips = vips;
-    builder.ports = ports;
-    builder.steering = steering;
-    builder.buckets = buckets;
-    builder.hash = hash;
-    builder.hashKey = hashKey;
-    builder.affinity = affinity;
-    builder.encap = encap;
-    builder.windowSeconds = windowSeconds;
-    builder.mptcpPorts = mptcpPorts;
-    builder.assignment = assignment;
-    builder.quicServerId = quicServerId;
-    builder.maxSegmentSize = maxSegmentSize;
-    builder.statelessUdp = statelessUdp;
-    builder.holdSeconds = holdSeconds;
-    builder.holdByDefault = holdByDefault;
-    builder.slowStartSeconds = slowStartSeconds;
-    builder.maintenance = maintenance;
-    builder.othello = othello;
-    builder.hunt = hunt;
-    builder.maat = maat;
-    builder.healthCheck = healthCheck;
-    return builder;
+  public ServiceConfigBuilder toBuilder() {
+    return ServiceConfigBuilder.builder(this);
   }
 
-  /** Sets a configuration's fields by name. */
-  public static final class Builder {
-    private final int id;
-    private final String name;
-    private List<String> vips = List.of();
-    private List<Port> ports = List.of();
-    private SteeringMethod steering = SteeringMethod.DEFAULT;
-    private int buckets;
-    private Hash hash = Hash.SIPHASH;
-    private String hashKey = "";
-    private Affinity affinity = Affinity.CONNECTION;
-    private Encap encap = Encap.GUE;
-    private int windowSeconds;
-    private Optional<MptcpPorts> mptcpPorts = Optional.empty();
-    private AssignmentMethod assignment = AssignmentMethod.BEAMER;
-    private Optional<QuicServerId> quicServerId = Optional.empty();
-    private Optional<Integer> maxSegmentSize = Optional.empty();
-    private boolean statelessUdp;
-    private int holdSeconds;
-    private boolean holdByDefault;
-    private int slowStartSeconds;
-    private Optional<Maintenance> maintenance = Optional.empty();
-    private Optional<Othello> othello = Optional.empty();
-    private Optional<Hunt> hunt = Optional.empty();
-    private Optional<Maat> maat = Optional.empty();
-    private Optional<HealthCheck> healthCheck = Optional.empty();
+  /** With a hold that is set, so that the default does not count. */
+  public ServiceConfig withHold(int seconds) {
+    return toBuilder().holdSeconds(seconds).holdByDefault(false).build();
+  }
 
-    private Builder(int id, String name) {
-      this.id = id;
-      this.name = name;
-    }
+  /**
+   * None is set: one that there is goes on until agents decide. Where packets name few former
+   * owners there is no default: lists would be full for a day.
+   */
+  public ServiceConfig withDefaultHold() {
+    boolean hasDefault = hasDefaultHold();
+    return toBuilder().holdSeconds(hasDefault ? holdSeconds : 0).holdByDefault(hasDefault).build();
+  }
 
-    public Builder vips(List<String> to) {
-      vips = to;
-      return this;
-    }
+  /** As {@link #withDefaultHold()}, and whether there is a hold now. */
+  public ServiceConfig withDefaultHold(boolean holds) {
+    return withHold(holds ? HOLD_DEFAULT_SECONDS : 0).withDefaultHold();
+  }
 
-    public Builder ports(List<Port> to) {
-      ports = to;
-      return this;
-    }
-
-    public Builder steering(SteeringMethod to) {
-      steering = to;
-      return this;
-    }
-
-    public Builder buckets(int to) {
-      buckets = to;
-      return this;
-    }
-
-    /**
-     * @param key 32 hex digits
-     */
-    public Builder hash(Hash to, String key) {
-      hash = to;
-      hashKey = key;
-      return this;
-    }
-
-    public Builder affinity(Affinity to) {
-      affinity = to;
-      return this;
-    }
-
-    public Builder encap(Encap to) {
-      encap = to;
-      return this;
-    }
-
-    public Builder windowSeconds(int to) {
-      windowSeconds = to;
-      return this;
-    }
-
-    public Builder mptcpPorts(Optional<MptcpPorts> to) {
-      mptcpPorts = to;
-      return this;
-    }
-
-    public Builder assignment(AssignmentMethod to) {
-      assignment = to;
-      return this;
-    }
-
-    public Builder quicServerId(Optional<QuicServerId> to) {
-      quicServerId = to;
-      return this;
-    }
-
-    public Builder maxSegmentSize(Optional<Integer> to) {
-      maxSegmentSize = to;
-      return this;
-    }
-
-    public Builder statelessUdp(boolean to) {
-      statelessUdp = to;
-      return this;
-    }
-
-    /** Sets it, so that the default does not count. */
-    public Builder holdSeconds(int to) {
-      holdSeconds = to;
-      holdByDefault = false;
-      return this;
-    }
-
-    /**
-     * None is set: one that there is goes on until agents decide. Where packets name few former
-     * owners there is no default: lists would be full for a day.
-     */
-    public Builder holdByDefault() {
-      holdByDefault = hasDefaultHold();
-      holdSeconds = holdByDefault ? holdSeconds : 0;
-      return this;
-    }
-
-    /** Whether packets name as many former owners as a hold of a day takes. */
-    public boolean hasDefaultHold() {
-      return steering != SteeringMethod.OTHELLO
-          && !steering.steering().hasSecond()
-          && encap != Encap.IPIP;
-    }
-
-    /** As {@link #holdByDefault()}, and whether there is a hold now. */
-    public Builder holdByDefault(boolean holds) {
-      return holdSeconds(holds ? HOLD_DEFAULT_SECONDS : 0).holdByDefault();
-    }
-
-    public Builder slowStartSeconds(int to) {
-      slowStartSeconds = to;
-      return this;
-    }
-
-    public Builder maintenance(Optional<Maintenance> to) {
-      maintenance = to;
-      return this;
-    }
-
-    public Builder othello(Optional<Othello> to) {
-      othello = to;
-      return this;
-    }
-
-    public Builder hunt(Optional<Hunt> to) {
-      hunt = to;
-      return this;
-    }
-
-    public Builder maat(Optional<Maat> to) {
-      maat = to;
-      return this;
-    }
-
-    public Builder healthCheck(Optional<HealthCheck> to) {
-      healthCheck = to;
-      return this;
-    }
-
-    public ServiceConfig build() {
-      return new ServiceConfig(
-          FORMAT,
-          id,
-          name,
-          vips,
-          ports,
-          steering,
-          buckets,
-          hash,
-          hashKey,
-          affinity,
-          encap,
-          windowSeconds,
-          mptcpPorts,
-          assignment,
-          quicServerId,
-          maxSegmentSize,
-          statelessUdp,
-          holdSeconds,
-          holdByDefault,
-          slowStartSeconds,
-          maintenance,
-          othello,
-          hunt,
-          maat,
-          healthCheck);
-    }
+  /** Whether packets name as many former owners as a hold of a day takes. */
+  public boolean hasDefaultHold() {
+    return steering != SteeringMethod.OTHELLO && !hasTwoBuckets() && encap != Encap.IPIP;
   }
 }

@@ -6,11 +6,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Fairleadctl;
 import io.fairlead.controller.cli.Verb;
+import io.fairlead.controller.image.RecordKeys;
+import io.fairlead.controller.image.ServiceConfig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -30,6 +33,16 @@ import picocli.CommandLine.Option;
 public final class DiffCommand extends Verb {
   static final int DIFFERENT = 4;
   private static final int DEFAULT_WEIGHT = 100;
+
+  /** What a service may have. Whether its hold is by default is no setting of a file. */
+  private static final List<String> OPTIONAL =
+      RecordKeys.optional(ServiceConfig.class).stream()
+          .filter(field -> !field.equals("holdByDefault"))
+          .toList();
+
+  /** What goes back to its default where the file does not have it. */
+  private static final List<String> DEFAULTED =
+      Stream.concat(Stream.of("windowSeconds"), OPTIONAL.stream()).toList();
 
   @Option(
       names = {"-f", "--file"},
@@ -106,37 +119,12 @@ public final class DiffCommand extends Verb {
         lines.add("%s: %s -> %s".formatted(field.getKey(), old, field.getValue()));
       }
     }
-    for (String field :
-        List.of(
-            "windowSeconds",
-            "mptcpPorts",
-            "quicServerId",
-            "maxSegmentSize",
-            "statelessUdp",
-            "holdSeconds",
-            "slowStartSeconds",
-            "maintenance",
-            "othello",
-            "hunt",
-            "maat",
-            "healthCheck")) {
+    for (String field : DEFAULTED) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
     }
-    for (String field :
-        List.of(
-            "mptcpPorts",
-            "quicServerId",
-            "maxSegmentSize",
-            "statelessUdp",
-            "holdSeconds",
-            "slowStartSeconds",
-            "maintenance",
-            "othello",
-            "hunt",
-            "maat",
-            "healthCheck")) {
+    for (String field : OPTIONAL) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

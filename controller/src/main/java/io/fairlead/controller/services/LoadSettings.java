@@ -2,25 +2,13 @@
 package io.fairlead.controller.services;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Fields;
-import java.util.List;
+import io.fairlead.controller.cli.SettingOption;
 import picocli.CommandLine.Option;
 
 /** The options of steering by load that {@code service create} and {@code change} share. */
 final class LoadSettings {
-  static final List<String> NAMES =
-      List.of(
-          "--hunt-policy",
-          "--hunt-threshold",
-          "--hunt-window",
-          "--hunt-epsilon",
-          "--maat-load",
-          "--maat-delta",
-          "--maat-half-life",
-          "--maat-filter",
-          "--maat-hashes");
-
+  @SettingOption("/hunt/policy")
   @Option(
       names = "--hunt-policy",
       paramLabel = "POLICY",
@@ -28,6 +16,7 @@ final class LoadSettings {
           "hunt: when servers refuse new connections: dynamic (new services), static or always.")
   private String policy;
 
+  @SettingOption("/hunt/threshold")
   @Option(
       names = "--hunt-threshold",
       paramLabel = "N",
@@ -35,6 +24,7 @@ final class LoadSettings {
           "hunt: busy connections at which a server refuses, 1..65535. Default: 1; with static 4")
   private Integer threshold;
 
+  @SettingOption("/hunt/window")
   @Option(
       names = "--hunt-window",
       paramLabel = "N",
@@ -42,6 +32,7 @@ final class LoadSettings {
           "hunt, dynamic: new connections after which the threshold adapts, 10..1000. Default: 50")
   private Integer window;
 
+  @SettingOption("/hunt/epsilonThousandths")
   @Option(
       names = "--hunt-epsilon",
       paramLabel = "THOUSANDTHS",
@@ -49,6 +40,7 @@ final class LoadSettings {
           "hunt, dynamic: how far the accepted share may be from half, 0..499. Default: 100")
   private Integer epsilon;
 
+  @SettingOption("/maat/load")
   @Option(
       names = "--maat-load",
       paramLabel = "WHAT",
@@ -56,6 +48,7 @@ final class LoadSettings {
           "maat: what counts as load: packets (new services), bytes, connections or agents.")
   private String load;
 
+  @SettingOption("/maat/deltaThousandths")
   @Option(
       names = "--maat-delta",
       paramLabel = "THOUSANDTHS",
@@ -64,12 +57,14 @@ final class LoadSettings {
               + " 10")
   private Integer delta;
 
+  @SettingOption("/maat/halfLifeMillis")
   @Option(
       names = "--maat-half-life",
       paramLabel = "MS",
       description = "maat: half-life of measured load, 10..60000. Default: 1000")
   private Integer halfLife;
 
+  @SettingOption("/maat/filterBytes")
   @Option(
       names = "--maat-filter",
       paramLabel = "BYTES",
@@ -77,30 +72,12 @@ final class LoadSettings {
           "maat: size of each mux's Bloom filter, a power of two in 1024..16777216. Default: 65536")
   private Integer filter;
 
+  @SettingOption("/maat/filterHashes")
   @Option(
       names = "--maat-hashes",
       paramLabel = "N",
       description = "maat: hashes of the filter, 1..8. Default: 3")
   private Integer hashes;
-
-  /** Adds the fields of the options that were given. */
-  void addTo(ObjectNode spec) {
-    put(spec, "hunt", "policy", policy);
-    put(spec, "hunt", "threshold", threshold);
-    put(spec, "hunt", "window", window);
-    put(spec, "hunt", "epsilonThousandths", epsilon);
-    put(spec, "maat", "load", load);
-    put(spec, "maat", "deltaThousandths", delta);
-    put(spec, "maat", "halfLifeMillis", halfLife);
-    put(spec, "maat", "filterBytes", filter);
-    put(spec, "maat", "filterHashes", hashes);
-  }
-
-  static void put(ObjectNode spec, String method, String field, Object value) {
-    if (value != null) {
-      spec.withObject("/" + method).putPOJO(field, value);
-    }
-  }
 
   /** Adds what a service has of them. */
   static void show(JsonNode service, Fields fields) {

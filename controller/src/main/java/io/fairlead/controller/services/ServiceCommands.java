@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Fields;
 import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.MovingWrite;
+import io.fairlead.controller.cli.SettingOption;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import io.fairlead.controller.cli.Write;
@@ -102,33 +103,39 @@ public final class ServiceCommands {
 
     @ArgGroup private Size size;
 
+    @SettingOption
     @Option(
         names = "--hash",
         paramLabel = "HASH",
         description = "Flow hash: siphash (default), or crc32, which switches can compute.")
     private String hash;
 
+    @SettingOption
     @Option(
         names = "--hash-key",
         paramLabel = "HEX",
         description = "Key of siphash, 32 hex digits. Default: random")
     private String hashKey;
 
+    @SettingOption
     @Option(
         names = "--affinity",
         paramLabel = "WHAT",
         description = "What stays on one backend: each connection (default), or each client.")
     private String affinity;
 
+    @SettingOption
     @Option(names = "--encap", paramLabel = "HOW", description = Encap.HELP)
     private String encap;
 
+    @SettingOption
     @Option(
         names = "--steering",
         paramLabel = "METHOD",
         description = "How muxes choose backends: ring (default), othello, or by load: hunt, maat.")
     private String steering;
 
+    @SettingOption("/maat/preset")
     @Option(
         names = "--maat-preset",
         paramLabel = "NAME",
@@ -166,13 +173,8 @@ public final class ServiceCommands {
       if (size != null && size.buckets != null) {
         spec.put("buckets", size.buckets);
       }
-      put(spec, "hash", hash);
-      put(spec, "hashKey", hashKey);
-      put(spec, "affinity", affinity);
-      put(spec, "encap", encap);
-      put(spec, "steering", steering);
       settings.addTo(spec);
-      LoadSettings.put(spec, "maat", "preset", preset);
+      SettingOption.Of.put(this, spec);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
     }
@@ -238,42 +240,7 @@ public final class ServiceCommands {
                 List.of("steering", "buckets", "hash", "affinity", "assignment", "encap")) {
               fields.add(field, service.path(field).asText());
             }
-            fields.add("window", service.path("windowSeconds").asText() + " s");
-            boolean isDefault = service.path("holdByDefault").asBoolean();
-            if (service.has("holdSeconds") || isDefault) {
-              fields.add(
-                  "hold",
-                  service.path("holdSeconds").asInt() + " s" + (isDefault ? ", by default" : ""));
-            }
-            if (service.has("mptcpPorts")) {
-              JsonNode range = service.path("mptcpPorts");
-              fields.add(
-                  "mptcp ports", range.path("first").asText() + "-" + range.path("last").asText());
-            }
-            if (service.has("quicServerId")) {
-              JsonNode at = service.path("quicServerId");
-              fields.add(
-                  "quic server id", at.path("offset").asText() + ":" + at.path("length").asText());
-            }
-            if (service.has("maxSegmentSize")) {
-              fields.add("max segment", service.path("maxSegmentSize").asText());
-            }
-            if (service.has("statelessUdp")) {
-              fields.add("stateless udp", service.path("statelessUdp").asText());
-            }
-            if (service.has("maintenance")) {
-              fields.add("max draining", service.path("maintenance").path("maxDraining").asText());
-            }
-            if (service.has("othello")) {
-              JsonNode othello = service.path("othello");
-              fields.add("report age", othello.path("reportAgeSeconds").asText() + " s");
-              fields.add("spacing", othello.path("spacingSeconds").asText() + " s");
-            }
-            LoadSettings.show(service, fields);
-            HealthSettings.show(service, fields);
-            if (service.has("slowStartSeconds")) {
-              fields.add("slow start", service.path("slowStartSeconds").asText() + " s");
-            }
+            ServiceSettings.show(service, fields);
             fields.add("generation", service.path("generation").asText());
             fields.add("backends", service.path("backends").asText());
             fields.print(out());
@@ -328,11 +295,7 @@ public final class ServiceCommands {
       if (change.isEmpty()) {
         throw usage(
             "nothing to change; allowed: --vip, --port, "
-                + String.join(", ", ServiceSettings.NAMES)
-                + ", "
-                + String.join(", ", LoadSettings.NAMES)
-                + ", "
-                + String.join(", ", HealthSettings.NAMES));
+                + String.join(", ", ServiceSettings.names()));
       }
       return write(
           "PATCH",
@@ -390,12 +353,6 @@ public final class ServiceCommands {
           Json.object(),
           "restored service " + name,
           "would restore service " + name);
-    }
-  }
-
-  private static void put(ObjectNode spec, String field, String value) {
-    if (value != null) {
-      spec.put(field, value);
     }
   }
 

@@ -8,6 +8,7 @@ import io.fairlead.controller.image.ServiceConfig.Maintenance;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceConfig.QuicServerId;
+import io.fairlead.controller.image.ServiceConfigBuilder;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
@@ -44,6 +45,8 @@ public final class ServiceRules {
   private static final int WINDOW_MAX = 86_400;
   private static final int HOLD_MAX = 604_800;
   private static final int SEGMENT_MIN = 536;
+  private static final MptcpPorts NO_PORTS = new MptcpPorts(0, 0);
+  private static final QuicServerId NO_PLACE = new QuicServerId(0, 0);
   private static final int BUCKETS_PER_BACKEND = 100;
   private static final int DEFAULT_BACKENDS = 100;
   private static final int HASH_KEY_BYTES = 16;
@@ -60,16 +63,15 @@ public final class ServiceRules {
       throw Refusal.invalid(
           "name", name, "1 to 63 of a-z, 0-9 and '-', not at the beginning or end");
     }
-    ServiceConfig.Builder builder =
+    ServiceConfigBuilder base =
         ServiceConfig.builder(id, name)
             .buckets(buckets(spec))
-            .hash(
-                spec.hash().map(word -> word("hash", word, Hash.class)).orElse(Hash.SIPHASH),
-                spec.hashKey().map(ServiceRules::hashKey).orElseGet(() -> draw(random)));
-    spec.affinity().ifPresent(word -> builder.affinity(word("affinity", word, Affinity.class)));
-    spec.steering().ifPresent(word -> builder.steering(steering(word)));
-    spec.encap().ifPresent(word -> builder.encap(word("encap", word, Encap.class)));
-    return whole(builder, spec);
+            .hashKey(spec.hashKey().map(ServiceRules::hashKey).orElseGet(() -> draw(random)));
+    spec.hash().ifPresent(word -> base.hash(word("hash", word, Hash.class)));
+    spec.affinity().ifPresent(word -> base.affinity(word("affinity", word, Affinity.class)));
+    spec.steering().ifPresent(word -> base.steering(steering(word)));
+    spec.encap().ifPresent(word -> base.encap(word("encap", word, Encap.class)));
+    return whole(base, spec);
   }
 
   /**
@@ -106,61 +108,71 @@ public final class ServiceRules {
             key -> {
               throw fixed("hashKey", "another key", "the key that the service has");
             });
-    return whole(config.toBuilder(), spec);
+    return whole(
+        ServiceConfig.builder(config.id(), config.name())
+            .buckets(config.buckets())
+            .hash(config.hash())
+            .hashKey(config.hashKey())
+            .affinity(config.affinity())
+            .steering(config.steering())
+            .encap(config.encap())
+            .assignment(config.assignment())
+            .holdSeconds(config.holdSeconds())
+            .holdByDefault(config.holdByDefault()),
+        spec);
   }
 
-  private static ServiceConfig whole(ServiceConfig.Builder builder, ServiceSpec spec) {
-    List<Port> ports = ports(spec.ports().orElse(null));
-    spec.assignment().ifPresent(word -> builder.assignment(assignment(word)));
-    setHold(builder, spec, true);
-    return checked(
-        spec,
-        Optional.empty(),
-        builder
-            .vips(vips(spec.vips().orElse(null)))
-            .ports(ports)
-            .windowSeconds(window(spec.windowSeconds().orElse(DEFAULT_WINDOW_SECONDS)))
-            .mptcpPorts(spec.mptcpPorts().map(range -> checked(range, ports)))
-            .quicServerId(spec.quicServerId().map(ServiceRules::checked))
-            .maxSegmentSize(spec.maxSegmentSize().map(ServiceRules::segment))
-            .statelessUdp(spec.statelessUdp().orElse(false))
-            .slowStartSeconds(SlowStartRules.seconds(spec.slowStartSeconds().orElse(0)))
-            .maintenance(spec.maintenance().map(ServiceRules::checked))
-            .build());
+  /**
+   * @param base what absent fields mean
+   */
+  private static ServiceConfig whole(ServiceConfigBuilder base, ServiceSpec spec) {
+    return with(base.windowSeconds(DEFAULT_WINDOW_SECONDS).build(), spec, Optional.empty());
   }
 
   /** A change of a service that exists; absent fields stay. */
   public static ServiceConfig changed(ServiceConfig config, ServiceSpec change) {
-    List<Port> ports = change.ports().map(ServiceRules::ports).orElse(config.ports());
-    Optional<MptcpPorts> range = change.mptcpPorts().or(config::mptcpPorts);
-    Optional<QuicServerId> place = change.quicServerId().or(config::quicServerId);
-    Optional<Integer> segment = change.maxSegmentSize().or(config::maxSegmentSize);
-    ServiceConfig.Builder builder = config.toBuilder();
-    setHold(builder, change, false);
-    return checked(
-        change,
-        Optional.of(config),
-        builder
-            .vips(change.vips().map(ServiceRules::vips).orElse(config.vips()))
+    return with(config, change, Optional.of(config));
+  }
+
+  /**
+   * @param base what absent fields mean
+   * @param before the service that changes; empty: VIPs and ports may not be absent
+   */
+  private static ServiceConfig with(
+      ServiceConfig base, ServiceSpec spec, Optional<ServiceConfig> before) {
+    boolean isChange = before.isPresent();
+    List<Port> ports =
+        isChange && spec.ports().isEmpty() ? base.ports() : ports(spec.ports().orElse(null));
+    ServiceConfig config =
+        base.toBuilder()
+            .vips(isChange && spec.vips().isEmpty() ? base.vips() : vips(spec.vips().orElse(null)))
             .ports(ports)
             .windowSeconds(
-                change.windowSeconds().map(ServiceRules::window).orElse(config.windowSeconds()))
+                spec.windowSeconds().map(ServiceRules::window).orElse(base.windowSeconds()))
             .mptcpPorts(
-                range
-                    .filter(some -> some.first() != 0 || some.last() != 0)
-                    .map(some -> checked(some, ports)))
-            .assignment(
-                change.assignment().map(ServiceRules::assignment).orElse(config.assignment()))
+                setting(spec.mptcpPorts(), base.mptcpPorts(), isChange, NO_PORTS)
+                    .map(range -> checked(range, ports)))
+            .assignment(spec.assignment().map(ServiceRules::assignment).orElse(base.assignment()))
             .quicServerId(
-                place
-                    .filter(some -> some.offset() != 0 || some.length() != 0)
+                setting(spec.quicServerId(), base.quicServerId(), isChange, NO_PLACE)
                     .map(ServiceRules::checked))
-            .maxSegmentSize(segment.filter(some -> some != 0).map(ServiceRules::segment))
-            .statelessUdp(change.statelessUdp().orElse(config.statelessUdp()))
+            .maxSegmentSize(segment(spec.maxSegmentSize(), base.maxSegmentSize(), isChange))
+            .statelessUdp(spec.statelessUdp().orElse(base.statelessUdp()))
             .slowStartSeconds(
-                SlowStartRules.seconds(change.slowStartSeconds().orElse(config.slowStartSeconds())))
-            .maintenance(change.maintenance().map(ServiceRules::checked).or(config::maintenance))
-            .build());
+                SlowStartRules.seconds(spec.slowStartSeconds().orElse(base.slowStartSeconds())))
+            .maintenance(spec.maintenance().map(ServiceRules::checked).or(base::maintenance))
+            .build();
+    return checked(spec, before, withHold(config, spec, !isChange));
+  }
+
+  /**
+   * What is asked for, or else what there is.
+   *
+   * @param none what takes it away in a change
+   */
+  private static <T> Optional<T> setting(
+      Optional<T> asked, Optional<T> present, boolean isChange, T none) {
+    return asked.or(() -> present).filter(some -> !isChange || !some.equals(none));
   }
 
   private static void checkFixed(String field, Object asked, Object present) {
@@ -220,8 +232,10 @@ public final class ServiceRules {
     return maintenance;
   }
 
-  private static int segment(int size) {
-    return inRange("maxSegmentSize", size, SEGMENT_MIN, 65535);
+  private static Optional<Integer> segment(
+      Optional<Integer> asked, Optional<Integer> present, boolean isChange) {
+    return setting(asked, present, isChange, 0)
+        .map(size -> inRange("maxSegmentSize", size, SEGMENT_MIN, 65535));
   }
 
   private static SteeringMethod steering(String word) {
@@ -386,18 +400,17 @@ public final class ServiceRules {
     return inRange("windowSeconds", seconds, 1, WINDOW_MAX);
   }
 
-  /** Sets the hold that is asked for, or, if so, that none is set. */
-  private static void setHold(ServiceConfig.Builder builder, ServiceSpec spec, boolean isDefault) {
+  /** With the hold that is asked for, or, if so, with none set. */
+  private static ServiceConfig withHold(ServiceConfig config, ServiceSpec spec, boolean isDefault) {
     if (spec.holdSeconds().isPresent() && spec.holdByDefault().isPresent()) {
       throw Refusal.invalid("holdByDefault", true, "without holdSeconds, or left out");
     }
-    if (spec.holdByDefault().isPresent() && !builder.hasDefaultHold()) {
+    if (spec.holdByDefault().isPresent() && !config.hasDefaultHold()) {
       throw Refusal.invalid("holdByDefault", true, "with steering ring, and encap gue or srv6");
     }
     if (spec.holdSeconds().isPresent()) {
-      builder.holdSeconds(inRange("holdSeconds", spec.holdSeconds().get(), 0, HOLD_MAX));
-    } else if (spec.holdByDefault().orElse(isDefault)) {
-      builder.holdByDefault();
+      return config.withHold(inRange("holdSeconds", spec.holdSeconds().get(), 0, HOLD_MAX));
     }
+    return spec.holdByDefault().orElse(isDefault) ? config.withDefaultHold() : config;
   }
 }

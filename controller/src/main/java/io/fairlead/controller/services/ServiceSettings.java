@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.services;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.SettingOption;
 import java.util.List;
+import java.util.stream.Stream;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -10,27 +14,14 @@ import picocli.CommandLine.TypeConversionException;
 
 /** The options that {@code service create} and {@code service change} share. */
 final class ServiceSettings {
-  static final List<String> NAMES =
-      List.of(
-          "--window",
-          "--hold",
-          "--mptcp-ports",
-          "--assignment",
-          "--quic-server-id",
-          "--max-segment-size",
-          "--stateless-udp",
-          "--slow-start",
-          "--max-draining",
-          "--report-age",
-          "--spacing");
-
   private static final int BY_DEFAULT = -1;
 
+  @SettingOption
   @Option(
       names = "--window",
       paramLabel = "SECONDS",
       description = "How long muxes chain connections of moved buckets. New services: 240")
-  private Integer window;
+  private Integer windowSeconds;
 
   @Option(
       names = "--hold",
@@ -41,6 +32,7 @@ final class ServiceSettings {
               + " 86400 once agents of all backends report")
   private Integer hold;
 
+  @SettingOption
   @Option(
       names = "--mptcp-ports",
       paramLabel = "FIRST-LAST",
@@ -48,6 +40,7 @@ final class ServiceSettings {
       description = "TCP ports for MPTCP: FIRST plus a backend's id leads to it; or none.")
   private MptcpPorts mptcpPorts;
 
+  @SettingOption
   @Option(
       names = "--assignment",
       paramLabel = "METHOD",
@@ -56,6 +49,7 @@ final class ServiceSettings {
               + " modulo.")
   private String assignment;
 
+  @SettingOption
   @Option(
       names = "--quic-server-id",
       paramLabel = "OFFSET:LENGTH",
@@ -63,6 +57,7 @@ final class ServiceSettings {
       description = "Where QUIC connection ids have the backend's id, such as 1:2; or none.")
   private QuicServerId quicServerId;
 
+  @SettingOption
   @Option(
       names = "--max-segment-size",
       paramLabel = "BYTES",
@@ -70,6 +65,7 @@ final class ServiceSettings {
       description = "Upper limit of the MSS in clients' SYNs, 536..65535; or none.")
   private Integer maxSegmentSize;
 
+  @SettingOption
   @Option(
       names = "--stateless-udp",
       paramLabel = "true|false",
@@ -77,25 +73,29 @@ final class ServiceSettings {
       description = "Do not chain datagrams, because each is answered independently, as in DNS.")
   private Boolean statelessUdp;
 
+  @SettingOption
   @Option(
       names = "--slow-start",
       paramLabel = "SECONDS",
       description =
           "Time in which an added backend's share grows to that of its weight. New services: 0")
-  private Integer slowStart;
+  private Integer slowStartSeconds;
 
+  @SettingOption("/maintenance/maxDraining")
   @Option(
       names = "--max-draining",
       paramLabel = "N|P%",
       description = "Most backends that may drain at once, such as 2 or 25%%.")
   private String maxDraining;
 
+  @SettingOption("/othello/reportAgeSeconds")
   @Option(
       names = "--report-age",
       paramLabel = "SECONDS",
       description = "othello: age at which agents report a connection. Default: window / 4")
   private Integer reportAge;
 
+  @SettingOption("/othello/spacingSeconds")
   @Option(
       names = "--spacing",
       paramLabel = "SECONDS",
@@ -178,49 +178,61 @@ final class ServiceSettings {
     }
   }
 
+  /** All names that a user may give. */
+  static List<String> names() {
+    return Stream.of(ServiceSettings.class, LoadSettings.class, HealthSettings.class)
+        .flatMap(SettingOption.Of::names)
+        .toList();
+  }
+
   /** Adds the fields of the options that were given. */
   void addTo(ObjectNode spec) {
-    if (window != null) {
-      spec.put("windowSeconds", window);
-    }
     if (hold != null && hold == BY_DEFAULT) {
       spec.put("holdByDefault", true);
     } else if (hold != null) {
       spec.put("holdSeconds", hold);
     }
-    if (mptcpPorts != null) {
-      spec.putObject("mptcpPorts").put("first", mptcpPorts.first()).put("last", mptcpPorts.last());
+    SettingOption.Of.put(this, spec);
+    SettingOption.Of.put(load, spec);
+    SettingOption.Of.put(health, spec);
+  }
+
+  /** Adds what a service has of them. */
+  static void show(JsonNode service, Fields fields) {
+    fields.add("window", service.path("windowSeconds").asText() + " s");
+    boolean isDefault = service.path("holdByDefault").asBoolean();
+    if (service.has("holdSeconds") || isDefault) {
+      fields.add(
+          "hold", service.path("holdSeconds").asInt() + " s" + (isDefault ? ", by default" : ""));
     }
-    if (assignment != null) {
-      spec.put("assignment", assignment);
+    if (service.has("mptcpPorts")) {
+      JsonNode range = service.path("mptcpPorts");
+      fields.add("mptcp ports", range.path("first").asText() + "-" + range.path("last").asText());
     }
-    if (quicServerId != null) {
-      spec.putObject("quicServerId")
-          .put("offset", quicServerId.offset())
-          .put("length", quicServerId.length());
+    if (service.has("quicServerId")) {
+      JsonNode at = service.path("quicServerId");
+      fields.add("quic server id", at.path("offset").asText() + ":" + at.path("length").asText());
     }
-    if (maxSegmentSize != null) {
-      spec.put("maxSegmentSize", maxSegmentSize);
+    addIfThere(fields, "max segment", service, "maxSegmentSize");
+    addIfThere(fields, "stateless udp", service, "statelessUdp");
+    if (service.has("maintenance")) {
+      fields.add("max draining", service.path("maintenance").path("maxDraining").asText());
     }
-    if (statelessUdp != null) {
-      spec.put("statelessUdp", statelessUdp);
+    if (service.has("othello")) {
+      JsonNode othello = service.path("othello");
+      fields.add("report age", othello.path("reportAgeSeconds").asText() + " s");
+      fields.add("spacing", othello.path("spacingSeconds").asText() + " s");
     }
-    if (slowStart != null) {
-      spec.put("slowStartSeconds", slowStart);
+    LoadSettings.show(service, fields);
+    HealthSettings.show(service, fields);
+    if (service.has("slowStartSeconds")) {
+      fields.add("slow start", service.path("slowStartSeconds").asText() + " s");
     }
-    if (maxDraining != null) {
-      spec.putObject("maintenance").put("maxDraining", maxDraining);
+  }
+
+  private static void addIfThere(Fields fields, String name, JsonNode service, String field) {
+    if (service.has(field)) {
+      fields.add(name, service.path(field).asText());
     }
-    if (reportAge != null || spacing != null) {
-      ObjectNode othello = spec.putObject("othello");
-      if (reportAge != null) {
-        othello.put("reportAgeSeconds", reportAge);
-      }
-      if (spacing != null) {
-        othello.put("spacingSeconds", spacing);
-      }
-    }
-    load.addTo(spec);
-    health.addTo(spec);
   }
 }

@@ -9,13 +9,13 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.ClusterSettings;
+import io.fairlead.controller.image.RecordKeys;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.word.AssignmentMethod;
 import java.io.IOException;
-import java.util.List;
 
 /** The JSON of configuration nodes: unknown keys are ignored, an unknown format is refused. */
 public final class NodeJson {
@@ -30,12 +30,6 @@ public final class NodeJson {
   /** For types with keys that may be absent. */
   private static final ObjectMapper TOLERANT =
       MAPPER.copy().disable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
-
-  /** Of {@code healthCheck} and its {@code expect}: keys that may be absent. */
-  private static final List<String> HEALTH_KEYS =
-      List.of("port", "path", "host", "verify", "send", "command", "expect", "action");
-
-  private static final List<String> EXPECT_KEYS = List.of("status", "body", "hex");
 
   private NodeJson() {}
 
@@ -179,28 +173,7 @@ public final class NodeJson {
     try {
       JsonNode node = MAPPER.readTree(json);
       if (node instanceof ObjectNode keys) {
-        // The keys that may be absent.
-        keys.putIfAbsent("quicServerId", keys.nullNode());
-        keys.putIfAbsent("maxSegmentSize", keys.nullNode());
-        keys.putIfAbsent("mptcpPorts", keys.nullNode());
-        keys.putIfAbsent("statelessUdp", keys.booleanNode(false));
-        keys.putIfAbsent("holdSeconds", keys.numberNode(0));
-        keys.putIfAbsent("holdByDefault", keys.booleanNode(false));
-        keys.putIfAbsent("slowStartSeconds", keys.numberNode(0));
-        keys.putIfAbsent("maintenance", keys.nullNode());
-        keys.putIfAbsent("othello", keys.nullNode());
-        keys.putIfAbsent("hunt", keys.nullNode());
-        keys.putIfAbsent("maat", keys.nullNode());
-        keys.putIfAbsent("healthCheck", keys.nullNode());
-        if (keys.get("healthCheck") instanceof ObjectNode check) {
-          HEALTH_KEYS.forEach(key -> check.putIfAbsent(key, check.nullNode()));
-          if (check.get("expect") instanceof ObjectNode expect) {
-            EXPECT_KEYS.forEach(key -> expect.putIfAbsent(key, expect.nullNode()));
-          }
-          if (check.get("action") instanceof ObjectNode action) {
-            action.putIfAbsent("dead", action.nullNode());
-          }
-        }
+        RecordKeys.complete(keys, ServiceConfig.class);
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Checked before the keys, which another format may have renamed.

@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import io.fairlead.controller.agents.LiveConnections;
+import io.fairlead.controller.image.Built;
 import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import io.fairlead.controller.store.zookeeper.ZooKeeperTls;
@@ -10,7 +11,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 
@@ -36,6 +36,7 @@ import java.util.function.UnaryOperator;
  * @param deadAfter for how long an agent is silent before its server may be taken as dead; a
  *     backend that was removed as dead is in the pool again after as long
  */
+@Built
 public record ControllerOptions(
     String zookeeper,
     InetSocketAddress zookeeperListen,
@@ -95,77 +96,42 @@ public record ControllerOptions(
   }
 
   public ControllerOptions with(Optional<ZooKeeperAccess> newAccess) {
-    return copy(copy -> copy.access = newAccess);
+    return ControllerOptionsBuilder.builder(this).access(newAccess).build();
   }
 
   public ControllerOptions withProtectsOpen(boolean newProtectsOpen) {
-    return copy(copy -> copy.protectsOpen = newProtectsOpen);
+    return ControllerOptionsBuilder.builder(this).protectsOpen(newProtectsOpen).build();
   }
 
   public ControllerOptions withTls(Optional<ZooKeeperTls> newTls) {
-    return copy(copy -> copy.tls = newTls);
+    return ControllerOptionsBuilder.builder(this).tls(newTls).build();
   }
 
   public ControllerOptions with(UnaryOperator<Store> newWriting) {
-    return copy(copy -> copy.writing = newWriting);
+    return ControllerOptionsBuilder.builder(this).writing(newWriting).build();
   }
 
   ControllerOptions withMonotonic(LongSupplier newMonotonic) {
-    return copy(copy -> copy.monotonic = newMonotonic);
+    return ControllerOptionsBuilder.builder(this).monotonic(newMonotonic).build();
   }
 
   public ControllerOptions withClockCheck(boolean checks) {
-    return copy(copy -> copy.checksClock = checks);
+    return ControllerOptionsBuilder.builder(this).checksClock(checks).build();
   }
 
   public ControllerOptions withArraysWait(boolean wait) {
-    return copy(copy -> copy.arraysWait = wait);
+    return ControllerOptionsBuilder.builder(this).arraysWait(wait).build();
   }
 
   public ControllerOptions with(Duration newMuxesRegister) {
-    return copy(copy -> copy.muxesRegister = newMuxesRegister);
+    return ControllerOptionsBuilder.builder(this).muxesRegister(newMuxesRegister).build();
   }
 
   public ControllerOptions withHealthSettle(Duration newHealthSettle) {
-    return copy(copy -> copy.healthSettle = newHealthSettle);
+    return ControllerOptionsBuilder.builder(this).healthSettle(newHealthSettle).build();
   }
 
   public ControllerOptions withDeadAfter(Duration newDeadAfter) {
-    return copy(copy -> copy.deadAfter = newDeadAfter);
-  }
-
-  /** What the methods above may change. */
-  private final class Copy {
-    private LongSupplier monotonic = ControllerOptions.this.monotonic;
-    private boolean checksClock = ControllerOptions.this.checksClock;
-    private boolean arraysWait = ControllerOptions.this.arraysWait;
-    private Optional<ZooKeeperAccess> access = ControllerOptions.this.access;
-    private boolean protectsOpen = ControllerOptions.this.protectsOpen;
-    private Optional<ZooKeeperTls> tls = ControllerOptions.this.tls;
-    private UnaryOperator<Store> writing = ControllerOptions.this.writing;
-    private Duration muxesRegister = ControllerOptions.this.muxesRegister;
-    private Duration healthSettle = ControllerOptions.this.healthSettle;
-    private Duration deadAfter = ControllerOptions.this.deadAfter;
-  }
-
-  private ControllerOptions copy(Consumer<Copy> change) {
-    Copy copy = new Copy();
-    change.accept(copy);
-    return new ControllerOptions(
-        zookeeper,
-        zookeeperListen,
-        root,
-        id,
-        clock,
-        copy.monotonic,
-        copy.checksClock,
-        copy.arraysWait,
-        copy.access,
-        copy.protectsOpen,
-        copy.tls,
-        copy.writing,
-        copy.muxesRegister,
-        copy.healthSettle,
-        copy.deadAfter);
+    return ControllerOptionsBuilder.builder(this).deadAfter(newDeadAfter).build();
   }
 }

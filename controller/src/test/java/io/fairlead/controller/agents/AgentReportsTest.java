@@ -9,6 +9,7 @@ import io.fairlead.controller.agents.AgentReports.Place;
 import io.fairlead.controller.agents.AgentReports.Standing;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Maat;
+import io.fairlead.controller.image.ServiceConfigBuilder;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
@@ -74,7 +75,7 @@ class AgentReportsTest {
         Optional.empty());
   }
 
-  private static Place place(UnaryOperator<ServiceConfig.Builder> with, Integer... backends) {
+  private static Place place(UnaryOperator<ServiceConfigBuilder> with, Integer... backends) {
     return new Place(
         with.apply(ServiceConfig.builder(1, "web").buckets(256)).build(), List.of(backends));
   }

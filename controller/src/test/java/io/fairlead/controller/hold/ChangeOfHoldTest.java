@@ -23,7 +23,7 @@ class ChangeOfHoldTest {
   void aBucketCountsByAllItsFormerOwners(int seconds, int shortened, int released) {
     HeldStory story = new HeldStory(3).move(1, 7, 8).move(2, 7).wait(1000);
     story.move(3, 7, 8).wait(200);
-    ServiceConfig changed = story.image().config().toBuilder().holdSeconds(seconds).build();
+    ServiceConfig changed = story.image().config().withHold(seconds);
     assertThat(Release.ofChange(story.image(), changed, story.now()))
         .isEqualTo(new Result.Hold(2, shortened, released));
   }

@@ -28,7 +28,7 @@ class DefaultHoldTest {
   private static final int HOLD = ServiceConfig.HOLD_DEFAULT_SECONDS;
   private static final long START = 1_700_000_000;
   private static final ServiceConfig DEFAULT =
-      ServiceConfig.builder(1, "web").buckets(256).windowSeconds(WINDOW).holdByDefault().build();
+      ServiceConfig.builder(1, "web").buckets(256).windowSeconds(WINDOW).build().withDefaultHold();
 
   private final FakeConnections live = new FakeConnections();
   private DefaultHold hold = new DefaultHold(live);
@@ -113,10 +113,10 @@ class DefaultHoldTest {
   @Test
   void whereFewFormerOwnersAreNamedThereIsNoDefault() {
     for (SteeringMethod method : List.of(SteeringMethod.HUNT, SteeringMethod.MAAT)) {
-      assertThat(DEFAULT.toBuilder().steering(method).holdByDefault().build().holdByDefault())
+      assertThat(DEFAULT.toBuilder().steering(method).build().withDefaultHold().holdByDefault())
           .isFalse();
     }
-    assertThat(DEFAULT.toBuilder().encap(Encap.IPIP).holdByDefault().build().holdByDefault())
+    assertThat(DEFAULT.toBuilder().encap(Encap.IPIP).build().withDefaultHold().holdByDefault())
         .isFalse();
   }
 
@@ -131,7 +131,7 @@ class DefaultHoldTest {
         .isEqualTo("for the window of 240 s, as datagrams go to former owners for so long");
     image = image.withConfig(withUdp(true));
     assertThat(lookIn(5)).isPresent();
-    image = image.withConfig(withUdp(false).toBuilder().holdByDefault(true).build());
+    image = image.withConfig(withUdp(false).withDefaultHold(true));
     assertThat(lookIn(5).orElseThrow().config().holdSeconds()).as("it became one").isZero();
   }
 
@@ -145,7 +145,7 @@ class DefaultHoldTest {
   /** Its entry outlives the window already, and would do so for a day. */
   @Test
   void itDoesNotGrowWhileAFormerOwnerThatIsHeldIsSilent() throws Exception {
-    image = image.withConfig(DEFAULT.toBuilder().holdSeconds(300).holdByDefault().build());
+    image = image.withConfig(DEFAULT.withHold(300).withDefaultHold());
     backends(100, 0);
     apply(List.of(), new Runs.Builder().add(0, 255, 1).add(255, 1, 2).build());
     move(255, 1);
@@ -156,7 +156,7 @@ class DefaultHoldTest {
 
   @Test
   void aShorterHoldThatWasSetBefore() throws Exception {
-    image = image.withConfig(DEFAULT.toBuilder().holdSeconds(300).holdByDefault().build());
+    image = image.withConfig(DEFAULT.withHold(300).withDefaultHold());
     backends(100);
     assertThat(image.config().holdSeconds()).isEqualTo(300);
     assertThat(lookIn(5)).isEmpty();
@@ -209,9 +209,7 @@ class DefaultHoldTest {
   @Test
   void whatIsSetStays() throws Exception {
     for (int seconds : new int[] {0, 600}) {
-      image =
-          new ServiceImage(
-              DEFAULT.toBuilder().holdSeconds(seconds).build(), Ring.empty(1, 256, now));
+      image = new ServiceImage(DEFAULT.withHold(seconds), Ring.empty(1, 256, now));
       backends(100);
       live.has(1);
       assertThat(image.config().holdByDefault()).isFalse();
@@ -232,8 +230,8 @@ class DefaultHoldTest {
         ServiceConfig.builder(1, "web")
             .buckets(256)
             .steering(SteeringMethod.OTHELLO)
-            .holdByDefault()
-            .build();
+            .build()
+            .withDefaultHold();
     assertThat(othello.holdByDefault()).isFalse();
     image = new ServiceImage(othello, Ring.empty(1, 256, now));
     assertThat(look()).isEmpty();

@@ -74,7 +74,11 @@ final class HeldStory {
   HeldStory hold(int window, int hold) {
     image =
         image.withConfig(
-            image.config().toBuilder().windowSeconds(window).holdSeconds(hold).build());
+            image.config().toBuilder()
+                .windowSeconds(window)
+                .holdSeconds(hold)
+                .holdByDefault(false)
+                .build());
     return this;
   }
 

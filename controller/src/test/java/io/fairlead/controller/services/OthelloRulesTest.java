@@ -41,7 +41,7 @@ class OthelloRulesTest {
           new Row(5, null, null, "othello"),
           new Row(1, null, null, "othello"));
 
-  private static ServiceSpec.Builder spec() {
+  private static ServiceSpecBuilder spec() {
     return ServiceSpec.builder()
         .name("web")
         .vips(List.of("10.99.0.1"))
@@ -60,7 +60,7 @@ class OthelloRulesTest {
   @Test
   void theTimesTogetherAreShorterThanTheWindow() {
     for (Row row : ROWS) {
-      ServiceSpec.Builder spec = spec().steering("othello").windowSeconds(row.window());
+      ServiceSpecBuilder spec = spec().steering("othello").windowSeconds(row.window());
       row.asked().ifPresent(spec::othello);
       String got;
       try {

@@ -29,7 +29,7 @@ class WireTest {
       String encap, Optional<QuicServerId> quicServerId, Optional<Integer> maxSegmentSize) {}
 
   private static ServiceSpec spec(String vip, Optional<MptcpPorts> mptcpPorts, Wire wire) {
-    ServiceSpec.Builder spec =
+    ServiceSpecBuilder spec =
         ServiceSpec.builder()
             .name("web")
             .vips(List.of(vip))
@@ -100,7 +100,7 @@ class WireTest {
   }
 
   private static ServiceSpec change(Optional<QuicServerId> quic, Optional<Integer> size) {
-    ServiceSpec.Builder change = ServiceSpec.builder();
+    ServiceSpecBuilder change = ServiceSpec.builder();
     quic.ifPresent(change::quicServerId);
     size.ifPresent(change::maxSegmentSize);
     return change.build();
@@ -149,21 +149,21 @@ class WireTest {
     assertThat(config.chainedSeconds()).isEqualTo(config.windowSeconds());
     ServiceConfig held =
         ServiceRules.changed(config, ServiceSpec.builder().holdSeconds(604_800).build());
-    assertThat(held).isEqualTo(config.toBuilder().holdSeconds(604_800).build());
+    assertThat(held).isEqualTo(config.withHold(604_800));
     assertThat(held.chainedSeconds()).isGreaterThan(604_800);
     assertThat(ServiceRules.changed(held, change(Optional.empty(), Optional.of(1200))))
         .isEqualTo(held.toBuilder().maxSegmentSize(Optional.of(1200)).build());
     assertThat(config.holdByDefault()).isTrue();
     assertThat(ServiceRules.changed(held, ServiceSpec.builder().holdSeconds(0).build()))
         .as("none, also not by default")
-        .isEqualTo(config.toBuilder().holdSeconds(0).build());
+        .isEqualTo(config.withHold(0));
     ServiceSpec plain = spec("10.99.0.1", Optional.empty(), GUE);
     ServiceSpec byDefault = ServiceSpec.builder().holdByDefault(true).build();
     for (ServiceConfig back :
         List.of(ServiceRules.replaced(held, plain), ServiceRules.changed(held, byDefault))) {
       assertThat(back)
           .as("what was set goes on until agents decide")
-          .isEqualTo(held.toBuilder().holdByDefault().build());
+          .isEqualTo(held.withDefaultHold());
       assertThat(back.holdByDefault()).isTrue();
       assertThat(back.holdSeconds()).isEqualTo(604_800);
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceConfig.QuicServerId;
+import io.fairlead.controller.image.ServiceConfigBuilder;
 import io.fairlead.controller.steering.Steering.Violation;
 import io.fairlead.controller.word.Encap;
 import io.fairlead.controller.word.Hash;
@@ -15,13 +16,13 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 class OthelloSteeringTest {
-  private record Row(UnaryOperator<ServiceConfig.Builder> with, List<String> fields) {}
+  private record Row(UnaryOperator<ServiceConfigBuilder> with, List<String> fields) {}
 
   private static final List<Row> ROWS =
       List.of(
           new Row(config -> config, List.of()),
           new Row(config -> config.buckets(65_536), List.of()),
-          new Row(config -> config.hash(Hash.CRC32, ""), List.of()),
+          new Row(config -> config.hash(Hash.CRC32).hashKey(""), List.of()),
           new Row(
               config -> config.mptcpPorts(Optional.of(new ServiceConfig.MptcpPorts(1000, 2000))),
               List.of()),

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceConfig.QuicServerId;
+import io.fairlead.controller.image.ServiceConfigBuilder;
 import io.fairlead.controller.steering.Steering.Violation;
 import io.fairlead.controller.word.Affinity;
 import io.fairlead.controller.word.Encap;
@@ -17,17 +18,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class TwoBucketsTest {
-  private record Row(UnaryOperator<ServiceConfig.Builder> with, List<String> fields) {}
+  private record Row(UnaryOperator<ServiceConfigBuilder> with, List<String> fields) {}
 
   private static final List<Row> ROWS =
       List.of(
           new Row(config -> config, List.of()),
           new Row(config -> config.buckets(8_388_608), List.of()),
-          new Row(config -> config.hash(Hash.CRC32, "").buckets(65_536), List.of()),
-          new Row(config -> config.hash(Hash.CRC32, "").buckets(131_072), List.of("buckets")),
+          new Row(config -> config.hash(Hash.CRC32).hashKey("").buckets(65_536), List.of()),
+          new Row(
+              config -> config.hash(Hash.CRC32).hashKey("").buckets(131_072), List.of("buckets")),
           new Row(config -> config.encap(Encap.IPIP), List.of("encap")),
           new Row(
-              config -> config.hash(Hash.CRC32, "").buckets(131_072).encap(Encap.IPIP),
+              config -> config.hash(Hash.CRC32).hashKey("").buckets(131_072).encap(Encap.IPIP),
               List.of("buckets", "encap")),
           new Row(config -> config.affinity(Affinity.CLIENT), List.of("affinity")),
           new Row(config -> config.holdSeconds(604_800), List.of()),

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Hunt;
 import io.fairlead.controller.image.ServiceConfig.Maat;
+import io.fairlead.controller.image.ServiceConfigBuilder;
 import io.fairlead.controller.steering.SteeringMethod;
 import io.fairlead.controller.word.HuntPolicy;
 import io.fairlead.controller.word.MaatLoad;
@@ -26,7 +27,7 @@ class LoadConfigTest {
       "\"maat\":{\"load\":\"bytes\",\"deltaThousandths\":10,\"halfLifeMillis\":1000,"
           + "\"filterBytes\":65536,\"filterHashes\":3}";
 
-  private static ServiceConfig.Builder app(SteeringMethod steering) {
+  private static ServiceConfigBuilder app(SteeringMethod steering) {
     return ServiceConfig.builder(1, "app")
         .vips(List.of("10.99.0.1"))
         .ports(List.of(new ServiceConfig.Port("tcp", 80)))

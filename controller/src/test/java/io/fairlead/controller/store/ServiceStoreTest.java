@@ -97,7 +97,8 @@ class ServiceStoreTest {
             .vips(List.of("10.99.0.1"))
             .ports(List.of(new ServiceConfig.Port("tcp", 80)))
             .buckets(256)
-            .hash(Hash.SIPHASH, "000102030405060708090a0b0c0d0e0f")
+            .hash(Hash.SIPHASH)
+            .hashKey("000102030405060708090a0b0c0d0e0f")
             .windowSeconds(240)
             .build();
     Generation first = Generation.of(1, Generation.SNAPSHOT, bytes(size, 1));

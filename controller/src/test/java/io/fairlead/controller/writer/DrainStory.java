@@ -20,7 +20,7 @@ import io.fairlead.controller.muxes.SettledMoves;
 import io.fairlead.controller.muxes.SettledServices;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceRules;
-import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceSpecBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.time.Instant;
@@ -111,11 +111,11 @@ abstract class DrainStory {
     return new TransitionWork(watch, new CommitMetrics(new SimpleMeterRegistry()));
   }
 
-  static ServiceSpec.Builder spec() {
+  static ServiceSpecBuilder spec() {
     return Requests.spec("web", "10.99.0.1").toBuilder();
   }
 
-  static ServiceImage image(ServiceSpec.Builder spec) {
+  static ServiceImage image(ServiceSpecBuilder spec) {
     ServiceImage empty =
         ServiceImage.create(ServiceRules.created(spec.build(), 1, new Random(1)), NOW - 2000);
     List<Change> pool = List.of(add(1), add(2), add(3), add(4));

@@ -25,6 +25,7 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.Share;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceSpecBuilder;
 import io.fairlead.controller.services.ServiceView;
 import java.util.ArrayList;
 import java.util.List;
@@ -486,7 +487,7 @@ class FairleadControllerTest extends EmbeddedController {
   }
 
   private static ServiceSpec sized(ServiceSpec spec, Integer maxBackends, Integer buckets) {
-    ServiceSpec.Builder sized =
+    ServiceSpecBuilder sized =
         ServiceSpec.builder()
             .name(spec.name().orElseThrow())
             .vips(spec.vips().orElseThrow())
@@ -503,7 +504,7 @@ class FairleadControllerTest extends EmbeddedController {
 
   private static ServiceSpec hashed(
       ServiceSpec spec, String hash, String hashKey, String affinity, int window) {
-    ServiceSpec.Builder hashed =
+    ServiceSpecBuilder hashed =
         spec.toBuilder().hash(hash).affinity(affinity).windowSeconds(window);
     return hashKey == null ? hashed.build() : hashed.hashKey(hashKey).build();
   }

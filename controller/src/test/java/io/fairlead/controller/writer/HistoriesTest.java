@@ -114,7 +114,7 @@ class HistoriesTest {
   /** From 1 to 2 and, as 2 drains, to 3: what is left at 2 breaks at the deadline, 1 lives. */
   @Test
   void aDrainThatEndsAtItsDeadlineTakesNoOtherOwner() throws Exception {
-    image = image.withConfig(image.config().toBuilder().holdSeconds(3600).build());
+    image = image.withConfig(image.config().withHold(3600));
     only(1, NOW + 1);
     only(2, NOW + 2);
     commit(PoolPlan.of(image, List.of(weight(3, 100)), NOW + 3, FORCE));
@@ -145,7 +145,7 @@ class HistoriesTest {
 
   @Test
   void heldOwnersAreReleasedAlone() throws Exception {
-    image = image.withConfig(image.config().toBuilder().holdSeconds(3600).build());
+    image = image.withConfig(image.config().withHold(3600));
     only(1, NOW);
     only(2, NOW + 1);
     only(3, NOW + 2);
@@ -154,7 +154,7 @@ class HistoriesTest {
     assertThat(history()).isEqualTo("21");
     commit(PoolPlan.releasing(image, new Runs.Builder().add(70, 10, 2).build(), NOW + 9000));
     assertThat(history()).isEqualTo("1");
-    image = image.withConfig(image.config().toBuilder().holdSeconds(0).build());
+    image = image.withConfig(image.config().withHold(0));
     commit(PoolPlan.closing(image, NOW + 9000, false).orElseThrow());
     assertThat(history()).isEmpty();
     assertThat(PoolPlan.closing(image, NOW + 9000, false)).isEmpty();

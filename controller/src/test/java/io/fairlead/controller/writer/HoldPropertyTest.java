@@ -180,7 +180,11 @@ class HoldPropertyTest {
             now);
     image =
         image.withConfig(
-            image.config().toBuilder().windowSeconds(WINDOW).holdSeconds(HOLD).build());
+            image.config().toBuilder()
+                .windowSeconds(WINDOW)
+                .holdSeconds(HOLD)
+                .holdByDefault(false)
+                .build());
     image = PoolPlan.of(image, pool, now, FORCE).after();
     late = image;
     open(random);

@@ -17,6 +17,7 @@ import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceSpecBuilder;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -28,7 +29,7 @@ class MptcpPortsTest extends EmbeddedController {
   private static ServiceSpec spec(
       String name, String vip, List<Port> ports, Optional<MptcpPorts> range) {
     ServiceSpec plain = Requests.spec(name, vip);
-    ServiceSpec.Builder spec = plain.toBuilder().ports(ports);
+    ServiceSpecBuilder spec = plain.toBuilder().ports(ports);
     return range.map(spec::mptcpPorts).orElse(spec).build();
   }
 

@@ -14,6 +14,7 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceSpecBuilder;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -30,7 +31,7 @@ class ShorterWindowTest extends EmbeddedController {
   private static final int WINDOW = 240;
 
   private void moved(int hold, long age, String port, boolean isStateless) throws Exception {
-    ServiceSpec.Builder web = spec("web", "10.99.0.1").toBuilder().holdSeconds(hold);
+    ServiceSpecBuilder web = spec("web", "10.99.0.1").toBuilder().holdSeconds(hold);
     if (port.equals("udp")) {
       web.ports(List.of(new Port("tcp", 80), new Port("udp", 53))).statelessUdp(isStateless);
     }
@@ -47,7 +48,7 @@ class ShorterWindowTest extends EmbeddedController {
   }
 
   private static ServiceSpec settings(OptionalInt window, OptionalInt hold) {
-    ServiceSpec.Builder change = ServiceSpec.builder();
+    ServiceSpecBuilder change = ServiceSpec.builder();
     window.ifPresent(change::windowSeconds);
     hold.ifPresent(change::holdSeconds);
     return change.build();
