@@ -43,11 +43,17 @@ record SharedBuckets(
       }
       boolean claimsFirst = leads(first, claimant);
       boolean claimsSecond = leads(second, claimant);
-      boolean byFirst = holdsFirst && claimsFirst && !(isFirm && isLater(first, holder, claimant));
-      boolean bySecond =
-          holdsSecond && claimsSecond && !(isFirm && isLater(second, holder, claimant));
+      boolean isWrongByFirst = isFirm && isLater(first, holder, claimant);
+      boolean isWrongBySecond = isFirm && isLater(second, holder, claimant);
+      boolean byFirst = holdsFirst && claimsFirst && !isWrongByFirst;
+      boolean bySecond = holdsSecond && claimsSecond && !isWrongBySecond;
+      // It is not known by which of its buckets the holder was the owner.
+      boolean isWrong =
+          isReached && (isWrongByFirst || !holdsFirst) && (isWrongBySecond || !holdsSecond);
       boolean byBoth =
-          first != second && ((holdsFirst && claimsSecond) || (holdsSecond && claimsFirst));
+          first != second
+              && !isWrong
+              && ((holdsFirst && claimsSecond) || (holdsSecond && claimsFirst));
       if (byFirst || bySecond || byBoth) {
         isAny = true;
         allByFirst &= byFirst;

@@ -58,6 +58,9 @@ class SharedBucketsTest {
     "10, 10, 1, false, 5,    ,    ",
     "10, 20, 2, true,  1,    ,    ", // 2 would have said that it had ended
     "10, 20, 2, true,  1 5,  20,  true",
+    "10, 30, 2, false, 1,    10,  false",
+    "10, 30, 2, true,  1,    ,    ", // by either code it got the bucket after 2
+    "10, 30, 2, true,  1 5,  30,  true", // 5 did by one of them; 2 may have been the other's owner
     "20, 20, 1, false, 5,    20,  false", // 1 has lost it anyway
   })
   void packetsGoOnReachingAll(
