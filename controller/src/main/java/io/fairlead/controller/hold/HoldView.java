@@ -33,19 +33,19 @@ public record HoldView(
     int chainedBuckets,
     int heldBuckets,
     int waitingBuckets,
-    List<MuxWait> waitingFor,
+    List<ReportWait> waitingFor,
     List<Owner> owners) {
   /**
-   * What buckets wait for.
+   * What reports about buckets wait for until they count.
    *
    * @param mux its id; absent: it is for no mux that this controller knows
    * @param until Unix seconds; absent: unknown
    */
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
-  public record MuxWait(Optional<String> mux, String why, OptionalLong until) {
-    static MuxWait of(SettledMoves.Wait wait, long now) {
+  public record ReportWait(Optional<String> mux, String why, OptionalLong until) {
+    static ReportWait of(SettledMoves.Wait wait, long now) {
       OptionalLong left = wait.secondsLeft();
-      return new MuxWait(
+      return new ReportWait(
           wait.mux(),
           wait.why(),
           left.isPresent() ? OptionalLong.of(now + left.getAsLong()) : left);
@@ -129,7 +129,7 @@ public record HoldView(
         waiting,
         waiting > 0
             ? Questions.waits(config, settled, latest).stream()
-                .map(each -> MuxWait.of(each, now))
+                .map(each -> ReportWait.of(each, now))
                 .toList()
             : List.of(),
         owners);

@@ -44,11 +44,16 @@ public final class HoldsCommand extends Verb {
             holds.path("heldBuckets").asInt(),
             holds.path("chainedBuckets").asInt() - holds.path("heldBuckets").asInt(),
             holds.path("generation").asLong());
+    if (!holds.path("waitingFor").isEmpty()) {
+      out()
+          .printf(
+              "%d buckets wait; those that moved last wait for this:%n",
+              holds.path("waitingBuckets").asInt());
+    }
     for (JsonNode wait : holds.path("waitingFor")) {
       out()
           .printf(
-              "%d buckets wait: %s%s%s%n",
-              holds.path("waitingBuckets").asInt(),
+              "  %s%s%s%n",
               wait.has("mux") ? wait.path("mux").asText() + " " : "",
               wait.path("why").asText(),
               wait.has("until")

@@ -71,10 +71,10 @@ class HoldVerbsTest extends ServedApi {
         .atMost(Duration.ofSeconds(30))
         .until(() -> done("holds api").contains("512 buckets held"));
     assertThat(done("holds api"))
-        .containsPattern("512 buckets wait: mux1 has not applied generation \\d+\n")
+        .containsOnlyOnce("512 buckets wait; those that moved last wait for this:\n")
+        .containsPattern("\n  mux1 has not applied generation \\d+\n")
         .containsPattern(
-            "512 buckets wait: some mux may be absent that this controller never saw;"
-                + " until 20\\d\\d-");
+            "\n  some mux may be absent that this controller never saw;" + " until 20\\d\\d-");
   }
 
   /** A flow whose bucket has moved to backend 2. */

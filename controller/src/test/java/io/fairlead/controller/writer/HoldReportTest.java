@@ -272,7 +272,7 @@ class HoldReportTest {
     assertThat(holds.waitingBuckets()).isEqualTo(buckets);
     assertThat(holds.waitingFor())
         .containsExactly(
-            new HoldView.MuxWait(
+            new HoldView.ReportWait(
                 Optional.empty(), why, OptionalLong.of(clock.seconds() + seconds)));
     assertThat(holds.owners())
         .extracting(HoldView.Owner::unknown, HoldView.Owner::connections)

@@ -12,13 +12,13 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /** Waits are seconds of a monotonic clock; who reads them gets the time of day. */
-class MuxWaitTest {
+class ReportWaitTest {
   private static final ObjectMapper MAPPER =
       JsonMapper.builder().addModule(new Jdk8Module()).build();
 
   private static String json(Optional<String> mux, OptionalLong left) throws Exception {
     return MAPPER.writeValueAsString(
-        HoldView.MuxWait.of(new SettledMoves.Wait(mux, "waits", left), 1_700_000_000));
+        HoldView.ReportWait.of(new SettledMoves.Wait(mux, "waits", left), 1_700_000_000));
   }
 
   @Test
