@@ -84,21 +84,15 @@ class DrainNotesTest extends DrainStory {
 
   @Test
   void waitsForAMuxThatMayBeAbsentUnknown() {
-    connections.put(2, 0L);
-    muxes = List.of(mux("mux1", 3));
-    drain(Optional.empty(), Then.KEEP, 2);
-    now += SETTLED - 1;
-    report();
-    assertThat(work()).isEmpty();
+    drainEmpty(mux("mux1", 3));
+    waitsOn(SETTLED - 1);
     assertThat(view(2).now().waitingFor()).isEmpty();
     assertThat(view(2).now().note())
         .isEqualTo(
             "its reports do not count yet:"
                 + " some mux may be absent that this controller never saw, for 1 s; "
                 + EXPIRES);
-    now += 1;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(1);
     assertThat(view(2).now().note())
         .isEqualTo(
             "its reports do not count yet: a SYN cookie may still come back, for 130 s; "

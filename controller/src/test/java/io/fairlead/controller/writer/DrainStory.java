@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import static io.fairlead.controller.writer.Requests.add;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.Change;
@@ -128,6 +129,20 @@ abstract class DrainStory {
             image, new DrainOrder(List.of(ids), deadline, then), now, WriteOptions.COMMIT);
     image = plan.after();
     return plan;
+  }
+
+  /** Drains backend 2, which has no connection, while these muxes are alive. */
+  void drainEmpty(MuxView... alive) {
+    connections.put(2, 0L);
+    muxes = List.of(alive);
+    drain(Optional.empty(), Then.KEEP, 2);
+  }
+
+  /** So many seconds later each agent reports, and no drain ends by that. */
+  void waitsOn(long seconds) {
+    now += seconds;
+    report();
+    assertThat(work()).isEmpty();
   }
 
   /** Each agent reports now. */

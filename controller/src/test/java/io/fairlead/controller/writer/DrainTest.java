@@ -62,23 +62,17 @@ class DrainTest extends DrainStory {
    */
   @Test
   void waitsForAMuxThatHasLostItsSession() {
-    connections.put(2, 0L);
-    muxes = List.of(mux("mux1", 2), mux("mux2", 2));
-    drain(Optional.empty(), Then.KEEP, 2);
+    drainEmpty(mux("mux1", 2), mux("mux2", 2));
     muxes = List.of(mux("mux1", 3));
     absent = List.of(new MuxPresence.Absent(mux("mux2", 2), BEHIND, now + WAIT));
-    now += WAIT + SETTLED - 1;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(WAIT + SETTLED - 1);
     assertThat(view(2).now().waitingFor()).containsExactly("mux2");
     assertThat(view(2).now().note())
         .isEqualTo(
             "its reports do not count yet: mux2 has no session with ZooKeeper,"
                 + " and withdraws once it is behind, for 1 s; "
                 + EXPIRES);
-    now += 1;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(1);
     assertThat(view(2).now().note())
         .isEqualTo(
             "its reports do not count yet: mux2 has no session with ZooKeeper,"
@@ -100,9 +94,7 @@ class DrainTest extends DrainStory {
     drain(Optional.empty(), Then.KEEP, 1);
     now += 20;
     drain(Optional.empty(), Then.REMOVE, 2);
-    now += SETTLED;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(SETTLED);
     now += WAIT;
     report();
     assertThat(work()).contains("backend 2 (empty, no connection left), removed");
@@ -141,9 +133,7 @@ class DrainTest extends DrainStory {
     image = image(spec().holdSeconds(3600));
     connections.put(2, 5L);
     drain(Optional.empty(), Then.REMOVE, 2);
-    now += 3600;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(3600);
     Runs.Builder released = new Runs.Builder();
     for (int bucket = 0; bucket < image.ring().buckets(); bucket++) {
       if (image.ring().previous(bucket) == 2) {
@@ -165,9 +155,7 @@ class DrainTest extends DrainStory {
     assertThat(shorter.result().movedBuckets()).isZero();
     assertThat(shorter.isEmpty(plan.after())).isFalse();
     report();
-    now += 599;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(599);
     now += 1;
     work = leader(); // another controller
     assertThat(work()).endsWith("backend 2 (deadline, 5 connections left), removed");
@@ -183,9 +171,7 @@ class DrainTest extends DrainStory {
     drain(Optional.empty(), Then.KEEP, 2);
     now += SETTLED;
     work();
-    now += WINDOW - 1;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(WINDOW - 1);
     now += 1;
     report();
     assertThat(work()).contains("backend 2 (empty");
@@ -200,9 +186,7 @@ class DrainTest extends DrainStory {
                     new io.fairlead.controller.image.ServiceConfig.MptcpPorts(20000, 20999)));
     connections.put(2, 1L);
     drain(Optional.empty(), Then.KEEP, 2);
-    now += 10 * WINDOW;
-    report();
-    assertThat(work()).isEmpty();
+    waitsOn(10 * WINDOW);
     connections.remove(2);
     assertThat(work()).contains("backend 2 (expired");
   }
