@@ -72,7 +72,7 @@ type Facts struct {
 	VIP          string   // with the port
 	Buckets      []Bucket // at its end, those of the newest arrays first; none if they are not known
 	Faults       []*check.Fault
-	Resets       []Reset
+	Resets       []Reset // in order of time
 	Sockets      []Sockets
 	Counters     []string            // what changed at each node about that time
 	Samples      map[string][]Sample // by node, in order of time
@@ -115,12 +115,23 @@ func (f Facts) Fault() *check.Fault {
 	return fault
 }
 
-// ended is when the first RST after its last answer was sent, which the client may read later; its end if none was seen.
-func (f Facts) ended() int64 {
-	for _, each := range f.Resets {
-		if f.Connection.End == "reset" && each.At >= max(f.Connection.From, f.Connection.LastAnswer) {
-			return min(each.At, f.Connection.To)
+// reset returns the RST that ended the connection, the first after its last answer; nil if none was seen.
+func (f Facts) reset() *Reset {
+	if f.Connection.End != "reset" {
+		return nil
+	}
+	for number := range f.Resets {
+		if f.Resets[number].At >= max(f.Connection.From, f.Connection.LastAnswer) {
+			return &f.Resets[number]
 		}
+	}
+	return nil
+}
+
+// ended is when that RST was sent, which the client may read later; the connection's end if none was seen.
+func (f Facts) ended() int64 {
+	if reset := f.reset(); reset != nil {
+		return min(reset.At, f.Connection.To)
 	}
 	return f.Connection.To
 }
@@ -144,7 +155,7 @@ func (f Facts) limit() (name, why string) {
 	}
 	known := fmt.Sprintf("%s; the newest row names %s", names(rows[first:last+1]), strings.Join(rows[last].listed(), ", "))
 	if f.Connection.End == "reset" {
-		known += by(f.resetBy())
+		known += by(f.reset())
 	}
 	if left := f.left(rows[first:last+1], server); f.Hold == 0 && !f.byArrays() && left >= f.Window {
 		return "window", fmt.Sprintf("%s; %s lost it %.1f s before the connection's end", known, server, left)
@@ -188,10 +199,10 @@ func (f Facts) late(rows []Row, last int, server, mux string) (name, why string)
 }
 
 // untold says whether none of the servers on a packet's way knew a row's generation, the last of them being the one that
-// sent the RST, and notices to each of them may have been lost: from each mux that told it, for as long as that one did.
+// sent the RST that ended the connection, and notices to each of them may have been lost: from each mux that told it, for as long as that one did.
 func (f Facts) untold(way []string, row Row) bool {
-	if from := f.resetBy(); from != "" {
-		end := slices.Index(way, from)
+	if reset := f.reset(); reset != nil {
+		end := slices.Index(way, reset.Server)
 		if end < 0 {
 			return false
 		}
@@ -365,19 +376,11 @@ func ownerAt(rows []Row, at int64) (owner string) {
 	return owner
 }
 
-// resetBy is the server that sent the last RST, "" if none was seen.
-func (f Facts) resetBy() string {
-	if len(f.Resets) == 0 {
-		return ""
-	}
-	return f.Resets[len(f.Resets)-1].Server
-}
-
-func by(server string) string {
-	if server == "" {
+func by(reset *Reset) string {
+	if reset == nil {
 		return "; who sent the RST was not seen"
 	}
-	return "; reset by " + server
+	return "; reset by " + reset.Server
 }
 
 // applied is when the first mux had the row; never, if none has yet.

@@ -123,6 +123,9 @@ func TestLate(t *testing.T) {
 		}
 		return samples
 	}
+	earlier := func(f *Facts, at int64) { // server1, which knew, had sent a RST
+		f.Resets, f.Samples["server1"] = append([]Reset{{"server1", at}}, f.Resets...), seen(2, 3, 3, 3)
+	}
 	for name, row := range map[string]struct {
 		change func(*Facts)
 		class  string
@@ -140,6 +143,9 @@ func TestLate(t *testing.T) {
 		"it heard of it later":              {func(f *Facts) { f.Samples["server2"] = seen(2, 2, 2, 2, 3) }, "notice"},
 		"reset by another, not on its way":  {func(f *Facts) { f.Resets[0].Server = "server4" }, Unexplained},
 		"reset at the end, one before knew": {func(f *Facts) { f.Resets[0].Server, f.Samples["server2"] = "server1", seen(2, 3, 3, 3) }, Unexplained},
+		"another that knew reset it first":  {func(f *Facts) { earlier(f, 22_500e6) }, Unexplained},
+		"another did before its answer":     {func(f *Facts) { earlier(f, 21_500e6) }, "notice"},
+		"all RSTs before its last answer":   {func(f *Facts) { f.Resets[0].At, f.Samples["server1"] = 21_500e6, seen(2, 3) }, Unexplained},
 		"reset at the end":                  {func(f *Facts) { f.Resets[0].Server = "server1" }, "notice"},
 		"by whom is not seen":               {func(f *Facts) { f.Resets = nil }, "notice"},
 		"timed out":                         {func(f *Facts) { f.Connection.End = "timeout" }, Unexplained},
