@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
-from lab import interrupt, mux, topology
+from lab import build, interrupt, mux, topology
 from lab.deadline import LabError
 from lab.instance import Instance
 from lab.lab import SERVICE, Lab
@@ -64,7 +64,7 @@ def _counters(up: Instance, run: str) -> str:
         if isinstance(up.find(node), Channel):
             shown.setdefault("  a machine's counters ", f"{run} {node} fairlead-server show --form module")
         else:
-            command = "build/lab/server/fairlead-server show --interface eth0"
+            command = f"{os.path.relpath(build.SERVER, build.ROOT)} show --interface eth0"
             shown.setdefault("  a server's counters  ", f"{run} {node} {command}")
     return "\n".join(what + how for what, how in shown.items())
 

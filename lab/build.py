@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the lab runs: where it is, and a sentence for each missing part.
 
-The muxes' and servers' binaries are in build/lab (or $FAIRLEAD_BUILD_DIR), the controller is its jar. lab/build
-builds them.
+The muxes' and servers' binaries are in build/lab, or in $FAIRLEAD_BUILD_DIR, which scripts/demo sets. The controller is
+its jar. lab/build builds them.
 """
 
 import os
