@@ -39,12 +39,14 @@ void refusal_make_printable(char *why)
 void refusal_open(struct refusal *refusal, const char *program, const char *service, unsigned reason,
 		  uint32_t generation, const char *why)
 {
-	if (!refusal->is_open || refusal->reason != reason || refusal->generation != generation)
-		fprintf(stderr, "%s event=refused service=%s reason=%s generation=%u why=\"%s\"\n", program, service,
-			refusal_name(reason), generation, why);
+	bool is_known = refusal->is_open && refusal->reason == reason && refusal->generation == generation;
+
 	*refusal = (struct refusal){.is_open = true, .reason = reason, .generation = generation};
 	snprintf(refusal->why, sizeof(refusal->why), "%s", why);
 	refusal_make_printable(refusal->why);
+	if (!is_known)
+		fprintf(stderr, "%s event=refused service=%s reason=%s generation=%u why=\"%s\"\n", program, service,
+			refusal_name(reason), generation, refusal->why);
 }
 
 bool refusal_close(struct refusal *refusal, const char *program, const char *service, uint32_t generation)

@@ -26,7 +26,7 @@ struct refusal {
 	char why[320]; /* of the latest one, as printable ASCII */
 };
 
-/* Logs the refusal unless the same one is open already; why is a sentence. */
+/* Logs the refusal unless the same one is open already; why is a sentence, whose printable form is logged. */
 void refusal_open(struct refusal *refusal, const char *program, const char *service, unsigned reason,
 		  uint32_t generation, const char *why);
 /* Logs that generation is served now. Returns whether the refusal was open. */
