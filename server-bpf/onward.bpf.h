@@ -10,8 +10,8 @@
  * queues it, resolves the neighbour and sends it; later packets find the MAC. Such a packet keeps its outer source: the
  * kernel would drop one with its own address as a martian, and the receiver trusts the mux as much as this server. If the
  * outer family changes, our own address is the source: IPv6 forwards it, IPv4 only with accept_local, which the command
- * checks (host.h). If the neighbour never answers, the packet is lost, as the lookup does not tell; the next one then takes
- * the same way. A refused SYN does so once a second, and is taken else.
+ * checks (form_bpf.c). If the neighbour never answers, the packet is lost, as the lookup does not tell; the next one then
+ * takes the same way. A refused SYN does so once a second, and is taken else.
  *
  * Functions of their own keep their stack and cost from other packets.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands of `fairlead-server` that have nothing to do with an attached form. Each returns the exit code; a sentence
- * has been printed if it is not 0. argv[0] is the command's name.
+ * The commands of `fairlead-server` that neither attach, detach nor show a form. The two with argv, where argv[0] is the
+ * command's name, return the exit code. A sentence has been printed if what a function returns is not 0.
  */
 #ifndef FAIRLEAD_COMMANDS_H
 #define FAIRLEAD_COMMANDS_H

@@ -14,7 +14,7 @@ struct load {
 };
 
 /*
- * What a form implements. All but open() and close() return 0, -ENOENT if nothing is attached, or another negative errno:
+ * What a form implements. find(), set() and read() return 0, -ENOENT if nothing is attached, or another negative errno:
  * if the form that is attached cannot be used, a sentence is printed when it is met first.
  */
 struct load_form {
@@ -27,9 +27,9 @@ struct load_form {
 	int (*find)(struct load *load);
 	int (*set)(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
 	int (*read)(struct load *load, fl_u16 service, struct fl_load_state *state);
-	/* Whether a server is attached now: 1 or 0. Prints nothing. */
+	/* Whether a server is attached now: 1 or 0, or a negative errno if that is not known. Prints nothing. */
 	int (*is_attached)(struct load *load);
-	/* Gives up what only opening needed; before any thread. */
+	/* Gives up what only opening needed; before any thread. Returns 0 or a negative errno. */
 	int (*shed)(void);
 	void (*close)(struct load *load);
 };

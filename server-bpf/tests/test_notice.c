@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The XDP program acknowledges notices: list_notices.c, and where it cannot transmit (host.h). */
+/* The XDP program acknowledges notices: list_notices.c, and where it cannot transmit (form_bpf.c). */
 #include <linux/bpf.h>
 
 #include <fairlead/notice.h>

@@ -34,7 +34,7 @@ struct fl_server_config {
 	fl_u32 layout;           /* FL_SERVER_LAYOUT */
 	fl_u16 port;             /* of GUE, host order */
 	fl_u8 chaining;          /* 0 only to show what happens without it */
-	fl_u8 redirect;          /* send on by XDP_REDIRECT even where XDP_TX would do, see host.h */
+	fl_u8 redirect;          /* send on by XDP_REDIRECT even where XDP_TX would do, see form_bpf.c */
 	fl_u8 tagged;            /* packets must have a tag */
 	fl_u8 mangle;            /* inner destinations become the server's own address; module only */
 	fl_u16 ipip_service;     /* of IPIP packets, 0: none are received; module only */
