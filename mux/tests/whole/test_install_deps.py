@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 scripts/install-deps leaves no service enabled that it has installed, and leaves those alone that were there before.
-What it installs for the demo is all that the demo needs, and nothing of tests.
+What it installs for the demo is all that the demo needs, and nothing of tests. It takes one option at most.
 
 Runs the script with a package manager that only adds unit files, among units of its own.
 """
@@ -112,6 +112,22 @@ def test_the_demo_needs_no_other_package(tmp_path: Path) -> None:
     for command in ("meson", "ninja", "mvn", *ast.literal_eval(commands), "curl"):
         package = PACKAGE_OF[command]
         assert package is None or package in installed, command
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--demo", "--p4-compiled"], "'--demo --p4-compiled' is more than one option"),
+        (["--demo", "--arm64"], "'--demo --arm64' is more than one option"),
+        (["--p4-compiled", "--packages"], "'--p4-compiled --packages' is more than one option"),
+        (["--list", "--demo"], "'--list --demo' is more than one option"),
+        (["--no-module"], "unknown option '--no-module'"),
+    ],
+)
+def test_options_that_are_refused(tmp_path: Path, options: list[str], sentence: str) -> None:
+    done = run(tmp_path, "", *options)
+    allowed = "allowed: none, or one of --list, --demo, --p4-compiled, --packages, --debian-zookeeper, --arm64"
+    assert (done.returncode, done.stderr, done.stdout) == (1, f"install-deps: {sentence}; {allowed}\n", "")
 
 
 def array(name: str) -> set[str]:
