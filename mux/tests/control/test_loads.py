@@ -34,7 +34,7 @@ def known(mux: MuxProcess) -> dict[int, float]:
 
 def test_follows_the_node(tree: Tree, mux: MuxProcess):
     service = served(tree, mux, steering="maat", maat=MAAT)
-    assert known(mux) == {}
+    until(lambda: known(mux) == {}, 10, "none are known, once they are looked at for the first time")
     put(service, loads(b1=300, b2=100))
     until(lambda: known(mux) == {1: 300 / WEIGHT, 2: 100 / WEIGHT}, 10, f"the first\n{mux.log()}")
     put(service, loads(b2=200))
