@@ -34,8 +34,7 @@ struct lanes {
 	uint64_t cell[LANES] __attribute__((aligned(64)));
 	uint64_t more[LANES] __attribute__((aligned(64)));
 	uint64_t frames[LANES] __attribute__((aligned(64)));
-	uint32_t own_lists[LANES + 1]
-			  [LANES_LIST_WORDS]; /* of `merged`, from the middle on; the last one is room to read */
+	uint32_t own_lists[LANES][LANES_LIST_WORDS];                         /* of `merged`, from the middle on */
 	fl_row rows[LANES] __attribute__((aligned(64)));                     /* if has_rows; or of `steady` */
 	struct service *service[LANES] __attribute__((aligned(64)));         /* [0] alone if is_one */
 	struct ring *ring[LANES] __attribute__((aligned(64)));               /* the same */

@@ -5,7 +5,7 @@
 
 #include <rte_prefetch.h>
 
-#include "flow/burst.h"
+#include "flow/packet.h"
 #include "ring/backend.h"
 #include "ring/lists.h"
 #include "ring/ring.h"
@@ -14,13 +14,6 @@ static inline bool packet_is_by_id(const struct packet *packet)
 {
 	return packet->flags & PACKET_BY_ID;
 }
-
-/* What a steering method does for one packet (steering/methods/path.h). */
-struct path_method {
-	void (*fetch)(struct burst *burst, uint32_t i);
-	void (*rows)(struct burst *burst, uint32_t i);
-	void (*count)(const struct burst *burst, uint32_t i);
-};
 
 /* A row without an owner that the table does not have. */
 static inline uint64_t rows_known(uint64_t row, const struct backends *backends)

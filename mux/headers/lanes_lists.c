@@ -78,7 +78,6 @@ VEC_INLINE vec merge_lists(const struct list_cell *cells, struct lanes *lanes)
 	for (uint32_t i = 0; i < LANES; i++)
 		for (int n = 0; n < NAMED; n++)
 			lanes->own_lists[i][LANES_LIST_WORDS / 2 + at[n][i]] = (uint32_t)words[n][i];
-	lanes->with_second &= (uint8_t)~lanes->merged | vec_unequal(named[0], first);
 	late = vec_or(vec_load(lanes->rows), vec_load(lanes->second_rows));
 	late = vec_and(late, vec_all((uint64_t)FL_LIST_LATE << 24));
 	return vec_or3(vec_left(count, 16), vec_left(count, 28), late);

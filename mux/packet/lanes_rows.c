@@ -96,13 +96,20 @@ VEC_INLINE uint8_t find_moved(const struct lanes *lanes, vec rows)
 	return vec_test(rows, vec_all(0xffff0000)) & (uint8_t)~lanes->syns; /* which name no list */
 }
 
-/* Lanes one of whose two rows names more than lanes merge. */
-static __attribute__((noinline)) uint8_t find_long(const struct lanes *lanes)
+/* Rows with a list of IPv6 addresses: also if the table, which is newer, has none of these any more. */
+VEC_INLINE uint8_t find_ipv6(vec rows)
+{
+	return vec_test(rows, vec_all((uint64_t)FL_LIST_IPV6 << 24));
+}
+
+/* Lanes one of whose two rows names what lanes do not merge: more owners, or IPv6 addresses. */
+static __attribute__((noinline)) uint8_t find_unmerged(const struct lanes *lanes)
 {
 	const vec counts = vec_all(0xff0000), most = vec_all(LANES_MERGED_MAX << 16);
+	const vec rows = vec_load(lanes->rows), second_rows = vec_load(lanes->second_rows);
 
-	return vec_bits(vec_less(most, vec_and(vec_load(lanes->rows), counts))) |
-	       vec_bits(vec_less(most, vec_and(vec_load(lanes->second_rows), counts)));
+	return vec_bits(vec_less(most, vec_and(rows, counts))) |
+	       vec_bits(vec_less(most, vec_and(second_rows, counts))) | find_ipv6(vec_or(rows, second_rows));
 }
 
 /* Second buckets: those whose owner or list lanes cannot name leave. Returns who has a list. */
@@ -116,7 +123,7 @@ static inline uint8_t find_seconds(struct lanes *lanes, const struct pools *pool
 		known = find_steady_owners(lanes, known);
 	lanes->merged = seconds & (moved | find_moved(lanes, rows));
 	if (unlikely(lanes->merged))
-		known &= (uint8_t) ~(lanes->merged & find_long(lanes));
+		known &= (uint8_t) ~(lanes->merged & find_unmerged(lanes));
 	*steady &= (uint8_t)~seconds | known;
 	lanes->merged &= *steady;
 	lanes->with_second = seconds & *steady & vec_unequal(vec_load(lanes->line), vec_load(lanes->second_line));
@@ -141,6 +148,8 @@ VEC_INLINE void rows_by(struct burst *burst, uint32_t first, struct lanes *lanes
 	known = find_lines(&pools, rows, lanes->line);
 	moved = find_moved(lanes, rows);
 	steady = known & (uint8_t)~lanes->clamped;
+	if (moved)
+		steady &= (uint8_t)~find_ipv6(rows);
 	if (method->has_second)
 		moved = find_seconds(lanes, &pools, &steady, moved);
 	if (unlikely(known != LANES_ALL || !burst->is_brief))

@@ -40,7 +40,8 @@ void mixed_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 
 		lanes->line[i] = (uintptr_t)&no_backend;
 		lanes->rows[i] = 0;
-		if (!((lanes->by_lanes & ~lanes->clamped) >> i & 1) || packet->verdict != VERDICT_SERVICE)
+		if (!((lanes->by_lanes & ~lanes->clamped) >> i & 1) || packet->verdict != VERDICT_SERVICE ||
+		    lists_flags(packet->row) & FL_LIST_IPV6)
 			continue;
 		lanes->line[i] = (uintptr_t)&packet->backends->rows[fl_row_current(packet->row)];
 		lanes->rows[i] = packet->row;

@@ -48,8 +48,8 @@ static inline struct othello_places othello_arrays_places(const struct othello_a
 }
 
 /*
- * The bits by which a cell may lie behind the address of its load, a mask: so many that no load crosses a cache line
- * without need if cells have 8 or 16 bits, and few do otherwise.
+ * The bits by which a cell may lie behind the address of its load of 32 bits, a mask: with them a cell ends within its
+ * load. Cells of 8 or 16 bits, of which a load has several, are loaded from an aligned word, so none crosses a cache line.
  */
 static inline uint32_t othello_cell_shifts(uint32_t bits)
 {

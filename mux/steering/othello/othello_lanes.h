@@ -149,7 +149,7 @@ static inline void othello_lanes_buckets(struct lanes *lanes)
 			lanes->second[i] = othello_lanes_code(lanes->own + 2, i, mask);
 		}
 	}
-	lanes->seconds = vec_unequal(first, vec_load(lanes->second)) & (uint8_t) ~(lanes->syns | lanes->udp);
+	lanes->seconds = vec_unequal(first, vec_load(lanes->second)) & (uint8_t)~lanes->syns;
 	if (lanes->seconds)
 		ring_lanes_fetch_rows(ring, lanes->second);
 }
