@@ -109,10 +109,10 @@ static void list_former(const struct service *service, struct chance *chance)
 	}
 }
 
-/* None, one, or two of the same places, of others, or the hash's low bits before them; of 7 to 12 bits. */
+/* None, one, or two of the same places, of others, also with one seed, or the hash's low bits before; of 7 to 12 bits. */
 static struct othello_pair *random_pair(struct chance *chance, enum fl_hash_kind hash)
 {
-	const uint32_t kind = chance_below(chance, 5), na = 1U << chance_below(chance, 6),
+	const uint32_t kind = chance_below(chance, 6), na = 1U << chance_below(chance, 6),
 		       nb = hash == FL_HASH_CRC32 ? na : 1 + chance_below(chance, 64);
 	struct othello_arrays *newest, *previous = NULL;
 
@@ -120,8 +120,9 @@ static struct othello_pair *random_pair(struct chance *chance, enum fl_hash_kind
 		return NULL;
 	newest = image_arrays(chance, 9, na, nb, hash, BUCKETS / na);
 	if (kind > 2)
-		previous = image_arrays(chance, 5, kind == 3 ? na : 2 * na, nb, hash, BUCKETS / na);
-	if (kind == 3)
+		previous =
+		    image_arrays(chance, 5, kind == 4 ? 2 * na : na, kind == 5 ? 2 * nb : nb, hash, BUCKETS / na);
+	if (kind == 3 || (kind > 3 && chance_below(chance, 2)))
 		previous->seed = newest->seed;
 	return othello_pair_new(newest, previous, kind == 2);
 }
