@@ -2,7 +2,8 @@
 """
 Words of mux.spec's metadata. The compiler gives each variable of the sources, and each inner expression, a field of its
 own; SWX's instructions reach 256 bytes. Here fields of one width that are never needed at the same time become one
-field: first those that a `mov` joins, which is left out then, as in a compiler's allocation of registers.
+field: first those that a `mov` joins, which is left out then, as in a compiler's allocation of registers. word_check.py
+compares the result with the program before.
 """
 
 import re
@@ -13,17 +14,20 @@ sys.path.append(str(Path(__file__).resolve().parent / "compiled"))
 
 from spec import Refused, Spec
 from steps import Flow, Step
+from word_check import Comparison
 
 COMPARE = ("jmpeq", "jmpneq", "jmplt", "jmpgt")
 OPERATORS = ("add", "sub", "and", "or", "xor", "shl", "shr")
-# By instruction: positions of operands that it reads, and that it writes. Of headers none is a word.
+# By instruction: the numbers of the operands at which it may read a field of metadata, and at which it may write one.
+# At any other operand a field of metadata is refused: `hash`, for instance, reads all fields from one operand to the
+# next, and these would not stay together. Fields of headers may be anywhere, because headers are left as they are.
 OPERANDS = {
     "mov": ((1,), (0,)),
     **dict.fromkeys(OPERATORS, ((0, 1), (0,))),
     **dict.fromkeys(COMPARE, ((1, 2), ())),
     "regrd": ((2,), (0,)),
     **dict.fromkeys(("regwr", "regadd"), ((1, 2), ())),
-    "hash": ((2, 3), (1,)),
+    "hash": ((), (1,)),
     "rx": ((), (0,)),
     "tx": ((0,), ()),
     "ckadd": ((0,), (0,)),
@@ -53,14 +57,13 @@ class Words:
             step.uses = names(fields)
             for _, code in (self.spec.actions[action] for action in actions):
                 for line in code[:-1]:
-                    if line[0] != "mov" or code[-1] != ["return"]:
+                    if line[0] != "mov" or names(line[2:]) or code[-1] != ["return"]:
                         raise Refused(f"an action's instruction '{' '.join(line)}'")
                     step.may_set |= names(line[1:2])
-                    step.uses |= names(line[2:])
             return step
-        if name not in OPERANDS:
+        read, written = OPERANDS.get(name, ((), ()))
+        if name not in OPERANDS or names([word for at, word in enumerate(operands) if at not in read + written]):
             raise Refused(f"instruction '{' '.join(words)}'")
-        read, written = OPERANDS[name]
         step.uses = names([operands[at] for at in read])
         step.sets = names([operands[at] for at in written])
         step.jump = operands[0] if name.startswith("jmp") else ""
@@ -96,13 +99,10 @@ class Words:
             words = self.code[number][1]
             after = set().union(*(live[follower] for follower in flow.next(number)))
             for name in step.sets | step.may_set:
-                copied = names(words[2:]) if words[0] == "mov" and self.bits[name] == self.width(words[2]) else set()
-                for other in (after | step.sets | step.may_set) - copied - {name}:
+                copied = names(words[2:]) if words[0] == "mov" else set()
+                for other in after - copied - {name}:
                     self.apart[name].add(other)
                     self.apart[other].add(name)
-
-    def width(self, operand: str) -> int:
-        return self.bits[operand[2:]] if operand.startswith("m.") else 0
 
     def root(self, name: str) -> str:
         while self.joined[name] != name:
@@ -162,7 +162,7 @@ class Words:
 
 
 def allocate(text: str) -> str:
-    """mux.spec with as few words of metadata as its instructions need."""
+    """mux.spec with as few words of metadata as its instructions need, and compared with this one."""
     words = Words(Spec(text))
     order = words.allocate()
     struct = "".join(f"\tbit<{words.bits[name]}> {name}\n" for name in order)
@@ -170,4 +170,6 @@ def allocate(text: str) -> str:
     head, _ = text.split("apply {\n")
     head = re.sub(r"\bm\.\w+", lambda found: words.renamed(found[0]), head)
     head = re.sub(rf"(?<=struct {words.spec.metadata} {{\n)[^}}]*", lambda _: struct, head)
-    return f"{head}apply {{\n{code}}}\n"
+    made = f"{head}apply {{\n{code}}}\n"
+    Comparison(words.spec, Spec(made), words.renamed).run()
+    return made

@@ -61,7 +61,7 @@ CASES = (
 )
 
 
-OTHERS = ("mux.spec", "regenerate", "words.py", "compiled/spec.py", "compiled/steps.py", "RESULTS.md")
+OTHERS = ("mux.spec", "regenerate", "words.py", "word_check.py", "compiled/spec.py", "compiled/steps.py", "RESULTS.md")
 
 
 def run(folder: Path, case: tuple) -> str:

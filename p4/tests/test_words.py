@@ -25,7 +25,7 @@ struct metadata_t {
 metadata instanceof metadata_t
 regarray r size 0x4 initval 0
 action set args none {
-	mov m.marked 0x1
+	%s
 	return
 }
 action nothing args none {
@@ -49,9 +49,11 @@ apply {
 	tx m.port
 }
 """
+ACTION = "mov m.marked 0x1"
 OTHERS = "32 port, 8 marked, 16 key0, 16 key1"
 
 # A sentence, fields besides OTHERS, instructions, what becomes of the fields and of the instructions; or the complaint.
+# An instruction with `set :` is the action's, in place of ACTION.
 CASES = (
     (
         "fields that are not needed at once have one word",
@@ -80,6 +82,20 @@ CASES = (
         "mov m.a h.h.x; mov m.b m.a; add m.b 0x1; regwr r m.a m.b",
         "64 a, 64 b",
         "mov m.a h.h.x; mov m.b m.a; add m.b 0x1; regwr r m.a m.b",
+    ),
+    (
+        "though it has changed by the other",
+        "64 a, 64 b",
+        "mov m.a h.h.x; mov m.b m.a; add m.b m.a; regwr r m.a m.b",
+        "64 a, 64 b",
+        "mov m.a h.h.x; mov m.b m.a; add m.b m.a; regwr r m.a m.b",
+    ),
+    (
+        "what a register is read to is a word of its own",
+        "64 a, 64 b",
+        "mov m.a 0x1; regrd m.b r 0x0; regwr r m.a m.b",
+        "64 a, 64 b",
+        "mov m.a 0x1; regrd m.b r 0x0; regwr r m.a m.b",
     ),
     (
         "until then both are one",
@@ -133,6 +149,74 @@ CASES = (
         "mov m.marked 0x0; mov m.a 0x1; table t; regwr r m.marked m.a",
     ),
     (
+        "is set apart from what is needed behind it, if not itself",
+        "8 a",
+        "mov m.a 0x1; table t; regwr r 0x0 m.a",
+        "8 a",
+        "mov m.a 0x1; table t; regwr r 0x0 m.a",
+    ),
+    (
+        "keys are needed until their table",
+        "16 a",
+        "mov m.key0 0x1; mov m.key1 0x2; mov m.a 0x3; regwr r 0x0 m.a; table t",
+        "16 a",
+        "mov m.key0 0x1; mov m.key1 0x2; mov m.a 0x3; regwr r 0x0 m.a; table t",
+    ),
+    (
+        "the port is until it is sent to",
+        "32 a",
+        "mov m.a 0x1; regwr r 0x0 m.a",
+        "32 a",
+        "mov m.a 0x1; regwr r 0x0 m.a",
+    ),
+    *(
+        (
+            f"so is what '{reads}' reads",
+            "64 a, 64 b",
+            f"mov m.a h.h.x; mov m.b 0x2; regwr r 0x0 m.b; {reads}",
+            "64 a, 64 b",
+            f"mov m.a h.h.x; mov m.b 0x2; regwr r 0x0 m.b; {reads}",
+        )
+        for reads in (
+            "add m.a 0x1; regwr r 0x0 m.a",
+            "shr h.h.y m.a",
+            "mov h.h.y m.a",
+            "jmpeq END m.a 0x1; invalidate h.h; END : validate h.h",
+            "jmpgt END h.h.y m.a; invalidate h.h; END : validate h.h",
+            "regrd h.h.y r m.a",
+            "regwr r m.a 0x1",
+            "regadd r 0x1 m.a",
+        )
+    ),
+    (
+        "what has a copy's word is as far from others as the copy",
+        "64 a, 64 b, 64 c",
+        "mov m.a h.h.x; mov m.b m.a; mov m.c 0x5; regwr r m.b m.c",
+        "64 a, 64 c",
+        "mov m.a h.h.x; mov m.c 0x5; regwr r m.a m.c",
+    ),
+    (
+        "and others from it",
+        "64 a, 64 b, 64 c",
+        "mov m.b h.h.x; mov m.c m.b; mov m.a 0x5; regwr r m.c m.a",
+        "64 a, 64 b",
+        "mov m.b h.h.x; mov m.a 0x5; regwr r m.b m.a",
+    ),
+    (
+        "a copy has the word of what it is of before others may",
+        "64 a, 64 b, 64 c",
+        "mov m.a 0x1; mov m.b 0x2; regwr r m.a m.b; mov m.c m.b; regwr r 0x0 m.c",
+        "64 a, 64 b",
+        "mov m.a 0x1; mov m.b 0x2; regwr r m.a m.b; regwr r 0x0 m.b",
+    ),
+    (
+        "if it is a key, that has its word",
+        "16 a",
+        "mov m.a 0x1; mov m.key1 m.a; mov m.key0 0x2; table t",
+        "",
+        "mov m.key1 0x1; mov m.key0 0x2; table t",
+    ),
+    (
         "a copied jump's target is the instruction behind, which has one label",
         "64 a, 64 b",
         "mov m.a h.h.x; jmpeq FIRST h.h.y 0x0; jmpeq SECOND h.h.y 0x1; validate h.h; FIRST : mov m.b m.a; "
@@ -154,7 +238,21 @@ CASES = (
         None,
         "a result of hash has the word of a key of a table, and keys are in one piece behind these",
     ),
-    ("an unknown instruction is refused", "", "recirculate", None, "instruction 'recirculate'"),
+    *(
+        (f"'{line}' is refused", "64 a, 64 b", f"mov m.a 0x1; {line}", None, f"instruction '{line}'")
+        for line in (
+            "recirculate",
+            "extract h.h m.a",
+            "emit m.a",
+            "hash crc32 m.b m.a m.b",
+            "hash crc32 m.b h.h.x m.a",
+            "ckadd h.h.x m.a",
+        )
+    ),
+    *(
+        (f"an action's '{line}' is, too", "8 a", f"set : {line}; table t", None, f"an action's instruction '{line}'")
+        for line in ("add m.marked 0x1", "mov m.marked m.a", "regwr r 0x0 0x1")
+    ),
 )
 
 
@@ -166,10 +264,17 @@ def listed(code: str) -> list[str]:
     return [" ".join(line.split()) for line in code.replace(";", "\n").splitlines() if line.strip()]
 
 
+def program(fields: str, code: str) -> str:
+    lines = listed(code)
+    action = [line.removeprefix("set : ") for line in lines if line.startswith("set : ")] or [ACTION]
+    code = "\n".join(f"\t{line}" for line in lines if not line.startswith("set : "))
+    return SPEC % (struct(f"{fields}, {OTHERS}"), "\n\t".join(action), code)
+
+
 def test(case: tuple) -> str:
     _, fields, code, wanted_fields, wanted = case
     try:
-        made = allocate(SPEC % (struct(f"{fields}, {OTHERS}"), "\n".join(f"\t{line}" for line in listed(code))))
+        made = allocate(program(fields, code))
     except Refused as why:
         return "" if wanted_fields is None and str(why) == wanted else f"refused: {why}"
     if wanted_fields is None:
@@ -179,6 +284,8 @@ def test(case: tuple) -> str:
     found = listed(re.search(r"apply \{\n\trx m.port\n(.*)\ttx m.port\n\}", made, re.DOTALL)[1])
     wrong = [] if ", ".join(own) == wanted_fields else [f"fields {', '.join(own)}, not {wanted_fields}"]
     wrong += [] if found == listed(wanted) else [f"instructions {'; '.join(found)}, not {wanted}"]
+    undeclared = set(re.findall(r"\bm\.(\w+)", made)) - {name for _, name in words}
+    wrong += [f"no field {name}" for name in sorted(undeclared)]
     wrong += [] if re.search(r"bit<16> key0\n\tbit<16> key1\n", made) else ["the keys are not in one piece"]
     return "\n".join(wrong)
 
