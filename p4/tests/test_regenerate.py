@@ -25,6 +25,18 @@ CASES = (
         '"verdicts.p4"',
         "made of other sources",
     ),
+    *(
+        (f"{name} has changed", name, r"\Z", "# more\n", "made by other tools")
+        for name in ("regenerate", "words.py", "word_check.py", "compiled/spec.py", "compiled/steps.py")
+    ),
+    (
+        "the body was edited by hand",
+        "mux.spec",
+        r"(\n\tjmpneq \S+ \S+) 0x1\n",
+        r"\1 0x2\n",
+        "its body is not as it was made",
+    ),
+    ("it was cut off", "mux.spec", r"\n\}\n\Z", "\n", "its body is not as it was made"),
     ("other flags", "mux.spec", r"; flags: .*", "; flags: --arch pna", "made with other flags"),
     (
         "the hash's result is behind byte 31",
