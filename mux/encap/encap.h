@@ -38,12 +38,12 @@ enum encap_numbers {
 	ENCAP_HEAD_LEN = ENCAP_AT_IP + ENCAP_IPV4_LEN + ENCAP_OWN_LEN,
 };
 
-/* Headers without a VLAN tag that the packet path writes by itself: over IPv4, but for the last. */
+/* Headers without a VLAN tag that the packet path writes by itself: over IPv4, the last one over IPv6. */
 enum encap_plain {
 	ENCAP_PLAIN_NONE = 0,
 	ENCAP_PLAIN_GUE,  /* gue_write_plain() */
 	ENCAP_PLAIN_IPIP, /* in lanes (headers/lanes_headers.c) */
-	ENCAP_PLAIN_SRV6, /* the same, over IPv6 */
+	ENCAP_PLAIN_SRV6, /* the same */
 };
 
 /* The part of a backend's outer header that all its packets share: most of the backend's cache line. */

@@ -109,7 +109,7 @@ static void list_former(const struct service *service, struct chance *chance)
 	}
 }
 
-/* None, one, or two of the same places, of others, also with one seed, or the hash's low bits before; of 7 to 12 bits. */
+/* None, one, or two: of the same places, of others, also with one seed, or after the hash's low bits. Of 7 to 12 bits. */
 static struct othello_pair *random_pair(struct chance *chance, enum fl_hash_kind hash)
 {
 	const uint32_t kind = chance_below(chance, 6), na = 1U << chance_below(chance, 6),

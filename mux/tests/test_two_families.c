@@ -113,7 +113,7 @@ static void test_second_owners(void **state)
 	world_free(&world);
 }
 
-/* A worker may read rows of before with the table of backends of the next generation: then no machine has IPv6. */
+/* Workers may read old rows with the next generation's table of backends; here no machine of that table has IPv6. */
 static void newer_table(const struct steering *steering)
 {
 	struct reason why;

@@ -203,7 +203,7 @@ CASES = (
         "mov m.b h.h.x; mov m.a 0x5; regwr r m.b m.a",
     ),
     (
-        "a copy has the word of what it is of before others may",
+        "a copy is joined with its source before others take its word",
         "64 a, 64 b, 64 c",
         "mov m.a 0x1; mov m.b 0x2; regwr r m.a m.b; mov m.c m.b; regwr r 0x0 m.c",
         "64 a, 64 b",
