@@ -51,7 +51,7 @@ class Comparison:
         return words[0] == "mov" and words[1].startswith("m.") and self.renamed(words[1]) == self.renamed(words[2])
 
     def alike(self, old: list[str], new: list[str]) -> bool:
-        """But for the label, which the next pair of instructions shows."""
+        """Whether both do the same. A label is not compared: the next pair of instructions shows it."""
         jumps = old[0].startswith("jmp")
         return old[0] == new[0] and [self.renamed(word) for word in old[1 + jumps :]] == new[1 + jumps :]
 
