@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.assign.Assignment;
-import io.fairlead.controller.hold.Questions;
-import io.fairlead.controller.hold.Release;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.ring.Address;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Delta;
-import io.fairlead.controller.ring.DeltaCodec;
-import io.fairlead.controller.ring.FormerOwners;
-import io.fairlead.controller.ring.History;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.ring.Runs;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.resources.agents.LiveConnections;
+import io.fairlead.controller.core.assign.Assignment;
+import io.fairlead.controller.resources.hold.Questions;
+import io.fairlead.controller.resources.hold.Release;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Address;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.Delta;
+import io.fairlead.controller.core.ring.DeltaCodec;
+import io.fairlead.controller.core.ring.FormerOwners;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;

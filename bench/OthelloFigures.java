@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.fairlead.controller.assign.Assignment;
-import io.fairlead.controller.ring.FormerOwners;
-import io.fairlead.controller.ring.History;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.steering.FlowHash;
-import io.fairlead.controller.steering.othello.ArraysCodec;
-import io.fairlead.controller.steering.othello.NextArrays;
-import io.fairlead.controller.steering.othello.OthelloArrays;
-import io.fairlead.controller.steering.othello.OthelloMap;
-import io.fairlead.controller.steering.othello.Pins;
-import io.fairlead.controller.steering.othello.ServerBuckets;
-import io.fairlead.controller.word.AssignmentMethod;
-import io.fairlead.controller.word.Hash;
+import io.fairlead.controller.core.assign.Assignment;
+import io.fairlead.controller.core.ring.FormerOwners;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.steering.FlowHash;
+import io.fairlead.controller.core.steering.othello.ArraysCodec;
+import io.fairlead.controller.core.steering.othello.NextArrays;
+import io.fairlead.controller.core.steering.othello.OthelloArrays;
+import io.fairlead.controller.core.steering.othello.OthelloMap;
+import io.fairlead.controller.core.steering.othello.Pins;
+import io.fairlead.controller.core.steering.othello.ServerBuckets;
+import io.fairlead.controller.core.words.AssignmentMethod;
+import io.fairlead.controller.core.words.Hash;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;

@@ -2,11 +2,11 @@
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.fairlead.controller.othello.CommittedArrays;
-import io.fairlead.controller.repository.ServiceRepository;
-import io.fairlead.controller.repository.StoredService;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.resources.othello.CommittedArrays;
+import io.fairlead.controller.store.repository.ServiceRepository;
+import io.fairlead.controller.store.repository.StoredService;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.ServiceStore;

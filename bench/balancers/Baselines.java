@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package balancers;
 
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import java.util.SplittableRandom;
 
 /** Methods whose muxes remember no connection, or whose packets say it all. */

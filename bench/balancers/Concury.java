@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package balancers;
 
-import io.fairlead.controller.steering.othello.NextArrays;
-import io.fairlead.controller.steering.othello.OthelloArrays;
-import io.fairlead.controller.steering.othello.OthelloMap;
-import io.fairlead.controller.steering.othello.ServerBuckets;
-import io.fairlead.controller.word.AssignmentMethod;
-import io.fairlead.controller.word.Hash;
+import io.fairlead.controller.core.steering.othello.NextArrays;
+import io.fairlead.controller.core.steering.othello.OthelloArrays;
+import io.fairlead.controller.core.steering.othello.OthelloMap;
+import io.fairlead.controller.core.steering.othello.ServerBuckets;
+import io.fairlead.controller.core.words.AssignmentMethod;
+import io.fairlead.controller.core.words.Hash;
 
 /**
  * Concury's way (SoCC '20), with the controller's own arrays: a connection's code is looked up in

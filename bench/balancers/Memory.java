@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package balancers;
 
-import io.fairlead.controller.steering.othello.OthelloMap;
-import io.fairlead.controller.word.Hash;
+import io.fairlead.controller.core.steering.othello.OthelloMap;
+import io.fairlead.controller.core.words.Hash;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

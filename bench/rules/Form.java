@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package rules;
 
-import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.core.ring.Ring;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;

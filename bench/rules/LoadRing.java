@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package rules;
 
-import io.fairlead.controller.assign.Assignment;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.FormerOwners;
-import io.fairlead.controller.ring.History;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.assign.Assignment;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.FormerOwners;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import java.util.stream.Collectors;
 
 /**

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package rules;
 
-import io.fairlead.controller.assign.Assignment;
-import io.fairlead.controller.assign.Upkeep;
-import io.fairlead.controller.ring.Address;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Delta;
-import io.fairlead.controller.ring.FormerOwners;
-import io.fairlead.controller.ring.History;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.ring.Runs;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.assign.Assignment;
+import io.fairlead.controller.core.assign.Upkeep;
+import io.fairlead.controller.core.ring.Address;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.Delta;
+import io.fairlead.controller.core.ring.FormerOwners;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;

@@ -2,9 +2,9 @@
 package rules;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.fairlead.controller.assign.Defragmentation;
-import io.fairlead.controller.assign.Upkeep;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.assign.Defragmentation;
+import io.fairlead.controller.core.assign.Upkeep;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

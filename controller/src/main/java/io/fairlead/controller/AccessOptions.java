@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.secret.SecretsFolder;
 import io.fairlead.controller.store.StoreException;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.api.Security;
+import io.fairlead.controller.http.Endpoint;
+import io.fairlead.controller.http.Security;
 import picocli.CommandLine.Option;
 
 /** Where nothing encrypts what is said: on this machine, elsewhere only if these flags are on. */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.api.Resource;
-import io.fairlead.controller.api.Security;
 import io.fairlead.controller.cli.Version;
-import io.fairlead.controller.image.AddedMux;
-import io.fairlead.controller.inspect.MuxAccess;
-import io.fairlead.controller.plane.Health;
-import io.fairlead.controller.repository.Backup;
+import io.fairlead.controller.core.image.AddedMux;
+import io.fairlead.controller.http.ApiServer;
+import io.fairlead.controller.http.Endpoint;
+import io.fairlead.controller.http.Resource;
+import io.fairlead.controller.http.Security;
+import io.fairlead.controller.resources.inspect.MuxAccess;
+import io.fairlead.controller.resources.plane.Health;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.repository.Backup;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAddress;
 import io.fairlead.controller.store.zookeeper.ZooKeeperTls;
 import io.fairlead.controller.writer.ControllerOptions;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import static io.fairlead.controller.agents.AgentRequests.report;
-import static io.fairlead.controller.agents.AgentRequests.service;
+import static io.fairlead.controller.resources.agents.AgentRequests.report;
+import static io.fairlead.controller.resources.agents.AgentRequests.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.api.ApiClient;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.ApiClient;
+import io.fairlead.controller.http.ApiServer;
+import io.fairlead.controller.http.Endpoint;
+import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import io.vertx.core.json.JsonObject;

@@ -3,8 +3,8 @@ package io.fairlead.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.api.ApiClient;
-import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.http.ApiClient;
+import io.fairlead.controller.http.ApiClient.Reply;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

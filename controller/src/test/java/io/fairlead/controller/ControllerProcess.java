@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.secret.SecretsFolder;
 import java.io.BufferedReader;
 import java.io.IOException;

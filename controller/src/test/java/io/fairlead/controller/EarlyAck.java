@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.backends.Backends;
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.resources.backends.Backends;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;

@@ -4,7 +4,7 @@ package io.fairlead.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Endpoint;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

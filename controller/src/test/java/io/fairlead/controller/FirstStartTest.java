@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.ControllerProcess.Failed;
-import io.fairlead.controller.api.ApiClient;
+import io.fairlead.controller.http.ApiClient;
 import io.fairlead.controller.secret.SecretsFolder;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.muxes.Muxes;
+import io.fairlead.controller.http.Endpoint;
+import io.fairlead.controller.resources.muxes.Muxes;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

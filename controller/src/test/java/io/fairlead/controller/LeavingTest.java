@@ -3,10 +3,10 @@ package io.fairlead.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.agents.AgentRequests;
-import io.fairlead.controller.api.ApiClient;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.ApiClient;
+import io.fairlead.controller.http.ApiServer;
+import io.fairlead.controller.http.Endpoint;
+import io.fairlead.controller.resources.agents.AgentRequests;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import io.vertx.core.json.JsonArray;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.writer.FairleadController;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

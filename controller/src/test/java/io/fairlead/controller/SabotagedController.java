@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.api.Resource;
-import io.fairlead.controller.backends.BackendRoutes;
+import io.fairlead.controller.http.Resource;
+import io.fairlead.controller.resources.backends.BackendRoutes;
 import io.fairlead.controller.store.Store;
 import io.fairlead.controller.writer.FairleadController;
 import java.io.PrintWriter;

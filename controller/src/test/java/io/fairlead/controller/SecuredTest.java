@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.api.Certificate;
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Certificate;
+import io.fairlead.controller.http.Endpoint;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -4,8 +4,8 @@ package io.fairlead.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.ring.Vectors;
+import io.fairlead.controller.core.ring.Vectors;
+import io.fairlead.controller.http.Endpoint;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.ByteArrayOutputStream;

@@ -3,7 +3,7 @@ package io.fairlead.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.store.zookeeper.EmbeddedZooKeeper;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -3,7 +3,7 @@ package io.fairlead.controller.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.secret.Authority;
 import java.io.BufferedReader;
 import java.io.IOException;

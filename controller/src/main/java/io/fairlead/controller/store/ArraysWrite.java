@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import io.fairlead.controller.ring.Frame;
+import io.fairlead.controller.core.ring.Frame;
 import java.util.Optional;
 
 /**

@@ -3,7 +3,7 @@ package io.fairlead.controller.store;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
-import io.fairlead.controller.image.AddedMux;
+import io.fairlead.controller.core.image.AddedMux;
 import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;

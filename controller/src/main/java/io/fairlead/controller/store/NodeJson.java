@@ -8,13 +8,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.image.RecordKeys;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.Transitions;
-import io.fairlead.controller.image.UpkeepState;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.core.image.RecordKeys;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.Transitions;
+import io.fairlead.controller.core.image.UpkeepState;
+import io.fairlead.controller.core.words.AssignmentMethod;
 import io.fairlead.controller.store.Note.KeptAnswer;
-import io.fairlead.controller.word.AssignmentMethod;
 import java.io.IOException;
 
 /** The JSON of configuration nodes: unknown keys are ignored, an unknown format is refused. */

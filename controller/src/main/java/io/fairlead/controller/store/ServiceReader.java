@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import io.fairlead.controller.image.Progress;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.Transitions;
+import io.fairlead.controller.core.image.Progress;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.Transitions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import io.fairlead.controller.image.Progress;
-import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.core.image.Progress;
+import io.fairlead.controller.core.image.ServiceConfig;
 import java.util.Optional;
 
 /**

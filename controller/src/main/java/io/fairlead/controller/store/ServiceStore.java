@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.image.Progress;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.Transitions;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.core.image.Progress;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.Transitions;
 import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -2,12 +2,12 @@
 package io.fairlead.controller.writer;
 
 import com.google.common.base.Suppliers;
-import io.fairlead.controller.backends.Reserved;
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.ring.Address;
-import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Address;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.resources.backends.Reserved;
+import io.fairlead.controller.resources.plane.Refusal;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.othello.CommittedArrays;
-import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.resources.othello.CommittedArrays;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.repository.StoredService;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;

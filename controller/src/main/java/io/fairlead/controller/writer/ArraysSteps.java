@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.othello.ArraysWriter.Ahead;
+import io.fairlead.controller.resources.othello.ArraysWriter.Ahead;
 import io.fairlead.controller.store.ArraysAhead;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.LatestArrays;

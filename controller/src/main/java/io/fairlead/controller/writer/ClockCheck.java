@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.cluster.Cluster;
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.resources.cluster.Cluster;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import java.util.concurrent.CompletionStage;
 
 /** The settings of the whole cluster, as this controller reads and changes them. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.image.Built;
+import io.fairlead.controller.core.image.Built;
+import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import io.fairlead.controller.store.zookeeper.ZooKeeperTls;

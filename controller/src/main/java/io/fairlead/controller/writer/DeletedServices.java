@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.services.Listeners;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.agents.LiveConnections;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.services.Listeners;
 import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.ServiceStore.Deleted;
 import java.time.Duration;

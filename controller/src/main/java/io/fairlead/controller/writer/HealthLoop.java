@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.agents.AgentReports;
-import io.fairlead.controller.muxes.MetricsUrl;
-import io.fairlead.controller.probes.HealthMetrics;
-import io.fairlead.controller.probes.HealthView;
-import io.fairlead.controller.probes.ProbeWatch;
-import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.resources.agents.AgentReports;
+import io.fairlead.controller.resources.muxes.MetricsUrl;
+import io.fairlead.controller.resources.probes.HealthMetrics;
+import io.fairlead.controller.resources.probes.HealthView;
+import io.fairlead.controller.resources.probes.ProbeWatch;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.NodeException;
 import io.fairlead.controller.store.Stat;
 import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.Version;
+import io.fairlead.controller.store.repository.StoredService;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.HashMap;
 import java.util.List;

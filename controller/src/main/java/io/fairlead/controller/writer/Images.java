@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.store.ServiceWatch;
+import io.fairlead.controller.store.repository.StoredService;
 import java.util.Collection;
 import java.util.Optional;
 

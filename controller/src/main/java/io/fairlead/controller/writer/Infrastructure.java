@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.muxes.MuxView;
-import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.core.ring.Address;
+import io.fairlead.controller.resources.muxes.MuxView;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.store.Epoch;
 import java.time.Duration;
 import java.util.Optional;

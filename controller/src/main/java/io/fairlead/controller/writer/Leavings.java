@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.agents.LiveConnections.Count;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Leaving;
-import io.fairlead.controller.plane.Leaving.Fate;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Delta;
-import io.fairlead.controller.ring.History;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.Delta;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.resources.agents.LiveConnections;
+import io.fairlead.controller.resources.agents.LiveConnections.Count;
+import io.fairlead.controller.resources.plane.Leaving;
+import io.fairlead.controller.resources.plane.Leaving.Fate;
+import io.fairlead.controller.resources.plane.Result;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

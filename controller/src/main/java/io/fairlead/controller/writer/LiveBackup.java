@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.repository.Backup;
-import io.fairlead.controller.repository.StoredService;
-import io.fairlead.controller.services.Listeners;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.plane.Origin;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.services.Listeners;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.repository.Backup;
+import io.fairlead.controller.store.repository.StoredService;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.List;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.agents.AgentReports;
-import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.agents.AgentReports;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Loads;
 import io.fairlead.controller.store.ServiceStore;

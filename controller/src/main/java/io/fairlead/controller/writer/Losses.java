@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.ServiceImage.Member;
-import io.fairlead.controller.image.UpkeepState;
-import io.fairlead.controller.image.UpkeepState.Kind;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.plane.WriteOptions.OnLoss;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.FormerOwners;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.ring.Runs;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.image.ServiceImage.Member;
+import io.fairlead.controller.core.image.UpkeepState;
+import io.fairlead.controller.core.image.UpkeepState.Kind;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.FormerOwners;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.core.words.AssignmentMethod;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;

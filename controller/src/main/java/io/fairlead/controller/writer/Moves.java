@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Move;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.Share;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.History;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.resources.plane.Move;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

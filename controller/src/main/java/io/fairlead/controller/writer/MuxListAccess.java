@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.AddedMux;
-import io.fairlead.controller.muxes.MuxList;
-import io.fairlead.controller.muxes.MuxView;
-import io.fairlead.controller.muxes.MuxWatch;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.core.image.AddedMux;
+import io.fairlead.controller.resources.muxes.MuxList;
+import io.fairlead.controller.resources.muxes.MuxView;
+import io.fairlead.controller.resources.muxes.MuxWatch;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.util.List;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.resources.plane.Origin;
+import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Note;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.ServiceImage.Member;
-import io.fairlead.controller.image.Transitions;
-import io.fairlead.controller.image.Unhealthy;
-import io.fairlead.controller.image.Unhealthy.Outage;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.probes.HealthDecision;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.image.ServiceImage.Member;
+import io.fairlead.controller.core.image.Transitions;
+import io.fairlead.controller.core.image.Unhealthy;
+import io.fairlead.controller.core.image.Unhealthy.Outage;
+import io.fairlead.controller.core.words.AssignmentMethod;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.probes.HealthDecision;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.hold.Release;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.plane.WriteOptions.OnLoss;
-import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.resources.hold.Release;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
 import java.util.Optional;
 
 /**

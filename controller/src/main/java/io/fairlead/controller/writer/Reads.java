@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.metrics.CommitMetrics;
-import io.fairlead.controller.plane.Health;
-import io.fairlead.controller.plane.Plane;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.resources.metrics.CommitMetrics;
+import io.fairlead.controller.resources.plane.Health;
+import io.fairlead.controller.resources.plane.Plane;
+import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.LeaderNode;
 import io.fairlead.controller.store.LeaderWatch;
@@ -14,6 +13,7 @@ import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.repository.StoredService;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Collection;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.hold.Holds;
-import io.fairlead.controller.hold.Questions;
-import io.fairlead.controller.hold.Release;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.muxes.SettledMoves;
-import io.fairlead.controller.muxes.SettledServices;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.agents.LiveConnections;
+import io.fairlead.controller.resources.hold.Holds;
+import io.fairlead.controller.resources.hold.Questions;
+import io.fairlead.controller.resources.hold.Release;
+import io.fairlead.controller.resources.muxes.SettledMoves;
+import io.fairlead.controller.resources.muxes.SettledServices;
 import java.util.OptionalLong;
 
 /**

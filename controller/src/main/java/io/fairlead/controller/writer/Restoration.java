@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.image.AddedMux;
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.muxes.MuxWatch;
-import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.repository.Backup;
-import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.core.image.AddedMux;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.muxes.MuxWatch;
+import io.fairlead.controller.resources.plane.Origin;
+import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.repository.Backup;
+import io.fairlead.controller.store.repository.ServiceRepository;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.agents.LiveConnections;
-import io.fairlead.controller.drains.DrainWatch;
-import io.fairlead.controller.metrics.CommitMetrics;
-import io.fairlead.controller.muxes.SettledServices;
-import io.fairlead.controller.repository.ServiceRepository;
-import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.resources.agents.LiveConnections;
+import io.fairlead.controller.resources.drains.DrainWatch;
+import io.fairlead.controller.resources.metrics.CommitMetrics;
+import io.fairlead.controller.resources.muxes.SettledServices;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.repository.ServiceRepository;
+import io.fairlead.controller.store.repository.StoredService;
 import java.util.concurrent.Executor;
 
 /** Sets what a writer works with by name. */

@@ -30,7 +30,7 @@ final class Session {
     return state.isConnected();
   }
 
-  /** As in {@link io.fairlead.controller.plane.Health}. */
+  /** As in {@link io.fairlead.controller.resources.plane.Health}. */
   String word() {
     return switch (state) {
       case CONNECTED, RECONNECTED -> "connected";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.muxes.SettledMoves;
+import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Settled;

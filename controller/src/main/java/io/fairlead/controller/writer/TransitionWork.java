@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.backends.Reserved;
-import io.fairlead.controller.drains.DrainWatch;
-import io.fairlead.controller.image.Drain;
-import io.fairlead.controller.image.Drain.End;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.Transitions;
-import io.fairlead.controller.metrics.CommitMetrics;
-import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.plane.WriteOptions.OnLoss;
+import io.fairlead.controller.core.image.Drain;
+import io.fairlead.controller.core.image.Drain.End;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.image.Transitions;
+import io.fairlead.controller.resources.backends.Reserved;
+import io.fairlead.controller.resources.drains.DrainWatch;
+import io.fairlead.controller.resources.metrics.CommitMetrics;
+import io.fairlead.controller.resources.plane.Origin;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

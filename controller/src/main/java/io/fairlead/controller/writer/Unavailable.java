@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.store.StoreException;
 import java.time.Duration;
 

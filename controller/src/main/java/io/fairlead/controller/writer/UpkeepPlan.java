@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.assign.Defragmentation;
-import io.fairlead.controller.assign.Rebalance;
-import io.fairlead.controller.assign.Upkeep;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.UpkeepState;
-import io.fairlead.controller.image.UpkeepState.Kind;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.upkeep.UpkeepOrder;
-import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.core.assign.Defragmentation;
+import io.fairlead.controller.core.assign.Rebalance;
+import io.fairlead.controller.core.assign.Upkeep;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.image.UpkeepState;
+import io.fairlead.controller.core.image.UpkeepState.Kind;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.words.AssignmentMethod;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.upkeep.UpkeepOrder;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;

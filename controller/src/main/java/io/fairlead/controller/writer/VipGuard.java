@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.cluster.ClusterRules;
-import io.fairlead.controller.image.ClusterSettings;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.core.ring.Address;
+import io.fairlead.controller.resources.cluster.ClusterRules;
+import io.fairlead.controller.resources.plane.Refusal;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;

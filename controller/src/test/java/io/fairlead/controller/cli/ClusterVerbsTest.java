@@ -4,7 +4,7 @@ package io.fairlead.controller.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.api.ServedApi;
+import io.fairlead.controller.http.ServedApi;
 import org.junit.jupiter.api.Test;
 
 /** Settings of the whole cluster, over HTTP. */

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Certificate;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.api.Security;
+import io.fairlead.controller.http.ApiServer;
+import io.fairlead.controller.http.Certificate;
+import io.fairlead.controller.http.Endpoint;
+import io.fairlead.controller.http.Security;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;

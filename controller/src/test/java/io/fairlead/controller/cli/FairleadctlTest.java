@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
-import static io.fairlead.controller.muxes.Muxes.behind;
-import static io.fairlead.controller.muxes.Muxes.mux;
-import static io.fairlead.controller.muxes.Muxes.serving;
-import static io.fairlead.controller.muxes.Muxes.unsupported;
+import static io.fairlead.controller.resources.muxes.Muxes.behind;
+import static io.fairlead.controller.resources.muxes.Muxes.mux;
+import static io.fairlead.controller.resources.muxes.Muxes.serving;
+import static io.fairlead.controller.resources.muxes.Muxes.unsupported;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.FreePorts;
-import io.fairlead.controller.api.ApiClient;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.backends.Change.Weight;
-import io.fairlead.controller.muxes.MuxServes;
-import io.fairlead.controller.muxes.MuxView;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.http.ApiClient;
+import io.fairlead.controller.http.ApiServer;
+import io.fairlead.controller.http.Endpoint;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.backends.Change.Weight;
+import io.fairlead.controller.resources.muxes.MuxServes;
+import io.fairlead.controller.resources.muxes.MuxView;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;

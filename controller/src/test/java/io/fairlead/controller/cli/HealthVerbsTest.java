@@ -4,9 +4,9 @@ package io.fairlead.controller.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.api.ServedApi;
-import io.fairlead.controller.probes.HealthDecision.State;
-import io.fairlead.controller.probes.HealthView;
+import io.fairlead.controller.http.ServedApi;
+import io.fairlead.controller.resources.probes.HealthDecision.State;
+import io.fairlead.controller.resources.probes.HealthView;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.api.ServedApi;
-import io.fairlead.controller.muxes.Muxes;
+import io.fairlead.controller.http.ServedApi;
+import io.fairlead.controller.resources.muxes.Muxes;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

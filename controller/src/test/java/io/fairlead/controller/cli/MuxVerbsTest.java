@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
-import static io.fairlead.controller.muxes.Muxes.mux;
+import static io.fairlead.controller.resources.muxes.Muxes.mux;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.api.ServedApi;
+import io.fairlead.controller.http.ServedApi;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -4,8 +4,8 @@ package io.fairlead.controller.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.agents.AgentRequests;
-import io.fairlead.controller.api.ServedApi;
+import io.fairlead.controller.http.ServedApi;
+import io.fairlead.controller.resources.agents.AgentRequests;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
-import static io.fairlead.controller.muxes.Muxes.mux;
+import static io.fairlead.controller.resources.muxes.Muxes.mux;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.api.ServedApi;
-import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.http.ServedApi;
+import io.fairlead.controller.resources.muxes.MuxView;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
-import static io.fairlead.controller.muxes.Muxes.limited;
+import static io.fairlead.controller.resources.muxes.Muxes.limited;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
-import io.fairlead.controller.api.ServedApi;
+import io.fairlead.controller.http.ServedApi;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

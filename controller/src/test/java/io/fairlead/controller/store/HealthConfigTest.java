@@ -4,9 +4,9 @@ package io.fairlead.controller.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.image.HealthCheck;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.word.HealthKind;
+import io.fairlead.controller.core.image.HealthCheck;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.words.HealthKind;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;

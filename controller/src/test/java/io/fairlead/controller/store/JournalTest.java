@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.image.Progress;
-import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.core.image.Progress;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.words.Hash;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
-import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;

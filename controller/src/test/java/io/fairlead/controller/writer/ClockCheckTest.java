@@ -4,8 +4,8 @@ package io.fairlead.controller.writer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
 import java.time.InstantSource;

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.Ranges;
 import io.fairlead.controller.Resources;
-import io.fairlead.controller.api.ApiClient;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.ApiClient;
+import io.fairlead.controller.http.ApiServer;
+import io.fairlead.controller.http.Endpoint;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;

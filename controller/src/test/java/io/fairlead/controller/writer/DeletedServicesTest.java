@@ -4,8 +4,8 @@ package io.fairlead.controller.writer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.resources.services.ServiceRules;
 import io.fairlead.controller.store.ServiceStore.Deleted;
 import java.time.Duration;
 import java.time.Instant;

@@ -3,8 +3,8 @@ package io.fairlead.controller.writer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.image.Drain.Then;
-import io.fairlead.controller.image.ServiceConfig.Port;
+import io.fairlead.controller.core.image.Drain.Then;
+import io.fairlead.controller.core.image.ServiceConfig.Port;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;

@@ -7,15 +7,15 @@ import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.backends.Reserved;
-import io.fairlead.controller.drains.DrainOrder;
-import io.fairlead.controller.image.Drain.Reason;
-import io.fairlead.controller.image.Drain.Then;
-import io.fairlead.controller.image.ServiceConfig.Port;
-import io.fairlead.controller.muxes.MuxPresence;
-import io.fairlead.controller.muxes.SettledMoves;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.core.image.Drain.Reason;
+import io.fairlead.controller.core.image.Drain.Then;
+import io.fairlead.controller.core.image.ServiceConfig.Port;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.resources.backends.Reserved;
+import io.fairlead.controller.resources.drains.DrainOrder;
+import io.fairlead.controller.resources.muxes.MuxPresence;
+import io.fairlead.controller.resources.muxes.SettledMoves;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -183,7 +183,7 @@ class DrainTest extends DrainStory {
         image(
             spec()
                 .mptcpPorts(
-                    new io.fairlead.controller.image.ServiceConfig.MptcpPorts(20000, 20999)));
+                    new io.fairlead.controller.core.image.ServiceConfig.MptcpPorts(20000, 20999)));
     connections.put(2, 1L);
     drain(Optional.empty(), Then.KEEP, 2);
     waitsOn(10 * WINDOW);
@@ -242,7 +242,7 @@ class DrainTest extends DrainStory {
           image(
               spec()
                   .maintenance(
-                      new io.fairlead.controller.image.ServiceConfig.Maintenance(row.most())));
+                      new io.fairlead.controller.core.image.ServiceConfig.Maintenance(row.most())));
       now += 1000;
       drain(Optional.empty(), Then.KEEP, 2);
       DrainOrder order = new DrainOrder(row.ids(), Optional.of(60), Then.KEEP);

@@ -11,11 +11,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.image.UpkeepState.Kind;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.upkeep.UpkeepJob;
-import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.fairlead.controller.core.image.UpkeepState.Kind;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.upkeep.UpkeepJob;
+import io.fairlead.controller.resources.upkeep.UpkeepOrder;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;

@@ -10,12 +10,12 @@ import static io.fairlead.controller.writer.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.ServiceSpec;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -7,12 +7,12 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.api.ApiClient.Reply;
-import io.fairlead.controller.muxes.Muxes;
-import io.fairlead.controller.muxes.SettledMoves;
-import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.repository.Backup;
+import io.fairlead.controller.http.ApiClient.Reply;
+import io.fairlead.controller.resources.muxes.Muxes;
+import io.fairlead.controller.resources.muxes.SettledMoves;
+import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.store.repository.Backup;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -190,7 +190,7 @@ class IdentityTest extends ServedController {
         .isEqualTo(201);
   }
 
-  private io.fairlead.controller.image.ServiceImage image() {
+  private io.fairlead.controller.core.image.ServiceImage image() {
     return controller.plane().read("web", stored -> stored.image());
   }
 

@@ -3,7 +3,7 @@ package io.fairlead.controller.writer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.core.ring.Address;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

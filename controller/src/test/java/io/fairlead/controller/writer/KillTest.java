@@ -4,10 +4,10 @@ package io.fairlead.controller.writer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.FreePorts;
-import io.fairlead.controller.explain.RingView;
-import io.fairlead.controller.repository.ChunkNodes;
-import io.fairlead.controller.ring.DeltaCodec;
-import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.core.ring.DeltaCodec;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.resources.explain.RingView;
+import io.fairlead.controller.store.repository.ChunkNodes;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;

@@ -2,9 +2,9 @@
 package io.fairlead.controller.writer;
 
 import io.fairlead.controller.FreePorts;
-import io.fairlead.controller.backends.BackendView;
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.resources.backends.BackendView;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.time.InstantSource;

@@ -11,10 +11,10 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.agents.Report;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.resources.agents.Report;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.ServiceSpec;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -10,12 +10,12 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.fairlead.controller.agents.AgentRequests;
-import io.fairlead.controller.drains.DrainOrder;
-import io.fairlead.controller.image.Drain.Then;
-import io.fairlead.controller.muxes.Muxes;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.core.image.Drain.Then;
+import io.fairlead.controller.resources.agents.AgentRequests;
+import io.fairlead.controller.resources.drains.DrainOrder;
+import io.fairlead.controller.resources.muxes.Muxes;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.ServiceSpec;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;

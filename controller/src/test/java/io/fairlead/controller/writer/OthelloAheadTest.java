@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import static io.fairlead.controller.plane.WriteOptions.COMMIT;
+import static io.fairlead.controller.resources.plane.WriteOptions.COMMIT;
 import static io.fairlead.controller.writer.OthelloService.AGE;
 import static io.fairlead.controller.writer.OthelloService.KNOWN;
 import static io.fairlead.controller.writer.OthelloService.SPACING;
@@ -9,8 +9,8 @@ import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.othello.CommittedArrays;
-import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.resources.othello.CommittedArrays;
+import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.LatestArrays.Source;
 import io.fairlead.controller.store.Sizes;

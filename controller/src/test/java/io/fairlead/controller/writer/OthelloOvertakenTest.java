@@ -5,8 +5,8 @@ import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.othello.CommittedArrays;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.resources.othello.CommittedArrays;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.writer.OthelloService.Agent;
 import java.util.List;

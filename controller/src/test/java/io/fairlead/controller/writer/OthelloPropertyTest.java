@@ -3,11 +3,11 @@ package io.fairlead.controller.writer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.agents.ConnectionReports.Changes;
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.othello.CommittedArrays;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.resources.agents.ConnectionReports.Changes;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.othello.CommittedArrays;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.writer.OthelloService.Agent;
 import io.fairlead.controller.writer.OthelloService.View;
 import java.util.ArrayList;

@@ -10,11 +10,11 @@ import static io.fairlead.controller.writer.Requests.remove;
 import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.othello.CommittedArrays;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.ring.History;
-import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.othello.CommittedArrays;
+import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.writer.OthelloService.Agent;
 import java.util.ArrayList;

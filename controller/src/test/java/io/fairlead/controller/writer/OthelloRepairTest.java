@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import static io.fairlead.controller.plane.WriteOptions.COMMIT;
+import static io.fairlead.controller.resources.plane.WriteOptions.COMMIT;
 import static io.fairlead.controller.writer.Requests.done;
 import static io.fairlead.controller.writer.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.othello.CommittedArrays;
-import io.fairlead.controller.steering.othello.OthelloArrays;
+import io.fairlead.controller.core.steering.othello.OthelloArrays;
+import io.fairlead.controller.resources.othello.CommittedArrays;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.Sizes;
 import io.fairlead.controller.store.StoreException;

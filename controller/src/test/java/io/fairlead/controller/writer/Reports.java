@@ -3,10 +3,10 @@ package io.fairlead.controller.writer;
 
 import static java.util.stream.Collectors.toSet;
 
-import io.fairlead.controller.agents.AgentReports;
-import io.fairlead.controller.agents.Report;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.ring.Address;
+import io.fairlead.controller.resources.agents.AgentReports;
+import io.fairlead.controller.resources.agents.Report;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;

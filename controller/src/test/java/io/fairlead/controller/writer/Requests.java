@@ -2,12 +2,12 @@
 package io.fairlead.controller.writer;
 
 import io.fairlead.controller.Ranges;
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.image.ServiceConfig.Port;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.core.image.ServiceConfig.Port;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.ServiceSpec;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;

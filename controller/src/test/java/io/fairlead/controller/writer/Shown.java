@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import io.fairlead.controller.backends.BackendView;
-import io.fairlead.controller.explain.Explanation;
-import io.fairlead.controller.explain.Flow;
-import io.fairlead.controller.explain.RingView;
-import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.services.ServiceView;
-import io.fairlead.controller.upkeep.UpkeepView;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.resources.backends.BackendView;
+import io.fairlead.controller.resources.explain.Explanation;
+import io.fairlead.controller.resources.explain.Flow;
+import io.fairlead.controller.resources.explain.RingView;
+import io.fairlead.controller.resources.services.ServiceView;
+import io.fairlead.controller.resources.upkeep.UpkeepView;
 import java.util.List;
 import java.util.Optional;
 

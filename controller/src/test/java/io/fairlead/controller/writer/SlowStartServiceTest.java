@@ -10,12 +10,12 @@ import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.backends.BackendView;
-import io.fairlead.controller.backends.BackendView.Growth;
-import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.repository.Backup;
-import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.resources.backends.BackendView;
+import io.fairlead.controller.resources.backends.BackendView.Growth;
+import io.fairlead.controller.resources.plane.Origin;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.ServiceSpec;
+import io.fairlead.controller.store.repository.Backup;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -153,7 +153,8 @@ class SlowStartServiceTest {
     ServiceSpec none = ServiceSpec.builder().slowStartSeconds(0).build();
     done(controller.services().changeService("web", none, WriteOptions.COMMIT));
     Optional<Integer> seconds = Optional.of(200);
-    var slow = new io.fairlead.controller.backends.Change.Add(4, "10.1.0.4", 100, seconds);
+    var slow =
+        new io.fairlead.controller.resources.backends.Change.Add(4, "10.1.0.4", 100, seconds);
     done(controller.backends().change("web", List.of(slow), WriteOptions.COMMIT));
     assertThat(share()).isEqualTo(0.05);
     ServiceSpec maglev = ServiceSpec.builder().assignment("maglev").build();

@@ -4,8 +4,8 @@ package io.fairlead.controller.writer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.api.ApiClient.Reply;
-import io.fairlead.controller.muxes.Muxes;
+import io.fairlead.controller.http.ApiClient.Reply;
+import io.fairlead.controller.resources.muxes.Muxes;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

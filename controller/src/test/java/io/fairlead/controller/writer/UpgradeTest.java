@@ -9,9 +9,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.services.ServiceView;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.ServiceView;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.zookeeper.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;

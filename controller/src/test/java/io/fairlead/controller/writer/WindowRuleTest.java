@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.ServiceRules;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

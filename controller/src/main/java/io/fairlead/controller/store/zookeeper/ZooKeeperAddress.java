@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store.zookeeper;
 
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Endpoint;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Matcher;

@@ -4,7 +4,7 @@ package io.fairlead.controller.store.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.http.Endpoint;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

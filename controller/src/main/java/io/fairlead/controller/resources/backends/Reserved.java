@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.resources.backends;
+
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+
+/**
+ * Backends that packets may still be chained to, so that their ids and addresses are taken, and for
+ * how long at most: those that a history names. Without a hold an entry counts for a window, and a
+ * change of backends ends those whose window is over ({@link ServiceConfig#closedUntil}).
+ */
+public final class Reserved {
+  /** Unix seconds by id, 0 for those that are free. */
+  private final long[] until = new long[Backend.MAX + 1];
+
+  private final long now;
+
+  /**
+   * @param now Unix seconds
+   */
+  public Reserved(ServiceImage image, long now) {
+    this.now = now;
+    Ring ring = image.ring();
+    ServiceConfig config = image.config();
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      History history = ring.history(bucket);
+      int open = history.open(now, config.chainedSeconds());
+      for (int i = 0; i < open; i++) {
+        long end = Math.max(history.since(i) + config.heldSeconds(), now + 1); // or later
+        until[history.owner(i)] = Math.max(until[history.owner(i)], end);
+      }
+    }
+  }
+
+  boolean has(int id) {
+    return until[id] > 0;
+  }
+
+  /** Unix seconds until which packets may be chained to the backend, 0 if they are not. */
+  long until(int id) {
+    return until[id];
+  }
+
+  /** Seconds for which packets may still be chained to the backend, 0 if they are not. */
+  public long secondsLeft(int id) {
+    return until[id] == 0 ? 0 : until[id] - now;
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.resources.muxes;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import java.util.Optional;
+
+/**
+ * {@code state} is "loading", "serving" or "stale". {@code withdrawn} says why the mux does not
+ * announce the service although its ring could serve. {@code refused} is the word for what it
+ * refuses of the service, {@code why} the sentence. {@code arrays} is the newest generation of
+ * Othello arrays that it has, those included that no generation names yet. {@code settled} is the
+ * generation below which it announces the service no more, not even after a restart.
+ */
+public record MuxService(
+    long generation,
+    String state,
+    Optional<String> withdrawn,
+    Optional<String> refused,
+    Optional<String> why,
+    Optional<Long> arrays,
+    Optional<Long> settled) {
+  /** The word of {@code refused} for a valid service that this kind of mux can't serve. */
+  public static final String UNSUPPORTED = "unsupported";
+
+  /** The word of {@code withdrawn} of a mux that ends; others withdraw since they are behind. */
+  private static final String STOPPING = "stopping";
+
+  @JsonIgnore
+  public boolean isUnsupported() {
+    return refused.equals(Optional.of(UNSUPPORTED));
+  }
+
+  /** Whether it announces nothing from before this generation again. */
+  @JsonIgnore
+  public boolean keeps(long least) {
+    return settled.orElse(0L) >= least;
+  }
+
+  /** Whether it has no ring, and refuses to load one. */
+  @JsonIgnore
+  public boolean isRefused() {
+    return generation == 0 && refused.isPresent();
+  }
+
+  /** Whether it serves this generation, or a later one, and can't go back. */
+  @JsonIgnore
+  public boolean has(long least) {
+    return generation >= least && keeps(least);
+  }
+
+  /**
+   * Whether packets come to it: it has a ring, and has not withdrawn the service as too far behind.
+   */
+  @JsonIgnore
+  public boolean isServed() {
+    return generation > 0 && withdrawn.filter(why -> !why.equals(STOPPING)).isEmpty();
+  }
+
+  /** Whether it takes new connections: it has not withdrawn the service in order to end. */
+  @JsonIgnore
+  public boolean isAnnounced() {
+    return !withdrawn.equals(Optional.of(STOPPING));
+  }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.resources.services;
+
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.store.repository.StoredService;
+
+/**
+ * A service as the API shows it: its configuration without the hash key, which is a secret.
+ *
+ * @param version differs after every commit to the service, of its ring or its settings
+ * @param backends how many, draining ones included
+ */
+public record ServiceView(
+    @JsonUnwrapped @JsonIgnoreProperties({"format", "hashKey"}) ServiceConfig config,
+    String version,
+    long generation,
+    int backends) {
+  public static ServiceView of(StoredService stored) {
+    return new ServiceView(
+        stored.image().config(),
+        stored.version(),
+        stored.image().ring().generation(),
+        stored.image().pool().size());
+  }
+}

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-/** Who calls, and what it may do. */
-package io.fairlead.controller.whoami;
