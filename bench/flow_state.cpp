@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for flow state, measured in process; bench/flow_tables runs it and says what is measured.
+// Tables for flow state, measured in process; bench/run flow_tables runs it and says what is measured.
 //
 //	flow_state ops|packets|delay [--seed N] [--runs N] [--slots-bits N] [--loads N,...] [--tables NAME;...]
 //		[--slice-ms N] [--packets-per-flow N] [--threads N] [--memory MB]

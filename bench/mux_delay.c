@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other end of a forwarder's port, for bench/delay: sends 64-byte packets over a memif and measures how long each
- * is away.
+ * The other end of a forwarder's port, for bench/run delay: sends 64-byte packets over a memif and measures how long
+ * each is away.
  *
  *	mux_delay --socket PATH --rate PPS|0 --windows N --seconds S --flows N --seed N [--steady 0|1]
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux without packets, for bench/size: the part of fairlead-mux that follows ZooKeeper (cluster_sync.h: store,
+ * A mux without packets, for bench/run size: the part of fairlead-mux that follows ZooKeeper (cluster_sync.h: store,
  * chunks, delta, ring, tables, its own node), with a session and tables of its own. Every next hop is known.
  *
  *	mux_reader ID ZOOKEEPER [CORE PRIORITY FLOWS SEED]

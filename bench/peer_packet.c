@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Katran's XDP program costs a packet, by BPF_PROG_TEST_RUN. bench/peers builds the program and runs this as root:
+ * What Katran's XDP program costs a packet, by BPF_PROG_TEST_RUN. bench/run peers builds the program and runs this as
+ * root:
  *
  *	peer_packet FLOWS,... PACKETS IPIP GUE IPIP_UNGUARDED GUE_UNGUARDED
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The snapshot of a ring whose buckets are dealt evenly to all backends and then shuffled, for bench/size: no history
- * of weights leads there within an hour.
+ * The snapshot of a ring whose buckets are dealt evenly to all backends and then shuffled, for bench/run size: no
+ * history of weights leads there within an hour.
  *
  *	random_ring SERVICE GENERATION BUCKETS BACKENDS COMMITTED SEED > FILE
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux whose workers steer by tables of flows (flowtable.h), for bench/mux, bench/downloads and bench/affinity. The
+ * A mux whose workers steer by tables of flows (flowtable.h), for the benchmarks mux, downloads and affinity. The
  * linker puts flowtable_steer() in the place of burst_steer() where workers call it (--wrap), so the mux needs no hook.
  *
  *	stateful_mux ... --flows N ...		as fairlead-mux

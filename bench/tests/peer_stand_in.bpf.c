@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A balancer with as many tables as peer_packet needs to know of Katran's, so that bench/peers can be tested without
- * it. It is ours, and does no more than what peer_packet checks: count, look up a flow, and send the packet to a server
+ * A balancer with as many tables as peer_packet needs to know of Katran's, so that the benchmark peers can be tested
+ * without it. It is ours, and does no more than what peer_packet checks: count, look up a flow, and send the packet to a server
  * by IPIP or GUE. VIP_BYTES other than 20 and SENT other than XDP_TX make a program that peer_packet must refuse.
  */
 #include <linux/bpf.h>

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "lab"
 SERVER_BPF = BUILD / "bench" / "server_bpf"
-PYTHON = ROOT / "build" / "venv" / "bin" / "python"
+RUN = ROOT / "bench" / "run"
 PATIENCE = 300  # seconds
 FEW = ["--buckets", "4096", "--backends"]
 SERVERS = [
@@ -106,7 +106,7 @@ LONG = {
 )
 def test_a_script_runs_and_keeps_its_figures(name: str, tmp_path: Path):
     figures = tmp_path / "figures.json"
-    subprocess.run([PYTHON, ROOT / "bench" / name, *SCRIPTS[name], "--json", figures], check=True, timeout=PATIENCE)
+    subprocess.run([RUN, name, *SCRIPTS[name], "--json", figures], check=True, timeout=PATIENCE)
     assert json.loads(figures.read_text())["benchmark"] == name
 
 
@@ -131,7 +131,7 @@ def test_the_tables_and_figures_of_flow_tables_are_those_of_its_kept_results(tmp
     page = tmp_path / "page.md"
     page.write_text((ROOT / "docs" / "research" / "flow-tables.md").read_text())
     again = ["--from", FLOW_TABLES, "--json", tmp_path / "flow_tables.json", "--page", page]
-    subprocess.run([PYTHON, ROOT / "bench" / "flow_tables", *again], check=True, timeout=PATIENCE)
+    subprocess.run([RUN, "flow_tables", *again], check=True, timeout=PATIENCE)
     assert page.read_text() == (ROOT / "docs" / "research" / "flow-tables.md").read_text()
     for figure in range(51, 58):
         svg = f"flow_tables_figure{figure}.svg"
@@ -150,7 +150,7 @@ def test_the_tables_and_figures_of_flow_tables_are_those_of_its_kept_results(tmp
     ],
 )
 def test_flow_tables_says_what_is_wrong(words: list[str], told: str):
-    flow_tables = [PYTHON, ROOT / "bench" / "flow_tables", *words]
+    flow_tables = [RUN, "flow_tables", *words]
     done = subprocess.run(flow_tables, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     assert told in done.stderr
@@ -178,19 +178,19 @@ def test_flow_state_says_what_is_wrong(words: list[str], told: str):
 
 @pytest.mark.parametrize("name", ["maat", "p4_rules"])
 def test_the_parts_of_a_simulation(name: str):
-    subprocess.run([PYTHON, ROOT / "bench" / name, "--check"], check=True, timeout=PATIENCE)
+    subprocess.run([RUN, name, "--check"], check=True, timeout=PATIENCE)
 
 
 def test_the_figures_of_maat_on_a_switch(tmp_path: Path):
     figures = tmp_path / "figures.json"
     few = ["--switch", "--most", "1000", "--runs", "1", "--json", figures]
-    subprocess.run([PYTHON, ROOT / "bench" / "maat", *few], check=True, timeout=PATIENCE)
+    subprocess.run([RUN, "maat", *few], check=True, timeout=PATIENCE)
     assert set(json.loads(figures.read_text())["web search"]) == {"runs", "figure14", "figure15"}
 
 
 def test_the_chart_of_steering_by_load_is_drawn_from_kept_results(tmp_path: Path):
     chart = tmp_path / "load.svg"
-    draw = [PYTHON, ROOT / "bench" / "load_chart", "--svg", chart]
+    draw = [RUN, "load_chart", "--svg", chart]
     subprocess.run(draw, check=True, timeout=PATIENCE)
     assert chart.read_text() == (ROOT / "bench" / "results" / "load.svg").read_text()
     (tmp_path / "hunt.json").write_text("{")

@@ -2,13 +2,10 @@
 """6LB's analytic model: the formulas agree with each other, with the equilibrium, and with what the paper prints."""
 
 import math
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import hunt_formulas as formulas
+from bench.papers import hunt_formulas as formulas
 
 POINTS = [(load, c) for load in (0.05, 0.3, 0.5, 0.7, 0.88, 0.95, 0.99) for c in (1, 2, 4, 8, 16)]
 

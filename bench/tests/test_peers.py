@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/peers without a checkout of the peer: its options, and its run with a stand-in of ours. Needs lab/build."""
+"""The benchmark peers without a checkout: its options, and its run with a stand-in of ours. Needs lab/build."""
 
 import json
 import subprocess
@@ -9,7 +9,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "lab"
-PYTHON = ROOT / "build" / "venv" / "bin" / "python"
 PATIENCE = 300  # seconds
 
 
@@ -19,7 +18,7 @@ def programs() -> None:
 
 
 def peers(*words: str | Path) -> subprocess.CompletedProcess:
-    command = [PYTHON, ROOT / "bench" / "peers", "--build", BUILD, *words]
+    command = [ROOT / "bench" / "run", "peers", "--build", BUILD, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 

@@ -4,19 +4,15 @@
 import json
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "bench" / "results"
+from bench.lib.command import RESULTS, ROOT
+from lab.demo import verdict
+from lab.timeline import Timeline
+
 README = (ROOT / "README.md").read_text()
 TEXT = " ".join(README.split())
-sys.path.insert(0, str(ROOT))
-
-from lab.demo import verdict  # noqa: E402
-from lab.timeline import Timeline  # noqa: E402
 
 SHOWN_MIN = 8
 
@@ -66,7 +62,7 @@ def test_the_readme_shows_what_the_demo_printed(capsys: pytest.CaptureFixture[st
 
 
 def test_the_table_of_the_mux_is_that_of_the_result() -> None:
-    done = subprocess.run([ROOT / "bench" / "mux_table", "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run([ROOT / "bench" / "run", "mux_table", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

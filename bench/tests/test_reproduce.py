@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/reproduce: which figures it knows, its data files, its options, and that it continues after an interruption."""
+"""reproduce: which figures it knows, its data files, its options, and that it continues after an interruption."""
 
 import json
 import os
@@ -12,15 +12,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BENCH = ROOT / "bench"
-PYTHON = ROOT / "build" / "venv" / "bin" / "python"
-sys.path.insert(0, str(BENCH))
+from bench.lib.command import ROOT
+from bench.papers import page, redrawn
+from bench.papers.redrawn import CANNOT, REDRAWN, STANDS_IN, Row, beamer, concury, kth, maat, sixlb
+from bench.papers.steps import STEPS, State, Step
 
-import page  # noqa: E402
-import redrawn  # noqa: E402
-from redrawn import CANNOT, REDRAWN, STANDS_IN, Row, beamer, concury, kth, maat, sixlb  # noqa: E402
-from steps import STEPS, State, Step  # noqa: E402
+REPRODUCE = (ROOT / "bench" / "run", "reproduce")
 
 FIGURES = (*beamer.FIGURES, *concury.FIGURES, *maat.FIGURES, *sixlb.FIGURES, *kth.FIGURES)
 DEMANDED = {
@@ -34,7 +31,7 @@ PATIENCE = 300  # seconds
 
 
 def reproduce(*words: object, code: int = 0) -> subprocess.CompletedProcess:
-    command = [PYTHON, BENCH / "reproduce", *map(str, words)]
+    command = [*REPRODUCE, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done
@@ -158,7 +155,7 @@ def test_kept_results_are_drawn_with_the_papers_numbers(tmp_path: Path):
 def test_a_quick_figure_runs_is_interrupted_and_continues(tmp_path: Path):
     """The command is ended while its benchmark runs: nothing counts as finished; then it finishes, and runs no more."""
     words = ["--quick", "--only", "beamer/Table 1", "--state", tmp_path, "--json", tmp_path / "j"]
-    command = [PYTHON, BENCH / "reproduce", *words]
+    command = [*REPRODUCE, *words]
     first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait(lambda: (tmp_path / "quick" / "running" / "assignment" / "log").exists())
     first.send_signal(signal.SIGTERM)
@@ -233,7 +230,7 @@ def test_a_step_that_fails_says_why_and_is_not_finished(tmp_path: Path):
     assert state.run([step])["failing"].endswith("ends with: no such ring")
     assert not state.done(step)
     missing = Step("no_such_benchmark", [], [], (1, 1))
-    assert state.run([missing]) == {"no_such_benchmark": "bench/no_such_benchmark is not there"}
+    assert state.run([missing]) == {"no_such_benchmark": "there is no benchmark no_such_benchmark"}
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/scale against naive arithmetic, a formula for queues, and malformed options."""
+"""The benchmark scale against naive arithmetic, a formula for queues, and malformed options."""
 
 import json
 import random
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BENCH = ROOT / "bench"
-PYTHON = ROOT / "build" / "venv" / "bin" / "python"
-RESULTS = BENCH / "results"
-sys.path.insert(0, str(BENCH))
-
-from region import GUE_BYTES, LENGTH, Region, needs, simulate, starts  # noqa: E402
+from bench.lib.command import RESULTS, ROOT
+from bench.papers.region import GUE_BYTES, LENGTH, Region, needs, simulate, starts
 
 COST = {
     "packet": 1e-7, "packetManyServices": 1e-7, "secondCore": 0.5, "muxBucketBytes": 8.0, "muxServiceSeconds": 0.001,
@@ -31,7 +25,7 @@ SMALL = Region(
 
 
 def scale(*words: object, code: int = 0) -> subprocess.CompletedProcess:
-    command = [PYTHON, BENCH / "scale", *map(str, words)]
+    command = [ROOT / "bench" / "run", "scale", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done
@@ -151,4 +145,4 @@ def test_results_that_are_missing_are_named(tmp_path: Path):
         shutil.copy(RESULTS / f"{name}.json", tmp_path)
     done = scale("--results", tmp_path, "--json", tmp_path / "scale.json", code=1)
     assert "server_bpf.json is not readable as JSON" in done.stderr
-    assert "run bench/server_bpf" in done.stderr
+    assert "run the benchmark server_bpf" in done.stderr

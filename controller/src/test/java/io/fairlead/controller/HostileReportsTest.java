@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Reports that fill the leader's memory if it makes objects of them: 24 KB of gzip are 16 MiB of
- * JSON. The leader is a process with a quarter of the usual heap. {@code bench/hostile} has a
+ * JSON. The leader is a process with a quarter of the usual heap. {@code bench/run hostile} has a
  * thousand agents.
  */
 @Timeout(300)
