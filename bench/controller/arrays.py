@@ -29,7 +29,7 @@ class Writer:
     """OthelloCommits.java."""
 
     def __init__(self, started, zookeeper, connections, args):
-        command = ["java", f"-Xmx{args.heap}", "-cp", JAR, ROOT / "bench/OthelloCommits.java"]
+        command = ["java", f"-Xmx{args.heap}", "-cp", JAR, ROOT / "bench/controller/OthelloCommits.java"]
         command += [zookeeper, connections, args.buckets, args.seed]
         self.process = started.start("writer", command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.folder = started.folder

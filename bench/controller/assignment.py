@@ -22,7 +22,7 @@ COLOURS = ("#ffffff", "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee")
 
 
 def measure(args):
-    figures = java.run(ROOT / "bench/AssignmentFigures.java", args.seed, args.runs)
+    figures = java.run(ROOT / "bench/controller/AssignmentFigures.java", args.seed, args.runs)
     return {"benchmark": "assignment", **json.loads(figures)}
 
 

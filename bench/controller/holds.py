@@ -14,7 +14,7 @@ from bench.lib.command import RESULTS, ROOT, die, keep
 
 
 def measure(args, buckets):
-    return json.loads(java.run(ROOT / "bench/HoldFigures.java", args.seed, buckets, args.servers))
+    return json.loads(java.run(ROOT / "bench/controller/HoldFigures.java", args.seed, buckets, args.servers))
 
 
 def show(result):

@@ -22,7 +22,7 @@ METHODS = ("othello, siphash", "othello, crc32", "MD5", "SHA-256")
 
 def measure(part, args):
     words = part, args.seed, args.most, args.tests
-    return json.loads(java.run(ROOT / "bench/OthelloFigures.java", *words, heap="2g"))
+    return json.loads(java.run(ROOT / "bench/controller/OthelloFigures.java", *words, heap="2g"))
 
 
 def show_control(result):

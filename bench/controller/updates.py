@@ -81,7 +81,7 @@ class Load:
     """OthelloLoad.java."""
 
     def __init__(self, started, controller, zookeeper, args):
-        command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-cp", JAR, ROOT / "bench/OthelloLoad.java"]
+        command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-cp", JAR, ROOT / "bench/controller/OthelloLoad.java"]
         command += [f"127.0.0.1:{controller.port}", zookeeper, SERVICE, args.backends, args.age, args.connections]
         command += [args.seed, controller.logins]
         self.process = started.start("load", command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

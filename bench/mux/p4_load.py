@@ -15,7 +15,7 @@ import subprocess
 from bench.lib import java
 from bench.lib.command import RESULTS, ROOT, check, die, keep
 
-SOURCES = (ROOT / "bench/rules/LoadRing.java", ROOT / "bench/rules/Pool.java")
+SOURCES = (ROOT / "bench/mux/rules/LoadRing.java", ROOT / "bench/mux/rules/Pool.java")
 SERVERS = 128
 IDLE = 2  # servers of weight 0, the first ones
 

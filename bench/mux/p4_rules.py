@@ -15,7 +15,7 @@ import re
 from bench.lib import java
 from bench.lib.command import RESULTS, ROOT, die, keep
 
-SOURCES = ROOT / "bench/rules"
+SOURCES = ROOT / "bench/mux/rules"
 LAYOUT = ROOT / "p4/layout.h"
 REGISTERS = ROOT / "p4/registers.p4"
 RINGS = "1000:65536,1024:65536,1000:262144,2000:262144,5000:524288,10000:65536,10000:1048576"

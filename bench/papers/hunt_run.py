@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one of the programs of bench/hunting, and keeps what it found."""
+"""Runs one of the programs of bench/papers/hunting, and keeps what it found."""
 
 import json
 
 from bench.lib import java
 from bench.lib.command import ROOT
 
-SOURCES = ROOT / "bench/hunting"
+SOURCES = ROOT / "bench/papers/hunting"
 
 
 def run(program, *words):

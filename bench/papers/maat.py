@@ -3,7 +3,7 @@
 
 One service, 32 servers, flow sizes of flow_sizes.json. The same on every machine; no times, so not Figure 12. With
 --switch Figures 14 and 15 instead: what it costs that a switch cannot count a flow's first packet. The simulation is in
-bench/balancers; Othello's arrays, Maglev's table and the ring are the controller's own classes. Needs
+bench/papers/balancers; Othello's arrays, Maglev's table and the ring are the controller's own classes. Needs
 the controller's jar: mvn -q package -DskipTests.
 """
 
@@ -18,7 +18,7 @@ from bench.lib import java
 from bench.lib.command import RESULTS, ROOT, die, keep
 from bench.lib.figure import save
 
-SOURCES = ROOT / "bench/balancers"
+SOURCES = ROOT / "bench/papers/balancers"
 SIZES = ROOT / "bench/papers/flow_sizes.json"
 WORKLOADS = ("web search", "data mining")
 HASH, PAPER = "hash", "Maat, the paper's"

@@ -9,8 +9,8 @@ import java.util.SplittableRandom;
 import java.util.function.Function;
 
 /**
- * Tests of the parts of bench/maat: tables, and naive oracles. Prints each row; throws at the first
- * that fails.
+ * Tests of the parts of bench/run maat: tables, and naive oracles. Prints each row; throws at the
+ * first that fails.
  */
 public final class Checks {
   private static final int NULL = PaperMux.NULL;

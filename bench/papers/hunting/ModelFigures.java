@@ -11,7 +11,7 @@ import java.util.Map;
  * What 6LB's analytic model (its section V) is compared with: many servers that answer one query
  * after the other, with exponential work of mean 1, under SC and SRc. Prints one JSON document.
  *
- * <p>Run by bench/hunt_model as {@code ModelFigures SEED SEEDS SERVERS WARM QUERIES LOADS
+ * <p>Run by bench/run hunt_model as {@code ModelFigures SEED SEEDS SERVERS WARM QUERIES LOADS
  * THRESHOLDS}, the last two with commas; threshold 0 is one choice.
  */
 public final class ModelFigures {

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What bench/p4_rules prints: rules that a switch would need for rings of the controller's own
+ * What bench/run p4_rules prints: rules that a switch would need for rings of the controller's own
  * assignment, and what a generation changes of them, as one JSON document. Arguments: the seed,
  * small changes of a pool's life, then SERVERS:BUCKETS each.
  */

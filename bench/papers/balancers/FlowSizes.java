@@ -31,7 +31,7 @@ record FlowSizes(String name, double[] bytes, double[] parts) {
     }
   }
 
-  /** All distributions of bench/flow_sizes.json, by name. */
+  /** All distributions of bench/papers/flow_sizes.json, by name. */
   static Map<String, FlowSizes> read(Path file) throws IOException {
     Map<String, FlowSizes> all = new LinkedHashMap<>();
     JsonNode document = new ObjectMapper().readTree(file.toFile());

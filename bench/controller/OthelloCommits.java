@@ -39,12 +39,12 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * The controller's side of bench/arrays: commits arrays of a service by the controller's own classes,
- * at most one set for each line on its standard input, {@code whole} or {@code patch}. Before a patch
- * a 256th of the known connections belong to another server. Prints a JSON line for each: when it
- * began, when ZooKeeper had it (latest_gen's time), seconds to build and to encode.
+ * The controller's side of bench/run arrays: commits arrays of a service by the controller's own
+ * classes, at most one set for each line on its standard input, {@code whole} or {@code patch}.
+ * Before a patch a 256th of the known connections belong to another server. Prints a JSON line for
+ * each: when it began, when ZooKeeper had it (latest_gen's time), seconds to build and to encode.
  *
- * <p>Run by {@code java -cp fairlead-controller.jar bench/OthelloCommits.java ZOOKEEPER CONNECTIONS
+ * <p>Run as {@code OthelloCommits ZOOKEEPER CONNECTIONS
  * BUCKETS SEED}.
  */
 public final class OthelloCommits {

@@ -28,11 +28,11 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 
 /**
- * What bench/assignment plots, computed by the controller's own classes: evenness, rules and churn of
- * each method, fragmentation after changes, and defragmentation (Beamer, NSDI '18, Table 1, Figures 5
- * and 25, the table of A.3). Prints one JSON document.
+ * What bench/run assignment plots, computed by the controller's own classes: evenness, rules and
+ * churn of each method, fragmentation after changes, and defragmentation (Beamer, NSDI '18, Table
+ * 1, Figures 5 and 25, the table of A.3). Prints one JSON document.
  *
- * <p>Run by {@code java -cp fairlead-controller.jar bench/AssignmentFigures.java SEED RUNS}.
+ * <p>Run as {@code AssignmentFigures SEED RUNS}.
  */
 public final class AssignmentFigures {
   private static final long NOW = 1_700_000_000;

@@ -9,7 +9,7 @@ import java.util.Map;
  * Response times by policy (6LB, Figures 10, 11a, 11b, 11e and 11f) and by what a server knows of
  * itself, on the paper's servers. Prints one JSON document.
  *
- * <p>Run by bench/hunt as {@code LoadFigures SEED SEEDS WARM QUERIES LOADS}, loads with commas.
+ * <p>Run by bench/run hunt as {@code LoadFigures SEED SEEDS WARM QUERIES LOADS}, loads with commas.
  */
 public final class LoadFigures {
   static final int SERVERS = 48;

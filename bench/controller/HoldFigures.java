@@ -28,10 +28,11 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * What bench/holds prints, computed by the controller's own classes: releases of many held buckets,
- * their number, bytes and time, and the time to ask about those that stay. Prints one JSON document.
+ * What bench/run holds prints, computed by the controller's own classes: releases of many held
+ * buckets, their number, bytes and time, and the time to ask about those that stay. Prints one JSON
+ * document.
  *
- * <p>Run by {@code java -cp fairlead-controller.jar bench/HoldFigures.java SEED BUCKETS SERVERS}.
+ * <p>Run as {@code HoldFigures SEED BUCKETS SERVERS}.
  */
 public final class HoldFigures {
   private static final long NOW = 1_700_000_000;

@@ -28,12 +28,12 @@ import java.util.SplittableRandom;
 import java.util.zip.CRC32;
 
 /**
- * What bench/othello_map prints, computed by the controller's own classes: how long it takes to build
- * arrays (Concury, SoCC '20, Figure 8) and to know connections (Figure 20), memory, how evenly codes
- * of unknown connections are spread (Figures 5 to 7) and the load by weight (Figures 25 and 26).
- * Times are processor time of one thread. Prints one JSON document.
+ * What bench/run othello_map prints, computed by the controller's own classes: how long it takes to
+ * build arrays (Concury, SoCC '20, Figure 8) and to know connections (Figure 20), memory, how
+ * evenly codes of unknown connections are spread (Figures 5 to 7) and the load by weight (Figures
+ * 25 and 26). Times are processor time of one thread. Prints one JSON document.
  *
- * <p>Run by {@code java -cp fairlead-controller.jar bench/OthelloFigures.java PART SEED MOST TESTS},
+ * <p>Run as {@code OthelloFigures PART SEED MOST TESTS},
  * where PART is {@code control} or {@code codes}.
  */
 public final class OthelloFigures {

@@ -8,8 +8,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * Tests of what bench/p4_rules counts: tables by hand, and naive oracles. Prints each row; throws
- * at the first that fails.
+ * Tests of what bench/run p4_rules counts: tables by hand, and naive oracles. Prints each row;
+ * throws at the first that fails.
  */
 public final class Checks {
   private Checks() {}

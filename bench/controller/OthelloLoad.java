@@ -41,14 +41,14 @@ import java.util.function.LongToIntFunction;
 import org.apache.curator.framework.CuratorFramework;
 
 /**
- * Connections of bench/updates, and the agents that report them as protocol/README.md §11 says. Each
- * connection is a random flow hash; its server is the one to which ring and arrays lead when it is
- * opened. A server has an agent, which reports once a second.
+ * Connections of bench/run updates, and the agents that report them as protocol/README.md §11 says.
+ * Each connection is a random flow hash; its server is the one to which ring and arrays lead when
+ * it is opened. A server has an agent, which reports once a second.
  *
  * <p>Lines on standard input: {@code RATE}, how many connections are opened each second from then on;
  * as many are closed, the oldest, once {@code KNOWN} are open. Prints a JSON line each second.
  *
- * <p>Run by {@code java -cp fairlead-controller.jar bench/OthelloLoad.java CONTROLLER ZOOKEEPER SERVICE
+ * <p>Run as {@code OthelloLoad CONTROLLER ZOOKEEPER SERVICE
  * SERVERS AGE KNOWN SEED LOGINS}; the server of backend n has the address 10.2.(n / 256).(n % 256)
  * and its agent the token agent-of-server-n.
  */

@@ -10,8 +10,8 @@ import io.fairlead.controller.core.words.AssignmentMethod;
 import java.util.stream.Collectors;
 
 /**
- * A ring by weights for bench/p4_load, as the controller assigns it. Arguments: buckets, then the
- * weight of each server from 1 on. Prints the buckets and then each one's owner.
+ * A ring by weights for bench/run p4_load, as the controller assigns it. Arguments: buckets, then
+ * the weight of each server from 1 on. Prints the buckets and then each one's owner.
  */
 public final class LoadRing {
   private LoadRing() {}

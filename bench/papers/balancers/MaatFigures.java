@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * What bench/maat prints: the figures of the Maat paper that a simulation can have, as one JSON
+ * What bench/run maat prints: the figures of the Maat paper that a simulation can have, as one JSON
  * document. Arguments: the file of flow sizes, the seed, runs, the most connections, and whether
  * only the figures of a switch are wanted. Run r has the seed {@code seed + r} in every row, so
  * that all methods see the same connections.

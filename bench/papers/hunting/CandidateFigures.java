@@ -17,7 +17,7 @@ import java.util.stream.IntStream;
  * one choice, Algorithm 3, and two buckets of the controller's ring, without and with the hop to
  * the former owner that Fairlead's servers make. Prints one JSON document.
  *
- * <p>Run by bench/hunt_candidates as {@code CandidateFigures SEED DRAWS full|small}.
+ * <p>Run by bench/run hunt_candidates as {@code CandidateFigures SEED DRAWS full|small}.
  */
 public final class CandidateFigures {
   private static final int[] RESET_SERVERS = {1, 2, 4, 8, 12, 16};
