@@ -23,9 +23,12 @@ def edit(visit: Visit, backend: int, weight: int) -> None:
     visit.page.get_by_label("Full buckets that would lose a former owner").select_option("force")
 
 
-def plan(visit: Visit) -> None:
-    visit.page.get_by_role("button", name="Plan 1 change").click()
+def plan(visit: Visit) -> dict[str, Any]:
+    """The API's answer, which the page shows."""
+    with visit.page.expect_response("**/changes?dryRun=true*") as answer:
+        visit.page.get_by_role("button", name="Plan 1 change").click()
     visit.page.get_by_text("Buckets that move").wait_for()
+    return answer.value.json()
 
 
 def weight(lab: Lab, backend: int) -> int:
@@ -35,9 +38,17 @@ def weight(lab: Lab, backend: int) -> int:
 def test_a_plan_is_drawn_and_changes_nothing_until_it_is_applied(lab: Lab, operator: Visit) -> None:
     lab.weights({1: 100})
     edit(operator, 1, 160)
-    plan(operator)
+    leaving = plan(operator)["leaving"]
     picture = operator.page.get_by_role("img", name="Moves:")
     assert "to backend 1" in (picture.get_attribute("aria-label") or "")
+    rows = operator.page.get_by_role("region", name="Connections in these buckets").get_by_role("row")
+    shown = [rows.nth(row).get_by_role("cell").all_inner_texts() for row in range(1, rows.count())]
+    counts = [f"{'about ' if each['estimated'] else ''}{each['connections']:,}" for each in leaving]
+    wanted = [
+        (str(each["backend"]), f"{each['buckets']:,}", count) for each, count in zip(leaving, counts, strict=True)
+    ]
+    assert wanted and [tuple(cells[:3]) for cells in shown] == wanted
+    assert all(cells[3].startswith("held, broken at ") for cells in shown)
     assert weight(lab, 1) == 100
     operator.page.get_by_role("button", name="Apply").click()
     operator.page.get_by_text("Applied.").wait_for()

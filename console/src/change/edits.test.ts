@@ -57,11 +57,13 @@ test("moves are summed up, with the connections that live in them", () => {
       { start: 8, count: 1, from: 3, to: 2 },
       { start: 4, count: 2, from: 1, to: 2 },
     ],
-    new Map([[1, 8], [3, 8]]),
-    new Map([[1, 100]]),
+    [
+      { backend: 1, buckets: 8, connections: 101, estimated: true, fate: "chained", until: 0 },
+      { backend: 3, buckets: 1, unknown: "backend 3 has no agent", estimated: false, fate: "chained", until: 0 },
+    ],
   );
   assert.deepEqual(found, [
-    { from: 1, to: 2, buckets: 4, connections: 50 },
+    { from: 1, to: 2, buckets: 4, connections: 50.5 },
     { from: 3, to: 2, buckets: 1, connections: undefined },
   ]);
 });

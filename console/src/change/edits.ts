@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Edits of a pool, what they ask of the API, and what somebody else changed meanwhile.
-import type { Backend, Changes, Move } from "../../generated/schema";
+import type { Backend, Changes, Leaving, Move } from "../../generated/schema";
 
 export type Change = Changes["changes"][number];
 
@@ -72,12 +72,12 @@ export interface Flow {
   from: number;
   to: number;
   buckets: number;
-  /** That live in these buckets, if connections are spread evenly over buckets; undefined if unknown. */
+  /** That live in these buckets, a part of those of all buckets that the backend gives; undefined if unknown. */
   connections: number | undefined;
 }
 
 /** Moves summed up by pair of backends, the largest first. */
-export function flows(moves: Move[], owned: Map<number, number>, connections: Map<number, number>): Flow[] {
+export function flows(moves: Move[], leaving: Leaving[]): Flow[] {
   const sums = new Map<string, Flow>();
   for (const { from, to, count } of moves) {
     const key = `${from} ${to}`;
@@ -85,10 +85,10 @@ export function flows(moves: Move[], owned: Map<number, number>, connections: Ma
     flow.buckets += count;
     sums.set(key, flow);
   }
+  const given = new Map(leaving.map((each) => [each.backend, each]));
   for (const flow of sums.values()) {
-    const all = connections.get(flow.from);
-    const of = owned.get(flow.from);
-    if (all !== undefined && of) flow.connections = Math.round((all * flow.buckets) / of);
+    const all = given.get(flow.from);
+    if (all?.connections !== undefined) flow.connections = (all.connections * flow.buckets) / all.buckets;
   }
   return [...sums.values()].sort((a, b) => b.buckets - a.buckets || a.from - b.from || a.to - b.to);
 }

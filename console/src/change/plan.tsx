@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a change would do: how many buckets move between which backends, with the connections that live in them.
-import type { Result } from "../../generated/schema";
+import type { Leaving, Result } from "../../generated/schema";
 import { ownerColour, short } from "../parts/palette";
+import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
-import type { Flow } from "./edits";
+import { type Flow, flows } from "./edits";
 import { COLUMN, type End, outline, picture, WIDTH } from "./flows_layout";
+import { connections, fate, known, unknown } from "./leaving";
 
 interface PlanProps {
   result: Result;
-  flows: Flow[];
   place: Map<number, number>;
 }
 
-export function Plan({ result, flows, place }: PlanProps) {
-  const known = flows.filter((flow) => flow.connections !== undefined);
-  const connections = known.reduce((sum, flow) => sum + flow.connections!, 0);
-  const chained = (result.leaving ?? []).filter((each) => each.fate === "chained");
+export function Plan({ result, place }: PlanProps) {
+  const leaving = result.leaving ?? [];
+  const moves = flows(result.moves, leaving);
+  const chained = leaving.filter((each) => each.fate === "chained");
   const ends = Math.max(0, ...chained.map((each) => each.until));
   return (
     <>
       <div class="tiles">
         <Tile name="Generation" value={result.generation.toLocaleString("en")} />
         <Tile name="Buckets that move" value={result.movedBuckets.toLocaleString("en")} />
-        <Tile
-          name="Connections in these buckets"
-          value={known.length ? `≈ ${short(connections)}` : "–"}
-          note={known.length ? "they stay on their servers" : "no agent reports"}
-        />
+        <Tile name="Connections in these buckets" value={known(leaving) ?? "–"} note={unknown(leaving)} />
         <Tile name="Have former owners" value={result.stillChained.toLocaleString("en")} note="packets name one more" />
         <Tile
           name="Full buckets"
@@ -51,10 +48,32 @@ export function Plan({ result, flows, place }: PlanProps) {
           {warning}
         </p>
       ))}
-      {flows.length > 0 ? <Flows flows={flows} place={place} /> : <p>No bucket moves.</p>}
+      {moves.length > 0 ? <Flows flows={moves} place={place} /> : <p>No bucket moves.</p>}
+      {leaving.length > 0 && (
+        <Table
+          label="Connections in these buckets"
+          columns={LEAVING}
+          rows={leaving}
+          rowKey={(row) => row.backend}
+          hasFilter={leaving.length > 10}
+        />
+      )}
     </>
   );
 }
+
+const LEAVING: Column<Leaving>[] = [
+  { key: "backend", title: "Backend", value: (row) => row.backend, isNumber: true },
+  { key: "buckets", title: "Gives buckets", value: (row) => row.buckets, isNumber: true },
+  {
+    key: "connections",
+    title: "Connections in them",
+    value: (row) => row.connections ?? -1,
+    text: connections,
+    render: connections,
+  },
+  { key: "fate", title: "What becomes of them", value: fate },
+];
 
 function windowEnds(result: Result): string {
   const ends = result.windowEnds;
@@ -85,7 +104,7 @@ function Flows({ flows, place }: { flows: Flow[]; place: Map<number, number> }) 
           >
             <title>
               {`${name(ribbon.flow.from)} to ${name(ribbon.flow.to)}: ${ribbon.flow.buckets.toLocaleString("en")} buckets` +
-                (ribbon.flow.connections === undefined ? "" : `, about ${ribbon.flow.connections} connections`)}
+                (ribbon.flow.connections === undefined ? "" : `, about ${short(ribbon.flow.connections)} connections`)}
             </title>
           </path>
         ))}

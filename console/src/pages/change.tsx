@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import type { Agent, Backend, Result, Service } from "../../generated/schema";
+import type { Backend, Result, Service } from "../../generated/schema";
 import { locked, Why, whyNot } from "../access";
-import { ApiError, call, get, key, text } from "../api/client";
+import { ApiError, call, key, text } from "../api/client";
 import { usePolled } from "../api/poll";
 import type { PageProps } from "../app";
 import { Conflict } from "../change/conflict";
-import { type Added, changes, type Edits, flows, parseAdded } from "../change/edits";
+import { type Added, changes, type Edits, parseAdded } from "../change/edits";
 import { Plan } from "../change/plan";
 import { Pool } from "../change/pool";
 import { href } from "../router";
@@ -78,7 +78,6 @@ function Editor({ name }: { name: string }) {
   const done = useSignal<Result | undefined>(undefined);
   const error = useSignal("");
   const isBusy = useSignal(false);
-  const agents = useSignal<Agent[]>([]);
   const watched = usePolled<Service>(path, 3, ["service"]);
 
   const load = async () => {
@@ -86,8 +85,6 @@ function Editor({ name }: { name: string }) {
       base.value = await read(path);
       latest.value = undefined;
       error.value = "";
-      const size = base.value.backends.length;
-      agents.value = size ? await get<Agent[]>(`/v1/agents?cursor=${name}.0&limit=${size}`) : [];
     } catch (failure) {
       error.value = text(failure);
     }
@@ -271,28 +268,9 @@ function Editor({ name }: { name: string }) {
           </p>
         )}
         {plan.value && !isPlanned && <p class="hint">You changed your edits after this plan. Plan again before you apply.</p>}
-        {plan.value && (
-          <Plan
-            result={plan.value.result}
-            flows={flows(
-              plan.value.result.moves,
-              new Map(backends.map((backend) => [backend.id, backend.buckets])),
-              connections(agents.value, name),
-            )}
-            place={place}
-          />
-        )}
+        {plan.value && <Plan result={plan.value.result} place={place} />}
         {!plan.value && wanted.length === 0 && <p class="hint">Edit weights, remove or add backends, then plan.</p>}
       </section>
     </>
-  );
-}
-
-/** By backend, of agents that report. */
-function connections(agents: Agent[], service: string): Map<number, number> {
-  return new Map(
-    agents
-      .filter((agent) => agent.service === service && agent.state === "reporting" && agent.established !== undefined)
-      .map((agent) => [agent.backend, agent.established! + (agent.halfOpen ?? 0)]),
   );
 }
