@@ -12,8 +12,10 @@ import io.fairlead.controller.resources.plane.Health;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.repository.Backup;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAddress;
+import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.fairlead.controller.store.zookeeper.ZooKeeperTls;
 import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
@@ -296,20 +298,20 @@ public class Main implements Callable<Integer> {
   private int run(Endpoint client, Endpoint endpoint, Optional<Endpoint> others, Security security)
       throws IOException, InterruptedException, StoreException {
     Backup backup = restore == null ? null : Backup.read(restore).without(withoutMuxes);
-    FairleadController controller =
-        FairleadController.prepare(
-            ControllerOptions.of(
-                    zookeeper,
-                    new InetSocketAddress(client.host(), client.port()),
-                    ROOT,
-                    id(endpoint),
-                    clock())
-                .with(access.zookeeper())
-                .withProtectsOpen(access.protectsOpen())
-                .withTls(zookeeperTls())
-                .with(this::writing)
-                .withClockCheck(isOn("--clock-check", clockCheck))
-                .withArraysWait(isOn("--arrays-wait", arraysWait)));
+    ControllerOptions options =
+        ControllerOptions.of(
+                zookeeper,
+                new InetSocketAddress(client.host(), client.port()),
+                ROOT,
+                id(endpoint),
+                clock())
+            .with(access.zookeeper())
+            .withProtectsOpen(access.protectsOpen())
+            .withTls(zookeeperTls())
+            .with(this::writing)
+            .withClockCheck(isOn("--clock-check", clockCheck))
+            .withArraysWait(isOn("--arrays-wait", arraysWait));
+    FairleadController controller = new FairleadController(options, store(options));
     if (restore != null) {
       access.keep().ifPresent(this::say);
       restore(controller, backup);
@@ -334,6 +336,16 @@ public class Main implements Callable<Integer> {
     Runtime.getRuntime().removeShutdownHook(hook);
     close(api, controller);
     throw refusal;
+  }
+
+  /** Starts the embedded server, if asked for. */
+  private static Store store(ControllerOptions options) throws IOException {
+    return ZooKeeperStore.open(
+        ZooKeeperAddress.parse(options.zookeeper()),
+        options.zookeeperListen(),
+        new Tree(options.root()),
+        options.access(),
+        options.tls());
   }
 
   private void restore(FairleadController controller, Backup backup)

@@ -11,6 +11,7 @@ import io.fairlead.controller.http.ApiServer;
 import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.writer.ControllerOptions;
+import io.fairlead.controller.writer.Controllers;
 import io.fairlead.controller.writer.FairleadController;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -35,7 +36,7 @@ class AgentFailoverTest {
       implements AutoCloseable {
     static Served open(TestingServer zookeeper, String id) throws IOException {
       FairleadController controller =
-          FairleadController.prepare(
+          Controllers.prepare(
               ControllerOptions.of(
                   zookeeper.getConnectString(),
                   FreePorts.nextAddress(),

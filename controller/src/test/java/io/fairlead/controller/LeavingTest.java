@@ -8,6 +8,7 @@ import io.fairlead.controller.http.ApiServer;
 import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.resources.agents.AgentRequests;
 import io.fairlead.controller.writer.ControllerOptions;
+import io.fairlead.controller.writer.Controllers;
 import io.fairlead.controller.writer.FairleadController;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -37,7 +38,7 @@ class LeavingTest {
   void open() throws Exception {
     InstantSource clock = () -> Instant.ofEpochSecond(now);
     controller =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
                 .withClockCheck(false));

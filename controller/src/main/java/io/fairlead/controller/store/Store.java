@@ -20,6 +20,9 @@ import java.util.function.Consumer;
 public interface Store extends AutoCloseable {
   Duration SYNC_MAX = Duration.ofSeconds(3);
 
+  /** By which controllers and muxes reach it: HOST:PORT,... */
+  String address();
+
   /** Connects as soon as that is possible; returns at once. */
   void start();
 
@@ -109,6 +112,9 @@ public interface Store extends AutoCloseable {
 
   /** Protects the tree from others; does nothing in a store without logins. */
   void protect() throws StoreException, NodeException, InterruptedException;
+
+  /** The login by which all may read the tree; empty in a store without logins. */
+  Optional<String> readersLogin();
 
   @Override
   void close();

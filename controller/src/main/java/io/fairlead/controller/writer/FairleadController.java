@@ -49,8 +49,6 @@ import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.repository.Backup;
 import io.fairlead.controller.store.repository.ServiceRepository;
 import io.fairlead.controller.store.repository.StoredService;
-import io.fairlead.controller.store.zookeeper.ZooKeeperAddress;
-import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -85,7 +83,6 @@ public final class FairleadController implements AutoCloseable {
   private static final long UPKEEP_POLL_MILLIS = 500;
 
   private final ControllerOptions options;
-  private final String connectString;
   private final Tree tree;
   private final Store store;
   private final Store writing;
@@ -136,12 +133,16 @@ public final class FairleadController implements AutoCloseable {
   private volatile Leadership leadership;
   private volatile Optional<URI> url = Optional.empty();
 
-  private FairleadController(ControllerOptions options, Store store, String connectString) {
+  /**
+   * Neither follows nor leads before {@link #start}.
+   *
+   * @param store not started yet; it is closed with this
+   */
+  public FairleadController(ControllerOptions options, Store store) {
     this.options = options;
     this.store = store;
-    this.connectString = connectString;
     tree = new Tree(options.root());
-    session = new Session(connectString);
+    session = new Session(store.address());
     store.onConnection(session::changed);
     writing = options.writing().apply(store);
     serviceStore = new ServiceStore(writing, tree, WRITE_DEADLINE);
@@ -249,31 +250,6 @@ public final class FairleadController implements AutoCloseable {
     }
   }
 
-  /** {@link #prepare} and {@link #start}, without an address for others. */
-  public static FairleadController open(ControllerOptions options) throws IOException {
-    FairleadController controller = prepare(options);
-    controller.start(Optional.empty());
-    return controller;
-  }
-
-  /**
-   * Starts the embedded server, if asked for. The controller neither follows nor leads before
-   * {@link #start}.
-   *
-   * @throws IllegalArgumentException for a bad option, with its name, value and what is allowed
-   * @throws IOException if the embedded server cannot start
-   */
-  public static FairleadController prepare(ControllerOptions options) throws IOException {
-    ZooKeeperStore zookeeper =
-        ZooKeeperStore.open(
-            ZooKeeperAddress.parse(options.zookeeper()),
-            options.zookeeperListen(),
-            new Tree(options.root()),
-            options.access(),
-            options.tls());
-    return new FairleadController(options, zookeeper, zookeeper.connectString());
-  }
-
   /**
    * Begins to follow and to seek leadership; returns without waiting for either.
    *
@@ -331,7 +307,7 @@ public final class FairleadController implements AutoCloseable {
 
   /** The connect string by which clients and muxes reach ZooKeeper. */
   public String zookeeper() {
-    return connectString;
+    return store.address();
   }
 
   public InstantSource clock() {
@@ -389,7 +365,7 @@ public final class FairleadController implements AutoCloseable {
 
   /** The muxes that are added, alive or not. */
   public MuxList muxList() {
-    return new MuxListAccess(muxWatch, writes, options.access());
+    return new MuxListAccess(muxWatch, writes, store::readersLogin);
   }
 
   public MetricsTargets targets() {
@@ -501,7 +477,7 @@ public final class FairleadController implements AutoCloseable {
             random,
             this::writer,
             new Infrastructure(
-                connectString,
+                store.address(),
                 () -> Infrastructure.controllers(leadership.candidates(), url, options.id()),
                 muxWatch::muxes),
             serviceWatch::service);

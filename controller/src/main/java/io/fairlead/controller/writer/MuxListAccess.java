@@ -7,13 +7,13 @@ import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.muxes.MuxWatch;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
-import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 
 /** Reads the list of muxes by its watch, and writes it as the leader. */
-record MuxListAccess(MuxWatch watch, Writes writes, Optional<ZooKeeperAccess> access)
+record MuxListAccess(MuxWatch watch, Writes writes, Supplier<Optional<String>> login)
     implements MuxList {
   @Override
   public List<MuxView> all() {
@@ -22,7 +22,7 @@ record MuxListAccess(MuxWatch watch, Writes writes, Optional<ZooKeeperAccess> ac
 
   @Override
   public Optional<String> readersLogin() {
-    return access.map(ZooKeeperAccess::readersLogin);
+    return login.get();
   }
 
   @Override

@@ -76,7 +76,7 @@ class BackupPropertyTest {
       server = TestZooKeeper.start();
       clock.set(clock.seconds() + 100 + random.nextInt(100_000));
       Path backup = backups.get(random.nextInt(backups.size()));
-      try (FairleadController restoring = FairleadController.prepare(options())) {
+      try (FairleadController restoring = Controllers.prepare(options())) {
         restoring.restore(Backup.read(backup));
       }
       Map<Integer, Long> seen = Map.copyOf(remembered);
@@ -95,7 +95,7 @@ class BackupPropertyTest {
   }
 
   private void lead() throws Exception {
-    controller = FairleadController.open(options());
+    controller = Controllers.open(options());
     assertThat(controller.awaitLeader(Duration.ofSeconds(60))).as("seed %d", seed).isTrue();
   }
 

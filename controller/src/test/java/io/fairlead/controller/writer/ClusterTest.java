@@ -56,7 +56,7 @@ class ClusterTest {
 
   private void lead() throws Exception {
     controller =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     server.getConnectString(),
                     FreePorts.nextAddress(),

@@ -172,7 +172,7 @@ class ConfirmedReadsTest {
 
   private static FairleadController open(String zookeeper, String id, UnaryOperator<Store> writing)
       throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
                 zookeeper, FreePorts.nextAddress(), "/fairlead", id, InstantSource.system())
             .with(writing));

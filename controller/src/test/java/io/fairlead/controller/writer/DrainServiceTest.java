@@ -72,7 +72,7 @@ class DrainServiceTest {
   }
 
   private FairleadController open(String id) throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
                 zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
             .withMonotonic(clock::seconds)

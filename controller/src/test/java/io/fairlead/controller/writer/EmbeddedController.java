@@ -21,7 +21,7 @@ abstract class EmbeddedController {
   @BeforeEach
   final void open() throws Exception {
     controller =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
                 .withMonotonic(clock::seconds)

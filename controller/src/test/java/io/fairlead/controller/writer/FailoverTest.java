@@ -158,7 +158,7 @@ class FailoverTest {
 
   private static FairleadController open(String zookeeper, String id, InstantSource clock)
       throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(zookeeper, FreePorts.nextAddress(), "/fairlead", id, clock)
             .withClockCheck(!(clock instanceof SettableClock)));
   }

@@ -72,7 +72,7 @@ class HealthServiceTest {
   }
 
   private FairleadController open(String id) throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
                 zookeeper.getConnectString(),
                 FreePorts.nextAddress(),

@@ -77,7 +77,7 @@ class HoldReportTest {
   }
 
   private FairleadController open(String id) throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
                 server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
             .withMonotonic(clock::seconds)

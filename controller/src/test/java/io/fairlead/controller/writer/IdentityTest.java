@@ -359,7 +359,7 @@ class IdentityTest extends ServedController {
     try (TestingServer empty = TestZooKeeper.start()) {
       String connect = empty.getConnectString();
       try (FairleadController restoring =
-          FairleadController.prepare(
+          Controllers.prepare(
               options(
                   ControllerOptions.of(
                           connect, FreePorts.nextAddress(), "/fairlead", "other", clock)
@@ -401,7 +401,7 @@ class IdentityTest extends ServedController {
             .forPath("/fairlead/election/" + path, new byte[0]);
       }
       try (FairleadController protecting =
-          FairleadController.open(
+          Controllers.open(
               options(
                   ControllerOptions.of(
                           connect, FreePorts.nextAddress(), "/fairlead", "protecting", clock)
@@ -421,7 +421,7 @@ class IdentityTest extends ServedController {
     await().until(() -> api.get("/v1/muxes").array().size() == 1);
     assertThat(api.get("/v1/backup").json().getJsonArray("muxes")).hasSize(1);
     try (FairleadController other =
-        FairleadController.open(
+        Controllers.open(
             options(
                 ControllerOptions.of(
                         zookeeper.getConnectString(),

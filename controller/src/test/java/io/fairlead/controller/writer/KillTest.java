@@ -148,7 +148,7 @@ class KillTest {
    */
   private void checkTheRest(long acknowledged) throws Exception {
     try (FairleadController controller =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                 "embedded:" + directory,
                 FreePorts.nextAddress(),

@@ -38,7 +38,7 @@ final class KilledController {
 
   private static void commit(String directory) throws Exception {
     FairleadController controller =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                 "embedded:" + directory,
                 FreePorts.nextAddress(),

@@ -76,7 +76,7 @@ class LoadsTest {
     Path logins =
         Files.write(directory.resolve(id), List.of("controllers:the-controllers-password", MUXES));
     Files.setPosixFilePermissions(logins, PosixFilePermissions.fromString("rw-------"));
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
                 server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
             .with(Optional.of(ZooKeeperAccess.read(new SecretFile("--zookeeper-auth", logins))))

@@ -68,7 +68,7 @@ class LossesTest {
 
   private FairleadController lead(String id) throws Exception {
     FairleadController opened =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
                 .withMonotonic(clock::seconds)
@@ -152,7 +152,7 @@ class LossesTest {
       await().atMost(SOON).until(() -> client.checkExists().forPath(third) == null);
     }
     try (FairleadController second =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "next", clock)
                 .withMonotonic(clock::seconds)

@@ -96,7 +96,7 @@ class LostAnswersTest {
   }
 
   private static FairleadController open(String zookeeper) throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
             zookeeper,
             FreePorts.nextAddress(),

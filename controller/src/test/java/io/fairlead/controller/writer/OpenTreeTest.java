@@ -92,7 +92,7 @@ class OpenTreeTest {
     Path file =
         Files.writeString(directory.resolve("login"), CONTROLLERS + "\nreaders:password2\n");
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
                 server.getConnectString(),
                 FreePorts.nextAddress(),

@@ -159,7 +159,7 @@ class OutageTest {
   }
 
   private static FairleadController open(String zookeeper, String root) throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
             zookeeper, FreePorts.nextAddress(), root, "outage", InstantSource.system()));
   }

@@ -85,7 +85,7 @@ class RestoreTest {
   }
 
   private FairleadController lead() throws Exception {
-    FairleadController leading = FairleadController.open(options());
+    FairleadController leading = Controllers.open(options());
     assertThat(leading.awaitLeader(Duration.ofSeconds(30))).isTrue();
     return leading;
   }
@@ -102,7 +102,7 @@ class RestoreTest {
   }
 
   private void restore(byte[] backup, String... withoutMuxes) throws IOException, StoreException {
-    try (FairleadController restoring = FairleadController.prepare(options())) {
+    try (FairleadController restoring = Controllers.prepare(options())) {
       restoring.restore(read(backup).without(Set.of(withoutMuxes)));
     }
   }
@@ -484,7 +484,7 @@ class RestoreTest {
       client.create().forPath(tree.restoring(), new byte[0]);
       client.setData().forPath(tree.cluster(), new byte[] {'x'});
       client.delete().forPath(tree.config("dns"));
-      controller = FairleadController.open(options());
+      controller = Controllers.open(options());
       assertThat(controller.awaitLeader(Duration.ofSeconds(2))).isFalse();
       controller.close();
       restore(backup);

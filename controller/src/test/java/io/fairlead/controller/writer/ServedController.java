@@ -39,7 +39,7 @@ public abstract class ServedController {
     client = ZooKeeperClient.create(zookeeper.getConnectString());
     client.start();
     controller =
-        FairleadController.open(
+        Controllers.open(
             options(
                 ControllerOptions.of(
                         zookeeper.getConnectString(),

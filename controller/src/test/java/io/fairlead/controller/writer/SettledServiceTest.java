@@ -65,7 +65,7 @@ class SettledServiceTest {
 
   private FairleadController lead(String id) throws Exception {
     FairleadController opened =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
                 .withMonotonic(clock::seconds)

@@ -63,7 +63,7 @@ class SlowStartServiceTest {
   }
 
   private FairleadController open(String id) throws Exception {
-    return FairleadController.open(options(id));
+    return Controllers.open(options(id));
   }
 
   private BackendView backend(int id) {
@@ -138,7 +138,7 @@ class SlowStartServiceTest {
     server.close();
     server = TestZooKeeper.start();
     clock.set(NOW + 1100);
-    try (FairleadController restoring = FairleadController.prepare(options("restore"))) {
+    try (FairleadController restoring = Controllers.prepare(options("restore"))) {
       restoring.restore(backup);
     }
     controller = open("third");

@@ -78,7 +78,7 @@ class UndeleteTest extends EmbeddedController {
   private void leadAnew() throws Exception {
     controller.close();
     controller =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
                 .withMonotonic(clock::seconds)

@@ -53,7 +53,7 @@ class UpgradeTest {
   }
 
   private FairleadController controller() throws Exception {
-    return FairleadController.open(
+    return Controllers.open(
         ControllerOptions.of(
             server.getConnectString(),
             FreePorts.nextAddress(),

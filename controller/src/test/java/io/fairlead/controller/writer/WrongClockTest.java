@@ -71,7 +71,7 @@ class WrongClockTest {
 
   private FairleadController open(boolean checksClock) throws Exception {
     FairleadController opened =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
                 .withClockCheck(checksClock));

@@ -82,8 +82,8 @@ public final class ZooKeeperStore implements Store {
         ZooKeeperClient.create(hosts, tree, access, tls), tree, access, embedded);
   }
 
-  /** The connect string by which controllers and muxes reach it. */
-  public String connectString() {
+  @Override
+  public String address() {
     return client.getZookeeperClient().getCurrentConnectionString();
   }
 
@@ -343,6 +343,11 @@ public final class ZooKeeperStore implements Store {
         EmbeddedZooKeeper.protect(client, tree, access.get());
       }
     }
+  }
+
+  @Override
+  public Optional<String> readersLogin() {
+    return access.map(ZooKeeperAccess::readersLogin);
   }
 
   @Override

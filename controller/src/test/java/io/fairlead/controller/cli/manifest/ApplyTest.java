@@ -13,6 +13,7 @@ import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.http.ApiServer;
 import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.writer.ControllerOptions;
+import io.fairlead.controller.writer.Controllers;
 import io.fairlead.controller.writer.FairleadController;
 import io.fairlead.controller.writer.Shown;
 import java.io.IOException;
@@ -108,7 +109,7 @@ class ApplyTest {
   @BeforeEach
   void open() throws Exception {
     controller =
-        FairleadController.open(
+        Controllers.open(
             ControllerOptions.of(
                 "embedded:" + directory.resolve("zookeeper" + clusters++),
                 FreePorts.nextAddress(),

@@ -51,6 +51,11 @@ public final class MemoryStore implements Store {
   }
 
   @Override
+  public String address() {
+    return "127.0.0.1:2181";
+  }
+
+  @Override
   public void start() {
     connect();
   }
@@ -419,6 +424,11 @@ public final class MemoryStore implements Store {
 
   @Override
   public void protect() {}
+
+  @Override
+  public Optional<String> readersLogin() {
+    return Optional.empty();
+  }
 
   @Override
   public void close() {
