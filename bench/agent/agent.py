@@ -96,7 +96,7 @@ def real(args, held, stack):
     token = directory / "token"
     token.write_text("bench\n")
     token.chmod(0o600)
-    command = [args.build / "bench/agent_connections", VIP, str(PORT), str(held)]
+    command = [args.build / "bench/agent/agent_connections", VIP, str(PORT), str(held)]
     load = subprocess.Popen(namespace.enter(list(map(str, command))), stdin=-1, stdout=-1, text=True)
     stack.callback(load.wait)
     stack.callback(load.kill)
@@ -156,12 +156,12 @@ def readings(args, connections):
         namespace.ip("link set lo up", f"addr add {VIP}/32 dev lo", "route add local 198.18.0.0/15 dev lo")
         directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         sources = ["psi", "accept-queue", stack.enter_context(status_page(namespace, directory))]
-        words = [args.build / "bench/agent_readings", connections, args.readings, *sources]
+        words = [args.build / "bench/agent/agent_readings", connections, args.readings, *sources]
         return json.loads(namespace.run(*map(str, words)))
 
 
 def table(args, *hashes):
-    words = [args.build / "bench/agent_census", args.connections, 2 * args.connections, args.seed, *hashes]
+    words = [args.build / "bench/agent/agent_census", args.connections, 2 * args.connections, args.seed, *hashes]
     return json.loads(subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True).stdout)
 
 

@@ -109,7 +109,7 @@ def measure(args, connections):
         zookeeper = start_ensemble(started, args.zookeeper_heap)
         meter = Meter(started, zookeeper)
         writer = Writer(started, zookeeper, connections, args)
-        readers = Readers(started, args.build / "bench" / "mux_reader", zookeeper)
+        readers = Readers(started, args.build / "bench/controller/mux_reader", zookeeper)
         alone = commits(args, writer, meter, readers, args.repetitions)
         add_muxes(zookeeper, args.muxes)
         readers.start(args.muxes, writer.generation)
@@ -155,7 +155,7 @@ def parse():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "arrays.json")
     args = parser.parse_args()
-    check(JAR, args.build / "bench" / "mux_reader")
+    check(JAR, args.build / "bench/controller/mux_reader")
     if args.muxes < 1 or args.repetitions < 1:
         die("--muxes and --repetitions are at least 1")
     return args

@@ -56,7 +56,7 @@ def parse():
     parser.add_argument("--heap", default="1g", help="of the controller")
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "services.json")
     args = parser.parse_args()
-    check(JAR, args.build / "bench" / "mux_reader")
+    check(JAR, args.build / "bench/controller/mux_reader")
     if not 1 <= args.services <= 4096 or not 1 <= args.backends <= 250:
         die("--services is 1..4096, --backends 1..250")
     return args
@@ -73,7 +73,7 @@ def main():
         load = controller.start()
         begun = time.time()
         login = controller.add_mux("mux0")
-        reader = Reader(started, args.build / "bench" / "mux_reader", zookeeper, login)
+        reader = Reader(started, args.build / "bench/controller/mux_reader", zookeeper, login)
         served, cpu, received, resident = reader.until(2 * args.services)
         answers, changes = [], []
         for number in range(min(args.services, 50)):

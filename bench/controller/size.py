@@ -43,7 +43,7 @@ def shuffle(args, client, controller):
     service = controller("GET", f"/v1/services/{SERVICE}")[0]
     controller.stop()
     generation = service["generation"] + 1
-    command = [args.build / "bench" / "random_ring", service["id"], generation, args.buckets, args.backends]
+    command = [args.build / "bench/controller/random_ring", service["id"], generation, args.buckets, args.backends]
     command += [int(time.time()) - 10 * WINDOW_SECONDS, args.seed]
     snapshot = subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE).stdout
     path = f"{RING}/gen/{generation:010d}/snapshot"
@@ -158,7 +158,7 @@ def parse():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "size.json")
     args = parser.parse_args()
-    check(JAR, args.build / "bench" / "mux_reader", args.build / "bench" / "random_ring")
+    check(JAR, args.build / "bench/controller/mux_reader", args.build / "bench/controller/random_ring")
     if args.repetitions < 1 or args.readers < 0 or args.small < 0:
         die("--repetitions is at least 1, --readers and --small at least 0")
     return args
@@ -184,7 +184,7 @@ def main():
         if args.readers:
             print(f"from the commit to {args.readers} muxes (Figure 24)", flush=True)
             logins = [controller.add_mux(f"mux{number}") for number in range(args.readers)]
-            readers = Readers(started, args.build / "bench" / "mux_reader", zookeeper, logins)
+            readers = Readers(started, args.build / "bench/controller/mux_reader", zookeeper, logins)
             readers.start(args.readers, int(client.get(f"{RING}/latest_gen")[0]))
             propagation = measure_propagation(args, controller, client, readers)
         heap = controller.heap_megabytes()

@@ -43,7 +43,7 @@ class Mux:
     """mux_reader with a worker."""
 
     def __init__(self, started, zookeeper, login, args):
-        command = [args.build / "bench" / "mux_reader", "mux1", zookeeper, args.core, args.priority]
+        command = [args.build / "bench/controller/mux_reader", "mux1", zookeeper, args.core, args.priority]
         command += [args.connections, args.seed]
         self.process = started.start(
             "mux", command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=logged_in(login)
@@ -266,7 +266,7 @@ def parse():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "updates.json")
     args = parser.parse_args()
-    check(JAR, args.build / "bench" / "mux_reader")
+    check(JAR, args.build / "bench/controller/mux_reader")
     if len(os.sched_getaffinity(0)) < 2:
         die("needs two cores: one is the worker's")
     if args.rounds < 1 or args.changes <= 0:

@@ -73,7 +73,7 @@ def measure(args, name, rate, longer=1):
         socket, key = f"{folder}/memif", pathlib.Path(folder, "key")
         key.touch(mode=0o600)
         key.write_text(f"{KEY}\n")
-        words = ["taskset", "-c", args.cores[0], args.build / "bench/mux_delay", "--socket", socket, "--rate", rate]
+        words = ["taskset", "-c", args.cores[0], args.build / "bench/mux/mux_delay", "--socket", socket, "--rate", rate]
         words += ["--windows", max(1, args.windows // longer), "--seconds", args.seconds * longer]
         words += ["--flows", args.flows, "--seed", args.seed, "--steady", int(longer > 1)]
         mine = subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=log, text=True)
@@ -111,7 +111,7 @@ def parse():
         die(f"--rounds: {args.rounds} is not allowed; allowed: 3 or more")
     if len(args.cores) < 2:
         die("needs two cores: one forwards, the other one sends and receives")
-    for program in ("mux/tests/still_mux", "bench/mux_delay"):
+    for program in ("mux/tests/still_mux", "bench/mux/mux_delay"):
         if not (args.build / program).exists():
             die(f"--build: {args.build} has no {program}; build it first")
     if not shutil.which("dpdk-testpmd"):

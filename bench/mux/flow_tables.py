@@ -34,7 +34,7 @@ MB_OF_SLOT = 1.2e-4  # DPDK's memory for a slot in one table, with room
 
 def flow_state(args, part, **options):
     """Rows of flow_state; malloc's memory is on transparent huge pages, as DPDK's is."""
-    command = [args.build / "bench/flow_state", part]
+    command = [args.build / "bench/mux/flow_state", part]
     for name, value in options.items():
         command += ["--" + name.replace("_", "-"), ",".join(map(str, value)) if isinstance(value, list) else value]
     environment = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
@@ -117,8 +117,8 @@ def parse():
         return args
     if len(os.sched_getaffinity(0)) < 2:
         die("needs two processors; allowed: a machine, or an affinity, with at least 2")
-    if not (args.build / "bench/flow_state").exists():
-        die(f"--build: {args.build} has no bench/flow_state; allowed: where `ninja bench/flow_state` was run")
+    if not (args.build / "bench/mux/flow_state").exists():
+        die(f"--build: {args.build} has no bench/mux/flow_state; allowed: where `ninja bench/mux/flow_state` was run")
     return args
 
 

@@ -79,7 +79,7 @@ class Mux:
 
     thread = "worker "
     program, memory, options = "mux/tests/still_mux", 256, ()
-    stateful = "bench/flowtable/still_stateful_mux"
+    stateful = "bench/mux/flowtable/still_stateful_mux"
 
     def __init__(self, args, vdevs, buckets=65536, workers=1, flows=0, changes=False, steering="ring"):
         backends = [f"10.1.{1 + n // 200}.{1 + n % 200}" for n in range(args.backends)]
@@ -213,7 +213,7 @@ def profile(args, begin, vdevs):
 def in_process(args):
     """mux_packet's JSON; its table is printed meanwhile."""
     with tempfile.NamedTemporaryFile() as out:
-        command = [args.build / "bench/mux_packet", "--json", out.name, "--seed", str(args.seed)]
+        command = [args.build / "bench/mux/mux_packet", "--json", out.name, "--seed", str(args.seed)]
         command += ["--runs", str(args.runs), "--most-flows", str(args.most_flows)]
         if subprocess.run([str(word) for word in command], stderr=subprocess.DEVNULL, check=False).returncode:
             die("mux_packet failed")
@@ -299,7 +299,7 @@ def parse():
         die(f"--rounds: {args.rounds} is not allowed; allowed: 5 or more")
     if len(os.sched_getaffinity(0)) < 2:
         die("needs two cores: testpmd does not forward on its first one")
-    for program in ("mux/tests/still_mux", "bench/mux_packet"):
+    for program in ("mux/tests/still_mux", "bench/mux/mux_packet"):
         if not (args.build / program).exists():
             die(f"--build: {args.build} has no {program}; build it first")
     if not shutil.which(TESTPMD):

@@ -4,7 +4,7 @@
     net_pcap -> p4 mux interpreted, p4 mux compiled, mux, dpdk-testpmd's macswap -> net_null
 
 As the part of bench/run mux that goes through ports, whose rounds, clocks and packets these are: 64 bytes, one service
-with SipHash, ratios of processor time by rounds. The P4 mux is bench/still_p4mux: the program's own ports, workers,
+with SipHash, ratios of processor time by rounds. The P4 mux is bench/mux/still_p4mux: the program's own ports, workers,
 tables and pipelines, with a ring that does not come from ZooKeeper. Needs a build with -Dp4_compiled=true.
 
 Writes JSON.
@@ -26,7 +26,7 @@ MILLION = 1 << 20
 class P4Mux(mux.Mux):
     """Counts packets as the C mux does; all of them must have gone through the pipeline."""
 
-    program = "bench/still_p4mux"
+    program = "bench/mux/still_p4mux"
     memory = 1024
 
     def __init__(self, args, vdevs, pipeline, **settings):
@@ -116,7 +116,7 @@ def parse():
         die(f"--rounds: {args.rounds} is not allowed; allowed: 1 or more")
     if len(os.sched_getaffinity(0)) < 2:
         die("needs two cores: testpmd does not forward on its first one")
-    for program in ("mux/tests/still_mux", "bench/still_p4mux", "p4/compiled/mux_run.c"):
+    for program in ("mux/tests/still_mux", "bench/mux/still_p4mux", "p4/compiled/mux_run.c"):
         if not (args.build / program).exists():
             die(f"--build: {args.build} has no {program}; build it first, with -Dp4_compiled=true")
     if not shutil.which(mux.TESTPMD):

@@ -3,7 +3,7 @@
 
 128 servers of weight 1 to 6, two of which have 0. Rings are the controller's; connections go through mux.spec,
 interpreted, and are counted by the server that their packets are sent to. The same on every machine. Needs the
-controller's jar (mvn -q package -DskipTests) and p4_load (ninja -C build/bench bench/run p4_load).
+controller's jar (mvn -q package -DskipTests) and p4_load (ninja -C build/bench bench/mux/p4_load).
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main():
     parser.add_argument("--buckets", default="4096,65536", help="of rings (default 4096,65536)")
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "p4_load.json")
     args = parser.parse_args()
-    program = args.build / "bench/run p4_load"
+    program = args.build / "bench/mux/p4_load"
     check(program)
     weights = [0 if server <= IDLE else 1 + server % 6 for server in range(1, SERVERS + 1)]
     result = {"benchmark": "p4_load", "flows": args.flows, "weights": weights, "rows": []}

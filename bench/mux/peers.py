@@ -70,7 +70,7 @@ class Peer:
 
     def __init__(self, args, files):
         self.feeds = []  # ns of our own program, which are taken off
-        command = [args.build / "bench/peer_packet", ",".join(map(str, args.flows)), args.packets, *files]
+        command = [args.build / "bench/mux/peer_packet", ",".join(map(str, args.flows)), args.packets, *files]
         self.process = subprocess.Popen(
             list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
@@ -124,7 +124,7 @@ class Mux:
 
     def measure(self):
         most = max(LEAST_FLOWS, *self.args.flows)
-        command = [self.args.build / "bench/mux_packet", "--runs", 3, "--most-flows", most]
+        command = [self.args.build / "bench/mux/mux_packet", "--runs", 3, "--most-flows", most]
         command += ["--rows", ";".join(self.rows), "--json", self.file]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         if done.returncode:
@@ -198,9 +198,9 @@ def options():
     args.katran = args.katran.resolve()
     if not (args.katran / SOURCE).is_file():
         die(f"--katran: {args.katran} has no {SOURCE}; allowed: a checkout of github.com/facebookincubator/katran")
-    for program in ("peer_packet", "mux_packet"):
-        if not (args.build / "bench" / program).exists():
-            die(f"--build: {args.build} has no bench/{program}; run ninja -C {args.build} bench/{program}")
+    for program in ("bench/mux/peer_packet", "bench/mux/mux_packet"):
+        if not (args.build / program).exists():
+            die(f"--build: {args.build} has no {program}; run ninja -C {args.build} {program}")
     return args
 
 

@@ -64,7 +64,7 @@ def parse():
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "probe.json")
     args = parser.parse_args()
-    check(JAR, args.build / "probe" / "fairlead-probe", args.build / "bench" / "decapsulate.bpf.o")
+    check(JAR, args.build / "probe" / "fairlead-probe", args.build / "bench/mux/decapsulate.bpf.o")
     if not 1 <= args.backends <= IPS or not set(args.kinds.split(",")) <= set(KINDS):
         die(f"--backends is 1..{IPS}, --kinds of {','.join(KINDS)}")
     return args
@@ -98,7 +98,7 @@ class Servers:
         run("ip", "route", "add", "10.8.0.0/13", "via", SERVERS)
         self.inside("ip", "address", "add", f"{VIP}/32", "dev", "lo")
         self.inside("sysctl", "-q", "-w", "net.core.somaxconn=16384", "net.ipv4.tcp_max_syn_backlog=16384")
-        program = args.build / "bench" / "decapsulate.bpf.o"
+        program = args.build / "bench/mux/decapsulate.bpf.o"
         self.inside("ip", "link", "set", "dev", "rack", "xdp", "obj", program, "sec", "xdp")
         self.serve()
 

@@ -4,7 +4,7 @@ Connections that break when the pool shrinks: by buckets and by a table of flows
 
 Beamer (NSDI '18, 6.2), two tables. `scaling`: two muxes and eight servers; some servers are drained, then a mux dies.
 `flood`: a SYN flood runs, then clients connect, then some servers are drained; the muxes stay. Stateful is the mux
-with a table of flows (bench/flowtable), without chaining by servers. It drops no entry for a new one: its table is full
+with a table of flows (mux/flowtable), without chaining by servers. It drops no entry for a new one: its table is full
 of the flood when the clients come, where the paper's table loses the entries of clients that came before. Run as root
 under `unshare --net --mount`, as the lab's tests by hand (CONTRIBUTING.md); run lab/build first.
 """

@@ -6,7 +6,7 @@ Closed loops of real MPTCP clients with two addresses each get the same file aga
 and four muxes; servers join one by one; then muxes are killed one by one until one is left. Each server's link has a
 rate of its own, as the paper's servers have their network cards, and so servers add capacity although all share the
 processors of one machine. `Beamer`: the servers' ids in ports, buckets, chaining. `Stateful`: muxes with a table of
-flows (bench/flowtable), each subflow hashed by itself, no chaining. The hash key is fixed, clients' ports are chosen by
+flows (mux/flowtable), each subflow hashed by itself, no chaining. The hash key is fixed, clients' ports are chosen by
 the kernel.
 
 Run as root under `unshare --net --mount`, as the lab's tests by hand (CONTRIBUTING.md); run lab/build first.

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Beamer's Stateful in a lab: muxes with a table of flows (bench/flowtable), without chaining by servers.
+Beamer's Stateful in a lab: muxes with a table of flows (bench/mux/flowtable), without chaining by servers.
 """
 
 from bench.lib.command import check
 from lab import build
 from lab.variant import Variant
 
-MUX = build.DIRECTORY / "bench" / "flowtable" / "stateful_mux"
+MUX = build.DIRECTORY / "bench" / "mux" / "flowtable" / "stateful_mux"
 
 
 def variant(flows):

@@ -74,7 +74,7 @@ STEPS = {
             [*SCHEMES, "--runs", "3"],
             [*SCHEMES, "--runs", "15"],
             (20, 60),
-            program="mux_packet",
+            program="mux/mux_packet",
         ),
         Step("delay", ["--rounds", "3", "--windows", "20"], [], (30, 300)),
         Step(
@@ -93,7 +93,7 @@ STEPS = {
             ["--runs", "3", "--connections", "16000,256000,1000000", "--passes", "1000000"],
             ["--runs", "15", "--connections", "4000,16000,64000,256000,1000000,4000000,8000000,16000000"],
             (30, 900),
-            program="othello_lookup",
+            program="mux/othello_lookup",
         ),
         Step(
             "updates",

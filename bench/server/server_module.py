@@ -109,9 +109,9 @@ def measure_transfers(machine: Machine, rounds: int, megabytes: int) -> dict:
 
 def measure(release: str, args: argparse.Namespace) -> dict:
     kernel = choose(release)
-    programs = [args.build / "bench" / "bulk", args.build / "server" / "fairlead-server"]
+    programs = [args.build / "bench/server/bulk", args.build / "server" / "fairlead-server"]
     archive = initramfs(
-        kernel, args.build / "lab" / "vm" / "vm-agent", programs, [args.build / "bench" / "encapsulate.bpf.o"]
+        kernel, args.build / "lab" / "vm" / "vm-agent", programs, [args.build / "bench/server/encapsulate.bpf.o"]
     )
     with tempfile.TemporaryDirectory(prefix="fairlead-") as directory:
         machine = Machine(Path(directory), kernel, archive, setup=SETUP, memory=MEMORY_MIB, processors=2)
@@ -147,8 +147,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.rounds < 3:
         die(f"--rounds: {args.rounds} is not allowed; allowed: 3 or more")
-    if not (args.build / "bench" / "bulk").exists():
-        die(f"--build: {args.build} has no bench/bulk; run meson compile -C {args.build} server-module-bench")
+    if not (args.build / "bench/server/bulk").exists():
+        die(f"--build: {args.build} has no bench/server/bulk; run meson compile -C {args.build} server-module-bench")
     try:
         results = [measure(release, args) for release in ([args.kernel] if args.kernel else kernels())]
     except LabError as error:

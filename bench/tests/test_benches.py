@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "lab"
-SERVER_BPF = BUILD / "bench" / "server_bpf"
+SERVER_BPF = BUILD / "bench" / "server" / "server_bpf"
 RUN = ROOT / "bench" / "run"
 PATIENCE = 300  # seconds
 FEW = ["--buckets", "4096", "--backends"]
@@ -66,23 +66,10 @@ SCRIPTS = {
 
 @pytest.fixture(scope="session", autouse=True)
 def programs() -> None:
-    targets = [
-        f"bench/{name}"
-        for name in (
-            "mux_packet",
-            "mux_reader",
-            "flowtable/still_stateful_mux",
-            "othello_lookup",
-            "p4_load",
-            "random_ring",
-            "server_bpf",
-            "agent_census",
-            "agent_connections",
-            "agent_readings",
-            "decapsulate.bpf.o",
-            "flow_state",
-        )
-    ]
+    targets = ["mux/mux_packet", "mux/flowtable/still_stateful_mux", "mux/othello_lookup", "mux/p4_load"]
+    targets += ["mux/decapsulate.bpf.o", "mux/flow_state", "server/server_bpf", "controller/mux_reader"]
+    targets += ["controller/random_ring", "agent/agent_census", "agent/agent_connections", "agent/agent_readings"]
+    targets = [f"bench/{name}" for name in targets]
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
 
 
@@ -113,15 +100,15 @@ def test_a_script_runs_and_keeps_its_figures(name: str, tmp_path: Path):
 @pytest.mark.parametrize(
     "words",
     [
-        ["mux_packet", "--runs", "1", "--most-flows", "2048"],
-        ["othello_lookup", "--runs", "1", "--connections", "2048", "--passes", "4096"],
-        ["server_bpf", "--runs", "1", "--packets", "1000"],
+        ["mux/mux_packet", "--runs", "1", "--most-flows", "2048"],
+        ["mux/othello_lookup", "--runs", "1", "--connections", "2048", "--passes", "4096"],
+        ["server/server_bpf", "--runs", "1", "--packets", "1000"],
     ],
 )
 def test_a_program_runs_and_keeps_its_figures(words: list[str], tmp_path: Path):
     figures = tmp_path / "figures.json"
     subprocess.run([BUILD / "bench" / words[0], *words[1:], "--json", figures], check=True, timeout=PATIENCE)
-    assert json.loads(figures.read_text())["benchmark"] == words[0]
+    assert json.loads(figures.read_text())["benchmark"] == Path(words[0]).name
 
 
 FLOW_TABLES = ROOT / "bench" / "results" / "flow_tables.json"
@@ -145,7 +132,7 @@ def test_the_tables_and_figures_of_flow_tables_are_those_of_its_kept_results(tmp
         (["--loads", "65,95"], "--loads: [65, 95] has not [80]; allowed: any that include [65, 80, 95]"),
         (["--rounds", "0"], "--rounds: '0' is not allowed; allowed: 1 to 101"),
         (["--slots-bits", "x"], "--slots-bits: 'x' is not allowed; allowed: 10 to 24"),
-        (["--build", "/nowhere"], "--build: /nowhere has no bench/flow_state"),
+        (["--build", "/nowhere"], "--build: /nowhere has no bench/mux/flow_state"),
         (["--from", "/nowhere"], "--from: /nowhere is not readable as JSON"),
     ],
 )
@@ -170,7 +157,7 @@ def test_flow_tables_says_what_is_wrong(words: list[str], told: str):
     ],
 )
 def test_flow_state_says_what_is_wrong(words: list[str], told: str):
-    flow_state = [BUILD / "bench" / "flow_state", *words]
+    flow_state = [BUILD / "bench" / "mux" / "flow_state", *words]
     done = subprocess.run(flow_state, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     assert f"flow_state: {told}" in done.stderr

@@ -14,7 +14,7 @@ PATIENCE = 300  # seconds
 
 @pytest.fixture(scope="module", autouse=True)
 def programs() -> None:
-    subprocess.run(["ninja", "-C", BUILD, "--quiet", "bench/peer_packet", "bench/mux_packet"], check=True)
+    subprocess.run(["ninja", "-C", BUILD, "--quiet", "bench/mux/peer_packet", "bench/mux/mux_packet"], check=True)
 
 
 def peers(*words: str | Path) -> subprocess.CompletedProcess:

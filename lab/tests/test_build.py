@@ -15,7 +15,7 @@ from lab import build
 
 TOOL = "tool-of-tests"
 DEMO = ("mux/fairlead-mux", "p4/program/fairlead-p4mux", "server/fairlead-server")
-TESTS = ("probe/fairlead-probe", "mux/tests/still_mux", "bench/flowtable/stateful_mux", "lab/vm/vm-agent")
+TESTS = ("probe/fairlead-probe", "mux/tests/still_mux", "bench/mux/flowtable/stateful_mux", "lab/vm/vm-agent")
 LEAF = "custom_target('{name}', output: '{name}', command: ['touch', '@OUTPUT@'])\n"
 # Says where the demo would take its programs from.
 STAND_IN = "import os\nprint('from', os.environ.get('FAIRLEAD_BUILD_DIR', 'build/lab'))\n"

@@ -10,7 +10,7 @@
  *	headers		writes headers				the mbuf, ready to be sent by packet.port
  *
  * It does not log, allocate, lock or make system calls, and knows nothing of ports: tests, the fuzzer and
- * bench/mux_packet run it unchanged. The caller is a reader of the tables and not in a quiescent state (tables.h).
+ * mux_packet run it unchanged. The caller is a reader of the tables and not in a quiescent state (tables.h).
  */
 #ifndef FAIRLEAD_MUX_BURST_H
 #define FAIRLEAD_MUX_BURST_H
