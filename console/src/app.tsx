@@ -13,14 +13,9 @@ import { ExplainPage } from "./pages/explain";
 import { MuxesPage } from "./pages/muxes";
 import { OverviewPage } from "./pages/overview";
 import { ServicePage } from "./pages/service";
-import { href, route } from "./router";
+import { href, type PageProps, route } from "./router";
 import { asked, caller, isLoggedIn, logIn, logOut } from "./session";
 import { theme, toggleTheme } from "./theme";
-
-export interface PageProps {
-  args: string[];
-  query: Record<string, string>;
-}
 
 interface Page {
   title: string;

@@ -3,10 +3,14 @@
 // Which page the address names: #/page/argument?key=value. Arguments and values are percent-encoded.
 import { signal } from "@preact/signals";
 
-export interface Route {
-  page: string;
+/** What a page is shown with. */
+export interface PageProps {
   args: string[];
   query: Record<string, string>;
+}
+
+export interface Route extends PageProps {
+  page: string;
 }
 
 export function parse(hash: string): Route {

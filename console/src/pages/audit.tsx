@@ -7,9 +7,8 @@ import type { AuditRecord } from "../../generated/schema";
 import { Why, whyNot } from "../access";
 import { type ApiEvent, events, isStreaming } from "../api/events";
 import { usePolled } from "../api/poll";
-import type { PageProps } from "../app";
 import { describe, serviceOfEvent } from "../audit/describe";
-import { setQuery } from "../router";
+import { type PageProps, setQuery } from "../router";
 import "../explain/explain.css";
 import { type Column, Table } from "../parts/table";
 

@@ -5,12 +5,11 @@ import type { Backend, Result, Service } from "../../generated/schema";
 import { locked, Why, whyNot } from "../access";
 import { ApiError, call, key, text } from "../api/client";
 import { usePolled } from "../api/poll";
-import type { PageProps } from "../app";
 import { Conflict } from "../change/conflict";
 import { type Added, changes, type Edits, parseAdded } from "../change/edits";
 import { Plan } from "../change/plan";
 import { Pool } from "../change/pool";
-import { href } from "../router";
+import { href, type PageProps } from "../router";
 
 /** A pool as it was read at once, and its version. */
 interface State {

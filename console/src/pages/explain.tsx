@@ -6,11 +6,10 @@ import { useEffect } from "preact/hooks";
 import type { Explanation, Mux, MuxExplanation, Service } from "../../generated/schema";
 import { get, text } from "../api/client";
 import { usePolled } from "../api/poll";
-import type { PageProps } from "../app";
 import { type Flow, flowQuery, parseFlow, showFlow } from "../explain/flow";
 import { SampleCard } from "../explain/sample_card";
 import { Steps } from "../explain/steps";
-import { setQuery } from "../router";
+import { type PageProps, setQuery } from "../router";
 import "../explain/explain.css";
 import { type Column, Table } from "../parts/table";
 

@@ -5,7 +5,6 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Agent, Mux, Service } from "../../generated/schema";
 import { usePolled } from "../api/poll";
-import type { PageProps } from "../app";
 import { Lag } from "../muxes/lag";
 import { byLabel } from "../muxes/metrics";
 import { type Reading, summary, useReadings } from "../muxes/readings";
@@ -13,6 +12,7 @@ import { DROPPED, VERDICTS } from "../muxes/reasons";
 import { Chart, extend, NO_SERIES, type Series } from "../parts/chart";
 import { duration, short } from "../parts/palette";
 import { type Column, Table } from "../parts/table";
+import type { PageProps } from "../router";
 import "../muxes/muxes.css";
 
 const SECONDS = 3;

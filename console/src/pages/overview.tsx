@@ -4,7 +4,6 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Alert, Overview, OverviewMux, OverviewServer, OverviewService } from "../../generated/schema";
 import { ChangeLink } from "../access";
 import { usePolled } from "../api/poll";
-import type { PageProps } from "../app";
 import { Topology } from "../overview/topology";
 import { draw, folded, type Part } from "../overview/topology_layout";
 import { type Rates, total, useTraffic } from "../overview/traffic";
@@ -12,7 +11,7 @@ import { Chart, extend, NO_SERIES } from "../parts/chart";
 import { percent, short } from "../parts/palette";
 import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
-import { href } from "../router";
+import { href, type PageProps } from "../router";
 
 const SECONDS = 3;
 
