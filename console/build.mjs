@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const home = dirname(fileURLToPath(import.meta.url));
@@ -50,10 +50,11 @@ function install() {
 }
 
 async function types() {
-  const { parse } = await import("yaml");
-  const { typescript } = await import("./types.mjs");
+  const { default: typescript, astToString } = await import("openapi-typescript");
+  const names = { rootTypes: true, rootTypesNoSchemaPrefix: true }; // Service, not components["schemas"]["Service"]
+  const ast = await typescript(pathToFileURL(contract), { ...names, defaultNonNullable: false });
   mkdirSync(dirname(schema), { recursive: true });
-  writeFileSync(schema, typescript(parse(readFileSync(contract, "utf8"))));
+  writeFileSync(schema, astToString(ast));
 }
 
 /** Licence texts of the packages that the bundle has. */
@@ -75,7 +76,7 @@ function licences(inputs) {
 async function build(out) {
   const stamp = join(out, ".stamp");
   const sources = [...files(join(home, "src")), contract, join(home, "index.html")];
-  for (const name of ["build.mjs", "types.mjs", "package.json", "package-lock.json", "tsconfig.json"]) {
+  for (const name of ["build.mjs", "package.json", "package-lock.json", "tsconfig.json"]) {
     sources.push(join(home, name));
   }
   const now = digest(sources);
@@ -127,7 +128,6 @@ const common = {
 /** Runs every src/**.test.ts by node's own test runner. */
 async function test() {
   install();
-  await types();
   const { build: bundle } = await import("esbuild");
   const entryPoints = files(join(home, "src")).filter((name) => name.endsWith(".test.ts"));
   const outdir = join(home, "generated/test");

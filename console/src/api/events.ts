@@ -2,6 +2,7 @@
 //
 // The stream of events, read by fetch since EventSource sends no token. One stream for all pages; it reconnects by itself.
 import { signal } from "@preact/signals";
+import { createParser, type EventSourceParser } from "eventsource-parser";
 import { asked } from "../session";
 import { send } from "./client";
 
@@ -29,23 +30,12 @@ export function onEvent(listener: (event: ApiEvent) => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Takes whole events out of text/event-stream; what is left is the beginning of the next. */
-export function split(text: string): { events: Omit<ApiEvent, "at">[]; rest: string } {
-  const blocks = text.replaceAll("\r\n", "\n").split("\n\n");
-  const rest = blocks.pop() ?? "";
-  const found = blocks.flatMap((block) => {
-    const fields: Record<string, string> = {};
-    for (const line of block.split("\n")) {
-      const colon = line.indexOf(":");
-      if (colon <= 0) continue; // a comment
-      const name = line.slice(0, colon);
-      const value = line.slice(colon + 1).replace(/^ /, "");
-      fields[name] = name === "data" && fields.data !== undefined ? `${fields.data}\n${value}` : value;
-    }
-    if (fields.data === undefined) return [];
-    return [{ id: fields.id ?? "", kind: fields.event ?? "message", data: JSON.parse(fields.data) }];
+/** Hands `listener` each event of the stream that it is fed, in parts as they come. */
+export function reader(listener: (event: ApiEvent) => void): EventSourceParser {
+  return createParser({
+    onEvent: ({ id = "", event = "message", data }) =>
+      listener({ id, kind: event, at: Date.now(), data: JSON.parse(data) }),
   });
-  return { events: found, rest };
 }
 
 function publish(event: ApiEvent): void {
@@ -66,18 +56,16 @@ async function follow(last: string, onId: (id: string) => void): Promise<void> {
     const response = await send("/v1/events", { isStream: true, signal: stop.signal, headers });
     if (!response.ok || !response.body) return;
     isStreaming.value = true;
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
+    const parts = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const stream = reader((event) => {
+      if (event.id) onId(event.id);
+      publish(event);
+    });
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await parts.read();
       if (done) return;
       alive();
-      const taken = split(rest + value);
-      rest = taken.rest;
-      for (const event of taken.events) {
-        if (event.id) onId(event.id);
-        publish({ ...event, at: Date.now() });
-      }
+      stream.feed(value);
     }
   } finally {
     clearTimeout(watchdog);
