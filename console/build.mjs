@@ -2,7 +2,7 @@
 //
 // Builds the console: types from the API's contract, a type check, one script and one style sheet, licences of what is in
 // them. Does nothing if nothing changed since the last build, and contacts the registry only if package-lock.json did.
-// Usage: node build.mjs FOLDER | node build.mjs --test
+// Usage: node build.mjs FOLDER | --test | --format | --check, which only names the files that --format would change
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -143,7 +143,18 @@ async function test() {
   console.log(`console: ${passed[1]} tests passed`);
 }
 
+function prettier(what) {
+  install();
+  run(process.execPath, "node_modules/prettier/bin/prettier.cjs", what, "build.mjs", "src/**/*.{ts,tsx}");
+}
+
+const tasks = {
+  "--test": test,
+  "--format": () => prettier("--write"),
+  "--check": () => prettier("--list-different"),
+};
 const [argument, more] = process.argv.slice(2);
-if (!argument || more) fail("wrong arguments; allowed: FOLDER, or --test");
+if (!argument || more) fail(`wrong arguments; allowed: FOLDER, or one of ${Object.keys(tasks).join(", ")}`);
+const out = resolve(argument);
 process.chdir(home);
-await (argument === "--test" ? test() : build(resolve(argument)));
+await (tasks[argument] ?? (() => build(out)))();

@@ -62,7 +62,11 @@ export function App() {
         </nav>
         <div class="tools">
           <Connection />
-          <button type="button" onClick={toggleTheme} aria-label={`Use the ${theme.value === "dark" ? "light" : "dark"} theme`}>
+          <button
+            type="button"
+            onClick={toggleTheme}
+            aria-label={`Use the ${theme.value === "dark" ? "light" : "dark"} theme`}
+          >
             {theme.value === "dark" ? "☀" : "☾"}
           </button>
           {isLoggedIn.value && (

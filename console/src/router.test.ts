@@ -17,5 +17,9 @@ test("an address names a page, arguments and a query", () => {
 
 test("what href makes, parse reads", () => {
   assert.equal(href("service", ["web"], { bucket: "3", filter: "" }), "#/service/web?bucket=3");
-  assert.deepEqual(parse(href("x", ["a/b?c", 7], { k: "a&b" })), { page: "x", args: ["a/b?c", "7"], query: { k: "a&b" } });
+  assert.deepEqual(parse(href("x", ["a/b?c", 7], { k: "a&b" })), {
+    page: "x",
+    args: ["a/b?c", "7"],
+    query: { k: "a&b" },
+  });
 });

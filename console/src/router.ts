@@ -16,7 +16,11 @@ export interface Route extends PageProps {
 export function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [page = "", ...args] = path.split("/").map(decode);
-  return { page: page || "overview", args: args.filter(Boolean), query: Object.fromEntries(new URLSearchParams(query)) };
+  return {
+    page: page || "overview",
+    args: args.filter(Boolean),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
 }
 
 function decode(text: string): string {

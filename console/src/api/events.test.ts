@@ -5,7 +5,8 @@ import { isAskable, merge } from "./client";
 import { type ApiEvent, reader } from "./events";
 
 test("events are taken out of the stream wherever it is cut", () => {
-  const stream = ': hello\n\nid: 0a-1\nevent: mux\ndata: {"mux":"m1"}\n\nid: 0a-2\r\nevent: start\r\ndata: {"a":\r\ndata: 1}\r\n\r\n';
+  const stream =
+    ': hello\n\nid: 0a-1\nevent: mux\ndata: {"mux":"m1"}\n\nid: 0a-2\r\nevent: start\r\ndata: {"a":\r\ndata: 1}\r\n\r\n';
   for (let cut = 0; cut <= stream.length; cut++) {
     const events: Omit<ApiEvent, "at">[] = [];
     const read = reader(({ at: _, ...event }) => events.push(event));

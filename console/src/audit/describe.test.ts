@@ -7,8 +7,18 @@ const rows: [string, Record<string, unknown>, string, string][] = [
   ["start", { resumed: false }, "the stream of events begins; earlier ones are unknown", ""],
   ["service", { service: "web", version: "7.1", generation: 4, deleted: false }, "generation 4, version 7.1", "web"],
   ["service", { service: "web", deleted: true }, "deleted", "web"],
-  ["hold", { service: "web", generation: 4, chainedBuckets: 1200, before: 0 }, "generation 4: 1,200 buckets chained, 0 before", "web"],
-  ["slowStart", { service: "web", starting: [{ backend: 3, share: 0.25 }], ended: [4] }, "starting: 3 at 25 %; ended: 4", "web"],
+  [
+    "hold",
+    { service: "web", generation: 4, chainedBuckets: 1200, before: 0 },
+    "generation 4: 1,200 buckets chained, 0 before",
+    "web",
+  ],
+  [
+    "slowStart",
+    { service: "web", starting: [{ backend: 3, share: 0.25 }], ended: [4] },
+    "starting: 3 at 25 %; ended: 4",
+    "web",
+  ],
   [
     "drain",
     { service: "web", drains: [{ backend: 3, state: "draining", connections: 1 }], over: [4] },

@@ -20,7 +20,9 @@ export function describe(event: Pick<ApiEvent, "kind" | "data">): string {
   const data = event.data;
   switch (event.kind) {
     case "start":
-      return data.resumed ? "the stream of events continues without a gap" : "the stream of events begins; earlier ones are unknown";
+      return data.resumed
+        ? "the stream of events continues without a gap"
+        : "the stream of events begins; earlier ones are unknown";
     case "service":
       return data.deleted ? "deleted" : `generation ${data.generation}, version ${data.version}`;
     case "hold":
@@ -33,9 +35,15 @@ export function describe(event: Pick<ApiEvent, "kind" | "data">): string {
         .join("; ");
     }
     case "drain":
-      return [...list(data.drains).map(drain), ...numbers(data.over).map((id) => `backend ${id}: cancelled`)].join("; ");
+      return [...list(data.drains).map(drain), ...numbers(data.over).map((id) => `backend ${id}: cancelled`)].join(
+        "; ",
+      );
     case "mux":
-      return data.gone ? `${data.mux} is gone` : `${data.mux}: ${Object.entries((data.services as Data) ?? {}).map(ring).join(", ")}`;
+      return data.gone
+        ? `${data.mux} is gone`
+        : `${data.mux}: ${Object.entries((data.services as Data) ?? {})
+            .map(ring)
+            .join(", ")}`;
     case "controller":
       return controller(data);
     default:

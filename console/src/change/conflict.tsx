@@ -26,8 +26,8 @@ export function Conflict({ service, before, now, onKeep, onDiscard }: ConflictPr
     <section class="card conflict" role="alert" aria-labelledby="conflict">
       <h2 id="conflict">Someone else changed {service}</h2>
       <p>
-        Your edits are based on generation {before.generation}; the service has {now.generation} now. None of your edits is
-        applied.
+        Your edits are based on generation {before.generation}; the service has {now.generation} now. None of your edits
+        is applied.
       </p>
       {writes.length > 0 && (
         <ul>

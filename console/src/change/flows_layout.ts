@@ -44,7 +44,10 @@ export function picture(all: Flow[]): Picture {
   const thick = (buckets: number) => Math.max(LEAST, (THICK * buckets) / total);
   const from = column(shown, (flow) => flow.from, thick);
   const to = column(shown, (flow) => flow.to, thick);
-  const tops = { from: new Map(from.map((end) => [end.id, top(end)])), to: new Map(to.map((end) => [end.id, top(end)])) };
+  const tops = {
+    from: new Map(from.map((end) => [end.id, top(end)])),
+    to: new Map(to.map((end) => [end.id, top(end)])),
+  };
   const place = (side: "from" | "to", id: number, size: number) => {
     const at = tops[side].get(id)!;
     tops[side].set(id, at + size);

@@ -40,7 +40,11 @@ export function Plan({ result, place }: PlanProps) {
           />
         )}
         {result.waitingBuckets > 0 && (
-          <Tile name="Buckets that wait" value={result.waitingBuckets.toLocaleString("en")} note="move once they have room" />
+          <Tile
+            name="Buckets that wait"
+            value={result.waitingBuckets.toLocaleString("en")}
+            note="move once they have room"
+          />
         )}
       </div>
       {(result.warnings ?? []).map((warning) => (
@@ -117,7 +121,8 @@ function Flows({ flows, place }: { flows: Flow[]; place: Map<number, number> }) 
       </svg>
       {drawn.more > 0 && (
         <p class="hint">
-          {drawn.more.toLocaleString("en")} smaller flows with {drawn.moreBuckets.toLocaleString("en")} buckets are not drawn.
+          {drawn.more.toLocaleString("en")} smaller flows with {drawn.moreBuckets.toLocaleString("en")} buckets are not
+          drawn.
         </p>
       )}
     </div>

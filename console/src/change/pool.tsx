@@ -96,7 +96,11 @@ export function Pool({ lock, backends, edits, onEdit }: PoolProps) {
             </button>
           )}
           {edits.has(row.id) && (
-            <button type="button" onClick={() => set(row.id, undefined)} aria-label={`Undo the edit of backend ${row.id}`}>
+            <button
+              type="button"
+              onClick={() => set(row.id, undefined)}
+              aria-label={`Undo the edit of backend ${row.id}`}
+            >
               Undo
             </button>
           )}
@@ -104,5 +108,13 @@ export function Pool({ lock, backends, edits, onEdit }: PoolProps) {
       ),
     },
   ];
-  return <Table label="Pool" columns={columns} rows={backends} rowKey={(row) => row.id} isPicked={(row) => edits.has(row.id)} />;
+  return (
+    <Table
+      label="Pool"
+      columns={columns}
+      rows={backends}
+      rowKey={(row) => row.id}
+      isPicked={(row) => edits.has(row.id)}
+    />
+  );
 }

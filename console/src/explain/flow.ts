@@ -12,8 +12,19 @@ export interface Flow {
 
 /** Names that tcpdump prints for ports without -n. */
 const PORTS: Record<string, number> = {
-  "ftp": 21, "ssh": 22, "smtp": 25, "domain": 53, "http": 80, "https": 443, "imaps": 993, "http-alt": 8080,
-  "postgresql": 5432, "mysql": 3306, "ntp": 123, "sip": 5060, "openvpn": 1194,
+  ftp: 21,
+  ssh: 22,
+  smtp: 25,
+  domain: 53,
+  http: 80,
+  https: 443,
+  imaps: 993,
+  "http-alt": 8080,
+  postgresql: 5432,
+  mysql: 3306,
+  ntp: 123,
+  sip: 5060,
+  openvpn: 1194,
 };
 
 export const ALLOWED =
@@ -36,9 +47,7 @@ export function parseFlow(text: string): Flow | string {
   if (!line) return `Enter a flow; allowed: ${ALLOWED}`;
   const protocol = protocolOf(line);
   const tracked = CONNTRACK.exec(line);
-  const ends = tracked
-    ? { from: [tracked[1]!, tracked[3]!], to: [tracked[2]!, tracked[4]!] }
-    : pair(line);
+  const ends = tracked ? { from: [tracked[1]!, tracked[3]!], to: [tracked[2]!, tracked[4]!] } : pair(line);
   if (!ends) return `'${short(line)}' does not have two addresses with ports; allowed: ${ALLOWED}`;
   const [source, from] = ends.from as [string, string];
   const [destination, to] = ends.to as [string, string];
@@ -77,7 +86,8 @@ const short = (line: string) => (line.length > 80 ? `${line.slice(0, 77)}...` : 
 
 /** As fairleadctl takes it. */
 export function showFlow(flow: Flow): string {
-  const end = (address: string, port: number) => (address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`);
+  const end = (address: string, port: number) =>
+    address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
   const to = end(flow.destination, flow.destinationPort);
   return `${flow.protocol} ${end(flow.source, flow.sourcePort)} ${to}`;
 }

@@ -78,7 +78,10 @@ function name(protocol: number): string {
 }
 
 const flags = (bits: number) =>
-  [..."FSRP.U"].filter((_, bit) => bits & (1 << bit)).sort((a, b) => "SFRPU.".indexOf(a) - "SFRPU.".indexOf(b)).join("");
+  [..."FSRP.U"]
+    .filter((_, bit) => bits & (1 << bit))
+    .sort((a, b) => "SFRPU.".indexOf(a) - "SFRPU.".indexOf(b))
+    .join("");
 
 const v4 = (view: DataView, at: number) => [0, 1, 2, 3].map((n) => view.getUint8(at + n)).join(".");
 
@@ -92,7 +95,9 @@ function v6(view: DataView, at: number): string {
     if (length > best.length && length > 1) best = { from, length };
   }
   const hex = (part: number[]) => part.map((group) => group.toString(16)).join(":");
-  return best.length ? `${hex(groups.slice(0, best.from))}::${hex(groups.slice(best.from + best.length))}` : hex(groups);
+  return best.length
+    ? `${hex(groups.slice(0, best.from))}::${hex(groups.slice(best.from + best.length))}`
+    : hex(groups);
 }
 
 /** 10.2.1.2:40001 → 10.99.0.1:80 */

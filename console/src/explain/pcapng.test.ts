@@ -64,7 +64,7 @@ for (const isLittle of [true, false]) {
 }
 
 const broken: [string, (whole: Uint8Array) => Uint8Array][] = [
-  ["no pcapng", () => new Uint8Array(bytes("{\"status\":404,\"detail\":\"no\"}"))],
+  ["no pcapng", () => new Uint8Array(bytes('{"status":404,"detail":"no"}'))],
   ["a wrong magic", (whole) => whole.map((byte, index) => (index === 8 ? byte + 1 : byte))],
   ["a block of no length", (whole) => whole.map((byte, index) => (index === 4 ? 0 : byte))],
   ["a block beyond all bounds", (whole) => whole.map((byte, index) => (index === 7 ? 0x7f : byte))],
@@ -92,7 +92,11 @@ const frames: [string, string, string][] = [
     `08004500004c000100004011aaaa0a01000b0a010015c00017c000380000` + `02040000aabbccdd00000000${INNER}`,
     "tcp 10.2.1.2:40001 → 10.99.0.1:80 S in gue to 10.1.0.21",
   ],
-  ["in IPIP", `08004500003c000100004004aaaa0a01000b0a010015${INNER}`, "tcp 10.2.1.2:40001 → 10.99.0.1:80 S in ipip to 10.1.0.21"],
+  [
+    "in IPIP",
+    `08004500003c000100004004aaaa0a01000b0a010015${INNER}`,
+    "tcp 10.2.1.2:40001 → 10.99.0.1:80 S in ipip to 10.1.0.21",
+  ],
   ["ARP", "08060001080006040001", "nothing"],
   ["cut off in the header", `0800${INNER.slice(0, 20)}`, "nothing"],
 ];
@@ -105,7 +109,8 @@ for (const [what, text, shown] of frames) {
 }
 
 test("IPv6 addresses are short", () => {
-  const header = "6000000000143a40" + "20010db8000000010000000000000002" + "20010db8009900000000000000000001" + "8000aaaa00000000";
+  const header =
+    "6000000000143a40" + "20010db8000000010000000000000002" + "20010db8009900000000000000000001" + "8000aaaa00000000";
   const { inner } = parseFrame(new Uint8Array(hex(`${ETHERNET}86dd${header}`)));
   assert.equal(showHeader(inner!), "2001:db8:0:1::2 → 2001:db8:99::1");
   assert.equal(inner!.protocol, "icmp6");

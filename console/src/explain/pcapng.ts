@@ -78,7 +78,7 @@ export class PcapngReader {
 
   private options(block: DataView, from: number): Map<number, Uint8Array> {
     const found = new Map<number, Uint8Array>();
-    for (let at = from; at + 4 <= block.byteLength; ) {
+    for (let at = from; at + 4 <= block.byteLength;) {
       const code = block.getUint16(at, this.isLittle);
       const length = block.getUint16(at + 2, this.isLittle);
       if (code === 0 || at + 4 + length > block.byteLength) break;

@@ -71,29 +71,54 @@ export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps
         </label>
         <label>
           Seconds
-          <input type="number" name="seconds" min="1" max="300" required value={seconds.value}
-            onInput={(event) => (seconds.value = event.currentTarget.valueAsNumber)} />
+          <input
+            type="number"
+            name="seconds"
+            min="1"
+            max="300"
+            required
+            value={seconds.value}
+            onInput={(event) => (seconds.value = event.currentTarget.valueAsNumber)}
+          />
         </label>
         <label>
           Packets/s
-          <input type="number" name="rate" min="1" max="1000" required value={rate.value}
-            onInput={(event) => (rate.value = event.currentTarget.valueAsNumber)} />
+          <input
+            type="number"
+            name="rate"
+            min="1"
+            max="1000"
+            required
+            value={rate.value}
+            onInput={(event) => (rate.value = event.currentTarget.valueAsNumber)}
+          />
         </label>
         <label>
           Verdict
-          <select name="verdict" value={verdict.value} onChange={(event) => (verdict.value = event.currentTarget.value)}>
+          <select
+            name="verdict"
+            value={verdict.value}
+            onChange={(event) => (verdict.value = event.currentTarget.value)}
+          >
             <option value="">all</option>
             <option value="service">service</option>
             <option value="drops">all drops</option>
-            {Object.keys(DROPPED).filter(isSampled).map((name) => (
-              <option key={name}>{name}</option>
-            ))}
+            {Object.keys(DROPPED)
+              .filter(isSampled)
+              .map((name) => (
+                <option key={name}>{name}</option>
+              ))}
           </select>
         </label>
         <label>
           From client
-          <input name="source" placeholder="any" value={source.value} autocomplete="off"
-            onInput={(event) => (source.value = event.currentTarget.value)} />
+          <input
+            name="source"
+            placeholder="any"
+            value={source.value}
+            autocomplete="off"
+            onInput={(event) => (source.value = event.currentTarget.value)}
+          />
         </label>
         <div class="actions">
           <button
@@ -107,11 +132,7 @@ export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps
           <button type="button" disabled={!isSampling.value} onClick={stopSample}>
             Stop
           </button>
-          <button
-            type="button"
-            disabled={!packets.value.length}
-            onClick={() => download(`${chosen}-${at}.pcapng`)}
-          >
+          <button type="button" disabled={!packets.value.length} onClick={() => download(`${chosen}-${at}.pcapng`)}>
             Download pcapng
           </button>
         </div>
@@ -139,17 +160,26 @@ function Packets({ rows, isRunning }: { rows: SampledPacket[]; isRunning: boolea
     (): Column<SampledPacket>[] => [
       { key: "number", title: "#", isNumber: true, value: (row) => row.number },
       {
-        key: "at", title: "Seconds", isNumber: true, value: (row) => row.packet.at - first,
+        key: "at",
+        title: "Seconds",
+        isNumber: true,
+        value: (row) => row.packet.at - first,
         render: (row) => (row.packet.at - first).toFixed(6),
       },
       {
-        key: "verdict", title: "Verdict", value: (row) => row.packet.comment.verdict ?? "",
+        key: "verdict",
+        title: "Verdict",
+        value: (row) => row.packet.comment.verdict ?? "",
         render: (row) => <Verdict name={row.packet.comment.verdict ?? ""} />,
       },
       {
-        key: "flow", title: "Packet", value: (row) => (row.frame.inner ? showHeader(row.frame.inner) : "not decoded"),
+        key: "flow",
+        title: "Packet",
+        value: (row) => (row.frame.inner ? showHeader(row.frame.inner) : "not decoded"),
         render: (row) => (
-          <span class="mono">{row.frame.inner ? `${row.frame.inner.protocol} ${showHeader(row.frame.inner)}` : "–"}</span>
+          <span class="mono">
+            {row.frame.inner ? `${row.frame.inner.protocol} ${showHeader(row.frame.inner)}` : "–"}
+          </span>
         ),
       },
       { key: "flags", title: "Flags", value: (row) => row.frame.inner?.flags ?? "" },
@@ -158,7 +188,9 @@ function Packets({ rows, isRunning }: { rows: SampledPacket[]; isRunning: boolea
       { key: "former", title: "Former owners", isNumber: true, value: (row) => number(row.packet.comment.former) },
       { key: "generation", title: "Generation", isNumber: true, value: (row) => number(row.packet.comment.generation) },
       {
-        key: "outer", title: "Sent to", value: (row) => row.frame.outer?.destination ?? "",
+        key: "outer",
+        title: "Sent to",
+        value: (row) => row.frame.outer?.destination ?? "",
         render: (row) => (row.frame.outer ? `${row.frame.encap} to ${row.frame.outer.destination}` : ""),
       },
       { key: "length", title: "Bytes", isNumber: true, value: (row) => row.packet.length },
@@ -166,8 +198,13 @@ function Packets({ rows, isRunning }: { rows: SampledPacket[]; isRunning: boolea
     [first],
   );
   return (
-    <Table label="Packets" columns={columns} rows={rows} rowKey={(row) => row.number}
-      empty={isRunning ? "No packet yet." : "Start a sample to see packets."} />
+    <Table
+      label="Packets"
+      columns={columns}
+      rows={rows}
+      rowKey={(row) => row.number}
+      empty={isRunning ? "No packet yet." : "Start a sample to see packets."}
+    />
   );
 }
 

@@ -20,10 +20,14 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
   const serving = muxes.filter((mux) => mux.said).map((mux) => mux.id);
   const { current, former, second } = committed;
   const found = [
-    { who: "Router", does: `sends it to one of ${serving.length} muxes that announce ${flow.destination}: ${some(serving)}.` },
+    {
+      who: "Router",
+      does: `sends it to one of ${serving.length} muxes that announce ${flow.destination}: ${some(serving)}.`,
+    },
   ];
   if (!current) {
-    const why = committed.bucket === undefined ? "no backend has the id that the port names: no_backend_id" : "no_backend";
+    const why =
+      committed.bucket === undefined ? "no backend has the id that the port names: no_backend_id" : "no_backend";
     return [...found, { who: "Mux", does: `finds no owner and drops the packet: ${why}.` }];
   }
   const chained = former.length ? `, and names ${some(former.map(backend))} as former owners, newest first` : "";
@@ -55,7 +59,10 @@ export function steps({ flow, service, committed, muxes }: StepsProps): { who: s
       does: isUdp ? "delivers it." : "delivers it. Its kernel resets (RST) packets that belong to no connection.",
     });
   }
-  found.push({ who: "Client", does: `gets the answer directly from the server, not through a mux. Its source is ${flow.destination}.` });
+  found.push({
+    who: "Client",
+    does: `gets the answer directly from the server, not through a mux. Its source is ${flow.destination}.`,
+  });
   return found;
 }
 

@@ -15,14 +15,27 @@ const isFine = (row: LagRow) => row.state === "serving" && behind(row) === 0;
 
 const COLUMNS: Column<LagRow>[] = [
   { key: "mux", title: "Mux", value: (row) => row.mux },
-  { key: "service", title: "Service", value: (row) => row.service, render: (row) => <a href={`#/service/${row.service}`}>{row.service}</a> },
+  {
+    key: "service",
+    title: "Service",
+    value: (row) => row.service,
+    render: (row) => <a href={`#/service/${row.service}`}>{row.service}</a>,
+  },
   { key: "generation", title: "Generation", isNumber: true, value: (row) => row.generation },
   { key: "committed", title: "Committed", isNumber: true, value: (row) => row.committed },
   {
-    key: "behind", title: "Behind", isNumber: true, value: behind,
+    key: "behind",
+    title: "Behind",
+    isNumber: true,
+    value: behind,
     render: (row) => <span class={behind(row) ? "warn" : "good"}>{behind(row)}</span>,
   },
-  { key: "state", title: "State", value: (row) => row.state, render: (row) => <span class={isFine(row) ? "good" : "warn"}>{row.state}</span> },
+  {
+    key: "state",
+    title: "State",
+    value: (row) => row.state,
+    render: (row) => <span class={isFine(row) ? "good" : "warn"}>{row.state}</span>,
+  },
   { key: "why", title: "Why", value: (row) => row.why },
 ];
 
@@ -50,7 +63,11 @@ export function Lag({ muxes, services }: { muxes: Mux[]; services: Service[] }) 
         empty="No ring is behind, withdrawn or refused."
         tools={
           <label class="check">
-            <input type="checkbox" checked={isAll.value} onChange={(event) => (isAll.value = event.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={isAll.value}
+              onChange={(event) => (isAll.value = event.currentTarget.checked)}
+            />
             show those that are up to date
           </label>
         }
@@ -78,7 +95,7 @@ function Grid({ muxes, services, found }: { muxes: Mux[]; services: Service[]; f
       const [good, warn, bad] = [colour("--good"), colour("--warn"), colour("--bad")];
       for (let row = 0; row < muxes.length; row++) {
         const top = row * height;
-        for (let column = 0; column < services.length; ) {
+        for (let column = 0; column < services.length;) {
           const lag = found[row * services.length + column]!;
           const begin = column++;
           // Neighbours that are alike are one bar where there is no gap.
@@ -99,8 +116,8 @@ function Grid({ muxes, services, found }: { muxes: Mux[]; services: Service[]; f
   return (
     <figure class="lag">
       <figcaption>
-        A row for each mux, {muxes[0]?.id} first; a column for each service, {services[0]?.name} first.
-        A low bar is up to date, a higher one is behind, a full one is not served.
+        A row for each mux, {muxes[0]?.id} first; a column for each service, {services[0]?.name} first. A low bar is up
+        to date, a higher one is behind, a full one is not served.
       </figcaption>
       <canvas
         ref={canvas}

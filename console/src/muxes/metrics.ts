@@ -38,8 +38,7 @@ export function byLabel(samples: Sample[], name: string, label: string): Record<
 /** The sum of a metric; undefined if there is none. */
 export function total(samples: Sample[], name: string, labels: Record<string, string> = {}): number | undefined {
   const found = samples.filter(
-    (sample) =>
-      sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+    (sample) => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
   );
   return found.length ? found.reduce((sum, sample) => sum + sample.value, 0) : undefined;
 }

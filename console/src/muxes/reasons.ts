@@ -25,7 +25,10 @@ export const PASSED: Record<string, Verdict> = {
   not_ours: { what: "Not for a VIP: passed to the kernel.", page: ORDER },
   from_kernel: { what: "Sent by the host's own kernel, through the mux's port to it.", page: ORDER },
   echo: { what: "An echo request to a VIP, which the mux answered.", page: ICMP },
-  fragment_forwarded: { what: "A fragment, sent to the mux that collects the fragments of its datagram.", page: FRAGMENTS },
+  fragment_forwarded: {
+    what: "A fragment, sent to the mux that collects the fragments of its datagram.",
+    page: FRAGMENTS,
+  },
 } satisfies Record<Passed, Verdict>;
 
 /** Why packets are dropped, in the order of the checks. */
@@ -40,13 +43,21 @@ export const DROPPED: Record<string, Verdict> = {
     remedy: CLIENT,
     page: ORDER,
   },
-  ip_extension: { what: "IPv6 extension headers are cut short, too many, or out of order.", remedy: CLIENT, page: ORDER },
+  ip_extension: {
+    what: "IPv6 extension headers are cut short, too many, or out of order.",
+    remedy: CLIENT,
+    page: ORDER,
+  },
   tcp_truncated: { what: "Shorter than a TCP header.", remedy: CLIENT, page: ORDER },
   tcp_offset: { what: "The TCP data offset is below 5, or beyond the packet.", remedy: CLIENT, page: ORDER },
   tcp_port_zero: { what: "TCP from source port 0.", remedy: CLIENT, page: ORDER },
   udp_truncated: { what: "Shorter than a UDP header.", remedy: CLIENT, page: ORDER },
   udp_length: { what: "The UDP length is below 8, or more than IP carries.", remedy: CLIENT, page: ORDER },
-  icmp_truncated: { what: "Shorter than an ICMP header, or the packet that it quotes ends before the ports.", remedy: CLIENT, page: ORDER },
+  icmp_truncated: {
+    what: "Shorter than an ICMP header, or the packet that it quotes ends before the ports.",
+    remedy: CLIENT,
+    page: ORDER,
+  },
   segmented: {
     what: "The frame spans several buffers.",
     remedy: "Switch off LRO and GRO on the port: ethtool -K eth0 lro off gro off.",
@@ -102,7 +113,8 @@ export const DROPPED: Record<string, Verdict> = {
   },
   no_neighbour: {
     what: "The backend's next hop is not resolved.",
-    remedy: "No route to the server, or no answer to ARP or neighbour discovery: is it up? The service's page names it.",
+    remedy:
+      "No route to the server, or no answer to ARP or neighbour discovery: is it up? The service's page names it.",
     page: DROPS,
   },
   backend_loop: {
@@ -120,7 +132,11 @@ export const DROPPED: Record<string, Verdict> = {
     remedy: "The path to servers needs a larger MTU.",
     page: SIZES,
   },
-  echo_limit: { what: "An echo request beyond the limit of 1,000 per second and worker.", remedy: "A flood of pings.", page: ICMP },
+  echo_limit: {
+    what: "An echo request beyond the limit of 1,000 per second and worker.",
+    remedy: "A flood of pings.",
+    page: ICMP,
+  },
   no_headroom: {
     what: "The buffer has no room for the outer header.",
     remedy: "A bug in the port's driver: report it.",

@@ -11,7 +11,10 @@ test("few parts are all shown, many are folded into one that says how many", () 
   const some = folded(many, 100, "muxes", "#/muxes");
   assert.equal(some.length, SHOWN);
   assert.equal(some.at(-1)!.title, "89 more muxes");
-  assert.equal(some.at(-1)!.rate, many.slice(SHOWN - 1).reduce((sum, each) => sum + each.rate!, 0));
+  assert.equal(
+    some.at(-1)!.rate,
+    many.slice(SHOWN - 1).reduce((sum, each) => sum + each.rate!, 0),
+  );
 });
 
 test("each mux has a line from the router, and one to each server", () => {

@@ -17,13 +17,25 @@ test("the counters that are shown are taken out of the metrics", () => {
   const found = counters(METRICS, 7);
   assert.deepEqual(
     { ...found, services: [...found.services] },
-    { at: 7, steered: 150, moved: 25, dropped: 7, services: [["web", 100], ["api", 50]] },
+    {
+      at: 7,
+      steered: 150,
+      moved: 25,
+      dropped: 7,
+      services: [
+        ["web", 100],
+        ["api", 50],
+      ],
+    },
   );
 });
 
 test("rates are growth over time, also after a restart of the mux", () => {
   const before = counters(METRICS, 10);
-  const later = counters(METRICS.replace('"web"} 100', '"web"} 300').replace("packets_total 25", "packets_total 5"), 12);
+  const later = counters(
+    METRICS.replace('"web"} 100', '"web"} 300').replace("packets_total 25", "packets_total 5"),
+    12,
+  );
   const found = rates(later, before)!;
   assert.equal(found.steered, 100);
   assert.equal(found.moved, 2.5);

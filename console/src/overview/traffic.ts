@@ -23,7 +23,8 @@ export interface Rates {
   services: Map<string, number>;
 }
 
-const LINE = /^fairlead_mux_(service_packets|moved_packets|drops)_total(?:\{(?:.*,)?(?:service="([^"]*)")?[^}]*\})? (\d\S*)/gm;
+const LINE =
+  /^fairlead_mux_(service_packets|moved_packets|drops)_total(?:\{(?:.*,)?(?:service="([^"]*)")?[^}]*\})? (\d\S*)/gm;
 
 export function counters(text: string, at: number): Counters {
   const found: Counters = { at, steered: 0, moved: 0, dropped: 0, services: new Map() };

@@ -57,8 +57,15 @@ const EVENT_COLUMNS: Column<ApiEvent>[] = [
   { key: "at", title: "Time", value: (row) => row.at, render: (row) => time(row.at) },
   { key: "kind", title: "Event", value: (row) => row.kind, render: (row) => <span class="tag">{row.kind}</span> },
   {
-    key: "service", title: "Service", value: (row) => serviceOfEvent(row).join(", "),
-    render: (row) => serviceOfEvent(row).map((name) => <a key={name} href={`#/service/${name}`}>{name} </a>),
+    key: "service",
+    title: "Service",
+    value: (row) => serviceOfEvent(row).join(", "),
+    render: (row) =>
+      serviceOfEvent(row).map((name) => (
+        <a key={name} href={`#/service/${name}`}>
+          {name}{" "}
+        </a>
+      )),
   },
   { key: "what", title: "What", value: describe },
 ];
@@ -106,11 +113,15 @@ const AUDIT_COLUMNS: Column<AuditRecord>[] = [
   { key: "time", title: "Time", value: (row) => row.time, render: (row) => new Date(row.time).toLocaleString("sv") },
   { key: "who", title: "Who", value: (row) => row.who },
   {
-    key: "service", title: "Service", value: (row) => row.service ?? "",
+    key: "service",
+    title: "Service",
+    value: (row) => row.service ?? "",
     render: (row) => row.service && <a href={`#/service/${row.service}`}>{row.service}</a>,
   },
   {
-    key: "what", title: "What", value: (row) => row.what,
+    key: "what",
+    title: "What",
+    value: (row) => row.what,
     text: (row) => `${row.what} ${row.body ?? ""}`,
     render: (row) => (
       <span class="mono clip" title={row.body}>
@@ -119,13 +130,18 @@ const AUDIT_COLUMNS: Column<AuditRecord>[] = [
     ),
   },
   {
-    key: "outcome", title: "Outcome", value: (row) => row.outcome,
+    key: "outcome",
+    title: "Outcome",
+    value: (row) => row.outcome,
     render: (row) => <span class={row.outcome === "refused" ? "bad" : "good"}>{row.outcome}</span>,
   },
   { key: "generation", title: "Generation", isNumber: true, value: (row) => row.generation || "" },
   { key: "moved", title: "Moved", isNumber: true, value: (row) => row.movedBuckets || "" },
   {
-    key: "lost", title: "Lost owner", isNumber: true, value: (row) => row.lostBuckets ?? "",
+    key: "lost",
+    title: "Lost owner",
+    isNumber: true,
+    value: (row) => row.lostBuckets ?? "",
     render: (row) => row.lostBuckets && <span class="bad">{row.lostBuckets.toLocaleString("en")}</span>,
   },
   { key: "controller", title: "Controller", value: (row) => row.controller },
@@ -133,7 +149,12 @@ const AUDIT_COLUMNS: Column<AuditRecord>[] = [
 
 function Audit({ service }: { service: string }) {
   const reason = whyNot("admin");
-  const records = usePolled<AuditRecord[]>(reason ? "" : `/v1/audit?limit=${RECORDS}`, 10, ["service", "drain", "hold", "slowStart"]);
+  const records = usePolled<AuditRecord[]>(reason ? "" : `/v1/audit?limit=${RECORDS}`, 10, [
+    "service",
+    "drain",
+    "hold",
+    "slowStart",
+  ]);
   const rows = useMemo(
     () => (records.data.value ?? []).filter((record) => !service || record.service === service),
     [records.data.value, service],
@@ -150,8 +171,13 @@ function Audit({ service }: { service: string }) {
               {records.error.value}
             </p>
           )}
-          <Table label="Audit records" columns={AUDIT_COLUMNS} rows={rows} rowKey={(row) => row.number}
-            empty="No change yet." />
+          <Table
+            label="Audit records"
+            columns={AUDIT_COLUMNS}
+            rows={rows}
+            rowKey={(row) => row.number}
+            empty="No change yet."
+          />
         </>
       )}
     </section>

@@ -122,7 +122,9 @@ function Editor({ name }: { name: string }) {
     isBusy.value = true;
     error.value = "";
     done.value = undefined;
-    const query = [isDry && "dryRun=true", onLoss.value !== "refuse" && `${onLoss.value}=true`].filter(Boolean).join("&");
+    const query = [isDry && "dryRun=true", onLoss.value !== "refuse" && `${onLoss.value}=true`]
+      .filter(Boolean)
+      .join("&");
     try {
       const { body } = await call<Result>(`${path}/changes${query && `?${query}`}`, {
         method: "POST",
@@ -266,7 +268,9 @@ function Editor({ name }: { name: string }) {
             {error.value}
           </p>
         )}
-        {plan.value && !isPlanned && <p class="hint">You changed your edits after this plan. Plan again before you apply.</p>}
+        {plan.value && !isPlanned && (
+          <p class="hint">You changed your edits after this plan. Plan again before you apply.</p>
+        )}
         {plan.value && <Plan result={plan.value.result} place={place} />}
         {!plan.value && wanted.length === 0 && <p class="hint">Edit weights, remove or add backends, then plan.</p>}
       </section>

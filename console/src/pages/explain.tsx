@@ -96,8 +96,12 @@ export function ExplainPage({ args, query }: PageProps) {
         {services.error.value && <p class="bad">{services.error.value}</p>}
       </section>
       {answer.value && <Result answer={answer.value} />}
-      <SampleCard services={services.data.value ?? []} muxes={alive(muxes.data.value)} flow={answer.value}
-        preferred={args[0] ?? ""} />
+      <SampleCard
+        services={services.data.value ?? []}
+        muxes={alive(muxes.data.value)}
+        flow={answer.value}
+        preferred={args[0] ?? ""}
+      />
     </>
   );
 }
@@ -164,11 +168,21 @@ function Result({ answer }: { answer: Answer }) {
         </h2>
         <div class="tiles">
           <Tile name="Bucket" value={committed.bucket?.toLocaleString("en") ?? "named by port"} />
-          <Tile name="Backend" value={committed.current ? String(committed.current.id) : "none"}
-            note={committed.current?.address} />
-          <Tile name="Former owners" value={committed.former.map((one) => one.id).join(", ") || "none"}
-            note={since(committed)} />
-          <Tile name="Generation" value={committed.generation.toLocaleString("en")} note={`hash ${hex(committed.hash)}`} />
+          <Tile
+            name="Backend"
+            value={committed.current ? String(committed.current.id) : "none"}
+            note={committed.current?.address}
+          />
+          <Tile
+            name="Former owners"
+            value={committed.former.map((one) => one.id).join(", ") || "none"}
+            note={since(committed)}
+          />
+          <Tile
+            name="Generation"
+            value={committed.generation.toLocaleString("en")}
+            note={`hash ${hex(committed.hash)}`}
+          />
         </div>
         {committed.second && (
           <p>

@@ -32,7 +32,10 @@ export function MuxesPage({ args }: PageProps) {
   const services = usePolled<Service[]>("/v1/services", 10, ["service"]);
   const agents = usePolled<Agent[]>("/v1/agents", 5, [], AGENTS_PAGED);
   const alive = useMemo(() => (muxes.data.value ?? []).filter((mux) => mux.alive), [muxes.data.value]);
-  const readings = useReadings(alive.map((mux) => mux.id), SECONDS);
+  const readings = useReadings(
+    alive.map((mux) => mux.id),
+    SECONDS,
+  );
   const reason = args[0] ?? "";
   return (
     <>
@@ -58,8 +61,16 @@ export function MuxesPage({ args }: PageProps) {
 
 function MuxTable({ muxes, readings }: { muxes: Mux[]; readings: Record<string, Reading> }) {
   const rows = useMemo(() => muxes.map((mux): MuxRow => ({ mux, at: summary(readings[mux.id]) })), [muxes, readings]);
-  return <Table label="Muxes" columns={MUX_COLUMNS} rows={rows} rowKey={(row) => row.mux.id} hasFilter={rows.length > 10}
-    empty="No mux has been added." />;
+  return (
+    <Table
+      label="Muxes"
+      columns={MUX_COLUMNS}
+      rows={rows}
+      rowKey={(row) => row.mux.id}
+      hasFilter={rows.length > 10}
+      empty="No mux has been added."
+    />
+  );
 }
 
 const states = (mux: Mux) => Object.values(mux.services);
@@ -85,31 +96,48 @@ const MUX_COLUMNS: Column<MuxRow>[] = [
   { key: "id", title: "Mux", value: (row) => row.mux.id },
   { key: "address", title: "Address", value: (row) => [row.mux.address, row.mux.address6].filter(Boolean).join(", ") },
   {
-    key: "version", title: "Version", value: version,
+    key: "version",
+    title: "Version",
+    value: version,
     render: (row) => <span class={row.mux.alive ? "" : "warn"}>{version(row)}</span>,
   },
   {
-    key: "announces", title: "Announces", value: announces,
+    key: "announces",
+    title: "Announces",
+    value: announces,
     render: (row) => <span class={announcesAll(row.mux) ? "good" : "warn"}>{announces(row)}</span>,
   },
   {
-    key: "bgp", title: "BGP neighbours", value: (row) => neighbours(row.mux).join(", "),
+    key: "bgp",
+    title: "BGP neighbours",
+    value: (row) => neighbours(row.mux).join(", "),
     render: (row) => neighbours(row.mux).join(", ") || (row.mux.alive ? <span class="warn">none</span> : "–"),
   },
   {
-    key: "packets", title: "Packets/s", isNumber: true, value: (row) => row.at.packets ?? -1,
+    key: "packets",
+    title: "Packets/s",
+    isNumber: true,
+    value: (row) => row.at.packets ?? -1,
     render: (row) => (row.at.packets === undefined ? "–" : short(row.at.packets)),
   },
   {
-    key: "drops", title: "Drops/s", isNumber: true, value: (row) => row.at.drops ?? -1,
+    key: "drops",
+    title: "Drops/s",
+    isNumber: true,
+    value: (row) => row.at.drops ?? -1,
     render: (row) => (row.at.drops === undefined ? "–" : short(row.at.drops)),
   },
   {
-    key: "clock", title: "Clock", isNumber: true, value: (row) => row.at.clock ?? 0,
+    key: "clock",
+    title: "Clock",
+    isNumber: true,
+    value: (row) => row.at.clock ?? 0,
     render: (row) => <Clock seconds={row.at.clock} />,
   },
   {
-    key: "zookeeper", title: "ZooKeeper", value: (row) => zookeeper(row),
+    key: "zookeeper",
+    title: "ZooKeeper",
+    value: (row) => zookeeper(row),
     render: (row) => <span class={zookeeper(row) === "connected" ? "good" : "warn"}>{zookeeper(row)}</span>,
   },
   { key: "unreachable", title: "Unreachable backends", value: unreachable },
@@ -124,13 +152,17 @@ function zookeeper(row: MuxRow): string {
 function unreachable(row: MuxRow): string {
   const listed = Object.entries(row.mux.unreachable ?? {}).map(([address, why]) => `${address} (${why})`);
   const more = row.mux.unreachableMore ?? 0;
-  return [...listed.slice(0, 3), listed.length + more > 3 ? `${listed.length + more - 3} more` : ""].filter(Boolean).join(", ");
+  return [...listed.slice(0, 3), listed.length + more > 3 ? `${listed.length + more - 3} more` : ""]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function Clock({ seconds }: { seconds?: number }) {
   if (seconds === undefined) return <>–</>;
   const isFar = Math.abs(seconds) > CLOCK_MOST;
-  return <span class={isFar ? "bad" : "good"}>{seconds === 0 ? "in sync" : `${seconds > 0 ? "+" : ""}${seconds} s`}</span>;
+  return (
+    <span class={isFar ? "bad" : "good"}>{seconds === 0 ? "in sync" : `${seconds > 0 ? "+" : ""}${seconds} s`}</span>
+  );
 }
 
 /** Packets by mux and drops by reason, since the page was opened. */
@@ -153,7 +185,9 @@ function Traffic({ readings }: { readings: Record<string, Reading> }) {
     const most = [...known].sort(([, a], [, b]) => (b.packets.service ?? 0) - (a.packets.service ?? 0));
     const shown = known.length > LINES_MAX ? most.slice(0, LINES_MAX) : known;
     packets.value = extend(
-      packets.value, now, Object.fromEntries(shown.map(([id, reading]) => [id, reading.packets.service ?? 0])),
+      packets.value,
+      now,
+      Object.fromEntries(shown.map(([id, reading]) => [id, reading.packets.service ?? 0])),
     );
     const dropping = Object.entries(sums).filter(([name, value]) => value > 0 || drops.value.names.includes(name));
     drops.value = extend(drops.value, now, dropping.length ? Object.fromEntries(dropping) : { "no drop": 0 });
@@ -169,8 +203,15 @@ function Traffic({ readings }: { readings: Record<string, Reading> }) {
         <Chart label="Dropped packets per second, by reason" series={drops.value} />
       </div>
       <h3>Drop reasons</h3>
-      <Table label="Drop reasons" columns={REASON_COLUMNS} rows={rows} rowKey={(row) => row.name}
-        hasFilter={false} order={{ by: "rate", isDescending: true }} empty="No packets dropped since the muxes started." />
+      <Table
+        label="Drop reasons"
+        columns={REASON_COLUMNS}
+        rows={rows}
+        rowKey={(row) => row.name}
+        hasFilter={false}
+        order={{ by: "rate", isDescending: true }}
+        empty="No packets dropped since the muxes started."
+      />
       <details>
         <summary>All verdicts</summary>
         <dl class="verdicts">
@@ -195,7 +236,12 @@ interface ReasonRow {
 }
 
 const REASON_COLUMNS: Column<ReasonRow>[] = [
-  { key: "name", title: "Reason", value: (row) => row.name, render: (row) => <a href={`#/muxes/${row.name}`}>{row.name}</a> },
+  {
+    key: "name",
+    title: "Reason",
+    value: (row) => row.name,
+    render: (row) => <a href={`#/muxes/${row.name}`}>{row.name}</a>,
+  },
   { key: "rate", title: "Per second", isNumber: true, value: (row) => row.rate, render: (row) => short(row.rate) },
   { key: "total", title: "Total", isNumber: true, value: (row) => row.total },
   { key: "what", title: "Meaning", value: (row) => DROPPED[row.name]?.what ?? "" },
@@ -228,8 +274,14 @@ function Reason({ name, readings }: { name: string; readings: Record<string, Rea
             Metric <code>{`${metric[0]}{${metric[1]}="${name}"}`}</code>; more in {verdict.page}.{" "}
             <a href={`#/explain?verdict=${name}`}>Sample such packets</a> · <a href="#/muxes">All muxes</a>
           </p>
-          <Table label={`${name} by mux`} columns={BY_MUX} rows={rows} rowKey={(row) => row.id} hasFilter={rows.length > 10}
-            empty="No mux is alive." />
+          <Table
+            label={`${name} by mux`}
+            columns={BY_MUX}
+            rows={rows}
+            rowKey={(row) => row.id}
+            hasFilter={rows.length > 10}
+            empty="No mux is alive."
+          />
         </>
       ) : (
         <p class="bad">
@@ -249,15 +301,24 @@ const BY_MUX: Column<{ id: string; rate: number; total: number }>[] = [
 const AGENT_CLASS: Record<string, string> = { reporting: "good", counting: "good", silent: "bad", never_heard: "warn" };
 
 const AGENT_COLUMNS: Column<Agent>[] = [
-  { key: "service", title: "Service", value: (row) => row.service, render: (row) => <a href={`#/service/${row.service}`}>{row.service}</a> },
+  {
+    key: "service",
+    title: "Service",
+    value: (row) => row.service,
+    render: (row) => <a href={`#/service/${row.service}`}>{row.service}</a>,
+  },
   { key: "backend", title: "Backend", isNumber: true, value: (row) => row.backend },
   { key: "address", title: "Address", value: (row) => row.address },
   {
-    key: "state", title: "Agent", value: (row) => row.state,
+    key: "state",
+    title: "Agent",
+    value: (row) => row.state,
     render: (row) => <span class={AGENT_CLASS[row.state]}>{row.state.replace("_", " ")}</span>,
   },
   {
-    key: "form", title: "Server side", value: (row) => (row.form ? `${row.form.attached}` : ""),
+    key: "form",
+    title: "Server side",
+    value: (row) => (row.form ? `${row.form.attached}` : ""),
     render: (row) => {
       if (!row.form) return "–";
       const place = row.form.interface ?? row.form.kind;
@@ -265,7 +326,10 @@ const AGENT_COLUMNS: Column<Agent>[] = [
     },
   },
   {
-    key: "age", title: "Last report", isNumber: true, value: (row) => row.ageSeconds ?? -1,
+    key: "age",
+    title: "Last report",
+    isNumber: true,
+    value: (row) => row.ageSeconds ?? -1,
     render: (row) => (row.ageSeconds === undefined ? "–" : `${duration(row.ageSeconds)} ago`),
   },
   { key: "version", title: "Version", value: (row) => row.version ?? "" },
@@ -274,14 +338,20 @@ const AGENT_COLUMNS: Column<Agent>[] = [
   { key: "opened", title: "Opened/s", isNumber: true, value: (row) => row.openedPerSecond ?? "" },
   { key: "closed", title: "Closed/s", isNumber: true, value: (row) => row.closedPerSecond ?? "" },
   {
-    key: "queue", title: "Accept queue", isNumber: true, value: (row) => row.acceptQueue?.length ?? "",
+    key: "queue",
+    title: "Accept queue",
+    isNumber: true,
+    value: (row) => row.acceptQueue?.length ?? "",
     render: (row) => (row.acceptQueue ? `${row.acceptQueue.length} of ${row.acceptQueue.limit}` : ""),
   },
   { key: "lost", title: "Lost events", isNumber: true, value: (row) => row.lostEvents ?? "" },
 ];
 
 function Agents({ agents }: { agents: Agent[] }) {
-  const versions = count(agents.map((agent) => agent.version ?? "unknown"), "of ");
+  const versions = count(
+    agents.map((agent) => agent.version ?? "unknown"),
+    "of ",
+  );
   const heard = count(agents.map((agent) => agent.state.replace("_", " ")));
   return (
     <>
@@ -290,9 +360,14 @@ function Agents({ agents }: { agents: Agent[] }) {
           Agents: {heard}. Versions: {versions}.
         </p>
       )}
-      <Table label="Agents" columns={AGENT_COLUMNS} rows={agents} rowKey={(row) => `${row.service}/${row.backend}`}
+      <Table
+        label="Agents"
+        columns={AGENT_COLUMNS}
+        rows={agents}
+        rowKey={(row) => `${row.service}/${row.backend}`}
         hasFilter={agents.length > 10}
-        empty="No service has a backend." />
+        empty="No service has a backend."
+      />
     </>
   );
 }

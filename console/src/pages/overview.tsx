@@ -61,8 +61,9 @@ export function OverviewPage(_: PageProps) {
         <h2 id="topology">Router, muxes, servers</h2>
         <Drawn overview={overview} traffic={traffic.value} all={all} />
         <p class="hint">
-          The thicker a line, the more packets (to muxes) or connections (to servers). Moved: the share of packets whose bucket
-          moved within the window. If such a packet belongs to an older connection, its server sends it on to a former owner.
+          The thicker a line, the more packets (to muxes) or connections (to servers). Moved: the share of packets whose
+          bucket moved within the window. If such a packet belongs to an older connection, its server sends it on to a
+          former owner.
         </p>
       </section>
       <section class="card" aria-labelledby="services">
@@ -114,7 +115,11 @@ function Tiles({ overview, all }: { overview: Overview; all: Rates | undefined }
       <Tile
         name="Packets per second"
         value={or(all?.steered)}
-        note={all ? `${percent(all.steered ? all.moved / all.steered : 0)} moved, ${short(all.dropped)} dropped/s` : "metrics of muxes cannot be read"}
+        note={
+          all
+            ? `${percent(all.steered ? all.moved / all.steered : 0)} moved, ${short(all.dropped)} dropped/s`
+            : "metrics of muxes cannot be read"
+        }
       />
       <Tile
         name="Muxes serving"
@@ -263,5 +268,7 @@ function Services({ services, all }: { services: OverviewService[]; all: Rates |
     ],
     [all],
   );
-  return <Table label="Services" columns={columns} rows={services} rowKey={(row) => row.name} empty="No services yet." />;
+  return (
+    <Table label="Services" columns={columns} rows={services} rowKey={(row) => row.name} empty="No services yet." />
+  );
 }

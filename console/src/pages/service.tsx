@@ -157,8 +157,10 @@ function Legend({ list }: { list: Row[] }) {
         </li>
       ))}
       {list.length > LEGEND && <li class="hint">and {(list.length - LEGEND).toLocaleString("en")} more</li>}
-      <li class="hint">Each cell is a range of buckets, in the colour of the backend that owns most. Solid bar at its top: buckets that moved
-        within the window. Dotted bar at its bottom: held buckets.</li>
+      <li class="hint">
+        Each cell is a range of buckets, in the colour of the backend that owns most. Solid bar at its top: buckets that
+        moved within the window. Dotted bar at its bottom: held buckets.
+      </li>
     </ul>
   );
 }
@@ -176,77 +178,80 @@ interface BackendsProps {
 
 function Backends({ list, place, filter, error }: BackendsProps) {
   const most = list.reduce((largest, row) => Math.max(largest, row.real, row.wanted), 1e-9);
-  const columns = useMemo((): Column<Row>[] => [
-    {
-      key: "id",
-      title: "Id",
-      value: (row) => row.id,
-      isNumber: true,
-      render: (row) => (
-        <>
-          <Swatch index={place.get(row.id) ?? 0} /> {row.id}
-        </>
-      ),
-    },
-    {
-      key: "address",
-      title: "Address",
-      value: (row) => addressKey(row.address),
-      text: (row) => row.address,
-      render: (row) => <span class="mono">{row.address}</span>,
-    },
-    {
-      key: "state",
-      title: "State",
-      value: (row) => row.state,
-      render: (row) => (
-        <span class={row.state === "active" ? "good" : row.state === "draining" ? "warn" : "bad"}>
-          {row.state}
-          {row.slowStart && `, slow start: ${percent(row.slowStart.share)}`}
-        </span>
-      ),
-    },
-    { key: "weight", title: "Weight", value: (row) => row.weight, isNumber: true },
-    { key: "buckets", title: "Buckets", value: (row) => row.buckets, isNumber: true },
-    {
-      key: "wanted",
-      title: "Target share",
-      value: (row) => row.wanted,
-      text: () => "",
-      isNumber: true,
-      render: (row) => percent(row.wanted),
-    },
-    {
-      key: "real",
-      title: "Actual share",
-      value: (row) => row.real,
-      text: () => "",
-      render: (row) => <Share row={row} most={most} color={ownerColour(place.get(row.id) ?? 0)} />,
-    },
-    {
-      key: "connections",
-      title: "Connections",
-      value: (row) => row.connections ?? -1,
-      text: () => "",
-      isNumber: true,
-      render: (row) => row.connections?.toLocaleString("en") ?? "–",
-    },
-    {
-      key: "opened",
-      title: "New/s",
-      value: (row) => row.opened ?? -1,
-      text: () => "",
-      isNumber: true,
-      render: (row) => (row.opened === undefined ? "–" : short(row.opened)),
-    },
-    {
-      key: "unreachable",
-      title: "Unreachable from",
-      value: (row) => row.unreachableBy.length,
-      text: (row) => row.unreachableBy.join(" "),
-      render: (row) => <span class="bad">{row.unreachableBy.join(", ")}</span>,
-    },
-  ], [place, most]);
+  const columns = useMemo(
+    (): Column<Row>[] => [
+      {
+        key: "id",
+        title: "Id",
+        value: (row) => row.id,
+        isNumber: true,
+        render: (row) => (
+          <>
+            <Swatch index={place.get(row.id) ?? 0} /> {row.id}
+          </>
+        ),
+      },
+      {
+        key: "address",
+        title: "Address",
+        value: (row) => addressKey(row.address),
+        text: (row) => row.address,
+        render: (row) => <span class="mono">{row.address}</span>,
+      },
+      {
+        key: "state",
+        title: "State",
+        value: (row) => row.state,
+        render: (row) => (
+          <span class={row.state === "active" ? "good" : row.state === "draining" ? "warn" : "bad"}>
+            {row.state}
+            {row.slowStart && `, slow start: ${percent(row.slowStart.share)}`}
+          </span>
+        ),
+      },
+      { key: "weight", title: "Weight", value: (row) => row.weight, isNumber: true },
+      { key: "buckets", title: "Buckets", value: (row) => row.buckets, isNumber: true },
+      {
+        key: "wanted",
+        title: "Target share",
+        value: (row) => row.wanted,
+        text: () => "",
+        isNumber: true,
+        render: (row) => percent(row.wanted),
+      },
+      {
+        key: "real",
+        title: "Actual share",
+        value: (row) => row.real,
+        text: () => "",
+        render: (row) => <Share row={row} most={most} color={ownerColour(place.get(row.id) ?? 0)} />,
+      },
+      {
+        key: "connections",
+        title: "Connections",
+        value: (row) => row.connections ?? -1,
+        text: () => "",
+        isNumber: true,
+        render: (row) => row.connections?.toLocaleString("en") ?? "–",
+      },
+      {
+        key: "opened",
+        title: "New/s",
+        value: (row) => row.opened ?? -1,
+        text: () => "",
+        isNumber: true,
+        render: (row) => (row.opened === undefined ? "–" : short(row.opened)),
+      },
+      {
+        key: "unreachable",
+        title: "Unreachable from",
+        value: (row) => row.unreachableBy.length,
+        text: (row) => row.unreachableBy.join(" "),
+        render: (row) => <span class="bad">{row.unreachableBy.join(", ")}</span>,
+      },
+    ],
+    [place, most],
+  );
   return (
     <>
       {error && <p class="hint">Cannot read backends: {error}</p>}

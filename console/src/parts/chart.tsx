@@ -47,7 +47,10 @@ export function Chart({ label, series, unit = "", height = 180 }: ChartProps): V
         cursor: { points: { size: 6 } },
         legend: { live: true },
         scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-        axes: [{ ...axis, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => short(tick) + unit) }],
+        axes: [
+          { ...axis, values: (_, ticks) => ticks.map(clock) },
+          { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => short(tick) + unit) },
+        ],
         series: [
           { value: (_: uPlot, at: number | null) => (at === null ? "–" : clock(at)) },
           ...series.names.map((name, index) => ({

@@ -28,7 +28,12 @@ export const lineColour = (index: number) => HUES[index % HUES.length]!;
 /** 1234567 as 1.23 M. */
 export function short(value: number): string {
   const size = Math.abs(value);
-  for (const [unit, name] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]] as [number, string][]) {
+  for (const [unit, name] of [
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e4, "k"],
+  ] as [number, string][]) {
     if (size >= unit) {
       const scaled = value / (unit === 1e4 ? 1e3 : unit);
       return `${scaled.toFixed(Math.abs(scaled) < 10 ? 2 : Math.abs(scaled) < 100 ? 1 : 0)} ${name}`;

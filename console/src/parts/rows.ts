@@ -83,9 +83,7 @@ function compare(a: Cell, b: Cell): number {
 
 /** An address as a text that sorts like the address: each number has a fixed width. */
 export function addressKey(address: string): string {
-  return address.includes(":")
-    ? `6${address}`
-    : `4${address.replace(/\d+/g, (digits) => digits.padStart(3, "0"))}`;
+  return address.includes(":") ? `6${address}` : `4${address.replace(/\d+/g, (digits) => digits.padStart(3, "0"))}`;
 }
 
 /** First and last row (exclusive) that a viewport shows, with some around it. */

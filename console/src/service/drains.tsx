@@ -46,7 +46,9 @@ export function Drains({ service }: { service: string }) {
 
 function left(drain: Drain): string {
   const parts = [
-    drain.connections === undefined ? "connections unknown" : `${drain.connections.toLocaleString("en")} connections left`,
+    drain.connections === undefined
+      ? "connections unknown"
+      : `${drain.connections.toLocaleString("en")} connections left`,
   ];
   if (drain.rate) parts.push(`${drain.rate} end per second`);
   if (drain.secondsLeft !== undefined) parts.push(`about ${duration(drain.secondsLeft)}`);

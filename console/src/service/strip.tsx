@@ -144,7 +144,11 @@ export function describe(cells: RingCells, cell: number): string {
   if (cells.size === 1) {
     const former = cells.former?.[cell] ?? [];
     const since = cells.since?.[cell];
-    const state = cells.moved[cell] ? "in its window, chained to" : cells.held[cell] ? "held, chained to" : "formerly of";
+    const state = cells.moved[cell]
+      ? "in its window, chained to"
+      : cells.held[cell]
+        ? "held, chained to"
+        : "formerly of";
     return (
       `bucket ${first}: ${owner}` +
       (former.length ? `, ${state} backend ${former.join(", ")}` : "") +

@@ -71,19 +71,17 @@ export function merge(records: AuditRecord[], service: string, changes: Generati
   const written = new Set(entries.map((entry) => entry.generation));
   const others = changes
     .filter((change) => !written.has(change.generation))
-    .map(
-      (change): Entry => ({
-        generation: change.generation,
-        time: new Date(change.committed * 1000).toISOString(),
-        who: "",
-        what: "",
-        body: "",
-        moved: change.movedBuckets,
-        lost: undefined,
-        change: change.largest,
-        others: change.others,
-      }),
-    );
+    .map((change): Entry => ({
+      generation: change.generation,
+      time: new Date(change.committed * 1000).toISOString(),
+      who: "",
+      what: "",
+      body: "",
+      moved: change.movedBuckets,
+      lost: undefined,
+      change: change.largest,
+      others: change.others,
+    }));
   return [...entries, ...others].sort((a, b) => b.generation - a.generation || (a.time < b.time ? 1 : -1));
 }
 
@@ -131,7 +129,8 @@ const COLUMNS: Column<Entry>[] = [
             {`${backend || "no owner"}: ${buckets > 0 ? "+" : "−"}${Math.abs(buckets).toLocaleString("en")}  `}
           </span>
         ))}
-        {row.change.length + row.others > SHOWN && `and ${(row.change.length + row.others - SHOWN).toLocaleString("en")} more`}
+        {row.change.length + row.others > SHOWN &&
+          `and ${(row.change.length + row.others - SHOWN).toLocaleString("en")} more`}
       </span>
     ),
   },
