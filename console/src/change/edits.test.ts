@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Backend } from "../../generated/schema";
-import { changes, differences, type Edits, flows, parseAdded } from "./edits";
+import { asks, differences, type Edits, flows, NO_EDITS, parseAdded } from "./edits";
 
 const backend = (id: number, weight: number): Backend => ({
   ...{ id, address: `10.2.0.${id}`, weight, state: weight ? "active" : "draining", buckets: 8, unreachableBy: [] },
@@ -16,12 +16,16 @@ test("only what differs is asked for", () => {
     [3, { remove: "dead" }],
     [9, { weight: 5 }],
   ]);
-  assert.deepEqual(changes(POOL, edits, [{ id: 4, address: "10.2.0.4", weight: 50 }]), [
+  const edited = [
     { op: "weight", id: 2, weight: 0 },
     { op: "remove", id: 3, dead: true },
-    { op: "add", id: 4, address: "10.2.0.4", weight: 50 },
-  ]);
-  assert.deepEqual(changes(POOL, new Map(), []), []);
+  ];
+  const added = { op: "add", id: 4, address: "10.2.0.4", weight: 50 };
+  assert.deepEqual(asks(POOL, { edits, more: "4 10.2.0.4 50" }), { wanted: [...edited, added], wrong: "" });
+  assert.deepEqual(asks(POOL, NO_EDITS), { wanted: [], wrong: "" });
+  const { wanted, wrong } = asks(POOL, { edits, more: "4 10.2.0.4 x" });
+  assert.deepEqual(wanted, edited);
+  assert.match(wrong, /weight 'x'/);
 });
 
 test("lines name backends to add", () => {

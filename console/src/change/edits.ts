@@ -2,10 +2,11 @@
 //
 // Edits of a pool, what they ask of the API, and what somebody else changed meanwhile.
 import type { Backend, Changes, Leaving, Move } from "../../generated/schema";
+import { text } from "../api/client";
 
 export type Change = Changes["changes"][number];
 
-export interface Added {
+interface Added {
   id: number;
   address: string;
   weight: number;
@@ -13,6 +14,15 @@ export interface Added {
 
 /** By id of a backend that is there: a new weight, or that it goes. */
 export type Edits = ReadonlyMap<number, { weight: number } | { remove: "gracefully" | "dead" }>;
+
+/** What a user has edited and typed. */
+export interface Draft {
+  edits: Edits;
+  /** Lines of backends to add. */
+  more: string;
+}
+
+export const NO_EDITS: Draft = { edits: new Map(), more: "" };
 
 export const WEIGHT_MAX = 65_535;
 export const ID_MAX = 65_535;
@@ -38,15 +48,19 @@ function whole(line: string, name: string, text: string, least: number, most: nu
   return value;
 }
 
-/** What differs from the pool as it is. */
-export function changes(backends: Backend[], edits: Edits, added: Added[]): Change[] {
+/** What a draft asks for, as far as it differs from the pool as it is, and what is wrong with its lines. */
+export function asks(backends: Backend[], { edits, more }: Draft): { wanted: Change[]; wrong: string } {
   const weights = new Map(backends.map((backend) => [backend.id, backend.weight]));
-  const asked = [...edits].flatMap(([id, edit]): Change[] => {
+  const wanted = [...edits].flatMap(([id, edit]): Change[] => {
     if (!weights.has(id)) return [];
     if ("remove" in edit) return [{ op: "remove", id, dead: edit.remove === "dead" }];
     return edit.weight === weights.get(id) ? [] : [{ op: "weight", id, weight: edit.weight }];
   });
-  return [...asked, ...added.map((each): Change => ({ op: "add", ...each }))];
+  try {
+    return { wanted: [...wanted, ...parseAdded(more).map((each): Change => ({ op: "add", ...each }))], wrong: "" };
+  } catch (failure) {
+    return { wanted, wrong: text(failure) };
+  }
 }
 
 export interface Difference {
