@@ -77,6 +77,8 @@ export async function get<T>(path: string): Promise<T> {
   return (await call<T>(path)).body as T;
 }
 
+export const servicePath = (name: string) => `/v1/services/${encodeURIComponent(name)}`;
+
 /** A new Idempotency-Key. Made of random bytes, since randomUUID is only there over TLS. */
 export function key(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -6,6 +6,7 @@ import { useMemo } from "preact/hooks";
 import type { Result } from "../../generated/schema";
 import type { locked } from "../access";
 import { ApiError, call, key, text } from "../api/client";
+import { Failure } from "../parts/notice";
 import type { Change } from "./edits";
 import { Plan } from "./plan";
 import type { Version } from "./versions";
@@ -78,7 +79,6 @@ export function Commit(props: CommitProps) {
     planned.value = undefined;
     props.onDiscard();
   };
-  const problem = error.value || props.error;
   return (
     <section class="card" aria-labelledby="plan">
       <h2 id="plan">Plan</h2>
@@ -119,11 +119,7 @@ export function Commit(props: CommitProps) {
           </select>
         </label>
       </div>
-      {problem && (
-        <p class="bad" role="alert">
-          {problem}
-        </p>
-      )}
+      <Failure error={error.value || props.error} />
       {plan && !isPlanned && <p class="hint">You changed your edits after this plan. Plan again before you apply.</p>}
       {plan && <Plan result={plan.result} place={place} />}
       {!plan && wanted.length === 0 && <p class="hint">Edit weights, remove or add backends, then plan.</p>}

@@ -4,6 +4,9 @@
 import { useSignal } from "@preact/signals";
 import type { Result } from "../../generated/schema";
 import { locked, Why, whyNot } from "../access";
+import { servicePath } from "../api/client";
+import { whole } from "../parts/figures";
+import { Failure, Unread } from "../parts/notice";
 import { href } from "../router";
 import { Commit } from "./commit";
 import { Conflict } from "./conflict";
@@ -15,19 +18,14 @@ import { useVersions } from "./versions";
 const WHY = "why-no-change";
 
 export function Editor({ name }: { name: string }) {
-  const path = `/v1/services/${encodeURIComponent(name)}`;
+  const path = servicePath(name);
   const draft = useSignal<Draft>(NO_EDITS);
   const done = useSignal<Result | undefined>(undefined);
   const isWriting = useSignal(false);
   const pool = useVersions(path, isWriting.value, () => draft.value.edits.size > 0 || draft.value.more !== "");
   const { base, latest } = pool;
   if (!base) {
-    return (
-      <section class={pool.error ? "card error" : "card"}>
-        <h1>Change {name}</h1>
-        <p role="status">{pool.error || "Loading"}</p>
-      </section>
-    );
+    return <Unread title={`Change ${name}`} error={pool.error} />;
   }
   const { wanted, wrong } = asks(base.backends, draft.value);
   const reason = whyNot("operator", name);
@@ -42,8 +40,8 @@ export function Editor({ name }: { name: string }) {
       </header>
       {done.value && (
         <p class="card" role="status">
-          <strong class="good">Applied.</strong> Generation {done.value.generation.toLocaleString("en")},{" "}
-          {done.value.movedBuckets.toLocaleString("en")} buckets moved.
+          <strong class="good">Applied.</strong> Generation {whole(done.value.generation)},{" "}
+          {whole(done.value.movedBuckets)} buckets moved.
         </p>
       )}
       {latest && (
@@ -81,11 +79,7 @@ export function Editor({ name }: { name: string }) {
             {...lock}
           />
         </label>
-        {wrong && (
-          <p class="bad" role="alert">
-            {wrong}
-          </p>
-        )}
+        <Failure error={wrong} />
       </section>
       <Commit
         path={path}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Leaving } from "../../generated/schema";
-import { moment } from "../parts/palette";
+import { moment } from "../parts/figures";
 import { connections, fate, known, unknown } from "./leaving";
 
 const leaving = (backend: number, more: Partial<Leaving>): Leaving => ({

@@ -2,7 +2,7 @@
 //
 // The live connections in the buckets that backends give, as the API counts them, in words.
 import type { Leaving } from "../../generated/schema";
-import { moment, short } from "../parts/palette";
+import { moment, short, whole } from "../parts/figures";
 
 /** All that are known; undefined if none are. */
 export function known(leaving: Leaving[]): string | undefined {
@@ -22,7 +22,7 @@ export function unknown(leaving: Leaving[]): string {
 
 export function connections(each: Leaving): string {
   if (each.connections === undefined) return `unknown: ${each.unknown}`;
-  return `${each.estimated ? "about " : ""}${each.connections.toLocaleString("en")}`;
+  return `${each.estimated ? "about " : ""}${whole(each.connections)}`;
 }
 
 /** What becomes of them. */

@@ -2,7 +2,8 @@
 //
 // What a change would do: how many buckets move between which backends, with the connections that live in them.
 import type { Leaving, Result } from "../../generated/schema";
-import { ownerColour, short } from "../parts/palette";
+import { clock, short, whole } from "../parts/figures";
+import { ownerColour } from "../parts/palette";
 import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
 import { type Flow, flows } from "./edits";
@@ -22,29 +23,25 @@ export function Plan({ result, place }: PlanProps) {
   return (
     <>
       <div class="tiles">
-        <Tile name="Generation" value={result.generation.toLocaleString("en")} />
-        <Tile name="Buckets that move" value={result.movedBuckets.toLocaleString("en")} />
+        <Tile name="Generation" value={whole(result.generation)} />
+        <Tile name="Buckets that move" value={whole(result.movedBuckets)} />
         <Tile name="Connections in these buckets" value={known(leaving) ?? "–"} note={unknown(leaving)} />
-        <Tile name="Have former owners" value={result.stillChained.toLocaleString("en")} note="packets name one more" />
+        <Tile name="Have former owners" value={whole(result.stillChained)} note="packets name one more" />
         <Tile
           name="Full buckets"
-          value={result.lostBuckets.toLocaleString("en")}
+          value={whole(result.lostBuckets)}
           note={result.lostBuckets ? "the oldest owner's connections break" : "no connection breaks"}
           state={result.lostBuckets ? "bad" : "good"}
         />
         {ends > 0 && (
           <Tile
             name="Window ends"
-            value={new Date(ends * 1000).toLocaleTimeString("sv")}
+            value={clock(ends)}
             note={`ends what is still open of ${windowEnds(result)} connections`}
           />
         )}
         {result.waitingBuckets > 0 && (
-          <Tile
-            name="Buckets that wait"
-            value={result.waitingBuckets.toLocaleString("en")}
-            note="move once they have room"
-          />
+          <Tile name="Buckets that wait" value={whole(result.waitingBuckets)} note="move once they have room" />
         )}
       </div>
       {(result.warnings ?? []).map((warning) => (
@@ -107,7 +104,7 @@ function Flows({ flows, place }: { flows: Flow[]; place: Map<number, number> }) 
             class="ribbon"
           >
             <title>
-              {`${name(ribbon.flow.from)} to ${name(ribbon.flow.to)}: ${ribbon.flow.buckets.toLocaleString("en")} buckets` +
+              {`${name(ribbon.flow.from)} to ${name(ribbon.flow.to)}: ${whole(ribbon.flow.buckets)} buckets` +
                 (ribbon.flow.connections === undefined ? "" : `, about ${short(ribbon.flow.connections)} connections`)}
             </title>
           </path>
@@ -121,8 +118,7 @@ function Flows({ flows, place }: { flows: Flow[]; place: Map<number, number> }) 
       </svg>
       {drawn.more > 0 && (
         <p class="hint">
-          {drawn.more.toLocaleString("en")} smaller flows with {drawn.moreBuckets.toLocaleString("en")} buckets are not
-          drawn.
+          {whole(drawn.more)} smaller flows with {whole(drawn.moreBuckets)} buckets are not drawn.
         </p>
       )}
     </div>

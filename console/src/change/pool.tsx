@@ -3,7 +3,7 @@
 // The pool as a table that is edited: a weight per backend, or that it is removed.
 import type { Backend } from "../../generated/schema";
 import type { locked } from "../access";
-import { addressKey } from "../parts/rows";
+import { addressColumn } from "../parts/columns";
 import { type Column, Table } from "../parts/table";
 import { type Edits, WEIGHT_MAX } from "./edits";
 
@@ -32,13 +32,7 @@ export function Pool({ lock, backends, edits, onEdit }: PoolProps) {
   };
   const columns: Column<Backend>[] = [
     { key: "id", title: "Id", value: (row) => row.id, isNumber: true },
-    {
-      key: "address",
-      title: "Address",
-      value: (row) => addressKey(row.address),
-      text: (row) => row.address,
-      render: (row) => <span class="mono">{row.address}</span>,
-    },
+    addressColumn(),
     { key: "state", title: "State", value: (row) => row.state },
     { key: "buckets", title: "Buckets", value: (row) => row.buckets, isNumber: true },
     {

@@ -3,7 +3,7 @@
 // A sample of packets while it is taken: the stream is read as it arrives, and kept for the download.
 import { signal } from "@preact/signals";
 import type { Problem } from "../../generated/schema";
-import { send, text } from "../api/client";
+import { send, servicePath, text } from "../api/client";
 import { type Frame, parseFrame } from "./frame";
 import { type Packet, PcapngReader } from "./pcapng";
 
@@ -39,7 +39,7 @@ export function samplePath(order: SampleOrder): string {
   const query = new URLSearchParams({ seconds: String(order.seconds), rate: String(order.rate) });
   if (order.verdict) query.set("verdict", order.verdict);
   if (order.source) query.set("source", order.source);
-  return `/v1/services/${order.service}/muxes/${encodeURIComponent(order.mux)}/sample?${query}`;
+  return `${servicePath(order.service)}/muxes/${encodeURIComponent(order.mux)}/sample?${query}`;
 }
 
 /** Replaces the sample before. Returns when the mux has ended it, or it was stopped. */

@@ -6,6 +6,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Mux, Service } from "../../generated/schema";
 import { locked, Why, whyNot } from "../access";
 import { DROPPED, VERDICTS } from "../muxes/reasons";
+import { Failure } from "../parts/notice";
 import { type Column, Table } from "../parts/table";
 import { route } from "../router";
 import type { Flow } from "./flow";
@@ -138,11 +139,7 @@ export function SampleCard({ services, muxes, preferred, flow }: SampleCardProps
         </div>
       </form>
       <Why reason={reason} id="why-no-sample" />
-      {sampleError.value && (
-        <p class="bad" role="alert">
-          {sampleError.value}
-        </p>
-      )}
+      <Failure error={sampleError.value} />
       <Packets isRunning={isSampling.value} rows={packets.value} />
       <p class="hint">
         Operators of the service may see packets, at muxes with --http-samples on (docs/mux.md, Looking at packets).

@@ -5,6 +5,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Mux, Service } from "../../generated/schema";
+import { serviceColumn } from "../parts/columns";
+import { whole } from "../parts/figures";
 import { type Column, Table } from "../parts/table";
 import { colour, theme } from "../theme";
 import { behind, lagRows, type LagRow, type Lags, lags, UNSERVED } from "./lags";
@@ -15,12 +17,7 @@ const isFine = (row: LagRow) => row.state === "serving" && behind(row) === 0;
 
 const COLUMNS: Column<LagRow>[] = [
   { key: "mux", title: "Mux", value: (row) => row.mux },
-  {
-    key: "service",
-    title: "Service",
-    value: (row) => row.service,
-    render: (row) => <a href={`#/service/${row.service}`}>{row.service}</a>,
-  },
+  serviceColumn((row) => row.service),
   { key: "generation", title: "Generation", isNumber: true, value: (row) => row.generation },
   { key: "committed", title: "Committed", isNumber: true, value: (row) => row.committed },
   {
@@ -50,8 +47,8 @@ export function Lag({ muxes, services }: { muxes: Mux[]; services: Service[] }) 
     <>
       <p class={late + others ? "warn" : "good"} role="status">
         {late + others
-          ? `Rings on muxes: ${found.length.toLocaleString("en")}, of which ${late.toLocaleString("en")} behind and ${others.toLocaleString("en")} not served.`
-          : `Rings on muxes: ${found.length.toLocaleString("en")}, all at the committed generation.`}
+          ? `Rings on muxes: ${whole(found.length)}, of which ${whole(late)} behind and ${whole(others)} not served.`
+          : `Rings on muxes: ${whole(found.length)}, all at the committed generation.`}
       </p>
       <Grid muxes={muxes} services={services} found={found} />
       <Table

@@ -12,6 +12,7 @@ export interface Node {
   href: string;
 }
 
+import { whole } from "../parts/figures";
 export interface Line {
   from: [number, number];
   to: [number, number];
@@ -43,7 +44,7 @@ export function folded(parts: Part[], all: number, noun: string, href: string): 
     ...shown,
     {
       id: "more",
-      title: `${(all - shown.length).toLocaleString("en")} more ${noun}`,
+      title: `${whole(all - shown.length)} more ${noun}`,
       note: "",
       state: rest.some((part) => part.state === "bad") ? "bad" : "good",
       href,

@@ -8,8 +8,11 @@ import { Why, whyNot } from "../access";
 import { type ApiEvent, events, isStreaming } from "../api/events";
 import { usePolled } from "../api/poll";
 import { describe, serviceOfEvent } from "../audit/describe";
+import { serviceColumn } from "../parts/columns";
+import { clock, whole } from "../parts/figures";
 import { type PageProps, setQuery } from "../router";
 import "../explain/explain.css";
+import { Failure } from "../parts/notice";
 import { type Column, Table } from "../parts/table";
 
 const RECORDS = 1000;
@@ -51,10 +54,8 @@ export function AuditPage({ query }: PageProps) {
   );
 }
 
-const time = (millis: number) => new Date(millis).toLocaleTimeString("sv");
-
 const EVENT_COLUMNS: Column<ApiEvent>[] = [
-  { key: "at", title: "Time", value: (row) => row.at, render: (row) => time(row.at) },
+  { key: "at", title: "Time", value: (row) => row.at, render: (row) => clock(row.at / 1000) },
   { key: "kind", title: "Event", value: (row) => row.kind, render: (row) => <span class="tag">{row.kind}</span> },
   {
     key: "service",
@@ -112,12 +113,7 @@ const AUDIT_COLUMNS: Column<AuditRecord>[] = [
   { key: "number", title: "#", isNumber: true, value: (row) => row.number },
   { key: "time", title: "Time", value: (row) => row.time, render: (row) => new Date(row.time).toLocaleString("sv") },
   { key: "who", title: "Who", value: (row) => row.who },
-  {
-    key: "service",
-    title: "Service",
-    value: (row) => row.service ?? "",
-    render: (row) => row.service && <a href={`#/service/${row.service}`}>{row.service}</a>,
-  },
+  serviceColumn((row) => row.service),
   {
     key: "what",
     title: "What",
@@ -142,7 +138,7 @@ const AUDIT_COLUMNS: Column<AuditRecord>[] = [
     title: "Lost owner",
     isNumber: true,
     value: (row) => row.lostBuckets ?? "",
-    render: (row) => row.lostBuckets && <span class="bad">{row.lostBuckets.toLocaleString("en")}</span>,
+    render: (row) => row.lostBuckets && <span class="bad">{whole(row.lostBuckets)}</span>,
   },
   { key: "controller", title: "Controller", value: (row) => row.controller },
 ];
@@ -166,11 +162,7 @@ function Audit({ service }: { service: string }) {
         <Why reason={reason} id="why-no-audit" />
       ) : (
         <>
-          {records.error.value && (
-            <p class="bad" role="alert">
-              {records.error.value}
-            </p>
-          )}
+          <Failure error={records.error.value} />
           <Table
             label="Audit records"
             columns={AUDIT_COLUMNS}

@@ -4,14 +4,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Explanation, Mux, MuxExplanation, Service } from "../../generated/schema";
-import { get, text } from "../api/client";
+import { get, servicePath, text } from "../api/client";
 import { usePolled } from "../api/poll";
 import { type Flow, flowQuery, parseFlow, showFlow } from "../explain/flow";
 import { SampleCard } from "../explain/sample_card";
 import { Steps } from "../explain/steps";
-import { type PageProps, setQuery } from "../router";
+import { clock, whole } from "../parts/figures";
+import { href, type PageProps, setQuery } from "../router";
 import "../explain/explain.css";
+import { Failure } from "../parts/notice";
 import { type Column, Table } from "../parts/table";
+import { Tile } from "../parts/tile";
 
 export interface AtMux {
   id: string;
@@ -88,12 +91,8 @@ export function ExplainPage({ args, query }: PageProps) {
             Explain
           </button>
         </form>
-        {error.value && (
-          <p class="bad" role="alert">
-            {error.value}
-          </p>
-        )}
-        {services.error.value && <p class="bad">{services.error.value}</p>}
+        <Failure error={error.value} />
+        <Failure error={services.error.value} />
       </section>
       {answer.value && <Result answer={answer.value} />}
       <SampleCard
@@ -131,10 +130,10 @@ const alive = (muxes: Mux[] = []) => muxes.filter((mux) => mux.alive);
 
 async function explain(service: Service, flow: Flow, muxes: Mux[]): Promise<Answer> {
   const query = flowQuery(flow);
-  const committed = await get<Explanation>(`/v1/services/${service.name}/explain?${query}`);
+  const committed = await get<Explanation>(`${servicePath(service.name)}/explain?${query}`);
   const asked = muxes.map(async (mux): Promise<AtMux> => {
     try {
-      const path = `/v1/services/${service.name}/muxes/${encodeURIComponent(mux.id)}/explain?${query}`;
+      const path = `${servicePath(service.name)}/muxes/${encodeURIComponent(mux.id)}/explain?${query}`;
       return { id: mux.id, said: await get<MuxExplanation>(path) };
     } catch (failure) {
       return { id: mux.id, error: text(failure) };
@@ -164,10 +163,10 @@ function Result({ answer }: { answer: Answer }) {
     <>
       <section class="card" aria-label="Answer">
         <h2>
-          <span class="mono">{showFlow(flow)}</span> in <a href={`#/service/${service.name}`}>{service.name}</a>
+          <span class="mono">{showFlow(flow)}</span> in <a href={href("service", [service.name])}>{service.name}</a>
         </h2>
         <div class="tiles">
-          <Tile name="Bucket" value={committed.bucket?.toLocaleString("en") ?? "named by port"} />
+          <Tile name="Bucket" value={committed.bucket === undefined ? "named by port" : whole(committed.bucket)} />
           <Tile
             name="Backend"
             value={committed.current ? String(committed.current.id) : "none"}
@@ -178,11 +177,7 @@ function Result({ answer }: { answer: Answer }) {
             value={committed.former.map((one) => one.id).join(", ") || "none"}
             note={since(committed)}
           />
-          <Tile
-            name="Generation"
-            value={committed.generation.toLocaleString("en")}
-            note={`hash ${hex(committed.hash)}`}
-          />
+          <Tile name="Generation" value={whole(committed.generation)} note={`hash ${hex(committed.hash)}`} />
         </div>
         {committed.second && (
           <p>
@@ -209,21 +204,11 @@ function Result({ answer }: { answer: Answer }) {
   );
 }
 
-function Tile({ name, value, note }: { name: string; value: string; note?: string }) {
-  return (
-    <div class="tile">
-      <div class="name">{name}</div>
-      <div class="value">{value}</div>
-      {note && <div class="note">{note}</div>}
-    </div>
-  );
-}
-
 const hex = (hash: number) => hash.toString(16).padStart(8, "0");
 
 function since(committed: Explanation): string {
   const newest = committed.former[0];
-  return newest ? `moved at ${new Date(newest.since * 1000).toLocaleTimeString("sv")}` : "not moved lately";
+  return newest ? `moved at ${clock(newest.since)}` : "not moved lately";
 }
 
 const isSame = (row: AtMux, committed: Explanation) =>

@@ -10,7 +10,9 @@ import { byLabel } from "../muxes/metrics";
 import { type Reading, summary, useReadings } from "../muxes/readings";
 import { DROPPED, VERDICTS } from "../muxes/reasons";
 import { Chart, extend, NO_SERIES, type Series } from "../parts/chart";
-import { duration, short } from "../parts/palette";
+import { figureColumn, serviceColumn } from "../parts/columns";
+import { duration, short, whole } from "../parts/figures";
+import { Failure } from "../parts/notice";
 import { type Column, Table } from "../parts/table";
 import type { PageProps } from "../router";
 import "../muxes/muxes.css";
@@ -42,7 +44,7 @@ export function MuxesPage({ args }: PageProps) {
       {reason && <Reason name={reason} readings={readings.value} />}
       <section class="card">
         <h1>Muxes</h1>
-        {muxes.error.value && <p class="bad">{muxes.error.value}</p>}
+        <Failure error={muxes.error.value} />
         <MuxTable muxes={muxes.data.value ?? []} readings={readings.value} />
       </section>
       <section class="card">
@@ -52,7 +54,7 @@ export function MuxesPage({ args }: PageProps) {
       <Traffic readings={readings.value} />
       <section class="card">
         <h2>Servers and their agents</h2>
-        {agents.error.value && <p class="bad">{agents.error.value}</p>}
+        <Failure error={agents.error.value} />
         <Agents agents={agents.data.value ?? []} />
       </section>
     </>
@@ -113,20 +115,8 @@ const MUX_COLUMNS: Column<MuxRow>[] = [
     value: (row) => neighbours(row.mux).join(", "),
     render: (row) => neighbours(row.mux).join(", ") || (row.mux.alive ? <span class="warn">none</span> : "–"),
   },
-  {
-    key: "packets",
-    title: "Packets/s",
-    isNumber: true,
-    value: (row) => row.at.packets ?? -1,
-    render: (row) => (row.at.packets === undefined ? "–" : short(row.at.packets)),
-  },
-  {
-    key: "drops",
-    title: "Drops/s",
-    isNumber: true,
-    value: (row) => row.at.drops ?? -1,
-    render: (row) => (row.at.drops === undefined ? "–" : short(row.at.drops)),
-  },
+  figureColumn("packets", "Packets/s", (row) => row.at.packets),
+  figureColumn("drops", "Drops/s", (row) => row.at.drops),
   {
     key: "clock",
     title: "Clock",
@@ -301,12 +291,7 @@ const BY_MUX: Column<{ id: string; rate: number; total: number }>[] = [
 const AGENT_CLASS: Record<string, string> = { reporting: "good", counting: "good", silent: "bad", never_heard: "warn" };
 
 const AGENT_COLUMNS: Column<Agent>[] = [
-  {
-    key: "service",
-    title: "Service",
-    value: (row) => row.service,
-    render: (row) => <a href={`#/service/${row.service}`}>{row.service}</a>,
-  },
+  serviceColumn((row) => row.service),
   { key: "backend", title: "Backend", isNumber: true, value: (row) => row.backend },
   { key: "address", title: "Address", value: (row) => row.address },
   {
@@ -325,13 +310,12 @@ const AGENT_COLUMNS: Column<Agent>[] = [
       return row.form.attached ? place : <span class="bad">detached: {place}</span>;
     },
   },
-  {
-    key: "age",
-    title: "Last report",
-    isNumber: true,
-    value: (row) => row.ageSeconds ?? -1,
-    render: (row) => (row.ageSeconds === undefined ? "–" : `${duration(row.ageSeconds)} ago`),
-  },
+  figureColumn(
+    "age",
+    "Last report",
+    (row) => row.ageSeconds,
+    (seconds) => `${duration(seconds)} ago`,
+  ),
   { key: "version", title: "Version", value: (row) => row.version ?? "" },
   { key: "mode", title: "Mode", value: (row) => row.mode ?? "" },
   { key: "established", title: "Connections", isNumber: true, value: (row) => row.established ?? "" },
@@ -376,5 +360,5 @@ function Agents({ agents }: { agents: Agent[] }) {
 function count(words: string[], of = ""): string {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].map(([word, number]) => `${number.toLocaleString("en")} ${of}${word}`).join(", ");
+  return [...counts].map(([word, number]) => `${whole(number)} ${of}${word}`).join(", ");
 }

@@ -8,7 +8,9 @@ import { Topology } from "../overview/topology";
 import { draw, folded, type Part } from "../overview/topology_layout";
 import { type Rates, total, useTraffic } from "../overview/traffic";
 import { Chart, extend, NO_SERIES } from "../parts/chart";
-import { percent, short } from "../parts/palette";
+import { figureColumn } from "../parts/columns";
+import { percent, short } from "../parts/figures";
+import { Outdated, Unread } from "../parts/notice";
 import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
 import { href, type PageProps } from "../router";
@@ -39,22 +41,13 @@ export function OverviewPage(_: PageProps) {
   }, [overview]);
 
   if (!overview) {
-    return (
-      <section class={error.value ? "card error" : "card"}>
-        <h1>Overview</h1>
-        <p role="status">{error.value || "Loading"}</p>
-      </section>
-    );
+    return <Unread title="Overview" error={error.value} />;
   }
   const all = total(traffic.value.values());
   return (
     <>
       <h1 class="sr">Overview</h1>
-      {error.value && (
-        <p class="card error" role="alert">
-          Data is out of date: {error.value}
-        </p>
-      )}
+      <Outdated error={error.value} />
       <Tiles overview={overview} all={all} />
       <Alerts alerts={overview.alerts} />
       <section class="card" aria-labelledby="topology">
@@ -88,7 +81,7 @@ function add<T>(items: T[], value: (item: T) => number | undefined): number | un
   return known.length ? known.reduce((sum, each) => sum + each, 0) : undefined;
 }
 
-const or = (value: number | undefined, unit = "") => (value === undefined ? "–" : short(value) + unit);
+const or = (value: number | undefined) => (value === undefined ? "–" : short(value));
 
 function Tiles({ overview, all }: { overview: Overview; all: Rates | undefined }) {
   const { services, muxes, alerts } = overview;
@@ -230,20 +223,8 @@ function Services({ services, all }: { services: OverviewService[]; all: Rates |
         isNumber: true,
         render: (row) => <span class={row.unhealthy ? "bad" : ""}>{row.unhealthy}</span>,
       },
-      {
-        key: "connections",
-        title: "Connections",
-        value: (row) => row.connections ?? -1,
-        isNumber: true,
-        render: (row) => or(row.connections),
-      },
-      {
-        key: "packets",
-        title: "Packets/s",
-        value: (row) => all?.services.get(row.name) ?? -1,
-        isNumber: true,
-        render: (row) => or(all?.services.get(row.name)),
-      },
+      figureColumn("connections", "Connections", (row) => row.connections),
+      figureColumn("packets", "Packets/s", (row) => all?.services.get(row.name)),
       {
         key: "muxes",
         title: "Muxes",

@@ -3,11 +3,14 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Agent, Backend, Mux, Service } from "../../generated/schema";
 import { ChangeLink } from "../access";
+import { servicePath } from "../api/client";
 import { usePolled } from "../api/poll";
 import { total, useTraffic } from "../overview/traffic";
 import { Chart, extend, NO_SERIES } from "../parts/chart";
-import { ownerColour, percent, short } from "../parts/palette";
-import { addressKey } from "../parts/rows";
+import { addressColumn, figureColumn } from "../parts/columns";
+import { percent, short, whole } from "../parts/figures";
+import { Outdated, Unread } from "../parts/notice";
+import { ownerColour } from "../parts/palette";
 import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
 import { href, type PageProps } from "../router";
@@ -28,7 +31,7 @@ const BACKENDS_MAX = 65_535;
 
 export function ServicePage({ args, query }: PageProps) {
   const name = args[0] ?? "";
-  const path = `/v1/services/${encodeURIComponent(name)}`;
+  const path = servicePath(name);
   const service = usePolled<Service>(name && path, SECONDS, ["service"]);
   const size = service.data.value?.backends ?? 0;
   const seconds = size > LARGE ? LARGE_SECONDS : SECONDS;
@@ -41,12 +44,7 @@ export function ServicePage({ args, query }: PageProps) {
 
   const found = service.data.value;
   if (!found) {
-    return (
-      <section class={service.error.value ? "card error" : "card"}>
-        <h1>Service {name}</h1>
-        <p role="status">{service.error.value || "Loading"}</p>
-      </section>
-    );
+    return <Unread title={`Service ${name}`} error={service.error.value} />;
   }
   const bucket = query.bucket === undefined ? undefined : Number(query.bucket);
   return (
@@ -65,11 +63,7 @@ export function ServicePage({ args, query }: PageProps) {
           Explain
         </a>
       </header>
-      {service.error.value && (
-        <p class="card error" role="alert">
-          Data is out of date: {service.error.value}
-        </p>
-      )}
+      <Outdated error={service.error.value} />
       <Numbers service={found} list={list} muxes={muxes.data.value ?? []} />
       <section class="card" aria-labelledby="ring">
         <h2 id="ring">Ring</h2>
@@ -123,8 +117,8 @@ function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxe
   const worst = list.reduce((most, row) => (row.wanted ? Math.max(most, row.real / row.wanted) : most), 0);
   return (
     <div class="tiles">
-      <Tile name="Generation" value={service.generation.toLocaleString("en")} />
-      <Tile name="Buckets" value={service.buckets.toLocaleString("en")} />
+      <Tile name="Generation" value={whole(service.generation)} />
+      <Tile name="Buckets" value={whole(service.buckets)} />
       <Tile
         name="Backends active"
         value={short(count("active"))}
@@ -156,7 +150,7 @@ function Legend({ list }: { list: Row[] }) {
           <Swatch index={index} /> {row.id} <span class="hint">{percent(row.real)}</span>
         </li>
       ))}
-      {list.length > LEGEND && <li class="hint">and {(list.length - LEGEND).toLocaleString("en")} more</li>}
+      {list.length > LEGEND && <li class="hint">and {whole(list.length - LEGEND)} more</li>}
       <li class="hint">
         Each cell is a range of buckets, in the colour of the backend that owns most. Solid bar at its top: buckets that
         moved within the window. Dotted bar at its bottom: held buckets.
@@ -191,13 +185,7 @@ function Backends({ list, place, filter, error }: BackendsProps) {
           </>
         ),
       },
-      {
-        key: "address",
-        title: "Address",
-        value: (row) => addressKey(row.address),
-        text: (row) => row.address,
-        render: (row) => <span class="mono">{row.address}</span>,
-      },
+      addressColumn(),
       {
         key: "state",
         title: "State",
@@ -226,22 +214,8 @@ function Backends({ list, place, filter, error }: BackendsProps) {
         text: () => "",
         render: (row) => <Share row={row} most={most} color={ownerColour(place.get(row.id) ?? 0)} />,
       },
-      {
-        key: "connections",
-        title: "Connections",
-        value: (row) => row.connections ?? -1,
-        text: () => "",
-        isNumber: true,
-        render: (row) => row.connections?.toLocaleString("en") ?? "–",
-      },
-      {
-        key: "opened",
-        title: "New/s",
-        value: (row) => row.opened ?? -1,
-        text: () => "",
-        isNumber: true,
-        render: (row) => (row.opened === undefined ? "–" : short(row.opened)),
-      },
+      { ...figureColumn("connections", "Connections", (row) => row.connections, whole), text: () => "" },
+      { ...figureColumn("opened", "New/s", (row) => row.opened), text: () => "" },
       {
         key: "unreachable",
         title: "Unreachable from",

@@ -5,7 +5,8 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { colour, theme } from "../theme";
-import { lineColour, short } from "./palette";
+import { clock, short } from "./figures";
+import { lineColour } from "./palette";
 
 /** Seconds and one list of values per line; null where there is none. */
 export interface Series {
@@ -96,8 +97,6 @@ export function Chart({ label, series, unit = "", height = 180 }: ChartProps): V
 }
 
 /** Local time of Unix seconds. */
-const clock = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString("sv");
-
 interface ChartProps {
   label: string;
   series: Series;

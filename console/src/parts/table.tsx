@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { whole } from "./figures";
 import { arrange, type Cell, type Keyed, type Order, Texts, visible } from "./rows";
 
 export interface Column<T> extends Keyed<T> {
@@ -86,9 +87,7 @@ export function Table<T extends object>(props: TableProps<T>): VNode {
             }}
           />
           <span class="count" role="status">
-            {shown.length === rows.length
-              ? count(rows.length)
-              : `${shown.length.toLocaleString("en")} of ${count(rows.length)}`}
+            {shown.length === rows.length ? count(rows.length) : `${whole(shown.length)} of ${count(rows.length)}`}
           </span>
           {props.tools}
         </div>
@@ -158,8 +157,8 @@ function Gap({ height, columns }: { height: number; columns: number }) {
   );
 }
 
-const count = (rows: number) => `${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}`;
+const count = (rows: number) => `${whole(rows)} ${rows === 1 ? "row" : "rows"}`;
 
 function plain(value: Cell): string {
-  return typeof value === "number" ? value.toLocaleString("en") : value;
+  return typeof value === "number" ? whole(value) : value;
 }

@@ -4,7 +4,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Drain } from "../../generated/schema";
 import { usePolled } from "../api/poll";
-import { duration, moment } from "../parts/palette";
+import { duration, moment, whole } from "../parts/figures";
 
 export function Drains({ service }: { service: string }) {
   const { data, error } = usePolled<Drain[]>("/v1/drains", 3, ["drain", "service"]);
@@ -46,9 +46,7 @@ export function Drains({ service }: { service: string }) {
 
 function left(drain: Drain): string {
   const parts = [
-    drain.connections === undefined
-      ? "connections unknown"
-      : `${drain.connections.toLocaleString("en")} connections left`,
+    drain.connections === undefined ? "connections unknown" : `${whole(drain.connections)} connections left`,
   ];
   if (drain.rate) parts.push(`${drain.rate} end per second`);
   if (drain.secondsLeft !== undefined) parts.push(`about ${duration(drain.secondsLeft)}`);

@@ -5,8 +5,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { RingCells } from "../../generated/schema";
+import { servicePath } from "../api/client";
 import { usePolled } from "../api/poll";
-import { moment, ownerRgb, percent } from "../parts/palette";
+import { moment, percent, whole } from "../parts/figures";
+import { ownerRgb } from "../parts/palette";
 import { colour, theme } from "../theme";
 import { cellAt, CELLS, grid, type Span, zoomIn, zoomOut } from "./strip_geometry";
 
@@ -27,7 +29,7 @@ export function Strip({ service, buckets, place, bucket }: StripProps) {
   );
   const cursor = useSignal<number | undefined>(undefined);
   const { start, count } = span.value;
-  const path = `/v1/services/${service}/ring/cells?start=${start}&count=${count}&cells=${CELLS}`;
+  const path = `${servicePath(service)}/ring/cells?start=${start}&count=${count}&cells=${CELLS}`;
   const { data, error } = usePolled<RingCells>(path, 5, ["service", "hold"]);
   const canvas = useRef<HTMLCanvasElement>(null);
   const cells = data.value;
@@ -71,7 +73,7 @@ export function Strip({ service, buckets, place, bucket }: StripProps) {
       <div class="table-tools">
         <span>
           {cells
-            ? `Buckets ${cells.start.toLocaleString("en")} to ${end.toLocaleString("en")} of ${buckets.toLocaleString("en")}, ${cells.size} per cell`
+            ? `Buckets ${whole(cells.start)} to ${whole(end)} of ${whole(buckets)}, ${cells.size} per cell`
             : error.value || "Loading"}
         </span>
         <button type="button" onClick={out} disabled={count === 0}>
@@ -131,8 +133,8 @@ const sum = (values: number[]) => values.reduce((all, one) => all + one, 0);
 
 function totals(cells: RingCells): string {
   return (
-    `generation ${cells.generation}: ${sum(cells.moved).toLocaleString("en")} of these buckets moved within the window, ` +
-    `${sum(cells.held).toLocaleString("en")} are held`
+    `generation ${cells.generation}: ${whole(sum(cells.moved))} of these buckets moved within the window, ` +
+    `${whole(sum(cells.held))} are held`
   );
 }
 

@@ -5,7 +5,9 @@
 import { useMemo } from "preact/hooks";
 import type { AuditRecord, BucketDifference, GenerationChange, Generations } from "../../generated/schema";
 import { whyNot } from "../access";
+import { servicePath } from "../api/client";
 import { usePolled } from "../api/poll";
+import { whole } from "../parts/figures";
 import { type Column, Table } from "../parts/table";
 
 export interface Entry {
@@ -24,7 +26,7 @@ const SHOWN = 6;
 const RECORDS = 1000;
 
 export function Timeline({ service }: { service: string }) {
-  const path = `/v1/services/${encodeURIComponent(service)}/generations`;
+  const path = `${servicePath(service)}/generations`;
   const known = usePolled<Generations>(path, 15, ["service"]);
   const reason = whyNot("admin");
   const audit = usePolled<AuditRecord[]>(reason ? "" : `/v1/audit?limit=${RECORDS}`, 15, ["service"]);
@@ -60,7 +62,7 @@ export function merge(records: AuditRecord[], service: string, changes: Generati
         generation: record.generation,
         time: record.time,
         who: record.who,
-        what: record.what.replace(`/v1/services/${service}`, "…"),
+        what: record.what.replace(servicePath(service), "…"),
         body: record.body ?? "",
         moved: record.movedBuckets,
         lost: record.lostBuckets ?? 0,
@@ -109,7 +111,7 @@ const COLUMNS: Column<Entry>[] = [
     title: "Moved",
     value: (row) => row.moved ?? -1,
     isNumber: true,
-    render: (row) => row.moved?.toLocaleString("en") ?? "–",
+    render: (row) => (row.moved === undefined ? "–" : whole(row.moved)),
   },
   {
     key: "lost",
@@ -126,11 +128,10 @@ const COLUMNS: Column<Entry>[] = [
       <span class="mono">
         {row.change.slice(0, SHOWN).map(({ backend, buckets }) => (
           <span key={backend} class={buckets > 0 ? "good" : "warn"}>
-            {`${backend || "no owner"}: ${buckets > 0 ? "+" : "−"}${Math.abs(buckets).toLocaleString("en")}  `}
+            {`${backend || "no owner"}: ${buckets > 0 ? "+" : "−"}${whole(Math.abs(buckets))}  `}
           </span>
         ))}
-        {row.change.length + row.others > SHOWN &&
-          `and ${(row.change.length + row.others - SHOWN).toLocaleString("en")} more`}
+        {row.change.length + row.others > SHOWN && `and ${whole(row.change.length + row.others - SHOWN)} more`}
       </span>
     ),
   },
