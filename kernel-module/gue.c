@@ -127,11 +127,6 @@ static enum fl_counter send_on(struct fl_arrival *arrival)
 	return family == FL_OUTER_IPV4 ? send_ipv4(arrival, &outer) : send_ipv6(arrival, &outer);
 }
 
-const struct fl_encap fl_gue = {
-    .parse = fl_gue_parse,
-    .send_on = send_on,
-};
-
 /* Whether GUE says so; it need not be linear yet. */
 static bool is_notice(const struct sk_buff *skb)
 {
@@ -141,7 +136,7 @@ static bool is_notice(const struct sk_buff *skb)
 	return gue && gue[1] == FL_LIST_GUE_NOTICE;
 }
 
-int fl_gue_receive(struct sock *sk, struct sk_buff *skb)
+static int receive(struct sock *sk, struct sk_buff *skb)
 {
 	struct fl_arrival arrival = {.encap = &fl_gue,
 				     .instance = rcu_dereference_sk_user_data(sk),
@@ -156,3 +151,15 @@ int fl_gue_receive(struct sock *sk, struct sk_buff *skb)
 	}
 	return is_notice(skb) ? fl_notice_receive(&arrival) : fl_receive(&arrival);
 }
+
+static int open(void)
+{
+	fl_instances_receive_by(receive);
+	return 0;
+}
+
+const struct fl_encap fl_gue = {
+    .parse = fl_gue_parse,
+    .send_on = send_on,
+    .open = open,
+};

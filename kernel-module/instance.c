@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "instance.h"
-#include "mangle.h"
-#include "receive.h"
 
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -16,6 +14,7 @@ struct fl_namespace {
 };
 
 static unsigned int namespace_id __read_mostly;
+static int (*socket_receive)(struct sock *sk, struct sk_buff *skb) __read_mostly;
 
 static struct fl_namespace *namespace_of(struct net *net)
 {
@@ -114,7 +113,7 @@ static struct socket *listen(struct net *net, const struct fl_setup *setup, enum
 	struct udp_tunnel_sock_cfg tunnel = {
 	    .sk_user_data = instance,
 	    .encap_type = 1,
-	    .encap_rcv = fl_gue_receive,
+	    .encap_rcv = socket_receive,
 	};
 	/* Checksum 0 is what muxes send: RFC 6935 and 6936 for IPv6. */
 	struct udp_port_cfg port = {.local_udp_port = htons(setup->config.port), .ipv6_v6only = true};
@@ -187,7 +186,7 @@ static int start(struct net *net, struct fl_namespace *here, struct fl_setup *se
 	if (!instance)
 		return -ENOMEM;
 	if (setup->config.mangle) {
-		err = fl_mangle_open(net, instance);
+		err = fl_mangle_open(net, &instance->hooks, &instance->flows);
 		if (err)
 			goto err_put;
 	}
@@ -200,7 +199,7 @@ static int start(struct net *net, struct fl_namespace *here, struct fl_setup *se
 	return 0;
 
 err_mangle:
-	fl_mangle_close(net, instance);
+	fl_mangle_close(net, &instance->hooks);
 	synchronize_net();
 	fl_flows_stop(&instance->flows); /* packets may have come in by the first socket before the second failed */
 err_put:
@@ -216,7 +215,7 @@ static int change(struct net *net, struct fl_namespace *here, struct fl_setup *s
 	int err = 0;
 
 	if (setup->config.mangle) /* if the sockets fail to open, the hooks do nothing, as there are no flows */
-		err = fl_mangle_open(net, instance);
+		err = fl_mangle_open(net, &instance->hooks, &instance->flows);
 	if (!err)
 		err = listen_all(net, setup, old, instance, sockets, unneeded);
 	if (err)
@@ -252,7 +251,7 @@ int fl_instance_detach(struct net *net)
 	instance = rcu_replace_pointer(here->instance, NULL, lockdep_is_held(&here->lock));
 	if (instance) {
 		setup = rcu_replace_pointer(instance->setup, NULL, lockdep_is_held(&here->lock));
-		fl_mangle_close(net, instance);
+		fl_mangle_close(net, &instance->hooks);
 		unlisten(instance->sockets);
 		fl_flows_stop(&instance->flows);
 		fl_setup_free(setup);
@@ -292,6 +291,11 @@ static struct pernet_operations namespaces = {
     .id = &namespace_id,
     .size = sizeof(struct fl_namespace),
 };
+
+void fl_instances_receive_by(int (*receive)(struct sock *sk, struct sk_buff *skb))
+{
+	socket_receive = receive;
+}
 
 int fl_instances_register(void)
 {

@@ -16,7 +16,6 @@
 #ifndef FAIRLEAD_INSTANCE_H
 #define FAIRLEAD_INSTANCE_H
 
-#include <linux/netfilter.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/timekeeping.h>
@@ -27,6 +26,7 @@
 
 #include "flows.h"
 #include "loads.h"
+#include "mangle.h"
 #include "setup.h"
 
 struct fl_cpu {
@@ -41,9 +41,8 @@ struct fl_instance {
 	u64 quiet_until;                           /* nanoseconds of CLOCK_MONOTONIC */
 	struct fl_cpu __percpu *cpus;
 	struct fl_loads loads;
-	struct fl_flows flows;       /* if mangling */
-	struct nf_hook_ops hooks[2]; /* the same; they stay until DETACH, when the flows are freed as well */
-	bool mangling;               /* protected by the namespace's lock */
+	struct fl_flows flows;        /* if mangling */
+	struct fl_mangle_hooks hooks; /* the same; they stay until DETACH, when the flows are freed as well */
 	refcount_t references;
 };
 
@@ -89,6 +88,9 @@ struct fl_instance *fl_instance_of(struct net *net);
 /* A counted reference to it, for callers that may sleep; NULL if there is none. */
 struct fl_instance *fl_instance_get(struct net *net);
 void fl_instance_put(struct fl_instance *instance);
+
+/* What the sockets of instances call for each packet; before the first instance. Their user data is the instance. */
+void fl_instances_receive_by(int (*receive)(struct sock *sk, struct sk_buff *skb));
 
 int fl_instances_register(void);
 /* Stops the servers of all namespaces. Commands must be unregistered already. */

@@ -23,7 +23,6 @@
  * adjusted. UDP without a checksum keeps none.
  */
 #include "mangle.h"
-#include "instance.h"
 #include "sockets.h"
 
 #include <linux/icmp.h>
@@ -250,54 +249,54 @@ bool fl_mangle_in(struct sk_buff *skb, const struct fl_mangling *mangling)
 }
 
 /* An outgoing packet: its flow has the two ends that it had when it came in. */
-static unsigned int out(struct fl_instance *instance, struct sk_buff *skb, u8 family)
+static unsigned int out(struct fl_flows *flows, struct sk_buff *skb, u8 family)
 {
 	struct fl_mangling mangling = {.family = family};
 	struct fl_flow_key key;
 	struct fl_flow flow;
 
-	if (!fl_flows_count(&instance->flows) || !fl_wire_flow_out(skb, family == AF_INET, &flow))
+	if (!fl_flows_count(flows) || !fl_wire_flow_out(skb, family == AF_INET, &flow))
 		return NF_ACCEPT;
 	fl_flow_key_set(&key, &flow);
-	if (!fl_flows_find(&instance->flows, &key, true, &mangling.to))
+	if (!fl_flows_find(flows, &key, true, &mangling.to))
 		return NF_ACCEPT;
 	mangling.from = flow.local;
 	/* A packet of the VIP's connection must not leave from another address. */
 	return packet_replace(skb, SOURCE, &mangling) ? NF_ACCEPT : NF_DROP;
 }
 
-static unsigned int out_ipv4(void *instance, struct sk_buff *skb, const struct nf_hook_state *state)
+static unsigned int out_ipv4(void *flows, struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	return out(instance, skb, AF_INET);
+	return out(flows, skb, AF_INET);
 }
 
-static unsigned int out_ipv6(void *instance, struct sk_buff *skb, const struct nf_hook_state *state)
+static unsigned int out_ipv6(void *flows, struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	return out(instance, skb, AF_INET6);
+	return out(flows, skb, AF_INET6);
 }
 
-int fl_mangle_open(struct net *net, struct fl_instance *instance)
+int fl_mangle_open(struct net *net, struct fl_mangle_hooks *hooks, struct fl_flows *flows)
 {
-	static const struct nf_hook_ops hooks[] = {
+	static const struct nf_hook_ops ops[] = {
 	    {.hook = out_ipv4, .pf = NFPROTO_IPV4, .hooknum = NF_INET_POST_ROUTING, .priority = NF_IP_PRI_LAST},
 	    {.hook = out_ipv6, .pf = NFPROTO_IPV6, .hooknum = NF_INET_POST_ROUTING, .priority = NF_IP6_PRI_LAST},
 	};
 	int i, err;
 
-	if (instance->mangling)
+	if (hooks->are_open)
 		return 0;
-	BUILD_BUG_ON(ARRAY_SIZE(hooks) != ARRAY_SIZE(instance->hooks));
-	memcpy(instance->hooks, hooks, sizeof(hooks));
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		instance->hooks[i].priv = instance;
-	err = nf_register_net_hooks(net, instance->hooks, ARRAY_SIZE(instance->hooks));
-	instance->mangling = !err;
+	BUILD_BUG_ON(ARRAY_SIZE(ops) != ARRAY_SIZE(hooks->ops));
+	memcpy(hooks->ops, ops, sizeof(ops));
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		hooks->ops[i].priv = flows;
+	err = nf_register_net_hooks(net, hooks->ops, ARRAY_SIZE(hooks->ops));
+	hooks->are_open = !err;
 	return err;
 }
 
-void fl_mangle_close(struct net *net, struct fl_instance *instance)
+void fl_mangle_close(struct net *net, struct fl_mangle_hooks *hooks)
 {
-	if (instance->mangling)
-		nf_unregister_net_hooks(net, instance->hooks, ARRAY_SIZE(instance->hooks));
-	instance->mangling = false;
+	if (hooks->are_open)
+		nf_unregister_net_hooks(net, hooks->ops, ARRAY_SIZE(hooks->ops));
+	hooks->are_open = false;
 }

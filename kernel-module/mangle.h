@@ -2,10 +2,10 @@
 #ifndef FAIRLEAD_MANGLE_H
 #define FAIRLEAD_MANGLE_H
 
+#include <linux/netfilter.h>
+
 #include "flows.h"
 #include "setup.h"
-
-struct fl_instance;
 
 /* Replaces one address by another. IPv4 is in the last 4 bytes, as in struct fl_flow. */
 struct fl_mangling {
@@ -26,9 +26,14 @@ bool fl_mangle_owns(struct fl_flows *flows, const struct fl_flow *flow, const st
 /* Rewrites an incoming packet, its IP header at skb->data; false if memory runs out. */
 bool fl_mangle_in(struct sk_buff *skb, const struct fl_mangling *mangling);
 
-/* From now on, replies of the instance's flows leave from their VIPs. May sleep. Returns 0 or a negative errno. */
-int fl_mangle_open(struct net *net, struct fl_instance *instance);
+struct fl_mangle_hooks {
+	struct nf_hook_ops ops[2];
+	bool are_open; /* protected by the caller's lock */
+};
+
+/* From now on, replies of these flows leave from their VIPs. May sleep. Returns 0 or a negative errno. */
+int fl_mangle_open(struct net *net, struct fl_mangle_hooks *hooks, struct fl_flows *flows);
 /* Replies in flight may still be rewritten until synchronize_net(). */
-void fl_mangle_close(struct net *net, struct fl_instance *instance);
+void fl_mangle_close(struct net *net, struct fl_mangle_hooks *hooks);
 
 #endif

@@ -52,7 +52,7 @@ struct fl_encap {
 	 */
 	enum fl_counter (*send_on)(struct fl_arrival *arrival);
 
-	/* Packets come in from now on, and no longer. NULL: they come in by the instance's sockets. */
+	/* Packets come in from now on, and no longer; NULL: those of the instances' sockets, which close by themselves. */
 	int (*open)(void);
 	void (*close)(void);
 };
@@ -60,8 +60,7 @@ struct fl_encap {
 /* Classifies, decides and acts. Called in softirq under rcu_read_lock(). Takes every packet: returns 0. */
 int fl_receive(struct fl_arrival *arrival);
 
-/* gue.c: what the UDP socket calls for each packet. */
-int fl_gue_receive(struct sock *sk, struct sk_buff *skb);
+/* gue.c */
 enum fl_list_error fl_gue_parse(struct fl_arrival *arrival);
 
 /* Returns 0 for a complete packet of a peer of one of these roles, whose headers are then linear; else the drop's counter. */
