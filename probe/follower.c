@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/config_node.h"
+#include "ring/delta_decode.h"
 #include "ring/fold.h"
 
 static void change(struct follower *follower)

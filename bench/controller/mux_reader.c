@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	struct fl_address none = {{0}};
 	struct login login = {0};
 	struct cluster_sync_options options = {
-	    .root = "/fairlead", .login = &login, .address = &address, .address6 = &none};
+	    .root = "/fairlead", .login = &login, .self = {.address = &address, .address6 = &none}};
 	struct epoll_event input = {.events = EPOLLIN | EPOLLHUP, .data.fd = STDIN_FILENO};
 	struct epoll_event events = {.events = EPOLLIN};
 	struct cluster_sync *cluster = NULL;
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mux_reader: %s\n", why.text);
 		return 1;
 	}
-	options.id = argv[1];
+	options.self.id = argv[1];
 	options.zookeeper = argv[2];
 	options.tables = tables_new(1, &hops);
 	options.counters = counters_new(1);

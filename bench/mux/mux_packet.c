@@ -12,7 +12,7 @@
  * and slowest beside it; time is the thread's own, so that other load on the machine counts little. A row's ratio to
  * the first one is the median of the ratios of each run. The stages are measured separately, by time stamps around each
  * stage of each group, whose own cost is measured and subtracted; the result is the median burst. They are those of the
- * reference: lanes (mux/packet/lanes.h) have other stages, too short for time stamps. There a stage has all
+ * reference: lanes (mux/packet/lanes_stages.h) have other stages, too short for time stamps. There a stage has all
  * 32 packets at once, so that the sum of the stages exceeds the whole where they wait for memory.
  *
  * Othello's arrays have room for as many connections as there are flows, with random cells: what they cost does not
@@ -48,6 +48,7 @@
 #include "image.h"
 #include "config/options.h"
 #include "host/port.h"
+#include "packet/general.h"
 #include "flow_packet.h"
 #include "flowtable/flowtable.h"
 #include "headers/headers.h"
@@ -69,8 +70,8 @@ enum {
 };
 
 /* NULL: the stage of a table of flows, for all packets at once. */
-static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, NULL,
-										 burst_rows, headers_write};
+static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {general_classify, general_hash, NULL,
+										 general_rows, headers_write};
 
 struct bench {
 	uint64_t seed;

@@ -4,6 +4,7 @@
 #include <rte_prefetch.h>
 
 #include "encap/gue.h"
+#include "flow/lanes.h"
 #include "flow/lanes_siphash.h"
 #include "flow/service.h"
 #include "ring/backend.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "control/lag_withdrawal.h"
-#include "control/mux_node.h"
+#include "control/ring_steps.h"
 
 static void note_change(struct cluster_sync *cluster)
 {
@@ -283,7 +283,7 @@ static char *render(void *context)
 {
 	const struct cluster_sync *cluster = context;
 
-	return mux_node_print(cluster->self, cluster);
+	return mux_node_print(cluster->self, cluster->services, cluster->needs, &cluster->unreachable);
 }
 
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why)
@@ -301,9 +301,10 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		free(cluster);
 		return NULL;
 	}
-	cluster->self = mux_node_begin(options);
+	/* Once it has lost ZooKeeper, only hellos tell it that it is behind. */
+	cluster->self = mux_node_begin(&options->self, options->hello ? options->behind.seconds : 0);
 	cluster->root = tree_copy(options->root);
-	cluster->id = tree_copy(options->id);
+	cluster->id = tree_copy(options->self.id);
 	cluster->hello = options->hello;
 	cluster->needs = options->needs;
 	cluster->refused = options->refused;
@@ -324,12 +325,12 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	};
 	watched_node_begin(&cluster->node, cluster->tree, tree_path(options->root, "cluster"), on_cluster, cluster);
 	muxes = tree_path(options->root, "muxes");
-	entry = tree_path(muxes, options->id);
+	entry = tree_path(muxes, options->self.id);
 	cluster->registration = registration_new(cluster->tree, entry, &calls, cluster);
 	cluster->peers = peer_watch_new(cluster->tree, muxes, options->tables, options->hello);
 	cluster->seed = seed_watch_new(cluster->tree, options->root, options->tables);
 	cluster->settled = settled_watch_new(cluster->tree, options->root);
-	cluster->withdrawal = lag_withdrawal_new(cluster->tree, muxes, options->id, &options->behind,
+	cluster->withdrawal = lag_withdrawal_new(cluster->tree, muxes, options->self.id, &options->behind,
 						 options->hello ? options->hello->peers : NULL);
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
@@ -472,7 +473,7 @@ void cluster_sync_guard(struct cluster_sync *cluster)
 	struct service_sync *const *syncs = cluster->services->syncs;
 
 	for (unsigned i = 0; i < cluster->services->count; i++)
-		ring_sync_guard(&syncs[i]->ring);
+		ring_steps_guard(&syncs[i]->ring);
 	note_change(cluster);
 }
 
@@ -484,12 +485,5 @@ void cluster_sync_leave(struct cluster_sync *cluster)
 
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after)
 {
-	struct service_sync *const *syncs = cluster->services->syncs;
-	unsigned i = 0, count = cluster->services->count;
-
-	while (after && i < count && syncs[i++] != after)
-		;
-	while (i < count && syncs[i]->is_deleted)
-		i++;
-	return i < count ? syncs[i] : NULL;
+	return service_list_next(cluster->services, after);
 }

@@ -9,6 +9,7 @@
 #ifndef FAIRLEAD_MUX_CLUSTER_SYNC_H
 #define FAIRLEAD_MUX_CLUSTER_SYNC_H
 
+#include "control/mux_node.h"
 #include "control/peer_watch.h"
 #include "control/registration.h"
 #include "control/seed_watch.h"
@@ -27,13 +28,7 @@ struct cluster_sync_options {
 	const char *zookeeper; /* host:port,... */
 	const struct login *login;
 	const char *root;
-	const char *id;
-	const char *kind;                 /* the word for the kind of mux; NULL: the usual one */
-	const struct mux_serves *serves;  /* static; NULL: all services (serves.h) */
-	const struct fl_address *address; /* outer sources; fl_address_is_none: it has none of the family */
-	const struct fl_address *address6;
-	unsigned ports_count;
-	const char *const *ports; /* names for display */
+	struct mux_node_facts self;
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: no announcements */
@@ -42,7 +37,6 @@ struct cluster_sync_options {
 	struct teller *teller;       /* tells servers; NULL in tests: none is told */
 	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
 	struct hello *hello;         /* NULL: no hellos */
-	const char *metrics;         /* URL, for the mux's node; NULL or empty: others can't read them */
 	const struct needs *needs;   /* NULL: nothing; for the mux's node */
 	/* Another live mux has the id: this one must end. On the thread of cluster_sync_run(), at most once. */
 	void (*refused)(void *context, const struct reason *why);
@@ -95,7 +89,7 @@ void cluster_sync_guard(struct cluster_sync *cluster);
 /* Withdraws all VIPs for good; everything else continues. */
 void cluster_sync_leave(struct cluster_sync *cluster);
 
-/* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */
+/* service_list_next() */
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after);
 
 #endif

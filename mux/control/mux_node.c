@@ -44,7 +44,8 @@ static json_t *describe_needs(const struct needs *needs)
 	return told;
 }
 
-char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
+char *mux_node_print(json_t *self, const struct service_list *list, const struct needs *needs,
+		     const struct unreachable *unreachable)
 {
 	json_t *services = json_object();
 	json_t *all = json_copy(self);
@@ -52,8 +53,8 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 	char *text = NULL;
 	int failed = !services || !all;
 
-	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync && !failed;
-	     sync = cluster_sync_next(cluster, sync)) {
+	for (const struct service_sync *sync = service_list_next(list, NULL); sync && !failed;
+	     sync = service_list_next(list, sync)) {
 		const struct published_service *published = &sync->ring.published;
 		const struct refusal *refusal = service_sync_refusal(sync);
 		uint32_t arrays = arrays_sync_newest(&sync->ring.arrays, &published->arrays);
@@ -66,8 +67,8 @@ char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
 		failed = json_object_set_new(services, sync->name, service) ||
 			 (refusal && describe_refusal(service, refusal, &room));
 	}
-	failed = failed || json_object_set_new(all, "needs", describe_needs(cluster->needs)) ||
-		 unreachable_describe(&cluster->unreachable, all);
+	failed = failed || json_object_set_new(all, "needs", describe_needs(needs)) ||
+		 unreachable_describe(unreachable, all);
 	if (!failed && !json_object_set(all, "services", services))
 		text = json_dumps(all, JSON_COMPACT);
 	json_decref(services);
@@ -126,23 +127,21 @@ bool mux_node_is_place(const json_t *self, const char *text, char *address, size
 	return is_same;
 }
 
-json_t *mux_node_begin(const struct cluster_sync_options *options)
+json_t *mux_node_begin(const struct mux_node_facts *facts, uint32_t behind_seconds)
 {
 	json_t *ports = json_array();
-	/* Once it has lost ZooKeeper, only hellos tell it that it is behind. */
-	json_int_t behind_seconds = options->hello ? options->behind.seconds : 0;
-	json_t *self = json_pack("{s:i, s:s, s:s, s:s, s:I}", "format", NODE_FORMAT, "id", options->id, "kind",
-				 options->kind ? options->kind : "c", "version", FAIRLEAD_VERSION, "behindSeconds",
-				 behind_seconds);
+	json_t *self = json_pack("{s:i, s:s, s:s, s:s, s:I}", "format", NODE_FORMAT, "id", facts->id, "kind",
+				 facts->kind ? facts->kind : "c", "version", FAIRLEAD_VERSION, "behindSeconds",
+				 (json_int_t)behind_seconds);
 
-	describe_address(self, "address", options->address);
-	describe_address(self, "address6", options->address6);
-	for (unsigned i = 0; i < options->ports_count; i++)
-		json_array_append_new(ports, json_string(options->ports[i]));
+	describe_address(self, "address", facts->address);
+	describe_address(self, "address6", facts->address6);
+	for (unsigned i = 0; i < facts->ports_count; i++)
+		json_array_append_new(ports, json_string(facts->ports[i]));
 	json_object_set_new(self, "ports", ports);
-	if (options->metrics && *options->metrics)
-		json_object_set_new(self, "metrics", json_string(options->metrics));
-	if (options->serves)
-		json_object_set_new(self, "serves", describe_serves(options->serves));
+	if (facts->metrics && *facts->metrics)
+		json_object_set_new(self, "metrics", json_string(facts->metrics));
+	if (facts->serves)
+		json_object_set_new(self, "serves", describe_serves(facts->serves));
 	return self;
 }

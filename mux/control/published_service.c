@@ -8,7 +8,7 @@
 #include "control/sabotage.h"
 #include "ring/backend.h"
 #include "ring/backend_list.h"
-#include "ring/fold.h"
+#include "ring/delta_decode.h"
 #include "service/publication.h"
 #include "tell/teller.h"
 

@@ -3,23 +3,6 @@
 
 #include <stdio.h>
 
-#include "control/ring_sync.h"
-
-static uint64_t now(const struct ring_sync *sync)
-{
-	return tree_now(sync->context->tree);
-}
-
-static void report_change(struct ring_sync *sync)
-{
-	sync->context->changed(sync->context->owner);
-}
-
-bool ring_arrays_has(const struct ring_sync *sync)
-{
-	return sync->has_config && sync->config.steering->arrays;
-}
-
 /* Those that are published, if they are of the configuration's ring. */
 static const struct arrays_set *held_arrays(const struct ring_sync *sync)
 {
@@ -31,7 +14,7 @@ static const struct arrays_set *held_arrays(const struct ring_sync *sync)
 /* As ring_arrays_lack(); *step is the next one. */
 static bool find_step(struct ring_sync *sync, struct arrays_step *step)
 {
-	return ring_arrays_has(sync) && arrays_sync_next(&sync->arrays, &sync->config, held_arrays(sync), step);
+	return ring_sync_has_arrays(sync) && arrays_sync_next(&sync->arrays, &sync->config, held_arrays(sync), step);
 }
 
 bool ring_arrays_lack(struct ring_sync *sync)
@@ -43,7 +26,7 @@ bool ring_arrays_lack(struct ring_sync *sync)
 
 uint32_t ring_arrays_newest(const struct ring_sync *sync)
 {
-	return ring_arrays_has(sync) ? sync->arrays.list.version.newest : 0;
+	return ring_sync_has_arrays(sync) ? sync->arrays.list.version.newest : 0;
 }
 
 bool ring_arrays_are_there(struct ring_sync *sync, uint32_t generation)
@@ -78,7 +61,7 @@ static void refuse_arrays(struct ring_sync *sync, const char *word, uint32_t gen
 	snprintf(text, sizeof(text), "%s: %s", word, why);
 	arrays_sync_count(&sync->arrays, word);
 	ring_sync_refuse(sync, &sync->ring_refusal, REFUSAL_ARRAYS, generation, text);
-	backoff_hold(&sync->backoff, now(sync));
+	backoff_hold(&sync->backoff, ring_sync_now(sync));
 }
 
 bool ring_arrays_list(struct ring_sync *sync, const struct tree_reply *reply)
@@ -86,7 +69,7 @@ bool ring_arrays_list(struct ring_sync *sync, const struct tree_reply *reply)
 	struct reason why = {""};
 	struct arrays_list list = {0};
 
-	if (!ring_arrays_has(sync))
+	if (!ring_sync_has_arrays(sync))
 		return true;
 	if (!reply)
 		return false; /* the method is known by now: it is being read */
@@ -108,7 +91,7 @@ void ring_arrays_read(struct ring_sync *sync)
 	struct arrays_step step = {0};
 
 	find_step(sync, &step);
-	arrays_sync_begin(&sync->arrays, now(sync));
+	arrays_sync_begin(&sync->arrays, ring_sync_now(sync));
 	service_reads_generation(sync->reads, step.base_generation ? READ_ARRAYS_PATCH : READ_ARRAYS, step.generation);
 }
 
@@ -136,46 +119,42 @@ static void note_taken(struct ring_sync *sync, const struct arrays_result *resul
 	if (result->taken == ARRAYS_UNDER_WAY)
 		sync->state = SYNC_READING_ARRAYS;
 	else if (result->taken == ARRAYS_TAKEN && !lacks)
-		arrays_sync_end(&sync->arrays, now(sync));
+		arrays_sync_end(&sync->arrays, ring_sync_now(sync));
 	else if (result->taken == ARRAYS_REFUSED && lacks && step.generation == result->generation)
 		refuse_arrays(sync, result->word, step.generation, result->why.text);
-	ring_sync_advance(sync);
 }
 
-void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer)
+bool ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer)
 {
 	bool is_patch = answer->what == READ_ARRAYS_PATCH;
 	struct arrays_result result;
 	struct arrays_step step;
 
 	sync->state = SYNC_WAITING;
-	if (!find_step(sync, &step) || step.generation != answer->generation || is_patch != !!step.base_generation) {
-		ring_sync_advance(sync); /* others are latest by now */
-		return;
-	}
+	if (!find_step(sync, &step) || step.generation != answer->generation || is_patch != !!step.base_generation)
+		return true; /* others are latest by now */
 	switch (answer->reply->result) {
 	case TREE_OK:
 		result = arrays_sync_take(&sync->arrays, &sync->arrays.latest, &sync->config, &step,
 					  answer->reply->data, answer->reply->len);
 		note_taken(sync, &result);
-		break;
+		return true;
 	case TREE_MISSING:
 	case TREE_MISNAMED:
 		miss_arrays(sync, &step);
-		break;
+		return false;
 	case TREE_TOO_LONG:
 		refuse_arrays(sync, "length", step.generation, "the chunks exceed the maximum length");
-		ring_sync_advance(sync);
-		break;
+		return true;
 	default:
 		ring_sync_retry(sync);
-		break;
+		return false;
 	}
 }
 
 static bool find_step_ahead(struct ring_sync *sync, struct arrays_step *step)
 {
-	return ring_arrays_has(sync) && sync->arrays.is_known &&
+	return ring_sync_has_arrays(sync) && sync->arrays.is_known &&
 	       arrays_sync_next_ahead(&sync->arrays, &sync->config, held_arrays(sync), step);
 }
 
@@ -189,7 +168,7 @@ void ring_arrays_read_ahead(struct ring_sync *sync)
 		return;
 	if (!find_step_ahead(sync, &step)) {
 		if (arrays->ahead.generation != had)
-			report_change(sync);
+			ring_sync_report(sync);
 		return;
 	}
 	arrays->ahead_is_asked = true;
@@ -210,7 +189,7 @@ static void note_ahead(struct ring_sync *sync, const struct arrays_result *resul
 		fprintf(stderr, "mux event=ahead_refused service=%s generation=%u reason=%s why=\"%s\"\n", sync->name,
 			result->generation, result->word, result->why.text);
 	} else if (result->taken == ARRAYS_TAKEN && !find_step_ahead(sync, &step)) {
-		report_change(sync);
+		ring_sync_report(sync);
 	}
 	ring_arrays_read_ahead(sync);
 }
@@ -242,7 +221,7 @@ void ring_arrays_answer_ahead(struct ring_sync *sync, const struct service_answe
 	}
 }
 
-void ring_arrays_poll(struct ring_sync *sync)
+bool ring_arrays_poll(struct ring_sync *sync)
 {
 	struct arrays_result result = arrays_sync_poll(&sync->arrays, &sync->arrays.ahead);
 
@@ -250,9 +229,10 @@ void ring_arrays_poll(struct ring_sync *sync)
 		note_ahead(sync, &result);
 	result = arrays_sync_poll(&sync->arrays, &sync->arrays.latest);
 	if (result.taken == ARRAYS_UNDER_WAY)
-		return;
+		return false;
 	sync->state = SYNC_WAITING;
 	note_taken(sync, &result);
+	return true;
 }
 
 void ring_arrays_forget(struct ring_sync *sync)

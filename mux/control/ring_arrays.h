@@ -7,12 +7,8 @@
 #ifndef FAIRLEAD_MUX_RING_ARRAYS_H
 #define FAIRLEAD_MUX_RING_ARRAYS_H
 
-#include "control/service_reads.h"
+#include "control/ring_sync.h"
 
-struct ring_sync;
-
-/* Whether the configuration's method has arrays. */
-bool ring_arrays_has(const struct ring_sync *sync);
 /* The newest ones, which no ring of an earlier generation can be published with; 0: there are none. */
 uint32_t ring_arrays_newest(const struct ring_sync *sync);
 /* Whether arrays must be read before their generation can be published. */
@@ -31,14 +27,14 @@ const struct arrays_set *ring_arrays_new_at(const struct ring_sync *sync, uint32
 bool ring_arrays_list(struct ring_sync *sync, const struct tree_reply *reply);
 /* Reads the next node. */
 void ring_arrays_read(struct ring_sync *sync);
-/* READ_ARRAYS or READ_ARRAYS_PATCH was answered. */
-void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer);
+/* READ_ARRAYS or READ_ARRAYS_PATCH was answered. Returns whether the ring may go on. */
+bool ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer);
 /* Reads what was written ahead, if anything; deltas are applied meanwhile. */
 void ring_arrays_read_ahead(struct ring_sync *sync);
 /* READ_AHEAD or READ_AHEAD_PATCH was answered. */
 void ring_arrays_answer_ahead(struct ring_sync *sync, const struct service_answer *answer);
-/* Takes arrays that were checked aside. */
-void ring_arrays_poll(struct ring_sync *sync);
+/* Takes arrays that were checked aside. Returns whether the ring may go on. */
+bool ring_arrays_poll(struct ring_sync *sync);
 /* Nothing is known any more. */
 void ring_arrays_forget(struct ring_sync *sync);
 

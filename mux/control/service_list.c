@@ -157,3 +157,15 @@ void service_list_free(struct service_list *list)
 	free(list->node.path);
 	free(list);
 }
+
+const struct service_sync *service_list_next(const struct service_list *list, const struct service_sync *after)
+{
+	struct service_sync *const *syncs = list->syncs;
+	unsigned i = 0, count = list->count;
+
+	while (after && i < count && syncs[i++] != after)
+		;
+	while (i < count && syncs[i]->is_deleted)
+		i++;
+	return i < count ? syncs[i] : NULL;
+}

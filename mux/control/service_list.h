@@ -37,6 +37,9 @@ void service_list_watched(struct service_list *list, const char *path);
 uint64_t service_list_deadline(const struct service_list *list);
 void service_list_run(struct service_list *list, uint64_t now_ms);
 
+/* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */
+const struct service_sync *service_list_next(const struct service_list *list, const struct service_sync *after);
+
 /* A service, before the list was read; it has read nothing yet. */
 struct service_sync *service_list_append(struct service_list *list, const char *name);
 /* Ends the last one again. */

@@ -7,6 +7,7 @@
 
 #include "control/config_node.h"
 #include "control/ring_arrays.h"
+#include "control/ring_steps.h"
 #include "steering/maat/maat.h"
 
 enum sync_unconfirmed {
@@ -43,7 +44,7 @@ static void on_config(struct service_sync *sync, const struct service_answer *an
 		ring_sync_refuse_config(&sync->ring, REFUSAL_CONFIG, why.text);
 		return;
 	}
-	ring_sync_configure(&sync->ring, &config);
+	ring_steps_configure(&sync->ring, &config);
 	if (config.maat.load == MAAT_AGENTS)
 		service_reads_node(sync->reads, READ_LOADS);
 }
@@ -59,14 +60,14 @@ static void on_latest(struct service_sync *sync, const struct service_answer *an
 		ring_sync_refuse_number(&sync->ring, "latest_gen", answer->reply);
 		return;
 	}
-	ring_sync_latest(&sync->ring, latest, answer->list);
+	ring_steps_latest(&sync->ring, latest, answer->list);
 }
 
 static void end_service(struct service_sync *sync)
 {
 	fprintf(stderr, "mux event=deleted service=%s\n", sync->name);
 	sync->is_deleted = true;
-	ring_sync_forget(&sync->ring);
+	ring_steps_forget(&sync->ring);
 }
 
 /* Without a config, the watch set by this read reports when it is created. */
@@ -141,7 +142,7 @@ static void on_answer(void *context, const struct service_answer *answer)
 	if (answer->what <= READ_LOADS_EXISTS)
 		handlers[answer->what](sync, answer);
 	else
-		ring_sync_answer(&sync->ring, answer);
+		ring_steps_answer(&sync->ring, answer);
 }
 
 void service_sync_refresh(struct service_sync *sync)
@@ -153,8 +154,7 @@ void service_sync_refresh(struct service_sync *sync)
 
 void service_sync_run(struct service_sync *sync, uint64_t now_ms)
 {
-	ring_arrays_poll(&sync->ring);
-	ring_sync_poll(&sync->ring);
+	ring_steps_poll(&sync->ring);
 	if (sync->loads_early && sync->ring.published.service && maat_of(sync->ring.published.service)) {
 		sync->loads_early = false;
 		service_reads_node(sync->reads, READ_LOADS);
@@ -170,7 +170,7 @@ void service_sync_changed(struct service_sync *sync, const char *tail)
 	if (!service_reads_find(tail, &what))
 		return;
 	if (what == READ_LATEST)
-		ring_sync_read_changed(&sync->ring);
+		ring_steps_read_changed(&sync->ring);
 	else
 		service_reads_node(sync->reads, what);
 }
@@ -208,7 +208,7 @@ void service_sync_end(struct service_sync *sync)
 {
 	published_remove(&sync->ring.published);
 	service_reads_end(sync->reads);
-	ring_sync_drop(&sync->ring);
+	ring_steps_drop(&sync->ring);
 	ring_arrays_forget(&sync->ring);
 	free(sync->name);
 	free(sync);

@@ -12,6 +12,7 @@
 #include "config/clock.h"
 #include "control/config_node.h"
 #include "ring/backend.h"
+#include "ring/delta_decode.h"
 #include "state/state_saver.h"
 
 enum {

@@ -16,7 +16,7 @@ enum {
 /* How bursts are steered. All paths have the same results; the reference says what these are. */
 enum burst_path {
 	BURST_REFERENCE, /* one by one (packet/general.h) */
-/* Eight common packets side by side (packet/lanes.h), others as above: */
+/* Eight common packets side by side (packet/lanes_stages.h), others as above: */
 #ifdef __x86_64__
 	BURST_AVX2,
 	BURST_AVX512,

@@ -4,6 +4,7 @@
 #include "flow/vec.h"
 #include "ring/backend.h"
 
+_Static_assert((int)VEC_LANES == LANES, "a vector has a lane for each packet of a group");
 _Static_assert(offsetof(struct packet, service) == 24 && offsetof(struct packet, hash) == 32, "words of struct packet");
 _Static_assert(offsetof(struct packet, bucket) == 40 && offsetof(struct packet, ring) == 48, "words of struct packet");
 

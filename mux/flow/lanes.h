@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A group's packets in lanes, side by side (packet/lanes.h). */
+/* A group's packets in lanes, side by side (packet/lanes_stages.h). */
 #ifndef FAIRLEAD_MUX_FLOW_LANES_H
 #define FAIRLEAD_MUX_FLOW_LANES_H
 

@@ -6,6 +6,7 @@
 #include <fairlead/types.h>
 
 #include "encap/gue.h"
+#include "flow/lanes.h"
 #include "flow/vec.h"
 
 enum {

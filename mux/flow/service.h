@@ -8,7 +8,6 @@
 
 #include <stddef.h>
 
-#include "ring/listed.h"
 #include "ring/lists.h"
 #include "ring/ring.h"
 #include "config/service_config.h"

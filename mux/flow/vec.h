@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Eight 64-bit lanes in as many registers as a processor needs for them: one with AVX-512, two with AVX2, four with NEON.
- * The stages of lanes.h are written with these operations alone, and compiled once for each (LANES_BYTES).
+ * The stages of lanes_stages.h are written with these operations alone, and compiled once for each (LANES_BYTES).
  */
 #ifndef FAIRLEAD_MUX_FLOW_VEC_H
 #define FAIRLEAD_MUX_FLOW_VEC_H
@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include <fairlead/types.h>
-
-#include "flow/lanes.h"
 
 #ifdef __aarch64__
 #include <arm_neon.h>
@@ -20,6 +18,8 @@
 
 /* Vectors of several registers would be passed in memory. */
 #define VEC_INLINE static inline __attribute__((always_inline))
+
+enum { VEC_LANES = 8 };
 
 #define VEC_PARTS (64 / LANES_BYTES)
 
@@ -255,10 +255,10 @@ VEC_INLINE uint64_t vec_first(vec v)
 
 VEC_INLINE uint64_t vec_sum(vec v)
 {
-	uint64_t sum = 0, lanes[LANES] __attribute__((aligned(64)));
+	uint64_t sum = 0, lanes[VEC_LANES] __attribute__((aligned(64)));
 
 	vec_store(lanes, v);
-	for (int i = 0; i < LANES; i++)
+	for (int i = 0; i < VEC_LANES; i++)
 		sum += lanes[i];
 	return sum;
 }
@@ -373,7 +373,7 @@ VEC_INLINE vec four_of(const void *a, const void *b, const void *c, const void *
 }
 
 /* Two words of each lane's bytes, the first at this offset: by a load of 16 bytes each. */
-VEC_INLINE void vec_load_words(const uint8_t *const at[LANES], size_t offset, vec *first, vec *second)
+VEC_INLINE void vec_load_words(const uint8_t *const at[VEC_LANES], size_t offset, vec *first, vec *second)
 {
 	const vec even = four_of(at[0] + offset, at[2] + offset, at[4] + offset, at[6] + offset),
 		  odd = four_of(at[1] + offset, at[3] + offset, at[5] + offset, at[7] + offset);
@@ -385,11 +385,11 @@ VEC_INLINE void vec_load_words(const uint8_t *const at[LANES], size_t offset, ve
 /* Stores two words of each of these lanes: lane i's at to + i * stride. */
 VEC_INLINE void vec_store_words(uint8_t *to, size_t stride, uint8_t lanes, vec first, vec second)
 {
-	uint8_t words[LANES][16] __attribute__((aligned(64)));
+	uint8_t words[VEC_LANES][16] __attribute__((aligned(64)));
 
 	vec_store(words, vec_evens(first, second));   /* of packets 0 2 4 6 */
 	vec_store(words[4], vec_odds(first, second)); /* of packets 1 3 5 7 */
-	for (unsigned i = 0; i < LANES; i++)
+	for (unsigned i = 0; i < VEC_LANES; i++)
 		if (lanes >> i & 1)
 			memcpy(to + i * stride, words[(i & 1) * 4 + i / 2], sizeof(words[0]));
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../tests/delta_bytes.h"
+#include "ring/delta_decode.h"
 #include "ring/fold.h"
 
 enum { SNAPSHOT = 1, RAW = 2, BUCKETS = 256, SERVICE = 7, GENERATION = 9, FULL = 40 };

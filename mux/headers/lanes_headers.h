@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The headers of groups in lanes (packet/lanes.h). */
+/* The headers of groups in lanes (packet/lanes_stages.h). */
 #ifndef FAIRLEAD_MUX_LANES_HEADERS_H
 #define FAIRLEAD_MUX_LANES_HEADERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the last stages of lanes.h read of backends' lines. */
+/* What the last stages of lanes_stages.h read of backends' lines. */
 #ifndef FAIRLEAD_MUX_LANES_LINES_H
 #define FAIRLEAD_MUX_LANES_LINES_H
 

@@ -26,11 +26,6 @@ static inline void burst_begin(struct burst *burst)
 	burst->one = NULL;
 }
 
-/* One stage for packets first to end - 1, at most BURST_GROUP; the last one is headers_write(). */
-void burst_classify(struct burst *burst, uint32_t first, uint32_t end);
-void burst_hash(struct burst *burst, uint32_t first, uint32_t end);
-void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
-
 /* The fastest that this machine can; set before main(). No worker may run while it is changed. */
 extern enum burst_path burst_path;
 

@@ -22,7 +22,7 @@ void general_classify_one(struct burst *burst, uint32_t i)
 		 &burst->packets[i]);
 }
 
-void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
+void general_classify(struct burst *burst, uint32_t first, uint32_t end)
 {
 	if (!first)
 		for (uint32_t i = 0; i < AHEAD && i < burst->count; i++)
@@ -84,7 +84,7 @@ void general_hash_group(struct burst *burst, uint32_t first, uint32_t end, uint3
 	}
 }
 
-void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
+void general_hash(struct burst *burst, uint32_t first, uint32_t end)
 {
 	general_hash_group(burst, first, end, 0);
 }
@@ -106,7 +106,7 @@ static inline void find_backend(struct packet *packet)
 			name##_path.count(burst, i);                                                                   \
 		break;
 
-void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
+void general_rows(struct burst *burst, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
@@ -127,12 +127,12 @@ static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 /* Reads a group's rows before the headers of the previous group are written. */
 static inline void finish(struct burst *burst)
 {
-	burst_rows(burst, 0, end_of(burst, 0));
+	general_rows(burst, 0, end_of(burst, 0));
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		uint32_t end = end_of(burst, first);
 
 		if (end < burst->count)
-			burst_rows(burst, end, end_of(burst, end));
+			general_rows(burst, end, end_of(burst, end));
 		headers_write(burst, first, end);
 	}
 }
@@ -140,15 +140,15 @@ static inline void finish(struct burst *burst)
 void general_steer_classified(struct burst *burst)
 {
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
-		burst_hash(burst, first, end_of(burst, first));
+		general_hash(burst, first, end_of(burst, first));
 	finish(burst);
 }
 
 void general_steer(struct burst *burst)
 {
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
-		burst_classify(burst, first, end_of(burst, first));
-		burst_hash(burst, first, end_of(burst, first));
+		general_classify(burst, first, end_of(burst, first));
+		general_hash(burst, first, end_of(burst, first));
 	}
 	finish(burst);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first stage of lanes.h for IPv6 without extension headers. */
-#include "packet/lanes.h"
+/* The first stage of lanes_stages.h for IPv6 without extension headers. */
+#include "packet/lanes_stages.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/lanes.h"
+#include "packet/lanes_stages.h"
 
 #include <string.h>
 

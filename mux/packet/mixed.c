@@ -34,7 +34,7 @@ void mixed_rows(struct burst *burst, uint32_t first, struct lanes *lanes)
 
 	if (!lanes->is_unpacked)
 		lanes_unpack(burst, first, lanes);
-	burst_rows(burst, first, first + LANES);
+	general_rows(burst, first, first + LANES);
 	for (uint32_t i = 0; i < LANES; i++) {
 		const struct packet *packet = &burst->packets[first + i];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups in lanes (lanes.h) whose packets differ: have several services, or left their lanes. Stage by stage. */
+/* Groups in lanes (lanes_stages.h) whose packets differ: have several services, or left their lanes. Stage by stage. */
 #ifndef FAIRLEAD_MUX_MIXED_H
 #define FAIRLEAD_MUX_MIXED_H
 
-#include "packet/lanes.h"
+#include "packet/lanes_stages.h"
 
 /* Services of groups that have several. */
 void mixed_find_services(struct burst *burst, struct lanes *lanes, uint32_t groups);

@@ -61,15 +61,15 @@ struct delta_expected {
 	uint64_t sum;
 };
 
-/*
- * Decodes len bytes. FL_DELTA_OK: *out is filled; free it with delta_free(). Otherwise says why. Memory is bounded by
- * the expected number of buckets, regardless of what the bytes claim.
- */
-enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
-				 struct delta *out, struct reason *why);
 void delta_free(struct delta *delta);
 
 /* The error's name in protocol/README.md. */
 const char *delta_error_name(enum fl_delta_error error);
+
+/* Drops removed backends that no history names any more, as a snapshot of this generation does. */
+void delta_prune(struct delta *image);
+
+/* What the reader of an image's next delta expects: all but the generation. */
+struct delta_expected delta_expected_by(const struct delta *image);
 
 #endif

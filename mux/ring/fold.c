@@ -383,30 +383,3 @@ int delta_fold(struct delta *image, const struct delta *delta)
 	image->generation = delta->generation;
 	return 0;
 }
-
-void delta_prune(struct delta *image)
-{
-	uint64_t named[WORDS] = {0};
-	uint32_t kept = 0;
-
-	image_note_named(&image->image, named);
-	for (uint32_t i = 0; i < image->backends_count; i++) {
-		const struct fl_delta_backend *b = &image->backends[i];
-
-		if (!(b->flags & FL_BACKEND_REMOVED) || named[b->id / 64] >> b->id % 64 & 1)
-			image->backends[kept++] = *b;
-	}
-	image->backends_count = kept;
-}
-
-struct delta_expected delta_expected_by(const struct delta *image)
-{
-	return (struct delta_expected){
-	    .service = image->service,
-	    .buckets = image->buckets,
-	    .backends = image->backends,
-	    .backends_count = image->backends_count,
-	    .image = &image->image,
-	    .sum = image->image.sum + backend_list_sum(image->backends, image->backends_count),
-	};
-}

@@ -37,10 +37,4 @@ void fold_end(struct fold *fold);
 /* For an image aside: image + delta = image, which then has the delta's generation. Errors of fold_start(). */
 int delta_fold(struct delta *image, const struct delta *delta);
 
-/* Drops removed backends that no history names any more, as a snapshot of this generation does. */
-void delta_prune(struct delta *image);
-
-/* What the reader of an image's next delta expects: all but the generation. */
-struct delta_expected delta_expected_by(const struct delta *image);
-
 #endif

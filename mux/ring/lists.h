@@ -43,7 +43,7 @@ struct lists {
 	const struct list_cell
 	    *cells;       /* [0] is in no use; readers need no more than this and used, and may read one more */
 	uint32_t used;    /* atomic: cells that are */
-	uint32_t now;     /* atomic: Unix seconds by ZooKeeper (listed.h); 0: unknown, no window is over */
+	uint32_t now;     /* atomic: Unix seconds by ZooKeeper (ring.h); 0: unknown, no window is over */
 	uint32_t retired; /* lists that wait for lists_reclaim() */
 	uint64_t refused; /* how often the table was full */
 	struct lists_own *own;

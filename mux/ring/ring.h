@@ -5,6 +5,9 @@
  *	ring	mask, generation, backends, image | row 8 | row 8 | ...	one 64-bit word a bucket
  *
  * Packets go by the rows: the owner and the list of its former owners (lists.h), as they follow from the image (image.h).
+ * They name only those former owners whose windows are open; so packets need no clock. A window ends when the control
+ * thread has seen that it is over by ZooKeeper's time (struct lists): late by seconds, never early. In a service with a
+ * hold, windows end nothing: its generations say so (protocol/README.md, 5).
  *
  * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order: the
  * backends that it adds (backend.h), each changed row by one atomic store, the steering method's data if the generation
@@ -36,21 +39,35 @@
 
 struct backends;
 struct fold;
-struct listed;
-struct listed_rule;
 struct lists;
+
+/* What a service says of its packets' lists. */
+struct ring_rule {
+	uint32_t window; /* seconds */
+	uint32_t most;   /* how many former owners a header can name */
+};
+
+/* How rows are stored. */
+struct listed {
+	struct lists *lists;
+	struct ring_rule rule;
+	bool is_held;      /* as rows were written last */
+	bool is_full;      /* the table of lists was full for some row */
+	uint32_t stored;   /* how many rows have changed */
+	uint32_t oldest[]; /* for each block of buckets: the earliest `since` of an open window */
+};
 
 struct ring {
 	uint32_t mask;                              /* buckets - 1 */
 	uint32_t generation;                        /* atomic */
 	struct backends *backends;                  /* atomic; owned by the ring */
 	struct image image;                         /* writer only */
-	struct listed *listed;                      /* writer only (listed.h) */
+	struct listed *listed;                      /* writer only */
 	fl_row rows[] __attribute__((aligned(64))); /* each atomic */
 };
 
 /* An empty ring at generation 0, whose rows name lists of this table. NULL: no memory. */
-struct ring *ring_new(uint32_t buckets, struct lists *lists, const struct listed_rule *rule);
+struct ring *ring_new(uint32_t buckets, struct lists *lists, const struct ring_rule *rule);
 
 /* Frees the ring and its backends. No reader may hold it. */
 void ring_free(struct ring *ring);
@@ -71,6 +88,20 @@ int ring_follows(const struct ring *ring, const struct delta *delta, struct reas
 int ring_start(struct ring *ring, const struct delta *delta, struct fold *fold, struct reason *why);
 /* Stores its rows while readers may be active; ring_set_generation() comes next. The backends must be set before. */
 void ring_commit(struct ring *ring, const struct delta *delta, const struct fold *fold);
+
+/* Stores rows without those whose windows are over by now (struct lists). */
+void ring_close_windows(struct ring *ring);
+
+/* Writes all rows from the image, after the rule, a hold or addresses have changed. */
+void ring_renew(struct ring *ring, const struct ring_rule *rule);
+
+/* The former owners that a bucket's packets name, in their order, of which a foreign end-point is the last. */
+struct ring_former {
+	struct history history;
+	bool is_cut, has_foreign;
+};
+
+struct ring_former ring_former(const struct ring *ring, uint32_t bucket);
 
 /*
  * The sum of the image (protocol/README.md, 5). It is the same for equal generations of a service, however they were

@@ -9,7 +9,7 @@
 
 #include "ring/backend.h"
 #include "ring/fold.h"
-#include "ring/listed.h"
+#include "ring/ring.h"
 #include "service/lookup.h"
 #include "steering/steering.h"
 
@@ -122,7 +122,7 @@ static void drop_data(const struct service *service, void *old)
 int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot, void *data,
 		     const struct next_hops *hops, struct reason *why)
 {
-	const struct listed_rule rule = service_listed_rule(service);
+	const struct ring_rule rule = service_ring_rule(service);
 	struct ring *ring, *old = service->ring;
 	void *old_data;
 	int error = check_service(service, snapshot, why);
@@ -180,7 +180,7 @@ int publication_apply(struct publication *publication, struct service *service, 
 	old_data = data ? swap_data(service, data) : NULL;
 	ring_set_generation(ring, delta->generation);
 	if (old) /* it may have other addresses */
-		listed_renew(ring, &ring->listed->rule);
+		ring_renew(ring, &ring->listed->rule);
 	if (old || old_data)
 		publication_synchronize(publication);
 	backends_free(old);

@@ -23,9 +23,9 @@ static uint32_t key_of(const struct flow *flow, enum affinity affinity, uint8_t 
 	return 2 * size + 5;
 }
 
-struct listed_rule service_listed_rule(const struct service *service)
+struct ring_rule service_ring_rule(const struct service *service)
 {
-	return (struct listed_rule){.window = service->config.window, .most = encap_candidates(service->encap)};
+	return (struct ring_rule){.window = service->config.window, .most = encap_candidates(service->encap)};
 }
 
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow)
@@ -58,7 +58,7 @@ static void explain_id(const struct mptcp_ports *mptcp, const struct flow *flow,
 /* out->bucket's owners. */
 static void explain_bucket(const struct ring *ring, struct explained_bucket *out)
 {
-	const struct listed_former former = listed_former(ring, out->bucket);
+	const struct ring_former former = ring_former(ring, out->bucket);
 	const struct backends *backends = ring_backends(ring);
 
 	out->current = owner_of(backends, ring->image.current[out->bucket], 0);

@@ -6,7 +6,7 @@
 #include "flow/service.h"
 
 /* What its rows go by. Control thread. */
-struct listed_rule service_listed_rule(const struct service *service);
+struct ring_rule service_ring_rule(const struct service *service);
 
 /* The flow hash of a connection under a service's hash, key and affinity. */
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow);

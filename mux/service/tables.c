@@ -12,7 +12,6 @@
 #include "config/options.h"
 #include "encap/encap.h"
 #include "ring/backend.h"
-#include "ring/listed.h"
 #include "ring/lists.h"
 #include "ring/ring.h"
 #include "service/lookup.h"
@@ -272,7 +271,7 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		  struct reason *why)
 {
 	struct service_config before = service->config;
-	struct listed_rule rule;
+	struct ring_rule rule;
 	void *data, *old = service->steering_data;
 	int error = service_config_check_change(&before, config, why);
 
@@ -304,9 +303,9 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		publication_synchronize(tables->publication);
 		config->steering->drop(old);
 	}
-	rule = service_listed_rule(service);
+	rule = service_ring_rule(service);
 	if (service->ring && service->ring->listed->rule.window != rule.window)
-		listed_renew(service->ring, &rule);
+		ring_renew(service->ring, &rule);
 	if (!error && tables->services.configured)
 		tables->services.configured(tables->services.context, service);
 	return error;
@@ -344,7 +343,7 @@ void tables_close_windows(struct tables *tables, uint32_t now)
 
 		if (!service->ring)
 			continue;
-		listed_close(service->ring);
+		ring_close_windows(service->ring);
 		if (tables->services.closed)
 			tables->services.closed(tables->services.context, service);
 	}

@@ -9,7 +9,6 @@
 #include "encap/gue.h"
 #include "ring/backend.h"
 #include "ring/backend_list.h"
-#include "ring/listed.h"
 #include "ring/lists.h"
 #include "ring/ring.h"
 #include "steering/othello/arrays.h"
@@ -178,7 +177,7 @@ struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, 
 
 struct ring *image_ring(const struct delta *snapshot)
 {
-	static const struct listed_rule rule = {.window = UINT32_MAX, .most = FL_LIST_MAX};
+	static const struct ring_rule rule = {.window = UINT32_MAX, .most = FL_LIST_MAX};
 	static struct lists *lists; /* of all these rings */
 	struct ring *ring;
 	struct reason why;

@@ -335,7 +335,7 @@ static void changes_keep_what_may_not_change(void **state)
 	assert_int_equal(tables_change(tables, web, &config, &why), 0);
 	assert_null(find(tables, &old, IPPROTO_TCP, 80));
 	assert_ptr_equal(find(tables, &new, IPPROTO_TCP, 443), web);
-	assert_int_equal(service_listed_rule(web).window, 7);
+	assert_int_equal(service_ring_rule(web).window, 7);
 	for (int field = 0; field < 5; field++) {
 		other = config;
 		switch (field) {

@@ -9,7 +9,7 @@
 #include "layout.h"
 #include "port.h"
 #include "ring/backend.h"
-#include "ring/listed.h"
+#include "ring/ring.h"
 #include "ring/lists.h"
 
 enum { IDS_MIN = 64 };

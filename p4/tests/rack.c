@@ -20,9 +20,10 @@
 
 #include "cases.h"
 #include "compiled/build.h"
+#include "compiled/compiled.h"
 #include "crc.h"
 #include "frame.h"
-#include "ring/listed.h"
+#include "ring/ring.h"
 #include "service/lookup.h"
 #include "steering/maat/maat.h"
 #include "steering/othello/arrays.h"
@@ -141,7 +142,7 @@ static int build(struct rack *rack, const char *spec, const struct p4_ends *ends
 
 	rack->is_compiled = !strcmp(spec, RACK_COMPILED);
 	if (rack->is_compiled)
-		return p4_build_compiled(&rack->pipeline, "mux", ends, why);
+		return compiled_build(&rack->pipeline, "mux", ends, why);
 	file = fopen(spec, "r");
 	if (!file)
 		fail_msg("cannot open %s", spec);
@@ -473,7 +474,7 @@ void rack_run(struct rack *rack)
 
 	while (done(rack) < rack->put) {
 		if (rack->is_compiled)
-			p4_run_compiled(rack->pipeline);
+			compiled_run(rack->pipeline);
 		else
 			rte_swx_pipeline_run(rack->pipeline, INSTRUCTIONS);
 		rte_swx_pipeline_flush(rack->pipeline);

@@ -17,7 +17,7 @@
 #include "ring_ports.h"
 #include "service/tables.h"
 
-#define RACK_COMPILED "compiled" /* in place of a .spec: as C, by build.h */
+#define RACK_COMPILED "compiled" /* in place of a .spec: as C, by compiled.h */
 
 enum {
 	RACK_WIRES = 2,

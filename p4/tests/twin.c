@@ -8,7 +8,7 @@
 #include "packet/burst.h"
 #include "rack.h"
 #include "ring/backend.h"
-#include "ring/listed.h"
+#include "ring/ring.h"
 #include "ring/lists.h"
 
 enum {

@@ -9,6 +9,7 @@
 
 #include "flow/hash.h"
 #include "headers/headers.h"
+#include "packet/general.h"
 #include "ring/backend.h"
 #include "flow_cuckoo.h"
 #include "hash_batch.h"
@@ -190,7 +191,7 @@ static inline bool is_hashed_here(const struct packet *packet)
 	       packet->service->hash == FL_HASH_SIPHASH;
 }
 
-/* burst_hash(), with hashes side by side. */
+/* general_hash(), with hashes side by side. */
 static inline void hash_group(struct burst *burst, uint32_t first, uint32_t end)
 {
 	struct hash_batch batch = {.count = 0};
@@ -207,7 +208,7 @@ static inline void hash_group(struct burst *burst, uint32_t first, uint32_t end)
 		packets[i]->hash = batch.hash[i];
 		packets[i]->flags |= PACKET_HASHED;
 	}
-	burst_hash(burst, first, end);
+	general_hash(burst, first, end);
 	for (uint32_t i = 0; i < batch.count; i++)
 		packets[i]->flags &= (uint8_t)~PACKET_HASHED;
 }
@@ -217,12 +218,12 @@ static inline void steer(struct flowtable *table, struct burst *burst, bool is_c
 	burst_begin(burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		if (!is_classified)
-			burst_classify(burst, first, end_of(burst, first));
+			general_classify(burst, first, end_of(burst, first));
 		hash_group(burst, first, end_of(burst, first));
 	}
 	flowtable_choose(table, burst);
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
-		burst_rows(burst, first, end_of(burst, first));
+		general_rows(burst, first, end_of(burst, first));
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
 		headers_write(burst, first, end_of(burst, first));
 }

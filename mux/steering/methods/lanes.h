@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each steering method does in lanes (packet/lanes.h), for a group with one service: inline functions of its own
+ * What each steering method does in lanes (packet/lanes_stages.h), for a group with one service: inline functions of its own
  * folder, in <name>/<name>_lanes.h.
  *
  *	fetch		once hashes are known: places of buckets, and prefetches their rows

@@ -5,6 +5,7 @@
 
 #include <rte_prefetch.h>
 
+#include "flow/lanes.h"
 #include "flow/vec.h"
 #include "ring/ring.h"
 

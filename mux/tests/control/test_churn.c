@@ -31,6 +31,7 @@
 #include "../frame.h"
 #include "../random_frame.h"
 #include "ring/backend_list.h"
+#include "ring/delta_decode.h"
 #include "ring/fold.h"
 
 enum {
@@ -310,7 +311,7 @@ static void steer(struct world *world, const struct frame *frame)
 	burst.now = world->now;
 	burst.count = 1;
 	burst.mbufs[0] = mbuf;
-	burst_classify(&burst, 0, 1);
+	general_classify(&burst, 0, 1);
 	if (burst.packets[0].verdict == VERDICT_FRAGMENT || burst.packets[0].verdict == VERDICT_PEER) {
 		fragments_take(world->fragments, burst.lookup, mbuf, &burst.packets[0], now_ms(world));
 		take_fragments(world);

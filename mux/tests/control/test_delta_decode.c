@@ -7,7 +7,7 @@
 #include <zstd.h>
 
 #include "ring/backend.h"
-#include "ring/delta.h"
+#include "ring/delta_decode.h"
 #include "ring/backend_list.h"
 #include "ring/fold.h"
 #include "ring/snapshot.h"

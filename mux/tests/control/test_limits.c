@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "packet/burst.h"
+#include "ring/delta_decode.h"
 #include "encap/gue.h"
 #include "service/lookup.h"
 #include "service/registry.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "ring/delta.h"
+#include "ring/delta_decode.h"
 #include "ring/snapshot.h"
 #include "../image.h"
 #include "state_world.h"

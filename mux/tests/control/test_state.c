@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "ring/delta_decode.h"
 #include "ring/ring.h"
 #include "state_world.h"
 #include "../image.h"

@@ -16,7 +16,6 @@
 #include "encap/encap.h"
 #include "layout.h"
 #include "ring/fold.h"
-#include "ring/listed.h"
 #include "ring/ring.h"
 #include "steering/hunt/hunt.h"
 #include "steering/maat/maat.h"

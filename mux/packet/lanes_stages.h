@@ -20,12 +20,11 @@
  * Each stage is called for all groups of a burst before the next one is, so that services, rows and templates have time
  * to arrive.
  */
-#ifndef FAIRLEAD_MUX_LANES_H
-#define FAIRLEAD_MUX_LANES_H
+#ifndef FAIRLEAD_MUX_LANES_STAGES_H
+#define FAIRLEAD_MUX_LANES_STAGES_H
 
 #include "flow/lanes.h"
 #include "headers/lanes_headers.h"
-#include "packet/burst.h"
 
 struct lookup;
 
@@ -44,7 +43,7 @@ void lanes_hash_two(struct lanes *a, struct lanes *b);
 /* Buckets of a group that is_waiting. */
 void lanes_buckets(struct lanes *lanes);
 
-/* For a group all of whose packets are in `by_lanes`; the same as burst_rows(). */
+/* For a group all of whose packets are in `by_lanes`; the same as general_rows(). */
 void lanes_rows(struct burst *burst, uint32_t first, struct lanes *lanes);
 
 /* Of a group that was written, but not unpacked: what the caller of a brief burst wants of struct packet. */
