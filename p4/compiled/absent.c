@@ -12,9 +12,9 @@ int compiled_check(struct reason *why)
 
 int compiled_build(struct rte_swx_pipeline **out, const char *name, const struct p4_ends *ends, struct reason *why)
 {
-	(void)out;
 	(void)name;
 	(void)ends;
+	*out = NULL;
 	return compiled_check(why);
 }
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "compiled.h"
 #include "siphash.h"
 #include "spec.h"
 
@@ -45,15 +44,4 @@ int p4_build_interpreted(struct rte_swx_pipeline **out, const char *name, const 
 		rte_swx_pipeline_free(pipeline);
 	*out = error ? NULL : pipeline;
 	return error;
-}
-
-int p4_build_compiled(struct rte_swx_pipeline **out, const char *name, const struct p4_ends *ends, struct reason *why)
-{
-	*out = NULL;
-	return compiled_build(out, name, ends, why);
-}
-
-void p4_run_compiled(struct rte_swx_pipeline *pipeline)
-{
-	compiled_run(pipeline);
 }

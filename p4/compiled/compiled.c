@@ -57,6 +57,7 @@ int compiled_build(struct rte_swx_pipeline **out, const char *name, const struct
 	FILE *spec = NULL;
 	int error = compiled_check(why);
 
+	*out = NULL;
 	if (error)
 		return error;
 	spec = fmemopen((void *)(uintptr_t)spec_text, spec_text_len, "r");

@@ -24,10 +24,10 @@
 /* -ENOTSUP if this program was built without it, -ENOEXEC if it was compiled for another build of DPDK than is loaded. */
 int compiled_check(struct reason *why);
 
-/* p4_build_compiled(). */
+/* Of the mux.spec that this program was built with; *out is the caller's. Negative errno, NULL and why. */
 int compiled_build(struct rte_swx_pipeline **out, const char *name, const struct p4_ends *ends, struct reason *why);
 
-/* p4_run() of such a pipeline. */
+/* Takes all packets that the input ports of such a pipeline have through it. */
 void compiled_run(struct rte_swx_pipeline *pipeline);
 
 #endif

@@ -10,6 +10,7 @@
 #include <rte_swx_ctl.h>
 
 #include "compiled/build.h"
+#include "compiled/compiled.h"
 #include "crc.h"
 #include "layout.h"
 #include "port.h"
@@ -98,7 +99,7 @@ static int build(struct pipeline *pipeline, unsigned worker, unsigned ports, enu
 	snprintf(name, sizeof(name), "worker %u", worker);
 	ports_make(&ends, &pipeline->burst, wires);
 	pipeline->is_compiled = mode == PIPELINE_COMPILED;
-	error = pipeline->is_compiled ? p4_build_compiled(&pipeline->swx, name, &ends.ends, why)
+	error = pipeline->is_compiled ? compiled_build(&pipeline->swx, name, &ends.ends, why)
 				      : build_interpreted(pipeline, name, &ends.ends, why);
 	if (!error)
 		error = check_registers(pipeline->swx, why);
@@ -148,7 +149,7 @@ uint32_t pipeline_run(struct pipeline *pipeline, unsigned wire, struct rte_mbuf 
 	}
 	while (ports_done(burst) < count) {
 		if (pipeline->is_compiled)
-			p4_run_compiled(pipeline->swx);
+			compiled_run(pipeline->swx);
 		else
 			rte_swx_pipeline_run(pipeline->swx, RUN_INSTRUCTIONS);
 	}
