@@ -8,9 +8,9 @@
 
 #include "config.h"
 #include "refusal.h"
+#include "text.h"
 
 enum {
-	IPV4_PREFIX = 96, /* bits of ::ffff:0:0 in front of an IPv4 address */
 	ADDRESS_BITS = 128,
 };
 
@@ -22,28 +22,6 @@ const struct config config_default = {
 		.flood_rate = FL_SERVER_FLOOD_RATE_DEFAULT},
 };
 
-bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
-{
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	*value = strtoul(text, &end, 10);
-	return !errno && !*end && *value >= min && *value <= max;
-}
-
-bool config_address_parse(const char *text, struct fl_address *address)
-{
-	fl_u8 ipv4[4];
-
-	if (inet_pton(AF_INET, text, ipv4) == 1) {
-		*address = fl_address_from_ipv4(ipv4);
-		return true;
-	}
-	return inet_pton(AF_INET6, text, address->bytes) == 1;
-}
-
 const char config_selves_allowed[] =
     "an address of this host, such as 10.1.0.21, or one of each family, such as 10.1.0.21,2001:db8:1::21";
 
@@ -54,7 +32,7 @@ int config_selves_set(const char *field, const char *text, struct fl_address *ip
 	bool is_right = copy != NULL;
 
 	while (is_right && (one = strsep(&rest, ","))) {
-		is_right = config_address_parse(one, &address) && !fl_address_is_none(&address);
+		is_right = text_address_parse(one, &address) && !fl_address_is_none(&address);
 		self = &selves[is_right && !fl_address_is_ipv4(&address)];
 		is_right = is_right && fl_address_is_none(self);
 		if (is_right)
@@ -100,7 +78,7 @@ static bool host_bits_are_zero(const struct fl_peer_key *prefix)
 static int prefix_parse(const char *field, const char *text, struct fl_peer_key *prefix)
 {
 	static const char allowed[] = "an address, or a prefix without host bits, such as 10.1.0.0/24";
-	char address[CONFIG_TEXT_LEN];
+	char address[TEXT_LEN];
 	const char *slash = strchr(text, '/');
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	unsigned long bits;
@@ -110,13 +88,13 @@ static int prefix_parse(const char *field, const char *text, struct fl_peer_key 
 		return refusal_print(field, text, allowed);
 	memcpy(address, text, len);
 	address[len] = '\0';
-	if (!config_address_parse(address, &prefix->address))
+	if (!text_address_parse(address, &prefix->address))
 		return refusal_print(field, text, allowed);
 	ipv4 = !strchr(address, ':');
 	bits = ipv4 ? 32 : ADDRESS_BITS;
-	if (slash && !config_number_parse(slash + 1, 0, bits, &bits))
+	if (slash && !text_number_parse(slash + 1, 0, bits, &bits))
 		return refusal_print(field, text, allowed);
-	prefix->prefix_len = (fl_u32)bits + (ipv4 ? IPV4_PREFIX : 0);
+	prefix->prefix_len = (fl_u32)bits + (ipv4 ? TEXT_IPV4_PREFIX : 0);
 	return host_bits_are_zero(prefix) ? 0 : refusal_print(field, text, allowed);
 }
 
@@ -266,7 +244,7 @@ static int number_set(struct config *config, const struct setting *setting, cons
 	void *at = (char *)config + setting->at;
 	unsigned long number;
 
-	if (!config_number_parse(text, setting->min, setting->max, &number))
+	if (!text_number_parse(text, setting->min, setting->max, &number))
 		return refusal_print(field, text, setting->allowed);
 	if (setting->size == sizeof(fl_u16))
 		*(fl_u16 *)at = (fl_u16)number;
@@ -409,35 +387,15 @@ void config_close(struct config *config)
 	explicit_bzero(&config->keys, sizeof(config->keys));
 }
 
-const char *config_address_text(const struct fl_address *address, char *text)
-{
-	if (fl_address_is_ipv4(address))
-		inet_ntop(AF_INET, address->bytes + 12, text, CONFIG_TEXT_LEN);
-	else
-		inet_ntop(AF_INET6, address->bytes, text, CONFIG_TEXT_LEN);
-	return text;
-}
-
 const char *config_self_text(const struct fl_server_config *program, char *text)
 {
 	size_t len = 0;
 
 	if (!fl_address_is_none(&program->self))
-		len = strlen(config_address_text(&program->self, text));
+		len = strlen(text_address_print(&program->self, text));
 	if (len && !fl_address_is_none(&program->self6))
 		text[len++] = ',';
 	if (!fl_address_is_none(&program->self6))
-		inet_ntop(AF_INET6, program->self6.bytes, text + len, (socklen_t)(CONFIG_TEXT_LEN - len));
-	return text;
-}
-
-const char *config_peer_text(const struct fl_peer_key *peer, char *text)
-{
-	bool ipv4 = fl_address_is_ipv4(&peer->address) && peer->prefix_len >= IPV4_PREFIX;
-	size_t len;
-
-	config_address_text(&peer->address, text);
-	len = strlen(text);
-	snprintf(text + len, CONFIG_TEXT_LEN - len, "/%u", peer->prefix_len - (ipv4 ? IPV4_PREFIX : 0));
+		inet_ntop(AF_INET6, program->self6.bytes, text + len, (socklen_t)(TEXT_LEN - len));
 	return text;
 }

@@ -41,24 +41,11 @@ int config_check(struct config *config);
 /* Frees the keys. */
 void config_close(struct config *config);
 
-/* Writes our own addresses in the form that --address accepts; text has CONFIG_TEXT_LEN bytes and is returned. */
+/* Writes our own addresses in the form that --address accepts; text has TEXT_LEN bytes and is returned. */
 const char *config_self_text(const struct fl_server_config *program, char *text);
-
-/* Parses a decimal number without sign or blanks; false if text is none, or the number is not in min..max. */
-bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value);
 
 /* Reads this host's addresses, one or one of each family, absent ones as none. 0, or -EINVAL after printing a sentence. */
 int config_selves_set(const char *field, const char *text, struct fl_address *ipv4, struct fl_address *ipv6);
 extern const char config_selves_allowed[];
-
-/* Parses an address of either family. */
-bool config_address_parse(const char *text, struct fl_address *address);
-
-/* Writes an address (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
-enum config_numbers {
-	CONFIG_TEXT_LEN = 96,
-};
-const char *config_address_text(const struct fl_address *address, char *text);
-const char *config_peer_text(const struct fl_peer_key *peer, char *text);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "refusal.h"
+#include "text.h"
 
 /* What the command line names. */
 struct names {
@@ -19,7 +20,7 @@ static bool address_take(struct names *names, const char *text)
 	struct fl_address *address = &names->addresses[names->address_count];
 	unsigned int i;
 
-	if (names->address_count == KEYS_NOTICES_MAX || !config_address_parse(text, address) ||
+	if (names->address_count == KEYS_NOTICES_MAX || !text_address_parse(text, address) ||
 	    fl_address_is_none(address))
 		return false;
 	for (i = 0; i < names->address_count; i++)
@@ -34,7 +35,7 @@ static bool service_take(struct names *names, const char *text)
 	unsigned long id;
 	unsigned int i;
 
-	if (!config_number_parse(text, 1, FL_SERVER_SERVICES - 1, &id))
+	if (!text_number_parse(text, 1, FL_SERVER_SERVICES - 1, &id))
 		return false;
 	for (i = 0; i < names->service_count; i++)
 		if (names->services[i] == id)

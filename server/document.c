@@ -8,21 +8,22 @@
 #include "clock.h"
 #include "config.h"
 #include "counters.h"
+#include "text.h"
 
 void document_peers_add(struct document_peers *peers, const struct fl_peer *peer)
 {
 	json_t *list = peer->roles == FL_PEER_MUX ? peers->muxes : peers->servers;
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	if (peer->roles == FL_PEER_ANY)
 		list = peers->peers;
-	json_array_append_new(list, json_string(config_peer_text(&peer->prefix, text)));
+	json_array_append_new(list, json_string(text_peer_print(&peer->prefix, text)));
 }
 
 json_t *document_config(const struct fl_server_config *config, struct document_peers peers, const char *mode)
 {
 	json_t *ipip_service = config->ipip_service ? json_integer(config->ipip_service) : json_null();
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:b, s:o, s:b, s:s}", "address",
 			 config_self_text(config, text), "port", (int)config->port, "quietSeconds",

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
 #include "flags.h"
 #include "refusal.h"
+#include "text.h"
 
 enum {
 	FLAGS_MAX = 32,
@@ -43,7 +43,7 @@ static int take(const struct flag *flag, void *state, const char *text)
 		*(const char **)at = text;
 		break;
 	case FLAG_NUMBER:
-		is_right = config_number_parse(text, flag->min, flag->max, at);
+		is_right = text_number_parse(text, flag->min, flag->max, at);
 		break;
 	case FLAG_WORD:
 		place = word_find(flag->allowed, text);

@@ -6,9 +6,12 @@
 #ifndef FAIRLEAD_FORM_H
 #define FAIRLEAD_FORM_H
 
-#include "arguments.h"
-#include "config.h"
+#include <jansson.h>
+
 #include "load_form.h"
+
+struct arguments;
+struct config;
 
 /* Each function returns 0, or prints a sentence and returns a negative errno; then nothing has changed. */
 struct form {

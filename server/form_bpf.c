@@ -14,9 +14,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "form.h"
 #include "refusal.h"
 #include "running.h"
+#include "text.h"
 
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
@@ -62,11 +64,11 @@ static bool address_is_here(const struct fl_address *address)
 
 static int address_check(const struct fl_address *address)
 {
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	if (fl_address_is_none(address) || address_is_here(address))
 		return 0;
-	return refusal_print("--address", config_address_text(address, text), "an address of this network namespace");
+	return refusal_print("--address", text_address_print(address, text), "an address of this network namespace");
 }
 
 /* Checks a sysctl, of the interface or of all, that must be 1 for chained packets to be routed. */

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "client.h"
+#include "arguments.h"
 #include "form.h"
 #include "refusal.h"
+#include "text.h"
 
 static int fail(const struct genetlink *link, int err)
 {
@@ -17,7 +19,7 @@ static int fail(const struct genetlink *link, int err)
 /* Names the flag that the kernel's error is about. */
 static int attach_fail(const struct genetlink *link, const struct config *config, int err)
 {
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	config_self_text(&config->program, text);
 	if (err == -EADDRNOTAVAIL)

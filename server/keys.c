@@ -9,9 +9,9 @@
 #include <fairlead/notice.h>
 #include <fairlead/list_tag.h>
 
-#include "config.h"
 #include "keys.h"
 #include "refusal.h"
+#include "text.h"
 
 static const char allowed[] =
     "32 hex digits; lines `current HEX` and `next HEX`, whose first bytes differ in their last "
@@ -52,7 +52,7 @@ static bool notice_add(struct keys_file *file, char *rest)
 	const char *address = strsep(&rest, " ");
 	unsigned int i;
 
-	if (file->notice_count == KEYS_NOTICES_MAX || !address || !config_address_parse(address, &notice->address) ||
+	if (file->notice_count == KEYS_NOTICES_MAX || !address || !text_address_parse(address, &notice->address) ||
 	    !pair_parse(&rest, &notice->keys))
 		return false;
 	for (i = 0; i < file->notice_count; i++)
@@ -71,7 +71,7 @@ static bool service_add(struct keys_file *file, char *rest)
 	if (!file->services)
 		file->services = calloc(FL_SERVER_SERVICES, sizeof(*file->services));
 	if (!file->services || file->service_count == FL_SERVER_SERVICES || !id ||
-	    !config_number_parse(id, 1, FL_SERVER_SERVICES - 1, &number))
+	    !text_number_parse(id, 1, FL_SERVER_SERVICES - 1, &number))
 		return false;
 	service = &file->services[file->service_count];
 	service->service = number;
@@ -223,7 +223,7 @@ static struct fl_service_keys service_keys(const struct fl_key_pair *cluster, fl
 static int notice_find(const struct keys_file *file, const char *field, const struct fl_address *self,
 		       struct fl_key_pair *keys)
 {
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 	unsigned int i;
 
 	for (i = 0; i < file->notice_count; i++)
@@ -231,7 +231,7 @@ static int notice_find(const struct keys_file *file, const char *field, const st
 			*keys = file->notices[i].keys;
 			return 0;
 		}
-	return refusal_print(field, config_address_text(self, text),
+	return refusal_print(field, text_address_print(self, text),
 			     "only addresses with a line `notice` in the file: make it by `fairlead-server keys`");
 }
 
@@ -280,13 +280,13 @@ static void pair_print(FILE *out, const struct fl_key_pair *pair)
 bool keys_write(FILE *out, const struct fl_key_pair *cluster, const struct fl_address *addresses, unsigned int count,
 		const fl_u16 *services, unsigned int service_count)
 {
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
 		struct fl_key_pair pair = notice_keys(cluster, &addresses[i]);
 
-		fprintf(out, "notice %s", config_address_text(&addresses[i], text));
+		fprintf(out, "notice %s", text_address_print(&addresses[i], text));
 		pair_print(out, &pair);
 	}
 	for (i = 0; i < service_count; i++) {

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "flags.h"
 #include "commands.h"
 #include "genetlink.h"
 #include "refusal.h"
+#include "text.h"
 
 enum numbers {
 	SUBFLOWS_MAX = 8,    /* the kernel's own */
@@ -68,8 +68,8 @@ static int read_ports(void *state, const char *text)
 	char first[8];
 
 	snprintf(first, sizeof(first), "%.*s", (int)len, text);
-	if (text[len] && len < sizeof(first) && config_number_parse(first, 1, 65534, &wanted->first) &&
-	    config_number_parse(text + len + 1, wanted->first + 1, 65535, &wanted->last))
+	if (text[len] && len < sizeof(first) && text_number_parse(first, 1, 65534, &wanted->first) &&
+	    text_number_parse(text + len + 1, wanted->first + 1, 65535, &wanted->last))
 		return 0;
 	return refusal_print("--ports", text, "FIRST-LAST, the mptcpPorts of the service, such as 20000-20999");
 }

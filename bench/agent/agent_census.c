@@ -16,6 +16,7 @@
 
 #include "agent/aging.h"
 #include "agent/census.h"
+#include "agent/parts.h"
 #include "agent/report.h"
 
 enum {
@@ -107,14 +108,14 @@ static size_t tell(struct census *census)
 	do {
 		char *made;
 
-		told_draw(census, AGE_SECONDS * SECOND_NS);
+		parts_draw(census, AGE_SECONDS * SECOND_NS);
 		report.sequence++;
 		made = report_write(&report, census);
 		if (!made)
 			die("no memory for a report");
 		bytes += strlen(made);
 		free(made);
-		told_answered(census, 0, &answer, AGE_SECONDS * SECOND_NS, 0);
+		parts_answered(census, 0, &answer, AGE_SECONDS * SECOND_NS, 0);
 	} while (told->has_more);
 	return bytes;
 }
@@ -130,7 +131,7 @@ static void told(fl_u64 seed, fl_u64 connections, fl_u64 pairs, const char *docu
 	size_t bytes;
 
 	serve(census, document);
-	aging_advance(census, now);
+	census_age(census, now);
 	census_dump_begin(census, now);
 	census_dump_end(census, true);
 	for (fl_u64 i = 0; i < connections; i++) {
@@ -139,7 +140,7 @@ static void told(fl_u64 seed, fl_u64 connections, fl_u64 pairs, const char *docu
 		census_open(census, &name, now);
 	}
 	begun = seconds();
-	aging_advance(census, now + AGE_SECONDS * SECOND_NS / AGING_OLD);
+	census_age(census, now + AGE_SECONDS * SECOND_NS / AGING_OLD);
 	stepped = seconds();
 	for (fl_u64 i = 0; i < pairs; i++) {
 		struct socket_name opened = name_of(seed, connections + i), closed = name_of(seed, i);
@@ -148,8 +149,8 @@ static void told(fl_u64 seed, fl_u64 connections, fl_u64 pairs, const char *docu
 		census_close(census, &closed);
 	}
 	paired = seconds();
-	aging_advance(census, now + 2 * AGE_SECONDS * SECOND_NS);
-	told_answered(census, 0, &asks, now, 0);
+	census_age(census, now + 2 * AGE_SECONDS * SECOND_NS);
+	parts_answered(census, 0, &asks, now, 0);
 	told_all = seconds();
 	bytes = tell(census);
 	told_all = seconds() - told_all;
@@ -174,7 +175,7 @@ static void told(fl_u64 seed, fl_u64 connections, fl_u64 pairs, const char *docu
 static double ask_all(struct census *census)
 {
 	struct bucket_set *all = bucket_set_new(BUCKETS);
-	struct answer_of answer;
+	struct answer_of answer = {.question = &census->tallies[0].question};
 	double begun;
 
 	if (!all)
@@ -183,7 +184,7 @@ static double ask_all(struct census *census)
 		bucket_set_add(all, i);
 	question_ask(&census->tallies[0].question, "all", all, 1);
 	begun = seconds();
-	question_answer_all(census, &answer);
+	question_answer_all(census->services, census->table, &answer);
 	begun = seconds() - begun;
 	free(answer.buckets);
 	if (answer.connections != census->tallies[0].established)

@@ -14,6 +14,7 @@
 
 #include "counters.h"
 #include "form.h"
+#include "text.h"
 #include "vectors.h"
 #include "stand.h"
 
@@ -82,20 +83,20 @@ static void local_route_await(const char *address)
 /* Adds or takes away an address of rig0, if it is one. */
 static void address_change(const char *verb, const struct fl_address *address)
 {
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	if (!fl_address_is_none(address))
-		rig_command("ip addr %s %s/%d dev rig0 nodad", verb, config_address_text(address, text),
+		rig_command("ip addr %s %s/%d dev rig0 nodad", verb, text_address_print(address, text),
 			    fl_address_is_ipv4(address) ? 32 : 128);
 }
 
 static void address_add(const struct fl_address *address)
 {
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	address_change("add", address);
 	if (!fl_address_is_none(address))
-		local_route_await(config_address_text(address, text));
+		local_route_await(text_address_print(address, text));
 }
 
 static void addresses_set(const struct fl_address *to, struct fl_address *is)

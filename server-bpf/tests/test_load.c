@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 
 #include "form.h"
+#include "program.h"
 #include "rig.h"
 #include "running.h"
 #include "vectors.h"

@@ -20,13 +20,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "aging.h"
 #include "answer.h"
 #include "exchange.h"
 #include "follower.h"
 #include "clock.h"
 #include "form.h"
 #include "pace.h"
+#include "parts.h"
 #include "readings.h"
 
 enum exit_code {
@@ -160,7 +160,7 @@ static void post(struct agent *agent)
 
 	take_load(agent);
 	agent->step = POST;
-	told_draw(agent->census, now_ns());
+	parts_draw(agent->census, now_ns());
 	agent->report.sequence++;
 	agent->report.has_events = agent->follower->events;
 	agent->report.lost_events = follower_lost(agent->follower);
@@ -285,7 +285,7 @@ static void hurry(struct agent *agent)
 
 	if (early < least)
 		early = least;
-	if (!agent->trouble[0] && early < agent->due_ns && told_hurries(agent->census, now_ns()))
+	if (!agent->trouble[0] && early < agent->due_ns && parts_hurry(agent->census, now_ns()))
 		agent->due_ns = early;
 }
 
@@ -359,7 +359,7 @@ static void run(struct agent *agent)
 	while (!is_stopped(agent)) {
 		int fds[] = {follower_fd(agent->follower), agent->signals};
 
-		aging_advance(agent->census, now_ns());
+		census_age(agent->census, now_ns());
 		follower_step(agent->follower, now_ns());
 		step(agent);
 		exchange_poll(agent->exchange, fds, 2, wait_of(agent));

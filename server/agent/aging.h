@@ -14,8 +14,6 @@ enum {
 	AGING_OLD = 8,
 };
 
-struct census;
-
 FL_INLINE fl_u32 aging_steps(const struct service *service)
 {
 	return service->age_seconds < AGING_OLD ? service->age_seconds : AGING_OLD;
@@ -27,10 +25,19 @@ FL_INLINE fl_u64 aging_step_at(const struct service *service, fl_u64 ns)
 	return ns / (service->age_seconds * 1000000000ULL / aging_steps(service));
 }
 
-/* The age of a connection that has opened at a time; without ageSeconds any. */
-fl_u8 aging_since(const struct census *census, size_t service, fl_u64 ns);
+/* The age of a connection that has opened at a time, when `step` steps have been completed; without ageSeconds any. */
+FL_INLINE fl_u8 aging_since(const struct service *service, fl_u64 step, fl_u64 ns)
+{
+	fl_u64 then;
+	fl_u8 first;
 
-/* Completes the steps that are over. To be called before connections that have opened are counted. */
-void aging_advance(struct census *census, fl_u64 now_ns);
+	if (!service->age_seconds)
+		return AGING_OLD;
+	then = aging_step_at(service, ns);
+	first = (fl_u8)(AGING_OLD - aging_steps(service));
+	if (step <= then)
+		return first;
+	return step - then >= aging_steps(service) ? AGING_OLD : (fl_u8)(first + step - then);
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "parts.h"
 
 enum {
 	WHY_READ_MAX = 4096,
@@ -169,7 +170,7 @@ static void apply_connections(const struct answer *answer, struct census *census
 		for (size_t j = 0; j < answer->connections_count; j++)
 			if (answer->connections[j].service == i)
 				told = &answer->connections[j].told;
-		told_answered(census, i, told, now_ns, random);
+		parts_answered(census, i, told, now_ns, random);
 	}
 }
 

@@ -132,6 +132,11 @@ static struct connection *enliven(struct census *census, const struct connection
 	return found;
 }
 
+static fl_u8 age_since(const struct census *census, fl_u16 service, fl_u64 ns)
+{
+	return aging_since(&census->services->list[service], census->tallies[service].step, ns);
+}
+
 void census_open(struct census *census, const struct socket_name *name, fl_u64 opened_ns)
 {
 	struct connection_key key;
@@ -143,7 +148,7 @@ void census_open(struct census *census, const struct socket_name *name, fl_u64 o
 	if (!found)
 		return;
 	if (!found->told)
-		found->age = aging_since(census, service_of(census, &key), opened_ns);
+		found->age = age_since(census, service_of(census, &key), opened_ns);
 	count_open(&census->tallies[service_of(census, &key)]);
 }
 
@@ -212,7 +217,7 @@ static fl_u8 age_found(const struct census *census, fl_u16 service)
 {
 	if (!census->tallies[service].dumped || !census->dumped_ns)
 		return AGING_OLD;
-	return aging_since(census, service, census->dumped_ns);
+	return age_since(census, service, census->dumped_ns);
 }
 
 void census_record(struct census *census, const struct socket_name *name)
@@ -271,6 +276,46 @@ void census_dump_end(struct census *census, bool complete)
 	census->dumped_ns = census->begun_ns;
 	for (size_t i = 0; census->services && i < census->services->count; i++)
 		census->tallies[i].dumped = true;
+}
+
+/* Makes connections older, each by what its service says. */
+static void age(struct census *census)
+{
+	const struct endpoint *endpoints = census->services->endpoints;
+	struct connection *slots = census->table->slots;
+
+	for (size_t i = 0; i <= census->table->mask; i++) {
+		fl_u8 steps, left;
+
+		if (slots[i].state != CONNECTION_LIVE || slots[i].age == AGING_OLD)
+			continue;
+		steps = census->tallies[endpoints[slots[i].endpoint].service].steps_due;
+		left = AGING_OLD - slots[i].age;
+		slots[i].age += steps < left ? steps : left;
+	}
+}
+
+void census_age(struct census *census, fl_u64 now_ns)
+{
+	const struct services *services = census->services;
+	bool any = false;
+
+	for (size_t i = 0; services && i < services->count; i++) {
+		struct tally *tally = &census->tallies[i];
+		fl_u64 step, due;
+
+		tally->steps_due = 0;
+		if (!services->list[i].age_seconds)
+			continue;
+		step = aging_step_at(&services->list[i], now_ns);
+		due = tally->is_aging ? step - tally->step : 0;
+		tally->steps_due = due < AGING_OLD ? (fl_u8)due : AGING_OLD;
+		tally->step = step;
+		tally->is_aging = true;
+		any |= tally->steps_due != 0;
+	}
+	if (any)
+		age(census);
 }
 
 void census_sweep_begin(struct census *census)

@@ -96,6 +96,9 @@ void census_free(struct census *census);
  */
 bool census_serve(struct census *census, struct services *services);
 
+/* Completes the steps of ages that are over (aging.h). To be called before connections that have opened are counted. */
+void census_age(struct census *census, fl_u64 now_ns);
+
 /* Everything known of the service may be reported. */
 bool census_knows(const struct census *census, size_t service);
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "census.h"
-
 static size_t size_of(const struct bucket_set *set)
 {
 	return (set->buckets + 63) / 64 * sizeof(set->words[0]);
@@ -77,17 +75,16 @@ static bool find_connection(const struct services *services, const struct connec
 					    connection->local_port));
 }
 
-void question_answer_all(const struct census *census, struct answer_of *answers)
+void question_answer_all(const struct services *services, const struct connections *table, struct answer_of *answers)
 {
-	const struct services *services = census->services;
-	const struct connection *slots = census->table->slots;
+	const struct connection *slots = table->slots;
 	bool is_asked = false;
 	size_t i;
 
 	for (i = 0; i < services->count; i++) {
-		const struct question *question = &census->tallies[i].question;
+		const struct question *question = answers[i].question;
 
-		answers[i] = (struct answer_of){NULL, question->half_open_count};
+		answers[i] = (struct answer_of){question, NULL, question->half_open_count};
 		if (!question->buckets)
 			continue;
 		answers[i].buckets = bucket_set_new(question->buckets->buckets);
@@ -96,12 +93,12 @@ void question_answer_all(const struct census *census, struct answer_of *answers)
 		is_asked = true;
 		memcpy(answers[i].buckets->words, question->half_open->words, size_of(question->half_open));
 	}
-	for (i = 0; is_asked && i <= census->table->mask; i++) {
+	for (i = 0; is_asked && i <= table->mask; i++) {
 		const struct endpoint *endpoint = &services->endpoints[slots[i].endpoint];
 		struct answer_of *answer = &answers[endpoint->service];
 
 		if (slots[i].state == CONNECTION_LIVE && endpoint->has_bucket && answer->buckets)
-			answer->connections += find_connection(
-			    services, &slots[i], census->tallies[endpoint->service].question.buckets, answer->buckets);
+			answer->connections +=
+			    find_connection(services, &slots[i], answer->question->buckets, answer->buckets);
 	}
 }

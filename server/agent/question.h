@@ -4,6 +4,8 @@
 #define FAIRLEAD_AGENT_QUESTION_H
 
 #include "bucket_set.h"
+#include "connections.h"
+#include "services.h"
 
 enum {
 	QUESTION_NAME_MAX = 64,
@@ -17,8 +19,6 @@ struct question {
 	fl_u64 half_open_count;
 };
 
-struct census;
-
 /* No question any more. */
 void question_end(struct question *question);
 
@@ -30,15 +30,16 @@ void question_sweep(struct question *question);
 void question_half_open(struct question *question, fl_u64 flow_hash, bool two_buckets);
 
 struct answer_of {
+	const struct question *question;
 	struct bucket_set *buckets; /* freed by the caller; NULL: there is no question, or no memory */
 	fl_u64 connections;
 };
 
 /*
- * The answers to all questions by one walk over the table; `answers` has one of each service. The table has the low half
- * of flow hashes only: where connections have two buckets, the walk computes the hashes anew, which costs 20 ns each
- * while a question is open. Kept, they would cost each connection of every service 8 bytes more.
+ * Answers all questions by one walk over the table; `answers` has one of each service, with its question. The table has
+ * the low half of flow hashes only: where connections have two buckets, the walk computes the hashes, which costs 20 ns
+ * each while a question is open. Kept, they would cost each connection of every service 8 bytes more.
  */
-void question_answer_all(const struct census *census, struct answer_of *answers);
+void question_answer_all(const struct services *services, const struct connections *table, struct answer_of *answers);
 
 #endif

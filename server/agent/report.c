@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base64.h"
-#include "config.h"
 #include "readings.h"
+#include "text.h"
 
 #define DELTA_MAX 0xffffffffULL
 
@@ -17,9 +17,10 @@ enum numbers {
 };
 
 /* The answer of a service, or NULL if there is none to give or no room for it. */
-static json_t *answer_make(const struct report *report, const struct census *census, const struct question *question,
-			   const struct answer_of *answer, size_t *room)
+static json_t *answer_make(const struct report *report, const struct census *census, const struct answer_of *answer,
+			   size_t *room)
 {
+	const struct question *question = answer->question;
 	json_t *object = NULL;
 	char *text;
 
@@ -123,7 +124,7 @@ static json_t *services_make(const struct report *report, struct census *census,
 			tally->numbers[what].sent = tally->numbers[what].told;
 		if (!census_knows(census, service))
 			continue;
-		answer = answer_make(report, census, &tally->question, &answers[service], &room);
+		answer = answer_make(report, census, &answers[service], &room);
 		if (tally->told.has_part)
 			connections = connections_make(&tally->told);
 		tally->told.is_sent = connections != NULL;
@@ -147,11 +148,11 @@ static json_t *form_make(const struct report *report, const struct services *ser
 static json_t *addresses_make(const struct report *report)
 {
 	json_t *list = json_array();
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	for (size_t i = 0; i < REPORT_ADDRESSES_MAX; i++)
 		if (!fl_address_is_none(&report->addresses[i]))
-			json_array_append_new(list, json_string(config_address_text(&report->addresses[i], text)));
+			json_array_append_new(list, json_string(text_address_print(&report->addresses[i], text)));
 	return list;
 }
 
@@ -164,7 +165,9 @@ char *report_write(const struct report *report, struct census *census)
 
 	if (!answers)
 		return NULL;
-	question_answer_all(census, answers);
+	for (size_t i = 0; i < services->count; i++)
+		answers[i].question = &census->tallies[i].question;
+	question_answer_all(services, census->table, answers);
 	list = services_make(report, census, answers);
 	if (list)
 		root = json_pack("{s:i, s:s, s:I, s:s, s:s, s:o, s:s, s:I, s:o, s:o*}", "format", 1, "boot",

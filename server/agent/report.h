@@ -27,7 +27,7 @@ struct load_figures;
 void report_load(struct tally *tally, const struct load_figures *figures);
 
 /*
- * The report's text, with the parts that told_draw() drew up, freed by free(); NULL: no memory. Services that are not known are left out, and so are answers
+ * The report's text, with the parts that parts_draw() drew up, freed by free(); NULL: no memory. Services that are not known are left out, and so are answers
  * without events by a dump that began before the question. Answers beyond the greatest size are left out, and come
  * with the next sequence numbers.
  */

@@ -3,16 +3,12 @@
  * What the leader of the controllers was told of a service's connections (protocol/README.md, 11): the flow hashes of
  * those that are old enough (aging.h), and which of them have closed since.
  *
- * The table is the truth. Each connection in it says whether it was told; one that was told and closes stays until its
- * end is told too. So what is to be told is a difference that one walk finds: a part of a report. A part is kept until
- * it is answered, and a report whose answer was lost repeats it.
+ * What is to be told is found in parts (parts.h). A part is kept until it is answered, and a report whose answer was lost
+ * repeats it.
  *
  * What the leader remembers has a name, its memory. For another memory everything is told anew, as a whole set in as
  * many parts as it takes; what closes meanwhile is told afterwards. The same happens if more ends than TOLD_CLOSED_MAX
  * wait to be told.
- *
- * Connections share a flow hash if they are of one client with affinity "client", or by chance with crc32. Such a hash
- * is told as closed only if no live connection has it: else one of these takes over, and counts as told.
  */
 #ifndef FAIRLEAD_AGENT_TOLD_H
 #define FAIRLEAD_AGENT_TOLD_H
@@ -66,7 +62,8 @@ struct told_answer {
 	char refused[TOLD_WHY_MAX + 1]; /* empty: not refused */
 };
 
-struct census;
+/* False: no memory. */
+bool hashes_add(struct hashes *hashes, fl_u64 hash);
 
 /* Frees the part; there is none any more. */
 void told_end_part(struct told *told);
@@ -74,17 +71,8 @@ void told_end_part(struct told *told);
 /* A connection that was told has closed: whether it stays in the table until its end is told. */
 bool told_keeps(struct told *told);
 
-/* Draws up the next part of each service that has none under way. */
-void told_draw(struct census *census, fl_u64 now_ns);
-
-/*
- * The leader's answer to a report with the part, if there is one; NULL: it says nothing about the service's
- * connections. Prints refusals when they begin, change and end. `random` is any number, drawn evenly.
- */
-void told_answered(struct census *census, size_t service, const struct told_answer *answer, fl_u64 now_ns,
-		   fl_u32 random);
-
-/* There is something to tell that should not wait for the usual time of the next report. */
-bool told_hurries(const struct census *census, fl_u64 now_ns);
+/* Answers to a report, by the service's name. They print refusals when they begin, change and end. */
+void told_refuse(struct told *told, const char *name, const char *why, fl_u64 now_ns, fl_u32 random);
+void told_part_answered(struct told *told, const char *name);
 
 #endif

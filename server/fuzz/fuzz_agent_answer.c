@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../agent/answer.h"
+#include "../agent/parts.h"
 #include "refusals.h"
 
 static struct census *world(void)
@@ -47,15 +48,16 @@ static void check_told(struct census *census)
 {
 	const struct told *told = &census->tallies[0].told;
 
-	told_draw(census, ~0ULL);
+	parts_draw(census, ~0ULL);
 	require(told->has_part == (told->memory[0] != '\0'));
 	require(told->part.opened.count == 0 || (told->part.opened.count == 100 && told->part.whole));
 	require(told->part.closed.count == 0 && strlen(told->memory) <= TOLD_NAME_MAX);
 	require(!census->tallies[1].told.memory[0]);
 }
 
-static void check(const struct question *question, struct answer_of *answer)
+static void check(struct answer_of *answer)
 {
+	const struct question *question = answer->question;
 	const char *word;
 	struct bucket_set *again;
 	char *text;
@@ -90,8 +92,10 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	require(answer_apply(&answer, census, 1, 7) == !refusals);
 	answer_free(&answer);
 	check_told(census);
-	question_answer_all(census, answers);
 	for (size_t i = 0; i < 2; i++)
-		check(&census->tallies[i].question, &answers[i]);
+		answers[i].question = &census->tallies[i].question;
+	question_answer_all(census->services, census->table, answers);
+	for (size_t i = 0; i < 2; i++)
+		check(&answers[i]);
 	return 0;
 }

@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #include "../config.h"
+#include "../text.h"
 #include "refusals.h"
 
 static void check_taken(struct config *config)
 {
 	static struct config again;
-	char text[CONFIG_TEXT_LEN];
+	char text[TEXT_LEN];
 
 	require(config->program.port && config->program.quiet <= FL_SERVER_QUIET_MAX);
 	require(config->peer_count <= FL_SERVER_PEERS_MAX);
@@ -34,7 +35,7 @@ static void check_taken(struct config *config)
 				    peer->roles == FL_PEER_MUX      ? "muxes"
 				    : peer->roles == FL_PEER_SERVER ? "servers"
 								    : "peers",
-				    config_peer_text(&peer->prefix, text)));
+				    text_peer_print(&peer->prefix, text)));
 		require(again.peer_count == 1 && !memcmp(&again.peers[0], peer, sizeof(*peer)));
 	}
 }

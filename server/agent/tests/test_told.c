@@ -10,6 +10,7 @@
 #include "agent/aging.h"
 #include "agent/base64.h"
 #include "agent/census.h"
+#include "agent/parts.h"
 #include "agent/report.h"
 
 #include "leader.h"
@@ -82,7 +83,7 @@ static json_t *report(struct census *census, fl_u64 now)
 	char *text;
 	json_t *root;
 
-	told_draw(census, now);
+	parts_draw(census, now);
 	made.sequence++;
 	text = report_write(&made, census);
 	assert_non_null(text);
@@ -123,7 +124,7 @@ static void answer(struct census *census, size_t service, const char *memory, co
 {
 	struct told_answer told = answer_of(memory, mark, "");
 
-	told_answered(census, service, &told, now, 100);
+	parts_answered(census, service, &told, now, 100);
 }
 
 struct event {
@@ -311,7 +312,7 @@ static void exchange(struct world *world)
 					snprintf(told.refused, sizeof(told.refused), "why");
 					world->refused++;
 				}
-				told_answered(world->census, i, fate == 63 ? NULL : &told, world->now, 100);
+				parts_answered(world->census, i, fate == 63 ? NULL : &told, world->now, 100);
 			}
 	}
 	json_decref(made);
@@ -331,7 +332,7 @@ static void random_world(void **state)
 	world.mark_count = 0;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		world.now += (fl_u64)rand() % (2 * SECOND_NS);
-		aging_advance(world.census, world.now);
+		census_age(world.census, world.now);
 		for (int n = rand() % 6; n; n--)
 			toggle(&world, (unsigned)rand() % SOCKETS, rand() % 2000 == 0);
 		if (round % 97 == 50)
@@ -363,7 +364,7 @@ static void client(void **state)
 
 	(void)state;
 	leader_begin(&leader, "m");
-	aging_advance(census, now);
+	census_age(census, now);
 	census_dump_begin(census, now);
 	census_record(census, &first);
 	census_dump_end(census, true);
@@ -409,7 +410,7 @@ static void parts(void **state)
 	json_t *made;
 
 	(void)state;
-	aging_advance(census, now);
+	census_age(census, now);
 	census_dump_begin(census, now);
 	for (unsigned i = 0; i < count; i++) {
 		struct socket_name name = many(i);
@@ -424,7 +425,7 @@ static void parts(void **state)
 	for (unsigned n = 0; n < 3; n++) {
 		const json_t *part;
 
-		assert_true(told_hurries(census, now));
+		assert_true(parts_hurry(census, now));
 		made = report(census, now);
 		part = connections(made, "web");
 		assert_true(vectors_bool(part, "whole"));
@@ -436,11 +437,11 @@ static void parts(void **state)
 		answer(census, 0, "m", "k", now);
 	}
 	assert_int_equal(had, count);
-	assert_false(told_hurries(census, now));
+	assert_false(parts_hurry(census, now));
 	for (unsigned i = 0; i < count; i++) {
 		struct socket_name name = many(i);
 
-		assert_int_equal(told_hurries(census, now), i >= TOLD_HURRY);
+		assert_int_equal(parts_hurry(census, now), i >= TOLD_HURRY);
 		census_close(census, &name);
 	}
 	assert_int_equal(census->table->used, TOLD_CLOSED_MAX);
@@ -471,11 +472,11 @@ static void refusals(void **state)
 	answer(census, 0, "m", "k", now);
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
 		json_decref(report(census, now));
-		told_answered(census, 0, &refused, now, 100);
+		parts_answered(census, 0, &refused, now, 100);
 		made = report(census, now + waits[i] * SECOND_NS - 1);
 		assert_null(connections(made, "web"));
-		assert_false(told_hurries(census, now + waits[i] * SECOND_NS - 1));
-		assert_true(told_hurries(census, now + waits[i] * SECOND_NS));
+		assert_false(parts_hurry(census, now + waits[i] * SECOND_NS - 1));
+		assert_true(parts_hurry(census, now + waits[i] * SECOND_NS));
 		json_decref(made);
 		now += waits[i] * SECOND_NS;
 	}
@@ -488,7 +489,7 @@ static void refusals(void **state)
 		if (!whole)
 			break;
 	}
-	told_answered(census, 0, &refused, now, 100);
+	parts_answered(census, 0, &refused, now, 100);
 	made = report(census, now + SECOND_NS);
 	assert_non_null(connections(made, "web"));
 	json_decref(made);
@@ -520,7 +521,7 @@ static void other_services(void **state)
 		const struct told *told;
 		size_t service = i == 0;
 
-		aging_advance(census, now);
+		census_age(census, now);
 		census_dump_begin(census, now);
 		census_record(census, &name);
 		census_dump_end(census, true);
