@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "control/registration.h"
+#include "control/member/registration.h"
 #include "follower.h"
 #include "results.h"
 #include "tree/watched_node.h"

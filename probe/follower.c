@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config_node.h"
+#include "control/service/config_node.h"
 #include "ring/delta_decode.h"
 #include "ring/fold.h"
 

@@ -13,9 +13,9 @@
 #define FAIRLEAD_PROBE_FOLLOWER_H
 
 #include "config/service_config.h"
-#include "control/backoff.h"
-#include "control/refusal.h"
-#include "control/service_reads.h"
+#include "control/service/backoff.h"
+#include "control/service/refusal.h"
+#include "control/service/service_reads.h"
 #include "ring/delta.h"
 
 /* What all of them share. */

@@ -24,9 +24,9 @@
 
 #include <linux/tcp.h>
 
-#include "control/change_log.h"
+#include "control/service/change_log.h"
 #include "packet/counters.h"
-#include "control/cluster_sync.h"
+#include "control/cluster/cluster_sync.h"
 #include "packet_worker.h"
 
 static uint64_t clock_ns(clockid_t clock)

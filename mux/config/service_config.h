@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service's configuration, as control/config_node.h has read and checked it: every value is in range, names and keys
+ * A service's configuration, as control/service/config_node.h has read and checked it: every value is in range, names and keys
  * are well formed. Plain data, copied by value.
  */
 #ifndef FAIRLEAD_MUX_SERVICE_CONFIG_H

@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "control/arrays_list.h"
+#include "control/service/arrays_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

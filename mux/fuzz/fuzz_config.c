@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
-#include "control/config_node.h"
+#include "control/service/config_node.h"
 #include "service/tables.h"
 #include "encap/encap.h"
 #include "steering/steering.h"

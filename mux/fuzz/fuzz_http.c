@@ -12,12 +12,12 @@
 #include <jansson.h>
 
 #include "../tests/image.h"
-#include "control/cluster_sync.h"
+#include "control/cluster/cluster_sync.h"
 #include "host/announce.h"
 #include "host/needs.h"
 #include "host/neighbour.h"
 #include "host/port.h"
-#include "control/change_log.h"
+#include "control/service/change_log.h"
 #include "observe/http.h"
 #include "packet/counters.h"
 #include "service/tables.h"

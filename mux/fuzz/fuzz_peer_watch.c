@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/peer_watch.h"
+#include "control/cluster/peer_watch.h"
 #include "../tests/fake_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

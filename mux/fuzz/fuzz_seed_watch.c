@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/seed_watch.h"
+#include "control/cluster/seed_watch.h"
 #include "../tests/fake_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/settled.h"
+#include "control/cluster/settled.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,8 +12,8 @@
 
 #include "config/address.h"
 #include "config/clock.h"
-#include "control/change_log.h"
-#include "control/cluster_sync.h"
+#include "control/service/change_log.h"
+#include "control/cluster/cluster_sync.h"
 #include "observe/listener.h"
 #include "observe/metrics.h"
 #include "observe/peers_answer.h"

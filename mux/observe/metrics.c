@@ -6,7 +6,7 @@
 #include <rte_ethdev.h>
 
 #include "config/protection.h"
-#include "control/cluster_sync.h"
+#include "control/cluster/cluster_sync.h"
 #include "host/announce.h"
 #include "host/needs.h"
 #include "host/neighbour.h"

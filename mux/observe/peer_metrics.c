@@ -3,8 +3,8 @@
 #include "observe/metrics.h"
 
 #include "config/address.h"
-#include "control/cluster_sync.h"
-#include "control/lag_quorum.h"
+#include "control/cluster/cluster_sync.h"
+#include "control/withdrawal/lag_quorum.h"
 #include "hello/hello.h"
 #include "tell/teller.h"
 

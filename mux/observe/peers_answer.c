@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "config/address.h"
-#include "control/cluster_sync.h"
-#include "control/lag_quorum.h"
+#include "control/cluster/cluster_sync.h"
+#include "control/withdrawal/lag_quorum.h"
 #include "hello/hello.h"
 
 enum { IDS = UINT16_MAX + 1 };

@@ -3,7 +3,7 @@
  * A file of the mux's state on disk: what it needs to serve without ZooKeeper. Each file is replaced as a whole. All have
  * to agree on the cluster, and a service's on its arrays (state_arrays.h).
  *
- *	cluster		the cluster's name, the muxes' addresses, 16 bytes each, the settled generations (control/settled.h),
+ *	cluster		the cluster's name, the muxes' addresses, 16 bytes each, the settled generations (control/cluster/settled.h),
  *			and the seed by which muxes deal fragments out
  *	NAME.service	config and last ring of a service, and which arrays belong to it
  *	NAME.GENERATION-CHECKSUM.arrays

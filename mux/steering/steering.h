@@ -18,7 +18,7 @@
  * know (protocol/README.md, 3).
  *
  * A method may have arrays: data of its own that some generations bring along, read from ZooKeeper and published together
- * with the first such generation (struct steering_arrays; control/arrays_sync.h).
+ * with the first such generation (struct steering_arrays; control/service/arrays_sync.h).
  *
  * A method may have data of its own for each service, without arrays: `serve` makes it, workers write what they count
  * there, and `tick` adds up.

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "control/change_log.h"
+#include "control/service/change_log.h"
 #include "image.h"
-#include "control/published_service.h"
+#include "control/service/published_service.h"
 
 static void expect(const struct change_log *changes, uint64_t first, uint64_t next)
 {

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "control/lag.h"
+#include "control/service/lag.h"
 
 struct moment {
 	uint32_t at_s;

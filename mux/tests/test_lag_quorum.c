@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "control/lag_quorum.h"
+#include "control/withdrawal/lag_quorum.h"
 
 enum { MUXES_MAX = 5 };
 

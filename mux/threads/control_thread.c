@@ -10,8 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "control/change_log.h"
-#include "control/cluster_sync.h"
+#include "control/service/change_log.h"
+#include "control/cluster/cluster_sync.h"
 #include "config/address.h"
 #include "config/clock.h"
 #include "host/announce.h"

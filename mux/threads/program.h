@@ -6,7 +6,7 @@
 #ifndef FAIRLEAD_MUX_PROGRAM_H
 #define FAIRLEAD_MUX_PROGRAM_H
 
-#include "control/serves.h"
+#include "control/member/serves.h"
 #include "threads/control_thread.h"
 #include "threads/front.h"
 

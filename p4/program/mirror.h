@@ -9,7 +9,7 @@
 #ifndef FAIRLEAD_P4_MIRROR_H
 #define FAIRLEAD_P4_MIRROR_H
 
-#include "control/serves.h"
+#include "control/member/serves.h"
 #include "cores.h"
 #include "threads/control_thread.h"
 

@@ -3,7 +3,7 @@
 #ifndef FAIRLEAD_MUX_TESTS_STATE_WORLD_H
 #define FAIRLEAD_MUX_TESTS_STATE_WORLD_H
 
-#include "control/state_keeper.h"
+#include "control/cluster/state_keeper.h"
 #include "state/state_saver.h"
 
 enum { WORLD_BUCKETS = 256, WORLD_BACKENDS = 4, WORLD_PATH_LEN = 256 };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "control/service_sync.h"
+#include "control/service/service_sync.h"
 #include "tell/teller.h"
 #include "../delta_bytes.h"
 #include "../fake_tree.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "control/arrays_list.h"
+#include "control/service/arrays_list.h"
 
 enum { TEXT_MAX = 4096 };
 

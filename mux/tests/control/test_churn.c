@@ -24,9 +24,10 @@
 
 #include "ring/huge.h"
 #include "packet/answer.h"
+#include "packet/general.h"
 #include "ring/backend.h"
 #include "fragment/fragments.h"
-#include "control/published_service.h"
+#include "control/service/published_service.h"
 #include "../delta_bytes.h"
 #include "../frame.h"
 #include "../random_frame.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "config/address.h"
-#include "control/lag_withdrawal.h"
+#include "control/withdrawal/lag_withdrawal.h"
 #include "service/service.h"
 #include "../fake_tree.h"
 

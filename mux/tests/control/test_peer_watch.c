@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "config/address.h"
-#include "control/peer_watch.h"
+#include "control/cluster/peer_watch.h"
 #include "../fake_tree.h"
 
 enum { OWNER = 7 }; /* the session of a node */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "config/clock.h"
-#include "control/registration.h"
+#include "control/member/registration.h"
 #include "../fake_tree.h"
 
 static const char entry[] = "/fairlead/muxes/mux1";

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "control/seed_watch.h"
+#include "control/cluster/seed_watch.h"
 #include "../fake_tree.h"
 
 static const char path[] = "/fairlead/fragment_seed";

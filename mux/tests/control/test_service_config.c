@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
-#include "control/config_node.h"
+#include "control/service/config_node.h"
 #include "encap/gue.h"
 #include "steering/hunt/hunt.h"
 #include "steering/othello/othello.h"

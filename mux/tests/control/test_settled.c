@@ -12,7 +12,7 @@
 
 #include <fairlead/delta.h>
 
-#include "control/settled_watch.h"
+#include "control/cluster/settled_watch.h"
 #include "../fake_tree.h"
 
 static const char path[] = "/fairlead/settled";

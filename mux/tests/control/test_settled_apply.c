@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "control/config_node.h"
-#include "control/service_list.h"
-#include "control/settled_watch.h"
+#include "control/service/config_node.h"
+#include "control/service/service_list.h"
+#include "control/cluster/settled_watch.h"
 #include "../fake_tree.h"
 #include "../image.h"
 

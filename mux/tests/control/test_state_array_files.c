@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "arrays_world.h"
-#include "control/config_node.h"
+#include "control/service/config_node.h"
 #include "../image.h"
 
 enum { PATH_LEN = WORLD_PATH_LEN + STATE_NAME_MAX };

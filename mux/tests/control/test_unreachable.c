@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "control/unreachable.h"
+#include "control/member/unreachable.h"
 #include "ring/backend.h"
 #include "ring/ring.h"
 #include "service/service.h"
